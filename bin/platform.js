@@ -1,0 +1,21 @@
+#!/usr/bin/env node
+// Starts the command: the emitted JavaScript of an installed package, the sources of a checkout. A checkout brings the Node it needs as a
+// dependency, so an older one on the PATH only has to find it.
+import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+
+const emitted = new URL("../dist/src/main.js", import.meta.url);
+const entry = fileURLToPath(existsSync(emitted) ? emitted : new URL("../src/main.ts", import.meta.url));
+const ownNode = fileURLToPath(new URL("../node_modules/node/bin/node", import.meta.url));
+
+if (Number(process.versions.node.split(".")[0]) >= 24) {
+  await import(entry);
+} else if (existsSync(ownNode)) {
+  const child = spawn(ownNode, [entry, ...process.argv.slice(2)], { stdio: "inherit" });
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
+  child.on("exit", (code, signal) => process.exit(code ?? (signal === null ? 1 : 128)));
+} else {
+  console.error(`platform needs Node 24 or newer, this is ${process.version}`);
+  process.exit(1);
+}

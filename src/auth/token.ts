@@ -1,0 +1,149 @@
+/**
+ * Reads a signed JSON Web Token (RFC 7519 in the compact form of RFC 7515) before any key is touched, as strictly as RFC 8725 advises:
+ *
+ *     token = base64url(header) "." base64url(claims) "." base64url(signature)     at most 8192 characters
+ *
+ * - base64url is canonical, without padding: a token has one spelling.
+ * - Header and claims are JSON objects in UTF-8, and no object in them names a member twice.
+ * - `alg` is one of {@link signatureAlgorithms}; `typ` is absent, `JWT` or `at+jwt`; `crit` is refused. A key or the address of a key
+ *   in the header (`jwk`, `jku`, `x5c`, `x5u`) is never used.
+ * - `iss`, `sub`, `aud` and `exp` are present. `iss` and `sub` are at most 1024 characters, none of them a control character.
+ */
+
+/** The algorithms a signature may use: asymmetric ones only (RFC 7518, RFC 8037). */
+export const signatureAlgorithms = [
+  "RS256",
+  "RS384",
+  "RS512",
+  "PS256",
+  "PS384",
+  "PS512",
+  "ES256",
+  "ES384",
+  "EdDSA",
+] as const;
+
+/** The token is not accepted. The message is for the log: the caller is never told which check failed. */
+export class TokenRejected extends Error {
+  override readonly name: string = "TokenRejected";
+}
+
+/** The claims every accepted token has, and whatever else its issuer wrote. */
+export interface Claims {
+  readonly iss: string;
+  readonly sub: string;
+  readonly aud: string | readonly string[];
+  /** Seconds since 1970, as `nbf` and `iat`. */
+  readonly exp: number;
+  readonly nbf?: number;
+  readonly iat?: number;
+  readonly [name: string]: unknown;
+}
+
+/** A token that has the right form. Nothing it says is proven until its signature is verified. */
+export interface Token {
+  readonly text: string;
+  readonly claims: Claims;
+  /** `aud` as a list. */
+  readonly audiences: readonly string[];
+}
+
+const maxLength = 8192;
+const maxIdentifierLength = 1024;
+const leewaySeconds = 60;
+
+/**
+ * Reads a token without verifying it.
+ *
+ * Errors: {@link TokenRejected}.
+ */
+export function parseToken(text: string): Token {
+  if (text.length > maxLength) throw new TokenRejected("too long");
+  const parts = text.split(".");
+  if (parts.length !== 3) throw new TokenRejected("not three parts");
+  const [header, claims, signature] = parts as [string, string, string];
+  checkHeader(parseObject(header));
+  decode(signature);
+  return tokenOf(text, parseObject(claims));
+}
+
+/**
+ * Checks the validity period. Clocks may differ by 60 s for its beginning; it ends at `exp` exactly.
+ *
+ * Errors: {@link TokenRejected}.
+ */
+export function checkPeriod({ exp, nbf, iat }: Claims, nowMs: number): void {
+  const now = nowMs / 1000;
+  if (now >= exp) throw new TokenRejected("expired");
+  if (nbf !== undefined && nbf > now + leewaySeconds) throw new TokenRejected("not yet valid");
+  if (iat !== undefined && iat > now + leewaySeconds) throw new TokenRejected("issued in the future");
+}
+
+/** Whether a value is a non-empty text that can be compared, stored and logged as it is. */
+export function isIdentifier(value: unknown): value is string {
+  return (
+    typeof value === "string" &&
+    value !== "" &&
+    value.length <= maxIdentifierLength &&
+    value.isWellFormed() &&
+    !/\p{Cc}/u.test(value)
+  );
+}
+
+function checkHeader({ alg, typ, crit, kid }: Record<string, unknown>): void {
+  if (!signatureAlgorithms.some((a) => a === alg)) throw new TokenRejected("algorithm not accepted");
+  if (typ !== undefined && !(typeof typ === "string" && /^(?:at\+)?jwt$/i.test(typ)))
+    throw new TokenRejected("not of type JWT");
+  if (crit !== undefined) throw new TokenRejected("critical extension");
+  if (kid !== undefined && !isIdentifier(kid)) throw new TokenRejected("malformed kid");
+}
+
+function tokenOf(text: string, claims: Record<string, unknown>): Token {
+  const { iss, sub, aud, exp, nbf, iat } = claims;
+  if (!isIdentifier(iss) || !isIdentifier(sub)) throw new TokenRejected("no issuer or subject");
+  const audiences: unknown[] = Array.isArray(aud) ? aud : [aud];
+  if (audiences.length === 0 || !audiences.every(isIdentifier)) throw new TokenRejected("no audience");
+  if (!isNumericDate(exp)) throw new TokenRejected("no expiry");
+  if (![nbf, iat].every((date) => date === undefined || isNumericDate(date))) throw new TokenRejected("malformed date");
+  return { text, claims: claims as Claims, audiences };
+}
+
+function isNumericDate(value: unknown): value is number {
+  return typeof value === "number" && value >= 0 && value <= Number.MAX_SAFE_INTEGER / 1000;
+}
+
+function decode(part: string): Buffer {
+  const bytes = Buffer.from(part, "base64url");
+  if (part === "" || bytes.toString("base64url") !== part) throw new TokenRejected("not base64url");
+  return bytes;
+}
+
+function parseObject(part: string): Record<string, unknown> {
+  const bytes = decode(part);
+  let text: string;
+  let value: unknown;
+  try {
+    text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+    value = JSON.parse(text);
+  } catch (cause) {
+    throw new TokenRejected("not JSON", { cause });
+  }
+  if (typeof value !== "object" || value === null || Array.isArray(value)) throw new TokenRejected("not a JSON object");
+  if (namesMemberTwice(text)) throw new TokenRejected("a member is named twice");
+  return value as Record<string, unknown>;
+}
+
+/** Whether an object in a valid JSON text has two members of one name. A string before a colon is a name; all others are skipped. */
+function namesMemberTwice(json: string): boolean {
+  const open: Set<string>[] = [];
+  for (const [mark, name] of json.matchAll(/[{}]|"(?:[^"\\]|\\.)*"(?=([ \t\r\n]*:)?)/g)) {
+    if (mark === "{") open.push(new Set());
+    else if (mark === "}") open.pop();
+    else if (name !== undefined) {
+      const names = open.at(-1)!;
+      const size = names.size;
+      if (names.add(JSON.parse(mark)).size === size) return true;
+    }
+  }
+  return false;
+}

@@ -1,0 +1,2 @@
+/** A failure to tell the user about in one line, without a stack. */
+export class CommandFailure extends Error {}

@@ -1,0 +1,40 @@
+/**
+ * The command line. A command reads its settings, does one thing, and says what it did: results on standard output, everything else on
+ * standard error. Exit status 0 is success, 1 a failure that the message explains, 2 a command line or setting that cannot be used.
+ *
+ * No command changes what a running server relies on: all of them may run beside one, on the same database.
+ */
+import { Command, CommanderError } from "commander";
+import { ConfigError } from "../config.ts";
+import { initCommand } from "./init.ts";
+import { migrateCommand } from "./migrate.ts";
+import { routesCommand } from "./routes.ts";
+import { serveCommand } from "./serve.ts";
+import { tokenCommand } from "./token.ts";
+
+/** A failure to tell the user about, without a stack. */
+export { CommandFailure } from "./failure.ts";
+import { CommandFailure } from "./failure.ts";
+
+/** Runs one command to its end. `args`: without the program's own name. Returns the exit status. */
+export async function runCommand(args: readonly string[]): Promise<number> {
+  const program = new Command("platform")
+    .description("Platform API v2: identity, registry and advisories on one port.")
+    .exitOverride()
+    .showSuggestionAfterError();
+  for (const command of [serveCommand, initCommand, tokenCommand, migrateCommand, routesCommand]) {
+    program.addCommand(command().exitOverride());
+  }
+  try {
+    await program.parseAsync(args, { from: "user" });
+    return 0;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+    if (error instanceof ConfigError) {
+      console.error(`error: ${error.message}`);
+      return 2;
+    }
+    console.error(error instanceof CommandFailure ? `error: ${error.message}` : error);
+    return 1;
+  }
+}

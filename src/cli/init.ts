@@ -1,0 +1,39 @@
+/** `platform init`: makes the first group, its administrator and a token, or with `--recover` only brings the administrator back. */
+import { Command } from "commander";
+import { createIssuer } from "../auth/index.ts";
+import { baseUrlOf } from "../config.ts";
+import { type Installation, install, recoverAdministrator } from "../server/index.ts";
+import { requireInstallation, withDatabase } from "./database.ts";
+import { CommandFailure } from "./failure.ts";
+import { withSettings } from "./settings.ts";
+
+/** Life of the administrator's first token. */
+export const firstTokenSeconds = 3600;
+
+export function initCommand(): Command {
+  const command = withSettings(new Command("init"), ["database", "listen", "baseUrl", "issuer", "tlsCert", "tlsKey"])
+    .description("initialise an empty database and print the administrator's token, once")
+    .option("--json", "print one JSON object")
+    .option("--recover", "on an initialised database: make a fresh administrator token, offline");
+  return command.action(() =>
+    withDatabase(command, async (database, config) => {
+      const { json, recover } = command.opts<{ json?: boolean; recover?: boolean }>();
+      const baseUrl = baseUrlOf(config);
+      let installation: Installation | undefined;
+      if (recover) {
+        installation = await requireInstallation(database);
+        await recoverAdministrator(database, installation, Date.now);
+      } else {
+        await database.migrate();
+        installation = await install(database, config.issuer ?? baseUrl, Date.now);
+        if (installation === undefined) throw new CommandFailure("the database is initialised already; `--recover` makes a fresh administrator token");
+      }
+      const { issuerUrl, signingKeys, rootGroupUid, administratorUid } = installation;
+      const issuer = await createIssuer({ issuer: issuerUrl, keys: signingKeys, clock: Date.now });
+      const expireTime = new Date(Math.floor(Date.now() / 1000) * 1000 + firstTokenSeconds * 1000).toISOString();
+      const token = await issuer.mint({ subject: administratorUid, ttlSeconds: firstTokenSeconds });
+      const facts = { baseUrl, rootGroupUid, identityUid: administratorUid, token, expireTime };
+      console.log(json ? JSON.stringify(facts) : Object.entries(facts).map(([name, value]) => `${name.padEnd(14)}${value}`).join("\n"));
+    }),
+  );
+}

@@ -1,0 +1,14 @@
+/** `platform migrate`: brings the database's tables up to this version. `platform serve` does it too. */
+import { Command } from "commander";
+import { withDatabase } from "./database.ts";
+import { withSettings } from "./settings.ts";
+
+export function migrateCommand(): Command {
+  const command = withSettings(new Command("migrate"), ["database"]).description("bring the database's tables up to this version");
+  return command.action(() =>
+    withDatabase(command, async (database) => {
+      const count = await database.migrate();
+      console.log(count === 0 ? "the database is up to date" : `${count} migration${count === 1 ? "" : "s"} applied`);
+    }),
+  );
+}

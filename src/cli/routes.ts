@@ -1,0 +1,22 @@
+/** `platform routes`: the REST binding of every method, from the contract. */
+import { Command } from "commander";
+import { listRoutes } from "../rest/index.ts";
+import { contractServices } from "../services/index.ts";
+
+export function routesCommand(): Command {
+  return new Command("routes").description("print the REST address of every method").action(() => {
+    process.stdout.write(formatRoutes());
+  });
+}
+
+/** One line for each binding: verb, template, body, method. */
+export function formatRoutes(): string {
+  const rows = listRoutes(contractServices).map(({ verb, template, body, method }) => [
+    verb,
+    template,
+    body === "" ? "-" : body,
+    `${method.parent.typeName}.${method.name}`,
+  ]);
+  const widths = [0, 1, 2].map((column) => Math.max(...rows.map((row) => row[column]!.length)));
+  return rows.map((row) => `${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("  ")}\n`).join("");
+}

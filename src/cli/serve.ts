@@ -1,0 +1,57 @@
+/** `platform serve`: runs the server until it is told to stop. On an empty database it first does what `init` does. */
+import { Command } from "commander";
+import { createLogger } from "../log.ts";
+import { type RunningServer, startServer } from "../server/index.ts";
+import { CommandFailure } from "./failure.ts";
+import { firstTokenSeconds } from "./init.ts";
+import { settingsOf, withSettings } from "./settings.ts";
+
+export function serveCommand(): Command {
+  const command = withSettings(new Command("serve")).description("run the server");
+  return command.action(async () => {
+    const config = settingsOf(command);
+    const log = createLogger(config.logLevel);
+    const stopping = nextSignal();
+    const server = await startServer(config, log).catch((error: NodeJS.ErrnoException) => {
+      throw error.code === "EADDRINUSE" || error.code === "EACCES" ? new CommandFailure(error.message) : error;
+    });
+    process.stdout.write(`platform listens on ${server.baseUrl}\n${await welcome(server)}`);
+    const signal = await stopping;
+    log.info({ signal }, "stopping");
+    await server.stop();
+    log.flush();
+  });
+}
+
+/** What to try first, once, with the only token that the server ever shows. */
+async function welcome({ baseUrl, installed, mintToken }: RunningServer): Promise<string> {
+  if (installed === undefined) return "";
+  const token = await mintToken(installed.administratorUid, firstTokenSeconds);
+  return `
+The database was empty; it now has a root group and an administrator.
+
+  root group           ${installed.rootGroupUid}
+  administrator token  (valid for one hour, shown once; \`npx platform token\` makes another)
+
+export TOKEN=${token}
+
+Try:
+
+  curl ${baseUrl}/ping/v2/ping
+  curl -H "Authorization: Bearer $TOKEN" ${baseUrl}/iam/v2/groups
+  curl -H "Authorization: Bearer $TOKEN" -d '{"name":"my-repo"}' ${baseUrl}/registry/v2/repos/${installed.rootGroupUid}
+
+`;
+}
+
+/** The first SIGTERM or SIGINT; a second one ends the process at once. */
+function nextSignal(): Promise<NodeJS.Signals> {
+  return new Promise((resolve) => {
+    for (const signal of ["SIGTERM", "SIGINT"] as const) {
+      process.once(signal, () => {
+        resolve(signal);
+        process.on(signal, () => process.exit(130));
+      });
+    }
+  });
+}

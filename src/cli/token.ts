@@ -1,0 +1,36 @@
+/** `platform token`: mints a token of the platform's own, for tests and for operators. */
+import { Command } from "commander";
+import { createIssuer } from "../auth/index.ts";
+import { requireInstallation, withDatabase } from "./database.ts";
+import { CommandFailure } from "./failure.ts";
+import { withSettings } from "./settings.ts";
+import { isUid } from "../uid.ts";
+import { identityExists } from "../services/index.ts";
+
+const unitSeconds: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
+const maxTtlSeconds = 30 * 86_400;
+
+export function tokenCommand(): Command {
+  const command = withSettings(new Command("token"), ["database"])
+    .description("print a token of the platform's own and nothing else")
+    .option("--identity <UID>", "whose token (default: the administrator's)")
+    .option("--ttl <DURATION>", "how long it lives: 90s, 15m, 1h, at most 30d", "1h");
+  return command.action(() =>
+    withDatabase(command, async (database) => {
+      const { identity, ttl } = command.opts<{ identity?: string; ttl: string }>();
+      const ttlSeconds = parseTtl(ttl);
+      const { issuerUrl, signingKeys, administratorUid } = await requireInstallation(database);
+      const subject = identity ?? administratorUid;
+      if (!isUid(subject) || !(await identityExists(database.read, subject))) throw new CommandFailure(`there is no identity ${JSON.stringify(subject)}`);
+      const issuer = await createIssuer({ issuer: issuerUrl, keys: signingKeys, clock: Date.now });
+      console.log(await issuer.mint({ subject, ttlSeconds }));
+    }),
+  );
+}
+
+function parseTtl(text: string): number {
+  const match = /^([1-9][0-9]{0,6})([smhd])$/.exec(text);
+  const seconds = Number(match?.[1]) * (unitSeconds[match?.[2] ?? ""] ?? Number.NaN);
+  if (!(seconds <= maxTtlSeconds)) throw new CommandFailure(`--ttl must be like 90s, 15m, 1h or 7d and at most 30d, not ${JSON.stringify(text)}`);
+  return seconds;
+}

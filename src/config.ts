@@ -1,0 +1,220 @@
+/**
+ * Typed settings of the server. One table says everything about each setting: its flag, its environment variable, its default and its check.
+ * A flag wins over the environment, the environment over the configuration file, the file over the default.
+ */
+import { readFileSync } from "node:fs";
+import { type LogLevel, logLevels } from "./log.ts";
+
+/** Everything the server can be told. Times are in milliseconds unless the name says otherwise. */
+export interface Config {
+  readonly listen: ListenAddress;
+  /** `sqlite:<path>` or `postgres://…`. */
+  readonly database: string;
+  /** Where clients reach the server, without a trailing slash; undefined: derived from `listen`. */
+  readonly baseUrl: string | undefined;
+  /** `iss` of the platform's own tokens; used when a database is initialised, kept there afterwards. */
+  readonly issuer: string | undefined;
+  readonly tlsCert: string | undefined;
+  readonly tlsKey: string | undefined;
+  /** Host part of `ErrorInfo.domain` and of resource types. */
+  readonly serviceHost: string;
+  /** 32 bytes that seal page tokens, for servers that share no database; undefined: the database's own key. */
+  readonly pageTokenKey: Buffer | undefined;
+  readonly allowLoopbackIssuers: boolean;
+  readonly openRootGroups: boolean;
+  /** Origins that may call from a browser; empty: CORS is off. */
+  readonly corsOrigins: readonly string[];
+  readonly logLevel: LogLevel;
+}
+
+/** A host and a port; port 0 lets the system choose. */
+export interface ListenAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** How one setting is given: its key in the configuration file gives the flag (`--base-url`) and the variable (`PLATFORM_BASE_URL`). */
+export interface Setting<T> {
+  readonly help: string;
+  /** Shown in `--help`, in place of the value. Absent: the setting is a switch. */
+  readonly placeholder?: string;
+  readonly default: string | undefined;
+  parse(text: string): T;
+}
+
+/** A setting that cannot be used; the message names where it came from. */
+export class ConfigError extends Error {}
+
+const text = (value: string) => value;
+
+/** The settings, in the order `--help` prints them. */
+export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
+  listen: { help: "address to listen on", placeholder: "HOST:PORT", default: "127.0.0.1:8080", parse: parseListen },
+  database: {
+    help: "sqlite:PATH or postgres://…",
+    placeholder: "URL",
+    default: "sqlite:./data/platform.db",
+    parse: oneOf(/^(sqlite:.+|postgres(ql)?:\/\/.+)$/, "sqlite:PATH or postgres://…"),
+  },
+  baseUrl: {
+    help: "URL at which clients reach the server",
+    placeholder: "URL",
+    default: undefined,
+    parse: parseBaseUrl,
+  },
+  issuer: {
+    help: "issuer of the platform's own tokens, fixed when the database is initialised (default: the base URL)",
+    placeholder: "URL",
+    default: undefined,
+    parse: parseBaseUrl,
+  },
+  tlsCert: {
+    help: "PEM file of the certificate chain; turns TLS on",
+    placeholder: "FILE",
+    default: undefined,
+    parse: text,
+  },
+  tlsKey: { help: "PEM file of the certificate's private key", placeholder: "FILE", default: undefined, parse: text },
+  serviceHost: {
+    help: "host part of error domains and resource types",
+    placeholder: "NAME",
+    default: "platform.internal",
+    parse: oneOf(/^[a-z0-9]([a-z0-9.-]{0,200}[a-z0-9])?$/, "a host name"),
+  },
+  pageTokenKey: {
+    help: "64 hex digits that seal page tokens (default: a key kept in the database)",
+    placeholder: "HEX",
+    default: undefined,
+    parse: (value) => Buffer.from(oneOf(/^[0-9a-fA-F]{64}$/, "64 hex digits")(value), "hex"),
+  },
+  allowLoopbackIssuers: {
+    help: "accept token issuers at http://localhost (for tests)",
+    default: "false",
+    parse: parseSwitch,
+  },
+  openRootGroups: { help: "let every root-level identity create root groups", default: "false", parse: parseSwitch },
+  corsOrigins: {
+    help: "origins that may call from a browser, comma-separated",
+    placeholder: "LIST",
+    default: "",
+    parse: (value) => value.split(",").flatMap((origin) => origin.trim() || []),
+  },
+  logLevel: {
+    help: logLevels.join(", "),
+    placeholder: "LEVEL",
+    default: "info",
+    parse: (value) => oneOf(new RegExp(`^(${logLevels.join("|")})$`), logLevels.join(", "))(value) as LogLevel,
+  },
+};
+
+const keys = Object.keys(settings) as (keyof Config)[];
+
+/** `baseUrl` → `--base-url`. */
+export function flagOf(key: keyof Config): string {
+  return `--${key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+}
+
+/** `baseUrl` → `PLATFORM_BASE_URL`. */
+export function variableOf(key: keyof Config): string {
+  return `PLATFORM_${key.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`;
+}
+
+/** Where {@link readConfig} looks. */
+export interface ConfigSources {
+  /** Values of the flags given, by setting. */
+  readonly flags: Readonly<Partial<Record<keyof Config, string>>>;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Path of a JSON file whose keys are the settings' names. */
+  readonly file?: string | undefined;
+  /** Told about every `PLATFORM_*` variable that is no setting. */
+  warn(message: string): void;
+}
+
+/** Reads every setting. Errors: ConfigError on an unusable value, an unknown key of the file, a certificate without its key. */
+export function readConfig(sources: ConfigSources): Config {
+  const known = new Set(["PLATFORM_CONFIG", ...keys.map(variableOf)]);
+  for (const name of Object.keys(sources.env)) {
+    if (name.startsWith("PLATFORM_") && !known.has(name))
+      sources.warn(`unknown environment variable ${name} is ignored`);
+  }
+  const file = sources.file === undefined ? {} : readFile(sources.file);
+  const config = Object.fromEntries(
+    keys.map((key) => {
+      const [value, origin] =
+        sources.flags[key] !== undefined
+          ? [sources.flags[key], flagOf(key)]
+          : sources.env[variableOf(key)] !== undefined
+            ? [sources.env[variableOf(key)], variableOf(key)]
+            : file[key] !== undefined
+              ? [file[key], `${sources.file}: ${key}`]
+              : [settings[key].default, key];
+      if (value === undefined) return [key, undefined];
+      try {
+        return [key, settings[key].parse(value)];
+      } catch (error) {
+        throw new ConfigError(`${origin}: ${(error as Error).message}`);
+      }
+    }),
+  ) as unknown as Config;
+  if ((config.tlsCert === undefined) !== (config.tlsKey === undefined)) {
+    throw new ConfigError(`${flagOf("tlsCert")} and ${flagOf("tlsKey")} go together`);
+  }
+  return config;
+}
+
+/** The URL clients use: the setting, else one made from the address in use. */
+export function baseUrlOf(config: Config, address: ListenAddress = config.listen): string {
+  if (config.baseUrl !== undefined) return config.baseUrl;
+  const anyHost = address.host === "0.0.0.0" || address.host === "::";
+  const host = anyHost ? "localhost" : address.host.includes(":") ? `[${address.host}]` : address.host;
+  return `${config.tlsCert === undefined ? "http" : "https"}://${host}:${address.port}`;
+}
+
+function readFile(path: string): Partial<Record<keyof Config, string>> {
+  let content: unknown;
+  try {
+    content = JSON.parse(readFileSync(path, "utf8"));
+  } catch (error) {
+    throw new ConfigError(`${path}: ${(error as Error).message}`);
+  }
+  if (typeof content !== "object" || content === null || Array.isArray(content))
+    throw new ConfigError(`${path}: not a JSON object`);
+  for (const [key, value] of Object.entries(content)) {
+    if (!(keys as string[]).includes(key)) throw new ConfigError(`${path}: unknown key "${key}"`);
+    if (!["string", "number", "boolean"].includes(typeof value))
+      throw new ConfigError(`${path}: "${key}" must be a string, number or boolean`);
+  }
+  return Object.fromEntries(Object.entries(content).map(([key, value]) => [key, String(value)]));
+}
+
+function parseListen(value: string): ListenAddress {
+  const match = /^(?:(?<host>\[[0-9a-fA-F:.]+\]|[^:[\]]*):)?(?<port>[0-9]{1,5})$/.exec(value);
+  const port = Number(match?.groups?.port);
+  if (match === null || port > 65535) throw new Error(`must be HOST:PORT, not "${value}"`);
+  return { host: (match.groups?.host || "127.0.0.1").replace(/^\[|\]$/g, ""), port };
+}
+
+function parseBaseUrl(value: string): string {
+  const url = URL.canParse(value) ? new URL(value) : undefined;
+  if (
+    url === undefined ||
+    !/^https?:$/.test(url.protocol) ||
+    url.search !== "" ||
+    url.hash !== "" ||
+    url.username !== ""
+  ) {
+    throw new Error(`must be an http or https URL without query, not "${value}"`);
+  }
+  return url.href.replace(/\/+$/, "");
+}
+
+function parseSwitch(value: string): boolean {
+  return oneOf(/^(true|false)$/, "true or false")(value) === "true";
+}
+
+function oneOf(pattern: RegExp, meaning: string): (value: string) => string {
+  return (value) => {
+    if (!pattern.test(value)) throw new Error(`must be ${meaning}`);
+    return value;
+  };
+}

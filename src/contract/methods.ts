@@ -1,0 +1,135 @@
+/** What the annotations say about each method, and the audit that refuses a method which says too little. */
+import type { DescField, DescMethod, DescService, Message } from "@bufbuild/protobuf";
+import { getOption, hasOption } from "@bufbuild/protobuf";
+import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
+import { http } from "../../gen/google/api/annotations_pb.ts";
+import { resource_reference } from "../../gen/google/api/resource_pb.ts";
+import { Event_Audience, events, iam, iam_scope } from "../../gen/platform/annotations/annotations_pb.ts";
+import type { Capability } from "../../gen/platform/capabilities/capabilities_pb.ts";
+import { readResource } from "./resources.ts";
+
+/** Who may call a method. */
+export type AuthorizationRule =
+  /** Anyone, without a token. */
+  | { readonly kind: "open" }
+  /** A caller holding every capability at the scope that the request names. */
+  | { readonly kind: "scoped"; readonly capabilities: readonly Capability[]; readonly scope: Scope }
+  /** Any authenticated caller; the handler restricts its answer to the scopes where the caller holds every capability. */
+  | { readonly kind: "unscoped"; readonly capabilities: readonly Capability[] };
+
+/** Where a request names the uid that it is authorized at. */
+export interface Scope {
+  /** Field path as errors name it: relative to the resource for bodies. */
+  readonly field: string;
+  /** Type of the resource that the uid names: `iam.platform.internal/Group`. */
+  readonly resourceType: string;
+  /** The uid as sent; "" when there is none. */
+  uidOf(request: Message): string;
+}
+
+/** All that the contract says about one method beside its HTTP binding. */
+export interface MethodContract {
+  readonly method: DescMethod;
+  /** `iam` of `platform.iam.v2`. */
+  readonly domain: string;
+  readonly authorization: AuthorizationRule;
+  /** False for methods marked NO_SIDE_EFFECTS. */
+  readonly mutates: boolean;
+  /** The event that a successful change emits, as annotated. */
+  readonly event:
+    | { readonly type: string; readonly extensions: readonly string[]; readonly internal: boolean }
+    | undefined;
+}
+
+/** The contract of every method that {@link readContract} was given. */
+export interface Contract {
+  /** Errors: a plain Error for a method outside the contract, a mistake of the program. */
+  of(method: DescMethod): MethodContract;
+  readonly methods: readonly MethodContract[];
+}
+
+/** Reads the contract of services. Errors: one Error listing every method that says too little. */
+export function readContract(services: Iterable<DescService>): Contract {
+  const faults: string[] = [];
+  const methods = new Map<DescMethod, MethodContract>();
+  for (const service of services) {
+    for (const method of service.methods) {
+      try {
+        methods.set(method, readMethod(method));
+      } catch (error) {
+        faults.push(`${service.typeName}.${method.name}: ${(error as Error).message}`);
+      }
+    }
+  }
+  if (faults.length > 0) throw new Error(`the contract is incomplete:\n  ${faults.join("\n  ")}`);
+  return {
+    methods: [...methods.values()],
+    of(method) {
+      const contract = methods.get(method);
+      if (contract === undefined) throw new Error(`${method.parent.typeName}.${method.name} is not in the contract`);
+      return contract;
+    },
+  };
+}
+
+function readMethod(method: DescMethod): MethodContract {
+  const [, domain] = method.parent.typeName.split(".");
+  if (domain === undefined) throw new Error("its package names no domain");
+  if (method.methodKind !== "unary") throw new Error("streams");
+  if (!hasOption(method, http)) throw new Error("has no google.api.http binding");
+  const event = hasOption(method, events) ? getOption(method, events) : undefined;
+  return {
+    method,
+    domain,
+    authorization: readAuthorization(method),
+    mutates: method.idempotency !== MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS,
+    event: event && {
+      type: event.type,
+      extensions: event.extensions,
+      internal: event.audience === Event_Audience.INTERNAL,
+    },
+  };
+}
+
+function readAuthorization(method: DescMethod): AuthorizationRule {
+  if (!hasOption(method, iam)) throw new Error("has no authorization rule");
+  const { rule } = getOption(method, iam);
+  const scopes = method.input.fields.filter((field) => getOption(field, iam_scope));
+  switch (rule.case) {
+    case "disabled":
+      return { kind: "open" };
+    case "enabled": {
+      const { capabilities, unscoped } = rule.value;
+      if (unscoped) return { kind: "unscoped", capabilities };
+      if (capabilities.length === 0) throw new Error("is scoped but needs no capability");
+      const [field] = scopes;
+      if (field === undefined || scopes.length > 1) throw new Error(`is scoped and has ${scopes.length} scope fields`);
+      return { kind: "scoped", capabilities, scope: readScope(field) };
+    }
+    default:
+      throw new Error("has an empty authorization rule");
+  }
+}
+
+function readScope(field: DescField): Scope {
+  if (field.fieldKind === "scalar") {
+    const resourceType = getOption(field, resource_reference).type;
+    if (resourceType === "") throw new Error(`scope field ${field.name} has no google.api.resource_reference`);
+    return { field: field.name, resourceType, uidOf: (request) => read(request, field.localName) as string };
+  }
+  const uid = field.message?.field.uid;
+  if (field.fieldKind !== "message" || uid === undefined)
+    throw new Error(`scope field ${field.name} is no uid and holds none`);
+  return {
+    field: "uid",
+    resourceType: readResource(field.message).type,
+    uidOf: (request) => {
+      const resource = read(request, field.localName) as Message | undefined;
+      return resource === undefined ? "" : (read(resource, uid.localName) as string);
+    },
+  };
+}
+
+function read(message: Message, localName: string): unknown {
+  return (message as unknown as Record<string, unknown>)[localName];
+}

@@ -1,0 +1,51 @@
+/** What the annotations say about a resource and its fields. */
+import { type DescField, type DescMessage, getOption, hasOption } from "@bufbuild/protobuf";
+import { FieldBehavior, field_behavior } from "../../gen/google/api/field_behavior_pb.ts";
+import { resource } from "../../gen/google/api/resource_pb.ts";
+
+/** A resource's names and the behaviour of its fields. */
+export interface ResourceContract {
+  readonly schema: DescMessage;
+  /** `iam.platform.internal/Group`, as annotated. */
+  readonly type: string;
+  /** `Group`. */
+  readonly kind: string;
+  /** `groups`. */
+  readonly plural: string;
+  /** Of the resource's own fields. */
+  readonly behaviors: FieldBehaviors;
+}
+
+/** Which fields of a message the server alone sets, and which never change after creation (AIP-203). */
+export interface FieldBehaviors {
+  readonly outputOnly: ReadonlySet<DescField>;
+  readonly immutable: ReadonlySet<DescField>;
+  readonly inputOnly: ReadonlySet<DescField>;
+}
+
+/** Reads a resource's annotations. Errors: a plain Error when the message is no resource. */
+export function readResource(schema: DescMessage): ResourceContract {
+  if (!hasOption(schema, resource)) throw new Error(`${schema.typeName} has no google.api.resource`);
+  const { type, plural } = getOption(schema, resource);
+  const kind = type.split("/")[1];
+  if (kind === undefined || plural === "") throw new Error(`${schema.typeName}: incomplete google.api.resource`);
+  return { schema, type, kind, plural, behaviors: readBehaviors(schema) };
+}
+
+const cache = new WeakMap<DescMessage, FieldBehaviors>();
+
+/** The behaviour of a message's fields; nested messages have their own. */
+export function readBehaviors(schema: DescMessage): FieldBehaviors {
+  let behaviors = cache.get(schema);
+  if (behaviors === undefined) {
+    const having = (behavior: FieldBehavior) =>
+      new Set(schema.fields.filter((field) => getOption(field, field_behavior).includes(behavior)));
+    behaviors = {
+      outputOnly: having(FieldBehavior.OUTPUT_ONLY),
+      immutable: having(FieldBehavior.IMMUTABLE),
+      inputOnly: having(FieldBehavior.INPUT_ONLY),
+    };
+    cache.set(schema, behaviors);
+  }
+  return behaviors;
+}

@@ -1,0 +1,153 @@
+/**
+ * The only place that makes errors for callers. Each constructor sets the canonical code, a message with its fixed prefix and the typed
+ * detail of google.rpc (AIP-193). The `ErrorInfo` that stands first in every answer is added once, by {@link atEdge},
+ * because only the edge knows the domain of the method that was called and the host in use.
+ */
+import { create, type DescMessage, type Message, type MessageInitShape } from "@bufbuild/protobuf";
+import { Code, ConnectError } from "@connectrpc/connect";
+import {
+  BadRequestSchema,
+  ErrorInfoSchema,
+  PreconditionFailureSchema,
+  QuotaFailureSchema,
+  type ResourceInfo,
+  ResourceInfoSchema,
+  RetryInfoSchema,
+} from "../gen/google/rpc/error_details_pb.ts";
+
+/** One thing wrong with one field: its path in snake_case, relative to the resource for bodies, and a sentence about it. */
+export interface FieldViolation {
+  readonly field: string;
+  readonly description: string;
+}
+
+/** Why a request was blocked: an UPPER_SNAKE type, the uid it is about, and a sentence. */
+export interface PreconditionViolation {
+  readonly type: string;
+  readonly subject?: string;
+  readonly description: string;
+}
+
+/** A resource as an error names it: its type (`iam.platform.internal/Group`) and the uid asked for. */
+export interface ResourceName {
+  readonly type: string;
+  readonly uid: string;
+}
+
+/** INVALID_ARGUMENT with every violation, in the order given. */
+export function invalid(...violations: FieldViolation[]): ConnectError {
+  const text = violations.map((v) => (v.field === "" ? v.description : `${v.field}: ${v.description}`)).join("; ");
+  return failure(
+    Code.InvalidArgument,
+    "Invalid argument",
+    text,
+    detail(BadRequestSchema, { fieldViolations: violations }),
+  );
+}
+
+/** NOT_FOUND about one resource. */
+export function notFound(resource: ResourceName): ConnectError {
+  return failure(
+    Code.NotFound,
+    "Not found",
+    `${kindOf(resource)} ${JSON.stringify(resource.uid)} does not exist`,
+    about(resource),
+  );
+}
+
+/** ALREADY_EXISTS; `resource` is the one that exists, `what` says which value collides. */
+export function alreadyExists(resource: ResourceName, what: string): ConnectError {
+  return failure(Code.AlreadyExists, "Already exists", `${kindOf(resource)} with ${what} exists`, about(resource));
+}
+
+/** FAILED_PRECONDITION with every violation. */
+export function failedPrecondition(...violations: PreconditionViolation[]): ConnectError {
+  const text = violations.map((v) => v.description).join("; ");
+  return failure(
+    Code.FailedPrecondition,
+    "Precondition failed",
+    text,
+    detail(PreconditionFailureSchema, { violations }),
+  );
+}
+
+/** PERMISSION_DENIED; the text must be the same whether or not the resource exists. */
+export function permissionDenied(text: string): ConnectError {
+  return failure(Code.PermissionDenied, "Permission denied", text);
+}
+
+/** UNAUTHENTICATED; says what to send, never which key or claim failed in detail. */
+export function unauthenticated(text: string): ConnectError {
+  return failure(Code.Unauthenticated, "Unauthenticated", text);
+}
+
+/** ABORTED: the resource changed since it was read (stale etag), or a conflict outlived its retries. */
+export function aborted(text: string): ConnectError {
+  return failure(Code.Aborted, "Aborted", text);
+}
+
+/** RESOURCE_EXHAUSTED with the quota and, if waiting helps, how long to wait in milliseconds. */
+export function resourceExhausted(subject: string, text: string, retryAfterMs?: number): ConnectError {
+  const quota = detail(QuotaFailureSchema, { violations: [{ subject, description: text }] });
+  if (retryAfterMs === undefined) return failure(Code.ResourceExhausted, "Resource exhausted", text, quota);
+  const seconds = Math.floor(retryAfterMs / 1000);
+  const retryDelay = { seconds: BigInt(seconds), nanos: (retryAfterMs - seconds * 1000) * 1_000_000 };
+  return failure(Code.ResourceExhausted, "Resource exhausted", text, quota, detail(RetryInfoSchema, { retryDelay }));
+}
+
+/** UNIMPLEMENTED: the contract names the method, this server does not serve it yet. */
+export function unimplemented(text: string): ConnectError {
+  return failure(Code.Unimplemented, "Unimplemented", text);
+}
+
+/** UNAVAILABLE: try again later; used while the server stops. */
+export function unavailable(text: string): ConnectError {
+  return failure(Code.Unavailable, "Unavailable", text);
+}
+
+/** INTERNAL with the fixed text that hides a bug; the cause stays for the log. */
+export function internal(cause: unknown): ConnectError {
+  return new ConnectError("Internal error", Code.Internal, undefined, undefined, cause);
+}
+
+/**
+ * The error as it leaves the server: `ErrorInfo` is its first detail, and resource types carry the host in use instead of the one that the
+ * proto files are annotated with. `domain` is the API's domain (`iam`), undefined outside any.
+ */
+export function atEdge(error: ConnectError, host: string, domain: string | undefined): ConnectError {
+  const typeOf = (d: ConnectError["details"][number]) => ("desc" in d ? d.desc.typeName : d.type);
+  for (const d of error.details) {
+    if ("desc" in d && d.desc.typeName === ResourceInfoSchema.typeName) {
+      const info = d.value as ResourceInfo;
+      info.resourceType = info.resourceType.replace(/(?<=^[a-z]+)\.platform\.internal(?=\/)/, () => `.${host}`);
+    }
+  }
+  if (!error.details.some((d) => typeOf(d) === ErrorInfoSchema.typeName)) {
+    const info = { reason: reasonOf(error.code), domain: domain === undefined ? host : `${domain}.${host}` };
+    error.details.unshift(detail(ErrorInfoSchema, info));
+  }
+  return error;
+}
+
+/** A code's name as google.rpc.Code spells it: `NOT_FOUND`. */
+export function reasonOf(code: Code): string {
+  return code === Code.Canceled ? "CANCELLED" : Code[code].replace(/(?<=[a-z])[A-Z]/g, "_$&").toUpperCase();
+}
+
+type Detail = Extract<ConnectError["details"][number], { desc: DescMessage }>;
+
+function failure(code: Code, prefix: string, text: string, ...details: Detail[]): ConnectError {
+  return new ConnectError(`${prefix}: ${text}`, code, undefined, details);
+}
+
+function about(resource: ResourceName): Detail {
+  return detail(ResourceInfoSchema, { resourceType: resource.type, resourceName: resource.uid });
+}
+
+function kindOf(resource: ResourceName): string {
+  return resource.type.slice(resource.type.lastIndexOf("/") + 1);
+}
+
+function detail<D extends DescMessage>(desc: D, value: MessageInitShape<D>): Detail {
+  return { desc, value: create(desc, value) as Message & Record<string, unknown> };
+}

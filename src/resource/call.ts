@@ -1,0 +1,41 @@
+/** What a handler works with besides its request; the pipeline sets it, handlers reach it through Connect's handler context. */
+import { type ContextKey, type ContextValues, createContextKey, type HandlerContext } from "@connectrpc/connect";
+import type { ReadSession, WriteSession } from "../store/index.ts";
+import type { PageTokens } from "./page-token.ts";
+
+/** The store as this call may use it, and the server's parts that standard methods need. */
+export interface CallEnvironment {
+  /** In a mutating method the transaction of the call, otherwise the database for reading. */
+  readonly session: ReadSession | WriteSession;
+  readonly pageTokens: PageTokens;
+  /** Whether token issuers may be at http on a loopback host. */
+  readonly allowLoopbackIssuers: boolean;
+  /** Now, in milliseconds since 1970. */
+  now(): number;
+}
+
+const key: ContextKey<CallEnvironment | undefined> = createContextKey<CallEnvironment | undefined>(undefined);
+
+/** Gives a call its environment. */
+export function provideEnvironment(values: ContextValues, environment: CallEnvironment): void {
+  values.set(key, environment);
+}
+
+/** The environment of a call. */
+export function environmentOf(context: Pick<HandlerContext, "values">): CallEnvironment {
+  const environment = context.values.get(key);
+  if (environment === undefined) throw new Error("the pipeline has not provided the environment of this call");
+  return environment;
+}
+
+/** The database for reading; in a mutating method it sees the call's own writes. */
+export function databaseOf(context: Pick<HandlerContext, "values">): ReadSession {
+  return environmentOf(context).session;
+}
+
+/** The transaction of a mutating call. */
+export function transactionOf(context: Pick<HandlerContext, "values">): WriteSession {
+  const { session } = environmentOf(context);
+  if (!("insert" in session)) throw new Error("a method marked NO_SIDE_EFFECTS must not write");
+  return session;
+}

@@ -1,0 +1,87 @@
+/** How a resource is declared: its message, the columns derived from it, its filters, and the rules that a descriptor cannot say. */
+import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
+import type { HandlerContext } from "@connectrpc/connect";
+import { type ResourceContract, readResource } from "../contract/index.ts";
+import type { Condition, ReadSession, Row, TableSpec } from "../store/index.ts";
+import type { FieldPath } from "./field-mask.ts";
+import { commonSortNames, type OrderColumn } from "./order-by.ts";
+
+/** A column derived from the message on every write; booleans as 0 and 1, instants in microseconds. */
+export type Facet<M> = { text(message: M): string } | { integer(message: M): number };
+
+/** Turns the value of a filter field, given by the client, into conditions; all must hold. */
+export type Filter<V> = (value: NonNullable<V>) => readonly Condition[];
+
+/** The rows whose column has exactly the value. */
+export function equalTo(column: string): Filter<string | undefined> {
+  return (value) => [{ column, equals: value }];
+}
+
+type PagingField = "uidp" | "pageSize" | "pageToken" | "orderBy" | "skip";
+/** The fields of a list request that filter. */
+export type FilterField<L extends DescMessage> = Exclude<keyof MessageShape<L> & string, PagingField | `$${string}`>;
+
+/** A create or an update on its way to the store. */
+export interface Change<M> {
+  readonly uid: string;
+  readonly parent: string;
+  /** undefined on create. */
+  readonly before: M | undefined;
+  /** What will be stored; a check may still complete it. */
+  readonly after: M;
+  /** What an update's mask names; undefined on create. */
+  readonly paths: readonly FieldPath[] | undefined;
+}
+
+/** A declaration; see CONTRIBUTING.md for a worked example. */
+export interface ResourceDeclaration<R extends DescMessage, L extends DescMessage> {
+  readonly schema: R;
+  readonly list: L;
+  /** The resource that holds it; absent where the parent may be empty or is checked by the resource itself. */
+  readonly parent?: Resource;
+  readonly facets: Readonly<Record<string, Facet<MessageShape<R>>>>;
+  readonly filters: { readonly [F in FilterField<L>]: Filter<MessageShape<L>[F]> };
+  /** The facet that is unique within a parent. */
+  readonly unique?: string;
+  /** uids that every authenticated caller may read and list. */
+  readonly publicUids?: readonly string[];
+  /** Rules about more than one field or more than one row. Runs in the transaction, after the value rules. */
+  check?(change: Change<MessageShape<R>>, context: HandlerContext): Promise<void> | void;
+  /** Completes messages that leave the server from other rows; one call for a whole page. */
+  hydrate?(messages: readonly MessageShape<R>[], rows: readonly Row[], session: ReadSession): Promise<void>;
+  /** Puts into a message what only the row's columns know. */
+  restore?(message: MessageShape<R>, row: Row): void;
+}
+
+/** A declared resource. */
+export interface Resource<R extends DescMessage = DescMessage, L extends DescMessage = DescMessage> {
+  readonly declaration: ResourceDeclaration<R, L>;
+  readonly contract: ResourceContract;
+  readonly table: TableSpec;
+  readonly sortNames: Readonly<Record<string, string>>;
+  readonly defaultOrder: readonly OrderColumn[];
+}
+
+/** Declares a resource. Errors: a plain Error when its message is not annotated as one. */
+export function defineResource<R extends DescMessage, L extends DescMessage>(
+  declaration: ResourceDeclaration<R, L>,
+): Resource<R, L> {
+  const contract = readResource(declaration.schema);
+  const facets = Object.fromEntries(
+    Object.entries(declaration.facets).map(([name, facet]) => [
+      name,
+      "text" in facet ? ("text" as const) : ("integer" as const),
+    ]),
+  );
+  return {
+    declaration,
+    contract,
+    table: { name: snakeCase(contract.plural), facets },
+    sortNames: "name" in facets ? { name: "name", ...commonSortNames } : commonSortNames,
+    defaultOrder: [{ column: "uid", descending: false }],
+  };
+}
+
+function snakeCase(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}

@@ -1,0 +1,144 @@
+/**
+ * Field masks of partial updates (AIP-134, AIP-161). A path names a field of the resource, nested through singular messages; repeated and
+ * map fields are whole. `*` alone is full replacement. Without a mask the populated fields of the body are meant.
+ */
+import { clone, type DescField, type DescMessage, equals, type Message, type MessageShape } from "@bufbuild/protobuf";
+import { type ReflectMessage, reflect } from "@bufbuild/protobuf/reflect";
+import type { FieldMask } from "@bufbuild/protobuf/wkt";
+import { readBehaviors } from "../contract/index.ts";
+import { type FieldViolation, invalid } from "../errors.ts";
+
+/** A field, from the resource downwards. */
+export type FieldPath = readonly DescField[];
+
+/**
+ * The paths that an update concerns, output-only ones left out.
+ * Errors: INVALID_ARGUMENT on `update_mask` for a path that names no field.
+ */
+export function concernedPaths(schema: DescMessage, mask: FieldMask | undefined, body: Message): FieldPath[] {
+  const given = mask?.paths ?? [];
+  const paths =
+    given.length === 0
+      ? populatedPaths(reflect(schema, body))
+      : given.length === 1 && given[0] === "*"
+        ? replacedPaths(reflect(schema, body))
+        : given.map((path) => parsePath(schema, path));
+  return paths.filter((path) => !path.some(isSetByServer));
+}
+
+/** A copy of `before` in which each path has the value that `body` has there, or none. */
+export function applyPaths<D extends DescMessage>(
+  schema: D,
+  before: MessageShape<D>,
+  body: MessageShape<D>,
+  paths: readonly FieldPath[],
+): MessageShape<D> {
+  const after = clone(schema, before);
+  for (const path of paths) copyPath(reflect(schema, body), reflect(schema, after), path);
+  return after;
+}
+
+/**
+ * Brings a resource that a client wrote in line with its fields' behavior (AIP-203), in place, at every depth: output-only fields are those of
+ * `before`, immutable ones keep the value that they have.
+ * Errors: INVALID_ARGUMENT on every immutable field that the client changed.
+ */
+export function settleBehaviors(schema: DescMessage, before: Message | undefined, after: Message): void {
+  const violations: FieldViolation[] = [];
+  settle(before && reflect(schema, before), reflect(schema, after), "", violations);
+  if (violations.length > 0) throw invalid(...violations);
+}
+
+/** Names a path as masks and errors do: `claim_match.subject`. */
+export function pathName(path: FieldPath): string {
+  return path.map((field) => field.name).join(".");
+}
+
+function isSetByServer(field: DescField): boolean {
+  return field.name === "etag" || readBehaviors(field.parent).outputOnly.has(field);
+}
+
+function parsePath(schema: DescMessage, text: string): FieldPath {
+  const path: DescField[] = [];
+  let message: DescMessage | undefined = schema;
+  for (const name of text.split(".")) {
+    const field: DescField | undefined = message?.fields.find(
+      (f) => f.name === name || f.jsonName === name || f.localName === name,
+    );
+    if (field === undefined)
+      throw invalid({ field: "update_mask", description: `${JSON.stringify(text)} is not a field` });
+    path.push(field);
+    message = field.fieldKind === "message" ? field.message : undefined;
+  }
+  return path;
+}
+
+function populatedPaths(body: ReflectMessage): FieldPath[] {
+  return body.fields.flatMap((field): FieldPath[] => {
+    if (!body.isSet(field)) return [];
+    const nested = hasFields(field) ? populatedPaths(body.get(field) as ReflectMessage) : [];
+    return nested.length === 0 ? [[field]] : nested.map((path) => [field, ...path]);
+  });
+}
+
+function replacedPaths(body: ReflectMessage): FieldPath[] {
+  const { immutable } = readBehaviors(body.desc);
+  return body.fields.filter((field) => !immutable.has(field) || body.isSet(field)).map((field) => [field]);
+}
+
+/** Whether paths go on below a field: singular messages of the API itself, no well-known types. */
+function hasFields(field: DescField): boolean {
+  return field.fieldKind === "message" && !field.message.typeName.startsWith("google.protobuf.");
+}
+
+function copyPath(from: ReflectMessage, to: ReflectMessage, path: FieldPath): void {
+  const [field, ...rest] = path;
+  if (field === undefined) return;
+  const isGiven = from.isSet(field);
+  if (rest.length === 0) {
+    if (isGiven) to.set(field, from.get(field));
+    else to.clear(field);
+    return;
+  }
+  if (!isGiven && !to.isSet(field)) return;
+  if (!to.isSet(field)) to.set(field, reflect((field as DescField & { message: DescMessage }).message));
+  copyPath(from.get(field) as ReflectMessage, to.get(field) as ReflectMessage, rest);
+}
+
+function settle(
+  before: ReflectMessage | undefined,
+  after: ReflectMessage,
+  prefix: string,
+  violations: FieldViolation[],
+): void {
+  const { outputOnly, immutable } = readBehaviors(after.desc);
+  for (const field of after.fields) {
+    const had = before?.isSet(field) ? before.get(field) : undefined;
+    if (outputOnly.has(field)) {
+      if (had !== undefined) after.set(field, had as never);
+      else if (after.isSet(field)) after.clear(field);
+    } else if (immutable.has(field) && had !== undefined) {
+      if (!after.isSet(field)) after.set(field, had as never);
+      else if (!sameValue(field, before as ReflectMessage, after)) {
+        const path = prefix + field.name;
+        violations.push({ field: path, description: `${path} cannot change` });
+      }
+    } else if (hasFields(field) && after.isSet(field)) {
+      settle(
+        had as ReflectMessage | undefined,
+        after.get(field) as ReflectMessage,
+        `${prefix}${field.name}.`,
+        violations,
+      );
+    }
+  }
+}
+
+function sameValue(field: DescField, a: ReflectMessage, b: ReflectMessage): boolean {
+  const only = (message: ReflectMessage) => {
+    const copy = reflect(message.desc);
+    copy.set(field, message.get(field));
+    return copy.message;
+  };
+  return equals(a.desc, only(a) as never, only(b) as never);
+}

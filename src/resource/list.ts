@@ -1,0 +1,200 @@
+/**
+ * The standard List (AIP-132, AIP-158, AIP-160): the caller's scopes cut by filters, in an order, a page at a time.
+ *
+ * Pages are found by the key of the last row answered, never by counting, so rows written between two pages neither repeat nor hide a row
+ * that was there all along. A page token continues its own query: what the request leaves out is taken from the token, what it repeats
+ * must be the same.
+ */
+import { createHash } from "node:crypto";
+import {
+  clone,
+  create,
+  type DescMessage,
+  equals,
+  fromBinary,
+  type Message,
+  type MessageShape,
+  toBinary,
+} from "@bufbuild/protobuf";
+import { type ReflectMessage, reflect } from "@bufbuild/protobuf/reflect";
+import type { HandlerContext } from "@connectrpc/connect";
+import type { UidpFilter } from "../../gen/platform/common/uidp_filter_pb.ts";
+import { scopesOf } from "../auth/index.ts";
+import { invalid } from "../errors.ts";
+import type { Condition, FacetValue, Row, Selection } from "../store/index.ts";
+import { environmentOf } from "./call.ts";
+import type { Filter, Resource } from "./declaration.ts";
+import { canonicalOrder, type OrderColumn, parseOrderBy } from "./order-by.ts";
+import { pageTokenLifeMs } from "./page-token.ts";
+import { selectionOf } from "./selection.ts";
+
+/** Results per page when the request does not say. */
+export const defaultPageSize = 50;
+/** Results per page at most; a larger `page_size` gives this many. */
+export const maxPageSize = 200;
+/** A query whose encoding is larger is not carried inside its page token. */
+const maxQueryBytes = 2048;
+
+const pagingFields = new Set(["page_size", "page_token", "skip"]);
+
+/** Fields that every list request has. */
+export interface ListRequest extends Message {
+  uidp?: UidpFilter;
+  pageSize: number;
+  pageToken: string;
+  orderBy: string;
+  skip: number;
+}
+
+/** Fields that every list response has beside its items. */
+interface ListResponse extends Message {
+  nextPageToken?: string;
+  totalCount?: bigint;
+  skipped: number;
+}
+
+/** One page of rows and what the envelope says about it. */
+export interface Page {
+  readonly rows: readonly Row[];
+  readonly nextPageToken: string | undefined;
+  readonly totalCount: number;
+  readonly skipped: number;
+}
+
+/** Reads the page that `request` asks for. Errors: INVALID_ARGUMENT on `order_by` or `page_token`. */
+export async function listPage(resource: Resource, request: ListRequest, context: HandlerContext): Promise<Page> {
+  const { session, pageTokens, now } = environmentOf(context);
+  const method = `${context.service.typeName}.${context.method.name}`;
+  const token = request.pageToken === "" ? undefined : pageTokens.open(request.pageToken);
+  if (request.pageToken !== "" && token?.method !== method) throw refuseToken("is not a page token of this method");
+  const given = withCanonicalOrder(resource, queryOf(context.method.input, request));
+  const query = token === undefined ? given : continueQuery(context.method.input, given, token.query);
+  const order = orderOf(resource, query.orderBy);
+  const selection = selectRows(resource, query, context);
+  const pageSize = request.pageSize === 0 ? defaultPageSize : Math.min(request.pageSize, maxPageSize);
+  const isFresh = token !== undefined && now() - token.issueTimeMs < pageTokenLifeMs;
+  const [rows, totalCount] = await Promise.all([
+    session.list(resource.table, {
+      ...selection,
+      orderBy: order,
+      ...(isFresh ? { after: token.after } : {}),
+      skip: request.skip,
+      limit: pageSize + 1,
+    }),
+    session.count(resource.table, selection),
+  ]);
+  const page = rows.slice(0, pageSize);
+  const last = rows.length > pageSize ? page.at(-1) : undefined;
+  const nextPageToken =
+    last &&
+    pageTokens.seal({
+      method,
+      after: [...order.map(({ column }) => valueOf(last, column)), last.uid],
+      issueTimeMs: now(),
+      query: sealQuery(context.method.input, query),
+    });
+  return { rows: page, nextPageToken, totalCount, skipped: request.skip };
+}
+
+/** Wraps items and page into the list response of a method. */
+export function listResponse(schema: DescMessage, items: readonly Message[], page: Page): Message {
+  const response = create(schema) as ListResponse & Record<string, unknown>;
+  const list = schema.fields.find((field) => field.fieldKind === "list");
+  if (list === undefined) throw new Error(`${schema.typeName} has no list of items`);
+  response[list.localName] = items;
+  if (page.nextPageToken !== undefined) response.nextPageToken = page.nextPageToken;
+  response.totalCount = BigInt(page.totalCount);
+  response.skipped = page.skipped;
+  return response;
+}
+
+function selectRows(resource: Resource, query: ListRequest, context: HandlerContext): Selection {
+  const { filters, publicUids = [] } = resource.declaration;
+  const message = reflect(context.method.input, query);
+  const where = Object.entries(filters as Record<string, Filter<unknown>>).flatMap(
+    ([name, filter]): readonly Condition[] => {
+      const field = message.desc.field[name];
+      if (field === undefined) throw new Error(`${message.desc.typeName} has no field ${name}`);
+      return message.isSet(field)
+        ? filter((query as unknown as Record<string, NonNullable<unknown>>)[name] as NonNullable<unknown>)
+        : [];
+    },
+  );
+  const selection = selectionOf(scopesOf(context), publicUids, query.uidp);
+  return where.length === 0 ? selection : { ...selection, where };
+}
+
+function orderOf(resource: Resource, orderBy: string): readonly OrderColumn[] {
+  const names = Object.fromEntries(Object.values(resource.sortNames).map((column) => [column, column]));
+  return parseOrderBy(orderBy, { ...names, ...resource.sortNames }, resource.defaultOrder);
+}
+
+/** The request without paging. */
+function queryOf(schema: DescMessage, request: ListRequest): ListRequest {
+  const query = reflect(schema, clone(schema, request));
+  for (const field of query.fields) if (pagingFields.has(field.name)) query.clear(field);
+  return query.message as ListRequest;
+}
+
+/** Two spellings of one order are one query. */
+function withCanonicalOrder(resource: Resource, query: ListRequest): ListRequest {
+  if (query.orderBy !== "")
+    query.orderBy = canonicalOrder(parseOrderBy(query.orderBy, resource.sortNames, resource.defaultOrder));
+  return query;
+}
+
+function sealQuery(schema: DescMessage, query: ListRequest): { encoded: Uint8Array } | { digest: Uint8Array } {
+  const encoded = toBinary(schema, query);
+  return encoded.length <= maxQueryBytes ? { encoded } : { digest: createHash("sha256").update(encoded).digest() };
+}
+
+function continueQuery(
+  schema: DescMessage,
+  given: ListRequest,
+  sealed: { encoded: Uint8Array } | { digest: Uint8Array },
+): ListRequest {
+  if ("digest" in sealed) {
+    const digest = createHash("sha256").update(toBinary(schema, given)).digest();
+    if (!digest.equals(sealed.digest))
+      throw refuseToken("continues another query; repeat the filters and the order of its first page");
+    return given;
+  }
+  const continued = fromBinary(schema, sealed.encoded) as ListRequest;
+  if (!agrees(reflect(schema, given), reflect(schema, continued)))
+    throw refuseToken("continues a query with other filters or another order");
+  return continued;
+}
+
+/** Whether everything that `given` sets is the same in `continued`. */
+function agrees(given: ReflectMessage, continued: ReflectMessage): boolean {
+  return given.fields.every((field) => {
+    if (!given.isSet(field)) return true;
+    if (!continued.isSet(field)) return false;
+    if (field.fieldKind === "message" && !field.message.typeName.startsWith("google.protobuf.")) {
+      return agrees(given.get(field) as ReflectMessage, continued.get(field) as ReflectMessage);
+    }
+    const only = (message: ReflectMessage) => {
+      const copy = reflect(message.desc);
+      copy.set(field, message.get(field));
+      return copy.message;
+    };
+    return equals(given.desc, only(given) as MessageShape<DescMessage>, only(continued) as MessageShape<DescMessage>);
+  });
+}
+
+function valueOf(row: Row, column: string): FacetValue {
+  switch (column) {
+    case "uid":
+      return row.uid;
+    case "create_time_us":
+      return row.createTimeUs;
+    case "update_time_us":
+      return row.updateTimeUs;
+    default:
+      return row.facets[column] ?? null;
+  }
+}
+
+function refuseToken(description: string) {
+  return invalid({ field: "page_token", description });
+}

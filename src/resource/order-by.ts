@@ -1,0 +1,48 @@
+/** `order_by` (AIP-132): comma-separated fields, each optionally followed by `asc` or `desc`. */
+import { invalid } from "../errors.ts";
+
+/** One column of an order. */
+export interface OrderColumn {
+  readonly column: string;
+  readonly descending: boolean;
+}
+
+/** Sort names of every resource and the columns behind them; both the column's name of old and the field's spellings are known. */
+export const commonSortNames: Readonly<Record<string, string>> = {
+  uid: "uid",
+  created_at: "create_time_us",
+  create_time: "create_time_us",
+  createTime: "create_time_us",
+  updated_at: "update_time_us",
+  update_time: "update_time_us",
+  updateTime: "update_time_us",
+};
+
+/** Parses `text`; "" gives `byDefault`. Errors: INVALID_ARGUMENT on `order_by`. */
+export function parseOrderBy(
+  text: string,
+  sortNames: Readonly<Record<string, string>>,
+  byDefault: readonly OrderColumn[],
+): readonly OrderColumn[] {
+  if (text.trim() === "") return byDefault;
+  const columns = text.split(",").map((part): OrderColumn => {
+    const [name = "", direction = "asc", ...rest] = part.trim().split(/[ \t]+/);
+    const column = Object.hasOwn(sortNames, name) ? sortNames[name] : undefined;
+    if (column === undefined)
+      throw refuse(`${JSON.stringify(name)} is not one of ${Object.keys(sortNames).join(", ")}`);
+    if (rest.length > 0 || !/^(asc|desc)$/i.test(direction))
+      throw refuse(`${JSON.stringify(part.trim())} must be a field, then asc or desc`);
+    return { column, descending: direction.toLowerCase() === "desc" };
+  });
+  if (new Set(columns.map(({ column }) => column)).size < columns.length) throw refuse("names a field twice");
+  return columns;
+}
+
+/** The one spelling of an order, for comparing two: `name desc,uid asc`. */
+export function canonicalOrder(columns: readonly OrderColumn[]): string {
+  return columns.map(({ column, descending }) => `${column} ${descending ? "desc" : "asc"}`).join(",");
+}
+
+function refuse(description: string) {
+  return invalid({ field: "order_by", description });
+}

@@ -1,0 +1,255 @@
+/**
+ * The standard methods (AIP-131 to AIP-135) of a declared resource, as Connect handlers. Which methods a service has, and which field of a
+ * request holds what, is read from the descriptors: `Get<Kind>` has `uid`, `Create<Kind>` has `parent` and the resource, and so on.
+ */
+import {
+  clone,
+  create,
+  type DescMessage,
+  type DescMethod,
+  type DescService,
+  equals,
+  type Message,
+  type MessageShape,
+} from "@bufbuild/protobuf";
+import { EmptySchema, type FieldMask } from "@bufbuild/protobuf/wkt";
+import type { HandlerContext } from "@connectrpc/connect";
+import { violationsOf } from "../contract/index.ts";
+import { aborted, alreadyExists, invalid, notFound } from "../errors.ts";
+import type { Row, Selection } from "../store/index.ts";
+import { isUid, newUid } from "../uid.ts";
+import { databaseOf, environmentOf, transactionOf } from "./call.ts";
+import type { Change, Resource } from "./declaration.ts";
+import { applyPaths, concernedPaths, type FieldPath, settleBehaviors } from "./field-mask.ts";
+import { type ListRequest, listPage, listResponse } from "./list.ts";
+import { contentOf, emptyMessage, etagOf, messageOf } from "./record.ts";
+
+/** A unary handler of any method. */
+export type Handler = (request: never, context: HandlerContext) => Promise<Message>;
+
+/** Handlers by the method's local name (`getRepo`). */
+export type Handlers = Readonly<Record<string, Handler>>;
+
+/** The standard methods that `service` has for `resource`. */
+export function standardMethods<R extends DescMessage, L extends DescMessage>(
+  service: DescService,
+  resource: Resource<R, L>,
+): Handlers {
+  const { kind } = resource.contract;
+  const handlers: Record<string, Handler> = {};
+  for (const method of service.methods) {
+    const handler =
+      method.input === resource.declaration.list
+        ? standardList(resource, method)
+        : method.name === `Get${kind}`
+          ? standardGet(resource)
+          : method.name === `Create${kind}`
+            ? standardCreate(resource, method)
+            : method.name === `Update${kind}`
+              ? standardUpdate(resource, method)
+              : method.name === `Delete${kind}`
+                ? standardDelete(resource)
+                : undefined;
+    if (handler !== undefined) handlers[method.localName] = handler as Handler;
+  }
+  return handlers;
+}
+
+/** A row that must exist. Errors: NOT_FOUND. */
+export async function findRow(resource: Resource, uid: string, context: HandlerContext): Promise<Row> {
+  const row = await databaseOf(context).get(resource.table, uid);
+  if (row === undefined) throw notFound({ type: resource.contract.type, uid });
+  return row;
+}
+
+/** A row as it leaves the server: hydrated, its etag also in the `etag` header. */
+export async function present<R extends DescMessage>(
+  resource: Resource<R>,
+  row: Row,
+  context: HandlerContext,
+): Promise<MessageShape<R>> {
+  const message = messageOf(resource, row);
+  await resource.declaration.hydrate?.([message], [row], databaseOf(context));
+  context.responseHeader.set("etag", etagOf(row));
+  return message;
+}
+
+/**
+ * Stores a new resource below `parent` and returns its row. `uid` is for resources whose uid is not drawn.
+ * Errors: NOT_FOUND on the parent, INVALID_ARGUMENT, ALREADY_EXISTS.
+ */
+export async function insertResource<R extends DescMessage>(
+  resource: Resource<R>,
+  parent: string,
+  body: MessageShape<R> | undefined,
+  context: HandlerContext,
+  uid = newUid(parent),
+): Promise<Row> {
+  const { declaration, table } = resource;
+  const session = transactionOf(context);
+  if (declaration.parent !== undefined) await findRow(declaration.parent, parent, context);
+  const after = clone(declaration.schema, body ?? emptyMessage(resource));
+  settleBehaviors(declaration.schema, undefined, after);
+  await checkChange(resource, { uid, parent, before: undefined, after, paths: undefined }, context);
+  const content = contentOf(resource, after);
+  await refuseTaken(resource, parent, uid, content.facets, context);
+  const nowUs = environmentOf(context).now() * 1000;
+  return session.insert(table, { uid, parent, createTimeUs: nowUs, updateTimeUs: nowUs, ...content });
+}
+
+/**
+ * Changes what `mask` names, or what `body` populates without one, and returns the row; an update that changes nothing writes nothing.
+ * Errors: NOT_FOUND, INVALID_ARGUMENT, ALREADY_EXISTS, ABORTED for a stale etag.
+ */
+export async function updateResource<R extends DescMessage>(
+  resource: Resource<R>,
+  uid: string,
+  body: MessageShape<R>,
+  mask: FieldMask | undefined,
+  context: HandlerContext,
+): Promise<Row> {
+  const { schema } = resource.declaration;
+  const row = await findRow(resource, uid, context);
+  checkEtag(row, (body as { etag?: string }).etag, context);
+  const before = messageOf(resource, row);
+  const paths = concernedPaths(schema, mask, body);
+  const after = applyPaths(schema, before, body, paths);
+  settleBehaviors(schema, before, after);
+  await checkChange(resource, { uid, parent: row.parent, before, after, paths }, context);
+  if (equals(schema, before, after)) return row;
+  const content = contentOf(resource, after);
+  await refuseTaken(resource, row.parent, uid, content.facets, context);
+  return transactionOf(context).update(resource.table, {
+    ...row,
+    ...content,
+    updateTimeUs: environmentOf(context).now() * 1000,
+  });
+}
+
+/** Deletes a resource. Errors: NOT_FOUND, ABORTED for a stale etag. */
+export async function removeResource(
+  resource: Resource,
+  { uid, etag }: { uid: string; etag?: string },
+  context: HandlerContext,
+): Promise<void> {
+  checkEtag(await findRow(resource, uid, context), etag, context);
+  await transactionOf(context).remove(resource.table, uid);
+}
+
+/** Deletes every selected row. */
+export async function removeSelected(resource: Resource, selection: Selection, context: HandlerContext): Promise<void> {
+  const orderBy = [{ column: "uid", descending: false }];
+  for (;;) {
+    const rows = await databaseOf(context).list(resource.table, { ...selection, orderBy, skip: 0, limit: 200 });
+    for (const { uid } of rows) await transactionOf(context).remove(resource.table, uid);
+    if (rows.length < 200) return;
+  }
+}
+
+/** Checks a uid in a method that names no scope. Errors: INVALID_ARGUMENT when it is empty, NOT_FOUND when it is none. */
+export function requireUid(field: string, uid: string, resource: Resource): void {
+  if (uid === "") throw invalid({ field, description: `${field} must not be empty` });
+  if (!isUid(uid)) throw notFound({ type: resource.contract.type, uid });
+}
+
+function standardGet(resource: Resource) {
+  return async (request: Message & { uid: string }, context: HandlerContext) =>
+    present(resource, await findRow(resource, request.uid, context), context);
+}
+
+function standardList(resource: Resource, method: DescMethod) {
+  return async (request: ListRequest, context: HandlerContext) => {
+    const page = await listPage(resource, request, context);
+    const items = page.rows.map((row) => messageOf(resource, row));
+    await resource.declaration.hydrate?.(items, page.rows, databaseOf(context));
+    return listResponse(method.output, items, page);
+  };
+}
+
+function standardCreate(resource: Resource, method: DescMethod) {
+  const field = resourceField(resource, method);
+  return async (request: Message & { parent: string }, context: HandlerContext) =>
+    present(resource, await insertResource(resource, request.parent, resourceOf(request, field), context), context);
+}
+
+function standardUpdate(resource: Resource, method: DescMethod) {
+  const field = resourceField(resource, method);
+  return async (request: Message & { updateMask?: FieldMask }, context: HandlerContext) => {
+    const body = resourceOf(request, field) ?? emptyMessage(resource);
+    const { uid } = body as unknown as { uid: string };
+    return present(resource, await updateResource(resource, uid, body, request.updateMask, context), context);
+  };
+}
+
+function standardDelete(resource: Resource) {
+  return async (request: Message & { uid: string; etag?: string }, context: HandlerContext) => {
+    await removeResource(resource, request, context);
+    return create(EmptySchema);
+  };
+}
+
+/** The value rules, for what the change names, then the resource's own. */
+async function checkChange<R extends DescMessage>(
+  resource: Resource<R>,
+  change: Change<MessageShape<R>>,
+  context: HandlerContext,
+): Promise<void> {
+  const { schema, check } = resource.declaration;
+  const violations = violationsOf(schema, change.after, (path) => concerns(change.paths, path));
+  if (violations.length > 0) throw invalid(...violations);
+  await check?.(change, context);
+}
+
+/** Whether a rule at `rule` is about something that one of `paths` names; a rule of a oneof is about its members. */
+function concerns(paths: readonly FieldPath[] | undefined, rule: readonly { kind: string }[]): boolean {
+  if (paths === undefined) return true;
+  return paths.some((path) => {
+    for (const [depth, field] of path.entries()) {
+      const part = rule[depth];
+      if (part === undefined || part.kind === "list_sub" || part.kind === "map_sub") return true;
+      if (part !== field) return part.kind === "oneof" && field.oneof === (part as unknown);
+    }
+    return true;
+  });
+}
+
+async function refuseTaken(
+  resource: Resource,
+  parent: string,
+  uid: string,
+  facets: Row["facets"],
+  context: HandlerContext,
+): Promise<void> {
+  const { unique } = resource.declaration;
+  if (unique === undefined) return;
+  const value = facets[unique] ?? null;
+  const order = [{ column: "uid", descending: false }];
+  const [other] = await databaseOf(context).list(resource.table, {
+    parent,
+    where: [{ column: unique, equals: value }],
+    orderBy: order,
+    skip: 0,
+    limit: 1,
+  });
+  if (other !== undefined && other.uid !== uid) {
+    throw alreadyExists({ type: resource.contract.type, uid: other.uid }, `${unique} ${JSON.stringify(value)}`);
+  }
+}
+
+/** AIP-154: over REST `If-Match`, elsewhere the `etag` field; none given, none checked. */
+function checkEtag(row: Row, etag: string | undefined, context: HandlerContext): void {
+  const given = etag || context.requestHeader.get("if-match");
+  if (!given || given === "*") return;
+  const tags = given.split(",").map((tag) => tag.trim());
+  if (!tags.includes(etagOf(row))) throw aborted("the resource has changed since its etag was read");
+}
+
+function resourceField(resource: Resource, method: DescMethod): string {
+  const field = method.input.fields.find((f) => f.message === resource.declaration.schema);
+  if (field === undefined) throw new Error(`${method.input.typeName} does not hold a ${resource.contract.kind}`);
+  return field.localName;
+}
+
+function resourceOf(request: Message, localName: string): Message | undefined {
+  return (request as unknown as Record<string, Message | undefined>)[localName];
+}

@@ -1,0 +1,160 @@
+/**
+ * Bindings: how one HTTP method and template reach one RPC, read from the `google.api.http` option and checked against
+ * the descriptors. Whatever could not be served is refused here, when the server starts.
+ */
+import {
+  type DescField,
+  type DescMethod,
+  type DescMethodServerStreaming,
+  type DescMethodUnary,
+  type DescService,
+  getOption,
+  hasOption,
+} from "@bufbuild/protobuf";
+import { http } from "../../gen/google/api/annotations_pb.ts";
+import type { HttpRule } from "../../gen/google/api/http_pb.ts";
+import { type FieldPath, findField, leafField, resolveFieldPath } from "./field-path.ts";
+import { parseTemplate, type Template, TemplateError, type Variable } from "./template.ts";
+
+/** A variable of a template and the request field it fills. */
+export interface BoundVariable extends Variable {
+  readonly path: FieldPath;
+  /** Whether more than one segment, or none, may be captured. */
+  readonly isMultiSegment: boolean;
+}
+
+/** One way to reach a method by HTTP. */
+export interface Binding {
+  readonly method: DescMethodUnary | DescMethodServerStreaming;
+  /** `GET`, `PATCH`, …; `*` for any. */
+  readonly httpMethod: string;
+  readonly template: Template;
+  readonly variables: readonly BoundVariable[];
+  /** The request field that is the body, `*` for the whole request, undefined for no body. */
+  readonly body: DescField | "*" | undefined;
+  /** The response field that is the body, undefined for the whole response. */
+  readonly responseBody: DescField | undefined;
+}
+
+/**
+ * Reads the bindings of all annotated methods, in the order of declaration.
+ * Errors: Error that names the method, and the column where a template is at fault.
+ */
+export function readBindings(services: Iterable<DescService>): Binding[] {
+  return [...services].flatMap((service) => service.methods.flatMap(bindingsOf));
+}
+
+/** The full name of a method: `platform.iam.v2.RolesService.GetRole`. */
+export function methodName(method: DescMethod): string {
+  return `${method.parent.typeName}.${method.name}`;
+}
+
+function bindingsOf(method: DescMethod): Binding[] {
+  if (!hasOption(method, http)) {
+    return [];
+  }
+  const rule = getOption(method, http);
+  return [rule, ...rule.additionalBindings].map((candidate) => {
+    if (candidate !== rule && candidate.additionalBindings.length > 0) {
+      throw new Error(`${methodName(method)}: additional_bindings must not be nested`);
+    }
+    try {
+      return readBinding(method, candidate);
+    } catch (error) {
+      throw new Error(`${methodName(method)}: ${patternOf(candidate)?.template ?? ""}: ${(error as Error).message}`, {
+        cause: error,
+      });
+    }
+  });
+}
+
+function readBinding(method: DescMethod, rule: HttpRule): Binding {
+  if (method.methodKind !== "unary" && method.methodKind !== "server_streaming") {
+    throw new Error("client streams cannot be reached by HTTP bindings");
+  }
+  const pattern = patternOf(rule);
+  if (pattern === undefined || pattern.httpMethod === "") {
+    throw new Error("an HTTP method and a path are needed");
+  }
+  const template = parseTemplate(pattern.template);
+  return {
+    method,
+    httpMethod: pattern.httpMethod,
+    template,
+    variables: template.variables.map((variable) => bindVariable(method, template, variable)),
+    body: findBody(method, rule.body),
+    responseBody: findResponseBody(method, rule.responseBody),
+  };
+}
+
+function patternOf({ pattern }: HttpRule): { httpMethod: string; template: string } | undefined {
+  switch (pattern.case) {
+    case undefined:
+      return undefined;
+    case "custom":
+      return { httpMethod: pattern.value.kind.toUpperCase(), template: pattern.value.path };
+    default:
+      return { httpMethod: pattern.case.toUpperCase(), template: pattern.value };
+  }
+}
+
+function bindVariable(method: DescMethod, template: Template, variable: Variable): BoundVariable {
+  const path = resolveFieldPath(method.input, variable.fieldPath.split("."));
+  if (path === undefined) {
+    throw new TemplateError(variable.column, `${method.input.typeName} has no field ${variable.fieldPath}`);
+  }
+  const kind = leafField(path).fieldKind;
+  if (kind !== "scalar" && kind !== "enum") {
+    throw new TemplateError(variable.column, `${variable.fieldPath} is not a singular scalar field`);
+  }
+  const segments = template.segments.slice(variable.start, variable.end);
+  return { ...variable, path, isMultiSegment: segments.length > 1 || segments[0]?.kind === "**" };
+}
+
+function findBody(method: DescMethod, name: string): Binding["body"] {
+  if (name === "" || name === "*") {
+    return name === "" ? undefined : "*";
+  }
+  const field = findField(method.input, name);
+  if (field === undefined) {
+    throw new Error(`body: ${method.input.typeName} has no field ${name}`);
+  }
+  if (field.fieldKind !== "message") {
+    throw new Error(`body: ${name} is not a singular message field`);
+  }
+  return field;
+}
+
+function findResponseBody(method: DescMethod, name: string): DescField | undefined {
+  const field = findField(method.output, name);
+  if (field === undefined && name !== "") {
+    throw new Error(`response_body: ${method.output.typeName} has no field ${name}`);
+  }
+  return field;
+}
+
+/** A row of the route listing. */
+export interface Route {
+  /** Full name of the method. */
+  readonly method: string;
+  readonly httpMethod: string;
+  readonly template: string;
+  /** Request field that is the body, `*` for the whole request, empty for none. */
+  readonly body: string;
+}
+
+/** All routes of the services, sorted by template, then HTTP method. Errors: as `createRestHandler`. */
+export function listRoutes(services: Iterable<DescService>): Route[] {
+  return readBindings(services)
+    .map(({ method, httpMethod, template, body }) => ({
+      method: methodName(method),
+      httpMethod,
+      template: template.text,
+      body: typeof body === "object" ? body.name : (body ?? ""),
+    }))
+    .sort((a, b) => compare(a.template, b.template) || compare(a.httpMethod, b.httpMethod));
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

@@ -1,0 +1,60 @@
+/** Field paths (`repo.uid`): from names to descriptors, and from descriptors to the place in a message. */
+import { create, type DescField, type DescMessage, type Message } from "@bufbuild/protobuf";
+import { getField, hasCustomJson, type Local, setField } from "../codec/index.ts";
+
+/** The fields along a path, the last one being the field meant. All others are singular messages. */
+export type FieldPath = readonly [DescField, ...DescField[]];
+
+const fieldsByName = new WeakMap<DescMessage, Map<string, DescField>>();
+
+/** Finds a field by its proto name or its lowerCamelCase name. */
+export function findField(desc: DescMessage, name: string): DescField | undefined {
+  let fields = fieldsByName.get(desc);
+  if (fields === undefined) {
+    fields = new Map();
+    for (const field of desc.fields) {
+      fields.set(field.name, field).set(field.jsonName, field);
+    }
+    fieldsByName.set(desc, fields);
+  }
+  return fields.get(name);
+}
+
+/** Follows names through singular messages; undefined where they lead nowhere. */
+export function resolveFieldPath(desc: DescMessage, names: readonly string[]): FieldPath | undefined {
+  const path: DescField[] = [];
+  let message: DescMessage | undefined = desc;
+  for (const name of names) {
+    const field: DescField | undefined = message === undefined ? undefined : findField(message, name);
+    if (field === undefined) {
+      return undefined;
+    }
+    path.push(field);
+    message = field.fieldKind === "message" && !hasCustomJson(field.message) ? field.message : undefined;
+  }
+  return path as [DescField, ...DescField[]];
+}
+
+/** The field a path ends at. */
+export function leafField(path: FieldPath): DescField {
+  return path.at(-1) as DescField;
+}
+
+/** The path in proto names: `claim_match.subject`. */
+export function formatFieldPath(path: FieldPath): string {
+  return path.map((field) => field.name).join(".");
+}
+
+/** The message that holds the last field of the path, with the messages on the way made where they are missing. */
+export function holderOf(message: Message, path: FieldPath): Local {
+  let holder = message as unknown as Local;
+  for (const field of path.slice(0, -1)) {
+    let next = getField(holder, field) as Local | undefined;
+    if (next === undefined) {
+      next = create(field.message as DescMessage) as unknown as Local;
+      setField(holder, field, next);
+    }
+    holder = next;
+  }
+  return holder;
+}

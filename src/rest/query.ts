@@ -1,0 +1,161 @@
+/**
+ * Query parameters to request fields.
+ *
+ * A parameter is named by a field path, each segment in either spelling: `uidp.descendants_of`, `pageSize`; an entry of
+ * a map by its key in brackets: `labels[env]`. Repeated fields repeat the parameter. Nothing is guessed: unknown
+ * parameters, singular ones given twice and two members of a oneof are violations, since a mistyped filter would
+ * list everything.
+ */
+import type { DescField, Message } from "@bufbuild/protobuf";
+import { getField, type Local, mapKeyReader, setField, setOwn, shorten, type Violations } from "../codec/index.ts";
+import type { Binding } from "./binding.ts";
+import { type FieldPath, formatFieldPath, holderOf, leafField, resolveFieldPath } from "./field-path.ts";
+import { decodeText } from "./path.ts";
+import { textReaderOf } from "./text-value.ts";
+
+const MAX_PATH_LENGTH = 100;
+
+/** Fills a request from a raw query, notes violations, and gives the paths of the fields that were given. */
+export type QueryReader = (query: string, message: Message, violations: Violations) => ReadonlySet<string>;
+
+/** The reader for the parameters a binding takes: all fields bound neither by its path nor by its body. */
+export function createQueryReader(binding: Binding, ignoreUnknown: boolean): QueryReader {
+  return (query, message, violations) => {
+    const assignment = new Assignment(binding, message, violations);
+    for (const parameter of query.split("&")) {
+      if (parameter === "") {
+        continue;
+      }
+      const [rawName, rawValue] = splitOnce(parameter, "=");
+      const name = decodeText(rawName.replaceAll("+", " "));
+      const value = decodeText(rawValue.replaceAll("+", " "));
+      if (name === undefined || value === undefined) {
+        violations.add("malformed escape or text in the query", shorten(name ?? rawName));
+        continue;
+      }
+      const target = findTarget(binding, name);
+      if (target !== undefined) {
+        assignment.assign(target, value);
+      } else if (!ignoreUnknown) {
+        violations.add("unknown parameter", shorten(name));
+      }
+    }
+    return assignment.given;
+  };
+}
+
+interface Target {
+  readonly path: FieldPath;
+  /** The map key in brackets. */
+  readonly key: string | undefined;
+}
+
+function findTarget(binding: Binding, name: string): Target | undefined {
+  const bracket = /^([^[\]]+)\[(.*)\]$/s.exec(name);
+  const names = (bracket?.[1] ?? name).split(".");
+  const path = names.length <= MAX_PATH_LENGTH ? resolveFieldPath(binding.method.input, names) : undefined;
+  if (path === undefined || (leafField(path).fieldKind === "map") !== (bracket !== null)) {
+    return undefined;
+  }
+  const isBoundByPath = binding.variables.some((variable) => variable.fieldPath === formatFieldPath(path));
+  return binding.body === "*" && !isBoundByPath ? undefined : { path, key: bracket?.[2] };
+}
+
+class Assignment {
+  /** Canonical paths of the fields that were given a value. */
+  readonly given = new Set<string>();
+  readonly #binding: Binding;
+  readonly #message: Message;
+  readonly #violations: Violations;
+  /** The member that was given, by path of the oneof. */
+  readonly #oneofs = new Map<string, string>();
+
+  constructor(binding: Binding, message: Message, violations: Violations) {
+    this.#binding = binding;
+    this.#message = message;
+    this.#violations = violations;
+  }
+
+  assign({ path, key }: Target, text: string): void {
+    const name = formatFieldPath(path);
+    const field = leafField(path);
+    if (field.message?.typeName === "google.protobuf.FieldMask" && text === "") {
+      return; // An empty mask says nothing: as if it were absent.
+    }
+    const problem = this.#conflict(path, name) ?? this.#put(path, field, key, text);
+    if (problem !== undefined) {
+      this.#violations.add(problem, key === undefined ? name : `${name}[${JSON.stringify(shorten(key))}]`);
+    }
+    this.given.add(name);
+  }
+
+  #conflict(path: FieldPath, name: string): string | undefined {
+    const { variables, body } = this.#binding;
+    if (variables.some((variable) => variable.fieldPath === name)) {
+      return "is already given by the path";
+    }
+    if (body === path[0]) {
+      return "is already given by the body";
+    }
+    const kind = leafField(path).fieldKind;
+    if (kind !== "list" && kind !== "map" && this.given.has(name)) {
+      return "given twice";
+    }
+    return this.#oneofConflict(path);
+  }
+
+  #oneofConflict(path: FieldPath): string | undefined {
+    let prefix = "";
+    for (const field of path) {
+      if (field.oneof !== undefined) {
+        const oneof = prefix + field.oneof.name;
+        const member = this.#oneofs.get(oneof) ?? field.name;
+        if (member !== field.name) {
+          return `cannot be given with ${prefix}${member}`;
+        }
+        this.#oneofs.set(oneof, member);
+      }
+      prefix += `${field.name}.`;
+    }
+    return undefined;
+  }
+
+  /** Puts a value into the message, or says why not. */
+  #put(path: FieldPath, field: DescField, key: string | undefined, text: string): string | undefined {
+    const reader = textReaderOf(field);
+    if (reader === undefined) {
+      return "cannot be given as a parameter";
+    }
+    const value = reader.read(text);
+    if (value === undefined) {
+      return `must be ${reader.expects}`;
+    }
+    const holder = holderOf(this.#message, path);
+    if (field.fieldKind === "list") {
+      (getField(holder, field) as unknown[]).push(value);
+      return undefined;
+    }
+    if (field.fieldKind === "map") {
+      return putEntry(getField(holder, field) as Local, mapKeyReader(field.mapKey)(key ?? ""), value);
+    }
+    setField(holder, field, value);
+    return undefined;
+  }
+}
+
+function putEntry(entries: Local, key: string | undefined, value: unknown): string | undefined {
+  if (key === undefined) {
+    return "invalid key";
+  }
+  if (Object.hasOwn(entries, key)) {
+    return "given twice";
+  }
+  setOwn(entries, key, value);
+  return undefined;
+}
+
+/** Splits at the first separator; the second part is empty without one. */
+function splitOnce(text: string, separator: string): [string, string] {
+  const at = text.indexOf(separator);
+  return at < 0 ? [text, ""] : [text.slice(0, at), text.slice(at + 1)];
+}

@@ -1,0 +1,173 @@
+/**
+ * From method and path to a binding, through a tree of segments.
+ *
+ * At each segment a literal is tried before `*`, `*` before `**`, and for `**` the longest tail first, whatever the
+ * order of registration; a candidate without the HTTP method is passed over. Matching is on the raw path, so an
+ * escaped slash or colon is data.
+ *
+ * Empty segments: `*` never matches one. `**` matches no segment, one empty segment (`/groups/`), or any number of
+ * segments that are not empty.
+ */
+import type { Binding } from "./binding.ts";
+import { methodName } from "./binding.ts";
+import { normalizeSegment } from "./template.ts";
+
+/** Where a request leads. */
+export type RouteMatch =
+  | { readonly kind: "found"; readonly binding: Binding; /** Raw, the verb cut off. */ readonly segments: string[] }
+  | { readonly kind: "wrong method"; readonly allow: string[] }
+  | { readonly kind: "unknown path" };
+
+interface Node {
+  readonly literals: Map<string, Node>;
+  star: Node | undefined;
+  doubleStar: Node | undefined;
+  /** Bindings that end here, by verb (empty for none), then HTTP method. */
+  readonly ends: Map<string, Map<string, Binding>>;
+  /** Length of the longest template below. */
+  height: number;
+}
+
+function createNode(): Node {
+  return { literals: new Map(), star: undefined, doubleStar: undefined, ends: new Map(), height: 0 };
+}
+
+/** Routes requests to bindings. */
+export class Router {
+  readonly #root = createNode();
+  readonly #verbs = new Set<string>();
+
+  /** Errors: Error that names both methods when two bindings match the same requests. */
+  constructor(bindings: Iterable<Binding>) {
+    for (const binding of bindings) {
+      this.#add(binding);
+    }
+  }
+
+  #add(binding: Binding): void {
+    const { segments, verb = "" } = binding.template;
+    let node = this.#root;
+    for (const [index, segment] of segments.entries()) {
+      node.height = Math.max(node.height, segments.length - index);
+      node = child(node, segment.kind === "literal" ? segment.text : segment.kind, segment.kind);
+    }
+    const byMethod = node.ends.get(verb) ?? new Map<string, Binding>();
+    const other = byMethod.get(binding.httpMethod);
+    if (other !== undefined) {
+      throw new Error(
+        `${methodName(binding.method)}: ${binding.httpMethod} ${binding.template.text} is taken by ${methodName(other.method)} (${other.template.text})`,
+      );
+    }
+    node.ends.set(verb, byMethod.set(binding.httpMethod, binding));
+    this.#verbs.add(verb);
+  }
+
+  /** Finds the binding for a raw path, without query. HEAD is served by GET. */
+  match(httpMethod: string, path: string): RouteMatch {
+    if (!path.startsWith("/")) {
+      return { kind: "unknown path" };
+    }
+    const segments = path.slice(1).split("/");
+    const last = segments.at(-1) as string;
+    const colon = last.lastIndexOf(":");
+    if (colon >= 0) {
+      const verb = normalizeSegment(last.slice(colon + 1));
+      if (verb !== "" && this.#verbs.has(verb)) {
+        const match = this.#find(httpMethod, segments.with(-1, last.slice(0, colon)), verb);
+        if (match.kind !== "unknown path") {
+          return match;
+        }
+      }
+    }
+    return this.#find(httpMethod, segments, "");
+  }
+
+  #find(httpMethod: string, segments: string[], verb: string): RouteMatch {
+    const walk = new Walk(httpMethod, segments, verb);
+    walk.from(this.#root, 0);
+    if (walk.found !== undefined) {
+      return { kind: "found", binding: walk.found, segments };
+    }
+    if (walk.allow.size === 0) {
+      return { kind: "unknown path" };
+    }
+    if (walk.allow.has("GET")) {
+      walk.allow.add("HEAD");
+    }
+    return { kind: "wrong method", allow: [...walk.allow].sort() };
+  }
+}
+
+function child(node: Node, text: string, kind: "literal" | "*" | "**"): Node {
+  if (kind === "*") {
+    node.star ??= createNode();
+    return node.star;
+  }
+  if (kind === "**") {
+    node.doubleStar ??= createNode();
+    return node.doubleStar;
+  }
+  const next = node.literals.get(text) ?? createNode();
+  node.literals.set(text, next);
+  return next;
+}
+
+class Walk {
+  readonly #httpMethod: string;
+  readonly #segments: readonly string[];
+  readonly #verb: string;
+  /** The first binding that fits. */
+  found: Binding | undefined;
+  /** The HTTP methods of bindings that fit but for their method. */
+  readonly allow = new Set<string>();
+
+  constructor(httpMethod: string, segments: readonly string[], verb: string) {
+    this.#httpMethod = httpMethod;
+    this.#segments = segments;
+    this.#verb = verb;
+  }
+
+  /** Matches the segments from `at` on below the node; says whether a binding was found. */
+  from(node: Node, at: number): boolean {
+    if (at === this.#segments.length) {
+      return this.#end(node) || (node.doubleStar !== undefined && this.from(node.doubleStar, at));
+    }
+    const raw = this.#segments[at] as string;
+    if (raw !== "") {
+      const literal = node.literals.get(raw.includes("%") ? normalizeSegment(raw) : raw);
+      if (literal !== undefined && this.from(literal, at + 1)) {
+        return true;
+      }
+      if (node.star !== undefined && this.from(node.star, at + 1)) {
+        return true;
+      }
+    }
+    return node.doubleStar !== undefined && this.#fromDoubleStar(node.doubleStar, at);
+  }
+
+  #fromDoubleStar(tail: Node, start: number): boolean {
+    const firstEmpty = this.#segments.indexOf("", start);
+    const lastEnd = firstEmpty < 0 ? this.#segments.length : Math.max(firstEmpty, start + 1);
+    for (let end = Math.max(start, this.#segments.length - tail.height); end <= lastEnd; end++) {
+      if (this.from(tail, end)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  #end(node: Node): boolean {
+    const byMethod = node.ends.get(this.#verb);
+    if (byMethod === undefined) {
+      return false;
+    }
+    this.found =
+      byMethod.get(this.#httpMethod) ??
+      (this.#httpMethod === "HEAD" ? byMethod.get("GET") : undefined) ??
+      byMethod.get("*");
+    for (const httpMethod of byMethod.keys()) {
+      this.allow.add(httpMethod);
+    }
+    return this.found !== undefined;
+  }
+}

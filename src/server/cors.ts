@@ -1,0 +1,25 @@
+/** Cross-origin calls from browsers (Fetch standard, CORS protocol). Off unless origins are configured. */
+import { cors } from "@connectrpc/connect";
+import type { PortRequest, PortResponse } from "./one-port.ts";
+
+const maxAgeSeconds = 2 * 60 * 60;
+const methods = [...new Set([...cors.allowedMethods, "GET", "HEAD", "POST", "PATCH", "DELETE"])].join(", ");
+const requestHeaders = [...cors.allowedHeaders, "Authorization", "If-Match", "X-Request-Id", "X-Server-Timeout"].join(", ");
+const responseHeaders = [...cors.exposedHeaders, "ETag", "Retry-After", "WWW-Authenticate", "X-Request-Id"].join(", ");
+
+/** Sets the CORS headers of a response; true when the request was a preflight and is answered. */
+export function handleCors(origins: readonly string[], request: PortRequest, response: PortResponse): boolean {
+  if (origins.length === 0) return false;
+  const { origin } = request.headers;
+  response.setHeader("vary", "Origin");
+  if (origin === undefined || !(origins.includes(origin) || origins.includes("*"))) return false;
+  response.setHeader("access-control-allow-origin", origin);
+  response.setHeader("access-control-expose-headers", responseHeaders);
+  if (request.method !== "OPTIONS" || request.headers["access-control-request-method"] === undefined) return false;
+  response.setHeader("access-control-allow-methods", methods);
+  response.setHeader("access-control-allow-headers", requestHeaders);
+  response.setHeader("access-control-max-age", String(maxAgeSeconds));
+  response.statusCode = 204;
+  response.end();
+  return true;
+}

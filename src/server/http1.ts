@@ -1,0 +1,137 @@
+/**
+ * The HTTP/1.1 side of the port: a `node:http` or `node:https` server with its time-outs, a body on every refusal, and an orderly end.
+ * It owns the listening socket, because its time-outs run only in a server that listens.
+ */
+import {
+  createServer,
+  type IncomingMessage,
+  type Server,
+  type ServerOptions,
+  type ServerResponse,
+  STATUS_CODES,
+} from "node:http";
+import { createServer as createSecureServer } from "node:https";
+import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import type { PortLimits } from "./port-limits.ts";
+
+/** What the HTTP/1.1 side is made from. */
+export interface Http1Options {
+  readonly tls?: { readonly cert: string | Buffer; readonly key: string | Buffer } | undefined;
+  readonly limits: PortLimits;
+  onRequest(request: IncomingMessage, response: ServerResponse): void;
+  /** The body, JSON text, of an answer that no handler will see. */
+  refusalBody(httpStatus: number): string;
+  onError(error: Error): void;
+}
+
+/** The HTTP/1.1 side of the port. */
+export interface Http1Side {
+  /** Listens for the whole port. Its `connection` (TLS: `secureConnection`) listener has been taken off. */
+  readonly server: Server;
+  /** Serves HTTP/1.1 on a connection. */
+  accept(socket: Socket): void;
+  /** Enforces the limits Node does not know; to be called every `checkIntervalMs`. */
+  check(): void;
+  /** Ends idle connections now and each other one after the response in flight, which says `connection: close`. */
+  close(): void;
+}
+
+/** Creates the HTTP/1.1 side. */
+export function createHttp1Side({ tls, limits, onRequest, refusalBody, onError }: Http1Options): Http1Side {
+  const options: ServerOptions = {
+    headersTimeout: Math.min(limits.headersMs, limits.requestMs),
+    requestTimeout: limits.requestMs,
+    keepAliveTimeout: limits.keepAliveMs,
+    connectionsCheckingInterval: limits.checkIntervalMs,
+    maxHeaderSize: limits.maxHeaderBytes,
+    requireHostHeader: false, // Node would refuse without a body; we look ourselves.
+  };
+  const server = tls
+    ? createSecureServer({
+        ...options,
+        ...tls,
+        minVersion: "TLSv1.2",
+        ALPNProtocols: ["h2", "http/1.1"],
+        handshakeTimeout: limits.handshakeMs,
+      })
+    : createServer(options);
+  server.maxConnections = limits.maxConnections;
+
+  const event = tls ? "secureConnection" : "connection";
+  const serve = server.listeners(event).at(-1) as (this: Server, socket: Socket) => void;
+  server.off(event, serve);
+
+  /** Every HTTP/1 connection with its latest response. */
+  const connections = new Map<Duplex, ServerResponse | undefined>();
+  /** Ended responses that are not yet sent, with the instant they were first seen so. */
+  const unsent = new WeakMap<ServerResponse, number>();
+  let closing = false;
+
+  const finish = (socket: Duplex, response: ServerResponse | undefined) => {
+    if (response === undefined || response.writableFinished) return socket.destroy();
+    if (!response.headersSent) response.setHeader("connection", "close");
+    response.once("close", () => socket.end(() => socket.destroy()));
+  };
+
+  server.on("request", (request: IncomingMessage, response: ServerResponse) => {
+    connections.set(request.socket, response);
+    if (closing) finish(request.socket, response);
+    if (request.headers.host === undefined && request.httpVersion === "1.1") return answer(response, 400);
+    onRequest(request, response);
+  });
+  server.on("checkExpectation", (_request, response: ServerResponse) => answer(response, 417));
+  server.on("connect", (_request, socket: Duplex) => refuse(socket, 400));
+  server.on("clientError", (error: Error & { code?: string }, socket: Duplex) => {
+    if (socket.writableEnded) return; // Already refused; the parser repeats its error for whatever else the peer sends.
+    onError(error);
+    const response = connections.get(socket);
+    const status = statusOf(error.code);
+    if (status === undefined || !socket.writable || response?.headersSent === true) socket.destroy();
+    else refuse(socket, status);
+  });
+
+  const answer = (response: ServerResponse, status: number) => {
+    response.writeHead(status, { "content-type": "application/json", connection: "close" }).end(refusalBody(status));
+  };
+
+  /** Answers where Node has no response object. The peer may still be sending: we read on for a while, or a reset would eat the answer. */
+  const refuse = (socket: Duplex, status: number) => {
+    const body = refusalBody(status);
+    const length = Buffer.byteLength(body);
+    const head = `content-type: application/json\r\ncontent-length: ${length}\r\nconnection: close`;
+    socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head}\r\n\r\n${body}`);
+    const timer = setTimeout(() => socket.destroy(), limits.lingerMs);
+    socket.once("close", () => clearTimeout(timer)).once("end", () => socket.destroy());
+  };
+
+  return {
+    server,
+    accept(socket) {
+      connections.set(socket, undefined);
+      socket.once("close", () => connections.delete(socket));
+      serve.call(server, socket);
+    },
+    check() {
+      const now = performance.now();
+      for (const [socket, response] of connections) {
+        if (!response?.writableEnded || response.writableFinished) continue;
+        const since = unsent.get(response);
+        if (since === undefined) unsent.set(response, now);
+        else if (now - since > limits.responseMs) socket.destroy();
+      }
+    },
+    close() {
+      closing = true;
+      for (const [socket, response] of connections) finish(socket, response);
+    },
+  };
+}
+
+/** The status that answers a failure of the parser or of its time-outs; undefined where the connection itself has failed. */
+function statusOf(code: string | undefined): number | undefined {
+  if (code === "HPE_HEADER_OVERFLOW") return 431;
+  if (code === "HPE_CHUNK_EXTENSIONS_OVERFLOW") return 413;
+  if (code === "ERR_HTTP_REQUEST_TIMEOUT") return 408;
+  return code?.startsWith("HPE_") ? 400 : undefined;
+}

@@ -1,0 +1,134 @@
+/**
+ * The HTTP/2 side of the port: an unbound `node:http2` server that is handed its connections, and the limits Node does not have. Node never
+ * times out a session, so each is tracked: one that opens no stream, or leaves a header block unfinished, is idle and is closed; a stream
+ * whose request is not complete in time, or whose response is not taken, is reset.
+ */
+import {
+  constants,
+  createServer,
+  Http2ServerRequest,
+  Http2ServerResponse,
+  type IncomingHttpHeaders,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+} from "node:http2";
+import type { Socket } from "node:net";
+import type { PortLimits } from "./port-limits.ts";
+
+/** What the HTTP/2 side is made from. */
+export interface Http2Options {
+  readonly limits: PortLimits;
+  onRequest(request: Http2ServerRequest, response: Http2ServerResponse): void;
+  /** May take the stream (and answers true) before request and response objects are made for it. */
+  onStream(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): boolean;
+  /** The body, JSON text, of an answer that no handler will see. */
+  refusalBody(httpStatus: number): string;
+  onError(error: Error): void;
+}
+
+/** The HTTP/2 side of the port. */
+export interface Http2Side {
+  /** Serves HTTP/2 on a connection whose first bytes are still unread. */
+  accept(socket: Socket): void;
+  /** Enforces the limits; to be called every `checkIntervalMs`. */
+  check(): void;
+  /** Sends GOAWAY on every session; each ends with its last stream. */
+  close(): void;
+}
+
+/** One session as the limits see it. Instants are those of `performance.now()`. */
+interface TrackedSession {
+  readonly socket: Socket;
+  /** Open streams: when their headers came, and when their response was first seen ended. */
+  readonly streams: Map<ServerHttp2Stream, { readonly started: number; ended?: number }>;
+  /** Since when no stream is open. */
+  idleSince: number;
+  used: boolean;
+}
+
+/** Creates the HTTP/2 side. */
+export function createHttp2Side({ limits, onRequest, onStream, refusalBody, onError }: Http2Options): Http2Side {
+  const sessions = new Map<ServerHttp2Session, TrackedSession>();
+  let accepting: Socket;
+
+  const server = createServer({
+    maxSessionMemory: limits.maxSessionMegabytes,
+    // More invalid frames, refused or reset streams than an honest client has cause for end the session (CVE-2023-44487).
+    maxSessionInvalidFrames: 100,
+    maxSessionRejectedStreams: 100,
+    streamResetBurst: 200,
+    streamResetRate: 33,
+    settings: { maxConcurrentStreams: limits.maxConcurrentStreams, maxHeaderListSize: limits.maxHeaderBytes },
+  });
+
+  server.on("session", (session) => {
+    sessions.set(session, { socket: accepting, streams: new Map(), idleSince: performance.now(), used: false });
+    session.once("close", () => sessions.delete(session));
+  });
+  server.on("sessionError", onError);
+  server.on("stream", (stream, headers, _flags, rawHeaders: string[]) => {
+    stream.on("error", onError);
+    const session = sessions.get(stream.session as ServerHttp2Session);
+    if (session === undefined) return stream.close(constants.NGHTTP2_REFUSED_STREAM);
+    session.used = true;
+    session.streams.set(stream, { started: performance.now() });
+    stream.once("close", () => {
+      session.streams.delete(stream);
+      if (session.streams.size === 0) session.idleSince = performance.now();
+    });
+
+    // Node enforces maxHeaderListSize only after the peer has acknowledged it.
+    if (headerListSize(rawHeaders) > limits.maxHeaderBytes) return refuse(stream, 431);
+    if (headers[":path"] === undefined) return refuse(stream, 400); // CONNECT
+    if (onStream(stream, headers)) return;
+    const response = new Http2ServerResponse(stream);
+    if (headers.expect === "100-continue") response.writeContinue();
+    onRequest(new Http2ServerRequest(stream, headers, {}, rawHeaders), response);
+  });
+
+  /** GOAWAY; from now on the peer has `lingerMs` without a stream to close its side. */
+  const retire = (session: ServerHttp2Session) => {
+    sessions.get(session)!.idleSince = performance.now();
+    session.close();
+  };
+
+  const refuse = (stream: ServerHttp2Stream, status: number) => {
+    stream.respond({ ":status": status, "content-type": "application/json" });
+    stream.end(refusalBody(status), () => stream.close(constants.NGHTTP2_NO_ERROR));
+  };
+
+  return {
+    accept(socket) {
+      accepting = socket;
+      server.emit("connection", socket);
+    },
+    check() {
+      const now = performance.now();
+      for (const [session, { socket, streams, idleSince, used }] of sessions) {
+        for (const [stream, times] of streams) {
+          if (stream.writableEnded) times.ended ??= now;
+          const late =
+            stream.state.remoteClose === 1
+              ? now - (times.ended ?? now) > limits.responseMs
+              : now - times.started > limits.requestMs;
+          if (late) stream.close(constants.NGHTTP2_CANCEL);
+        }
+        if (streams.size > 0) continue;
+        const patience = session.closed ? limits.lingerMs : used ? limits.sessionIdleMs : limits.firstStreamMs;
+        if (now - idleSince <= patience) continue;
+        if (session.closed) socket.destroy();
+        else retire(session);
+      }
+    },
+    close() {
+      for (const session of sessions.keys()) retire(session);
+    },
+  };
+}
+
+/** The size of a header list as RFC 9113 section 6.5.2 counts it. `rawHeaders`: names and values in turn. */
+function headerListSize(rawHeaders: readonly string[]): number {
+  let size = rawHeaders.length * 16;
+  for (const text of rawHeaders) size += text.length;
+  return size;
+}

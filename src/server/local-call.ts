@@ -1,0 +1,189 @@
+/** One call inside this process, as interceptors and handlers see it, and the limits on its time. */
+import type { DescMethod, DescMethodUnary, DescService, Message } from "@bufbuild/protobuf";
+import { Code, ConnectError, type ContextValues, type HandlerContext, type UnaryResponse } from "@connectrpc/connect";
+
+/** What headers can be made from. */
+export type HeaderInit = ConstructorParameters<typeof Headers>[0];
+
+/** What a call is made from. */
+export interface LocalCallInit {
+  readonly method: DescMethod;
+  readonly message: Message | AsyncIterable<Message>;
+  /** Looked at when first asked for; a `Headers`, or what has its `get`, is used as it is. */
+  readonly header: HeaderInit | undefined;
+  readonly values: ContextValues;
+  /** The caller's signal. */
+  readonly signal: AbortSignal | undefined;
+  /** At most 2³¹ - 1: Node's timers fire at once on more. */
+  readonly timeoutMs: number | undefined;
+}
+
+/** The reason of a signal that is aborted because its call has ended. A constant, because making an error is dear. */
+const ended = new ConnectError("the call has ended", Code.Canceled);
+
+/**
+ * Both the request that interceptors see (Connect's `UnaryRequest` or `StreamRequest`) and the context that handlers see. Headers and
+ * signal are made when first read. The signal is aborted by the deadline, by the caller, and when the call has ended.
+ */
+export class LocalCall implements HandlerContext {
+  readonly stream: boolean;
+  readonly method: DescMethod;
+  readonly message: Message | AsyncIterable<Message>;
+  readonly values: ContextValues;
+  readonly requestMethod = "POST";
+  readonly protocolName = "local";
+
+  readonly #headerInit: HeaderInit | undefined;
+  readonly #callerSignal: AbortSignal | undefined;
+  readonly #deadline: number | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #header: Headers | undefined;
+  #responseHeader: Headers | undefined;
+  #responseTrailer: Headers | undefined;
+  #controller: AbortController | undefined;
+  #stopReason: ConnectError | undefined;
+  #stopWork: ((reason: ConnectError) => void) | undefined;
+
+  constructor({ method, message, header, values, signal, timeoutMs }: LocalCallInit) {
+    this.stream = method.methodKind !== "unary";
+    this.method = method;
+    this.message = message;
+    this.values = values;
+    this.#headerInit = header;
+    this.#callerSignal = signal;
+    if (timeoutMs !== undefined) {
+      this.#deadline = performance.now() + timeoutMs;
+      if (timeoutMs > 0) this.#timer = setTimeout(this.#onDeadline, timeoutMs);
+      else this.#onDeadline();
+    }
+    if (signal?.aborted) this.#onCallerAbort();
+    else signal?.addEventListener("abort", this.#onCallerAbort);
+  }
+
+  get service(): DescService {
+    return this.method.parent;
+  }
+
+  get url(): string {
+    return `local:/${this.method.parent.typeName}/${this.method.name}`;
+  }
+
+  get contextValues(): ContextValues {
+    return this.values;
+  }
+
+  get header(): Headers {
+    this.#header ??= isHeaders(this.#headerInit) ? this.#headerInit : new Headers(this.#headerInit);
+    return this.#header;
+  }
+
+  get requestHeader(): Headers {
+    return this.header;
+  }
+
+  get responseHeader(): Headers {
+    this.#responseHeader ??= new Headers();
+    return this.#responseHeader;
+  }
+
+  get responseTrailer(): Headers {
+    this.#responseTrailer ??= new Headers();
+    return this.#responseTrailer;
+  }
+
+  /** The response headers if anyone has touched them. */
+  get touchedHeader(): Headers | undefined {
+    return this.#responseHeader;
+  }
+
+  /** The response trailers if anyone has touched them. */
+  get touchedTrailer(): Headers | undefined {
+    return this.#responseTrailer;
+  }
+
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#stopReason !== undefined) this.#controller.abort(this.#stopReason);
+    }
+    return this.#controller.signal;
+  }
+
+  timeoutMs(): number | undefined {
+    return this.#deadline === undefined ? undefined : this.#deadline - performance.now();
+  }
+
+  /** Does the work, but rejects as soon as the deadline passes or the caller cancels. One piece of work at a time. */
+  limit<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#stopReason !== undefined) return Promise.reject(this.#stopReason);
+    if (this.#timer === undefined && this.#callerSignal === undefined) return work();
+    return new Promise((resolve, reject) => {
+      this.#stopWork = reject;
+      work().then(resolve, reject);
+    });
+  }
+
+  /** Takes the limits off. To be called once the call has ended, in whatever way. */
+  end(): void {
+    clearTimeout(this.#timer);
+    this.#callerSignal?.removeEventListener("abort", this.#onCallerAbort);
+    this.#stopReason ??= ended;
+    this.#controller?.abort(this.#stopReason);
+  }
+
+  #stop(reason: ConnectError): void {
+    this.#stopReason ??= reason;
+    this.#controller?.abort(this.#stopReason);
+    this.#stopWork?.(this.#stopReason);
+  }
+
+  readonly #onDeadline = () => {
+    this.#stop(new ConnectError("Deadline exceeded: the call took longer than its time-out", Code.DeadlineExceeded));
+  };
+
+  readonly #onCallerAbort = () => {
+    this.#stop(ConnectError.from(this.#callerSignal?.reason, Code.Canceled));
+  };
+}
+
+/** The answer to a unary {@link LocalCall}; its headers are made when first read. */
+export class LocalResponse implements UnaryResponse {
+  readonly stream = false;
+  readonly message: Message;
+  readonly #call: LocalCall;
+
+  constructor(call: LocalCall, message: Message) {
+    this.#call = call;
+    this.message = message;
+  }
+
+  get service(): DescService {
+    return this.#call.service;
+  }
+
+  get method(): DescMethodUnary {
+    return this.#call.method as DescMethodUnary;
+  }
+
+  get header(): Headers {
+    return this.#call.responseHeader;
+  }
+
+  get trailer(): Headers {
+    return this.#call.responseTrailer;
+  }
+
+  /** Spares a door that finds nothing written the making of empty headers. */
+  get touchedHeader(): Headers | undefined {
+    return this.#call.touchedHeader;
+  }
+
+  /** As {@link LocalResponse.touchedHeader}, for trailers. */
+  get touchedTrailer(): Headers | undefined {
+    return this.#call.touchedTrailer;
+  }
+}
+
+function isHeaders(header: HeaderInit | undefined): header is Headers {
+  return header !== undefined && "get" in header && typeof header.get === "function";
+}

@@ -1,0 +1,138 @@
+/**
+ * One port for every protocol: HTTP/1.1 and HTTP/2, cleartext (prior knowledge) or TLS (ALPN).
+ *
+ * The http(s).Server listens and has its own connection listener taken off; ours looks at the first bytes (cleartext) or at the negotiated
+ * protocol (TLS) and hands the connection to one of two sides. A bare net.Server in front would be simpler, but then Node never runs the
+ * HTTP/1 time-outs; `allowHTTP1` would be simpler still, but works only under TLS.
+ *
+ * Promises: whatever a peer sends or fails to send, its connection is closed within the limits of {@link PortLimits}, nothing it does ends
+ * the process, and every refusal on HTTP/1 has a body.
+ */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Http2ServerRequest, Http2ServerResponse, IncomingHttpHeaders, ServerHttp2Stream } from "node:http2";
+import type { AddressInfo, Socket } from "node:net";
+import type { TLSSocket } from "node:tls";
+import { readFirstBytes } from "./first-bytes.ts";
+import { createHttp1Side } from "./http1.ts";
+import { createHttp2Side } from "./http2.ts";
+import { defaultPortLimits, type PortLimits } from "./port-limits.ts";
+
+/** A request of either HTTP version. */
+export type PortRequest = IncomingMessage | Http2ServerRequest;
+
+/** The response to a {@link PortRequest}. */
+export type PortResponse = ServerResponse | Http2ServerResponse;
+
+/** What a port is made from. */
+export interface OnePortOptions {
+  /** Certificate chain and key in PEM. Without it the port is cleartext. TLS 1.2 at least. */
+  readonly tls?: { readonly cert: string | Buffer; readonly key: string | Buffer } | undefined;
+  readonly limits?: Partial<PortLimits>;
+  /** Answers one request. What it throws is reported and ends that request only. */
+  onRequest(request: PortRequest, response: PortResponse): void;
+  /** Sees an HTTP/2 stream before objects are made for it and may take it over by answering true. */
+  onStream?(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): boolean;
+  /** The body, JSON text, of an answer that no handler will see: 400, 408, 413, 417, 431 and, for a throwing handler, 500. */
+  refusalBody(httpStatus: number): string;
+  /** Told about failures of connections and about what handlers throw. The first kind is everyday noise. */
+  onError?(error: Error): void;
+}
+
+/** A port that can be opened once and closed. */
+export interface OnePort {
+  /** Opens the port; 0 lets the system choose one. Rejects when the address cannot be had. */
+  listen(address: { readonly host: string; readonly port: number }): Promise<AddressInfo>;
+  /**
+   * Stops listening, ends idle connections, lets calls in flight finish for `graceMs`, then destroys what is left. Resolves when the last
+   * connection is gone.
+   */
+  close(options: { readonly graceMs: number }): Promise<void>;
+}
+
+/** Creates a port; it is opened by {@link OnePort.listen}. */
+export function createOnePort(options: OnePortOptions): OnePort {
+  const limits: PortLimits = { ...defaultPortLimits, ...options.limits };
+  const onError = (error: Error) => options.onError?.(error);
+
+  const onRequest = (request: PortRequest, response: PortResponse) => {
+    try {
+      options.onRequest(request, response);
+    } catch (error) {
+      onError(error as Error);
+      if (response.headersSent) return void response.destroy();
+      response.statusCode = 500;
+      response.setHeader("content-type", "application/json");
+      response.end(options.refusalBody(500));
+    }
+  };
+  const onStream = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) =>
+    options.onStream?.(stream, headers) ?? false;
+
+  const refusalBody = (httpStatus: number) => options.refusalBody(httpStatus);
+  const http1 = createHttp1Side({ tls: options.tls, limits, onRequest, refusalBody, onError });
+  const http2 = createHttp2Side({ limits, onRequest, onStream, refusalBody, onError });
+  const sides = { http1, http2 };
+  const { server } = http1;
+
+  /** Every connection, and those that no side has accepted yet, by the peer's address: a TLSSocket does not tell its raw socket. */
+  const connections = new Set<Socket>();
+  const undecided = new Map<string, Socket>();
+
+  const accept = (socket: Socket, protocol: "http1" | "http2") => {
+    undecided.delete(peerOf(socket));
+    if (!socket.destroyed) sides[protocol].accept(socket);
+  };
+
+  server.on("connection", (socket: Socket) => {
+    const peer = peerOf(socket);
+    connections.add(socket);
+    undecided.set(peer, socket);
+    socket.on("error", onError);
+    socket.once("close", () => {
+      connections.delete(socket);
+      if (undecided.get(peer) === socket) undecided.delete(peer);
+    });
+    if (!options.tls) readFirstBytes(socket, limits.firstBytesMs, (protocol) => accept(socket, protocol));
+  });
+  server.on("secureConnection", (socket: TLSSocket) => {
+    accept(socket, socket.alpnProtocol === "h2" ? "http2" : "http1");
+  });
+
+  let checking: NodeJS.Timeout;
+  const check = () => {
+    http1.check();
+    http2.check();
+  };
+
+  return {
+    listen({ host, port }) {
+      return new Promise((resolve, reject) => {
+        server.once("error", reject);
+        server.listen(port, host, () => {
+          server.off("error", reject).on("error", onError);
+          checking = setInterval(check, limits.checkIntervalMs).unref();
+          resolve(server.address() as AddressInfo);
+        });
+      });
+    },
+    close({ graceMs }) {
+      return new Promise((resolve) => {
+        const destroyAll = setTimeout(() => {
+          for (const socket of connections) socket.destroy();
+        }, graceMs);
+        server.close(() => {
+          clearTimeout(destroyAll);
+          clearInterval(checking);
+          resolve();
+        });
+        for (const socket of undecided.values()) socket.destroy();
+        http1.close();
+        http2.close();
+      });
+    },
+  };
+}
+
+function peerOf(socket: Socket): string {
+  return `${socket.remoteAddress} ${socket.remotePort}`;
+}

@@ -1,0 +1,112 @@
+/** The whole policy of the server, as one list of interceptors, outermost first. */
+import type { Message } from "@bufbuild/protobuf";
+import { Code, ConnectError, type Interceptor, type UnaryResponse } from "@connectrpc/connect";
+import { type Authenticator, authentication, authorization, type GrantSource, subjectOf } from "../auth/index.ts";
+import { type Contract, violationsOf } from "../contract/index.ts";
+import { aborted, alreadyExists, atEdge, internal, invalid, reasonOf } from "../errors.ts";
+import type { Logger } from "../log.ts";
+import { type CallEnvironment, provideEnvironment } from "../resource/index.ts";
+import { ConflictError, type Database, NotUniqueError, StaleError } from "../store/index.ts";
+
+/** What the pipeline is made of. */
+export interface PipelineOptions {
+  readonly contract: Contract;
+  readonly log: Logger;
+  /** Host part of error domains and resource types. */
+  readonly serviceHost: string;
+  readonly authenticator: Authenticator;
+  readonly grants: GrantSource;
+  readonly database: Database;
+  readonly environment: Omit<CallEnvironment, "session">;
+}
+
+/** authorize precedes validate, so that a stranger learns nothing from what is wrong with a request (AIP-211). */
+export function createPipeline(options: PipelineOptions): Interceptor[] {
+  const { contract, authenticator, grants } = options;
+  return [
+    logCalls(options),
+    hideBugs(options),
+    authentication(contract, (header) => authenticator.authenticate(header)),
+    authorization(contract, grants),
+    validate,
+    transact(options),
+  ];
+}
+
+/** One line for every call: what, for whom, how it ended, how long it took. */
+function logCalls({ log }: PipelineOptions): Interceptor {
+  return (next) => async (request) => {
+    const startMs = performance.now();
+    let code = "OK";
+    try {
+      return await next(request);
+    } catch (error) {
+      code = error instanceof ConnectError ? reasonOf(error.code) : "INTERNAL";
+      throw error;
+    } finally {
+      const method = `${request.service.typeName}/${request.method.name}`;
+      const ms = Math.round((performance.now() - startMs) * 1000) / 1000;
+      log.info({ method, code, ms, caller: subjectOf(request.contextValues), requestId: request.header.get("x-request-id") }, "call");
+    }
+  };
+}
+
+/** Whatever is no error for callers is a bug: logged with its cause, answered with a fixed text. */
+function hideBugs({ contract, log, serviceHost }: PipelineOptions): Interceptor {
+  return (next) => async (request) => {
+    try {
+      return await next(request);
+    } catch (error) {
+      const { domain } = contract.of(request.method);
+      if (error instanceof ConnectError) {
+        if (error.code === Code.Unauthenticated && error.cause !== undefined) log.debug({ reason: String(error.cause) }, "token refused");
+        throw atEdge(error, serviceHost, domain);
+      }
+      log.error({ err: error, method: request.method.name, requestId: request.header.get("x-request-id") }, "bug");
+      throw atEdge(internal(error), serviceHost, domain);
+    }
+  };
+}
+
+/** The value rules of the request. Those of a resource in it are checked on the merged resource, by the resource layer. */
+const validate: Interceptor = (next) => async (request) => {
+  if (request.stream) throw new Error("methods of the contract do not stream");
+  const violations = violationsOf(request.method.input, request.message);
+  if (violations.length > 0) throw invalid(...violations);
+  return next(request);
+};
+
+/** A call that only checks: its transaction is rolled back when everything is done. */
+class ValidatedOnly extends Error {
+  readonly response: UnaryResponse;
+  constructor(response: UnaryResponse) {
+    super("validate_only");
+    this.response = response;
+  }
+}
+
+/** Gives each call its database: for a mutating method a transaction, run again when it conflicts with another. */
+function transact({ contract, database, environment }: PipelineOptions): Interceptor {
+  return (next) => async (request) => {
+    if (!contract.of(request.method).mutates) {
+      provideEnvironment(request.contextValues, { ...environment, session: database.read });
+      return next(request);
+    }
+    try {
+      return await database.transact(
+        async (session) => {
+          provideEnvironment(request.contextValues, { ...environment, session });
+          const response = await next(request);
+          if ((request.message as Message & { validateOnly?: boolean }).validateOnly) throw new ValidatedOnly(response as UnaryResponse);
+          return response;
+        },
+        { signal: request.signal },
+      );
+    } catch (error) {
+      if (error instanceof ValidatedOnly) return error.response;
+      if (error instanceof StaleError || error instanceof ConflictError) throw aborted("another change came first; try again");
+      if (error instanceof NotUniqueError) throw alreadyExists({ type: error.table, uid: "" }, "this name");
+      throw error;
+    }
+  };
+}

@@ -1,0 +1,49 @@
+/** The patience of one port: how long a peer may take over each step, and how much it may hold. Times in milliseconds. */
+export interface PortLimits {
+  /** From accept until enough bytes have come to tell HTTP/1 from HTTP/2. Cleartext only: under TLS, ALPN tells. */
+  readonly firstBytesMs: number;
+  /** From accept until the TLS handshake is done. */
+  readonly handshakeMs: number;
+  /** HTTP/1: from the first byte of a request until its headers are complete. Expiry answers 408. */
+  readonly headersMs: number;
+  /** From the first byte (HTTP/2: the headers) of a request until its last body byte. Expiry answers 408 (HTTP/2: resets the stream). */
+  readonly requestMs: number;
+  /** From the end of a response until the peer has taken its last byte. */
+  readonly responseMs: number;
+  /** HTTP/1: between two requests of one connection. Node waits one second more than it announces. */
+  readonly keepAliveMs: number;
+  /** HTTP/2: from the connection preface until the first complete header block, SETTINGS or none. */
+  readonly firstStreamMs: number;
+  /** HTTP/2: without an open stream, counted from the end of the last one. Pings do not count. */
+  readonly sessionIdleMs: number;
+  /** How long a connection we have finished with may wait for the peer to close its side. */
+  readonly lingerMs: number;
+  /** Request line and headers, HTTP/2: decoded header list of RFC 9113 section 6.5.2. Above it 431, or a stream error. */
+  readonly maxHeaderBytes: number;
+  /** HTTP/2: streams open at once in one session. */
+  readonly maxConcurrentStreams: number;
+  /** HTTP/2: megabytes one session may hold in buffers; above it new streams are refused. */
+  readonly maxSessionMegabytes: number;
+  /** Connections at once; above it new ones are closed as they arrive. */
+  readonly maxConnections: number;
+  /** How often all but the first two are looked at: a limit may be exceeded by as much. */
+  readonly checkIntervalMs: number;
+}
+
+/** What a server on the open internet should start with. */
+export const defaultPortLimits: PortLimits = {
+  firstBytesMs: 10_000,
+  handshakeMs: 10_000,
+  headersMs: 10_000,
+  requestMs: 60_000,
+  responseMs: 60_000,
+  keepAliveMs: 75_000,
+  firstStreamMs: 10_000,
+  sessionIdleMs: 300_000,
+  lingerMs: 2_000,
+  maxHeaderBytes: 16 * 1024,
+  maxConcurrentStreams: 100,
+  maxSessionMegabytes: 16,
+  maxConnections: 10_000,
+  checkIntervalMs: 1_000,
+};

@@ -1,0 +1,62 @@
+/** The first group and its administrator, made when a database is initialised. The only rows that nobody had to be allowed to write. */
+import { create } from "@bufbuild/protobuf";
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+import { GroupSchema, OrgStatus } from "../../../gen/platform/iam/v2/groups_pb.ts";
+import { IdentitySchema } from "../../../gen/platform/iam/v2/identities_pb.ts";
+import { RoleBindingSchema } from "../../../gen/platform/iam/v2/role_bindings_pb.ts";
+import { contentOf } from "../../resource/index.ts";
+import type { WriteSession } from "../../store/index.ts";
+import { newUid, userIdentityUid } from "../../uid.ts";
+import { administratorRole, builtInRoleUid } from "./built-in-roles.ts";
+import { groups } from "./groups.ts";
+import { identities } from "./identities.ts";
+import { roleBindings } from "./role-bindings.ts";
+import { storeBuiltInRoles } from "./roles.ts";
+
+const administratorSubject = "administrator";
+
+/** Stores the built-in roles and a root group; returns the group's uid. */
+export async function createFirstGroup(session: WriteSession, nowMs: number): Promise<string> {
+  await storeBuiltInRoles(session, nowMs);
+  const uid = newUid("");
+  const group = create(GroupSchema, { name: "platform", description: "The first group", status: OrgStatus.READY });
+  await session.insert(groups.table, { ...spine(uid, "", nowMs), ...contentOf(groups, group) });
+  return uid;
+}
+
+/**
+ * Makes sure that the administrator is there and bound in `group`, and returns its uid. `issuer` is the platform's own, so no token from
+ * outside ever matches the administrator.
+ */
+export async function ensureAdministrator(
+  session: WriteSession,
+  group: string,
+  issuer: string,
+  nowMs: number,
+): Promise<string> {
+  const uid = userIdentityUid(issuer, administratorSubject);
+  if (!(await session.exists(identities.table, { uids: [uid] }))) {
+    const rule = { iss: { case: "issuer", value: issuer }, sub: { case: "subject", value: administratorSubject } } as const;
+    const identity = create(IdentitySchema, {
+      name: administratorSubject,
+      description: "The first administrator",
+      lastSeenTime: timestampFromMs(nowMs),
+      relationship: { case: "claimMatch", value: rule },
+    });
+    await session.insert(identities.table, { ...spine(uid, "", nowMs), ...contentOf(identities, identity) });
+  }
+  const roleUid = builtInRoleUid(administratorRole);
+  const where = [
+    { column: "identity_uid", equals: uid },
+    { column: "role_uid", equals: roleUid },
+  ];
+  if (!(await session.exists(roleBindings.table, { where }))) {
+    const binding = create(RoleBindingSchema, { identityUid: uid, roleUid });
+    await session.insert(roleBindings.table, { ...spine(newUid(group), group, nowMs), ...contentOf(roleBindings, binding) });
+  }
+  return uid;
+}
+
+function spine(uid: string, parent: string, nowMs: number) {
+  return { uid, parent, createTimeUs: nowMs * 1000, updateTimeUs: nowMs * 1000 };
+}

@@ -1,0 +1,136 @@
+/** Identities: who acts. An identity carries the rule that tells which tokens are its own. */
+import { create } from "@bufbuild/protobuf";
+import { timestampFromMs, timestampMs } from "@bufbuild/protobuf/wkt";
+import {
+  type DeleteIdentityRequest,
+  IdentitiesService,
+  type Identity,
+  type Identity_ClaimMatch,
+  type Identity_StaticKeys,
+  IdentitySchema,
+  ListIdentitiesRequestSchema,
+  type LookupIdentityRequest,
+  LookupIdentityResponseSchema,
+} from "../../../gen/platform/iam/v2/identities_pb.ts";
+import { isPattern, parseKeySet } from "../../auth/index.ts";
+import { type FieldViolation, invalid } from "../../errors.ts";
+import {
+  defineResource,
+  environmentOf,
+  equalTo,
+  implement,
+  type Resource,
+  removeResource,
+  removeSelected,
+  type ServiceImplementation,
+  standardMethods,
+} from "../../resource/index.ts";
+import { userIdentityUid } from "../../uid.ts";
+import { groups } from "./groups.ts";
+
+/** Static keys live at most this long, and so long by default. */
+const maxStaticKeysLifeMs = 365 * 24 * 60 * 60 * 1000;
+
+const relationships = { claimMatch: 1, staticKeys: 2 } as const;
+
+export const identities = defineResource({
+  schema: IdentitySchema,
+  list: ListIdentitiesRequestSchema,
+  parent: groups,
+  facets: {
+    name: { text: (identity) => identity.name },
+    relationship: {
+      integer: ({ relationship }) => (relationship.case === undefined ? 0 : relationships[relationship.case]),
+    },
+    issuer: { text: (identity) => literalsOf(identity).issuer },
+    subject: { text: (identity) => literalsOf(identity).subject },
+    last_seen_us: {
+      integer: ({ lastSeenTime }) => (lastSeenTime === undefined ? 0 : timestampMs(lastSeenTime) * 1000),
+    },
+  },
+  filters: { name: equalTo("name"), relationshipType: (type) => [{ column: "relationship", equals: type }] },
+  restore(identity, row) {
+    identity.lastSeenTime = timestampFromMs(Number(row.facets.last_seen_us) / 1000);
+  },
+  check({ before, after }, context) {
+    const { now, allowLoopbackIssuers } = environmentOf(context);
+    if (before === undefined) after.lastSeenTime = timestampFromMs(now());
+    const { relationship } = after;
+    const violations: FieldViolation[] = [];
+    if (literalsOf(after).issuer.startsWith("http:") && !allowLoopbackIssuers) {
+      const field = relationship.case === "staticKeys" ? "static_keys.issuer" : "claim_match.issuer";
+      violations.push({ field, description: "must be an https URL" });
+    }
+    if (relationship.case === "claimMatch") violations.push(...claimMatchViolations(relationship.value));
+    if (relationship.case === "staticKeys") violations.push(...staticKeysViolations(relationship.value, before, now()));
+    if (violations.length > 0) throw invalid(...violations);
+  },
+});
+
+/** @param roleBindings deleted together with an identity: revoking must never be blocked. */
+export function identitiesService(roleBindings: Resource): ServiceImplementation {
+  return implement(IdentitiesService, standardMethods(IdentitiesService, identities), {
+    async deleteIdentity(request: DeleteIdentityRequest, context) {
+      await removeResource(identities, request, context);
+      await removeSelected(roleBindings, { where: [{ column: "identity_uid", equals: request.uid }] }, context);
+      return {};
+    },
+
+    lookupIdentity: ({ issuer, subject }: LookupIdentityRequest) =>
+      create(LookupIdentityResponseSchema, { uid: userIdentityUid(issuer, subject) }),
+  });
+}
+
+/** The exact issuer and subject of an identity's rule; "" where it has a pattern. */
+function literalsOf({ relationship }: Identity): { issuer: string; subject: string } {
+  switch (relationship.case) {
+    case "claimMatch": {
+      const { iss, sub } = relationship.value;
+      return { issuer: iss.case === "issuer" ? iss.value : "", subject: sub.case === "subject" ? sub.value : "" };
+    }
+    case "staticKeys":
+      return relationship.value;
+    default:
+      return { issuer: "", subject: "" };
+  }
+}
+
+function claimMatchViolations({ iss, sub, aud, claimPatterns }: Identity_ClaimMatch): FieldViolation[] {
+  const patterns: [string, string | undefined][] = [
+    ["issuer_pattern", iss.case === "issuerPattern" ? iss.value : undefined],
+    ["subject_pattern", sub.case === "subjectPattern" ? sub.value : undefined],
+    ["audience_pattern", aud.case === "audiencePattern" ? aud.value : undefined],
+    ...Object.entries(claimPatterns).map(([name, pattern]): [string, string] => [
+      `claim_patterns[${JSON.stringify(name)}]`,
+      pattern,
+    ]),
+  ];
+  return patterns.flatMap(([field, pattern]) =>
+    pattern === undefined || isPattern(pattern)
+      ? []
+      : [{ field: `claim_match.${field}`, description: "is not an RE2 pattern of reasonable size" }],
+  );
+}
+
+function staticKeysViolations(
+  keys: Identity_StaticKeys,
+  before: Identity | undefined,
+  nowMs: number,
+): FieldViolation[] {
+  const violations: FieldViolation[] = [];
+  try {
+    parseKeySet(keys.issuerKeys);
+  } catch (error) {
+    violations.push({ field: "static_keys.issuer_keys", description: (error as Error).message });
+  }
+  keys.expirationTime ??= timestampFromMs(nowMs + maxStaticKeysLifeMs);
+  const expirationMs = timestampMs(keys.expirationTime);
+  const isKept =
+    before?.relationship.case === "staticKeys" &&
+    before.relationship.value.expirationTime !== undefined &&
+    timestampMs(before.relationship.value.expirationTime) === expirationMs;
+  if (!isKept && (expirationMs <= nowMs || expirationMs > nowMs + maxStaticKeysLifeMs)) {
+    violations.push({ field: "static_keys.expiration_time", description: "must lie in the next 365 days" });
+  }
+  return violations;
+}

@@ -1,0 +1,124 @@
+/** Role bindings: an identity has a role in a group and everything below it. Answers carry the identity, the group and the role whole. */
+import { create } from "@bufbuild/protobuf";
+import {
+  type BatchCreateRoleBindingsRequest,
+  BatchCreateRoleBindingsResponseSchema,
+  ListRoleBindingsRequestSchema,
+  type RoleBinding,
+  RoleBindingSchema,
+  RoleBindingsService,
+} from "../../../gen/platform/iam/v2/role_bindings_pb.ts";
+import { authorityOf, capabilityName, holds } from "../../auth/index.ts";
+import { type FieldViolation, invalid, permissionDenied } from "../../errors.ts";
+import {
+  databaseOf,
+  defineResource,
+  equalTo,
+  implement,
+  insertResource,
+  messageOf,
+  standardMethods,
+} from "../../resource/index.ts";
+import { covers } from "../../uid.ts";
+import { administratorRole, builtInRoleUid } from "./built-in-roles.ts";
+import { groups } from "./groups.ts";
+import { identities } from "./identities.ts";
+import { roles } from "./roles.ts";
+
+export const roleBindings = defineResource({
+  schema: RoleBindingSchema,
+  list: ListRoleBindingsRequestSchema,
+  parent: groups,
+  facets: {
+    identity_uid: { text: (binding) => binding.identityUid },
+    role_uid: { text: (binding) => binding.roleUid },
+  },
+  filters: { identity: equalTo("identity_uid"), group: equalTo("parent"), role: equalTo("role_uid") },
+  async check({ parent, after }, context) {
+    const session = databaseOf(context);
+    const violations: FieldViolation[] = [];
+    const [identity, role] = await Promise.all([
+      session.get(identities.table, after.identityUid),
+      session.get(roles.table, after.roleUid),
+    ]);
+    if (identity === undefined || !covers(identity.parent, parent)) {
+      violations.push({ field: "identity_uid", description: "no identity that can be bound in this group" });
+    }
+    if (role === undefined || !covers(role.parent, parent)) {
+      violations.push({ field: "role_uid", description: "no role that can be bound in this group" });
+    }
+    if (violations.length > 0 || role === undefined) throw invalid(...violations);
+    if (after.roleUid === builtInRoleUid(administratorRole))
+      throw permissionDenied(`the role ${administratorRole} is granted only at initialisation`);
+    const granted = messageOf(roles, role).capabilities;
+    const { grants } = authorityOf(context);
+    const lacking = granted.filter((capability) => !holds(grants, parent, [capability]));
+    if (lacking.length > 0)
+      throw permissionDenied(`the role holds capabilities that you do not: ${lacking.map(capabilityName).join(", ")}`);
+  },
+  async hydrate(bindings, rows, session) {
+    const uids = (read: (binding: RoleBinding) => string) => [...new Set(bindings.map(read))];
+    const [identityRows, roleRows, groupRows] = await Promise.all([
+      session.getMany(
+        identities.table,
+        uids((binding) => binding.identityUid),
+      ),
+      session.getMany(
+        roles.table,
+        uids((binding) => binding.roleUid),
+      ),
+      session.getMany(groups.table, [...new Set(rows.map((row) => row.parent))]),
+    ]);
+    for (const [i, binding] of bindings.entries()) {
+      const identity = identityRows.get(binding.identityUid);
+      const role = roleRows.get(binding.roleUid);
+      const group = groupRows.get(rows[i]?.parent ?? "");
+      const filled = create(RoleBindingSchema, {
+        ...(identity && { identity: boundIdentity(identity) }),
+        ...(group && { group: named(messageOf(groups, group)) }),
+        ...(role && { role: named(messageOf(roles, role)) }),
+      });
+      Object.assign(binding, { identity: filled.identity, group: filled.group, role: filled.role });
+    }
+  },
+});
+
+export const roleBindingsService = implement(RoleBindingsService, standardMethods(RoleBindingsService, roleBindings), {
+  async batchCreateRoleBindings(request: BatchCreateRoleBindingsRequest, context) {
+    const violations = request.requests.flatMap((item, i): FieldViolation[] => {
+      const roleUid = item.roleBinding?.roleUid || request.roleUid;
+      return [
+        ...(item.parent === "" || item.parent === request.parent
+          ? []
+          : [{ field: `requests[${i}].parent`, description: "must be the parent of the batch" }]),
+        ...(request.roleUid === "" || roleUid === request.roleUid
+          ? []
+          : [{ field: `requests[${i}].role_binding.role_uid`, description: "must be the role_uid of the batch" }]),
+      ];
+    });
+    if (violations.length > 0) throw invalid(...violations);
+    const rows = [];
+    for (const item of request.requests) {
+      const { identityUid = "", roleUid = "" } = item.roleBinding ?? {};
+      const body = create(RoleBindingSchema, { identityUid, roleUid: roleUid || request.roleUid });
+      rows.push(await insertResource(roleBindings, request.parent, body, context));
+    }
+    const created = rows.map((row) => messageOf(roleBindings, row));
+    await roleBindings.declaration.hydrate?.(created, rows, databaseOf(context));
+    return create(BatchCreateRoleBindingsResponseSchema, { roleBindings: created });
+  },
+});
+
+function named({ uid, name, description }: { uid: string; name: string; description: string }) {
+  return { uid, name, description };
+}
+
+function boundIdentity(row: Parameters<typeof messageOf>[1]) {
+  const identity = messageOf(identities, row);
+  const { relationship } = identity;
+  const issuer =
+    relationship.case === "claimMatch" ? (relationship.value.iss.value ?? "") : (relationship.value?.issuer ?? "");
+  const subject =
+    relationship.case === "claimMatch" ? (relationship.value.sub.value ?? "") : (relationship.value?.subject ?? "");
+  return { ...named(identity), issuer, subject, email: identity.email };
+}

@@ -1,0 +1,111 @@
+/** Roles: named sets of capabilities. Custom ones belong to a group; built-in ones to nobody, and everybody may read them. */
+import { create } from "@bufbuild/protobuf";
+import { Capability } from "../../../gen/platform/capabilities/capabilities_pb.ts";
+import {
+  type DeleteRoleRequest,
+  type GetRoleRequest,
+  ListRolesRequestSchema,
+  type Role,
+  RoleSchema,
+  RolesService,
+} from "../../../gen/platform/iam/v2/roles_pb.ts";
+import {
+  authorityOf,
+  capabilities,
+  capabilityName,
+  capabilityNamed,
+  holds,
+  requireCapabilities,
+} from "../../auth/index.ts";
+import { failedPrecondition, invalid, permissionDenied } from "../../errors.ts";
+import {
+  contentOf,
+  databaseOf,
+  defineResource,
+  equalTo,
+  findRow,
+  implement,
+  messageOf,
+  present,
+  type Resource,
+  removeResource,
+  requireUid,
+  type ServiceImplementation,
+  standardMethods,
+} from "../../resource/index.ts";
+import type { WriteSession } from "../../store/index.ts";
+import { builtInRoles, isCurrent } from "./built-in-roles.ts";
+import { groups } from "./groups.ts";
+
+export const roles = defineResource({
+  schema: RoleSchema,
+  list: ListRolesRequestSchema,
+  parent: groups,
+  facets: { name: { text: (role) => role.name } },
+  filters: { name: equalTo("name") },
+  publicUids: [...builtInRoles.keys()],
+  check({ uid, parent, before, after }, context) {
+    if (builtInRoles.has(uid)) throw permissionDenied("built-in roles cannot be changed");
+    const holdsInternal = after.capabilities.includes(Capability.CAP_INTERNAL);
+    const internal = after.capabilities.filter((capability) => capabilities.get(capability)?.internal === true);
+    if (internal.length > 0 && !holdsInternal) {
+      throw invalid({
+        field: "capabilities",
+        description: `${internal.map(capabilityName).join(", ")} go only with ${capabilityName(Capability.CAP_INTERNAL)}`,
+      });
+    }
+    const added = after.capabilities.filter((capability) => !before?.capabilities.includes(capability));
+    requireHeld(added, holds(authorityOf(context).grants, parent, added));
+  },
+  async hydrate(messages) {
+    for (const role of messages)
+      role.capabilities = role.capabilities.filter((capability) => capabilities.has(capability));
+  },
+});
+
+/** @param roleBindings what keeps a role from being deleted. */
+export function rolesService(roleBindings: Resource): ServiceImplementation {
+  return implement(RolesService, standardMethods(RolesService, roles), {
+    async getRole(request: GetRoleRequest, context) {
+      requireUid("uid", request.uid, roles);
+      if (!builtInRoles.has(request.uid)) requireCapabilities(context, request.uid, capabilityNamed("roles.list"));
+      return present(roles, await findRow(roles, request.uid, context), context);
+    },
+
+    async deleteRole(request: DeleteRoleRequest, context) {
+      if (builtInRoles.has(request.uid)) throw permissionDenied("built-in roles cannot be deleted");
+      await findRow(roles, request.uid, context);
+      const isBound = await databaseOf(context).exists(roleBindings.table, {
+        where: [{ column: "role_uid", equals: request.uid }],
+      });
+      if (isBound)
+        throw failedPrecondition({
+          type: "RESOURCE_IN_USE",
+          subject: request.uid,
+          description: "cannot delete a role that is bound",
+        });
+      await removeResource(roles, request, context);
+      return {};
+    },
+  });
+}
+
+/** Stores the built-in roles as this version of the server has them. Writes only what differs. */
+export async function storeBuiltInRoles(session: WriteSession, nowMs: number): Promise<void> {
+  const stored = await session.getMany(roles.table, [...builtInRoles.keys()]);
+  const nowUs = nowMs * 1000;
+  for (const [uid, role] of builtInRoles) {
+    const row = stored.get(uid);
+    const content = contentOf(roles, create(RoleSchema, role as Role));
+    if (row === undefined)
+      await session.insert(roles.table, { uid, parent: "", createTimeUs: nowUs, updateTimeUs: nowUs, ...content });
+    else if (!isCurrent(messageOf(roles, row), role))
+      await session.update(roles.table, { ...row, ...content, updateTimeUs: nowUs });
+  }
+}
+
+/** Nobody passes on what they do not hold. Errors: PERMISSION_DENIED. */
+function requireHeld(added: readonly Capability[], isHeld: boolean): void {
+  if (!isHeld)
+    throw permissionDenied(`the role would hold capabilities that you do not: ${added.map(capabilityName).join(", ")}`);
+}

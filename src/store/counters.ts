@@ -1,0 +1,110 @@
+/**
+ * Counters of rows, so that a total costs a look-up. For every table, ancestor and class there are a few rows of `counters` (slots) whose
+ * sum is exact: class `below` counts all descendants of the ancestor, `children` only those whose parent it is; the ancestor "" is above
+ * all. What a transaction inserts and removes is summed here and written once, just before the commit. One connection always writes
+ * one slot, so that transactions running at the same time do not meet on the row of a common root.
+ */
+import { sql } from "kysely";
+import type { Dialect } from "./dialect/dialect.ts";
+import { type Connection, compile, type Statement, slot } from "./statement.ts";
+import { ancestorsOf } from "./subtree.ts";
+
+/** What a counter counts. */
+export type CounterClass = "below" | "children";
+
+/** The three statements on the counters. */
+export interface CounterStatements {
+  readonly sum: Statement;
+  readonly add: Statement;
+  readonly forget: Statement;
+}
+
+/** Compiles the statements on the counters. */
+export function counterStatements(dialect: Dialect): CounterStatements {
+  const { query } = dialect;
+  const ancestor = sql.ref("counters.ancestor");
+  const sum = query
+    .selectFrom("counters")
+    .select(sql`cast(coalesce(sum(count), 0) as bigint)`.as("count"))
+    .where(dialect.isIn(ancestor, "text", slot("ancestors")))
+    .where("table_name", "=", slot("table"))
+    .where("class", "=", slot("class"));
+  const add = sql`insert into counters (ancestor, table_name, class, slot, count)
+    select r.value ->> 0, r.value ->> 1, r.value ->> 2, cast(${slot("slot")} as bigint), cast(r.value ->> 3 as bigint)
+    from ${dialect.elements(slot("deltas"))} where true
+    on conflict (ancestor, table_name, class, slot) do update set count = counters.count + excluded.count`;
+  const forget = query
+    .deleteFrom("counters")
+    .where(dialect.isIn(ancestor, "text", slot("ancestors")))
+    .where(
+      sql<boolean>`0 = (select sum(o.count) from counters as o where o.ancestor = counters.ancestor
+        and o.table_name = counters.table_name and o.class = counters.class)`,
+    );
+  return { sum: compile(sum), add: compile(bindTo(add, dialect)), forget: compile(forget) };
+}
+
+function bindTo(raw: ReturnType<typeof sql>, { query }: Dialect) {
+  return { compile: () => raw.compile(query) };
+}
+
+/** What a transaction, or one work in a transaction shared with others, adds to the counters. */
+export class Counters {
+  readonly #statements: CounterStatements;
+  readonly #shared: Counters | undefined;
+  readonly #deltas = new Map<string, { readonly key: readonly [string, string, CounterClass]; delta: number }>();
+  readonly #removed = new Set<string>();
+
+  /** @param shared the counters of the transaction, when this is one of several works in it. */
+  constructor(statements: CounterStatements, shared?: Counters) {
+    this.#statements = statements;
+    this.#shared = shared;
+  }
+
+  /** Counts a row inserted. */
+  inserted(table: string, uid: string, parent: string): void {
+    this.#count(table, uid, parent, 1);
+  }
+
+  /** Counts a row removed. */
+  removed(table: string, uid: string, parent: string): void {
+    this.#count(table, uid, parent, -1);
+    this.#removed.add(uid);
+  }
+
+  #count(table: string, uid: string, parent: string, delta: number): void {
+    this.#add([parent, table, "children"], delta);
+    for (const ancestor of ancestorsOf(uid)) this.#add([ancestor, table, "below"], delta);
+  }
+
+  #add(key: readonly [string, string, CounterClass], delta: number): void {
+    const name = key.join(" ");
+    const entry = this.#deltas.get(name);
+    if (entry === undefined) this.#deltas.set(name, { key, delta });
+    else entry.delta += delta;
+  }
+
+  /** What is counted but not yet written. */
+  pending(table: string, counterClass: CounterClass, ancestors: readonly string[]): number {
+    let sum = this.#shared?.pending(table, counterClass, ancestors) ?? 0;
+    if (this.#deltas.size === 0) return sum;
+    for (const ancestor of ancestors) sum += this.#deltas.get(`${ancestor} ${table} ${counterClass}`)?.delta ?? 0;
+    return sum;
+  }
+
+  /** Hands all to the transaction's counters: the work is done. */
+  share(): void {
+    for (const { key, delta } of this.#deltas.values()) this.#shared?.#add(key, delta);
+    for (const uid of this.#removed) this.#shared?.#removed.add(uid);
+  }
+
+  /** Writes the sums, in key order so that two writers of one slot wait rather than deadlock, and drops what a removed row leaves behind. */
+  async write(connection: Connection, counterSlot: number): Promise<void> {
+    const deltas = [...this.#deltas.entries()]
+      .filter(([, { delta }]) => delta !== 0)
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([, { key, delta }]) => [...key, delta]);
+    const { add, forget } = this.#statements;
+    if (deltas.length > 0) await connection.run(add, { deltas: JSON.stringify(deltas), slot: counterSlot });
+    if (this.#removed.size > 0) await connection.run(forget, { ancestors: JSON.stringify([...this.#removed]) });
+  }
+}

@@ -1,0 +1,63 @@
+/**
+ * Uids: the path of a resource's ancestors' ids (a materialised path). A root is 40 hex digits, a child its parent's uid, `/`, and 16 hex
+ * digits: `0a…9f/1122334455667788`. What lives below P is therefore exactly what starts with `P/`.
+ */
+import { createHash, randomBytes } from "node:crypto";
+
+const shape = /^[0-9a-f]{40}(?:\/[0-9a-f]{16})*$/;
+/** Deeper than any real hierarchy, and short enough for a URL. */
+const maxLength = 1024;
+
+/** Whether `text` is a well-formed uid. */
+export function isUid(text: string): boolean {
+  return text.length <= maxLength && shape.test(text);
+}
+
+/** A fresh uid from a CSPRNG: below `parent`, or a root when it is "". */
+export function newUid(parent: string): string {
+  return parent === "" ? randomBytes(20).toString("hex") : `${parent}/${randomBytes(8).toString("hex")}`;
+}
+
+/** A root uid that always comes out the same for the same parts; NUL stands between them. */
+export function fixedUid(...parts: readonly string[]): string {
+  return createHash("sha256").update(parts.join("\0")).digest("hex").slice(0, 40);
+}
+
+/** The uid of the user identity of a token's issuer and subject. */
+export function userIdentityUid(issuer: string, subject: string): string {
+  return fixedUid("user", issuer, subject);
+}
+
+/** The uid one level up; "" for a root. */
+export function parentOf(uid: string): string {
+  return uid.slice(0, Math.max(0, uid.lastIndexOf("/")));
+}
+
+/** The first segment: the uid of the organisation that holds `uid`. */
+export function rootOf(uid: string): string {
+  const slash = uid.indexOf("/");
+  return slash < 0 ? uid : uid.slice(0, slash);
+}
+
+/** Every uid above `uid`, root first, itself excluded. */
+export function ancestorsOf(uid: string): string[] {
+  const ancestors: string[] = [];
+  for (let slash = uid.indexOf("/"); slash >= 0; slash = uid.indexOf("/", slash + 1))
+    ancestors.push(uid.slice(0, slash));
+  return ancestors;
+}
+
+/** Whether `scope` is `uid` or above it; the scope "" is above everything. */
+export function covers(scope: string, uid: string): boolean {
+  return scope === "" || uid === scope || (uid.startsWith(scope) && uid[scope.length] === "/");
+}
+
+/** The scopes that no other of them covers, in key order. */
+export function outermost(scopes: Iterable<string>): string[] {
+  const result: string[] = [];
+  for (const scope of [...new Set(scopes)].sort()) {
+    const last = result.at(-1);
+    if (last === undefined || !covers(last, scope)) result.push(scope);
+  }
+  return result;
+}

@@ -1,0 +1,111 @@
+import { createLocalJWKSet, decodeJwt, decodeProtectedHeader, jwtVerify } from "jose";
+import { beforeAll, describe, expect, it } from "vitest";
+import { createIssuer, generateSigningKey, type Issuer, type StoredKey } from "../../src/auth/issuer.ts";
+import { TokenRejected } from "../../src/auth/token.ts";
+import { sign, startMs, testKey } from "./local-issuer.ts";
+
+const url = "https://api.platform.example";
+let nowMs = startMs;
+const clock = () => nowMs;
+const make = (...keys: StoredKey[]) => createIssuer({ issuer: url, keys, clock });
+let oldKey: StoredKey;
+let newKey: StoredKey;
+let issuer: Issuer;
+
+beforeAll(async () => {
+  oldKey = await generateSigningKey(() => startMs - 1000);
+  newKey = await generateSigningKey(() => startMs);
+  issuer = await make(oldKey, newKey);
+});
+
+describe("mint", () => {
+  it("gives a token any OIDC client can verify", async () => {
+    const text = await issuer.mint({ subject: "0".repeat(40), ttlSeconds: 3600, claims: { cap: ["a"] } });
+    const { keys } = issuer.jwks();
+    const { payload } = await jwtVerify(text, createLocalJWKSet({ keys: [...keys] }), {
+      issuer: url,
+      audience: url,
+      currentDate: new Date(nowMs),
+    });
+    expect(payload).toMatchObject({ sub: "0".repeat(40), iat: startMs / 1000, exp: startMs / 1000 + 3600, cap: ["a"] });
+    expect(decodeProtectedHeader(text)).toEqual({ alg: "ES256", kid: newKey.kid, typ: "JWT" });
+  });
+
+  it("never repeats a token", async () => {
+    const request = { subject: "a", ttlSeconds: 60 };
+    expect(decodeJwt(await issuer.mint(request)).jti).not.toBe(decodeJwt(await issuer.mint(request)).jti);
+  });
+
+  it.each(["iss", "sub", "aud", "exp", "nbf", "iat", "jti"])("does not let claims set %s", (name) =>
+    expect(issuer.mint({ subject: "a", ttlSeconds: 60, claims: { [name]: "x" } })).rejects.toThrow(),
+  );
+});
+
+describe("verify", () => {
+  it("accepts what it minted until it expires", async () => {
+    const text = await issuer.mint({ subject: "a", ttlSeconds: 60 });
+    expect((await issuer.verify(text)).claims.sub).toBe("a");
+    nowMs = startMs + 60_000;
+    await expect(issuer.verify(text)).rejects.toThrow(TokenRejected);
+    nowMs = startMs;
+  });
+
+  it("accepts tokens of every key it has and of no other", async () => {
+    const request = { subject: "a", ttlSeconds: 60 };
+    const ofOld = await (await make(oldKey)).mint(request);
+    const ofNew = await (await make(newKey)).mint(request);
+    await issuer.verify(ofOld);
+    await issuer.verify(ofNew);
+    await expect((await make(newKey)).verify(ofOld)).rejects.toThrow(TokenRejected);
+  });
+
+  it("refuses tokens for others", async () => {
+    await expect(
+      issuer.verify(await issuer.mint({ subject: "a", audience: "https://sink.example", ttlSeconds: 60 })),
+    ).rejects.toThrow(TokenRejected);
+    await issuer.verify(await issuer.mint({ subject: "a", audience: ["https://sink.example", url], ttlSeconds: 60 }));
+  });
+
+  it("refuses another issuer's token, even under our name and kid", async () => {
+    const claims = { iss: url, sub: "a", aud: url, exp: startMs / 1000 + 60 };
+    for (const alg of ["ES256", "RS256", "EdDSA"]) {
+      await expect(issuer.verify(await sign(await testKey(alg, newKey.kid), claims))).rejects.toThrow(TokenRejected);
+    }
+    const other = await createIssuer({ issuer: "https://other.example", keys: [newKey], clock });
+    await expect(issuer.verify(await other.mint({ subject: "a", audience: url, ttlSeconds: 60 }))).rejects.toThrow(
+      TokenRejected,
+    );
+  });
+});
+
+describe("documents", () => {
+  it("publishes public halves only", () => {
+    const published = issuer.jwks().keys;
+    expect(published.map(({ kid }) => kid)).toEqual([newKey.kid, oldKey.kid]);
+    for (const jwk of published) expect(Object.keys(jwk).sort()).toEqual(["alg", "crv", "kid", "kty", "use", "x", "y"]);
+  });
+
+  it("describes itself as OpenID Connect Discovery asks", async () => {
+    expect(issuer.discovery()).toEqual({
+      issuer: url,
+      jwks_uri: `${url}/.well-known/jwks.json`,
+      response_types_supported: ["id_token"],
+      subject_types_supported: ["public"],
+      id_token_signing_alg_values_supported: ["ES256"],
+    });
+    const tokenEndpoint = `${url}/sts/exchange`;
+    const withEndpoint = await createIssuer({ issuer: `${url}/`, keys: [newKey], clock, tokenEndpoint });
+    expect(withEndpoint.discovery()).toMatchObject({
+      issuer: `${url}/`,
+      jwks_uri: `${url}/.well-known/jwks.json`,
+      token_endpoint: tokenEndpoint,
+    });
+  });
+
+  it("stores keys as JSON", async () => {
+    const restored: StoredKey = JSON.parse(JSON.stringify(newKey));
+    await issuer.verify(await (await make(restored)).mint({ subject: "a", ttlSeconds: 60 }));
+  });
+
+  it("needs a key", () => expect(make()).rejects.toThrow());
+});

@@ -1,0 +1,82 @@
+import { describe, expect, it } from "vitest";
+import { isPattern, matchesPattern } from "../../src/auth/pattern.ts";
+
+describe("matchesPattern", () => {
+  const cases: [pattern: string, value: string, matches: boolean][] = [
+    ["a", "a", true],
+    ["a", "ab", false],
+    ["a", "ba", false],
+    ["^a$", "a", true],
+    ["^a$", "a\n", false],
+    ["a$", "a\n", false],
+    ["(?m)^a$", "a\nb", false],
+    ["a|ab", "ab", true],
+    ["a|b", "ab", false],
+    [".*", "", true],
+    ["", "", true],
+    ["", "a", false],
+    ["repo:org/[a-z-]+:ref:refs/heads/(main|release-.*)", "repo:org/my-app:ref:refs/heads/release-1", true],
+    ["repo:org/[a-z-]+:ref:refs/heads/(main|release-.*)", "repo:org/x/../y:ref:refs/heads/main", false],
+    ["https://.*\\.example\\.com", "https://a.example.com", true],
+    ["https://.*\\.example\\.com", "https://a.example.com.evil.org", false],
+    ["[0-9a-f]{40}(/[0-9a-f]{16}){0,5}", `${"0".repeat(40)}/${"1".repeat(16)}`, true],
+    ["(?i)abc", "ABC", true],
+    ["\\pL+", "äß", true],
+    ["(a", "(a", false], // not a pattern
+    [".*", "a".repeat(1024), true],
+    [".*", "a".repeat(1025), false], // value too long
+    ["(a?){200}", "a".repeat(1000), false], // too much work
+  ];
+  it.each(cases)("%s %j %s", (pattern, value, expected) => expect(matchesPattern(pattern, value)).toBe(expected));
+});
+
+describe("isPattern", () => {
+  const good = [
+    "",
+    "a",
+    "^a$",
+    "a{1000}",
+    "(?:a|b)*",
+    "[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}",
+    "\\d+",
+    "a".repeat(1000),
+  ];
+  const bad = [
+    ...[
+      "(",
+      ")",
+      "[",
+      "*",
+      "a**",
+      "a{1001}",
+      "(?=a)",
+      "(?<!a)",
+      "\\1",
+      "(?P=a)",
+      "\\",
+      "[z-a]",
+      "(?Z)",
+      "a".repeat(1025),
+    ],
+    ...[
+      "(a{1000}){1000}",
+      "((a{10}){10}){11}",
+      `(${"a".repeat(900)}){1000}`,
+      "(a?){1000}".repeat(100),
+      "a{1000}".repeat(100),
+      "(a|b|c){999}",
+    ],
+  ];
+  it.each(good)("accepts %s", (pattern) => expect(isPattern(pattern)).toBe(true));
+  it.each(bad)("refuses %s", (pattern) => {
+    expect(isPattern(pattern)).toBe(false);
+    expect(matchesPattern(pattern, "a")).toBe(false);
+  });
+});
+
+it("survives many patterns and values that grow the automaton", () => {
+  for (let i = 0; i < 2000; i++) {
+    expect(matchesPattern(`.*a.{9}${i}`, `${"ab".repeat(i % 50)}a123456789${i}`)).toBe(true);
+    expect(matchesPattern(".*a.{12}z", (i * 7919).toString(2).replaceAll("0", "a"))).toBe(false);
+  }
+});

@@ -1,0 +1,97 @@
+/** What the tests of the port share: a port with short limits, in cleartext and under TLS, and connections that speak raw bytes. */
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { connect as connectSecurely } from "node:tls";
+import { createOnePort, type OnePort, type OnePortOptions } from "../../src/server/one-port.ts";
+import type { PortLimits } from "../../src/server/port-limits.ts";
+import { selfSigned } from "./self-signed.ts";
+
+/** The certificate of every TLS port here. */
+export const certificate = selfSigned();
+
+/** The two dresses of a port. */
+export const dresses = [
+  { dress: "cleartext", secure: false },
+  { dress: "TLS", secure: true },
+];
+
+/** Limits that a test can wait for. */
+export const shortLimits: Partial<PortLimits> = {
+  firstBytesMs: 100,
+  handshakeMs: 100,
+  headersMs: 100,
+  requestMs: 200,
+  responseMs: 200,
+  keepAliveMs: 100,
+  firstStreamMs: 100,
+  sessionIdleMs: 200,
+  lingerMs: 50,
+  checkIntervalMs: 20,
+};
+
+/** A port that is open, and what a test needs to reach it. */
+export interface OpenPort {
+  readonly port: OnePort;
+  readonly number: number;
+  /** `http://127.0.0.1:1234` */
+  readonly origin: string;
+  readonly errors: Error[];
+  /** A raw connection. `alpn`: what to offer under TLS; null connects without TLS to a TLS port. */
+  dial(alpn?: "h2" | "http/1.1" | null): Promise<RawConnection>;
+}
+
+/** Raw bytes out, raw bytes in. */
+export interface RawConnection {
+  readonly socket: Socket;
+  /** What came so far, as latin1. */
+  received(): string;
+  /** Resolves with all that came when the peer has closed the connection. */
+  readonly closed: Promise<string>;
+}
+
+/** Opens a port on 127.0.0.1. By default it answers each request with the body it was sent. */
+export async function openPort(secure: boolean, options: Partial<OnePortOptions> = {}): Promise<OpenPort> {
+  const errors: Error[] = [];
+  const port = createOnePort({
+    ...(secure ? { tls: certificate } : {}),
+    limits: shortLimits,
+    onRequest: (request, response) => void request.pipe(response),
+    refusalBody: (status) => JSON.stringify({ code: status, message: "refused", details: [] }),
+    onError: (error) => errors.push(error),
+    ...options,
+  });
+  const { port: number } = await port.listen({ host: "127.0.0.1", port: 0 });
+  return {
+    port,
+    number,
+    origin: `${secure ? "https" : "http"}://127.0.0.1:${number}`,
+    errors,
+    async dial(alpn = "http/1.1") {
+      const inTls = secure && alpn !== null;
+      const socket = inTls
+        ? connectSecurely({ host: "127.0.0.1", port: number, ca: certificate.cert, ALPNProtocols: [alpn] })
+        : connect({ host: "127.0.0.1", port: number });
+      let text = "";
+      socket.on("data", (chunk) => {
+        text += chunk.toString("latin1");
+      });
+      socket.on("error", () => {});
+      const closed = new Promise<string>((resolve) => socket.on("close", () => resolve(text)));
+      await once(socket, inTls ? "secureConnect" : "connect");
+      return { socket, received: () => text, closed };
+    },
+  };
+}
+
+/** The client's connection preface, RFC 9113 section 3.4. */
+export const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+
+/** One HTTP/2 frame, RFC 9113 section 4.1. */
+export function frame(type: number, flags: number, stream: number, payload: Buffer = Buffer.alloc(0)): Buffer {
+  const head = Buffer.alloc(9);
+  head.writeUIntBE(payload.length, 0, 3);
+  head.writeUInt8(type, 3);
+  head.writeUInt8(flags, 4);
+  head.writeUInt32BE(stream, 5);
+  return Buffer.concat([head, payload]);
+}
