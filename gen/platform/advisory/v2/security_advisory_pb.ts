@@ -41,7 +41,7 @@ export const GetDocumentRequestSchema: GenMessage<GetDocumentRequest> = /*@__PUR
   messageDesc(file_platform_advisory_v2_security_advisory, 0);
 
 /**
- * Request of ListDocuments.
+ * Request of ListDocuments. Its paging fields take the numbers from 1003 up.
  *
  * @generated from message platform.advisory.v2.ListDocumentsRequest
  */
@@ -99,7 +99,7 @@ export const ListDocumentsRequestSchema: GenMessage<ListDocumentsRequest> = /*@_
   messageDesc(file_platform_advisory_v2_security_advisory, 1);
 
 /**
- * Response of ListDocuments.
+ * Response of ListDocuments. Its paging fields take the numbers from 1003 up.
  *
  * @generated from message platform.advisory.v2.ListDocumentsResponse
  */
@@ -175,7 +175,7 @@ export type Document = Message<"platform.advisory.v2.Document"> & {
   createTime?: Timestamp | undefined;
 
   /**
-   * When the document was last changed. An update that changes nothing does not move it.
+   * When the document was last changed.
    *
    * @generated from field: google.protobuf.Timestamp update_time = 1003;
    */
@@ -499,7 +499,7 @@ export type VulnerabilityMetadata = Message<"platform.advisory.v2.VulnerabilityM
   createTime?: Timestamp | undefined;
 
   /**
-   * When the metadata was last changed. An update that changes nothing does not move it.
+   * When the metadata was last changed.
    *
    * @generated from field: google.protobuf.Timestamp update_time = 1003;
    */
@@ -528,7 +528,8 @@ export const VulnerabilityMetadataSchema: GenMessage<VulnerabilityMetadata> = /*
   messageDesc(file_platform_advisory_v2_security_advisory, 9);
 
 /**
- * Request of ListResolvedVulnsReports. At least one image is needed, in `image_refs` or in `images`.
+ * Request of ListResolvedVulnsReports. Its paging fields take the numbers from 1003 up. At least one image is needed,
+ * in `image_refs` or in `images`.
  *
  * @generated from message platform.advisory.v2.ListResolvedVulnsReportsRequest
  */
@@ -600,7 +601,7 @@ export const ListResolvedVulnsReportsRequestSchema: GenMessage<ListResolvedVulns
   messageDesc(file_platform_advisory_v2_security_advisory, 10);
 
 /**
- * Response of ListResolvedVulnsReports.
+ * Response of ListResolvedVulnsReports. Its paging fields take the numbers from 1003 up.
  *
  * @generated from message platform.advisory.v2.ListResolvedVulnsReportsResponse
  */
@@ -704,7 +705,7 @@ export type ResolvedVulnsReport = Message<"platform.advisory.v2.ResolvedVulnsRep
   createTime?: Timestamp | undefined;
 
   /**
-   * When the report was last changed. An update that changes nothing does not move it.
+   * When the report was last changed.
    *
    * @generated from field: google.protobuf.Timestamp update_time = 1003;
    */

@@ -50,7 +50,7 @@ export type Subscription = Message<"platform.events.v2.Subscription"> & {
   createTime?: Timestamp | undefined;
 
   /**
-   * When the subscription was last changed. An update that changes nothing does not move it.
+   * When the subscription was last changed.
    *
    * @generated from field: google.protobuf.Timestamp update_time = 1003;
    */

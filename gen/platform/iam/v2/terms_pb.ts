@@ -124,7 +124,7 @@ export type TermsAcceptance = Message<"platform.iam.v2.TermsAcceptance"> & {
   uid: string;
 
   /**
-   * When the record was last changed. An update that changes nothing does not move it.
+   * When the record was last changed.
    *
    * @generated from field: google.protobuf.Timestamp update_time = 1003;
    */

@@ -75,7 +75,7 @@ export type Artifact = Message<"platform.libraries.v2.Artifact"> & {
   createTime?: Timestamp | undefined;
 
   /**
-   * When the artifact was last changed. An update that changes nothing does not move it.
+   * When the artifact was last changed.
    *
    * @generated from field: google.protobuf.Timestamp update_time = 8;
    */
@@ -138,7 +138,7 @@ export type ArtifactVersion = Message<"platform.libraries.v2.ArtifactVersion"> &
   createTime?: Timestamp | undefined;
 
   /**
-   * When the version was last changed. An update that changes nothing does not move it.
+   * When the version was last changed.
    *
    * @generated from field: google.protobuf.Timestamp update_time = 6;
    */

@@ -49,7 +49,7 @@ export type Advisory = Message<"platform.vulnerabilities.v2.Advisory"> & {
   createTime?: Timestamp | undefined;
 
   /**
-   * When the advisory was last changed. An update that changes nothing does not move it.
+   * When the advisory was last changed.
    *
    * @generated from field: google.protobuf.Timestamp update_time = 4;
    */
@@ -557,7 +557,7 @@ export type AdvisoryEvent_Fixed = Message<"platform.vulnerabilities.v2.AdvisoryE
   fixedVersion: string;
 
   /**
-   * Why, in free text.
+   * Remarks, in free text.
    *
    * @generated from field: string note = 2;
    */
@@ -794,7 +794,7 @@ export type AdvisoryEvent_Patched = Message<"platform.vulnerabilities.v2.Advisor
   patchedVersions: string[];
 
   /**
-   * Why, in free text.
+   * Remarks, in free text.
    *
    * @generated from field: string note = 2;
    */
