@@ -67,15 +67,18 @@ export interface AuthenticatorOptions {
   readonly clock: () => number;
 }
 
-/** A token some of whose possible keys have verified it. A key source is {@link publishedKeys} or the text of an identity's own key set. */
+/** Where the keys to verify with come from: the issuer, or the key set, as text, that an identity carries. */
+type KeySource = typeof publishedKeys | string;
+
 interface VerifiedToken {
   readonly token: Token;
-  readonly keySources: Set<string>;
+  /** The sources whose keys have verified it; a key set by its digest. */
+  readonly verifiedBy: Set<KeySource>;
   readonly untilMs: number;
 }
 
 const maxVerifiedTokens = 10_000;
-const publishedKeys = "";
+const publishedKeys = Symbol("published keys");
 
 /** An authenticator with an empty memory. */
 export function createAuthenticator({ issuer, identities, keySets, clock }: AuthenticatorOptions): Authenticator {
@@ -95,7 +98,7 @@ export function createAuthenticator({ issuer, identities, keySets, clock }: Auth
   }
 
   function unverified(text: string): VerifiedToken {
-    return { token: parseToken(text), keySources: new Set(), untilMs: clock() + keySetLifetimeMs };
+    return { token: parseToken(text), verifiedBy: new Set(), untilMs: clock() + keySetLifetimeMs };
   }
 
   async function ownIdentity(digest: string, known: VerifiedToken): Promise<string[]> {
@@ -109,20 +112,25 @@ export function createAuthenticator({ issuer, identities, keySets, clock }: Auth
     const { token } = known;
     const candidates = await identities.candidates(token.claims.iss, token.claims.sub);
     const expecting = candidates.filter(({ rule }) => matches(rule, token, defaults, clock()));
-    const bySource = Map.groupBy(expecting, ({ rule }) =>
-      rule.kind === "static_keys" ? rule.issuerKeys : publishedKeys,
+    const bySource = Map.groupBy(
+      expecting,
+      ({ rule }): KeySource => (rule.kind === "static_keys" ? rule.issuerKeys : publishedKeys),
     );
-    const results = await Promise.allSettled(
-      [...bySource].map(async ([source, matched]) => {
+    let rejection = new TokenRejected("no identity expects it");
+    const verifying = [...bySource].map(async ([source, matched]) => {
+      try {
         await verify(digest, known, source, async () =>
           (source === publishedKeys ? keySets : parseKeySet(source)).verify(token),
         );
         return matched;
-      }),
-    );
-    const accepted = results.flatMap((result) => (result.status === "fulfilled" ? result.value : []));
-    if (accepted.length === 0)
-      throw results.find((r) => r.status === "rejected")?.reason ?? new TokenRejected("no identity expects it");
+      } catch (error) {
+        if (!(error instanceof TokenRejected)) throw error;
+        rejection = error;
+        return [];
+      }
+    });
+    const accepted = (await Promise.all(verifying)).flat();
+    if (accepted.length === 0) throw rejection;
     const uids = accepted.sort(actorFirst).map(({ uid }) => uid);
     for (const uid of uids) identities.seen?.(uid);
     return uids;
@@ -131,12 +139,13 @@ export function createAuthenticator({ issuer, identities, keySets, clock }: Auth
   async function verify(
     digest: string,
     known: VerifiedToken,
-    source: string,
+    source: KeySource,
     check: () => Promise<unknown>,
   ): Promise<void> {
-    if (known.keySources.has(source)) return;
+    const keys = source === publishedKeys ? source : hash("sha256", source, "base64");
+    if (known.verifiedBy.has(keys)) return;
     await check();
-    known.keySources.add(source);
+    known.verifiedBy.add(keys);
     verifiedTokens.set(digest, known);
   }
 

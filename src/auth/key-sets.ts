@@ -52,8 +52,11 @@ export function createKeySets({ allowLoopbackHttp, clock, fetch = fetchLimited }
   const issuers = new LruMap<string, IssuerKeys>(maxIssuers);
 
   function keysOf(issuer: string): IssuerKeys {
-    const known = issuers.get(issuer) ?? { issuer, trustedUntilMs: 0, nextFetchMs: 0 };
-    issuers.set(issuer, known);
+    let known = issuers.get(issuer);
+    if (known === undefined) {
+      known = { issuer, trustedUntilMs: 0, nextFetchMs: 0 };
+      issuers.set(issuer, known);
+    }
     return known;
   }
 

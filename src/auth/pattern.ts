@@ -54,7 +54,7 @@ function compileAnew(text: string): RE2JS | null {
   }
 }
 
-/** Not less than a tenth of the compiled size: a group that is counted ends with `)`, anything else that is counted is one instruction. */
+/** Half the compiled size or more: a counted group ends with `)`, anything else that is counted is one instruction, two with its branch. */
 function estimate(pattern: string): number {
   let size = pattern.length;
   let factor = 1;

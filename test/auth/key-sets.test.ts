@@ -1,6 +1,7 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { createKeySets, type KeySets, keySetLifetimeMs } from "../../src/auth/key-sets.ts";
 import { parseToken, TokenRejected } from "../../src/auth/token.ts";
+import { fetchLimited } from "../../src/outbound.ts";
 import { discoveryPath, type LocalIssuer, sign, startIssuer, startMs, type TestKey, testKey } from "./local-issuer.ts";
 
 let key: TestKey;
@@ -90,7 +91,6 @@ describe("fetching", () => {
     const held = new Promise<void>((done) => {
       release = done;
     });
-    const { fetchLimited } = await import("../../src/outbound.ts");
     keySets = createKeySets({
       allowLoopbackHttp: true,
       clock: () => nowMs,

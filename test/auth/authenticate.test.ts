@@ -1,0 +1,523 @@
+import { createHmac, sign as signBytes } from "node:crypto";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { exportSPKI, type JWK } from "jose";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { type Authenticator, createAuthenticator, type MatchableIdentity } from "../../src/auth/authenticate.ts";
+import type { ClaimMatch, StaticKeys } from "../../src/auth/claim-match.ts";
+import { createIssuer, generateSigningKey, type Issuer, type StoredKey } from "../../src/auth/issuer.ts";
+import { createKeySets } from "../../src/auth/key-sets.ts";
+import {
+  discoveryPath,
+  forge,
+  type LocalIssuer,
+  sign,
+  startIssuer,
+  startMs,
+  type TestKey,
+  testKey,
+} from "./local-issuer.ts";
+
+const platform = "https://api.platform.example";
+const root = "0".repeat(40);
+const group = "1".repeat(40);
+let nowMs: number;
+const clock = () => nowMs;
+
+let ownKey: StoredKey;
+let own: Issuer;
+let key: TestKey;
+let rsa: TestKey;
+let external: LocalIssuer;
+
+/** Identities as a table: what a store would filter by index is filtered by the rules alone. */
+let identities: MatchableIdentity[];
+let asked: [issuer: string, subject: string][];
+let seen: string[];
+let authenticator: Authenticator;
+
+beforeAll(async () => {
+  ownKey = await generateSigningKey();
+  own = await createIssuer({ issuer: platform, keys: [ownKey], clock });
+  key = await testKey("ES256", "a");
+  rsa = await testKey("RS256", "r");
+  external = await startIssuer(key, rsa);
+});
+afterAll(() => external.close());
+
+beforeEach(() => {
+  nowMs = startMs;
+  identities = [];
+  asked = [];
+  seen = [];
+  external.requests.length = 0;
+  external.answers.clear();
+  external.keys = [key.jwk, rsa.jwk];
+  authenticator = createAuthenticator({
+    issuer: own,
+    clock,
+    keySets: createKeySets({ allowLoopbackHttp: true, clock }),
+    identities: {
+      async candidates(issuer, subject) {
+        asked.push([issuer, subject]);
+        return identities;
+      },
+      exists: async (uid) => identities.some((identity) => identity.uid === uid),
+      seen: (uid) => seen.push(uid),
+    },
+  });
+});
+
+function claimMatch(uid: string, change: Partial<ClaimMatch> = {}, createTimeUs = 1): MatchableIdentity {
+  return {
+    uid,
+    createTimeUs,
+    rule: { kind: "claim_match", issuer: external.url, subject: "robot", claims: {}, claimPatterns: {}, ...change },
+  };
+}
+
+function staticKeys(uid: string, change: Partial<StaticKeys> = {}, ...keys: JWK[]): MatchableIdentity {
+  const issuerKeys = JSON.stringify({ keys });
+  return {
+    uid,
+    createTimeUs: 1,
+    rule: {
+      kind: "static_keys",
+      issuer: "https://pull.example",
+      subject: "puller",
+      issuerKeys,
+      expireTimeMs: startMs + 1e6,
+      audiences: [],
+      ...change,
+    },
+  };
+}
+
+const claimsOf = (change: Record<string, unknown> = {}) => ({
+  iss: external.url,
+  sub: "robot",
+  aud: platform,
+  iat: nowMs / 1000,
+  exp: nowMs / 1000 + 300,
+  ...change,
+});
+const tokenOf = (change: Record<string, unknown> = {}, signer = key, header = {}) =>
+  sign(signer, claimsOf(change), header);
+const authenticate = (token: string) => authenticator.authenticate(`Bearer ${token}`);
+
+async function expectInvalid(header: string | null, text = "invalid bearer token"): Promise<void> {
+  const error = await authenticator.authenticate(header).then(
+    () => undefined,
+    (reason) => reason,
+  );
+  expect(error).toBeInstanceOf(ConnectError);
+  expect([error.code, error.message, error.details]).toEqual([
+    Code.Unauthenticated,
+    `[unauthenticated] Unauthenticated: ${text}`,
+    [],
+  ]);
+}
+const expectRefused = (token: string) => expectInvalid(`Bearer ${token}`);
+
+describe("the header", () => {
+  it.each([null, "", " "])("is missing: %j", (header) => expectInvalid(header, "missing bearer token"));
+
+  it("may spell the scheme in any case", async () => {
+    identities = [claimMatch(root)];
+    const token = await tokenOf();
+    for (const scheme of ["Bearer", "bearer", "BEARER", "bEaReR", "Bearer "]) {
+      expect((await authenticator.authenticate(`${scheme} ${token}`)).subject).toBe(root);
+    }
+  });
+
+  it("must hold exactly one token", async () => {
+    identities = [claimMatch(root)];
+    const token = await tokenOf();
+    const bad = [
+      "Bearer",
+      "Bearer ",
+      token,
+      `Basic ${token}`,
+      `Token ${token}`,
+      `Bearer${token}`,
+      `Bearer\t${token}`,
+      `Bearer: ${token}`,
+    ];
+    bad.push(
+      `Bearer ${token},`,
+      `Bearer ${token}, Bearer ${token}`,
+      `Bearer ${token} ${token}`,
+      `Bearer Bearer ${token}`,
+      `Bearer "${token}"`,
+    );
+    bad.push(
+      `Bearer token=${token}`,
+      `Bearer ${token}=`,
+      ` Bearer ${token}`,
+      `Bearer ${token}\n`,
+      `Bearer ${token}\u00a0`,
+      `DPoP ${token}`,
+    );
+    for (const header of bad) await expectInvalid(header);
+  });
+});
+
+describe("our own tokens", () => {
+  const uid = `${group}/${"a".repeat(16)}`;
+
+  it("name an identity, which must exist on every call", async () => {
+    identities = [claimMatch(uid)];
+    const token = await own.mint({ subject: uid, ttlSeconds: 60, claims: { cap: ["repo.list"] } });
+    const caller = await authenticate(token);
+    expect(caller).toMatchObject({ subject: uid, identities: [uid], issuer: platform, expireTimeMs: startMs + 60_000 });
+    expect(caller.claims.cap).toEqual(["repo.list"]);
+    expect(asked).toEqual([]);
+    expect(seen).toEqual([]);
+    identities = [];
+    await expectRefused(token);
+    identities = [claimMatch(uid)];
+    await authenticate(token);
+  });
+
+  it("expire although they are remembered", async () => {
+    identities = [claimMatch(uid)];
+    const token = await own.mint({ subject: uid, ttlSeconds: 60 });
+    await authenticate(token);
+    nowMs += 60_000;
+    await expectRefused(token);
+  });
+
+  it("are refused for another audience, from another key, or when only a rule would match", async () => {
+    identities = [
+      claimMatch(uid),
+      claimMatch(root, { issuer: "", issuerPattern: ".*", subject: "", subjectPattern: ".*", audiencePattern: ".*" }),
+    ];
+    await expectRefused(await own.mint({ subject: uid, audience: "https://sink.example", ttlSeconds: 60 }));
+    await expectRefused(await own.mint({ subject: uid, audience: "api.platform.example", ttlSeconds: 60 }));
+    await expectRefused(await tokenOf({ iss: platform, sub: uid }));
+    await expectRefused(
+      await sign({ ...key, jwk: { ...key.jwk, kid: ownKey.kid } }, claimsOf({ iss: platform, sub: uid })),
+    );
+    await expectRefused(await own.mint({ subject: "robot", ttlSeconds: 60 }));
+    expect(external.requests).toEqual([]);
+  });
+});
+
+describe("tokens of other issuers", () => {
+  it("speak for the identity whose rule they match", async () => {
+    identities = [claimMatch(root), claimMatch(`${group}/x`, { subject: "other" })];
+    const caller = await authenticate(await tokenOf({ email: "a@b.example", email_verified: true, groups: ["g"] }));
+    expect(caller).toMatchObject({
+      subject: root,
+      identities: [root],
+      issuer: external.url,
+      email: "a@b.example",
+      expireTimeMs: startMs + 300_000,
+    });
+    expect(caller.claims.groups).toEqual(["g"]);
+    expect(asked).toEqual([[external.url, "robot"]]);
+    expect(seen).toEqual([root]);
+  });
+
+  it.each([
+    {},
+    { email_verified: false },
+    { email_verified: "true" },
+    { email_verified: 1 },
+    { email: 1, email_verified: true },
+  ])("give no email that is not verified: %j", async (claims) => {
+    identities = [claimMatch(root)];
+    expect(await authenticate(await tokenOf({ email: "a@b.example", ...claims }))).not.toHaveProperty("email");
+  });
+
+  it("unite all identities they match; the one at root level acts, else the oldest", async () => {
+    const uids = async (...matching: MatchableIdentity[]) => {
+      identities = matching;
+      const caller = await authenticate(await tokenOf());
+      expect(caller.identities[0]).toBe(caller.subject);
+      return caller.identities;
+    };
+    expect(await uids(claimMatch("a/1", {}, 1), claimMatch("b", {}, 9), claimMatch("c/1", {}, 5))).toEqual([
+      "b",
+      "a/1",
+      "c/1",
+    ]);
+    expect(await uids(claimMatch("a/1", {}, 3), claimMatch("b/1", {}, 2), claimMatch("c/1", {}, 2))).toEqual([
+      "b/1",
+      "c/1",
+      "a/1",
+    ]);
+    expect(seen).toEqual(["b", "a/1", "c/1", "b/1", "c/1", "a/1"]);
+  });
+
+  it("are judged anew on every call, without asking the issuer again", async () => {
+    identities = [claimMatch(root)];
+    const token = await tokenOf();
+    await authenticate(token);
+    identities = [claimMatch(root, { subject: "other" })];
+    await expectRefused(token);
+    identities = [claimMatch(`${group}/x`, { claims: { sub: "robot" } })];
+    expect((await authenticate(token)).subject).toBe(`${group}/x`);
+    identities = [];
+    await expectRefused(token);
+    expect(external.requests).toEqual([discoveryPath, "/keys"]);
+  });
+
+  it("stop within ten minutes when their key is withdrawn, however long they run", async () => {
+    identities = [claimMatch(root)];
+    const token = await tokenOf({ exp: startMs / 1000 + 1e6 });
+    await authenticate(token);
+    external.keys = [rsa.jwk];
+    nowMs += 10 * 60_000;
+    await expectRefused(token);
+  });
+
+  it("cause no traffic unless issuer, subject, audience and claims all match", async () => {
+    identities = [
+      claimMatch("a", { subject: "other" }),
+      claimMatch("b", { issuer: "", issuerPattern: "http://127.*", subject: "", subjectPattern: "other.*" }),
+      claimMatch("c", { issuer: "", issuerPattern: ".*", audience: "elsewhere" }),
+      claimMatch("d", { issuer: "", issuerPattern: ".*", audiencePattern: "else.*" }),
+      claimMatch("e", { claims: { ref: "main" } }),
+      claimMatch("f", { issuer: "https://10.0.0.1" }),
+    ];
+    await expectRefused(await tokenOf());
+    expect(external.requests).toEqual([]);
+    identities.push(claimMatch("g", { issuer: "", issuerPattern: "http://127\\..*" }));
+    expect((await authenticate(await tokenOf())).subject).toBe("g");
+  });
+
+  it("are refused while the issuer cannot be reached", async () => {
+    identities = [claimMatch(root)];
+    external.answers.set(discoveryPath, { status: 500, body: "" });
+    await expectRefused(await tokenOf());
+    external.answers.clear();
+    await expectRefused(await tokenOf());
+    nowMs += 30_000;
+    await authenticate(await tokenOf());
+  });
+
+  it("fail otherwise when the identities cannot be read", async () => {
+    const broken = () => Promise.reject(new Error("store"));
+    const keySets = createKeySets({ allowLoopbackHttp: true, clock });
+    const failing = createAuthenticator({
+      issuer: own,
+      clock,
+      keySets,
+      identities: { candidates: broken, exists: broken },
+    });
+    await expect(failing.authenticate(`Bearer ${await tokenOf()}`)).rejects.toThrow(/^store$/);
+    await expect(failing.authenticate(`Bearer ${await own.mint({ subject: root, ttlSeconds: 60 })}`)).rejects.toThrow(
+      /^store$/,
+    );
+  });
+});
+
+describe("static keys", () => {
+  const puller = { iss: "https://pull.example", sub: "puller" };
+
+  it("verify without discovery", async () => {
+    identities = [staticKeys("p/1", {}, key.jwk)];
+    expect((await authenticate(await tokenOf(puller))).subject).toBe("p/1");
+    expect(external.requests).toEqual([]);
+  });
+
+  it("end when the identity's time is over", async () => {
+    identities = [staticKeys("p/1", { expireTimeMs: startMs + 1000 }, key.jwk)];
+    const token = await tokenOf(puller);
+    await authenticate(token);
+    nowMs += 1000;
+    await expectRefused(token);
+  });
+
+  it("prove nothing for another identity's keys", async () => {
+    const other = await testKey("ES256", "a");
+    identities = [
+      staticKeys("p/1", {}, key.jwk),
+      staticKeys("q/1", {}, other.jwk),
+      staticKeys("r/1", { issuerKeys: "broken" }),
+    ];
+    const token = await tokenOf(puller);
+    expect((await authenticate(token)).identities).toEqual(["p/1"]);
+    identities = [staticKeys("q/1", {}, other.jwk)];
+    await expectRefused(token);
+    identities = [staticKeys("p/1", {}, key.jwk)];
+    await authenticate(token);
+  });
+
+  it("do not vouch for an issuer that publishes its keys, nor the reverse", async () => {
+    const stranger = await testKey("ES256", "a");
+    identities = [staticKeys("p/1", { issuer: external.url, subject: "robot" }, stranger.jwk), claimMatch("q/1")];
+    expect((await authenticate(await tokenOf({}, stranger))).identities).toEqual(["p/1"]);
+    expect((await authenticate(await tokenOf())).identities).toEqual(["q/1"]);
+    identities = [staticKeys("p/1", { issuer: external.url, subject: "robot", issuerKeys: "" })];
+    await expectRefused(await tokenOf());
+  });
+});
+
+describe("forged and broken tokens", () => {
+  const base64url = (bytes: Uint8Array) => Buffer.from(bytes).toString("base64url");
+  const head = (header: unknown, claims: unknown = claimsOf()) =>
+    forge(header, claims).split(".").slice(0, 2).join(".");
+  const hmac = (alg: string, secret: string | Uint8Array) => {
+    const signed = head({ alg, kid: "a", typ: "JWT" });
+    return `${signed}.${createHmac(`sha${alg.slice(2)}`, secret)
+      .update(signed)
+      .digest("base64url")}`;
+  };
+  const replaced = async (index: number, part: (old: string) => string) => {
+    const parts = (await tokenOf()).split(".");
+    parts[index] = part(parts[index]!);
+    return parts.join(".");
+  };
+  const rsaSigned = async (alg: string, digest: string) => {
+    const signed = head({ alg, kid: "r" });
+    const der = Buffer.from(await crypto.subtle.exportKey("pkcs8", rsa.privateKey));
+    return `${signed}.${base64url(signBytes(digest, Buffer.from(signed), { key: der, format: "der", type: "pkcs8" }))}`;
+  };
+  const now = () => startMs / 1000;
+
+  const table: Record<string, () => string | Promise<string>> = {
+    // the signature
+    "alg none, no signature": () => `${head({ alg: "none" })}.`,
+    "alg none, some signature": () => forge({ alg: "none" }, claimsOf()),
+    "alg NoNe": () => forge({ alg: "NoNe", kid: "a" }, claimsOf()),
+    "a signature cut off": async () => replaced(2, () => ""),
+    "two parts only": async () => (await tokenOf()).split(".").slice(0, 2).join("."),
+    "an empty signature of zeros": () => forge({ alg: "ES256", kid: "a" }, claimsOf(), new Uint8Array(64)),
+    "a signature of ones": () => forge({ alg: "ES256", kid: "a" }, claimsOf(), new Uint8Array(64).fill(255)),
+    "a signature too short": async () => replaced(2, (s) => base64url(Buffer.from(s, "base64url").subarray(0, 63))),
+    "a signature too long": async () =>
+      replaced(2, (s) => base64url(Buffer.concat([Buffer.from(s, "base64url"), Buffer.alloc(1)]))),
+    "a signature with one bit changed": async () =>
+      replaced(2, (s) => base64url(Buffer.from(s, "base64url").map((b, i) => (i === 10 ? b ^ 1 : b)))),
+    "a padded signature": async () => replaced(2, (s) => `${s}==`),
+    "a signature in DER": () => {
+      const signed = head({ alg: "ES256", kid: "a" });
+      return crypto.subtle
+        .exportKey("pkcs8", key.privateKey)
+        .then(
+          (der) =>
+            `${signed}.${base64url(signBytes("sha256", Buffer.from(signed), { key: Buffer.from(der), format: "der", type: "pkcs8" }))}`,
+        );
+    },
+    "another token's signature": async () => {
+      const other = (await tokenOf({ jti: "other" })).split(".")[2]!;
+      return replaced(2, () => other);
+    },
+    "a token of five parts": async () => `${await tokenOf()}.a.b`,
+    "the JSON serialization": async () => {
+      const [protectedHeader, payload, signature] = (await tokenOf()).split(".");
+      return JSON.stringify({ protected: protectedHeader, payload, signature });
+    },
+    // the claims
+    "claims changed": async () => replaced(1, () => base64url(Buffer.from(JSON.stringify(claimsOf({ admin: true }))))),
+    "claims with a space": async () =>
+      replaced(1, (c) => base64url(Buffer.concat([Buffer.from(c, "base64url"), Buffer.from(" ")]))),
+    "sub twice, signed": () => signedText(`{"sub":"robot",${JSON.stringify(claimsOf()).slice(1)}`),
+    expired: () => tokenOf({ exp: now() }),
+    "long expired": () => tokenOf({ exp: 1 }),
+    "without exp": () => tokenOf({ exp: undefined }),
+    "exp in milliseconds beyond every calendar": () => tokenOf({ exp: 1e16 }),
+    "not yet valid": () => tokenOf({ nbf: now() + 61 }),
+    "issued in the future": () => tokenOf({ iat: now() + 61 }),
+    "another audience": () => tokenOf({ aud: "https://other.example" }),
+    "no audience": () => tokenOf({ aud: undefined }),
+    "an empty audience list": () => tokenOf({ aud: [] }),
+    "an audience that only begins like ours": () => tokenOf({ aud: `${platform}.evil.example` }),
+    "another subject": () => tokenOf({ sub: "robot2" }),
+    "no subject": () => tokenOf({ sub: undefined }),
+    "an empty subject": () => tokenOf({ sub: "" }),
+    "a subject with NUL": () => tokenOf({ sub: "robot\0" }),
+    "another issuer": () => tokenOf({ iss: "https://other.example" }),
+    "the issuer with a slash": () => tokenOf({ iss: `${external.url}/` }),
+    "the issuer with a query": () => tokenOf({ iss: `${external.url}?` }),
+    "no issuer": () => tokenOf({ iss: undefined }),
+    "an issuer list": () => tokenOf({ iss: [external.url] }),
+    // the key
+    "an unknown kid": () => tokenOf({}, key, { kid: "b" }),
+    "no kid, two keys": async () => {
+      external.keys = [key.jwk, rsa.jwk, (await testKey("ES256", "z")).jwk];
+      return tokenOf({}, key, { kid: undefined });
+    },
+    "a kid that is a path": () => tokenOf({}, key, { kid: "../../dev/null" }),
+    "a kid that is not a text": () => forge({ alg: "ES256", kid: ["a"] }, claimsOf()),
+    "an impostor with the same kid": async () => tokenOf({}, await testKey("ES256", "a")),
+    "an impostor with its key in the header": async () => {
+      const impostor = await testKey("ES256", "a");
+      return tokenOf({}, impostor, { jwk: impostor.jwk });
+    },
+    "an impostor with its key in the header and no kid": async () => {
+      const impostor = await testKey("ES256", "b");
+      return tokenOf({}, impostor, { jwk: impostor.jwk, kid: undefined });
+    },
+    "an impostor with a key set address": async () =>
+      tokenOf({}, await testKey("ES256", "a"), { jku: `${external.url}/evil`, x5u: `${external.url}/evil` }),
+    "an impostor with a certificate": async () => tokenOf({}, await testKey("ES256", "a"), { x5c: ["MIIB"] }),
+    "an EdDSA impostor": async () => tokenOf({}, await testKey("EdDSA", "a")),
+    "a key of another type under its kid": () => tokenOf({}, { ...rsa, jwk: { ...rsa.jwk, kid: "a" } }),
+    // the algorithm
+    "HS256 with the public key in PEM": async () => hmac("HS256", await exportSPKI(await publicKeyOf(key))),
+    "HS256 with the public key as JWK": () => hmac("HS256", JSON.stringify(key.jwk)),
+    "HS256 with an empty secret": () => hmac("HS256", ""),
+    "HS512 with the public key in DER": async () =>
+      hmac("HS512", Buffer.from(await crypto.subtle.exportKey("spki", await publicKeyOf(key)))),
+    "RS512 by an RS256 key": () => rsaSigned("RS512", "sha512"),
+    RS1: () => rsaSigned("RS1", "sha1"),
+    "RS256 with SHA-1": () => rsaSigned("RS256", "sha1"),
+    "PS256 claimed, RS256 signed": () => rsaSigned("PS256", "sha256"),
+    "an RSA signature called ES256": async () => rsaSigned("ES256", "sha256"),
+    // the header
+    "critical extension": () => forge({ alg: "ES256", kid: "a", crit: ["b64"], b64: false }, claimsOf()),
+    "an encrypted token": () => forge({ alg: "RSA-OAEP", enc: "A256GCM" }, claimsOf()),
+    "another typ": () => tokenOf({}, key, { typ: "logout+jwt" }),
+    "alg twice": () => forge('{"alg":"none","alg":"ES256","kid":"a"}', claimsOf()),
+    "too long": () => tokenOf({ padding: "a".repeat(8192) }),
+    rubbish: () => "rubbish",
+    "three empty parts": () => "..",
+  };
+
+  const publicKeyOf = ({ jwk, alg }: TestKey) =>
+    crypto.subtle.importKey(
+      "jwk",
+      { ...jwk } as never,
+      alg === "ES256" ? { name: "ECDSA", namedCurve: "P-256" } : "",
+      true,
+      ["verify"],
+    );
+
+  async function signedText(claims: string): Promise<string> {
+    const signed = head({ alg: "ES256", kid: "a" }, claims);
+    const signature = await crypto.subtle.sign({ name: "ECDSA", hash: "SHA-256" }, key.privateKey, Buffer.from(signed));
+    return `${signed}.${base64url(new Uint8Array(signature))}`;
+  }
+
+  beforeEach(() => {
+    identities = [claimMatch(root), claimMatch("s", { subjectPattern: "robot" })];
+  });
+
+  it("are told from a good one", async () => {
+    await authenticate(await tokenOf());
+    await authenticate(await signedText(JSON.stringify(claimsOf())));
+    await authenticate(await rsaSigned("RS256", "sha256"));
+  });
+
+  it.each(Object.keys(table))("%s", async (name) => {
+    await expectRefused(await table[name]!());
+    await authenticate(await tokenOf({}, rsa));
+  });
+
+  it("are refused in the same words, the reason kept for the log", async () => {
+    const error = await authenticate(await tokenOf({ exp: 1 })).catch((reason) => reason);
+    expect(error.cause.message).toBe("expired");
+    expect(error.rawMessage).toBe("Unauthenticated: invalid bearer token");
+  });
+
+  it("do not push verified tokens out", async () => {
+    const good = await tokenOf();
+    await authenticate(good);
+    external.requests.length = 0;
+    for (let i = 0; i < 200; i++) await expectRefused(forge({ alg: "ES256", kid: "a" }, claimsOf({ jti: `${i}` })));
+    await authenticate(good);
+    expect(external.requests).toEqual([]);
+  });
+});
