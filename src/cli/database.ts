@@ -10,7 +10,10 @@ import { settingsOf } from "./settings.ts";
 const busyWaitMs = 10_000;
 
 /** Runs `work` with the database of the command's settings and closes it afterwards. */
-export async function withDatabase(command: Command, work: (database: Database, config: Config) => Promise<void>): Promise<void> {
+export async function withDatabase(
+  command: Command,
+  work: (database: Database, config: Config) => Promise<void>,
+): Promise<void> {
   const config = settingsOf(command);
   const database = await openDatabase(config.database, { busyWaitMs });
   try {
@@ -23,6 +26,9 @@ export async function withDatabase(command: Command, work: (database: Database, 
 /** What an initialised database says about itself. Errors: CommandFailure when it is not initialised. */
 export async function requireInstallation(database: Database): Promise<Installation> {
   const installation = (await database.pendingMigrations()) === 0 ? await readInstallation(database.read) : undefined;
-  if (installation === undefined) throw new CommandFailure("the database is not initialised or not migrated; run `platform init` or `platform serve`");
+  if (installation === undefined)
+    throw new CommandFailure(
+      "the database is not initialised or not migrated; run `platform init` or `platform serve`",
+    );
   return installation;
 }

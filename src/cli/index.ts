@@ -14,6 +14,7 @@ import { tokenCommand } from "./token.ts";
 
 /** A failure to tell the user about, without a stack. */
 export { CommandFailure } from "./failure.ts";
+
 import { CommandFailure } from "./failure.ts";
 
 /** Runs one command to its end. `args`: without the program's own name. Returns the exit status. */

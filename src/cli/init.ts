@@ -26,14 +26,23 @@ export function initCommand(): Command {
       } else {
         await database.migrate();
         installation = await install(database, config.issuer ?? baseUrl, Date.now);
-        if (installation === undefined) throw new CommandFailure("the database is initialised already; `--recover` makes a fresh administrator token");
+        if (installation === undefined)
+          throw new CommandFailure(
+            "the database is initialised already; `--recover` makes a fresh administrator token",
+          );
       }
       const { issuerUrl, signingKeys, rootGroupUid, administratorUid } = installation;
       const issuer = await createIssuer({ issuer: issuerUrl, keys: signingKeys, clock: Date.now });
       const expireTime = new Date(Math.floor(Date.now() / 1000) * 1000 + firstTokenSeconds * 1000).toISOString();
       const token = await issuer.mint({ subject: administratorUid, ttlSeconds: firstTokenSeconds });
       const facts = { baseUrl, rootGroupUid, identityUid: administratorUid, token, expireTime };
-      console.log(json ? JSON.stringify(facts) : Object.entries(facts).map(([name, value]) => `${name.padEnd(14)}${value}`).join("\n"));
+      console.log(
+        json
+          ? JSON.stringify(facts)
+          : Object.entries(facts)
+              .map(([name, value]) => `${name.padEnd(14)}${value}`)
+              .join("\n"),
+      );
     }),
   );
 }

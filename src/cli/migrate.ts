@@ -4,7 +4,9 @@ import { withDatabase } from "./database.ts";
 import { withSettings } from "./settings.ts";
 
 export function migrateCommand(): Command {
-  const command = withSettings(new Command("migrate"), ["database"]).description("bring the database's tables up to this version");
+  const command = withSettings(new Command("migrate"), ["database"]).description(
+    "bring the database's tables up to this version",
+  );
   return command.action(() =>
     withDatabase(command, async (database) => {
       const count = await database.migrate();

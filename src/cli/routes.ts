@@ -11,11 +11,11 @@ export function routesCommand(): Command {
 
 /** One line for each binding: verb, template, body, method. */
 export function formatRoutes(): string {
-  const rows = listRoutes(contractServices).map(({ verb, template, body, method }) => [
-    verb,
+  const rows = listRoutes(contractServices).map(({ httpMethod, template, body, method }) => [
+    httpMethod,
     template,
-    body === "" ? "-" : body,
-    `${method.parent.typeName}.${method.name}`,
+    body || "-",
+    method,
   ]);
   const widths = [0, 1, 2].map((column) => Math.max(...rows.map((row) => row[column]!.length)));
   return rows.map((row) => `${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("  ")}\n`).join("");

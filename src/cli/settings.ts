@@ -3,11 +3,15 @@ import type { Command } from "commander";
 import { type Config, flagOf, readConfig, settings, variableOf } from "../config.ts";
 
 /** Adds `--config` and the named settings to a command. */
-export function withSettings(command: Command, keys: readonly (keyof Config)[] = Object.keys(settings) as (keyof Config)[]): Command {
+export function withSettings(
+  command: Command,
+  keys: readonly (keyof Config)[] = Object.keys(settings) as (keyof Config)[],
+): Command {
   for (const key of keys) {
     const { help, placeholder, default: byDefault } = settings[key];
     const value = placeholder === undefined ? "" : ` <${placeholder}>`;
-    const suffix = byDefault === undefined || byDefault === "" || placeholder === undefined ? "" : `, default ${byDefault}`;
+    const suffix =
+      byDefault === undefined || byDefault === "" || placeholder === undefined ? "" : `, default ${byDefault}`;
     command.option(`${flagOf(key)}${value}`, `${help} (${variableOf(key)}${suffix})`);
   }
   return command.option("--config <FILE>", "JSON file of settings by name (PLATFORM_CONFIG)");
@@ -17,7 +21,9 @@ export function withSettings(command: Command, keys: readonly (keyof Config)[] =
 export function settingsOf(command: Command): Config {
   const options = command.opts<Record<string, string | boolean | undefined>>();
   const flags = Object.fromEntries(
-    (Object.keys(settings) as (keyof Config)[]).flatMap((key) => (options[key] === undefined ? [] : [[key, String(options[key])]])),
+    (Object.keys(settings) as (keyof Config)[]).flatMap((key) =>
+      options[key] === undefined ? [] : [[key, String(options[key])]],
+    ),
   );
   return readConfig({
     flags,

@@ -1,11 +1,11 @@
 /** `platform token`: mints a token of the platform's own, for tests and for operators. */
 import { Command } from "commander";
 import { createIssuer } from "../auth/index.ts";
+import { identityExists } from "../services/index.ts";
+import { isUid } from "../uid.ts";
 import { requireInstallation, withDatabase } from "./database.ts";
 import { CommandFailure } from "./failure.ts";
 import { withSettings } from "./settings.ts";
-import { isUid } from "../uid.ts";
-import { identityExists } from "../services/index.ts";
 
 const unitSeconds: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
 const maxTtlSeconds = 30 * 86_400;
@@ -21,7 +21,8 @@ export function tokenCommand(): Command {
       const ttlSeconds = parseTtl(ttl);
       const { issuerUrl, signingKeys, administratorUid } = await requireInstallation(database);
       const subject = identity ?? administratorUid;
-      if (!isUid(subject) || !(await identityExists(database.read, subject))) throw new CommandFailure(`there is no identity ${JSON.stringify(subject)}`);
+      if (!isUid(subject) || !(await identityExists(database.read, subject)))
+        throw new CommandFailure(`there is no identity ${JSON.stringify(subject)}`);
       const issuer = await createIssuer({ issuer: issuerUrl, keys: signingKeys, clock: Date.now });
       console.log(await issuer.mint({ subject, ttlSeconds }));
     }),
@@ -31,6 +32,7 @@ export function tokenCommand(): Command {
 function parseTtl(text: string): number {
   const match = /^([1-9][0-9]{0,6})([smhd])$/.exec(text);
   const seconds = Number(match?.[1]) * (unitSeconds[match?.[2] ?? ""] ?? Number.NaN);
-  if (!(seconds <= maxTtlSeconds)) throw new CommandFailure(`--ttl must be like 90s, 15m, 1h or 7d and at most 30d, not ${JSON.stringify(text)}`);
+  if (!(seconds <= maxTtlSeconds))
+    throw new CommandFailure(`--ttl must be like 90s, 15m, 1h or 7d and at most 30d, not ${JSON.stringify(text)}`);
   return seconds;
 }

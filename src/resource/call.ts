@@ -10,8 +10,8 @@ export interface CallEnvironment {
   readonly pageTokens: PageTokens;
   /** Whether token issuers may be at http on a loopback host. */
   readonly allowLoopbackIssuers: boolean;
-  /** Now, in milliseconds since 1970. */
-  now(): number;
+  /** When the call began, in milliseconds since 1970: the one time of everything that it writes. */
+  readonly nowMs: number;
 }
 
 const key: ContextKey<CallEnvironment | undefined> = createContextKey<CallEnvironment | undefined>(undefined);

@@ -21,7 +21,7 @@ import type { HandlerContext } from "@connectrpc/connect";
 import type { UidpFilter } from "../../gen/platform/common/uidp_filter_pb.ts";
 import { scopesOf } from "../auth/index.ts";
 import { invalid } from "../errors.ts";
-import type { Condition, FacetValue, Row, Selection } from "../store/index.ts";
+import { type Condition, columnValue, type Row, type Selection } from "../store/index.ts";
 import { environmentOf } from "./call.ts";
 import type { Filter, Resource } from "./declaration.ts";
 import { canonicalOrder, type OrderColumn, parseOrderBy } from "./order-by.ts";
@@ -63,7 +63,7 @@ export interface Page {
 
 /** Reads the page that `request` asks for. Errors: INVALID_ARGUMENT on `order_by` or `page_token`. */
 export async function listPage(resource: Resource, request: ListRequest, context: HandlerContext): Promise<Page> {
-  const { session, pageTokens, now } = environmentOf(context);
+  const { session, pageTokens, nowMs } = environmentOf(context);
   const method = `${context.service.typeName}.${context.method.name}`;
   const token = request.pageToken === "" ? undefined : pageTokens.open(request.pageToken);
   if (request.pageToken !== "" && token?.method !== method) throw refuseToken("is not a page token of this method");
@@ -72,7 +72,7 @@ export async function listPage(resource: Resource, request: ListRequest, context
   const order = orderOf(resource, query.orderBy);
   const selection = selectRows(resource, query, context);
   const pageSize = request.pageSize === 0 ? defaultPageSize : Math.min(request.pageSize, maxPageSize);
-  const isFresh = token !== undefined && now() - token.issueTimeMs < pageTokenLifeMs;
+  const isFresh = token !== undefined && nowMs - token.issueTimeMs < pageTokenLifeMs;
   const [rows, totalCount] = await Promise.all([
     session.list(resource.table, {
       ...selection,
@@ -89,8 +89,8 @@ export async function listPage(resource: Resource, request: ListRequest, context
     last &&
     pageTokens.seal({
       method,
-      after: [...order.map(({ column }) => valueOf(last, column)), last.uid],
-      issueTimeMs: now(),
+      after: [...order.map(({ column }) => columnValue(last, column)), last.uid],
+      issueTimeMs: nowMs,
       query: sealQuery(context.method.input, query),
     });
   return { rows: page, nextPageToken, totalCount, skipped: request.skip };
@@ -180,19 +180,6 @@ function agrees(given: ReflectMessage, continued: ReflectMessage): boolean {
     };
     return equals(given.desc, only(given) as MessageShape<DescMessage>, only(continued) as MessageShape<DescMessage>);
   });
-}
-
-function valueOf(row: Row, column: string): FacetValue {
-  switch (column) {
-    case "uid":
-      return row.uid;
-    case "create_time_us":
-      return row.createTimeUs;
-    case "update_time_us":
-      return row.updateTimeUs;
-    default:
-      return row.facets[column] ?? null;
-  }
 }
 
 function refuseToken(description: string) {

@@ -93,7 +93,7 @@ export async function insertResource<R extends DescMessage>(
   await checkChange(resource, { uid, parent, before: undefined, after, paths: undefined }, context);
   const content = contentOf(resource, after);
   await refuseTaken(resource, parent, uid, content.facets, context);
-  const nowUs = environmentOf(context).now() * 1000;
+  const nowUs = environmentOf(context).nowMs * 1000;
   return session.insert(table, { uid, parent, createTimeUs: nowUs, updateTimeUs: nowUs, ...content });
 }
 
@@ -122,7 +122,7 @@ export async function updateResource<R extends DescMessage>(
   return transactionOf(context).update(resource.table, {
     ...row,
     ...content,
-    updateTimeUs: environmentOf(context).now() * 1000,
+    updateTimeUs: environmentOf(context).nowMs * 1000,
   });
 }
 

@@ -69,7 +69,7 @@ function bindingsOf(method: DescMethod): Binding[] {
 }
 
 function readBinding(method: DescMethod, rule: HttpRule): Binding {
-  if (method.methodKind !== "unary" && method.methodKind !== "server_streaming") {
+  if (method.methodKind === "client_streaming" || method.methodKind === "bidi_streaming") {
     throw new Error("client streams cannot be reached by HTTP bindings");
   }
   const pattern = patternOf(rule);
@@ -78,7 +78,7 @@ function readBinding(method: DescMethod, rule: HttpRule): Binding {
   }
   const template = parseTemplate(pattern.template);
   return {
-    method,
+    method: method as Binding["method"],
     httpMethod: pattern.httpMethod,
     template,
     variables: template.variables.map((variable) => bindVariable(method, template, variable)),

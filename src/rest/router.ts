@@ -14,7 +14,7 @@ import { normalizeSegment } from "./template.ts";
 
 /** Where a request leads. */
 export type RouteMatch =
-  | { readonly kind: "found"; readonly binding: Binding; /** Raw, the verb cut off. */ readonly segments: string[] }
+  | { readonly kind: "found"; readonly binding: Binding /** Raw, the verb cut off. */; readonly segments: string[] }
   | { readonly kind: "wrong method"; readonly allow: string[] }
   | { readonly kind: "unknown path" };
 

@@ -51,9 +51,9 @@ export function parseTemplate(text: string): Template {
  * decoded, others in upper case.
  */
 export function normalizeSegment(raw: string): string {
-  return raw.replace(/%[0-9a-fA-F]{2}/g, (escape) => {
-    const character = String.fromCharCode(Number.parseInt(escape.slice(1), 16));
-    return /[A-Za-z0-9._~-]/.test(character) ? character : escape.toUpperCase();
+  return raw.replace(/%[0-9a-fA-F]{2}/g, (escaped) => {
+    const character = String.fromCharCode(Number.parseInt(escaped.slice(1), 16));
+    return /[A-Za-z0-9._~-]/.test(character) ? character : escaped.toUpperCase();
   });
 }
 

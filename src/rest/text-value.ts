@@ -38,7 +38,7 @@ function read(field: DescField, leaf: Leaf): (text: string) => unknown {
       if (!DECIMAL.test(text)) {
         return leaf.read(text);
       }
-      return value[Number(text)] === undefined ? undefined : Number(text);
+      return value[Number(text)] === undefined ? undefined : leaf.read(Number(text));
     };
   }
   switch (field.message === undefined ? field.scalar : wrapperValue(field.message)?.scalar) {

@@ -9,7 +9,8 @@ export type Endpoints = (path: string, request: PortRequest, response: PortRespo
 export function createEndpoints(issuer: Issuer, isReady: () => boolean): Endpoints {
   const documents: Readonly<Record<string, () => { status: number; document: unknown; maxAgeSeconds?: number }>> = {
     "/livez": () => ({ status: 200, document: { status: "ok" } }),
-    "/readyz": () => (isReady() ? { status: 200, document: { status: "ok" } } : { status: 503, document: { status: "stopping" } }),
+    "/readyz": () =>
+      isReady() ? { status: 200, document: { status: "ok" } } : { status: 503, document: { status: "stopping" } },
     "/.well-known/openid-configuration": () => ({ status: 200, document: issuer.discovery(), maxAgeSeconds: 300 }),
     "/.well-known/jwks.json": () => ({ status: 200, document: issuer.jwks(), maxAgeSeconds: 300 }),
   };
@@ -21,7 +22,7 @@ export function createEndpoints(issuer: Issuer, isReady: () => boolean): Endpoin
     response.setHeader("content-type", "application/json");
     response.setHeader("content-length", Buffer.byteLength(body));
     if (maxAgeSeconds !== undefined) response.setHeader("cache-control", `public, max-age=${maxAgeSeconds}`);
-    response.end(request.method === "HEAD" ? undefined : body);
+    response.end(request.method === "HEAD" ? "" : body);
     return true;
   };
 }

@@ -8,5 +8,5 @@
  *
  * No resource, no SQL and no HTTP mapping is described here.
  */
-export { install, type Installation, readInstallation, recoverAdministrator, refreshBuiltIns } from "./installation.ts";
+export { type Installation, install, readInstallation, recoverAdministrator, refreshBuiltIns } from "./installation.ts";
 export { type RunningServer, startServer } from "./server.ts";

@@ -27,7 +27,11 @@ export async function readInstallation(session: ReadSession): Promise<Installati
 }
 
 /** Initialises a migrated database; undefined when it is already, by whomever. */
-export async function install(database: Database, issuerUrl: string, now: () => number): Promise<Installation | undefined> {
+export async function install(
+  database: Database,
+  issuerUrl: string,
+  now: () => number,
+): Promise<Installation | undefined> {
   const signingKeys = [await generateSigningKey(now)];
   return database.transact(async (session) => {
     if ((await session.setting(settingName)) !== undefined) return undefined;
@@ -40,7 +44,11 @@ export async function install(database: Database, issuerUrl: string, now: () => 
 }
 
 /** Brings back an administrator who was deleted or unbound. */
-export async function recoverAdministrator(database: Database, { rootGroupUid, issuerUrl }: Installation, now: () => number): Promise<void> {
+export async function recoverAdministrator(
+  database: Database,
+  { rootGroupUid, issuerUrl }: Installation,
+  now: () => number,
+): Promise<void> {
   await database.transact((session: WriteSession) => ensureAdministrator(session, rootGroupUid, issuerUrl, now()));
 }
 
@@ -50,5 +58,7 @@ export async function refreshBuiltIns(database: Database, now: () => number): Pr
 }
 
 function encode(installation: Installation): Uint8Array {
-  return Buffer.from(JSON.stringify({ ...installation, pageTokenKey: Buffer.from(installation.pageTokenKey).toString("base64") }));
+  return Buffer.from(
+    JSON.stringify({ ...installation, pageTokenKey: Buffer.from(installation.pageTokenKey).toString("base64") }),
+  );
 }

@@ -9,7 +9,15 @@
  *
  * Errors pass as they were thrown. Unary and server-streaming methods only; an rpc without an implementation is UNIMPLEMENTED.
  */
-import { create, type DescMessage, type DescMethod, type DescService, type Message, type MessageInitShape } from "@bufbuild/protobuf";
+import {
+  create,
+  type DescMessage,
+  type DescMethod,
+  type DescMethodStreaming,
+  type DescService,
+  type Message,
+  type MessageInitShape,
+} from "@bufbuild/protobuf";
 import {
   createContextValues,
   type HandlerContext,
@@ -68,7 +76,8 @@ export function createLocalTransport(
   /** Starts the call; it goes on until `end`. */
   const start = async (init: LocalCallInit) => {
     const chain = chains.get(init.method);
-    if (chain === undefined) throw unimplemented(`${init.method.parent.typeName}.${init.method.name} is not served here`);
+    if (chain === undefined)
+      throw unimplemented(`${init.method.parent.typeName}.${init.method.name} is not served here`);
     const call = new LocalCall(init);
     try {
       return { call, response: await chain(call as unknown as AnyRequest) };
@@ -81,13 +90,27 @@ export function createLocalTransport(
   return {
     async unary(method, signal, timeoutMs, header, input, values = createContextValues()) {
       const message = create(method.input, input);
-      const { call, response } = await start({ method, message, header, values, signal, timeoutMs: limitOf(timeoutMs) });
+      const { call, response } = await start({
+        method,
+        message,
+        header,
+        values,
+        signal,
+        timeoutMs: limitOf(timeoutMs),
+      });
       call.end();
       return response as UnaryResponse<typeof method.input, typeof method.output>;
     },
     async stream(method, signal, timeoutMs, header, input, values = createContextValues()) {
       const message = createEach(method.input, input);
-      const { call, response } = await start({ method, message, header, values, signal, timeoutMs: limitOf(timeoutMs) });
+      const { call, response } = await start({
+        method,
+        message,
+        header,
+        values,
+        signal,
+        timeoutMs: limitOf(timeoutMs),
+      });
       const messages = limitEach(call, response.message as AsyncIterable<Message>);
       return { ...response, message: messages } as unknown as StreamResponse<typeof method.input, typeof method.output>;
     },
@@ -96,20 +119,23 @@ export function createLocalTransport(
 
 /** The innermost function of a method's chain: calls the implementation. */
 function invocation(method: DescMethod, implementation: Implementation): AnyFn {
-  const { input, output, parent: service } = method;
-  switch (method.methodKind) {
+  const { input, output, parent: service, methodKind } = method;
+  switch (methodKind) {
     case "unary":
       return async (request) => {
         const call = callOf(request);
-        return new LocalResponse(call, create(output, (await implementation(call.message as Message, call)) as Message));
+        return new LocalResponse(
+          call,
+          create(output, (await implementation(call.message as Message, call)) as Message),
+        );
       };
     case "server_streaming":
-      return async (request) => {
+      return async (request): Promise<StreamResponse> => {
         const call = callOf(request);
         const message = await single(input, call.message as AsyncIterable<Message>);
         const messages = createEach(output, implementation(message, call) as AsyncIterable<Message>);
         const { responseHeader: header, responseTrailer: trailer } = call;
-        return { stream: true, service, method, header, trailer, message: messages };
+        return { stream: true, service, method: method as DescMethodStreaming, header, trailer, message: messages };
       };
     default:
       throw new Error(`${service.typeName}.${method.name}: client streams are not for this transport`);
@@ -132,7 +158,10 @@ async function single(desc: DescMessage, messages: AsyncIterable<Message>): Prom
   throw unimplemented(`exactly one ${desc.typeName} is expected`);
 }
 
-async function* createEach(desc: DescMessage, messages: AsyncIterable<MessageInitShape<DescMessage>>): AsyncGenerator<Message> {
+async function* createEach(
+  desc: DescMessage,
+  messages: AsyncIterable<MessageInitShape<DescMessage>>,
+): AsyncGenerator<Message> {
   for await (const message of messages) yield create(desc, message);
 }
 

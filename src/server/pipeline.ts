@@ -17,20 +17,31 @@ export interface PipelineOptions {
   readonly authenticator: Authenticator;
   readonly grants: GrantSource;
   readonly database: Database;
-  readonly environment: Omit<CallEnvironment, "session">;
+  readonly environment: Omit<CallEnvironment, "session" | "nowMs">;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
 }
 
-/** authorize precedes validate, so that a stranger learns nothing from what is wrong with a request (AIP-211). */
-export function createPipeline(options: PipelineOptions): Interceptor[] {
+/** The interceptors, outermost first. */
+export interface Pipeline {
+  /** Around the deadline: they see how a call ends, whatever its handler still does. */
+  readonly observers: readonly Interceptor[];
+  /** `authorize` precedes `validate`, so that a stranger learns nothing from what is wrong with a request (AIP-211). */
+  readonly interceptors: readonly Interceptor[];
+}
+
+/** Creates the pipeline. */
+export function createPipeline(options: PipelineOptions): Pipeline {
   const { contract, authenticator, grants } = options;
-  return [
-    logCalls(options),
-    hideBugs(options),
-    authentication(contract, (header) => authenticator.authenticate(header)),
-    authorization(contract, grants),
-    validate,
-    transact(options),
-  ];
+  return {
+    observers: [logCalls(options), hideBugs(options)],
+    interceptors: [
+      authentication(contract, (header) => authenticator.authenticate(header)),
+      authorization(contract, grants),
+      validate,
+      transact(options),
+    ],
+  };
 }
 
 /** One line for every call: what, for whom, how it ended, how long it took. */
@@ -46,7 +57,10 @@ function logCalls({ log }: PipelineOptions): Interceptor {
     } finally {
       const method = `${request.service.typeName}/${request.method.name}`;
       const ms = Math.round((performance.now() - startMs) * 1000) / 1000;
-      log.info({ method, code, ms, caller: subjectOf(request.contextValues), requestId: request.header.get("x-request-id") }, "call");
+      log.info(
+        { method, code, ms, caller: subjectOf(request.contextValues), requestId: request.header.get("x-request-id") },
+        "call",
+      );
     }
   };
 }
@@ -59,7 +73,8 @@ function hideBugs({ contract, log, serviceHost }: PipelineOptions): Interceptor 
     } catch (error) {
       const { domain } = contract.of(request.method);
       if (error instanceof ConnectError) {
-        if (error.code === Code.Unauthenticated && error.cause !== undefined) log.debug({ reason: String(error.cause) }, "token refused");
+        if (error.code === Code.Unauthenticated && error.cause !== undefined)
+          log.debug({ reason: String(error.cause) }, "token refused");
         throw atEdge(error, serviceHost, domain);
       }
       log.error({ err: error, method: request.method.name, requestId: request.header.get("x-request-id") }, "bug");
@@ -86,25 +101,28 @@ class ValidatedOnly extends Error {
 }
 
 /** Gives each call its database: for a mutating method a transaction, run again when it conflicts with another. */
-function transact({ contract, database, environment }: PipelineOptions): Interceptor {
+function transact({ contract, database, environment, now }: PipelineOptions): Interceptor {
   return (next) => async (request) => {
+    const nowMs = now();
     if (!contract.of(request.method).mutates) {
-      provideEnvironment(request.contextValues, { ...environment, session: database.read });
+      provideEnvironment(request.contextValues, { ...environment, nowMs, session: database.read });
       return next(request);
     }
     try {
       return await database.transact(
         async (session) => {
-          provideEnvironment(request.contextValues, { ...environment, session });
+          provideEnvironment(request.contextValues, { ...environment, nowMs, session });
           const response = await next(request);
-          if ((request.message as Message & { validateOnly?: boolean }).validateOnly) throw new ValidatedOnly(response as UnaryResponse);
+          if ((request.message as Message & { validateOnly?: boolean }).validateOnly)
+            throw new ValidatedOnly(response as UnaryResponse);
           return response;
         },
         { signal: request.signal },
       );
     } catch (error) {
       if (error instanceof ValidatedOnly) return error.response;
-      if (error instanceof StaleError || error instanceof ConflictError) throw aborted("another change came first; try again");
+      if (error instanceof StaleError || error instanceof ConflictError)
+        throw aborted("another change came first; try again");
       if (error instanceof NotUniqueError) throw alreadyExists({ type: error.table, uid: "" }, "this name");
       throw error;
     }

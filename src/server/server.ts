@@ -1,26 +1,28 @@
 /** Builds the server, part by part, and takes it apart in reverse. */
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { createRegistry, type DescFile } from "@bufbuild/protobuf";
-import { Code, ConnectError } from "@connectrpc/connect";
+import { createRegistry, type DescMethod } from "@bufbuild/protobuf";
+import type { ConnectError } from "@connectrpc/connect";
+import { file_google_rpc_error_details } from "../../gen/google/rpc/error_details_pb.ts";
 import { createAuthenticator, createIssuer, createKeySets } from "../auth/index.ts";
 import { baseUrlOf, type Config } from "../config.ts";
 import { readContract, warmValidation } from "../contract/index.ts";
-import { atEdge } from "../errors.ts";
+import { atEdge, unavailable } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import { createPageTokens } from "../resource/index.ts";
-import { createRestHandler, statusBody } from "../rest/index.ts";
+import { createRestHandler, formatStatus } from "../rest/index.ts";
 import { createServices, grantSource, identitySource } from "../services/index.ts";
 import { type Database, openDatabase } from "../store/index.ts";
 import { createConnectHandler } from "./connect-adapter.ts";
 import { handleCors } from "./cors.ts";
 import { createEndpoints } from "./endpoints.ts";
-import { createHealth } from "./health.ts";
-import { install, type Installation, readInstallation, refreshBuiltIns } from "./installation.ts";
+import { createHealth, mountHealth } from "./health.ts";
+import { type Installation, install, readInstallation, refreshBuiltIns } from "./installation.ts";
 import { createLocalTransport } from "./local-transport.ts";
 import { createOnePort, type PortRequest, type PortResponse } from "./one-port.ts";
 import { createPipeline } from "./pipeline.ts";
-import { createReflection } from "./reflection.ts";
+import { mountReflection } from "./reflection.ts";
+import { refusalOf } from "./refusals.ts";
 
 /** How long calls in flight may take to finish once the server stops. */
 const graceMs = 10_000;
@@ -37,3 +39,129 @@ export interface RunningServer {
   stop(): Promise<void>;
 }
 
+/**
+ * Starts the server that `config` describes: opens the port, migrates and if need be initialises the database, mounts the services.
+ * Errors: whatever keeps it from starting; then nothing is left open.
+ */
+export async function startServer(config: Config, log: Logger): Promise<RunningServer> {
+  const now = Date.now;
+  const { serviceHost } = config;
+  const services = createServices(config);
+  const descriptors = services.map(({ service }) => service);
+  const contract = readContract(descriptors);
+  const registry = createRegistry(...descriptors.map(({ file }) => file), file_google_rpc_error_details);
+
+  const refusalBody = (httpStatus: number) =>
+    formatStatus(atEdge(refusalOf(httpStatus), serviceHost, undefined), registry);
+  const shutdown = new AbortController();
+
+  let answer = (_request: PortRequest, response: PortResponse): void => {
+    response.statusCode = 503;
+    response.setHeader("content-type", "application/json");
+    response.end(refusalBody(503));
+  };
+  const port = createOnePort({
+    tls:
+      config.tlsCert === undefined
+        ? undefined
+        : { cert: readFileSync(config.tlsCert), key: readFileSync(config.tlsKey ?? "") },
+    onRequest: (request, response) => answer(request, response),
+    refusalBody,
+    onError: (error) => log.debug({ err: error }, "connection"),
+  });
+  const address = await port.listen(config.listen);
+  const baseUrl = baseUrlOf(config, { host: config.listen.host, port: address.port });
+  let database: Database | undefined;
+  try {
+    database = await openDatabase(config.database);
+    await database.migrate();
+    const { installation, isNew } = await prepareDatabase(database, config.issuer ?? baseUrl, now);
+    const issuer = await createIssuer({ issuer: installation.issuerUrl, keys: installation.signingKeys, clock: now });
+    const authenticator = createAuthenticator({
+      issuer,
+      identities: identitySource(database, now, (error) => log.warn({ err: error }, "last use not written")),
+      keySets: createKeySets({ allowLoopbackHttp: config.allowLoopbackIssuers, clock: now }),
+      clock: now,
+    });
+    const pageTokens = createPageTokens(config.pageTokenKey ?? installation.pageTokenKey);
+    const environment = { pageTokens, allowLoopbackIssuers: config.allowLoopbackIssuers };
+    const grants = grantSource(database.read);
+    const policy = createPipeline({ contract, log, serviceHost, authenticator, grants, database, environment, now });
+    const transport = createLocalTransport(services, policy.interceptors, { observers: policy.observers });
+    const health = createHealth(descriptors.map(({ typeName }) => typeName));
+    const describeError = (error: ConnectError, method: DescMethod | undefined) =>
+      atEdge(error, serviceHost, method?.parent.typeName.split(".")[1]);
+    const rest = createRestHandler({
+      transport,
+      services: descriptors,
+      registry,
+      describeError,
+      slashInMultiSegment: "decode",
+    });
+    const connect = createConnectHandler({
+      transport,
+      services: descriptors,
+      mount: (router) => {
+        mountHealth(router, health);
+        mountReflection(router, [{ file: file_google_rpc_error_details }]);
+      },
+      shutdownSignal: shutdown.signal,
+      describeError,
+      refusalBody,
+      onError: (error) => log.debug({ err: error }, "answer not sent"),
+    });
+    const endpoints = createEndpoints(issuer, () => health.isServing);
+    warmValidation(contract.methods.flatMap(({ method }) => [method.input, method.output]));
+
+    answer = (request, response) => {
+      identifyRequest(request, response);
+      if (handleCors(config.corsOrigins, request, response)) return;
+      const path = pathOf(request);
+      if (endpoints(path, request, response)) return;
+      if (!connect(path, request, response)) void rest(request, response);
+    };
+    health.setServing(true);
+    log.info({ baseUrl, issuer: issuer.url, database: database.dialect }, "listening");
+
+    const opened = database;
+    return {
+      baseUrl,
+      installed: isNew ? installation : undefined,
+      mintToken: (subject, ttlSeconds) => issuer.mint({ subject, ttlSeconds }),
+      async stop() {
+        health.setServing(false);
+        shutdown.abort(unavailable("the server stops"));
+        await port.close({ graceMs });
+        await opened.close();
+      },
+    };
+  } catch (error) {
+    await port.close({ graceMs: 0 });
+    await database?.close();
+    throw error;
+  }
+}
+
+async function prepareDatabase(database: Database, issuerUrl: string, now: () => number) {
+  const existing = await readInstallation(database.read);
+  const made = existing === undefined ? await install(database, issuerUrl, now) : undefined;
+  const installation = existing ?? made ?? (await readInstallation(database.read));
+  if (installation === undefined) throw new Error("the database lost its installation while it was prepared");
+  if (made === undefined) await refreshBuiltIns(database, now);
+  return { installation, isNew: made !== undefined };
+}
+
+/** Every answer says which request it is for, and is nobody's to cache unless it says otherwise. */
+function identifyRequest(request: PortRequest, response: PortResponse): void {
+  const given = request.headers["x-request-id"];
+  const id = typeof given === "string" && /^[\w.:-]{1,128}$/.test(given) ? given : randomUUID();
+  request.headers["x-request-id"] = id;
+  response.setHeader("x-request-id", id);
+  response.setHeader("cache-control", "no-store");
+}
+
+function pathOf(request: PortRequest): string {
+  const target = request.url ?? "";
+  const query = target.indexOf("?");
+  return query < 0 ? target : target.slice(0, query);
+}

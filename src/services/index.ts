@@ -2,6 +2,7 @@
  * The table of contents of the product: one line for each service that is mounted. This is the only place where domains meet; what one needs
  * of another it is given here.
  */
+import type { DescService } from "@bufbuild/protobuf";
 import { SecurityAdvisoryService } from "../../gen/platform/advisory/v2/security_advisory_pb.ts";
 import { SubscriptionsService } from "../../gen/platform/events/v2/subscriptions_pb.ts";
 import { AccountAssociationsService } from "../../gen/platform/iam/v2/account_associations_pb.ts";
@@ -21,7 +22,7 @@ import { pingService } from "./ping/ping.ts";
 import { defineRepos, reposService } from "./registry/repos.ts";
 import { defineTags, tagsService } from "./registry/tags.ts";
 
-export { createFirstGroup, ensureAdministrator } from "./iam/bootstrap.ts";
+export { createFirstGroup, ensureAdministrator, identityExists } from "./iam/bootstrap.ts";
 export { grantSource, identitySource } from "./iam/grants.ts";
 export { storeBuiltInRoles } from "./iam/roles.ts";
 
@@ -37,7 +38,12 @@ export interface ServicesOptions {
 export function createServices({ openRootGroups }: ServicesOptions): readonly ServiceImplementation[] {
   return [
     pingService,
-    groupsService({ openRootGroups, blockedBy: [groups, repos, identities, roles], deletedWith: [roleBindings], roleBindings }),
+    groupsService({
+      openRootGroups,
+      blockedBy: [groups, repos, identities, roles],
+      deletedWith: [roleBindings],
+      roleBindings,
+    }),
     identitiesService(roleBindings),
     rolesService(roleBindings),
     roleBindingsService,
@@ -57,4 +63,6 @@ export function createServices({ openRootGroups }: ServicesOptions): readonly Se
 }
 
 /** The descriptors of {@link createServices}, for listings. */
-export const contractServices: readonly DescService[] = createServices({ openRootGroups: false }).map(({ service }) => service);
+export const contractServices: readonly DescService[] = createServices({ openRootGroups: false }).map(
+  ({ service }) => service,
+);

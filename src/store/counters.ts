@@ -40,11 +40,7 @@ export function counterStatements(dialect: Dialect): CounterStatements {
       sql<boolean>`0 = (select sum(o.count) from counters as o where o.ancestor = counters.ancestor
         and o.table_name = counters.table_name and o.class = counters.class)`,
     );
-  return { sum: compile(sum), add: compile(bindTo(add, dialect)), forget: compile(forget) };
-}
-
-function bindTo(raw: ReturnType<typeof sql>, { query }: Dialect) {
-  return { compile: () => raw.compile(query) };
+  return { sum: compile(query, sum), add: compile(query, add), forget: compile(query, forget) };
 }
 
 /** What a transaction, or one work in a transaction shared with others, adds to the counters. */
@@ -93,8 +89,10 @@ export class Counters {
 
   /** Hands all to the transaction's counters: the work is done. */
   share(): void {
-    for (const { key, delta } of this.#deltas.values()) this.#shared?.#add(key, delta);
-    for (const uid of this.#removed) this.#shared?.#removed.add(uid);
+    const shared = this.#shared;
+    if (shared === undefined) return;
+    for (const { key, delta } of this.#deltas.values()) shared.#add(key, delta);
+    for (const uid of this.#removed) shared.#removed.add(uid);
   }
 
   /** Writes the sums, in key order so that two writers of one slot wait rather than deadlock, and drops what a removed row leaves behind. */

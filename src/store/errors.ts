@@ -31,3 +31,14 @@ export class ConflictError extends Error {
     super("conflict with other writers", { cause });
   }
 }
+
+/** What a database throws for a NotUniqueError, before the session adds the table. Never leaves the room. */
+export class UniqueViolation extends Error {
+  override readonly name = "UniqueViolation";
+  readonly constraint: string | undefined;
+
+  constructor(constraint: string | undefined, cause: unknown) {
+    super(`unique index ${constraint}`, { cause });
+    this.constraint = constraint;
+  }
+}

@@ -2,6 +2,7 @@
  * A row: the spine that every resource table has, and facets, the columns derived from the body that serve WHERE, ORDER BY and UNIQUE.
  * No column holds NULL: a facet without a value is stored, ordered and read back as "" or 0, so that both databases sort it alike (first).
  */
+import { parentOf } from "./subtree.ts";
 
 /** The value of a facet. Instants are integer microseconds since 1970; null is "" or 0. */
 export type FacetValue = string | number | null;
@@ -66,13 +67,17 @@ export function columnValue(row: Row, column: string): FacetValue {
   }
 }
 
-/** A value as its column stores it. Text that no database can hold alike (NUL, lone surrogates) and values of another type throw. */
+/** Whether a value is one that every database holds alike: text has no NUL and no lone surrogate. */
+export function isStorable(value: FacetValue): boolean {
+  return typeof value !== "string" || (!value.includes("\0") && value.isWellFormed());
+}
+
+/** A value as its column stores it; one that cannot be stored, or is of another type, throws. */
 export function stored(type: FacetType, value: FacetValue): string | number {
   if (value === null) return type === "text" ? "" : 0;
-  if (type === "text" ? typeof value !== "string" : !Number.isSafeInteger(value)) throw new TypeError(`${value} is not ${type}`);
-  if (typeof value === "string" && (value.includes("\0") || !value.isWellFormed())) {
-    throw new TypeError("text with NUL or a lone surrogate cannot be stored");
-  }
+  if (type === "text" ? typeof value !== "string" : !Number.isSafeInteger(value))
+    throw new TypeError(`${value} is not ${type}`);
+  if (!isStorable(value)) throw new TypeError("text with NUL or a lone surrogate cannot be stored");
   return value;
 }
 
@@ -92,7 +97,7 @@ const uidShape = /^[0-~]+(?:\/[0-~]+)*$/;
 /** Refuses a uid that is no path, and a parent that is not the uid's: subtrees are key ranges, and counters follow the path. */
 export function checkUid(uid: string, parent: string): void {
   if (!uidShape.test(uid)) throw new TypeError(`${JSON.stringify(uid)} is not a uid`);
-  if (uid.slice(0, Math.max(0, uid.lastIndexOf("/"))) !== parent) throw new TypeError(`${parent} is not the parent of ${uid}`);
+  if (parentOf(uid) !== parent) throw new TypeError(`${parent} is not the parent of ${uid}`);
 }
 
 /** Makes rows of what a statement on `spine` and the facets reads. */

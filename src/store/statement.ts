@@ -1,5 +1,5 @@
 /** Statements: SQL compiled once, with named slots where the values go. */
-import { type Compilable, sql } from "kysely";
+import { type CompiledQuery, type QueryExecutorProvider, sql } from "kysely";
 
 /** One compiled statement. Its identity is what a connection keeps its prepared form by. */
 export interface Statement {
@@ -32,9 +32,12 @@ export function slot(name: string) {
   return sql.val(new Slot(name));
 }
 
-/** Compiles a query whose values are all slots. */
-export function compile(query: Compilable): Statement {
-  const { sql: text, parameters } = query.compile();
+/** Compiles a query whose values are all slots, for the database that `builder` writes for. */
+export function compile(
+  builder: QueryExecutorProvider,
+  query: { compile(builder: QueryExecutorProvider): CompiledQuery },
+): Statement {
+  const { sql: text, parameters } = query.compile(builder);
   const slots = parameters.map((parameter) => {
     if (!(parameter instanceof Slot)) throw new Error(`a value is not a slot: ${text}`);
     return parameter.name;

@@ -58,11 +58,14 @@ export function remaining(ranges: readonly Range[], uid: string | undefined, des
   if (uid === undefined) return descending ? ranges.toReversed() : ranges;
   if (descending) {
     return ranges
-      .slice(0, firstWhere(ranges, (range) => range.lo >= uid))
+      .slice(
+        0,
+        firstWhere(ranges, (range) => range.lo >= uid),
+      )
       .map((range) => (range.hi > uid ? { lo: range.lo, hi: uid } : range))
       .reverse();
   }
-  const next = `${uid}!`; // below every key that begins with uid, above uid
+  const next = uid; // below every key that begins with uid, above uid
   return ranges
     .slice(firstWhere(ranges, (range) => range.hi > next))
     .map((range) => (range.lo < next ? { lo: next, hi: range.hi } : range));
@@ -79,10 +82,16 @@ export function isAtOrBelow(uid: string, root: string): boolean {
   return uid.startsWith(root) && (uid.length === root.length || uid[root.length] === "/");
 }
 
+/** The uid one level up; "" for a root. */
+export function parentOf(uid: string): string {
+  return uid.slice(0, Math.max(0, uid.lastIndexOf("/")));
+}
+
 /** Every uid above `uid`, "" first. */
 export function ancestorsOf(uid: string): string[] {
   const ancestors = [""];
-  for (let slash = uid.indexOf("/"); slash >= 0; slash = uid.indexOf("/", slash + 1)) ancestors.push(uid.slice(0, slash));
+  for (let slash = uid.indexOf("/"); slash >= 0; slash = uid.indexOf("/", slash + 1))
+    ancestors.push(uid.slice(0, slash));
   return ancestors;
 }
 

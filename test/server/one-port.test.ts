@@ -120,7 +120,9 @@ describe.each(dresses)("one port, $dress", ({ secure }) => {
     ["half a header", "GET / HTTP/1.1\r\nho", 408],
     ["half a body", "POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\nhalf", 408],
   ])("refuses HTTP/1.1 with a body and closes: %s", async (_what, bytes, status) => {
-    const { socket, closed } = await (await open({ onRequest: (request, response) => void request.on("end", () => response.end()).resume() })).dial();
+    const { socket, closed } = await (
+      await open({ onRequest: (request, response) => void request.on("end", () => response.end()).resume() })
+    ).dial();
     socket.write(bytes);
     const answer = await closed;
     expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
@@ -130,7 +132,10 @@ describe.each(dresses)("one port, $dress", ({ secure }) => {
 
   it.each([
     ["a header over the limit", { a: "y".repeat(16 * 1024) }],
-    ["headers over the limit in sum", Object.fromEntries(Array.from({ length: 40 }, (_, i) => [`a${i}`, "y".repeat(400)]))],
+    [
+      "headers over the limit in sum",
+      Object.fromEntries(Array.from({ length: 40 }, (_, i) => [`a${i}`, "y".repeat(400)])),
+    ],
   ])("refuses HTTP/2 with %s, whether or not its SETTINGS were acknowledged", async (_what, headers) => {
     const port = await open();
     const client = session(port);
@@ -215,14 +220,23 @@ describe.each(dresses)("one port, $dress", ({ secure }) => {
 
   it("survives peers that vanish at any point, and then rests", async () => {
     const port = await open();
-    const starts = ["", "P", "PR", "PRI", preface, "GET / HTTP/1.1\r\nhost", "POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\nab"];
+    const starts = [
+      "",
+      "P",
+      "PR",
+      "PRI",
+      preface,
+      "GET / HTTP/1.1\r\nhost",
+      "POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\nab",
+    ];
     for (const start of starts) {
       for (const alpn of ["http/1.1", "h2", null] as const) {
         for (const leave of ["resetAndDestroy", "destroy", "end"] as const) {
           const { socket } = await port.dial(alpn);
           if (start !== "") socket.write(start);
           await new Promise(setImmediate);
-          if (leave === "resetAndDestroy" && socket instanceof TLSSocket) socket.destroy(); // TLS sockets cannot reset.
+          if (leave === "resetAndDestroy" && socket instanceof TLSSocket)
+            socket.destroy(); // TLS sockets cannot reset.
           else socket[leave]();
         }
       }
@@ -257,11 +271,14 @@ describe("one port, cleartext only", () => {
 });
 
 describe("one port, TLS only", () => {
-  it.each(["", "GET / HTTP/1.1\r\n\r\n", "\x16\x03\x01"])("closes a connection without a handshake: %j", async (start) => {
-    const { port, dial } = await openPort(true);
-    onTestFinished(() => port.close({ graceMs: 0 }));
-    const { socket, closed } = await dial(null);
-    if (start !== "") socket.write(start);
-    await closed;
-  });
+  it.each(["", "GET / HTTP/1.1\r\n\r\n", "\x16\x03\x01"])(
+    "closes a connection without a handshake: %j",
+    async (start) => {
+      const { port, dial } = await openPort(true);
+      onTestFinished(() => port.close({ graceMs: 0 }));
+      const { socket, closed } = await dial(null);
+      if (start !== "") socket.write(start);
+      await closed;
+    },
+  );
 });

@@ -5,7 +5,7 @@ import { GroupSchema, OrgStatus } from "../../../gen/platform/iam/v2/groups_pb.t
 import { IdentitySchema } from "../../../gen/platform/iam/v2/identities_pb.ts";
 import { RoleBindingSchema } from "../../../gen/platform/iam/v2/role_bindings_pb.ts";
 import { contentOf } from "../../resource/index.ts";
-import type { WriteSession } from "../../store/index.ts";
+import type { ReadSession, WriteSession } from "../../store/index.ts";
 import { newUid, userIdentityUid } from "../../uid.ts";
 import { administratorRole, builtInRoleUid } from "./built-in-roles.ts";
 import { groups } from "./groups.ts";
@@ -36,7 +36,10 @@ export async function ensureAdministrator(
 ): Promise<string> {
   const uid = userIdentityUid(issuer, administratorSubject);
   if (!(await session.exists(identities.table, { uids: [uid] }))) {
-    const rule = { iss: { case: "issuer", value: issuer }, sub: { case: "subject", value: administratorSubject } } as const;
+    const rule = {
+      iss: { case: "issuer", value: issuer },
+      sub: { case: "subject", value: administratorSubject },
+    } as const;
     const identity = create(IdentitySchema, {
       name: administratorSubject,
       description: "The first administrator",
@@ -52,11 +55,19 @@ export async function ensureAdministrator(
   ];
   if (!(await session.exists(roleBindings.table, { where }))) {
     const binding = create(RoleBindingSchema, { identityUid: uid, roleUid });
-    await session.insert(roleBindings.table, { ...spine(newUid(group), group, nowMs), ...contentOf(roleBindings, binding) });
+    await session.insert(roleBindings.table, {
+      ...spine(newUid(group), group, nowMs),
+      ...contentOf(roleBindings, binding),
+    });
   }
   return uid;
 }
 
 function spine(uid: string, parent: string, nowMs: number) {
   return { uid, parent, createTimeUs: nowMs * 1000, updateTimeUs: nowMs * 1000 };
+}
+
+/** Whether an identity with that uid exists. */
+export function identityExists(session: ReadSession, uid: string): Promise<boolean> {
+  return session.exists(identities.table, { uids: [uid] });
 }

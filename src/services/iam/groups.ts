@@ -161,7 +161,7 @@ async function makeOwner(
     identityUid: callerOf(context).subject,
     roleUid: builtInRoleUid(ownerRole),
   });
-  const nowUs = environmentOf(context).now() * 1000;
+  const nowUs = environmentOf(context).nowMs * 1000;
   const spine = { uid: newUid(group), parent: group, createTimeUs: nowUs, updateTimeUs: nowUs };
   await transactionOf(context).insert(roleBindings.table, { ...spine, ...contentOf(roleBindings, binding) });
 }

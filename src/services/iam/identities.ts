@@ -53,8 +53,8 @@ export const identities = defineResource({
     identity.lastSeenTime = timestampFromMs(Number(row.facets.last_seen_us) / 1000);
   },
   check({ before, after }, context) {
-    const { now, allowLoopbackIssuers } = environmentOf(context);
-    if (before === undefined) after.lastSeenTime = timestampFromMs(now());
+    const { nowMs, allowLoopbackIssuers } = environmentOf(context);
+    if (before === undefined) after.lastSeenTime = timestampFromMs(nowMs);
     const { relationship } = after;
     const violations: FieldViolation[] = [];
     if (literalsOf(after).issuer.startsWith("http:") && !allowLoopbackIssuers) {
@@ -62,7 +62,7 @@ export const identities = defineResource({
       violations.push({ field, description: "must be an https URL" });
     }
     if (relationship.case === "claimMatch") violations.push(...claimMatchViolations(relationship.value));
-    if (relationship.case === "staticKeys") violations.push(...staticKeysViolations(relationship.value, before, now()));
+    if (relationship.case === "staticKeys") violations.push(...staticKeysViolations(relationship.value, before, nowMs));
     if (violations.length > 0) throw invalid(...violations);
   },
 });

@@ -2,14 +2,7 @@
  * What differs between databases. A dialect file holds exactly: opening, running a compiled statement, column types, conflict codes,
  * counter slots, transactions, and the few expressions below. All else is one text for every database.
  */
-import {
-  type DialectAdapter,
-  DummyDriver,
-  type Expression,
-  Kysely,
-  type QueryCompiler,
-  type RawBuilder,
-} from "kysely";
+import { type DialectAdapter, DummyDriver, type Expression, Kysely, type QueryCompiler, type RawBuilder } from "kysely";
 import type { Counters } from "../counters.ts";
 import type { FacetType } from "../row.ts";
 import type { Connection } from "../statement.ts";
@@ -23,7 +16,11 @@ export interface Dialect {
   readonly name: string;
   /** Builds and compiles; never runs anything. */
   readonly query: QueryBuilder;
-  readonly types: { readonly text: RawBuilder<unknown>; readonly integer: RawBuilder<unknown>; readonly bytes: RawBuilder<unknown> };
+  readonly types: {
+    readonly text: RawBuilder<unknown>;
+    readonly integer: RawBuilder<unknown>;
+    readonly bytes: RawBuilder<unknown>;
+  };
   /** The column's value, for comparisons and orders that must not use an index. */
   plain(column: Expression<unknown>, type: FacetType): RawBuilder<unknown>;
   /** A FROM item `r` with a column `value`: the elements of a JSON array. */

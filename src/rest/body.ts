@@ -1,0 +1,105 @@
+/**
+ * The bytes of a request body, within a limit before and after decompression. What the headers already show to be
+ * unacceptable is refused before a byte is awaited.
+ */
+import { promisify } from "node:util";
+import { brotliDecompress, gunzip, type ZlibOptions } from "node:zlib";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { declaredLength, type HttpRequest, headerOf } from "./http.ts";
+import { CODINGS, type Coding, isJsonContentType, parseCoding } from "./negotiation.ts";
+import { invalidArgument, Refusal } from "./status.ts";
+
+/** What a binding takes as its body. */
+export type BodyKind = "none" | "json" | "raw";
+
+/**
+ * Judges the headers of a request body.
+ * Errors: INVALID_ARGUMENT (400) for a body where none belongs, 415 for its type or coding, 413 for its length.
+ */
+export function checkBodyHeaders(request: HttpRequest, kind: BodyKind, maxBytes: number): void {
+  const length = declaredLength(request);
+  if (length === 0) {
+    return;
+  }
+  if (kind === "none") {
+    if (Number.isFinite(length)) {
+      throw unexpectedBody();
+    }
+    return;
+  }
+  if (parseCoding(headerOf(request, "content-encoding")) === null) {
+    throw new Refusal(415, Code.InvalidArgument, "Invalid argument: unsupported content encoding", {
+      "accept-encoding": CODINGS.join(", "),
+    });
+  }
+  if (kind === "json" && !isJsonContentType(headerOf(request, "content-type"))) {
+    throw new Refusal(415, Code.InvalidArgument, "Invalid argument: the body must be application/json in UTF-8", {
+      accept: "application/json",
+    });
+  }
+  if (Number.isFinite(length) && length > maxBytes) {
+    throw tooLarge(maxBytes);
+  }
+}
+
+/**
+ * Reads a body whose headers passed. Empty when there is none.
+ * Errors: as `checkBodyHeaders`; INVALID_ARGUMENT for damaged compression, CANCELED when the client goes away.
+ */
+export async function readBody(request: HttpRequest, kind: BodyKind, maxBytes: number): Promise<Uint8Array> {
+  if (declaredLength(request) === 0) {
+    return new Uint8Array();
+  }
+  if (kind === "none") {
+    return readAll(request, 0, unexpectedBody);
+  }
+  const coding = parseCoding(headerOf(request, "content-encoding"));
+  const bytes = await readAll(request, maxBytes, () => tooLarge(maxBytes));
+  return coding === undefined || coding === null || bytes.length === 0 ? bytes : decompress(bytes, coding, maxBytes);
+}
+
+function readAll(request: HttpRequest, maxBytes: number, refuse: () => Error): Promise<Uint8Array> {
+  const { promise, resolve, reject } = Promise.withResolvers<Uint8Array>();
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  const take = (chunk: Uint8Array) => {
+    length += chunk.length;
+    if (length > maxBytes) {
+      request.off("data", take);
+      request.pause();
+      reject(refuse());
+    }
+    chunks.push(chunk);
+  };
+  const fail = () => reject(new ConnectError("the client has gone", Code.Canceled));
+  request
+    .on("data", take)
+    .once("end", () => resolve(chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks)))
+    .once("error", fail)
+    .once("close", fail);
+  return promise;
+}
+
+const inflaters: Readonly<Record<Coding, (body: Uint8Array, options: ZlibOptions) => Promise<Buffer>>> = {
+  gzip: promisify<Uint8Array, ZlibOptions, Buffer>(gunzip),
+  br: promisify<Uint8Array, ZlibOptions, Buffer>(brotliDecompress),
+};
+
+async function decompress(bytes: Uint8Array, coding: Coding, maxBytes: number): Promise<Uint8Array> {
+  try {
+    return await inflaters[coding](bytes, { maxOutputLength: maxBytes });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE") {
+      throw tooLarge(maxBytes);
+    }
+    throw invalidArgument([{ field: "", description: `the body is not valid ${coding}` }]);
+  }
+}
+
+function unexpectedBody(): ConnectError {
+  return invalidArgument([{ field: "", description: "this method takes no body" }]);
+}
+
+function tooLarge(maxBytes: number): Refusal {
+  return new Refusal(413, Code.ResourceExhausted, `Resource exhausted: the body is larger than ${maxBytes} bytes`);
+}

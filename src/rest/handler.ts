@@ -1,0 +1,272 @@
+/** The request handler: from an HTTP request to a call on a Transport, and back. */
+import type {
+  DescMethodServerStreaming,
+  DescMethodUnary,
+  DescService,
+  Message,
+  MessageInitShape,
+  Registry,
+} from "@bufbuild/protobuf";
+import { Code, ConnectError, type Transport } from "@connectrpc/connect";
+import { type Binding, readBindings } from "./binding.ts";
+import { checkBodyHeaders, readBody } from "./body.ts";
+import { callHeaders, responseHeaders } from "./headers.ts";
+import { breakOff, declaredLength, type HttpRequest, type HttpResponse, headerOf, isGone } from "./http.ts";
+import { chooseMediaType } from "./negotiation.ts";
+import type { SlashInMultiSegment } from "./path.ts";
+import { createPayloadWriter, type PayloadWriter } from "./payload.ts";
+import { createRequestReader, type RequestReader } from "./request.ts";
+import { Router } from "./router.ts";
+import { send } from "./send.ts";
+import { formatStatus, invalidArgument, Refusal, writeStatus } from "./status.ts";
+import { STREAM_TYPES, type StreamType, writeStream } from "./stream.ts";
+
+/** What a REST handler is built from. */
+export interface RestOptions {
+  /** Carries out the calls. */
+  readonly transport: Transport;
+  /** The services whose `google.api.http` annotations are served. */
+  readonly services: Iterable<DescService>;
+  /** Finds the types of google.protobuf.Any values and of error details. */
+  readonly registry: Registry;
+  readonly limits?: {
+    /** Size of a request body, before and after decompression; 1 MiB unless told. */
+    readonly maxBodyBytes?: number | undefined;
+    /** Length of the request target; 8 KiB unless told. */
+    readonly maxUrlBytes?: number | undefined;
+  };
+  /**
+   * Completes every error before it is written, for instance by an ErrorInfo. An error that was not a ConnectError
+   * arrives as INTERNAL with a fixed message and the original as its cause. `method` is undefined when no route fits.
+   */
+  describeError?(error: ConnectError, method: DescMethodUnary | DescMethodServerStreaming | undefined): ConnectError;
+  /** Skip unknown keys of a body instead of refusing them. */
+  readonly ignoreUnknownFields?: boolean | undefined;
+  /** Skip unknown query parameters instead of refusing them. */
+  readonly ignoreUnknownParameters?: boolean | undefined;
+  /** Put errors into a member `error`, as AIP-193 shows them. */
+  readonly wrapErrors?: boolean | undefined;
+  /** What becomes of `%2F` in a capture of several segments; `keep`, as http.proto says, unless told. */
+  readonly slashInMultiSegment?: SlashInMultiSegment | undefined;
+  /**
+   * The host passes requests with `Expect: 100-continue` here itself (the `checkContinue` event, or streams wrapped by
+   * hand): send `100 Continue` once the headers are found acceptable.
+   */
+  readonly sendsContinue?: boolean | undefined;
+}
+
+/** Answers one request. Never rejects. */
+export type RestHandler = (request: HttpRequest, response: HttpResponse) => Promise<void>;
+
+const MAX_BODY_BYTES = 1024 * 1024;
+const MAX_URL_BYTES = 8 * 1024;
+const MAX_TIMEOUT_MS = 2 ** 31 - 1;
+
+/**
+ * Builds the handler for all annotated methods.
+ * Errors: Error that names the method, for annotations that cannot be served (see `index.ts`).
+ */
+export function createRestHandler(options: RestOptions): RestHandler {
+  const bindings = readBindings(options.services);
+  const router = new Router(bindings);
+  const endpoints = new Map(bindings.map((binding) => [binding, createEndpoint(binding, options)]));
+  const maxUrlBytes = options.limits?.maxUrlBytes ?? MAX_URL_BYTES;
+
+  function route(request: HttpRequest): { endpoint: Endpoint; segments: string[]; query: string } {
+    const target = request.url ?? "";
+    if (target.length > maxUrlBytes) {
+      throw new Refusal(414, Code.InvalidArgument, `Invalid argument: the URL is longer than ${maxUrlBytes} bytes`);
+    }
+    const { path, query } = splitTarget(target);
+    const match = router.match(request.method ?? "", path);
+    switch (match.kind) {
+      case "unknown path":
+        throw new ConnectError("Not found: no method has this path", Code.NotFound);
+      case "wrong method":
+        throw new Refusal(405, Code.Unimplemented, `Method not allowed: this path takes ${match.allow.join(", ")}`, {
+          allow: match.allow.join(", "),
+        });
+      case "found":
+        return { endpoint: endpoints.get(match.binding) as Endpoint, segments: match.segments, query };
+    }
+  }
+
+  return async (request, response) => {
+    let method: Binding["method"] | undefined;
+    const describe = (reason: unknown): Failure => describeFailure(reason, method, options);
+    try {
+      const { endpoint, segments, query } = route(request);
+      method = endpoint.method;
+      await endpoint.serve({ request, response, segments, query, describe });
+    } catch (reason) {
+      await answerError(response, describe(reason), options);
+    }
+  };
+}
+
+/** Path and query of a request target, in origin form or, as proxies send it, in absolute form. */
+function splitTarget(target: string): { path: string; query: string } {
+  const origin = target.startsWith("/") ? target : target.replace(/^https?:\/\/[^/?]*/i, "");
+  const mark = origin.indexOf("?");
+  return mark < 0 ? { path: origin, query: "" } : { path: origin.slice(0, mark), query: origin.slice(mark + 1) };
+}
+
+/** An error ready to be written. */
+interface Failure {
+  readonly error: ConnectError;
+  readonly httpStatus: number | undefined;
+}
+
+function describeFailure(reason: unknown, method: Binding["method"] | undefined, options: RestOptions): Failure {
+  const httpStatus = reason instanceof Refusal ? reason.httpStatus : undefined;
+  const error = reason instanceof Refusal ? reason.error : reason;
+  const plain =
+    error instanceof ConnectError
+      ? error
+      : new ConnectError("Internal error", Code.Internal, undefined, undefined, error);
+  try {
+    return { error: options.describeError?.(plain, method) ?? plain, httpStatus };
+  } catch {
+    return { error: plain, httpStatus };
+  }
+}
+
+async function answerError(
+  response: HttpResponse,
+  { error, httpStatus }: Failure,
+  options: RestOptions,
+): Promise<void> {
+  try {
+    if (response.headersSent) {
+      breakOff(response);
+    } else {
+      const { registry, wrapErrors } = options;
+      await writeStatus(response, error, { registry, wrapErrors, httpStatus });
+    }
+  } catch {
+    // Nothing can be said any more, not even why.
+    breakOff(response);
+  }
+}
+
+/** One request on its way through an endpoint. */
+interface Exchange {
+  readonly request: HttpRequest;
+  readonly response: HttpResponse;
+  readonly segments: readonly string[];
+  readonly query: string;
+  describe(reason: unknown): Failure;
+}
+
+interface Endpoint {
+  readonly method: Binding["method"];
+  serve(exchange: Exchange): Promise<void>;
+}
+
+function createEndpoint(binding: Binding, options: RestOptions): Endpoint {
+  const { method } = binding;
+  const { transport, registry } = options;
+  const reader = createRequestReader(binding, options);
+  const payload = createPayloadWriter(binding, registry);
+  const maxBodyBytes = options.limits?.maxBodyBytes ?? MAX_BODY_BYTES;
+  const offered = method.methodKind === "unary" ? STREAM_TYPES.slice(0, 1) : STREAM_TYPES;
+  const isEmpty = binding.responseBody === undefined && method.output.typeName === "google.protobuf.Empty";
+
+  return {
+    method,
+    async serve(exchange) {
+      const { request, response } = exchange;
+      const type = negotiate(request, payload, offered);
+      const timeoutMs = parseTimeout(headerOf(request, "x-server-timeout"));
+      const message = await readMessage(exchange, reader, maxBodyBytes, options.sendsContinue ?? false);
+      const signal = abortedWith(response);
+      const header = callHeaders(request);
+      const input = message as MessageInitShape<typeof method.input>;
+      if (method.methodKind === "unary") {
+        const answer = await transport.unary(method, signal, timeoutMs, header, input);
+        const headers = responseHeaders(answer.header, answer.trailer);
+        await sendMessage(response, answer.message, headers, isEmpty ? undefined : payload);
+        return;
+      }
+      const answer = await transport.stream(method, signal, timeoutMs, header, only(input));
+      await writeStream(response, answer.message, {
+        type,
+        payload,
+        headers: responseHeaders(answer.header),
+        describe: (reason) => formatStatus(exchange.describe(reason).error, registry),
+      });
+    },
+  };
+}
+
+function negotiate(request: HttpRequest, payload: PayloadWriter, offered: readonly StreamType[]): StreamType {
+  const type = chooseMediaType(headerOf(request, "accept"), offered);
+  if (type === undefined && payload.kind === "json") {
+    throw new Refusal(406, Code.InvalidArgument, `Invalid argument: this method answers with ${offered.join(", ")}`);
+  }
+  return type ?? "application/json";
+}
+
+/** `x-server-timeout`: decimal seconds. */
+function parseTimeout(text: string | undefined): number | undefined {
+  if (text === undefined) {
+    return undefined;
+  }
+  if (!/^\d{1,12}(?:\.\d{1,9})?$/.test(text)) {
+    throw invalidArgument([{ field: "x-server-timeout", description: "must be a decimal number of seconds" }]);
+  }
+  return Math.min(Math.ceil(Number(text) * 1000), MAX_TIMEOUT_MS);
+}
+
+async function readMessage(
+  { request, response, segments, query }: Exchange,
+  reader: RequestReader,
+  maxBodyBytes: number,
+  sendsContinue: boolean,
+): Promise<Message> {
+  checkBodyHeaders(request, reader.bodyKind, maxBodyBytes);
+  const complete = reader.begin(segments, query);
+  if (sendsContinue && declaredLength(request) > 0 && headerOf(request, "expect")?.toLowerCase() === "100-continue") {
+    response.writeContinue();
+  }
+  const bytes = await readBody(request, reader.bodyKind, maxBodyBytes);
+  return complete({ bytes, contentType: headerOf(request, "content-type") ?? "" });
+}
+
+/** Aborts when the client goes away before its answer is complete. */
+function abortedWith(response: HttpResponse): AbortSignal {
+  const controller = new AbortController();
+  if (isGone(response)) {
+    controller.abort();
+  }
+  response.once("close", () => {
+    if (!response.writableEnded) {
+      controller.abort();
+    }
+  });
+  return controller.signal;
+}
+
+async function* only<T>(message: T): AsyncIterable<T> {
+  yield message;
+}
+
+async function sendMessage(
+  response: HttpResponse,
+  message: Message,
+  headers: ReturnType<typeof responseHeaders>,
+  payload: PayloadWriter | undefined,
+): Promise<void> {
+  if (payload === undefined) {
+    await send(response, { httpStatus: 200, headers, body: "" });
+  } else if (payload.kind === "json") {
+    headers["content-type"] = "application/json";
+    await send(response, { httpStatus: 200, headers, body: payload.write(message) });
+  } else {
+    const { contentType, data } = payload.write(message);
+    if (contentType !== "") {
+      headers["content-type"] = contentType;
+    }
+    await send(response, { httpStatus: 200, headers, body: data, isRaw: true });
+  }
+}

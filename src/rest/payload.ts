@@ -1,0 +1,34 @@
+/** What of a response message goes over the wire: the whole or one field, as JSON or, for google.api.HttpBody, raw. */
+import type { DescMessage, Message, Registry } from "@bufbuild/protobuf";
+import { createJsonFieldWriter, createJsonWriter, getField, type Local } from "../codec/index.ts";
+import type { Binding } from "./binding.ts";
+import { isHttpBody } from "./request.ts";
+
+/** Gives the payload of response messages. */
+export type PayloadWriter =
+  | { readonly kind: "json"; write(message: Message): string }
+  | { readonly kind: "raw"; write(message: Message): { readonly contentType: string; readonly data: Uint8Array } };
+
+/** The payload writer of a binding. */
+export function createPayloadWriter(binding: Binding, registry: Registry): PayloadWriter {
+  const { responseBody: field, method } = binding;
+  const desc: DescMessage | undefined =
+    field === undefined ? method.output : field.fieldKind === "message" ? field.message : undefined;
+  if (desc !== undefined && isHttpBody(desc)) {
+    return {
+      kind: "raw",
+      write(message) {
+        const body = (field === undefined ? message : getField(message as unknown as Local, field)) as
+          | Local
+          | undefined;
+        return {
+          contentType: (body?.contentType as string | undefined) ?? "",
+          data: (body?.data as Uint8Array | undefined) ?? new Uint8Array(),
+        };
+      },
+    };
+  }
+  const write =
+    field === undefined ? createJsonWriter(method.output, { registry }) : createJsonFieldWriter(field, { registry });
+  return { kind: "json", write };
+}

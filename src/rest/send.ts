@@ -1,0 +1,118 @@
+/**
+ * Sending one complete answer: coding, length, HEAD, and what becomes of a request body that nobody read.
+ *
+ * Closing a connection while the client still sends makes its kernel throw our answer away. So over HTTP/1.1 an answer
+ * to a large unread body goes out at once with `Connection: close`, and the connection is held, its input thrown away,
+ * until the client has finished or a short time has passed. Over HTTP/2 the stream is reset without an error
+ * (RFC 9113, section 8.1).
+ */
+import type { OutgoingHttpHeaders, ServerResponse } from "node:http";
+import { type Http2ServerResponse, constants as http2 } from "node:http2";
+import { promisify } from "node:util";
+import { brotliCompress, gzip, constants as zlib } from "node:zlib";
+import { declaredLength, type HttpRequest, type HttpResponse, headerOf, isHttp2, isOver } from "./http.ts";
+import { type Coding, chooseCoding } from "./negotiation.ts";
+
+/** A complete answer. */
+export interface Answer {
+  readonly httpStatus: number;
+  readonly headers: OutgoingHttpHeaders;
+  readonly body: string | Uint8Array;
+  /** Send the body as it is, never compressed. */
+  readonly isRaw?: boolean | undefined;
+}
+
+const SMALL_BODY = 1024;
+const MAX_DISCARDED = 64 * 1024;
+const LINGER_MS = 2_000;
+
+/** Sends an answer; does nothing when the client has gone. */
+export async function send(response: HttpResponse, answer: Answer): Promise<void> {
+  const request = response.req;
+  const headers = { ...answer.headers };
+  let body: Uint8Array | string = answer.body;
+  let length = Buffer.byteLength(body);
+  if (length > 0 && answer.isRaw !== true) {
+    headers.vary = join(response.getHeader("vary"), headers.vary, "Accept-Encoding");
+    const coding = chooseCoding(headerOf(request, "accept-encoding"), length <= SMALL_BODY);
+    if (coding !== undefined) {
+      headers["content-encoding"] = coding;
+      body = await compress[coding](body);
+      length = body.length;
+    }
+  }
+  headers["content-length"] = length;
+  if (isOver(response)) {
+    return;
+  }
+  const content = request.method === "HEAD" ? "" : body;
+  const hasUnreadBody = !request.complete && declaredLength(request) > 0;
+  if (isHttp2(request)) {
+    endHttp2(response as Http2ServerResponse, answer.httpStatus, headers, content, hasUnreadBody);
+  } else {
+    await endHttp1(response as ServerResponse, answer.httpStatus, headers, content, hasUnreadBody);
+  }
+}
+
+function endHttp2(
+  response: Http2ServerResponse,
+  httpStatus: number,
+  headers: OutgoingHttpHeaders,
+  content: string | Uint8Array,
+  hasUnreadBody: boolean,
+): void {
+  const { stream } = response;
+  response.writeHead(httpStatus, headers);
+  response.end(content, () => {
+    if (hasUnreadBody) {
+      stream.close(http2.NGHTTP2_NO_ERROR);
+    }
+  });
+}
+
+async function endHttp1(
+  response: ServerResponse,
+  httpStatus: number,
+  headers: OutgoingHttpHeaders,
+  content: string | Uint8Array,
+  hasUnreadBody: boolean,
+): Promise<void> {
+  const request = response.req;
+  if (!hasUnreadBody || declaredLength(request) <= MAX_DISCARDED) {
+    response.writeHead(httpStatus, headers).end(content);
+    if (hasUnreadBody) {
+      request.resume();
+    }
+    return;
+  }
+  response.writeHead(httpStatus, { ...headers, connection: "close" });
+  response.flushHeaders();
+  response.write(content);
+  await discard(request);
+  response.end();
+}
+
+/** Reads and forgets the rest of a request, for a short time at most. */
+async function discard(request: HttpRequest): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, LINGER_MS);
+  request.once("end", resolve).once("close", resolve).once("error", resolve).resume();
+  await promise;
+  clearTimeout(timer);
+}
+
+const gzipAsync = promisify(gzip);
+const brotliAsync = promisify(brotliCompress);
+
+const compress: Readonly<Record<Coding, (body: string | Uint8Array) => Promise<Buffer>>> = {
+  gzip: (body) => gzipAsync(body),
+  // The default, 11, is meant for files compressed once and costs a hundred times more.
+  br: (body) => brotliAsync(body, { params: { [zlib.BROTLI_PARAM_QUALITY]: 4 } }),
+};
+
+function join(...values: (number | string | readonly string[] | undefined)[]): string {
+  return values
+    .flat()
+    .filter((value) => value !== undefined && value !== "")
+    .join(", ");
+}

@@ -1,0 +1,113 @@
+/**
+ * Errors as google.rpc.Status in JSON, `{code, message, details}`, under the HTTP status that google/rpc/code.proto
+ * gives each code. What HTTP itself refuses (no such path, body too large) keeps the HTTP status of its own.
+ */
+import { create, fromBinary, type Registry } from "@bufbuild/protobuf";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { BadRequestSchema, RetryInfoSchema } from "../../gen/google/rpc/error_details_pb.ts";
+import { createAnyJsonWriter, type FieldViolation } from "../codec/index.ts";
+import { responseHeaders } from "./headers.ts";
+import type { HttpResponse } from "./http.ts";
+import { send } from "./send.ts";
+
+const HTTP_STATUS: Readonly<Record<Code, number>> = {
+  [Code.Canceled]: 499,
+  [Code.Unknown]: 500,
+  [Code.InvalidArgument]: 400,
+  [Code.DeadlineExceeded]: 504,
+  [Code.NotFound]: 404,
+  [Code.AlreadyExists]: 409,
+  [Code.PermissionDenied]: 403,
+  [Code.ResourceExhausted]: 429,
+  [Code.FailedPrecondition]: 400,
+  [Code.Aborted]: 409,
+  [Code.OutOfRange]: 400,
+  [Code.Unimplemented]: 501,
+  [Code.Internal]: 500,
+  [Code.Unavailable]: 503,
+  [Code.DataLoss]: 500,
+  [Code.Unauthenticated]: 401,
+};
+
+/** The HTTP status of a code. */
+export function httpStatusOf(code: Code): number {
+  return HTTP_STATUS[code] ?? 500;
+}
+
+/** An error whose HTTP status does not follow from its code. */
+export class Refusal extends Error {
+  override readonly name = "Refusal";
+  readonly httpStatus: number;
+  readonly error: ConnectError;
+
+  constructor(httpStatus: number, code: Code, message: string, headers?: Record<string, string>) {
+    super(message);
+    this.httpStatus = httpStatus;
+    this.error = new ConnectError(message, code, headers);
+  }
+}
+
+/** INVALID_ARGUMENT with all violations in its message and in a google.rpc.BadRequest. */
+export function invalidArgument(fieldViolations: readonly FieldViolation[]): ConnectError {
+  const text = fieldViolations.map(({ field, description }) =>
+    field === "" ? description : `${field}: ${description}`,
+  );
+  return new ConnectError(`Invalid argument: ${text.join("; ")}`, Code.InvalidArgument, undefined, [
+    { desc: BadRequestSchema, value: { fieldViolations: [...fieldViolations] } },
+  ]);
+}
+
+/** How errors are written. */
+export interface StatusOptions {
+  /** Finds the types of error details that were not made in this process. */
+  readonly registry: Registry;
+  /** Put the status into a member `error`, as AIP-193 shows it. */
+  readonly wrapErrors?: boolean | undefined;
+  /** The HTTP status, where it does not follow from the code. */
+  readonly httpStatus?: number | undefined;
+}
+
+/** Answers a request with an error. Headers already set on the response are kept. */
+export async function writeStatus(response: HttpResponse, error: ConnectError, options: StatusOptions): Promise<void> {
+  const httpStatus = options.httpStatus ?? httpStatusOf(error.code);
+  const retryDelay = error.findDetails(RetryInfoSchema)[0]?.retryDelay;
+  const headers = responseHeaders(error.metadata);
+  headers["content-type"] = "application/json";
+  if (httpStatus === 401) {
+    headers["www-authenticate"] ??= "Bearer";
+  }
+  if (retryDelay !== undefined) {
+    headers["retry-after"] ??= String(Math.max(0, Math.ceil(Number(retryDelay.seconds) + retryDelay.nanos / 1e9)));
+  }
+  const status = formatStatus(error, options.registry);
+  await send(response, { httpStatus, headers, body: options.wrapErrors ? wrapStatus(status) : status });
+}
+
+/** The JSON text of an error as google.rpc.Status. */
+export function formatStatus(error: ConnectError, registry: Registry): string {
+  const details = error.details.map((detail) => formatDetail(detail, registry));
+  return `{"code":${error.code},"message":${JSON.stringify(error.rawMessage)},"details":[${details.join(",")}]}`;
+}
+
+/** A status as the only member, `error`, of an object. */
+export function wrapStatus(status: string): string {
+  return `{"error":${status}}`;
+}
+
+/** A detail that cannot be decoded shows its bytes in base64; it never hides the error it came with. */
+function formatDetail(detail: ConnectError["details"][number], registry: Registry): string {
+  if ("desc" in detail) {
+    const typeUrl = `type.googleapis.com/${detail.desc.typeName}`;
+    return createAnyJsonWriter(detail.desc, typeUrl, { registry })(create(detail.desc, detail.value));
+  }
+  const typeUrl = `type.googleapis.com/${detail.type}`;
+  try {
+    const desc = registry.getMessage(detail.type);
+    if (desc !== undefined) {
+      return createAnyJsonWriter(desc, typeUrl, { registry })(fromBinary(desc, detail.value));
+    }
+  } catch {
+    // Shown as bytes.
+  }
+  return JSON.stringify({ "@type": typeUrl, value: Buffer.from(detail.value).toString("base64") });
+}

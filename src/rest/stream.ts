@@ -1,0 +1,167 @@
+/**
+ * Server streams as one HTTP response.
+ *
+ * | Accept                 | body                                                 | an error after the first message |
+ * |------------------------|------------------------------------------------------|----------------------------------|
+ * | `application/x-ndjson` | one message a line                                   | a last line `{"error": Status}`  |
+ * | `text/event-stream`    | events `data: message`                               | a last event `event: error`      |
+ * | otherwise              | a JSON array                                         | a last item `{"error": Status}`  |
+ * | (google.api.HttpBody)  | the data of all messages, with the first one's type  | the connection breaks off        |
+ *
+ * The head waits for the first message, so an error before it is an ordinary error answer. The next message is asked
+ * for only when the client has taken the last.
+ */
+import { once } from "node:events";
+import type { OutgoingHttpHeaders, ServerResponse } from "node:http";
+import type { Message } from "@bufbuild/protobuf";
+import { breakOff, type HttpResponse, isGone, isOver } from "./http.ts";
+import type { PayloadWriter } from "./payload.ts";
+import { wrapStatus } from "./status.ts";
+
+/** The media types a stream of JSON can have, the preferred first. */
+export const STREAM_TYPES = ["application/json", "application/x-ndjson", "text/event-stream"] as const;
+
+/** A media type of streams of JSON. */
+export type StreamType = (typeof STREAM_TYPES)[number];
+
+/** How messages are set apart from one another. */
+interface Framing {
+  readonly start: string;
+  readonly end: string;
+  message(json: string, isFirst: boolean): string;
+  error(status: string, isFirst: boolean): string;
+}
+
+const array: Framing = {
+  start: "[",
+  end: "]",
+  message: (json, isFirst) => (isFirst ? json : `,${json}`),
+  error: (status, isFirst) => array.message(wrapStatus(status), isFirst),
+};
+
+const FRAMINGS: Readonly<Record<StreamType, Framing>> = {
+  "application/json": array,
+  "application/x-ndjson": {
+    start: "",
+    end: "",
+    message: (json) => `${json}\n`,
+    error: (status) => `${wrapStatus(status)}\n`,
+  },
+  "text/event-stream": {
+    start: "",
+    end: "",
+    message: (json) => `data: ${json}\n\n`,
+    error: (status) => `event: error\ndata: ${status}\n\n`,
+  },
+};
+
+/** What a stream is written with. */
+export interface StreamOptions {
+  readonly type: StreamType;
+  readonly payload: PayloadWriter;
+  /** The headers of the call. */
+  readonly headers: OutgoingHttpHeaders;
+  /** The JSON text of an error. */
+  describe(reason: unknown): string;
+}
+
+/** Writes all messages. Rejects only when nothing has been sent. */
+export async function writeStream(
+  response: HttpResponse,
+  messages: AsyncIterable<Message>,
+  options: StreamOptions,
+): Promise<void> {
+  const iterator = messages[Symbol.asyncIterator]();
+  try {
+    const first = await iterator.next();
+    await (options.payload.kind === "raw"
+      ? writeRaw(response, first, iterator, options.payload, options.headers)
+      : writeFramed(response, first, iterator, options.payload, options));
+  } finally {
+    await iterator.return?.();
+  }
+}
+
+type JsonPayload = PayloadWriter & { kind: "json" };
+type RawPayload = PayloadWriter & { kind: "raw" };
+
+async function writeFramed(
+  response: HttpResponse,
+  first: IteratorResult<Message>,
+  iterator: AsyncIterator<Message>,
+  payload: JsonPayload,
+  options: StreamOptions,
+): Promise<void> {
+  const framing = FRAMINGS[options.type];
+  let next = first;
+  let json = next.done ? "" : payload.write(next.value);
+  if (!begin(response, options.headers, options.type)) {
+    return;
+  }
+  let isFirst = true;
+  let text = framing.start;
+  try {
+    while (!next.done) {
+      if (!(await write(response, text + framing.message(json, isFirst)))) {
+        return;
+      }
+      text = "";
+      isFirst = false;
+      next = await iterator.next();
+      json = next.done ? "" : payload.write(next.value);
+    }
+  } catch (reason) {
+    text += framing.error(options.describe(reason), isFirst);
+  }
+  response.end(text + framing.end);
+}
+
+async function writeRaw(
+  response: HttpResponse,
+  first: IteratorResult<Message>,
+  iterator: AsyncIterator<Message>,
+  payload: RawPayload,
+  headers: OutgoingHttpHeaders,
+): Promise<void> {
+  if (!begin(response, headers, first.done ? "" : payload.write(first.value).contentType)) {
+    return;
+  }
+  try {
+    for (let next = first; !next.done; next = await iterator.next()) {
+      if (!(await write(response, payload.write(next.value).data))) {
+        return;
+      }
+    }
+    response.end();
+  } catch {
+    // Raw data has no place for a status: the client must see that it is incomplete.
+    breakOff(response);
+  }
+}
+
+/** Sends the head; says whether content is to follow. */
+function begin(response: HttpResponse, headers: OutgoingHttpHeaders, contentType: string): boolean {
+  (response as ServerResponse).writeHead(
+    200,
+    contentType === "" ? headers : { ...headers, "content-type": contentType },
+  );
+  if (response.req.method === "HEAD") {
+    response.end();
+    return false;
+  }
+  return true;
+}
+
+/** Writes a chunk and waits until there is room for another; says whether the client is still there. */
+async function write(response: HttpResponse, chunk: string | Uint8Array): Promise<boolean> {
+  if (isOver(response)) {
+    return false;
+  }
+  if (!(response as ServerResponse).write(chunk)) {
+    const settled = new AbortController();
+    const { signal } = settled;
+    await Promise.race([once(response, "drain", { signal }), once(response, "close", { signal })]);
+    settled.abort();
+  }
+  return !isGone(response);
+}

@@ -1,0 +1,174 @@
+/**
+ * The full door for RPC: gRPC, gRPC-Web and Connect (GET included), by Connect's own protocol handlers. It serves whatever the fast lane
+ * hands back, streams among it, and answers for RPC paths that nothing serves.
+ *
+ * Connect's `connectNodeAdapter` is a loop of ten lines around these handlers. Ours differs in four: refusals have bodies, errors made by
+ * the protocol layer (undecodable message, message too large, unknown compression) pass through `describeError`, time-outs beyond the cap
+ * are capped instead of refused, and failures are reported instead of printed.
+ */
+import type { DescMethod, DescService } from "@bufbuild/protobuf";
+import {
+  ConnectError,
+  type ConnectRouter,
+  type ContextValues,
+  createConnectRouter,
+  type Transport,
+} from "@connectrpc/connect";
+import type { UniversalHandler } from "@connectrpc/connect/protocol";
+import { errorToJsonBytes } from "@connectrpc/connect/protocol-connect";
+import { setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
+import {
+  compressionBrotli,
+  compressionGzip,
+  universalRequestFromNodeRequest,
+  universalResponseToNodeResponse,
+} from "@connectrpc/connect-node";
+import { unimplemented } from "../errors.ts";
+import { forwarding } from "./forwarding.ts";
+import type { PortRequest, PortResponse } from "./one-port.ts";
+
+/** What the door is made from. */
+export interface ConnectHandlerOptions {
+  /** Calls the methods of `services`: unary and server-streaming ones. */
+  readonly transport: Transport;
+  readonly services: Iterable<DescService>;
+  /** Mounts services of the server's own, which need no pipeline: health and reflection. */
+  mount?(router: ConnectRouter): void;
+  readonly limits?: Partial<ConnectLimits>;
+  /** Ends streams that would otherwise never end; abort it with the ConnectError they should end with. */
+  readonly shutdownSignal?: AbortSignal;
+  /** The values a call starts with. */
+  contextValues?(request: PortRequest): ContextValues;
+  /** Completes an error in place before it is sent, whoever made it. Called more than once for some. `method`: undefined if unknown. */
+  describeError?(error: ConnectError, method: DescMethod | undefined): void;
+  /** The body, JSON text, of a refusal before any RPC protocol is spoken: 400, 404, 405, 415, 505. */
+  refusalBody(httpStatus: number): string;
+  /** Told of failures to send an answer, most often because the client has gone. */
+  onError?(error: unknown): void;
+}
+
+/** What one call may hold and take. */
+export interface ConnectLimits {
+  /** Bytes of one message that comes in, compressed or not. */
+  readonly readMaxBytes: number;
+  /** Bytes of one message that goes out. */
+  readonly writeMaxBytes: number;
+  /** Bytes from which an answer is compressed for a client that accepts it. */
+  readonly compressMinBytes: number;
+  /** A longer time-out is shortened to this. At most 99,999,999, the eight digits of a `grpc-timeout`. */
+  readonly maxTimeoutMs: number;
+}
+
+/** The limits unless told otherwise. */
+export const defaultConnectLimits: ConnectLimits = {
+  readMaxBytes: 1024 * 1024,
+  writeMaxBytes: 64 * 1024 * 1024,
+  compressMinBytes: 1024,
+  maxTimeoutMs: 24 * 3_600_000,
+};
+
+/** Answers a request whose path (without query) is that of an RPC; false for any other. */
+export type ConnectHandler = (path: string, request: PortRequest, response: PortResponse) => boolean;
+
+/** `/package.Service/Method`, whether or not it is served. The package is what tells it from other paths. */
+const rpcPath = /^\/[a-z]\w*(\.\w+)+\/\w+$/i;
+
+/** Creates the door. */
+export function createConnectHandler(options: ConnectHandlerOptions): ConnectHandler {
+  const limits = { ...defaultConnectLimits, ...options.limits };
+  const describe = (error: unknown, method: DescMethod | undefined) => {
+    if (error instanceof ConnectError) options.describeError?.(error, method);
+  };
+  const router = createConnectRouter({
+    ...limits,
+    acceptCompression: [compressionGzip, compressionBrotli],
+    ...(options.shutdownSignal && { shutdownSignal: options.shutdownSignal }),
+    // The handlers abort a call's signal with its error before they write the error: the one moment to reach those of the protocol layer.
+    requestGate: ({ signal, method }) => {
+      signal.addEventListener("abort", () => describe(signal.reason, method), { once: true });
+    },
+  });
+  for (const service of options.services) {
+    router.service(service, forwarding(service, options.transport));
+  }
+  options.mount?.(router);
+  const handlers = new Map(router.handlers.map((handler) => [handler.requestPath, handler]));
+
+  const refuse = (response: PortResponse, status: number, header: Record<string, string> = {}) => {
+    send(response, status, { "content-type": "application/json", ...header }, options.refusalBody(status));
+  };
+
+  const serve = async (handler: UniversalHandler, request: PortRequest, response: PortResponse) => {
+    capTimeout(request, limits.maxTimeoutMs);
+    const call = universalRequestFromNodeRequest(request, response, undefined, options.contextValues?.(request));
+    await universalResponseToNodeResponse(await handler(call), response);
+  };
+
+  return (path, request, response) => {
+    const handler = handlers.get(path);
+    const contentType = request.headers["content-type"] ?? "";
+    if (handler === undefined) {
+      if (!rpcPath.test(path) || request.method !== "POST") return false;
+      const error = unimplemented(`this server has no method ${path.slice(1)}`);
+      describe(error, undefined);
+      if (/^application\/grpc/.test(contentType)) refuseGrpc(response, contentType, error);
+      else if (/^application\/(json|proto|connect\+)/.test(contentType)) refuseConnect(response, error);
+      else refuse(response, 404);
+      request.resume();
+    } else if (!handler.allowedMethods.includes(request.method ?? "")) {
+      refuse(response, 405, { allow: handler.allowedMethods.join(", ") });
+    } else if (request.method === "POST" && !handler.supportedContentType(contentType)) {
+      refuse(response, 415);
+    } else if (handler.method.methodKind === "bidi_streaming" && request.httpVersionMajor < 2) {
+      refuse(response, 505, { connection: "close" });
+    } else if (!isAddressable(request)) {
+      refuse(response, 400);
+    } else {
+      serve(handler, request, response).catch((error) => {
+        options.onError?.(error);
+        response.destroy();
+      });
+    }
+    return true;
+  };
+}
+
+/** gRPC and gRPC-Web: the status in the headers, and nothing after them ("Trailers-Only"). */
+function refuseGrpc(response: PortResponse, contentType: string, error: ConnectError): void {
+  const status = new Headers({ "content-type": contentType });
+  setTrailerStatus(status, error);
+  send(response, 200, Object.fromEntries(status));
+}
+
+/** Connect: HTTP 404, which its clients read as UNIMPLEMENTED, with the error as JSON. */
+function refuseConnect(response: PortResponse, error: ConnectError): void {
+  send(response, 404, { "content-type": "application/json" }, errorToJsonBytes(error, undefined));
+}
+
+function send(
+  response: PortResponse,
+  status: number,
+  header: Record<string, string>,
+  body?: string | Uint8Array,
+): void {
+  response.statusCode = status;
+  for (const [name, value] of Object.entries(header)) response.setHeader(name, value);
+  if (body === undefined) response.end();
+  else response.end(body);
+}
+
+/** Connect refuses a time-out above its maximum; a long one is no reason to refuse a call. What is malformed stays for Connect to refuse. */
+function capTimeout({ headers }: PortRequest, maxTimeoutMs: number): void {
+  const [, amount, unit] = /^(\d{1,8})([HMSmun])$/.exec(String(headers["grpc-timeout"])) ?? [];
+  if (Number(amount) * unitMs[unit as keyof typeof unitMs] > maxTimeoutMs) headers["grpc-timeout"] = `${maxTimeoutMs}m`;
+  if (Number(headers["connect-timeout-ms"]) > maxTimeoutMs) headers["connect-timeout-ms"] = String(maxTimeoutMs);
+}
+
+/** The units of `grpc-timeout`. */
+const unitMs = { H: 3_600_000, M: 60_000, S: 1_000, m: 1, u: 1e-3, n: 1e-6 };
+
+/** Whether a URL can be made of the request, as Connect's handlers need. */
+function isAddressable(request: PortRequest): boolean {
+  const authority = "authority" in request ? request.authority : request.headers.host;
+  return URL.canParse(request.url ?? "", `http://${authority}`);
+}

@@ -1,0 +1,21 @@
+/** What the port refuses before any protocol is spoken, as errors: the HTTP status stays, the code and the sentence are ours. */
+import { Code, ConnectError } from "@connectrpc/connect";
+
+const refusals: Readonly<Record<number, readonly [Code, string]>> = {
+  400: [Code.InvalidArgument, "Invalid argument: the HTTP request is malformed"],
+  404: [Code.NotFound, "Not found: no method has this path"],
+  405: [Code.Unimplemented, "Method not allowed: this path takes another HTTP method"],
+  408: [Code.DeadlineExceeded, "Deadline exceeded: the request came too slowly"],
+  413: [Code.ResourceExhausted, "Resource exhausted: the request body is too large"],
+  415: [Code.InvalidArgument, "Invalid argument: the content type is none that this path takes"],
+  417: [Code.InvalidArgument, "Invalid argument: the expectation cannot be met"],
+  431: [Code.ResourceExhausted, "Resource exhausted: the request headers are too large"],
+  503: [Code.Unavailable, "Unavailable: the server is starting"],
+  505: [Code.Unimplemented, "Method not allowed: this method needs HTTP/2"],
+};
+
+/** The error of a refusal. */
+export function refusalOf(httpStatus: number): ConnectError {
+  const [code, message] = refusals[httpStatus] ?? [Code.Internal, "Internal error"];
+  return new ConnectError(message, code);
+}

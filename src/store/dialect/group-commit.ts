@@ -1,0 +1,131 @@
+/**
+ * The one writer of a SQLite file. Works wait in a queue and run one after another, each in a savepoint, in shared transactions: one BEGIN
+ * IMMEDIATE and one COMMIT, hence one wait for the disk, for up to 64 works or 10 ms. What a work gives or throws is told only after the commit,
+ * because the works after it have seen what it did. A work that throws takes back its own savepoint; when the commit fails, all fail.
+ *
+ * A lock held by another process is waited for by a timer, never inside SQLite, whose own wait would stop the event loop.
+ */
+import type { DatabaseSync } from "node:sqlite";
+import { setImmediate, setTimeout } from "node:timers/promises";
+import { type CounterStatements, Counters } from "../counters.ts";
+import { ConflictError } from "../errors.ts";
+import type { Connection } from "../statement.ts";
+import type { Work } from "./dialect.ts";
+import { isBusy } from "./sqlite-errors.ts";
+
+const maxWorksPerCommit = 64;
+const maxMsPerCommit = 10;
+/** A lock held longer than this by another process fails the works that wait for it. */
+const maxLockWaitMs = 5000;
+const maxRetryMs = 20;
+
+interface Job {
+  readonly work: Work<unknown>;
+  readonly signal: AbortSignal | undefined;
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Tells a work how it went. */
+type Answer = () => void;
+
+/** Runs works on the connection that writes. */
+export class GroupCommit {
+  readonly #database: DatabaseSync;
+  readonly #connection: Connection;
+  readonly #statements: CounterStatements;
+  readonly #queue: Job[] = [];
+  #running: Promise<void> | undefined;
+  #closed = false;
+
+  constructor(database: DatabaseSync, connection: Connection, statements: CounterStatements) {
+    this.#database = database;
+    this.#connection = connection;
+    this.#statements = statements;
+  }
+
+  /** Queues a work. One whose signal is aborted before its turn is dropped. Errors: ConflictError when the file stays locked. */
+  transact<T>(work: Work<T>, signal?: AbortSignal): Promise<T> {
+    if (this.#closed) return Promise.reject(new Error("the database is closed"));
+    return new Promise<T>((resolve, reject) => {
+      this.#queue.push({ work, signal, resolve: resolve as (value: unknown) => void, reject });
+      this.#running ??= this.#run();
+    });
+  }
+
+  /** Finishes the queue and takes no more. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    // All calls that arrived with the first are heard before the first commit, and before the next one those that arrived meanwhile.
+    for (await setImmediate(); this.#queue.length > 0; await setImmediate()) {
+      try {
+        await this.#begin();
+      } catch (error) {
+        for (const job of this.#queue.splice(0)) job.reject(error);
+        continue;
+      }
+      for (const answer of await this.#commitOnce()) answer();
+    }
+    this.#running = undefined;
+  }
+
+  async #begin(): Promise<void> {
+    const giveUpAt = performance.now() + maxLockWaitMs;
+    for (let retryMs = 1; ; retryMs = Math.min(2 * retryMs, maxRetryMs)) {
+      try {
+        this.#database.exec("begin immediate");
+        return;
+      } catch (error) {
+        if (!isBusy(error)) throw error;
+        if (performance.now() > giveUpAt) throw new ConflictError(error);
+      }
+      await setTimeout(retryMs * (0.5 + Math.random()));
+    }
+  }
+
+  /** Runs works in the transaction that has begun, and ends it. */
+  async #commitOnce(): Promise<Answer[]> {
+    const jobs: Job[] = [];
+    const answers: Answer[] = [];
+    const shared = new Counters(this.#statements);
+    const endAt = performance.now() + maxMsPerCommit;
+    try {
+      while (this.#queue.length > 0 && jobs.length < maxWorksPerCommit && performance.now() < endAt) {
+        const job = this.#queue.shift()!;
+        jobs.push(job);
+        answers.push(await this.#runInSavepoint(job, shared));
+      }
+      await shared.write(this.#connection, 0);
+      this.#database.exec("commit");
+      return answers;
+    } catch (error) {
+      if (this.#database.isTransaction) this.#database.exec("rollback");
+      return jobs.map(
+        ({ reject }) =>
+          () =>
+            reject(error),
+      );
+    }
+  }
+
+  /** Throws only what ends the whole transaction. */
+  async #runInSavepoint({ work, signal, resolve, reject }: Job, shared: Counters): Promise<Answer> {
+    if (signal?.aborted) return () => reject(signal.reason);
+    const counters = new Counters(this.#statements, shared);
+    this.#database.exec("savepoint work");
+    try {
+      const value = await work(this.#connection, counters);
+      this.#database.exec("release work");
+      counters.share();
+      return () => resolve(value);
+    } catch (error) {
+      if (!this.#database.isTransaction) throw error; // a full disk or an I/O error has rolled back everything
+      this.#database.exec("rollback to work; release work");
+      return () => reject(error);
+    }
+  }
+}

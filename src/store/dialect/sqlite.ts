@@ -1,0 +1,103 @@
+/**
+ * SQLite through node:sqlite: write-ahead log, every commit on disk before it is acknowledged (`synchronous=FULL`), one connection that
+ * writes and one that reads, so that no read sees or waits for an open transaction. Every statement runs to its end at once: none stays open
+ * across an await, where it would pin an old snapshot.
+ */
+import { closeSync, mkdirSync, openSync } from "node:fs";
+import { dirname } from "node:path";
+import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
+import { SqliteAdapter, SqliteQueryCompiler, sql } from "kysely";
+import { counterStatements } from "../counters.ts";
+import { type Connection, parametersOf, type Statement, type Values } from "../statement.ts";
+import { type Dialect, type Engine, queryBuilder } from "./dialect.ts";
+import { GroupCommit } from "./group-commit.ts";
+import { translated } from "./sqlite-errors.ts";
+
+/** How SQLite says it. A `+` before a column keeps its value and hides it from the planner; CROSS JOIN keeps the order of the join. */
+export const sqlite: Dialect = {
+  name: "sqlite",
+  query: queryBuilder(new SqliteAdapter(), new SqliteQueryCompiler()),
+  types: { text: sql`text`, integer: sql`integer`, bytes: sql`blob` },
+  plain: (column) => sql`+${column}`,
+  elements: (json) => sql`json_each(${json}) as r`,
+  isIn: (column, _type, json) => sql<boolean>`${column} in (select value from json_each(${json}))`,
+  eachOf: (r, table, uids) => sql`${r} cross join ${sql.table(table)} as t on t.uid in (${uids})`,
+  tableExists: (name) => sql`select 1 from sqlite_master where type = 'table' and name = ${name}`,
+};
+
+/** Opening may wait this long for another process that opens or recovers the file; nothing is served yet. */
+const openWaitMs = 5000;
+/** A reader waits only while another process recovers the log after a crash. */
+const readerWaitMs = 1000;
+/** Page cache of each connection: SQLite's default of 2 MB makes a row cost twice as much. */
+const cacheKib = 64 * 1024;
+
+/** Opens, or creates with its folder, the database file at `path`; only its owner can read it. */
+export function openSqlite(path: string, busyWaitMs: number): Engine {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  closeSync(openSync(path, "a", 0o600));
+  const writer = connect(path);
+  writer.exec(`pragma journal_mode = wal; pragma synchronous = full; pragma busy_timeout = ${busyWaitMs}`);
+  const reader = connect(path);
+  reader.exec(`pragma query_only = 1; pragma busy_timeout = ${readerWaitMs}`);
+  const writing = new SqliteConnection(writer);
+  const queue = new GroupCommit(writer, writing, counterStatements(sqlite));
+  return {
+    dialect: sqlite,
+    reader: new SqliteConnection(reader),
+    isConcurrent: false,
+    transact: (work, signal) => queue.transact(work, signal),
+    exclusively: (work) => queue.transact(work),
+    close: async () => {
+      await queue.close();
+      reader.close();
+      writer.close();
+    },
+  };
+}
+
+function connect(path: string): DatabaseSync {
+  const database = new DatabaseSync(path, { timeout: openWaitMs, enableDoubleQuotedStringLiterals: false });
+  database.exec(`pragma cache_size = -${cacheKib}`);
+  return database;
+}
+
+/** Runs statements at once, each prepared on its first use. */
+class SqliteConnection implements Connection {
+  readonly #database: DatabaseSync;
+  readonly #prepared = new WeakMap<Statement, StatementSync>();
+
+  constructor(database: DatabaseSync) {
+    this.#database = database;
+  }
+
+  rows(statement: Statement, values: Values): unknown[][] {
+    try {
+      return this.#prepare(statement).all(...bind(statement, values)) as unknown as unknown[][];
+    } catch (error) {
+      throw translated(error);
+    }
+  }
+
+  run(statement: Statement, values: Values): number {
+    try {
+      return Number(this.#prepare(statement).run(...bind(statement, values)).changes);
+    } catch (error) {
+      throw translated(error);
+    }
+  }
+
+  #prepare(statement: Statement): StatementSync {
+    let prepared = this.#prepared.get(statement);
+    if (prepared === undefined) {
+      prepared = this.#database.prepare(statement.text);
+      prepared.setReturnArrays(true);
+      this.#prepared.set(statement, prepared);
+    }
+    return prepared;
+  }
+}
+
+function bind(statement: Statement, values: Values): SQLInputValue[] {
+  return parametersOf(statement, values) as SQLInputValue[];
+}

@@ -1,0 +1,151 @@
+/** The statements that read many rows of one table: each shape of query is compiled once. */
+import { type Expression, type RawBuilder, sql } from "kysely";
+import type { Dialect } from "./dialect/dialect.ts";
+import { columnType, spine, type TableSpec } from "./row.ts";
+import { type Comparison, comparisonSlot, type OrderTerm } from "./selection.ts";
+import { compile, memoize, type Statement, slot } from "./statement.ts";
+
+/** All that the text of a statement depends on. */
+export interface Shape {
+  /** `count` stops at slot `limit` where the shape is limited; `uids` and `rows` are slots `limit` and `skip`. */
+  readonly read: "rows" | "count" | "limitedCount";
+  /**
+   * Where rows come from: `table`; `range`, slots `lo` and `hi`; `ranges`, slot `ranges`, a JSON array of pairs; `uids`, slot `uids`, a JSON
+   * array; `eachRange`: of every range, in the order given, the first rows by uid (slot `limit`), all in all not more than slot `total`.
+   */
+  readonly source: "table" | "range" | "ranges" | "uids" | "eachRange";
+  /** Only children of slot `parent`. */
+  readonly parent: boolean;
+  readonly comparisons: readonly Comparison[];
+  readonly order: readonly OrderTerm[];
+  /** Only rows behind the values in slots `after0`, `after1`, … of the order's columns. */
+  readonly after: boolean;
+  /** `walk` reads an index in the order and filters; `sort` finds by the filters and sorts; `free` leaves both to the database. */
+  readonly plan: "walk" | "sort" | "free";
+}
+
+/** Gives the statement of a shape. */
+export type ListStatements = (shape: Shape) => Statement;
+
+/** Statements of a table by shape. */
+export function listStatements(dialect: Dialect, table: TableSpec): ListStatements {
+  const statement = memoize((shape: Shape) => compile(dialect.query, build(dialect, table, shape)));
+  return (shape) => statement(JSON.stringify(shape), shape);
+}
+
+function build(dialect: Dialect, table: TableSpec, shape: Shape): RawBuilder<unknown> {
+  const elements = dialect.elements(slot("ranges"));
+  if (shape.source === "eachRange") {
+    const filters = filtersOf(dialect, table, shape, "s");
+    const uids = sql`select s.uid from ${sql.table(table.name)} as s
+      where s.uid >= r.value ->> 0 and s.uid < r.value ->> 1${and(filters)} order by ${orderOf(dialect, table, shape, "s")} limit ${slot("limit")}`;
+    return sql`select ${columnsOf(table)} from ${dialect.eachOf(elements, table.name, uids)} limit ${slot("total")}`;
+  }
+  const from =
+    shape.source === "ranges"
+      ? sql`${elements} cross join ${sql.table(table.name)} as t`
+      : sql`${sql.table(table.name)} as t`;
+  const filters = filtersOf(dialect, table, shape, "t");
+  const where = filters.length === 0 ? sql`` : sql` where ${sql.join(filters, sql` and `)}`;
+  switch (shape.read) {
+    case "count":
+      return sql`select count(*) from ${from}${where}`;
+    case "limitedCount":
+      return sql`select count(*) from (select 1 from ${from}${where} limit ${slot("limit")}) as c`;
+    case "rows":
+      return sql`select ${columnsOf(table)} from ${from}${where} order by ${orderOf(dialect, table, shape, "t")} limit ${slot("limit")} offset ${slot("skip")}`;
+  }
+}
+
+function columnsOf(table: TableSpec): RawBuilder<unknown> {
+  return sql.join([...spine, ...Object.keys(table.facets)].map((column) => sql.ref(`t.${column}`)));
+}
+
+function and(filters: readonly RawBuilder<unknown>[]): RawBuilder<unknown> {
+  return sql.join(
+    filters.map((filter) => sql` and ${filter}`),
+    sql``,
+  );
+}
+
+function filtersOf(dialect: Dialect, table: TableSpec, shape: Shape, alias: string): RawBuilder<unknown>[] {
+  const column = (name: string) => {
+    const ref = sql.ref(`${alias}.${name}`);
+    return shape.plan === "walk" ? dialect.plain(ref, columnType(table, name)) : ref;
+  };
+  const filters: RawBuilder<unknown>[] = [];
+  if (shape.source === "range")
+    filters.push(sql`${column("uid")} >= ${slot("lo")} and ${column("uid")} < ${slot("hi")}`);
+  if (shape.source === "ranges")
+    filters.push(sql`${column("uid")} >= r.value ->> 0 and ${column("uid")} < r.value ->> 1`);
+  if (shape.source === "uids") filters.push(dialect.isIn(column("uid"), "text", slot("uids")));
+  if (shape.parent) filters.push(sql`${column("parent")} = ${slot("parent")}`);
+  for (const [i, { column: name, operator }] of shape.comparisons.entries()) {
+    filters.push(compare(dialect, column(name), columnType(table, name), operator, slot(comparisonSlot(i))));
+  }
+  if (shape.after) filters.push(behind(dialect, table, shape, alias));
+  return filters;
+}
+
+function compare(
+  dialect: Dialect,
+  column: Expression<unknown>,
+  type: "text" | "integer",
+  operator: Comparison["operator"],
+  value: Expression<unknown>,
+): RawBuilder<unknown> {
+  switch (operator) {
+    case "equals":
+      return sql`${column} = ${value}`;
+    case "greaterThan":
+      return sql`${column} > ${value}`;
+    case "in":
+      return dialect.isIn(column, type, value);
+    case "notIn":
+      return sql`not ${dialect.isIn(column, type, value)}`;
+  }
+}
+
+function orderOf(dialect: Dialect, table: TableSpec, shape: Shape, alias: string): RawBuilder<unknown> {
+  return sql.join(
+    shape.order.map(({ column, descending }) => {
+      const ref = orderColumn(dialect, table, shape, alias, column);
+      return descending ? sql`${ref} desc` : sql`${ref} asc`;
+    }),
+  );
+}
+
+/** A column as the order and the cursor use it: plain when rows are found by the filters, so that no index is walked instead. */
+function orderColumn(
+  dialect: Dialect,
+  table: TableSpec,
+  shape: Shape,
+  alias: string,
+  column: string,
+): Expression<unknown> {
+  const ref = sql.ref(`${alias}.${column}`);
+  return shape.plan === "sort" ? dialect.plain(ref, columnType(table, column)) : ref;
+}
+
+/**
+ * Behind the cursor. In one direction that is a comparison of rows of values, which both databases seek by. In mixed directions it is a bound
+ * on the first column to seek by, and the exact condition, kept from the planner because it would search once for each OR.
+ */
+function behind(dialect: Dialect, table: TableSpec, shape: Shape, alias: string): RawBuilder<unknown> {
+  const { order } = shape;
+  const columns = order.map(({ column }) => orderColumn(dialect, table, shape, alias, column));
+  const values = order.map((_, i) => slot(`after${i}`));
+  const first = order[0]!;
+  if (order.every(({ descending }) => descending === first.descending)) {
+    const sign = first.descending ? sql`<` : sql`>`;
+    return sql`(${sql.join(columns)}) ${sign} (${sql.join(values)})`;
+  }
+  const plain = order.map(({ column }) => dialect.plain(sql.ref(`${alias}.${column}`), columnType(table, column)));
+  let exact: RawBuilder<unknown> | undefined;
+  for (let i = order.length - 1; i >= 0; i--) {
+    const beyond = order[i]!.descending ? sql`${plain[i]} < ${values[i]}` : sql`${plain[i]} > ${values[i]}`;
+    exact = exact === undefined ? beyond : sql`(${beyond} or (${plain[i]} = ${values[i]} and ${exact}))`;
+  }
+  const bound = first.descending ? sql`${columns[0]} <= ${values[0]}` : sql`${columns[0]} >= ${values[0]}`;
+  return sql`${bound} and ${exact}`;
+}

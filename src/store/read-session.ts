@@ -1,0 +1,87 @@
+/** Reading: single rows, pages, totals, settings. */
+import type { CounterClass, CounterStatements, Counters } from "./counters.ts";
+import { count, list } from "./list.ts";
+import type { Row, TableSpec } from "./row.ts";
+import type { ListQuery, Selection } from "./selection.ts";
+import type { SettingStatements } from "./settings.ts";
+import type { Connection } from "./statement.ts";
+import type { Table } from "./table.ts";
+
+/** Reads. Outside a transaction every call sees what was committed when it began. */
+export interface ReadSession {
+  get(table: TableSpec, uid: string): Promise<Row | undefined>;
+  /** The rows that exist, by uid. */
+  getMany(table: TableSpec, uids: readonly string[]): Promise<Map<string, Row>>;
+  /** A page of a selection in its order; rows written between two pages neither repeat nor hide one that stays as it is. */
+  list(table: TableSpec, query: ListQuery): Promise<Row[]>;
+  /** How many rows a selection has, exactly. */
+  count(table: TableSpec, selection: Selection): Promise<number>;
+  exists(table: TableSpec, selection: Selection): Promise<boolean>;
+  setting(name: string): Promise<Uint8Array | undefined>;
+}
+
+/** Every statement of a database. */
+export interface Catalogue {
+  table(spec: TableSpec): Table;
+  readonly counters: CounterStatements;
+  readonly settings: SettingStatements;
+}
+
+/** Reads on one connection, or on any of a pool. */
+export class Reader implements ReadSession {
+  protected readonly catalogue: Catalogue;
+  readonly #connection: Connection;
+  readonly #counters: Counters | undefined;
+
+  /** @param counters what the transaction has counted but not yet written. */
+  constructor(catalogue: Catalogue, connection: Connection, counters?: Counters) {
+    this.catalogue = catalogue;
+    this.#connection = connection;
+    this.#counters = counters;
+  }
+
+  /** Where statements run now. */
+  protected connection(): Connection {
+    return this.#connection;
+  }
+
+  async get(table: TableSpec, uid: string): Promise<Row | undefined> {
+    const { row, read } = this.catalogue.table(table);
+    const [columns] = await this.connection().rows(row.get, { uid });
+    return columns && read(columns);
+  }
+
+  async getMany(table: TableSpec, uids: readonly string[]): Promise<Map<string, Row>> {
+    if (uids.length === 0) return new Map();
+    const { row, read } = this.catalogue.table(table);
+    const rows = await this.connection().rows(row.getMany, { uids: JSON.stringify(uids) });
+    return new Map(rows.map((columns) => [columns[0] as string, read(columns)]));
+  }
+
+  async list(table: TableSpec, query: ListQuery): Promise<Row[]> {
+    return list(this.#reading(table), query);
+  }
+
+  async count(table: TableSpec, selection: Selection): Promise<number> {
+    return count(this.#reading(table), selection);
+  }
+
+  async exists(table: TableSpec, selection: Selection): Promise<boolean> {
+    return (await this.list(table, { ...selection, orderBy: [], skip: 0, limit: 1 })).length > 0;
+  }
+
+  async setting(name: string): Promise<Uint8Array | undefined> {
+    const [row] = await this.connection().rows(this.catalogue.settings.get, { name });
+    return row?.[0] as Uint8Array | undefined;
+  }
+
+  #reading(spec: TableSpec) {
+    const connection = this.connection();
+    const total = async (counterClass: CounterClass, ancestors: readonly string[]) => {
+      const values = { table: spec.name, class: counterClass, ancestors: JSON.stringify(ancestors) };
+      const [row] = await connection.rows(this.catalogue.counters.sum, values);
+      return (row![0] as number) + (this.#counters?.pending(spec.name, counterClass, ancestors) ?? 0);
+    };
+    return { table: this.catalogue.table(spec), connection, total };
+  }
+}

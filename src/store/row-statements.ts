@@ -1,0 +1,46 @@
+/** The statements on single rows of one table. */
+import { sql } from "kysely";
+import type { Dialect } from "./dialect/dialect.ts";
+import { spine, type TableSpec } from "./row.ts";
+import { compile, memoize, type Statement, slot } from "./statement.ts";
+
+/** Statements by what they do; a slot is named after its column. */
+export interface RowStatements {
+  readonly get: Statement;
+  /** Slot `uids`: a JSON array. */
+  readonly getMany: Statement;
+  readonly insert: Statement;
+  /** Slot `read_version`: the version that the row must still have. */
+  readonly update: Statement;
+  /** Reads the row it removes. */
+  readonly remove: Statement;
+  /** Writes the named facets and nothing else. */
+  setFacets(facets: readonly string[]): Statement;
+}
+
+/** Compiles the statements of a table. */
+export function rowStatements(dialect: Dialect, table: TableSpec): RowStatements {
+  const { query } = dialect;
+  const facets = Object.keys(table.facets);
+  const columns = [...spine, ...facets];
+  const rows = query.selectFrom(table.name).select(columns);
+  const assign = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, slot(name)]));
+  const setFacets = memoize((names: readonly string[]) =>
+    compile(query, query.updateTable(table.name).set(assign(names)).where("uid", "=", slot("uid"))),
+  );
+  return {
+    get: compile(query, rows.where("uid", "=", slot("uid"))),
+    getMany: compile(query, rows.where(dialect.isIn(sql.ref("uid"), "text", slot("uids")))),
+    insert: compile(query, query.insertInto(table.name).values(assign(columns))),
+    update: compile(
+      query,
+      query
+        .updateTable(table.name)
+        .set(assign(["version", "update_time_us", "body", ...facets]))
+        .where("uid", "=", slot("uid"))
+        .where("version", "=", slot("read_version")),
+    ),
+    remove: compile(query, query.deleteFrom(table.name).where("uid", "=", slot("uid")).returning(columns)),
+    setFacets: (names) => setFacets(names.join(" "), names),
+  };
+}

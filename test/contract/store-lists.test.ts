@@ -1,0 +1,148 @@
+/** Lists and counts, compared with a model that sorts and filters in memory. */
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { columnValue, type Condition, type Database, type FacetValue, type OrderTerm, type Row, type Selection, type TableSpec } from "../../src/store/index.ts";
+import { onEveryDatabase } from "./databases.ts";
+
+const table: TableSpec = {
+  name: "identities",
+  facets: { name: "text", relationship: "integer", issuer: "text", subject: "text", last_seen_us: "integer" },
+};
+
+const ids = ["a", "b", "ab", "a0", "f"];
+const uids = fc.array(fc.constantFrom(...ids), { minLength: 1, maxLength: 4 }).map((path) => path.join("/"));
+const names = fc.constantFrom("", "a", "A", "b", "ba", "é", "z", "\uffff", "\u{1f600}", "a b", "a'b", "%");
+const numbers = fc.constantFrom(0, 1, 2, 3, -1, 1_700_000_000_000_000);
+
+const change = fc.oneof(
+  { weight: 6, arbitrary: fc.record({ kind: fc.constant("insert" as const), uid: uids, name: names, number: numbers, time: numbers }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant("remove" as const), uid: uids }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant("update" as const), uid: uids, name: names, time: numbers }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant("setFacets" as const), uid: uids, number: numbers }) },
+);
+
+const condition: fc.Arbitrary<Condition> = fc.oneof(
+  fc.record({ column: fc.constant("name"), equals: fc.option(names) }),
+  fc.record({ column: fc.constant("name"), in: fc.array(names) }),
+  fc.record({ column: fc.constant("issuer"), notIn: fc.array(names) }),
+  fc.record({ column: fc.constant("relationship"), equals: numbers }),
+  fc.record({ column: fc.constant("relationship"), in: fc.array(numbers) }),
+  fc.record({ column: fc.constant("update_time_us"), greaterThan: numbers }),
+);
+
+const selection: fc.Arbitrary<Selection> = fc.record(
+  {
+    within: fc.array(fc.record({ root: fc.oneof({ weight: 20, arbitrary: uids }, fc.constant("")), self: fc.boolean() }), { maxLength: 30 }),
+    parent: fc.oneof(fc.constant(""), uids),
+    uids: fc.array(uids),
+    where: fc.array(condition, { maxLength: 2 }),
+  },
+  { requiredKeys: [] },
+);
+
+const orderBy: fc.Arbitrary<OrderTerm[]> = fc.array(
+  fc.record({ column: fc.constantFrom("uid", "name", "create_time_us", "update_time_us", "relationship"), descending: fc.boolean() }),
+  { maxLength: 3 },
+);
+
+const query = fc.record({ selection, orderBy, pageSize: fc.integer({ min: 1, max: 12 }), skip: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 20 })) });
+
+onEveryDatabase("lists", (database) => {
+  test("answer what a model in memory answers", { timeout: 120_000 }, async () => {
+    const db = await database().open();
+    await db.migrate();
+    await fc.assert(
+      fc.asyncProperty(fc.array(change, { maxLength: 150, size: "max" }), fc.array(query, { minLength: 5, maxLength: 15 }), async (changes, queries) => {
+        const model = await apply(db, changes);
+        for (const { selection, orderBy, pageSize, skip } of queries) {
+          const expected = modelList(model, selection, orderBy);
+          expect(await db.read.count(table, selection)).toBe(expected.length);
+          expect(await db.read.exists(table, selection)).toBe(expected.length > 0);
+          expect((await walk(db, selection, orderBy, pageSize, skip)).map(({ uid }) => uid)).toEqual(expected.slice(skip).map(({ uid }) => uid));
+        }
+      }),
+      { numRuns: database().name === "sqlite" ? 300 : 60 },
+    );
+  });
+});
+
+/** Replaces what is in the table by the outcome of `changes`, some in the same transaction; gives the rows that must be there. */
+async function apply(db: Database, changes: readonly fc.TypeOf<typeof change>[]): Promise<Map<string, Row>> {
+  const model = new Map<string, Row>();
+  await db.transact(async (session) => {
+    for (const { uid } of await session.list(table, { orderBy: [], skip: 0, limit: 1000 })) await session.remove(table, uid);
+  });
+  expect(await db.read.count(table, {})).toBe(0);
+  for (let i = 0; i < changes.length; i += 40) {
+    await db.transact(async (session) => {
+      for (const step of changes.slice(i, i + 40)) {
+        const row = model.get(step.uid);
+        if (step.kind === "insert" && row === undefined) {
+          model.set(
+            step.uid,
+            await session.insert(table, {
+              uid: step.uid,
+              parent: step.uid.split("/").slice(0, -1).join("/"),
+              createTimeUs: step.time,
+              updateTimeUs: step.time,
+              body: new Uint8Array([1]),
+              facets: { name: step.name, relationship: step.number, issuer: step.name, subject: "", last_seen_us: null },
+            }),
+          );
+        } else if (row !== undefined && step.kind === "update") {
+          model.set(step.uid, await session.update(table, { ...row, updateTimeUs: step.time, facets: { ...row.facets, name: step.name } }));
+        } else if (row !== undefined && step.kind === "setFacets") {
+          await session.setFacets(table, step.uid, { relationship: step.number });
+          model.set(step.uid, { ...row, facets: { ...row.facets, relationship: step.number } });
+        } else if (step.kind === "remove") {
+          expect(await session.remove(table, step.uid)).toEqual(row);
+          model.delete(step.uid);
+        }
+      }
+      expect(await session.count(table, {})).toBe(model.size);
+    });
+  }
+  return model;
+}
+
+/** Follows cursors to the end. */
+async function walk(db: Database, selection: Selection, orderBy: OrderTerm[], pageSize: number, skip: number): Promise<Row[]> {
+  const rows: Row[] = [];
+  const columns = [...orderBy.map(({ column }) => column), "uid"];
+  for (let after: FacetValue[] | undefined; ; ) {
+    const page = await db.read.list(table, { ...selection, orderBy, ...(after && { after }), skip: after === undefined ? skip : 0, limit: pageSize });
+    rows.push(...page);
+    if (page.length < pageSize) return rows;
+    after = columns.map((column) => columnValue(page.at(-1)!, column));
+  }
+}
+
+function modelList(model: Map<string, Row>, selection: Selection, orderBy: OrderTerm[]): Row[] {
+  const tie = { column: "uid", descending: orderBy.at(-1)?.descending ?? false };
+  return [...model.values()].filter((row) => isSelected(row, selection)).sort((a, b) => {
+    for (const { column, descending } of [...orderBy, tie]) {
+      const order = compare(columnValue(a, column), columnValue(b, column));
+      if (order !== 0) return descending ? -order : order;
+    }
+    return 0;
+  });
+}
+
+function isSelected(row: Row, { within, parent, uids, where = [] }: Selection): boolean {
+  return (
+    (within?.some(({ root, self }) => root === "" || row.uid.startsWith(`${root}/`) || (self && row.uid === root)) ?? true) &&
+    (parent === undefined || row.parent === parent) &&
+    (uids?.includes(row.uid) ?? true) &&
+    where.every((condition) => {
+      const value = columnValue(row, condition.column);
+      if ("equals" in condition) return value === (condition.equals ?? "");
+      if ("in" in condition) return condition.in.includes(value);
+      if ("notIn" in condition) return !condition.notIn.includes(value);
+      return (value as number) > condition.greaterThan;
+    })
+  );
+}
+
+function compare(a: FacetValue, b: FacetValue): number {
+  return typeof a === "number" ? a - (b as number) : Buffer.compare(Buffer.from(a!), Buffer.from(b as string));
+}

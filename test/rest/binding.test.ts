@@ -1,0 +1,180 @@
+import {
+  clone,
+  create as createMessage,
+  type DescService,
+  fromBinary,
+  setExtension,
+  toBinary,
+} from "@bufbuild/protobuf";
+import { FileDescriptorProtoSchema, MethodOptionsSchema } from "@bufbuild/protobuf/wkt";
+import { describe, expect, test } from "vitest";
+import { http } from "../../gen/google/api/annotations_pb.ts";
+import { HttpRuleSchema } from "../../gen/google/api/http_pb.ts";
+import { createRestHandler, listRoutes } from "../../src/rest/index.ts";
+import { type Any, compile, fileProto, library, registry } from "./fixture.ts";
+
+/** The fixture's service with one method alone, bound by the given rules. */
+function serviceWith(methodName: string, ...rules: object[]): DescService {
+  const proto = clone(FileDescriptorProtoSchema, fileProto);
+  const service = proto.service[0]!;
+  service.method = service.method
+    .filter(({ name }) => name === methodName)
+    .flatMap((method) =>
+      rules.map((rule, index) => {
+        const options = createMessage(MethodOptionsSchema);
+        setExtension(options, http, createMessage(HttpRuleSchema, rule as never));
+        const bytes = toBinary(MethodOptionsSchema, options);
+        return {
+          ...method,
+          name: index === 0 ? methodName : `${methodName}${index}`,
+          options: fromBinary(MethodOptionsSchema, bytes),
+        };
+      }),
+    );
+  return compile(proto).getService("library.v1.Library")!;
+}
+
+const get = (path: string, more: object = {}) => ({ pattern: { case: "get", value: path }, ...more });
+const post = (path: string, more: object = {}) => ({ pattern: { case: "post", value: path }, ...more });
+
+function refusal(service: DescService): string {
+  try {
+    createRestHandler({ services: [service], registry, transport: {} as Any });
+  } catch (error) {
+    return (error as Error).message;
+  }
+  return "accepted";
+}
+
+describe("refused when built", () => {
+  test.each<[string, object, string]>([
+    ["GetLayer", get("/v1/{uid"), 'library.v1.Library.GetLayer: /v1/{uid: column 9: expected "}", found the end'],
+    ["GetLayer", get("/v1/{uid}/{uid}"), "library.v1.Library.GetLayer: /v1/{uid}/{uid}: column 12: uid is bound twice"],
+    [
+      "GetLayer",
+      get("/v1/{uid={digest}}"),
+      "library.v1.Library.GetLayer: /v1/{uid={digest}}: column 10: a variable must not contain a variable",
+    ],
+    [
+      "GetLayer",
+      get("/v1/{nope}"),
+      "library.v1.Library.GetLayer: /v1/{nope}: column 6: library.v1.GetLayerRequest has no field nope",
+    ],
+    [
+      "GetLayer",
+      get("/v1/{uid.x}"),
+      "library.v1.Library.GetLayer: /v1/{uid.x}: column 6: library.v1.GetLayerRequest has no field uid.x",
+    ],
+    [
+      "UpdateRepo",
+      get("/v1/{repo}"),
+      "library.v1.Library.UpdateRepo: /v1/{repo}: column 6: repo is not a singular scalar field",
+    ],
+    [
+      "UpdateRepo",
+      get("/v1/{repo.tags}"),
+      "library.v1.Library.UpdateRepo: /v1/{repo.tags}: column 6: repo.tags is not a singular scalar field",
+    ],
+    [
+      "UpdateRepo",
+      get("/v1/{repo.labels}"),
+      "library.v1.Library.UpdateRepo: /v1/{repo.labels}: column 6: repo.labels is not a singular scalar field",
+    ],
+    [
+      "UpdateRepo",
+      get("/v1/{update_mask}"),
+      "library.v1.Library.UpdateRepo: /v1/{update_mask}: column 6: update_mask is not a singular scalar field",
+    ],
+    [
+      "UpdateRepo",
+      get("/v1/{repo.create_time.seconds}"),
+      "library.v1.Library.UpdateRepo: /v1/{repo.create_time.seconds}: column 6: library.v1.UpdateRepoRequest has no field repo.create_time.seconds",
+    ],
+    [
+      "UpdateRepo",
+      post("/v1", { body: "nope" }),
+      "library.v1.Library.UpdateRepo: /v1: body: library.v1.UpdateRepoRequest has no field nope",
+    ],
+    [
+      "UpdateRepo",
+      post("/v1", { body: "repo.name" }),
+      "library.v1.Library.UpdateRepo: /v1: body: library.v1.UpdateRepoRequest has no field repo.name",
+    ],
+    [
+      "GetLayer",
+      post("/v1", { body: "uid" }),
+      "library.v1.Library.GetLayer: /v1: body: uid is not a singular message field",
+    ],
+    [
+      "ListRepos",
+      get("/v1", { responseBody: "nope" }),
+      "library.v1.Library.ListRepos: /v1: response_body: library.v1.ListReposResponse has no field nope",
+    ],
+    [
+      "Chat",
+      post("/v1", { body: "*" }),
+      "library.v1.Library.Chat: /v1: client streams cannot be reached by HTTP bindings",
+    ],
+    ["GetLayer", {}, "library.v1.Library.GetLayer: : an HTTP method and a path are needed"],
+    [
+      "GetLayer",
+      get("/v1/{uid}", { additionalBindings: [get("/v2/{uid}", { additionalBindings: [get("/v3/{uid}")] })] }),
+      "library.v1.Library.GetLayer: additional_bindings must not be nested",
+    ],
+  ])("%s %o", (method, rule, message) => {
+    expect(refusal(serviceWith(method, rule))).toBe(message);
+  });
+
+  test.each([
+    ["/v1/{uid}/x", "/v1/{digest=*}/x"],
+    ["/v1/{uid=**}", "/v1/**"],
+    ["/v1/{uid}:move", "/v1/*:move"],
+    ["/v1/mail", "/v1/%6dail"],
+  ])("%s and %s match the same requests", (one, other) => {
+    expect(refusal(serviceWith("GetLayer", get(one), get(other)))).toBe(
+      `library.v1.Library.GetLayer1: GET ${other} is taken by library.v1.Library.GetLayer (${one})`,
+    );
+  });
+
+  test("the same path under other methods and verbs is no conflict", () => {
+    expect(
+      refusal(serviceWith("GetLayer", get("/v1/{uid}"), post("/v1/{uid}"), get("/v1/{uid}:a"), get("/v1/{uid=**}"))),
+    ).toBe("accepted");
+  });
+});
+
+test("the listing is sorted by template and method", () => {
+  const routes = listRoutes([library]).map(({ httpMethod, template, method, body }) =>
+    [httpMethod, template, method.slice("library.v1.Library.".length), body].join(" "),
+  );
+  expect(routes).toEqual(
+    [
+      "GET /v1/echo Echo ",
+      "POST /v1/echo Echo *",
+      "PURGE /v1/echo Echo ",
+      "POST /v1/echo/value Echo value",
+      "POST /v1/echo/{string_value}/child Echo child",
+      "GET /v1/files/{uid=**} Download ",
+      "PUT /v1/files/{uid=**} Upload content",
+      "GET /v1/images/{digest} GetImage ",
+      "POST /v1/images/{digest}:undelete UndeleteImage ",
+      "GET /v1/layers/{digest}/{number}/{kind} GetLayer ",
+      "GET /v1/layers/{uid=**}/digests/{digest}/size GetLayerSize ",
+      "GET /v1/repos ListRepos ",
+      "DELETE /v1/repos/{uid=**} DeleteRepo ",
+      "GET /v1/repos/{uid=**} GetRepo ",
+      "PATCH /v1/repos/{repo.uid=**} UpdateRepo repo",
+      "POST /v1/repos/{parent=**} CreateRepo repo",
+      "GET /v1/repos/{uid=**}/readme GetReadme ",
+      "GET /v1/repos/{uid=**}/tags GetTags ",
+      "POST /v1/repos/{uid=**}:move MoveRepo *",
+      "GET /v1/shelves/{uid=shelves/*/repos/*} GetRepo ",
+      "GET /v1/watch Watch ",
+      "GET /v1/watch/raw DownloadStream ",
+    ].toSorted((a, b) => {
+      const [aMethod = "", aTemplate = ""] = a.split(" ");
+      const [bMethod = "", bTemplate = ""] = b.split(" ");
+      return aTemplate < bTemplate ? -1 : aTemplate > bTemplate ? 1 : aMethod < bMethod ? -1 : 1;
+    }),
+  );
+});
