@@ -28,7 +28,7 @@ export function settingsOf(command: Command): Config {
   return readConfig({
     flags,
     env: process.env,
-    file: (options["config"] as string | undefined) ?? process.env["PLATFORM_CONFIG"],
+    file: (options.config as string | undefined) ?? process.env.PLATFORM_CONFIG,
     warn: (message) => console.error(`warning: ${message}`),
   });
 }

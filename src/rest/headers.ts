@@ -2,7 +2,7 @@
 import type { OutgoingHttpHeaders } from "node:http";
 import { type HttpRequest, headerOf } from "./http.ts";
 
-const STOPPED = new Set([
+const HOP_AND_CONTENT = [
   "connection",
   "keep-alive",
   "proxy-connection",
@@ -11,12 +11,12 @@ const STOPPED = new Set([
   "transfer-encoding",
   "upgrade",
   "http2-settings",
-  "expect",
-  "accept-encoding",
   "content-encoding",
   "content-length",
   "content-type",
-]);
+];
+const STOPPED_IN = new Set([...HOP_AND_CONTENT, "expect", "accept-encoding"]);
+const STOPPED_OUT = new Set(HOP_AND_CONTENT);
 
 /** The request headers of a call. */
 export function callHeaders(request: HttpRequest): Record<string, string> {
@@ -31,7 +31,7 @@ export function callHeaders(request: HttpRequest): Record<string, string> {
   const headers: Record<string, string> = {};
   for (const name of Object.keys(request.headers)) {
     const value = headerOf(request, name);
-    if (value !== undefined && !name.startsWith(":") && !STOPPED.has(name) && !named.includes(name)) {
+    if (value !== undefined && !name.startsWith(":") && !STOPPED_IN.has(name) && !named.includes(name)) {
       headers[name] = value;
     }
   }
@@ -43,7 +43,7 @@ export function responseHeaders(...sources: Headers[]): OutgoingHttpHeaders {
   const headers: Record<string, string | string[]> = {};
   for (const source of sources) {
     for (const [name, value] of source) {
-      if (STOPPED.has(name)) {
+      if (STOPPED_OUT.has(name)) {
         continue;
       }
       const earlier = headers[name];

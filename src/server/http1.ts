@@ -86,8 +86,9 @@ export function createHttp1Side({ tls, limits, onRequest, refusalBody, onError }
     if (socket.writableEnded) return; // Already refused; the parser repeats its error for whatever else the peer sends.
     onError(error);
     const response = connections.get(socket);
+    const isAnswering = response?.headersSent === true && !response.writableFinished;
     const status = statusOf(error.code);
-    if (status === undefined || !socket.writable || response?.headersSent === true) socket.destroy();
+    if (status === undefined || !socket.writable || isAnswering) socket.destroy();
     else refuse(socket, status);
   });
 

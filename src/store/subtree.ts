@@ -65,7 +65,7 @@ export function remaining(ranges: readonly Range[], uid: string | undefined, des
       .map((range) => (range.hi > uid ? { lo: range.lo, hi: uid } : range))
       .reverse();
   }
-  const next = uid; // below every key that begins with uid, above uid
+  const next = `${uid}!`; // below every key that begins with uid, above uid
   return ranges
     .slice(firstWhere(ranges, (range) => range.hi > next))
     .map((range) => (range.lo < next ? { lo: next, hi: range.hi } : range));

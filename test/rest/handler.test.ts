@@ -112,7 +112,7 @@ const transport = createRouterTransport(
 const direct: RestOptions["transport"] = {
   unary: async (method: Any, signal: Any, timeoutMs: Any, header: Any, message: Any) => {
     if (method.name === "GetImage") {
-      answers["getImage"]!(message, {} as HandlerContext);
+      answers.getImage!(message, {} as HandlerContext);
     }
     return transport.unary(method, signal, timeoutMs, header, message) as Any;
   },
@@ -165,7 +165,11 @@ async function http1Client(handler: RestHandler, configure?: (server: Server) =>
     origin: `http://127.0.0.1:${port}`,
     call(path, { method = "GET", headers = {}, body, chunked = false } = {}) {
       const { promise, resolve, reject } = Promise.withResolvers<Answer>();
-      const length = body === undefined || chunked ? {} : { "content-length": Buffer.byteLength(body) };
+      const length = chunked
+        ? { "transfer-encoding": "chunked" }
+        : body === undefined
+          ? {}
+          : { "content-length": Buffer.byteLength(body) };
       const request = httpRequest({
         host: "127.0.0.1",
         port,
@@ -182,12 +186,7 @@ async function http1Client(handler: RestHandler, configure?: (server: Server) =>
           reject(error);
         }
       });
-      if (chunked && body !== undefined) {
-        request.write(body);
-        request.end();
-      } else {
-        request.end(body);
-      }
+      request.end(body);
       return promise;
     },
     close: () => {
@@ -372,15 +371,7 @@ describe.each([
     });
 
     test("an empty chunked body where none belongs", async () => {
-      expect(
-        (
-          await call("/v1/repos/a", {
-            body: "",
-            chunked: true,
-            headers: protocol === "HTTP/1.1" ? { "transfer-encoding": "chunked" } : {},
-          })
-        ).status,
-      ).toBe(200);
+      expect((await call("/v1/repos/a", { body: "", chunked: true })).status).toBe(200);
     });
 
     test("headers pass, but not those of the hop and the content", async () => {
@@ -401,7 +392,7 @@ describe.each([
       await call("/v1/repos/a", { headers: { "x-server-timeout": "1000.5" } });
       expect(seen.context!.timeoutMs()).toBeGreaterThan(900_000);
       await call("/v1/repos/a", { headers: { "x-server-timeout": "999999999999" } });
-      expect(seen.context!.signal.aborted).toBe(false);
+      expect(seen.context!.timeoutMs()).toBeGreaterThan(2_000_000_000);
       const late = await call("/v1/images/x:undelete", { method: "POST", headers: { "x-server-timeout": "0.01" } });
       expect([late.status, late.json.code]).toEqual([504, Code.DeadlineExceeded]);
       const malformed = await call("/v1/repos/a", { headers: { "x-server-timeout": "1s" } });
@@ -574,7 +565,7 @@ describe.each([
 
     test("carry what helps: Allow, Accept, Accept-Encoding, a BadRequest", async () => {
       expect((await call("/v1/images/1:undelete")).headers.allow).toBe("POST");
-      expect((await call("/v1/repos/a", { ...json("{}"), headers: { "content-type": "a/b" } })).headers["accept"]).toBe(
+      expect((await call("/v1/repos/a", { ...json("{}"), headers: { "content-type": "a/b" } })).headers.accept).toBe(
         "application/json",
       );
       const encoding = await call("/v1/repos/a", { ...json("{}"), headers: { "content-encoding": "x" } });

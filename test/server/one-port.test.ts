@@ -130,6 +130,14 @@ describe.each(dresses)("one port, $dress", ({ secure }) => {
     expect(answer).toContain(`{"code":${status},"message":"refused","details":[]}`);
   });
 
+  it("refuses a bad request after a good one on the same connection", async () => {
+    const { socket, received, closed } = await (await open()).dial();
+    socket.write("GET / HTTP/1.1\r\nhost: x\r\n\r\n");
+    await expect.poll(received).toContain("200 OK");
+    socket.write("GET\r\n\r\n");
+    expect(await closed).toContain('{"code":400,"message":"refused","details":[]}');
+  });
+
   it.each([
     ["a header over the limit", { a: "y".repeat(16 * 1024) }],
     [
