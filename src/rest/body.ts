@@ -74,7 +74,8 @@ function readAll(request: HttpRequest, maxBytes: number, refuse: () => Error): P
   const fail = () => reject(new ConnectError("the client has gone", Code.Canceled));
   request
     .on("data", take)
-    .once("end", () => resolve(chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks)))
+    // Over HTTP/2 a body that was cut off ends, too.
+    .once("end", () => (request.aborted ? fail() : resolve(Buffer.concat(chunks))))
     .once("error", fail)
     .once("close", fail);
   return promise;

@@ -13,6 +13,8 @@ export function isHttp2(request: HttpRequest): request is Http2ServerRequest {
   return request.httpVersionMajor === 2;
 }
 
+// A closed HTTP/2 response no longer knows its request, so these look at the response alone.
+
 /** Whether nothing can be sent any more: the answer is complete, or the client has gone. */
 export function isOver(response: HttpResponse): boolean {
   return response.writableEnded || isGone(response);
@@ -20,15 +22,13 @@ export function isOver(response: HttpResponse): boolean {
 
 /** Whether the client has gone. */
 export function isGone(response: HttpResponse): boolean {
-  const { req: request } = response;
-  return isHttp2(request) ? request.stream.destroyed || request.stream.closed : response.destroyed;
+  return "stream" in response ? response.stream.destroyed || response.stream.closed : response.destroyed;
 }
 
 /** Ends a response in a way that shows it to be incomplete. */
 export function breakOff(response: HttpResponse): void {
-  const { req: request } = response;
-  if (isHttp2(request)) {
-    request.stream.close(http2.NGHTTP2_INTERNAL_ERROR);
+  if ("stream" in response) {
+    response.stream.close(http2.NGHTTP2_INTERNAL_ERROR);
   } else {
     response.destroy();
   }

@@ -28,6 +28,9 @@ const LINGER_MS = 2_000;
 
 /** Sends an answer; does nothing when the client has gone. */
 export async function send(response: HttpResponse, answer: Answer): Promise<void> {
+  if (isOver(response)) {
+    return;
+  }
   const request = response.req;
   const headers = { ...answer.headers };
   let body: Uint8Array | string = answer.body;

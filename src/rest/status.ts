@@ -2,10 +2,20 @@
  * Errors as google.rpc.Status in JSON, `{code, message, details}`, under the HTTP status that google/rpc/code.proto
  * gives each code. What HTTP itself refuses (no such path, body too large) keeps the HTTP status of its own.
  */
-import { create, fromBinary, type Registry } from "@bufbuild/protobuf";
+import {
+  create,
+  createRegistry,
+  type DescMessage,
+  fromBinary,
+  type Message,
+  type Registry,
+  toBinary,
+  toJsonString,
+} from "@bufbuild/protobuf";
+import { AnySchema, anyPack } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { BadRequestSchema, RetryInfoSchema } from "../../gen/google/rpc/error_details_pb.ts";
-import { createAnyJsonWriter, type FieldViolation } from "../codec/index.ts";
+import type { FieldViolation } from "../codec/index.ts";
 import { responseHeaders } from "./headers.ts";
 import type { HttpResponse } from "./http.ts";
 import { send } from "./send.ts";
@@ -94,20 +104,22 @@ export function wrapStatus(status: string): string {
   return `{"error":${status}}`;
 }
 
-/** A detail that cannot be decoded shows its bytes in base64; it never hides the error it came with. */
+/** A detail shows what it says and no zero values. One that cannot be decoded shows its bytes; it never hides the error it came with. */
 function formatDetail(detail: ConnectError["details"][number], registry: Registry): string {
-  if ("desc" in detail) {
-    const typeUrl = `type.googleapis.com/${detail.desc.typeName}`;
-    return createAnyJsonWriter(detail.desc, typeUrl, { registry })(create(detail.desc, detail.value));
-  }
-  const typeUrl = `type.googleapis.com/${detail.type}`;
   try {
+    if ("desc" in detail) return formatAny(detail.desc, create(detail.desc, detail.value));
     const desc = registry.getMessage(detail.type);
-    if (desc !== undefined) {
-      return createAnyJsonWriter(desc, typeUrl, { registry })(fromBinary(desc, detail.value));
-    }
+    if (desc !== undefined) return formatAny(desc, fromBinary(desc, detail.value));
   } catch {
     // Shown as bytes.
   }
-  return JSON.stringify({ "@type": typeUrl, value: Buffer.from(detail.value).toString("base64") });
+  const [type, bytes] =
+    "desc" in detail
+      ? [detail.desc.typeName, toBinary(detail.desc, create(detail.desc, detail.value))]
+      : [detail.type, detail.value];
+  return JSON.stringify({ "@type": `type.googleapis.com/${type}`, value: Buffer.from(bytes).toString("base64") });
+}
+
+function formatAny(desc: DescMessage, message: Message): string {
+  return toJsonString(AnySchema, anyPack(desc, message), { registry: createRegistry(desc) });
 }

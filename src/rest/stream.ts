@@ -113,7 +113,8 @@ async function writeFramed(
   } catch (reason) {
     text += framing.error(options.describe(reason), isFirst);
   }
-  response.end(text + framing.end);
+  await write(response, text + framing.end);
+  response.end();
 }
 
 async function writeRaw(
@@ -141,6 +142,9 @@ async function writeRaw(
 
 /** Sends the head; says whether content is to follow. */
 function begin(response: HttpResponse, headers: OutgoingHttpHeaders, contentType: string): boolean {
+  if (isOver(response)) {
+    return false;
+  }
   (response as ServerResponse).writeHead(
     200,
     contentType === "" ? headers : { ...headers, "content-type": contentType },
@@ -156,6 +160,10 @@ function begin(response: HttpResponse, headers: OutgoingHttpHeaders, contentType
 async function write(response: HttpResponse, chunk: string | Uint8Array): Promise<boolean> {
   if (isOver(response)) {
     return false;
+  }
+  // Node's HTTP/2 sends uninitialized memory when the last of several pending chunks is empty.
+  if (chunk.length === 0) {
+    return true;
   }
   if (!(response as ServerResponse).write(chunk)) {
     const settled = new AbortController();
