@@ -1,17 +1,20 @@
 import { defineConfig } from "vitest/config";
 
 /** A project is a folder of tests with one promise; see CONTRIBUTING.md. */
-const project = (name: string, include: string[], exclude: string[] = []) => ({
-  test: { name, include, exclude, environment: "node", testTimeout: 30_000, hookTimeout: 60_000 },
+const project = (name: string, include: string, more: { exclude?: string[]; globalSetup?: string } = {}) => ({
+  test: { name, include: [include], environment: "node", testTimeout: 30_000, hookTimeout: 60_000, ...more },
 });
+
+/** Both databases are real: PostgreSQL is started once for a run, unless TEST_POSTGRES_URL names one. */
+const globalSetup = "test/contract/postgres.ts";
 
 export default defineConfig({
   test: {
     reporters: ["default", ["json", { outputFile: "node_modules/.cache/test-report.json" }]],
     projects: [
-      project("unit", ["test/**/*.test.ts"], ["test/contract/**", "test/conformance/**"]),
-      project("contract", ["test/contract/**/*.test.ts"]),
-      project("conformance", ["test/conformance/**/*.test.ts"]),
+      project("unit", "test/**/*.test.ts", { exclude: ["test/contract/**", "test/conformance/**"] }),
+      project("contract", "test/contract/**/*.test.ts", { globalSetup }),
+      project("conformance", "test/conformance/**/*.test.ts", { globalSetup }),
     ],
   },
 });

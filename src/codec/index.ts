@@ -25,7 +25,6 @@ export {
   mapKeyReader,
 } from "./json-reader.ts";
 export {
-  createAnyJsonWriter,
   createJsonFieldWriter,
   createJsonWriter,
   type JsonWriter,

@@ -41,22 +41,6 @@ export function createJsonWriter(desc: DescMessage, options: JsonWriterOptions):
   return write as (message: unknown) => string;
 }
 
-/**
- * Gives the JSON text a message of this type has inside a google.protobuf.Any: its fields, or its `value`, after
- * `@type`.
- */
-export function createAnyJsonWriter(desc: DescMessage, typeUrl: string, options: JsonWriterOptions): JsonWriter {
-  const write = createJsonWriter(desc, options);
-  const start = `{"@type":${quote(typeUrl)}`;
-  if (hasCustomJson(desc)) {
-    return (message) => `${start},"value":${write(message)}}`;
-  }
-  return (message) => {
-    const text = write(message);
-    return text === "{}" ? `${start}}` : `${start},${text.slice(1)}`;
-  };
-}
-
 /** Writes a value in its local form. The compiler guarantees that the value is of the writer's type. */
 type Write = (value: never) => string;
 /** Writes one field of a message; undefined when it is left out. */
@@ -286,7 +270,12 @@ function writeAny(any: Any, registry: Registry): string {
   if (desc === undefined) {
     throw new TypeError(`${JSON.stringify(any.typeUrl)} is not in the registry`);
   }
-  return createAnyJsonWriter(desc, any.typeUrl, { registry })(fromBinary(desc, any.value));
+  const text = createJsonWriter(desc, { registry })(fromBinary(desc, any.value));
+  const type = `{"@type":${quote(any.typeUrl)}`;
+  if (hasCustomJson(desc)) {
+    return `${type},"value":${text}}`;
+  }
+  return text === "{}" ? `${type}}` : `${type},${text.slice(1)}`;
 }
 
 /** Every character but these needs no escape: quotation mark, backslash, control characters, surrogates. */

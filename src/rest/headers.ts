@@ -1,4 +1,4 @@
-/** Which headers pass between HTTP and the call: all but those of one hop (RFC 9110, section 7.6.1) and of the content. */
+/** Headers that pass between HTTP and the call: all but those of one hop (RFC 9110, section 7.6.1) and of the content. */
 import type { OutgoingHttpHeaders } from "node:http";
 import { type HttpRequest, headerOf } from "./http.ts";
 

@@ -22,20 +22,16 @@ export interface CounterStatements {
 /** Compiles the statements on the counters. */
 export function counterStatements(dialect: Dialect): CounterStatements {
   const { query } = dialect;
-  const ancestor = sql.ref("counters.ancestor");
-  const sum = query
-    .selectFrom("counters")
-    .select(sql`cast(coalesce(sum(count), 0) as bigint)`.as("count"))
-    .where(dialect.isIn(ancestor, "text", slot("ancestors")))
-    .where("table_name", "=", slot("table"))
-    .where("class", "=", slot("class"));
+  const sum = sql`select cast(coalesce(sum(c.count), 0) as bigint)
+    from ${dialect.texts(slot("ancestors"))} cross join counters as c
+    where c.ancestor = r.value and c.table_name = ${slot("table")} and c.class = ${slot("class")}`;
   const add = sql`insert into counters (ancestor, table_name, class, slot, count)
     select r.value ->> 0, r.value ->> 1, r.value ->> 2, cast(${slot("slot")} as bigint), cast(r.value ->> 3 as bigint)
     from ${dialect.elements(slot("deltas"))} where true
     on conflict (ancestor, table_name, class, slot) do update set count = counters.count + excluded.count`;
   const forget = query
     .deleteFrom("counters")
-    .where(dialect.isIn(ancestor, "text", slot("ancestors")))
+    .where(dialect.isIn(sql.ref("counters.ancestor"), "text", slot("ancestors")))
     .where(
       sql<boolean>`0 = (select sum(o.count) from counters as o where o.ancestor = counters.ancestor
         and o.table_name = counters.table_name and o.class = counters.class)`,

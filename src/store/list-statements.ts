@@ -7,8 +7,8 @@ import { compile, memoize, type Statement, slot } from "./statement.ts";
 
 /** All that the text of a statement depends on. */
 export interface Shape {
-  /** `count` stops at slot `limit` where the shape is limited; `uids` and `rows` are slots `limit` and `skip`. */
-  readonly read: "rows" | "count" | "limitedCount";
+  /** Whole rows or only the columns of the order, by slots `limit` and `skip`; or their number, up to slot `limit` where it is limited. */
+  readonly read: "rows" | "keys" | "count" | "limitedCount";
   /**
    * Where rows come from: `table`; `range`, slots `lo` and `hi`; `ranges`, slot `ranges`, a JSON array of pairs; `uids`, slot `uids`, a JSON
    * array; `eachRange`: of every range, in the order given, the first rows by uid (slot `limit`), all in all not more than slot `total`.
@@ -36,23 +36,25 @@ export function listStatements(dialect: Dialect, table: TableSpec): ListStatemen
 function build(dialect: Dialect, table: TableSpec, shape: Shape): RawBuilder<unknown> {
   const elements = dialect.elements(slot("ranges"));
   if (shape.source === "eachRange") {
+    const source = sql.table(table.name);
     const filters = filtersOf(dialect, table, shape, "s");
-    const uids = sql`select s.uid from ${sql.table(table.name)} as s
-      where s.uid >= r.value ->> 0 and s.uid < r.value ->> 1${and(filters)} order by ${orderOf(dialect, table, shape, "s")} limit ${slot("limit")}`;
-    return sql`select ${columnsOf(table)} from ${dialect.eachOf(elements, table.name, uids)} limit ${slot("total")}`;
+    const uids = sql`select s.uid from ${source} as s where ${all(filters)} order by ${orderOf(dialect, table, shape, "s")} limit ${slot("limit")}`;
+    const any = sql`exists (select 1 from ${source} as s where ${inRange(sql.ref("s.uid"))})`;
+    return sql`select ${columnsOf(table)} from ${dialect.eachOf(elements, table.name, uids, any)} limit ${slot("total")}`;
   }
   const from =
     shape.source === "ranges"
       ? sql`${elements} cross join ${sql.table(table.name)} as t`
       : sql`${sql.table(table.name)} as t`;
   const filters = filtersOf(dialect, table, shape, "t");
-  const where = filters.length === 0 ? sql`` : sql` where ${sql.join(filters, sql` and `)}`;
+  const where = filters.length === 0 ? sql`` : sql` where ${all(filters)}`;
   switch (shape.read) {
     case "count":
       return sql`select count(*) from ${from}${where}`;
     case "limitedCount":
       return sql`select count(*) from (select 1 from ${from}${where} limit ${slot("limit")}) as c`;
     case "rows":
+    case "keys":
       return sql`select ${columnsOf(table)} from ${from}${where} order by ${orderOf(dialect, table, shape, "t")} limit ${slot("limit")} offset ${slot("skip")}`;
   }
 }
@@ -61,11 +63,13 @@ function columnsOf(table: TableSpec): RawBuilder<unknown> {
   return sql.join([...spine, ...Object.keys(table.facets)].map((column) => sql.ref(`t.${column}`)));
 }
 
-function and(filters: readonly RawBuilder<unknown>[]): RawBuilder<unknown> {
-  return sql.join(
-    filters.map((filter) => sql` and ${filter}`),
-    sql``,
-  );
+function all(filters: readonly RawBuilder<unknown>[]): RawBuilder<unknown> {
+  return sql.join(filters, sql` and `);
+}
+
+/** Whether a uid is in the range that `r` stands at. */
+function inRange(uid: Expression<unknown>): RawBuilder<unknown> {
+  return sql`${uid} >= r.value ->> 0 and ${uid} < r.value ->> 1`;
 }
 
 function filtersOf(dialect: Dialect, table: TableSpec, shape: Shape, alias: string): RawBuilder<unknown>[] {
@@ -76,8 +80,7 @@ function filtersOf(dialect: Dialect, table: TableSpec, shape: Shape, alias: stri
   const filters: RawBuilder<unknown>[] = [];
   if (shape.source === "range")
     filters.push(sql`${column("uid")} >= ${slot("lo")} and ${column("uid")} < ${slot("hi")}`);
-  if (shape.source === "ranges")
-    filters.push(sql`${column("uid")} >= r.value ->> 0 and ${column("uid")} < r.value ->> 1`);
+  if (shape.source === "ranges" || shape.source === "eachRange") filters.push(inRange(column("uid")));
   if (shape.source === "uids") filters.push(dialect.isIn(column("uid"), "text", slot("uids")));
   if (shape.parent) filters.push(sql`${column("parent")} = ${slot("parent")}`);
   for (const [i, { column: name, operator }] of shape.comparisons.entries()) {

@@ -9,8 +9,13 @@ const table: TableSpec = {
   facets: { name: "text", relationship: "integer", issuer: "text", subject: "text", last_seen_us: "integer" },
 };
 
-const ids = ["a", "b", "ab", "a0", "f"];
-const uids = fc.array(fc.constantFrom(...ids), { minLength: 1, maxLength: 4 }).map((path) => path.join("/"));
+// A tree that is wide at the bottom, of ids that sort beside one another.
+const path = (depth: number) =>
+  fc.tuple(fc.constantFrom("a", "a0"), fc.constantFrom("b", "bb", "b0", "0", "z"), fc.constantFrom("1", "2", "3", "4", "a", "aa", "f", "~")).map(
+    (ids) => ids.slice(0, depth).join("/"),
+  );
+const uids = fc.oneof({ weight: 12, arbitrary: path(3) }, { weight: 2, arbitrary: path(2) }, { weight: 1, arbitrary: path(1) });
+const roots = fc.oneof({ weight: 8, arbitrary: path(2) }, { weight: 3, arbitrary: path(3) }, { weight: 1, arbitrary: path(1) }, fc.constant(""));
 const names = fc.constantFrom("", "a", "A", "b", "ba", "é", "z", "\uffff", "\u{1f600}", "a b", "a'b", "%");
 const numbers = fc.constantFrom(0, 1, 2, 3, -1, 1_700_000_000_000_000);
 
@@ -30,14 +35,13 @@ const condition: fc.Arbitrary<Condition> = fc.oneof(
   fc.record({ column: fc.constant("update_time_us"), greaterThan: numbers }),
 );
 
-const selection: fc.Arbitrary<Selection> = fc.record(
-  {
-    within: fc.array(fc.record({ root: fc.oneof({ weight: 20, arbitrary: uids }, fc.constant("")), self: fc.boolean() }), { maxLength: 30 }),
-    parent: fc.oneof(fc.constant(""), uids),
-    uids: fc.array(uids),
-    where: fc.array(condition, { maxLength: 2 }),
-  },
-  { requiredKeys: [] },
+const within = fc.array(fc.record({ root: roots, self: fc.boolean() }), { maxLength: 10 });
+const where = fc.array(condition, { minLength: 1, maxLength: 2 });
+const selection: fc.Arbitrary<Selection> = fc.oneof(
+  { weight: 3, arbitrary: fc.record({ within }) },
+  { weight: 1, arbitrary: fc.record({ parent: roots }) },
+  fc.record({ within, where }),
+  fc.record({ within, parent: roots, uids: fc.array(uids), where }, { requiredKeys: [] }),
 );
 
 const orderBy: fc.Arbitrary<OrderTerm[]> = fc.array(
@@ -52,7 +56,7 @@ onEveryDatabase("lists", (database) => {
     const db = await database().open();
     await db.migrate();
     await fc.assert(
-      fc.asyncProperty(fc.array(change, { maxLength: 150, size: "max" }), fc.array(query, { minLength: 5, maxLength: 15 }), async (changes, queries) => {
+      fc.asyncProperty(fc.array(change, { maxLength: 200, size: "max" }), fc.array(query, { minLength: 5, maxLength: 15 }), async (changes, queries) => {
         const model = await apply(db, changes);
         for (const { selection, orderBy, pageSize, skip } of queries) {
           const expected = modelList(model, selection, orderBy);
@@ -73,9 +77,9 @@ async function apply(db: Database, changes: readonly fc.TypeOf<typeof change>[])
     for (const { uid } of await session.list(table, { orderBy: [], skip: 0, limit: 1000 })) await session.remove(table, uid);
   });
   expect(await db.read.count(table, {})).toBe(0);
-  for (let i = 0; i < changes.length; i += 40) {
+  for (let i = 0; i < changes.length; i += 60) {
     await db.transact(async (session) => {
-      for (const step of changes.slice(i, i + 40)) {
+      for (const step of changes.slice(i, i + 60)) {
         const row = model.get(step.uid);
         if (step.kind === "insert" && row === undefined) {
           model.set(

@@ -4,10 +4,11 @@ import { createServer, request as httpRequest, type IncomingHttpHeaders, type Se
 import { connect as connectHttp2, createServer as createHttp2Server, type Http2Server } from "node:http2";
 import { type AddressInfo, connect as connectTcp } from "node:net";
 import { brotliCompressSync, brotliDecompressSync, gunzipSync, gzipSync } from "node:zlib";
+import { create as createMessage } from "@bufbuild/protobuf";
 import { anyPack, DurationSchema } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError, createRouterTransport, type HandlerContext } from "@connectrpc/connect";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from "../../gen/google/rpc/error_details_pb.ts";
+import { ErrorInfoSchema, RetryInfoSchema } from "../../gen/google/rpc/error_details_pb.ts";
 import { createRestHandler, type RestHandler, type RestOptions } from "../../src/rest/index.ts";
 import { type Any, create, library, registry } from "./fixture.ts";
 
@@ -15,9 +16,10 @@ import { type Any, create, library, registry } from "./fixture.ts";
 const seen: { message?: Any; context?: HandlerContext } = {};
 let inWatch = 0;
 
-const watched = Promise.withResolvers<AbortSignal>();
+/** Told the signal of a call that waits until it is aborted. */
+let onUndelete: (signal: AbortSignal) => void = () => {};
 
-async function* watch({ count, failAfter }: Any, context: HandlerContext) {
+async function* watch({ count, failAfter }: Any) {
   inWatch = 0;
   for (let index = 0; index < count; index++) {
     if (failAfter > 0 && index === failAfter - 1) {
@@ -26,10 +28,6 @@ async function* watch({ count, failAfter }: Any, context: HandlerContext) {
     inWatch = index;
     yield create("Repo", { name: `${index}`, description: count > 1000 ? "x".repeat(10_000) : "" });
   }
-  if (count === 0 && failAfter > 0) {
-    throw new ConnectError("Unavailable: gone", Code.Unavailable);
-  }
-  void context;
 }
 
 const answers: Record<string, (message: Any, context: HandlerContext) => Any> = {
@@ -52,7 +50,7 @@ const answers: Record<string, (message: Any, context: HandlerContext) => Any> = 
   moveRepo: (message) => message,
   getImage: ({ digest }) => fail(digest),
   undeleteImage: async (_, context) => {
-    watched.resolve(context.signal);
+    onUndelete(context.signal);
     await new Promise((resolve) => context.signal.addEventListener("abort", resolve));
     throw context.signal.reason;
   },
@@ -626,7 +624,7 @@ describe.each([
           details: [
             { "@type": "type.googleapis.com/no.Such", value: "AQI=" },
             { "@type": "type.googleapis.com/google.rpc.ErrorInfo", value: "/w==" },
-            { "@type": "type.googleapis.com/google.rpc.ErrorInfo", reason: "A", domain: "", metadata: {} },
+            { "@type": "type.googleapis.com/google.rpc.ErrorInfo", reason: "A" },
           ],
         },
       ]);
@@ -878,6 +876,38 @@ async function exchange(port: number, head: string, body?: string): Promise<stri
   return Buffer.concat(chunks).toString();
 }
 
+/** A server and a client session; `handled` settles as the handler does with the first request. */
+async function observedHttp2(handler: RestHandler) {
+  const { promise: handled, resolve, reject } = Promise.withResolvers<void>();
+  const server = createHttp2Server((request, response) => void handler(request, response).then(resolve, reject));
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const session = connectHttp2(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  return { handled, session, server, close: () => server.close() };
+}
+
+async function cutOffHttp2(handler: RestHandler): Promise<void> {
+  const { handled, session, server, close } = await observedHttp2(handler);
+  const stream = session.request({ ":method": "PUT", ":path": "/v1/files/a" }).on("error", () => {});
+  stream.write("some");
+  await once(server, "stream");
+  // Not stream.close(), which ends the stream in order before it resets it.
+  session.destroy();
+  await handled;
+  close();
+}
+
+async function cutOffHttp1(handler: RestHandler): Promise<void> {
+  const { promise: handled, resolve, reject } = Promise.withResolvers<void>();
+  const server = createServer((request, response) => void handler(request, response).then(resolve, reject));
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const socket = connectTcp((server.address() as AddressInfo).port, "127.0.0.1");
+  socket.write("PUT /v1/files/a HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nsome");
+  await once(server, "request");
+  socket.destroy();
+  await handled;
+  server.close();
+}
+
 describe("connections", () => {
   let client: Client;
   let port: number;
@@ -937,6 +967,8 @@ describe("connections", () => {
   });
 
   test("a call is aborted when its client goes away", async () => {
+    const watched = Promise.withResolvers<AbortSignal>();
+    onUndelete = watched.resolve;
     const socket = connectTcp(port, "127.0.0.1");
     socket.write("POST /v1/images/1:undelete HTTP/1.1\r\nHost: x\r\n\r\n");
     const signal = await watched.promise;
@@ -945,6 +977,25 @@ describe("connections", () => {
       await once(signal, "abort");
     }
     expect(signal.aborted).toBe(true);
+  });
+
+  test("a body that is cut off makes no call, and the handler does not mind", async () => {
+    for (const cut of [cutOffHttp1, cutOffHttp2]) {
+      seen.message = undefined;
+      await expect(cut(handlerWith())).resolves.toBeUndefined();
+      expect(seen.message).toBeUndefined();
+    }
+  });
+
+  test("a call whose HTTP/2 client has gone ends quietly", async () => {
+    const { handled, session, close } = await observedHttp2(handlerWith());
+    const waiting = Promise.withResolvers<AbortSignal>();
+    onUndelete = waiting.resolve;
+    session.request({ ":method": "POST", ":path": "/v1/images/1:undelete" }, { endStream: true }).on("error", () => {});
+    await waiting.promise;
+    session.destroy();
+    await expect(handled).resolves.toBeUndefined();
+    close();
   });
 
   test("a stream waits for its reader, and ends with it", async () => {
@@ -966,9 +1017,6 @@ test("an Any passes through the registry", async () => {
   const client = await http1Client(handlerWith());
   const any = { "@type": "type.googleapis.com/google.protobuf.Duration", value: "3s" };
   expect((await client.call("/v1/echo", json({ any }))).json.any).toEqual(any);
-  expect(seen.message.any).toEqual(
-    anyPack(DurationSchema, seen.message.any && { $typeName: "google.protobuf.Duration", seconds: 3n, nanos: 0 }),
-  );
-  expect(BadRequestSchema.typeName).toBe("google.rpc.BadRequest");
+  expect(seen.message.any).toEqual(anyPack(DurationSchema, createMessage(DurationSchema, { seconds: 3n })));
   client.close();
 });

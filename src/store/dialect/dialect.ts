@@ -25,12 +25,17 @@ export interface Dialect {
   plain(column: Expression<unknown>, type: FacetType): RawBuilder<unknown>;
   /** A FROM item `r` with a column `value`: the elements of a JSON array. */
   elements(json: Expression<unknown>): RawBuilder<unknown>;
+  /** A FROM item `r` with a column `value`: the elements of a JSON array of strings, as text. */
+  texts(json: Expression<unknown>): RawBuilder<unknown>;
   /** Whether a column is among the elements of a JSON array of its type. */
   isIn(column: Expression<unknown>, type: FacetType, json: Expression<unknown>): RawBuilder<boolean>;
   /**
-   * A FROM item: for every element of `r` in its order the rows, as `t`, whose uids `uids` selects from table `s`; `r` is `elements`.
+   * A FROM item: the rows, as `t`, whose uids `uids` selects from table `s`, for every element of `r` in its order. `r` is `elements`; where
+   * `any` is false for an element there is none.
    */
-  eachOf(r: RawBuilder<unknown>, table: string, uids: RawBuilder<unknown>): RawBuilder<unknown>;
+  eachOf(r: RawBuilder<unknown>, table: string, uids: RawBuilder<unknown>, any: RawBuilder<unknown>): RawBuilder<unknown>;
+  /** What CREATE TABLE ends with for small rows that are found by their key alone. */
+  readonly clustered: RawBuilder<unknown>;
   /** One row when the table named by the slot exists. */
   tableExists(name: Expression<unknown>): RawBuilder<unknown>;
 }

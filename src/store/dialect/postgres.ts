@@ -20,10 +20,12 @@ export const postgres: Dialect = {
   types: { text: sql`text collate "C"`, integer: sql`bigint`, bytes: sql`bytea` },
   plain: (column, type) => (type === "text" ? sql`(${column} || '')` : sql`(${column} + 0)`),
   elements: (json) => sql`json_array_elements(${json}::json) as r(value)`,
+  texts: (json) => sql`json_array_elements_text(${json}::json) as r(value)`,
   isIn: (column, type, json) =>
     sql<boolean>`${column} = any(array(select value::${sql.raw(type === "text" ? "text" : "bigint")} from json_array_elements_text(${json}::json)))`,
   eachOf: (r, table, uids) =>
     sql`${r} cross join lateral (${uids}) as u cross join lateral (select * from ${sql.table(table)} as i where i.uid = u.uid) as t`,
+  clustered: sql``,
   tableExists: (name) =>
     sql`select 1 from information_schema.tables where table_schema = current_schema() and table_name = ${name}`,
 };

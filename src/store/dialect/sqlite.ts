@@ -20,8 +20,10 @@ export const sqlite: Dialect = {
   types: { text: sql`text`, integer: sql`integer`, bytes: sql`blob` },
   plain: (column) => sql`+${column}`,
   elements: (json) => sql`json_each(${json}) as r`,
+  texts: (json) => sql`json_each(${json}) as r`,
   isIn: (column, _type, json) => sql<boolean>`${column} in (select value from json_each(${json}))`,
-  eachOf: (r, table, uids) => sql`${r} cross join ${sql.table(table)} as t on t.uid in (${uids})`,
+  eachOf: (r, table, uids, any) => sql`${r} cross join ${sql.table(table)} as t on ${any} and t.uid in (${uids})`,
+  clustered: sql`without rowid`,
   tableExists: (name) => sql`select 1 from sqlite_master where type = 'table' and name = ${name}`,
 };
 
