@@ -7,10 +7,11 @@ import {
   createRegistry,
   type DescMessage,
   fromBinary,
+  type JsonObject,
   type Message,
   type Registry,
   toBinary,
-  toJsonString,
+  toJson,
 } from "@bufbuild/protobuf";
 import { AnySchema, anyPack } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError } from "@connectrpc/connect";
@@ -121,5 +122,6 @@ function formatDetail(detail: ConnectError["details"][number], registry: Registr
 }
 
 function formatAny(desc: DescMessage, message: Message): string {
-  return toJsonString(AnySchema, anyPack(desc, message), { registry: createRegistry(desc) });
+  const json = toJson(AnySchema, anyPack(desc, message), { registry: createRegistry(desc) });
+  return JSON.stringify({ "@type": "", ...(json as JsonObject) });
 }
