@@ -29,6 +29,7 @@ export interface RestOptions {
   readonly services: Iterable<DescService>;
   /** Finds the types of google.protobuf.Any values and of error details. */
   readonly registry: Registry;
+  /** Beyond these a request is refused with 413 or 414. */
   readonly limits?: {
     /** Size of a request body, before and after decompression; 1 MiB unless told. */
     readonly maxBodyBytes?: number | undefined;

@@ -36,7 +36,7 @@ export async function send(response: HttpResponse, answer: Answer): Promise<void
   let body: Uint8Array | string = answer.body;
   let length = Buffer.byteLength(body);
   if (length > 0 && answer.isRaw !== true) {
-    headers.vary = join(response.getHeader("vary"), headers.vary, "Accept-Encoding");
+    headers.vary = varyBy(response.getHeader("vary"), headers.vary);
     const coding = chooseCoding(headerOf(request, "accept-encoding"), length <= SMALL_BODY);
     if (coding !== undefined) {
       headers["content-encoding"] = coding;
@@ -113,9 +113,10 @@ const compress: Readonly<Record<Coding, (body: string | Uint8Array) => Promise<B
   br: (body) => brotliAsync(body, { params: { [zlib.BROTLI_PARAM_QUALITY]: 4 } }),
 };
 
-function join(...values: (number | string | readonly string[] | undefined)[]): string {
-  return values
-    .flat()
-    .filter((value) => value !== undefined && value !== "")
-    .join(", ");
+/** `Vary` with what the host and the call have put there. */
+function varyBy(...earlier: (number | string | readonly string[] | undefined)[]): string {
+  return earlier.reduceRight<string>(
+    (text, value) => (value === undefined ? text : `${value}, ${text}`),
+    "Accept-Encoding",
+  );
 }
