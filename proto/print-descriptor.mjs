@@ -51,7 +51,11 @@ export function printFile(file) {
   const literal = (value) => {
     if (Array.isArray(value)) return `[${value.map(literal).join(", ")}]`;
     if (value === null || typeof value !== "object") return JSON.stringify(value);
-    const entries = Object.entries(value).map(([key, inner]) => `${key}: ${literal(inner)}`);
+    // A list of messages as a repeated key, not in brackets: both are text format, but protobufjs reads only this one.
+    const isMessageList = (inner) => Array.isArray(inner) && typeof inner[0] === "object";
+    const entries = Object.entries(value).flatMap(([key, inner]) =>
+      (isMessageList(inner) ? inner : [inner]).map((one) => `${key}: ${literal(one)}`),
+    );
     return `{ ${entries.join(" ")} }`;
   };
 

@@ -40,7 +40,7 @@ function build(dialect: Dialect, table: TableSpec, shape: Shape): RawBuilder<unk
     const filters = filtersOf(dialect, table, shape, "s");
     const uids = sql`select s.uid from ${source} as s where ${all(filters)} order by ${orderOf(dialect, table, shape, "s")} limit ${slot("limit")}`;
     const any = sql`exists (select 1 from ${source} as s where ${inRange(sql.ref("s.uid"))})`;
-    return sql`select ${columnsOf(table)} from ${dialect.eachOf(elements, table.name, uids, any)} limit ${slot("total")}`;
+    return sql`select ${columnsOf(table, shape)} from ${dialect.eachOf(elements, table.name, uids, any)} limit ${slot("total")}`;
   }
   const from =
     shape.source === "ranges"
@@ -55,12 +55,13 @@ function build(dialect: Dialect, table: TableSpec, shape: Shape): RawBuilder<unk
       return sql`select count(*) from (select 1 from ${from}${where} limit ${slot("limit")}) as c`;
     case "rows":
     case "keys":
-      return sql`select ${columnsOf(table)} from ${from}${where} order by ${orderOf(dialect, table, shape, "t")} limit ${slot("limit")} offset ${slot("skip")}`;
+      return sql`select ${columnsOf(table, shape)} from ${from}${where} order by ${orderOf(dialect, table, shape, "t")} limit ${slot("limit")} offset ${slot("skip")}`;
   }
 }
 
-function columnsOf(table: TableSpec): RawBuilder<unknown> {
-  return sql.join([...spine, ...Object.keys(table.facets)].map((column) => sql.ref(`t.${column}`)));
+function columnsOf(table: TableSpec, { read, order }: Shape): RawBuilder<unknown> {
+  const columns = read === "keys" ? order.map(({ column }) => column) : [...spine, ...Object.keys(table.facets)];
+  return sql.join(columns.map((column) => sql.ref(`t.${column}`)));
 }
 
 function all(filters: readonly RawBuilder<unknown>[]): RawBuilder<unknown> {

@@ -1,33 +1,31 @@
 /**
- * Lists and counts. A page costs what its own rows cost, wherever it is and however many rows the table, the scope or the caller has:
+ * A page of a list costs what its own rows cost, wherever it is and however many rows the table, the scope or the caller has:
  *
  * - By uid: subtrees are ranges of the key, the cursor cuts them, and they are read in order until the page is full.
  * - By another column: a scope of n rows among N is found by its range and sorted while n² < 20·N; a larger one is met often
- *   enough when an index of the column is walked. n and N come from the counters, with conditions from a count that stops at that bound.
- * - Many ranges cannot be tested while walking, so their rows are told from the others here.
- * - Totals come from the counters, except with conditions, which are counted in an index.
+ *   enough when an index of the column is walked. n and N come from the counters; with conditions, n from a count that stops at that bound.
+ * - An index cannot be walked with many ranges as a condition: there only its keys are read, and told from the others here.
  */
-import type { CounterClass } from "./counters.ts";
-import type { Shape } from "./list-statements.ts";
-import { afterSlots, cursorOf, type Order, orderOf } from "./order.ts";
+import { cursorOf, type Order, orderOf } from "./order.ts";
+import {
+  countRows,
+  type Key,
+  type Page,
+  type Reading,
+  readEachRange,
+  readKeys,
+  readRows,
+  sourceOf,
+} from "./reading.ts";
 import type { Row } from "./row.ts";
-import { type ListQuery, type Resolved, resolve, type Selection } from "./selection.ts";
-import type { Connection, Values } from "./statement.ts";
-import { compareKeys, everything, holds, type Range, remaining } from "./subtree.ts";
-import type { Table } from "./table.ts";
+import { type ListQuery, type Resolved, resolve } from "./selection.ts";
+import { compareKeys, everything, holds, type Range, rangeOf, remaining, type Subtree } from "./subtree.ts";
 
-/** What a session reads with: a table, where it runs, and the sum of some counters of the table. */
-export interface Reading {
-  readonly table: Table;
-  readonly connection: Connection;
-  total(counterClass: CounterClass, ancestors: readonly string[]): Promise<number>;
-}
-
-/** Above this share a scope is large enough to be met on a walk: n² ≥ 20·N. */
+/** Above this a scope is large enough to be met on a walk: n² ≥ 20·N. */
 const walkFactor = 20;
-/** Ranges in the first query over many; every further one takes four times as many. */
-const firstRanges = 8;
-const maxWalkRows = 1000;
+/** Ranges in the second query over many; every further one takes four times as many. */
+const manyRanges = 8;
+const maxWalkKeys = 5000;
 
 /** The page of a query, in its order. */
 export async function list(reading: Reading, query: ListQuery): Promise<Row[]> {
@@ -35,202 +33,130 @@ export async function list(reading: Reading, query: ListQuery): Promise<Row[]> {
   const order = orderOf(reading.table.spec, query.orderBy, query.after);
   if (selected === undefined || query.limit <= 0) return [];
   const page = { order, skip: query.skip, limit: query.limit };
-  if (selected.uids !== undefined) return readRows(reading, selected, { ...page, source: "uids", plan: "sort" });
-  if (order.terms[0]!.column === "uid") return listByUid(reading, selected, page);
+  const source = sourceOf(selected);
+  if (source === "uids") return readRows(reading, selected, page, { source, plan: "sort" });
+  const first = order.terms[0]!.column;
+  if (first === "uid") return listByUid(reading, selected, page);
+  const { parent } = selected;
   // Every table that has names has an index of the names below each parent.
-  if (selected.parent !== undefined && order.terms[0]!.column === "name") {
-    return readRows(reading, selected, { ...page, source: "table", plan: "free" });
-  }
-  const { ranges } = selected;
-  const walkable = await share(reading, selected);
-  const source = ranges === undefined ? "table" : ranges.length === 1 ? "range" : "ranges";
-  if (walkable === undefined) return readRows(reading, selected, { ...page, source, plan: "sort" });
-  if (source !== "ranges") return readRows(reading, selected, { ...page, source, plan: "walk" });
-  return walkRanges(reading, selected, page, walkable);
+  if (parent !== undefined && first === "name") return readRows(reading, selected, page, { source, plan: "free" });
+  const oneIn = await rarity(reading, selected);
+  if (oneIn === undefined) return readRows(reading, selected, page, { source, plan: "sort" });
+  if (source === "ranges") return walkRanges(reading, selected, page, oneIn);
+  if (parent === undefined) return readRows(reading, selected, page, { source, plan: "walk" });
+  // The indexes of the order hold uids, not parents: the range tells most other rows without reading them.
+  const below = [rangeOf({ root: parent, self: false })];
+  return readRows(reading, { ...selected, ranges: below }, page, { source: "range", plan: "walk" });
 }
 
-/** How many rows a selection has. */
-export async function count(reading: Reading, selection: Selection): Promise<number> {
-  const selected = resolve(reading.table.spec, selection);
-  if (selected === undefined) return 0;
-  const { uids, parent, ranges, roots, comparisons } = selected;
-  if (uids !== undefined) return countRows(reading, selected, "uids");
-  if (comparisons.length > 0) return countRows(reading, selected, ranges === undefined ? "table" : "ranges");
-  if (parent !== undefined) return reading.total("children", [parent]);
-  if (roots === undefined) return reading.total("below", [""]);
-  const selves = roots.filter(({ self }) => self).map(({ root }) => root);
-  const own = selves.length === 0 ? 0 : await countRows(reading, { comparisons: [], values: {}, uids: selves }, "uids");
-  return (
-    own +
-    (await reading.total(
-      "below",
-      roots.map(({ root }) => root),
-    ))
-  );
-}
-
-interface Page {
-  readonly order: Order;
-  readonly skip: number;
-  readonly limit: number;
-}
-
-/** Ranges of the key, cut by the cursor, read one after another. */
+/** Ranges of the key, read one after another. */
 async function listByUid(reading: Reading, selected: Resolved, { order, skip, limit }: Page): Promise<Row[]> {
-  const term = order.terms[0]!;
-  const ranges = remaining(selected.ranges ?? [everything], order.after?.[0] as string | undefined, term.descending);
-  const byUid: Order = { terms: order.terms, after: undefined };
+  const { descending } = order.terms[0]!;
+  const ranges = remaining(selected.ranges ?? [everything], order.after?.[0] as string | undefined, descending);
+  const byUid: Order = { terms: order.terms, after: undefined }; // the ranges are cut: that is the cursor
+  const start = ranges.length > 1 ? await passOver(reading, selected, ranges, skip) : { index: 0, skip };
   const rows: Row[] = [];
-  let toSkip = skip;
-  for (let i = 0, size = 1; i < ranges.length && rows.length < limit; ) {
-    const some = ranges.slice(i, i + size);
-    if (toSkip > 0 && ranges.length > 1) {
-      const passed = await countRows(reading, { ...selected, ranges: some }, "ranges", toSkip + 1);
-      if (passed > toSkip && size > 1) {
-        size = Math.ceil(size / 4);
-        continue; // the page begins in one of these: find out in which
-      }
-      if (passed <= toSkip) {
-        toSkip -= passed;
-        i += some.length;
-        size *= 4;
-        continue;
-      }
-    }
+  let toSkip = start.skip;
+  for (
+    let i = start.index, size = 1;
+    i < ranges.length && rows.length < limit;
+    i += size, size = Math.max(manyRanges, 4 * size)
+  ) {
+    const portion = { ...selected, ranges: ranges.slice(i, i + size) };
     const page = { order: byUid, skip: toSkip, limit: limit - rows.length };
-    if (some.length === 1)
-      rows.push(
-        ...(await readRows(reading, { ...selected, ranges: some }, { ...page, source: "range", plan: "free" })),
-      );
-    else rows.push(...(await readEachRange(reading, selected, some, page)));
+    if (portion.ranges.length === 1)
+      rows.push(...(await readRows(reading, portion, page, { source: "range", plan: "free" })));
+    else {
+      const found = await readEachRange(reading, portion, page);
+      found.sort((a, b) => (descending ? compareKeys(b.uid, a.uid) : compareKeys(a.uid, b.uid)));
+      rows.push(...found.slice(0, page.limit));
+    }
     toSkip = 0;
-    i += some.length;
-    size = Math.max(firstRanges, size * 4);
   }
   return rows;
 }
 
-/**
- * The first rows by uid of several ranges. Every range gives at most `limit` rows, and reading stops at twice as many, so the range with the last row
- * of the page has been read as far as needed, in whichever order its rows came.
- */
-async function readEachRange(
-  reading: Reading,
-  selected: Resolved,
-  ranges: readonly Range[],
-  { order, limit }: Page,
-): Promise<Row[]> {
-  const { table, connection } = reading;
-  const statement = table.list(shapeOf(selected, { read: "rows", source: "eachRange", order, plan: "free" }));
-  const values = { ...valuesOf(selected), ranges: rangesJson(ranges), limit, total: 2 * limit };
-  const rows = (await connection.rows(statement, values)).map(table.read);
-  const sign = order.terms[0]!.descending ? -1 : 1;
-  return rows.sort((a, b) => sign * compareKeys(a.uid, b.uid)).slice(0, limit);
+/** In which of the ranges the row after `skip` others is, and how many of the others are in that range too. */
+async function passOver(reading: Reading, selected: Resolved, ranges: readonly Range[], skip: number) {
+  let index = 0;
+  for (let size = 1; skip > 0 && index < ranges.length; ) {
+    const some = ranges.slice(index, index + size);
+    const passed = await countRows(reading, { ...selected, ranges: some }, skip + 1);
+    if (passed <= skip) {
+      skip -= passed;
+      index += some.length;
+      size *= 4;
+    } else if (some.length > 1) size = Math.ceil(some.length / 4);
+    else break;
+  }
+  return { index, skip };
 }
 
-/** 1 in how many rows of the table is selected, when that is often enough to walk an index of the order; else undefined. */
-async function share(reading: Reading, selected: Resolved): Promise<number | undefined> {
-  const isSelective = selected.comparisons.some(({ operator }) => operator === "equals" || operator === "in");
-  if (selected.ranges === undefined && selected.parent === undefined && !isSelective) return 1;
+/** One in how many rows of the table is selected, when that is often enough to walk an index of the order; else undefined. */
+async function rarity(reading: Reading, selected: Resolved): Promise<number | undefined> {
+  const { parent, roots, comparisons } = selected;
+  const isSelective = comparisons.some(({ operator }) => operator === "equals" || operator === "in");
+  if (roots === undefined && parent === undefined && !isSelective) return 1;
   const all = await reading.total("below", [""]);
   const bound = Math.ceil(Math.sqrt(walkFactor * all));
   let found: number;
-  if (isSelective)
-    found = await countRows(reading, selected, selected.ranges === undefined ? "table" : "ranges", bound);
-  else if (selected.parent !== undefined) found = await reading.total("children", [selected.parent]);
-  else
-    found = await totalBelow(
-      reading,
-      selected.roots!.map(({ root }) => root),
-      bound,
-    );
+  if (isSelective) found = await countRows(reading, selected, bound);
+  else if (parent !== undefined) found = await reading.total("children", [parent]);
+  else found = await estimateBelow(reading, roots!, bound);
   return found === 0 || found < bound ? undefined : all / found;
 }
 
-/** The sum of the counters of `roots`, read in growing portions until it reaches `enough`. */
-async function totalBelow(reading: Reading, roots: readonly string[], enough: number): Promise<number> {
+/** How many rows are below `roots`: exact up to `enough`; then what the roots read so far let expect of all. */
+async function estimateBelow(reading: Reading, roots: readonly Subtree[], enough: number): Promise<number> {
   let sum = 0;
-  for (let i = 0, size = 256; i < roots.length && sum < enough; i += size, size *= 4) {
-    sum += await reading.total("below", roots.slice(i, i + size));
+  let read = 0;
+  for (let size = 256; read < roots.length && sum < enough; size *= 4) {
+    const some = roots.slice(read, read + size).map(({ root }) => root);
+    sum += await reading.total("below", some);
+    read += some.length;
   }
-  return sum;
+  return sum * (roots.length / read);
 }
 
-/** Walks an index of the order and keeps the rows that the ranges hold. */
-async function walkRanges(reading: Reading, selected: Resolved, page: Page, oneIn: number): Promise<Row[]> {
+/** Walks the keys of an index of the order, and reads the rows of those that the ranges hold. */
+async function walkRanges(
+  reading: Reading,
+  selected: Resolved,
+  { order, skip, limit }: Page,
+  oneIn: number,
+): Promise<Row[]> {
   const ranges = selected.ranges!;
   const { comparisons, values } = selected;
-  const limit = Math.ceil(
-    Math.min(Math.max(page.limit, (page.skip + page.limit) * oneIn), Math.max(page.limit, maxWalkRows)),
-  );
+  const walked = Math.ceil(Math.max(limit, Math.min((skip + limit) * oneIn, maxWalkKeys)));
   const rows: Row[] = [];
-  let { skip, order } = page;
-  for (;;) {
-    const walked = await readRows(
-      reading,
-      { comparisons, values },
-      { order, skip: 0, limit, source: "table", plan: "walk" },
-    );
-    for (const row of walked) {
-      if (!holds(ranges, row.uid) || skip-- > 0) continue;
-      rows.push(row);
-      if (rows.length === page.limit) return rows;
+  for (let after = order.after; ; ) {
+    const page = { order: { terms: order.terms, after }, skip: 0, limit: walked };
+    const keys = await readKeys(reading, { comparisons, values }, page, { source: "table", plan: "walk" });
+    const held = keys.filter((key) => holds(ranges, key.at(-1) as string));
+    let next = Math.min(skip, held.length);
+    skip -= next;
+    for (; next < held.length && rows.length < limit; ) {
+      const some = held.slice(next, next + limit - rows.length);
+      rows.push(...(await readAt(reading, selected, order, some)));
+      next += some.length;
     }
-    if (walked.length < limit) return rows;
-    order = { terms: order.terms, after: cursorOf(walked.at(-1)!, order) };
+    if (rows.length === limit || keys.length < walked) return rows;
+    after = keys.at(-1);
   }
 }
 
-type Reach = Page & Pick<Shape, "source" | "plan">;
-
-async function readRows(
-  { table, connection }: Reading,
-  selected: Resolved,
-  { order, skip, limit, source, plan }: Reach,
+/** The rows that keys were just read from, less those that have been written since and stand elsewhere. */
+async function readAt(
+  reading: Reading,
+  { comparisons, values }: Resolved,
+  { terms }: Order,
+  keys: readonly Key[],
 ): Promise<Row[]> {
-  const statement = table.list(shapeOf(selected, { read: "rows", source, order, plan }));
-  const rows = await connection.rows(statement, { ...valuesOf(selected), ...afterSlots(order.after), skip, limit });
-  return rows.map(table.read);
-}
-
-async function countRows(
-  { table, connection }: Reading,
-  selected: Resolved,
-  source: Shape["source"],
-  limit?: number,
-): Promise<number> {
-  const read = limit === undefined ? "count" : "limitedCount";
-  const isRange = source === "ranges" && selected.ranges?.length === 1;
-  const order: Order = { terms: [], after: undefined };
-  const statement = table.list(shapeOf(selected, { read, source: isRange ? "range" : source, order, plan: "free" }));
-  const [row] = await connection.rows(statement, { ...valuesOf(selected), limit });
-  return row![0] as number;
-}
-
-function shapeOf(
-  selected: Resolved,
-  { order, ...rest }: { order: Order } & Pick<Shape, "read" | "source" | "plan">,
-): Shape {
-  return {
-    ...rest,
-    parent: selected.parent !== undefined,
-    comparisons: selected.comparisons,
-    order: order.terms,
-    after: order.after !== undefined,
-  };
-}
-
-function valuesOf({ uids, parent, ranges, values }: Resolved): Values {
-  const range = ranges?.length === 1 ? ranges[0] : undefined;
-  return {
-    ...values,
-    parent,
-    ...range,
-    ...(uids && { uids: JSON.stringify(uids) }),
-    ...(ranges && range === undefined && { ranges: rangesJson(ranges) }),
-  };
-}
-
-function rangesJson(ranges: readonly Range[]): string {
-  return JSON.stringify(ranges.map(({ lo, hi }) => [lo, hi]));
+  const byUid = new Map(keys.map((key) => [key.at(-1) as string, key]));
+  const page = { order: { terms, after: undefined }, skip: 0, limit: keys.length };
+  const rows = await readRows(reading, { uids: [...byUid.keys()], comparisons, values }, page, {
+    source: "uids",
+    plan: "sort",
+  });
+  return rows.filter((row) => cursorOf(row, terms).every((value, i) => value === byUid.get(row.uid)![i]));
 }

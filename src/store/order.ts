@@ -35,7 +35,7 @@ export function orderOf(
 }
 
 /** The cursor behind a row. */
-export function cursorOf(row: Row, { terms }: Order): (string | number)[] {
+export function cursorOf(row: Row, terms: readonly OrderTerm[]): (string | number)[] {
   return terms.map(({ column }) => columnValue(row, column) as string | number);
 }
 

@@ -1,6 +1,8 @@
 /** Reading: single rows, pages, totals, settings. */
+
+import { count } from "./count.ts";
 import type { CounterClass, CounterStatements, Counters } from "./counters.ts";
-import { count, list } from "./list.ts";
+import { list } from "./list.ts";
 import type { Row, TableSpec } from "./row.ts";
 import type { ListQuery, Selection } from "./selection.ts";
 import type { SettingStatements } from "./settings.ts";

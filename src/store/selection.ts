@@ -1,7 +1,7 @@
 /** What a list or a count is about, as callers say it and, resolved, as it is read. */
 import { columnType, type FacetValue, isStorable, stored, type TableSpec } from "./row.ts";
 import type { Values } from "./statement.ts";
-import { disjoint, holds, isAtOrBelow, parentOf, type Range, rangeOf, type Subtree } from "./subtree.ts";
+import { holds, parentOf, type Range, type Subtree, unionOf } from "./subtree.ts";
 
 /** A condition on a facet or a column of the spine; null is "" or 0, as stored. */
 export type Condition =
@@ -77,25 +77,18 @@ export function resolve(table: TableSpec, selection: Selection): Resolved | unde
     values[comparisonSlot(i)] = operand;
   }
   let uids = selection.uids;
-  let roots = selection.within && disjoint(selection.within);
-  if (roots !== undefined && (uids !== undefined || parent !== undefined)) {
-    // Children of P lie in a subtree at or above P as a whole; in one below P only as its root.
-    if (parent === undefined || !roots.some(({ root }) => parent !== "" && isAtOrBelow(parent, root))) {
-      if (uids !== undefined) {
-        const ranges = roots.map(rangeOf);
-        uids = uids.filter((uid) => holds(ranges, uid));
-      } else uids = roots.filter(({ root, self }) => self && parentOf(root) === parent).map(({ root }) => root);
-    }
-    roots = undefined;
+  let union = selection.within && unionOf(selection.within);
+  if (union !== undefined && (uids !== undefined || parent !== undefined)) {
+    // A subtree with P in it, or at P, has all children of P; one below P at most its own root.
+    const { roots, ranges } = union;
+    const hasAllChildren = parent !== undefined && holds(ranges, `${parent}/`);
+    if (uids !== undefined) uids = uids.filter((uid) => holds(ranges, uid));
+    else if (!hasAllChildren)
+      uids = roots.filter(({ root, self }) => self && parentOf(root) === parent).map(({ root }) => root);
+    union = undefined;
   }
-  if (roots?.length === 0 || uids?.length === 0) return undefined;
-  return {
-    comparisons,
-    values,
-    ...(uids && { uids }),
-    ...(parent !== undefined && { parent }),
-    ...(roots && { roots, ranges: roots.map(rangeOf) }),
-  };
+  if (union?.roots.length === 0 || uids?.length === 0) return undefined;
+  return { comparisons, values, ...(uids && { uids }), ...(parent !== undefined && { parent }), ...union };
 }
 
 /** The value of a condition's slot; undefined for one that no row can equal. */

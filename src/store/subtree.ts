@@ -20,10 +20,28 @@ export interface Range {
 /** Every key. */
 export const everything: Range = { lo: "", hi: "\x7f" };
 
-/**
- * The same rows as a union of disjoint subtrees in key order; undefined when it is everything. Linear where the input is in order already.
- */
-export function disjoint(subtrees: readonly Subtree[]): readonly Subtree[] | undefined {
+/** A union of subtrees that are disjoint and in key order, and their ranges. */
+export interface Union {
+  readonly roots: readonly Subtree[];
+  readonly ranges: readonly Range[];
+}
+
+/** What a caller's array was found to be: the same one often comes again, for the page and for its total. */
+const unions = new WeakMap<readonly Subtree[], Union | "everything">();
+
+/** The union of subtrees; undefined when it is everything. The array must not change afterwards. */
+export function unionOf(subtrees: readonly Subtree[]): Union | undefined {
+  let union = unions.get(subtrees);
+  if (union === undefined) {
+    const roots = reduce(subtrees);
+    union = roots === undefined ? "everything" : { roots, ranges: roots.map(rangeOf) };
+    unions.set(subtrees, union);
+  }
+  return union === "everything" ? undefined : union;
+}
+
+/** Drops what others cover; linear where the input is in key order already. Undefined when it is everything. */
+function reduce(subtrees: readonly Subtree[]): readonly Subtree[] | undefined {
   const result: Subtree[] = [];
   let end = "";
   for (const subtree of inOrder(subtrees)) {
@@ -75,11 +93,6 @@ export function remaining(ranges: readonly Range[], uid: string | undefined, des
 export function holds(ranges: readonly Range[], uid: string): boolean {
   const range = ranges[firstWhere(ranges, ({ hi }) => hi > uid)];
   return range !== undefined && range.lo <= uid;
-}
-
-/** Whether `uid` is `root` or lies below it. */
-export function isAtOrBelow(uid: string, root: string): boolean {
-  return uid.startsWith(root) && (uid.length === root.length || uid[root.length] === "/");
 }
 
 /** The uid one level up; "" for a root. */

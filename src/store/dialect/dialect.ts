@@ -33,7 +33,12 @@ export interface Dialect {
    * A FROM item: the rows, as `t`, whose uids `uids` selects from table `s`, for every element of `r` in its order. `r` is `elements`; where
    * `any` is false for an element there is none.
    */
-  eachOf(r: RawBuilder<unknown>, table: string, uids: RawBuilder<unknown>, any: RawBuilder<unknown>): RawBuilder<unknown>;
+  eachOf(
+    r: RawBuilder<unknown>,
+    table: string,
+    uids: RawBuilder<unknown>,
+    any: RawBuilder<unknown>,
+  ): RawBuilder<unknown>;
   /** What CREATE TABLE ends with for small rows that are found by their key alone. */
   readonly clustered: RawBuilder<unknown>;
   /** One row when the table named by the slot exists. */

@@ -12,7 +12,7 @@ export const foundation: Migration = {
       "counters",
       { ancestor: "text", table_name: "text", class: "text", slot: "integer", count: "integer" },
       ["ancestor", "table_name", "class", "slot"],
-    ),
+    ).modifyEnd(dialect.clustered),
     ...resourceTable(dialect, "groups", { facets: { name: "text", verified: "integer" } }),
     ...resourceTable(dialect, "identities", {
       facets: { name: "text", relationship: "integer", issuer: "text", subject: "text", last_seen_us: "integer" },
