@@ -81,9 +81,10 @@ export function createHttp2Side({ limits, onRequest, onStream, refusalBody, onEr
     if (headerListSize(rawHeaders) > limits.maxHeaderBytes) return refuse(stream, 431);
     if (headers[":path"] === undefined) return refuse(stream, 400); // CONNECT
     if (onStream(stream, headers)) return;
+    const request = new Http2ServerRequest(stream, headers, {}, rawHeaders); // before its response, which else does not know it
     const response = new Http2ServerResponse(stream);
     if (headers.expect === "100-continue") response.writeContinue();
-    onRequest(new Http2ServerRequest(stream, headers, {}, rawHeaders), response);
+    onRequest(request, response);
   });
 
   /** GOAWAY; from now on the peer has `lingerMs` without a stream to close its side. */

@@ -98,7 +98,7 @@ async function rarity(reading: Reading, selected: Resolved): Promise<number | un
   const isSelective = comparisons.some(({ operator }) => operator === "equals" || operator === "in");
   if (roots === undefined && parent === undefined && !isSelective) return 1;
   const all = await reading.total("below", [""]);
-  const bound = Math.ceil(Math.sqrt(walkFactor * all));
+  const bound = Math.max(1, Math.ceil(Math.sqrt(walkFactor * all)));
   let found: number;
   if (isSelective) found = await countRows(reading, selected, bound);
   else if (parent !== undefined) found = await reading.total("children", [parent]);

@@ -1,28 +1,151 @@
-/** Rows, transactions and settings, on every database. */
-import { describe, expect, test } from "vitest";
+/** Rows and settings. */
+import { beforeEach, describe, expect, test } from "vitest";
+import { columnValue, type Database, NotUniqueError, StaleError } from "../../src/store/index.ts";
 import { onEveryDatabase } from "./databases.ts";
+import { identities, newRow, repos } from "./tables.ts";
 
-onEveryDatabase("smoke", (database) => {
-  test("migrates", async () => {
-    const db = await database().open();
-    expect(await db.pendingMigrations()).toBe(1);
-    expect(await db.migrate()).toBe(1);
-    expect(await db.pendingMigrations()).toBe(0);
-    const repos = { name: "repos", facets: { name: "text" } } as const;
-    const row = await db.transact((s) =>
-      s.insert(repos, {
-        uid: "a/1",
-        parent: "a",
-        createTimeUs: 1,
-        updateTimeUs: 2,
-        body: new Uint8Array([1]),
-        facets: { name: "x" },
-      }),
+onEveryDatabase("rows", (database) => {
+  let db: Database;
+  beforeEach(async () => {
+    db = await database().open();
+    await db.migrate();
+  });
+
+  test("are read as they were stored", async () => {
+    const row = {
+      ...newRow("a/b", { name: "é\u{1f600}'\"%", relationship: -3, last_seen_us: 1_700_000_000_123_456 }),
+      body: new Uint8Array([0, 1, 255]),
+    };
+    const stored = await db.transact((session) => session.insert(identities, row));
+    expect(stored).toEqual({ ...row, version: 1, facets: { ...row.facets, issuer: "", subject: "" } });
+    const read = await db.read.get(identities, "a/b");
+    expect(read).toEqual(stored);
+    expect(read!.body.constructor).toBe(Uint8Array);
+    expect(await db.read.getMany(identities, ["a", "a/b", "a/b", "a/c"])).toEqual(new Map([["a/b", stored]]));
+    expect(await db.read.getMany(identities, [])).toEqual(new Map());
+    expect(await db.read.get(identities, "a")).toBeUndefined();
+    expect(await db.read.get(repos, "a/b")).toBeUndefined();
+    expect(
+      ["uid", "parent", "version", "create_time_us", "relationship"].map((column) => columnValue(read!, column)),
+    ).toEqual(["a/b", "a", 1, row.createTimeUs, -3]);
+  });
+
+  test("store a facet without a value as its zero", async () => {
+    await db.transact((session) => session.insert(identities, newRow("a", { name: null, relationship: null })));
+    expect((await db.read.get(identities, "a"))!.facets).toEqual({
+      name: "",
+      relationship: 0,
+      issuer: "",
+      subject: "",
+      last_seen_us: 0,
+    });
+    expect(await db.read.count(identities, { where: [{ column: "relationship", equals: null }] })).toBe(1);
+  });
+
+  test("change with their version", async () => {
+    const row = await db.transact((session) => session.insert(identities, newRow("a")));
+    const changed = {
+      ...row,
+      updateTimeUs: row.updateTimeUs + 5,
+      body: new Uint8Array([7]),
+      facets: { ...row.facets, name: "new" },
+    };
+    expect(await db.transact((session) => session.update(identities, changed))).toEqual({ ...changed, version: 2 });
+    expect(await db.read.get(identities, "a")).toEqual({ ...changed, version: 2 });
+    await expect(db.transact((session) => session.update(identities, changed))).rejects.toThrow(StaleError);
+    await expect(db.transact((session) => session.update(identities, { ...row, uid: "gone" }))).rejects.toThrow(
+      StaleError,
     );
-    expect(await db.read.get(repos, "a/1")).toEqual(row);
-    expect(await db.read.count(repos, { within: [{ root: "a", self: false }] })).toBe(1);
-    expect(await db.read.list(repos, { orderBy: [{ column: "name", descending: true }], skip: 0, limit: 5 })).toEqual([
-      row,
-    ]);
+  });
+
+  test("change single facets and nothing else", async () => {
+    const row = await db.transact((session) => session.insert(identities, newRow("a", { relationship: 2 })));
+    expect(await db.transact((session) => session.setFacets(identities, "a", { last_seen_us: 9 }))).toBe(true);
+    expect(await db.read.get(identities, "a")).toEqual({ ...row, facets: { ...row.facets, last_seen_us: 9 } });
+    expect(await db.transact((session) => session.setFacets(identities, "b", { last_seen_us: 9 }))).toBe(false);
+  });
+
+  test("are removed once", async () => {
+    const row = await db.transact((session) => session.insert(identities, newRow("a")));
+    expect(await db.transact((session) => session.remove(identities, "a"))).toEqual(row);
+    expect(await db.transact((session) => session.remove(identities, "a"))).toBeUndefined();
+    expect(await db.read.get(identities, "a")).toBeUndefined();
+  });
+
+  test("are unique by uid and by the table's unique indexes", async () => {
+    await db.transact((session) => session.insert(repos, newRow("a/1", { name: "x" })));
+    await db.transact((session) => session.insert(repos, newRow("b/1", { name: "x" })));
+    const second = await db.transact((session) => session.insert(repos, newRow("a/2", { name: "y" })));
+    const clashes = [
+      {
+        clash: db.transact((session) => session.insert(repos, newRow("a/3", { name: "x" }))),
+        constraint: "repos_parent_name",
+      },
+      { clash: db.transact((session) => session.insert(repos, newRow("a/1", { name: "z" }))), constraint: "repos_uid" },
+      {
+        clash: db.transact((session) => session.update(repos, { ...second, facets: { name: "x" } })),
+        constraint: "repos_parent_name",
+      },
+      {
+        clash: db.transact((session) => session.setFacets(repos, "a/2", { name: "x" })),
+        constraint: "repos_parent_name",
+      },
+    ];
+    for (const { clash, constraint } of clashes) {
+      const error = await clash.catch((thrown: unknown) => thrown);
+      expect(error).toBeInstanceOf(NotUniqueError);
+      expect(error).toMatchObject({ table: "repos", constraint });
+    }
+    expect(await db.read.count(repos, {})).toBe(3);
+  });
+
+  describe("are refused", () => {
+    test.each([
+      ["text with NUL", newRow("a", { name: "a\0b" })],
+      ["a lone surrogate", newRow("a", { name: "\ud800" })],
+      ["text in an integer", newRow("a", { relationship: "1" })],
+      ["a fraction", newRow("a", { relationship: 0.5 })],
+      ["a number in text", newRow("a", { name: 1 })],
+      ["an unknown facet", newRow("a", { colour: "red" })],
+      ["a uid with NUL", newRow("a\0")],
+      ["an empty uid", newRow("")],
+      ["an empty segment", newRow("a//b")],
+      ["a character below the slash", newRow("a-b")],
+      ["a character above ASCII", newRow("é")],
+      ["another's parent", { ...newRow("a/b"), parent: "" }],
+    ])("%s", async (_, row) => {
+      await expect(db.transact((session) => session.insert(identities, row))).rejects.toThrow();
+      expect(await db.read.count(identities, {})).toBe(0);
+    });
+
+    test("on update and on setting facets too", async () => {
+      const row = await db.transact((session) => session.insert(identities, newRow("a")));
+      await expect(
+        db.transact((session) => session.update(identities, { ...row, facets: { ...row.facets, name: "\0" } })),
+      ).rejects.toThrow(TypeError);
+      await expect(db.transact((session) => session.setFacets(identities, "a", { name: "\0" }))).rejects.toThrow(
+        TypeError,
+      );
+      expect(await db.read.get(identities, "a")).toEqual(row);
+    });
+  });
+
+  test("are not found by text that cannot be stored", async () => {
+    await db.transact((session) => session.insert(identities, newRow("a", { name: "" })));
+    expect(await db.read.count(identities, { where: [{ column: "name", equals: "\0" }] })).toBe(0);
+    expect(await db.read.count(identities, { where: [{ column: "name", in: ["\0", "\ud800", ""] }] })).toBe(1);
+    expect(await db.read.count(identities, { where: [{ column: "name", notIn: ["\0"] }] })).toBe(1);
+  });
+
+  test("settings are put, added once and read", async () => {
+    const [one, two] = [new Uint8Array([1]), new Uint8Array([2, 0])];
+    expect(await db.read.setting("key")).toBeUndefined();
+    expect(await db.transact((session) => session.addSetting("key", one))).toBe(true);
+    expect(await db.transact((session) => session.addSetting("key", two))).toBe(false);
+    expect(await db.read.setting("key")).toEqual(one);
+    await db.transact((session) => session.putSetting("key", two));
+    await db.transact((session) => session.putSetting("other", one));
+    expect(await db.read.setting("key")).toEqual(two);
+    expect(await db.transact((session) => session.setting("other"))).toEqual(one);
   });
 });
