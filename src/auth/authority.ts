@@ -15,7 +15,7 @@ export interface Grant {
 
 /** Where grants come from; read for every call, so that a binding counts from the next call on and a deleted one no longer. */
 export interface GrantSource {
-  grantsOf(identities: readonly string[]): Promise<readonly Grant[]>;
+  grantsOf(caller: Caller): Promise<readonly Grant[]>;
 }
 
 /** A caller together with its grants as they were when its call began. */

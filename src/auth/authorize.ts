@@ -70,7 +70,7 @@ export function authorization(contract: Contract, source: GrantSource): Intercep
     if (caller === undefined) throw new Error("authorization runs after authentication");
     if (request.stream) throw new Error("methods of the contract do not stream");
     const uid = rule.kind === "scoped" ? scopeOf(rule.scope, request.message) : undefined;
-    const grants = await source.grantsOf(caller.identities);
+    const grants = await source.grantsOf(caller);
     request.contextValues.set(authorityKey, { caller, grants });
     if (uid === undefined) {
       request.contextValues.set(scopesKey, scopesHolding(grants, rule.capabilities));

@@ -20,7 +20,7 @@ const seenPrecisionMs = 60_000;
 export function grantSource(session: ReadSession): GrantSource {
   const setOf = rememberSets();
   return {
-    async grantsOf(identityUids) {
+    async grantsOf({ identities: identityUids }) {
       const where = [{ column: "identity_uid", in: identityUids }];
       const bindings = await session.list(roleBindings.table, {
         where,
