@@ -25,6 +25,7 @@ import {
 } from "@connectrpc/connect-node";
 import { unimplemented } from "../errors.ts";
 import { forwarding } from "./forwarding.ts";
+import { respellGrpcMessage, withGrpcMessage } from "./grpc-message.ts";
 import type { PortRequest, PortResponse } from "./one-port.ts";
 
 /** What the door is made from. */
@@ -101,7 +102,7 @@ export function createConnectHandler(options: ConnectHandlerOptions): ConnectHan
   const serve = async (handler: UniversalHandler, request: PortRequest, response: PortResponse) => {
     capTimeout(request, limits.maxTimeoutMs);
     const call = universalRequestFromNodeRequest(request, response, undefined, options.contextValues?.(request));
-    await universalResponseToNodeResponse(await handler(call), response);
+    await universalResponseToNodeResponse(withGrpcMessage(await handler(call)), response);
   };
 
   return (path, request, response) => {
@@ -137,6 +138,7 @@ export function createConnectHandler(options: ConnectHandlerOptions): ConnectHan
 function refuseGrpc(response: PortResponse, contentType: string, error: ConnectError): void {
   const status = new Headers({ "content-type": contentType });
   setTrailerStatus(status, error);
+  respellGrpcMessage(status);
   send(response, 200, Object.fromEntries(status));
 }
 

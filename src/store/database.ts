@@ -1,11 +1,11 @@
 /** A database: opened by address, read at any time, written in transactions. */
 import { counterStatements } from "./counters.ts";
-import type { Engine } from "./dialect/dialect.ts";
+import type { Engine, Work } from "./dialect/dialect.ts";
 import { openPostgres } from "./dialect/postgres.ts";
 import { openSqlite } from "./dialect/sqlite.ts";
 import { ConflictError, NotUniqueError } from "./errors.ts";
 import { migrate, pendingMigrations } from "./migrate.ts";
-import { Reader, type ReadSession } from "./read-session.ts";
+import { type Catalogue, Reader, type ReadSession } from "./read-session.ts";
 import { settingStatements } from "./settings.ts";
 import { tablesOf } from "./table.ts";
 import { Writer, type WriteSession } from "./write-session.ts";
@@ -35,47 +35,77 @@ export interface OpenOptions {
    * How long SQLite itself may wait for a lock, which stops the event loop: for commands. By default it does not, and a timer tries again.
    */
   readonly busyWaitMs?: number;
+  /** How long work may wait for another process's lock, or lose against others, before it fails with a ConflictError. */
+  readonly patienceMs?: number;
 }
 
+const defaultPatienceMs = 5000;
+
 /** Opens `sqlite:PATH` (created when missing, with its folder) or `postgres://…`. */
-export async function openDatabase(url: string, { busyWaitMs = 0 }: OpenOptions = {}): Promise<Database> {
-  const engine = await openEngine(url, busyWaitMs);
+export async function openDatabase(url: string, options: OpenOptions = {}): Promise<Database> {
+  const engine = await openEngine(url, options);
   const { dialect } = engine;
   const catalogue = {
     table: tablesOf(dialect),
     counters: counterStatements(dialect),
     settings: settingStatements(dialect),
   };
+  const running = new Set<Promise<unknown>>();
+  let closing: Promise<void> | undefined;
   return {
     dialect: dialect.name,
     read: new Reader(catalogue, engine.reader),
-    transact: (work, { signal } = {}) => {
-      let met = false;
-      return engine.transact(async (connection, counters) => {
-        const session = new Writer(catalogue, connection, counters, signal);
-        try {
-          const value = await work(session);
-          if (session.failure !== undefined) throw session.failure; // the work hid it, but its transaction is lost
-          return value;
-        } catch (error) {
-          const { failure } = session;
-          if (failure instanceof ConflictError) throw failure; // whatever the work made of it, it runs again
-          if (!engine.isConcurrent || !(failure instanceof NotUniqueError) || met) throw error;
-          met = true;
-          throw failure;
-        } finally {
-          session.end();
-        }
-      }, signal);
+    transact: async (work, { signal } = {}) => {
+      if (closing !== undefined) throw new Error("the database is closed");
+      const result = engine.transact(inSession(engine, catalogue, work, signal));
+      running.add(result);
+      try {
+        return await result;
+      } finally {
+        running.delete(result);
+      }
     },
     migrate: () => migrate(engine),
     pendingMigrations: () => pendingMigrations(engine),
-    close: () => engine.close(),
+    close: () => {
+      closing ??= Promise.allSettled(running).then(() => engine.close());
+      return closing;
+    },
   };
 }
 
-async function openEngine(url: string, busyWaitMs: number): Promise<Engine> {
-  if (url.startsWith("sqlite:")) return openSqlite(url.slice("sqlite:".length), busyWaitMs);
-  if (/^postgres(ql)?:/.test(url)) return openPostgres(url);
+async function openEngine(
+  url: string,
+  { busyWaitMs = 0, patienceMs = defaultPatienceMs }: OpenOptions,
+): Promise<Engine> {
+  if (url.startsWith("sqlite:")) return openSqlite(url.slice("sqlite:".length), busyWaitMs, patienceMs);
+  if (/^postgres(ql)?:/.test(url)) return openPostgres(url, patienceMs);
   throw new Error("a database is sqlite:PATH or postgres://…");
+}
+
+/** Gives `work` a session in each of its runs, and lets an error of the database that calls for another run come through. */
+function inSession<T>(
+  { isConcurrent }: Engine,
+  catalogue: Catalogue,
+  work: (session: WriteSession) => Promise<T>,
+  signal: AbortSignal | undefined,
+): Work<T> {
+  let mayRunAgain = isConcurrent;
+  return async (connection, counters) => {
+    signal?.throwIfAborted();
+    const session = new Writer(catalogue, connection, counters, signal);
+    try {
+      const value = await work(session);
+      if (session.failure !== undefined) throw session.failure; // the work hid it, but its transaction is lost
+      return value;
+    } catch (error) {
+      const { failure } = session;
+      if (failure instanceof ConflictError) throw failure;
+      if (!mayRunAgain || !(failure instanceof NotUniqueError)) throw error;
+      mayRunAgain = false;
+      throw failure;
+    } finally {
+      session.end();
+    }
+  };
 }

@@ -56,10 +56,10 @@ export interface Engine {
    * Runs `work` in a transaction and gives its result once that is durable. Nothing it did stays when it throws. A ConflictError makes it
    * run again where that can help; so does, once, a NotUniqueError.
    */
-  transact<T>(work: Work<T>, signal?: AbortSignal): Promise<T>;
+  transact<T>(work: Work<T>): Promise<T>;
   /** Runs `work` in a transaction that no other process's exclusive work runs beside. */
   exclusively<T>(work: (connection: Connection) => Promise<T>): Promise<T>;
-  /** Waits for work under way, takes no more, closes. */
+  /** Closes; no transaction is under way. */
   close(): Promise<void>;
 }
 

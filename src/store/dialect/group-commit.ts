@@ -15,13 +15,10 @@ import { isBusy } from "./sqlite-errors.ts";
 
 const maxWorksPerCommit = 64;
 const maxMsPerCommit = 10;
-/** A lock held longer than this by another process fails the works that wait for it. */
-const maxLockWaitMs = 5000;
 const maxRetryMs = 20;
 
 interface Job {
   readonly work: Work<unknown>;
-  readonly signal: AbortSignal | undefined;
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -35,31 +32,27 @@ export class GroupCommit {
   readonly #connection: Connection;
   readonly #statements: CounterStatements;
   readonly #queue: Job[] = [];
-  #running: Promise<void> | undefined;
-  #closed = false;
+  readonly #patienceMs: number;
+  #isRunning = false;
 
-  constructor(database: DatabaseSync, connection: Connection, statements: CounterStatements) {
+  /** @param patienceMs a lock held longer than this by another process fails the works that wait for it. */
+  constructor(database: DatabaseSync, connection: Connection, statements: CounterStatements, patienceMs: number) {
     this.#database = database;
     this.#connection = connection;
     this.#statements = statements;
+    this.#patienceMs = patienceMs;
   }
 
-  /** Queues a work. One whose signal is aborted before its turn is dropped. Errors: ConflictError when the file stays locked. */
-  transact<T>(work: Work<T>, signal?: AbortSignal): Promise<T> {
-    if (this.#closed) return Promise.reject(new Error("the database is closed"));
+  /** Queues a work. Errors: ConflictError when the file stays locked. */
+  transact<T>(work: Work<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      this.#queue.push({ work, signal, resolve: resolve as (value: unknown) => void, reject });
-      this.#running ??= this.#run();
+      this.#queue.push({ work, resolve: resolve as (value: unknown) => void, reject });
+      if (!this.#isRunning) void this.#run();
     });
   }
 
-  /** Finishes the queue and takes no more. */
-  async close(): Promise<void> {
-    this.#closed = true;
-    await this.#running;
-  }
-
   async #run(): Promise<void> {
+    this.#isRunning = true;
     // All calls that arrived with the first are heard before the first commit, and before the next one those that arrived meanwhile.
     for (await setImmediate(); this.#queue.length > 0; await setImmediate()) {
       try {
@@ -70,11 +63,11 @@ export class GroupCommit {
       }
       for (const answer of await this.#commitOnce()) answer();
     }
-    this.#running = undefined;
+    this.#isRunning = false;
   }
 
   async #begin(): Promise<void> {
-    const giveUpAt = performance.now() + maxLockWaitMs;
+    const giveUpAt = performance.now() + this.#patienceMs;
     for (let retryMs = 1; ; retryMs = Math.min(2 * retryMs, maxRetryMs)) {
       try {
         this.#database.exec("begin immediate");
@@ -113,8 +106,7 @@ export class GroupCommit {
   }
 
   /** Throws only what ends the whole transaction. */
-  async #runInSavepoint({ work, signal, resolve, reject }: Job, shared: Counters): Promise<Answer> {
-    if (signal?.aborted) return () => reject(signal.reason);
+  async #runInSavepoint({ work, resolve, reject }: Job, shared: Counters): Promise<Answer> {
     const counters = new Counters(this.#statements, shared);
     this.#database.exec("savepoint work");
     try {

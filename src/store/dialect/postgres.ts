@@ -33,8 +33,6 @@ export const postgres: Dialect = {
 /** Connections of a process, and slots of a counter: no two transactions of a process meet on a slot. */
 const poolSize = 16;
 const connectTimeoutMs = 10_000;
-/** A work that has lost against others for this long gives up. */
-const maxRetryMs = 10_000;
 /** Distinct statements named, hence kept prepared by the server; rarer shapes beyond are sent unnamed. */
 const maxNamedStatements = 1000;
 
@@ -49,7 +47,7 @@ const sessionSettings = `
   set jit = off`;
 
 /** Opens a pool on the database at `url`, and makes sure that it answers. */
-export async function openPostgres(url: string): Promise<Engine> {
+export async function openPostgres(url: string, patienceMs: number): Promise<Engine> {
   const slots = new WeakMap<pg.ClientBase, number>();
   let nextSlot = Math.floor(Math.random() * poolSize);
   const pool = new pg.Pool({
@@ -94,10 +92,9 @@ export async function openPostgres(url: string): Promise<Engine> {
     }
   }
 
-  async function transact<T>(work: Work<T>, signal?: AbortSignal): Promise<T> {
-    const giveUpAt = performance.now() + maxRetryMs;
+  async function transact<T>(work: Work<T>): Promise<T> {
+    const giveUpAt = performance.now() + patienceMs;
     for (let attempt = 0, collided = false; ; attempt++) {
-      signal?.throwIfAborted();
       try {
         return await once("begin isolation level serializable", async (connection, client) => {
           const counters = new Counters(statements);

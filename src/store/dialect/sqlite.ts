@@ -35,7 +35,7 @@ const readerWaitMs = 1000;
 const cacheKib = 64 * 1024;
 
 /** Opens, or creates with its folder, the database file at `path`; only its owner can read it. */
-export function openSqlite(path: string, busyWaitMs: number): Engine {
+export function openSqlite(path: string, busyWaitMs: number, patienceMs: number): Engine {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   closeSync(openSync(path, "a", 0o600));
   const writer = connect(path);
@@ -43,15 +43,14 @@ export function openSqlite(path: string, busyWaitMs: number): Engine {
   const reader = connect(path);
   reader.exec(`pragma query_only = 1; pragma busy_timeout = ${readerWaitMs}`);
   const writing = new SqliteConnection(writer);
-  const queue = new GroupCommit(writer, writing, counterStatements(sqlite));
+  const queue = new GroupCommit(writer, writing, counterStatements(sqlite), patienceMs);
   return {
     dialect: sqlite,
     reader: new SqliteConnection(reader),
     isConcurrent: false,
-    transact: (work, signal) => queue.transact(work, signal),
+    transact: (work) => queue.transact(work),
     exclusively: (work) => queue.transact(work),
     close: async () => {
-      await queue.close();
       reader.close();
       writer.close();
     },
