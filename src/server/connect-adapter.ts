@@ -36,8 +36,6 @@ export interface ConnectHandlerOptions {
   /** Mounts services of the server's own, which need no pipeline: health and reflection. */
   mount?(router: ConnectRouter): void;
   readonly limits?: Partial<ConnectLimits>;
-  /** Ends streams that would otherwise never end; abort it with the ConnectError they should end with. */
-  readonly shutdownSignal?: AbortSignal;
   /** The values a call starts with. */
   contextValues?(request: PortRequest): ContextValues;
   /** Completes an error in place before it is sent, whoever made it. Called more than once for some. `method`: undefined if unknown. */
@@ -83,7 +81,6 @@ export function createConnectHandler(options: ConnectHandlerOptions): ConnectHan
   const router = createConnectRouter({
     ...limits,
     acceptCompression: [compressionGzip, compressionBrotli],
-    ...(options.shutdownSignal && { shutdownSignal: options.shutdownSignal }),
     // The handlers abort a call's signal with its error before they write the error: the one moment to reach those of the protocol layer.
     requestGate: ({ signal, method }) => {
       signal.addEventListener("abort", () => describe(signal.reason, method), { once: true });

@@ -18,8 +18,11 @@ export interface HealthState {
   setServing(isServing: boolean): void;
 }
 
-/** Health of a server with these services (type names). It starts as not serving. */
-export function createHealth(services: Iterable<string>): HealthState {
+/**
+ * Health of a server with these services (type names). It starts as not serving. `shutdown` ends watches, which else would never end, with the
+ * ConnectError that is its reason.
+ */
+export function createHealth(services: Iterable<string>, shutdown: AbortSignal): HealthState {
   const names = new Set(["", ...services]);
   let isServing = false;
   let change = Promise.withResolvers<void>();
@@ -38,7 +41,8 @@ export function createHealth(services: Iterable<string>): HealthState {
     },
 
     /** An unknown service is SERVICE_UNKNOWN and stays watched, as the protocol wants. */
-    async *watch({ service }: HealthCheckRequest, { signal }: HandlerContext) {
+    async *watch({ service }: HealthCheckRequest, context: HandlerContext) {
+      const signal = AbortSignal.any([context.signal, shutdown]);
       const aborted = new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
       for (let last: ServingStatus | undefined; !signal.aborted; ) {
         const changed = change.promise;

@@ -88,7 +88,10 @@ export async function startServer(config: Config, log: Logger): Promise<RunningS
     const grants = grantSource(database.read);
     const policy = createPipeline({ contract, log, serviceHost, authenticator, grants, database, environment, now });
     const transport = createLocalTransport(services, policy.interceptors, { observers: policy.observers });
-    const health = createHealth(descriptors.map(({ typeName }) => typeName));
+    const health = createHealth(
+      descriptors.map(({ typeName }) => typeName),
+      shutdown.signal,
+    );
     const describeError = (error: ConnectError, method: DescMethod | undefined) =>
       atEdge(error, serviceHost, method?.parent.typeName.split(".")[1]);
     const rest = createRestHandler({
@@ -105,7 +108,6 @@ export async function startServer(config: Config, log: Logger): Promise<RunningS
         mountHealth(router, health);
         mountReflection(router, [{ file: file_google_rpc_error_details }]);
       },
-      shutdownSignal: shutdown.signal,
       describeError,
       refusalBody,
       onError: (error) => log.debug({ err: error }, "answer not sent"),

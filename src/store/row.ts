@@ -34,17 +34,17 @@ export interface Row {
 /** Columns of every resource table, in the order in which rows are read. */
 export const spine = ["uid", "parent", "version", "create_time_us", "update_time_us", "body"] as const;
 
-const spineTypes: Readonly<Record<string, FacetType>> = {
-  uid: "text",
-  parent: "text",
-  version: "integer",
-  create_time_us: "integer",
-  update_time_us: "integer",
-};
+const spineTypes: ReadonlyMap<string, FacetType> = new Map([
+  ["uid", "text"],
+  ["parent", "text"],
+  ["version", "integer"],
+  ["create_time_us", "integer"],
+  ["update_time_us", "integer"],
+]);
 
 /** The type of a column that can be compared and ordered. A column that the table does not have is a bug, and throws. */
 export function columnType(table: TableSpec, column: string): FacetType {
-  const type = spineTypes[column] ?? (Object.hasOwn(table.facets, column) ? table.facets[column] : undefined);
+  const type = spineTypes.get(column) ?? (Object.hasOwn(table.facets, column) ? table.facets[column] : undefined);
   if (type === undefined) throw new Error(`table ${table.name} has no column ${column}`);
   return type;
 }

@@ -23,7 +23,7 @@ interface HealthClient extends Client {
 }
 
 function start() {
-  const health = createHealth(["a.B", "c.D"]);
+  const health = createHealth(["a.B", "c.D"], new AbortController().signal);
   const transport = createRouterTransport((router) => mountHealth(router, health));
   return { health, client: createClient(Health, transport) };
 }
@@ -81,14 +81,13 @@ describe("Watch", () => {
 
 describe("over the wire, for grpc-js", () => {
   it("tells its status, and ends watches at shutdown with the error given", async () => {
-    const health = createHealth(["a.B"]);
-    health.setServing(true);
     const shutdown = new AbortController();
+    const health = createHealth(["a.B"], shutdown.signal);
+    health.setServing(true);
     const handler = createConnectHandler({
       transport: createRouterTransport(() => {}),
       services: [],
       mount: (router) => mountHealth(router, health),
-      shutdownSignal: shutdown.signal,
       refusalBody: () => "",
     });
     const { port, number } = await openPort(false, {
