@@ -6,6 +6,7 @@
  */
 import { Command, CommanderError } from "commander";
 import { ConfigError } from "../config.ts";
+import { explain } from "./failure.ts";
 import { initCommand } from "./init.ts";
 import { migrateCommand } from "./migrate.ts";
 import { routesCommand } from "./routes.ts";
@@ -14,8 +15,6 @@ import { tokenCommand } from "./token.ts";
 
 /** A failure to tell the user about, without a stack. */
 export { CommandFailure } from "./failure.ts";
-
-import { CommandFailure } from "./failure.ts";
 
 /** Runs one command to its end. `args`: without the program's own name. Returns the exit status. */
 export async function runCommand(args: readonly string[]): Promise<number> {
@@ -35,7 +34,8 @@ export async function runCommand(args: readonly string[]): Promise<number> {
       console.error(`error: ${error.message}`);
       return 2;
     }
-    console.error(error instanceof CommandFailure ? `error: ${error.message}` : error);
+    const reason = explain(error);
+    console.error(reason === undefined ? error : `error: ${reason}`);
     return 1;
   }
 }

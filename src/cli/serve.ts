@@ -3,7 +3,6 @@ import { setFlagsFromString } from "node:v8";
 import { Command } from "commander";
 import { createLogger } from "../log.ts";
 import { type RunningServer, startServer } from "../server/index.ts";
-import { CommandFailure } from "./failure.ts";
 import { firstTokenSeconds } from "./init.ts";
 import { settingsOf, withSettings } from "./settings.ts";
 
@@ -13,9 +12,7 @@ export function serveCommand(): Command {
     const config = settingsOf(command);
     const log = createLogger(config.logLevel);
     const stopping = nextSignal();
-    const server = await startServer(config, log).catch((error: NodeJS.ErrnoException) => {
-      throw error.code === "EADDRINUSE" || error.code === "EACCES" ? new CommandFailure(error.message) : error;
-    });
+    const server = await startServer(config, log);
     setFlagsFromString("--semi-space-growth-factor=2"); // V8's own value, see main.ts: from here on, garbage comes from calls
     process.stdout.write(`platform listens on ${server.baseUrl}\n${await welcome(server)}`);
     const signal = await stopping;

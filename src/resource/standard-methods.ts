@@ -153,8 +153,11 @@ export function requireUid(field: string, uid: string, resource: Resource): void
 }
 
 function standardGet(resource: Resource) {
-  return async (request: Message & { uid: string }, context: HandlerContext) =>
-    present(resource, await findRow(resource, request.uid, context), context);
+  return async ({ uid }: Message & { uid: string }, context: HandlerContext) => {
+    const row = await findRow(resource, uid, context);
+    checkEtag(row, undefined, context);
+    return present(resource, row, context);
+  };
 }
 
 function standardList(resource: Resource, method: DescMethod) {

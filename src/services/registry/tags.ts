@@ -22,12 +22,21 @@ import {
   updateResource,
 } from "../../resource/index.ts";
 
-/** Families of tags that a machine makes, told apart by their names; "" is any other tag. */
-const families: readonly (readonly [string, RegExp])[] = [
-  ["referrer", /^sha256-/],
-  ["date", /-20[0-9]{6}$/],
-  ["epoch", /-r[0-9]+$/],
-];
+/** Families of tags that a machine makes, told apart by their names; a name may be of several. */
+const families = { referrer: /^sha256-/, date: /-20[0-9]{6}$/, epoch: /-r[0-9]+$/ } as const;
+
+/** What the column `family` may hold: the families of a name, in order. */
+const familySets = ["referrer", "referrer date", "referrer epoch", "date", "epoch"];
+
+function familiesOf(name: string): string {
+  return Object.entries(families)
+    .flatMap(([family, pattern]) => (pattern.test(name) ? [family] : []))
+    .join(" ");
+}
+
+function outside(family: keyof typeof families) {
+  return () => [{ column: "family", notIn: familySets.filter((set) => set.includes(family)) }];
+}
 
 /** @param repos the resource that holds tags. */
 export function defineTags(repos: Resource<typeof RepoSchema>) {
@@ -38,15 +47,15 @@ export function defineTags(repos: Resource<typeof RepoSchema>) {
     facets: {
       name: { text: (tag) => tag.name },
       digest: { text: (tag) => tag.digest },
-      family: { text: (tag) => families.find(([, pattern]) => pattern.test(tag.name))?.[0] ?? "" },
+      family: { text: (tag) => familiesOf(tag.name) },
     },
     filters: {
       name: equalTo("name"),
       digest: equalTo("digest"),
       updatedSince: (time) => [{ column: "update_time_us", greaterThan: timestampMs(time) * 1000 }],
-      excludeReferrers: () => [{ column: "family", notIn: ["referrer"] }],
-      excludeDates: () => [{ column: "family", notIn: ["date"] }],
-      excludeEpochs: () => [{ column: "family", notIn: ["epoch"] }],
+      excludeReferrers: outside("referrer"),
+      excludeDates: outside("date"),
+      excludeEpochs: outside("epoch"),
       // Nothing is hidden, so there is nothing to include.
       includeReferrers: () => [],
       includeDates: () => [],
