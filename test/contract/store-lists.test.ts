@@ -9,14 +9,9 @@ import {
   type OrderTerm,
   type Row,
   type Selection,
-  type TableSpec,
 } from "../../src/store/index.ts";
 import { onEveryDatabase } from "./databases.ts";
-
-const table: TableSpec = {
-  name: "identities",
-  facets: { name: "text", relationship: "integer", issuer: "text", subject: "text", last_seen_us: "integer" },
-};
+import { newRow, identities as table } from "./tables.ts";
 
 // A tree that is wide at the bottom, of ids that sort beside one another.
 const path = (depth: number) =>
@@ -115,6 +110,51 @@ onEveryDatabase("lists", (database) => {
       { numRuns: database().name === "sqlite" ? 300 : 60 },
     );
   });
+
+  test("neither repeat nor miss a row that stays while others come and go", async () => {
+    const db = await database().open();
+    await db.migrate();
+    const uidsOf = (prefix: string) => Array.from({ length: 60 }, (_, i) => `r/${i % 7}/${prefix}${i}`);
+    const insert = (uid: string) =>
+      db.transact((session) => session.insert(table, newRow(uid, { name: uid.slice(-2) })));
+    const staying = uidsOf("s");
+    for (const uid of [...staying, ...uidsOf("g")]) await insert(uid);
+    const going = uidsOf("g").values();
+    const coming = uidsOf("n").values();
+    for (const column of ["uid", "name", "create_time_us"]) {
+      for (const descending of [false, true]) {
+        const seen: string[] = [];
+        for await (const page of pages(db, { within: [{ root: "r", self: true }] }, [{ column, descending }], 7, 0)) {
+          seen.push(...page.map(({ uid }) => uid));
+          const [gone, come] = [going.next().value, coming.next().value];
+          if (gone !== undefined) await db.transact((session) => session.remove(table, gone));
+          if (come !== undefined) await insert(come);
+        }
+        expect(seen.filter((uid) => staying.includes(uid)).sort()).toEqual(staying.toSorted());
+        expect(new Set(seen).size).toBe(seen.length);
+      }
+    }
+  });
+
+  test("refuse what no caller may ask for", async () => {
+    const db = await database().open();
+    await db.migrate();
+    const page = { orderBy: [], skip: 0, limit: 10 };
+    await expect(db.read.list(table, { ...page, orderBy: [{ column: "body", descending: false }] })).rejects.toThrow(
+      "no column body",
+    );
+    await expect(
+      db.read.list(table, { ...page, orderBy: [{ column: "constructor", descending: false }] }),
+    ).rejects.toThrow("no column");
+    await expect(db.read.count(table, { where: [{ column: "colour", equals: "red" }] })).rejects.toThrow(
+      "no column colour",
+    );
+    await expect(
+      db.read.list(table, { ...page, orderBy: [{ column: "name", descending: false }], after: ["a"] }),
+    ).rejects.toThrow("cursor");
+    await expect(db.read.list(table, { ...page, after: [1] })).rejects.toThrow(TypeError);
+    expect(await db.read.list(table, { ...page, limit: 0 })).toEqual([]);
+  });
 });
 
 /** Replaces what is in the table by the outcome of `changes`, some in the same transaction; gives the rows that must be there. */
@@ -132,20 +172,10 @@ async function apply(db: Database, changes: readonly Change[]): Promise<Map<stri
         if (step.kind === "insert" && row === undefined) {
           model.set(
             step.uid,
-            await session.insert(table, {
-              uid: step.uid,
-              parent: step.uid.split("/").slice(0, -1).join("/"),
-              createTimeUs: step.time,
-              updateTimeUs: step.time,
-              body: new Uint8Array([1]),
-              facets: {
-                name: step.name,
-                relationship: step.number,
-                issuer: step.name,
-                subject: "",
-                last_seen_us: null,
-              },
-            }),
+            await session.insert(
+              table,
+              newRow(step.uid, { name: step.name, relationship: step.number, issuer: step.name }, step.time),
+            ),
           );
         } else if (row !== undefined && step.kind === "update") {
           model.set(
@@ -179,18 +209,19 @@ async function walk(
   skip: number,
 ): Promise<Row[]> {
   const rows: Row[] = [];
+  for await (const page of pages(db, selection, orderBy, pageSize, skip)) rows.push(...page);
+  return rows;
+}
+
+async function* pages(db: Database, selection: Selection, orderBy: OrderTerm[], limit: number, skip: number) {
   const columns = [...orderBy.map(({ column }) => column), "uid"];
-  for (let after: FacetValue[] | undefined; ; ) {
-    const page = await db.read.list(table, {
-      ...selection,
-      orderBy,
-      ...(after && { after }),
-      skip: after === undefined ? skip : 0,
-      limit: pageSize,
-    });
-    rows.push(...page);
-    if (page.length < pageSize) return rows;
-    after = columns.map((column) => columnValue(page.at(-1)!, column));
+  let page = await db.read.list(table, { ...selection, orderBy, skip, limit });
+  for (;;) {
+    yield page;
+    const last = page.at(-1);
+    if (last === undefined || page.length < limit) return;
+    const after = columns.map((column) => columnValue(last, column));
+    page = await db.read.list(table, { ...selection, orderBy, after, skip: 0, limit });
   }
 }
 

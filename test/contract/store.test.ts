@@ -78,21 +78,24 @@ onEveryDatabase("rows", (database) => {
     const second = await db.transact((session) => session.insert(repos, newRow("a/2", { name: "y" })));
     const clashes = [
       {
-        clash: db.transact((session) => session.insert(repos, newRow("a/3", { name: "x" }))),
-        constraint: "repos_parent_name",
-      },
-      { clash: db.transact((session) => session.insert(repos, newRow("a/1", { name: "z" }))), constraint: "repos_uid" },
-      {
-        clash: db.transact((session) => session.update(repos, { ...second, facets: { name: "x" } })),
+        clash: () => db.transact((session) => session.insert(repos, newRow("a/3", { name: "x" }))),
         constraint: "repos_parent_name",
       },
       {
-        clash: db.transact((session) => session.setFacets(repos, "a/2", { name: "x" })),
+        clash: () => db.transact((session) => session.insert(repos, newRow("a/1", { name: "z" }))),
+        constraint: "repos_uid",
+      },
+      {
+        clash: () => db.transact((session) => session.update(repos, { ...second, facets: { name: "x" } })),
+        constraint: "repos_parent_name",
+      },
+      {
+        clash: () => db.transact((session) => session.setFacets(repos, "a/2", { name: "x" })),
         constraint: "repos_parent_name",
       },
     ];
     for (const { clash, constraint } of clashes) {
-      const error = await clash.catch((thrown: unknown) => thrown);
+      const error = await clash().catch((thrown: unknown) => thrown);
       expect(error).toBeInstanceOf(NotUniqueError);
       expect(error).toMatchObject({ table: "repos", constraint });
     }

@@ -162,10 +162,12 @@ class StatementNames {
   }
 }
 
-/** Runs statements on one connection, or each on any of a pool. */
+/** Runs statements one after another on one connection, or each on any of a pool. */
 class PostgresConnection implements Connection {
   readonly #client: pg.Pool | pg.PoolClient;
   readonly #names: StatementNames;
+  /** Settled when the statement before has ended: a connection takes one at a time. */
+  #turn: Promise<unknown> = Promise.resolve();
 
   constructor(client: pg.Pool | pg.PoolClient, names: StatementNames) {
     this.#client = client;
@@ -180,7 +182,14 @@ class PostgresConnection implements Connection {
     return (await this.#query(statement, values)).rowCount ?? 0;
   }
 
-  async #query(statement: Statement, values: Values): Promise<pg.QueryArrayResult<unknown[]>> {
+  #query(statement: Statement, values: Values): Promise<pg.QueryArrayResult<unknown[]>> {
+    if (this.#client instanceof pg.Pool) return this.#send(statement, values);
+    const sent = this.#turn.then(() => this.#send(statement, values));
+    this.#turn = sent.catch(() => {}); // its caller hears of it
+    return sent;
+  }
+
+  async #send(statement: Statement, values: Values): Promise<pg.QueryArrayResult<unknown[]>> {
     const { text } = statement;
     const name = this.#names.of(text);
     try {

@@ -1,0 +1,28 @@
+/** Tables and rows for the tests of the store. */
+import type { FacetValue, Row, TableSpec } from "../../src/store/index.ts";
+
+/** Names are unique below a parent. */
+export const repos: TableSpec = { name: "repos", facets: { name: "text" } };
+
+/** Nothing is unique; facets of both types. */
+export const identities: TableSpec = {
+  name: "identities",
+  facets: { name: "text", relationship: "integer", issuer: "text", subject: "text", last_seen_us: "integer" },
+};
+
+/** A row whose parent follows from its uid. */
+export function newRow(
+  uid: string,
+  facets: Record<string, FacetValue> = {},
+  timeUs = 1_700_000_000_000_000,
+): Omit<Row, "version"> {
+  const parent = uid.split("/").slice(0, -1).join("/");
+  return {
+    uid,
+    parent,
+    createTimeUs: timeUs,
+    updateTimeUs: timeUs,
+    body: new TextEncoder().encode(uid),
+    facets: { name: uid, ...facets },
+  };
+}

@@ -1,0 +1,240 @@
+/** How SQLite finds the rows of a list: by ranges of the right index, without sorting where an index has the order. */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync, type SQLInputValue } from "node:sqlite";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { count } from "../../src/store/count.ts";
+import { counterStatements } from "../../src/store/counters.ts";
+import { sqlite } from "../../src/store/dialect/sqlite.ts";
+import { type ListQuery, openDatabase, type Selection, type TableSpec } from "../../src/store/index.ts";
+import { list } from "../../src/store/list.ts";
+import type { Reading } from "../../src/store/reading.ts";
+import { parametersOf, type Statement } from "../../src/store/statement.ts";
+import { tablesOf } from "../../src/store/table.ts";
+
+const repos: TableSpec = { name: "repos", facets: { name: "text" } };
+const timeUs = 1_700_000_000_000_000;
+/** 3000 rows: 100 groups of 15 in one root, a group of 1400 and one of 100 in another. */
+const groups = [
+  ...Array.from({ length: 1500 }, (_, i) => `r/${i % 100}`),
+  ...Array.from({ length: 1400 }, () => "s/big"),
+  ...Array.from({ length: 100 }, () => "s/small"),
+];
+const manyGroups = Array.from({ length: 100 }, (_, i) => ({ root: `r/${i}`, self: false }));
+
+let folder: string;
+let raw: DatabaseSync;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "platform-plans-"));
+  const path = join(folder, "platform.db");
+  const database = await openDatabase(`sqlite:${path}`);
+  await database.migrate();
+  await database.transact(async (session) => {
+    for (const [i, parent] of groups.entries()) {
+      const [uid, time] = [`${parent}/${i}`, timeUs + ((i * 7919) % 3000)];
+      await session.insert(repos, {
+        uid,
+        parent,
+        createTimeUs: time,
+        updateTimeUs: time,
+        body: new Uint8Array(),
+        facets: { name: `n${(i * 31) % 3000}` },
+      });
+    }
+  });
+  await database.close();
+  raw = new DatabaseSync(path);
+});
+
+afterAll(async () => {
+  raw.close();
+  await rm(folder, { recursive: true });
+});
+
+const byUid = [{ column: "uid", descending: false }];
+const byName = [{ column: "name", descending: false }];
+const byTimeDown = [{ column: "create_time_us", descending: true }];
+const sorts = "USE TEMP B-TREE FOR ORDER BY";
+
+const lists: { title: string; query: Partial<ListQuery>; plan: string[] }[] = [
+  {
+    title: "all by uid",
+    query: { orderBy: byUid },
+    plan: ["SEARCH t USING INDEX sqlite_autoindex_repos_1 (uid>? AND uid<?)"],
+  },
+  {
+    title: "a later page by uid",
+    query: { orderBy: byUid, after: ["s/big/2000"] },
+    plan: ["SEARCH t USING INDEX sqlite_autoindex_repos_1 (uid>? AND uid<?)"],
+  },
+  {
+    title: "a subtree by uid, descending",
+    query: { within: [{ root: "s", self: true }], orderBy: [{ column: "uid", descending: true }] },
+    plan: ["SEARCH t USING INDEX sqlite_autoindex_repos_1 (uid>? AND uid<?)"],
+  },
+  { title: "all by name", query: { orderBy: byName }, plan: ["SCAN t USING INDEX repos_name"] },
+  {
+    title: "a later page by name",
+    query: { orderBy: byName, after: ["n5", "r/1"] },
+    plan: ["SEARCH t USING INDEX repos_name ((name,uid)>(?,?))"],
+  },
+  {
+    title: "a later page by time, descending",
+    query: { orderBy: byTimeDown, after: [timeUs + 500, "r/1"] },
+    plan: ["SEARCH t USING INDEX repos_create_time_us ((create_time_us,uid)<(?,?))"],
+  },
+  {
+    title: "a later page in mixed directions",
+    query: { orderBy: [...byName, { column: "uid", descending: true }], after: ["n5", "r/1"] },
+    plan: ["SEARCH t USING INDEX repos_name (name>?)", "USE TEMP B-TREE FOR LAST TERM OF ORDER BY"],
+  },
+  {
+    title: "a large subtree by name",
+    query: { within: [{ root: "s", self: false }], orderBy: byName },
+    plan: ["SCAN t USING INDEX repos_name"],
+  },
+  {
+    title: "a later page of a large subtree by name",
+    query: { within: [{ root: "s", self: false }], orderBy: byName, after: ["n5", "r/1"] },
+    plan: ["SEARCH t USING INDEX repos_name ((name,uid)>(?,?))"],
+  },
+  {
+    title: "a small subtree by name",
+    query: { within: [{ root: "s/small", self: true }], orderBy: byName, after: ["n5", "r/1"] },
+    plan: ["SEARCH t USING INDEX sqlite_autoindex_repos_1 (uid>? AND uid<?)", sorts],
+  },
+  {
+    title: "children by uid",
+    query: { parent: "s/big", orderBy: byUid },
+    plan: ["SEARCH t USING INDEX repos_parent (parent=? AND uid>? AND uid<?)"],
+  },
+  {
+    title: "children by name",
+    query: { parent: "s/big", orderBy: byName },
+    plan: ["SEARCH t USING INDEX repos_parent_name (parent=?)"],
+  },
+  {
+    title: "a later page of children by name",
+    query: { parent: "s/big", orderBy: byName, after: ["n5", "r/1"] },
+    plan: ["SEARCH t USING INDEX repos_parent_name (parent=? AND name>?)"],
+  },
+  {
+    title: "few children by time",
+    query: { parent: "s/small", orderBy: byTimeDown },
+    plan: ["SEARCH t USING INDEX repos_parent (parent=?)", sorts],
+  },
+  {
+    title: "many children by time",
+    query: { parent: "s/big", orderBy: byTimeDown },
+    plan: ["SCAN t USING INDEX repos_create_time_us"],
+  },
+  {
+    title: "a name in a subtree, by time",
+    query: { within: [{ root: "s", self: true }], where: [{ column: "name", equals: "n7" }], orderBy: byTimeDown },
+    plan: [
+      "SEARCH t USING COVERING INDEX repos_name (name=? AND uid>? AND uid<?)",
+      "SEARCH t USING INDEX repos_name (name=? AND uid>? AND uid<?)",
+      sorts,
+    ],
+  },
+  {
+    title: "many subtrees by name",
+    query: { within: manyGroups, orderBy: byName },
+    plan: ["SCAN t USING COVERING INDEX repos_name", "SEARCH t USING INDEX sqlite_autoindex_repos_1 (uid=?)", sorts],
+  },
+  {
+    title: "few rows of many subtrees by name",
+    query: { within: manyGroups.slice(0, 5), orderBy: byName },
+    plan: ["SEARCH t USING INDEX sqlite_autoindex_repos_1 (uid>? AND uid<?)", sorts],
+  },
+  {
+    title: "many subtrees by uid",
+    query: { within: manyGroups, orderBy: byUid },
+    plan: [
+      "SEARCH t USING INDEX sqlite_autoindex_repos_1 (uid>? AND uid<?)",
+      "SEARCH t USING INDEX sqlite_autoindex_repos_1 (uid=?)",
+    ],
+  },
+  {
+    title: "named uids",
+    query: { uids: ["r/1/1", "r/1/101"], orderBy: byName },
+    plan: ["SEARCH t USING INDEX sqlite_autoindex_repos_1 (uid=?)", sorts],
+  },
+];
+
+test.each(lists)("a page of $title", async ({ query, plan }) => {
+  const plans = await plansOf((reading) => list(reading, { orderBy: [], skip: 0, limit: 20, ...query }));
+  expect([...new Set(plans.filter((step) => /^(SCAN|SEARCH) t\b|TEMP B-TREE/.test(step)))]).toEqual(plan);
+  expect(plans.filter((step) => /^SCAN (?!t USING|[rc]$|.* VIRTUAL TABLE)/.test(step))).toEqual([]);
+});
+
+const counts: { title: string; selection: Selection; plan: string[] }[] = [
+  { title: "all", selection: {}, plan: [] },
+  { title: "subtrees", selection: { within: manyGroups }, plan: [] },
+  { title: "children", selection: { parent: "s/big" }, plan: [] },
+  {
+    title: "a subtree with its root",
+    selection: { within: [{ root: "s", self: true }] },
+    plan: ["SEARCH t USING COVERING INDEX sqlite_autoindex_repos_1 (uid=?)"],
+  },
+  {
+    title: "a name",
+    selection: { where: [{ column: "name", equals: "n7" }] },
+    plan: ["SEARCH t USING COVERING INDEX repos_name (name=?)"],
+  },
+  {
+    title: "a name in a subtree",
+    selection: { within: [{ root: "s", self: false }], where: [{ column: "name", equals: "n7" }] },
+    plan: ["SEARCH t USING COVERING INDEX repos_name (name=? AND uid>? AND uid<?)"],
+  },
+  {
+    title: "a name of a child",
+    selection: { parent: "s/big", where: [{ column: "name", equals: "n7" }] },
+    plan: ["SEARCH t USING COVERING INDEX repos_parent_name (parent=? AND name=?)"],
+  },
+];
+
+test.each(counts)("the total of $title", async ({ selection, plan }) => {
+  const plans = await plansOf((reading) => count(reading, selection));
+  expect(plans.filter((step) => /^(SCAN|SEARCH) t\b/.test(step))).toEqual(plan);
+});
+
+test("counters are read by their key", () => {
+  expect(explain(counterStatements(sqlite).sum)).toEqual([
+    expect.stringMatching(/^SCAN .*VIRTUAL TABLE/),
+    "SEARCH c USING PRIMARY KEY (ancestor=? AND table_name=? AND class=?)",
+  ]);
+});
+
+/** The steps of the statements that `read` runs, with those that a step repeats. */
+async function plansOf(read: (reading: Reading) => Promise<unknown>): Promise<string[]> {
+  const steps: string[] = [];
+  const { sum } = counterStatements(sqlite);
+  const rowsOf = (statement: Statement, values: Readonly<Record<string, unknown>>) => {
+    const prepared = raw.prepare(statement.text);
+    prepared.setReturnArrays(true);
+    return prepared.all(...(parametersOf(statement, values) as SQLInputValue[])) as unknown as unknown[][];
+  };
+  await read({
+    table: tablesOf(sqlite)(repos),
+    connection: {
+      rows: (statement, values) => {
+        steps.push(...explain(statement));
+        return rowsOf(statement, values);
+      },
+      run: () => 0,
+    },
+    total: async (counterClass, ancestors) =>
+      rowsOf(sum, { table: "repos", class: counterClass, ancestors: JSON.stringify(ancestors) })[0]![0] as number,
+  });
+  return steps;
+}
+
+function explain({ text, slots }: Statement): string[] {
+  return raw
+    .prepare(`explain query plan ${text}`)
+    .all(...slots.map(() => null))
+    .map(({ detail }) => detail as string);
+}
