@@ -1,8 +1,9 @@
 /** What a database says about itself once it is initialised: issuer, keys, the first group and its administrator. */
 import { randomBytes } from "node:crypto";
 import { generateSigningKey, type StoredKey } from "../auth/index.ts";
-import { createFirstGroup, ensureAdministrator, storeBuiltInRoles } from "../services/index.ts";
-import type { Database, ReadSession, WriteSession } from "../store/index.ts";
+import { ensureAdministrator, ensureFirstGroup, storeBuiltInRoles } from "../services/index.ts";
+import type { Database, ReadSession } from "../store/index.ts";
+import { newUid } from "../uid.ts";
 
 /** An initialised database's own facts. */
 export interface Installation {
@@ -35,7 +36,8 @@ export async function install(
   const signingKeys = [await generateSigningKey(now)];
   return database.transact(async (session) => {
     if ((await session.setting(settingName)) !== undefined) return undefined;
-    const rootGroupUid = await createFirstGroup(session, now());
+    const rootGroupUid = newUid("");
+    await ensureFirstGroup(session, rootGroupUid, now());
     const administratorUid = await ensureAdministrator(session, rootGroupUid, issuerUrl, now());
     const installation = { issuerUrl, signingKeys, pageTokenKey: randomBytes(32), rootGroupUid, administratorUid };
     await session.addSetting(settingName, encode(installation));
@@ -43,13 +45,16 @@ export async function install(
   });
 }
 
-/** Brings back an administrator who was deleted or unbound. */
+/** Brings back an administrator who was deleted or unbound, and the first group when it is gone. */
 export async function recoverAdministrator(
   database: Database,
   { rootGroupUid, issuerUrl }: Installation,
   now: () => number,
 ): Promise<void> {
-  await database.transact((session: WriteSession) => ensureAdministrator(session, rootGroupUid, issuerUrl, now()));
+  await database.transact(async (session) => {
+    await ensureFirstGroup(session, rootGroupUid, now());
+    await ensureAdministrator(session, rootGroupUid, issuerUrl, now());
+  });
 }
 
 /** Brings the rows that come with the server up to this version. */

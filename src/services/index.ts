@@ -22,7 +22,7 @@ import { pingService } from "./ping/ping.ts";
 import { defineRepos, reposService } from "./registry/repos.ts";
 import { defineTags, tagsService } from "./registry/tags.ts";
 
-export { createFirstGroup, ensureAdministrator, identityExists } from "./iam/bootstrap.ts";
+export { ensureAdministrator, ensureFirstGroup, identityExists } from "./iam/bootstrap.ts";
 export { grantSource, identitySource } from "./iam/grants.ts";
 export { storeBuiltInRoles } from "./iam/roles.ts";
 

@@ -15,13 +15,12 @@ import { storeBuiltInRoles } from "./roles.ts";
 
 const administratorSubject = "administrator";
 
-/** Stores the built-in roles and a root group; returns the group's uid. */
-export async function createFirstGroup(session: WriteSession, nowMs: number): Promise<string> {
+/** Makes sure that the built-in roles and the first group, a root group with this uid, are there. */
+export async function ensureFirstGroup(session: WriteSession, uid: string, nowMs: number): Promise<void> {
   await storeBuiltInRoles(session, nowMs);
-  const uid = newUid("");
+  if (await session.exists(groups.table, { uids: [uid] })) return;
   const group = create(GroupSchema, { name: "platform", description: "The first group", status: OrgStatus.READY });
   await session.insert(groups.table, { ...spine(uid, "", nowMs), ...contentOf(groups, group) });
-  return uid;
 }
 
 /**
