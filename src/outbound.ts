@@ -17,7 +17,6 @@
 import { lookup } from "node:dns/promises";
 import type { LookupFunction } from "node:net";
 import ipaddr from "ipaddr.js";
-import { Client } from "undici";
 
 /** The address is not one this server will speak to. Trying again does not help unless the name is moved. */
 export class OutboundRefused extends Error {
@@ -67,6 +66,7 @@ export async function fetchLimited(address: string, options: OutboundOptions): P
   const url = parseOutboundUrl(address, options.allowLoopbackHttp);
   const timeout = AbortSignal.timeout(timeoutMs);
   const signal = options.signal === undefined ? timeout : AbortSignal.any([timeout, options.signal]);
+  const { Client } = await import("undici"); // only when first needed: most servers never are
   const client = new Client(url.origin, {
     allowH2: false,
     pipelining: 0,

@@ -1,8 +1,6 @@
 /** A database: opened by address, read at any time, written in transactions. */
 import { counterStatements } from "./counters.ts";
 import type { Engine, Work } from "./dialect/dialect.ts";
-import { openPostgres } from "./dialect/postgres.ts";
-import { openSqlite } from "./dialect/sqlite.ts";
 import { ConflictError, NotUniqueError } from "./errors.ts";
 import { migrate, pendingMigrations } from "./migrate.ts";
 import { type Catalogue, Reader, type ReadSession } from "./read-session.ts";
@@ -74,12 +72,19 @@ export async function openDatabase(url: string, options: OpenOptions = {}): Prom
   };
 }
 
+/** Loads only the driver that is used: the other's memory would be held for nothing. */
 async function openEngine(
   url: string,
   { busyWaitMs = 0, patienceMs = defaultPatienceMs }: OpenOptions,
 ): Promise<Engine> {
-  if (url.startsWith("sqlite:")) return openSqlite(url.slice("sqlite:".length), busyWaitMs, patienceMs);
-  if (/^postgres(ql)?:/.test(url)) return openPostgres(url, patienceMs);
+  if (url.startsWith("sqlite:")) {
+    const { openSqlite } = await import("./dialect/sqlite.ts");
+    return openSqlite(url.slice("sqlite:".length), busyWaitMs, patienceMs);
+  }
+  if (/^postgres(ql)?:/.test(url)) {
+    const { openPostgres } = await import("./dialect/postgres.ts");
+    return openPostgres(url, patienceMs);
+  }
   throw new Error("a database is sqlite:PATH or postgres://…");
 }
 
