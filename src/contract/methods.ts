@@ -73,7 +73,7 @@ export function readContract(services: Iterable<DescService>): Contract {
 }
 
 function readMethod(method: DescMethod): MethodContract {
-  const [, domain] = method.parent.typeName.split(".");
+  const [, domain] = method.parent.file.proto.package.split(".");
   if (domain === undefined) throw new Error("its package names no domain");
   if (method.methodKind !== "unary") throw new Error("streams");
   if (!hasOption(method, http)) throw new Error("has no google.api.http binding");

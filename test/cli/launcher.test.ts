@@ -1,0 +1,53 @@
+/** `npx platform` in a checkout, and the launcher behind it, which finds the checkout's own Node when the one on the PATH is too old. */
+import { execFile, execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { delimiter, join } from "node:path";
+import { promisify } from "node:util";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { cleanEnvironment, repository, settingsIn, temporaryFolder } from "./platform-process.ts";
+
+/** The PATH of somebody who has not run an npm script: without the checkout's programs. */
+const path = (process.env.PATH ?? "")
+  .split(delimiter)
+  .filter((folder) => !folder.includes("node_modules") && !folder.includes("node-gyp-bin"))
+  .join(delimiter);
+const env = { ...cleanEnvironment(), PATH: path };
+const launcher = join(repository, "bin/platform.js");
+
+test("npx platform runs the checkout's program", async () => {
+  const startMs = performance.now();
+  const { stdout } = await promisify(execFile)("npx", ["platform", "token", "--help"], { cwd: repository, env });
+  console.log(`npx platform token --help took ${Math.round(performance.now() - startMs)} ms`);
+  expect(stdout).toMatch(/^Usage: platform token/);
+});
+
+const old = oldNode();
+if (old === undefined) console.warn("the launcher is not tested under an older Node: there is none on the PATH");
+
+describe.skipIf(old === undefined)("under an older Node", () => {
+  test("exit status and output are the program's", async () => {
+    const outcome = await promisify(execFile)(old!, [launcher, "bogus"], { env }).catch((error) => error);
+    expect(outcome).toMatchObject({ code: 2, stdout: "", stderr: "error: unknown command 'bogus'\n" });
+  });
+
+  test.each(["SIGTERM", "SIGINT"] as const)("%s reaches the server, which stops politely", async (signal) => {
+    const { serve } = settingsIn(await temporaryFolder());
+    const child = spawn(old!, [launcher, "serve", ...serve], { env, stdio: ["ignore", "pipe", "ignore"] });
+    onTestFinished(() => void child.kill("SIGTERM"));
+    await once(child.stdout, "data");
+    child.kill(signal);
+    expect(await once(child, "exit")).toEqual([0, null]);
+  });
+});
+
+/** The first Node of the PATH, when it is older than what the program needs and the checkout has one of its own. */
+function oldNode(): string | undefined {
+  const found = path
+    .split(delimiter)
+    .map((folder) => join(folder, "node"))
+    .find(existsSync);
+  if (found === undefined || !existsSync(join(repository, "node_modules/node/bin/node"))) return undefined;
+  const version = execFileSync(found, ["--version"], { encoding: "utf8" });
+  return Number(/^v(\d+)/.exec(version)?.[1]) < 24 ? found : undefined;
+}

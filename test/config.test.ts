@@ -1,0 +1,195 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, test } from "vitest";
+import {
+  baseUrlOf,
+  type Config,
+  ConfigError,
+  type ConfigSources,
+  flagOf,
+  readConfig,
+  settings,
+  variableOf,
+} from "../src/config.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "platform-config-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+function read(sources: Partial<ConfigSources> = {}): Config {
+  return readConfig({ flags: {}, env: {}, warn: (message) => expect.fail(message), ...sources });
+}
+
+function fileOf(content: string): string {
+  const path = join(folder, `${Math.random()}.json`);
+  writeFileSync(path, content);
+  return path;
+}
+
+test("the defaults", () => {
+  expect(read()).toEqual({
+    listen: { host: "127.0.0.1", port: 8080 },
+    database: "sqlite:./data/platform.db",
+    baseUrl: undefined,
+    issuer: undefined,
+    tlsCert: undefined,
+    tlsKey: undefined,
+    serviceHost: "platform.internal",
+    pageTokenKey: undefined,
+    allowLoopbackIssuers: false,
+    openRootGroups: false,
+    corsOrigins: [],
+    logLevel: "info",
+  });
+});
+
+test.each([
+  ["listen", "--listen", "PLATFORM_LISTEN"],
+  ["baseUrl", "--base-url", "PLATFORM_BASE_URL"],
+  ["allowLoopbackIssuers", "--allow-loopback-issuers", "PLATFORM_ALLOW_LOOPBACK_ISSUERS"],
+] as const)("%s is %s and %s", (key, flag, variable) => {
+  expect([flagOf(key), variableOf(key)]).toEqual([flag, variable]);
+});
+
+describe("values", () => {
+  test.each<[keyof Config, string, unknown]>([
+    ["listen", "0.0.0.0:443", { host: "0.0.0.0", port: 443 }],
+    ["listen", "localhost:0", { host: "localhost", port: 0 }],
+    ["listen", "[::1]:8080", { host: "::1", port: 8080 }],
+    ["listen", ":9000", { host: "127.0.0.1", port: 9000 }],
+    ["listen", "9000", { host: "127.0.0.1", port: 9000 }],
+    ["database", "sqlite:/var/lib/platform.db", "sqlite:/var/lib/platform.db"],
+    ["database", "postgres://user:secret@db/platform", "postgres://user:secret@db/platform"],
+    ["database", "postgresql://db/platform", "postgresql://db/platform"],
+    ["baseUrl", "https://api.example.com/", "https://api.example.com"],
+    ["baseUrl", "https://api.example.com/platform//", "https://api.example.com/platform"],
+    ["issuer", "http://127.0.0.1:8080", "http://127.0.0.1:8080"],
+    ["serviceHost", "platform.example.com", "platform.example.com"],
+    ["pageTokenKey", "aB".repeat(32), Buffer.alloc(32, 0xab)],
+    ["openRootGroups", "true", true],
+    ["corsOrigins", " https://a.example , https://b.example,, ", ["https://a.example", "https://b.example"]],
+    ["logLevel", "silent", "silent"],
+  ])("%s %s", (key, text, value) => {
+    expect(read({ flags: { [key]: text } })[key]).toEqual(value);
+    expect(read({ env: { [variableOf(key)]: text } })[key]).toEqual(value);
+    expect(read({ file: fileOf(JSON.stringify({ [key]: text })) })[key]).toEqual(value);
+  });
+
+  test.each<[keyof Config, string]>([
+    ["listen", ""],
+    ["listen", "127.0.0.1"],
+    ["listen", "127.0.0.1:65536"],
+    ["listen", "127.0.0.1:http"],
+    ["listen", "::1:8080"],
+    ["listen", "http://127.0.0.1:8080"],
+    ["database", ""],
+    ["database", "sqlite:"],
+    ["database", "./platform.db"],
+    ["database", "mysql://db/platform"],
+    ["baseUrl", "api.example.com"],
+    ["baseUrl", "ftp://api.example.com"],
+    ["baseUrl", "https://api.example.com?x=1"],
+    ["baseUrl", "https://api.example.com#x"],
+    ["baseUrl", "https://user@api.example.com"],
+    ["issuer", ""],
+    ["serviceHost", "Platform.Example"],
+    ["serviceHost", "-platform"],
+    ["pageTokenKey", "ab".repeat(31)],
+    ["pageTokenKey", "xy".repeat(32)],
+    ["openRootGroups", "yes"],
+    ["logLevel", "INFO"],
+    ["logLevel", "trace"],
+  ])("%s %j is refused, and it is said where it stands", (key, text) => {
+    const file = fileOf(JSON.stringify({ [key]: text }));
+    for (const [sources, origin] of [
+      [{ flags: { [key]: text } }, flagOf(key)],
+      [{ env: { [variableOf(key)]: text } }, variableOf(key)],
+      [{ file }, `${file}: ${key}`],
+    ] as const) {
+      expect(() => read(sources)).toThrow(ConfigError);
+      expect(() => read(sources)).toThrow(`${origin}: must be `);
+    }
+  });
+
+  test("a secret that is refused is not repeated", () => {
+    expect(() => read({ flags: { pageTokenKey: "5ecre7" } })).toThrow(/^(?!.*5ecre7)/);
+    expect(() => read({ flags: { database: "mysql://user:5ecre7@db" } })).toThrow(/^(?!.*5ecre7)/);
+  });
+});
+
+describe("precedence", () => {
+  const file = fileOf('{"logLevel":"error","serviceHost":"by-file","openRootGroups":true,"listen":9000}');
+  const env = { PLATFORM_LOG_LEVEL: "warn", PLATFORM_SERVICE_HOST: "by-variable" };
+
+  test("flag, variable, file, default", () => {
+    expect(read({ file, env, flags: { logLevel: "debug" } })).toMatchObject({
+      logLevel: "debug",
+      serviceHost: "by-variable",
+      openRootGroups: true,
+      listen: { port: 9000 },
+      corsOrigins: [],
+    });
+  });
+
+  test("a value that another wins over is not looked at", () => {
+    expect(read({ flags: { logLevel: "debug" }, env: { PLATFORM_LOG_LEVEL: "nonsense" } }).logLevel).toBe("debug");
+  });
+});
+
+describe("the file", () => {
+  test.each([
+    ["{", "JSON"],
+    ["[]", "not a JSON object"],
+    ["null", "not a JSON object"],
+    ['"text"', "not a JSON object"],
+    ['{"lisen":"127.0.0.1:0"}', 'unknown key "lisen"'],
+    ['{"base_url":"http://x"}', 'unknown key "base_url"'],
+    ['{"__proto__":"x"}', 'unknown key "__proto__"'],
+    ['{"listen":null}', '"listen" must be a string, number or boolean'],
+    ['{"corsOrigins":["https://a.example"]}', '"corsOrigins" must be a string, number or boolean'],
+  ])("%s is refused", (content, message) => {
+    const path = fileOf(content);
+    expect(() => read({ file: path })).toThrow(ConfigError);
+    expect(() => read({ file: path })).toThrow(message);
+    expect(() => read({ file: path })).toThrow(path);
+  });
+
+  test("must be there", () => {
+    expect(() => read({ file: join(folder, "missing.json") })).toThrow(/missing\.json: ENOENT/);
+  });
+});
+
+test("a certificate and its key go together", () => {
+  expect(() => read({ flags: { tlsCert: "cert.pem" } })).toThrow("--tls-cert and --tls-key go together");
+  expect(() => read({ env: { PLATFORM_TLS_KEY: "key.pem" } })).toThrow("--tls-cert and --tls-key go together");
+  expect(read({ flags: { tlsCert: "cert.pem" }, env: { PLATFORM_TLS_KEY: "key.pem" } }).tlsCert).toBe("cert.pem");
+});
+
+test("variables that are no setting are told, others are nobody's business", () => {
+  const warnings: string[] = [];
+  read({
+    env: { PLATFORM_LISTN: "x", PLATFORM_CONFIG: "x.json", PLATFORM_LOG_LEVEL: "info", HOME: "/" },
+    warn: (message) => warnings.push(message),
+  });
+  expect(warnings).toEqual(["unknown environment variable PLATFORM_LISTN is ignored"]);
+});
+
+describe("the base URL", () => {
+  test.each([
+    [{}, { host: "127.0.0.1", port: 8080 }, "http://127.0.0.1:8080"],
+    [{}, { host: "0.0.0.0", port: 80 }, "http://localhost:80"],
+    [{}, { host: "::", port: 80 }, "http://localhost:80"],
+    [{}, { host: "::1", port: 8080 }, "http://[::1]:8080"],
+    [{ tlsCert: "cert.pem", tlsKey: "key.pem" }, { host: "127.0.0.1", port: 8443 }, "https://127.0.0.1:8443"],
+    [{ baseUrl: "https://api.example.com/" }, { host: "127.0.0.1", port: 8080 }, "https://api.example.com"],
+  ])("%j at %j is %s", (flags, address, expected) => {
+    expect(baseUrlOf(read({ flags }), address)).toBe(expected);
+  });
+});
+
+test("every setting has a help text, and a default that it accepts", () => {
+  for (const [key, { help, default: byDefault, parse }] of Object.entries(settings)) {
+    expect(help, key).not.toBe("");
+    if (byDefault !== undefined) expect(() => parse(byDefault), key).not.toThrow();
+  }
+});

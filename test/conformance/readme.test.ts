@@ -1,0 +1,138 @@
+/**
+ * Every command of the README, as its reader runs them: in order, in one shell, in a checkout, beside a server that was started as the README
+ * says. What the README shows after its commands must come out. Two commands are not run here: `npm ci`, which every change passes before its
+ * tests, and `npm test`, which is what runs this.
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { cpSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { mkdtemp } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { cleanEnvironment, repository } from "../cli/platform-process.ts";
+
+/** A fenced block that is run, and the one right after it that shows what is printed. */
+interface Step {
+  readonly line: number;
+  readonly tag: string;
+  readonly script: string;
+  readonly expected: string | undefined;
+}
+
+const readme = readFileSync(join(repository, "README.md"), "utf8");
+const [installation, ...others] = readSteps(readme);
+const server = others.find(({ tag }) => tag === "sh server")!;
+const steps = others.filter(({ tag }) => tag === "sh");
+
+let checkout: string | undefined;
+let port: number;
+let running: ChildProcess;
+let shell: ChildProcess;
+let printed = "";
+let remarks = "";
+
+beforeAll(async () => {
+  checkout = await copyOfCheckout();
+  port = (await isFree(8080)) ? 8080 : await freePort();
+  if (port !== 8080) console.log(`port 8080 is taken: the README's commands run with ${port} in its place`);
+  const env = { ...cleanEnvironment(), ...(port === 8080 ? {} : { PLATFORM_LISTEN: `127.0.0.1:${port}` }) };
+  console.log(
+    `not run: ${installation!.script.split("\n").join("; ")} (run by whoever runs these tests), and \`npm ci\` before \`npm start\``,
+  );
+  running = spawn("npm", ["start"], { cwd: checkout, env, stdio: ["ignore", "pipe", "pipe"], detached: true });
+  await new Promise<void>((resolve, reject) => {
+    let log = "";
+    running.stderr!.on("data", (chunk) => {
+      log += chunk;
+    });
+    running.stdout!.on("data", (chunk) => String(chunk).includes("Try:") && resolve());
+    running.once("exit", () => reject(new Error(`the server ended: ${log}`)));
+  });
+  shell = spawn("bash", ["--norc", "--noprofile"], { cwd: checkout, env, stdio: ["pipe", "pipe", "pipe"] });
+  shell.stdout!.setEncoding("utf8").on("data", (chunk) => {
+    printed += chunk;
+  });
+  shell.stderr!.setEncoding("utf8").on("data", (chunk) => {
+    remarks += chunk;
+  });
+}, 60_000);
+
+afterAll(async () => {
+  shell?.kill();
+  if (running?.exitCode === null) {
+    const ended = once(running, "exit");
+    process.kill(-running.pid!, "SIGTERM"); // npm and the server below it
+    await ended;
+  }
+  if (checkout !== undefined) rmSync(checkout, { recursive: true, force: true });
+});
+
+test("the README begins with its two commands, and starts the server with one of them", () => {
+  expect(installation!.script).toBe("npm ci && npm start\nnpm ci && npm test");
+  expect(server.script).toBe("npm ci && npm start");
+});
+
+test.each(steps)("line $line", async ({ script, expected }) => {
+  const output = await run(script.replaceAll("8080", String(port)));
+  expect(output.trimEnd()).toBe(expected?.trimEnd() ?? "");
+});
+
+/** Runs lines in the one shell and gives what they print. What they say on standard error (curl its progress, npm its remarks) is no answer. */
+async function run(script: string): Promise<string> {
+  const end = `end of step ${Math.random()}`;
+  printed = "";
+  remarks = "";
+  shell.stdin!.write(`${script}\necho "${end} $?"\n`);
+  await expect.poll(() => printed, { timeout: 20_000, interval: 20 }).toContain(`${end} `);
+  const [output, status] = printed.split(end);
+  expect(status?.trim(), `${output}${remarks}`).toBe("0");
+  return output!;
+}
+
+/** The blocks tagged `sh` and `sh server`; one tagged `text` or `json` right after is what the block prints. */
+function readSteps(markdown: string): Step[] {
+  const blocks = [...markdown.matchAll(/^```(?<tag>[^\n]*)\n(?<content>.*?)^```$/gms)].map(
+    ({ index, groups, 0: whole }) => ({
+      line: markdown.slice(0, index).split("\n").length,
+      end: index + whole.length,
+      index,
+      tag: groups!.tag!,
+      content: groups!.content!,
+    }),
+  );
+  return blocks.flatMap(({ line, tag, content, end }, i) => {
+    if (!tag.startsWith("sh")) return [];
+    const next = blocks[i + 1];
+    const isAnswer =
+      next !== undefined && /^(text|json)$/.test(next.tag) && markdown.slice(end, next.index).trim() === "";
+    return [{ line, tag, script: content.trimEnd(), expected: isAnswer ? next.content : undefined }];
+  });
+}
+
+/** A folder like a fresh checkout after `npm ci`; what it is told to write, it writes there. */
+async function copyOfCheckout(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "platform-checkout-"));
+  for (const name of ["bin", "gen", "proto", "src", "package.json"]) {
+    cpSync(join(repository, name), join(folder, name), { recursive: true });
+  }
+  symlinkSync(join(repository, "node_modules"), join(folder, "node_modules"));
+  return folder;
+}
+
+function isFree(candidate: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const probe = createServer().once("error", () => resolve(false));
+    probe.listen(candidate, "127.0.0.1", () => probe.close(() => resolve(true)));
+  });
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const probe = createServer().listen(0, "127.0.0.1", () => {
+      const { port: free } = probe.address() as { port: number };
+      probe.close(() => resolve(free));
+    });
+  });
+}
