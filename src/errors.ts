@@ -37,72 +37,57 @@ export interface ResourceName {
 /** INVALID_ARGUMENT with every violation, in the order given. */
 export function invalid(...violations: FieldViolation[]): ConnectError {
   const text = violations.map((v) => (v.field === "" ? v.description : `${v.field}: ${v.description}`)).join("; ");
-  return failure(
-    Code.InvalidArgument,
-    "Invalid argument",
-    text,
-    detail(BadRequestSchema, { fieldViolations: violations }),
-  );
+  return failure(Code.InvalidArgument, text, detail(BadRequestSchema, { fieldViolations: violations }));
 }
 
 /** NOT_FOUND about one resource. */
 export function notFound(resource: ResourceName): ConnectError {
-  return failure(
-    Code.NotFound,
-    "Not found",
-    `${kindOf(resource)} ${JSON.stringify(resource.uid)} does not exist`,
-    about(resource),
-  );
+  return failure(Code.NotFound, `${kindOf(resource)} ${JSON.stringify(resource.uid)} does not exist`, about(resource));
 }
 
 /** ALREADY_EXISTS; `resource` is the one that exists, `what` says which value collides. */
 export function alreadyExists(resource: ResourceName, what: string): ConnectError {
-  return failure(Code.AlreadyExists, "Already exists", `${kindOf(resource)} with ${what} exists`, about(resource));
+  return failure(Code.AlreadyExists, `${kindOf(resource)} with ${what} exists`, about(resource));
 }
 
 /** FAILED_PRECONDITION with every violation. */
 export function failedPrecondition(...violations: PreconditionViolation[]): ConnectError {
   const text = violations.map((v) => v.description).join("; ");
-  return failure(
-    Code.FailedPrecondition,
-    "Precondition failed",
-    text,
-    detail(PreconditionFailureSchema, { violations }),
-  );
+  return failure(Code.FailedPrecondition, text, detail(PreconditionFailureSchema, { violations }));
 }
 
 /** PERMISSION_DENIED; the text must be the same whether or not the resource exists. */
 export function permissionDenied(text: string): ConnectError {
-  return failure(Code.PermissionDenied, "Permission denied", text);
+  return failure(Code.PermissionDenied, text);
 }
 
 /** UNAUTHENTICATED; says what to send, never which key or claim failed in detail. */
 export function unauthenticated(text: string): ConnectError {
-  return failure(Code.Unauthenticated, "Unauthenticated", text);
+  return failure(Code.Unauthenticated, text);
 }
 
 /** ABORTED: the resource changed since it was read (stale etag), or a conflict outlived its retries. */
 export function aborted(text: string): ConnectError {
-  return failure(Code.Aborted, "Aborted", text);
+  return failure(Code.Aborted, text);
 }
 
 /** RESOURCE_EXHAUSTED with the quota and, if waiting helps, how long to wait in milliseconds. */
 export function resourceExhausted(subject: string, text: string, retryAfterMs?: number): ConnectError {
   const quota = detail(QuotaFailureSchema, { violations: [{ subject, description: text }] });
-  if (retryAfterMs === undefined) return failure(Code.ResourceExhausted, "Resource exhausted", text, quota);
+  if (retryAfterMs === undefined) return failure(Code.ResourceExhausted, text, quota);
   const seconds = Math.floor(retryAfterMs / 1000);
   const retryDelay = { seconds: BigInt(seconds), nanos: (retryAfterMs - seconds * 1000) * 1_000_000 };
-  return failure(Code.ResourceExhausted, "Resource exhausted", text, quota, detail(RetryInfoSchema, { retryDelay }));
+  return failure(Code.ResourceExhausted, text, quota, detail(RetryInfoSchema, { retryDelay }));
 }
 
 /** UNIMPLEMENTED: the contract names the method, this server does not serve it yet. */
 export function unimplemented(text: string): ConnectError {
-  return failure(Code.Unimplemented, "Unimplemented", text);
+  return failure(Code.Unimplemented, `Unimplemented: ${text}`);
 }
 
 /** UNAVAILABLE: try again later; used while the server stops. */
 export function unavailable(text: string): ConnectError {
-  return failure(Code.Unavailable, "Unavailable", text);
+  return failure(Code.Unavailable, text);
 }
 
 /** INTERNAL with the fixed text that hides a bug; the cause stays for the log. */
@@ -111,10 +96,12 @@ export function internal(cause: unknown): ConnectError {
 }
 
 /**
- * The error as it leaves the server: `ErrorInfo` is its first detail, and resource types carry the host in use instead of the one that the
- * proto files are annotated with. `domain` is the API's domain (`iam`), undefined outside any.
+ * The error as it leaves the server, whoever made it: its message begins as its code wants, `ErrorInfo` is its first detail, and resource types
+ * carry the host in use instead of the one that the proto files are annotated with. `domain` is the API's domain (`iam`), undefined outside any.
  */
 export function atEdge(error: ConnectError, host: string, domain: string | undefined): ConnectError {
+  const message = withPrefix(error.code, error.rawMessage);
+  if (message !== error.rawMessage) Object.assign(error, { rawMessage: message, message });
   const typeOf = (d: ConnectError["details"][number]) => ("desc" in d ? d.desc.typeName : d.type);
   for (const d of error.details) {
     if ("desc" in d && d.desc.typeName === ResourceInfoSchema.typeName) {
@@ -136,8 +123,27 @@ export function reasonOf(code: Code): string {
 
 type Detail = Extract<ConnectError["details"][number], { desc: DescMessage }>;
 
-function failure(code: Code, prefix: string, text: string, ...details: Detail[]): ConnectError {
-  return new ConnectError(`${prefix}: ${text}`, code, undefined, details);
+function failure(code: Code, text: string, ...details: Detail[]): ConnectError {
+  return new ConnectError(withPrefix(code, text), code, undefined, details);
+}
+
+/** How the messages of a code begin. */
+const prefixes: Readonly<Partial<Record<Code, string>>> = {
+  [Code.InvalidArgument]: "Invalid argument: ",
+  [Code.NotFound]: "Not found: ",
+  [Code.AlreadyExists]: "Already exists: ",
+  [Code.PermissionDenied]: "Permission denied: ",
+  [Code.ResourceExhausted]: "Resource exhausted: ",
+  [Code.FailedPrecondition]: "Precondition failed: ",
+  [Code.Aborted]: "Aborted: ",
+  [Code.Unavailable]: "Unavailable: ",
+  [Code.Unauthenticated]: "Unauthenticated: ",
+  [Code.DeadlineExceeded]: "Deadline exceeded: ",
+};
+
+function withPrefix(code: Code, text: string): string {
+  const prefix = prefixes[code] ?? "";
+  return text.startsWith(prefix) ? text : prefix + text;
 }
 
 function about(resource: ResourceName): Detail {

@@ -12,4 +12,5 @@
  */
 export { type AuthorizationRule, type Contract, type MethodContract, readContract, type Scope } from "./methods.ts";
 export { type FieldBehaviors, type ResourceContract, readBehaviors, readResource } from "./resources.ts";
+export { nulViolations } from "./text.ts";
 export { violationsOf, warmValidation } from "./validation.ts";

@@ -8,6 +8,7 @@
  */
 import type { DescMethod, DescService } from "@bufbuild/protobuf";
 import {
+  Code,
   ConnectError,
   type ConnectRouter,
   type ContextValues,
@@ -66,6 +67,9 @@ export const defaultConnectLimits: ConnectLimits = {
   maxTimeoutMs: 24 * 3_600_000,
 };
 
+/** How long an HTTP/1.1 client may go on sending what is not read any more. */
+const forgetMs = 2_000;
+
 /** Answers a request whose path (without query) is that of an RPC; false for any other. */
 export type ConnectHandler = (path: string, request: PortRequest, response: PortResponse) => boolean;
 
@@ -76,7 +80,9 @@ const rpcPath = /^\/[a-z]\w*(\.\w+)+\/\w+$/i;
 export function createConnectHandler(options: ConnectHandlerOptions): ConnectHandler {
   const limits = { ...defaultConnectLimits, ...options.limits };
   const describe = (error: unknown, method: DescMethod | undefined) => {
-    if (error instanceof ConnectError) options.describeError?.(error, method);
+    if (!(error instanceof ConnectError)) return;
+    blameCaller(error);
+    options.describeError?.(error, method);
   };
   const router = createConnectRouter({
     ...limits,
@@ -99,6 +105,7 @@ export function createConnectHandler(options: ConnectHandlerOptions): ConnectHan
   const serve = async (handler: UniversalHandler, request: PortRequest, response: PortResponse) => {
     capTimeout(request, limits.maxTimeoutMs);
     const call = universalRequestFromNodeRequest(request, response, undefined, options.contextValues?.(request));
+    response.once("finish", () => forgetBody(request));
     await universalResponseToNodeResponse(withGrpcMessage(await handler(call)), response);
   };
 
@@ -129,6 +136,20 @@ export function createConnectHandler(options: ConnectHandlerOptions): ConnectHan
     }
     return true;
   };
+}
+
+/** A message that cannot be decoded is the caller's fault, though Connect calls it INTERNAL. */
+function blameCaller(error: ConnectError): void {
+  const isUndecodable = error.code === Code.Internal && /^(parse binary|cannot decode)/.test(error.rawMessage);
+  if (isUndecodable) Object.assign(error, { code: Code.InvalidArgument });
+}
+
+/** What nobody will read of an answered request is thrown away, for a while, so that an HTTP/1.1 connection can carry the next. */
+function forgetBody(request: PortRequest): void {
+  if (request.complete || request.httpVersionMajor > 1) return;
+  const { socket } = request;
+  const giveUp = setTimeout(() => socket.destroy(), forgetMs);
+  request.once("close", () => clearTimeout(giveUp)).resume();
 }
 
 /** gRPC and gRPC-Web: the status in the headers, and nothing after them ("Trailers-Only"). */

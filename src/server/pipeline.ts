@@ -2,7 +2,7 @@
 import type { Message } from "@bufbuild/protobuf";
 import { Code, ConnectError, type Interceptor, type UnaryResponse } from "@connectrpc/connect";
 import { type Authenticator, authentication, authorization, type GrantSource, subjectOf } from "../auth/index.ts";
-import { type Contract, violationsOf } from "../contract/index.ts";
+import { type Contract, nulViolations, violationsOf } from "../contract/index.ts";
 import { aborted, alreadyExists, atEdge, internal, invalid, reasonOf } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import { type CallEnvironment, provideEnvironment } from "../resource/index.ts";
@@ -86,7 +86,8 @@ function hideBugs({ contract, log, serviceHost }: PipelineOptions): Interceptor 
 /** The value rules of the request. Those of a resource in it are checked on the merged resource, by the resource layer. */
 const validate: Interceptor = (next) => async (request) => {
   if (request.stream) throw new Error("methods of the contract do not stream");
-  const violations = violationsOf(request.method.input, request.message);
+  const { input } = request.method;
+  const violations = [...violationsOf(input, request.message), ...nulViolations(input, request.message)];
   if (violations.length > 0) throw invalid(...violations);
   return next(request);
 };
