@@ -104,8 +104,12 @@ export function createConnectHandler(options: ConnectHandlerOptions): ConnectHan
 
   const serve = async (handler: UniversalHandler, request: PortRequest, response: PortResponse) => {
     capTimeout(request, limits.maxTimeoutMs);
-    const call = universalRequestFromNodeRequest(request, response, undefined, options.contextValues?.(request));
+    const body = request.iterator({ destroyOnReturn: false }); // what is left of a refused body is forgotten, not its connection
     response.once("finish", () => forgetBody(request));
+    const call = {
+      ...universalRequestFromNodeRequest(request, response, undefined, options.contextValues?.(request)),
+      body,
+    };
     await universalResponseToNodeResponse(withGrpcMessage(await handler(call)), response);
   };
 
