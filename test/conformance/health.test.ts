@@ -1,0 +1,99 @@
+/** grpc.health.v1 and gRPC reflection, as their own clients see them. */
+import { credentials, loadPackageDefinition, type ServiceError } from "@grpc/grpc-js";
+import { loadSync } from "@grpc/proto-loader";
+import { expect, test } from "vitest";
+import { type Json, methods } from "./contract.ts";
+import { protoFolders } from "./grpc-client.ts";
+import { onEveryServer, type Platform } from "./platform.ts";
+
+const definition = loadPackageDefinition(
+  loadSync(
+    ["grpc/health/v1/health.proto", "grpc/reflection/v1/reflection.proto", "grpc/reflection/v1alpha/reflection.proto"],
+    {
+      includeDirs: protoFolders(),
+      enums: String,
+      defaults: true,
+      oneofs: true,
+      bytes: Buffer,
+    },
+  ),
+) as Json;
+
+const services = [...new Set([...methods.values()].map(({ parent }) => parent.typeName))];
+
+function clientOf(platform: Platform, Service: Json): Json {
+  return new Service(new URL(platform.baseUrl).host, credentials.createInsecure());
+}
+
+onEveryServer("health", (platform) => {
+  const check = (service: string) =>
+    new Promise<{ error: ServiceError | null; answer: Json }>((resolve) => {
+      const client = clientOf(platform(), definition.grpc.health.v1.Health);
+      client.check({ service }, (error: ServiceError | null, answer: Json) => {
+        client.close();
+        resolve({ error, answer });
+      });
+    });
+
+  test("the server and each of its services are serving", async () => {
+    for (const service of ["", ...services])
+      expect((await check(service)).answer, service).toEqual({ status: "SERVING" });
+  });
+
+  test("a service that is not there is not found", async () => {
+    expect((await check("platform.nope.v2.NopeService")).error?.code).toBe(5);
+  });
+
+  test("a watcher is told at once", async () => {
+    const client = clientOf(platform(), definition.grpc.health.v1.Health);
+    for (const [service, status] of [
+      ["", "SERVING"],
+      ["platform.nope.v2.NopeService", "SERVICE_UNKNOWN"],
+    ]) {
+      const stream = client.watch({ service });
+      const first = await new Promise<Json>((resolve, reject) => {
+        stream.on("data", resolve);
+        stream.on("error", reject);
+      });
+      expect(first).toEqual({ status });
+      stream.removeAllListeners("error");
+      stream.on("error", () => {});
+      stream.cancel();
+    }
+    client.close();
+  });
+});
+
+onEveryServer("reflection", (platform) => {
+  const ask = (version: "v1" | "v1alpha", request: Json) =>
+    new Promise<Json>((resolve, reject) => {
+      const client = clientOf(platform(), definition.grpc.reflection[version].ServerReflection);
+      const stream = client.serverReflectionInfo();
+      stream.on("data", (answer: Json) => {
+        resolve(answer);
+        stream.end();
+      });
+      stream.on("error", reject);
+      stream.on("end", () => client.close());
+      stream.write(request);
+    });
+
+  test.each(["v1", "v1alpha"] as const)("%s lists every service", async (version) => {
+    const { listServicesResponse } = await ask(version, { listServices: "" });
+    const names = listServicesResponse.service.map(({ name }: Json) => name);
+    for (const service of [...services, "grpc.health.v1.Health"]) expect(names).toContain(service);
+  });
+
+  test("a service's file comes with what it imports", async () => {
+    for (const fileContainingSymbol of [
+      "platform.registry.v2.ReposService",
+      "platform.iam.v2.Identity",
+      "google.rpc.ErrorInfo",
+    ]) {
+      const { fileDescriptorResponse } = await ask("v1", { fileContainingSymbol });
+      expect(fileDescriptorResponse.fileDescriptorProto.length, fileContainingSymbol).toBeGreaterThan(0);
+    }
+    const { errorResponse } = await ask("v1", { fileContainingSymbol: "platform.Nope" });
+    expect(errorResponse.errorCode).toBe(5);
+  });
+});

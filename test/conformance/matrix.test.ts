@@ -1,0 +1,155 @@
+/**
+ * Who may call what, for every method of the contract over every protocol. Generated from the descriptors: the capabilities and the scope are
+ * those that the proto files name; what to call a method with comes from `method-fixtures.ts`.
+ */
+import type { DescMethodUnary } from "@bufbuild/protobuf";
+import { beforeAll, describe, expect, test } from "vitest";
+import { Capability } from "../../gen/platform/capabilities/capabilities_pb.ts";
+import { type Json, methods, ruleOf, scopePathOf } from "./contract.ts";
+import { freshUid, makeGroup, makeMember } from "./fixtures.ts";
+import { methodFixtures } from "./method-fixtures.ts";
+import { onEveryServer, type Platform, protocols } from "./platform.ts";
+
+test("every method has a fixture", () => {
+  const missing = [...methods.keys()].filter((name) => methodFixtures[name] === undefined);
+  expect(missing, "add a request for each of these to methodFixtures in test/conformance/method-fixtures.ts").toEqual(
+    [],
+  );
+  const gone = Object.keys(methodFixtures).filter((name) => !methods.has(name));
+  expect(gone, "the contract has no such methods; remove them from method-fixtures.ts").toEqual([]);
+});
+
+onEveryServer("the matrix of authorization", (platform) => {
+  /** Two branches of one organisation. */
+  let here: string;
+  let elsewhere: string;
+  const tokens = new Map<string, Promise<string>>();
+
+  beforeAll(async () => {
+    tokens.clear();
+    here = (await makeGroup(platform())).uid;
+    elsewhere = (await makeGroup(platform())).uid;
+  });
+
+  /** Somebody of the organisation who holds exactly `capabilities` in a branch. */
+  function holding(capabilities: readonly Capability[], branch: string): Promise<string> {
+    const key = `${branch} ${capabilities.join()}`;
+    const token = tokens.get(key) ?? makeHolder(platform(), capabilities, branch);
+    tokens.set(key, token);
+    return token;
+  }
+
+  for (const [name, method] of methods) {
+    const fixture = methodFixtures[name];
+    if (fixture === undefined) continue; // the first test says so
+    const rule = ruleOf(method);
+    const scope = fixture.scope ?? (rule.unscoped ? undefined : scopePathOf(method));
+    const request = () => fixture.request(platform(), here);
+
+    describe(`${method.parent.typeName}.${name}`, () => {
+      if (rule.open) {
+        test("is open to everyone", async () => {
+          await platform().read(name, await request(), { as: null });
+        });
+        return;
+      }
+
+      test("needs a token", async () => {
+        const { message } = await platform().refused(name, await request(), "UNAUTHENTICATED", { as: null });
+        expect(message).toBe("Unauthenticated: missing bearer token");
+      });
+
+      test.each([
+        ["malformed", () => "not-a-token"],
+        ["wrongly signed", () => spoil(platform().admin)],
+        ["of an identity that never was", () => platform().token(freshUid())],
+      ])("refuses a token that is %s", async (_, token) => {
+        const { message } = await platform().refused(name, await request(), "UNAUTHENTICATED", { as: await token() });
+        expect(message).toBe("Unauthenticated: invalid bearer token");
+      });
+
+      if (scope !== undefined) {
+        test("needs the capability", async () => {
+          const body = await request();
+          const nobody = await holding([Capability.CAP_VERSION_LIST], here);
+          await platform().refused(name, body, "PERMISSION_DENIED", { as: nobody });
+          for (const lacking of rule.capabilities.length > 1 ? rule.capabilities : []) {
+            const others = rule.capabilities.filter((capability) => capability !== lacking);
+            await platform().refused(name, body, "PERMISSION_DENIED", { as: await holding(others, here) });
+          }
+        });
+
+        test("says the same about what exists in another branch and what never did", async () => {
+          const as = await holding(rule.capabilities, elsewhere);
+          const existing = await request();
+          const missing = withFreshUid(existing, scope);
+          const about = async (body: Json) => {
+            const status = await platform().refused(name, body, "PERMISSION_DENIED", { as });
+            return JSON.stringify(status).replaceAll(uidAt(body, scope), "UID");
+          };
+          expect(await about(existing)).toBe(await about(missing));
+        });
+      } else if (isList(method) && fixture.isNotServed === undefined) {
+        test("lists nothing without the capability, nor what is in another branch", async () => {
+          const body = await request();
+          const isOurs = ({ uid }: Json) => uid === here || uid.startsWith(`${here}/`);
+          const strangers = [
+            await holding([Capability.CAP_VERSION_LIST], here),
+            await holding(rule.capabilities, elsewhere),
+          ];
+          const [none, other] = await Promise.all(strangers.map((as) => platform().read(name, body, { as })));
+          expect(itemsOf(method, other).filter(isOurs)).toEqual([]);
+          expect(itemsOf(method, none).filter(({ uid }) => uid.includes("/"))).toEqual([]);
+        });
+      }
+
+      if (fixture.isNotServed) {
+        test("is not served yet", async () => {
+          const as = await holding(rule.capabilities, here);
+          const outcome = await platform().call(name, await request(), { as });
+          if (outcome.ok || outcome.status.code !== 12)
+            throw new Error(
+              `give ${name} a request in test/conformance/method-fixtures.ts that succeeds; it is served now, or the request is wrong: ${JSON.stringify(outcome)}`,
+            );
+          const { message } = await platform().refused(name, await request(), "UNIMPLEMENTED", { as });
+          expect(message).toBe(`Unimplemented: ${method.parent.typeName}.${name} is not served yet`);
+        });
+      } else {
+        test.each(protocols)("succeeds with just the capability, over %s", async (over) => {
+          await platform().ok(name, await request(), { as: await holding(rule.capabilities, here), over });
+        });
+      }
+    });
+  }
+});
+
+async function makeHolder(platform: Platform, capabilities: readonly Capability[], branch: string): Promise<string> {
+  const held = capabilities.length === 0 ? [Capability.CAP_VERSION_LIST] : capabilities;
+  return (await makeMember(platform, platform.root, held, branch)).token;
+}
+
+/** The token with another signature. */
+function spoil(token: string): string {
+  const [header, claims, signature = ""] = token.split(".");
+  return [header, claims, signature.replace(/^./, (first) => (first === "A" ? "B" : "A"))].join(".");
+}
+
+function uidAt(body: Json, path: readonly string[]): string {
+  return path.reduce((json, key) => json[key], body);
+}
+
+/** The request about something that never was, beside what `body` is about. */
+function withFreshUid(body: Json, path: readonly string[]): Json {
+  const [key, ...rest] = path;
+  if (key === undefined) return freshUid(body.slice(0, body.lastIndexOf("/")));
+  return { ...body, [key]: withFreshUid(body[key], rest) };
+}
+
+function isList(method: DescMethodUnary): boolean {
+  return method.name.startsWith("List");
+}
+
+function itemsOf(method: DescMethodUnary, page: Json): Json[] {
+  const field = method.output.fields.find(({ fieldKind }) => fieldKind === "list")!;
+  return page[field.jsonName];
+}

@@ -1,0 +1,307 @@
+/** Role bindings: whole answers, live grants, no way to pass on what one does not hold, batches that are all or nothing. */
+import { expect, test } from "vitest";
+import {
+  bind,
+  builtInRole,
+  freshName,
+  freshUid,
+  makeGroup,
+  makeIdentity,
+  makeMember,
+  makeRepo,
+  makeRole,
+} from "./fixtures.ts";
+import { detailOf, fieldsOf } from "./outcome.ts";
+import { onEveryServer, protocols } from "./platform.ts";
+
+onEveryServer("role bindings", (platform) => {
+  test.each(protocols)("create, get, list, update and delete over %s, always whole", async (over) => {
+    const group = await makeGroup(platform(), platform().root, { description: "A folder" });
+    const identity = await makeIdentity(platform(), platform().root, { description: "A bot" });
+    const role = await makeRole(platform(), platform().root, ["CAP_REPO_LIST"], { description: "A role" });
+    const roleBinding = { identityUid: identity.uid, roleUid: role.uid };
+    const created = await platform().ok("CreateRoleBinding", { parent: group.uid, roleBinding }, { over });
+    expect(created).toEqual({
+      uid: expect.stringMatching(new RegExp(`^${group.uid}/[0-9a-f]{16}$`)),
+      identity: {
+        uid: identity.uid,
+        name: identity.name,
+        description: "A bot",
+        subject: identity.claimMatch.subject,
+        issuer: identity.claimMatch.issuer,
+        email: "",
+      },
+      group: { uid: group.uid, name: group.name, description: "A folder" },
+      role: { uid: role.uid, name: role.name, description: "A role" },
+      createTime: expect.any(String),
+      updateTime: created.createTime,
+      identityUid: identity.uid,
+      roleUid: role.uid,
+      etag: expect.any(String),
+    });
+    const { uid } = created;
+    expect(await platform().read("GetRoleBinding", { uid })).toEqual(created);
+    expect((await platform().read("ListRoleBindings", { group: group.uid })).roleBindings).toEqual([created]);
+
+    const viewer = await builtInRole(platform(), "viewer");
+    const updated = await platform().ok("UpdateRoleBinding", { roleBinding: { uid, roleUid: viewer } }, { over });
+    expect(updated).toMatchObject({
+      identity: created.identity,
+      group: created.group,
+      role: { uid: viewer, name: "viewer" },
+    });
+    expect(await platform().read("GetRoleBinding", { uid })).toEqual(updated);
+
+    await platform().ok("DeleteRoleBinding", { uid }, { over });
+    expect(detailOf(await platform().refused("GetRoleBinding", { uid }, "NOT_FOUND"))).toEqual({
+      resourceType: "iam.platform.internal/RoleBinding",
+      resourceName: uid,
+    });
+    await platform().refused("DeleteRoleBinding", { uid }, "NOT_FOUND");
+  });
+
+  test("shows the names of now", async () => {
+    const group = await makeGroup(platform());
+    const identity = await makeIdentity(platform(), platform().root);
+    const { uid } = await bind(platform(), group.uid, identity.uid, await builtInRole(platform(), "viewer"));
+    await platform().ok("UpdateGroup", { group: { uid: group.uid, name: "renamed" } });
+    await platform().ok("UpdateIdentity", { identity: { uid: identity.uid, name: "renamed too" } });
+    expect(await platform().read("GetRoleBinding", { uid })).toMatchObject({
+      group: { name: "renamed" },
+      identity: { name: "renamed too" },
+    });
+  });
+
+  test("only identity_uid and role_uid are read", async () => {
+    const identity = await makeIdentity(platform(), platform().root);
+    const viewer = await builtInRole(platform(), "viewer");
+    const created = await platform().ok("CreateRoleBinding", {
+      parent: platform().root,
+      roleBinding: {
+        uid: freshUid(),
+        identityUid: identity.uid,
+        roleUid: viewer,
+        group: { uid: freshUid(), name: "elsewhere" },
+        role: { name: "owner" },
+        identity: { name: "somebody" },
+        createTime: "2001-01-01T00:00:00.000Z",
+      },
+    });
+    expect(created).toMatchObject({
+      group: { uid: platform().root },
+      role: { name: "viewer" },
+      identity: { uid: identity.uid },
+    });
+    expect(created.createTime).not.toMatch(/^2001/);
+    const answer = await platform().ok("UpdateRoleBinding", { roleBinding: { ...created, group: { name: "x" } } });
+    expect(answer).toEqual(created);
+  });
+
+  test.each([
+    ["nothing", {}, ["identity_uid", "role_uid"]],
+    ["no role", { identityUid: "IDENTITY" }, ["role_uid"]],
+    ["uids that are none", { identityUid: "me", roleUid: "owner" }, ["identity_uid", "role_uid"]],
+    ["an unknown identity", { identityUid: freshUid(), roleUid: "VIEWER" }, ["identity_uid"]],
+    ["an unknown role", { identityUid: "IDENTITY", roleUid: freshUid() }, ["role_uid"]],
+  ])("refuses %s", async (_, given: { identityUid?: string; roleUid?: string }, fields) => {
+    const { uid } = await makeIdentity(platform(), platform().root);
+    const viewer = await builtInRole(platform(), "viewer");
+    const roleBinding = {
+      ...given,
+      ...(given.identityUid === "IDENTITY" && { identityUid: uid }),
+      ...(given.roleUid === "VIEWER" && { roleUid: viewer }),
+    };
+    const status = await platform().refused(
+      "CreateRoleBinding",
+      { parent: platform().root, roleBinding },
+      "INVALID_ARGUMENT",
+    );
+    expect(fieldsOf(status)).toEqual(fields);
+  });
+
+  test("a custom role is bound only in its own subtree", async () => {
+    const { uid: folder } = await makeGroup(platform());
+    const role = await makeRole(platform(), folder, ["CAP_REPO_LIST"]);
+    const identity = await makeIdentity(platform(), platform().root);
+    const roleBinding = { identityUid: identity.uid, roleUid: role.uid };
+    const above = { parent: platform().root, roleBinding };
+    expect(fieldsOf(await platform().refused("CreateRoleBinding", above, "INVALID_ARGUMENT"))).toEqual(["role_uid"]);
+    await platform().ok("CreateRoleBinding", { parent: folder, roleBinding });
+  });
+
+  test("nobody grants what they do not hold there, by create, update or batch", async () => {
+    const { uid: folder } = await makeGroup(platform());
+    const may = ["CAP_IAM_ROLE_BINDINGS_CREATE", "CAP_IAM_ROLE_BINDINGS_UPDATE", "CAP_REPO_LIST"];
+    const member = await makeMember(platform(), platform().root, may, folder);
+    const as = member.token;
+    const harmless = await makeRole(platform(), folder, ["CAP_REPO_LIST"]);
+    const owner = await builtInRole(platform(), "owner");
+    const identityUid = (await makeIdentity(platform(), platform().root)).uid;
+    const roleBinding = { identityUid, roleUid: owner };
+    const status = await platform().refused("CreateRoleBinding", { parent: folder, roleBinding }, "PERMISSION_DENIED", {
+      as,
+    });
+    expect(status.details).toHaveLength(1);
+    const batch = {
+      parent: folder,
+      requests: [{ roleBinding: { identityUid, roleUid: harmless.uid } }, { roleBinding }],
+    };
+    await platform().refused("BatchCreateRoleBindings", batch, "PERMISSION_DENIED", { as });
+    expect((await platform().read("ListRoleBindings", { identity: identityUid })).totalCount).toBe("0");
+
+    const own = await platform().ok(
+      "CreateRoleBinding",
+      { parent: folder, roleBinding: { identityUid, roleUid: harmless.uid } },
+      { as },
+    );
+    const raised = { roleBinding: { uid: own.uid, roleUid: owner } };
+    await platform().refused("UpdateRoleBinding", raised, "PERMISSION_DENIED", { as });
+    await platform().refused(
+      "UpdateRoleBinding",
+      { roleBinding: { uid: member.bindingUid, roleUid: owner } },
+      "PERMISSION_DENIED",
+      { as },
+    );
+    expect((await platform().read("GetRoleBinding", { uid: own.uid })).role.uid).toBe(harmless.uid);
+  });
+
+  test("nobody takes over a binding of more than they hold by changing its identity", async () => {
+    const { uid: folder } = await makeGroup(platform());
+    const { token: as, uid: self } = await makeMember(
+      platform(),
+      platform().root,
+      ["CAP_IAM_ROLE_BINDINGS_UPDATE"],
+      folder,
+    );
+    const other = await makeMember(platform(), platform().root, "owner", folder);
+    const takeover = { roleBinding: { uid: other.bindingUid, identityUid: self } };
+    await platform().refused("UpdateRoleBinding", takeover, "PERMISSION_DENIED", { as });
+  });
+
+  test("platform.admin is granted by initialisation only", async () => {
+    const identity = await makeIdentity(platform(), platform().root);
+    const roleUid = await builtInRole(platform(), "platform.admin");
+    const request = { parent: platform().root, roleBinding: { identityUid: identity.uid, roleUid } };
+    await platform().refused("CreateRoleBinding", request, "PERMISSION_DENIED");
+  });
+
+  test("counts on the next call, and so does its deletion", async () => {
+    const { uid: folder } = await makeGroup(platform());
+    const repo = await makeRepo(platform(), folder);
+    const identity = await makeIdentity(platform(), platform().root);
+    const as = await platform().token(identity.uid);
+    const viewer = await builtInRole(platform(), "viewer");
+    for (let round = 0; round < 3; round++) {
+      await platform().refused("GetRepo", { uid: repo.uid }, "PERMISSION_DENIED", { as });
+      expect((await platform().read("ListRepos", {}, { as })).totalCount).toBe("0");
+      const binding = await bind(platform(), folder, identity.uid, viewer);
+      await platform().read("GetRepo", { uid: repo.uid }, { as });
+      expect((await platform().read("ListRepos", {}, { as })).totalCount).toBe("1");
+      await platform().ok("DeleteRoleBinding", { uid: binding.uid });
+    }
+  });
+
+  test("lists by identity, group and role, alone and together", async () => {
+    const { uid: folder } = await makeGroup(platform());
+    const role = (await makeRole(platform(), platform().root, ["CAP_REPO_LIST"])).uid;
+    const [one, two] = [await makeIdentity(platform(), folder), await makeIdentity(platform(), folder)];
+    const viewer = await builtInRole(platform(), "viewer");
+    const first = await bind(platform(), folder, one.uid, role);
+    const second = await bind(platform(), folder, two.uid, role);
+    const third = await bind(platform(), folder, two.uid, viewer);
+    const by = async (filter: object) =>
+      (await platform().read("ListRoleBindings", filter)).roleBindings.map(({ uid }: { uid: string }) => uid);
+    expect(await by({ identity: one.uid })).toEqual([first.uid]);
+    expect(await by({ role })).toEqual([first.uid, second.uid].sort());
+    expect(await by({ group: folder })).toEqual([first.uid, second.uid, third.uid].sort());
+    expect(await by({ identity: two.uid, role: viewer })).toEqual([third.uid]);
+    expect(await by({ identity: one.uid, role: viewer })).toEqual([]);
+    expect(await by({ identity: freshUid(folder) })).toEqual([]);
+    expect(await by({ uidp: { childrenOf: folder }, role: viewer })).toEqual([third.uid]);
+    for (const field of ["identity", "group", "role"])
+      expect(fieldsOf(await platform().refused("ListRoleBindings", { [field]: "x" }, "INVALID_ARGUMENT"))).toEqual([
+        field,
+      ]);
+  });
+
+  test.each(protocols)("a batch over %s answers in its order and takes the role of the batch", async (over) => {
+    const { uid: parent } = await makeGroup(platform());
+    const viewer = await builtInRole(platform(), "viewer");
+    const identities = [];
+    for (let i = 0; i < 5; i++) identities.push((await makeIdentity(platform(), parent)).uid);
+    const requests = identities.map((identityUid, i) => ({
+      ...(i % 2 === 0 && { parent }),
+      roleBinding: { identityUid, ...(i === 1 && { roleUid: viewer }) },
+    }));
+    const { roleBindings } = await platform().ok(
+      "BatchCreateRoleBindings",
+      { parent, roleUid: viewer, requests },
+      { over },
+    );
+    expect(roleBindings.map(({ identity }: { identity: { uid: string } }) => identity.uid)).toEqual(identities);
+    for (const binding of roleBindings)
+      expect(await platform().read("GetRoleBinding", { uid: binding.uid })).toEqual(binding);
+  });
+
+  test("a batch is one to 25 bindings, all or nothing", async () => {
+    const { uid: parent } = await makeGroup(platform());
+    const viewer = await builtInRole(platform(), "viewer");
+    const { uid: identityUid } = await makeIdentity(platform(), parent);
+    const good = { roleBinding: { identityUid, roleUid: viewer } };
+    const count = async () => (await platform().read("ListRoleBindings", { group: parent })).totalCount;
+    for (const requests of [[], Array(26).fill(good)])
+      expect(
+        fieldsOf(await platform().refused("BatchCreateRoleBindings", { parent, requests }, "INVALID_ARGUMENT")),
+      ).toEqual(["requests"]);
+    const bad = { roleBinding: { identityUid: freshUid(), roleUid: viewer } };
+    await platform().refused("BatchCreateRoleBindings", { parent, requests: [good, good, bad] }, "INVALID_ARGUMENT");
+    expect(await count()).toBe("0");
+    const { roleBindings } = await platform().ok("BatchCreateRoleBindings", { parent, requests: Array(25).fill(good) });
+    expect(roleBindings).toHaveLength(25);
+    expect(await count()).toBe("25");
+  });
+
+  test("a sub-request names no other parent and no other role than its batch", async () => {
+    const { uid: parent } = await makeGroup(platform());
+    const viewer = await builtInRole(platform(), "viewer");
+    const editor = await builtInRole(platform(), "editor");
+    const { uid: identityUid } = await makeIdentity(platform(), parent);
+    const status = await platform().refused(
+      "BatchCreateRoleBindings",
+      {
+        parent,
+        roleUid: viewer,
+        requests: [
+          { roleBinding: { identityUid } },
+          { parent: platform().root, roleBinding: { identityUid, roleUid: editor } },
+        ],
+      },
+      "INVALID_ARGUMENT",
+    );
+    expect(fieldsOf(status)).toEqual(["requests[1].parent", "requests[1].role_binding.role_uid"]);
+  });
+
+  test("a missing group is not found", async () => {
+    const parent = freshUid(platform().root);
+    const roleBinding = {
+      identityUid: (await makeIdentity(platform(), platform().root)).uid,
+      roleUid: await builtInRole(platform(), "viewer"),
+    };
+    for (const [method, request] of [
+      ["CreateRoleBinding", { parent, roleBinding }],
+      ["BatchCreateRoleBindings", { parent, requests: [{ roleBinding }] }],
+    ] as const)
+      expect(detailOf(await platform().refused(method, request, "NOT_FOUND"))).toEqual({
+        resourceType: "iam.platform.internal/Group",
+        resourceName: parent,
+      });
+  });
+
+  test("one identity may have one role twice", async () => {
+    const identity = await makeIdentity(platform(), platform().root, { name: freshName() });
+    const viewer = await builtInRole(platform(), "viewer");
+    const first = await bind(platform(), platform().root, identity.uid, viewer);
+    const second = await bind(platform(), platform().root, identity.uid, viewer);
+    expect(second.uid).not.toBe(first.uid);
+  });
+});

@@ -1,0 +1,233 @@
+/** Roles: built-in ones that everybody reads and nobody changes, custom ones that never hold more than their maker. */
+import { createHash } from "node:crypto";
+import { expect, test } from "vitest";
+import {
+  bind,
+  builtInRole,
+  freshName,
+  freshUid,
+  makeGroup,
+  makeIdentity,
+  makeMember,
+  makeRepo,
+  makeRole,
+} from "./fixtures.ts";
+import { detailOf, fieldsOf, violationsOf } from "./outcome.ts";
+import { onEveryServer, protocols } from "./platform.ts";
+
+const consoleViewer = `account_associations.list advisories.list apk.list build_report.list group_invites.list groups.list identity.list
+  identity_providers.list libraries.artifacts.list libraries.entitlements.list manifest.list manifest.metadata.list record_signatures.list
+  referrers.list registry.settings.list repo.list role_bindings.list roles.list sboms.list subscriptions.list tag.list version.list
+  vuln_report.list vuln_reports.list`;
+const viewer = `${consoleViewer} apk.blobs.get repo.blobs.get terms.list`;
+const editor = `${viewer} repo.create repo.delete repo.update subscriptions.create subscriptions.delete subscriptions.update`;
+const owner = `${editor} account_associations.create account_associations.delete account_associations.update apk.create apk.delete
+  group_invites.create group_invites.delete groups.create groups.delete groups.update identity.create identity.delete identity.update
+  identity_providers.create identity_providers.delete identity_providers.update identity_providers.scim.manage
+  libraries.entitlements.create libraries.entitlements.delete libraries.java.create libraries.java.list libraries.python.create
+  libraries.python.list libraries.javascript.create libraries.javascript.list manifest.create manifest.delete manifest.update
+  repo.check_policies role_bindings.create role_bindings.delete role_bindings.update roles.create roles.delete roles.update tag.create
+  tag.delete tag.update terms.accept vuln.create vuln_report.create`;
+const pull = `groups.list manifest.list manifest.metadata.list record_signatures.list referrers.list repo.blobs.get repo.list sboms.list
+  tag.list vuln_reports.list`;
+const apkPull = "apk.blobs.get apk.list groups.list";
+
+/** The table of built-in roles; `platform.admin` is every capability. */
+const builtIn: Readonly<Record<string, string>> = {
+  console_viewer: consoleViewer,
+  viewer,
+  editor,
+  owner,
+  limited_owner: `${viewer} identity.create role_bindings.create`,
+  "registry.pull": pull,
+  "registry.editor": `${pull} repo.create repo.delete repo.update`,
+  "registry.push": `${pull} groups.create manifest.create manifest.delete manifest.update repo.create repo.delete repo.update tag.create
+    tag.delete tag.update`,
+  "registry.pull_token_creator": `${pull} ${apkPull} identity.create role_bindings.create roles.list`,
+  "apk.pull": apkPull,
+  "apk.push": `${apkPull} apk.create apk.delete`,
+  ...Object.fromEntries(
+    ["java", "python", "javascript"].flatMap((ecosystem) => {
+      const set = `libraries.entitlements.list libraries.${ecosystem}.list`;
+      return [
+        [`libraries.${ecosystem}.pull`, set],
+        [
+          `libraries.${ecosystem}.pull_token_creator`,
+          `${set} groups.list identity.create role_bindings.create roles.list`,
+        ],
+      ];
+    }),
+  ),
+  "advisories.viewer": "advisories.list",
+  "advisories.creator": "advisories.create advisories.list advisories.update",
+  "advisories.approver": "advisories.approve advisories.create advisories.list advisories.update",
+  "advisories.admin": "advisories.approve advisories.create advisories.delete advisories.list advisories.update",
+};
+
+/** `groups.list` → `GROUPS_LIST`, as the constants end; families prefix them. */
+function endings(dotted: string): string[] {
+  const special: Record<string, string> = {
+    "identity_providers.scim.manage": "SCIM_MANAGE",
+    "subscriptions.create": "SUBSCRIPTION_CREATE",
+    "subscriptions.update": "SUBSCRIPTION_UPDATE",
+    "subscriptions.list": "SUBSCRIPTION_LIST",
+    "subscriptions.delete": "SUBSCRIPTION_DELETE",
+  };
+  return [...new Set(dotted.split(/\s+/))].map((name) => special[name] ?? name.replaceAll(".", "_").toUpperCase());
+}
+
+onEveryServer("roles", (platform) => {
+  test("the built-in ones are those of the table, at fixed uids", async () => {
+    const { roles, totalCount } = await platform().read("ListRoles", { uidp: { inRoot: true }, pageSize: 200 });
+    expect(roles.map(({ name }: { name: string }) => name).sort()).toEqual(
+      [...Object.keys(builtIn), "platform.admin"].sort(),
+    );
+    expect(totalCount).toBe(String(roles.length));
+    for (const { uid, name, description, capabilities } of roles) {
+      expect(uid).toBe(createHash("sha256").update(`role\0${name}`).digest("hex").slice(0, 40));
+      expect(description).toMatch(/^[A-Z].* Role \(built-in\)$/);
+      const expected = builtIn[name];
+      if (expected === undefined) continue;
+      expect(capabilities, name).toHaveLength(endings(expected).length);
+      for (const ending of endings(expected))
+        expect(
+          capabilities.filter((constant: string) => new RegExp(`^CAP_([A-Z]+_)?${ending}$`).test(constant)),
+          `${name} ${ending}`,
+        ).not.toEqual([]);
+    }
+  });
+
+  test("everybody reads and lists the built-in ones, and sees no custom one without a grant", async () => {
+    await makeRole(platform(), platform().root, ["CAP_REPO_LIST"]);
+    const as = await platform().token((await makeIdentity(platform(), platform().root)).uid);
+    const { roles } = await platform().read("ListRoles", { pageSize: 200 }, { as });
+    expect(roles).toHaveLength(Object.keys(builtIn).length + 1);
+    const role = await platform().read("GetRole", { uid: await builtInRole(platform(), "viewer") }, { as });
+    expect(role.name).toBe("viewer");
+    expect((await platform().read("ListRoles", { name: "viewer" }, { as })).totalCount).toBe("1");
+  });
+
+  test("nobody changes or deletes a built-in one", async () => {
+    const uid = await builtInRole(platform(), "viewer");
+    const before = await platform().read("GetRole", { uid });
+    const owner = await makeMember(platform(), platform().root, "owner");
+    for (const as of [platform().admin, owner.token]) {
+      await platform().refused("DeleteRole", { uid }, "PERMISSION_DENIED", { as });
+      await platform().refused("UpdateRole", { role: { uid, description: "mine" } }, "PERMISSION_DENIED", { as });
+    }
+    expect(await platform().read("GetRole", { uid })).toEqual(before);
+  });
+
+  test.each(protocols)("create, get, update, delete over %s", async (over) => {
+    const parent = platform().root;
+    const role = { name: "tag mover", description: "Moves tags", capabilities: ["CAP_TAG_CREATE", "CAP_TAG_LIST"] };
+    const created = await platform().ok("CreateRole", { parent, role }, { over });
+    expect(created).toEqual({
+      ...role,
+      uid: expect.stringMatching(new RegExp(`^${parent}/[0-9a-f]{16}$`)),
+      createTime: expect.any(String),
+      updateTime: created.createTime,
+      etag: expect.any(String),
+    });
+    const { uid } = created;
+    expect(await platform().read("GetRole", { uid })).toEqual(created);
+    const change = { role: { uid, capabilities: ["CAP_TAG_LIST"] } };
+    const updated = await platform().ok("UpdateRole", change, { over });
+    expect(updated).toMatchObject({ name: "tag mover", description: "Moves tags", capabilities: ["CAP_TAG_LIST"] });
+    await platform().ok("DeleteRole", { uid }, { over });
+    expect(detailOf(await platform().refused("GetRole", { uid }, "NOT_FOUND"))).toEqual({
+      resourceType: "iam.platform.internal/Role",
+      resourceName: uid,
+    });
+    await platform().refused("DeleteRole", { uid }, "NOT_FOUND");
+  });
+
+  test("needs a capability that exists", async () => {
+    const parent = platform().root;
+    const request = (capabilities: unknown) => ({ parent, role: { name: "x", capabilities } });
+    expect(fieldsOf(await platform().refused("CreateRole", request([]), "INVALID_ARGUMENT"))).toEqual(["capabilities"]);
+    for (const wrong of [0, 99999])
+      expect(fieldsOf(await platform().refused("CreateRole", request([wrong]), "INVALID_ARGUMENT"))).toEqual([
+        "capabilities[0]",
+      ]);
+    const unknownName = await platform().call("CreateRole", request(["CAP_NO_SUCH"]));
+    expect(unknownName).toMatchObject({ ok: false, status: { code: 3 } });
+    const { uid } = await makeRole(platform(), parent, ["CAP_REPO_LIST"]);
+    const emptied = { role: { uid }, updateMask: "capabilities" };
+    expect(fieldsOf(await platform().refused("UpdateRole", emptied, "INVALID_ARGUMENT"))).toEqual(["capabilities"]);
+  });
+
+  test("nobody makes a role that holds more than they do, where they do", async () => {
+    const { uid: folder } = await makeGroup(platform());
+    const may = ["CAP_IAM_ROLES_CREATE", "CAP_IAM_ROLES_UPDATE", "CAP_REPO_LIST"];
+    const { token: as } = await makeMember(platform(), platform().root, may, folder);
+    const role = { name: "x", capabilities: ["CAP_REPO_LIST", "CAP_REPO_DELETE"] };
+    await platform().refused("CreateRole", { parent: folder, role }, "PERMISSION_DENIED", { as });
+    await platform().refused(
+      "CreateRole",
+      { parent: platform().root, role: { name: "x", capabilities: ["CAP_REPO_LIST"] } },
+      "PERMISSION_DENIED",
+      { as },
+    );
+    const own = await platform().ok(
+      "CreateRole",
+      { parent: folder, role: { name: "x", capabilities: ["CAP_REPO_LIST"] } },
+      { as },
+    );
+    const more = { role: { uid: own.uid, capabilities: ["CAP_REPO_LIST", "CAP_REPO_DELETE"] } };
+    await platform().refused("UpdateRole", more, "PERMISSION_DENIED", { as });
+    expect((await platform().read("GetRole", { uid: own.uid })).capabilities).toEqual(["CAP_REPO_LIST"]);
+  });
+
+  test("internal capabilities go only with `internal`", async () => {
+    const parent = platform().root;
+    const alone = { parent, role: { name: "x", capabilities: ["CAP_REPO_INTERNAL_ADMIN"] } };
+    expect(fieldsOf(await platform().refused("CreateRole", alone, "INVALID_ARGUMENT"))).toEqual(["capabilities"]);
+    await makeRole(platform(), parent, ["CAP_REPO_INTERNAL_ADMIN", "CAP_INTERNAL"]);
+    const { token: as } = await makeMember(platform(), parent, "owner");
+    const both = { parent, role: { name: "x", capabilities: ["CAP_REPO_INTERNAL_ADMIN", "CAP_INTERNAL"] } };
+    await platform().refused("CreateRole", both, "PERMISSION_DENIED", { as });
+  });
+
+  test("a bound role cannot be deleted", async () => {
+    const role = await makeRole(platform(), platform().root, ["CAP_REPO_LIST"]);
+    const identity = await makeIdentity(platform(), platform().root);
+    const binding = await bind(platform(), platform().root, identity.uid, role.uid);
+    const status = await platform().refused("DeleteRole", { uid: role.uid }, "FAILED_PRECONDITION");
+    expect(violationsOf(status)).toEqual([
+      { type: "RESOURCE_IN_USE", subject: role.uid, description: expect.stringMatching(/./) },
+    ]);
+    await platform().ok("DeleteRoleBinding", { uid: binding.uid });
+    await platform().ok("DeleteRole", { uid: role.uid });
+  });
+
+  test("an update of a role counts on the next call, for everybody bound to it", async () => {
+    const repo = await makeRepo(platform(), platform().root);
+    const { token: as, roleUid } = await makeMember(platform(), platform().root, ["CAP_REPO_LIST"]);
+    await platform().read("GetRepo", { uid: repo.uid }, { as });
+    await platform().ok("UpdateRole", { role: { uid: roleUid, capabilities: ["CAP_TAG_LIST"] } });
+    await platform().refused("GetRepo", { uid: repo.uid }, "PERMISSION_DENIED", { as });
+    await platform().ok("UpdateRole", { role: { uid: roleUid, capabilities: ["CAP_REPO_LIST"] } });
+    await platform().read("GetRepo", { uid: repo.uid }, { as });
+  });
+
+  test("custom roles are seen where `roles.list` is held", async () => {
+    const { uid: folder } = await makeGroup(platform());
+    const inside = await makeRole(platform(), folder, ["CAP_REPO_LIST"], { name: freshName() });
+    const outside = await makeRole(platform(), platform().root, ["CAP_REPO_LIST"], { name: freshName() });
+    const { token: as } = await makeMember(platform(), platform().root, ["CAP_IAM_ROLES_LIST"], folder);
+    expect(await platform().read("GetRole", { uid: inside.uid }, { as })).toEqual(inside);
+    await platform().refused("GetRole", { uid: outside.uid }, "PERMISSION_DENIED", { as });
+    const { roles } = await platform().read("ListRoles", { uidp: { descendantsOf: platform().root } }, { as });
+    expect(roles.map(({ uid }: { uid: string }) => uid).filter((uid: string) => !uid.startsWith(`${folder}/`))).toEqual(
+      [],
+    );
+    expect(roles).toContainEqual(inside);
+  });
+
+  test("uids that are none", async () => {
+    expect(fieldsOf(await platform().refused("GetRole", { uid: "" }, "INVALID_ARGUMENT"))).toEqual(["uid"]);
+    await platform().refused("GetRole", { uid: "viewer" }, "NOT_FOUND");
+    await platform().refused("GetRole", { uid: freshUid() }, "NOT_FOUND");
+  });
+});
