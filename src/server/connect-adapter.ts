@@ -6,6 +6,7 @@
  * the protocol layer (undecodable message, message too large, unknown compression) pass through `describeError`, time-outs beyond the cap
  * are capped instead of refused, and failures are reported instead of printed.
  */
+import { constants } from "node:http2";
 import type { DescMethod, DescService } from "@bufbuild/protobuf";
 import {
   Code,
@@ -67,7 +68,7 @@ export const defaultConnectLimits: ConnectLimits = {
   maxTimeoutMs: 24 * 3_600_000,
 };
 
-/** How long an HTTP/1.1 client may go on sending what is not read any more. */
+/** How long a client may go on sending what is not read any more. */
 const forgetMs = 2_000;
 
 /** Answers a request whose path (without query) is that of an RPC; false for any other. */
@@ -148,11 +149,13 @@ function blameCaller(error: ConnectError): void {
   if (isUndecodable) Object.assign(error, { code: Code.InvalidArgument });
 }
 
-/** What nobody will read of an answered request is thrown away, for a while, so that an HTTP/1.1 connection can carry the next. */
+/** What nobody will read of an answered request is thrown away, for a while, so that its connection stays of use. */
 function forgetBody(request: PortRequest): void {
-  if (request.complete || request.httpVersionMajor > 1) return;
-  const { socket } = request;
-  const giveUp = setTimeout(() => socket.destroy(), forgetMs);
+  if (request.complete) return;
+  const giveUp = setTimeout(() => {
+    if ("stream" in request) request.stream.close(constants.NGHTTP2_NO_ERROR);
+    else request.socket.destroy();
+  }, forgetMs);
   request.once("close", () => clearTimeout(giveUp)).resume();
 }
 
