@@ -96,8 +96,9 @@ export function internal(cause: unknown): ConnectError {
 }
 
 /**
- * The error as it leaves the server, whoever made it: its message begins as its code wants, `ErrorInfo` is its first detail, and resource types
- * carry the host in use instead of the one that the proto files are annotated with. `domain` is the API's domain (`iam`), undefined outside any.
+ * The error as it leaves the server, whoever made it: its message begins as its code wants, `ErrorInfo` is its first detail, the typed detail of
+ * its code follows, and resource types carry the host in use instead of the one that the proto files are annotated with. `domain` is the API's
+ * domain (`iam`), undefined outside any.
  */
 export function atEdge(error: ConnectError, host: string, domain: string | undefined): ConnectError {
   const message = withPrefix(error.code, error.rawMessage);
@@ -109,11 +110,22 @@ export function atEdge(error: ConnectError, host: string, domain: string | undef
       info.resourceType = info.resourceType.replace(/(?<=^[a-z]+)\.platform\.internal(?=\/)/, () => `.${host}`);
     }
   }
-  if (!error.details.some((d) => typeOf(d) === ErrorInfoSchema.typeName)) {
+  const has = (desc: DescMessage) => error.details.some((d) => typeOf(d) === desc.typeName);
+  const typed = typedDetail(error.code, message);
+  if (typed !== undefined && !has(typed.desc)) error.details.push(typed);
+  if (!has(ErrorInfoSchema)) {
     const info = { reason: reasonOf(error.code), domain: domain === undefined ? host : `${domain}.${host}` };
     error.details.unshift(detail(ErrorInfoSchema, info));
   }
   return error;
+}
+
+/** The detail that errors of a code always carry, for those that a library or the port itself made. */
+function typedDetail(code: Code, message: string): Detail | undefined {
+  const description = message.slice(prefixes[code]?.length);
+  if (code === Code.InvalidArgument) return detail(BadRequestSchema, { fieldViolations: [{ description }] });
+  if (code === Code.ResourceExhausted) return detail(QuotaFailureSchema, { violations: [{ description }] });
+  return undefined;
 }
 
 /** A code's name as google.rpc.Code spells it: `NOT_FOUND`. */

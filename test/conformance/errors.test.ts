@@ -430,7 +430,10 @@ onEveryServer("oversized messages", (platform) => {
       for (const bytes of [1024 * 1024 + 1, 3_000_000]) {
         const request = { parent: platform().root, repo: { name: "x", description: "x".repeat(bytes) } };
         const outcome = await platform().call("CreateRepo", request, { over });
-        expect(outcome).toMatchObject({ ok: false, status: { code: 8, details: [{ reason: "RESOURCE_EXHAUSTED" }] } });
+        expect(outcome).toMatchObject({
+          ok: false,
+          status: { code: 8, details: [{ reason: "RESOURCE_EXHAUSTED" }, { violations: [{}] }] },
+        });
         await platform().ok("Ping", {}, { over, timeoutMs: 2000 });
       }
     },
