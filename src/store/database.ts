@@ -4,6 +4,7 @@ import type { Engine } from "./dialect/dialect.ts";
 import { openPostgres } from "./dialect/postgres.ts";
 import { openSqlite } from "./dialect/sqlite.ts";
 import { ConflictError, NotUniqueError } from "./errors.ts";
+import { logsOf } from "./log.ts";
 import { migrate, pendingMigrations } from "./migrate.ts";
 import { Reader, type ReadSession } from "./read-session.ts";
 import { settingStatements } from "./settings.ts";
@@ -43,6 +44,7 @@ export async function openDatabase(url: string, { busyWaitMs = 0 }: OpenOptions 
   const { dialect } = engine;
   const catalogue = {
     table: tablesOf(dialect),
+    log: logsOf(dialect),
     counters: counterStatements(dialect),
     settings: settingStatements(dialect),
   };

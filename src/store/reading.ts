@@ -1,0 +1,107 @@
+/** Runs the statements on many rows of a table for a resolved selection. */
+import type { CounterClass } from "./counters.ts";
+import type { Shape } from "./list-statements.ts";
+import { afterSlots, type Order } from "./order.ts";
+import type { Row } from "./row.ts";
+import type { Resolved } from "./selection.ts";
+import type { Connection, Values } from "./statement.ts";
+import type { Range } from "./subtree.ts";
+import type { Table } from "./table.ts";
+
+/** What is read with: a table, where its statements run, and the sums of its counters. */
+export interface Reading {
+  readonly table: Table;
+  readonly connection: Connection;
+  /** The sum of the counters of ancestors, each named once. */
+  total(counterClass: CounterClass, ancestors: readonly string[]): Promise<number>;
+}
+
+/** A part of an order. */
+export interface Page {
+  readonly order: Order;
+  readonly skip: number;
+  readonly limit: number;
+}
+
+/** Where a statement finds rows, and how. */
+export type Way = Pick<Shape, "source" | "plan">;
+
+/** The rows of a page. */
+export async function readRows(
+  { table, connection }: Reading,
+  selected: Resolved,
+  page: Page,
+  way: Way,
+): Promise<Row[]> {
+  const statement = table.list(shapeOf(selected, page.order, { read: "rows", ...way }));
+  return (await connection.rows(statement, valuesOf(selected, page))).map(table.read);
+}
+
+/** Of the rows of a page only their columns of the order. */
+export async function readKeys(
+  { table, connection }: Reading,
+  selected: Resolved,
+  page: Page,
+  way: Way,
+): Promise<Key[]> {
+  const statement = table.list(shapeOf(selected, page.order, { read: "keys", ...way }));
+  return (await connection.rows(statement, valuesOf(selected, page))) as Key[];
+}
+
+/** A row's values of the columns of an order; the last is its uid. */
+export type Key = readonly (string | number)[];
+
+/**
+ * The first rows by uid of ranges in the order of reading. Every range gives at most `limit` rows, and reading stops at twice as many, so the range
+ * with the last row of the page has been read as far as needed.
+ */
+export async function readEachRange({ table, connection }: Reading, selected: Resolved, page: Page): Promise<Row[]> {
+  const statement = table.list(shapeOf(selected, page.order, { read: "rows", source: "eachRange", plan: "free" }));
+  const rows = await connection.rows(statement, { ...valuesOf(selected, page), total: 2 * page.limit });
+  return rows.map(table.read);
+}
+
+/** How many rows there are, counted up to `limit` where it is given. */
+export async function countRows({ table, connection }: Reading, selected: Resolved, limit?: number): Promise<number> {
+  const read = limit === undefined ? "count" : "limitedCount";
+  const statement = table.list(shapeOf(selected, unordered, { read, source: sourceOf(selected), plan: "free" }));
+  const [row] = await connection.rows(statement, {
+    ...valuesOf(selected, { order: unordered, skip: 0, limit: limit ?? 0 }),
+  });
+  return row![0] as number;
+}
+
+const unordered: Order = { terms: [], after: undefined };
+
+/** Where the rows of a selection are found by what it says. */
+export function sourceOf({ uids, ranges }: Resolved): Shape["source"] {
+  if (uids !== undefined) return "uids";
+  if (ranges === undefined) return "table";
+  return ranges.length === 1 ? "range" : "ranges";
+}
+
+function shapeOf(selected: Resolved, order: Order, rest: Pick<Shape, "read" | "source" | "plan">): Shape {
+  return {
+    ...rest,
+    parent: selected.parent !== undefined,
+    comparisons: selected.comparisons,
+    order: order.terms,
+    after: order.after !== undefined,
+  };
+}
+
+function valuesOf({ uids, parent, ranges, values }: Resolved, { order, skip, limit }: Page): Values {
+  return {
+    ...values,
+    parent,
+    ...(uids && { uids: JSON.stringify(uids) }),
+    ...(ranges && rangeSlots(ranges)),
+    ...afterSlots(order.after),
+    skip,
+    limit,
+  };
+}
+
+function rangeSlots(ranges: readonly Range[]): Values {
+  return ranges.length === 1 ? { ...ranges[0] } : { ranges: JSON.stringify(ranges.map(({ lo, hi }) => [lo, hi])) };
+}
