@@ -20,11 +20,26 @@ export interface Config {
   readonly serviceHost: string;
   /** 32 bytes that seal page tokens, for servers that share no database; undefined: the database's own key. */
   readonly pageTokenKey: Buffer | undefined;
+  /** 32 bytes that seal secrets in the database; undefined: a key kept in the database itself. */
+  readonly secretKey: Buffer | undefined;
   readonly allowLoopbackIssuers: boolean;
   readonly openRootGroups: boolean;
+  /** What groups can accept as terms; undefined: documents with neutral names. */
+  readonly termsDocuments: readonly TermsDocument[] | undefined;
   /** Origins that may call from a browser; empty: CORS is off. */
   readonly corsOrigins: readonly string[];
+  /** How long the audit log is kept; undefined: for ever. */
+  readonly auditRetentionDays: number | undefined;
   readonly logLevel: LogLevel;
+}
+
+/** A legal document. */
+export interface TermsDocument {
+  /** `registry-tos.v1`; a new version is a new document. */
+  readonly id: string;
+  readonly label: string;
+  /** Where it can be read; "" where it has no address. */
+  readonly url: string;
 }
 
 /** A host and a port; port 0 lets the system choose. */
@@ -85,7 +100,13 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     help: "64 hex digits that seal page tokens (default: a key kept in the database)",
     placeholder: "HEX",
     default: undefined,
-    parse: (value) => Buffer.from(oneOf(/^[0-9a-fA-F]{64}$/, "64 hex digits")(value), "hex"),
+    parse: parseKey,
+  },
+  secretKey: {
+    help: "64 hex digits that encrypt secrets in the database (default: a key kept there too)",
+    placeholder: "HEX",
+    default: undefined,
+    parse: parseKey,
   },
   allowLoopbackIssuers: {
     help: "accept token issuers at http://localhost (for tests)",
@@ -93,11 +114,23 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     parse: parseSwitch,
   },
   openRootGroups: { help: "let every root-level identity create root groups", default: "false", parse: parseSwitch },
+  termsDocuments: {
+    help: "legal documents that groups can accept: a JSON list of {id, label, url}, or a file with one",
+    placeholder: "JSON|FILE",
+    default: undefined,
+    parse: parseTermsDocuments,
+  },
   corsOrigins: {
     help: "origins that may call from a browser, comma-separated",
     placeholder: "LIST",
     default: "",
     parse: (value) => value.split(",").flatMap((origin) => origin.trim() || []),
+  },
+  auditRetentionDays: {
+    help: "days for which the audit log is kept (default: for ever)",
+    placeholder: "DAYS",
+    default: undefined,
+    parse: (value) => Number(oneOf(/^[1-9][0-9]{0,4}$/, "a number of days from 1 to 99999")(value)),
   },
   logLevel: {
     help: logLevels.join(", "),
@@ -206,6 +239,27 @@ function parseBaseUrl(value: string): string {
     throw new Error(`must be an http or https URL without query, not "${value}"`);
   }
   return url.href.replace(/\/+$/, "");
+}
+
+function parseKey(value: string): Buffer {
+  return Buffer.from(oneOf(/^[0-9a-fA-F]{64}$/, "64 hex digits")(value), "hex");
+}
+
+function parseTermsDocuments(value: string): readonly TermsDocument[] {
+  const list: unknown = JSON.parse(value.trimStart().startsWith("[") ? value : readFileSync(value, "utf8"));
+  if (!Array.isArray(list)) throw new Error("must be a JSON list");
+  const documents = list.map((item: unknown, i): TermsDocument => {
+    const { id, label = "", url = "", ...rest } = Object(item) as Record<string, unknown>;
+    const [unknown] = Object.keys(rest);
+    if (unknown !== undefined) throw new Error(`document ${i}: unknown key "${unknown}"`);
+    if (typeof id !== "string" || !/^[\w.-]{1,255}$/.test(id))
+      throw new Error(`document ${i}: id must be 1 to 255 letters, digits, ".", "_" and "-"`);
+    if (typeof label !== "string" || typeof url !== "string")
+      throw new Error(`document ${i}: label and url must be strings`);
+    return { id, label, url };
+  });
+  if (new Set(documents.map(({ id }) => id)).size < documents.length) throw new Error("an id is there twice");
+  return documents;
 }
 
 function parseSwitch(value: string): boolean {

@@ -40,9 +40,12 @@ export function invalid(...violations: FieldViolation[]): ConnectError {
   return failure(Code.InvalidArgument, text, detail(BadRequestSchema, { fieldViolations: violations }));
 }
 
-/** NOT_FOUND about one resource. */
-export function notFound(resource: ResourceName): ConnectError {
-  return failure(Code.NotFound, `${kindOf(resource)} ${JSON.stringify(resource.uid)} does not exist`, about(resource));
+/** NOT_FOUND about one resource. `text` is for one that was asked for by something else than its uid. */
+export function notFound(
+  resource: ResourceName,
+  text = `${kindOf(resource)} ${JSON.stringify(resource.uid)} does not exist`,
+): ConnectError {
+  return failure(Code.NotFound, text, about(resource));
 }
 
 /** ALREADY_EXISTS; `resource` is the one that exists, `what` says which value collides. */

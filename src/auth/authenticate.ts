@@ -1,9 +1,10 @@
 /**
  * `Authorization: Bearer <token>` (RFC 6750) → {@link Caller}.
  *
- * A token of our own names an identity by its uid. A token of another issuer speaks for every identity whose rule it matches. Rules are
- * compared before any signature is verified, so that a token nobody expects costs no cryptography and, above all, no network traffic:
- * the keys of an issuer are fetched only for a token whose issuer, subject, audience and claims all match some identity.
+ * A token of our own names an identity by its uid. A token of another issuer speaks for every identity whose rule it matches, and for the user
+ * of an identity provider that has its issuer and, as client, its audience. Rules and providers are compared before any signature is verified,
+ * so that a token nobody expects costs no cryptography and, above all, no network traffic: the keys of an issuer are fetched only for a token
+ * that some provider accepts or whose issuer, subject, audience and claims all match some identity.
  *
  * The result of the cryptography is remembered for ten minutes at most; identities and their rules are asked for on every call, so that a
  * deleted identity or a changed rule counts on the next one. Only verified tokens are remembered: bad ones cannot push them out.
@@ -15,6 +16,8 @@ import type { Issuer } from "./issuer.ts";
 import { parseKeySet } from "./key-set.ts";
 import { type KeySets, keySetLifetimeMs } from "./key-sets.ts";
 import { LruMap } from "./lru-map.ts";
+import { type Narrowing, narrowingOf } from "./narrowing.ts";
+import { externalGroupsOf, type ProviderSignIn, type ProviderSource } from "./provider.ts";
 import { type Claims, checkPeriod, isIdentifier, parseToken, type Token, TokenRejected } from "./token.ts";
 
 /** Who is calling. */
@@ -29,6 +32,13 @@ export interface Caller {
   readonly email?: string;
   readonly claims: Readonly<Claims>;
   readonly expireTimeMs: number;
+  /**
+   * The identity providers that the caller came through; absent for who came otherwise. A token of our own says it in two claims, so that one
+   * exchanged for a provider's token is worth no more: `idp`, the provider's uid, and `groups`, the names of the user's groups there.
+   */
+  readonly providers?: readonly ProviderSignIn[];
+  /** What a token of our own restricts the grants to. */
+  readonly narrowing?: Narrowing;
 }
 
 /** An identity that a token may match. */
@@ -45,7 +55,8 @@ export interface IdentitySource {
    * equal or a pattern. More than match is harmless, fewer is not.
    */
   candidates(issuer: string, subject: string): Promise<readonly MatchableIdentity[]>;
-  exists(uid: string): Promise<boolean>;
+  /** Whether there is such an identity that tokens may speak for now. */
+  isActive(uid: string): Promise<boolean>;
   /** Told of every use of an external token for an identity. */
   seen?(uid: string): void;
 }
@@ -62,6 +73,7 @@ export interface Authenticator {
 export interface AuthenticatorOptions {
   readonly issuer: Issuer;
   readonly identities: IdentitySource;
+  readonly providers: ProviderSource;
   readonly keySets: KeySets;
   /** Milliseconds since 1970. */
   readonly clock: () => number;
@@ -80,8 +92,17 @@ interface VerifiedToken {
 const maxVerifiedTokens = 10_000;
 const publishedKeys = Symbol("published keys");
 
+/** For whom a token speaks. */
+type Speaker = Pick<Caller, "identities" | "providers">;
+
 /** An authenticator with an empty memory. */
-export function createAuthenticator({ issuer, identities, keySets, clock }: AuthenticatorOptions): Authenticator {
+export function createAuthenticator({
+  issuer,
+  identities,
+  providers,
+  keySets,
+  clock,
+}: AuthenticatorOptions): Authenticator {
   const verifiedTokens = new LruMap<string, VerifiedToken>(maxVerifiedTokens);
   const defaults = defaultAudiences(issuer.url);
 
@@ -93,47 +114,73 @@ export function createAuthenticator({ issuer, identities, keySets, clock }: Auth
     const known = remembered !== undefined && clock() < remembered.untilMs ? remembered : unverified(text);
     checkPeriod(known.token.claims, clock());
     const isOurs = known.token.claims.iss === issuer.url;
-    const uids = isOurs ? await ownIdentity(digest, known) : await matchedIdentities(digest, known);
-    return describe(uids, known.token);
+    const speaker = isOurs ? await ownSpeaker(digest, known) : await outsideSpeaker(digest, known);
+    const narrowing = isOurs ? narrowingOf(known.token.claims) : undefined;
+    return { ...describe(speaker, known.token), ...(narrowing && { narrowing }) };
   }
 
   function unverified(text: string): VerifiedToken {
     return { token: parseToken(text), verifiedBy: new Set(), untilMs: clock() + keySetLifetimeMs };
   }
 
-  async function ownIdentity(digest: string, known: VerifiedToken): Promise<string[]> {
-    const uid = known.token.claims.sub;
+  async function ownSpeaker(digest: string, known: VerifiedToken): Promise<Speaker> {
+    const { claims } = known.token;
     await verify(digest, known, publishedKeys, () => issuer.verify(known.token));
-    if (!(await identities.exists(uid))) throw new TokenRejected("identity does not exist");
-    return [uid];
+    if (!(await identities.isActive(claims.sub))) throw new TokenRejected("identity does not exist");
+    if (claims.idp === undefined) return { identities: [claims.sub] };
+    if (typeof claims.idp !== "string" || !(await providers.exists(claims.idp)))
+      throw new TokenRejected("identity provider does not exist");
+    const signIn = { uid: claims.idp, externalGroups: externalGroupsOf(claims, "groups") };
+    return { identities: [claims.sub], providers: [signIn] };
   }
 
-  async function matchedIdentities(digest: string, known: VerifiedToken): Promise<string[]> {
+  async function outsideSpeaker(digest: string, known: VerifiedToken): Promise<Speaker> {
+    const { claims, audiences } = known.token;
+    const [candidates, accepting] = await Promise.all([
+      identities.candidates(claims.iss, claims.sub),
+      providers.accepting(claims.iss, audiences),
+    ]);
+    const expecting = candidates.filter(({ rule }) => matches(rule, known.token, defaults, clock()));
+    const sources = new Set<KeySource>(expecting.map(({ rule }) => sourceOf(rule)));
+    if (accepting.length > 0) sources.add(publishedKeys);
+    const verified = await verifiedSources(digest, known, sources);
+    const matched = expecting.filter(({ rule }) => verified.has(sourceOf(rule))).sort(actorFirst);
+    const isSignIn = accepting.length > 0 && verified.has(publishedKeys);
+    const user = isSignIn ? await providers.signIn(accepting, claims) : undefined;
+    const uids = new Set([...(user === undefined ? [] : [user]), ...matched.map(({ uid }) => uid)]);
+    if (uids.size === 0) throw new TokenRejected("the user identity was deleted");
+    for (const uid of uids) identities.seen?.(uid);
+    if (user === undefined) return { identities: [...uids] };
+    const signIns = accepting.map(({ uid, groupsClaim }) => ({
+      uid,
+      externalGroups: externalGroupsOf(claims, groupsClaim),
+    }));
+    return { identities: [...uids], providers: signIns };
+  }
+
+  /** Those of `sources` whose keys verify the token. Errors: TokenRejected when there is none. */
+  async function verifiedSources(
+    digest: string,
+    known: VerifiedToken,
+    sources: ReadonlySet<KeySource>,
+  ): Promise<ReadonlySet<KeySource>> {
     const { token } = known;
-    const candidates = await identities.candidates(token.claims.iss, token.claims.sub);
-    const expecting = candidates.filter(({ rule }) => matches(rule, token, defaults, clock()));
-    const bySource = Map.groupBy(
-      expecting,
-      ({ rule }): KeySource => (rule.kind === "static_keys" ? rule.issuerKeys : publishedKeys),
-    );
-    let rejection = new TokenRejected("no identity expects it");
-    const verifying = [...bySource].map(async ([source, matched]) => {
+    const verified = new Set<KeySource>();
+    let rejection = new TokenRejected("nobody expects it");
+    const verifying = [...sources].map(async (source) => {
       try {
         await verify(digest, known, source, async () =>
           (source === publishedKeys ? keySets : parseKeySet(source)).verify(token),
         );
-        return matched;
+        verified.add(source);
       } catch (error) {
         if (!(error instanceof TokenRejected)) throw error;
         rejection = error;
-        return [];
       }
     });
-    const accepted = (await Promise.all(verifying)).flat();
-    if (accepted.length === 0) throw rejection;
-    const uids = accepted.sort(actorFirst).map(({ uid }) => uid);
-    for (const uid of uids) identities.seen?.(uid);
-    return uids;
+    await Promise.all(verifying);
+    if (verified.size === 0) throw rejection;
+    return verified;
   }
 
   async function verify(
@@ -163,16 +210,20 @@ export function createAuthenticator({ issuer, identities, keySets, clock }: Auth
   };
 }
 
+function sourceOf(rule: MatchRule): KeySource {
+  return rule.kind === "static_keys" ? rule.issuerKeys : publishedKeys;
+}
+
 function actorFirst(a: MatchableIdentity, b: MatchableIdentity): number {
   const depth = (identity: MatchableIdentity) => Number(identity.uid.includes("/"));
   return depth(a) - depth(b) || a.createTimeUs - b.createTimeUs || (a.uid < b.uid ? -1 : 1);
 }
 
-function describe(uids: readonly string[], { claims }: Token): Caller {
+function describe(speaker: Speaker, { claims }: Token): Caller {
   const { iss, email, email_verified: isVerified, exp } = claims;
   return {
-    subject: uids[0]!,
-    identities: uids,
+    subject: speaker.identities[0]!,
+    ...speaker,
     issuer: iss,
     ...(isVerified === true && isIdentifier(email) && { email }),
     claims,

@@ -17,6 +17,7 @@ import { isUid } from "../uid.ts";
 import type { Caller } from "./authenticate.ts";
 import { type Authority, type Grant, type GrantSource, holds, scopesHolding } from "./authority.ts";
 import { capabilityName } from "./capabilities.ts";
+import { narrowGrants } from "./narrowing.ts";
 
 const callerKey: ContextKey<Caller | undefined> = createContextKey<Caller | undefined>(undefined);
 const authorityKey: ContextKey<Authority | undefined> = createContextKey<Authority | undefined>(undefined);
@@ -43,9 +44,9 @@ export function scopesOf(context: WithValues): readonly string[] {
   return scopes;
 }
 
-/** The caller's identity uid for a log line; undefined before authentication and in open methods. */
-export function subjectOf(values: ContextValues): string | undefined {
-  return values.get(callerKey)?.subject;
+/** Who calls, for a log; undefined before authentication and in open methods. */
+export function knownCallerOf(values: ContextValues): Caller | undefined {
+  return values.get(callerKey);
 }
 
 /** Turns the `Authorization` header into a caller. Errors: UNAUTHENTICATED, unless the method is open. */
@@ -70,7 +71,8 @@ export function authorization(contract: Contract, source: GrantSource): Intercep
     if (caller === undefined) throw new Error("authorization runs after authentication");
     if (request.stream) throw new Error("methods of the contract do not stream");
     const uid = rule.kind === "scoped" ? scopeOf(rule.scope, request.message) : undefined;
-    const grants = await source.grantsOf(caller);
+    const granted = await source.grantsOf(caller);
+    const grants = caller.narrowing === undefined ? granted : narrowGrants(granted, caller.narrowing);
     request.contextValues.set(authorityKey, { caller, grants });
     if (uid === undefined) {
       request.contextValues.set(scopesKey, scopesHolding(grants, rule.capabilities));

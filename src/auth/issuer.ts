@@ -1,20 +1,13 @@
 /**
- * The platform's own OpenID Connect issuer. Tokens are signed with ES256. There may be several keys: the newest signs, all verify, so that a
- * new key can be published before the tokens of the old one have run out. The caller stores the keys; nothing here writes.
+ * The platform's own OpenID Connect issuer. Tokens are signed with ES256. There may be several keys: one signs, all that have not retired
+ * verify and are published (see `signing-keys.ts`). The caller stores the keys; nothing here writes. Keys that another process has added are
+ * noticed within 30 s, and at once by a token that names one.
  */
 import { randomUUID } from "node:crypto";
-import { calculateJwkThumbprint, exportJWK, generateKeyPair, importJWK, type JWK, SignJWT } from "jose";
-import { parseKeySet } from "./key-set.ts";
-import { checkPeriod, parseToken, type Token, TokenRejected } from "./token.ts";
-
-/** A signing key as it is stored; JSON. Whoever reads it can sign. */
-export interface StoredKey {
-  /** The key's thumbprint (RFC 7638). */
-  readonly kid: string;
-  readonly privateJwk: JWK;
-  /** RFC 3339. */
-  readonly createTime: string;
-}
+import { importJWK, type JWK, SignJWT } from "jose";
+import { type KeySet, parseKeySet, UnknownKey } from "./key-set.ts";
+import { keyReadIntervalMs, keysAt, maxTokenLifeSeconds, type StoredKey, signingAlgorithm } from "./signing-keys.ts";
+import { checkPeriod, maxTokenLength, parseToken, type Token, TokenRejected } from "./token.ts";
 
 /** What a token of ours says. */
 export interface MintRequest {
@@ -22,19 +15,26 @@ export interface MintRequest {
   readonly subject: string;
   /** Our own API when unset. */
   readonly audience?: string | readonly string[];
+  /** At most {@link maxTokenLifeSeconds}. */
   readonly ttlSeconds: number;
   /** Further claims; the registered ones are not among them. */
   readonly claims?: Readonly<Record<string, unknown>>;
+}
+
+/** The claims do not fit into a token that anyone would accept. */
+export class TokenTooLong extends Error {
+  override readonly name = "TokenTooLong";
 }
 
 /** Signs tokens, publishes the keys, verifies what it signed. */
 export interface Issuer {
   /** The value of `iss`. */
   readonly url: string;
+  /** Errors: {@link TokenTooLong}. */
   mint(request: MintRequest): Promise<string>;
   /** The document at `/.well-known/jwks.json`. */
-  jwks(): { readonly keys: readonly JWK[] };
-  /** The document at `/.well-known/openid-configuration` (OpenID Connect Discovery 1.0, 3). */
+  jwks(): Promise<{ readonly keys: readonly JWK[] }>;
+  /** The document at `/.well-known/openid-configuration` (OpenID Connect Discovery 1.0, 3; RFC 8414, 2). */
   discovery(): Readonly<Record<string, unknown>>;
   /**
    * The token, if it is ours, meant for our own API, and valid now.
@@ -50,49 +50,70 @@ export interface IssuerOptions {
   readonly issuer: string;
   /** At least one. */
   readonly keys: readonly StoredKey[];
+  /** Reads the keys as they are stored now; without it they stay as they are. */
+  readonly readKeys?: () => Promise<readonly StoredKey[]>;
   /** Milliseconds since 1970. */
   readonly clock: () => number;
-  /** Named in the discovery document when set. */
-  readonly tokenEndpoint?: string;
 }
 
-const algorithm = "ES256";
+/** The keys as they are used for some time. */
+interface KeyRing {
+  readonly signingKid: string;
+  readonly privateKey: Awaited<ReturnType<typeof importJWK>>;
+  readonly published: { readonly keys: readonly JWK[] };
+  readonly keySet: KeySet;
+}
+
 const registeredClaims = ["iss", "sub", "aud", "exp", "nbf", "iat", "jti"];
-
-/** Makes a new signing key. */
-export async function generateSigningKey(clock: () => number = Date.now): Promise<StoredKey> {
-  const { privateKey } = await generateKeyPair(algorithm, { extractable: true });
-  const privateJwk = await exportJWK(privateKey);
-  return { kid: await calculateJwkThumbprint(privateJwk), privateJwk, createTime: new Date(clock()).toISOString() };
-}
+/** Tokens that name a key nobody has make us read the stored ones this often at most. */
+const unknownKeyIntervalMs = 1000;
 
 /** The issuer of these keys. Fails when a key cannot be used. */
-export async function createIssuer({ issuer, keys, clock, tokenEndpoint }: IssuerOptions): Promise<Issuer> {
-  const newestFirst = [...keys].sort((a, b) => Date.parse(b.createTime) - Date.parse(a.createTime));
-  const signing = newestFirst[0];
-  if (signing === undefined) throw new Error("an issuer needs a signing key");
-  const privateKey = await importJWK(signing.privateJwk, algorithm);
-  const published = { keys: newestFirst.map(publicJwk) };
-  const keySet = parseKeySet(JSON.stringify(published));
+export async function createIssuer({ issuer, keys, readKeys, clock }: IssuerOptions): Promise<Issuer> {
+  let ring = await ringOf(keys, clock());
+  let readTimeMs = clock();
+  let reading: Promise<KeyRing> | undefined;
   const base = issuer.replace(/\/$/, "");
+
+  /** The keys as they were stored at most so long ago. */
+  async function ringNow(maxAgeMs = keyReadIntervalMs): Promise<KeyRing> {
+    if (clock() - readTimeMs < maxAgeMs) return ring;
+    reading ??= readRing().finally(() => {
+      reading = undefined;
+    });
+    return reading;
+  }
+
+  async function readRing(): Promise<KeyRing> {
+    const nowMs = clock();
+    ring = await ringOf((await readKeys?.()) ?? keys, nowMs);
+    readTimeMs = nowMs;
+    return ring;
+  }
 
   return {
     url: issuer,
-    jwks: () => published,
+    jwks: async () => (await ringNow()).published,
     discovery: () => ({
       issuer,
       jwks_uri: `${base}/.well-known/jwks.json`,
-      ...(tokenEndpoint !== undefined && { token_endpoint: tokenEndpoint }),
+      token_endpoint: `${base}/sts/exchange`,
+      token_endpoint_auth_methods_supported: ["none"],
+      revocation_endpoint: `${base}/sts/revoke`,
+      revocation_endpoint_auth_methods_supported: ["none"],
+      grant_types_supported: ["urn:ietf:params:oauth:grant-type:token-exchange", "refresh_token"],
       response_types_supported: ["id_token"],
       subject_types_supported: ["public"],
-      id_token_signing_alg_values_supported: [algorithm],
+      id_token_signing_alg_values_supported: [signingAlgorithm],
     }),
     async mint({ subject, audience = issuer, ttlSeconds, claims = {} }) {
       const reserved = registeredClaims.find((name) => name in claims);
       if (reserved !== undefined) throw new Error(`the claim ${reserved} cannot be set`);
+      if (ttlSeconds > maxTokenLifeSeconds) throw new Error("a token cannot outlive the key that signed it");
+      const { signingKid, privateKey } = await ringNow();
       const issuedAt = Math.floor(clock() / 1000);
-      return await new SignJWT({ ...claims })
-        .setProtectedHeader({ alg: algorithm, kid: signing.kid, typ: "JWT" })
+      const token = await new SignJWT({ ...claims })
+        .setProtectedHeader({ alg: signingAlgorithm, kid: signingKid, typ: "JWT" })
         .setIssuer(issuer)
         .setSubject(subject)
         .setAudience(typeof audience === "string" ? audience : [...audience])
@@ -100,18 +121,38 @@ export async function createIssuer({ issuer, keys, clock, tokenEndpoint }: Issue
         .setExpirationTime(issuedAt + ttlSeconds)
         .setJti(randomUUID())
         .sign(privateKey);
+      if (token.length > maxTokenLength) throw new TokenTooLong(`${token.length} characters`);
+      return token;
     },
     async verify(given) {
       const token = typeof given === "string" ? parseToken(given) : given;
       if (token.claims.iss !== issuer || !token.audiences.includes(issuer))
         throw new TokenRejected("not ours, or not for us");
       checkPeriod(token.claims, clock());
-      await keySet.verify(token);
+      try {
+        await (await ringNow()).keySet.verify(token);
+      } catch (error) {
+        if (!(error instanceof UnknownKey)) throw error;
+        await (await ringNow(unknownKeyIntervalMs)).keySet.verify(token);
+      }
       return token;
     },
   };
 }
 
+async function ringOf(keys: readonly StoredKey[], nowMs: number): Promise<KeyRing> {
+  const usable = keysAt(keys, nowMs).filter(({ state }) => state !== "retired");
+  const signing = usable.find(({ state }) => state === "signing")?.key;
+  if (signing === undefined) throw new Error("an issuer needs a signing key");
+  const published = { keys: usable.map(({ key }) => publicJwk(key)) };
+  return {
+    signingKid: signing.kid,
+    privateKey: await importJWK(signing.privateJwk, signingAlgorithm),
+    published,
+    keySet: parseKeySet(JSON.stringify(published)),
+  };
+}
+
 function publicJwk({ kid, privateJwk: { kty, crv, x, y } }: StoredKey): JWK {
-  return { kty, crv, x, y, kid, alg: algorithm, use: "sig" } as JWK;
+  return { kty, crv, x, y, kid, alg: signingAlgorithm, use: "sig" } as JWK;
 }

@@ -5,8 +5,8 @@
  *
  * - base64url is canonical, without padding: a token has one spelling.
  * - Header and claims are JSON objects in UTF-8, and no object in them names a member twice.
- * - `alg` is one of {@link signatureAlgorithms}; `typ` is absent, `JWT` or `at+jwt`; `crit` is refused. A key or the address of a key
- *   in the header (`jwk`, `jku`, `x5c`, `x5u`) is never used.
+ * - `alg` is one of {@link signatureAlgorithms}; `typ` is absent, `JWT` or `at+jwt`; `crit` is refused, since no extension is known here.
+ * - A key, or the address of one, in the header (`jwk`, `jku`, `x5c`, `x5u`) is refused: a token never says what to verify it with.
  * - `iss`, `sub`, `aud` and `exp` are present. `iss` and `sub` are at most 1024 characters, none of them a control character.
  */
 
@@ -48,7 +48,10 @@ export interface Token {
   readonly audiences: readonly string[];
 }
 
-const maxLength = 8192;
+/** The longest token in characters. */
+export const maxTokenLength = 8192;
+
+const embeddedKeys = ["jwk", "jku", "x5c", "x5u"];
 const maxIdentifierLength = 1024;
 const leewaySeconds = 60;
 
@@ -58,7 +61,7 @@ const leewaySeconds = 60;
  * Errors: {@link TokenRejected}.
  */
 export function parseToken(text: string): Token {
-  if (text.length > maxLength) throw new TokenRejected("too long");
+  if (text.length > maxTokenLength) throw new TokenRejected("too long");
   const parts = text.split(".");
   if (parts.length !== 3) throw new TokenRejected("not three parts");
   const [header, claims, signature] = parts as [string, string, string];
@@ -79,6 +82,17 @@ export function checkPeriod({ exp, nbf, iat }: Claims, nowMs: number): void {
   if (iat !== undefined && iat > now + leewaySeconds) throw new TokenRejected("issued in the future");
 }
 
+/** Whether a token has the right form and its time; its signature and what it says are other questions. */
+export function isReadableToken(text: string, nowMs: number): boolean {
+  try {
+    checkPeriod(parseToken(text).claims, nowMs);
+    return true;
+  } catch (error) {
+    if (error instanceof TokenRejected) return false;
+    throw error;
+  }
+}
+
 /** Whether a value is a non-empty text that can be compared, stored and logged as it is. */
 export function isIdentifier(value: unknown): value is string {
   return (
@@ -90,11 +104,13 @@ export function isIdentifier(value: unknown): value is string {
   );
 }
 
-function checkHeader({ alg, typ, crit, kid }: Record<string, unknown>): void {
+function checkHeader(header: Record<string, unknown>): void {
+  const { alg, typ, crit, kid } = header;
   if (!signatureAlgorithms.some((a) => a === alg)) throw new TokenRejected("algorithm not accepted");
   if (typ !== undefined && !(typeof typ === "string" && /^(?:at\+)?jwt$/i.test(typ)))
     throw new TokenRejected("not of type JWT");
   if (crit !== undefined) throw new TokenRejected("critical extension");
+  if (embeddedKeys.some((name) => Object.hasOwn(header, name))) throw new TokenRejected("brings its own key");
   if (kid !== undefined && !isIdentifier(kid)) throw new TokenRejected("malformed kid");
 }
 

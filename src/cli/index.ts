@@ -6,8 +6,10 @@
  */
 import { Command, CommanderError } from "commander";
 import { ConfigError } from "../config.ts";
+import { auditCommand } from "./audit.ts";
 import { explain } from "./failure.ts";
 import { initCommand } from "./init.ts";
+import { keysCommand } from "./keys.ts";
 import { migrateCommand } from "./migrate.ts";
 import { routesCommand } from "./routes.ts";
 import { serveCommand } from "./serve.ts";
@@ -22,7 +24,15 @@ export async function runCommand(args: readonly string[]): Promise<number> {
     .description("Platform API v2: identity, registry and advisories on one port.")
     .exitOverride()
     .showSuggestionAfterError();
-  for (const command of [serveCommand, initCommand, tokenCommand, migrateCommand, routesCommand]) {
+  for (const command of [
+    serveCommand,
+    initCommand,
+    tokenCommand,
+    keysCommand,
+    auditCommand,
+    migrateCommand,
+    routesCommand,
+  ]) {
     program.addCommand(command().exitOverride());
   }
   try {

@@ -2,12 +2,15 @@
 import { type ContextKey, type ContextValues, createContextKey, type HandlerContext } from "@connectrpc/connect";
 import type { ReadSession, WriteSession } from "../store/index.ts";
 import type { PageTokens } from "./page-token.ts";
+import type { Secrets } from "./secrets.ts";
 
 /** The store as this call may use it, and the server's parts that standard methods need. */
 export interface CallEnvironment {
   /** In a mutating method the transaction of the call, otherwise the database for reading. */
   readonly session: ReadSession | WriteSession;
   readonly pageTokens: PageTokens;
+  /** Seals what a row must hold and nobody may read there. */
+  readonly secrets: Secrets;
   /** Whether token issuers may be at http on a loopback host. */
   readonly allowLoopbackIssuers: boolean;
   /** When the call began, in milliseconds since 1970: the one time of everything that it writes. */

@@ -45,6 +45,8 @@ export interface ResourceDeclaration<R extends DescMessage, L extends DescMessag
   readonly unique?: string;
   /** uids that every authenticated caller may read and list. */
   readonly publicUids?: readonly string[];
+  /** The order of a list whose request names none; by uid where absent. */
+  readonly defaultOrder?: readonly OrderColumn[];
   /** Rules about more than one field or more than one row. Runs in the transaction, after the value rules. */
   check?(change: Change<MessageShape<R>>, context: HandlerContext): Promise<void> | void;
   /** Completes messages that leave the server from other rows; one call for a whole page. */
@@ -78,7 +80,7 @@ export function defineResource<R extends DescMessage, L extends DescMessage>(
     contract,
     table: { name: snakeCase(contract.plural), facets },
     sortNames: "name" in facets ? { name: "name", ...commonSortNames } : commonSortNames,
-    defaultOrder: [{ column: "uid", descending: false }],
+    defaultOrder: declaration.defaultOrder ?? [{ column: "uid", descending: false }],
   };
 }
 

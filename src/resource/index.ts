@@ -27,14 +27,17 @@ export { pathName } from "./field-mask.ts";
 export { implement, notYetServed, type ServiceImplementation } from "./implement.ts";
 export { createPageTokens, type PageTokens } from "./page-token.ts";
 export { contentOf, etagOf, messageOf } from "./record.ts";
+export { createSecrets, type Secrets } from "./secrets.ts";
 export {
   findRow,
   type Handlers,
   insertResource,
+  listResources,
   present,
   removeResource,
   removeSelected,
   requireUid,
   standardMethods,
+  storeResource,
   updateResource,
 } from "./standard-methods.ts";

@@ -19,7 +19,6 @@ import {
 import { type ReflectMessage, reflect } from "@bufbuild/protobuf/reflect";
 import type { HandlerContext } from "@connectrpc/connect";
 import type { UidpFilter } from "../../gen/platform/common/uidp_filter_pb.ts";
-import { scopesOf } from "../auth/index.ts";
 import { invalid } from "../errors.ts";
 import { type Condition, columnValue, type Row, type Selection } from "../store/index.ts";
 import { environmentOf } from "./call.ts";
@@ -61,8 +60,13 @@ export interface Page {
   readonly skipped: number;
 }
 
-/** Reads the page that `request` asks for. Errors: INVALID_ARGUMENT on `order_by` or `page_token`. */
-export async function listPage(resource: Resource, request: ListRequest, context: HandlerContext): Promise<Page> {
+/** Reads the page that `request` asks for, of what is in `scopes`. Errors: INVALID_ARGUMENT on `order_by` or `page_token`. */
+export async function listPage(
+  resource: Resource,
+  request: ListRequest,
+  context: HandlerContext,
+  scopes: readonly string[],
+): Promise<Page> {
   const { session, pageTokens, nowMs } = environmentOf(context);
   const method = `${context.service.typeName}.${context.method.name}`;
   const token = request.pageToken === "" ? undefined : pageTokens.open(request.pageToken);
@@ -70,7 +74,7 @@ export async function listPage(resource: Resource, request: ListRequest, context
   const given = withCanonicalOrder(resource, queryOf(context.method.input, request));
   const query = token === undefined ? given : continueQuery(context.method.input, given, token.query);
   const order = orderOf(resource, query.orderBy);
-  const selection = selectRows(resource, query, context);
+  const selection = selectRows(resource, query, context, scopes);
   const pageSize = request.pageSize === 0 ? defaultPageSize : Math.min(request.pageSize, maxPageSize);
   const isFresh = token !== undefined && nowMs - token.issueTimeMs < pageTokenLifeMs;
   const [rows, totalCount] = await Promise.all([
@@ -108,7 +112,12 @@ export function listResponse(schema: DescMessage, items: readonly Message[], pag
   return response;
 }
 
-function selectRows(resource: Resource, query: ListRequest, context: HandlerContext): Selection {
+function selectRows(
+  resource: Resource,
+  query: ListRequest,
+  context: HandlerContext,
+  scopes: readonly string[],
+): Selection {
   const { filters, publicUids = [] } = resource.declaration;
   const message = reflect(context.method.input, query);
   const where = Object.entries(filters as Record<string, Filter<unknown>>).flatMap(
@@ -120,7 +129,7 @@ function selectRows(resource: Resource, query: ListRequest, context: HandlerCont
         : [];
     },
   );
-  const selection = selectionOf(scopesOf(context), publicUids, query.uidp);
+  const selection = selectionOf(scopes, publicUids, query.uidp);
   return where.length === 0 ? selection : { ...selection, where };
 }
 

@@ -14,6 +14,7 @@ import {
 } from "@bufbuild/protobuf";
 import { EmptySchema, type FieldMask } from "@bufbuild/protobuf/wkt";
 import type { HandlerContext } from "@connectrpc/connect";
+import { scopesOf } from "../auth/index.ts";
 import { violationsOf } from "../contract/index.ts";
 import { aborted, alreadyExists, invalid, notFound } from "../errors.ts";
 import type { Row, Selection } from "../store/index.ts";
@@ -40,7 +41,7 @@ export function standardMethods<R extends DescMessage, L extends DescMessage>(
   for (const method of service.methods) {
     const handler =
       method.input === resource.declaration.list
-        ? standardList(resource, method)
+        ? standardList(resource)
         : method.name === `Get${kind}`
           ? standardGet(resource)
           : method.name === `Create${kind}`
@@ -74,8 +75,16 @@ export async function present<R extends DescMessage>(
   return message;
 }
 
+/** What a new resource does not get from the body of the request. */
+export interface InsertOptions<M> {
+  /** For resources whose uid is not drawn. */
+  readonly uid?: string;
+  /** Values of output-only fields. */
+  readonly output?: Partial<M>;
+}
+
 /**
- * Stores a new resource below `parent` and returns its row. `uid` is for resources whose uid is not drawn.
+ * Stores a new resource below `parent` and returns its row.
  * Errors: NOT_FOUND on the parent, INVALID_ARGUMENT, ALREADY_EXISTS.
  */
 export async function insertResource<R extends DescMessage>(
@@ -83,18 +92,27 @@ export async function insertResource<R extends DescMessage>(
   parent: string,
   body: MessageShape<R> | undefined,
   context: HandlerContext,
-  uid = newUid(parent),
+  { uid = newUid(parent), output = {} }: InsertOptions<MessageShape<R>> = {},
 ): Promise<Row> {
-  const { declaration, table } = resource;
-  const session = transactionOf(context);
+  const { declaration } = resource;
   if (declaration.parent !== undefined) await findRow(declaration.parent, parent, context);
   const after = clone(declaration.schema, body ?? emptyMessage(resource));
   settleBehaviors(declaration.schema, undefined, after);
+  Object.assign(after, output);
   await checkChange(resource, { uid, parent, before: undefined, after, paths: undefined }, context);
   const content = contentOf(resource, after);
   await refuseTaken(resource, parent, uid, content.facets, context);
-  const nowUs = environmentOf(context).nowMs * 1000;
-  return session.insert(table, { uid, parent, createTimeUs: nowUs, updateTimeUs: nowUs, ...content });
+  return insertRow(resource, uid, parent, content, context);
+}
+
+/** Stores a new resource that the server itself has decided on, below `parent`, and returns its row: no rule is checked. */
+export function storeResource<R extends DescMessage>(
+  resource: Resource<R>,
+  parent: string,
+  message: MessageShape<R>,
+  context: HandlerContext,
+): Promise<Row> {
+  return insertRow(resource, newUid(parent), parent, contentOf(resource, message), context);
 }
 
 /**
@@ -124,6 +142,22 @@ export async function updateResource<R extends DescMessage>(
     ...content,
     updateTimeUs: environmentOf(context).nowMs * 1000,
   });
+}
+
+/**
+ * Answers a list request with what is visible in `scopes`; [""] is everything, for requests whose filters alone select.
+ * Errors: INVALID_ARGUMENT on `order_by` or `page_token`.
+ */
+export async function listResources(
+  resource: Resource,
+  request: ListRequest,
+  context: HandlerContext,
+  scopes: readonly string[],
+): Promise<Message> {
+  const page = await listPage(resource, request, context, scopes);
+  const items = page.rows.map((row) => messageOf(resource, row));
+  await resource.declaration.hydrate?.(items, page.rows, databaseOf(context));
+  return listResponse(context.method.output, items, page);
 }
 
 /** Deletes a resource. Errors: NOT_FOUND, ABORTED for a stale etag. */
@@ -160,13 +194,9 @@ function standardGet(resource: Resource) {
   };
 }
 
-function standardList(resource: Resource, method: DescMethod) {
-  return async (request: ListRequest, context: HandlerContext) => {
-    const page = await listPage(resource, request, context);
-    const items = page.rows.map((row) => messageOf(resource, row));
-    await resource.declaration.hydrate?.(items, page.rows, databaseOf(context));
-    return listResponse(method.output, items, page);
-  };
+function standardList(resource: Resource) {
+  return async (request: ListRequest, context: HandlerContext) =>
+    listResources(resource, request, context, scopesOf(context));
 }
 
 function standardCreate(resource: Resource, method: DescMethod) {
@@ -189,6 +219,17 @@ function standardDelete(resource: Resource) {
     await removeResource(resource, request, context);
     return create(EmptySchema);
   };
+}
+
+function insertRow(
+  { table }: Resource,
+  uid: string,
+  parent: string,
+  content: ReturnType<typeof contentOf>,
+  context: HandlerContext,
+): Promise<Row> {
+  const nowUs = environmentOf(context).nowMs * 1000;
+  return transactionOf(context).insert(table, { uid, parent, createTimeUs: nowUs, updateTimeUs: nowUs, ...content });
 }
 
 /** The value rules, for what the change names, then the resource's own. */

@@ -17,11 +17,15 @@
  * Promises: the handler never rejects and always answers or breaks off; every error is a google.rpc.Status; a call is
  * aborted when its client goes away; streams respect back-pressure; headers already set on a response stay.
  *
+ * What it needs for that (bodies within limits, answers in the client's coding) it lends to a host that has other paths beside these.
+ *
  * Not its business: CORS, request ids, logging, rate limits, authentication. The host does these before it calls the
  * handler, and answers its own refusals through `writeStatus`.
  */
 export { listRoutes, type Route } from "./binding.ts";
+export { checkBodyHeaders, readBody } from "./body.ts";
 export { createRestHandler, type RestHandler, type RestOptions } from "./handler.ts";
-export type { HttpRequest, HttpResponse } from "./http.ts";
+export { type HttpRequest, type HttpResponse, headerOf } from "./http.ts";
 export type { SlashInMultiSegment } from "./path.ts";
-export { formatStatus, httpStatusOf, type StatusOptions, writeStatus } from "./status.ts";
+export { type Answer, send } from "./send.ts";
+export { formatStatus, httpStatusOf, Refusal, type StatusOptions, writeStatus } from "./status.ts";

@@ -4,9 +4,14 @@ import type { PortRequest, PortResponse } from "./one-port.ts";
 
 const maxAgeSeconds = 2 * 60 * 60;
 const methods = [...new Set([...cors.allowedMethods, "GET", "HEAD", "POST", "PATCH", "DELETE"])].join(", ");
-const requestHeaders = [...cors.allowedHeaders, "Authorization", "If-Match", "X-Request-Id", "X-Server-Timeout"].join(
-  ", ",
-);
+const requestHeaders = [
+  ...cors.allowedHeaders,
+  "Authorization",
+  "Idempotency-Key",
+  "If-Match",
+  "X-Request-Id",
+  "X-Server-Timeout",
+].join(", ");
 const responseHeaders = [...cors.exposedHeaders, "ETag", "Retry-After", "WWW-Authenticate", "X-Request-Id"].join(", ");
 
 /** Sets the CORS headers of a response; true when the request was a preflight and is answered. */

@@ -1,28 +1,49 @@
 /** The few addresses that belong to no service: liveness, readiness, and the issuer's public documents. All open, all GET. */
-import type { Issuer } from "../auth/index.ts";
+import { type Issuer, keySetMaxAgeSeconds } from "../auth/index.ts";
 import type { PortRequest, PortResponse } from "./one-port.ts";
 
 /** Answers requests to its own paths; false for any other. */
 export type Endpoints = (path: string, request: PortRequest, response: PortResponse) => boolean;
 
-/** @param isReady whether the server takes calls. */
-export function createEndpoints(issuer: Issuer, isReady: () => boolean): Endpoints {
-  const documents: Readonly<Record<string, () => { status: number; document: unknown; maxAgeSeconds?: number }>> = {
-    "/livez": () => ({ status: 200, document: { status: "ok" } }),
-    "/readyz": () =>
-      isReady() ? { status: 200, document: { status: "ok" } } : { status: 503, document: { status: "stopping" } },
-    "/.well-known/openid-configuration": () => ({ status: 200, document: issuer.discovery(), maxAgeSeconds: 300 }),
-    "/.well-known/jwks.json": () => ({ status: 200, document: issuer.jwks(), maxAgeSeconds: 300 }),
+/** What {@link createEndpoints} needs. */
+export interface EndpointsOptions {
+  readonly issuer: Issuer;
+  /** Whether the server takes calls. */
+  isReady(): boolean;
+  /** Answers for a document that cannot be had. */
+  onError(error: unknown, response: PortResponse): void;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly document: unknown;
+  readonly maxAgeSeconds?: number;
+}
+
+/** The endpoints of a server. */
+export function createEndpoints({ issuer, isReady, onError }: EndpointsOptions): Endpoints {
+  const ok = { status: 200, document: { status: "ok" } };
+  const published = (document: unknown) => ({ status: 200, document, maxAgeSeconds: keySetMaxAgeSeconds });
+  const documents: Readonly<Record<string, () => Answer | Promise<Answer>>> = {
+    "/livez": () => ok,
+    "/readyz": () => (isReady() ? ok : { status: 503, document: { status: "stopping" } }),
+    "/.well-known/openid-configuration": () => published(issuer.discovery()),
+    "/.well-known/jwks.json": async () => published(await issuer.jwks()),
   };
-  return (path, request, response) => {
-    if (!Object.hasOwn(documents, path) || (request.method !== "GET" && request.method !== "HEAD")) return false;
-    const { status, document, maxAgeSeconds } = documents[path]!();
+
+  async function answer(path: string, request: PortRequest, response: PortResponse): Promise<void> {
+    const { status, document, maxAgeSeconds } = await documents[path]!();
     const body = JSON.stringify(document);
     response.statusCode = status;
     response.setHeader("content-type", "application/json");
     response.setHeader("content-length", Buffer.byteLength(body));
     if (maxAgeSeconds !== undefined) response.setHeader("cache-control", `public, max-age=${maxAgeSeconds}`);
     response.end(request.method === "HEAD" ? "" : body);
+  }
+
+  return (path, request, response) => {
+    if (!Object.hasOwn(documents, path) || (request.method !== "GET" && request.method !== "HEAD")) return false;
+    answer(path, request, response).catch((error: unknown) => onError(error, response));
     return true;
   };
 }

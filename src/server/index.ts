@@ -8,5 +8,14 @@
  *
  * No resource, no SQL and no HTTP mapping is described here.
  */
-export { type Installation, install, readInstallation, recoverAdministrator, refreshBuiltIns } from "./installation.ts";
+export { type AuditRecord, readAudit } from "./audit-log.ts";
+export {
+  type Installation,
+  install,
+  RotationRefused,
+  readInstallation,
+  recoverAdministrator,
+  refreshBuiltIns,
+  rotateSigningKeys,
+} from "./installation.ts";
 export { type RunningServer, startServer } from "./server.ts";

@@ -1,6 +1,6 @@
 /** What a database says about itself once it is initialised: issuer, keys, the first group and its administrator. */
 import { randomBytes } from "node:crypto";
-import { generateSigningKey, type StoredKey } from "../auth/index.ts";
+import { generateSigningKey, keysAt, type StoredKey } from "../auth/index.ts";
 import { ensureAdministrator, ensureFirstGroup, storeBuiltInRoles } from "../services/index.ts";
 import type { Database, ReadSession } from "../store/index.ts";
 import { newUid } from "../uid.ts";
@@ -18,6 +18,9 @@ export interface Installation {
 }
 
 const settingName = "installation";
+const secretKeyName = "secret_key";
+/** Keys that have not retired: relying parties bound the size of a key set. */
+const maxSigningKeys = 20;
 
 /** undefined before {@link install}. */
 export async function readInstallation(session: ReadSession): Promise<Installation | undefined> {
@@ -42,6 +45,42 @@ export async function install(
     const installation = { issuerUrl, signingKeys, pageTokenKey: randomBytes(32), rootGroupUid, administratorUid };
     await session.addSetting(settingName, encode(installation));
     return installation;
+  });
+}
+
+/** The database's own key for secrets in its rows, 32 bytes; made at the first start of a server that needs it. */
+export async function ensureSecretKey(database: Database): Promise<Uint8Array> {
+  const known = await database.read.setting(secretKeyName);
+  return (
+    known ??
+    database.transact(async (session) => {
+      const made = randomBytes(32);
+      return (await session.addSetting(secretKeyName, made)) ? made : (await session.setting(secretKeyName))!;
+    })
+  );
+}
+
+/** Why a rotation is refused. */
+export class RotationRefused extends Error {}
+
+/**
+ * Adds a signing key, which signs once it has been published long enough, and drops those that have retired. Errors: RotationRefused while the
+ * key before waits to sign, or while too many have not retired.
+ */
+export async function rotateSigningKeys(database: Database, now: () => number): Promise<readonly StoredKey[]> {
+  const added = await generateSigningKey(now);
+  return database.transact(async (session) => {
+    const installation = await readInstallation(session);
+    if (installation === undefined) throw new Error("the database is not initialised");
+    const kept = keysAt(installation.signingKeys, now()).filter(({ state }) => state !== "retired");
+    const waiting = kept.find(({ state }) => state === "published");
+    if (waiting !== undefined)
+      throw new RotationRefused(`the newest key signs only from ${new Date(waiting.signTimeMs).toISOString()} on`);
+    if (kept.length >= maxSigningKeys)
+      throw new RotationRefused(`${kept.length} keys still verify tokens that they have signed`);
+    const signingKeys = [...kept.map(({ key }) => key), added];
+    await session.putSetting(settingName, encode({ ...installation, signingKeys }));
+    return signingKeys;
   });
 }
 

@@ -1,12 +1,14 @@
 /** The whole policy of the server, as one list of interceptors, outermost first. */
 import type { Message } from "@bufbuild/protobuf";
-import { Code, ConnectError, type Interceptor, type UnaryResponse } from "@connectrpc/connect";
-import { type Authenticator, authentication, authorization, type GrantSource, subjectOf } from "../auth/index.ts";
+import { Code, ConnectError, type Interceptor, type UnaryRequest, type UnaryResponse } from "@connectrpc/connect";
+import { type Authenticator, authentication, authorization, type GrantSource, knownCallerOf } from "../auth/index.ts";
 import { type Contract, nulViolations, violationsOf } from "../contract/index.ts";
 import { aborted, alreadyExists, atEdge, internal, invalid, reasonOf } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import { type CallEnvironment, provideEnvironment } from "../resource/index.ts";
 import { ConflictError, type Database, NotUniqueError, StaleError } from "../store/index.ts";
+import { type Audit, auditFailures, recordOf } from "./audit.ts";
+import { keyedCall } from "./idempotency.ts";
 
 /** What the pipeline is made of. */
 export interface PipelineOptions {
@@ -18,6 +20,7 @@ export interface PipelineOptions {
   readonly grants: GrantSource;
   readonly database: Database;
   readonly environment: Omit<CallEnvironment, "session" | "nowMs">;
+  readonly audit: Audit;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 }
@@ -32,9 +35,9 @@ export interface Pipeline {
 
 /** Creates the pipeline. */
 export function createPipeline(options: PipelineOptions): Pipeline {
-  const { contract, authenticator, grants } = options;
+  const { contract, authenticator, grants, audit } = options;
   return {
-    observers: [logCalls(options), hideBugs(options)],
+    observers: [logCalls(options), auditFailures(contract, audit), hideBugs(options)],
     interceptors: [
       authentication(contract, (header) => authenticator.authenticate(header)),
       authorization(contract, grants),
@@ -58,7 +61,13 @@ function logCalls({ log }: PipelineOptions): Interceptor {
       const method = `${request.service.typeName}/${request.method.name}`;
       const ms = Math.round((performance.now() - startMs) * 1000) / 1000;
       log.info(
-        { method, code, ms, caller: subjectOf(request.contextValues), requestId: request.header.get("x-request-id") },
+        {
+          method,
+          code,
+          ms,
+          caller: knownCallerOf(request.contextValues)?.subject,
+          requestId: request.header.get("x-request-id"),
+        },
         "call",
       );
     }
@@ -102,20 +111,25 @@ class ValidatedOnly extends Error {
 }
 
 /** Gives each call its database: for a mutating method a transaction, run again when it conflicts with another. */
-function transact({ contract, database, environment, now }: PipelineOptions): Interceptor {
+function transact({ contract, database, environment, audit, now }: PipelineOptions): Interceptor {
   return (next) => async (request) => {
     const nowMs = now();
-    if (!contract.of(request.method).mutates) {
+    const methodContract = contract.of(request.method);
+    if (!methodContract.mutates) {
       provideEnvironment(request.contextValues, { ...environment, nowMs, session: database.read });
       return next(request);
     }
+    const call = request as UnaryRequest;
+    const keyed = keyedCall(call, methodContract, environment.secrets, nowMs);
     try {
       return await database.transact(
         async (session) => {
           provideEnvironment(request.contextValues, { ...environment, nowMs, session });
-          const response = await next(request);
-          if ((request.message as Message & { validateOnly?: boolean }).validateOnly)
-            throw new ValidatedOnly(response as UnaryResponse);
+          const replayed = await keyed?.replay(session);
+          const response = replayed ?? ((await next(request)) as UnaryResponse);
+          if ((request.message as Message & { validateOnly?: boolean }).validateOnly) throw new ValidatedOnly(response);
+          if (replayed === undefined) await keyed?.remember(session, response);
+          await audit.append(session, recordOf(contract, call, response.message));
           return response;
         },
         { signal: request.signal },

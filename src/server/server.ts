@@ -7,22 +7,34 @@ import { file_google_rpc_error_details } from "../../gen/google/rpc/error_detail
 import { createAuthenticator, createIssuer, createKeySets } from "../auth/index.ts";
 import { baseUrlOf, type Config } from "../config.ts";
 import { readContract, warmValidation } from "../contract/index.ts";
-import { atEdge, unavailable } from "../errors.ts";
+import { atEdge, internal, unavailable } from "../errors.ts";
 import type { Logger } from "../log.ts";
-import { createPageTokens } from "../resource/index.ts";
-import { createRestHandler, formatStatus } from "../rest/index.ts";
-import { createServices, grantSource, identitySource } from "../services/index.ts";
+import { createPageTokens, createSecrets } from "../resource/index.ts";
+import { createRestHandler, formatStatus, writeStatus } from "../rest/index.ts";
+import {
+  createServices,
+  createTokenExchange,
+  grantSource,
+  identitySource,
+  providerSource,
+  sessions,
+} from "../services/index.ts";
 import { type Database, openDatabase } from "../store/index.ts";
+import { createAudit } from "./audit.ts";
+import { forgetAudit } from "./audit-log.ts";
 import { createConnectHandler } from "./connect-adapter.ts";
 import { handleCors } from "./cors.ts";
 import { createEndpoints } from "./endpoints.ts";
 import { createHealth, mountHealth } from "./health.ts";
-import { type Installation, install, readInstallation, refreshBuiltIns } from "./installation.ts";
+import { startHousekeeping } from "./housekeeping.ts";
+import { idempotentAnswers } from "./idempotency.ts";
+import { ensureSecretKey, type Installation, install, readInstallation, refreshBuiltIns } from "./installation.ts";
 import { createLocalTransport } from "./local-transport.ts";
 import { createOnePort, type PortRequest, type PortResponse } from "./one-port.ts";
 import { createPipeline } from "./pipeline.ts";
 import { mountReflection } from "./reflection.ts";
 import { refusalOf } from "./refusals.ts";
+import { createSts } from "./sts.ts";
 
 /** How long calls in flight may take to finish once the server stops. */
 const graceMs = 10_000;
@@ -76,17 +88,46 @@ export async function startServer(config: Config, log: Logger): Promise<RunningS
     database = await openDatabase(config.database);
     await database.migrate();
     const { installation, isNew } = await prepareDatabase(database, config.issuer ?? baseUrl, now);
-    const issuer = await createIssuer({ issuer: installation.issuerUrl, keys: installation.signingKeys, clock: now });
+    const opened = database;
+    const issuer = await createIssuer({
+      issuer: installation.issuerUrl,
+      keys: installation.signingKeys,
+      readKeys: async () => (await readInstallation(opened.read))?.signingKeys ?? [],
+      clock: now,
+    });
     const authenticator = createAuthenticator({
       issuer,
-      identities: identitySource(database, now, (error) => log.warn({ err: error }, "last use not written")),
+      identities: identitySource({
+        database,
+        issuerUrl: issuer.url,
+        now,
+        report: (error) => log.warn({ err: error }, "last use not written"),
+      }),
+      providers: providerSource(database, now),
       keySets: createKeySets({ allowLoopbackHttp: config.allowLoopbackIssuers, clock: now }),
       clock: now,
     });
     const pageTokens = createPageTokens(config.pageTokenKey ?? installation.pageTokenKey);
-    const environment = { pageTokens, allowLoopbackIssuers: config.allowLoopbackIssuers };
+    const ownSecretKey = await ensureSecretKey(database);
+    const secrets = createSecrets(config.secretKey === undefined ? [ownSecretKey] : [config.secretKey, ownSecretKey]);
+    const environment = { pageTokens, secrets, allowLoopbackIssuers: config.allowLoopbackIssuers };
     const grants = grantSource(database.read);
-    const policy = createPipeline({ contract, log, serviceHost, authenticator, grants, database, environment, now });
+    const audit = createAudit({
+      database,
+      now,
+      onLoss: (count, error) => log.error({ err: error, count }, "audit records lost"),
+    });
+    const policy = createPipeline({
+      contract,
+      log,
+      serviceHost,
+      authenticator,
+      grants,
+      database,
+      environment,
+      audit,
+      now,
+    });
     const transport = createLocalTransport(services, policy.interceptors, { observers: policy.observers });
     const health = createHealth(
       descriptors.map(({ typeName }) => typeName),
@@ -112,20 +153,43 @@ export async function startServer(config: Config, log: Logger): Promise<RunningS
       refusalBody,
       onError: (error) => log.debug({ err: error }, "answer not sent"),
     });
-    const endpoints = createEndpoints(issuer, () => health.isServing);
+    const endpoints = createEndpoints({
+      issuer,
+      isReady: () => health.isServing,
+      onError(error, response) {
+        log.error({ err: error }, "bug");
+        void writeStatus(response, atEdge(internal(error), serviceHost, undefined), { registry });
+      },
+    });
+    const sts = createSts({
+      exchange: createTokenExchange({ database, issuer, authenticator, baseUrl, now }),
+      registry,
+      serviceHost,
+      log,
+      audit,
+      now,
+    });
+    const { auditRetentionDays } = config;
+    const stopHousekeeping = startHousekeeping({
+      database,
+      tables: [sessions, idempotentAnswers],
+      others:
+        auditRetentionDays === undefined ? [] : [() => forgetAudit(opened, now() - auditRetentionDays * 86_400_000)],
+      now,
+      report: (error) => log.warn({ err: error }, "housekeeping"),
+    });
     warmValidation(contract.methods.flatMap(({ method }) => [method.input, method.output]));
 
     answer = (request, response) => {
       identifyRequest(request, response);
       if (handleCors(config.corsOrigins, request, response)) return;
       const path = pathOf(request);
-      if (endpoints(path, request, response)) return;
+      if (endpoints(path, request, response) || sts(path, request, response)) return;
       if (!connect(path, request, response)) void rest(request, response);
     };
     health.setServing(true);
     log.info({ baseUrl, issuer: issuer.url, database: database.dialect }, "listening");
 
-    const opened = database;
     return {
       baseUrl,
       installed: isNew ? installation : undefined,
@@ -134,6 +198,8 @@ export async function startServer(config: Config, log: Logger): Promise<RunningS
         health.setServing(false);
         shutdown.abort(unavailable("the server stops"));
         await port.close({ graceMs });
+        await stopHousekeeping();
+        await audit.flush();
         await opened.close();
       },
     };

@@ -2,6 +2,7 @@
 import { counterStatements } from "./counters.ts";
 import type { Engine, Work } from "./dialect/dialect.ts";
 import { ConflictError, NotUniqueError } from "./errors.ts";
+import { logsOf } from "./log.ts";
 import { migrate, pendingMigrations } from "./migrate.ts";
 import { type Catalogue, Reader, type ReadSession } from "./read-session.ts";
 import { settingStatements } from "./settings.ts";
@@ -45,6 +46,7 @@ export async function openDatabase(url: string, options: OpenOptions = {}): Prom
   const { dialect } = engine;
   const catalogue = {
     table: tablesOf(dialect),
+    log: logsOf(dialect),
     counters: counterStatements(dialect),
     settings: settingStatements(dialect),
   };

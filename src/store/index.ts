@@ -18,6 +18,7 @@
  */
 export { type Database, type OpenOptions, openDatabase } from "./database.ts";
 export { ConflictError, NotUniqueError, StaleError } from "./errors.ts";
+export type { LogEntry, LogScan, LogSpec } from "./log.ts";
 export type { ReadSession } from "./read-session.ts";
 export { columnValue, type FacetType, type FacetValue, type Row, type TableSpec } from "./row.ts";
 export type { Condition, ListQuery, OrderTerm, Selection } from "./selection.ts";

@@ -3,6 +3,7 @@
 import { count } from "./count.ts";
 import type { CounterClass, CounterStatements, Counters } from "./counters.ts";
 import { list } from "./list.ts";
+import { entryOf, type LogEntry, type LogScan, type LogSpec, type LogStatements, scanValues } from "./log.ts";
 import type { Row, TableSpec } from "./row.ts";
 import type { ListQuery, Selection } from "./selection.ts";
 import type { SettingStatements } from "./settings.ts";
@@ -20,11 +21,14 @@ export interface ReadSession {
   count(table: TableSpec, selection: Selection): Promise<number>;
   exists(table: TableSpec, selection: Selection): Promise<boolean>;
   setting(name: string): Promise<Uint8Array | undefined>;
+  /** The next entries of a log, oldest first. */
+  scan(log: LogSpec, scan: LogScan): Promise<LogEntry[]>;
 }
 
 /** Every statement of a database. */
 export interface Catalogue {
   table(spec: TableSpec): Table;
+  log(spec: LogSpec): LogStatements;
   readonly counters: CounterStatements;
   readonly settings: SettingStatements;
 }
@@ -75,6 +79,12 @@ export class Reader implements ReadSession {
   async setting(name: string): Promise<Uint8Array | undefined> {
     const [row] = await this.connection().rows(this.catalogue.settings.get, { name });
     return row?.[0] as Uint8Array | undefined;
+  }
+
+  async scan(log: LogSpec, scan: LogScan): Promise<LogEntry[]> {
+    const statement = this.catalogue.log(log).scan(scan.where?.column);
+    const rows = await this.connection().rows(statement, scanValues(log, scan));
+    return rows.map((columns) => entryOf(log, columns));
   }
 
   #reading(spec: TableSpec) {

@@ -1,6 +1,7 @@
 /** Writing: what a transaction may do. */
 import type { Counters } from "./counters.ts";
 import { NotUniqueError, StaleError, UniqueViolation } from "./errors.ts";
+import { appendValues, type LogEntry, type LogSpec } from "./log.ts";
 import { type Catalogue, Reader, type ReadSession } from "./read-session.ts";
 import { checkUid, type FacetValue, type Row, storedFacets, type TableSpec } from "./row.ts";
 import type { Connection, Statement, Values } from "./statement.ts";
@@ -21,6 +22,9 @@ export interface WriteSession extends ReadSession {
   putSetting(name: string, value: Uint8Array): Promise<void>;
   /** Stores a setting that does not exist yet; false when it does. */
   addSetting(name: string, value: Uint8Array): Promise<boolean>;
+  append(log: LogSpec, entry: LogEntry): Promise<void>;
+  /** Drops about `limit` of the oldest entries made before `beforeUs`; how many. */
+  forget(log: LogSpec, beforeUs: number, limit: number): Promise<number>;
 }
 
 /** The session of one work in a transaction. */
@@ -114,6 +118,14 @@ export class Writer extends Reader implements WriteSession {
 
   async addSetting(name: string, value: Uint8Array): Promise<boolean> {
     return (await this.connection().run(this.catalogue.settings.add, { name, value })) > 0;
+  }
+
+  async append(log: LogSpec, entry: LogEntry): Promise<void> {
+    await this.connection().run(this.catalogue.log(log).append, appendValues(log, entry));
+  }
+
+  async forget(log: LogSpec, beforeUs: number, limit: number): Promise<number> {
+    return this.connection().run(this.catalogue.log(log).forget, { time_us: beforeUs, limit });
   }
 
   async #run(table: TableSpec, statement: Statement, values: Values): Promise<number> {

@@ -4,8 +4,9 @@ import { exportSPKI, type JWK } from "jose";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type Authenticator, createAuthenticator, type MatchableIdentity } from "../../src/auth/authenticate.ts";
 import type { ClaimMatch, StaticKeys } from "../../src/auth/claim-match.ts";
-import { createIssuer, generateSigningKey, type Issuer, type StoredKey } from "../../src/auth/issuer.ts";
+import { createIssuer, type Issuer } from "../../src/auth/issuer.ts";
 import { createKeySets } from "../../src/auth/key-sets.ts";
+import { generateSigningKey, type StoredKey } from "../../src/auth/signing-keys.ts";
 import {
   discoveryPath,
   forge,
@@ -61,11 +62,14 @@ beforeEach(() => {
         asked.push([issuer, subject]);
         return identities;
       },
-      exists: async (uid) => identities.some((identity) => identity.uid === uid),
+      isActive: async (uid) => identities.some((identity) => identity.uid === uid),
       seen: (uid) => seen.push(uid),
     },
+    providers: noProviders,
   });
 });
+
+const noProviders = { accepting: async () => [], exists: async () => false, signIn: async () => undefined };
 
 function claimMatch(uid: string, change: Partial<ClaimMatch> = {}, createTimeUs = 1): MatchableIdentity {
   return {
@@ -303,7 +307,8 @@ describe("tokens of other issuers", () => {
       issuer: own,
       clock,
       keySets,
-      identities: { candidates: broken, exists: broken },
+      identities: { candidates: broken, isActive: broken },
+      providers: noProviders,
     });
     await expect(failing.authenticate(`Bearer ${await tokenOf()}`)).rejects.toThrow(/^store$/);
     await expect(failing.authenticate(`Bearer ${await own.mint({ subject: root, ttlSeconds: 60 })}`)).rejects.toThrow(

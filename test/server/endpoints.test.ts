@@ -9,7 +9,8 @@ const issuerUrl = "https://platform.example.com";
 
 async function open(isReady = () => true): Promise<(path: string, method?: string) => Promise<Response>> {
   const keys = [await generateSigningKey(Date.now)];
-  const endpoints = createEndpoints(await createIssuer({ issuer: issuerUrl, keys, clock: Date.now }), isReady);
+  const issuer = await createIssuer({ issuer: issuerUrl, keys, clock: Date.now });
+  const endpoints = createEndpoints({ issuer, isReady, onError: (error) => expect.fail(String(error)) });
   const server = createServer((request, response) => {
     if (!endpoints(request.url ?? "", request, response)) response.writeHead(404).end("not mine");
   }).listen(0, "127.0.0.1");

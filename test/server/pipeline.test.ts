@@ -8,11 +8,12 @@ import { type GetRepoRequestSchema, RepoSchema, ReposService } from "../../gen/p
 import { createAuthenticator, createIssuer, createKeySets } from "../../src/auth/index.ts";
 import { readContract } from "../../src/contract/index.ts";
 import { notFound } from "../../src/errors.ts";
-import { createPageTokens, databaseOf, transactionOf } from "../../src/resource/index.ts";
-import { install } from "../../src/server/installation.ts";
+import { createPageTokens, createSecrets, databaseOf, transactionOf } from "../../src/resource/index.ts";
+import { createAudit } from "../../src/server/audit.ts";
+import { ensureSecretKey, install } from "../../src/server/installation.ts";
 import { createLocalTransport } from "../../src/server/local-transport.ts";
 import { createPipeline } from "../../src/server/pipeline.ts";
-import { createServices, grantSource, identitySource } from "../../src/services/index.ts";
+import { createServices, grantSource, identitySource, providerSource } from "../../src/services/index.ts";
 import { ConflictError, NotUniqueError, openDatabase, StaleError } from "../../src/store/index.ts";
 import { settingsIn, temporaryFolder } from "../cli/platform-process.ts";
 
@@ -31,22 +32,32 @@ async function open(methods: Record<string, Method> = {}) {
   });
   const log: Record<string, unknown>[] = [];
   const contract = readContract([PingService, ReposService]);
+  const audit = createAudit({ database, now: Date.now, onLoss: () => expect.fail("audit records lost") });
+  onTestFinished(() => audit.flush());
   const { observers, interceptors } = createPipeline({
     contract,
     log: pino({ level: "debug" }, { write: (line: string) => void log.push(JSON.parse(line)) }),
     serviceHost: "platform.example.com",
     authenticator: createAuthenticator({
       issuer,
-      identities: identitySource(database, Date.now, () => {}),
+      identities: identitySource({ database, issuerUrl: issuer.url, now: Date.now, report: () => {} }),
+      providers: providerSource(database, Date.now),
       keySets: createKeySets({ allowLoopbackHttp: false, clock: Date.now }),
       clock: Date.now,
     }),
     grants: grantSource(database.read),
     database,
-    environment: { pageTokens: createPageTokens(installation.pageTokenKey), allowLoopbackIssuers: false },
+    environment: {
+      pageTokens: createPageTokens(installation.pageTokenKey),
+      secrets: createSecrets([await ensureSecretKey(database)]),
+      allowLoopbackIssuers: false,
+    },
+    audit,
     now: Date.now,
   });
-  const repos = createServices({ openRootGroups: false }).find(({ service }) => service === ReposService)!;
+  const repos = createServices({ openRootGroups: false, termsDocuments: [] }).find(
+    ({ service }) => service === ReposService,
+  )!;
   const served = [
     { service: PingService, methods },
     { service: ReposService, methods: { ...repos.methods, ...methods } },

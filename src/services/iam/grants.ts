@@ -1,117 +1,88 @@
-/** Supplies `auth` with identities and grants, from rows, for every call anew. */
-import { timestampMs } from "@bufbuild/protobuf/wkt";
+/**
+ * Supplies `auth` with grants, from rows, for every call anew: role bindings of the caller's identities, and the roles that identity providers
+ * map to the groups which the token names.
+ *
+ * A user identity may be bound in many organisations, and many may have a provider of its issuer, each with a client of its own there. Where an
+ * organisation has one, what is bound there counts only for tokens which a provider of that organisation accepts: a token that the issuer made
+ * for another organisation's client must not open this one.
+ */
 import type { Capability } from "../../../gen/platform/capabilities/capabilities_pb.ts";
-import type { Identity } from "../../../gen/platform/iam/v2/identities_pb.ts";
-import { capabilities, type Grant, type GrantSource, type IdentitySource, type MatchRule } from "../../auth/index.ts";
+import { capabilities, type Grant, type GrantSource, type ProviderSignIn } from "../../auth/index.ts";
 import { messageOf } from "../../resource/index.ts";
-import type { Database, ReadSession, Row } from "../../store/index.ts";
-import { covers, parentOf } from "../../uid.ts";
+import type { ReadSession, Row } from "../../store/index.ts";
+import { covers, parentOf, rootOf } from "../../uid.ts";
 import { administratorRole, builtInRoleUid } from "./built-in-roles.ts";
-import { identities } from "./identities.ts";
+import { externalGroupRoleMappings } from "./external-group-role-mappings.ts";
+import { identityProviders } from "./identity-providers.ts";
 import { roleBindings } from "./role-bindings.ts";
 import { roles } from "./roles.ts";
 
-const orderBy = [{ column: "uid", descending: false }];
+const all = { orderBy: [{ column: "uid", descending: false }], skip: 0, limit: Number.MAX_SAFE_INTEGER };
 const administratorRoleUid = builtInRoleUid(administratorRole);
-/** The last use of an identity is written down this often at most. */
-const seenPrecisionMs = 60_000;
 
-/** Grants from role bindings. A binding outside its identity's own subtree grants nothing. */
+/** Grants of a caller. A binding outside its identity's own subtree grants nothing. */
 export function grantSource(session: ReadSession): GrantSource {
   const setOf = rememberSets();
   return {
-    async grantsOf({ identities: identityUids }) {
-      const where = [{ column: "identity_uid", in: identityUids }];
-      const bindings = await session.list(roleBindings.table, {
-        where,
-        orderBy,
-        skip: 0,
-        limit: Number.MAX_SAFE_INTEGER,
-      });
-      const roleRows = await session.getMany(roles.table, [
-        ...new Set(bindings.map((row) => String(row.facets.role_uid))),
+    async grantsOf({ identities, providers = [] }) {
+      const [bindings, mappings] = await Promise.all([
+        session.list(roleBindings.table, { where: [{ column: "identity_uid", in: identities }], ...all }),
+        mappingsOf(session, providers),
       ]);
-      return bindings.flatMap((binding): Grant[] => {
+      const roleUids = [...bindings, ...mappings].map((row) => String(row.facets.role_uid));
+      const [roleRows, closed] = await Promise.all([
+        session.getMany(roles.table, [...new Set(roleUids)]),
+        closedOrganisations(session, providers, bindings),
+      ]);
+      const bound = bindings.flatMap((binding): Grant[] => {
         const role = roleRows.get(String(binding.facets.role_uid));
         const confinement = parentOf(String(binding.facets.identity_uid));
         if (role === undefined || !covers(confinement, binding.parent)) return [];
+        if (confinement === "" && closed.has(rootOf(binding.parent))) return [];
         return [{ scope: role.uid === administratorRoleUid ? "" : binding.parent, capabilities: setOf(role) }];
       });
+      const mapped = mappings.flatMap((mapping): Grant[] => {
+        const role = roleRows.get(String(mapping.facets.role_uid));
+        return role === undefined ? [] : [{ scope: rootOf(mapping.parent), capabilities: setOf(role) }];
+      });
+      return [...bound, ...mapped];
     },
   };
 }
 
-/** Identities by the rule that a token may match. */
-export function identitySource(
-  database: Database,
-  now: () => number,
-  report: (error: unknown) => void,
-): IdentitySource {
-  const lastSeenMs = new Map<string, number>();
-  return {
-    async candidates(issuer, subject) {
-      const rows = await database.read.list(identities.table, {
-        where: [
-          { column: "issuer", in: [issuer, ""] },
-          { column: "subject", in: [subject, ""] },
-        ],
-        orderBy,
-        skip: 0,
-        limit: Number.MAX_SAFE_INTEGER,
-      });
-      return rows.flatMap((row) => {
-        const rule = ruleOf(messageOf(identities, row));
-        return rule === undefined ? [] : [{ uid: row.uid, createTimeUs: row.createTimeUs, rule }];
-      });
-    },
-    exists: (uid) => database.read.exists(identities.table, { uids: [uid] }),
-    seen(uid) {
-      const nowMs = now();
-      if (nowMs - (lastSeenMs.get(uid) ?? 0) < seenPrecisionMs) return;
-      lastSeenMs.delete(uid);
-      lastSeenMs.set(uid, nowMs);
-      for (const oldest of lastSeenMs.keys()) {
-        if (lastSeenMs.size <= 10_000) break;
-        lastSeenMs.delete(oldest);
-      }
-      database
-        .transact(async (session) => {
-          const row = await session.get(identities.table, uid);
-          const isDue = row !== undefined && nowMs * 1000 - Number(row.facets.last_seen_us) >= seenPrecisionMs * 1000;
-          if (isDue) await session.setFacets(identities.table, uid, { last_seen_us: nowMs * 1000 });
-        })
-        .catch(report);
-    },
-  };
+/** What the providers map to the groups that the token names. */
+async function mappingsOf(session: ReadSession, providers: readonly ProviderSignIn[]): Promise<Row[]> {
+  const lists = providers.map(({ uid, externalGroups }) =>
+    session.list(externalGroupRoleMappings.table, {
+      parent: uid,
+      where: [{ column: "external_group_id", in: externalGroups }],
+      ...all,
+    }),
+  );
+  return (await Promise.all(lists)).flat();
 }
 
-function ruleOf({ relationship }: Identity): MatchRule | undefined {
-  switch (relationship.case) {
-    case "claimMatch": {
-      const { iss, sub, aud, claims, claimPatterns } = relationship.value;
-      return {
-        kind: "claim_match",
-        ...(iss.case === undefined ? {} : { [iss.case]: iss.value }),
-        ...(sub.case === undefined ? {} : { [sub.case]: sub.value }),
-        ...(aud.case === undefined ? {} : { [aud.case]: aud.value }),
-        claims,
-        claimPatterns,
-      };
-    }
-    case "staticKeys": {
-      const { issuer, subject, issuerKeys, expirationTime, audiences } = relationship.value;
-      return {
-        kind: "static_keys",
-        issuer,
-        subject,
-        issuerKeys,
-        audiences,
-        expireTimeMs: expirationTime === undefined ? 0 : timestampMs(expirationTime),
-      };
-    }
-    default:
-      return undefined;
-  }
+/** The organisations of `bindings` that have providers of the token's issuer, none of which has accepted it. */
+async function closedOrganisations(
+  session: ReadSession,
+  accepting: readonly ProviderSignIn[],
+  bindings: readonly Row[],
+): Promise<ReadonlySet<string>> {
+  if (accepting.length === 0) return new Set();
+  const accepted = await session.getMany(
+    identityProviders.table,
+    accepting.map(({ uid }) => uid),
+  );
+  const open = new Set([...accepted.values()].map(({ parent }) => parent));
+  const others = bindings.map(({ parent }) => rootOf(parent)).filter((organisation) => !open.has(organisation));
+  if (others.length === 0) return new Set();
+  const issuers = [...accepted.values()].map(({ facets }) => facets.issuer ?? "");
+  const where = [
+    { column: "issuer", in: issuers },
+    { column: "parent", in: others },
+  ];
+  const closed = await session.list(identityProviders.table, { where, ...all });
+  return new Set(closed.map(({ parent }) => parent));
 }
 
 /** Decoded capability sets by role; a row's version tells whether the one remembered still holds. */

@@ -15,10 +15,8 @@ import { callerOf, capabilityNamed, requireCapabilities } from "../../auth/index
 import { alreadyExists, failedPrecondition, invalid } from "../../errors.ts";
 import {
   type Change,
-  contentOf,
   databaseOf,
   defineResource,
-  environmentOf,
   equalTo,
   findRow,
   implement,
@@ -31,9 +29,9 @@ import {
   requireUid,
   type ServiceImplementation,
   standardMethods,
-  transactionOf,
+  storeResource,
 } from "../../resource/index.ts";
-import { newUid, rootOf } from "../../uid.ts";
+import { rootOf } from "../../uid.ts";
 import { builtInRoleUid, ownerRole } from "./built-in-roles.ts";
 
 export const groups = defineResource({
@@ -80,7 +78,8 @@ export function groupsService(options: GroupsOptions): ServiceImplementation {
     async createGroup(request: CreateGroupRequest, context) {
       const { parent } = request;
       if (parent === "") {
-        const mayCreateRoots = options.openRootGroups && !callerOf(context).subject.includes("/");
+        const { subject, narrowing } = callerOf(context);
+        const mayCreateRoots = options.openRootGroups && !subject.includes("/") && narrowing === undefined;
         if (!mayCreateRoots) requireCapabilities(context, "", capabilityNamed("groups.create"));
       } else {
         requireUid("parent", parent, groups);
@@ -106,7 +105,8 @@ export function groupsService(options: GroupsOptions): ServiceImplementation {
         });
       }
       if (violations.length > 0) throw failedPrecondition(...violations);
-      for (const resource of options.deletedWith) await removeSelected(resource, { within }, context);
+      const withGroup = [{ root: request.uid, self: true }]; // what has the group's own uid goes too
+      for (const resource of options.deletedWith) await removeSelected(resource, { within: withGroup }, context);
       await removeResource(groups, request, context);
       return {};
     },
@@ -161,7 +161,5 @@ async function makeOwner(
     identityUid: callerOf(context).subject,
     roleUid: builtInRoleUid(ownerRole),
   });
-  const nowUs = environmentOf(context).nowMs * 1000;
-  const spine = { uid: newUid(group), parent: group, createTimeUs: nowUs, updateTimeUs: nowUs };
-  await transactionOf(context).insert(roleBindings.table, { ...spine, ...contentOf(roleBindings, binding) });
+  await storeResource(roleBindings, group, binding, context);
 }

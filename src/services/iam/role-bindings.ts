@@ -8,8 +8,7 @@ import {
   RoleBindingSchema,
   RoleBindingsService,
 } from "../../../gen/platform/iam/v2/role_bindings_pb.ts";
-import { authorityOf, capabilityName, holds } from "../../auth/index.ts";
-import { type FieldViolation, invalid, permissionDenied } from "../../errors.ts";
+import { type FieldViolation, invalid } from "../../errors.ts";
 import {
   databaseOf,
   defineResource,
@@ -20,7 +19,7 @@ import {
   standardMethods,
 } from "../../resource/index.ts";
 import { covers } from "../../uid.ts";
-import { administratorRole, builtInRoleUid } from "./built-in-roles.ts";
+import { grantableRole, requireGrantable } from "./grantable-roles.ts";
 import { groups } from "./groups.ts";
 import { identities } from "./identities.ts";
 import { roles } from "./roles.ts";
@@ -39,22 +38,16 @@ export const roleBindings = defineResource({
     const violations: FieldViolation[] = [];
     const [identity, role] = await Promise.all([
       session.get(identities.table, after.identityUid),
-      session.get(roles.table, after.roleUid),
+      grantableRole(session, after.roleUid, parent),
     ]);
     if (identity === undefined || !covers(identity.parent, parent)) {
       violations.push({ field: "identity_uid", description: "no identity that can be bound in this group" });
     }
-    if (role === undefined || !covers(role.parent, parent)) {
+    if (role === undefined) {
       violations.push({ field: "role_uid", description: "no role that can be bound in this group" });
     }
     if (violations.length > 0 || role === undefined) throw invalid(...violations);
-    if (after.roleUid === builtInRoleUid(administratorRole))
-      throw permissionDenied(`the role ${administratorRole} is granted only at initialisation`);
-    const granted = messageOf(roles, role).capabilities;
-    const { grants } = authorityOf(context);
-    const lacking = granted.filter((capability) => !holds(grants, parent, [capability]));
-    if (lacking.length > 0)
-      throw permissionDenied(`the role holds capabilities that you do not: ${lacking.map(capabilityName).join(", ")}`);
+    requireGrantable(role, parent, context);
   },
   async hydrate(bindings, rows, session) {
     const uids = (read: (binding: RoleBinding) => string) => [...new Set(bindings.map(read))];

@@ -63,8 +63,16 @@ export const roles = defineResource({
   },
 });
 
-/** @param roleBindings what keeps a role from being deleted. */
-export function rolesService(roleBindings: Resource): ServiceImplementation {
+/** What gives a role to somebody, and so keeps it from being deleted. */
+export interface RoleUse {
+  readonly resource: Resource;
+  /** The facet that holds the uid of the role. */
+  readonly column: string;
+  /** What is then told of the role: `is bound`. */
+  readonly description: string;
+}
+
+export function rolesService(uses: readonly RoleUse[]): ServiceImplementation {
   return implement(RolesService, standardMethods(RolesService, roles), {
     async getRole(request: GetRoleRequest, context) {
       requireUid("uid", request.uid, roles);
@@ -75,15 +83,17 @@ export function rolesService(roleBindings: Resource): ServiceImplementation {
     async deleteRole(request: DeleteRoleRequest, context) {
       if (builtInRoles.has(request.uid)) throw permissionDenied("built-in roles cannot be deleted");
       await findRow(roles, request.uid, context);
-      const isBound = await databaseOf(context).exists(roleBindings.table, {
-        where: [{ column: "role_uid", equals: request.uid }],
-      });
-      if (isBound)
-        throw failedPrecondition({
+      const violations = [];
+      for (const { resource, column, description } of uses) {
+        const where = [{ column, equals: request.uid }];
+        if (!(await databaseOf(context).exists(resource.table, { where }))) continue;
+        violations.push({
           type: "RESOURCE_IN_USE",
           subject: request.uid,
-          description: "cannot delete a role that is bound",
+          description: `cannot delete a role that ${description}`,
         });
+      }
+      if (violations.length > 0) throw failedPrecondition(...violations);
       await removeResource(roles, request, context);
       return {};
     },

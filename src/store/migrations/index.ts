@@ -1,6 +1,14 @@
 /** All migrations, in the order in which they run. */
 import type { Migration } from "../migrate.ts";
 import { foundation } from "./0001-foundation.ts";
+import { identityProviders } from "./0002-identity-providers.ts";
+import { invitesAssociationsTerms } from "./0003-invites-associations-terms.ts";
+import { sessionsAudit } from "./0004-sessions-audit.ts";
 
 /** The steps of the schema; a new one goes to the end. */
-export const migrations: readonly Migration[] = [foundation];
+export const migrations: readonly Migration[] = [
+  foundation,
+  identityProviders,
+  invitesAssociationsTerms,
+  sessionsAudit,
+];

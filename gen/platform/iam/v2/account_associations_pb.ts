@@ -310,7 +310,8 @@ export const GetAccountAssociationRequestSchema: GenMessage<GetAccountAssociatio
  */
 export type ListAccountAssociationsRequest = Message<"platform.iam.v2.ListAccountAssociationsRequest"> & {
   /**
-   * Where to look; without it, everywhere the caller may list.
+   * Where to look; without it, everywhere the caller may list. An association is where its group is: `children_of` a
+   * group finds those of the groups directly in it, `ids` that of the group itself.
    *
    * @generated from field: platform.common.UidpFilter uidp = 1;
    */

@@ -53,7 +53,8 @@ export type GroupInvite = Message<"platform.iam.v2.GroupInvite"> & {
   role?: GroupInviteRole | undefined;
 
   /**
-   * The e-mail address of the only person who may accept, without a display name. Empty: anyone with the code.
+   * The e-mail address of the only person who may accept, without a display name: a user of an identity provider of the
+   * group's organisation, which has verified the address. Empty: anyone with the code.
    *
    * @generated from field: string email = 3;
    */
@@ -480,9 +481,10 @@ export const GroupInvitesService: GenService<{
     output: typeof ListGroupInvitesResponseSchema;
   },
   /**
-   * Joins the caller to the group of an invite, with its role. Open to any authenticated caller that has the code; an
-   * invite with an e-mail address needs the caller's verified one. Errors: NOT_FOUND, the same for a code that is
-   * wrong, expired, used up or meant for someone else.
+   * Joins the caller to the group of an invite, with its role, and returns the binding, which is the one there is when
+   * the caller has that role in the group already. Open to any authenticated caller that has the code and can be bound
+   * in the group; an invite with an e-mail address needs the caller's verified one. Errors: NOT_FOUND, the same for a
+   * code that is wrong, expired, used up or meant for someone else.
    *
    * @generated from rpc platform.iam.v2.GroupInvitesService.AcceptGroupInvite
    */

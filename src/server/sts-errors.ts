@@ -1,0 +1,56 @@
+/** Errors of the token service as OAuth 2.0 says them (RFC 6749, 5.2; RFC 8693, 2.2.2; RFC 7009, 2.2.1). */
+import { Code, ConnectError } from "@connectrpc/connect";
+import { BadRequestSchema } from "../../gen/google/rpc/error_details_pb.ts";
+
+/** An error that has a name in OAuth and none elsewhere. */
+export class OAuthError extends Error {
+  readonly code: string;
+
+  constructor(code: string, description: string) {
+    super(description);
+    this.code = code;
+  }
+}
+
+/** What an OAuth client is answered. */
+export interface OAuthAnswer {
+  readonly httpStatus: number;
+  readonly body: { readonly error: string; readonly error_description: string };
+}
+
+/** The parameters whose faults have a name of their own. */
+const codesByField: Readonly<Record<string, string>> = {
+  aud: "invalid_target",
+  scopes: "invalid_scope",
+  cap: "invalid_scope",
+};
+
+/** What the client presented: a refresh token that does not work is an invalid grant, a token in the header an invalid client. */
+export type Presented = "subject token" | "token in the header" | "refresh token";
+
+/** The answer of an error. */
+export function oauthAnswerOf(error: ConnectError | OAuthError, presented: Presented): OAuthAnswer {
+  const text = error instanceof ConnectError ? error.rawMessage : error.message;
+  const [httpStatus, code] = error instanceof OAuthError ? [400, error.code] : statusOf(error, presented);
+  return { httpStatus, body: { error: code, error_description: text.replaceAll(/[^ -~]|["\\]/g, "'") } };
+}
+
+function statusOf(error: ConnectError, presented: Presented): [number, string] {
+  switch (error.code) {
+    case Code.InvalidArgument: {
+      const fields = error.findDetails(BadRequestSchema).flatMap(({ fieldViolations }) => fieldViolations);
+      const named = fields.map(({ field }) => codesByField[field]).find((code) => code !== undefined);
+      return [400, named ?? "invalid_request"];
+    }
+    case Code.Unauthenticated:
+      if (presented === "token in the header") return [401, "invalid_client"];
+      return [400, presented === "refresh token" ? "invalid_grant" : "invalid_request"];
+    case Code.PermissionDenied:
+      return [400, "invalid_request"];
+    case Code.Aborted:
+    case Code.Unavailable:
+      return [503, "temporarily_unavailable"];
+    default:
+      return [500, "server_error"];
+  }
+}

@@ -1,0 +1,105 @@
+/**
+ * External group role mappings: whoever comes through an identity provider and is in one of its groups has a role in the provider's organisation,
+ * for that token only. A mapping is no role binding and never shows as one.
+ */
+import { create } from "@bufbuild/protobuf";
+import {
+  type BatchDeleteExternalGroupRoleMappingsRequest,
+  BatchDeleteExternalGroupRoleMappingsResponseSchema,
+  type ExternalGroupRoleMapping,
+  ExternalGroupRoleMappingSchema,
+  ExternalGroupRoleMappingsService,
+  ListExternalGroupRoleMappingsRequestSchema,
+} from "../../../gen/platform/iam/v2/external_group_role_mappings_pb.ts";
+import { alreadyExists, type FieldViolation, invalid } from "../../errors.ts";
+import {
+  databaseOf,
+  defineResource,
+  equalTo,
+  findRow,
+  implement,
+  messageOf,
+  standardMethods,
+  transactionOf,
+} from "../../resource/index.ts";
+import { parentOf, rootOf } from "../../uid.ts";
+import { grantableRole, requireGrantable } from "./grantable-roles.ts";
+import { identityProviders } from "./identity-providers.ts";
+
+export const externalGroupRoleMappings = defineResource({
+  schema: ExternalGroupRoleMappingSchema,
+  list: ListExternalGroupRoleMappingsRequestSchema,
+  parent: identityProviders,
+  facets: {
+    external_group_id: { text: (mapping) => mapping.externalGroupId },
+    role_uid: { text: (mapping) => mapping.roleUid },
+  },
+  filters: { identityProviderUid: equalTo("parent") },
+  async check({ uid, parent, after }, context) {
+    const organisation = rootOf(parent);
+    after.identityProviderUid = parent;
+    after.scope ||= organisation;
+    const role = await grantableRole(databaseOf(context), after.roleUid, organisation);
+    const violations: FieldViolation[] = [];
+    if (role === undefined) {
+      violations.push({ field: "role_uid", description: "no role that can be bound in this group" });
+    }
+    if (after.scope !== organisation) {
+      violations.push({ field: "scope", description: "must be the provider's root group" });
+    }
+    if (violations.length > 0 || role === undefined) throw invalid(...violations);
+    requireGrantable(role, organisation, context);
+    const other = await findSame(after, parent, context);
+    if (other !== undefined && other !== uid) {
+      throw alreadyExists(
+        { type: externalGroupRoleMappings.contract.type, uid: other },
+        "this external group, role and scope",
+      );
+    }
+  },
+});
+
+export const externalGroupRoleMappingsService = implement(
+  ExternalGroupRoleMappingsService,
+  standardMethods(ExternalGroupRoleMappingsService, externalGroupRoleMappings),
+  {
+    async batchDeleteExternalGroupRoleMappings(
+      { parent, names }: BatchDeleteExternalGroupRoleMappingsRequest,
+      context,
+    ) {
+      await findRow(identityProviders, parent, context);
+      const violations = names.flatMap((name, i): FieldViolation[] =>
+        parentOf(name) === parent ? [] : [{ field: `names[${i}]`, description: "must be a mapping of the parent" }],
+      );
+      if (violations.length > 0) throw invalid(...violations);
+      const deleted: ExternalGroupRoleMapping[] = [];
+      for (const name of names) {
+        const row = await transactionOf(context).remove(externalGroupRoleMappings.table, name);
+        if (row !== undefined) deleted.push(messageOf(externalGroupRoleMappings, row));
+      }
+      return create(BatchDeleteExternalGroupRoleMappingsResponseSchema, {
+        parent,
+        externalGroupRoleMappings: deleted,
+      });
+    },
+  },
+);
+
+/** The uid of the provider's mapping of this group to this role; all mappings of a provider have one scope. */
+async function findSame(
+  { externalGroupId, roleUid }: ExternalGroupRoleMapping,
+  provider: string,
+  context: Parameters<typeof databaseOf>[0],
+): Promise<string | undefined> {
+  const [same] = await databaseOf(context).list(externalGroupRoleMappings.table, {
+    parent: provider,
+    where: [
+      { column: "external_group_id", equals: externalGroupId },
+      { column: "role_uid", equals: roleUid },
+    ],
+    orderBy: [{ column: "uid", descending: false }],
+    skip: 0,
+    limit: 1,
+  });
+  return same?.uid;
+}

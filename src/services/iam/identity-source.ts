@@ -1,0 +1,106 @@
+/**
+ * Supplies `auth` with identities, from rows, for every call anew. A user identity, which belongs to no group, counts only while some
+ * organisation has an identity provider with its issuer; the administrator's issuer is the platform itself.
+ */
+import { timestampMs } from "@bufbuild/protobuf/wkt";
+import type { Identity } from "../../../gen/platform/iam/v2/identities_pb.ts";
+import type { IdentitySource, MatchRule } from "../../auth/index.ts";
+import { messageOf } from "../../resource/index.ts";
+import type { Database } from "../../store/index.ts";
+import { identities } from "./identities.ts";
+import { identityProviders } from "./identity-providers.ts";
+
+/** The last use of an identity is written down this often at most. */
+const seenPrecisionMs = 60_000;
+
+/** What {@link identitySource} needs. */
+export interface IdentitySourceOptions {
+  readonly database: Database;
+  /** `iss` of the platform's own tokens. */
+  readonly issuerUrl: string;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  /** Told when the last use of an identity could not be written. */
+  report(error: unknown): void;
+}
+
+/** Identities by the rule that a token may match. */
+export function identitySource({ database, issuerUrl, now, report }: IdentitySourceOptions): IdentitySource {
+  const lastSeenMs = new Map<string, number>();
+
+  function hasProvider(issuer: string): Promise<boolean> {
+    return database.read.exists(identityProviders.table, { where: [{ column: "issuer", equals: issuer }] });
+  }
+
+  return {
+    async candidates(issuer, subject) {
+      const rows = await database.read.list(identities.table, {
+        where: [
+          { column: "issuer", in: [issuer, ""] },
+          { column: "subject", in: [subject, ""] },
+        ],
+        orderBy: [{ column: "uid", descending: false }],
+        skip: 0,
+        limit: Number.MAX_SAFE_INTEGER,
+      });
+      const withUsers = rows.some(({ parent }) => parent === "") && (await hasProvider(issuer));
+      return rows.flatMap((row) => {
+        if (row.parent === "" && !withUsers) return [];
+        const rule = ruleOf(messageOf(identities, row));
+        return rule === undefined ? [] : [{ uid: row.uid, createTimeUs: row.createTimeUs, rule }];
+      });
+    },
+    async isActive(uid) {
+      const row = await database.read.get(identities.table, uid);
+      if (row === undefined || row.parent !== "") return row !== undefined;
+      const issuer = String(row.facets.issuer);
+      return issuer === issuerUrl || hasProvider(issuer);
+    },
+    seen(uid) {
+      const nowMs = now();
+      if (nowMs - (lastSeenMs.get(uid) ?? 0) < seenPrecisionMs) return;
+      lastSeenMs.delete(uid);
+      lastSeenMs.set(uid, nowMs);
+      for (const oldest of lastSeenMs.keys()) {
+        if (lastSeenMs.size <= 10_000) break;
+        lastSeenMs.delete(oldest);
+      }
+      database
+        .transact(async (session) => {
+          const row = await session.get(identities.table, uid);
+          const isDue = row !== undefined && nowMs * 1000 - Number(row.facets.last_seen_us) >= seenPrecisionMs * 1000;
+          if (isDue) await session.setFacets(identities.table, uid, { last_seen_us: nowMs * 1000 });
+        })
+        .catch(report);
+    },
+  };
+}
+
+function ruleOf({ relationship }: Identity): MatchRule | undefined {
+  switch (relationship.case) {
+    case "claimMatch": {
+      const { iss, sub, aud, claims, claimPatterns } = relationship.value;
+      return {
+        kind: "claim_match",
+        ...(iss.case === undefined ? {} : { [iss.case]: iss.value }),
+        ...(sub.case === undefined ? {} : { [sub.case]: sub.value }),
+        ...(aud.case === undefined ? {} : { [aud.case]: aud.value }),
+        claims,
+        claimPatterns,
+      };
+    }
+    case "staticKeys": {
+      const { issuer, subject, issuerKeys, expirationTime, audiences } = relationship.value;
+      return {
+        kind: "static_keys",
+        issuer,
+        subject,
+        issuerKeys,
+        audiences,
+        expireTimeMs: expirationTime === undefined ? 0 : timestampMs(expirationTime),
+      };
+    }
+    default:
+      return undefined;
+  }
+}

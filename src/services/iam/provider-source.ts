@@ -1,0 +1,140 @@
+/**
+ * Supplies `auth` with identity providers, from rows, for every call anew, and signs users in.
+ *
+ * A user's first token makes the user identity. The first token that a provider accepts of a user binds the identity to the provider's default
+ * role in its organisation. Neither happens twice: every later call only reads, and an identity that has been deleted after a provider signed
+ * it in is refused by that provider for good.
+ */
+import { create } from "@bufbuild/protobuf";
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+import { IdentitySchema } from "../../../gen/platform/iam/v2/identities_pb.ts";
+import { RoleBindingSchema } from "../../../gen/platform/iam/v2/role_bindings_pb.ts";
+import type { Claims, Provider, ProviderSource } from "../../auth/index.ts";
+import { unavailable } from "../../errors.ts";
+import { contentOf, messageOf } from "../../resource/index.ts";
+import {
+  ConflictError,
+  type Database,
+  NotUniqueError,
+  type ReadSession,
+  type WriteSession,
+} from "../../store/index.ts";
+import { newUid, userIdentityUid } from "../../uid.ts";
+import { identities } from "./identities.ts";
+import { identityProviders, oidcOf } from "./identity-providers.ts";
+import { roleBindings } from "./role-bindings.ts";
+import { signIns, signInUid } from "./sign-ins.ts";
+import { describeUser } from "./user-claims.ts";
+
+/** Identity providers by what a token says. */
+export function providerSource(database: Database, now: () => number): ProviderSource {
+  return {
+    async accepting(issuer, audiences) {
+      const rows = await database.read.list(identityProviders.table, {
+        where: [
+          { column: "issuer", equals: issuer },
+          { column: "client_id", in: audiences },
+        ],
+        orderBy: [{ column: "uid", descending: false }],
+        skip: 0,
+        limit: Number.MAX_SAFE_INTEGER,
+      });
+      return rows.map((row) => ({
+        uid: row.uid,
+        groupsClaim: oidcOf(messageOf(identityProviders, row)).groupsClaim || "groups",
+      }));
+    },
+
+    exists: (uid) => database.read.exists(identityProviders.table, { uids: [uid] }),
+
+    async signIn(providers, claims) {
+      const uid = userIdentityUid(claims.iss, claims.sub);
+      const state = await stateOf(database.read, providers, uid);
+      if (state !== "new") return state === "known" ? uid : undefined;
+      try {
+        const isIn = await database.transact((session) => signInFirst(session, providers, uid, claims, now()));
+        return isIn ? uid : undefined;
+      } catch (error) {
+        if (error instanceof ConflictError || error instanceof NotUniqueError)
+          throw unavailable("others sign in at the same time; try again");
+        throw error;
+      }
+    },
+  };
+}
+
+/** What the providers together know of a user: to all of them, `new` to at least one, or `deleted` since one of them signed it in. */
+async function stateOf(
+  session: ReadSession,
+  providers: readonly Provider[],
+  identity: string,
+): Promise<"known" | "new" | "deleted"> {
+  const known = await session.getMany(
+    signIns,
+    providers.map(({ uid }) => signInUid(uid, identity)),
+  );
+  if (known.size > 0 && !(await session.exists(identities.table, { uids: [identity] }))) return "deleted";
+  return known.size === providers.length ? "known" : "new";
+}
+
+/** Whether the user is in: the state may have changed since it was read. */
+async function signInFirst(
+  session: WriteSession,
+  providers: readonly Provider[],
+  identity: string,
+  claims: Claims,
+  nowMs: number,
+): Promise<boolean> {
+  const rows = await session.getMany(
+    identityProviders.table,
+    providers.map(({ uid }) => uid),
+  );
+  const remaining = providers.filter(({ uid }) => rows.has(uid));
+  const state = await stateOf(session, remaining, identity);
+  if (remaining.length === 0 || state === "deleted") return false;
+  if (!(await session.exists(identities.table, { uids: [identity] }))) {
+    await insertUser(session, identity, claims, nowMs);
+  }
+  for (const row of rows.values()) {
+    const signIn = signInUid(row.uid, identity);
+    if (await session.exists(signIns, { uids: [signIn] })) continue;
+    await session.insert(signIns, { ...spine(signIn, row.uid, nowMs), body: new Uint8Array(), facets: {} });
+    await bindUser(session, identity, row.parent, messageOf(identityProviders, row).defaultRole, nowMs);
+  }
+  return true;
+}
+
+async function insertUser(session: WriteSession, uid: string, claims: Claims, nowMs: number): Promise<void> {
+  const rule = {
+    iss: { case: "issuer", value: claims.iss },
+    sub: { case: "subject", value: claims.sub },
+  } as const;
+  const user = create(IdentitySchema, {
+    ...describeUser(claims),
+    lastSeenTime: timestampFromMs(nowMs),
+    relationship: { case: "claimMatch", value: rule },
+  });
+  await session.insert(identities.table, { ...spine(uid, "", nowMs), ...contentOf(identities, user) });
+}
+
+/** Gives the user the role in the organisation, unless somebody has done so before. */
+async function bindUser(
+  session: WriteSession,
+  identityUid: string,
+  organisation: string,
+  roleUid: string,
+  nowMs: number,
+): Promise<void> {
+  const where = [
+    { column: "identity_uid", equals: identityUid },
+    { column: "role_uid", equals: roleUid },
+  ];
+  if (await session.exists(roleBindings.table, { parent: organisation, where })) return;
+  const binding = create(RoleBindingSchema, { identityUid, roleUid });
+  const row = spine(newUid(organisation), organisation, nowMs);
+  await session.insert(roleBindings.table, { ...row, ...contentOf(roleBindings, binding) });
+}
+
+function spine(uid: string, parent: string, nowMs: number) {
+  return { uid, parent, createTimeUs: nowMs * 1000, updateTimeUs: nowMs * 1000 };
+}

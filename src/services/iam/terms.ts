@@ -1,0 +1,83 @@
+/** Terms: which of the operator's documents a group has accepted. What an organisation accepts counts for all groups in it; nothing depends on it. */
+import { create } from "@bufbuild/protobuf";
+import {
+  type AcceptTermsRequest,
+  AcceptTermsResponseSchema,
+  ListTermsAcceptancesRequestSchema,
+  type ListTermsAcceptancesResponse,
+  TermsAcceptanceSchema,
+  TermsService,
+} from "../../../gen/platform/iam/v2/terms_pb.ts";
+import { callerOf } from "../../auth/index.ts";
+import type { TermsDocument } from "../../config.ts";
+import { invalid } from "../../errors.ts";
+import {
+  databaseOf,
+  defineResource,
+  findRow,
+  implement,
+  listResources,
+  type ServiceImplementation,
+  storeResource,
+} from "../../resource/index.ts";
+import { ancestorsOf } from "../../uid.ts";
+import { groups } from "./groups.ts";
+
+export const termsAcceptances = defineResource({
+  schema: TermsAcceptanceSchema,
+  list: ListTermsAcceptancesRequestSchema,
+  parent: groups,
+  facets: { doc_id: { text: (acceptance) => acceptance.docId } },
+  filters: { group: (uid) => [{ column: "parent", in: [...ancestorsOf(uid), uid] }] },
+});
+
+const neutralDocuments: readonly TermsDocument[] = [
+  { id: "automation-tos.v1", label: "Terms of service of automation", url: "" },
+  { id: "data-privacy.v1", label: "Data privacy", url: "" },
+  { id: "registry-tos.v1", label: "Terms of service of the registry", url: "" },
+];
+
+/** @param documents what can be accepted. */
+export function termsService(documents = neutralDocuments): ServiceImplementation {
+  return implement(
+    TermsService,
+    {},
+    {
+      async acceptTerms({ group, documentIds }: AcceptTermsRequest, context) {
+        await findRow(groups, group, context);
+        requireKnown(documents, documentIds);
+        const accepted = await databaseOf(context).list(termsAcceptances.table, {
+          parent: group,
+          where: [{ column: "doc_id", in: documentIds }],
+          orderBy: [],
+          skip: 0,
+          limit: documentIds.length,
+        });
+        const missing = new Set(documentIds);
+        for (const { facets } of accepted) missing.delete(String(facets.doc_id));
+        const acceptedBy = callerOf(context).subject;
+        for (const docId of missing) {
+          const acceptance = create(TermsAcceptanceSchema, { docId, acceptedBy, orgUid: group });
+          await storeResource(termsAcceptances, group, acceptance, context);
+        }
+        return create(AcceptTermsResponseSchema, { group, documentIds });
+      },
+
+      async listTermsAcceptances(request, context) {
+        await findRow(groups, request.group, context);
+        return (await listResources(termsAcceptances, request, context, [""])) as ListTermsAcceptancesResponse;
+      },
+    },
+  );
+}
+
+/** Errors: INVALID_ARGUMENT on `document_ids`. */
+function requireKnown(documents: readonly TermsDocument[], ids: readonly string[]): void {
+  const unknown = ids.filter((id) => !documents.some((document) => document.id === id));
+  if (unknown.length === 0) return;
+  const known = documents.map(({ id, label, url }) => `${id} (${[label, url].filter(Boolean).join(", ")})`);
+  throw invalid({
+    field: "document_ids",
+    description: `no document has the id ${unknown.map((id) => JSON.stringify(id)).join(", ")}; there are ${known.join("; ")}`,
+  });
+}

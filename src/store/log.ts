@@ -1,0 +1,113 @@
+/**
+ * Logs: tables that only grow. An entry has a time and the columns of its log; it is never changed, and goes only with all that are older.
+ * Entries are read in the order of their times, those of one time in no particular order, but always in the same.
+ */
+import { sql } from "kysely";
+import type { Dialect } from "./dialect/dialect.ts";
+import { type FacetType, type FacetValue, stored } from "./row.ts";
+import { compile, memoize, type Statement, slot, type Values } from "./statement.ts";
+
+/** A log: its table, and what an entry has beside its time and id. */
+export interface LogSpec {
+  readonly name: string;
+  readonly columns: Readonly<Record<string, FacetType>>;
+}
+
+/** One entry of a log. */
+export interface LogEntry {
+  /** Microseconds since 1970. */
+  readonly timeUs: number;
+  /** Drawn by whoever appends, and unique. */
+  readonly id: string;
+  /** A column left out is "" or 0. */
+  readonly columns: Readonly<Record<string, FacetValue>>;
+}
+
+/** Which entries to read. */
+export interface LogScan {
+  /** The earliest time. */
+  readonly sinceUs?: number;
+  /** The last entry seen. */
+  readonly after?: Pick<LogEntry, "timeUs" | "id">;
+  /** A column and the value that it must have. */
+  readonly where?: { readonly column: string; readonly equals: FacetValue };
+  readonly limit: number;
+}
+
+/** The statements on one log. */
+export interface LogStatements {
+  readonly spec: LogSpec;
+  /** Slots `time_us`, `id` and the columns. */
+  readonly append: Statement;
+  /** Slots `time_us`, `id`, `limit` and, where a column is given, `value`. */
+  scan(column: string | undefined): Statement;
+  /** Slots `time_us` and `limit`: of the oldest, so many and those of the same time. */
+  readonly forget: Statement;
+}
+
+/** Finds the statements of a log; compiles them at the first call. */
+export function logsOf(dialect: Dialect): (spec: LogSpec) => LogStatements {
+  const known = new WeakMap<LogSpec, LogStatements>();
+  return (spec) => {
+    let statements = known.get(spec);
+    if (statements === undefined) {
+      statements = logStatements(dialect, spec);
+      known.set(spec, statements);
+    }
+    return statements;
+  };
+}
+
+/** The values that append an entry. */
+export function appendValues(spec: LogSpec, { timeUs, id, columns }: LogEntry): Values {
+  const unknown = Object.keys(columns).find((column) => !Object.hasOwn(spec.columns, column));
+  if (unknown !== undefined) throw new Error(`log ${spec.name} has no column ${unknown}`);
+  const values = Object.entries(spec.columns).map(([name, type]) => [name, stored(type, columns[name] ?? null)]);
+  return { ...Object.fromEntries(values), time_us: timeUs, id };
+}
+
+/** The values that scan. */
+export function scanValues(spec: LogSpec, { sinceUs = 0, after, where, limit }: LogScan): Values {
+  const type = where && spec.columns[where.column];
+  if (where !== undefined && type === undefined) throw new Error(`log ${spec.name} has no column ${where.column}`);
+  const isLater = after !== undefined && after.timeUs >= sinceUs;
+  return {
+    time_us: isLater ? after.timeUs : sinceUs,
+    id: isLater ? after.id : "",
+    limit,
+    ...(where && type && { value: stored(type, where.equals) }),
+  };
+}
+
+/** Makes an entry of the columns that a scan reads. */
+export function entryOf(spec: LogSpec, [timeUs, id, ...values]: readonly unknown[]): LogEntry {
+  const columns = Object.keys(spec.columns).map((name, i) => [name, values[i]]);
+  return { timeUs: timeUs as number, id: id as string, columns: Object.fromEntries(columns) };
+}
+
+function logStatements({ query }: Dialect, spec: LogSpec): LogStatements {
+  const columns = ["time_us", "id", ...Object.keys(spec.columns)];
+  const table = sql.table(spec.name);
+  const scan = memoize((column: string | undefined) => {
+    const met = column === undefined ? sql`` : sql`${sql.ref(column)} = ${slot("value")} and`;
+    const selected = sql.join(columns.map((name) => sql.ref(name)));
+    return compile(
+      query,
+      sql`select ${selected} from ${table} where ${met} (time_us, id) > (${slot("time_us")}, ${slot("id")})
+        order by time_us, id limit ${slot("limit")}`,
+    );
+  });
+  return {
+    spec,
+    append: compile(
+      query,
+      query.insertInto(spec.name).values(Object.fromEntries(columns.map((name) => [name, slot(name)]))),
+    ),
+    scan: (column) => scan(column ?? "", column),
+    forget: compile(
+      query,
+      sql`delete from ${table} where time_us < ${slot("time_us")} and time_us <=
+        (select max(time_us) from (select time_us from ${table} order by time_us, id limit ${slot("limit")}) as oldest)`,
+    ),
+  };
+}

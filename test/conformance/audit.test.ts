@@ -1,0 +1,169 @@
+/** Every mutation and every denied call is in the audit log, and no secret is. */
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { runCommand } from "../../src/cli/index.ts";
+import { type AuditRecord, readAudit } from "../../src/server/index.ts";
+import { type Database, openDatabase } from "../../src/store/index.ts";
+import { type Json, onEveryServer } from "./live-server.ts";
+
+onEveryServer("audit", {}, (server) => {
+  let database: Database;
+  beforeEach(async () => {
+    database = await openDatabase(server().databaseUrl, { busyWaitMs: 5000 });
+  });
+  afterEach(() => database.close());
+
+  let count = 0;
+  const tagged = () => ({ "x-request-id": `request-${count++}` });
+  async function allRecords() {
+    const records = [];
+    for await (const record of readAudit(database.read, {})) records.push(record);
+    return records;
+  }
+  const recordsOf = async (headers: Record<string, string>) =>
+    (await allRecords()).filter(({ requestId }) => requestId === headers["x-request-id"]);
+  /** What is recorded outside of transactions comes within a second: so all of a test at once. */
+  async function expectRecords(...expected: [headers: Record<string, string>, record: Partial<AuditRecord>][]) {
+    for (const [headers, record] of expected) {
+      await expect.poll(() => recordsOf(headers), { timeout: 10_000 }).toHaveLength(1);
+      expect((await recordsOf(headers))[0]).toMatchObject({ count: 1, ...record });
+    }
+  }
+  /** An identity in a group of its own that may do nothing. */
+  async function stranger() {
+    const place = await server().group();
+    const claimMatch = { issuer: "https://idp.example", subject: `s${count++}` };
+    const body = { name: "stranger", claimMatch };
+    const uid = (await server().call("POST", `/iam/v2/identities/${place}`, body)).body.uid;
+    return { uid, place, token: await server().running.mintToken(uid, 600) };
+  }
+
+  test("records every change with its transaction", async () => {
+    const { call, root, administrator, baseUrl } = server();
+    const made = tagged();
+    const { uid } = (await call("POST", `/iam/v2/groups/${root}`, { name: "a" }, undefined, made)).body;
+    const common = { caller: administrator, issuer: baseUrl, code: "OK" };
+    const service = "platform.iam.v2.GroupsService";
+    expect(await recordsOf(made)).toMatchObject([
+      { ...common, method: `${service}/CreateGroup`, scope: root, resource: uid },
+    ]);
+    const changed = tagged();
+    await call("PATCH", `/iam/v2/groups/${uid}`, { description: "secret text" }, undefined, changed);
+    expect(await recordsOf(changed)).toMatchObject([
+      { ...common, method: `${service}/UpdateGroup`, scope: uid, resource: uid },
+    ]);
+    const deleted = tagged();
+    await call("DELETE", `/iam/v2/groups/${uid}`, undefined, undefined, deleted);
+    expect(await recordsOf(deleted)).toMatchObject([
+      { ...common, method: `${service}/DeleteGroup`, scope: uid, resource: uid },
+    ]);
+  });
+
+  test("records changes that failed", async () => {
+    const { call, root, administrator } = server();
+    const bad = tagged();
+    await call("POST", `/iam/v2/groups/${root}`, { name: "NO" }, undefined, bad);
+    const missing = tagged();
+    const uid = `${root}/${"0".repeat(16)}`;
+    await call("DELETE", `/iam/v2/groups/${uid}`, undefined, undefined, missing);
+    await expectRecords(
+      [bad, { caller: administrator, code: "INVALID_ARGUMENT", scope: root, resource: "" }],
+      [missing, { code: "NOT_FOUND", scope: uid }],
+    );
+  });
+
+  test("records denied calls, reads among them", async () => {
+    const { call, root, baseUrl } = server();
+    const { uid, token } = await stranger();
+    const [read, none, wrong, crooked] = [tagged(), tagged(), tagged(), tagged()];
+    await call("GET", `/iam/v2/groups/${root}`, undefined, token, read);
+    await call("GET", "/iam/v2/groups", undefined, null, none);
+    await call("GET", "/iam/v2/groups", undefined, "abc", wrong);
+    await call("DELETE", `/iam/v2/groups/${"x".repeat(2000)}`, undefined, null, crooked);
+    const method = "platform.iam.v2.GroupsService/GetGroup";
+    const nobody = { caller: "", issuer: "", scope: "", resource: "", code: "UNAUTHENTICATED" };
+    await expectRecords(
+      [read, { caller: uid, issuer: baseUrl, method, scope: root, code: "PERMISSION_DENIED" }],
+      [none, nobody],
+      [wrong, nobody],
+      [crooked, nobody],
+    );
+  });
+
+  test("records nothing that reads, and nothing that was only checked", async () => {
+    const { call, root } = server();
+    const quiet = [tagged(), tagged(), tagged(), tagged()] as const;
+    await call("GET", `/iam/v2/groups/${root}`, undefined, undefined, quiet[0]);
+    await call("GET", `/iam/v2/groups/${root}/${"0".repeat(16)}`, undefined, undefined, quiet[1]);
+    await call("POST", `/iam/v2/groups/${root}?validate_only=true`, { name: "a" }, undefined, quiet[2]);
+    await call("POST", `/iam/v2/groups/${root}?validate_only=true`, { name: "NO" }, undefined, quiet[3]);
+    const last = tagged();
+    await call("POST", `/iam/v2/groups/${root}`, { name: "NO" }, undefined, last);
+    await expectRecords([last, { code: "INVALID_ARGUMENT" }]);
+    for (const headers of quiet) expect(await recordsOf(headers)).toEqual([]);
+  });
+
+  test("records the use of the token service", async () => {
+    const { call, admin, administrator, baseUrl } = server();
+    const [good, denied, unknown] = [tagged(), tagged(), tagged()];
+    expect((await call("POST", "/sts/exchange", { cap: "groups.list" }, admin, good)).status).toBe(200);
+    await call("POST", "/sts/exchange", { identity: "other" }, admin, denied);
+    await call("POST", "/sts/exchange_refresh_token", {}, "abc", unknown);
+    await expectRecords(
+      [good, { method: "sts/exchange", caller: administrator, issuer: baseUrl, code: "OK" }],
+      [denied, { method: "sts/exchange", caller: "", code: "PERMISSION_DENIED" }],
+      [unknown, { method: "sts/exchange_refresh_token", code: "UNAUTHENTICATED" }],
+    );
+  });
+
+  test("holds no secret", async () => {
+    const { call, root, admin } = server();
+    const roleUid = (await call("GET", "/iam/v2/roles?name=viewer")).body.roles[0].uid;
+    const made = tagged();
+    const invite = await call("POST", `/iam/v2/groupInvites/${root}`, { roleUid, ttl: "3600s" }, undefined, made);
+    expect(invite.status).toBe(200);
+    await expectRecords([made, { code: "OK" }]);
+    const text = JSON.stringify(await allRecords());
+    for (const secret of [invite.body.code, admin, "secret text"]) expect(text).not.toContain(secret);
+  });
+
+  test("is listed by the command, as a table and as JSON lines", async () => {
+    const { call, root, databaseUrl, administrator } = server();
+    const made = tagged();
+    const { uid } = (await call("POST", `/iam/v2/groups/${root}`, { name: "a" }, undefined, made)).body;
+    const printed: string[] = [];
+    const write = vi.spyOn(process.stdout, "write").mockImplementation((text) => {
+      printed.push(String(text));
+      return true;
+    });
+    const errors = vi.spyOn(console, "error").mockImplementation(() => {});
+    const run = async (...args: string[]) => {
+      printed.length = 0;
+      const status = await runCommand(["audit", "--database", databaseUrl, ...args]);
+      return { status, lines: printed.join("").split("\n").slice(0, -1) };
+    };
+    try {
+      const json = await run("--json", "--since", "1h", "--caller", administrator, "--method", "CreateGroup");
+      const records: Json[] = json.lines.map((line) => JSON.parse(line));
+      expect(records.every(({ caller }) => caller === administrator)).toBe(true);
+      expect(records.find(({ resource }) => resource === uid)).toEqual({
+        time: expect.stringMatching(/Z$/),
+        caller: administrator,
+        issuer: server().baseUrl,
+        method: "platform.iam.v2.GroupsService/CreateGroup",
+        scope: root,
+        resource: uid,
+        code: "OK",
+        count: 1,
+        requestId: made["x-request-id"],
+      });
+      const table = await run();
+      expect(table.lines[0]).toMatch(/^TIME +CODE +COUNT +REQUEST +CALLER +METHOD +RESOURCE/);
+      expect(table.lines.filter((line) => line.includes(uid))).toHaveLength(1);
+      expect((await run("--since", "2999-01-01", "--json")).lines).toEqual([]);
+      for (const wrong of ["yesterday", "1w", "2026-99-99"]) expect((await run("--since", wrong)).status).toBe(1);
+    } finally {
+      write.mockRestore();
+      errors.mockRestore();
+    }
+  });
+});

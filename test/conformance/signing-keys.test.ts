@@ -1,0 +1,66 @@
+/** Signing keys rotate while servers run and tokens are used. */
+import { decodeProtectedHeader } from "jose";
+import { expect, test, vi } from "vitest";
+import { keysAt, maxTokenLifeSeconds, publicationMs } from "../../src/auth/signing-keys.ts";
+import { runCommand } from "../../src/cli/index.ts";
+import { readInstallation, rotateSigningKeys } from "../../src/server/index.ts";
+import { openDatabase } from "../../src/store/index.ts";
+import { type Json, onEveryServer } from "./live-server.ts";
+
+onEveryServer("signing keys", {}, (server) => {
+  async function keys(...args: string[]) {
+    const printed: string[] = [];
+    const failures: string[] = [];
+    const log = vi.spyOn(console, "log").mockImplementation((text) => void printed.push(text));
+    const error = vi.spyOn(console, "error").mockImplementation((text) => void failures.push(text));
+    const status = await runCommand(["keys", ...args, "--database", server().databaseUrl]);
+    log.mockRestore();
+    error.mockRestore();
+    return { status, printed, failures };
+  }
+  const listed = async (): Promise<Json[]> => (await keys("list", "--json")).printed.map((line) => JSON.parse(line));
+
+  test("are listed, added and published; the old one signs until the new one is known everywhere", async () => {
+    const { admin, administrator, another } = server();
+    const [first] = await listed();
+    expect(first).toMatchObject({ kid: decodeProtectedHeader(admin).kid, state: "signing" });
+    const rotated = await keys("rotate", "--json");
+    expect([rotated.status, rotated.failures]).toEqual([0, []]);
+    const [added, old, ...others] = await listed();
+    expect(others).toEqual([]);
+    expect([added.state, old.state, old.kid]).toEqual(["published", "signing", first.kid]);
+    expect(Date.parse(old.retireTime) - Date.parse(added.signTime)).toBe(maxTokenLifeSeconds * 1000);
+    expect((await keys("list")).printed[0]).toContain(added.kid);
+
+    const running = await another();
+    const jwks = await (await fetch(`${running.baseUrl}/.well-known/jwks.json`)).json();
+    expect((jwks as Json).keys.map(({ kid }: Json) => kid)).toEqual([added.kid, old.kid]);
+    const token = await running.mintToken(administrator, 60);
+    expect(decodeProtectedHeader(token).kid).toBe(old.kid);
+    for (const { baseUrl } of [running, server()]) {
+      const response = await fetch(`${baseUrl}/iam/v2/groups`, { headers: { authorization: `Bearer ${token}` } });
+      expect(response.status).toBe(200);
+    }
+  });
+
+  test("are not rotated while one waits", async () => {
+    const { status, failures } = await keys("rotate");
+    expect(status).toBe(1);
+    expect(failures[0]).toMatch(/^error: the newest key signs only from /);
+  });
+
+  test("drop out once their last token has run out", async () => {
+    const database = await openDatabase(server().databaseUrl, { busyWaitMs: 5000 });
+    try {
+      const before = (await readInstallation(database.read))!.signingKeys;
+      const later = Date.now() + publicationMs + maxTokenLifeSeconds * 1000;
+      const after = await rotateSigningKeys(database, () => later);
+      expect(after).toHaveLength(2);
+      expect(after[0]).toEqual(keysAt(before, later)[0]!.key);
+      expect((await readInstallation(database.read))!.signingKeys).toEqual(after);
+      await expect(rotateSigningKeys(database, () => later + publicationMs - 1)).rejects.toThrow("signs only from");
+    } finally {
+      await database.close();
+    }
+  });
+});
