@@ -20,21 +20,21 @@ test("every method has a fixture", () => {
 });
 
 onEveryServer("the matrix of authorization", (platform) => {
-  /** Two branches of one organisation. */
-  let here: string;
-  let elsewhere: string;
+  /** Two branches of one organisation, and two organisations. */
+  let branches: readonly [string, string];
+  let organisations: readonly [string, string];
   const tokens = new Map<string, Promise<string>>();
 
   beforeAll(async () => {
     tokens.clear();
-    here = (await makeGroup(platform())).uid;
-    elsewhere = (await makeGroup(platform())).uid;
+    branches = [(await makeGroup(platform())).uid, (await makeGroup(platform())).uid];
+    organisations = [(await makeGroup(platform(), "")).uid, (await makeGroup(platform(), "")).uid];
   });
 
-  /** Somebody of the organisation who holds exactly `capabilities` in a branch. */
-  function holding(capabilities: readonly Capability[], branch: string): Promise<string> {
-    const key = `${branch} ${capabilities.join()}`;
-    const token = tokens.get(key) ?? makeHolder(platform(), capabilities, branch);
+  /** Somebody of the organisation who holds exactly `capabilities`, or a built-in role, in a branch. */
+  function holding(may: readonly Capability[] | string, branch: string): Promise<string> {
+    const key = `${branch} ${may}`;
+    const token = tokens.get(key) ?? makeHolder(platform(), may, branch);
     tokens.set(key, token);
     return token;
   }
@@ -44,7 +44,8 @@ onEveryServer("the matrix of authorization", (platform) => {
     if (fixture === undefined) continue; // the first test says so
     const rule = ruleOf(method);
     const scope = fixture.scope ?? (rule.unscoped ? undefined : scopePathOf(method));
-    const request = () => fixture.request(platform(), here);
+    const places = () => (fixture.isOfOrganisations ? organisations : branches);
+    const request = () => fixture.request(platform(), places()[0]);
 
     describe(`${method.parent.typeName}.${name}`, () => {
       if (rule.open) {
@@ -71,6 +72,7 @@ onEveryServer("the matrix of authorization", (platform) => {
       if (scope !== undefined) {
         test("needs the capability", async () => {
           const body = await request();
+          const [here] = places();
           const nobody = await holding([Capability.CAP_VERSION_LIST], here);
           await platform().refused(name, body, "PERMISSION_DENIED", { as: nobody });
           for (const lacking of rule.capabilities.length > 1 ? rule.capabilities : []) {
@@ -79,8 +81,16 @@ onEveryServer("the matrix of authorization", (platform) => {
           }
         });
 
+        test.each([
+          ["a viewer elsewhere", () => holding("viewer", places()[1])],
+          ["an owner elsewhere", () => holding("owner", places()[1])],
+          ["an owner of a subgroup", async () => holding("owner", (await makeGroup(platform(), places()[0])).uid)],
+        ])("refuses %s", async (_, token) => {
+          await platform().refused(name, await request(), "PERMISSION_DENIED", { as: await token() });
+        });
+
         test("says the same about what exists in another branch and what never did", async () => {
-          const as = await holding(rule.capabilities, elsewhere);
+          const as = await holding(rule.capabilities, places()[1]);
           const existing = await request();
           const missing = withFreshUid(existing, scope);
           const about = async (body: Json) => {
@@ -92,6 +102,7 @@ onEveryServer("the matrix of authorization", (platform) => {
       } else if (isList(method) && fixture.isNotServed === undefined) {
         test("lists nothing without the capability, nor what is in another branch", async () => {
           const body = await request();
+          const [here, elsewhere] = places();
           const isOurs = ({ uid }: Json) => uid === here || uid.startsWith(`${here}/`);
           const strangers = [
             await holding([Capability.CAP_VERSION_LIST], here),
@@ -105,7 +116,7 @@ onEveryServer("the matrix of authorization", (platform) => {
 
       if (fixture.isNotServed) {
         test("is not served yet", async () => {
-          const as = await holding(rule.capabilities, here);
+          const as = await holding(rule.capabilities, places()[0]);
           const outcome = await platform().call(name, await request(), { as });
           if (outcome.ok || outcome.status.code !== 12)
             throw new Error(
@@ -116,16 +127,17 @@ onEveryServer("the matrix of authorization", (platform) => {
         });
       } else {
         test.each(protocols)("succeeds with just the capability, over %s", async (over) => {
-          await platform().ok(name, await request(), { as: await holding(rule.capabilities, here), over });
+          await platform().ok(name, await request(), { as: await holding(rule.capabilities, places()[0]), over });
         });
       }
     });
   }
 });
 
-async function makeHolder(platform: Platform, capabilities: readonly Capability[], branch: string): Promise<string> {
-  const held = capabilities.length === 0 ? [Capability.CAP_VERSION_LIST] : capabilities;
-  return (await makeMember(platform, platform.root, held, branch)).token;
+async function makeHolder(platform: Platform, may: readonly Capability[] | string, branch: string): Promise<string> {
+  const held = may.length === 0 ? [Capability.CAP_VERSION_LIST] : may;
+  const [home = branch] = branch.split("/");
+  return (await makeMember(platform, home, held, branch)).token;
 }
 
 /** The token with another signature. */
@@ -141,7 +153,7 @@ function uidAt(body: Json, path: readonly string[]): string {
 /** The request about something that never was, beside what `body` is about. */
 function withFreshUid(body: Json, path: readonly string[]): Json {
   const [key, ...rest] = path;
-  if (key === undefined) return freshUid(body.slice(0, body.lastIndexOf("/")));
+  if (key === undefined) return freshUid(body.slice(0, Math.max(0, body.lastIndexOf("/"))));
   return { ...body, [key]: withFreshUid(body[key], rest) };
 }
 

@@ -23,8 +23,61 @@ export interface MethodFixture {
   request(platform: Platform, group: string): Json | Promise<Json>;
   /** Set where the contract says `unscoped` but the method decides by a uid of the request: the path to it. */
   readonly scope?: readonly string[];
+  /** Set where the method works on root groups only: the groups of the matrix are then two organisations. */
+  readonly isOfOrganisations?: true;
   /** Set while the server does not serve the method. */
   readonly isNotServed?: true;
+}
+
+/** A role that whoever may create role bindings can pass on. */
+async function bindersRole(platform: Platform, group: string): Promise<string> {
+  return (await makeRole(platform, group, ["CAP_IAM_ROLE_BINDINGS_CREATE"])).uid;
+}
+
+async function providerBody(platform: Platform, group: string): Promise<Json> {
+  const oidc = { issuer: "https://issuer.example.com", clientId: freshName(), clientSecret: "secret" };
+  return { name: freshName(), defaultRole: await bindersRole(platform, group), oidc };
+}
+
+async function makeProvider(platform: Platform, group: string): Promise<string> {
+  const identityProvider = await providerBody(platform, group);
+  return (await platform.ok("CreateIdentityProvider", { parent: group, identityProvider })).uid;
+}
+
+async function mappingBody(platform: Platform, group: string): Promise<Json> {
+  return { externalGroupId: freshName(), roleUid: await bindersRole(platform, group) };
+}
+
+type AboutUid = (uid: string, platform: Platform, group: string) => Json | Promise<Json>;
+
+function ofProvider(request: AboutUid): MethodFixture {
+  return {
+    request: async (platform, group) => request(await makeProvider(platform, group), platform, group),
+    isOfOrganisations: true,
+  };
+}
+
+function ofMapping(request: AboutUid): MethodFixture {
+  return ofProvider(async (provider, platform, group) => {
+    const externalGroupRoleMapping = await mappingBody(platform, group);
+    const made = await platform.ok("CreateExternalGroupRoleMapping", { parent: provider, externalGroupRoleMapping });
+    return request(made.uid, platform, group);
+  });
+}
+
+async function inviteBody(platform: Platform, group: string): Promise<Json> {
+  return { roleUid: await bindersRole(platform, group), ttl: "3600s" };
+}
+
+async function makeInvite(platform: Platform, group: string): Promise<Json> {
+  return platform.ok("CreateGroupInvite", { parent: group, groupInvite: await inviteBody(platform, group) });
+}
+
+/** In a group of its own: a group has one at most. */
+async function makeAssociation(platform: Platform, group: string): Promise<string> {
+  const { uid } = await makeGroup(platform, group);
+  const accountAssociation = { name: freshName(), amazon: { account: "123456789012" } };
+  return (await platform.ok("CreateAccountAssociation", { parent: uid, accountAssociation })).uid;
 }
 
 /** A thing that no served method can make yet. */
@@ -145,37 +198,60 @@ export const methodFixtures: Readonly<Record<string, MethodFixture>> = {
     }),
   },
 
-  ListIdentityProviders: notServed(() => ({})),
-  GetIdentityProvider: notServed((group) => ({ uid: nowhere(group) })),
-  CreateIdentityProvider: notServed((group) => ({ parent: group, identityProvider: {} })),
-  UpdateIdentityProvider: notServed((group) => ({ identityProvider: { uid: nowhere(group) } })),
-  DeleteIdentityProvider: notServed((group) => ({ uid: nowhere(group) })),
+  ListIdentityProviders: { request: () => ({}), isOfOrganisations: true },
+  GetIdentityProvider: ofProvider((uid) => ({ uid })),
+  CreateIdentityProvider: {
+    request: async (platform, group) => ({ parent: group, identityProvider: await providerBody(platform, group) }),
+    isOfOrganisations: true,
+  },
+  UpdateIdentityProvider: ofProvider((uid) => ({ identityProvider: { uid, description: freshName() } })),
+  DeleteIdentityProvider: ofProvider((uid) => ({ uid })),
 
-  GetAccountAssociation: notServed((group) => ({ uid: group })),
-  CreateAccountAssociation: notServed((group) => ({ parent: group, accountAssociation: {} })),
-  DeleteAccountAssociation: notServed((group) => ({ uid: group })),
-  ListAccountAssociations: notServed(() => ({})),
-  UpdateAccountAssociation: notServed((group) => ({ accountAssociation: { uid: group } })),
+  GetAccountAssociation: { request: async (platform, group) => ({ uid: await makeAssociation(platform, group) }) },
+  CreateAccountAssociation: {
+    request: async (platform, group) => ({
+      parent: (await makeGroup(platform, group)).uid,
+      accountAssociation: { name: freshName(), amazon: { account: "123456789012" } },
+    }),
+  },
+  DeleteAccountAssociation: { request: async (platform, group) => ({ uid: await makeAssociation(platform, group) }) },
+  ListAccountAssociations: { request: () => ({}) },
+  UpdateAccountAssociation: {
+    request: async (platform, group) => ({
+      accountAssociation: { uid: await makeAssociation(platform, group), description: freshName() },
+    }),
+  },
 
-  GetGroupInvite: notServed((group) => ({ uid: nowhere(group) })),
-  CreateGroupInvite: notServed((group) => ({ parent: group, groupInvite: {} })),
-  UpdateGroupInvite: notServed((group) => ({ groupInvite: { uid: nowhere(group) } })),
-  DeleteGroupInvite: notServed((group) => ({ uid: nowhere(group) })),
-  ListGroupInvites: notServed(() => ({})),
-  AcceptGroupInvite: notServed(() => ({ code: "code" })),
+  GetGroupInvite: { request: async (platform, group) => ({ uid: (await makeInvite(platform, group)).uid }) },
+  CreateGroupInvite: {
+    request: async (platform, group) => ({ parent: group, groupInvite: await inviteBody(platform, group) }),
+  },
+  UpdateGroupInvite: {
+    request: async (platform, group) => ({
+      groupInvite: { uid: (await makeInvite(platform, group)).uid, singleUse: true },
+    }),
+  },
+  DeleteGroupInvite: { request: async (platform, group) => ({ uid: (await makeInvite(platform, group)).uid }) },
+  ListGroupInvites: { request: () => ({}) },
+  AcceptGroupInvite: { request: async (platform, group) => ({ code: (await makeInvite(platform, group)).code }) },
 
-  GetExternalGroupRoleMapping: notServed((group) => ({ uid: nowhere(group) })),
-  CreateExternalGroupRoleMapping: notServed((group) => ({ parent: nowhere(group), externalGroupRoleMapping: {} })),
-  UpdateExternalGroupRoleMapping: notServed((group) => ({ externalGroupRoleMapping: { uid: nowhere(group) } })),
-  DeleteExternalGroupRoleMapping: notServed((group) => ({ uid: nowhere(group) })),
-  BatchDeleteExternalGroupRoleMappings: notServed((group) => {
-    const provider = nowhere(group);
-    return { parent: provider, names: [freshUid(provider)] };
-  }),
-  ListExternalGroupRoleMappings: notServed(() => ({})),
+  GetExternalGroupRoleMapping: ofMapping((uid) => ({ uid })),
+  CreateExternalGroupRoleMapping: ofProvider(async (uid, platform, group) => ({
+    parent: uid,
+    externalGroupRoleMapping: await mappingBody(platform, group),
+  })),
+  UpdateExternalGroupRoleMapping: ofMapping(async (uid, platform, group) => ({
+    externalGroupRoleMapping: { uid, roleUid: await bindersRole(platform, group) },
+  })),
+  DeleteExternalGroupRoleMapping: ofMapping((uid) => ({ uid })),
+  BatchDeleteExternalGroupRoleMappings: ofMapping((uid) => ({
+    parent: uid.slice(0, uid.lastIndexOf("/")),
+    names: [uid],
+  })),
+  ListExternalGroupRoleMappings: { request: () => ({}), isOfOrganisations: true },
 
-  AcceptTerms: notServed((group) => ({ group, documentIds: ["registry-tos.v1"] })),
-  ListTermsAcceptances: notServed((group) => ({ group })),
+  AcceptTerms: { request: (_platform, group) => ({ group, documentIds: ["registry-tos.v1"] }) },
+  ListTermsAcceptances: { request: (_platform, group) => ({ group }) },
 
   GetArchitectures: notServed((group) => ({ repoUid: nowhere(group), digest: digestOf(1) })),
   GetSize: notServed((group) => ({ repoUid: nowhere(group), digest: digestOf(1) })),
