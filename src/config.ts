@@ -133,7 +133,7 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     parse: (value) => Number(oneOf(/^[1-9][0-9]{0,4}$/, "a number of days from 1 to 99999")(value)),
   },
   logLevel: {
-    help: logLevels.join(", "),
+    help: `least severe log lines to write: ${logLevels.join(", ")}`,
     placeholder: "LEVEL",
     default: "info",
     parse: (value) => oneOf(new RegExp(`^(${logLevels.join("|")})$`), logLevels.join(", "))(value) as LogLevel,

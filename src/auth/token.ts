@@ -71,13 +71,13 @@ export function parseToken(text: string): Token {
 }
 
 /**
- * Checks the validity period. Clocks may differ by 60 s for its beginning; it ends at `exp` exactly.
+ * Checks the validity period. Clocks may differ by 60 s, at its beginning and at its end.
  *
  * Errors: {@link TokenRejected}.
  */
 export function checkPeriod({ exp, nbf, iat }: Claims, nowMs: number): void {
   const now = nowMs / 1000;
-  if (now >= exp) throw new TokenRejected("expired");
+  if (now >= exp + leewaySeconds) throw new TokenRejected("expired");
   if (nbf !== undefined && nbf > now + leewaySeconds) throw new TokenRejected("not yet valid");
   if (iat !== undefined && iat > now + leewaySeconds) throw new TokenRejected("issued in the future");
 }

@@ -139,9 +139,9 @@ describe("checkPeriod", () => {
   const now = startMs / 1000;
   const cases: [Record<string, number>, boolean][] = [
     [{ exp: now + 1 }, true],
-    [{ exp: now + 0.001 }, true],
-    [{ exp: now }, false],
-    [{ exp: now - 1 }, false],
+    [{ exp: now - 59.999 }, true],
+    [{ exp: now - 60 }, false],
+    [{ exp: now - 61 }, false],
     [{ exp: now + 100, nbf: now, iat: now }, true],
     [{ exp: now + 100, nbf: now + 60 }, true],
     [{ exp: now + 100, nbf: now + 61 }, false],

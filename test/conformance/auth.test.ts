@@ -72,7 +72,7 @@ onEveryServer("the platform's own tokens", (platform) => {
     const publicText = new TextEncoder().encode(JSON.stringify(jwks.keys[0]).padEnd(32));
     const parts = platform().admin.split(".");
     for (const [what, token] of [
-      ["expired", await platform().token(platform().administrator, -1)],
+      ["expired", await platform().token(platform().administrator, -61)],
       ["signed by another key", await signed(good)],
       ["of another issuer", await signed({ ...good, iss: "https://issuer.example.com" })],
       ["for another audience", await signed({ ...good, aud: "https://elsewhere.example.com" })],

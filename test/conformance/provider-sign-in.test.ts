@@ -190,7 +190,7 @@ onEveryServer(
         await tokenOf({ aud: [] }),
         await tokenOf({ iss: "http://127.0.0.1:1" }),
         await tokenOf({ iss: `${issuer.url}/` }),
-        await tokenOf({ exp: now - 1 }),
+        await tokenOf({ exp: now - 61 }),
         await tokenOf({ nbf: now + 3600 }),
         forge({ alg: "none" }, claimsOf({}), ""),
         forge({ alg: "HS256", kid: "k" }, claimsOf({})),
