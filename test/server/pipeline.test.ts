@@ -3,26 +3,31 @@ import { create, type MessageShape } from "@bufbuild/protobuf";
 import { Code, type ConnectError, createClient, createContextValues, type HandlerContext } from "@connectrpc/connect";
 import { pino } from "pino";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { IdentitySchema } from "../../gen/platform/iam/v2/identities_pb.ts";
 import { PingService } from "../../gen/platform/ping/v2/ping_pb.ts";
 import { type GetRepoRequestSchema, RepoSchema, ReposService } from "../../gen/platform/registry/v2/repos_pb.ts";
 import { createAuthenticator, createIssuer, createKeySets } from "../../src/auth/index.ts";
 import { readContract } from "../../src/contract/index.ts";
 import { notFound } from "../../src/errors.ts";
-import { createPageTokens, createSecrets, databaseOf, transactionOf } from "../../src/resource/index.ts";
+import { contentOf, createPageTokens, createSecrets, databaseOf, transactionOf } from "../../src/resource/index.ts";
 import { createAudit } from "../../src/server/audit.ts";
 import { ensureSecretKey, install } from "../../src/server/installation.ts";
 import { createLocalTransport } from "../../src/server/local-transport.ts";
 import { createPipeline } from "../../src/server/pipeline.ts";
+import { identities } from "../../src/services/iam/identities.ts";
 import { createServices, grantSource, identitySource, providerSource } from "../../src/services/index.ts";
-import { ConflictError, NotUniqueError, openDatabase, StaleError } from "../../src/store/index.ts";
+import { ConflictError, NotUniqueError, openDatabase, type ReadSession, StaleError } from "../../src/store/index.ts";
+import { newUid } from "../../src/uid.ts";
 import { settingsIn, temporaryFolder } from "../cli/platform-process.ts";
 
 type Method = (request: never, context: HandlerContext) => unknown;
 
-/** The real pipeline around handlers of the test. `log`: what was logged; `authorization`: the administrator's. */
+/** The real pipeline around handlers of the test. `log`: what was logged; `asked`: what the database was; `authorization`: the administrator's. */
 async function open(methods: Record<string, Method> = {}) {
-  const database = await openDatabase(settingsIn(await temporaryFolder()).database[1]!);
-  onTestFinished(() => database.close());
+  const opened = await openDatabase(settingsIn(await temporaryFolder()).database[1]!);
+  onTestFinished(() => opened.close());
+  const asked: string[] = [];
+  const database = { ...opened, read: listening(opened.read, asked) };
   await database.migrate();
   const installation = (await install(database, "https://platform.example.com", Date.now))!;
   const issuer = await createIssuer({
@@ -66,12 +71,28 @@ async function open(methods: Record<string, Method> = {}) {
   const token = await issuer.mint({ subject: installation.administratorUid, ttlSeconds: 60 });
   return {
     log,
+    asked,
     database,
+    tokenOf: (subject: string) => issuer.mint({ subject, ttlSeconds: 60 }),
     root: installation.rootGroupUid,
     ping: createClient(PingService, transport),
     repos: createClient(ReposService, transport),
     headers: { authorization: `Bearer ${token}`, "x-request-id": "r-1" },
   };
+}
+
+/** The session, its calls written down: the method and the table. */
+function listening(session: ReadSession, asked: string[]): ReadSession {
+  return new Proxy(session, {
+    get(target, name) {
+      const member: unknown = Reflect.get(target, name);
+      if (typeof member !== "function") return member;
+      return (table: { name?: string }, ...rest: unknown[]) => {
+        asked.push(`${String(name)} ${table.name}`);
+        return member.call(target, table, ...rest);
+      };
+    },
+  });
 }
 
 const failureOf = (call: Promise<unknown>) =>
@@ -259,4 +280,38 @@ test("an error made for callers passes as it is, with the domain of the method",
     { value: { reason: "NOT_FOUND", domain: "ping.platform.example.com" } },
     { value: { resourceType: "iam.platform.example.com/Group", resourceName: "a" } },
   ]);
+});
+
+describe("foreign and never existed", () => {
+  test("are the same work and the same answer, decided before any row is read", async () => {
+    const { asked, database, repos, root, headers, tokenOf } = await open();
+    const { uid } = await repos.createRepo({ parent: root, repo: { name: "theirs" } }, { headers });
+    const stranger = newUid(root);
+    const rule = { iss: { case: "issuer", value: "https://a.example" }, sub: { case: "subject", value: "s" } } as const;
+    const identity = create(IdentitySchema, { name: "stranger", relationship: { case: "claimMatch", value: rule } });
+    const spine = { uid: stranger, parent: root, createTimeUs: 0, updateTimeUs: 0 };
+    await database.transact((session) =>
+      session.insert(identities.table, { ...spine, ...contentOf(identities, identity) }),
+    );
+    const authorization = { headers: { authorization: `Bearer ${await tokenOf(stranger)}` } };
+
+    const calls = [
+      (repo: string) => repos.getRepo({ uid: repo }, authorization),
+      (repo: string) => repos.updateRepo({ repo: { uid: repo, description: "mine" } }, authorization),
+      (repo: string) => repos.deleteRepo({ uid: repo }, authorization),
+      (repo: string) => repos.getRepoReadme({ uid: repo }, authorization),
+    ];
+    for (const call of calls) {
+      const work = async (repo: string) => {
+        asked.length = 0;
+        const { code, rawMessage } = await failureOf(call(repo));
+        return { code, text: rawMessage.replace(repo, "UID"), asked: [...asked] };
+      };
+      const foreign = await work(uid);
+      expect(foreign).toEqual(await work(newUid(root)));
+      expect(foreign.code).toBe(Code.PermissionDenied);
+      expect(foreign.asked.length).toBeGreaterThan(0);
+      expect(foreign.asked.filter((question) => question.includes("repo"))).toEqual([]);
+    }
+  });
 });
