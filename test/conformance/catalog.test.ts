@@ -251,7 +251,8 @@ function listOverGrpc(grpc: GrpcRepos, root: string): List {
       page_size: pageSize,
       page_token: pageToken,
     });
-    const uids = page.repos.map(({ uid }: Row) => uid);
+    // The reader leaves empty lists out; a last page is empty when the rows behind the one before it were deleted.
+    const uids = (page.repos ?? []).map(({ uid }: Row) => uid);
     return { uids, totalCount: Number(page.total_count), nextPageToken: page.next_page_token ?? "" };
   };
 }
