@@ -165,6 +165,10 @@ onEveryServer("field behavior", (platform) => {
     async function expectDenied(uid: string, as: string, change: Json): Promise<void> {
       const request = { group: { uid, ...change }, updateMask: Object.keys(change).join(",") };
       await platform().refused("UpdateGroup", request, "PERMISSION_DENIED", { as });
+      const { updateMask: _, ...unmasked } = request;
+      // Without a mask a binary request cannot clear.
+      if (Object.values(change).every((value) => value !== false && value !== "ORG_KIND_UNSPECIFIED"))
+        await platform().refused("UpdateGroup", unmasked, "PERMISSION_DENIED", { as });
     }
   });
 });
