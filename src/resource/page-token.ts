@@ -2,7 +2,7 @@
  * Page tokens (AIP-158). A token is the query it continues and the last key that was answered, sealed with AES-256-GCM so that a client can
  * neither read nor make one, and bound to its method. It grants nothing: scopes are evaluated afresh for every page.
  */
-import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
+import { createSecrets } from "./secrets.ts";
 
 /** A token's life; an older one is no error, its query restarts. */
 export const pageTokenLifeMs = 3 * 24 * 60 * 60 * 1000;
@@ -25,36 +25,25 @@ export interface PageTokens {
   open(text: string): PageToken | undefined;
 }
 
-const version = 1;
-const ivBytes = 12;
-const tagBytes = 16;
+/** A token belongs to no row; what it belongs to stands in it. */
+const place = "";
 
 /** `key`: 32 bytes; servers with the same key take each other's tokens. */
 export function createPageTokens(key: Uint8Array): PageTokens {
+  const secrets = createSecrets([key]);
   return {
-    seal(token) {
-      const iv = randomBytes(ivBytes);
-      const cipher = createCipheriv("aes-256-gcm", key, iv);
-      const [kind, bytes] = "digest" in token.query ? ["d", token.query.digest] : ["q", token.query.encoded];
-      const query = Buffer.from(bytes).toString("base64url");
-      const text = JSON.stringify([token.method, token.after, token.issueTimeMs, kind, query]);
-      const sealed = Buffer.concat([cipher.update(text, "utf8"), cipher.final()]);
-      return Buffer.concat([Buffer.of(version), iv, cipher.getAuthTag(), sealed]).toString("base64url");
+    seal({ method, after, issueTimeMs, query }) {
+      const [kind, bytes] = "digest" in query ? ["d", query.digest] : ["q", query.encoded];
+      const encoded = Buffer.from(bytes).toString("base64url");
+      return secrets.seal(JSON.stringify([method, after, issueTimeMs, kind, encoded]), place);
     },
     open(text) {
-      const bytes = Buffer.from(text, "base64url");
-      if (bytes[0] !== version || bytes.length <= 1 + ivBytes + tagBytes || bytes.toString("base64url") !== text)
-        return undefined;
-      const decipher = createDecipheriv("aes-256-gcm", key, bytes.subarray(1, 1 + ivBytes));
-      decipher.setAuthTag(bytes.subarray(1 + ivBytes, 1 + ivBytes + tagBytes));
-      try {
-        const opened = Buffer.concat([decipher.update(bytes.subarray(1 + ivBytes + tagBytes)), decipher.final()]);
-        const [method, after, issueTimeMs, kind, query] = JSON.parse(opened.toString("utf8"));
-        const decoded = Buffer.from(query, "base64url");
-        return { method, after, issueTimeMs, query: kind === "d" ? { digest: decoded } : { encoded: decoded } };
-      } catch {
-        return undefined; // not sealed by this key: the caller answers INVALID_ARGUMENT
-      }
+      const isCanonical = Buffer.from(text, "base64url").toString("base64url") === text;
+      const opened = isCanonical ? secrets.open(text, place) : undefined;
+      if (opened === undefined) return undefined; // not sealed by this key: the caller answers INVALID_ARGUMENT
+      const [method, after, issueTimeMs, kind, encoded] = JSON.parse(opened);
+      const bytes = Buffer.from(encoded, "base64url");
+      return { method, after, issueTimeMs, query: kind === "d" ? { digest: bytes } : { encoded: bytes } };
     },
   };
 }
