@@ -20,6 +20,7 @@ export {
   authentication,
   authorityOf,
   authorization,
+  authorizeOperator,
   callerOf,
   knownCallerOf,
   requireCapabilities,

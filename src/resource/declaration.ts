@@ -2,12 +2,19 @@
 import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
 import type { HandlerContext } from "@connectrpc/connect";
 import { type ResourceContract, readResource } from "../contract/index.ts";
-import type { Condition, ReadSession, Row, TableSpec } from "../store/index.ts";
+import type { Condition, FacetType, ReadSession, Row, TableSpec } from "../store/index.ts";
 import type { FieldPath } from "./field-mask.ts";
 import { commonSortNames, type OrderColumn } from "./order-by.ts";
 
-/** A column derived from the message on every write; booleans as 0 and 1, instants in microseconds. */
-export type Facet<M> = { text(message: M): string } | { integer(message: M): number };
+/**
+ * A column derived from the message on every write; booleans as 0 and 1, instants in microseconds. `texts` is a set to look for members of,
+ * `search` a text to look for parts of.
+ */
+export type Facet<M> =
+  | { text(message: M): string }
+  | { integer(message: M): number }
+  | { texts(message: M): readonly string[] }
+  | { search(message: M): string };
 
 /** Turns the value of a filter field, given by the client, into conditions; all must hold. */
 export type Filter<V> = (value: NonNullable<V>) => readonly Condition[];
@@ -41,6 +48,8 @@ export interface ResourceDeclaration<R extends DescMessage, L extends DescMessag
   readonly parent?: Resource;
   readonly facets: Readonly<Record<string, Facet<MessageShape<R>>>>;
   readonly filters: { readonly [F in FilterField<L>]: Filter<MessageShape<L>[F]> };
+  /** What `order_by` may name beside `uid`, the times and `name`, and the column behind it. */
+  readonly sortNames?: Readonly<Record<string, string>>;
   /** The facet that is unique within a parent. */
   readonly unique?: string;
   /** uids that every authenticated caller may read and list. */
@@ -70,16 +79,13 @@ export function defineResource<R extends DescMessage, L extends DescMessage>(
 ): Resource<R, L> {
   const contract = readResource(declaration.schema);
   const facets = Object.fromEntries(
-    Object.entries(declaration.facets).map(([name, facet]) => [
-      name,
-      "text" in facet ? ("text" as const) : ("integer" as const),
-    ]),
+    Object.entries(declaration.facets).map(([name, facet]) => [name, Object.keys(facet)[0] as FacetType]),
   );
   return {
     declaration,
     contract,
     table: { name: snakeCase(contract.plural), facets },
-    sortNames: "name" in facets ? { name: "name", ...commonSortNames } : commonSortNames,
+    sortNames: { ...("name" in facets && { name: "name" }), ...declaration.sortNames, ...commonSortNames },
     defaultOrder: declaration.defaultOrder ?? [{ column: "uid", descending: false }],
   };
 }

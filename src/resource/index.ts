@@ -27,6 +27,7 @@ export { pathName } from "./field-mask.ts";
 export { implement, notYetServed, type ServiceImplementation } from "./implement.ts";
 export { createPageTokens, type PageTokens } from "./page-token.ts";
 export { contentOf, etagOf, messageOf } from "./record.ts";
+export { type Saved, type SaveRequest, saveResource } from "./save.ts";
 export { createSecrets, type Secrets } from "./secrets.ts";
 export {
   findRow,

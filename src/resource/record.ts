@@ -43,10 +43,7 @@ export function contentOf<R extends DescMessage>(
   return {
     body: toBinary(schema, stored),
     facets: Object.fromEntries(
-      Object.entries(facets).map(([name, facet]) => [
-        name,
-        "text" in facet ? facet.text(message) : facet.integer(message),
-      ]),
+      Object.entries(facets).map(([name, facet]) => [name, Object.values(facet)[0]!(message) as FacetValue]),
     ),
   };
 }

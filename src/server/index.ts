@@ -18,4 +18,5 @@ export {
   refreshBuiltIns,
   rotateSigningKeys,
 } from "./installation.ts";
+export { type Operator, type OperatorCall, openOperator } from "./operator.ts";
 export { type RunningServer, startServer } from "./server.ts";

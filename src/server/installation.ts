@@ -1,6 +1,8 @@
 /** What a database says about itself once it is initialised: issuer, keys, the first group and its administrator. */
 import { randomBytes } from "node:crypto";
 import { generateSigningKey, keysAt, type StoredKey } from "../auth/index.ts";
+import type { Config } from "../config.ts";
+import { type CallEnvironment, createPageTokens, createSecrets } from "../resource/index.ts";
 import { ensureAdministrator, ensureFirstGroup, storeBuiltInRoles } from "../services/index.ts";
 import type { Database, ReadSession } from "../store/index.ts";
 import { newUid } from "../uid.ts";
@@ -58,6 +60,20 @@ export async function ensureSecretKey(database: Database): Promise<Uint8Array> {
       return (await session.addSetting(secretKeyName, made)) ? made : (await session.setting(secretKeyName))!;
     })
   );
+}
+
+/** What calls need of a database and its settings. */
+export async function readEnvironment(
+  database: Database,
+  { pageTokenKey }: Installation,
+  config: Config,
+): Promise<Omit<CallEnvironment, "session" | "nowMs">> {
+  const ownSecretKey = await ensureSecretKey(database);
+  return {
+    pageTokens: createPageTokens(config.pageTokenKey ?? pageTokenKey),
+    secrets: createSecrets(config.secretKey === undefined ? [ownSecretKey] : [config.secretKey, ownSecretKey]),
+    allowLoopbackIssuers: config.allowLoopbackIssuers,
+  };
 }
 
 /** Why a rotation is refused. */

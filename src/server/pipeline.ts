@@ -6,7 +6,7 @@ import { type Contract, nulViolations, violationsOf } from "../contract/index.ts
 import { aborted, alreadyExists, atEdge, internal, invalid, reasonOf } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import { type CallEnvironment, provideEnvironment } from "../resource/index.ts";
-import { ConflictError, type Database, NotUniqueError, StaleError } from "../store/index.ts";
+import { ConflictError, type Database, NotUniqueError, StaleError, type WriteSession } from "../store/index.ts";
 import { type Audit, auditFailures, recordOf } from "./audit.ts";
 import { keyedCall } from "./idempotency.ts";
 
@@ -93,7 +93,7 @@ function hideBugs({ contract, log, serviceHost }: PipelineOptions): Interceptor 
 }
 
 /** The value rules of the request. Those of a resource in it are checked on the merged resource, by the resource layer. */
-const validate: Interceptor = (next) => async (request) => {
+export const validate: Interceptor = (next) => async (request) => {
   if (request.stream) throw new Error("methods of the contract do not stream");
   const { input } = request.method;
   const violations = [...violationsOf(input, request.message), ...nulViolations(input, request.message)];
@@ -111,7 +111,9 @@ class ValidatedOnly extends Error {
 }
 
 /** Gives each call its database: for a mutating method a transaction, run again when it conflicts with another. */
-function transact({ contract, database, environment, audit, now }: PipelineOptions): Interceptor {
+function transact(options: PipelineOptions): Interceptor {
+  const { contract, database, environment, now } = options;
+  const record = recordIn(options);
   return (next) => async (request) => {
     const nowMs = now();
     const methodContract = contract.of(request.method);
@@ -129,7 +131,7 @@ function transact({ contract, database, environment, audit, now }: PipelineOptio
           const response = replayed ?? ((await next(request)) as UnaryResponse);
           if ((request.message as Message & { validateOnly?: boolean }).validateOnly) throw new ValidatedOnly(response);
           if (replayed === undefined) await keyed?.remember(session, response);
-          await audit.append(session, recordOf(contract, call, response.message));
+          await record(session, call, response);
           return response;
         },
         { signal: request.signal },
@@ -141,5 +143,12 @@ function transact({ contract, database, environment, audit, now }: PipelineOptio
       if (error instanceof NotUniqueError) throw alreadyExists({ type: error.table, uid: "" }, "this name");
       throw error;
     }
+  };
+}
+
+/** What is recorded of a call that has changed something, in its own transaction. */
+export function recordIn({ contract, audit }: Pick<PipelineOptions, "contract" | "audit">) {
+  return async (session: WriteSession, call: UnaryRequest, response: UnaryResponse): Promise<void> => {
+    await audit.append(session, recordOf(contract, call, response.message));
   };
 }

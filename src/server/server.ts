@@ -9,7 +9,6 @@ import { baseUrlOf, type Config } from "../config.ts";
 import { readContract, warmValidation } from "../contract/index.ts";
 import { atEdge, internal, unavailable } from "../errors.ts";
 import type { Logger } from "../log.ts";
-import { createPageTokens, createSecrets } from "../resource/index.ts";
 import { createRestHandler, formatStatus, writeStatus } from "../rest/index.ts";
 import {
   createServices,
@@ -28,7 +27,7 @@ import { createEndpoints } from "./endpoints.ts";
 import { createHealth, mountHealth } from "./health.ts";
 import { startHousekeeping } from "./housekeeping.ts";
 import { idempotentAnswers } from "./idempotency.ts";
-import { ensureSecretKey, type Installation, install, readInstallation, refreshBuiltIns } from "./installation.ts";
+import { type Installation, install, readEnvironment, readInstallation, refreshBuiltIns } from "./installation.ts";
 import { createLocalTransport } from "./local-transport.ts";
 import { createOnePort, type PortRequest, type PortResponse } from "./one-port.ts";
 import { createPipeline } from "./pipeline.ts";
@@ -107,10 +106,7 @@ export async function startServer(config: Config, log: Logger): Promise<RunningS
       keySets: createKeySets({ allowLoopbackHttp: config.allowLoopbackIssuers, clock: now }),
       clock: now,
     });
-    const pageTokens = createPageTokens(config.pageTokenKey ?? installation.pageTokenKey);
-    const ownSecretKey = await ensureSecretKey(database);
-    const secrets = createSecrets(config.secretKey === undefined ? [ownSecretKey] : [config.secretKey, ownSecretKey]);
-    const environment = { pageTokens, secrets, allowLoopbackIssuers: config.allowLoopbackIssuers };
+    const environment = await readEnvironment(database, installation, config);
     const grants = grantSource(database.read);
     const audit = createAudit({
       database,
