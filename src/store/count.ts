@@ -1,4 +1,5 @@
 /** Totals: from the counters, except with conditions or uids, which are counted in an index. */
+import { withFinder } from "./finder.ts";
 import { countRows, type Reading } from "./reading.ts";
 import { resolve, type Selection } from "./selection.ts";
 
@@ -7,7 +8,7 @@ export async function count(reading: Reading, selection: Selection): Promise<num
   const selected = resolve(reading.table.spec, selection);
   if (selected === undefined) return 0;
   const { uids, parent, roots, comparisons } = selected;
-  if (uids !== undefined || comparisons.length > 0) return countRows(reading, selected);
+  if (uids !== undefined || comparisons.length > 0) return countRows(reading, await withFinder(reading, selected));
   if (parent !== undefined) return reading.total("children", [parent]);
   if (roots === undefined) return reading.total("below", [""]);
   const below = await reading.total(
@@ -16,5 +17,5 @@ export async function count(reading: Reading, selection: Selection): Promise<num
   );
   const selves = roots.filter(({ self }) => self).map(({ root }) => root);
   if (selves.length === 0) return below;
-  return below + (await countRows(reading, { uids: selves, comparisons: [], values: {} }));
+  return below + (await countRows(reading, { uids: selves, comparisons: [], finders: [], values: {} }));
 }

@@ -4,6 +4,7 @@ import type { Engine, Work } from "./dialect/dialect.ts";
 import { ConflictError, NotUniqueError } from "./errors.ts";
 import { logsOf } from "./log.ts";
 import { migrate, pendingMigrations } from "./migrate.ts";
+import { createQueue, type Queue, queuesOf } from "./queue.ts";
 import { type Catalogue, Reader, type ReadSession } from "./read-session.ts";
 import { settingStatements } from "./settings.ts";
 import { tablesOf } from "./table.ts";
@@ -20,6 +21,8 @@ export interface Database {
    * Errors: those of the session; ConflictError.
    */
   transact<T>(work: (session: WriteSession) => Promise<T>, options?: { signal?: AbortSignal }): Promise<T>;
+  /** A queue, by the name of its table. */
+  queue(name: string): Queue;
   /** Brings the schema up to date; how many migrations ran. Safe when several processes do it at once. */
   migrate(): Promise<number>;
   /** How many migrations are missing. Errors: the database is newer than this program. */
@@ -47,24 +50,30 @@ export async function openDatabase(url: string, options: OpenOptions = {}): Prom
   const catalogue = {
     table: tablesOf(dialect),
     log: logsOf(dialect),
+    queue: queuesOf(dialect),
     counters: counterStatements(dialect),
     settings: settingStatements(dialect),
   };
   const running = new Set<Promise<unknown>>();
   let closing: Promise<void> | undefined;
+
+  /** Closing waits for it. */
+  async function tracked<T>(start: () => Promise<T>): Promise<T> {
+    if (closing !== undefined) throw new Error("the database is closed");
+    const result = start();
+    running.add(result);
+    try {
+      return await result;
+    } finally {
+      running.delete(result);
+    }
+  }
+
   return {
     dialect: dialect.name,
     read: new Reader(catalogue, engine.reader),
-    transact: async (work, { signal } = {}) => {
-      if (closing !== undefined) throw new Error("the database is closed");
-      const result = engine.transact(inSession(engine, catalogue, work, signal));
-      running.add(result);
-      try {
-        return await result;
-      } finally {
-        running.delete(result);
-      }
-    },
+    transact: (work, { signal } = {}) => tracked(() => engine.transact(inSession(engine, catalogue, work, signal))),
+    queue: (name) => createQueue({ ...engine, alone: (work) => tracked(() => engine.alone(work)) }, name),
     migrate: () => migrate(engine),
     pendingMigrations: () => pendingMigrations(engine),
     close: () => {

@@ -1,22 +1,37 @@
 /** The statements that read many rows of one table: each shape of query is compiled once. */
 import { type Expression, type RawBuilder, sql } from "kysely";
-import type { Dialect } from "./dialect/dialect.ts";
+import type { Content, ContentColumn, Dialect, Lookup } from "./dialect/dialect.ts";
+import type { ContentType, ScalarType } from "./facet.ts";
 import { columnType, spine, type TableSpec } from "./row.ts";
-import { type Comparison, comparisonSlot, type OrderTerm } from "./selection.ts";
+import {
+  type Comparison,
+  type ContentOperator,
+  comparisonSlot,
+  type Operator,
+  type OrderTerm,
+  type ScalarOperator,
+  trigramSlot,
+} from "./selection.ts";
 import { compile, memoize, type Statement, slot } from "./statement.ts";
 
 /** All that the text of a statement depends on. */
 export interface Shape {
-  /** Whole rows or only the columns of the order, by slots `limit` and `skip`; or their number, up to slot `limit` where it is limited. */
-  readonly read: "rows" | "keys" | "count" | "limitedCount";
+  /**
+   * Whole rows or only the columns of the order, by slots `limit` and `skip`; or their number, up to slot `limit` where it is limited. `foundCount`
+   * is how many rows, up to slot `limit`, the finder's index gives.
+   */
+  readonly read: "rows" | "keys" | "count" | "limitedCount" | "foundCount";
   /**
    * Where rows come from: `table`; `range`, slots `lo` and `hi`; `ranges`, slot `ranges`, a JSON array of pairs; `uids`, slot `uids`, a JSON
-   * array; `eachRange`: of every range, in the order given, the first rows by uid (slot `limit`), all in all not more than slot `total`.
+   * array; `eachRange`: of every range, in the order given, the first rows by uid (slot `limit`), all in all not more than slot `total`; `found` and
+   * `foundInRanges`: by the index of the finder, and by nothing else, in the latter only those in slot `ranges`.
    */
-  readonly source: "table" | "range" | "ranges" | "uids" | "eachRange";
+  readonly source: "table" | "range" | "ranges" | "uids" | "eachRange" | "found" | "foundInRanges";
   /** Only children of slot `parent`. */
   readonly parent: boolean;
   readonly comparisons: readonly Comparison[];
+  /** A column that is looked into. */
+  readonly finder: string | undefined;
   readonly order: readonly OrderTerm[];
   /** Only rows behind the values in slots `after0`, `after1`, … of the order's columns. */
   readonly after: boolean;
@@ -34,6 +49,10 @@ export function listStatements(dialect: Dialect, table: TableSpec): ListStatemen
 }
 
 function build(dialect: Dialect, table: TableSpec, shape: Shape): RawBuilder<unknown> {
+  if (shape.read === "foundCount") {
+    const found = dialect.found(lookupOf(table, shape, "t"));
+    return sql`select count(*) from (select 1 from (${found}) as f limit ${slot("limit")}) as c`;
+  }
   const elements = dialect.elements(slot("ranges"));
   if (shape.source === "eachRange") {
     const source = sql.table(table.name);
@@ -53,8 +72,7 @@ function build(dialect: Dialect, table: TableSpec, shape: Shape): RawBuilder<unk
       return sql`select count(*) from ${from}${where}`;
     case "limitedCount":
       return sql`select count(*) from (select 1 from ${from}${where} limit ${slot("limit")}) as c`;
-    case "rows":
-    case "keys":
+    default:
       return sql`select ${columnsOf(table, shape)} from ${from}${where} order by ${orderOf(dialect, table, shape, "t")} limit ${slot("limit")} offset ${slot("skip")}`;
   }
 }
@@ -76,26 +94,56 @@ function inRange(uid: Expression<unknown>): RawBuilder<unknown> {
 function filtersOf(dialect: Dialect, table: TableSpec, shape: Shape, alias: string): RawBuilder<unknown>[] {
   const column = (name: string) => {
     const ref = sql.ref(`${alias}.${name}`);
-    return shape.plan === "walk" ? dialect.plain(ref, columnType(table, name)) : ref;
+    return shape.plan === "walk" || shape.finder !== undefined ? dialect.plain(ref, columnType(table, name)) : ref;
   };
   const filters: RawBuilder<unknown>[] = [];
   if (shape.source === "range")
     filters.push(sql`${column("uid")} >= ${slot("lo")} and ${column("uid")} < ${slot("hi")}`);
   if (shape.source === "ranges" || shape.source === "eachRange") filters.push(inRange(column("uid")));
   if (shape.source === "uids") filters.push(dialect.isIn(column("uid"), "text", slot("uids")));
+  if (shape.source === "foundInRanges")
+    filters.push(sql`exists (select 1 from ${dialect.elements(slot("ranges"))} where ${inRange(column("uid"))})`);
   if (shape.parent) filters.push(sql`${column("parent")} = ${slot("parent")}`);
   for (const [i, { column: name, operator }] of shape.comparisons.entries()) {
-    filters.push(compare(dialect, column(name), columnType(table, name), operator, slot(comparisonSlot(i))));
+    if (!isContentOperator(operator))
+      filters.push(compare(dialect, column(name), columnType(table, name), operator, slot(comparisonSlot(i))));
+    else if (name !== shape.finder) filters.push(dialect.holds(columnAt(table, alias, name), contentOf(operator, i)));
   }
+  if (shape.finder !== undefined) filters.push(dialect.finds(lookupOf(table, shape, alias)));
   if (shape.after) filters.push(behind(dialect, table, shape, alias));
   return filters;
+}
+
+function isContentOperator(operator: Operator): operator is ContentOperator {
+  return operator === "has" || operator === "hasAny" || operator === "hasNone" || operator === "contains";
+}
+
+function columnAt({ name: table, facets }: TableSpec, alias: string, column: string): ContentColumn {
+  return { table, alias, column, type: facets[column] as ContentType };
+}
+
+function contentOf(operator: ContentOperator, index: number): Content {
+  return { operator, value: slot(comparisonSlot(index)) };
+}
+
+/** What the index of the finder is asked. */
+function lookupOf(table: TableSpec, { finder, comparisons, parent, source }: Shape, alias: string): Lookup {
+  return {
+    at: columnAt(table, alias, finder!),
+    contents: comparisons.flatMap(({ column, operator }, i) =>
+      column === finder ? [contentOf(operator as ContentOperator, i)] : [],
+    ),
+    trigrams: slot(trigramSlot(finder!)),
+    parent: parent ? slot("parent") : undefined,
+    ranges: source === "foundInRanges" ? slot("ranges") : undefined,
+  };
 }
 
 function compare(
   dialect: Dialect,
   column: Expression<unknown>,
-  type: "text" | "integer",
-  operator: Comparison["operator"],
+  type: ScalarType,
+  operator: ScalarOperator,
   value: Expression<unknown>,
 ): RawBuilder<unknown> {
   switch (operator) {

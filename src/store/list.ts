@@ -6,6 +6,7 @@
  *   enough when an index of the column is walked. n and N come from the counters; with conditions, n from a count that stops at that bound.
  * - An index cannot be walked with many ranges as a condition: there only its keys are read, and told from the others here.
  */
+import { withFinder } from "./finder.ts";
 import { cursorOf, type Order, orderOf } from "./order.ts";
 import {
   countRows,
@@ -18,29 +19,38 @@ import {
   sourceOf,
 } from "./reading.ts";
 import type { Row } from "./row.ts";
-import { type ListQuery, type Resolved, resolve } from "./selection.ts";
+import { type ListQuery, type Operator, type Resolved, resolve } from "./selection.ts";
 import { compareKeys, everything, holds, type Range, rangeOf, remaining, type Subtree } from "./subtree.ts";
 
 /** Above this a scope is large enough to be met on a walk: n² ≥ 20·N. */
 const walkFactor = 20;
+/** The same where each row that is walked past is looked into. */
+const lookFactor = 100;
 /** Ranges in the second query over many; every further one takes four times as many. */
 const manyRanges = 8;
 const maxWalkKeys = 5000;
 
 /** The page of a query, in its order. */
 export async function list(reading: Reading, query: ListQuery): Promise<Row[]> {
-  const selected = resolve(reading.table.spec, query);
+  const resolved = resolve(reading.table.spec, query);
   const order = orderOf(reading.table.spec, query.orderBy, query.after);
-  if (selected === undefined || query.limit <= 0) return [];
+  if (resolved === undefined || query.limit <= 0) return [];
   const page = { order, skip: query.skip, limit: query.limit };
+  const { finder, ...selected } = await withFinder(reading, resolved);
   const source = sourceOf(selected);
   if (source === "uids") return readRows(reading, selected, page, { source, plan: "sort" });
+  let oneIn: number | undefined;
+  if (finder !== undefined) {
+    const found = { ...selected, finder };
+    oneIn = await rarity(reading, found);
+    if (oneIn === undefined) return readRows(reading, found, page, { source: sourceOf(found), plan: "sort" });
+  }
   const first = order.terms[0]!.column;
   if (first === "uid") return listByUid(reading, selected, page);
   const { parent } = selected;
   // Every table that has names has an index of the names below each parent.
   if (parent !== undefined && first === "name") return readRows(reading, selected, page, { source, plan: "free" });
-  const oneIn = await rarity(reading, selected);
+  oneIn ??= await rarity(reading, selected);
   if (oneIn === undefined) return readRows(reading, selected, page, { source, plan: "sort" });
   if (source === "ranges") return walkRanges(reading, selected, page, oneIn);
   if (parent === undefined) return readRows(reading, selected, page, { source, plan: "walk" });
@@ -92,13 +102,16 @@ async function passOver(reading: Reading, selected: Resolved, ranges: readonly R
   return { index, skip };
 }
 
+/** Comparisons that may leave few of the rows. */
+const selective: ReadonlySet<Operator> = new Set(["equals", "in", "has", "hasAny", "contains"]);
+
 /** One in how many rows of the table is selected, when that is often enough to walk an index of the order; else undefined. */
 async function rarity(reading: Reading, selected: Resolved): Promise<number | undefined> {
-  const { parent, roots, comparisons } = selected;
-  const isSelective = comparisons.some(({ operator }) => operator === "equals" || operator === "in");
+  const { parent, roots, comparisons, finder } = selected;
+  const isSelective = finder !== undefined || comparisons.some(({ operator }) => selective.has(operator));
   if (roots === undefined && parent === undefined && !isSelective) return 1;
   const all = await reading.total("below", [""]);
-  const bound = Math.max(1, Math.ceil(Math.sqrt(walkFactor * all)));
+  const bound = Math.max(1, Math.ceil(Math.sqrt((finder === undefined ? walkFactor : lookFactor) * all)));
   let found: number;
   if (isSelective) found = await countRows(reading, selected, bound);
   else if (parent !== undefined) found = await reading.total("children", [parent]);
@@ -126,12 +139,12 @@ async function walkRanges(
   oneIn: number,
 ): Promise<Row[]> {
   const ranges = selected.ranges!;
-  const { comparisons, values } = selected;
+  const { comparisons, finders, values } = selected;
   const walked = Math.ceil(Math.max(limit, Math.min((skip + limit) * oneIn, maxWalkKeys)));
   const rows: Row[] = [];
   for (let after = order.after; ; ) {
     const page = { order: { terms: order.terms, after }, skip: 0, limit: walked };
-    const keys = await readKeys(reading, { comparisons, values }, page, { source: "table", plan: "walk" });
+    const keys = await readKeys(reading, { comparisons, finders, values }, page, { source: "table", plan: "walk" });
     const held = keys.filter((key) => holds(ranges, key.at(-1) as string));
     let next = Math.min(skip, held.length);
     skip -= next;
@@ -148,13 +161,13 @@ async function walkRanges(
 /** The rows that keys were just read from, less those that have been written since and stand elsewhere. */
 async function readAt(
   reading: Reading,
-  { comparisons, values }: Resolved,
+  { comparisons, finders, values }: Resolved,
   { terms }: Order,
   keys: readonly Key[],
 ): Promise<Row[]> {
   const byUid = new Map(keys.map((key) => [key.at(-1) as string, key]));
   const page = { order: { terms, after: undefined }, skip: 0, limit: keys.length };
-  const rows = await readRows(reading, { uids: [...byUid.keys()], comparisons, values }, page, {
+  const rows = await readRows(reading, { uids: [...byUid.keys()], comparisons, finders, values }, page, {
     source: "uids",
     plan: "sort",
   });

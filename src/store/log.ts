@@ -4,13 +4,13 @@
  */
 import { sql } from "kysely";
 import type { Dialect } from "./dialect/dialect.ts";
-import { type FacetType, type FacetValue, stored } from "./row.ts";
+import { type ScalarType, type ScalarValue, stored } from "./facet.ts";
 import { compile, memoize, type Statement, slot, type Values } from "./statement.ts";
 
 /** A log: its table, and what an entry has beside its time and id. */
 export interface LogSpec {
   readonly name: string;
-  readonly columns: Readonly<Record<string, FacetType>>;
+  readonly columns: Readonly<Record<string, ScalarType>>;
 }
 
 /** One entry of a log. */
@@ -20,7 +20,7 @@ export interface LogEntry {
   /** Drawn by whoever appends, and unique. */
   readonly id: string;
   /** A column left out is "" or 0. */
-  readonly columns: Readonly<Record<string, FacetValue>>;
+  readonly columns: Readonly<Record<string, ScalarValue>>;
 }
 
 /** Which entries to read. */
@@ -30,7 +30,7 @@ export interface LogScan {
   /** The last entry seen. */
   readonly after?: Pick<LogEntry, "timeUs" | "id">;
   /** A column and the value that it must have. */
-  readonly where?: { readonly column: string; readonly equals: FacetValue };
+  readonly where?: { readonly column: string; readonly equals: ScalarValue };
   readonly limit: number;
 }
 
@@ -39,6 +39,8 @@ export interface LogStatements {
   readonly spec: LogSpec;
   /** Slots `time_us`, `id` and the columns. */
   readonly append: Statement;
+  /** Slot `ids`, a JSON array. The log needs an index of its ids. */
+  readonly find: Statement;
   /** Slots `time_us`, `id`, `limit` and, where a column is given, `value`. */
   scan(column: string | undefined): Statement;
   /** Slots `time_us` and `limit`: of the oldest, so many and those of the same time. */
@@ -85,12 +87,13 @@ export function entryOf(spec: LogSpec, [timeUs, id, ...values]: readonly unknown
   return { timeUs: timeUs as number, id: id as string, columns: Object.fromEntries(columns) };
 }
 
-function logStatements({ query }: Dialect, spec: LogSpec): LogStatements {
+function logStatements(dialect: Dialect, spec: LogSpec): LogStatements {
+  const { query } = dialect;
   const columns = ["time_us", "id", ...Object.keys(spec.columns)];
+  const selected = sql.join(columns.map((name) => sql.ref(name)));
   const table = sql.table(spec.name);
   const scan = memoize((column: string | undefined) => {
     const met = column === undefined ? sql`` : sql`${sql.ref(column)} = ${slot("value")} and`;
-    const selected = sql.join(columns.map((name) => sql.ref(name)));
     return compile(
       query,
       sql`select ${selected} from ${table} where ${met} (time_us, id) > (${slot("time_us")}, ${slot("id")})
@@ -102,6 +105,10 @@ function logStatements({ query }: Dialect, spec: LogSpec): LogStatements {
     append: compile(
       query,
       query.insertInto(spec.name).values(Object.fromEntries(columns.map((name) => [name, slot(name)]))),
+    ),
+    find: compile(
+      query,
+      sql`select ${selected} from ${table} where ${dialect.isIn(sql.ref("id"), "text", slot("ids"))}`,
     ),
     scan: (column) => scan(column ?? "", column),
     forget: compile(

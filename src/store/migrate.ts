@@ -2,9 +2,10 @@
  * Migrations: a numbered list, the same for every database, each run once and recorded. All that are missing run in one transaction that no other
  * process's migration runs beside, so that many may start at once. A database that knows migrations which the code does not is refused.
  */
-import type { CompiledQuery } from "kysely";
+import type { CompiledQuery, QueryExecutorProvider } from "kysely";
 import { sql } from "kysely";
 import type { Dialect, Engine } from "./dialect/dialect.ts";
+import { ConflictError } from "./errors.ts";
 import { migrations } from "./migrations/index.ts";
 import { keyedTable } from "./migrations/resource-table.ts";
 import { type Connection, compile, slot } from "./statement.ts";
@@ -14,7 +15,7 @@ export interface Migration {
   /** `0001-foundation`: its place in the order, and what it is about. */
   readonly name: string;
   /** The statements of the step, in order. */
-  statements(dialect: Dialect): readonly { compile(): CompiledQuery }[];
+  statements(dialect: Dialect): readonly { compile(builder: QueryExecutorProvider): CompiledQuery }[];
 }
 
 /** Runs the migrations that are missing; how many. Errors: the database is newer than the code. */
@@ -26,11 +27,21 @@ export function migrate({ dialect, exclusively }: Engine): Promise<number> {
     await connection.run(compile(query, create), {});
     const missing = await missingMigrations(dialect, connection);
     for (const migration of missing) {
-      for (const statement of migration.statements(dialect)) await connection.run(compile(query, statement), {});
+      await run(dialect, connection, migration);
       await connection.run(record, { name: migration.name });
     }
     return missing.length;
   });
+}
+
+/** Says which step failed: on PostgreSQL one may need an extension that its user may not create. */
+async function run(dialect: Dialect, connection: Connection, { name, statements }: Migration): Promise<void> {
+  try {
+    for (const statement of statements(dialect)) await connection.run(compile(dialect.query, statement), {});
+  } catch (error) {
+    if (error instanceof ConflictError || !(error instanceof Error)) throw error;
+    throw new Error(`migration ${name}: ${error.message}`, { cause: error });
+  }
 }
 
 /** How many migrations are missing. Errors: the database is newer than the code. */

@@ -1,5 +1,6 @@
 /** Orders and cursors: which columns decide, and where the last page ended. */
-import { columnType, columnValue, type FacetValue, type Row, stored, type TableSpec } from "./row.ts";
+import { type ScalarValue, stored } from "./facet.ts";
+import { columnType, columnValue, type Row, type TableSpec } from "./row.ts";
 import type { OrderTerm } from "./selection.ts";
 import type { Values } from "./statement.ts";
 
@@ -16,7 +17,7 @@ export interface Order {
 export function orderOf(
   table: TableSpec,
   orderBy: readonly OrderTerm[],
-  after: readonly FacetValue[] | undefined,
+  after: readonly ScalarValue[] | undefined,
 ): Order {
   const named = orderBy.some(({ column }) => column === "uid");
   const all = named ? orderBy : [...orderBy, { column: "uid", descending: orderBy.at(-1)?.descending ?? false }];

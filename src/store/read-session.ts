@@ -4,6 +4,7 @@ import { count } from "./count.ts";
 import type { CounterClass, CounterStatements, Counters } from "./counters.ts";
 import { list } from "./list.ts";
 import { entryOf, type LogEntry, type LogScan, type LogSpec, type LogStatements, scanValues } from "./log.ts";
+import type { QueueStatements } from "./queue.ts";
 import type { Row, TableSpec } from "./row.ts";
 import type { ListQuery, Selection } from "./selection.ts";
 import type { SettingStatements } from "./settings.ts";
@@ -21,6 +22,8 @@ export interface ReadSession {
   count(table: TableSpec, selection: Selection): Promise<number>;
   exists(table: TableSpec, selection: Selection): Promise<boolean>;
   setting(name: string): Promise<Uint8Array | undefined>;
+  /** The entries of a log that exist, by id; for logs with an index of their ids. */
+  find(log: LogSpec, ids: readonly string[]): Promise<Map<string, LogEntry>>;
   /** The next entries of a log, oldest first. */
   scan(log: LogSpec, scan: LogScan): Promise<LogEntry[]>;
 }
@@ -29,6 +32,7 @@ export interface ReadSession {
 export interface Catalogue {
   table(spec: TableSpec): Table;
   log(spec: LogSpec): LogStatements;
+  queue(name: string): QueueStatements;
   readonly counters: CounterStatements;
   readonly settings: SettingStatements;
 }
@@ -79,6 +83,12 @@ export class Reader implements ReadSession {
   async setting(name: string): Promise<Uint8Array | undefined> {
     const [row] = await this.connection().rows(this.catalogue.settings.get, { name });
     return row?.[0] as Uint8Array | undefined;
+  }
+
+  async find(log: LogSpec, ids: readonly string[]): Promise<Map<string, LogEntry>> {
+    if (ids.length === 0) return new Map();
+    const rows = await this.connection().rows(this.catalogue.log(log).find, { ids: JSON.stringify(ids) });
+    return new Map(rows.map((columns) => [columns[1] as string, entryOf(log, columns)]));
   }
 
   async scan(log: LogSpec, scan: LogScan): Promise<LogEntry[]> {

@@ -62,7 +62,11 @@ export async function readEachRange({ table, connection }: Reading, selected: Re
 }
 
 /** How many rows there are, counted up to `limit` where it is given. */
-export async function countRows({ table, connection }: Reading, selected: Resolved, limit?: number): Promise<number> {
+export async function countRows(reading: Reading, selected: Resolved, limit?: number): Promise<number> {
+  const { table, connection } = reading;
+  const { finder, comparisons } = selected;
+  if (finder !== undefined && table.knowsScope(finder) && comparisons.every(({ column }) => column === finder))
+    return countFound(reading, selected, limit ?? Number.MAX_SAFE_INTEGER);
   const read = limit === undefined ? "count" : "limitedCount";
   const statement = table.list(shapeOf(selected, unordered, { read, source: sourceOf(selected), plan: "free" }));
   const [row] = await connection.rows(statement, {
@@ -71,10 +75,19 @@ export async function countRows({ table, connection }: Reading, selected: Resolv
   return row![0] as number;
 }
 
+/** How many rows the finder of a selection gives, counted up to `limit`: at least those that it has. */
+export async function countFound({ table, connection }: Reading, selected: Resolved, limit: number): Promise<number> {
+  const way = { read: "foundCount", source: sourceOf(selected), plan: "free" } as const;
+  const statement = table.list(shapeOf(selected, unordered, way));
+  const [row] = await connection.rows(statement, valuesOf(selected, { order: unordered, skip: 0, limit }));
+  return row![0] as number;
+}
+
 const unordered: Order = { terms: [], after: undefined };
 
 /** Where the rows of a selection are found by what it says. */
-export function sourceOf({ uids, ranges }: Resolved): Shape["source"] {
+export function sourceOf({ finder, uids, ranges }: Resolved): Shape["source"] {
+  if (finder !== undefined) return ranges === undefined ? "found" : "foundInRanges";
   if (uids !== undefined) return "uids";
   if (ranges === undefined) return "table";
   return ranges.length === 1 ? "range" : "ranges";
@@ -85,23 +98,26 @@ function shapeOf(selected: Resolved, order: Order, rest: Pick<Shape, "read" | "s
     ...rest,
     parent: selected.parent !== undefined,
     comparisons: selected.comparisons,
+    finder: selected.finder,
     order: order.terms,
     after: order.after !== undefined,
   };
 }
 
-function valuesOf({ uids, parent, ranges, values }: Resolved, { order, skip, limit }: Page): Values {
+function valuesOf({ finder, uids, parent, ranges, values }: Resolved, { order, skip, limit }: Page): Values {
   return {
     ...values,
     parent,
     ...(uids && { uids: JSON.stringify(uids) }),
-    ...(ranges && rangeSlots(ranges)),
+    ...(ranges && rangeSlots(ranges, finder !== undefined)),
     ...afterSlots(order.after),
     skip,
     limit,
   };
 }
 
-function rangeSlots(ranges: readonly Range[]): Values {
-  return ranges.length === 1 ? { ...ranges[0] } : { ranges: JSON.stringify(ranges.map(({ lo, hi }) => [lo, hi])) };
+function rangeSlots(ranges: readonly Range[], asList: boolean): Values {
+  return ranges.length === 1 && !asList
+    ? { ...ranges[0] }
+    : { ranges: JSON.stringify(ranges.map(({ lo, hi }) => [lo, hi])) };
 }

@@ -1,6 +1,7 @@
 /** The statements on single rows of one table. */
 import { sql } from "kysely";
 import type { Dialect } from "./dialect/dialect.ts";
+import { type FacetValue, isContent } from "./facet.ts";
 import { spine, type TableSpec } from "./row.ts";
 import { compile, memoize, type Statement, slot } from "./statement.ts";
 
@@ -16,6 +17,17 @@ export interface RowStatements {
   readonly remove: Statement;
   /** Writes the named facets and nothing else. */
   setFacets(facets: readonly string[]): Statement;
+  /** The indexes that sessions keep. */
+  readonly indexes: readonly KeptIndex[];
+}
+
+/** The index of a column that is looked into; slots `uid` and `told`. */
+export interface KeptIndex {
+  readonly column: string;
+  readonly add: Statement;
+  readonly drop: Statement;
+  /** What the index is told of a row with a value. */
+  told(uid: string, value: FacetValue): string;
 }
 
 /** Compiles the statements of a table. */
@@ -42,5 +54,15 @@ export function rowStatements(dialect: Dialect, table: TableSpec): RowStatements
     ),
     remove: compile(query, query.deleteFrom(table.name).where("uid", "=", slot("uid")).returning(columns)),
     setFacets: (names) => setFacets(names.join(" "), names),
+    indexes: keptIndexes(dialect, table),
   };
+}
+
+function keptIndexes(dialect: Dialect, { name, facets }: TableSpec): KeptIndex[] {
+  return Object.entries(facets).flatMap(([column, type]) => {
+    const keeping = isContent(type) ? dialect.keepIndex(name, column, type) : undefined;
+    if (keeping === undefined) return [];
+    const { add, drop, told } = keeping;
+    return [{ column, add: compile(dialect.query, add), drop: compile(dialect.query, drop), told }];
+  });
 }

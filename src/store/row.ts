@@ -1,14 +1,18 @@
 /**
  * A row: the spine that every resource table has, and facets, the columns derived from the body that serve WHERE, ORDER BY and UNIQUE.
- * No column holds NULL: a facet without a value is stored, ordered and read back as "" or 0, so that both databases sort it alike (first).
+ * No column holds NULL: a facet without a value is stored, ordered and read back as "", 0 or the empty set, so that both databases sort it alike (first).
  */
+import {
+  type ContentType,
+  type FacetType,
+  type FacetValue,
+  isContent,
+  readFacet,
+  type ScalarType,
+  type ScalarValue,
+  storedFacet,
+} from "./facet.ts";
 import { parentOf } from "./subtree.ts";
-
-/** The value of a facet. Instants are integer microseconds since 1970; null is "" or 0. */
-export type FacetValue = string | number | null;
-
-/** What a facet's column holds. */
-export type FacetType = "text" | "integer";
 
 /** A resource table: its name, and its facets in the order of its columns. */
 export interface TableSpec {
@@ -34,7 +38,7 @@ export interface Row {
 /** Columns of every resource table, in the order in which rows are read. */
 export const spine = ["uid", "parent", "version", "create_time_us", "update_time_us", "body"] as const;
 
-const spineTypes: ReadonlyMap<string, FacetType> = new Map([
+const spineTypes: ReadonlyMap<string, ScalarType> = new Map([
   ["uid", "text"],
   ["parent", "text"],
   ["version", "integer"],
@@ -42,15 +46,26 @@ const spineTypes: ReadonlyMap<string, FacetType> = new Map([
   ["update_time_us", "integer"],
 ]);
 
-/** The type of a column that can be compared and ordered. A column that the table does not have is a bug, and throws. */
-export function columnType(table: TableSpec, column: string): FacetType {
-  const type = spineTypes.get(column) ?? (Object.hasOwn(table.facets, column) ? table.facets[column] : undefined);
+/** The type of a column that can be compared and ordered. Any other, and one that the table does not have, is a bug, and throws. */
+export function columnType(table: TableSpec, column: string): ScalarType {
+  const type = spineTypes.get(column) ?? facetType(table, column);
+  if (isContent(type)) throw new Error(`column ${column} of table ${table.name} is not compared`);
+  return type;
+}
+
+/** Makes sure that a column is looked into in this way. Any other is a bug, and throws. */
+export function checkContent(table: TableSpec, column: string, type: ContentType): void {
+  if (facetType(table, column) !== type) throw new Error(`column ${column} of table ${table.name} is not ${type}`);
+}
+
+function facetType(table: TableSpec, column: string): FacetType {
+  const type = Object.hasOwn(table.facets, column) ? table.facets[column] : undefined;
   if (type === undefined) throw new Error(`table ${table.name} has no column ${column}`);
   return type;
 }
 
 /** What a column of a row holds: the values of the order's columns, and the uid, are the `after` of the next page. */
-export function columnValue(row: Row, column: string): FacetValue {
+export function columnValue(row: Row, column: string): ScalarValue {
   switch (column) {
     case "uid":
       return row.uid;
@@ -62,23 +77,12 @@ export function columnValue(row: Row, column: string): FacetValue {
       return row.createTimeUs;
     case "update_time_us":
       return row.updateTimeUs;
-    default:
-      return row.facets[column] ?? null;
+    default: {
+      const value = row.facets[column] ?? null;
+      if (typeof value === "object" && value !== null) throw new Error(`column ${column} gives no order`);
+      return value;
+    }
   }
-}
-
-/** Whether a value is one that every database holds alike: text has no NUL and no lone surrogate. */
-export function isStorable(value: FacetValue): boolean {
-  return typeof value !== "string" || (!value.includes("\0") && value.isWellFormed());
-}
-
-/** A value as its column stores it; one that cannot be stored, or is of another type, throws. */
-export function stored(type: FacetType, value: FacetValue): string | number {
-  if (value === null) return type === "text" ? "" : 0;
-  if (type === "text" ? typeof value !== "string" : !Number.isSafeInteger(value))
-    throw new TypeError(`${value} is not ${type}`);
-  if (!isStorable(value)) throw new TypeError("text with NUL or a lone surrogate cannot be stored");
-  return value;
 }
 
 /** Facets as their columns store them: of the whole table, or of the columns named. */
@@ -89,7 +93,19 @@ export function storedFacets(
 ): Record<string, string | number> {
   const unknown = Object.keys(facets).find((facet) => !Object.hasOwn(table.facets, facet));
   if (unknown !== undefined) throw new Error(`table ${table.name} has no facet ${unknown}`);
-  return Object.fromEntries(columns.map((column) => [column, stored(table.facets[column]!, facets[column] ?? null)]));
+  return Object.fromEntries(
+    columns.map((column) => [column, storedFacet(table.facets[column]!, facets[column] ?? null)]),
+  );
+}
+
+/** Facets as they are read back. */
+export function readFacets(
+  table: TableSpec,
+  columns: Readonly<Record<string, string | number>>,
+): Record<string, FacetValue> {
+  return Object.fromEntries(
+    Object.entries(columns).map(([name, value]) => [name, readFacet(table.facets[name]!, value)]),
+  );
 }
 
 const uidShape = /^[0-~]+(?:\/[0-~]+)*$/;
@@ -102,7 +118,7 @@ export function checkUid(uid: string, parent: string): void {
 
 /** Makes rows of what a statement on `spine` and the facets reads. */
 export function rowReader(table: TableSpec): (columns: readonly unknown[]) => Row {
-  const facets = Object.keys(table.facets);
+  const facets = Object.entries(table.facets);
   return (columns) => {
     const row: Row = {
       uid: columns[0] as string,
@@ -113,7 +129,10 @@ export function rowReader(table: TableSpec): (columns: readonly unknown[]) => Ro
       body: columns[5] as Uint8Array,
       facets: {},
     };
-    for (let i = 0; i < facets.length; i++) row.facets[facets[i]!] = columns[spine.length + i] as FacetValue;
+    for (let i = 0; i < facets.length; i++) {
+      const [name, type] = facets[i]!;
+      row.facets[name] = readFacet(type, columns[spine.length + i]);
+    }
     return row;
   };
 }

@@ -1,14 +1,21 @@
 /** What a list or a count is about, as callers say it and, resolved, as it is read. */
-import { columnType, type FacetValue, isStorable, stored, type TableSpec } from "./row.ts";
+import { type FacetValue, isStorable, type ScalarValue, stored } from "./facet.ts";
+import { checkContent, columnType, type TableSpec } from "./row.ts";
 import type { Values } from "./statement.ts";
 import { holds, parentOf, type Range, type Subtree, unionOf } from "./subtree.ts";
 
-/** A condition on a facet or a column of the spine; null is "" or 0, as stored. */
+/**
+ * A condition on a facet or a column of the spine; null is "" or 0, as stored. Of a `texts` facet: it has at least one of these, or none of them.
+ * Of a `search` facet: this is a part of it, character by character; "" is part of every text.
+ */
 export type Condition =
   | { readonly column: string; readonly equals: FacetValue }
   | { readonly column: string; readonly in: readonly FacetValue[] }
   | { readonly column: string; readonly notIn: readonly FacetValue[] }
-  | { readonly column: string; readonly greaterThan: number };
+  | { readonly column: string; readonly greaterThan: number }
+  | { readonly column: string; readonly hasAny: readonly string[] }
+  | { readonly column: string; readonly hasNone: readonly string[] }
+  | { readonly column: string; readonly contains: string };
 
 /** Rows that meet all that is given. */
 export interface Selection {
@@ -25,7 +32,7 @@ export interface ListQuery extends Selection {
   /** The uid comes last where it is not named, in the direction of the column before it. */
   readonly orderBy: readonly OrderTerm[];
   /** The last row seen: its values of the columns of `orderBy`, then its uid. */
-  readonly after?: readonly FacetValue[];
+  readonly after?: readonly ScalarValue[];
   /** Rows passed over, from `after` or else from the start. */
   readonly skip: number;
   readonly limit: number;
@@ -43,8 +50,14 @@ export interface Comparison {
   readonly operator: Operator;
 }
 
-/** The comparisons that a condition can make. */
-export type Operator = "equals" | "in" | "notIn" | "greaterThan";
+/** The comparisons that a condition can make: of values, and by what a column holds. `has` is `hasAny` of one. */
+export type Operator = ScalarOperator | ContentOperator;
+
+/** The comparisons of a value. */
+export type ScalarOperator = "equals" | "in" | "notIn" | "greaterThan";
+
+/** The comparisons of what a column holds. */
+export type ContentOperator = "has" | "hasAny" | "hasNone" | "contains";
 
 /** A selection in the terms of reading: at most one of `uids`, `ranges` and, alone or with `uids`, `parent`. */
 export interface Resolved {
@@ -54,6 +67,10 @@ export interface Resolved {
   readonly ranges?: readonly Range[];
   readonly roots?: readonly Subtree[];
   readonly comparisons: readonly Comparison[];
+  /** The columns that are looked into and whose index can find the rows. */
+  readonly finders: readonly string[];
+  /** The one of them that does; without it they are found by the scope. */
+  readonly finder?: string;
   /** The values of the comparisons, by slot. */
   readonly values: Values;
 }
@@ -63,18 +80,32 @@ export function comparisonSlot(index: number): string {
   return `where${index}`;
 }
 
+/** The slot of the trigrams that a column is to contain, a JSON array of strings. */
+export function trigramSlot(column: string): string {
+  return `trigrams ${column}`;
+}
+
 /** Resolves a selection; undefined when it can hold no row. */
 export function resolve(table: TableSpec, selection: Selection): Resolved | undefined {
   const { parent, where = [] } = selection;
-  const comparisons = where.map(({ column, ...operand }) => ({
-    column,
-    operator: Object.keys(operand)[0] as Operator,
-  }));
+  const comparisons: Comparison[] = [];
+  const finders = new Set<string>();
+  const trigrams = new Map<string, readonly string[]>();
   const values: Record<string, unknown> = {};
   for (const [i, condition] of where.entries()) {
-    const operand = operandOf(table, condition);
-    if (operand === undefined) return undefined;
+    const { column } = condition;
+    const compared = compare(table, condition);
+    if (compared === undefined) return undefined;
+    const { operator, operand } = compared;
+    comparisons.push({ column, operator });
     values[comparisonSlot(i)] = operand;
+    if (operator === "has" || operator === "hasAny" || operator === "hasNone") finders.add(column);
+    if ("contains" in condition)
+      trigrams.set(column, [...(trigrams.get(column) ?? []), ...trigramsOf(condition.contains)]);
+  }
+  for (const [column, all] of trigrams) {
+    if (all.length > 0) finders.add(column);
+    values[trigramSlot(column)] = JSON.stringify([...new Set(all)].slice(0, maxTrigrams));
   }
   let uids = selection.uids;
   let union = selection.within && unionOf(selection.within);
@@ -88,14 +119,52 @@ export function resolve(table: TableSpec, selection: Selection): Resolved | unde
     union = undefined;
   }
   if (union?.roots.length === 0 || uids?.length === 0) return undefined;
-  return { comparisons, values, ...(uids && { uids }), ...(parent !== undefined && { parent }), ...union };
+  return {
+    comparisons,
+    finders: [...finders],
+    values,
+    ...(uids && { uids }),
+    ...(parent !== undefined && { parent }),
+    ...union,
+  };
 }
 
-/** The value of a condition's slot; undefined for one that no row can equal. */
-function operandOf(table: TableSpec, condition: Condition): unknown {
-  const type = columnType(table, condition.column);
-  if ("equals" in condition) return isStorable(condition.equals) ? stored(type, condition.equals) : undefined;
-  if ("greaterThan" in condition) return stored(type, condition.greaterThan);
+/** How a condition is written, and the value of its slot. */
+interface Compared {
+  readonly operator: Operator;
+  readonly operand: unknown;
+}
+
+/** The comparison that a condition makes; undefined for one that no row can meet. */
+function compare(table: TableSpec, condition: Condition): Compared | undefined {
+  const { column } = condition;
+  if ("hasAny" in condition || "hasNone" in condition) checkContent(table, column, "texts");
+  if ("hasAny" in condition) {
+    const texts = [...new Set(condition.hasAny.filter(isStorable))];
+    if (texts.length < 2) return texts.length === 0 ? undefined : { operator: "has", operand: texts[0] };
+    return { operator: "hasAny", operand: JSON.stringify(texts) };
+  }
+  if ("hasNone" in condition)
+    return { operator: "hasNone", operand: JSON.stringify(condition.hasNone.filter(isStorable)) };
+  if ("contains" in condition) {
+    checkContent(table, column, "search");
+    const operand = condition.contains;
+    return isStorable(operand) ? { operator: "contains", operand } : undefined;
+  }
+  const type = columnType(table, column);
+  if ("equals" in condition)
+    return isStorable(condition.equals) ? { operator: "equals", operand: stored(type, condition.equals) } : undefined;
+  if ("greaterThan" in condition) return { operator: "greaterThan", operand: stored(type, condition.greaterThan) };
+  const operator = "in" in condition ? "in" : "notIn";
   const list = "in" in condition ? condition.in : condition.notIn;
-  return JSON.stringify(list.filter(isStorable).map((value) => stored(type, value)));
+  return { operator, operand: JSON.stringify(list.filter(isStorable).map((value) => stored(type, value))) };
+}
+
+/** More trigrams hardly find fewer rows. */
+const maxTrigrams = 32;
+
+/** All sequences of three characters in a text; none in a shorter one, which no index finds. */
+function trigramsOf(text: string): string[] {
+  const characters = [...text];
+  return characters.slice(2).map((_, i) => characters.slice(i, i + 3).join(""));
 }

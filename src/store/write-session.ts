@@ -1,9 +1,12 @@
 /** Writing: what a transaction may do. */
 import type { Counters } from "./counters.ts";
 import { NotUniqueError, StaleError, UniqueViolation } from "./errors.ts";
+import type { FacetValue } from "./facet.ts";
 import { appendValues, type LogEntry, type LogSpec } from "./log.ts";
+import { addValues, type NewQueueEntry } from "./queue.ts";
 import { type Catalogue, Reader, type ReadSession } from "./read-session.ts";
-import { checkUid, type FacetValue, type Row, storedFacets, type TableSpec } from "./row.ts";
+import { checkUid, type Row, readFacets, storedFacets, type TableSpec } from "./row.ts";
+import type { RowStatements } from "./row-statements.ts";
 import type { Connection, Statement, Values } from "./statement.ts";
 
 /** Reads and writes of one transaction. It refuses use after its end, and after a statement of it failed. */
@@ -23,6 +26,10 @@ export interface WriteSession extends ReadSession {
   /** Stores a setting that does not exist yet; false when it does. */
   addSetting(name: string, value: Uint8Array): Promise<boolean>;
   append(log: LogSpec, entry: LogEntry): Promise<void>;
+  /** Adds entries to a queue, those that it does not have yet; how many. */
+  enqueue(queue: string, entries: readonly NewQueueEntry[]): Promise<number>;
+  /** Removes some pending entries of a lane of a queue; how many. */
+  removePending(queue: string, lane: string, limit: number): Promise<number>;
   /** Drops about `limit` of the oldest entries made before `beforeUs`; how many. */
   forget(log: LogSpec, beforeUs: number, limit: number): Promise<number>;
 }
@@ -69,7 +76,8 @@ export class Writer extends Reader implements WriteSession {
   async insert(table: TableSpec, row: Omit<Row, "version">): Promise<Row> {
     checkUid(row.uid, row.parent);
     const facets = storedFacets(table, row.facets);
-    await this.#run(table, this.catalogue.table(table).row.insert, {
+    const { row: statements } = this.catalogue.table(table);
+    await this.#run(table, statements.insert, {
       uid: row.uid,
       parent: row.parent,
       version: 1,
@@ -79,13 +87,17 @@ export class Writer extends Reader implements WriteSession {
       ...facets,
     });
     this.#counters.inserted(table.name, row.uid, row.parent);
-    return { ...row, version: 1, facets };
+    const inserted = { ...row, version: 1, facets: readFacets(table, facets) };
+    await this.#keepIndexes(statements, row.uid, undefined, inserted.facets);
+    return inserted;
   }
 
   async update(table: TableSpec, row: Row): Promise<Row> {
     const facets = storedFacets(table, row.facets);
     const version = row.version + 1;
-    const changed = await this.#run(table, this.catalogue.table(table).row.update, {
+    const { row: statements } = this.catalogue.table(table);
+    const before = statements.indexes.length > 0 ? await this.get(table, row.uid) : undefined;
+    const changed = await this.#run(table, statements.update, {
       uid: row.uid,
       read_version: row.version,
       version,
@@ -94,17 +106,27 @@ export class Writer extends Reader implements WriteSession {
       ...facets,
     });
     if (changed === 0) throw new StaleError(table.name, row.uid);
-    return { ...row, version, facets };
+    const updated = { ...row, version, facets: readFacets(table, facets) };
+    if (before !== undefined) await this.#keepIndexes(statements, row.uid, before.facets, updated.facets);
+    return updated;
   }
 
   async setFacets(table: TableSpec, uid: string, facets: Readonly<Record<string, FacetValue>>): Promise<boolean> {
     const columns = Object.keys(facets);
-    const statement = this.catalogue.table(table).row.setFacets(columns);
-    return (await this.#run(table, statement, { uid, ...storedFacets(table, facets, columns) })) > 0;
+    const { row: statements } = this.catalogue.table(table);
+    const isIndexed = statements.indexes.some(({ column }) => columns.includes(column));
+    const before = isIndexed ? await this.get(table, uid) : undefined;
+    const set = storedFacets(table, facets, columns);
+    const changed = await this.#run(table, statements.setFacets(columns), { uid, ...set });
+    if (before !== undefined)
+      await this.#keepIndexes(statements, uid, before.facets, { ...before.facets, ...readFacets(table, set) });
+    return changed > 0;
   }
 
   async remove(table: TableSpec, uid: string): Promise<Row | undefined> {
     const { row: statements, read } = this.catalogue.table(table);
+    const before = statements.indexes.length > 0 ? await this.get(table, uid) : undefined;
+    if (before !== undefined) await this.#keepIndexes(statements, uid, before.facets, undefined);
     const [columns] = await this.connection().rows(statements.remove, { uid });
     if (columns === undefined) return undefined;
     const row = read(columns);
@@ -124,8 +146,32 @@ export class Writer extends Reader implements WriteSession {
     await this.connection().run(this.catalogue.log(log).append, appendValues(log, entry));
   }
 
+  async enqueue(queue: string, entries: readonly NewQueueEntry[]): Promise<number> {
+    return this.connection().run(this.catalogue.queue(queue).add, addValues(entries));
+  }
+
+  async removePending(queue: string, lane: string, limit: number): Promise<number> {
+    return this.connection().run(this.catalogue.queue(queue).removePending, { lane, limit });
+  }
+
   async forget(log: LogSpec, beforeUs: number, limit: number): Promise<number> {
     return this.connection().run(this.catalogue.log(log).forget, { time_us: beforeUs, limit });
+  }
+
+  /** Brings the indexes of a row that is there from what they were told of it to what it holds. */
+  async #keepIndexes(
+    { indexes }: RowStatements,
+    uid: string,
+    before: Row["facets"] | undefined,
+    after: Row["facets"] | undefined,
+  ): Promise<void> {
+    for (const { column, add, drop, told } of indexes) {
+      const wasTold = before && told(uid, before[column]!);
+      const isTold = after && told(uid, after[column]!);
+      if (wasTold === isTold) continue;
+      if (wasTold !== undefined) await this.connection().run(drop, { uid, told: wasTold });
+      if (isTold !== undefined) await this.connection().run(add, { uid, told: isTold });
+    }
   }
 
   async #run(table: TableSpec, statement: Statement, values: Values): Promise<number> {

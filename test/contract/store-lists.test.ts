@@ -1,16 +1,9 @@
 /** Lists and counts, compared with a model that sorts and filters in memory. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import {
-  type Condition,
-  columnValue,
-  type Database,
-  type FacetValue,
-  type OrderTerm,
-  type Row,
-  type Selection,
-} from "../../src/store/index.ts";
+import type { Condition, Database, OrderTerm, Row, Selection } from "../../src/store/index.ts";
 import { onEveryDatabase } from "./databases.ts";
+import { modelList, pages, walk } from "./list-model.ts";
 import { newRow, identities as table } from "./tables.ts";
 
 // A tree that is wide at the bottom, of ids that sort beside one another.
@@ -101,7 +94,7 @@ onEveryDatabase("lists", (database) => {
             const expected = modelList(model, selection, orderBy);
             expect(await db.read.count(table, selection)).toBe(expected.length);
             expect(await db.read.exists(table, selection)).toBe(expected.length > 0);
-            expect((await walk(db, selection, orderBy, pageSize, skip)).map(({ uid }) => uid)).toEqual(
+            expect((await walk(db, table, selection, orderBy, pageSize, skip)).map(({ uid }) => uid)).toEqual(
               expected.slice(skip).map(({ uid }) => uid),
             );
           }
@@ -124,7 +117,14 @@ onEveryDatabase("lists", (database) => {
     for (const column of ["uid", "name", "create_time_us"]) {
       for (const descending of [false, true]) {
         const seen: string[] = [];
-        for await (const page of pages(db, { within: [{ root: "r", self: true }] }, [{ column, descending }], 7, 0)) {
+        for await (const page of pages(
+          db,
+          table,
+          { within: [{ root: "r", self: true }] },
+          [{ column, descending }],
+          7,
+          0,
+        )) {
           seen.push(...page.map(({ uid }) => uid));
           const [gone, come] = [going.next().value, coming.next().value];
           if (gone !== undefined) await db.transact((session) => session.remove(table, gone));
@@ -198,62 +198,4 @@ async function apply(db: Database, changes: readonly Change[]): Promise<Map<stri
     });
   }
   return model;
-}
-
-/** Follows cursors to the end. */
-async function walk(
-  db: Database,
-  selection: Selection,
-  orderBy: OrderTerm[],
-  pageSize: number,
-  skip: number,
-): Promise<Row[]> {
-  const rows: Row[] = [];
-  for await (const page of pages(db, selection, orderBy, pageSize, skip)) rows.push(...page);
-  return rows;
-}
-
-async function* pages(db: Database, selection: Selection, orderBy: OrderTerm[], limit: number, skip: number) {
-  const columns = [...orderBy.map(({ column }) => column), "uid"];
-  let page = await db.read.list(table, { ...selection, orderBy, skip, limit });
-  for (;;) {
-    yield page;
-    const last = page.at(-1);
-    if (last === undefined || page.length < limit) return;
-    const after = columns.map((column) => columnValue(last, column));
-    page = await db.read.list(table, { ...selection, orderBy, after, skip: 0, limit });
-  }
-}
-
-function modelList(model: Map<string, Row>, selection: Selection, orderBy: OrderTerm[]): Row[] {
-  const tie = { column: "uid", descending: orderBy.at(-1)?.descending ?? false };
-  return [...model.values()]
-    .filter((row) => isSelected(row, selection))
-    .sort((a, b) => {
-      for (const { column, descending } of [...orderBy, tie]) {
-        const order = compare(columnValue(a, column), columnValue(b, column));
-        if (order !== 0) return descending ? -order : order;
-      }
-      return 0;
-    });
-}
-
-function isSelected(row: Row, { within, parent, uids, where = [] }: Selection): boolean {
-  return (
-    (within?.some(({ root, self }) => root === "" || row.uid.startsWith(`${root}/`) || (self && row.uid === root)) ??
-      true) &&
-    (parent === undefined || row.parent === parent) &&
-    (uids?.includes(row.uid) ?? true) &&
-    where.every((condition) => {
-      const value = columnValue(row, condition.column);
-      if ("equals" in condition) return value === (condition.equals ?? "");
-      if ("in" in condition) return condition.in.includes(value);
-      if ("notIn" in condition) return !condition.notIn.includes(value);
-      return (value as number) > condition.greaterThan;
-    })
-  );
-}
-
-function compare(a: FacetValue, b: FacetValue): number {
-  return typeof a === "number" ? a - (b as number) : Buffer.compare(Buffer.from(a!), Buffer.from(b as string));
 }

@@ -10,10 +10,22 @@ export const identities: TableSpec = {
   facets: { name: "text", relationship: "integer", issuer: "text", subject: "text", last_seen_us: "integer" },
 };
 
+/** A set and a text to look into. */
+export const advisories: TableSpec = { name: "advisories", facets: { terms: "texts", search: "search" } };
+
 /** A row whose parent follows from its uid. */
 export function newRow(
   uid: string,
   facets: Record<string, FacetValue> = {},
+  timeUs = 1_700_000_000_000_000,
+): Omit<Row, "version"> {
+  return unnamedRow(uid, { name: uid, ...facets }, timeUs);
+}
+
+/** The same without a name. */
+export function unnamedRow(
+  uid: string,
+  facets: Record<string, FacetValue>,
   timeUs = 1_700_000_000_000_000,
 ): Omit<Row, "version"> {
   const parent = uid.split("/").slice(0, -1).join("/");
@@ -23,6 +35,6 @@ export function newRow(
     createTimeUs: timeUs,
     updateTimeUs: timeUs,
     body: new TextEncoder().encode(uid),
-    facets: { name: uid, ...facets },
+    facets,
   };
 }

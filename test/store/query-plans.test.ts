@@ -14,6 +14,7 @@ import { parametersOf, type Statement } from "../../src/store/statement.ts";
 import { tablesOf } from "../../src/store/table.ts";
 
 const repos: TableSpec = { name: "repos", facets: { name: "text" } };
+const advisories: TableSpec = { name: "advisories", facets: { terms: "texts", search: "search" } };
 const timeUs = 1_700_000_000_000_000;
 /** 3000 rows: 100 groups of 15 in one root, a group of 1400 and one of 100 in another. */
 const groups = [
@@ -41,6 +42,14 @@ beforeAll(async () => {
         updateTimeUs: time,
         body: new Uint8Array(),
         facets: { name: `n${(i * 31) % 3000}` },
+      });
+      await session.insert(advisories, {
+        uid,
+        parent,
+        createTimeUs: time,
+        updateTimeUs: time,
+        body: new Uint8Array(),
+        facets: { terms: ["type:apk", `name:${i % 300}`, `id:${i}`], search: `package ${i % 300} in ${i}` },
       });
     }
   });
@@ -165,7 +174,7 @@ const lists: { title: string; query: Partial<ListQuery>; plan: string[] }[] = [
 ];
 
 test.each(lists)("a page of $title", async ({ query, plan }) => {
-  const plans = await plansOf((reading) => list(reading, { orderBy: [], skip: 0, limit: 20, ...query }));
+  const plans = await plansOf(repos, (reading) => list(reading, { orderBy: [], skip: 0, limit: 20, ...query }));
   expect([...new Set(plans.filter((step) => /^(SCAN|SEARCH) t\b|TEMP B-TREE/.test(step)))]).toEqual(plan);
   expect(plans.filter((step) => /^SCAN (?!t USING|[rc]$|.* VIRTUAL TABLE)/.test(step))).toEqual([]);
 });
@@ -197,8 +206,106 @@ const counts: { title: string; selection: Selection; plan: string[] }[] = [
 ];
 
 test.each(counts)("the total of $title", async ({ selection, plan }) => {
-  const plans = await plansOf((reading) => count(reading, selection));
+  const plans = await plansOf(repos, (reading) => count(reading, selection));
   expect(plans.filter((step) => /^(SCAN|SEARCH) t\b/.test(step))).toEqual(plan);
+});
+
+const byFilter = (...terms: string[]) => terms.map((term) => ({ column: "terms", hasAny: [term] }));
+const byPart = (contains: string) => ({ column: "search", contains });
+const inS = [{ root: "s", self: true }];
+const terms = "SCAN advisories_terms VIRTUAL TABLE INDEX 0:M1";
+const search = "SCAN advisories_search VIRTUAL TABLE INDEX 0:M1";
+const foundRow = "SEARCH t USING INTEGER PRIMARY KEY (rowid=?)";
+const byTerms = { list: [terms, foundRow, sorts], count: [terms] };
+const bySearch = { list: [search, foundRow, sorts], count: [search, foundRow] };
+/** Counted in the index, but so many that the page comes sooner from a walk. */
+const walked = (plan: string) => ({ list: [terms, plan], count: [terms] });
+
+const lookups: { title: string; query: Partial<ListQuery>; list: string[]; count: string[] }[] = [
+  { title: "a filter", query: { where: byFilter("id:7") }, ...byTerms },
+  { title: "a filter of many values", query: { where: [{ column: "terms", hasAny: ["id:7", "id:8"] }] }, ...byTerms },
+  { title: "several filters", query: { where: byFilter("type:apk", "name:7") }, ...byTerms },
+  {
+    title: "a filter and an exclusion",
+    query: { where: [...byFilter("name:7"), { column: "terms", hasNone: ["id:7"] }] },
+    ...byTerms,
+  },
+  {
+    title: "an exclusion in a subtree",
+    query: { where: [{ column: "terms", hasNone: ["id:7"] }], within: inS },
+    ...walked("SEARCH t USING INDEX advisories_uid (uid>? AND uid<?)"),
+  },
+  { title: "an exclusion of almost all", query: { where: [{ column: "terms", hasNone: ["type:apk"] }] }, ...byTerms },
+  { title: "a filter by time", query: { where: byFilter("name:7"), orderBy: byTimeDown }, ...byTerms },
+  {
+    title: "a later page of a filter by time",
+    query: { where: byFilter("name:7"), orderBy: byTimeDown, after: [timeUs + 500, "r/1"] },
+    ...byTerms,
+  },
+  { title: "a filter in a subtree", query: { where: byFilter("name:7"), within: inS }, ...byTerms },
+  { title: "several filters in a subtree", query: { where: byFilter("type:apk", "name:7"), within: inS }, ...byTerms },
+  { title: "a filter of children", query: { where: byFilter("name:7"), parent: "s/big" }, ...byTerms },
+  {
+    title: "a filter in a few subtrees",
+    query: { where: byFilter("name:7"), within: manyGroups.slice(0, 3) },
+    ...byTerms,
+  },
+  {
+    title: "a filter in many subtrees",
+    query: { where: byFilter("name:7"), within: manyGroups },
+    list: [terms, foundRow, sorts, "SEARCH t USING INDEX advisories_uid (uid=?)"],
+    count: [terms, foundRow, sorts, "SEARCH t USING INDEX advisories_uid (uid=?)"],
+  },
+  {
+    title: "a filter that all meet",
+    query: { where: byFilter("type:apk") },
+    ...walked("SEARCH t USING INDEX advisories_uid (uid>? AND uid<?)"),
+  },
+  {
+    title: "a filter that all meet, by time",
+    query: { where: byFilter("type:apk"), orderBy: byTimeDown },
+    ...walked("SCAN t USING INDEX advisories_create_time_us"),
+  },
+  {
+    title: "a filter that all meet, in a subtree",
+    query: { where: byFilter("type:apk"), within: inS },
+    ...walked("SEARCH t USING INDEX advisories_uid (uid>? AND uid<?)"),
+  },
+  {
+    title: "a filter that all children meet",
+    query: { where: byFilter("type:apk"), parent: "s/big" },
+    ...walked("SEARCH t USING INDEX advisories_parent (parent=? AND uid>? AND uid<?)"),
+  },
+  { title: "a part", query: { where: [byPart("e 7")] }, ...bySearch },
+  { title: "a part in a subtree", query: { where: [byPart("age 7 in")], within: inS }, ...bySearch },
+  {
+    title: "a part, and a filter that all meet",
+    query: { where: [byPart("age 7 in"), ...byFilter("type:apk")] },
+    list: [terms, ...bySearch.list],
+    count: [terms, ...bySearch.count],
+  },
+  {
+    title: "a part that all contain, and a filter",
+    query: { where: [byPart("package"), ...byFilter("name:7")] },
+    list: [terms, search, foundRow, sorts],
+    count: [terms, search, foundRow],
+  },
+  {
+    title: "a part too short for an index",
+    query: { where: [byPart("7 ")] },
+    list: ["SEARCH t USING INDEX advisories_uid (uid>? AND uid<?)"],
+    count: ["SCAN t"],
+  },
+];
+
+test.each(lookups)("a page and the total of $title", async ({ query, list: page, count: total }) => {
+  const steps = (plans: string[]) =>
+    new Set(plans.filter((step) => /^(SCAN|SEARCH) (t|advisories\w*)\b|TEMP B-TREE/.test(step)));
+  const listed = await plansOf(advisories, (reading) =>
+    list(reading, { orderBy: byUid, skip: 0, limit: 20, ...query }),
+  );
+  expect(steps(listed)).toEqual(new Set(page));
+  expect(steps(await plansOf(advisories, (reading) => count(reading, query)))).toEqual(new Set(total));
 });
 
 test("counters are read by their key", () => {
@@ -209,7 +316,7 @@ test("counters are read by their key", () => {
 });
 
 /** The steps of the statements that `read` runs, with those that a step repeats. */
-async function plansOf(read: (reading: Reading) => Promise<unknown>): Promise<string[]> {
+async function plansOf(table: TableSpec, read: (reading: Reading) => Promise<unknown>): Promise<string[]> {
   const steps: string[] = [];
   const { sum } = counterStatements(sqlite);
   const rowsOf = (statement: Statement, values: Readonly<Record<string, unknown>>) => {
@@ -218,7 +325,7 @@ async function plansOf(read: (reading: Reading) => Promise<unknown>): Promise<st
     return prepared.all(...(parametersOf(statement, values) as SQLInputValue[])) as unknown as unknown[][];
   };
   await read({
-    table: tablesOf(sqlite)(repos),
+    table: tablesOf(sqlite)(table),
     connection: {
       rows: (statement, values) => {
         steps.push(...explain(statement));
@@ -227,7 +334,7 @@ async function plansOf(read: (reading: Reading) => Promise<unknown>): Promise<st
       run: () => 0,
     },
     total: async (counterClass, ancestors) =>
-      rowsOf(sum, { table: "repos", class: counterClass, ancestors: JSON.stringify(ancestors) })[0]![0] as number,
+      rowsOf(sum, { table: table.name, class: counterClass, ancestors: JSON.stringify(ancestors) })[0]![0] as number,
   });
   return steps;
 }

@@ -1,15 +1,52 @@
 /**
  * What differs between databases. A dialect file holds exactly: opening, running a compiled statement, column types, conflict codes,
- * counter slots, transactions, and the few expressions below. All else is one text for every database.
+ * counter slots, transactions, and the few expressions below; a second file of each, the indexes of columns that are looked into. All else is one text for every database.
  */
 import { type DialectAdapter, DummyDriver, type Expression, Kysely, type QueryCompiler, type RawBuilder } from "kysely";
 import type { Counters } from "../counters.ts";
-import type { FacetType } from "../row.ts";
+import type { ContentType, FacetValue, ScalarType } from "../facet.ts";
+import type { ContentOperator } from "../selection.ts";
 import type { Connection } from "../statement.ts";
 
 /** Tables and columns are known by name only: the schema is in the migrations and in each table's spec. */
 // biome-ignore lint/suspicious/noExplicitAny: Kysely's own way to say that the schema is not typed
 export type QueryBuilder = Kysely<any>;
+
+/** A column that is looked into, of a table that is read under an alias. */
+export interface ContentColumn {
+  readonly table: string;
+  readonly alias: string;
+  readonly column: string;
+  readonly type: ContentType;
+}
+
+/** One thing that a column is to hold. */
+export interface Content {
+  readonly operator: ContentOperator;
+  /** A text; for `hasAny` and `hasNone` a JSON array of texts. */
+  readonly value: Expression<unknown>;
+}
+
+/** All that an index is asked at once: the things that a column is to hold, and of which parent, or in which ranges, its rows are. */
+export interface Lookup {
+  readonly at: ContentColumn;
+  readonly contents: readonly Content[];
+  /** For `contains`: a JSON array of all trigrams that a text with these contents has. */
+  readonly trigrams: Expression<unknown>;
+  readonly parent: Expression<unknown> | undefined;
+  /** A JSON array of pairs. */
+  readonly ranges: Expression<unknown> | undefined;
+}
+
+/** How a session keeps the index of a column. */
+export interface IndexKeeping {
+  /** Adds the row of slot `uid` by what slot `told` tells of it. */
+  readonly add: RawBuilder<unknown>;
+  /** Drops it, told the same. */
+  readonly drop: RawBuilder<unknown>;
+  /** What the index is told of a row with a value. */
+  told(uid: string, value: FacetValue): string;
+}
 
 /** The expressions in which databases differ. */
 export interface Dialect {
@@ -19,16 +56,32 @@ export interface Dialect {
   readonly types: {
     readonly text: RawBuilder<unknown>;
     readonly integer: RawBuilder<unknown>;
+    readonly texts: RawBuilder<unknown>;
+    readonly search: RawBuilder<unknown>;
     readonly bytes: RawBuilder<unknown>;
   };
   /** The column's value, for comparisons and orders that must not use an index. */
-  plain(column: Expression<unknown>, type: FacetType): RawBuilder<unknown>;
+  plain(column: Expression<unknown>, type: ScalarType): RawBuilder<unknown>;
   /** A FROM item `r` with a column `value`: the elements of a JSON array. */
   elements(json: Expression<unknown>): RawBuilder<unknown>;
   /** A FROM item `r` with a column `value`: the elements of a JSON array of strings, as text. */
   texts(json: Expression<unknown>): RawBuilder<unknown>;
   /** Whether a column is among the elements of a JSON array of its type. */
-  isIn(column: Expression<unknown>, type: FacetType, json: Expression<unknown>): RawBuilder<boolean>;
+  isIn(column: Expression<unknown>, type: ScalarType, json: Expression<unknown>): RawBuilder<boolean>;
+  /** Whether a row's column holds something, told from the row itself. */
+  holds(at: ContentColumn, content: Content): RawBuilder<boolean>;
+  /** Whether a row's column holds all that is asked, for which its index gives the rows; it need not look at their scope. */
+  finds(lookup: Lookup): RawBuilder<boolean>;
+  /** A SELECT of one row for each that the index gives. They are at least those that are asked for, and no others where it knows scopes. */
+  found(lookup: Lookup): RawBuilder<unknown>;
+  /** Whether the index of a type knows its rows exactly, and their scopes. */
+  knowsScope(type: ContentType): boolean;
+  /** The statements that make the index of a column that is looked into. */
+  contentIndex(table: string, column: string, type: ContentType): readonly RawBuilder<unknown>[];
+  /** How sessions keep it; undefined where the database does. */
+  keepIndex(table: string, column: string, type: ContentType): IndexKeeping | undefined;
+  /** The integer column by which such an index knows rows, the key of its table in place of the uid; undefined where none is needed. */
+  readonly rowKey: string | undefined;
   /**
    * A FROM item: the rows, as `t`, whose uids `uids` selects from table `s`, for every element of `r` in its order. `r` is `elements`; where
    * `any` is false for an element there is none.
@@ -39,6 +92,8 @@ export interface Dialect {
     uids: RawBuilder<unknown>,
     any: RawBuilder<unknown>,
   ): RawBuilder<unknown>;
+  /** What a SELECT ends with that takes the rows it finds and passes over those that another transaction has taken. */
+  readonly skipLocked: RawBuilder<unknown>;
   /** What CREATE TABLE ends with for small rows that are found by their key alone. */
   readonly clustered: RawBuilder<unknown>;
   /** One row when the table named by the slot exists. */
@@ -57,6 +112,8 @@ export interface Engine {
    * run again where that can help; so does, once, a NotUniqueError.
    */
   transact<T>(work: Work<T>): Promise<T>;
+  /** Runs `work`, one statement that writes, as a transaction of its own that takes no part in the conflicts of others. */
+  alone<T>(work: (connection: Connection) => T | Promise<T>): Promise<T>;
   /** Runs `work` in a transaction that no other process's exclusive work runs beside. */
   exclusively<T>(work: (connection: Connection) => Promise<T>): Promise<T>;
   /** Closes; no transaction is under way. */

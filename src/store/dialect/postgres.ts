@@ -12,12 +12,19 @@ import { Counters, counterStatements } from "../counters.ts";
 import { ConflictError, NotUniqueError, UniqueViolation } from "../errors.ts";
 import { type Connection, parametersOf, type Statement, type Values } from "../statement.ts";
 import { type Dialect, type Engine, queryBuilder, type Work } from "./dialect.ts";
+import { postgresContent } from "./postgres-content.ts";
 
 /** How PostgreSQL says it. An expression over a column keeps its value and has no index. */
 export const postgres: Dialect = {
   name: "postgresql",
   query: queryBuilder(new PostgresAdapter(), new PostgresQueryCompiler()),
-  types: { text: sql`text collate "C"`, integer: sql`bigint`, bytes: sql`bytea` },
+  types: {
+    text: sql`text collate "C"`,
+    integer: sql`bigint`,
+    texts: sql`text collate "C"`,
+    search: sql`text collate "C"`,
+    bytes: sql`bytea`,
+  },
   plain: (column, type) => (type === "text" ? sql`(${column} || '')` : sql`(${column} + 0)`),
   elements: (json) => sql`json_array_elements(${json}::json) as r(value)`,
   texts: (json) => sql`json_array_elements_text(${json}::json) as r(value)`,
@@ -25,6 +32,8 @@ export const postgres: Dialect = {
     sql<boolean>`${column} = any(array(select value::${sql.raw(type === "text" ? "text" : "bigint")} from json_array_elements_text(${json}::json)))`,
   eachOf: (r, table, uids) =>
     sql`${r} cross join lateral (${uids}) as u cross join lateral (select * from ${sql.table(table)} as i where i.uid = u.uid) as t`,
+  ...postgresContent,
+  skipLocked: sql`for update skip locked`,
   clustered: sql``,
   tableExists: (name) =>
     sql`select 1 from information_schema.tables where table_schema = current_schema() and table_name = ${name}`,
@@ -110,11 +119,13 @@ export async function openPostgres(url: string, patienceMs: number): Promise<Eng
     }
   }
 
+  const any = new PostgresConnection(pool, names);
   return {
     dialect: postgres,
-    reader: new PostgresConnection(pool, names),
+    reader: any,
     isConcurrent: true,
     transact,
+    alone: async (work) => work(any), // outside a transaction block the server makes one of each statement, READ COMMITTED
     exclusively: async (work) => {
       await createLock(pool);
       return once("begin", async (connection, client) => {

@@ -11,18 +11,21 @@ import { counterStatements } from "../counters.ts";
 import { type Connection, parametersOf, type Statement, type Values } from "../statement.ts";
 import { type Dialect, type Engine, queryBuilder } from "./dialect.ts";
 import { GroupCommit } from "./group-commit.ts";
+import { sqliteContent } from "./sqlite-content.ts";
 import { translated } from "./sqlite-errors.ts";
 
 /** How SQLite says it. A `+` before a column keeps its value and hides it from the planner; CROSS JOIN keeps the order of the join. */
 export const sqlite: Dialect = {
   name: "sqlite",
   query: queryBuilder(new SqliteAdapter(), new SqliteQueryCompiler()),
-  types: { text: sql`text`, integer: sql`integer`, bytes: sql`blob` },
+  types: { text: sql`text`, integer: sql`integer`, texts: sql`text`, search: sql`text`, bytes: sql`blob` },
   plain: (column) => sql`+${column}`,
   elements: (json) => sql`json_each(${json}) as r`,
   texts: (json) => sql`json_each(${json}) as r`,
   isIn: (column, _type, json) => sql<boolean>`${column} in (select value from json_each(${json}))`,
   eachOf: (r, table, uids, any) => sql`${r} cross join ${sql.table(table)} as t on ${any} and t.uid in (${uids})`,
+  ...sqliteContent,
+  skipLocked: sql``,
   clustered: sql`without rowid`,
   tableExists: (name) => sql`select 1 from sqlite_master where type = 'table' and name = ${name}`,
 };
@@ -33,13 +36,18 @@ const openWaitMs = 5000;
 const readerWaitMs = 1000;
 /** Page cache of each connection: SQLite's default of 2 MB makes a row cost twice as much. */
 const cacheKib = 64 * 1024;
+/** Pages in the log before they go to the file: a page that many commits change goes there once. SQLite's default of 1000 doubles the writing. */
+const checkpointPages = 4000;
+/** The log's file is cut to this when it starts anew: readers that never pause make it grow. */
+const logBytes = 64 * 1024 * 1024;
 
 /** Opens, or creates with its folder, the database file at `path`; only its owner can read it. */
 export function openSqlite(path: string, busyWaitMs: number, patienceMs: number): Engine {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   closeSync(openSync(path, "a", 0o600));
   const writer = connect(path);
-  writer.exec(`pragma journal_mode = wal; pragma synchronous = full; pragma busy_timeout = ${busyWaitMs}`);
+  writer.exec(`pragma journal_mode = wal; pragma synchronous = full; pragma busy_timeout = ${busyWaitMs};
+    pragma wal_autocheckpoint = ${checkpointPages}; pragma journal_size_limit = ${logBytes}`);
   const reader = connect(path);
   reader.exec(`pragma query_only = 1; pragma busy_timeout = ${readerWaitMs}`);
   const writing = new SqliteConnection(writer);
@@ -49,6 +57,7 @@ export function openSqlite(path: string, busyWaitMs: number, patienceMs: number)
     reader: new SqliteConnection(reader),
     isConcurrent: false,
     transact: (work) => queue.transact(work),
+    alone: (work) => queue.transact(async (connection) => work(connection)),
     exclusively: (work) => queue.transact(work),
     close: async () => {
       reader.close();
@@ -59,7 +68,8 @@ export function openSqlite(path: string, busyWaitMs: number, patienceMs: number)
 
 function connect(path: string): DatabaseSync {
   const database = new DatabaseSync(path, { timeout: openWaitMs, enableDoubleQuotedStringLiterals: false });
-  database.exec(`pragma cache_size = -${cacheKib}`);
+  // What a statement would take back is kept in memory too: as a file, it costs more than the statement.
+  database.exec(`pragma cache_size = -${cacheKib}; pragma temp_store = memory`);
   return database;
 }
 

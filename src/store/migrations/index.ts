@@ -4,6 +4,8 @@ import { foundation } from "./0001-foundation.ts";
 import { identityProviders } from "./0002-identity-providers.ts";
 import { invitesAssociationsTerms } from "./0003-invites-associations-terms.ts";
 import { sessionsAudit } from "./0004-sessions-audit.ts";
+import { advisoriesLibrariesImages } from "./0005-advisories-libraries-images.ts";
+import { delivery } from "./0006-delivery.ts";
 
 /** The steps of the schema; a new one goes to the end. */
 export const migrations: readonly Migration[] = [
@@ -11,4 +13,6 @@ export const migrations: readonly Migration[] = [
   identityProviders,
   invitesAssociationsTerms,
   sessionsAudit,
+  advisoriesLibrariesImages,
+  delivery,
 ];

@@ -1,7 +1,7 @@
 /** The tables and indexes of a migration. */
 import type { CreateTableBuilder, RawBuilder } from "kysely";
 import type { Dialect } from "../dialect/dialect.ts";
-import type { FacetType } from "../row.ts";
+import { type FacetType, isContent } from "../facet.ts";
 
 /** What a resource table has beside its spine. */
 export interface ResourceTable {
@@ -14,7 +14,7 @@ export interface ResourceTable {
 /**
  * A resource table: spine and facets, none of them ever NULL; indexes of the children of a parent, of both times and, where the resource has a
  * name, of the names and of the names below each parent. An index is called `<table>_<column>_<column>`, a unique one too: by that
- * name a violation is told.
+ * name a violation is told. Columns that are looked into have an index each.
  */
 export function resourceTable(
   dialect: Dialect,
@@ -26,27 +26,28 @@ export function resourceTable(
   const ordered = [["parent"], ["create_time_us"], ["update_time_us"], ...byName, ...indexes];
   const create = (columns: readonly string[]) =>
     dialect.query.schema.createIndex(`${name}_${columns.join("_")}`).on(name);
+  const createUnique = (columns: readonly string[]) =>
+    create(columns)
+      .unique()
+      .columns([...columns]);
+  const columns = {
+    uid: "text",
+    parent: "text",
+    version: "integer",
+    create_time_us: "integer",
+    update_time_us: "integer",
+    body: "bytes",
+    ...facets,
+  } as const;
+  const contents = Object.entries(facets).flatMap(([column, type]) => (isContent(type) ? [{ column, type }] : []));
+  const key = contents.length > 0 ? dialect.rowKey : undefined;
   return [
-    keyedTable(
-      dialect,
-      name,
-      {
-        uid: "text",
-        parent: "text",
-        version: "integer",
-        create_time_us: "integer",
-        update_time_us: "integer",
-        body: "bytes",
-        ...facets,
-      },
-      ["uid"],
-    ),
-    ...unique.map((columns) =>
-      create(columns)
-        .unique()
-        .columns([...columns]),
-    ),
+    ...(key === undefined
+      ? [keyedTable(dialect, name, columns, ["uid"])]
+      : [keyedTable(dialect, name, { [key]: "integer", ...columns }, [key]), createUnique(["uid"])]),
+    ...unique.map(createUnique),
     ...ordered.map((columns) => create(columns).columns([...columns, "uid"])),
+    ...contents.flatMap(({ column, type }) => dialect.contentIndex(name, column, type)),
   ];
 }
 

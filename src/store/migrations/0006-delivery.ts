@@ -1,0 +1,44 @@
+/** Subscriptions, events, and the queue of their deliveries. */
+import type { Migration } from "../migrate.ts";
+import { keyedTable, resourceTable } from "./resource-table.ts";
+
+/** 0006. */
+export const delivery: Migration = {
+  name: "0006-delivery",
+  statements: (dialect) => [
+    ...resourceTable(dialect, "subscriptions", {}),
+    keyedTable(
+      dialect,
+      "events",
+      {
+        time_us: "integer",
+        id: "text",
+        type: "text",
+        source: "text",
+        subject: "text",
+        extensions: "text",
+        data: "text",
+      },
+      ["time_us", "id"],
+    ),
+    dialect.query.schema.createIndex("events_id").on("events").columns(["id"]),
+    keyedTable(
+      dialect,
+      "deliveries",
+      {
+        lane: "text",
+        id: "text",
+        state: "integer",
+        time_us: "integer",
+        due_us: "integer",
+        expire_us: "integer",
+        attempts: "integer",
+        tried_us: "integer",
+        result: "text",
+      },
+      ["lane", "id"],
+    ).modifyEnd(dialect.clustered),
+    dialect.query.schema.createIndex("deliveries_due").on("deliveries").columns(["state", "lane", "due_us", "id"]),
+    dialect.query.schema.createIndex("deliveries_time").on("deliveries").columns(["state", "time_us", "id", "lane"]),
+  ],
+};
