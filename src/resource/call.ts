@@ -1,6 +1,7 @@
 /** What a handler works with besides its request; the pipeline sets it, handlers reach it through Connect's handler context. */
 import { type ContextKey, type ContextValues, createContextKey, type HandlerContext } from "@connectrpc/connect";
 import type { ReadSession, WriteSession } from "../store/index.ts";
+import type { RowChange } from "./changes.ts";
 import type { PageTokens } from "./page-token.ts";
 import type { Secrets } from "./secrets.ts";
 
@@ -15,13 +16,15 @@ export interface CallEnvironment {
   readonly allowLoopbackIssuers: boolean;
   /** When the call began, in milliseconds since 1970: the one time of everything that it writes. */
   readonly nowMs: number;
+  /** What the call has changed so far. */
+  readonly changes: RowChange[];
 }
 
 const key: ContextKey<CallEnvironment | undefined> = createContextKey<CallEnvironment | undefined>(undefined);
 
-/** Gives a call its environment. */
-export function provideEnvironment(values: ContextValues, environment: CallEnvironment): void {
-  values.set(key, environment);
+/** Gives a call its environment; it has changed nothing yet. */
+export function provideEnvironment(values: ContextValues, environment: Omit<CallEnvironment, "changes">): void {
+  values.set(key, { ...environment, changes: [] });
 }
 
 /** The environment of a call. */

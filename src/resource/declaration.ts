@@ -1,5 +1,5 @@
 /** How a resource is declared: its message, the columns derived from it, its filters, and the rules that a descriptor cannot say. */
-import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
+import type { DescMessage, Message, MessageShape } from "@bufbuild/protobuf";
 import type { HandlerContext } from "@connectrpc/connect";
 import { type ResourceContract, readResource } from "../contract/index.ts";
 import type { Condition, FacetType, ReadSession, Row, TableSpec } from "../store/index.ts";
@@ -16,8 +16,11 @@ export type Facet<M> =
   | { texts(message: M): readonly string[] }
   | { search(message: M): string };
 
-/** Turns the value of a filter field, given by the client, into conditions; all must hold. */
-export type Filter<V> = (value: NonNullable<V>) => readonly Condition[];
+/**
+ * Turns the value of a filter field, given by the client, into conditions; all must hold. The request is for filters whose meaning depends on
+ * another field.
+ */
+export type Filter<V, Q extends Message = Message> = (value: NonNullable<V>, request: Q) => readonly Condition[];
 
 /** The rows whose column has exactly the value. */
 export function equalTo(column: string): Filter<string | undefined> {
@@ -47,7 +50,7 @@ export interface ResourceDeclaration<R extends DescMessage, L extends DescMessag
   /** The resource that holds it; absent where the parent may be empty or is checked by the resource itself. */
   readonly parent?: Resource;
   readonly facets: Readonly<Record<string, Facet<MessageShape<R>>>>;
-  readonly filters: { readonly [F in FilterField<L>]: Filter<MessageShape<L>[F]> };
+  readonly filters: { readonly [F in FilterField<L>]: Filter<MessageShape<L>[F], MessageShape<L>> };
   /** What `order_by` may name beside `uid`, the times and `name`, and the column behind it. */
   readonly sortNames?: Readonly<Record<string, string>>;
   /** The facet that is unique within a parent. */

@@ -1,7 +1,6 @@
 /** Joins standard and custom handlers into the implementation of a service. */
 import type { DescService } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
-import { unimplemented } from "../errors.ts";
 import type { Handlers } from "./standard-methods.ts";
 
 /** A service and a handler for each of its methods. */
@@ -21,15 +20,4 @@ export function implement<S extends DescService>(
   if (missing.length > 0)
     throw new Error(`${service.typeName} lacks ${missing.map((method) => method.name).join(", ")}`);
   return { service, methods };
-}
-
-/** A service of the contract that this server does not serve yet: every method answers UNIMPLEMENTED. */
-export function notYetServed(service: DescService): ServiceImplementation {
-  const answer = (name: string) => async () => {
-    throw unimplemented(`${service.typeName}.${name} is not served yet`);
-  };
-  return {
-    service,
-    methods: Object.fromEntries(service.methods.map((method) => [method.localName, answer(method.name)])),
-  };
 }

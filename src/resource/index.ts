@@ -14,6 +14,7 @@
  * Follows: AIP-121, 131 to 136, 148, 154, 158, 160, 161, 203, 211.
  */
 export { type CallEnvironment, databaseOf, environmentOf, provideEnvironment, transactionOf } from "./call.ts";
+export { changesOf, hydrated, type RowChange, removeRow } from "./changes.ts";
 export {
   type Change,
   defineResource,
@@ -24,8 +25,10 @@ export {
   type ResourceDeclaration,
 } from "./declaration.ts";
 export { pathName } from "./field-mask.ts";
-export { implement, notYetServed, type ServiceImplementation } from "./implement.ts";
+export { implement, type ServiceImplementation } from "./implement.ts";
+export { type ListRequest, listResponse, openList } from "./list.ts";
 export { createPageTokens, type PageTokens } from "./page-token.ts";
+export { type Pruned, pruneResource } from "./prune.ts";
 export { contentOf, etagOf, messageOf } from "./record.ts";
 export { type Saved, type SaveRequest, saveResource } from "./save.ts";
 export { createSecrets, type Secrets } from "./secrets.ts";

@@ -20,8 +20,8 @@ import { type ReflectMessage, reflect } from "@bufbuild/protobuf/reflect";
 import type { HandlerContext } from "@connectrpc/connect";
 import type { UidpFilter } from "../../gen/platform/common/uidp_filter_pb.ts";
 import { invalid } from "../errors.ts";
-import { type Condition, columnValue, type Row, type Selection } from "../store/index.ts";
-import { environmentOf } from "./call.ts";
+import { type Condition, columnValue, type Row, type ScalarValue, type Selection } from "../store/index.ts";
+import { databaseOf, environmentOf } from "./call.ts";
 import type { Filter, Resource } from "./declaration.ts";
 import { canonicalOrder, type OrderColumn, parseOrderBy } from "./order-by.ts";
 import { pageTokenLifeMs } from "./page-token.ts";
@@ -60,6 +60,44 @@ export interface Page {
   readonly skipped: number;
 }
 
+/** What a list request asks for: where in which order, of which query. */
+export interface Position<Q extends ListRequest = ListRequest> {
+  /** The request without paging, with what its page token says. */
+  readonly query: Q;
+  readonly order: readonly OrderColumn[];
+  /** The last row answered: its values of the columns of the order, then its uid. */
+  readonly after: readonly ScalarValue[] | undefined;
+  readonly pageSize: number;
+  /** The page token for what comes after a row, given like {@link Position.after}. */
+  tokenAfter(key: readonly ScalarValue[]): string;
+}
+
+/**
+ * Opens a list request: its token, its order, its page size. For lists that no table holds, too.
+ * Errors: INVALID_ARGUMENT on `order_by` or `page_token`.
+ */
+export function openList<Q extends ListRequest>(
+  sortable: Pick<Resource, "sortNames" | "defaultOrder">,
+  request: Q,
+  context: HandlerContext,
+): Position<Q> {
+  const { pageTokens, nowMs } = environmentOf(context);
+  const method = `${context.service.typeName}.${context.method.name}`;
+  const token = request.pageToken === "" ? undefined : pageTokens.open(request.pageToken);
+  if (request.pageToken !== "" && token?.method !== method) throw refuseToken("is not a page token of this method");
+  const given = withCanonicalOrder(sortable, queryOf(context.method.input, request));
+  const query = token === undefined ? given : continueQuery(context.method.input, given, token.query);
+  const isFresh = token !== undefined && nowMs - token.issueTimeMs < pageTokenLifeMs;
+  return {
+    query: query as Q,
+    order: orderOf(sortable, query.orderBy),
+    after: isFresh ? token.after : undefined,
+    pageSize: request.pageSize === 0 ? defaultPageSize : Math.min(request.pageSize, maxPageSize),
+    tokenAfter: (after) =>
+      pageTokens.seal({ method, after, issueTimeMs: nowMs, query: sealQuery(context.method.input, query) }),
+  };
+}
+
 /** Reads the page that `request` asks for, of what is in `scopes`. Errors: INVALID_ARGUMENT on `order_by` or `page_token`. */
 export async function listPage(
   resource: Resource,
@@ -67,21 +105,14 @@ export async function listPage(
   context: HandlerContext,
   scopes: readonly string[],
 ): Promise<Page> {
-  const { session, pageTokens, nowMs } = environmentOf(context);
-  const method = `${context.service.typeName}.${context.method.name}`;
-  const token = request.pageToken === "" ? undefined : pageTokens.open(request.pageToken);
-  if (request.pageToken !== "" && token?.method !== method) throw refuseToken("is not a page token of this method");
-  const given = withCanonicalOrder(resource, queryOf(context.method.input, request));
-  const query = token === undefined ? given : continueQuery(context.method.input, given, token.query);
-  const order = orderOf(resource, query.orderBy);
+  const session = databaseOf(context);
+  const { query, order, after, pageSize, tokenAfter } = openList(resource, request, context);
   const selection = selectRows(resource, query, context, scopes);
-  const pageSize = request.pageSize === 0 ? defaultPageSize : Math.min(request.pageSize, maxPageSize);
-  const isFresh = token !== undefined && nowMs - token.issueTimeMs < pageTokenLifeMs;
   const [rows, totalCount] = await Promise.all([
     session.list(resource.table, {
       ...selection,
       orderBy: order,
-      ...(isFresh ? { after: token.after } : {}),
+      ...(after && { after }),
       skip: request.skip,
       limit: pageSize + 1,
     }),
@@ -89,19 +120,12 @@ export async function listPage(
   ]);
   const page = rows.slice(0, pageSize);
   const last = rows.length > pageSize ? page.at(-1) : undefined;
-  const nextPageToken =
-    last &&
-    pageTokens.seal({
-      method,
-      after: [...order.map(({ column }) => columnValue(last, column)), last.uid],
-      issueTimeMs: nowMs,
-      query: sealQuery(context.method.input, query),
-    });
+  const nextPageToken = last && tokenAfter([...order.map(({ column }) => columnValue(last, column)), last.uid]);
   return { rows: page, nextPageToken, totalCount, skipped: request.skip };
 }
 
 /** Wraps items and page into the list response of a method. */
-export function listResponse(schema: DescMessage, items: readonly Message[], page: Page): Message {
+export function listResponse(schema: DescMessage, items: readonly Message[], page: Omit<Page, "rows">): Message {
   const response = create(schema) as ListResponse & Record<string, unknown>;
   const list = schema.fields.find((field) => field.fieldKind === "list");
   if (list === undefined) throw new Error(`${schema.typeName} has no list of items`);
@@ -125,7 +149,7 @@ function selectRows(
       const field = message.desc.field[name];
       if (field === undefined) throw new Error(`${message.desc.typeName} has no field ${name}`);
       return message.isSet(field)
-        ? filter((query as unknown as Record<string, NonNullable<unknown>>)[name] as NonNullable<unknown>)
+        ? filter((query as unknown as Record<string, NonNullable<unknown>>)[name] as NonNullable<unknown>, query)
         : [];
     },
   );
@@ -133,7 +157,7 @@ function selectRows(
   return where.length === 0 ? selection : { ...selection, where };
 }
 
-function orderOf(resource: Resource, orderBy: string): readonly OrderColumn[] {
+function orderOf(resource: Pick<Resource, "sortNames" | "defaultOrder">, orderBy: string): readonly OrderColumn[] {
   const names = Object.fromEntries(Object.values(resource.sortNames).map((column) => [column, column]));
   return parseOrderBy(orderBy, { ...names, ...resource.sortNames }, resource.defaultOrder);
 }
@@ -146,7 +170,7 @@ function queryOf(schema: DescMessage, request: ListRequest): ListRequest {
 }
 
 /** Two spellings of one order are one query. */
-function withCanonicalOrder(resource: Resource, query: ListRequest): ListRequest {
+function withCanonicalOrder(resource: Pick<Resource, "sortNames" | "defaultOrder">, query: ListRequest): ListRequest {
   if (query.orderBy !== "")
     query.orderBy = canonicalOrder(parseOrderBy(query.orderBy, resource.sortNames, resource.defaultOrder));
   return query;

@@ -2,6 +2,7 @@
  * Page tokens (AIP-158). A token is the query it continues and the last key that was answered, sealed with AES-256-GCM so that a client can
  * neither read nor make one, and bound to its method. It grants nothing: scopes are evaluated afresh for every page.
  */
+import type { ScalarValue } from "../store/index.ts";
 import { createSecrets } from "./secrets.ts";
 
 /** A token's life; an older one is no error, its query restarts. */
@@ -12,7 +13,7 @@ export interface PageToken {
   /** `platform.registry.v2.ReposService.ListRepos`. */
   readonly method: string;
   /** Values of the order's columns in the last row answered, its uid last. */
-  readonly after: readonly (string | number | null)[];
+  readonly after: readonly ScalarValue[];
   readonly issueTimeMs: number;
   /** The request without paging fields, encoded; only its SHA-256 when it is larger than 2 KiB. */
   readonly query: { readonly encoded: Uint8Array } | { readonly digest: Uint8Array };

@@ -2,15 +2,7 @@
  * Between message and row. The row's body is the encoded message without what the row's own columns say (uid, times, etag); the columns are
  * put back on the way out.
  */
-import {
-  clone,
-  create,
-  type DescMessage,
-  fromBinary,
-  type Message,
-  type MessageShape,
-  toBinary,
-} from "@bufbuild/protobuf";
+import { create, type DescMessage, fromBinary, type Message, type MessageShape, toBinary } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type { FacetValue, Row } from "../store/index.ts";
 import type { Resource } from "./declaration.ts";
@@ -34,7 +26,7 @@ export function contentOf<R extends DescMessage>(
   message: MessageShape<R>,
 ): { body: Uint8Array; facets: Record<string, FacetValue> } {
   const { schema, facets } = resource.declaration;
-  const stored = clone(schema, message);
+  const stored = { ...message }; // its fields are set, never what is in them: no deep copy is needed
   const fields = stored as Message & SpineFields;
   fields.uid = "";
   if (hasField(schema, "create_time")) fields.createTime = undefined;

@@ -19,7 +19,8 @@ import { violationsOf } from "../contract/index.ts";
 import { aborted, alreadyExists, invalid, notFound } from "../errors.ts";
 import type { Row, Selection } from "../store/index.ts";
 import { isUid, newUid } from "../uid.ts";
-import { databaseOf, environmentOf, transactionOf } from "./call.ts";
+import { databaseOf, environmentOf } from "./call.ts";
+import { hydrated, insertRow, removeRow, updateRow } from "./changes.ts";
 import type { Change, Resource } from "./declaration.ts";
 import { applyPaths, concernedPaths, type FieldPath, settleBehaviors } from "./field-mask.ts";
 import { type ListRequest, listPage, listResponse } from "./list.ts";
@@ -69,8 +70,7 @@ export async function present<R extends DescMessage>(
   row: Row,
   context: HandlerContext,
 ): Promise<MessageShape<R>> {
-  const message = messageOf(resource, row);
-  await resource.declaration.hydrate?.([message], [row], databaseOf(context));
+  const message = await hydrated(resource, row, databaseOf(context));
   context.responseHeader.set("etag", etagOf(row));
   return message;
 }
@@ -102,7 +102,7 @@ export async function insertResource<R extends DescMessage>(
   await checkChange(resource, { uid, parent, before: undefined, after, paths: undefined }, context);
   const content = contentOf(resource, after);
   await refuseTaken(resource, parent, uid, content.facets, context);
-  return insertRow(resource, uid, parent, content, context);
+  return insertContent(resource, uid, parent, content, context);
 }
 
 /** Stores a new resource that the server itself has decided on, below `parent`, and returns its row: no rule is checked. */
@@ -112,7 +112,7 @@ export function storeResource<R extends DescMessage>(
   message: MessageShape<R>,
   context: HandlerContext,
 ): Promise<Row> {
-  return insertRow(resource, newUid(parent), parent, contentOf(resource, message), context);
+  return insertContent(resource, newUid(parent), parent, contentOf(resource, message), context);
 }
 
 /**
@@ -137,11 +137,8 @@ export async function updateResource<R extends DescMessage>(
   if (equals(schema, before, after)) return row;
   const content = contentOf(resource, after);
   await refuseTaken(resource, row.parent, uid, content.facets, context);
-  return transactionOf(context).update(resource.table, {
-    ...row,
-    ...content,
-    updateTimeUs: environmentOf(context).nowMs * 1000,
-  });
+  const updateTimeUs = environmentOf(context).nowMs * 1000;
+  return updateRow(resource, { ...row, ...content, updateTimeUs }, context);
 }
 
 /**
@@ -167,7 +164,7 @@ export async function removeResource(
   context: HandlerContext,
 ): Promise<void> {
   checkEtag(await findRow(resource, uid, context), etag, context);
-  await transactionOf(context).remove(resource.table, uid);
+  await removeRow(resource, uid, context);
 }
 
 /** Deletes every selected row. */
@@ -175,7 +172,7 @@ export async function removeSelected(resource: Resource, selection: Selection, c
   const orderBy = [{ column: "uid", descending: false }];
   for (;;) {
     const rows = await databaseOf(context).list(resource.table, { ...selection, orderBy, skip: 0, limit: 200 });
-    for (const { uid } of rows) await transactionOf(context).remove(resource.table, uid);
+    for (const { uid } of rows) await removeRow(resource, uid, context);
     if (rows.length < 200) return;
   }
 }
@@ -221,15 +218,15 @@ function standardDelete(resource: Resource) {
   };
 }
 
-function insertRow(
-  { table }: Resource,
+function insertContent(
+  resource: Resource,
   uid: string,
   parent: string,
   content: ReturnType<typeof contentOf>,
   context: HandlerContext,
 ): Promise<Row> {
   const nowUs = environmentOf(context).nowMs * 1000;
-  return transactionOf(context).insert(table, { uid, parent, createTimeUs: nowUs, updateTimeUs: nowUs, ...content });
+  return insertRow(resource, { uid, parent, createTimeUs: nowUs, updateTimeUs: nowUs, ...content }, context);
 }
 
 /** The value rules, for what the change names, then the resource's own. */
