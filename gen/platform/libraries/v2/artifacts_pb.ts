@@ -17,7 +17,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file platform/libraries/v2/artifacts.proto.
  */
 export const file_platform_libraries_v2_artifacts: GenFile = /*@__PURE__*/
-  fileDesc("CiVwbGF0Zm9ybS9saWJyYXJpZXMvdjIvYXJ0aWZhY3RzLnByb3RvEhVwbGF0Zm9ybS5saWJyYXJpZXMudjIimgMKCEFydGlmYWN0EhMKA3VpZBgBIAEoCUIG4EED4EEIEhEKBG5hbWUYAiABKAlCA+BBAxIYCgtkZXNjcmlwdGlvbhgDIAEoCUID4EEDEjgKCWVjb3N5c3RlbRgEIAEoDjIgLnBsYXRmb3JtLmxpYnJhcmllcy52Mi5FY29zeXN0ZW1CA+BBAxIbCg5sYXRlc3RfdmVyc2lvbhgFIAEoCUID4EEDEhoKDXZlcnNpb25fY291bnQYBiABKAVCA+BBAxI0CgtjcmVhdGVfdGltZRgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAxI0Cgt1cGRhdGVfdGltZRgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAxISCgRldGFnGOwHIAEoCUID4EEDOlnqQVYKJGxpYnJhcmllcy5wbGF0Zm9ybS5pbnRlcm5hbC9BcnRpZmFjdBIUYXJ0aWZhY3RzL3thcnRpZmFjdH0aA3VpZCoJYXJ0aWZhY3RzMghhcnRpZmFjdCKAAwoPQXJ0aWZhY3RWZXJzaW9uEhMKA3VpZBgBIAEoCUIG4EED4EEIEhEKBG5hbWUYAiABKAlCA+BBAxIUCgd2ZXJzaW9uGAMgASgJQgPgQQMSGAoLZGVzY3JpcHRpb24YBCABKAlCA+BBAxI0CgtjcmVhdGVfdGltZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAxI0Cgt1cGRhdGVfdGltZRgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAxIXCgpzaXplX2J5dGVzGAcgASgDQgPgQQMSEgoEZXRhZxjsByABKAlCA+BBAzp86kF5CitsaWJyYXJpZXMucGxhdGZvcm0uaW50ZXJuYWwvQXJ0aWZhY3RWZXJzaW9uEiJhcnRpZmFjdFZlcnNpb25zL3thcnRpZmFjdFZlcnNpb259GgN1aWQqEGFydGlmYWN0VmVyc2lvbnMyD2FydGlmYWN0VmVyc2lvbiJPChJHZXRBcnRpZmFjdFJlcXVlc3QSOQoDdWlkGAEgASgJQizgQQL6QSYKJGxpYnJhcmllcy5wbGF0Zm9ybS5pbnRlcm5hbC9BcnRpZmFjdCKQAgoUTGlzdEFydGlmYWN0c1JlcXVlc3QSTAoKZWNvc3lzdGVtcxgBIAMoDjIgLnBsYXRmb3JtLmxpYnJhcmllcy52Mi5FY29zeXN0ZW1CFuBBArpIEJIBDQgBEBQiB4IBBBABIAASFwoFcXVlcnkYAiABKAlCCLpIBXIDGP8BEhoKCXBhZ2Vfc2l6ZRgKIAEoBUIHukgEGgIoABIcCgpwYWdlX3Rva2VuGAsgASgJQgi6SAVyAxiAQBIaCghvcmRlcl9ieRgNIAEoCUIIukgFcgMYgAQSFQoEc2tpcBgMIAEoBUIHukgEGgIoAEoECAMQBEoECAQQBVIMY3VkYV92ZXJzaW9uUgpyZW1lZGlhdGVkIqMBChVMaXN0QXJ0aWZhY3RzUmVzcG9uc2USMgoJYXJ0aWZhY3RzGAEgAygLMh8ucGxhdGZvcm0ubGlicmFyaWVzLnYyLkFydGlmYWN0EhwKD25leHRfcGFnZV90b2tlbhgCIAEoCUgAiAEBEhMKC3RvdGFsX2NvdW50GAMgASgDEg8KB3NraXBwZWQYBCABKAVCEgoQX25leHRfcGFnZV90b2tlbiLNAQobTGlzdEFydGlmYWN0VmVyc2lvbnNSZXF1ZXN0EkEKC2FydGlmYWN0X2lkGAEgASgJQizgQQL6QSYKJGxpYnJhcmllcy5wbGF0Zm9ybS5pbnRlcm5hbC9BcnRpZmFjdBIaCglwYWdlX3NpemUYCiABKAVCB7pIBBoCKAASHAoKcGFnZV90b2tlbhgLIAEoCUIIukgFcgMYgEASGgoIb3JkZXJfYnkYDSABKAlCCLpIBXIDGIAEEhUKBHNraXAYDCABKAVCB7pIBBoCKAAiuQEKHExpc3RBcnRpZmFjdFZlcnNpb25zUmVzcG9uc2USQQoRYXJ0aWZhY3RfdmVyc2lvbnMYASADKAsyJi5wbGF0Zm9ybS5saWJyYXJpZXMudjIuQXJ0aWZhY3RWZXJzaW9uEhwKD25leHRfcGFnZV90b2tlbhgCIAEoCUgAiAEBEhMKC3RvdGFsX2NvdW50GAMgASgDEg8KB3NraXBwZWQYBCABKAVCEgoQX25leHRfcGFnZV90b2tlbiJnChdHZXRBcnRpZmFjdENvdW50UmVxdWVzdBJMCgplY29zeXN0ZW1zGAEgAygOMiAucGxhdGZvcm0ubGlicmFyaWVzLnYyLkVjb3N5c3RlbUIW4EECukgQkgENCAEQFCIHggEEEAEgACLGAQoYR2V0QXJ0aWZhY3RDb3VudFJlc3BvbnNlEk4KBmNvdW50cxgBIAMoCzI+LnBsYXRmb3JtLmxpYnJhcmllcy52Mi5HZXRBcnRpZmFjdENvdW50UmVzcG9uc2UuRWNvc3lzdGVtQ291bnQaWgoORWNvc3lzdGVtQ291bnQSMwoJZWNvc3lzdGVtGAEgASgOMiAucGxhdGZvcm0ubGlicmFyaWVzLnYyLkVjb3N5c3RlbRITCgt0b3RhbF9jb3VudBgCIAEoAypqCglFY29zeXN0ZW0SGQoVRUNPU1lTVEVNX1VOU1BFQ0lGSUVEEAASEgoORUNPU1lTVEVNX0pBVkEQARIUChBFQ09TWVNURU1fUFlUSE9OEAISGAoURUNPU1lTVEVNX0pBVkFTQ1JJUFQQAzK6BQoQQXJ0aWZhY3RzU2VydmljZRKRAQoLR2V0QXJ0aWZhY3QSKS5wbGF0Zm9ybS5saWJyYXJpZXMudjIuR2V0QXJ0aWZhY3RSZXF1ZXN0Gh8ucGxhdGZvcm0ubGlicmFyaWVzLnYyLkFydGlmYWN0IjaQAgHK8xgIEgYKAosOEAGC0+STAiESHy9saWJyYXJpZXMvdjIvYXJ0aWZhY3RzL3t1aWQ9Kn0SmgEKDUxpc3RBcnRpZmFjdHMSKy5wbGF0Zm9ybS5saWJyYXJpZXMudjIuTGlzdEFydGlmYWN0c1JlcXVlc3QaLC5wbGF0Zm9ybS5saWJyYXJpZXMudjIuTGlzdEFydGlmYWN0c1Jlc3BvbnNlIi6QAgHK8xgIEgYKAosOEAGC0+STAhkSFy9saWJyYXJpZXMvdjIvYXJ0aWZhY3RzEsgBChRMaXN0QXJ0aWZhY3RWZXJzaW9ucxIyLnBsYXRmb3JtLmxpYnJhcmllcy52Mi5MaXN0QXJ0aWZhY3RWZXJzaW9uc1JlcXVlc3QaMy5wbGF0Zm9ybS5saWJyYXJpZXMudjIuTGlzdEFydGlmYWN0VmVyc2lvbnNSZXNwb25zZSJHkAIByvMYCBIGCgKLDhABgtPkkwIyEjAvbGlicmFyaWVzL3YyL2FydGlmYWN0cy97YXJ0aWZhY3RfaWQ9Kn0vdmVyc2lvbnMSqQEKEEdldEFydGlmYWN0Q291bnQSLi5wbGF0Zm9ybS5saWJyYXJpZXMudjIuR2V0QXJ0aWZhY3RDb3VudFJlcXVlc3QaLy5wbGF0Zm9ybS5saWJyYXJpZXMudjIuR2V0QXJ0aWZhY3RDb3VudFJlc3BvbnNlIjSQAgHK8xgIEgYKAosOEAGC0+STAh8SHS9saWJyYXJpZXMvdjIvYXJ0aWZhY3RzL2NvdW50YgZwcm90bzM", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_api_resource, file_google_protobuf_timestamp, file_platform_annotations_annotations]);
+  fileDesc("CiVwbGF0Zm9ybS9saWJyYXJpZXMvdjIvYXJ0aWZhY3RzLnByb3RvEhVwbGF0Zm9ybS5saWJyYXJpZXMudjIixAMKCEFydGlmYWN0EhMKA3VpZBgBIAEoCUIG4EED4EEIEikKBG5hbWUYAiABKAlCG+BBA7pIFXITMhFeW15cc1xwQ117MSw1MTJ9JBIgCgtkZXNjcmlwdGlvbhgDIAEoCUIL4EEDukgFcgMYgCASQgoJZWNvc3lzdGVtGAQgASgOMiAucGxhdGZvcm0ubGlicmFyaWVzLnYyLkVjb3N5c3RlbUIN4EEDukgHggEEEAEgABIbCg5sYXRlc3RfdmVyc2lvbhgFIAEoCUID4EEDEhoKDXZlcnNpb25fY291bnQYBiABKAVCA+BBAxI0CgtjcmVhdGVfdGltZRgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAxI0Cgt1cGRhdGVfdGltZRgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAxISCgRldGFnGOwHIAEoCUID4EEDOlnqQVYKJGxpYnJhcmllcy5wbGF0Zm9ybS5pbnRlcm5hbC9BcnRpZmFjdBIUYXJ0aWZhY3RzL3thcnRpZmFjdH0aA3VpZCoJYXJ0aWZhY3RzMghhcnRpZmFjdCLsAwoPQXJ0aWZhY3RWZXJzaW9uEhMKA3VpZBgBIAEoCUIG4EED4EEIEhEKBG5hbWUYAiABKAlCA+BBAxInCgd2ZXJzaW9uGAMgASgJQhbgQQO6SBByDjIMXlxQQ3sxLDI1NX0kEiAKC2Rlc2NyaXB0aW9uGAQgASgJQgvgQQO6SAVyAxiAIBI0CgtjcmVhdGVfdGltZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAxI0Cgt1cGRhdGVfdGltZRgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAxIXCgpzaXplX2J5dGVzGAcgASgDQgPgQQMSOQoJZWNvc3lzdGVtGPIHIAEoDjIgLnBsYXRmb3JtLmxpYnJhcmllcy52Mi5FY29zeXN0ZW1CA+BBAxIUCgZ5YW5rZWQY8wcgASgIQgPgQQMSEgoEZXRhZxjsByABKAlCA+BBAzp86kF5CitsaWJyYXJpZXMucGxhdGZvcm0uaW50ZXJuYWwvQXJ0aWZhY3RWZXJzaW9uEiJhcnRpZmFjdFZlcnNpb25zL3thcnRpZmFjdFZlcnNpb259GgN1aWQqEGFydGlmYWN0VmVyc2lvbnMyD2FydGlmYWN0VmVyc2lvbiJPChJHZXRBcnRpZmFjdFJlcXVlc3QSOQoDdWlkGAEgASgJQizgQQL6QSYKJGxpYnJhcmllcy5wbGF0Zm9ybS5pbnRlcm5hbC9BcnRpZmFjdCKQAgoUTGlzdEFydGlmYWN0c1JlcXVlc3QSTAoKZWNvc3lzdGVtcxgBIAMoDjIgLnBsYXRmb3JtLmxpYnJhcmllcy52Mi5FY29zeXN0ZW1CFuBBArpIEJIBDQgBEBQiB4IBBBABIAASFwoFcXVlcnkYAiABKAlCCLpIBXIDGP8BEhoKCXBhZ2Vfc2l6ZRgKIAEoBUIHukgEGgIoABIcCgpwYWdlX3Rva2VuGAsgASgJQgi6SAVyAxiAQBIaCghvcmRlcl9ieRgNIAEoCUIIukgFcgMYgAQSFQoEc2tpcBgMIAEoBUIHukgEGgIoAEoECAMQBEoECAQQBVIMY3VkYV92ZXJzaW9uUgpyZW1lZGlhdGVkIqMBChVMaXN0QXJ0aWZhY3RzUmVzcG9uc2USMgoJYXJ0aWZhY3RzGAEgAygLMh8ucGxhdGZvcm0ubGlicmFyaWVzLnYyLkFydGlmYWN0EhwKD25leHRfcGFnZV90b2tlbhgCIAEoCUgAiAEBEhMKC3RvdGFsX2NvdW50GAMgASgDEg8KB3NraXBwZWQYBCABKAVCEgoQX25leHRfcGFnZV90b2tlbiLNAQobTGlzdEFydGlmYWN0VmVyc2lvbnNSZXF1ZXN0EkEKC2FydGlmYWN0X2lkGAEgASgJQizgQQL6QSYKJGxpYnJhcmllcy5wbGF0Zm9ybS5pbnRlcm5hbC9BcnRpZmFjdBIaCglwYWdlX3NpemUYCiABKAVCB7pIBBoCKAASHAoKcGFnZV90b2tlbhgLIAEoCUIIukgFcgMYgEASGgoIb3JkZXJfYnkYDSABKAlCCLpIBXIDGIAEEhUKBHNraXAYDCABKAVCB7pIBBoCKAAiuQEKHExpc3RBcnRpZmFjdFZlcnNpb25zUmVzcG9uc2USQQoRYXJ0aWZhY3RfdmVyc2lvbnMYASADKAsyJi5wbGF0Zm9ybS5saWJyYXJpZXMudjIuQXJ0aWZhY3RWZXJzaW9uEhwKD25leHRfcGFnZV90b2tlbhgCIAEoCUgAiAEBEhMKC3RvdGFsX2NvdW50GAMgASgDEg8KB3NraXBwZWQYBCABKAVCEgoQX25leHRfcGFnZV90b2tlbiJnChdHZXRBcnRpZmFjdENvdW50UmVxdWVzdBJMCgplY29zeXN0ZW1zGAEgAygOMiAucGxhdGZvcm0ubGlicmFyaWVzLnYyLkVjb3N5c3RlbUIW4EECukgQkgENCAEQFCIHggEEEAEgACLGAQoYR2V0QXJ0aWZhY3RDb3VudFJlc3BvbnNlEk4KBmNvdW50cxgBIAMoCzI+LnBsYXRmb3JtLmxpYnJhcmllcy52Mi5HZXRBcnRpZmFjdENvdW50UmVzcG9uc2UuRWNvc3lzdGVtQ291bnQaWgoORWNvc3lzdGVtQ291bnQSMwoJZWNvc3lzdGVtGAEgASgOMiAucGxhdGZvcm0ubGlicmFyaWVzLnYyLkVjb3N5c3RlbRITCgt0b3RhbF9jb3VudBgCIAEoAypqCglFY29zeXN0ZW0SGQoVRUNPU1lTVEVNX1VOU1BFQ0lGSUVEEAASEgoORUNPU1lTVEVNX0pBVkEQARIUChBFQ09TWVNURU1fUFlUSE9OEAISGAoURUNPU1lTVEVNX0pBVkFTQ1JJUFQQAzK6BQoQQXJ0aWZhY3RzU2VydmljZRKRAQoLR2V0QXJ0aWZhY3QSKS5wbGF0Zm9ybS5saWJyYXJpZXMudjIuR2V0QXJ0aWZhY3RSZXF1ZXN0Gh8ucGxhdGZvcm0ubGlicmFyaWVzLnYyLkFydGlmYWN0IjaQAgHK8xgIEgYKAosOEAGC0+STAiESHy9saWJyYXJpZXMvdjIvYXJ0aWZhY3RzL3t1aWQ9Kn0SmgEKDUxpc3RBcnRpZmFjdHMSKy5wbGF0Zm9ybS5saWJyYXJpZXMudjIuTGlzdEFydGlmYWN0c1JlcXVlc3QaLC5wbGF0Zm9ybS5saWJyYXJpZXMudjIuTGlzdEFydGlmYWN0c1Jlc3BvbnNlIi6QAgHK8xgIEgYKAosOEAGC0+STAhkSFy9saWJyYXJpZXMvdjIvYXJ0aWZhY3RzEsgBChRMaXN0QXJ0aWZhY3RWZXJzaW9ucxIyLnBsYXRmb3JtLmxpYnJhcmllcy52Mi5MaXN0QXJ0aWZhY3RWZXJzaW9uc1JlcXVlc3QaMy5wbGF0Zm9ybS5saWJyYXJpZXMudjIuTGlzdEFydGlmYWN0VmVyc2lvbnNSZXNwb25zZSJHkAIByvMYCBIGCgKLDhABgtPkkwIyEjAvbGlicmFyaWVzL3YyL2FydGlmYWN0cy97YXJ0aWZhY3RfaWQ9Kn0vdmVyc2lvbnMSqQEKEEdldEFydGlmYWN0Q291bnQSLi5wbGF0Zm9ybS5saWJyYXJpZXMudjIuR2V0QXJ0aWZhY3RDb3VudFJlcXVlc3QaLy5wbGF0Zm9ybS5saWJyYXJpZXMudjIuR2V0QXJ0aWZhY3RDb3VudFJlc3BvbnNlIjSQAgHK8xgIEgYKAosOEAGC0+STAh8SHS9saWJyYXJpZXMvdjIvYXJ0aWZhY3RzL2NvdW50YgZwcm90bzM", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_api_resource, file_google_protobuf_timestamp, file_platform_annotations_annotations]);
 
 /**
  * A library.
@@ -33,14 +33,14 @@ export type Artifact = Message<"platform.libraries.v2.Artifact"> & {
   uid: string;
 
   /**
-   * The name in its ecosystem.
+   * The name in its ecosystem, unique there.
    *
    * @generated from field: string name = 2;
    */
   name: string;
 
   /**
-   * What the library is for.
+   * What the library is for, as its newest version says; at most 4096 characters.
    *
    * @generated from field: string description = 3;
    */
@@ -54,7 +54,8 @@ export type Artifact = Message<"platform.libraries.v2.Artifact"> & {
   ecosystem: Ecosystem;
 
   /**
-   * The newest version.
+   * The newest version, in the order of the ecosystem, of those that are stable and not yanked; else of those not
+   * yanked; else of all.
    *
    * @generated from field: string latest_version = 5;
    */
@@ -68,7 +69,7 @@ export type Artifact = Message<"platform.libraries.v2.Artifact"> & {
   versionCount: number;
 
   /**
-   * When the artifact was created.
+   * When the artifact was published first, where its ecosystem tells; else when it was imported first.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 7;
    */
@@ -124,14 +125,14 @@ export type ArtifactVersion = Message<"platform.libraries.v2.ArtifactVersion"> &
   version: string;
 
   /**
-   * What is to be said about this version.
+   * What is to be said about this version, as why it should not be used; at most 4096 characters.
    *
    * @generated from field: string description = 4;
    */
   description: string;
 
   /**
-   * When the version was created.
+   * When the version was published, where its ecosystem tells; else when it was imported first.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 5;
    */
@@ -145,11 +146,25 @@ export type ArtifactVersion = Message<"platform.libraries.v2.ArtifactVersion"> &
   updateTime?: Timestamp | undefined;
 
   /**
-   * The size of its files together, in bytes.
+   * The size of its files together, in bytes; 0 where it is not known.
    *
    * @generated from field: int64 size_bytes = 7;
    */
   sizeBytes: bigint;
+
+  /**
+   * The ecosystem of the artifact.
+   *
+   * @generated from field: platform.libraries.v2.Ecosystem ecosystem = 1010;
+   */
+  ecosystem: Ecosystem;
+
+  /**
+   * Whether its publisher has withdrawn it (PEP 592): it is still there, but nobody should choose it anew.
+   *
+   * @generated from field: bool yanked = 1011;
+   */
+  yanked: boolean;
 
   /**
    * Changes whenever the version changes.
@@ -173,7 +188,7 @@ export const ArtifactVersionSchema: GenMessage<ArtifactVersion> = /*@__PURE__*/
  */
 export type GetArtifactRequest = Message<"platform.libraries.v2.GetArtifactRequest"> & {
   /**
-   * The uid of the artifact.
+   * The uid of the artifact, or its own id.
    *
    * @generated from field: string uid = 1;
    */
@@ -201,7 +216,7 @@ export type ListArtifactsRequest = Message<"platform.libraries.v2.ListArtifactsR
   ecosystems: Ecosystem[];
 
   /**
-   * Only artifacts whose name contains this, in any case.
+   * Only artifacts whose name or description contains this, in any case.
    *
    * @generated from field: string query = 2;
    */
@@ -294,7 +309,7 @@ export const ListArtifactsResponseSchema: GenMessage<ListArtifactsResponse> = /*
  */
 export type ListArtifactVersionsRequest = Message<"platform.libraries.v2.ListArtifactVersionsRequest"> & {
   /**
-   * The uid of the artifact.
+   * The uid of the artifact, or its own id.
    *
    * @generated from field: string artifact_id = 1;
    */
@@ -317,7 +332,7 @@ export type ListArtifactVersionsRequest = Message<"platform.libraries.v2.ListArt
 
   /**
    * What to sort by: any of `version`, `name`, `uid`, `create_time`, `update_time`, separated by commas, each with an
-   * optional `asc` or `desc`. Ties are broken by uid. Default: `version desc`.
+   * optional `asc` or `desc`. `version` is the order of the ecosystem. Ties are broken by uid. Default: `version desc`.
    *
    * @generated from field: string order_by = 13;
    */
@@ -387,7 +402,7 @@ export const ListArtifactVersionsResponseSchema: GenMessage<ListArtifactVersions
  */
 export type GetArtifactCountRequest = Message<"platform.libraries.v2.GetArtifactCountRequest"> & {
   /**
-   * The ecosystems to count in, at least one.
+   * The ecosystems to count in, at least one; one that is named twice is counted once.
    *
    * @generated from field: repeated platform.libraries.v2.Ecosystem ecosystems = 1;
    */
@@ -408,7 +423,7 @@ export const GetArtifactCountRequestSchema: GenMessage<GetArtifactCountRequest> 
  */
 export type GetArtifactCountResponse = Message<"platform.libraries.v2.GetArtifactCountResponse"> & {
   /**
-   * One count for each ecosystem of the request, also where it is zero.
+   * One count for each ecosystem of the request, in its order, also where it is zero.
    *
    * @generated from field: repeated platform.libraries.v2.GetArtifactCountResponse.EcosystemCount counts = 1;
    */
@@ -464,21 +479,21 @@ export const Ecosystem = {
   UNSPECIFIED: 0,
 
   /**
-   * Java.
+   * Java. Names are `<groupId>:<artifactId>`, versions are in the order of Maven.
    *
    * @generated from enum value: ECOSYSTEM_JAVA = 1;
    */
   JAVA: 1,
 
   /**
-   * Python.
+   * Python. Names are normalized (PEP 503), versions are in the order of PEP 440.
    *
    * @generated from enum value: ECOSYSTEM_PYTHON = 2;
    */
   PYTHON: 2,
 
   /**
-   * JavaScript.
+   * JavaScript. Names may have a scope (`@types/node`), versions are in the order of Semantic Versioning 2.0.0.
    *
    * @generated from enum value: ECOSYSTEM_JAVASCRIPT = 3;
    */
@@ -500,13 +515,18 @@ export const EcosystemSchema: GenEnum<Ecosystem> = /*@__PURE__*/
 
 /**
  * Artifacts are libraries of language ecosystems. They belong to no group: a caller that holds
- * `libraries.artifacts.list` anywhere sees all of them.
+ * `libraries.artifacts.list` anywhere sees all of them, everybody else sees none.
+ *
+ * Besides its uid an artifact has an id of its own: `<ecosystem>:<name>`, with `java`, `python` or `javascript` as the
+ * ecosystem (`java:org.slf4j:slf4j-api`, `python:requests`, `javascript:@types/node`). The name alone is enough where no
+ * other ecosystem has an artifact of that name. In a path the id is one segment, so its `/` and `:` are percent-encoded.
  *
  * @generated from service platform.libraries.v2.ArtifactsService
  */
 export const ArtifactsService: GenService<{
   /**
-   * Gets an artifact by uid. Errors: NOT_FOUND.
+   * Gets an artifact by its uid or by its own id. Errors: INVALID_ARGUMENT for a name that several ecosystems have,
+   * NOT_FOUND.
    *
    * @generated from rpc platform.libraries.v2.ArtifactsService.GetArtifact
    */
@@ -526,7 +546,7 @@ export const ArtifactsService: GenService<{
     output: typeof ListArtifactsResponseSchema;
   },
   /**
-   * Lists the versions of an artifact. Errors: INVALID_ARGUMENT, NOT_FOUND.
+   * Lists the versions of an artifact. Errors: INVALID_ARGUMENT, also for a name that several ecosystems have, NOT_FOUND.
    *
    * @generated from rpc platform.libraries.v2.ArtifactsService.ListArtifactVersions
    */

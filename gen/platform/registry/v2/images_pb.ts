@@ -31,7 +31,7 @@ export type GetArchitecturesRequest = Message<"platform.registry.v2.GetArchitect
   repoUid: string;
 
   /**
-   * The digest of the image's index: `sha256:` and 64 lower-case hex digits.
+   * The digest of the image, an index or a manifest: `sha256:` and 64 lower-case hex digits.
    *
    * @generated from field: string digest = 2;
    */
@@ -52,7 +52,7 @@ export const GetArchitecturesRequestSchema: GenMessage<GetArchitecturesRequest> 
  */
 export type Architectures = Message<"platform.registry.v2.Architectures"> & {
   /**
-   * Their names, such as `amd64` and `arm64`.
+   * Their names, such as `amd64`, `arm64` and, with a variant that does not go without saying, `arm/v6`.
    *
    * @generated from field: repeated string architectures = 1;
    */
@@ -80,14 +80,14 @@ export type GetSizeRequest = Message<"platform.registry.v2.GetSizeRequest"> & {
   repoUid: string;
 
   /**
-   * The digest of the image's index: `sha256:` and 64 lower-case hex digits.
+   * The digest of the image, an index or a manifest: `sha256:` and 64 lower-case hex digits.
    *
    * @generated from field: string digest = 2;
    */
   digest: string;
 
   /**
-   * The architecture. Default: `amd64`.
+   * The architecture, as GetArchitectures names it. Default: `amd64`.
    *
    * @generated from field: string architecture = 3;
    */
@@ -136,7 +136,8 @@ export const SizeSchema: GenMessage<Size> = /*@__PURE__*/
  */
 export const ImagesService: GenService<{
   /**
-   * Gets the architectures an image is built for. Errors: INVALID_ARGUMENT, NOT_FOUND, PERMISSION_DENIED.
+   * Gets the architectures an image is built for, of an index or of a single manifest. Errors: INVALID_ARGUMENT,
+   * NOT_FOUND, PERMISSION_DENIED.
    *
    * @generated from rpc platform.registry.v2.ImagesService.GetArchitectures
    */

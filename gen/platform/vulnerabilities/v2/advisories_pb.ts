@@ -35,7 +35,7 @@ export type Advisory = Message<"platform.vulnerabilities.v2.Advisory"> & {
   uid: string;
 
   /**
-   * The advisory's public id, such as `CGA-2222-3333-4444`.
+   * The advisory's public id, such as `CGA-2222-3333-4444`; with the artifact's name it is unique in its group.
    *
    * @generated from field: string advisory_id = 2;
    */
@@ -133,7 +133,8 @@ export type Advisory = Message<"platform.vulnerabilities.v2.Advisory"> & {
   legacyAdvisoryId?: string | undefined;
 
   /**
-   * How severe the vulnerability is, from the metadata of its aliases.
+   * How severe the vulnerability is: the ratings in all vulnerability metadata whose id or alias is this advisory's id or
+   * one of its aliases, as it is now, each rating once.
    *
    * @generated from field: repeated platform.vulnerabilities.v2.Severity severities = 16;
    */
@@ -244,7 +245,7 @@ export type AdvisoryEvent = Message<"platform.vulnerabilities.v2.AdvisoryEvent">
   uid: string;
 
   /**
-   * When the event was recorded.
+   * When it happened; absent where the feed does not say.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 2;
    */
@@ -906,7 +907,7 @@ export type ListAdvisoriesRequest = Message<"platform.vulnerabilities.v2.ListAdv
   aliases: string[];
 
   /**
-   * Only advisories about artifacts built from the package with this name.
+   * Only advisories about artifacts built from the package with this name. Empty is no filter.
    *
    * @generated from field: optional string origin = 11;
    */
@@ -920,7 +921,8 @@ export type ListAdvisoriesRequest = Message<"platform.vulnerabilities.v2.ListAdv
   eventReviewStates: ReviewState[];
 
   /**
-   * Only advisories with an event by one of these authors.
+   * Only advisories with an event by one of these authors. Beside other event filters the combinations of all their values
+   * may be 10,000 at most, where types that are not given count 8 and states that are not given 4.
    *
    * @generated from field: repeated string event_authors = 22;
    */
@@ -948,7 +950,7 @@ export type ListAdvisoriesRequest = Message<"platform.vulnerabilities.v2.ListAdv
   eventTypes: EventTypeFilter[];
 
   /**
-   * Only advisories whose newest approved event is of this type.
+   * Only advisories whose newest approved event is of this type; EVENT_TYPE_FILTER_UNSPECIFIED is no filter.
    *
    * @generated from field: optional platform.vulnerabilities.v2.EventTypeFilter latest_event_type = 26;
    */
@@ -985,7 +987,8 @@ export type ListAdvisoriesRequest = Message<"platform.vulnerabilities.v2.ListAdv
   skip: number;
 
   /**
-   * Only advisories where artifact name, component name or an alias contains this, in any case.
+   * Only advisories where artifact name, component name or an alias contains this, in any case. From three characters on
+   * it is found by an index.
    *
    * @generated from field: string query = 35;
    */
@@ -1180,7 +1183,8 @@ export const EventTypeFilterSchema: GenEnum<EventTypeFilter> = /*@__PURE__*/
   enumDesc(file_platform_vulnerabilities_v2_advisories, 1);
 
 /**
- * Advisories tell, for one vulnerability in one component of one artifact, what was found and what became of it.
+ * Advisories tell, for one vulnerability in one component of one artifact, what was found and what became of it. They come
+ * from feeds that an operator imports into a group; the API reads them.
  *
  * @generated from service platform.vulnerabilities.v2.AdvisoriesService
  */
@@ -1197,7 +1201,8 @@ export const AdvisoriesService: GenService<{
   },
   /**
    * Lists the advisories the caller may see. Values within one filter are alternatives; filters that are set must all
-   * match. Errors: INVALID_ARGUMENT.
+   * match. The filters on events (`event_types`, `event_review_states`, `event_authors`, `event_reviewers`) must all match
+   * one and the same event. Errors: INVALID_ARGUMENT.
    *
    * @generated from rpc platform.vulnerabilities.v2.AdvisoriesService.ListAdvisories
    */

@@ -1,0 +1,30 @@
+/** What a document says of an artifact, whatever registry it comes from: its format is told by its name, or by its content. */
+import type { ArtifactRecord } from "./artifact-record.ts";
+import type { FeedFile } from "./feed.ts";
+import { FeedRefusal, Fields } from "./fields.ts";
+import { readMavenDocument } from "./formats/maven.ts";
+import { isPackument, readPackument } from "./formats/npm.ts";
+import { isPypiDocument, readPypiDocument } from "./formats/pypi.ts";
+import { readCoreMetadata } from "./formats/pypi-metadata.ts";
+import { readWheel } from "./formats/pypi-wheel.ts";
+import { decodeUtf8, parseJson } from "./parse-record.ts";
+
+/** Bytes in one document: the packument of a package with 10,000 versions has about 30 MiB. */
+export const maxDocumentBytes = 64 * 1024 * 1024;
+
+/** Whether a file is a document about an artifact though its name is none that every feed reads. */
+export function isArtifactDocument(name: string): boolean {
+  return /\.(?:pom|whl)$|(?:^|\/)(?:METADATA|PKG-INFO)$/.test(name);
+}
+
+/** The artifact of a document; undefined for one that is about no artifact. Errors: FeedRefusal. */
+export async function readArtifactDocument({ name, format, bytes }: FeedFile): Promise<ArtifactRecord | undefined> {
+  if (format === "xml" || name.endsWith(".pom")) return readMavenDocument(bytes);
+  if (name.endsWith(".whl")) return readWheel(bytes);
+  if (format === "other") return readCoreMetadata(decodeUtf8(bytes));
+  if (format === "yaml") return undefined;
+  const record = new Fields(parseJson(bytes));
+  if (isPypiDocument(record)) return readPypiDocument(record);
+  if (isPackument(record)) return readPackument(record);
+  throw new FeedRefusal("is neither a packument nor a document of PyPI's JSON API");
+}

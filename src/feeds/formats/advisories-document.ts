@@ -1,0 +1,131 @@
+/**
+ * Advisory documents, schema 2.x: `schema-version`, `package.name` and `advisories[]` of `id`, `aliases[]` and `events[]`, each event a
+ * `timestamp`, a `type` and the `data` that the type wants. What else stands in one is not read.
+ */
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+import {
+  type DetectionSchema,
+  type DocumentEventSchema,
+  DocumentSchema,
+  FalsePositiveDetermination_Type,
+} from "../../../gen/platform/advisory/v2/security_advisory_pb.ts";
+import type { Fields } from "../fields.ts";
+import type { Published } from "./advisories.ts";
+import { readAliases, readIdentifier } from "./identifiers.ts";
+
+/** Who writes what stands in such documents. */
+const publication = { author: "advisories", artifactType: "apk" };
+
+const maxAdvisories = 50_000;
+/** As many as the API lets an advisory have. */
+const maxEvents = 1000;
+const maxNoteLength = 16_384;
+const maxCpeLength = 1024;
+const maxLocationLength = 4096;
+
+const falsePositiveTypes: ReadonlyMap<string, FalsePositiveDetermination_Type> = new Map([
+  ["vulnerability-record-analysis-contested", FalsePositiveDetermination_Type.VULNERABILITY_RECORD_ANALYSIS_CONTESTED],
+  ["component-vulnerability-mismatch", FalsePositiveDetermination_Type.COMPONENT_VULNERABILITY_MISMATCH],
+  ["vulnerable-code-version-not-used", FalsePositiveDetermination_Type.VULNERABLE_CODE_VERSION_NOT_USED],
+  ["vulnerable-code-not-included-in-package", FalsePositiveDetermination_Type.VULNERABLE_CODE_NOT_INCLUDED_IN_PACKAGE],
+  ["vulnerable-code-not-in-execution-path", FalsePositiveDetermination_Type.VULNERABLE_CODE_NOT_IN_EXECUTION_PATH],
+  [
+    "vulnerable-code-cannot-be-controlled-by-adversary",
+    FalsePositiveDetermination_Type.VULNERABLE_CODE_CANNOT_BE_CONTROLLED_BY_ADVERSARY,
+  ],
+  ["inline-mitigations-exist", FalsePositiveDetermination_Type.INLINE_MITIGATIONS_EXIST],
+]);
+
+/** The document of one package. Errors: FeedRefusal. */
+export function readAdvisoryDocument(fields: Fields): Published[] {
+  const version = fields.text("schema-version");
+  if (!/^2(?:\.\d+)*$/.test(version)) throw fields.refusal("schema-version", `${JSON.stringify(version)} is not 2.x`);
+  const seen = new Set<string>();
+  const document = create(DocumentSchema, {
+    id: readIdentifier(fields.object("package"), "name"),
+    advisories: fields.objects("advisories", maxAdvisories).map((advisory) => {
+      const id = readIdentifier(advisory, "id");
+      if (seen.has(id)) throw advisory.refusal("id", `${JSON.stringify(id)} is there twice`);
+      seen.add(id);
+      const events = advisory.objects("events", maxEvents).map(readEvent);
+      return { id, aliases: readAliases(advisory, "aliases"), events: events.sort(byTime).map(({ event }) => event) };
+    }),
+  });
+  return [{ document, publication }];
+}
+
+/** Oldest first; sorting keeps the order of those at the same time. */
+function byTime(a: { timeMs: number }, b: { timeMs: number }): number {
+  return a.timeMs - b.timeMs;
+}
+
+type EventInit = MessageInitShape<typeof DocumentEventSchema>;
+type EventData = NonNullable<EventInit["data"]>;
+
+function readEvent(fields: Fields): { timeMs: number; event: EventInit } {
+  const timeMs = fields.timeMs("timestamp");
+  const read = eventTypes.get(fields.text("type"));
+  if (read === undefined)
+    throw fields.refusal(
+      "type",
+      `${JSON.stringify(fields.text("type"))} is none of ${[...eventTypes.keys()].join(", ")}`,
+    );
+  return { timeMs, event: { timestamp: timestampFromMs(timeMs), data: read(fields) } };
+}
+
+const eventTypes: ReadonlyMap<string, (event: Fields) => EventData> = new Map<string, (event: Fields) => EventData>([
+  ["detection", (event) => ({ case: "detection", value: { type: readDetection(event.object("data")) } })],
+  [
+    "fixed",
+    (event) => ({ case: "fixed", value: { fixedVersion: readIdentifier(event.object("data"), "fixed-version") } }),
+  ],
+  [
+    "false-positive-determination",
+    (event) => {
+      const data = event.object("data");
+      const type = falsePositiveTypes.get(data.text("type"));
+      if (type === undefined) throw data.refusal("type", `${JSON.stringify(data.text("type"))} is not known`);
+      return { case: "falsePositiveDetermination", value: { type, note: readNote(event) } };
+    },
+  ],
+  ["true-positive-determination", (event) => ({ case: "truePositiveDetermination", value: { note: readNote(event) } })],
+  ["analysis-not-planned", (event) => ({ case: "analysisNotPlanned", value: { note: readNote(event) } })],
+  ["fix-not-planned", (event) => ({ case: "fixNotPlanned", value: { note: readNote(event) } })],
+  ["pending-upstream-fix", (event) => ({ case: "pendingUpstreamFix", value: { note: readNote(event) } })],
+]);
+
+function readNote(event: Fields): string {
+  return event.optionalObject("data")?.optionalText("note", maxNoteLength) ?? "";
+}
+
+function readDetection(data: Fields): NonNullable<MessageInitShape<typeof DetectionSchema>["type"]> {
+  const type = data.text("type");
+  switch (type) {
+    case "manual":
+      return { case: "manual", value: {} };
+    case "nvdapi":
+      return {
+        case: "nvdapi",
+        value: {
+          cpeSearched: data.optionalText("cpeSearched", maxCpeLength) ?? "",
+          cpeFound: data.optionalText("cpeFound", maxCpeLength) ?? "",
+        },
+      };
+    case "scan/v1":
+      return {
+        case: "scanv1",
+        value: {
+          scanner: data.optionalText("scanner") ?? "",
+          subpackageName: data.optionalText("subpackageName") ?? "",
+          componentId: data.optionalText("componentID") ?? "",
+          componentName: data.optionalText("componentName") ?? "",
+          componentVersion: data.optionalText("componentVersion") ?? "",
+          componentType: data.optionalText("componentType") ?? "",
+          componentLocation: data.optionalText("componentLocation", maxLocationLength) ?? "",
+        },
+      };
+    default:
+      throw data.refusal("type", `${JSON.stringify(type)} is none of manual, nvdapi, scan/v1`);
+  }
+}

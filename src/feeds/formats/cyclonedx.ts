@@ -1,0 +1,65 @@
+/** CycloneDX 1.x in JSON: the components of a bill of materials, at any depth, that are packages. */
+import { FeedRefusal, Fields } from "../fields.ts";
+import { type ListedPackage, listedPackage, maxPackages, sortPackages } from "./packages.ts";
+
+/** Types of components that are not those of a package in an image. */
+const others = new Set([
+  "container",
+  "operating-system",
+  "device",
+  "device-driver",
+  "file",
+  "platform",
+  "firmware",
+  "data",
+]);
+/** Properties in which well-known tools tell what CycloneDX has no field for. */
+const properties = {
+  architecture: ["syft:metadata:architecture"],
+  origin: ["syft:metadata:originPackage", "syft:metadata:source", "aquasecurity:trivy:SrcName"],
+  originVersion: ["syft:metadata:sourceVersion"],
+} as const;
+const maxDepth = 20;
+const maxProperties = 10_000;
+const maxLength = 4096;
+const maxValueLength = 1024 * 1024;
+
+/** Reads a parsed bill of materials. Errors: FeedRefusal. */
+export function readCycloneDx(json: unknown): readonly ListedPackage[] {
+  const document = new Fields(json);
+  if (document.text("bomFormat") !== "CycloneDX") throw new FeedRefusal("bomFormat: is not CycloneDX");
+  if (!/^1\.[0-9]+$/.test(document.text("specVersion"))) throw new FeedRefusal("specVersion: is not 1.x");
+  const packages: ListedPackage[] = [];
+  readComponents(document, packages, 0);
+  return sortPackages(packages);
+}
+
+function readComponents(parent: Fields, packages: ListedPackage[], depth: number): void {
+  if (depth > maxDepth) throw parent.refusal("components", `is deeper than ${maxDepth}`);
+  for (const component of parent.objects("components", maxPackages)) {
+    const listed = readComponent(component);
+    if (listed !== undefined) packages.push(listed);
+    if (packages.length > maxPackages) throw new FeedRefusal(`has more than ${maxPackages} components`);
+    readComponents(component, packages, depth + 1);
+  }
+}
+
+function readComponent(component: Fields): ListedPackage | undefined {
+  const name = component.text("name", maxLength);
+  const group = component.optionalText("group", maxLength) ?? "";
+  const purl = component.optionalText("purl", maxLength);
+  if (purl === undefined && others.has(component.optionalText("type") ?? "")) return undefined;
+  const given = new Map(
+    component
+      .objects("properties", maxProperties)
+      .map((property) => [property.optionalText("name", maxLength), property.optionalText("value", maxValueLength)]),
+  );
+  const first = (names: readonly string[]) => names.map((key) => given.get(key)).find((value) => value);
+  return listedPackage(purl, {
+    name: group === "" ? name : `${group}/${name}`,
+    version: component.optionalText("version", maxLength),
+    architecture: first(properties.architecture),
+    origin: first(properties.origin),
+    originVersion: first(properties.originVersion),
+  });
+}

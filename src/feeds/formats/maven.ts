@@ -1,0 +1,93 @@
+/**
+ * Documents of Maven repositories: `maven-metadata.xml` of an artifact, with all its versions (maven.apache.org/repository/metadata.html), and
+ * POMs, each of one version (maven.apache.org/pom.html). A POM without a group or a version has those of its parent; of a description with
+ * properties in it (`${project.name}`) nothing is known.
+ *
+ * Neither tells when a version was published: `lastUpdated` is when the list was written.
+ */
+import { Ecosystem } from "../../../gen/platform/libraries/v2/artifacts_pb.ts";
+import { type ArtifactRecord, checkName, checkVersion, cutDescription, maxVersions } from "../artifact-record.ts";
+import { FeedRefusal, Fields } from "../fields.ts";
+import { parseXml } from "../xml.ts";
+
+/** What a document of a Maven repository comes to. */
+export interface MavenRecord extends ArtifactRecord {
+  /** The version whose POM describes the artifact, where there are POMs beside the document. */
+  readonly release?: string;
+}
+
+const maxTextLength = 1024 * 1024;
+const versionsPath = "metadata.versioning.versions.version";
+
+/**
+ * The artifact of a `maven-metadata.xml` or a POM; undefined for the metadata of a group or of a snapshot, which lists no versions.
+ * Errors: FeedRefusal.
+ */
+export async function readMavenDocument(bytes: Uint8Array): Promise<MavenRecord | undefined> {
+  const root = new Fields(await parseXml(bytes, new Set([versionsPath])));
+  if (root.has("metadata")) return readMetadata(root.object("metadata"));
+  if (root.has("project")) return readPom(root.object("project"));
+  throw new FeedRefusal("is neither maven-metadata.xml nor a POM");
+}
+
+function readMetadata(metadata: Fields): MavenRecord | undefined {
+  const versioning = childOf(metadata, "versioning");
+  if (versioning === undefined || !versioning.has("versions")) return undefined;
+  const release = textOf(versioning, "release") ?? textOf(versioning, "latest");
+  const versions = childOf(versioning, "versions")?.texts("version", {
+    maxItems: maxVersions,
+    maxLength: maxTextLength,
+  });
+  return {
+    ecosystem: Ecosystem.JAVA,
+    name: nameOf(requiredText(metadata, "groupId"), requiredText(metadata, "artifactId")),
+    ...(release !== undefined && { release }),
+    isWhole: true,
+    versions: [...new Set(versions?.map((version) => version.trim()))].map((version) => ({
+      version: checkVersion(version),
+    })),
+  };
+}
+
+function readPom(project: Fields): ArtifactRecord {
+  const parent = childOf(project, "parent");
+  const inherited = (name: string) => {
+    const holder = textOf(project, name) === undefined && parent !== undefined ? parent : project;
+    const text = requiredText(holder, name);
+    if (hasProperties(text)) throw holder.refusal(name, `${JSON.stringify(text)} is not known: it is a property`);
+    return text;
+  };
+  const said = textOf(project, "description") ?? textOf(project, "name");
+  const description = said === undefined || hasProperties(said) ? undefined : cutDescription(said.replace(/\s+/g, " "));
+  return {
+    ecosystem: Ecosystem.JAVA,
+    name: nameOf(inherited("groupId"), requiredText(project, "artifactId")),
+    ...(description !== undefined && { description }),
+    isWhole: false,
+    versions: [{ version: checkVersion(inherited("version")), ...(description !== undefined && { description }) }],
+  };
+}
+
+function nameOf(groupId: string, artifactId: string): string {
+  return checkName(`${groupId}:${artifactId}`);
+}
+
+/** A child that has children; undefined for one that is empty or not there. */
+function childOf(fields: Fields, name: string): Fields | undefined {
+  return fields.isText(name) ? undefined : fields.optionalObject(name);
+}
+
+/** The text of a child; undefined for one that is empty or not there. */
+function textOf(fields: Fields, name: string): string | undefined {
+  return fields.optionalText(name, maxTextLength)?.trim() || undefined;
+}
+
+function requiredText(fields: Fields, name: string): string {
+  const text = textOf(fields, name);
+  if (text === undefined) throw fields.refusal(name, "is missing");
+  return text;
+}
+
+function hasProperties(text: string): boolean {
+  return text.includes("${");
+}

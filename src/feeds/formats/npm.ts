@@ -1,0 +1,56 @@
+/**
+ * Packuments: what an npm registry says of a package, all versions together (github.com/npm/registry, `docs/responses/package-metadata.md`).
+ * Read are `name`, `description`, `versions`, `time`, and of a version `description`, `deprecated` and `dist.unpackedSize`. Abbreviated packuments
+ * lack descriptions and times.
+ */
+import { Ecosystem } from "../../../gen/platform/libraries/v2/artifacts_pb.ts";
+import {
+  type ArtifactRecord,
+  checkName,
+  checkVersion,
+  cutDescription,
+  maxVersions,
+  type VersionRecord,
+} from "../artifact-record.ts";
+import type { Fields } from "../fields.ts";
+
+const maxTextLength = 1024 * 1024;
+
+/** Whether a record looks like a packument. */
+export function isPackument(record: Fields): boolean {
+  return record.has("name") && record.has("versions") && !record.has("info");
+}
+
+/** The artifact of a packument. Errors: FeedRefusal. */
+export function readPackument(record: Fields): ArtifactRecord {
+  const versions = record.object("versions");
+  if (versions.names.length > maxVersions) throw record.refusal("versions", `has more than ${maxVersions} versions`);
+  const description = record.optionalText("description", maxTextLength);
+  const times = record.optionalObject("time");
+  return {
+    ecosystem: Ecosystem.JAVASCRIPT,
+    name: checkName(record.text("name", maxTextLength)),
+    ...(description !== undefined && { description: cutDescription(description) }),
+    isWhole: true,
+    versions: versions.names.map((version) => readVersion(version, versions.object(version), times)),
+  };
+}
+
+function readVersion(version: string, said: Fields, times: Fields | undefined): VersionRecord {
+  const description = deprecationOf(said) ?? said.optionalText("description", maxTextLength);
+  const createTimeMs = times?.optionalTimeMs(version);
+  const sizeBytes = said.optionalObject("dist")?.optionalCount("unpackedSize");
+  return {
+    version: checkVersion(version),
+    ...(description !== undefined && { description: cutDescription(description) }),
+    ...(createTimeMs !== undefined && { createTimeMs }),
+    ...(sizeBytes !== undefined && { sizeBytes }),
+  };
+}
+
+/** Why a version should not be used; `false` and "" say that it may. */
+function deprecationOf(version: Fields): string | undefined {
+  if (version.isFlag("deprecated")) return version.optionalFlag("deprecated") ? "Deprecated" : undefined;
+  const reason = version.optionalText("deprecated", maxTextLength);
+  return reason ? `Deprecated: ${reason}` : undefined;
+}

@@ -1,0 +1,157 @@
+/**
+ * OpenVEX documents (https://github.com/openvex/spec, 0.2.0): statements about what a vulnerability does to products, each product a package URL.
+ * A package has one document with an advisory for each vulnerability; the statements about it are the events, at their time:
+ *
+ * - `not_affected` is a false positive determination, its type from the justification, its note the impact statement;
+ * - `affected` is a true positive determination, its note the action statement;
+ * - `fixed` is a fix in the version of the package URL, which must have one;
+ * - `under_investigation` is a manual detection.
+ *
+ * Subcomponents of products are not read.
+ */
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+import {
+  type DocumentEventSchema,
+  DocumentSchema,
+  FalsePositiveDetermination_Type,
+} from "../../../gen/platform/advisory/v2/security_advisory_pb.ts";
+import type { Fields } from "../fields.ts";
+import type { Published } from "./advisories.ts";
+import { isIdentifier, readAliases, readIdentifier } from "./identifiers.ts";
+
+const maxStatements = 100_000;
+const maxProducts = 10_000;
+const maxNoteLength = 16_384;
+const maxPurlLength = 2048;
+/** As many as the API lets an advisory have. */
+const maxEvents = 1000;
+
+/** Why a vulnerability does not count, by OpenVEX's words for it. */
+const justifications: ReadonlyMap<string, FalsePositiveDetermination_Type> = new Map([
+  ["component_not_present", FalsePositiveDetermination_Type.COMPONENT_VULNERABILITY_MISMATCH],
+  ["vulnerable_code_not_present", FalsePositiveDetermination_Type.VULNERABLE_CODE_NOT_INCLUDED_IN_PACKAGE],
+  ["vulnerable_code_not_in_execute_path", FalsePositiveDetermination_Type.VULNERABLE_CODE_NOT_IN_EXECUTION_PATH],
+  [
+    "vulnerable_code_cannot_be_controlled_by_adversary",
+    FalsePositiveDetermination_Type.VULNERABLE_CODE_CANNOT_BE_CONTROLLED_BY_ADVERSARY,
+  ],
+  ["inline_mitigations_already_exist", FalsePositiveDetermination_Type.INLINE_MITIGATIONS_EXIST],
+]);
+
+type EventInit = MessageInitShape<typeof DocumentEventSchema>;
+type EventData = NonNullable<EventInit["data"]>;
+
+interface PackageUrl {
+  readonly type: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly version: string;
+}
+
+interface Event {
+  readonly timeMs: number;
+  readonly data: EventData;
+}
+
+interface Package {
+  readonly purl: PackageUrl;
+  /** By the vulnerability's id. Events by what they say: a statement often names one package for several architectures. */
+  readonly advisories: Map<string, { aliases: Set<string>; events: Map<string, Event> }>;
+}
+
+/** The documents of the packages that statements are about. Errors: FeedRefusal. */
+export function readOpenVex(fields: Fields): Published[] {
+  if (!/^https:\/\/openvex\.dev\/ns\b/.test(fields.text("@context")))
+    throw fields.refusal("@context", "is not that of OpenVEX");
+  const author = fields.text("author");
+  const packages = new Map<string, Package>();
+  for (const statement of fields.objects("statements", maxStatements)) readStatement(statement, fields, packages);
+  return [...packages].map(([id, { purl, advisories }]) => ({
+    document: create(DocumentSchema, {
+      id,
+      advisories: [...advisories].map(([advisoryId, { aliases, events }]) => ({
+        id: advisoryId,
+        aliases: [...aliases],
+        packageNamespace: purl.namespace,
+        events: [...events.values()]
+          .sort((a, b) => a.timeMs - b.timeMs)
+          .map(({ timeMs, data }) => ({ timestamp: timestampFromMs(timeMs), data })),
+      })),
+    }),
+    publication: { author, artifactType: purl.type },
+  }));
+}
+
+function readStatement(statement: Fields, document: Fields, packages: Map<string, Package>): void {
+  const vulnerability = statement.object("vulnerability");
+  const id = readIdentifier(vulnerability, "name");
+  const timeMs = statement.optionalTimeMs("timestamp") ?? document.timeMs("timestamp");
+  const read = readStatus(statement);
+  for (const product of statement.objects("products", maxProducts)) {
+    const purl = readPurl(product);
+    const data = read(purl, product);
+    const pkg = packages.get(purl.name) ?? { purl, advisories: new Map() };
+    packages.set(purl.name, pkg);
+    const advisory = pkg.advisories.get(id) ?? { aliases: new Set<string>(), events: new Map<string, Event>() };
+    pkg.advisories.set(id, advisory);
+    for (const alias of readAliases(vulnerability, "aliases")) advisory.aliases.add(alias);
+    advisory.events.set(JSON.stringify([timeMs, data]), { timeMs, data });
+    if (advisory.events.size > maxEvents)
+      throw statement.refusal("products", `make more than ${maxEvents} statements about ${id} in ${purl.name}`);
+  }
+}
+
+/** What a statement says of each of its products. */
+function readStatus(statement: Fields): (purl: PackageUrl, product: Fields) => EventData {
+  const status = statement.text("status");
+  switch (status) {
+    case "not_affected": {
+      const justification = statement.optionalText("justification") ?? "";
+      const type = justifications.get(justification) ?? FalsePositiveDetermination_Type.UNSPECIFIED;
+      if (justification !== "" && type === FalsePositiveDetermination_Type.UNSPECIFIED)
+        throw statement.refusal("justification", `${JSON.stringify(justification)} is not known`);
+      const note = statement.optionalText("impact_statement", maxNoteLength) ?? "";
+      return () => ({ case: "falsePositiveDetermination", value: { type, note } });
+    }
+    case "affected": {
+      const note = statement.optionalText("action_statement", maxNoteLength) ?? "";
+      return () => ({ case: "truePositiveDetermination", value: { note } });
+    }
+    case "fixed":
+      return ({ version }, product) => {
+        if (version === "") throw product.refusal("@id", "has no version, so nothing says what is fixed");
+        return { case: "fixed", value: { fixedVersion: version } };
+      };
+    case "under_investigation":
+      return () => ({ case: "detection", value: { type: { case: "manual", value: {} } } });
+    default:
+      throw statement.refusal("status", `${JSON.stringify(status)} is not a status`);
+  }
+}
+
+/** The package URL of a product: its id, or one of its identifiers. */
+function readPurl(product: Fields): PackageUrl {
+  const given = product.optionalObject("identifiers")?.optionalText("purl", maxPurlLength);
+  const purl = parsePurl(given ?? product.text("@id", maxPurlLength));
+  if (purl === undefined) throw product.refusal("@id", "is not a package URL");
+  return purl;
+}
+
+/** Parses `pkg:type/namespace/name@version?qualifiers#subpath` (https://github.com/package-url/purl-spec); undefined for anything else. */
+function parsePurl(text: string): PackageUrl | undefined {
+  const [, type = "", path = "", version = ""] =
+    /^pkg:\/*([a-zA-Z][a-zA-Z0-9.+-]*)\/([^@?#]+)(?:@([^?#]+))?/.exec(text) ?? [];
+  try {
+    const segments = path.split("/").filter(Boolean).map(decodeURIComponent);
+    const purl = {
+      type: type.toLowerCase(),
+      namespace: segments.slice(0, -1).join("/"),
+      name: segments.at(-1) ?? "",
+      version: decodeURIComponent(version),
+    };
+    return isIdentifier(purl.name) && (purl.version === "" || isIdentifier(purl.version)) ? purl : undefined;
+  } catch {
+    return undefined; // a percent sign that escapes nothing
+  }
+}

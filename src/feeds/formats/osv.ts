@@ -1,0 +1,87 @@
+/**
+ * OSV records (Open Source Vulnerability format 1.x, https://ossf.github.io/osv-schema/) as vulnerability metadata. Which packages are affected is
+ * not read: that is what advisories say.
+ *
+ * A withdrawn record stays readable by its ids, but rates nothing any more: its severities are left out. So are ratings on scales other than
+ * CVSS, for which the API has no place; a reference of a type that the API does not know is of no type.
+ */
+import { create } from "@bufbuild/protobuf";
+import {
+  Reference_Type,
+  Severity_Type,
+  type VulnerabilityMetadata,
+  VulnerabilityMetadataSchema,
+} from "../../../gen/platform/advisory/v2/security_advisory_pb.ts";
+import { Fields } from "../fields.ts";
+import { readAliases, readIdentifier } from "./identifiers.ts";
+
+const maxSummaryLength = 4096;
+const maxDetailsLength = 256 * 1024;
+const maxUrlLength = 8192;
+const maxScoreLength = 512;
+const maxReferences = 2000;
+const maxSeverities = 100;
+const maxAffected = 10_000;
+
+const referenceTypes: ReadonlyMap<string, Reference_Type> = new Map([
+  ["ADVISORY", Reference_Type.ADVISORY],
+  ["ARTICLE", Reference_Type.ARTICLE],
+  ["DETECTION", Reference_Type.DETECTION],
+  ["DISCUSSION", Reference_Type.DISCUSSION],
+  ["REPORT", Reference_Type.REPORT],
+  ["FIX", Reference_Type.FIX],
+  ["INTRODUCED", Reference_Type.INTRODUCED],
+  ["PACKAGE", Reference_Type.PACKAGE],
+  ["EVIDENCE", Reference_Type.EVIDENCE],
+  ["WEB", Reference_Type.WEB],
+]);
+
+/** Versions 3.0 and 3.1 are one scale; their vectors tell them apart. */
+const scales: ReadonlyMap<string, Severity_Type> = new Map([
+  ["CVSS_V2", Severity_Type.CVSS_V2],
+  ["CVSS_V3", Severity_Type.CVSS_V3],
+  ["CVSS_V4", Severity_Type.CVSS_V4],
+]);
+
+/** An address that is opened by going somewhere: nothing that a browser would run. */
+const url = /^[a-z][a-z0-9+.-]*:\/\/\S+$/i;
+
+/** The metadata in a record. Errors: FeedRefusal. */
+export function readOsv(record: unknown): VulnerabilityMetadata {
+  const fields = new Fields(record);
+  const version = fields.optionalText("schema_version") ?? "1.0.0";
+  if (!version.startsWith("1.")) throw fields.refusal("schema_version", `${JSON.stringify(version)} is not 1.x`);
+  const id = readIdentifier(fields, "id");
+  fields.timeMs("modified");
+  fields.optionalTimeMs("published");
+  const isWithdrawn = fields.optionalTimeMs("withdrawn") !== undefined;
+  const severities = readSeverities(fields);
+  return create(VulnerabilityMetadataSchema, {
+    id,
+    summary: fields.optionalText("summary", maxSummaryLength) ?? "",
+    details: fields.optionalText("details", maxDetailsLength) ?? "",
+    aliases: readAliases(fields, "aliases"),
+    references: fields.objects("references", maxReferences).map((reference) => {
+      const address = reference.text("url", maxUrlLength);
+      if (!url.test(address)) throw reference.refusal("url", "is not an address");
+      return {
+        type: referenceTypes.get(reference.optionalText("type") ?? "") ?? Reference_Type.UNSPECIFIED,
+        url: address,
+      };
+    }),
+    severities: isWithdrawn ? [] : severities,
+  });
+}
+
+/** The ratings of the vulnerability and of the packages that it affects, each once. */
+function readSeverities(fields: Fields) {
+  const rated = [fields, ...fields.objects("affected", maxAffected)];
+  const severities = rated.flatMap((each) =>
+    each.objects("severity", maxSeverities).flatMap((severity) => {
+      const type = scales.get(severity.text("type"));
+      const score = severity.text("score", maxScoreLength);
+      return type === undefined ? [] : [{ type, score }];
+    }),
+  );
+  return [...new Map(severities.map((severity) => [`${severity.type} ${severity.score}`, severity])).values()];
+}

@@ -1,0 +1,43 @@
+/**
+ * Core metadata of Python distributions (packaging.python.org, "Core metadata specifications"): the file `METADATA` of a wheel or `PKG-INFO`. It is
+ * a head of `Name: value` lines as in an email (RFC 5322), a line that begins with white space going on with the one before; what follows the
+ * first empty line is a long description and is not read.
+ */
+import { Ecosystem } from "../../../gen/platform/libraries/v2/artifacts_pb.ts";
+import { type ArtifactRecord, checkName, checkVersion, cutDescription } from "../artifact-record.ts";
+import { FeedRefusal } from "../fields.ts";
+
+/** The artifact of the version that a file of core metadata is about. Errors: FeedRefusal. */
+export function readCoreMetadata(text: string): ArtifactRecord {
+  const fields = headOf(text);
+  const summary = fields.get("summary");
+  return {
+    ecosystem: Ecosystem.PYTHON,
+    name: checkName(required(fields, "name")),
+    ...(summary !== undefined && { description: cutDescription(summary) }),
+    isWhole: false,
+    versions: [{ version: checkVersion(required(fields, "version")) }],
+  };
+}
+
+/** The first value of each field, by its name in lower case. */
+function headOf(text: string): ReadonlyMap<string, string> {
+  const [head = ""] = text.split(/\r?\n\r?\n/, 1);
+  const fields = new Map<string, string>();
+  for (const line of head
+    .trimEnd()
+    .replace(/\r?\n[ \t]+/g, " ")
+    .split(/\r?\n/)) {
+    const colon = line.indexOf(":");
+    if (colon < 1) throw new FeedRefusal("is not core metadata: a line has no field name");
+    const name = line.slice(0, colon).toLowerCase();
+    if (!fields.has(name)) fields.set(name, line.slice(colon + 1).trim());
+  }
+  return fields;
+}
+
+function required(fields: ReadonlyMap<string, string>, name: string): string {
+  const value = fields.get(name);
+  if (!value) throw new FeedRefusal(`${name}: is missing`);
+  return value;
+}

@@ -1,0 +1,55 @@
+/**
+ * Documents of PyPI's JSON API (PyPI documentation, "JSON API"): of a project, `/pypi/NAME/json`, with all `releases`, or of one release,
+ * `/pypi/NAME/VERSION/json`, whose files are `urls`. A release is as old as the first of its files and as large as all of them; it is yanked
+ * (PEP 592) when all of them are, for the reason that the first one gives.
+ */
+import { Ecosystem } from "../../../gen/platform/libraries/v2/artifacts_pb.ts";
+import {
+  type ArtifactRecord,
+  checkName,
+  checkVersion,
+  cutDescription,
+  maxVersions,
+  type VersionRecord,
+} from "../artifact-record.ts";
+import type { Fields } from "../fields.ts";
+
+const maxTextLength = 1024 * 1024;
+const maxFiles = 10_000;
+
+/** Whether a record looks like a document of the JSON API. */
+export function isPypiDocument(record: Fields): boolean {
+  return record.has("info") && (record.has("releases") || record.has("urls"));
+}
+
+/** The artifact of a document. Errors: FeedRefusal. */
+export function readPypiDocument(record: Fields): ArtifactRecord {
+  const info = record.object("info");
+  const summary = info.optionalText("summary", maxTextLength);
+  const releases = record.optionalObject("releases");
+  if (releases !== undefined && releases.names.length > maxVersions)
+    throw record.refusal("releases", `has more than ${maxVersions} releases`);
+  return {
+    ecosystem: Ecosystem.PYTHON,
+    name: checkName(info.text("name", maxTextLength)),
+    ...(summary !== undefined && { description: cutDescription(summary) }),
+    isWhole: releases !== undefined,
+    versions:
+      releases === undefined
+        ? [readRelease(info.text("version", maxTextLength), record.objects("urls", maxFiles))]
+        : releases.names.map((version) => readRelease(version, releases.objects(version, maxFiles))),
+  };
+}
+
+function readRelease(version: string, files: readonly Fields[]): VersionRecord {
+  const times = files.flatMap((file) => file.optionalTimeMs("upload_time_iso_8601") ?? []);
+  const yanked = files.length > 0 && files.every((file) => file.optionalFlag("yanked") === true);
+  const reason = yanked ? (files[0]!.optionalText("yanked_reason", maxTextLength) ?? "") : "";
+  return {
+    version: checkVersion(version),
+    description: cutDescription(reason),
+    ...(times.length > 0 && { createTimeMs: Math.min(...times) }),
+    sizeBytes: files.reduce((sum, file) => sum + (file.optionalCount("size") ?? 0), 0),
+    yanked,
+  };
+}

@@ -1,0 +1,221 @@
+import { toJson } from "@bufbuild/protobuf";
+import { expect, test } from "vitest";
+import { DocumentSchema } from "../../../gen/platform/advisory/v2/security_advisory_pb.ts";
+import { AdvisorySchema } from "../../../gen/platform/vulnerabilities/v2/advisories_pb.ts";
+import { violationsOf } from "../../../src/contract/index.ts";
+import { FeedRefusal } from "../../../src/feeds/fields.ts";
+import { type PackageAdvisories, readAdvisories } from "../../../src/feeds/formats/advisories.ts";
+
+const timestamp = "2026-01-02T03:04:05Z";
+
+function read(record: unknown): PackageAdvisories {
+  const [first, ...others] = readAdvisories(record);
+  if (first === undefined || first instanceof FeedRefusal || others.length > 0) throw first ?? new Error("not one");
+  for (const advisory of first.advisories) expect(violationsOf(AdvisorySchema, advisory)).toEqual([]);
+  return first;
+}
+
+const document = (advisories: unknown, more: object = {}) => ({
+  "schema-version": "2.0.2",
+  package: { name: "openssl" },
+  advisories,
+  ...more,
+});
+const withEvents = (...events: unknown[]) => document([{ id: "ADV-1", events }]);
+const eventsOf = (...events: unknown[]) =>
+  toJson(DocumentSchema, read(withEvents(...events)).document, { alwaysEmitImplicit: false }) as {
+    advisories: { events: unknown[] }[];
+  };
+
+const scan = {
+  type: "scan/v1",
+  subpackageName: "libssl3",
+  componentID: "2f3d",
+  componentName: "libcrypto",
+  componentVersion: "3.1.0",
+  componentType: "binary",
+  componentLocation: "/usr/lib/libcrypto.so.3",
+  scanner: "grype",
+};
+
+test.each<[string, unknown, unknown]>([
+  ["detection by a person", { type: "detection", data: { type: "manual" } }, { detection: { manual: {} } }],
+  [
+    "detection in a database",
+    { type: "detection", data: { type: "nvdapi", cpeSearched: "cpe:2.3:a:*", cpeFound: "cpe:2.3:a:b" } },
+    { detection: { nvdapi: { cpeSearched: "cpe:2.3:a:*", cpeFound: "cpe:2.3:a:b" } } },
+  ],
+  [
+    "detection by a scanner",
+    { type: "detection", data: scan },
+    {
+      detection: {
+        scanv1: {
+          scanner: "grype",
+          subpackageName: "libssl3",
+          componentId: "2f3d",
+          componentName: "libcrypto",
+          componentVersion: "3.1.0",
+          componentType: "binary",
+          componentLocation: "/usr/lib/libcrypto.so.3",
+        },
+      },
+    },
+  ],
+  ["fix", { type: "fixed", data: { "fixed-version": "3.1.10-r0" } }, { fixed: { fixedVersion: "3.1.10-r0" } }],
+  [
+    "true positive",
+    { type: "true-positive-determination", data: { note: "It is so.\nReally." } },
+    { truePositiveDetermination: { note: "It is so.\nReally." } },
+  ],
+  ["true positive without a note", { type: "true-positive-determination" }, { truePositiveDetermination: {} }],
+  ["no analysis", { type: "analysis-not-planned", data: { note: "EOL" } }, { analysisNotPlanned: { note: "EOL" } }],
+  ["no fix", { type: "fix-not-planned", data: { note: "EOL" } }, { fixNotPlanned: { note: "EOL" } }],
+  ["pending fix", { type: "pending-upstream-fix", data: { note: "soon" } }, { pendingUpstreamFix: { note: "soon" } }],
+])("an event that is a %s", (_, event, expected) => {
+  const { advisories } = eventsOf({ timestamp, ...(event as object) });
+  expect(advisories[0]!.events).toEqual([{ timestamp, ...(expected as object) }]);
+});
+
+test.each([
+  ["vulnerability-record-analysis-contested", "TYPE_VULNERABILITY_RECORD_ANALYSIS_CONTESTED"],
+  ["component-vulnerability-mismatch", "TYPE_COMPONENT_VULNERABILITY_MISMATCH"],
+  ["vulnerable-code-version-not-used", "TYPE_VULNERABLE_CODE_VERSION_NOT_USED"],
+  ["vulnerable-code-not-included-in-package", "TYPE_VULNERABLE_CODE_NOT_INCLUDED_IN_PACKAGE"],
+  ["vulnerable-code-not-in-execution-path", "TYPE_VULNERABLE_CODE_NOT_IN_EXECUTION_PATH"],
+  ["vulnerable-code-cannot-be-controlled-by-adversary", "TYPE_VULNERABLE_CODE_CANNOT_BE_CONTROLLED_BY_ADVERSARY"],
+  ["inline-mitigations-exist", "TYPE_INLINE_MITIGATIONS_EXIST"],
+])("a false positive because of %s", (type, expected) => {
+  const data = { type, note: "why" };
+  const { advisories } = eventsOf({ timestamp, type: "false-positive-determination", data });
+  expect(advisories[0]!.events).toEqual([{ timestamp, falsePositiveDetermination: { type: expected, note: "why" } }]);
+  const { advisories: published } = read(withEvents({ timestamp, type: "false-positive-determination", data }));
+  expect(toJson(AdvisorySchema, published[0]!)).toMatchObject({
+    events: [{ falsePositiveDetermination: { type: expected, note: "why" } }],
+  });
+});
+
+test("an advisory of a group says what its document says", () => {
+  const { document: read1, advisories } = read(
+    document([
+      {
+        id: "ADV-2345-6789-cfgh",
+        aliases: ["CVE-2026-0001", "GHSA-aaaa-bbbb-cccc", "CVE-2026-0001"],
+        events: [
+          { timestamp: "2026-01-03T00:00:00Z", type: "fixed", data: { "fixed-version": "3.1.1-r0" } },
+          { timestamp: "2026-01-01T00:00:00.5Z", type: "detection", data: { ...scan, componentName: "old" } },
+          { timestamp: "2026-01-02T00:00:00Z", type: "detection", data: scan },
+        ],
+      },
+    ]),
+  );
+  expect(read1.advisories[0]!.aliases).toEqual(["CVE-2026-0001", "GHSA-aaaa-bbbb-cccc"]);
+  const common = { author: "advisories", reviewState: "REVIEW_STATE_APPROVED" };
+  expect(advisories.map((advisory) => toJson(AdvisorySchema, advisory))).toEqual([
+    {
+      advisoryId: "ADV-2345-6789-cfgh",
+      author: "advisories",
+      artifactName: "openssl",
+      artifactType: "apk",
+      artifactArchitecture: "all",
+      componentName: "libcrypto",
+      componentLocation: "/usr/lib/libcrypto.so.3",
+      componentType: "binary",
+      aliases: ["CVE-2026-0001", "GHSA-aaaa-bbbb-cccc"],
+      events: [
+        { ...common, createTime: "2026-01-01T00:00:00.500Z", detection: expect.anything() },
+        {
+          ...common,
+          createTime: "2026-01-02T00:00:00Z",
+          detection: {
+            scanv1: {
+              scanner: "grype",
+              subpackage: "libssl3",
+              componentId: "2f3d",
+              component: "libcrypto",
+              componentVersion: "3.1.0",
+              componentType: "binary",
+              componentLocation: "/usr/lib/libcrypto.so.3",
+            },
+          },
+        },
+        { ...common, createTime: "2026-01-03T00:00:00Z", fixed: { fixedVersion: "3.1.1-r0" } },
+      ],
+    },
+  ]);
+});
+
+test("where no scanner said more, the component is the package itself", () => {
+  const [advisory] = read(document([{ id: "ADV-1" }])).advisories;
+  expect(advisory).toMatchObject({
+    componentName: "openssl",
+    componentLocation: "/",
+    componentType: "apk",
+    events: [],
+  });
+});
+
+test("a document may be empty", () => {
+  expect(read(document(null))).toMatchObject({ document: { id: "openssl", advisories: [] }, advisories: [] });
+});
+
+const fixedEvent = { timestamp, type: "fixed", data: { "fixed-version": "1" } };
+
+test.each<[string, unknown, string]>([
+  ["of no format", { hello: "world" }, "is none of advisory document"],
+  ["that is a list", [], "is not an object"],
+  ["of another version", document([], { "schema-version": "1" }), 'schema-version: "1" is not 2.x'],
+  ["with a number for a version", document([], { "schema-version": 2 }), "schema-version: is not text"],
+  ["of no package", document([], { package: undefined }), "package: is missing"],
+  ["of a package without a name", document([], { package: {} }), "package.name: is missing"],
+  ["of a package on two lines", document([], { package: { name: "a\nb" } }), 'package.name: "a\\nb" is not an id'],
+  ["with advisories by name", document({ a: {} }), "advisories: is not a list"],
+  ["with an advisory that is none", document(["ADV-1"]), "advisories[0]: is not an object"],
+  ["with an advisory without an id", document([{}]), "advisories[0].id: is missing"],
+  ["with an id twice", document([{ id: "A" }, { id: "B" }, { id: "A" }]), 'advisories[2].id: "A" is there twice'],
+  ["with NUL in an alias", document([{ id: "A", aliases: ["C", "D\0"] }]), "advisories[0].aliases[1]: holds NUL"],
+  ["with 2,000 events", withEvents(...Array(2000).fill(fixedEvent)), "advisories[0].events: has 2000 items"],
+  [
+    "with an unknown event",
+    withEvents({ timestamp, type: "patched", data: {} }),
+    'events[0].type: "patched" is none of',
+  ],
+  ["with an event out of Object", withEvents({ timestamp, type: "constructor" }), 'events[0].type: "constructor"'],
+  ["with an event at no time", withEvents({ ...fixedEvent, timestamp: undefined }), "events[0].timestamp: is missing"],
+  [
+    "with an event in the year 0",
+    withEvents(fixedEvent, { ...fixedEvent, timestamp: "0000-01-01T00:00:00Z" }),
+    'advisories[0].events[1].timestamp: "0000-01-01T00:00:00Z" is not an RFC 3339 time',
+  ],
+  [
+    "with an event in the year 10000",
+    withEvents({ ...fixedEvent, timestamp: "10000-01-01T00:00:00Z" }),
+    "advisories[0].events[0].timestamp: ",
+  ],
+  ["with a fix of no version", withEvents({ timestamp, type: "fixed", data: {} }), "data.fixed-version: is missing"],
+  ["with a fix of nothing", withEvents({ timestamp, type: "fixed" }), "events[0].data: is missing"],
+  [
+    "with data of another type",
+    withEvents({ timestamp, type: "fixed", data: "1" }),
+    "events[0].data: is not an object",
+  ],
+  ["with a detection by nothing", withEvents({ timestamp, type: "detection", data: {} }), "data.type: is missing"],
+  [
+    "with an unknown detection",
+    withEvents({ timestamp, type: "detection", data: { type: "scan/v2" } }),
+    'data.type: "scan/v2" is none of',
+  ],
+  [
+    "with a false positive for an unknown reason",
+    withEvents({ timestamp, type: "false-positive-determination", data: { type: "because" } }),
+    'data.type: "because" is not known',
+  ],
+  [
+    "with a note without end",
+    withEvents({ timestamp, type: "fix-not-planned", data: { note: "x".repeat(20_000) } }),
+    "data.note: has 20000 characters",
+  ],
+])("a record %s is refused whole", (_, record, reason) => {
+  expect(() => readAdvisories(record)).toThrow(FeedRefusal);
+  expect(() => readAdvisories(record)).toThrow(reason);
+});

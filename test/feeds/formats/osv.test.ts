@@ -1,0 +1,108 @@
+import { toJson } from "@bufbuild/protobuf";
+import { expect, test } from "vitest";
+import { VulnerabilityMetadataSchema } from "../../../gen/platform/advisory/v2/security_advisory_pb.ts";
+import { FeedRefusal } from "../../../src/feeds/fields.ts";
+import { readOsv } from "../../../src/feeds/formats/osv.ts";
+
+const modified = "2026-01-02T03:04:05Z";
+const read = (record: unknown) => toJson(VulnerabilityMetadataSchema, readOsv(record));
+const v3 = { type: "CVSS_V3", score: "CVSS:3.1/AV:N/AC:L/PR:N/UI:N/S:U/C:H/I:H/A:H" };
+
+test("a record is read whole, and what has no place is left out", () => {
+  const metadata = read({
+    schema_version: "1.7.3",
+    id: "TEST-2026-1",
+    modified,
+    published: "2026-01-01T00:00:00Z",
+    aliases: ["CVE-2026-0001", "GHSA-aaaa-bbbb-cccc", "CVE-2026-0001"],
+    related: ["CVE-2026-0009"],
+    upstream: ["CVE-2026-0010"],
+    summary: "A summary",
+    details: "Details\n\n```\ncode\n```\n",
+    severity: [v3, { type: "CVSS_V2", score: "AV:N/AC:L/Au:N/C:P/I:P/A:P" }, { type: "Ubuntu", score: "low" }],
+    affected: [
+      { package: { ecosystem: "PyPI", name: "a" }, versions: ["1"] },
+      { package: { ecosystem: "PyPI", name: "b" }, severity: [v3, { ...v3, type: "CVSS_V4" }] },
+    ],
+    references: [
+      { type: "FIX", url: "https://example.com/fix" },
+      { type: "GIT", url: "git://example.com/repo" },
+      { url: "https://example.com/" },
+    ],
+    credits: [{ name: "somebody" }],
+    database_specific: { deep: { down: 1 } },
+  });
+  expect(metadata).toEqual({
+    id: "TEST-2026-1",
+    summary: "A summary",
+    details: "Details\n\n```\ncode\n```\n",
+    aliases: ["CVE-2026-0001", "GHSA-aaaa-bbbb-cccc"],
+    references: [
+      { type: "TYPE_FIX", url: "https://example.com/fix" },
+      { url: "git://example.com/repo" },
+      { url: "https://example.com/" },
+    ],
+    severities: [
+      { type: "TYPE_CVSS_V3", score: v3.score },
+      { type: "TYPE_CVSS_V2", score: "AV:N/AC:L/Au:N/C:P/I:P/A:P" },
+      { type: "TYPE_CVSS_V4", score: v3.score },
+    ],
+  });
+});
+
+test("the least record", () => {
+  expect(read({ id: "TEST-1", modified, summary: null, references: null })).toEqual({ id: "TEST-1" });
+});
+
+test("every type of reference", () => {
+  const types = "ADVISORY ARTICLE DETECTION DISCUSSION REPORT FIX INTRODUCED PACKAGE EVIDENCE WEB".split(" ");
+  const references = types.map((type) => ({ type, url: "https://example.com/" }));
+  expect(readOsv({ id: "TEST-1", modified, references }).references.map(({ type }) => type)).toEqual(
+    types.map((_, i) => i + 1),
+  );
+});
+
+test("a withdrawn record is kept and rates nothing", () => {
+  expect(read({ id: "TEST-1", modified, withdrawn: modified, aliases: ["CVE-1"], severity: [v3] })).toEqual({
+    id: "TEST-1",
+    aliases: ["CVE-1"],
+  });
+});
+
+test.each<[string, unknown, string]>([
+  ["no object", "TEST-1", "is not an object"],
+  ["of another format", { id: "TEST-1", schema_version: "2.0.0", modified }, 'schema_version: "2.0.0" is not 1.x'],
+  ["without an id", { modified }, "id: is missing"],
+  ["with an id of the wrong type", { id: 7, modified }, "id: is not text"],
+  ["with an id of two lines", { id: "TEST-1\nTEST-2", modified }, 'id: "TEST-1\\nTEST-2" is not an id'],
+  ["with a long id", { id: "T".repeat(256), modified }, "id: has 256 characters, more than 255"],
+  ["without a time", { id: "TEST-1" }, "modified: is missing"],
+  ["of the year 0", { id: "TEST-1", modified: "0000-01-01T00:00:00Z" }, "modified: "],
+  ["published in the year 10000", { id: "TEST-1", modified, published: "10000-01-01T00:00:00Z" }, "published: "],
+  ["withdrawn at no time", { id: "TEST-1", modified, withdrawn: "yes" }, "withdrawn: "],
+  ["with an alias that holds NUL", { id: "TEST-1", modified, aliases: ["CVE-1", "CVE\0"] }, "aliases[1]: holds NUL"],
+  ["with an alias that is empty", { id: "TEST-1", modified, aliases: [""] }, 'aliases[0]: "" is not an id'],
+  ["with an alias that cannot be seen", { id: "TEST-1", modified, aliases: ["CVE\u200b-1"] }, "aliases[0]: "],
+  ["with one alias for a list", { id: "TEST-1", modified, aliases: "CVE-1" }, "aliases: is not a list"],
+  ["with too many aliases", { id: "TEST-1", modified, aliases: Array(101).fill("CVE-1") }, "aliases: has 101 items"],
+  ["with endless details", { id: "TEST-1", modified, details: "x".repeat(300_000) }, "details: has 300000 characters"],
+  [
+    "with a script for an address",
+    { id: "TEST-1", modified, references: [{ type: "WEB", url: "javascript:alert(1)" }] },
+    "references[0].url: is not an address",
+  ],
+  [
+    "with a reference to nowhere",
+    { id: "TEST-1", modified, references: [{ type: "WEB" }] },
+    "references[0].url: is missing",
+  ],
+  ["with a severity without a score", { id: "TEST-1", modified, severity: [{ type: "CVSS_V3" }] }, "severity[0].score"],
+  [
+    "with a wrong severity in a package",
+    { id: "TEST-1", modified, affected: [{}, { severity: [{ type: "CVSS_V3", score: 9.8 }] }] },
+    "affected[1].severity[0].score: is not text",
+  ],
+])("a record %s is refused", (_, record, reason) => {
+  expect(() => readOsv(record)).toThrow(FeedRefusal);
+  expect(() => readOsv(record)).toThrow(reason);
+});

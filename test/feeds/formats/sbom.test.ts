@@ -1,0 +1,148 @@
+import { describe, expect, test } from "vitest";
+import { FeedRefusal, type ListedPackage, readSbom } from "../../../src/feeds/index.ts";
+
+function read(document: unknown): readonly ListedPackage[] {
+  return readSbom(Buffer.from(typeof document === "string" ? document : JSON.stringify(document)));
+}
+
+function listed(more: Partial<ListedPackage>): ListedPackage {
+  return { name: "", version: "", type: "", architecture: "", origin: "", originVersion: "", ...more };
+}
+
+function spdx(...packages: object[]) {
+  return { spdxVersion: "SPDX-2.3", SPDXID: "SPDXRef-DOCUMENT", name: "image", packages };
+}
+
+function withPurl(purl: string, more: object = {}) {
+  return {
+    name: "n",
+    versionInfo: "v",
+    externalRefs: [{ referenceCategory: "PACKAGE-MANAGER", referenceType: "purl", referenceLocator: purl }],
+    ...more,
+  };
+}
+
+function cyclonedx(...components: object[]) {
+  return { bomFormat: "CycloneDX", specVersion: "1.6", components };
+}
+
+/** Package URLs and what they say. */
+const purls: readonly (readonly [string, Partial<ListedPackage>])[] = [
+  [
+    "pkg:apk/wolfi/libssl3@3.3.1-r1?arch=x86_64&origin=openssl",
+    { name: "libssl3", version: "3.3.1-r1", type: "apk", architecture: "x86_64", origin: "openssl" },
+  ],
+  [
+    "pkg:deb/debian/libc6@2.36-9%2Bdeb12u4?arch=amd64&upstream=glibc",
+    { name: "libc6", version: "2.36-9+deb12u4", type: "deb", architecture: "amd64", origin: "glibc" },
+  ],
+  [
+    "pkg:deb/debian/gcc@4%3A12.2-3?upstream=gcc-defaults%401.203",
+    { name: "gcc", version: "4:12.2-3", type: "deb", origin: "gcc-defaults", originVersion: "1.203" },
+  ],
+  [
+    "pkg:rpm/redhat/openssl-libs@3.0.7-2.el9?arch=x86_64&epoch=1&upstream=openssl-3.0.7-2.el9.src.rpm",
+    {
+      name: "openssl-libs",
+      version: "1:3.0.7-2.el9",
+      type: "rpm",
+      architecture: "x86_64",
+      origin: "openssl",
+      originVersion: "3.0.7-2.el9",
+    },
+  ],
+  ["pkg:npm/%40types/node@20.1.0", { name: "@types/node", version: "20.1.0", type: "npm" }],
+  ["pkg:maven/org.slf4j/slf4j-api@2.0.9?type=jar", { name: "org.slf4j:slf4j-api", version: "2.0.9", type: "maven" }],
+  ["pkg:golang/github.com/a/b@v1.2.3#sub/path", { name: "github.com/a/b", version: "v1.2.3", type: "golang" }],
+  ["pkg:pypi/requests@2.31.0", { name: "requests", version: "2.31.0", type: "pypi" }],
+  ["PKG:APK/x/a%zz@1", { name: "a%zz", version: "1", type: "apk" }],
+];
+
+describe("package URLs", () => {
+  test.each(purls)("%s", (purl, fields) => {
+    expect(read(spdx(withPurl(purl)))).toEqual([listed(fields)]);
+    expect(read(cyclonedx({ type: "library", name: "n", version: "v", purl }))).toEqual([listed(fields)]);
+  });
+});
+
+describe("SPDX", () => {
+  test("packages without a package URL are told apart by what the document says of them", () => {
+    const document = spdx(
+      { name: "musl", versionInfo: "1.2.5-r0", sourceInfo: "acquired package info from APK DB: /lib/apk/db/installed" },
+      { name: "thing", versionInfo: "1" },
+      { name: "image", versionInfo: "sha256:00", primaryPackagePurpose: "CONTAINER" },
+      { name: "wolfi", versionInfo: "20230201", primaryPackagePurpose: "OPERATING-SYSTEM" },
+      { name: "unversioned" },
+      { name: "unversioned too", versionInfo: "NOASSERTION" },
+      withPurl("pkg:oci/image@sha256%3A00"),
+      withPurl("pkg:npm/unversioned", { versionInfo: undefined }),
+    );
+    expect(read(document)).toEqual([
+      listed({ name: "musl", version: "1.2.5-r0", type: "apk" }),
+      listed({ name: "thing", version: "1" }),
+    ]);
+  });
+
+  test("the same packages in another order are the same list", () => {
+    const packages = purls.map(([purl]) => withPurl(purl));
+    expect(read(spdx(...packages.toReversed(), ...packages))).toEqual(read(spdx(...packages)));
+  });
+});
+
+describe("CycloneDX", () => {
+  test("components of components count, and what tools tell in properties", () => {
+    const properties = [
+      { name: "syft:metadata:originPackage", value: "openssl" },
+      { name: "syft:metadata:architecture", value: "aarch64" },
+    ];
+    const document = cyclonedx(
+      {
+        type: "operating-system",
+        name: "wolfi",
+        version: "1",
+        components: [
+          { type: "library", name: "libssl3", version: "3-r0", purl: "pkg:apk/wolfi/libssl3@3-r0", properties },
+        ],
+      },
+      { type: "library", group: "org.x", name: "y", version: "2" },
+      { type: "file", name: "/etc/passwd", version: "1" },
+    );
+    expect(read(document)).toEqual([
+      listed({ name: "libssl3", version: "3-r0", type: "apk", architecture: "aarch64", origin: "openssl" }),
+      listed({ name: "org.x/y", version: "2" }),
+    ]);
+  });
+
+  test("a list without components has no packages", () => {
+    expect(read({ bomFormat: "CycloneDX", specVersion: "1.5" })).toEqual([]);
+  });
+});
+
+let deep: object = { type: "library", name: "a", version: "1" };
+for (let i = 0; i < 25; i++) deep = { type: "library", name: "a", version: "1", components: [deep] };
+
+test.each<[string, unknown, string]>([
+  ["no JSON", "{", "is not JSON"],
+  ["another encoding", Buffer.from('{"a":1}', "utf16le").toString("latin1"), "is "],
+  ["neither format", { packages: [] }, "is neither"],
+  ["a list", [], "is neither"],
+  ["null", "null", "is neither"],
+  ["SPDX 3", { spdxVersion: "SPDX-3.0" }, "spdxVersion: "],
+  ["CycloneDX of the future", { bomFormat: "CycloneDX", specVersion: "2.0" }, "specVersion: "],
+  ["packages that are none", { ...spdx(), packages: {} }, "packages: is not a list"],
+  ["a package without a name", spdx({ versionInfo: "1" }), "packages[0].name: "],
+  ["a name that is no text", spdx({ name: ["a"] }), "packages[0].name: is not text"],
+  ["NUL in a version", spdx({ name: "a", versionInfo: "1\0" }), "packages[0].versionInfo: "],
+  ["a name of a million characters", spdx({ name: "a".repeat(1_000_000) }), "packages[0].name: "],
+  ["components without end", cyclonedx(deep), "deeper"],
+  ["too many components", cyclonedx(...Array(100_001).fill({ type: "library", name: "a" })), "more than 100000"],
+])("%s is refused", (_, document, reason) => {
+  let failure: unknown;
+  try {
+    read(document);
+  } catch (error) {
+    failure = error;
+  }
+  expect(failure).toBeInstanceOf(FeedRefusal);
+  expect((failure as Error).message).toContain(reason);
+});

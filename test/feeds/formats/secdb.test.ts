@@ -1,0 +1,123 @@
+import { toJson } from "@bufbuild/protobuf";
+import { expect, test } from "vitest";
+import { DocumentSchema } from "../../../gen/platform/advisory/v2/security_advisory_pb.ts";
+import { AdvisorySchema } from "../../../gen/platform/vulnerabilities/v2/advisories_pb.ts";
+import { violationsOf } from "../../../src/contract/index.ts";
+import { FeedRefusal } from "../../../src/feeds/fields.ts";
+import { readAdvisories } from "../../../src/feeds/formats/advisories.ts";
+
+const secdb = (...packages: unknown[]) => ({
+  apkurl: "{{urlprefix}}/{{reponame}}/{{arch}}/{{pkg.name}}-{{pkg.ver}}.apk",
+  archs: ["x86_64", "aarch64"],
+  reponame: "main",
+  urlprefix: "https://packages.example.com",
+  packages,
+});
+const pkg = (name: unknown, secfixes: unknown) => ({ pkg: { name, secfixes } });
+
+/** Documents as JSON; reasons as text. */
+const read = (record: unknown) =>
+  readAdvisories(record).map((item) => {
+    if (item instanceof FeedRefusal) return item.message;
+    for (const advisory of item.advisories) expect(violationsOf(AdvisorySchema, advisory)).toEqual([]);
+    return toJson(DocumentSchema, item.document);
+  });
+
+test("every package has a document, every vulnerability an advisory, every fixing version an event without a time", () => {
+  const record = secdb(
+    pkg("openssl", {
+      "3.1.1-r0": ["CVE-2026-0002", "CVE-2026-0001 GHSA-aaaa-bbbb-cccc"],
+      "3.1.2-r0": ["CVE-2026-0001 XSA-317", "CVE-2026-0001"],
+      "0": ["CVE-2026-0003"],
+    }),
+    pkg("zlib", {}),
+    pkg("curl", undefined),
+  );
+  const packageNamespace = "main";
+  expect(read(record)).toEqual([
+    {
+      id: "openssl",
+      advisories: [
+        { id: "CVE-2026-0003", packageNamespace, events: [{ falsePositiveDetermination: {} }] },
+        { id: "CVE-2026-0002", packageNamespace, events: [{ fixed: { fixedVersion: "3.1.1-r0" } }] },
+        {
+          id: "CVE-2026-0001",
+          aliases: ["GHSA-aaaa-bbbb-cccc", "XSA-317"],
+          packageNamespace,
+          events: [{ fixed: { fixedVersion: "3.1.1-r0" } }, { fixed: { fixedVersion: "3.1.2-r0" } }],
+        },
+      ],
+    },
+    { id: "zlib" },
+    { id: "curl" },
+  ]);
+  expect(read(record)).toEqual(read(record));
+});
+
+test("advisories are approved, by the secdb, about the package as a whole", () => {
+  const [item] = readAdvisories(secdb(pkg("openssl", { "1-r0": ["CVE-1"] })));
+  if (item === undefined || item instanceof FeedRefusal) throw item;
+  expect(item.advisories.map((advisory) => toJson(AdvisorySchema, advisory))).toEqual([
+    {
+      advisoryId: "CVE-1",
+      author: "secdb",
+      artifactName: "openssl",
+      artifactType: "apk",
+      artifactArchitecture: "all",
+      componentName: "openssl",
+      componentLocation: "/",
+      componentType: "apk",
+      events: [{ author: "secdb", reviewState: "REVIEW_STATE_APPROVED", fixed: { fixedVersion: "1-r0" } }],
+    },
+  ]);
+});
+
+test.each([
+  ["CVE-2017-2616 (+ regression fix)", "CVE-2017-2616", []],
+  ["CVE N/A ZBX-11023", "ZBX-11023", []],
+  ["CVE_2019-2426", "CVE_2019-2426", []],
+  ["  VSV00001\tCVE-2017-12425 ", "VSV00001", ["CVE-2017-12425"]],
+])("of %j the ids are read", (text, id, aliases) => {
+  const [item] = readAdvisories(secdb(pkg("a", { "1": [text] })));
+  expect(item).toMatchObject({ advisories: [{ advisoryId: id, aliases }] });
+});
+
+test("a package that is wrong is refused alone", () => {
+  expect(
+    read(
+      secdb(
+        pkg("good", { "1": ["CVE-1"] }),
+        pkg("", {}),
+        pkg("a b", {}),
+        pkg("bad-fixes", []),
+        pkg("bad-list", { "1-r0": "CVE-1" }),
+        pkg("bad-version", { "1 0": ["CVE-1"] }),
+        pkg("bad-nul", { "1\0": ["CVE-1"] }),
+        pkg("bad-text", { "1-r0": ["CVE-1", 7] }),
+        pkg("bad-id", { "1-r0": ["n/a"] }),
+        pkg("good", {}),
+        { pkg: null },
+      ),
+    ),
+  ).toEqual([
+    expect.objectContaining({ id: "good" }),
+    "packages[1].pkg.name: is empty",
+    'packages[2].pkg.name: "a b" is not an id',
+    "packages[3].pkg.secfixes: is not an object",
+    "packages[4].pkg.secfixes.1-r0: is not a list",
+    'packages[5].pkg.secfixes: "1 0" is not a version',
+    'packages[6].pkg.secfixes: "1\\u0000" is not a version',
+    "packages[7].pkg.secfixes.1-r0[1]: is not text",
+    'packages[8].pkg.secfixes.1-r0[0]: "n/a" names no vulnerability',
+    'packages[9].pkg.name: "good" is there twice',
+    "packages[10].pkg: is missing",
+  ]);
+});
+
+test.each([
+  [{ packages: {} }, "packages: is not a list"],
+  [{ packages: ["text"] }, "packages[0]: is not an object"],
+  [{ packages: [], reponame: 7 }, "reponame: is not text"],
+])("%j is refused whole", (record, reason) => {
+  expect(() => readAdvisories(record)).toThrow(reason);
+});

@@ -1,0 +1,60 @@
+import { expect, test } from "vitest";
+import { ImportReport, summaryText } from "../../src/feeds/import-report.ts";
+
+function reportTo(isTTY: boolean, columns = 80) {
+  const written: string[] = [];
+  const clock = { ms: 0 };
+  const report = new ImportReport({ isTTY, columns, write: (text) => written.push(text) }, () => clock.ms);
+  return { written, clock, report };
+}
+
+test("what was read is what was added, changed, unchanged and refused", () => {
+  const { report } = reportTo(false);
+  report.count("added", 2);
+  report.count("changed");
+  report.count("unchanged", 3);
+  report.count("removed", 4);
+  report.refuse("a", "b");
+  expect(report.summary).toEqual({
+    read: 7,
+    added: 2,
+    changed: 1,
+    unchanged: 3,
+    removed: 4,
+    refused: 1,
+    passedOver: 0,
+  });
+  expect(summaryText(report.summary)).toBe("read 7, added 2, changed 1, unchanged 3, removed 4, refused 1");
+  report.passOver("c");
+  expect(summaryText(report.summary)).toMatch(/, refused 1, passed over 1 files$/);
+});
+
+test("plain lines come every five seconds", () => {
+  const { written, clock, report } = reportTo(false);
+  for (clock.ms = 0; clock.ms < 11_000; clock.ms += 1000) report.count("added", 10);
+  report.end();
+  expect(written).toEqual(["60 read, 0 refused, 12/s\n", "110 read, 0 refused, 11/s\n"]);
+});
+
+test("a terminal has one line with a bar, which makes way for refusals and goes at the end", () => {
+  const { written, clock, report } = reportTo(true, 50);
+  report.advance(0.5);
+  clock.ms = 100;
+  report.count("added");
+  report.refuse("a.json", "is not JSON");
+  report.end();
+  const bar = `${"#".repeat(12)}${" ".repeat(12)}`;
+  expect(written).toEqual([
+    `\r${`[${bar}] 50%, 1 read, 0 refused, 10/s`.slice(0, 49)}\x1b[K`,
+    "\r\x1b[K",
+    "refused: a.json: is not JSON\n",
+  ]);
+});
+
+test("a hundred refusals are printed and all are counted", () => {
+  const { written, report } = reportTo(false);
+  for (let n = 1; n <= 250; n++) report.refuse(`${n}`, "no");
+  expect(written).toHaveLength(101);
+  expect(written.slice(-2)).toEqual(["refused: 100: no\n", "refused: … and more\n"]);
+  expect(report.summary.refused).toBe(250);
+});
