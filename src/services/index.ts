@@ -3,13 +3,14 @@
  * of another it is given here.
  */
 import type { DescService } from "@bufbuild/protobuf";
-import { SecurityAdvisoryService } from "../../gen/platform/advisory/v2/security_advisory_pb.ts";
-import { SubscriptionsService } from "../../gen/platform/events/v2/subscriptions_pb.ts";
-import { ArtifactsService } from "../../gen/platform/libraries/v2/artifacts_pb.ts";
-import { ImagesService } from "../../gen/platform/registry/v2/images_pb.ts";
-import { AdvisoriesService } from "../../gen/platform/vulnerabilities/v2/advisories_pb.ts";
 import type { TermsDocument } from "../config.ts";
-import { notYetServed, type ServiceImplementation } from "../resource/index.ts";
+import type { SubscriptionSource } from "../delivery/index.ts";
+import type { ServiceImplementation } from "../resource/index.ts";
+import { resolvedVulnsReports } from "./advisory/resolved-vulns-reports.ts";
+import { securityAdvisoryService } from "./advisory/security-advisory.ts";
+import { severitiesOf } from "./advisory/severities.ts";
+import { createSubscriptionSource, type SubscriptionSourceOptions } from "./events/subscription-source.ts";
+import { defineSubscriptions, subscriptionsService } from "./events/subscriptions.ts";
 import { accountAssociations, accountAssociationsService } from "./iam/account-associations.ts";
 import { externalGroupRoleMappings, externalGroupRoleMappingsService } from "./iam/external-group-role-mappings.ts";
 import { groupInvites, groupInvitesService } from "./iam/group-invites.ts";
@@ -19,11 +20,19 @@ import { identityProviders, identityProvidersService } from "./iam/identity-prov
 import { roleBindings, roleBindingsService } from "./iam/role-bindings.ts";
 import { roles, rolesService } from "./iam/roles.ts";
 import { termsAcceptances, termsService } from "./iam/terms.ts";
+import { artifactsService } from "./libraries/artifacts.ts";
 import { pingService } from "./ping/ping.ts";
+import { registryContents as contentsOf } from "./registry/contents.ts";
+import { imagesService } from "./registry/images.ts";
+import { namedPackages } from "./registry/named-packages.ts";
 import { defineRepos, reposService } from "./registry/repos.ts";
 import { defineTags, tagsService } from "./registry/tags.ts";
+import { advisoriesService, defineAdvisories } from "./vulnerabilities/advisories.ts";
+import { advisoryWriter } from "./vulnerabilities/save-advisories.ts";
 
-export { ensureAdministrator, ensureFirstGroup, identityExists } from "./iam/bootstrap.ts";
+export { pruneDocuments, saveDocument } from "./advisory/documents.ts";
+export { pruneVulnerabilityMetadata, saveVulnerabilityMetadata } from "./advisory/vulnerability-metadata.ts";
+export { ensureAdministrator, ensureFirstGroup, groupExists, identityExists } from "./iam/bootstrap.ts";
 export { grantSource } from "./iam/grants.ts";
 export { identitySource } from "./iam/identity-source.ts";
 export { providerSource } from "./iam/provider-source.ts";
@@ -36,23 +45,45 @@ export {
   type NarrowingRequest,
   type TokenExchange,
 } from "./iam/token-exchange.ts";
+export { artifactUid } from "./libraries/artifact-id.ts";
+export { pruneArtifacts } from "./libraries/prune-artifacts.ts";
+export { type ArtifactRecord, removeArtifact, saveArtifact, type VersionRecord } from "./libraries/save-artifact.ts";
+export type { RegistryContents, StoredRepo, StoredTag } from "./registry/contents.ts";
+export { type ImagePackage, readImagePackages, removeImage, saveImagePackages } from "./registry/image-packages.ts";
+export { type Image, readImages, saveImage } from "./registry/images.ts";
+export type { AdvisoriesToSave, SavedAdvisories } from "./vulnerabilities/save-advisories.ts";
 
 const repos = defineRepos(groups);
 const tags = defineTags(repos);
+const subscriptions = defineSubscriptions(groups);
+const advisories = defineAdvisories(groups, severitiesOf);
+
+export const { saveAdvisories, pruneAdvisories } = advisoryWriter(advisories);
+export const registryContents = contentsOf(repos, tags);
+
+/** Supplies `delivery` with subscriptions. */
+export function subscriptionSource(options: SubscriptionSourceOptions): SubscriptionSource {
+  return createSubscriptionSource(subscriptions, options);
+}
 
 /** Settings that services depend on. */
 export interface ServicesOptions {
   readonly openRootGroups: boolean;
   readonly termsDocuments: readonly TermsDocument[] | undefined;
+  readonly allowLoopbackSinks: boolean;
 }
 
 /** Every service of the contract. */
-export function createServices({ openRootGroups, termsDocuments }: ServicesOptions): readonly ServiceImplementation[] {
+export function createServices({
+  openRootGroups,
+  termsDocuments,
+  allowLoopbackSinks,
+}: ServicesOptions): readonly ServiceImplementation[] {
   return [
     pingService,
     groupsService({
       openRootGroups,
-      blockedBy: [groups, repos, identities, roles, identityProviders],
+      blockedBy: [groups, repos, identities, roles, identityProviders, subscriptions, advisories],
       deletedWith: [roleBindings, groupInvites, accountAssociations, termsAcceptances],
       roleBindings,
     }),
@@ -70,11 +101,11 @@ export function createServices({ openRootGroups, termsDocuments }: ServicesOptio
     groupInvitesService,
     externalGroupRoleMappingsService,
     termsService(termsDocuments),
-    notYetServed(ImagesService),
-    notYetServed(AdvisoriesService),
-    notYetServed(ArtifactsService),
-    notYetServed(SecurityAdvisoryService),
-    notYetServed(SubscriptionsService),
+    imagesService(repos),
+    advisoriesService(advisories),
+    artifactsService,
+    securityAdvisoryService(resolvedVulnsReports(namedPackages(repos, tags))),
+    subscriptionsService(subscriptions, allowLoopbackSinks),
   ];
 }
 
@@ -82,4 +113,5 @@ export function createServices({ openRootGroups, termsDocuments }: ServicesOptio
 export const contractServices: readonly DescService[] = createServices({
   openRootGroups: false,
   termsDocuments: undefined,
+  allowLoopbackSinks: false,
 }).map(({ service }) => service);

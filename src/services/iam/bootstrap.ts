@@ -66,6 +66,11 @@ function spine(uid: string, parent: string, nowMs: number) {
   return { uid, parent, createTimeUs: nowMs * 1000, updateTimeUs: nowMs * 1000 };
 }
 
+/** Whether there is a group with this uid. */
+export function groupExists(session: ReadSession, uid: string): Promise<boolean> {
+  return session.exists(groups.table, { uids: [uid] });
+}
+
 /** Whether an identity with that uid exists. */
 export function identityExists(session: ReadSession, uid: string): Promise<boolean> {
   return session.exists(identities.table, { uids: [uid] });

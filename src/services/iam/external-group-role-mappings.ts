@@ -19,8 +19,8 @@ import {
   findRow,
   implement,
   messageOf,
+  removeRow,
   standardMethods,
-  transactionOf,
 } from "../../resource/index.ts";
 import { parentOf, rootOf } from "../../uid.ts";
 import { grantableRole, requireGrantable } from "./grantable-roles.ts";
@@ -74,7 +74,7 @@ export const externalGroupRoleMappingsService = implement(
       if (violations.length > 0) throw invalid(...violations);
       const deleted: ExternalGroupRoleMapping[] = [];
       for (const name of names) {
-        const row = await transactionOf(context).remove(externalGroupRoleMappings.table, name);
+        const row = await removeRow(externalGroupRoleMappings, name, context);
         if (row !== undefined) deleted.push(messageOf(externalGroupRoleMappings, row));
       }
       return create(BatchDeleteExternalGroupRoleMappingsResponseSchema, {

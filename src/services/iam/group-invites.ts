@@ -35,9 +35,9 @@ import {
   insertResource,
   messageOf,
   present,
+  removeRow,
   standardMethods,
   storeResource,
-  transactionOf,
 } from "../../resource/index.ts";
 import type { Row } from "../../store/index.ts";
 import { covers, parentOf, rootOf } from "../../uid.ts";
@@ -90,7 +90,7 @@ export const groupInvitesService = implement(GroupInvitesService, standardMethod
     const invite = await findByCode(code, context);
     const group = parentOf(invite.uid);
     await requireAddressee(invite, group, context);
-    if (invite.singleUse) await transactionOf(context).remove(groupInvites.table, invite.uid);
+    if (invite.singleUse) await removeRow(groupInvites, invite.uid, context);
     return present(roleBindings, await bindCaller(group, invite.roleUid, context), context);
   },
 });

@@ -11,12 +11,13 @@ import { IdentitySchema } from "../../../gen/platform/iam/v2/identities_pb.ts";
 import { RoleBindingSchema } from "../../../gen/platform/iam/v2/role_bindings_pb.ts";
 import type { Claims, Provider, ProviderSource } from "../../auth/index.ts";
 import { unavailable } from "../../errors.ts";
-import { contentOf, messageOf } from "../../resource/index.ts";
+import { contentOf, messageOf, type RowChange } from "../../resource/index.ts";
 import {
   ConflictError,
   type Database,
   NotUniqueError,
   type ReadSession,
+  type Row,
   type WriteSession,
 } from "../../store/index.ts";
 import { newUid, userIdentityUid } from "../../uid.ts";
@@ -26,8 +27,16 @@ import { roleBindings } from "./role-bindings.ts";
 import { signIns, signInUid } from "./sign-ins.ts";
 import { describeUser } from "./user-claims.ts";
 
+/** Told, in the transaction, of what a first sign-in makes. */
+export type RecordSignIn = (
+  session: WriteSession,
+  changes: readonly RowChange[],
+  by: { readonly subject: string; readonly claims: Claims },
+  nowMs: number,
+) => Promise<void>;
+
 /** Identity providers by what a token says. */
-export function providerSource(database: Database, now: () => number): ProviderSource {
+export function providerSource(database: Database, now: () => number, record: RecordSignIn): ProviderSource {
   return {
     async accepting(issuer, audiences) {
       const rows = await database.read.list(identityProviders.table, {
@@ -52,7 +61,12 @@ export function providerSource(database: Database, now: () => number): ProviderS
       const state = await stateOf(database.read, providers, uid);
       if (state !== "new") return state === "known" ? uid : undefined;
       try {
-        const isIn = await database.transact((session) => signInFirst(session, providers, uid, claims, now()));
+        const isIn = await database.transact(async (session) => {
+          const nowMs = now();
+          const changes = await signInFirst(session, providers, uid, claims, nowMs);
+          if (changes !== undefined) await record(session, changes, { subject: uid, claims }, nowMs);
+          return changes !== undefined;
+        });
         return isIn ? uid : undefined;
       } catch (error) {
         if (error instanceof ConflictError || error instanceof NotUniqueError)
@@ -77,34 +91,41 @@ async function stateOf(
   return known.size === providers.length ? "known" : "new";
 }
 
-/** Whether the user is in: the state may have changed since it was read. */
+/** What it makes; undefined when the user is not in: the state may have changed since it was read. */
 async function signInFirst(
   session: WriteSession,
   providers: readonly Provider[],
   identity: string,
   claims: Claims,
   nowMs: number,
-): Promise<boolean> {
+): Promise<RowChange[] | undefined> {
   const rows = await session.getMany(
     identityProviders.table,
     providers.map(({ uid }) => uid),
   );
   const remaining = providers.filter(({ uid }) => rows.has(uid));
   const state = await stateOf(session, remaining, identity);
-  if (remaining.length === 0 || state === "deleted") return false;
+  if (remaining.length === 0 || state === "deleted") return undefined;
+  const changes: RowChange[] = [];
   if (!(await session.exists(identities.table, { uids: [identity] }))) {
-    await insertUser(session, identity, claims, nowMs);
+    changes.push({
+      kind: "created",
+      resource: identities,
+      row: await insertUser(session, identity, claims, nowMs),
+    });
   }
   for (const row of rows.values()) {
     const signIn = signInUid(row.uid, identity);
     if (await session.exists(signIns, { uids: [signIn] })) continue;
     await session.insert(signIns, { ...spine(signIn, row.uid, nowMs), body: new Uint8Array(), facets: {} });
-    await bindUser(session, identity, row.parent, messageOf(identityProviders, row).defaultRole, nowMs);
+    const { defaultRole } = messageOf(identityProviders, row);
+    const binding = await bindUser(session, identity, row.parent, defaultRole, nowMs);
+    if (binding !== undefined) changes.push({ kind: "created", resource: roleBindings, row: binding });
   }
-  return true;
+  return changes;
 }
 
-async function insertUser(session: WriteSession, uid: string, claims: Claims, nowMs: number): Promise<void> {
+async function insertUser(session: WriteSession, uid: string, claims: Claims, nowMs: number): Promise<Row> {
   const rule = {
     iss: { case: "issuer", value: claims.iss },
     sub: { case: "subject", value: claims.sub },
@@ -114,7 +135,7 @@ async function insertUser(session: WriteSession, uid: string, claims: Claims, no
     lastSeenTime: timestampFromMs(nowMs),
     relationship: { case: "claimMatch", value: rule },
   });
-  await session.insert(identities.table, { ...spine(uid, "", nowMs), ...contentOf(identities, user) });
+  return session.insert(identities.table, { ...spine(uid, "", nowMs), ...contentOf(identities, user) });
 }
 
 /** Gives the user the role in the organisation, unless somebody has done so before. */
@@ -124,15 +145,15 @@ async function bindUser(
   organisation: string,
   roleUid: string,
   nowMs: number,
-): Promise<void> {
+): Promise<Row | undefined> {
   const where = [
     { column: "identity_uid", equals: identityUid },
     { column: "role_uid", equals: roleUid },
   ];
-  if (await session.exists(roleBindings.table, { parent: organisation, where })) return;
+  if (await session.exists(roleBindings.table, { parent: organisation, where })) return undefined;
   const binding = create(RoleBindingSchema, { identityUid, roleUid });
   const row = spine(newUid(organisation), organisation, nowMs);
-  await session.insert(roleBindings.table, { ...row, ...contentOf(roleBindings, binding) });
+  return session.insert(roleBindings.table, { ...row, ...contentOf(roleBindings, binding) });
 }
 
 function spine(uid: string, parent: string, nowMs: number) {

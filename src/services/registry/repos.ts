@@ -27,6 +27,7 @@ import {
   updateResource,
 } from "../../resource/index.ts";
 import type { Row } from "../../store/index.ts";
+import { removeImages } from "./image-packages.ts";
 
 /** @param groups the resource that holds repos. */
 export function defineRepos(groups: Resource) {
@@ -40,16 +41,19 @@ export function defineRepos(groups: Resource) {
   });
 }
 
-/** Readmes have rows of their own, so that lists of repos do not read them; without a row a readme is empty. */
-const readmes = defineResource({
-  schema: RepoReadmeSchema,
-  list: ListReposRequestSchema,
-  facets: {},
-  filters: { name: () => [] },
-});
+/** Readmes have rows of their own, so that lists of repos do not read them; without a row a readme is empty. It is where its repo is. */
+const defineReadmes = (repos: Resource) =>
+  defineResource({
+    schema: RepoReadmeSchema,
+    list: ListReposRequestSchema,
+    ...(repos.declaration.parent && { parent: repos.declaration.parent }),
+    facets: {},
+    filters: { name: () => [] },
+  });
 
 /** @param tags what keeps a repo from being deleted, unless the call forces it. */
 export function reposService(repos: Resource<typeof RepoSchema>, tags: Resource): ServiceImplementation {
+  const readmes = defineReadmes(repos);
   return implement(ReposService, standardMethods(ReposService, repos), {
     async deleteRepo(request: DeleteRepoRequest, context) {
       const { uid, force } = request;
@@ -64,13 +68,18 @@ export function reposService(repos: Resource<typeof RepoSchema>, tags: Resource)
       }
       await removeResource(repos, request, context);
       await removeSelected(tags, selection, context);
+      await removeImages(transactionOf(context), uid);
       await transactionOf(context).remove(readmes.table, uid);
       return {};
     },
 
     async getRepoReadme({ uid }: GetRepoReadmeRequest, context) {
       const repo = await findRow(repos, uid, context);
-      return present(readmes, (await databaseOf(context).get(readmes.table, uid)) ?? emptyReadme(repo), context);
+      return present(
+        readmes,
+        (await databaseOf(context).get(readmes.table, uid)) ?? emptyReadme(readmes, repo),
+        context,
+      );
     },
 
     async updateRepoReadme({ repoReadme, updateMask }: UpdateRepoReadmeRequest, context) {
@@ -78,14 +87,14 @@ export function reposService(repos: Resource<typeof RepoSchema>, tags: Resource)
       const repo = await findRow(repos, body.uid, context);
       const session = transactionOf(context);
       if (!(await session.exists(readmes.table, { uids: [body.uid] })))
-        await session.insert(readmes.table, emptyReadme(repo));
+        await session.insert(readmes.table, emptyReadme(readmes, repo));
       return present(readmes, await updateResource(readmes, body.uid, body, updateMask, context), context);
     },
   });
 }
 
 /** The readme of a repo that was never given one: as old as the repo. */
-function emptyReadme({ uid, parent, createTimeUs }: Row): Row {
+function emptyReadme(readmes: Resource<typeof RepoReadmeSchema>, { uid, parent, createTimeUs }: Row): Row {
   return {
     uid,
     parent,

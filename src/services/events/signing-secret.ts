@@ -1,0 +1,14 @@
+/** Signing secrets of subscriptions, as Standard Webhooks 1.0.0 wants them: `whsec_` and base64 of 24 to 64 random bytes. */
+import { randomBytes } from "node:crypto";
+
+const secretBytes = 32;
+
+/** A new secret. */
+export function createSigningSecret(): string {
+  return `whsec_${randomBytes(secretBytes).toString("base64")}`;
+}
+
+/** Where the secret of a subscription is sealed for. */
+export function secretPlace(uid: string): string {
+  return `${uid} signing_secret`;
+}

@@ -1,0 +1,78 @@
+/**
+ * Subscriptions: addresses that receive the events of a group and of everything below it.
+ *
+ * The address is judged twice. Here, as far as its text tells: https without credentials, no private address in any spelling, no `localhost`.
+ * At every delivery, what its name resolves to. The secret that deliveries are signed with is drawn here, is in the answer to Create and in no
+ * other, and is stored sealed.
+ */
+import {
+  type CreateSubscriptionRequest,
+  type DeleteSubscriptionRequest,
+  ListSubscriptionsRequestSchema,
+  SubscriptionSchema,
+  SubscriptionsService,
+} from "../../../gen/platform/events/v2/subscriptions_pb.ts";
+import { dropDeliveries } from "../../delivery/index.ts";
+import { invalid } from "../../errors.ts";
+import { OutboundRefused, parseOutboundUrl } from "../../outbound.ts";
+import {
+  defineResource,
+  environmentOf,
+  implement,
+  insertResource,
+  present,
+  type Resource,
+  removeResource,
+  type ServiceImplementation,
+  standardMethods,
+  transactionOf,
+} from "../../resource/index.ts";
+import { newUid } from "../../uid.ts";
+import { createSigningSecret, secretPlace } from "./signing-secret.ts";
+
+/** @param groups the resource that holds subscriptions. */
+export function defineSubscriptions(groups: Resource) {
+  return defineResource({
+    schema: SubscriptionSchema,
+    list: ListSubscriptionsRequestSchema,
+    parent: groups,
+    facets: {},
+    filters: {},
+    async hydrate(messages) {
+      for (const subscription of messages) subscription.signingSecret = "";
+    },
+  });
+}
+
+/** @param allowLoopbackSinks whether addresses on a loopback host are accepted, at http too. */
+export function subscriptionsService(
+  subscriptions: Resource<typeof SubscriptionSchema>,
+  allowLoopbackSinks: boolean,
+): ServiceImplementation {
+  return implement(SubscriptionsService, standardMethods(SubscriptionsService, subscriptions), {
+    async createSubscription({ parent, subscription }: CreateSubscriptionRequest, context) {
+      const uid = newUid(parent);
+      const signingSecret = createSigningSecret();
+      const output = { signingSecret: environmentOf(context).secrets.seal(signingSecret, secretPlace(uid)) };
+      const row = await insertResource(subscriptions, parent, subscription, context, { uid, output });
+      refuseForbidden(subscription?.sink ?? "", allowLoopbackSinks);
+      return Object.assign(await present(subscriptions, row, context), { signingSecret });
+    },
+
+    async deleteSubscription(request: DeleteSubscriptionRequest, context) {
+      await removeResource(subscriptions, request, context);
+      await dropDeliveries(transactionOf(context), request.uid);
+      return {};
+    },
+  });
+}
+
+/** Errors: INVALID_ARGUMENT when nothing would ever be sent to the address. */
+function refuseForbidden(sink: string, allowLoopback: boolean): void {
+  try {
+    parseOutboundUrl(sink, allowLoopback);
+  } catch (error) {
+    if (error instanceof OutboundRefused) throw invalid({ field: "sink", description: error.message });
+    throw error;
+  }
+}

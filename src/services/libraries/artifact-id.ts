@@ -1,0 +1,59 @@
+/**
+ * What an artifact is called beside its uid:
+ *
+ *     id        = ecosystem ":" name | name
+ *     ecosystem = "java" | "python" | "javascript"
+ *
+ * A Java name has a colon of its own (`org.slf4j:slf4j-api`), so an id is read with an ecosystem first, and as a name when there is no such artifact.
+ */
+import { Ecosystem } from "../../../gen/platform/libraries/v2/artifacts_pb.ts";
+import { invalid } from "../../errors.ts";
+import type { ReadSession, Row, TableSpec } from "../../store/index.ts";
+import { fixedUid, isUid } from "../../uid.ts";
+
+/** How ids name the ecosystems that artifacts can be of. */
+const ecosystemNames: ReadonlyMap<Ecosystem, string> = new Map([
+  [Ecosystem.JAVA, "java"],
+  [Ecosystem.PYTHON, "python"],
+  [Ecosystem.JAVASCRIPT, "javascript"],
+]);
+
+/** The uid of the artifact of a name, in any of its spellings: importers of different feeds find the same one. */
+export function artifactUid(ecosystem: Ecosystem, name: string): string {
+  return fixedUid("artifact", ecosystemNames.get(ecosystem) ?? "", canonicalName(ecosystem, name));
+}
+
+/** The uid of a version below its artifact's. */
+export function versionUid(artifact: string, version: string): string {
+  return `${artifact}/${fixedUid("artifact version", artifact, version).slice(0, 16)}`;
+}
+
+/** A name as it is stored. PEP 503: case does not count, nor which and how many of `-`, `_` and `.` stand together; elsewhere all counts. */
+export function canonicalName(ecosystem: Ecosystem, name: string): string {
+  return ecosystem === Ecosystem.PYTHON ? name.toLowerCase().replace(/[-_.]+/g, "-") : name;
+}
+
+/** The artifact that an id means. Errors: INVALID_ARGUMENT on `field` for an empty id, or for a name of several ecosystems. */
+export async function findArtifact(
+  table: TableSpec,
+  session: ReadSession,
+  field: string,
+  id: string,
+): Promise<Row | undefined> {
+  if (id === "") throw invalid({ field, description: "must not be empty" });
+  const ecosystems = [...ecosystemNames.keys()];
+  const qualified = ecosystems.find((ecosystem) => id.startsWith(`${ecosystemNames.get(ecosystem)}:`));
+  const name = id.slice(id.indexOf(":") + 1);
+  const byUid = isUid(id) ? [id] : [];
+  const byId = qualified === undefined ? [] : [artifactUid(qualified, name)];
+  const byName = ecosystems.map((ecosystem) => artifactUid(ecosystem, id));
+  const rows = await session.getMany(table, [...byUid, ...byId, ...byName]);
+  const exact = [...byUid, ...byId].find((uid) => rows.has(uid));
+  if (exact !== undefined) return rows.get(exact);
+  const named = [...rows.values()];
+  if (named.length > 1) {
+    const ids = ecosystems.filter((_, i) => rows.has(byName[i]!)).map((e) => `${ecosystemNames.get(e)}:${id}`);
+    throw invalid({ field, description: `is ambiguous: ${ids.join(", ")}` });
+  }
+  return named[0];
+}

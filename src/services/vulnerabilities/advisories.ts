@@ -1,0 +1,114 @@
+/** Advisories: what became of one vulnerability in one artifact. The API reads them; feeds bring them, each into a group. */
+import { create, type Message } from "@bufbuild/protobuf";
+import {
+  AdvisoriesService,
+  AdvisorySchema,
+  EventTypeFilter,
+  ListAdvisoriesRequestSchema,
+  type Severity,
+  SeveritySchema,
+} from "../../../gen/platform/vulnerabilities/v2/advisories_pb.ts";
+import {
+  defineResource,
+  type Filter,
+  implement,
+  type Resource,
+  type ServiceImplementation,
+  standardMethods,
+} from "../../resource/index.ts";
+import type { Condition, ReadSession } from "../../store/index.ts";
+import {
+  type EventFilter,
+  eventAuthorTerms,
+  eventFilterTerms,
+  latestEventTerm,
+  type Tag,
+  term,
+  termsOf,
+} from "./advisory-terms.ts";
+
+/** The ratings of several vulnerabilities, each given by all the ids it is known by. */
+export type SeveritySource = (
+  session: ReadSession,
+  vulnerabilities: readonly (readonly string[])[],
+) => Promise<readonly (readonly Pick<Severity, "type" | "score">[])[]>;
+
+/**
+ * @param groups the resource that holds advisories.
+ * @param severitiesOf where severities come from whenever an advisory is read.
+ */
+export function defineAdvisories(groups: Resource, severitiesOf: SeveritySource) {
+  return defineResource({
+    schema: AdvisorySchema,
+    list: ListAdvisoriesRequestSchema,
+    parent: groups,
+    facets: {
+      terms: { texts: termsOf },
+      search: {
+        search: ({ artifactName, componentName, aliases }) => searchable(artifactName, componentName, ...aliases),
+      },
+    },
+    filters: {
+      advisoryIds: anyOf("advisory_id"),
+      legacyAdvisoryIds: anyOf("legacy_advisory_id"),
+      artifactNames: (names, { origin }) => (origin ? [] : having("artifact_name", names)),
+      artifactTypes: anyOf("artifact_type"),
+      artifactArchitectures: anyOf("artifact_architecture"),
+      componentNames: anyOf("component_name"),
+      componentTypes: anyOf("component_type"),
+      componentLocations: anyOf("component_location"),
+      aliases: anyOf("alias"),
+      // A feed's artifacts are packages by the name that they are built from.
+      origin: (name) => (name === "" ? [] : having("artifact_name", [name])),
+      eventReviewStates: ofOneEvent("eventReviewStates"),
+      eventAuthors: ofOneEvent("eventAuthors"),
+      excludeEventAuthors: (authors) => [{ column: "terms", hasNone: eventAuthorTerms(authors) }],
+      eventReviewers: ofOneEvent("eventReviewers"),
+      eventTypes: ofOneEvent("eventTypes"),
+      latestEventType: (type) =>
+        type === EventTypeFilter.UNSPECIFIED ? [] : [{ column: "terms", hasAny: [latestEventTerm(type)] }],
+      query: (text) =>
+        text.includes(separator)
+          ? [{ column: "terms", hasAny: [] }]
+          : [{ column: "search", contains: searchable(text) }],
+    },
+    async hydrate(advisories, _rows, session) {
+      const severities = await severitiesOf(
+        session,
+        advisories.map(({ advisoryId, aliases }) => [advisoryId, ...aliases]),
+      );
+      for (const [i, advisory] of advisories.entries())
+        advisory.severities = severities[i]!.map(({ type, score }) => create(SeveritySchema, { type, score }));
+    },
+  });
+}
+
+export function advisoriesService(advisories: Resource<typeof AdvisorySchema>): ServiceImplementation {
+  return implement(AdvisoriesService, standardMethods(AdvisoriesService, advisories));
+}
+
+/** Between the values that are searched in, so that no text is found across two of them. */
+const separator = "\n";
+
+/** Texts as they are searched in and searched for: in any case. */
+function searchable(...texts: readonly string[]): string {
+  return texts.join(separator).toLowerCase();
+}
+
+function having(tag: Tag, values: readonly string[]): readonly Condition[] {
+  return [{ column: "terms", hasAny: values.map((value) => term(tag, value)) }];
+}
+
+function anyOf(tag: Tag): Filter<readonly string[]> {
+  return (values) => having(tag, values);
+}
+
+const eventFields = ["eventTypes", "eventReviewStates", "eventAuthors", "eventReviewers"] as const;
+
+/** The filters on events are one condition together; the first of them that is set gives it. */
+function ofOneEvent(field: keyof EventFilter): Filter<unknown, EventFilter & Message> {
+  return (_value, request) => {
+    const first = eventFields.find((name) => request[name].length > 0);
+    return first === field ? [{ column: "terms", hasAny: eventFilterTerms(request) }] : [];
+  };
+}
