@@ -7,7 +7,8 @@
  *   setting allows loopback at all;
  * - a literal host, in whatever spelling the URL standard reads as an address (`0x7f.1`, `2130706433`), is public;
  * - every address a name resolves to is public. One private address among them refuses the name. The connection is made to the
- *   addresses that were judged, never to the result of a second resolution. No connection is reused, so each attempt is judged anew.
+ *   addresses that were judged, never to the result of a second resolution. Every connection is judged anew; only {@link openOutbound}
+ *   keeps one for some seconds, to the address that was judged when it was made.
  *
  * Public means IANA global unicast. Ranges that embed or stand for another address (v4-mapped, NAT64, 6to4, Teredo) are not.
  *
@@ -98,6 +99,87 @@ export async function fetchLimited(address: string, options: OutboundOptions): P
   }
 }
 
+/** How to open a connection for many requests. */
+export interface OutboundConnectionOptions extends Pick<OutboundOptions, "allowLoopbackHttp" | "resolve"> {
+  /** For everything about one request together. */
+  readonly timeoutMs: number;
+  /** How much of an answer's body is read before the connection is given up. */
+  readonly maxAnswerBytes: number;
+}
+
+/** A connection to one address, for one request at a time. It is made with the first, and made anew after one that failed or a pause of some seconds. */
+export interface OutboundConnection {
+  /**
+   * Posts a body and gives the answer's status and headers; its body is read and dropped. An answer whose body is too long or does not end in time is
+   * given nevertheless.
+   *
+   * Errors: {@link OutboundRefused}, {@link OutboundFailed}.
+   */
+  post(headers: Readonly<Record<string, string>>, body: string): Promise<Omit<OutboundAnswer, "body">>;
+  /** Ends the connection, and the request under way. */
+  close(): void;
+}
+
+const maxIdleMs = 10_000;
+
+/**
+ * A connection for many requests to one address.
+ *
+ * Errors: {@link OutboundRefused}.
+ */
+export async function openOutbound(address: string, options: OutboundConnectionOptions): Promise<OutboundConnection> {
+  const { allowLoopbackHttp, resolve = resolveBySystem, timeoutMs, maxAnswerBytes } = options;
+  const url = parseOutboundUrl(address, allowLoopbackHttp);
+  const { Client } = await import("undici");
+  const connect = () =>
+    new Client(url.origin, {
+      allowH2: false,
+      pipelining: 1,
+      keepAliveMaxTimeout: maxIdleMs,
+      connect: { lookup: judgedLookup(resolve), timeout: timeoutMs },
+    });
+  let client: InstanceType<typeof Client> | undefined;
+
+  function end(reason: Error): void {
+    client?.destroy(reason).catch(() => {});
+    client = undefined;
+  }
+
+  return {
+    async post(headers, body) {
+      client ??= connect();
+      const timer = setTimeout(() => end(new DOMException("too slow", "TimeoutError")), timeoutMs);
+      try {
+        const path = url.pathname + url.search;
+        const answer = await client.request({ method: "POST", path, headers, body });
+        if (!(await endsWithin(answer.body, maxAnswerBytes))) end(new Error("the answer has no end"));
+        return { status: answer.statusCode, headers: answer.headers };
+      } catch (error) {
+        end(new Error("the request has failed"));
+        if (error instanceof OutboundRefused) throw error;
+        throw new OutboundFailed(`no answer from ${url.host}`, { cause: error });
+      } finally {
+        clearTimeout(timer);
+      }
+    },
+    close: () => end(new Error("the connection is closed")),
+  };
+}
+
+/** Reads a body to its end; false when that does not come. */
+async function endsWithin(body: AsyncIterable<Uint8Array>, maxBytes: number): Promise<boolean> {
+  let bytes = 0;
+  try {
+    for await (const chunk of body) {
+      bytes += chunk.length;
+      if (bytes > maxBytes) return false;
+    }
+    return true;
+  } catch {
+    return false; // cut off: the status has said all that matters
+  }
+}
+
 /**
  * The URL, if a request to it may be tried: everything about it is judged but the addresses its name resolves to.
  *
@@ -156,10 +238,14 @@ function isPublic(address: string): boolean {
   return !(parsed instanceof ipaddr.IPv6) || parsed.match(ipaddr.IPv6.parse("2000::"), 3);
 }
 
-const resolveBySystem: Resolve = (hostname) => lookup(hostname, { all: true });
+/** All addresses that the system knows of a name. */
+export const resolveBySystem: Resolve = (hostname) => lookup(hostname, { all: true });
 
-/** The name resolution of a connection. A host spelled as loopback, which the URL check let pass, may only lead to loopback. */
-function judgedLookup(resolve: Resolve): LookupFunction {
+/**
+ * The name resolution of a connection to a URL that {@link parseOutboundUrl} let pass: every address is judged. A host spelled as loopback may only
+ * lead to loopback.
+ */
+export function judgedLookup(resolve: Resolve): LookupFunction {
   const judge: Resolve = async (hostname) => {
     const addresses = await resolve(hostname);
     const isAllowed = isLocalhost(hostname) ? isLoopback : isPublic;

@@ -1,0 +1,90 @@
+/**
+ * Metrics of delivery, at an address of their own for Prometheus to read. What waits is counted when it is read, from the database, and so is the same from
+ * every process; attempts are those of this process. None has a label that a tenant chooses.
+ */
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Database } from "../store/index.ts";
+import { deliveriesQueue } from "./deliveries.ts";
+import type { Attempt } from "./sink.ts";
+
+/** Metrics that can be read. */
+export interface DeliveryMetrics {
+  /** The port they are read at. */
+  readonly port: number;
+  /** Counts an attempt. */
+  countAttempt(attempt: Attempt): void;
+  close(): Promise<void>;
+}
+
+/** What {@link serveMetrics} needs. */
+export interface DeliveryMetricsOptions {
+  readonly database: Database;
+  readonly listen: { readonly host: string; readonly port: number };
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+}
+
+/** Serves the metrics at `/metrics`. Their libraries are loaded only now. Errors: the address cannot be listened at. */
+export async function serveMetrics({ database, listen, now }: DeliveryMetricsOptions): Promise<DeliveryMetrics> {
+  const [{ PrometheusExporter }, { MeterProvider }] = await Promise.all([
+    import("@opentelemetry/exporter-prometheus"),
+    import("@opentelemetry/sdk-metrics"),
+  ]);
+  const exporter = new PrometheusExporter({
+    preventServerStart: true,
+    withoutScopeInfo: true,
+    withoutTargetInfo: true,
+  });
+  const provider = new MeterProvider({ readers: [exporter] });
+  const meter = provider.getMeter("platform-delivery");
+  const attempts = meter.createCounter("platform_delivery_attempts", {
+    description: "Attempts of this process to deliver an event, by what came of them.",
+  });
+  const waiting = meter.createObservableGauge("platform_deliveries", {
+    description: "Deliveries that are pending, or dead: given up and kept to be seen.",
+  });
+  const age = meter.createObservableGauge("platform_delivery_oldest_pending_age", {
+    description: "How long ago the event of the oldest pending delivery was recorded; 0 when none is.",
+    unit: "s",
+  });
+  meter.addBatchObservableCallback(
+    async (observed) => {
+      const queue = database.queue(deliveriesQueue);
+      const [pending, dead] = await Promise.all([queue.depth("pending"), queue.depth("dead")]);
+      observed.observe(waiting, pending.count, { state: "pending" });
+      observed.observe(waiting, dead.count, { state: "dead" });
+      observed.observe(age, pending.oldestUs === undefined ? 0 : Math.max(0, now() / 1000 - pending.oldestUs / 1e6));
+    },
+    [waiting, age],
+  );
+  const server = createServer((request, response) => {
+    if (request.url === "/metrics") exporter.getMetricsRequestHandler(request, response);
+    else response.writeHead(404).end();
+  });
+  await listening(server, listen);
+  return {
+    port: (server.address() as AddressInfo).port,
+    countAttempt: ({ result }) => attempts.add(1, { result: classOf(result) }),
+    async close() {
+      const closed = new Promise((resolve) => server.close(resolve));
+      server.closeAllConnections();
+      await closed;
+      await provider.shutdown();
+    },
+  };
+}
+
+/** `2xx` for `204`; what is no status stays. */
+function classOf(result: string): string {
+  return /^\d{3}$/.test(result) ? `${result[0]}xx` : result;
+}
+
+function listening(server: Server, { host, port }: DeliveryMetricsOptions["listen"]): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject).listen(port, host, () => {
+      server.off("error", reject);
+      resolve();
+    });
+  });
+}

@@ -1,0 +1,104 @@
+/**
+ * Posts events to the address of a subscription: CloudEvents 1.0 in the binary mode of its HTTP binding, with our token and signature.
+ *
+ * What a sink answers decides by its status alone. Its body is read, up to 64 KiB, only so that the connection can be used again, and nothing of it is kept.
+ */
+import { type OutboundConnection, type OutboundConnectionOptions, OutboundRefused, openOutbound } from "../outbound.ts";
+import { parentOf } from "../uid.ts";
+import type { Event } from "./event.ts";
+import { parseRetryAfter } from "./retry.ts";
+import { type DeliveryTokens, signatureHeaders, tokenAudience } from "./signing.ts";
+import type { Subscription } from "./subscription.ts";
+
+/** How an attempt ended. */
+export interface Attempt {
+  /** `delivered` for 2xx, `gone` for 410. */
+  readonly outcome: "delivered" | "failed" | "gone";
+  /** The HTTP status, or `timeout`, `refused` for an address we do not speak to, `failed` for no answer. */
+  readonly result: string;
+  /** What the sink asks for, in milliseconds; 0 for nothing. */
+  readonly retryAfterMs: number;
+}
+
+/** Where a subscription's events go. */
+export interface Sink {
+  /** Posts one event. Several may be under way, each on a connection of its own. */
+  post(event: Event, subscription: Subscription): Promise<Attempt>;
+  /** Ends every connection, and what is under way on it. */
+  close(): void;
+}
+
+/** What {@link createSink} needs. */
+export interface SinkOptions extends Pick<OutboundConnectionOptions, "allowLoopbackHttp" | "resolve"> {
+  readonly tokens: DeliveryTokens;
+  /** For one attempt, from the connection to the end of the answer. */
+  readonly timeoutMs: number;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+}
+
+const userAgent = "platform-events/2";
+const maxAnswerBytes = 64 * 1024;
+
+/** A sink without connections. */
+export function createSink({ tokens, timeoutMs, now, ...options }: SinkOptions): Sink {
+  const idle: OutboundConnection[] = [];
+  const busy = new Set<OutboundConnection>();
+
+  return {
+    async post(event, subscription) {
+      const headers = {
+        ...eventHeaders(event),
+        ...signatureHeaders(event, subscription.signingSecret, now()),
+        authorization: `Bearer ${await tokens(event, parentOf(subscription.uid))}`,
+        "user-agent": userAgent,
+      };
+      let connection: OutboundConnection | undefined;
+      try {
+        connection = idle.pop() ?? (await openOutbound(subscription.sink, { ...options, timeoutMs, maxAnswerBytes }));
+        busy.add(connection);
+        const answer = await connection.post(headers, event.data);
+        return attemptOf(answer.status, parseRetryAfter(answer.headers["retry-after"], now()));
+      } catch (error) {
+        return { outcome: "failed", result: failureOf(error), retryAfterMs: 0 };
+      } finally {
+        if (connection !== undefined) {
+          busy.delete(connection);
+          idle.push(connection);
+        }
+      }
+    },
+    close() {
+      for (const connection of [...busy, ...idle]) connection.close();
+    },
+  };
+}
+
+/** CloudEvents HTTP binding 1.0.2, 3.1.3.2: what is not printable ASCII, and `"` and `%`, is percent-encoded. */
+function eventHeaders({ id, type, source, subject, timeMs, extensions }: Event): Record<string, string> {
+  const attributes = {
+    id,
+    specversion: "1.0",
+    type,
+    source,
+    ...(subject !== "" && { subject }),
+    time: new Date(timeMs).toISOString(),
+    ...extensions,
+    audience: tokenAudience,
+  };
+  const headers: Record<string, string> = { "content-type": "application/json" };
+  for (const [name, value] of Object.entries(attributes)) {
+    headers[`ce-${name}`] = value.replace(/[^!-~]|["%]/gu, encodeURIComponent);
+  }
+  return headers;
+}
+
+function attemptOf(status: number, retryAfterMs: number): Attempt {
+  const outcome = status >= 200 && status < 300 ? "delivered" : status === 410 ? "gone" : "failed";
+  return { outcome, result: String(status), retryAfterMs };
+}
+
+function failureOf(error: unknown): string {
+  if (error instanceof OutboundRefused) return "refused";
+  return (error as Error & { cause?: Error }).cause?.name === "TimeoutError" ? "timeout" : "failed";
+}

@@ -1,0 +1,104 @@
+/** A dispatcher beside a test: subscriptions in memory, events made by hand, a clock that can be moved. */
+import { onTestFinished } from "vitest";
+import {
+  type Delivery,
+  type Dispatcher,
+  type DispatcherOptions,
+  dropDeliveries,
+  type NewEvent,
+  readDeliveries,
+  recordEvent,
+  type Subscription,
+  type SubscriptionSource,
+  startDispatcher,
+} from "../../src/delivery/index.ts";
+import type { Database } from "../../src/store/index.ts";
+import { newUid, parentOf } from "../../src/uid.ts";
+
+export const secret = `whsec_${Buffer.from("a secret of thirty-two bytes, ok").toString("base64")}`;
+
+/** Subscriptions that a test makes. */
+export interface TestSubscriptions extends SubscriptionSource {
+  /** Subscribes a group; the uid. */
+  add(group: string, sink: string, createTimeMs?: number): string;
+  remove(uid: string): void;
+  readonly disabled: Map<string, number>;
+}
+
+export function createSubscriptions(): TestSubscriptions {
+  const all = new Map<string, Subscription & { createTimeMs: number }>();
+  const disabled = new Map<string, number>();
+  return {
+    disabled,
+    add(group, sink, createTimeMs = 0) {
+      const uid = newUid(group);
+      all.set(uid, { uid, sink, signingSecret: secret, createTimeMs });
+      return uid;
+    },
+    remove: (uid) => void all.delete(uid),
+    inGroups: async (groups) =>
+      [...all.values()].filter(({ uid }) => groups.includes(parentOf(uid)) && !disabled.has(uid)),
+    get: async (uid) => (disabled.has(uid) ? undefined : all.get(uid)),
+    disable: async (uid, nowMs) => void disabled.set(uid, nowMs),
+  };
+}
+
+/** Says who asks for a token. */
+export const sign: DispatcherOptions["sign"] = async (request) => JSON.stringify(request);
+
+/** An event about something new in a group. */
+export function eventIn(group: string, more: Partial<NewEvent> = {}): NewEvent {
+  return {
+    timeMs: Date.now(),
+    type: "dev.platform.api.iam.group.created.v1",
+    source: "https://platform.example.com/iam/v2/groups",
+    subject: newUid(group),
+    extensions: { group },
+    data: '{"actor":{"subject":"é"},"body":{}}',
+    ...more,
+  };
+}
+
+/** A database with a dispatcher on it; all stops with the test. */
+export function createDeliverer(database: Database, options: Partial<DispatcherOptions> = {}) {
+  const subscriptions = createSubscriptions();
+  const dispatchers: Dispatcher[] = [];
+  onTestFinished(async () => {
+    await Promise.all(dispatchers.map((dispatcher) => dispatcher.stop()));
+  });
+  const reports: unknown[] = [];
+  let aheadMs = 0;
+  const now = () => Date.now() + aheadMs;
+  return {
+    subscriptions,
+    reports,
+    now,
+    /** Moves the clock on. */
+    pass(ms: number) {
+      aheadMs += ms;
+    },
+    start(more: Partial<DispatcherOptions> = {}): Dispatcher {
+      const report = (error: unknown) => void reports.push(error);
+      const all = { database, subscriptions, sign, allowLoopbackSinks: true, now, report, ...options, ...more };
+      const dispatcher = startDispatcher(all);
+      dispatchers.push(dispatcher);
+      return dispatcher;
+    },
+    async record(...events: NewEvent[]): Promise<void> {
+      await database.transact(async (session) => {
+        for (const event of events) await recordEvent(session, event);
+      });
+      for (const dispatcher of dispatchers) dispatcher.wake();
+    },
+    /** Deletes a subscription as the service does. */
+    async unsubscribe(uid: string): Promise<void> {
+      subscriptions.remove(uid);
+      await database.transact((session) => dropDeliveries(session, uid));
+    },
+    async deliveries(filter: Parameters<typeof readDeliveries>[1] = {}): Promise<Delivery[]> {
+      const all: Delivery[] = [];
+      for await (const delivery of readDeliveries(database, filter)) all.push(delivery);
+      return all;
+    },
+  };
+}

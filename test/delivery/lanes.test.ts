@@ -1,0 +1,101 @@
+/** Lanes keep their sinks' faults to themselves: bad ones beside a good one, one at a time, and rest. */
+import { expect, onTestFinished, test, vi } from "vitest";
+import { type Database, openDatabase } from "../../src/store/index.ts";
+import { newUid } from "../../src/uid.ts";
+import { temporaryFolder } from "../cli/platform-process.ts";
+import { createDeliverer, eventIn } from "./deliverer.ts";
+import { hostileSinks, startSink } from "./sinks.ts";
+
+const hourMs = 3_600_000;
+
+async function emptyDatabase(): Promise<Database> {
+  const database = await openDatabase(`sqlite:${await temporaryFolder()}/platform.db`);
+  onTestFinished(() => database.close());
+  await database.migrate();
+  return database;
+}
+
+test("every bad sink at once, and the good one has everything before any of them has run out of time", async () => {
+  const { subscriptions, start, record, deliveries, reports } = createDeliverer(await emptyDatabase());
+  const group = newUid("");
+  for (const open of Object.values(hostileSinks)) subscriptions.add(group, (await open()).url);
+  const good = await startSink();
+  const uid = subscriptions.add(group, good.url);
+  await record(...Array.from({ length: 200 }, () => eventIn(group)));
+  start({ attemptTimeoutMs: 3000 });
+  await vi.waitFor(() => expect(good.received).toHaveLength(200), 10_000);
+  expect((await deliveries()).filter(({ lastResult }) => lastResult === "timeout")).toEqual([]);
+  await vi.waitFor(async () => expect(await deliveries({ state: "delivered" })).toHaveLength(200), 5000);
+  expect((await deliveries({ state: "delivered" })).every(({ subscription }) => subscription === uid)).toBe(true);
+  expect(reports).toEqual([]);
+});
+
+test("a sink that has shown nothing, or failed, is sent one event at a time; one that takes them gets more, up to 16", async () => {
+  const { subscriptions, start, record } = createDeliverer(await emptyDatabase());
+  const group = newUid("");
+  const under: number[] = [];
+  let now = 0;
+  const { createServer } = await import("node:http");
+  const server = createServer((request, response) => {
+    under.push(++now);
+    request.resume();
+    setTimeout(() => {
+      now--;
+      response.writeHead(204).end();
+    }, 20);
+  }).listen(0, "127.0.0.1");
+  await new Promise((resolve) => server.once("listening", resolve));
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as { port: number };
+  subscriptions.add(group, `http://127.0.0.1:${port}/`);
+  await record(...Array.from({ length: 300 }, () => eventIn(group)));
+  start();
+  await vi.waitFor(() => expect(under).toHaveLength(300), 10_000);
+  expect(under[0]).toBe(1);
+  expect(under[1]).toBeLessThanOrEqual(2);
+  expect(Math.max(...under)).toBe(16);
+});
+
+test("a dead sink is left alone: of a hundred events it is asked about a few, and the others are not spent", async () => {
+  const { subscriptions, start, record, deliveries, pass } = createDeliverer(await emptyDatabase());
+  const group = newUid("");
+  let status = 503;
+  const sink = await startSink(() => status);
+  subscriptions.add(group, sink.url);
+  await record(...Array.from({ length: 100 }, () => eventIn(group)));
+  start();
+  await vi.waitFor(
+    async () => expect((await deliveries()).filter(({ attempts }) => attempts > 0)).toHaveLength(3),
+    5000,
+  );
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  expect(sink.received.length).toBeLessThanOrEqual(4);
+  status = 200;
+  pass(2 * hourMs);
+  await vi.waitFor(async () => expect(await deliveries({ state: "delivered" })).toHaveLength(100), 10_000);
+});
+
+test("while a sink rests, what has waited for it 24 hours is dead", async () => {
+  const { subscriptions, start, record, deliveries, pass } = createDeliverer(await emptyDatabase());
+  const group = newUid("");
+  const sink = await startSink(() => 500);
+  subscriptions.add(group, sink.url);
+  await record(...Array.from({ length: 50 }, () => eventIn(group)));
+  start();
+  await vi.waitFor(async () => expect(await deliveries()).toHaveLength(50), 5000);
+  await vi.waitFor(() => expect(sink.received.length).toBeGreaterThanOrEqual(3), 5000);
+  pass(25 * hourMs);
+  await vi.waitFor(async () => expect(await deliveries({ state: "dead" })).toHaveLength(50), 5000);
+  expect(sink.received.length).toBeLessThan(50);
+});
+
+test("after a pause of more than 24 hours a sink that works gets everything", async () => {
+  const { subscriptions, start, record, deliveries, pass } = createDeliverer(await emptyDatabase());
+  const group = newUid("");
+  const sink = await startSink();
+  subscriptions.add(group, sink.url);
+  await record(...Array.from({ length: 20 }, () => eventIn(group)));
+  pass(48 * hourMs);
+  start();
+  await vi.waitFor(async () => expect(await deliveries({ state: "delivered" })).toHaveLength(20), 5000);
+});
