@@ -4,6 +4,7 @@
  */
 import { readFileSync } from "node:fs";
 import { type LogLevel, logLevels } from "./log.ts";
+import { isUid } from "./uid.ts";
 
 /** Everything the server can be told. Times are in milliseconds unless the name says otherwise. */
 export interface Config {
@@ -23,6 +24,8 @@ export interface Config {
   /** 32 bytes that seal secrets in the database; undefined: a key kept in the database itself. */
   readonly secretKey: Buffer | undefined;
   readonly allowLoopbackIssuers: boolean;
+  /** Whether events may be sent to sinks on a loopback host, by http too. */
+  readonly allowLoopbackSinks: boolean;
   readonly openRootGroups: boolean;
   /** What groups can accept as terms; undefined: documents with neutral names. */
   readonly termsDocuments: readonly TermsDocument[] | undefined;
@@ -30,7 +33,25 @@ export interface Config {
   readonly corsOrigins: readonly string[];
   /** How long the audit log is kept; undefined: for ever. */
   readonly auditRetentionDays: number | undefined;
+  /** How long events, and what became of them, are kept. */
+  readonly eventRetentionDays: number;
+  /** Where metrics can be read; undefined: nowhere. */
+  readonly metricsListen: ListenAddress | undefined;
+  /** Where the registry is whose notifications are taken; undefined: none are. */
+  readonly registryUrl: string | undefined;
+  /** The uid of the group that holds its repos. */
+  readonly registryGroup: string | undefined;
+  /** What its notifications carry as their bearer token. */
+  readonly registrySecret: string | undefined;
+  /** Who reads it; undefined: anybody may. */
+  readonly registryCredentials: RegistryCredentials | undefined;
   readonly logLevel: LogLevel;
+}
+
+/** Who reads a registry. */
+export interface RegistryCredentials {
+  readonly username: string;
+  readonly password: string;
 }
 
 /** A legal document. */
@@ -113,6 +134,11 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     default: "false",
     parse: parseSwitch,
   },
+  allowLoopbackSinks: {
+    help: "send events to sinks at http://localhost (for tests and for trying things out)",
+    default: "false",
+    parse: parseSwitch,
+  },
   openRootGroups: { help: "let every root-level identity create root groups", default: "false", parse: parseSwitch },
   termsDocuments: {
     help: "legal documents that groups can accept: a JSON list of {id, label, url}, or a file with one",
@@ -130,7 +156,46 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     help: "days for which the audit log is kept (default: for ever)",
     placeholder: "DAYS",
     default: undefined,
-    parse: (value) => Number(oneOf(/^[1-9][0-9]{0,4}$/, "a number of days from 1 to 99999")(value)),
+    parse: parseDays,
+  },
+  eventRetentionDays: {
+    help: "days for which events and their deliveries are kept",
+    placeholder: "DAYS",
+    default: "30",
+    parse: parseDays,
+  },
+  metricsListen: {
+    help: "address at which metrics can be read, in Prometheus' format (default: none)",
+    placeholder: "HOST:PORT",
+    default: undefined,
+    parse: parseListen,
+  },
+  registryUrl: {
+    help: "registry whose notifications are taken at /registry/notifications",
+    placeholder: "URL",
+    default: undefined,
+    parse: parseBaseUrl,
+  },
+  registryGroup: {
+    help: "group that holds that registry's repos",
+    placeholder: "UID",
+    default: undefined,
+    parse: (value) => {
+      if (!isUid(value)) throw new Error(`must be the uid of a group, not "${value}"`);
+      return value;
+    },
+  },
+  registrySecret: {
+    help: "file with the secret of 16 characters or more that the registry sends as bearer token",
+    placeholder: "FILE",
+    default: undefined,
+    parse: (path) => oneOf(/^[!-~]{16,1024}$/, "a file with 16 to 1024 visible ASCII characters")(readSecret(path)),
+  },
+  registryCredentials: {
+    help: "file with USER:PASSWORD for reading a registry",
+    placeholder: "FILE",
+    default: undefined,
+    parse: parseCredentials,
   },
   logLevel: {
     help: `least severe log lines to write: ${logLevels.join(", ")}`,
@@ -192,6 +257,9 @@ export function readConfig(sources: ConfigSources): Config {
   if ((config.tlsCert === undefined) !== (config.tlsKey === undefined)) {
     throw new ConfigError(`${flagOf("tlsCert")} and ${flagOf("tlsKey")} go together`);
   }
+  const together = ["registryUrl", "registryGroup", "registrySecret"] as const;
+  if (new Set(together.map((key) => config[key] === undefined)).size > 1)
+    throw new ConfigError(`${together.map(flagOf).join(", ")} go together`);
   return config;
 }
 
@@ -241,6 +309,10 @@ function parseBaseUrl(value: string): string {
   return url.href.replace(/\/+$/, "");
 }
 
+function parseDays(value: string): number {
+  return Number(oneOf(/^[1-9][0-9]{0,4}$/, "a number of days from 1 to 99999")(value));
+}
+
 function parseKey(value: string): Buffer {
   return Buffer.from(oneOf(/^[0-9a-fA-F]{64}$/, "64 hex digits")(value), "hex");
 }
@@ -260,6 +332,17 @@ function parseTermsDocuments(value: string): readonly TermsDocument[] {
   });
   if (new Set(documents.map(({ id }) => id)).size < documents.length) throw new Error("an id is there twice");
   return documents;
+}
+
+/** What a file holds, without the line break at its end. */
+function readSecret(path: string): string {
+  return readFileSync(path, "utf8").replace(/\r?\n$/, "");
+}
+
+function parseCredentials(path: string): RegistryCredentials {
+  const [, username, password] = /^([^:\s]+):([^\r\n]+)$/.exec(readSecret(path)) ?? [];
+  if (username === undefined || password === undefined) throw new Error(`${path} must hold USER:PASSWORD`);
+  return { username, password };
 }
 
 function parseSwitch(value: string): boolean {

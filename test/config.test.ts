@@ -37,8 +37,10 @@ test("the defaults", () => {
     serviceHost: "platform.internal",
     pageTokenKey: undefined,
     allowLoopbackIssuers: false,
+    allowLoopbackSinks: false,
     openRootGroups: false,
     corsOrigins: [],
+    eventRetentionDays: 30,
     logLevel: "info",
   });
 });

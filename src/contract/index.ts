@@ -10,7 +10,14 @@
  *
  * Follows: AIP-203 (field behavior), AIP-4231 (resource names), protovalidate, google.api.http for the presence of a binding.
  */
-export { type AuthorizationRule, type Contract, type MethodContract, readContract, type Scope } from "./methods.ts";
+export {
+  type AuthorizationRule,
+  type Contract,
+  type EventContract,
+  type MethodContract,
+  readContract,
+  type Scope,
+} from "./methods.ts";
 export { type FieldBehaviors, type ResourceContract, readBehaviors, readResource } from "./resources.ts";
 export { nulViolations } from "./text.ts";
 export { violationsOf, warmValidation } from "./validation.ts";

@@ -36,9 +36,17 @@ export interface MethodContract {
   /** False for methods marked NO_SIDE_EFFECTS. */
   readonly mutates: boolean;
   /** The event that a successful change emits, as annotated. */
-  readonly event:
-    | { readonly type: string; readonly extensions: readonly string[]; readonly internal: boolean }
-    | undefined;
+  readonly event: EventContract | undefined;
+}
+
+/** The event of a method. */
+export interface EventContract {
+  readonly type: string;
+  readonly extensions: readonly string[];
+  /** Never delivered to a subscription. */
+  readonly internal: boolean;
+  /** The route's path up to its first variable: `/iam/v2/groups`. */
+  readonly path: string;
 }
 
 /** The contract of every method that {@link readContract} was given. */
@@ -77,18 +85,21 @@ function readMethod(method: DescMethod): MethodContract {
   if (domain === undefined) throw new Error("its package names no domain");
   if (method.methodKind !== "unary") throw new Error("streams");
   if (!hasOption(method, http)) throw new Error("has no google.api.http binding");
-  const event = hasOption(method, events) ? getOption(method, events) : undefined;
   return {
     method,
     domain,
     authorization: readAuthorization(method),
     mutates: method.idempotency !== MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS,
-    event: event && {
-      type: event.type,
-      extensions: event.extensions,
-      internal: event.audience === Event_Audience.INTERNAL,
-    },
+    event: hasOption(method, events) ? readEvent(method) : undefined,
   };
+}
+
+function readEvent(method: DescMethod): EventContract {
+  const { type, extensions, audience } = getOption(method, events);
+  const { value: route } = getOption(method, http).pattern;
+  if (typeof route !== "string") throw new Error("has an event and no route with a path");
+  const [path = ""] = route.split(/\/?\{/);
+  return { type, extensions, internal: audience === Event_Audience.INTERNAL, path };
 }
 
 function readAuthorization(method: DescMethod): AuthorizationRule {

@@ -19,4 +19,5 @@ export {
   rotateSigningKeys,
 } from "./installation.ts";
 export { type Operator, type OperatorCall, openOperator } from "./operator.ts";
+export { createMirror, type Mirror, type TagState } from "./registry-mirror.ts";
 export { type RunningServer, startServer } from "./server.ts";

@@ -67,7 +67,7 @@ export async function readEnvironment(
   database: Database,
   { pageTokenKey }: Installation,
   config: Config,
-): Promise<Omit<CallEnvironment, "session" | "nowMs">> {
+): Promise<Omit<CallEnvironment, "session" | "nowMs" | "changes">> {
   const ownSecretKey = await ensureSecretKey(database);
   return {
     pageTokens: createPageTokens(config.pageTokenKey ?? pageTokenKey),

@@ -2,15 +2,22 @@
  * Calls of the operator's own: methods of the contract, run in this process inside one transaction, for importers and for what another system
  * reports. They are validated, audited and emit events as every call does; there is no token, and the operator holds every capability.
  */
-import type { DescMessage, DescMethodUnary, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
+import {
+  createRegistry,
+  type DescMessage,
+  type DescMethodUnary,
+  type MessageInitShape,
+  type MessageShape,
+} from "@bufbuild/protobuf";
 import { createContextValues, type Interceptor, type UnaryRequest, type UnaryResponse } from "@connectrpc/connect";
 import { authorizeOperator } from "../auth/index.ts";
-import type { Config } from "../config.ts";
+import { baseUrlOf, type Config } from "../config.ts";
 import { readContract } from "../contract/index.ts";
 import { provideEnvironment, transactionOf } from "../resource/index.ts";
 import { createServices } from "../services/index.ts";
 import type { Database, WriteSession } from "../store/index.ts";
 import { createAudit } from "./audit.ts";
+import { createEventRecorder } from "./events.ts";
 import { readEnvironment, readInstallation } from "./installation.ts";
 import { createLocalTransport, type ServiceImplementation } from "./local-transport.ts";
 import { type PipelineOptions, recordIn, validate } from "./pipeline.ts";
@@ -32,7 +39,7 @@ export interface Operator {
 
 /** What {@link createOperator} needs. */
 export interface OperatorOptions
-  extends Pick<PipelineOptions, "contract" | "database" | "environment" | "audit" | "now"> {
+  extends Pick<PipelineOptions, "contract" | "database" | "environment" | "audit" | "events" | "now"> {
   readonly services: readonly ServiceImplementation[];
   /** Whom audit and events name as the caller. */
   readonly subject: string;
@@ -48,6 +55,12 @@ export async function openOperator(database: Database, config: Config, subject: 
   const services = createServices(config);
   const contract = readContract(services.map(({ service }) => service));
   const environment = await readEnvironment(database, installation, config);
+  const events = createEventRecorder({
+    contract,
+    baseUrl: baseUrlOf(config),
+    issuerUrl: installation.issuerUrl,
+    registry: createRegistry(...services.map(({ service }) => service.file)),
+  });
   const audit = createAudit({
     database,
     now: Date.now,
@@ -55,7 +68,7 @@ export async function openOperator(database: Database, config: Config, subject: 
       throw error;
     },
   });
-  return createOperator({ services, contract, database, environment, audit, now: Date.now, subject });
+  return createOperator({ services, contract, database, environment, audit, events, now: Date.now, subject });
 }
 
 /** Creates the operator. */

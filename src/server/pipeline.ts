@@ -8,6 +8,7 @@ import type { Logger } from "../log.ts";
 import { type CallEnvironment, provideEnvironment } from "../resource/index.ts";
 import { ConflictError, type Database, NotUniqueError, StaleError, type WriteSession } from "../store/index.ts";
 import { type Audit, auditFailures, recordOf } from "./audit.ts";
+import type { EventRecorder } from "./events.ts";
 import { keyedCall } from "./idempotency.ts";
 
 /** What the pipeline is made of. */
@@ -19,8 +20,11 @@ export interface PipelineOptions {
   readonly authenticator: Authenticator;
   readonly grants: GrantSource;
   readonly database: Database;
-  readonly environment: Omit<CallEnvironment, "session" | "nowMs">;
+  readonly environment: Omit<CallEnvironment, "session" | "nowMs" | "changes">;
   readonly audit: Audit;
+  readonly events: EventRecorder;
+  /** Told when a call has changed something for good. */
+  onCommit?(): void;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 }
@@ -124,7 +128,7 @@ function transact(options: PipelineOptions): Interceptor {
     const call = request as UnaryRequest;
     const keyed = keyedCall(call, methodContract, environment.secrets, nowMs);
     try {
-      return await database.transact(
+      const answer = await database.transact(
         async (session) => {
           provideEnvironment(request.contextValues, { ...environment, nowMs, session });
           const replayed = await keyed?.replay(session);
@@ -136,6 +140,8 @@ function transact(options: PipelineOptions): Interceptor {
         },
         { signal: request.signal },
       );
+      options.onCommit?.();
+      return answer;
     } catch (error) {
       if (error instanceof ValidatedOnly) return error.response;
       if (error instanceof StaleError || error instanceof ConflictError)
@@ -147,8 +153,9 @@ function transact(options: PipelineOptions): Interceptor {
 }
 
 /** What is recorded of a call that has changed something, in its own transaction. */
-export function recordIn({ contract, audit }: Pick<PipelineOptions, "contract" | "audit">) {
+export function recordIn({ contract, audit, events }: Pick<PipelineOptions, "contract" | "audit" | "events">) {
   return async (session: WriteSession, call: UnaryRequest, response: UnaryResponse): Promise<void> => {
     await audit.append(session, recordOf(contract, call, response.message));
+    await events.recordCall(session, call, response.message);
   };
 }

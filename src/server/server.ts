@@ -7,6 +7,13 @@ import { file_google_rpc_error_details } from "../../gen/google/rpc/error_detail
 import { createAuthenticator, createIssuer, createKeySets } from "../auth/index.ts";
 import { baseUrlOf, type Config } from "../config.ts";
 import { readContract, warmValidation } from "../contract/index.ts";
+import {
+  type DeliveryMetrics,
+  type Dispatcher,
+  forgetDelivered,
+  serveMetrics,
+  startDispatcher,
+} from "../delivery/index.ts";
 import { atEdge, internal, unavailable } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import { createRestHandler, formatStatus, writeStatus } from "../rest/index.ts";
@@ -17,6 +24,7 @@ import {
   identitySource,
   providerSource,
   sessions,
+  subscriptionSource,
 } from "../services/index.ts";
 import { type Database, openDatabase } from "../store/index.ts";
 import { createAudit } from "./audit.ts";
@@ -24,6 +32,7 @@ import { forgetAudit } from "./audit-log.ts";
 import { createConnectHandler } from "./connect-adapter.ts";
 import { handleCors } from "./cors.ts";
 import { createEndpoints } from "./endpoints.ts";
+import { createEventRecorder } from "./events.ts";
 import { createHealth, mountHealth } from "./health.ts";
 import { startHousekeeping } from "./housekeeping.ts";
 import { idempotentAnswers } from "./idempotency.ts";
@@ -33,6 +42,7 @@ import { createOnePort, type PortRequest, type PortResponse } from "./one-port.t
 import { createPipeline } from "./pipeline.ts";
 import { mountReflection } from "./reflection.ts";
 import { refusalOf } from "./refusals.ts";
+import { openNotifications } from "./registry-endpoint.ts";
 import { createSts } from "./sts.ts";
 
 /** How long calls in flight may take to finish once the server stops. */
@@ -83,6 +93,8 @@ export async function startServer(config: Config, log: Logger): Promise<RunningS
   const address = await port.listen(config.listen);
   const baseUrl = baseUrlOf(config, { host: config.listen.host, port: address.port });
   let database: Database | undefined;
+  let dispatcher: Dispatcher | undefined;
+  let metrics: DeliveryMetrics | undefined;
   try {
     database = await openDatabase(config.database);
     await database.migrate();
@@ -94,6 +106,7 @@ export async function startServer(config: Config, log: Logger): Promise<RunningS
       readKeys: async () => (await readInstallation(opened.read))?.signingKeys ?? [],
       clock: now,
     });
+    const events = createEventRecorder({ contract, baseUrl, issuerUrl: issuer.url, registry });
     const authenticator = createAuthenticator({
       issuer,
       identities: identitySource({
@@ -102,7 +115,7 @@ export async function startServer(config: Config, log: Logger): Promise<RunningS
         now,
         report: (error) => log.warn({ err: error }, "last use not written"),
       }),
-      providers: providerSource(database, now),
+      providers: providerSource(database, now, events.recordChanges),
       keySets: createKeySets({ allowLoopbackHttp: config.allowLoopbackIssuers, clock: now }),
       clock: now,
     });
@@ -122,6 +135,8 @@ export async function startServer(config: Config, log: Logger): Promise<RunningS
       database,
       environment,
       audit,
+      events,
+      onCommit: () => dispatcher?.wake(),
       now,
     });
     const transport = createLocalTransport(services, policy.interceptors, { observers: policy.observers });
@@ -165,12 +180,22 @@ export async function startServer(config: Config, log: Logger): Promise<RunningS
       audit,
       now,
     });
-    const { auditRetentionDays } = config;
+    const notifications = await openNotifications(config, {
+      operator: { services, contract, database, environment, audit, events, now },
+      recordEvent: events.recordRegistryEvent,
+      types: registry,
+      serviceHost,
+      log,
+    });
+    const { auditRetentionDays, eventRetentionDays } = config;
+    const daysAgo = (days: number) => now() - days * 86_400_000;
     const stopHousekeeping = startHousekeeping({
       database,
       tables: [sessions, idempotentAnswers],
-      others:
-        auditRetentionDays === undefined ? [] : [() => forgetAudit(opened, now() - auditRetentionDays * 86_400_000)],
+      others: [
+        ...(auditRetentionDays === undefined ? [] : [() => forgetAudit(opened, daysAgo(auditRetentionDays))]),
+        () => forgetDelivered(opened, daysAgo(eventRetentionDays)),
+      ],
       now,
       report: (error) => log.warn({ err: error }, "housekeeping"),
     });
@@ -181,8 +206,19 @@ export async function startServer(config: Config, log: Logger): Promise<RunningS
       if (handleCors(config.corsOrigins, request, response)) return;
       const path = pathOf(request);
       if (endpoints(path, request, response) || sts(path, request, response)) return;
+      if (notifications?.take(path, request, response)) return;
       if (!connect(path, request, response)) void rest(request, response);
     };
+    metrics = config.metricsListen && (await serveMetrics({ database, listen: config.metricsListen, now }));
+    dispatcher = startDispatcher({
+      database,
+      subscriptions: subscriptionSource({ database, secrets: environment.secrets }),
+      sign: (request) => issuer.mint(request),
+      allowLoopbackSinks: config.allowLoopbackSinks,
+      now,
+      report: (error) => log.warn({ err: error }, "delivery"),
+      onAttempt: (attempt) => metrics?.countAttempt(attempt),
+    });
     health.setServing(true);
     log.info({ baseUrl, issuer: issuer.url, database: database.dialect }, "listening");
 
@@ -194,6 +230,9 @@ export async function startServer(config: Config, log: Logger): Promise<RunningS
         health.setServing(false);
         shutdown.abort(unavailable("the server stops"));
         await port.close({ graceMs });
+        await notifications?.close();
+        await dispatcher?.stop();
+        await metrics?.close();
         await stopHousekeeping();
         await audit.flush();
         await opened.close();
@@ -201,6 +240,8 @@ export async function startServer(config: Config, log: Logger): Promise<RunningS
     };
   } catch (error) {
     await port.close({ graceMs: 0 });
+    await dispatcher?.stop();
+    await metrics?.close();
     await database?.close();
     throw error;
   }

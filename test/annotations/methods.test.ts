@@ -2,6 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import { describe, expect, test } from "vitest";
 import { Capability } from "../../gen/platform/capabilities/capabilities_pb.ts";
 import { GroupsService } from "../../gen/platform/iam/v2/groups_pb.ts";
+import { RoleBindingsService } from "../../gen/platform/iam/v2/role_bindings_pb.ts";
 import { PingService } from "../../gen/platform/ping/v2/ping_pb.ts";
 import {
   GetRepoRequestSchema,
@@ -63,6 +64,7 @@ describe("what is read", () => {
     PingService,
     ReposService,
     GroupsService,
+    RoleBindingsService,
     careless({ iam: scoped, fields: [{ ...uid, name: "repo_uid" }] }),
   ]);
 
@@ -111,6 +113,10 @@ describe("what is read", () => {
       type: "dev.platform.api.platform.registry.repo.created.v1",
       extensions: ["group"],
       internal: false,
+      path: "/registry/v2/repos",
+    });
+    expect(contract.of(RoleBindingsService.method.batchCreateRoleBindings).event).toMatchObject({
+      path: "/iam/v2/roleBindings:batchCreate",
     });
   });
 

@@ -1,5 +1,5 @@
 /** The policy around every call, with the real contract, a real database and handlers that misbehave. */
-import { create, type MessageShape } from "@bufbuild/protobuf";
+import { create, createRegistry, type MessageShape } from "@bufbuild/protobuf";
 import { Code, type ConnectError, createClient, createContextValues, type HandlerContext } from "@connectrpc/connect";
 import { pino } from "pino";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -11,6 +11,7 @@ import { readContract } from "../../src/contract/index.ts";
 import { notFound } from "../../src/errors.ts";
 import { contentOf, createPageTokens, createSecrets, databaseOf, transactionOf } from "../../src/resource/index.ts";
 import { createAudit } from "../../src/server/audit.ts";
+import { createEventRecorder } from "../../src/server/events.ts";
 import { ensureSecretKey, install } from "../../src/server/installation.ts";
 import { createLocalTransport } from "../../src/server/local-transport.ts";
 import { createPipeline } from "../../src/server/pipeline.ts";
@@ -37,6 +38,12 @@ async function open(methods: Record<string, Method> = {}) {
   });
   const log: Record<string, unknown>[] = [];
   const contract = readContract([PingService, ReposService]);
+  const events = createEventRecorder({
+    contract,
+    baseUrl: issuer.url,
+    issuerUrl: issuer.url,
+    registry: createRegistry(ReposService.file),
+  });
   const audit = createAudit({ database, now: Date.now, onLoss: () => expect.fail("audit records lost") });
   onTestFinished(() => audit.flush());
   const { observers, interceptors } = createPipeline({
@@ -46,7 +53,7 @@ async function open(methods: Record<string, Method> = {}) {
     authenticator: createAuthenticator({
       issuer,
       identities: identitySource({ database, issuerUrl: issuer.url, now: Date.now, report: () => {} }),
-      providers: providerSource(database, Date.now),
+      providers: providerSource(database, Date.now, events.recordChanges),
       keySets: createKeySets({ allowLoopbackHttp: false, clock: Date.now }),
       clock: Date.now,
     }),
@@ -58,9 +65,10 @@ async function open(methods: Record<string, Method> = {}) {
       allowLoopbackIssuers: false,
     },
     audit,
+    events,
     now: Date.now,
   });
-  const repos = createServices({ openRootGroups: false, termsDocuments: [] }).find(
+  const repos = createServices({ openRootGroups: false, termsDocuments: [], allowLoopbackSinks: false }).find(
     ({ service }) => service === ReposService,
   )!;
   const served = [

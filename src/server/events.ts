@@ -1,0 +1,93 @@
+/** Records the events of what calls, sign-ins and a registry have changed, in the transaction of the change. */
+import type { Message, Registry } from "@bufbuild/protobuf";
+import type { UnaryRequest } from "@connectrpc/connect";
+import { type Claims, callerOf } from "../auth/index.ts";
+import type { Contract } from "../contract/index.ts";
+import { type Actor, type ChangedResource, createCallEvents, readEvents, recordEvent } from "../delivery/index.ts";
+import { changesOf, environmentOf, hydrated, type RowChange } from "../resource/index.ts";
+import type { WriteSession } from "../store/index.ts";
+import { rootOf } from "../uid.ts";
+import type { RecordRegistryEvent } from "./registry-notifications.ts";
+
+/** Records events. */
+export interface EventRecorder {
+  /** Those of a call that has succeeded. */
+  recordCall(session: WriteSession, call: UnaryRequest, response: Message): Promise<void>;
+  /** Those of changes that come with a token, not with a call. */
+  recordChanges(session: WriteSession, changes: readonly RowChange[], by: Author, nowMs: number): Promise<void>;
+  readonly recordRegistryEvent: RecordRegistryEvent;
+}
+
+/** Who has changed something, as authentication knows them. */
+export interface Author {
+  /** uid of the identity. */
+  readonly subject: string;
+  readonly claims: Readonly<Claims>;
+  readonly email?: string;
+}
+
+/** What {@link createEventRecorder} needs. */
+export interface EventRecorderOptions {
+  readonly contract: Contract;
+  /** Where clients reach the API. */
+  readonly baseUrl: string;
+  /** `iss` of the platform's own tokens. */
+  readonly issuerUrl: string;
+  /** Finds the types of google.protobuf.Any values. */
+  readonly registry: Registry;
+}
+
+/** Creates the recorder. */
+export function createEventRecorder({ contract, baseUrl, issuerUrl, registry }: EventRecorderOptions): EventRecorder {
+  const events = createCallEvents({ contract, baseUrl, registry });
+
+  /** Whose token it was first: a token of ours that was exchanged says it. */
+  function actorOf({ subject, claims, email }: Author): Actor {
+    const upstream = claims.iss === issuerUrl && isObject(claims.act) ? claims.act : claims;
+    const { iss, sub, aud } = upstream;
+    return { subject, act: { iss, sub, aud, ...(email !== undefined && { email }) } };
+  }
+
+  return {
+    async recordCall(session, { method, message, contextValues }, response) {
+      const context = { values: contextValues };
+      const changes = changesOf(context);
+      if (changes.length === 0) return;
+      const recorded = await events.ofCall({
+        method,
+        request: message,
+        response,
+        changes: changes.map((change) => changedResource(change, session)),
+        actor: actorOf(callerOf(context)),
+        timeMs: environmentOf(context).nowMs,
+      });
+      for (const event of recorded) await recordEvent(session, event);
+    },
+
+    async recordChanges(session, changes, by, nowMs) {
+      const changed = changes.map((change) => changedResource(change, session));
+      for (const event of await events.ofChanges(changed, actorOf(by), nowMs)) await recordEvent(session, event);
+    },
+
+    async recordRegistryEvent(session, { id, type, source, timeMs, repoUid, attributes, body }) {
+      if ((await readEvents(session, [id])).has(id)) return; // told a second time
+      const extensions = { group: rootOf(repoUid), ...attributes };
+      const data = JSON.stringify({ body });
+      await recordEvent(session, { id, timeMs, type, source, subject: repoUid, extensions, data });
+    },
+  };
+}
+
+function changedResource({ kind, resource, row }: RowChange, session: WriteSession): ChangedResource {
+  return {
+    kind,
+    resource: resource.contract,
+    holder: resource.declaration.parent?.contract,
+    uid: row.uid,
+    read: () => hydrated(resource, row, session),
+  };
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
