@@ -7,7 +7,9 @@
 import { Command, CommanderError } from "commander";
 import { ConfigError } from "../config.ts";
 import { auditCommand } from "./audit.ts";
+import { eventsCommand } from "./events.ts";
 import { explain } from "./failure.ts";
+import { importCommand } from "./import.ts";
 import { initCommand } from "./init.ts";
 import { keysCommand } from "./keys.ts";
 import { migrateCommand } from "./migrate.ts";
@@ -30,6 +32,8 @@ export async function runCommand(args: readonly string[]): Promise<number> {
     tokenCommand,
     keysCommand,
     auditCommand,
+    eventsCommand,
+    importCommand,
     migrateCommand,
     routesCommand,
   ]) {

@@ -1,0 +1,108 @@
+/** `platform events listen`: a sink on this machine that prints what arrives and whether it verifies. For trying things out. */
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type RequestListener, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { Command } from "commander";
+import { baseUrlOf } from "../config.ts";
+import { formatDelivery } from "./events-format.ts";
+import { createVerifier } from "./events-verify.ts";
+import { CommandFailure } from "./failure.ts";
+import { settingsOf, withSettings } from "./settings.ts";
+
+const host = "127.0.0.1";
+const maxBodyBytes = 1024 * 1024;
+const requestTimeoutMs = 15_000;
+
+interface Options {
+  readonly port: string;
+  readonly secret?: string;
+  readonly group?: string;
+  readonly count?: string;
+}
+
+export function listenCommand(): Command {
+  const command = withSettings(new Command("listen"), ["baseUrl", "issuer"])
+    .description("receive events on this machine and print them, with whether they verify")
+    .option("--port <PORT>", `port on ${host}; 0 lets the system choose`, "8090")
+    .option("--secret <SECRET>", "the subscription's signing secret; without it signatures are not checked")
+    .option("--group <UID>", "the subscription's group; without it any will do")
+    .option("--count <N>", "stop after so many deliveries");
+  return command.action(async () => {
+    const config = settingsOf(command);
+    const { secret, group, ...options } = command.opts<Options>();
+    const port = parseNumber("--port", options.port, 0, 65_535);
+    const count = options.count === undefined ? Number.POSITIVE_INFINITY : parseNumber("--count", options.count, 1);
+    if (secret !== undefined && !/^whsec_[A-Za-z0-9+/]{32,}={0,2}$/.test(secret))
+      throw new CommandFailure("--secret must be `whsec_` and base64, as CreateSubscription answered");
+    const issuer = config.issuer ?? baseUrlOf(config);
+    const stopping = new AbortController();
+    for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stopping.abort());
+    const server = createServer(sink({ issuer, group, secret, count, stop: () => stopping.abort() }));
+    server.requestTimeout = requestTimeoutMs;
+    server.listen(port, host);
+    await once(server, "listening");
+    const { port: opened } = server.address() as AddressInfo;
+    process.stdout.write(`listening on http://${host}:${opened} for events signed by ${issuer}\n\n`);
+    await closed(server, stopping.signal);
+  });
+}
+
+interface SinkOptions {
+  readonly issuer: string;
+  readonly group: string | undefined;
+  readonly secret: string | undefined;
+  readonly count: number;
+  stop(): void;
+}
+
+function sink({ issuer, group, secret, count, stop }: SinkOptions): RequestListener {
+  const verify = createVerifier({ issuer, group, secret, now: Date.now });
+  const isColoured = process.stdout.isTTY === true && !process.env.NO_COLOR;
+  let received = 0;
+  return async (request, response) => {
+    const receiveTime = new Date();
+    if (request.method !== "POST") {
+      response.writeHead(405, { allow: "POST" }).end();
+      return;
+    }
+    const body = await readBody(request);
+    if (body === undefined) {
+      if (!request.destroyed) response.writeHead(413, { connection: "close" }).end();
+      return;
+    }
+    const delivery = { headers: request.headers, body };
+    const verdict = await verify(delivery);
+    process.stdout.write(formatDelivery({ ...delivery, receiveTime, verdict }, isColoured));
+    response.writeHead(verdict.status).end();
+    if (++received >= count) response.once("close", stop);
+  };
+}
+
+/** undefined when it is too long, or breaks off. */
+async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  try {
+    for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+      length += chunk.length;
+      if (length > maxBodyBytes) return undefined;
+      chunks.push(chunk);
+    }
+  } catch {
+    return undefined; // the sender has gone: there is nobody to answer
+  }
+  return Buffer.concat(chunks);
+}
+
+async function closed(server: Server, signal: AbortSignal): Promise<void> {
+  if (!signal.aborted) await once(signal, "abort");
+  server.close();
+  server.closeAllConnections();
+}
+
+function parseNumber(option: string, text: string, least: number, most = Number.MAX_SAFE_INTEGER): number {
+  const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
+  if (!(value >= least && value <= most))
+    throw new CommandFailure(`${option} must be a number from ${least}, not ${JSON.stringify(text)}`);
+  return value;
+}

@@ -1,0 +1,54 @@
+/** `platform events replay`: delivers again, with the same event id. A running server takes it up within a second. */
+import { Command, Option } from "commander";
+import { type Delivery, type DeliveryState, deliveriesOf, readDeliveries, replay } from "../delivery/index.ts";
+import type { Database } from "../store/index.ts";
+import { requireInstallation, withDatabase } from "./database.ts";
+import { deliveryStates } from "./events-list.ts";
+import { requireEvent } from "./events-show.ts";
+import { CommandFailure } from "./failure.ts";
+import { withSettings } from "./settings.ts";
+
+const batchSize = 500;
+
+interface Options {
+  readonly subscription?: string;
+  readonly state?: DeliveryState;
+}
+
+export function replayCommand(): Command {
+  const command = withSettings(new Command("replay"), ["database"])
+    .description("deliver again: one event, or what a subscription did not get")
+    .argument("[EVENT_ID]", "the event's id, as in Ce-Id")
+    .option("--subscription <UID>", "only to this subscription")
+    .addOption(new Option("--state <STATE>", "only what is in this state").choices(deliveryStates));
+  return command.action((id: string | undefined) =>
+    withDatabase(command, async (database) => {
+      const { subscription, state } = command.opts<Options>();
+      if (id === undefined && (subscription === undefined || state === undefined))
+        throw new CommandFailure("say which: an EVENT_ID, or --subscription and --state");
+      await requireInstallation(database);
+      const isMeant = (delivery: Delivery) =>
+        (subscription ?? delivery.subscription) === delivery.subscription &&
+        (state ?? delivery.state) === delivery.state;
+      const chosen =
+        id === undefined ? readDeliveries(database, { subscription, state }) : await deliveriesOfEvent(database, id);
+      let replayed = 0;
+      let batch: Delivery[] = [];
+      const flush = async () => {
+        replayed += await replay(database, batch, Date.now());
+        batch = [];
+      };
+      for await (const delivery of chosen) {
+        if (!isMeant(delivery)) continue;
+        batch.push(delivery);
+        if (batch.length >= batchSize) await flush();
+      }
+      await flush();
+      console.log(replayed === 1 ? "1 delivery is due again" : `${replayed} deliveries are due again`);
+    }),
+  );
+}
+
+async function deliveriesOfEvent(database: Database, id: string): Promise<readonly Delivery[]> {
+  return (await deliveriesOf(database, await requireEvent(database, id))).deliveries;
+}

@@ -1,0 +1,126 @@
+/** `platform import artifacts`: libraries and their versions, from documents of package registries or from a registry itself. */
+import { readFile, stat } from "node:fs/promises";
+import { Command } from "commander";
+import { Ecosystem } from "../../gen/platform/libraries/v2/artifacts_pb.ts";
+import {
+  type ArtifactRecord,
+  isArtifactDocument,
+  maxDocumentBytes,
+  openPackages,
+  readArtifactDocument,
+} from "../feeds/index.ts";
+import { artifactUid, saveArtifact } from "../services/index.ts";
+import { ArtifactsOfFeed } from "./artifacts-of-feed.ts";
+import { requireInstallation, withDatabase } from "./database.ts";
+import { CommandFailure } from "./failure.ts";
+import { type FeedImport, importFeed, withFeed } from "./import-feed.ts";
+import { withSettings } from "./settings.ts";
+
+interface Options {
+  readonly ecosystem?: string;
+  readonly package: readonly string[];
+  readonly packagesFile?: string;
+  readonly prune?: boolean;
+  readonly json?: boolean;
+}
+
+/** The ecosystems by the names of their registries. */
+const ecosystems: ReadonlyMap<string, Ecosystem> = new Map([
+  ["maven", Ecosystem.JAVA],
+  ["pypi", Ecosystem.PYTHON],
+  ["npm", Ecosystem.JAVASCRIPT],
+]);
+
+const maxPackagesFileBytes = 16 * 1024 * 1024;
+
+export function importArtifactsCommand(): Command {
+  const command = withFeed(withSettings(new Command("artifacts"), ["database"]))
+    .description(
+      "import artifacts and their versions from maven-metadata.xml, POMs, documents of PyPI's JSON API, wheels, core metadata and packuments, each " +
+        "known by its name and content. With packages named, the URL is that of a registry: what stands before NAME in npm, before NAME/json in PyPI, " +
+        "before the path of the group in Maven. --prune removes the artifacts that the feed does not have, of the ecosystems it has documents of or of " +
+        "the packages named, and versions of artifacts; versions that are removed count too",
+    )
+    .option("--ecosystem <NAME>", `only documents of ${[...ecosystems.keys()].join(", ")}; needed to ask a registry`)
+    .option("--package <NAME...>", "ask the registry for these packages: NAME, @SCOPE/NAME, GROUP:ARTIFACT", [])
+    .option("--packages-file <FILE>", "ask it for the packages in a file, one in a line; # begins a comment");
+  return command.action((location: string) =>
+    withDatabase(command, async (database) => {
+      const { prune = false, json = false, ...options } = command.opts<Options>();
+      const ecosystem = ecosystemOf(options.ecosystem);
+      const packages = await packagesOf(options, ecosystem);
+      const importer = createImporter({ prune, ecosystem, packages });
+      await requireInstallation(database);
+      await importFeed(database, location, importer, json);
+    }),
+  );
+}
+
+/** What to ask a registry for. */
+interface Packages {
+  readonly ecosystem: Ecosystem;
+  readonly names: readonly string[];
+}
+
+interface Scope {
+  readonly prune: boolean;
+  /** The one to take; undefined takes all. */
+  readonly ecosystem: Ecosystem | undefined;
+  /** undefined reads documents. */
+  readonly packages: Packages | undefined;
+}
+
+function createImporter({ prune, ecosystem, packages }: Scope): FeedImport<ArtifactRecord> {
+  const artifacts = new ArtifactsOfFeed(prune);
+  const asked = packages && new Set(packages.names.map((name) => artifactUid(packages.ecosystem, name)));
+  return {
+    also: isArtifactDocument,
+    maxFileBytes: maxDocumentBytes,
+    ...(packages !== undefined && { open: opener(packages, prune) }),
+
+    async read(file) {
+      const record = await readArtifactDocument(file);
+      const isWanted = record !== undefined && (ecosystem === undefined || record.ecosystem === ecosystem);
+      return isWanted ? artifacts.add(record) : [];
+    },
+
+    async save(session, record, nowMs) {
+      const { saved, removedVersions } = await saveArtifact(session, record, { nowMs, prune });
+      return { [saved]: 1, removed: removedVersions };
+    },
+
+    ...(prune && { prune: artifacts.prunes(asked) }),
+  };
+}
+
+/** Asks a registry; that it does not have a package is a refusal, unless its absence is to be stored. */
+function opener({ ecosystem, names }: Packages, prune: boolean): NonNullable<FeedImport<ArtifactRecord>["open"]> {
+  return (address, { report, signal }) => {
+    const missing = (name: string) => {
+      if (!prune) report.refuse(name, "the registry does not have it");
+    };
+    return openPackages(address, names, { ecosystem, report, signal, missing });
+  };
+}
+
+function ecosystemOf(name: string | undefined): Ecosystem | undefined {
+  const ecosystem = name === undefined ? undefined : ecosystems.get(name);
+  if (name !== undefined && ecosystem === undefined)
+    throw new CommandFailure(`--ecosystem must be ${[...ecosystems.keys()].join(", ")}, not ${JSON.stringify(name)}`);
+  return ecosystem;
+}
+
+/** The packages to ask for, each once. */
+async function packagesOf({ package: named, packagesFile }: Options, ecosystem: Ecosystem | undefined) {
+  if (named.length === 0 && packagesFile === undefined) return undefined;
+  if (ecosystem === undefined) throw new CommandFailure("--package and --packages-file need --ecosystem");
+  const listed = packagesFile === undefined ? [] : await readNames(packagesFile);
+  return { ecosystem, names: [...new Set([...named, ...listed])] };
+}
+
+async function readNames(file: string): Promise<string[]> {
+  const { size } = await stat(file);
+  if (size > maxPackagesFileBytes) throw new CommandFailure(`${file}: is larger than ${maxPackagesFileBytes} bytes`);
+  const lines = (await readFile(file, "utf8")).split("\n").map((line) => line.replace(/#.*/, "").trim());
+  return lines.filter((line) => line !== "");
+}

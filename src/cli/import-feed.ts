@@ -1,0 +1,82 @@
+/** What importers of feeds have in common: their options, and from a place to a summary. */
+import type { Command } from "commander";
+import {
+  type FeedFile,
+  type FeedOptions,
+  FeedRefusal,
+  type ImportItem,
+  type ImportOptions,
+  ImportReport,
+  openFeed,
+  parseRecords,
+  runImport,
+  summaryText,
+} from "../feeds/index.ts";
+import type { Database } from "../store/index.ts";
+import { CommandFailure } from "./failure.ts";
+import { stopSignal } from "./stop-signal.ts";
+
+/** What one importer adds. */
+export interface FeedImport<T>
+  extends Pick<ImportOptions<T>, "read" | "save" | "prune">,
+    Pick<FeedOptions, "also" | "maxFileBytes"> {
+  /** Opens what the location names; {@link openFeed} where it is left out. */
+  readonly open?: (
+    location: string,
+    options: FeedOptions & { readonly signal: AbortSignal },
+  ) => AsyncIterable<FeedFile>;
+}
+
+/** Adds what every importer of feeds takes. */
+export function withFeed(command: Command): Command {
+  return command
+    .argument("<PATH|URL>", "a file, a directory, a .zip, a .tar.gz, JSON lines, or an http(s) address of one")
+    .option("--prune", "remove what the feed does not have, if all of it could be read")
+    .option("--json", "print the summary as one JSON object");
+}
+
+/** Imports a feed and prints the summary. Errors: CommandFailure when anything was refused, or it was stopped. */
+export async function importFeed<T>(
+  database: Database,
+  location: string,
+  { also, maxFileBytes, open = openFeed, ...importer }: FeedImport<T>,
+  isJson: boolean,
+): Promise<void> {
+  const report = new ImportReport(process.stderr);
+  const { signal, release } = stopSignal();
+  try {
+    const limits = { ...(also && { also }), ...(maxFileBytes !== undefined && { maxFileBytes }) };
+    await runImport({
+      files: open(location, { report, signal, ...limits }),
+      ...importer,
+      database,
+      report,
+      signal,
+    });
+  } finally {
+    release();
+    report.end();
+    const { summary } = report;
+    process.stdout.write(`${isJson ? JSON.stringify(summary) : summaryText(summary)}\n`);
+  }
+  if (signal.aborted) throw new CommandFailure("stopped; run it again to go on");
+  if (report.summary.refused > 0) throw new CommandFailure(`${report.summary.refused} refused`);
+}
+
+/** Reads items from files of JSON or YAML records; what is wrong with one record leaves the others of its file. */
+export function recordReader<T>(
+  read: (value: unknown) => Iterable<Omit<ImportItem<T>, "name"> | FeedRefusal>,
+): (file: FeedFile) => Promise<(ImportItem<T> | FeedRefusal)[]> {
+  return async (file) => {
+    const items: (ImportItem<T> | FeedRefusal)[] = [];
+    for (const { name, value } of await parseRecords(file)) {
+      try {
+        for (const item of read(value)) items.push(item instanceof FeedRefusal ? item : { ...item, name });
+      } catch (error) {
+        if (!(error instanceof FeedRefusal)) throw error;
+        items.push(error);
+      }
+    }
+    return items;
+  };
+}

@@ -1,0 +1,48 @@
+/** `platform import osv`: what is published about vulnerabilities, from OSV records. */
+import { Command } from "commander";
+import type { VulnerabilityMetadata } from "../../gen/platform/advisory/v2/security_advisory_pb.ts";
+import { readOsv } from "../feeds/index.ts";
+import { pruneVulnerabilityMetadata, saveVulnerabilityMetadata } from "../services/index.ts";
+import { requireInstallation, withDatabase } from "./database.ts";
+import { importFeed, recordReader, withFeed } from "./import-feed.ts";
+import { withSettings } from "./settings.ts";
+
+export function importOsvCommand(): Command {
+  const command = withFeed(withSettings(new Command("osv"), ["database"])).description(
+    "import vulnerability metadata from OSV 1.x records in JSON or YAML; --prune removes metadata of the sources that the feed has records of, " +
+      "a source being what an id begins with (PYSEC)",
+  );
+  return command.action((location: string) =>
+    withDatabase(command, async (database) => {
+      const { prune = false, json = false } = command.opts<{ prune?: boolean; json?: boolean }>();
+      await requireInstallation(database);
+      const sources = new Set<string>();
+      await importFeed(
+        database,
+        location,
+        {
+          read: recordReader<VulnerabilityMetadata>((value) => {
+            const metadata = readOsv(value);
+            sources.add(sourceOf(metadata.id));
+            return [{ id: metadata.id, value: metadata }];
+          }),
+          save: async (session, metadata, nowMs) => ({
+            [await saveVulnerabilityMetadata(session, metadata, nowMs)]: 1,
+          }),
+          ...(prune && {
+            prune: [
+              (session, isKept, after) =>
+                pruneVulnerabilityMetadata(session, (id) => isKept(id) || !sources.has(sourceOf(id)), after),
+            ],
+          }),
+        },
+        json,
+      );
+    }),
+  );
+}
+
+/** Who gave an id, as the OSV schema has it: `<source>-<entry>`. */
+function sourceOf(id: string): string {
+  return id.slice(0, Math.max(0, id.indexOf("-")));
+}

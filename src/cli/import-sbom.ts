@@ -1,0 +1,55 @@
+/** `platform import sbom`: the packages of an image, from its software bill of materials. */
+import { readFile, stat } from "node:fs/promises";
+import { Command } from "commander";
+import { FeedRefusal, isDigest, readSbom } from "../feeds/index.ts";
+import { registryContents, saveImagePackages } from "../services/index.ts";
+import { requireInstallation, withDatabase } from "./database.ts";
+import { CommandFailure } from "./failure.ts";
+import { withSettings } from "./settings.ts";
+
+interface Options {
+  readonly repo: string;
+  readonly digest: string;
+  readonly json?: boolean;
+}
+
+const maxBytes = 256 * 1024 * 1024;
+
+export function importSbomCommand(): Command {
+  const command = withSettings(new Command("sbom"), ["database"])
+    .description(
+      "import the packages of an image from an SPDX 2 or CycloneDX document in JSON; it replaces those that the image had",
+    )
+    .argument("<PATH>", "the document")
+    .requiredOption("--repo <UID>", "the repo that holds the image")
+    .requiredOption("--digest <DIGEST>", "the image: its index, or the manifest of one platform")
+    .option("--json", "print the summary as one JSON object");
+  return command.action((path: string) =>
+    withDatabase(command, async (database) => {
+      const { repo, digest, json = false } = command.opts<Options>();
+      if (!isDigest(digest)) throw new CommandFailure("--digest must be sha256: and 64 lower-case hex digits");
+      const packages = await readPackages(path);
+      await requireInstallation(database);
+      const result = await database.transact(async (session) => {
+        if (!(await registryContents.hasRepo(session, repo)))
+          throw new CommandFailure(`--repo: there is no repo ${repo}`);
+        if (!(await registryContents.hasDigest(session, repo, digest)))
+          throw new CommandFailure(`--digest: the repo has neither an image nor a tag with ${digest}`);
+        return saveImagePackages(session, repo, digest, packages, Date.now());
+      });
+      const text = `${packages.length} packages, ${result}`;
+      process.stdout.write(`${json ? JSON.stringify({ packages: packages.length, result }) : text}\n`);
+    }),
+  );
+}
+
+async function readPackages(path: string) {
+  const { size } = await stat(path);
+  if (size > maxBytes) throw new CommandFailure(`${path}: is larger than ${maxBytes} bytes`);
+  try {
+    return readSbom(await readFile(path));
+  } catch (error) {
+    if (error instanceof FeedRefusal) throw new CommandFailure(`${path}: ${error.message}`);
+    throw error;
+  }
+}
