@@ -31,7 +31,7 @@ interface Writer {
 
 const writersNamed = (pattern: RegExp) =>
   [...methods.values()]
-    .filter(({ name }) => pattern.test(name) && !methodFixtures[name]?.isNotServed)
+    .filter(({ name }) => pattern.test(name))
     .map((method): Writer => {
       const field = resourceField(method);
       return { name: method.name, get: `Get${field.message.name}`, key: field.jsonName, schema: field.message };

@@ -133,6 +133,7 @@ function fromProtobufjs(desc: DescMessage, message: Json): Json {
 }
 
 function fromValue(field: DescField, value: Json): Json {
+  if (Buffer.isBuffer(value)) return value.toString("base64");
   if (field.fieldKind === "map" || field.message === undefined) return value;
   if (field.message.typeName === "google.protobuf.Timestamp")
     return new Date(Number(value.seconds) * 1000 + value.nanos / 1_000_000).toISOString();

@@ -99,7 +99,7 @@ onEveryServer("the matrix of authorization", (platform) => {
           };
           expect(await about(existing)).toBe(await about(missing));
         });
-      } else if (isList(method) && fixture.isNotServed === undefined) {
+      } else if (isList(method)) {
         test("lists nothing without the capability, nor what is in another branch", async () => {
           const body = await request();
           const [here, elsewhere] = places();
@@ -114,22 +114,9 @@ onEveryServer("the matrix of authorization", (platform) => {
         });
       }
 
-      if (fixture.isNotServed) {
-        test("is not served yet", async () => {
-          const as = await holding(rule.capabilities, places()[0]);
-          const outcome = await platform().call(name, await request(), { as });
-          if (outcome.ok || outcome.status.code !== 12)
-            throw new Error(
-              `give ${name} a request in test/conformance/method-fixtures.ts that succeeds; it is served now, or the request is wrong: ${JSON.stringify(outcome)}`,
-            );
-          const { message } = await platform().refused(name, await request(), "UNIMPLEMENTED", { as });
-          expect(message).toBe(`Unimplemented: ${method.parent.typeName}.${name} is not served yet`);
-        });
-      } else {
-        test.each(protocols)("succeeds with just the capability, over %s", async (over) => {
-          await platform().ok(name, await request(), { as: await holding(rule.capabilities, places()[0]), over });
-        });
-      }
+      test.each(protocols)("succeeds with just the capability, over %s", async (over) => {
+        await platform().ok(name, await request(), { as: await holding(rule.capabilities, places()[0]), over });
+      });
     });
   }
 });

@@ -2,12 +2,20 @@
  * One request for every method of the contract, for the matrix of authorization. A request names things in one group; what it needs is made by
  * the administrator first.
  */
+import { Ecosystem } from "../../gen/platform/libraries/v2/artifacts_pb.ts";
 import type { Json } from "./contract.ts";
+import {
+  advisory,
+  importAdvisories,
+  importArtifacts,
+  importDocuments,
+  importImages,
+  importMetadata,
+} from "./feed-fixtures.ts";
 import {
   claimMatch,
   digestOf,
   freshName,
-  freshUid,
   makeGroup,
   makeIdentity,
   makeMember,
@@ -25,8 +33,6 @@ export interface MethodFixture {
   readonly scope?: readonly string[];
   /** Set where the method works on root groups only: the groups of the matrix are then two organisations. */
   readonly isOfOrganisations?: true;
-  /** Set while the server does not serve the method. */
-  readonly isNotServed?: true;
 }
 
 /** A role that whoever may create role bindings can pass on. */
@@ -80,11 +86,31 @@ async function makeAssociation(platform: Platform, group: string): Promise<strin
   return (await platform.ok("CreateAccountAssociation", { parent: uid, accountAssociation })).uid;
 }
 
-/** A thing that no served method can make yet. */
-const nowhere = (group: string) => freshUid(group);
+async function makeAdvisory(platform: Platform, group: string): Promise<string> {
+  const made = advisory();
+  await importAdvisories(platform, group, made);
+  const { advisories } = await platform.ok("ListAdvisories", { advisoryIds: [made.advisoryId] });
+  return advisories[0].uid;
+}
 
-function notServed(request: (group: string) => Json): MethodFixture {
-  return { isNotServed: true, request: (_platform, group) => request(group) };
+/** An image in a repo of its own. */
+async function makeImage(platform: Platform, group: string): Promise<Json> {
+  const { uid: repoUid } = await makeRepo(platform, group);
+  const digest = digestOf(1);
+  await importImages(platform, repoUid, { digest, platforms: [{ architecture: "amd64", digest, size: 1 }] });
+  return { repoUid, digest };
+}
+
+/** The id of an artifact with one version. */
+async function makeArtifact(platform: Platform): Promise<string> {
+  const name = freshName();
+  await importArtifacts(platform, { ecosystem: Ecosystem.JAVASCRIPT, name, versions: [{ version: "1.0.0" }] });
+  return `javascript:${name}`;
+}
+
+async function makeSubscription(platform: Platform, group: string): Promise<string> {
+  const subscription = { sink: "https://receiver.invalid/events" };
+  return (await platform.ok("CreateSubscription", { parent: group, subscription })).uid;
 }
 
 /** By method name. */
@@ -253,29 +279,50 @@ export const methodFixtures: Readonly<Record<string, MethodFixture>> = {
   AcceptTerms: { request: (_platform, group) => ({ group, documentIds: ["registry-tos.v1"] }) },
   ListTermsAcceptances: { request: (_platform, group) => ({ group }) },
 
-  GetArchitectures: notServed((group) => ({ repoUid: nowhere(group), digest: digestOf(1) })),
-  GetSize: notServed((group) => ({ repoUid: nowhere(group), digest: digestOf(1) })),
+  GetArchitectures: { request: async (platform, group) => makeImage(platform, group), scope: ["repoUid"] },
+  GetSize: { request: async (platform, group) => makeImage(platform, group), scope: ["repoUid"] },
 
-  GetAdvisory: notServed((group) => ({ uid: nowhere(group) })),
-  ListAdvisories: notServed(() => ({})),
+  GetAdvisory: { request: async (platform, group) => ({ uid: await makeAdvisory(platform, group) }) },
+  ListAdvisories: {
+    request: async (platform, group) => {
+      await makeAdvisory(platform, group);
+      return {};
+    },
+  },
 
-  GetArtifact: notServed(() => ({ uid: freshUid() })),
-  ListArtifacts: notServed(() => ({ ecosystems: ["ECOSYSTEM_JAVA"] })),
-  ListArtifactVersions: notServed(() => ({ artifactId: freshUid() })),
-  GetArtifactCount: notServed(() => ({ ecosystems: ["ECOSYSTEM_JAVA"] })),
+  GetArtifact: { request: async (platform) => ({ uid: await makeArtifact(platform) }) },
+  ListArtifacts: { request: () => ({ ecosystems: ["ECOSYSTEM_JAVA"] }) },
+  ListArtifactVersions: { request: async (platform) => ({ artifactId: await makeArtifact(platform) }) },
+  GetArtifactCount: { request: () => ({ ecosystems: ["ECOSYSTEM_JAVA"] }) },
 
-  GetDocument: notServed(() => ({ uid: freshUid() })),
-  ListDocuments: notServed(() => ({})),
-  GetVulnerabilityMetadata: notServed(() => ({ uid: freshUid() })),
-  ListVulnerabilityMetadata: notServed(() => ({})),
-  ListResolvedVulnsReports: notServed((group) => ({
-    images: [`${nowhere(group)}:latest`],
-    startTime: "2026-01-01T00:00:00.000Z",
-    endTime: "2026-02-01T00:00:00.000Z",
-  })),
+  GetDocument: {
+    request: async (platform) => {
+      const id = freshName();
+      await importDocuments(platform, { id });
+      return { uid: id };
+    },
+  },
+  ListDocuments: { request: () => ({}) },
+  GetVulnerabilityMetadata: {
+    request: async (platform) => {
+      const id = freshName();
+      await importMetadata(platform, { id });
+      return { uid: id };
+    },
+  },
+  ListVulnerabilityMetadata: { request: () => ({}) },
+  ListResolvedVulnsReports: {
+    request: async (platform, group) => ({
+      images: [`${(await makeRepo(platform, group)).uid}:latest`],
+      startTime: "2026-01-01T00:00:00.000Z",
+      endTime: "2026-02-01T00:00:00.000Z",
+    }),
+  },
 
-  GetSubscription: notServed((group) => ({ uid: nowhere(group) })),
-  CreateSubscription: notServed((group) => ({ parent: group, subscription: {} })),
-  ListSubscriptions: notServed(() => ({})),
-  DeleteSubscription: notServed((group) => ({ uid: nowhere(group) })),
+  GetSubscription: { request: async (platform, group) => ({ uid: await makeSubscription(platform, group) }) },
+  CreateSubscription: {
+    request: (_platform, group) => ({ parent: group, subscription: { sink: "https://receiver.invalid/events" } }),
+  },
+  ListSubscriptions: { request: () => ({}) },
+  DeleteSubscription: { request: async (platform, group) => ({ uid: await makeSubscription(platform, group) }) },
 };

@@ -13,6 +13,7 @@ import { pino } from "pino";
 import { afterAll, beforeAll, describe, expect, inject } from "vitest";
 import { type Config, readConfig } from "../../src/config.ts";
 import { type RunningServer, startServer } from "../../src/server/index.ts";
+import { openDatabase, type WriteSession } from "../../src/store/index.ts";
 import "../contract/postgres.ts";
 import { callOverConnect, connectTransports } from "./connect-client.ts";
 import { type Json, methodNamed } from "./contract.ts";
@@ -39,6 +40,8 @@ export interface CallOptions {
 /** One server, seen from outside. */
 export interface Platform {
   readonly database: "sqlite" | "postgresql";
+  /** As commands beside the server are given it. */
+  readonly databaseUrl: string;
   readonly baseUrl: string;
   /** The first group. */
   readonly root: string;
@@ -57,6 +60,8 @@ export interface Platform {
   refused(method: string, request: Json, code: CodeName, options?: Omit<CallOptions, "over">): Promise<Status>;
   /** A plain HTTP request with the administrator's token and, with a body, JSON as its type, unless `headers` has others. */
   fetch(target: string, init?: RequestInit): Promise<Response>;
+  /** Writes what no method makes, as an importer does: in a transaction of its own, beside the server. */
+  write<T>(work: (session: WriteSession) => Promise<T>): Promise<T>;
   /** Stops the server and starts it on the same database. */
   restart(more?: Partial<Config>): Promise<void>;
 }
@@ -131,6 +136,7 @@ async function start(url: string, database: Platform["database"], settings: Part
 
   const platform: Started = {
     database,
+    databaseUrl: url,
     get baseUrl() {
       return server.baseUrl;
     },
@@ -194,6 +200,11 @@ async function start(url: string, database: Platform["database"], settings: Part
           ...(headers as Record<string, string>),
         },
       });
+    },
+
+    async write(work) {
+      const database = await openDatabase(url, { busyWaitMs: 5000 });
+      return database.transact(work).finally(() => database.close());
     },
 
     async restart(more) {

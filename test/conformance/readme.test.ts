@@ -24,10 +24,11 @@ interface Step {
 const readme = readFileSync(join(repository, "README.md"), "utf8");
 const [installation, ...others] = readSteps(readme);
 const server = others.find(({ tag }) => tag === "sh server")!;
-const steps = others.filter(({ tag }) => tag === "sh");
+const steps = others.filter((step) => step !== server && step.tag.startsWith("sh"));
 
 let checkout: string | undefined;
 let port: number;
+let env: NodeJS.ProcessEnv;
 let running: ChildProcess;
 let shell: ChildProcess;
 let printed = "";
@@ -37,19 +38,11 @@ beforeAll(async () => {
   checkout = await copyOfCheckout();
   port = (await isFree(8080)) ? 8080 : await freePort();
   if (port !== 8080) console.log(`port 8080 is taken: the README's commands run with ${port} in its place`);
-  const env = { ...cleanEnvironment(), ...(port === 8080 ? {} : { PLATFORM_LISTEN: `127.0.0.1:${port}` }) };
+  env = { ...cleanEnvironment(), ...(port === 8080 ? {} : { PLATFORM_LISTEN: `127.0.0.1:${port}` }) };
   console.log(
     `not run: ${installation!.script.split("\n").join("; ")} (run by whoever runs these tests), and \`npm ci\` before \`npm start\``,
   );
-  running = spawn("npm", ["start"], { cwd: checkout, env, stdio: ["ignore", "pipe", "pipe"], detached: true });
-  await new Promise<void>((resolve, reject) => {
-    let log = "";
-    running.stderr!.on("data", (chunk) => {
-      log += chunk;
-    });
-    running.stdout!.on("data", (chunk) => String(chunk).includes("Try:") && resolve());
-    running.once("exit", () => reject(new Error(`the server ended: ${log}`)));
-  });
+  await start(server.script.replace("npm ci && ", ""));
   shell = spawn("bash", ["--norc", "--noprofile"], { cwd: checkout, env, stdio: ["pipe", "pipe", "pipe"] });
   shell.stdout!.setEncoding("utf8").on("data", (chunk) => {
     printed += chunk;
@@ -61,11 +54,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   shell?.kill();
-  if (running?.exitCode === null) {
-    const ended = once(running, "exit");
-    process.kill(-running.pid!, "SIGTERM"); // npm and the server below it
-    await ended;
-  }
+  await stop();
   if (checkout !== undefined) rmSync(checkout, { recursive: true, force: true });
 });
 
@@ -74,10 +63,41 @@ test("the README begins with its two commands, and starts the server with one of
   expect(server.script).toBe("npm ci && npm start");
 });
 
-test.each(steps)("line $line", async ({ script, expected }) => {
+test.each(steps)("line $line", async ({ tag, script, expected }) => {
+  if (tag === "sh server") {
+    await stop();
+    return start(script);
+  }
   const output = await run(script.replaceAll("8080", String(port)));
   expect(output.trimEnd()).toBe(expected?.trimEnd() ?? "");
 });
+
+/** Starts the server and waits until it listens. */
+async function start(script: string): Promise<void> {
+  const child = spawn("bash", ["-c", script], {
+    cwd: checkout,
+    env,
+    stdio: ["ignore", "pipe", "pipe"],
+    detached: true,
+  });
+  running = child;
+  await new Promise<void>((resolve, reject) => {
+    let log = "";
+    child.stderr.on("data", (chunk) => {
+      log += chunk;
+    });
+    child.stdout.on("data", (chunk) => String(chunk).includes("platform listens on") && resolve());
+    child.once("exit", () => reject(new Error(`the server ended: ${log}`)));
+  });
+}
+
+/** Stops it, npm and the server below it. */
+async function stop(): Promise<void> {
+  if (running?.exitCode !== null) return;
+  const ended = once(running, "exit");
+  process.kill(-running.pid!, "SIGTERM");
+  await ended;
+}
 
 /** Runs lines in the one shell and gives what they print. What they say on standard error (curl its progress, npm its remarks) is no answer. */
 async function run(script: string): Promise<string> {

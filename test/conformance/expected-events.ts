@@ -1,0 +1,120 @@
+/** Which event each method emits: what the reference says, written down apart from the annotations that the server reads. */
+import { parentOf, rootOf } from "../../src/uid.ts";
+import type { Json } from "./contract.ts";
+
+/** A call that was made. */
+export interface Call {
+  readonly request: Json;
+  readonly answer: Json;
+}
+
+/** The event of a method. */
+export interface ExpectedEvent {
+  /** Without `dev.platform.api.` and `.v1`. */
+  readonly type: string;
+  /** After the base URL. */
+  readonly source: string;
+  subject(call: Call): string;
+  /** The attribute `group`. */
+  group(subject: string): string;
+  identityProvider?(subject: string): string;
+  /** What the body says; the answer unless told. */
+  body?(call: Call): Json;
+}
+
+const ofAnswer = ({ answer }: Call): string => answer.uid;
+const ofRequest = ({ request }: Call): string => request.uid;
+const itself = (uid: string) => uid;
+const without =
+  (...path: readonly string[]) =>
+  ({ answer }: Call): Json => {
+    const body = structuredClone(answer);
+    let place = body;
+    for (const name of path.slice(0, -1)) place = place[name];
+    delete place[path.at(-1)!];
+    return body;
+  };
+
+/** The events of a resource's standard methods. */
+function standard(
+  kind: string,
+  prefix: string,
+  source: string,
+  verbs: readonly ("Create" | "Update" | "Delete")[],
+  more: Partial<ExpectedEvent> = {},
+): Record<string, ExpectedEvent> {
+  const events = verbs.map((verb): [string, ExpectedEvent] => {
+    const isDelete = verb === "Delete";
+    const type = `${prefix}.${verb.toLowerCase()}d`;
+    const base = { type, source, subject: isDelete ? ofRequest : ofAnswer, group: parentOf };
+    return [`${verb}${kind}`, { ...base, ...more, ...(isDelete && { body: ({ request }: Call) => request }) }];
+  });
+  return Object.fromEntries(events);
+}
+
+const all = ["Create", "Update", "Delete"] as const;
+const ofMapping = { group: rootOf, identityProvider: parentOf };
+
+/** By method name. */
+export const expectedEvents: Readonly<Record<string, ExpectedEvent>> = {
+  ...standard("Group", "iam.group", "/iam/v2/groups", ["Create", "Update"], { group: itself }),
+  ...standard("Group", "iam.group", "/iam/v2/groups", ["Delete"]),
+  ...standard("Identity", "iam.identity", "/iam/v2/identities", all),
+  ...standard("Role", "iam.roles", "/iam/v2/roles", all),
+  ...standard("RoleBinding", "iam.rolebindings", "/iam/v2/roleBindings", all),
+  BatchCreateRoleBindings: {
+    type: "iam.rolebindings.created.batch",
+    source: "/iam/v2/roleBindings:batchCreate",
+    subject: ({ request }) => request.parent,
+    group: itself,
+  },
+  ...standard("IdentityProvider", "iam.identity_providers", "/iam/v2/identityProviders", all, {
+    body: without("oidc", "clientSecret"),
+  }),
+  ...standard(
+    "ExternalGroupRoleMapping",
+    "iam.external_group_role_mappings",
+    "/iam/v2/externalGroupRoleMappings",
+    all,
+    ofMapping,
+  ),
+  BatchDeleteExternalGroupRoleMappings: {
+    type: "iam.external_group_role_mappings.deleted.batch",
+    source: "/iam/v2/externalGroupRoleMappings:batchDelete",
+    subject: ({ request }) => request.parent,
+    group: rootOf,
+    identityProvider: itself,
+  },
+  ...standard("AccountAssociation", "iam.account_associations", "/iam/v2/accountAssociations", ["Create", "Update"], {
+    group: itself,
+  }),
+  DeleteAccountAssociation: {
+    type: "iam.account_associations.deleted",
+    source: "/iam/v2/accountAssociations",
+    subject: ofRequest,
+    group: itself,
+    body: () => null,
+  },
+  ...standard("GroupInvite", "iam.group_invite", "/iam/v2/groupInvites", all, {
+    body: ({ answer }) => ({ uid: answer.uid, expirationTime: answer.expirationTime }),
+  }),
+  AcceptGroupInvite: {
+    type: "iam.rolebindings.created",
+    source: "/iam/v2/groupInvites:accept",
+    subject: ofAnswer,
+    group: parentOf,
+  },
+  AcceptTerms: {
+    type: "iam.terms.accepted",
+    source: "/iam/v2/terms",
+    subject: ({ request }) => request.group,
+    group: itself,
+  },
+  ...standard("Subscription", "events.subscription", "/events/v2/subscriptions", ["Create"], {
+    body: without("signingSecret"),
+  }),
+  ...standard("Subscription", "events.subscription", "/events/v2/subscriptions", ["Delete"]),
+  ...standard("Repo", "platform.registry.repo", "/registry/v2/repos", all),
+  ...standard("RepoReadme", "platform.registry.repo", "/registry/v2/repos", ["Update"]),
+  ...standard("Tag", "platform.registry.tag", "/registry/v2/tags", ["Create", "Delete"], { group: rootOf }),
+};

@@ -1,0 +1,254 @@
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import { beforeAll, expect, it } from "vitest";
+import type { Json } from "./contract.ts";
+import { importDocuments, importImages, importMetadata, importPackages } from "./feed-fixtures.ts";
+import { digestOf, freshName, freshUid, makeGroup, makeMember, makeRepo, makeTag } from "./fixtures.ts";
+import { onEveryServer, protocols } from "./platform.ts";
+
+const needed = ["CAP_APK_LIST", "CAP_REPO_LIST", "CAP_MANIFEST_METADATA_LIST", "CAP_TAG_LIST"];
+const range = { startTime: "2026-03-01T00:00:00.000Z", endTime: "2026-03-05T00:00:00.000Z" };
+
+function at(time: string) {
+  return timestampFromDate(new Date(time));
+}
+
+function fixed(time: string, fixedVersion: string) {
+  return { timestamp: at(time), data: { case: "fixed" as const, value: { fixedVersion } } };
+}
+
+onEveryServer("resolved vulnerability reports", (platform) => {
+  let group: string;
+  let repo: Json;
+
+  beforeAll(async () => {
+    group = (await makeGroup(platform())).uid;
+    repo = await makeRepo(platform(), group, { name: freshName("image") });
+    await makeTag(platform(), repo.uid, { name: "latest", digest: digestOf(1) });
+    await makeTag(platform(), repo.uid, { name: "old", digest: digestOf(2) });
+    await makeTag(platform(), repo.uid, { name: "empty", digest: digestOf(3) });
+    await importImages(platform(), repo.uid, {
+      digest: digestOf(1),
+      platforms: [
+        { architecture: "amd64", digest: digestOf(11) },
+        { architecture: "arm64", digest: digestOf(12) },
+      ],
+    });
+    const libssl = { name: "libssl3", origin: "openssl-of-reports" };
+    await importPackages(
+      platform(),
+      repo.uid,
+      digestOf(11),
+      { ...libssl, version: "3.3.1-r2" },
+      { name: "curl-of-reports", version: "8.10.0-r0" },
+      { name: "zlib-of-reports", version: "1.3-r1" },
+      { name: "lib-of-reports", version: "2.0.0-rc.1", type: "npm" },
+    );
+    await importPackages(
+      platform(),
+      repo.uid,
+      digestOf(12),
+      { ...libssl, version: "3.3.1-r2" },
+      { name: "zlib-of-reports", version: "1.3-r0" },
+    );
+    await importPackages(platform(), repo.uid, digestOf(2), { ...libssl, version: "3.3.0-r9" });
+    await importDocuments(
+      platform(),
+      {
+        id: "openssl-of-reports",
+        advisories: [
+          {
+            id: "ADV-1",
+            aliases: ["CVE-2026-1", "GHSA-1"],
+            events: [
+              { timestamp: at("2026-02-01T00:00:00Z"), data: { case: "detection", value: {} } },
+              fixed("2026-03-02T23:59:59.999Z", "3.3.1-r1"),
+            ],
+          },
+          { id: "ADV-2", aliases: ["CVE-2026-2"], events: [fixed("2026-03-02T00:00:00Z", "3.3.0-r9")] },
+          { id: "ADV-3", events: [fixed("2026-03-03T12:00:00Z", "3.3.1-r10")] }, // not yet in any image
+          { id: "ADV-4", events: [fixed("2026-03-06T00:00:00Z", "1.0-r0")] }, // after the range
+          { id: "ADV-5", events: [fixed("2026-02-28T23:59:59.999Z", "1.0-r0")] }, // before it
+        ],
+      },
+      {
+        id: "libssl3",
+        advisories: [{ id: "ADV-1", aliases: ["ALIAS-1"], events: [fixed("2026-03-02T08:00:00Z", "3.0-r0")] }],
+      },
+      { id: "curl-of-reports", advisories: [{ id: "ADV-6", events: [fixed("2026-03-05T23:00:00Z", "8.9.1-r3")] }] },
+      // One platform is behind.
+      { id: "zlib-of-reports", advisories: [{ id: "ADV-7", events: [fixed("2026-03-04T00:00:00Z", "1.3-r1")] }] },
+      { id: "lib-of-reports", advisories: [{ id: "ADV-8", events: [fixed("2026-03-04T00:00:00Z", "2.0.0")] }] },
+    );
+    await importMetadata(platform(), {
+      id: "CVE-2026-1",
+      aliases: ["GHSA-1"],
+      severities: [{ type: 2, score: "CVSS:3.1/AV:N/AC:L/PR:N/UI:N/S:U/C:H/I:H/A:H" }],
+    });
+  });
+
+  /** The ids of each day. */
+  async function idsByDay(request: Json, as = platform().admin): Promise<Record<string, string[]>> {
+    const { resolvedVulnsReports } = await platform().read(
+      "ListResolvedVulnsReports",
+      { ...range, ...request },
+      { as },
+    );
+    const days = resolvedVulnsReports.map(({ date, resolvedVulns }: Json) => [
+      date.slice(5, 10),
+      resolvedVulns.map(({ id }: Json) => id),
+    ]);
+    return Object.fromEntries(days);
+  }
+  const nothing = { "03-01": [], "03-02": [], "03-03": [], "03-04": [], "03-05": [] };
+  const latest = { ...nothing, "03-02": ["ADV-1", "ADV-2"], "03-05": ["ADV-6"] };
+
+  it("lists what was fixed on each day for packages that the image holds, days without news included", async () => {
+    expect(await idsByDay({ images: [`${repo.uid}:latest`] })).toEqual(latest);
+    expect(await idsByDay({ images: [repo.name] })).toEqual(latest);
+    expect(await idsByDay({ images: [`${repo.name}:old`] })).toEqual({ ...nothing, "03-02": ["ADV-1", "ADV-2"] });
+    expect(await idsByDay({ images: [`${repo.name}:old`, `${repo.uid}:latest`] })).toEqual(latest);
+  });
+
+  it("answers a repo's references as REST's texts, over gRPC and Connect", async () => {
+    const text = await platform().ok("ListResolvedVulnsReports", { ...range, images: [`${repo.uid}:latest`] });
+    for (const over of protocols.filter((protocol) => protocol !== "rest")) {
+      for (const imageRefs of [[{ repo: repo.uid }], [{ repo: repo.name, tags: ["latest"] }]]) {
+        const answer = await platform().ok("ListResolvedVulnsReports", { ...range, imageRefs }, { over });
+        expect(answer, over).toEqual(text);
+      }
+      const many = await platform().ok(
+        "ListResolvedVulnsReports",
+        { ...range, imageRefs: [{ repo: repo.uid, tags: ["empty", "old"] }] },
+        { over },
+      );
+      expect(many.resolvedVulnsReports[1].resolvedVulns.map(({ id }: Json) => id)).toEqual(["ADV-1", "ADV-2"]);
+    }
+  });
+
+  it("gives aliases and ratings, a uid that stays, and the day as both times", async () => {
+    const ask = () => platform().read("ListResolvedVulnsReports", { ...range, images: [`${repo.name}:latest`] });
+    const { resolvedVulnsReports: reports, totalCount, skipped } = await ask();
+    expect({ totalCount, skipped }).toEqual({ totalCount: "5", skipped: 0 });
+    const [, second] = reports;
+    expect(second).toMatchObject({
+      date: "2026-03-02T00:00:00.000Z",
+      createTime: "2026-03-02T00:00:00.000Z",
+      updateTime: "2026-03-02T00:00:00.000Z",
+    });
+    expect(second.resolvedVulns).toEqual([
+      {
+        id: "ADV-1",
+        aliases: ["ALIAS-1", "CVE-2026-1", "GHSA-1"],
+        cvssSeverities: [{ type: "TYPE_CVSS_V3", score: "CVSS:3.1/AV:N/AC:L/PR:N/UI:N/S:U/C:H/I:H/A:H" }],
+      },
+      { id: "ADV-2", aliases: ["CVE-2026-2"], cvssSeverities: [] },
+    ]);
+    expect(new Set(reports.map(({ uid }: Json) => uid)).size).toBe(5);
+    expect((await ask()).resolvedVulnsReports).toEqual(reports);
+  });
+
+  it("takes the whole days of both ends", async () => {
+    const request = { images: [repo.name], startTime: "2026-03-02T23:00:00Z", endTime: "2026-03-05T00:00:00Z" };
+    expect(await idsByDay(request)).toEqual({
+      "03-02": ["ADV-1", "ADV-2"],
+      "03-03": [],
+      "03-04": [],
+      "03-05": ["ADV-6"],
+    });
+    const instant = "2026-03-02T12:00:00Z";
+    expect(await idsByDay({ ...request, startTime: instant, endTime: instant })).toEqual({
+      "03-02": ["ADV-1", "ADV-2"],
+    });
+  });
+
+  it("pages, skips and orders as every list does", async () => {
+    const images = [repo.name];
+    for (const orderBy of ["", "date desc", "uid", "create_time desc,uid"]) {
+      const request = { ...range, images, orderBy };
+      const whole = (await platform().ok("ListResolvedVulnsReports", request)).resolvedVulnsReports;
+      const paged: Json[] = [];
+      let page = await platform().read("ListResolvedVulnsReports", { ...request, pageSize: 2 });
+      for (;;) {
+        paged.push(...page.resolvedVulnsReports);
+        expect(page.totalCount).toBe("5");
+        if (page.nextPageToken === undefined) break;
+        page = await platform().read("ListResolvedVulnsReports", { pageSize: 2, pageToken: page.nextPageToken });
+      }
+      expect(paged, orderBy).toEqual(whole);
+      const skipped = await platform().read("ListResolvedVulnsReports", { ...request, skip: 3 });
+      expect(skipped).toMatchObject({ skipped: 3, resolvedVulnsReports: whole.slice(3) });
+    }
+    const { resolvedVulnsReports: last } = await platform().ok("ListResolvedVulnsReports", {
+      ...range,
+      images,
+      orderBy: "date desc",
+      pageSize: 1,
+    });
+    expect(last[0].date).toBe("2026-03-05T00:00:00.000Z");
+    const { nextPageToken: pageToken } = await platform().ok("ListResolvedVulnsReports", {
+      ...range,
+      images,
+      pageSize: 1,
+    });
+    await platform().refused(
+      "ListResolvedVulnsReports",
+      { ...range, images: ["other"], pageToken },
+      "INVALID_ARGUMENT",
+    );
+  });
+
+  it("adds nothing for what does not exist or may not be seen", async () => {
+    for (const image of [
+      "nowhere",
+      `${repo.name}:nowhere`,
+      `${freshUid(group)}:latest`,
+      "Not A Name",
+      `${repo.name}:empty`,
+    ])
+      expect(await idsByDay({ images: [image] }), image).toEqual(nothing);
+    const elsewhere = await makeMember(platform(), (await makeGroup(platform())).uid, needed);
+    expect(await idsByDay({ images: [repo.uid, repo.name] }, elsewhere.token)).toEqual(nothing);
+    const less = await makeMember(platform(), group, needed.slice(1));
+    expect(await idsByDay({ images: [repo.uid] }, less.token)).toEqual(nothing);
+    const here = await makeMember(platform(), group, needed);
+    expect(await idsByDay({ images: [repo.name] }, here.token)).toEqual(latest);
+  });
+
+  it("refuses a name that several repos have, of those that the caller may see", async () => {
+    const other = await makeGroup(platform());
+    const twin = await makeRepo(platform(), other.uid, { name: freshName("twin") });
+    const here = await makeRepo(platform(), group, { name: twin.name });
+    const { message } = await platform().refused(
+      "ListResolvedVulnsReports",
+      { ...range, images: [twin.name] },
+      "INVALID_ARGUMENT",
+    );
+    expect(message).toContain(`images: more than one repo is called "${twin.name}"`);
+    const member = await makeMember(platform(), group, needed);
+    expect(await idsByDay({ images: [twin.name] }, member.token)).toEqual(nothing);
+    expect(await idsByDay({ images: [here.uid] })).toEqual(nothing);
+  });
+
+  it("refuses what is no question", async () => {
+    const images = [repo.name];
+    const bad: [request: Json, part: string][] = [
+      [{ ...range }, "image_refs: at least one image"],
+      [{ ...range, images: [":latest"] }, "images: "],
+      [{ ...range, images: ["repo:"] }, "images: "],
+      [{ images, endTime: range.endTime }, "start_time: value is required"],
+      [{ images, startTime: range.startTime }, "end_time: value is required"],
+      [{ images, startTime: range.endTime, endTime: range.startTime }, "end_time: must not be before start_time"],
+      [
+        { images, startTime: "2010-01-01T00:00:00Z", endTime: "2026-01-01T00:00:00Z" },
+        "end_time: must be within 3660 days",
+      ],
+      [{ ...range, images, orderBy: "id" }, "order_by: "],
+    ];
+    for (const [request, part] of bad) {
+      const { message } = await platform().refused("ListResolvedVulnsReports", request, "INVALID_ARGUMENT");
+      expect(message).toContain(part);
+    }
+    const long = { images, startTime: "0001-01-01T00:00:00Z", endTime: "0001-01-02T00:00:00Z" };
+    expect((await platform().read("ListResolvedVulnsReports", long)).totalCount).toBe("2");
+  });
+});
