@@ -30,6 +30,7 @@ export interface Config {
   readonly corsOrigins: readonly string[];
   /** How long the audit log is kept; undefined: for ever. */
   readonly auditRetentionDays: number | undefined;
+  readonly noFastLane: boolean;
   readonly logLevel: LogLevel;
 }
 
@@ -131,6 +132,11 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     placeholder: "DAYS",
     default: undefined,
     parse: (value) => Number(oneOf(/^[1-9][0-9]{0,4}$/, "a number of days from 1 to 99999")(value)),
+  },
+  noFastLane: {
+    help: "serve every call by the full doors, plain unary ones too (to compare)",
+    default: "false",
+    parse: parseSwitch,
   },
   logLevel: {
     help: `least severe log lines to write: ${logLevels.join(", ")}`,

@@ -53,8 +53,8 @@ export class LocalCall implements HandlerContext {
     this.#callerSignal = signal;
     if (timeoutMs !== undefined) {
       this.#deadline = performance.now() + timeoutMs;
-      if (timeoutMs > 0) this.#timer = setTimeout(this.#onDeadline, timeoutMs);
-      else this.#onDeadline();
+      if (timeoutMs >= 1) this.#timer = setTimeout(this.#onDeadline, timeoutMs);
+      else this.#onDeadline(); // timers are no finer
     }
     if (signal?.aborted) this.#onCallerAbort();
     else signal?.addEventListener("abort", this.#onCallerAbort);
@@ -116,7 +116,6 @@ export class LocalCall implements HandlerContext {
   /** Does the work, but rejects as soon as the deadline passes or the caller cancels. One piece of work at a time. */
   limit<T>(work: () => Promise<T>): Promise<T> {
     if (this.#stopReason !== undefined) return Promise.reject(this.#stopReason);
-    if (this.#timer === undefined && this.#callerSignal === undefined) return work();
     return new Promise((resolve, reject) => {
       this.#stopWork = reject;
       work().then(resolve, reject);
@@ -129,6 +128,11 @@ export class LocalCall implements HandlerContext {
     this.#callerSignal?.removeEventListener("abort", this.#onCallerAbort);
     this.#stopReason ??= ended;
     this.#controller?.abort(this.#stopReason);
+  }
+
+  /** Stops the call: its caller has gone. */
+  cancel(): void {
+    this.#stop(new ConnectError("the client has gone", Code.Canceled));
   }
 
   #stop(reason: ConnectError): void {
