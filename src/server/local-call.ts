@@ -132,6 +132,7 @@ export class LocalCall implements HandlerContext {
 
   /** Stops the call: its caller has gone. */
   cancel(): void {
+    if (this.#stopReason !== undefined) return;
     this.#stop(new ConnectError("the client has gone", Code.Canceled));
   }
 

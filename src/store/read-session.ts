@@ -20,6 +20,11 @@ export interface ReadSession {
   /** How many rows a selection has, exactly. */
   count(table: TableSpec, selection: Selection): Promise<number>;
   exists(table: TableSpec, selection: Selection): Promise<boolean>;
+  /**
+   * How often watched tables have been changed, by whatever process: while this number stays the same, so does everything in them but facets
+   * that were set alone. In a transaction its own changes are counted.
+   */
+  changes(): Promise<number>;
   setting(name: string): Promise<Uint8Array | undefined>;
   /** The next entries of a log, oldest first. */
   scan(log: LogSpec, scan: LogScan): Promise<LogEntry[]>;
@@ -76,6 +81,10 @@ export class Reader implements ReadSession {
     return (await this.list(table, { ...selection, orderBy: [], skip: 0, limit: 1 })).length > 0;
   }
 
+  async changes(): Promise<number> {
+    return this.#total("watched", "changes", [""]);
+  }
+
   async setting(name: string): Promise<Uint8Array | undefined> {
     const [row] = await this.connection().rows(this.catalogue.settings.get, { name });
     return row?.[0] as Uint8Array | undefined;
@@ -88,12 +97,14 @@ export class Reader implements ReadSession {
   }
 
   #reading(spec: TableSpec) {
-    const connection = this.connection();
-    const total = async (counterClass: CounterClass, ancestors: readonly string[]) => {
-      const values = { table: spec.name, class: counterClass, ancestors: JSON.stringify(ancestors) };
-      const [row] = await connection.rows(this.catalogue.counters.sum, values);
-      return (row![0] as number) + (this.#counters?.pending(spec.name, counterClass, ancestors) ?? 0);
-    };
-    return { table: this.catalogue.table(spec), connection, total };
+    const total = (counterClass: CounterClass, ancestors: readonly string[]) =>
+      this.#total(spec.name, counterClass, ancestors);
+    return { table: this.catalogue.table(spec), connection: this.connection(), total };
+  }
+
+  async #total(table: string, counterClass: CounterClass, ancestors: readonly string[]): Promise<number> {
+    const values = { table, class: counterClass, ancestors: JSON.stringify(ancestors) };
+    const [row] = await this.connection().rows(this.catalogue.counters.sum, values);
+    return (row![0] as number) + (this.#counters?.pending(table, counterClass, ancestors) ?? 0);
   }
 }

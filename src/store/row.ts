@@ -14,6 +14,8 @@ export type FacetType = "text" | "integer";
 export interface TableSpec {
   readonly name: string;
   readonly facets: Readonly<Record<string, FacetType>>;
+  /** Whether {@link ReadSession.changes} counts what is inserted, updated and removed here. */
+  readonly isWatched?: boolean;
 }
 
 /** One stored resource. */

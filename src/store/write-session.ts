@@ -79,6 +79,7 @@ export class Writer extends Reader implements WriteSession {
       ...facets,
     });
     this.#counters.inserted(table.name, row.uid, row.parent);
+    if (table.isWatched) this.#counters.changed();
     return { ...row, version: 1, facets };
   }
 
@@ -94,6 +95,7 @@ export class Writer extends Reader implements WriteSession {
       ...facets,
     });
     if (changed === 0) throw new StaleError(table.name, row.uid);
+    if (table.isWatched) this.#counters.changed();
     return { ...row, version, facets };
   }
 
@@ -109,6 +111,7 @@ export class Writer extends Reader implements WriteSession {
     if (columns === undefined) return undefined;
     const row = read(columns);
     this.#counters.removed(table.name, uid, row.parent);
+    if (table.isWatched) this.#counters.changed();
     return row;
   }
 
