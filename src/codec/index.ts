@@ -15,6 +15,8 @@
  *
  * Promises: linear time, bounded recursion, no reflection after compilation; `__proto__` is a key like any other.
  */
+export { type BinaryReader, createBinaryReader } from "./binary-reader.ts";
+export { type BinaryWriter, createBinaryWriter } from "./binary-writer.ts";
 export { fieldPathsOf } from "./field-paths.ts";
 export { type JsonMembers, type JsonNode, JsonNumber, JsonSyntaxError, parseJson } from "./json-parser.ts";
 export {
@@ -33,3 +35,4 @@ export {
 export { type Leaf, leafOf } from "./leaf.ts";
 export { getField, hasCustomJson, type Local, setField, setOwn, wrapperValue } from "./local.ts";
 export { type FieldViolation, shorten, Violations } from "./violations.ts";
+export { WireFormatError } from "./wire-reader.ts";

@@ -1,6 +1,7 @@
 /** One call inside this process, as interceptors and handlers see it, and the limits on its time. */
 import type { DescMethod, DescMethodUnary, DescService, Message } from "@bufbuild/protobuf";
 import { Code, ConnectError, type ContextValues, type HandlerContext, type UnaryResponse } from "@connectrpc/connect";
+import { PlainHeaders } from "./plain-headers.ts";
 
 /** What headers can be made from. */
 export type HeaderInit = ConstructorParameters<typeof Headers>[0];
@@ -82,12 +83,12 @@ export class LocalCall implements HandlerContext {
   }
 
   get responseHeader(): Headers {
-    this.#responseHeader ??= new Headers();
+    this.#responseHeader ??= new PlainHeaders();
     return this.#responseHeader;
   }
 
   get responseTrailer(): Headers {
-    this.#responseTrailer ??= new Headers();
+    this.#responseTrailer ??= new PlainHeaders();
     return this.#responseTrailer;
   }
 
