@@ -54,7 +54,7 @@ export async function openDatabase(url: string, options: OpenOptions = {}): Prom
   let closing: Promise<void> | undefined;
   return {
     dialect: dialect.name,
-    read: new Reader(catalogue, engine.reader),
+    read: new Reader(catalogue, engine.reader, undefined, engine.commits),
     transact: async (work, { signal } = {}) => {
       if (closing !== undefined) throw new Error("the database is closed");
       const result = engine.transact(inSession(engine, catalogue, work, signal));

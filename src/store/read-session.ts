@@ -44,11 +44,18 @@ export class Reader implements ReadSession {
   readonly #connection: Connection;
   readonly #counters: Counters | undefined;
 
-  /** @param counters what the transaction has counted but not yet written. */
-  constructor(catalogue: Catalogue, connection: Connection, counters?: Counters) {
+  readonly #commits: (() => number) | undefined;
+  #changes: { readonly commits: number; readonly count: number } | undefined;
+
+  /**
+   * @param counters what the transaction has counted but not yet written.
+   * @param commits outside a transaction: a number that tells when to look at the counters again.
+   */
+  constructor(catalogue: Catalogue, connection: Connection, counters?: Counters, commits?: () => number) {
     this.catalogue = catalogue;
     this.#connection = connection;
     this.#counters = counters;
+    this.#commits = commits;
   }
 
   /** Where statements run now. */
@@ -82,7 +89,11 @@ export class Reader implements ReadSession {
   }
 
   async changes(): Promise<number> {
-    return this.#total("watched", "changes", [""]);
+    const commits = this.#commits?.();
+    if (commits !== undefined && this.#changes?.commits === commits) return this.#changes.count;
+    const count = await this.#total("watched", "changes", [""]);
+    if (commits !== undefined) this.#changes = { commits, count };
+    return count;
   }
 
   async setting(name: string): Promise<Uint8Array | undefined> {

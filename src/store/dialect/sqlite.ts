@@ -47,6 +47,7 @@ export function openSqlite(path: string, busyWaitMs: number, patienceMs: number)
   return {
     dialect: sqlite,
     reader: new SqliteConnection(reader),
+    commits: commitsOf(writer, queue),
     isConcurrent: false,
     transact: (work) => queue.transact(work),
     exclusively: (work) => queue.transact(work),
@@ -61,6 +62,19 @@ function connect(path: string): DatabaseSync {
   const database = new DatabaseSync(path, { timeout: openWaitMs, enableDoubleQuotedStringLiterals: false });
   database.exec(`pragma cache_size = -${cacheKib}`);
   return database;
+}
+
+/** SQLite tells a connection when another one has committed; our own commits are counted. Another process may use the file at the same time. */
+function commitsOf(writer: DatabaseSync, queue: GroupCommit): () => number {
+  const dataVersion = writer.prepare("pragma data_version");
+  let seen: unknown;
+  let others = 0;
+  return () => {
+    const version = dataVersion.get()?.data_version;
+    if (version !== seen) others++;
+    seen = version;
+    return queue.commits + others;
+  };
 }
 
 /** Runs statements at once, each prepared on its first use. */
