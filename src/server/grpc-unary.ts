@@ -123,13 +123,13 @@ function serve(
   stream.once("close", call.cancel);
   call.answer
     .then((response) => {
-      const encoded = writeBinary(response.message);
-      if (encoded.length > options.writeMaxBytes)
+      const frame = writeBinary(response.message, prefixBytes);
+      if (frame.length > prefixBytes + options.writeMaxBytes)
         throw new ConnectError(
-          `the answer has ${encoded.length} bytes, more than ${options.writeMaxBytes}`,
+          `the answer has ${frame.length - prefixBytes} bytes, more than ${options.writeMaxBytes}`,
           Code.ResourceExhausted,
         );
-      if (!stream.closed) answer(stream, answerHeaders, response, encoded);
+      if (!stream.closed) answer(stream, answerHeaders, response, frame);
     })
     .catch((reason: unknown) => {
       if (stream.closed) return;
@@ -145,17 +145,15 @@ function answer(
   stream: ServerHttp2Stream,
   headers: OutgoingHttpHeaders,
   { touchedHeader, touchedTrailer }: LocalResponse,
-  encoded: Uint8Array,
+  frame: Uint8Array,
 ): void {
   if (touchedHeader !== undefined) for (const [name, value] of touchedHeader) headers[name] = value;
   stream.respond(headers, { waitForTrailers: true });
   stream.once("wantTrailers", () => {
     stream.sendTrailers({ "grpc-status": "0", ...(touchedTrailer && Object.fromEntries(touchedTrailer)) });
   });
-  const frame = Buffer.allocUnsafe(prefixBytes + encoded.length);
-  frame[0] = 0;
-  frame.writeUInt32BE(encoded.length, 1);
-  frame.set(encoded, prefixBytes);
+  const length = frame.length - prefixBytes;
+  frame.set([0, length >>> 24, length >>> 16, length >>> 8, length]);
   stream.end(frame);
 }
 

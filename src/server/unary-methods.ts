@@ -1,19 +1,20 @@
 /** Unary methods as the fast lane serves them: by path, with everything that reads and writes their messages compiled ahead. */
+import type { DescMethodUnary, DescService, Message, Registry } from "@bufbuild/protobuf";
 import {
-  type DescMethodUnary,
-  type DescService,
-  fromBinary,
-  type Message,
-  type Registry,
-  toBinary,
-} from "@bufbuild/protobuf";
-import { createJsonReader, createJsonWriter, parseJson, Violations } from "../codec/index.ts";
+  createBinaryReader,
+  createBinaryWriter,
+  createJsonReader,
+  createJsonWriter,
+  parseJson,
+  Violations,
+} from "../codec/index.ts";
 
 /** One method. Whatever a reader throws, the full door reads the bytes again and says what is wrong with them. */
 export interface UnaryMethod {
   readonly method: DescMethodUnary;
   readBinary(bytes: Uint8Array): Message;
-  writeBinary(message: Message): Uint8Array;
+  /** @param headroom bytes left free in front. */
+  writeBinary(message: Message, headroom?: number): Uint8Array;
   readJson(bytes: Uint8Array): Message;
   writeJson(message: Message): string;
 }
@@ -35,8 +36,8 @@ function unaryMethod(method: DescMethodUnary, registry: Registry): UnaryMethod {
   const read = createJsonReader(input, { registry, ignoreUnknownFields: true });
   return {
     method,
-    readBinary: (bytes) => fromBinary(input, bytes),
-    writeBinary: (message) => toBinary(output, message),
+    readBinary: createBinaryReader(input),
+    writeBinary: createBinaryWriter(output),
     readJson(bytes) {
       const violations = new Violations();
       const message = read(parseJson(bytes), violations);
