@@ -45,6 +45,7 @@ export interface Config {
   readonly registrySecret: string | undefined;
   /** Who reads it; undefined: anybody may. */
   readonly registryCredentials: RegistryCredentials | undefined;
+  readonly noFastLane: boolean;
   readonly logLevel: LogLevel;
 }
 
@@ -196,6 +197,11 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     placeholder: "FILE",
     default: undefined,
     parse: parseCredentials,
+  },
+  noFastLane: {
+    help: "serve every call by the full doors, plain unary ones too (to compare)",
+    default: "false",
+    parse: parseSwitch,
   },
   logLevel: {
     help: `least severe log lines to write: ${logLevels.join(", ")}`,

@@ -55,6 +55,8 @@ export interface ResourceDeclaration<R extends DescMessage, L extends DescMessag
   readonly sortNames?: Readonly<Record<string, string>>;
   /** The facet that is unique within a parent. */
   readonly unique?: string;
+  /** Whether authentication or authorization depends on it: what they remember is forgotten when it changes. */
+  readonly isWatched?: boolean;
   /** uids that every authenticated caller may read and list. */
   readonly publicUids?: readonly string[];
   /** The order of a list whose request names none; by uid where absent. */
@@ -87,7 +89,7 @@ export function defineResource<R extends DescMessage, L extends DescMessage>(
   return {
     declaration,
     contract,
-    table: { name: snakeCase(contract.plural), facets },
+    table: { name: snakeCase(contract.plural), facets, isWatched: declaration.isWatched ?? false },
     sortNames: { ...("name" in facets && { name: "name" }), ...declaration.sortNames, ...commonSortNames },
     defaultOrder: declaration.defaultOrder ?? [{ column: "uid", descending: false }],
   };

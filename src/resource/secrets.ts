@@ -6,7 +6,7 @@
  * The place says what a secret belongs to, so that one copied into another row or field does not open there. The first key seals, all of them
  * open: a key given by a setting takes over from the database's own without making older secrets unreadable.
  */
-import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
+import { createCipheriv, createDecipheriv, createSecretKey, randomBytes } from "node:crypto";
 
 /** Seals and opens secrets. */
 export interface Secrets {
@@ -23,7 +23,8 @@ const tagBytes = 16;
 
 /** @param keys at least one, of 32 bytes each. */
 export function createSecrets(keys: readonly Uint8Array[]): Secrets {
-  const [sealing] = keys;
+  const prepared = keys.map((key) => createSecretKey(key)); // a key given as bytes is examined at every use
+  const [sealing] = prepared;
   if (sealing === undefined) throw new Error("secrets need a key");
   return {
     seal(secret, place) {
@@ -35,7 +36,7 @@ export function createSecrets(keys: readonly Uint8Array[]): Secrets {
     open(sealed, place) {
       const bytes = Buffer.from(sealed, "base64url");
       if (bytes[0] !== version || bytes.length < 1 + ivBytes + tagBytes) return undefined;
-      for (const key of keys) {
+      for (const key of prepared) {
         const decipher = createDecipheriv(algorithm, key, bytes.subarray(1, 1 + ivBytes), { authTagLength: tagBytes });
         decipher.setAAD(Buffer.from(place)).setAuthTag(bytes.subarray(1 + ivBytes, 1 + ivBytes + tagBytes));
         try {

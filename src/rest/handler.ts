@@ -10,7 +10,7 @@ import type {
 import { Code, ConnectError, type Transport } from "@connectrpc/connect";
 import { type Binding, readBindings } from "./binding.ts";
 import { checkBodyHeaders, readBody } from "./body.ts";
-import { callHeaders, responseHeaders } from "./headers.ts";
+import { CallHeader, callHeaders, responseHeaders } from "./headers.ts";
 import { breakOff, declaredLength, type HttpRequest, type HttpResponse, headerOf, isGone } from "./http.ts";
 import { chooseMediaType } from "./negotiation.ts";
 import type { SlashInMultiSegment } from "./path.ts";
@@ -23,8 +23,8 @@ import { STREAM_TYPES, type StreamType, writeStream } from "./stream.ts";
 
 /** What a REST handler is built from. */
 export interface RestOptions {
-  /** Carries out the calls. */
-  readonly transport: Transport;
+  /** Carries out the calls. One that also starts unary calls directly is spared headers and signals that nobody reads. */
+  readonly transport: Transport & Partial<DirectCalls>;
   /** The services whose `google.api.http` annotations are served. */
   readonly services: Iterable<DescService>;
   /** Finds the types of google.protobuf.Any values and of error details. */
@@ -54,6 +54,20 @@ export interface RestOptions {
    * hand): send `100 Continue` once the headers are found acceptable.
    */
   readonly sendsContinue?: boolean | undefined;
+}
+
+/** Starts unary calls in this process. */
+export interface DirectCalls {
+  begin(
+    method: DescMethodUnary,
+    message: Message,
+    header: Pick<Headers, "get">,
+    timeoutMs: number | undefined,
+  ): {
+    readonly answer: Promise<{ readonly message: Message; readonly header: Headers; readonly trailer: Headers }>;
+    /** The client has gone. */
+    cancel(): void;
+  };
 }
 
 /** Answers one request. Never rejects. */
@@ -180,16 +194,17 @@ function createEndpoint(binding: Binding, options: RestOptions): Endpoint {
       const type = negotiate(request, payload, offered);
       const timeoutMs = parseTimeout(headerOf(request, "x-server-timeout"));
       const message = await readMessage(exchange, reader, maxBodyBytes, options.sendsContinue ?? false);
-      const signal = abortedWith(response);
-      const header = callHeaders(request);
-      const input = message as MessageInitShape<typeof method.input>;
       if (method.methodKind === "unary") {
-        const answer = await transport.unary(method, signal, timeoutMs, header, input);
+        const call = (transport.begin ?? beginThrough(transport))(method, message, new CallHeader(request), timeoutMs);
+        onGone(response, call.cancel);
+        const answer = await call.answer;
         const headers = responseHeaders(answer.header, answer.trailer);
         await sendMessage(response, answer.message, headers, isEmpty ? undefined : payload);
         return;
       }
-      const answer = await transport.stream(method, signal, timeoutMs, header, only(input));
+      const signal = abortedWith(response);
+      const input = message as MessageInitShape<typeof method.input>;
+      const answer = await transport.stream(method, signal, timeoutMs, callHeaders(request), only(input));
       await writeStream(response, answer.message, {
         type,
         payload,
@@ -234,18 +249,35 @@ async function readMessage(
   return complete({ bytes, contentType: headerOf(request, "content-type") ?? "" });
 }
 
+/** The same by any transport. */
+function beginThrough(transport: Transport): DirectCalls["begin"] {
+  return (method, message, header, timeoutMs) => {
+    const controller = new AbortController();
+    const input = message as MessageInitShape<typeof method.input>;
+    return {
+      answer: transport.unary(method, controller.signal, timeoutMs, (header as CallHeader).all(), input),
+      cancel: () => controller.abort(),
+    };
+  };
+}
+
 /** Aborts when the client goes away before its answer is complete. */
 function abortedWith(response: HttpResponse): AbortSignal {
   const controller = new AbortController();
+  onGone(response, () => controller.abort());
+  return controller.signal;
+}
+
+/** Tells when the client goes away before its answer is complete. */
+function onGone(response: HttpResponse, tell: () => void): void {
   if (isGone(response)) {
-    controller.abort();
+    tell();
   }
   response.once("close", () => {
     if (!response.writableEnded) {
-      controller.abort();
+      tell();
     }
   });
-  return controller.signal;
 }
 
 async function* only<T>(message: T): AsyncIterable<T> {

@@ -18,24 +18,49 @@ const HOP_AND_CONTENT = [
 const STOPPED_IN = new Set([...HOP_AND_CONTENT, "expect", "accept-encoding"]);
 const STOPPED_OUT = new Set(HOP_AND_CONTENT);
 
+/** The request header of a call, read field by field. */
+export class CallHeader {
+  readonly #request: HttpRequest;
+
+  constructor(request: HttpRequest) {
+    this.#request = request;
+  }
+
+  get(name: string): string | null {
+    return isPassed(this.#request, name) ? (headerOf(this.#request, name) ?? null) : null;
+  }
+
+  all(): Record<string, string> {
+    return callHeaders(this.#request);
+  }
+}
+
 /** The request headers of a call. */
 export function callHeaders(request: HttpRequest): Record<string, string> {
-  const connection = headerOf(request, "connection");
-  const named =
-    connection === undefined
-      ? []
-      : connection
-          .toLowerCase()
-          .split(",")
-          .map((name) => name.trim());
   const headers: Record<string, string> = {};
   for (const name of Object.keys(request.headers)) {
     const value = headerOf(request, name);
-    if (value !== undefined && !name.startsWith(":") && !STOPPED_IN.has(name) && !named.includes(name)) {
+    if (value !== undefined && !name.startsWith(":") && isPassed(request, name)) {
       headers[name] = value;
     }
   }
   return headers;
+}
+
+/** Whether a field is for the call: not of this hop or the content, and not named so by the client. */
+function isPassed(request: HttpRequest, name: string): boolean {
+  if (STOPPED_IN.has(name)) {
+    return false;
+  }
+  const connection = headerOf(request, "connection");
+  return (
+    connection === undefined ||
+    connection === "keep-alive" ||
+    !connection
+      .toLowerCase()
+      .split(",")
+      .some((named) => named.trim() === name)
+  );
 }
 
 /** HTTP headers from the headers and trailers of a call. */

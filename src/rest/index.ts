@@ -24,7 +24,7 @@
  */
 export { listRoutes, type Route } from "./binding.ts";
 export { checkBodyHeaders, readBody } from "./body.ts";
-export { createRestHandler, type RestHandler, type RestOptions } from "./handler.ts";
+export { createRestHandler, type DirectCalls, type RestHandler, type RestOptions } from "./handler.ts";
 export { type HttpRequest, type HttpResponse, headerOf } from "./http.ts";
 export type { SlashInMultiSegment } from "./path.ts";
 export { type Answer, send } from "./send.ts";

@@ -71,8 +71,13 @@ export const defaultConnectLimits: ConnectLimits = {
 /** How long a client may go on sending what is not read any more. */
 const forgetMs = 2_000;
 
-/** Answers a request whose path (without query) is that of an RPC; false for any other. */
-export type ConnectHandler = (path: string, request: PortRequest, response: PortResponse) => boolean;
+/** Answers a request whose path (without query) is that of an RPC; false for any other. `body`: its bytes, where they have been read. */
+export type ConnectHandler = (
+  path: string,
+  request: PortRequest,
+  response: PortResponse,
+  body?: AsyncIterable<Uint8Array>,
+) => boolean;
 
 /** `/package.Service/Method`, whether or not it is served. The package is what tells it from other paths. */
 const rpcPath = /^\/[a-z]\w*(\.\w+)+\/\w+$/i;
@@ -88,6 +93,7 @@ export function createConnectHandler(options: ConnectHandlerOptions): ConnectHan
   const router = createConnectRouter({
     ...limits,
     acceptCompression: [compressionGzip, compressionBrotli],
+    jsonOptions: { alwaysEmitImplicit: true, ignoreUnknownFields: true }, // as the fast lane
     // The handlers abort a call's signal with its error before they write the error: the one moment to reach those of the protocol layer.
     requestGate: ({ signal, method }) => {
       signal.addEventListener("abort", () => describe(signal.reason, method), { once: true });
@@ -103,9 +109,14 @@ export function createConnectHandler(options: ConnectHandlerOptions): ConnectHan
     send(response, status, { "content-type": "application/json", ...header }, options.refusalBody(status));
   };
 
-  const serve = async (handler: UniversalHandler, request: PortRequest, response: PortResponse) => {
+  const serve = async (
+    handler: UniversalHandler,
+    request: PortRequest,
+    response: PortResponse,
+    // What is left of a refused body is forgotten, not its connection.
+    body: AsyncIterable<Uint8Array> = request.iterator({ destroyOnReturn: false }),
+  ) => {
     capTimeout(request, limits.maxTimeoutMs);
-    const body = request.iterator({ destroyOnReturn: false }); // what is left of a refused body is forgotten, not its connection
     response.once("finish", () => forgetBody(request));
     const call = {
       ...universalRequestFromNodeRequest(request, response, undefined, options.contextValues?.(request)),
@@ -114,7 +125,7 @@ export function createConnectHandler(options: ConnectHandlerOptions): ConnectHan
     await universalResponseToNodeResponse(withGrpcMessage(await handler(call)), response);
   };
 
-  return (path, request, response) => {
+  return (path, request, response, body) => {
     const handler = handlers.get(path);
     const contentType = request.headers["content-type"] ?? "";
     if (handler === undefined) {
@@ -134,7 +145,7 @@ export function createConnectHandler(options: ConnectHandlerOptions): ConnectHan
     } else if (!isAddressable(request)) {
       refuse(response, 400);
     } else {
-      serve(handler, request, response).catch((error) => {
+      serve(handler, request, response, body).catch((error) => {
         options.onError?.(error);
         response.destroy();
       });

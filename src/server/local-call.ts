@@ -1,6 +1,7 @@
 /** One call inside this process, as interceptors and handlers see it, and the limits on its time. */
 import type { DescMethod, DescMethodUnary, DescService, Message } from "@bufbuild/protobuf";
 import { Code, ConnectError, type ContextValues, type HandlerContext, type UnaryResponse } from "@connectrpc/connect";
+import { PlainHeaders } from "./plain-headers.ts";
 
 /** What headers can be made from. */
 export type HeaderInit = ConstructorParameters<typeof Headers>[0];
@@ -53,8 +54,8 @@ export class LocalCall implements HandlerContext {
     this.#callerSignal = signal;
     if (timeoutMs !== undefined) {
       this.#deadline = performance.now() + timeoutMs;
-      if (timeoutMs > 0) this.#timer = setTimeout(this.#onDeadline, timeoutMs);
-      else this.#onDeadline();
+      if (timeoutMs >= 1) this.#timer = setTimeout(this.#onDeadline, timeoutMs);
+      else this.#onDeadline(); // timers are no finer
     }
     if (signal?.aborted) this.#onCallerAbort();
     else signal?.addEventListener("abort", this.#onCallerAbort);
@@ -82,12 +83,12 @@ export class LocalCall implements HandlerContext {
   }
 
   get responseHeader(): Headers {
-    this.#responseHeader ??= new Headers();
+    this.#responseHeader ??= new PlainHeaders();
     return this.#responseHeader;
   }
 
   get responseTrailer(): Headers {
-    this.#responseTrailer ??= new Headers();
+    this.#responseTrailer ??= new PlainHeaders();
     return this.#responseTrailer;
   }
 
@@ -116,7 +117,6 @@ export class LocalCall implements HandlerContext {
   /** Does the work, but rejects as soon as the deadline passes or the caller cancels. One piece of work at a time. */
   limit<T>(work: () => Promise<T>): Promise<T> {
     if (this.#stopReason !== undefined) return Promise.reject(this.#stopReason);
-    if (this.#timer === undefined && this.#callerSignal === undefined) return work();
     return new Promise((resolve, reject) => {
       this.#stopWork = reject;
       work().then(resolve, reject);
@@ -129,6 +129,12 @@ export class LocalCall implements HandlerContext {
     this.#callerSignal?.removeEventListener("abort", this.#onCallerAbort);
     this.#stopReason ??= ended;
     this.#controller?.abort(this.#stopReason);
+  }
+
+  /** Stops the call: its caller has gone. */
+  cancel(): void {
+    if (this.#stopReason !== undefined) return;
+    this.#stop(new ConnectError("the client has gone", Code.Canceled));
   }
 
   #stop(reason: ConnectError): void {

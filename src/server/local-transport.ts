@@ -14,6 +14,7 @@ import {
   type DescMessage,
   type DescMethod,
   type DescMethodStreaming,
+  type DescMethodUnary,
   type DescService,
   type Message,
   type MessageInitShape,
@@ -43,6 +44,23 @@ export interface LocalTransportOptions {
   readonly observers?: readonly Interceptor[];
 }
 
+/** A `Transport` with a shorter way in for doors that have the message in hand. */
+export interface LocalTransport extends Transport {
+  /** Starts a unary call. `header`: looked at through its `get` alone. */
+  begin(method: DescMethodUnary, message: Message, header: RequestHeader, timeoutMs: number | undefined): BegunCall;
+}
+
+/** Header fields by lower-case name. */
+export type RequestHeader = Pick<Headers, "get">;
+
+/** A call under way. */
+export interface BegunCall {
+  /** Errors: as the call's handler or an interceptor threw them; DEADLINE_EXCEEDED, CANCELED. */
+  readonly answer: Promise<LocalResponse>;
+  /** The caller has gone: the call ends as CANCELED and what works for it is told. */
+  cancel(): void;
+}
+
 /** What interceptors wrap. */
 type AnyFn = ReturnType<Interceptor>;
 type AnyRequest = Parameters<AnyFn>[0];
@@ -55,7 +73,7 @@ export function createLocalTransport(
   implementations: Iterable<ServiceImplementation>,
   interceptors: readonly Interceptor[],
   { maxTimeoutMs = noTimeoutMs, observers = [] }: LocalTransportOptions = {},
-): Transport {
+): LocalTransport {
   const chains = new Map<DescMethod, AnyFn>();
   for (const { service, methods } of implementations) {
     for (const method of service.methods) {
@@ -88,6 +106,23 @@ export function createLocalTransport(
   };
 
   return {
+    begin(method, message, header, timeoutMs) {
+      const call = new LocalCall({
+        method,
+        message,
+        header: header as Headers,
+        values: createContextValues(),
+        signal: undefined,
+        timeoutMs: limitOf(timeoutMs),
+      });
+      const chain = chains.get(method);
+      const answered =
+        chain === undefined
+          ? Promise.reject(unimplemented(`${method.parent.typeName}.${method.name} is not served here`))
+          : chain(call as unknown as AnyRequest);
+      const answer = answered.finally(() => call.end()) as Promise<LocalResponse>;
+      return { answer, cancel: () => call.cancel() };
+    },
     async unary(method, signal, timeoutMs, header, input, values = createContextValues()) {
       const message = create(method.input, input);
       const { call, response } = await start({

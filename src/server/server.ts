@@ -1,6 +1,7 @@
 /** Builds the server, part by part, and takes it apart in reverse. */
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
+import { Http2ServerRequest, Http2ServerResponse, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
 import { createRegistry, type DescMethod } from "@bufbuild/protobuf";
 import type { ConnectError } from "@connectrpc/connect";
 import { file_google_rpc_error_details } from "../../gen/google/rpc/error_details_pb.ts";
@@ -29,10 +30,12 @@ import {
 import { type Database, openDatabase } from "../store/index.ts";
 import { createAudit } from "./audit.ts";
 import { forgetAudit } from "./audit-log.ts";
-import { createConnectHandler } from "./connect-adapter.ts";
+import { createConnectHandler, defaultConnectLimits } from "./connect-adapter.ts";
+import { createConnectLane } from "./connect-unary.ts";
 import { handleCors } from "./cors.ts";
 import { createEndpoints } from "./endpoints.ts";
 import { createEventRecorder } from "./events.ts";
+import { createGrpcLane } from "./grpc-unary.ts";
 import { createHealth, mountHealth } from "./health.ts";
 import { startHousekeeping } from "./housekeeping.ts";
 import { idempotentAnswers } from "./idempotency.ts";
@@ -44,6 +47,7 @@ import { mountReflection } from "./reflection.ts";
 import { refusalOf } from "./refusals.ts";
 import { openNotifications } from "./registry-endpoint.ts";
 import { createSts } from "./sts.ts";
+import { unaryMethods } from "./unary-methods.ts";
 
 /** How long calls in flight may take to finish once the server stops. */
 const graceMs = 10_000;
@@ -81,12 +85,14 @@ export async function startServer(config: Config, log: Logger): Promise<RunningS
     response.setHeader("content-type", "application/json");
     response.end(refusalBody(503));
   };
+  let takeStream = (_stream: ServerHttp2Stream, _headers: IncomingHttpHeaders): boolean => false;
   const port = createOnePort({
     tls:
       config.tlsCert === undefined
         ? undefined
         : { cert: readFileSync(config.tlsCert), key: readFileSync(config.tlsKey ?? "") },
     onRequest: (request, response) => answer(request, response),
+    onStream: (stream, headers) => takeStream(stream, headers),
     refusalBody,
     onError: (error) => log.debug({ err: error }, "connection"),
   });
@@ -201,10 +207,33 @@ export async function startServer(config: Config, log: Logger): Promise<RunningS
     });
     warmValidation(contract.methods.flatMap(({ method }) => [method.input, method.output]));
 
+    const lane = {
+      transport,
+      methods: config.noFastLane ? new Map() : unaryMethods(descriptors, registry),
+      ...defaultConnectLimits,
+      describeError: (error: ConnectError, method: DescMethod) => void describeError(error, method),
+    };
+    const connectUnary = createConnectLane({
+      ...lane,
+      handBack: (request, response, body) => connect(pathOf(request), request, response, body),
+      onError: (error) => log.debug({ err: error }, "answer not sent"),
+    });
+    takeStream = createGrpcLane({
+      ...lane,
+      answerHeaders: (headers) => ({ "x-request-id": identify(headers), "cache-control": "no-store" }),
+      handBack(stream, headers, body) {
+        const request = new Http2ServerRequest(stream, headers, {}, []); // before its response, which else does not know it
+        const response = new Http2ServerResponse(stream);
+        identifyRequest(request, response);
+        connect(pathOf(request), request, response, body);
+      },
+    });
+
     answer = (request, response) => {
       identifyRequest(request, response);
       if (handleCors(config.corsOrigins, request, response)) return;
       const path = pathOf(request);
+      if (connectUnary(path, request, response)) return;
       if (endpoints(path, request, response) || sts(path, request, response)) return;
       if (notifications?.take(path, request, response)) return;
       if (!connect(path, request, response)) void rest(request, response);
@@ -258,11 +287,16 @@ async function prepareDatabase(database: Database, issuerUrl: string, now: () =>
 
 /** Every answer says which request it is for, and is nobody's to cache unless it says otherwise. */
 function identifyRequest(request: PortRequest, response: PortResponse): void {
-  const given = request.headers["x-request-id"];
-  const id = typeof given === "string" && /^[\w.:-]{1,128}$/.test(given) ? given : randomUUID();
-  request.headers["x-request-id"] = id;
-  response.setHeader("x-request-id", id);
+  response.setHeader("x-request-id", identify(request.headers));
   response.setHeader("cache-control", "no-store");
+}
+
+/** The id of a request: the client's, or one that is put in its place. */
+function identify(headers: IncomingHttpHeaders): string {
+  const given = headers["x-request-id"];
+  const id = typeof given === "string" && /^[\w.:-]{1,128}$/.test(given) ? given : randomUUID();
+  headers["x-request-id"] = id;
+  return id;
 }
 
 function pathOf(request: PortRequest): string {

@@ -10,7 +10,7 @@ import { type Connection, compile, type Statement, slot } from "./statement.ts";
 import { ancestorsOf } from "./subtree.ts";
 
 /** What a counter counts. */
-export type CounterClass = "below" | "children";
+export type CounterClass = "below" | "children" | "changes";
 
 /** The three statements on the counters. */
 export interface CounterStatements {
@@ -39,6 +39,9 @@ export function counterStatements(dialect: Dialect): CounterStatements {
   return { sum: compile(query, sum), add: compile(query, add), forget: compile(query, forget) };
 }
 
+/** The counter of all works that have changed a watched table. */
+const watched = ["", "watched", "changes"] as const;
+
 /** What a transaction, or one work in a transaction shared with others, adds to the counters. */
 export class Counters {
   readonly #statements: CounterStatements;
@@ -61,6 +64,11 @@ export class Counters {
   removed(table: string, uid: string, parent: string): void {
     this.#count(table, uid, parent, -1);
     this.#removed.add(uid);
+  }
+
+  /** Counts works that change a watched table. */
+  changed(): void {
+    this.#deltas.set(watched.join(" "), { key: watched, delta: 1 });
   }
 
   #count(table: string, uid: string, parent: string, delta: number): void {

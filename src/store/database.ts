@@ -71,7 +71,7 @@ export async function openDatabase(url: string, options: OpenOptions = {}): Prom
 
   return {
     dialect: dialect.name,
-    read: new Reader(catalogue, engine.reader),
+    read: new Reader(catalogue, engine.reader, undefined, engine.commits),
     transact: (work, { signal } = {}) => tracked(() => engine.transact(inSession(engine, catalogue, work, signal))),
     queue: (name) => createQueue({ ...engine, alone: (work) => tracked(() => engine.alone(work)) }, name),
     migrate: () => migrate(engine),

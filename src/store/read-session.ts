@@ -21,6 +21,11 @@ export interface ReadSession {
   /** How many rows a selection has, exactly. */
   count(table: TableSpec, selection: Selection): Promise<number>;
   exists(table: TableSpec, selection: Selection): Promise<boolean>;
+  /**
+   * How often watched tables have been changed, by whatever process: while this number stays the same, so does everything in them but facets
+   * that were set alone. In a transaction its own changes are counted.
+   */
+  changes(): Promise<number>;
   setting(name: string): Promise<Uint8Array | undefined>;
   /** The entries of a log that exist, by id; for logs with an index of their ids. */
   find(log: LogSpec, ids: readonly string[]): Promise<Map<string, LogEntry>>;
@@ -43,11 +48,18 @@ export class Reader implements ReadSession {
   readonly #connection: Connection;
   readonly #counters: Counters | undefined;
 
-  /** @param counters what the transaction has counted but not yet written. */
-  constructor(catalogue: Catalogue, connection: Connection, counters?: Counters) {
+  readonly #commits: (() => number) | undefined;
+  #changes: { readonly commits: number; readonly count: number } | undefined;
+
+  /**
+   * @param counters what the transaction has counted but not yet written.
+   * @param commits outside a transaction: a number that tells when to look at the counters again.
+   */
+  constructor(catalogue: Catalogue, connection: Connection, counters?: Counters, commits?: () => number) {
     this.catalogue = catalogue;
     this.#connection = connection;
     this.#counters = counters;
+    this.#commits = commits;
   }
 
   /** Where statements run now. */
@@ -80,6 +92,14 @@ export class Reader implements ReadSession {
     return (await this.list(table, { ...selection, orderBy: [], skip: 0, limit: 1 })).length > 0;
   }
 
+  async changes(): Promise<number> {
+    const commits = this.#commits?.();
+    if (commits !== undefined && this.#changes?.commits === commits) return this.#changes.count;
+    const count = await this.#total("watched", "changes", [""]);
+    if (commits !== undefined) this.#changes = { commits, count };
+    return count;
+  }
+
   async setting(name: string): Promise<Uint8Array | undefined> {
     const [row] = await this.connection().rows(this.catalogue.settings.get, { name });
     return row?.[0] as Uint8Array | undefined;
@@ -98,12 +118,14 @@ export class Reader implements ReadSession {
   }
 
   #reading(spec: TableSpec) {
-    const connection = this.connection();
-    const total = async (counterClass: CounterClass, ancestors: readonly string[]) => {
-      const values = { table: spec.name, class: counterClass, ancestors: JSON.stringify(ancestors) };
-      const [row] = await connection.rows(this.catalogue.counters.sum, values);
-      return (row![0] as number) + (this.#counters?.pending(spec.name, counterClass, ancestors) ?? 0);
-    };
-    return { table: this.catalogue.table(spec), connection, total };
+    const total = (counterClass: CounterClass, ancestors: readonly string[]) =>
+      this.#total(spec.name, counterClass, ancestors);
+    return { table: this.catalogue.table(spec), connection: this.connection(), total };
+  }
+
+  async #total(table: string, counterClass: CounterClass, ancestors: readonly string[]): Promise<number> {
+    const values = { table, class: counterClass, ancestors: JSON.stringify(ancestors) };
+    const [row] = await this.connection().rows(this.catalogue.counters.sum, values);
+    return (row![0] as number) + (this.#counters?.pending(table, counterClass, ancestors) ?? 0);
   }
 }

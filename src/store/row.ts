@@ -18,6 +18,8 @@ import { parentOf } from "./subtree.ts";
 export interface TableSpec {
   readonly name: string;
   readonly facets: Readonly<Record<string, FacetType>>;
+  /** Whether {@link ReadSession.changes} counts what is inserted, updated and removed here. */
+  readonly isWatched?: boolean;
 }
 
 /** One stored resource. */

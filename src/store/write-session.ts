@@ -87,6 +87,7 @@ export class Writer extends Reader implements WriteSession {
       ...facets,
     });
     this.#counters.inserted(table.name, row.uid, row.parent);
+    if (table.isWatched) this.#counters.changed();
     const inserted = { ...row, version: 1, facets: readFacets(table, facets) };
     await this.#keepIndexes(statements, row.uid, undefined, inserted.facets);
     return inserted;
@@ -106,6 +107,7 @@ export class Writer extends Reader implements WriteSession {
       ...facets,
     });
     if (changed === 0) throw new StaleError(table.name, row.uid);
+    if (table.isWatched) this.#counters.changed();
     const updated = { ...row, version, facets: readFacets(table, facets) };
     if (before !== undefined) await this.#keepIndexes(statements, row.uid, before.facets, updated.facets);
     return updated;
@@ -131,6 +133,7 @@ export class Writer extends Reader implements WriteSession {
     if (columns === undefined) return undefined;
     const row = read(columns);
     this.#counters.removed(table.name, uid, row.parent);
+    if (table.isWatched) this.#counters.changed();
     return row;
   }
 

@@ -95,8 +95,8 @@ function listening(session: ReadSession, asked: string[]): ReadSession {
     get(target, name) {
       const member: unknown = Reflect.get(target, name);
       if (typeof member !== "function") return member;
-      return (table: { name?: string }, ...rest: unknown[]) => {
-        asked.push(`${String(name)} ${table.name}`);
+      return (table?: { name?: string }, ...rest: unknown[]) => {
+        asked.push(table === undefined ? String(name) : `${String(name)} ${table.name}`);
         return member.call(target, table, ...rest);
       };
     },
@@ -315,6 +315,7 @@ describe("foreign and never existed", () => {
         const { code, rawMessage } = await failureOf(call(repo));
         return { code, text: rawMessage.replace(repo, "UID"), asked: [...asked] };
       };
+      await work(uid); // whoever calls is remembered from then on
       const foreign = await work(uid);
       expect(foreign).toEqual(await work(newUid(root)));
       expect(foreign.code).toBe(Code.PermissionDenied);

@@ -30,6 +30,7 @@ export const externalGroupRoleMappings = defineResource({
   schema: ExternalGroupRoleMappingSchema,
   list: ListExternalGroupRoleMappingsRequestSchema,
   parent: identityProviders,
+  isWatched: true,
   facets: {
     external_group_id: { text: (mapping) => mapping.externalGroupId },
     role_uid: { text: (mapping) => mapping.roleUid },

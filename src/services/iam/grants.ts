@@ -1,5 +1,5 @@
 /**
- * Supplies `auth` with grants, from rows, for every call anew: role bindings of the caller's identities, and the roles that identity providers
+ * Supplies `auth` with grants, from rows, live: role bindings of the caller's identities, and the roles that identity providers
  * map to the groups which the token names.
  *
  * A user identity may be bound in many organisations, and many may have a provider of its issuer, each with a client of its own there. Where an
@@ -7,13 +7,14 @@
  * for another organisation's client must not open this one.
  */
 import type { Capability } from "../../../gen/platform/capabilities/capabilities_pb.ts";
-import { capabilities, type Grant, type GrantSource, type ProviderSignIn } from "../../auth/index.ts";
+import { type Caller, capabilities, type Grant, type GrantSource, type ProviderSignIn } from "../../auth/index.ts";
 import { messageOf } from "../../resource/index.ts";
 import type { ReadSession, Row } from "../../store/index.ts";
 import { covers, parentOf, rootOf } from "../../uid.ts";
 import { administratorRole, builtInRoleUid } from "./built-in-roles.ts";
 import { externalGroupRoleMappings } from "./external-group-role-mappings.ts";
 import { identityProviders } from "./identity-providers.ts";
+import { remembered } from "./remembered.ts";
 import { roleBindings } from "./role-bindings.ts";
 import { roles } from "./roles.ts";
 
@@ -24,7 +25,7 @@ const administratorRoleUid = builtInRoleUid(administratorRole);
 export function grantSource(session: ReadSession): GrantSource {
   const setOf = rememberSets();
   return {
-    async grantsOf({ identities, providers = [] }) {
+    grantsOf: remembered(session, keyOf, async ({ identities, providers = [] }) => {
       const [bindings, mappings] = await Promise.all([
         session.list(roleBindings.table, { where: [{ column: "identity_uid", in: identities }], ...all }),
         mappingsOf(session, providers),
@@ -46,8 +47,13 @@ export function grantSource(session: ReadSession): GrantSource {
         return role === undefined ? [] : [{ scope: rootOf(mapping.parent), capabilities: setOf(role) }];
       });
       return [...bound, ...mapped];
-    },
+    }),
   };
+}
+
+/** What grants depend on beside rows. */
+function keyOf({ identities, providers }: Pick<Caller, "identities" | "providers">): string {
+  return providers === undefined ? identities.join() : JSON.stringify([identities, providers]);
 }
 
 /** What the providers map to the groups that the token names. */

@@ -37,6 +37,7 @@ export const identities = defineResource({
   schema: IdentitySchema,
   list: ListIdentitiesRequestSchema,
   parent: groups,
+  isWatched: true,
   facets: {
     name: { text: (identity) => identity.name },
     relationship: {

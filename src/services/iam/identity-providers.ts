@@ -45,6 +45,7 @@ export const identityProviders = defineResource({
   schema: IdentityProviderSchema,
   list: ListIdentityProvidersRequestSchema,
   parent: groups,
+  isWatched: true,
   facets: {
     name: { text: (provider) => provider.name },
     issuer: { text: (provider) => oidcOf(provider).issuer },

@@ -1,5 +1,5 @@
 /**
- * Supplies `auth` with identities, from rows, for every call anew. A user identity, which belongs to no group, counts only while some
+ * Supplies `auth` with identities, from rows, live. A user identity, which belongs to no group, counts only while some
  * organisation has an identity provider with its issuer; the administrator's issuer is the platform itself.
  */
 import { timestampMs } from "@bufbuild/protobuf/wkt";
@@ -9,6 +9,7 @@ import { messageOf } from "../../resource/index.ts";
 import type { Database } from "../../store/index.ts";
 import { identities } from "./identities.ts";
 import { identityProviders } from "./identity-providers.ts";
+import { remembered } from "./remembered.ts";
 
 /** The last use of an identity is written down this often at most. */
 const seenPrecisionMs = 60_000;
@@ -33,29 +34,33 @@ export function identitySource({ database, issuerUrl, now, report }: IdentitySou
   }
 
   return {
-    async candidates(issuer, subject) {
-      const rows = await database.read.list(identities.table, {
-        where: [
-          { column: "issuer", in: [issuer, ""] },
-          { column: "subject", in: [subject, ""] },
-        ],
-        orderBy: [{ column: "uid", descending: false }],
-        skip: 0,
-        limit: Number.MAX_SAFE_INTEGER,
-      });
-      const withUsers = rows.some(({ parent }) => parent === "") && (await hasProvider(issuer));
-      return rows.flatMap((row) => {
-        if (row.parent === "" && !withUsers) return [];
-        const rule = ruleOf(messageOf(identities, row));
-        return rule === undefined ? [] : [{ uid: row.uid, createTimeUs: row.createTimeUs, rule }];
-      });
-    },
-    async isActive(uid) {
+    candidates: remembered(
+      database.read,
+      (...names) => JSON.stringify(names),
+      async (issuer: string, subject: string) => {
+        const rows = await database.read.list(identities.table, {
+          where: [
+            { column: "issuer", in: [issuer, ""] },
+            { column: "subject", in: [subject, ""] },
+          ],
+          orderBy: [{ column: "uid", descending: false }],
+          skip: 0,
+          limit: Number.MAX_SAFE_INTEGER,
+        });
+        const withUsers = rows.some(({ parent }) => parent === "") && (await hasProvider(issuer));
+        return rows.flatMap((row) => {
+          if (row.parent === "" && !withUsers) return [];
+          const rule = ruleOf(messageOf(identities, row));
+          return rule === undefined ? [] : [{ uid: row.uid, createTimeUs: row.createTimeUs, rule }];
+        });
+      },
+    ),
+    isActive: remembered(database.read, String, async (uid: string) => {
       const row = await database.read.get(identities.table, uid);
       if (row === undefined || row.parent !== "") return row !== undefined;
       const issuer = String(row.facets.issuer);
       return issuer === issuerUrl || hasProvider(issuer);
-    },
+    }),
     seen(uid) {
       const nowMs = now();
       if (nowMs - (lastSeenMs.get(uid) ?? 0) < seenPrecisionMs) return;

@@ -28,6 +28,7 @@ export const roleBindings = defineResource({
   schema: RoleBindingSchema,
   list: ListRoleBindingsRequestSchema,
   parent: groups,
+  isWatched: true,
   facets: {
     identity_uid: { text: (binding) => binding.identityUid },
     role_uid: { text: (binding) => binding.roleUid },

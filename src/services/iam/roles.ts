@@ -41,6 +41,7 @@ export const roles = defineResource({
   schema: RoleSchema,
   list: ListRolesRequestSchema,
   parent: groups,
+  isWatched: true,
   facets: { name: { text: (role) => role.name } },
   filters: { name: equalTo("name") },
   publicUids: [...builtInRoles.keys()],

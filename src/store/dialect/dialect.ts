@@ -105,6 +105,11 @@ export interface Engine {
   readonly dialect: Dialect;
   /** Reads outside any transaction. */
   readonly reader: Connection;
+  /**
+   * A number that is another one whenever anything may have been committed since, by whatever process. Absent where that is not known without
+   * asking the server.
+   */
+  readonly commits?: () => number;
   /** Whether other transactions run at the same time, so that a row met by the unique index may be one the work could not yet see. */
   readonly isConcurrent: boolean;
   /**

@@ -34,6 +34,7 @@ export class GroupCommit {
   readonly #queue: Job[] = [];
   readonly #patienceMs: number;
   #isRunning = false;
+  #commits = 0;
 
   /** @param patienceMs a lock held longer than this by another process fails the works that wait for it. */
   constructor(database: DatabaseSync, connection: Connection, statements: CounterStatements, patienceMs: number) {
@@ -41,6 +42,11 @@ export class GroupCommit {
     this.#connection = connection;
     this.#statements = statements;
     this.#patienceMs = patienceMs;
+  }
+
+  /** How many transactions have been committed. */
+  get commits(): number {
+    return this.#commits;
   }
 
   /** Queues a work. Errors: ConflictError when the file stays locked. */
@@ -94,6 +100,7 @@ export class GroupCommit {
       }
       await shared.write(this.#connection, 0);
       this.#database.exec("commit");
+      this.#commits++;
       return answers;
     } catch (error) {
       if (this.#database.isTransaction) this.#database.exec("rollback");

@@ -55,6 +55,7 @@ export function openSqlite(path: string, busyWaitMs: number, patienceMs: number)
   return {
     dialect: sqlite,
     reader: new SqliteConnection(reader),
+    commits: commitsOf(writer, queue),
     isConcurrent: false,
     transact: (work) => queue.transact(work),
     alone: (work) => queue.transact(async (connection) => work(connection)),
@@ -71,6 +72,27 @@ function connect(path: string): DatabaseSync {
   // What a statement would take back is kept in memory too: as a file, it costs more than the statement.
   database.exec(`pragma cache_size = -${cacheKib}; pragma temp_store = memory`);
   return database;
+}
+
+/** SQLite tells a connection when another one has committed; our own commits are counted. Another process may use the file at the same time. */
+function commitsOf(writer: DatabaseSync, queue: GroupCommit): () => number {
+  const dataVersion = writer.prepare("pragma data_version");
+  let seen: unknown;
+  let others = 0;
+  let isFresh = false;
+  return () => {
+    // What is asked for in one turn has arrived before it: the first answer does for all.
+    if (!isFresh) {
+      const version = dataVersion.get()?.data_version;
+      if (version !== seen) others++;
+      seen = version;
+      isFresh = true;
+      process.nextTick(() => {
+        isFresh = false;
+      });
+    }
+    return queue.commits + others;
+  };
 }
 
 /** Runs statements at once, each prepared on its first use. */

@@ -1,0 +1,199 @@
+/**
+ * The load generator, a process of its own: closed loops over raw sockets, so that it costs far less than the server it drives. It speaks just
+ * enough HTTP/1.1 and HTTP/2 for one prepared request repeated: a response counts when its last byte is there.
+ */
+import { connect, type Socket } from "node:net";
+
+/** One measurement. */
+export interface Job {
+  readonly protocol: "http1" | "h2";
+  readonly port: number;
+  /** The path; `{n}` in it or in the body becomes a number that no request has had. */
+  readonly path: string;
+  readonly method: "GET" | "POST";
+  readonly headers: Readonly<Record<string, string>>;
+  /** In base64 for `h2`, text for `http1`. */
+  readonly body: string;
+  /** Requests under way at any moment. */
+  readonly concurrency: number;
+  readonly warmUpMs: number;
+  readonly durationMs: number;
+}
+
+/** What a measurement gives. */
+export interface Measured {
+  readonly perSecond: number;
+  readonly medianMs: number;
+  readonly p99Ms: number;
+}
+
+const streamsPerConnection = 8;
+let unique = Date.now() * 1000;
+
+/** Runs a job. Errors: a plain Error when an answer is not 200 or a connection fails. */
+export async function measure(job: Job): Promise<Measured> {
+  const latencies: number[] = [];
+  let isCounting = false;
+  let isOver = false;
+  const { promise: failed, reject } = Promise.withResolvers<never>();
+  failed.catch(() => {});
+  const done = (startedMs: number) => {
+    if (isCounting) latencies.push(performance.now() - startedMs);
+    return !isOver;
+  };
+  const open = job.protocol === "http1" ? openHttp1 : openHttp2;
+  const perConnection = job.protocol === "http1" ? 1 : streamsPerConnection;
+  const sockets: Socket[] = [];
+  for (let left = job.concurrency; left > 0; left -= perConnection)
+    sockets.push(open(job, Math.min(left, perConnection), done, reject));
+  const sleep = (ms: number) => Promise.race([failed, new Promise((resolve) => setTimeout(resolve, ms))]);
+  await sleep(job.warmUpMs);
+  isCounting = true;
+  const startMs = performance.now();
+  await sleep(job.durationMs);
+  const seconds = (performance.now() - startMs) / 1000;
+  isOver = true;
+  for (const socket of sockets) socket.destroy();
+  latencies.sort((a, b) => a - b);
+  const at = (part: number) =>
+    latencies[Math.min(latencies.length - 1, Math.floor(latencies.length * part))] ?? Number.NaN;
+  return { perSecond: latencies.length / seconds, medianMs: at(0.5), p99Ms: at(0.99) };
+}
+
+type Open = (job: Job, streams: number, done: (startedMs: number) => boolean, fail: (error: Error) => void) => Socket;
+
+const openHttp1: Open = ({ port, path, method, headers, body }, _streams, done, fail) => {
+  const fields = Object.entries({ host: "bench", ...headers }).map(([name, value]) => `${name}: ${value}\r\n`);
+  const prepare = (): Buffer => {
+    const numbered = body.replace("{n}", String(unique++));
+    const length = method === "POST" ? `content-length: ${Buffer.byteLength(numbered)}\r\n` : "";
+    return Buffer.from(`${method} ${path} HTTP/1.1\r\n${fields.join("")}${length}\r\n${numbered}`);
+  };
+  const isFixed = !body.includes("{n}");
+  const fixed = prepare();
+  const socket = connect(port, "127.0.0.1").setNoDelay();
+  let missing = -1;
+  let startedMs = 0;
+  const send = () => {
+    startedMs = performance.now();
+    socket.write(isFixed ? fixed : prepare());
+  };
+  socket.once("connect", send).on("error", fail);
+  socket.on("data", (chunk: Buffer) => {
+    if (missing < 0) {
+      const headEnd = chunk.indexOf("\r\n\r\n");
+      const head = chunk.toString("latin1", 0, headEnd);
+      const length = /\r\ncontent-length: (\d+)/i.exec(head)?.[1];
+      if (!head.startsWith("HTTP/1.1 200") || headEnd < 0 || length === undefined)
+        return fail(new Error(chunk.toString()));
+      missing = Number(length) - (chunk.length - headEnd - 4);
+    } else missing -= chunk.length;
+    if (missing > 0) return;
+    missing = -1;
+    if (done(startedMs)) send();
+  });
+  return socket;
+};
+
+const frameHeader = 9;
+const flags = { endStream: 1, endHeaders: 4, ack: 1 };
+const types = { data: 0, headers: 1, reset: 3, settings: 4, ping: 6, goAway: 7, windowUpdate: 8 };
+const largestWindow = 2 ** 31 - 1;
+
+const openHttp2: Open = ({ port, path, method, headers, body }, streams, done, fail) => {
+  const fields = { ":method": method, ":scheme": "http", ":path": path, ":authority": "bench", ...headers };
+  const block = Buffer.concat(Object.entries(fields).map(([name, value]) => literal(name, value)));
+  const data = Buffer.from(body, "base64");
+  const request = Buffer.concat([
+    frame(types.headers, flags.endHeaders, 0, block),
+    frame(types.data, flags.endStream, 0, data),
+  ]);
+  const dataAt = frameHeader + block.length;
+  const socket = connect(port, "127.0.0.1").setNoDelay();
+  const started = new Map<number, number>();
+  let nextStream = 1;
+  const send = () => {
+    request.writeUInt32BE(nextStream, 5);
+    request.writeUInt32BE(nextStream, dataAt + 5);
+    started.set(nextStream, performance.now());
+    nextStream += 2;
+    socket.write(Buffer.from(request));
+  };
+  const settings = Buffer.alloc(6);
+  settings.writeUInt16BE(4, 0); // SETTINGS_INITIAL_WINDOW_SIZE
+  settings.writeUInt32BE(largestWindow, 2);
+  const window = Buffer.alloc(4);
+  window.writeUInt32BE(largestWindow - 65_535);
+  socket.once("connect", () => {
+    socket.write("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+    socket.write(Buffer.concat([frame(types.settings, 0, 0, settings), frame(types.windowUpdate, 0, 0, window)]));
+    for (let i = 0; i < streams; i++) send();
+  });
+  socket.on("error", fail);
+
+  let consumed = 0;
+  let rest: Buffer = Buffer.alloc(0);
+  socket.on("data", (chunk: Buffer) => {
+    let bytes = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
+    for (; bytes.length >= frameHeader; ) {
+      const length = bytes.readUIntBE(0, 3);
+      if (bytes.length < frameHeader + length) break;
+      const type = bytes[3]!;
+      const flag = bytes[4]!;
+      const stream = bytes.readUInt32BE(5);
+      if (type === types.settings && (flag & flags.ack) === 0)
+        socket.write(frame(types.settings, flags.ack, 0, Buffer.alloc(0)));
+      else if (type === types.ping && (flag & flags.ack) === 0)
+        socket.write(frame(types.ping, flags.ack, 0, bytes.subarray(frameHeader, frameHeader + 8)));
+      else if (type === types.reset || type === types.goAway)
+        return fail(new Error(`the server ended a stream: frame ${type}`));
+      else if (type === types.data) consumed += length;
+      if ((type === types.data || type === types.headers) && (flag & flags.endStream) !== 0) {
+        const startedMs = started.get(stream)!;
+        started.delete(stream);
+        if (done(startedMs)) send();
+      }
+      bytes = bytes.subarray(frameHeader + length);
+    }
+    rest = bytes;
+    if (consumed < 2 ** 24) return;
+    const update = Buffer.alloc(4);
+    update.writeUInt32BE(consumed);
+    consumed = 0;
+    socket.write(frame(types.windowUpdate, 0, 0, update));
+  });
+  return socket;
+};
+
+function frame(type: number, flag: number, stream: number, payload: Uint8Array): Buffer {
+  const head = Buffer.alloc(frameHeader);
+  head.writeUIntBE(payload.length, 0, 3);
+  head[3] = type;
+  head[4] = flag;
+  head.writeUInt32BE(stream, 5);
+  return Buffer.concat([head, payload]);
+}
+
+/** HPACK: a literal field that is not indexed, without Huffman coding. */
+function literal(name: string, value: string): Buffer {
+  return Buffer.concat([Buffer.of(0), text(name), text(value)]);
+}
+
+function text(value: string): Buffer {
+  const bytes = Buffer.from(value);
+  if (bytes.length < 127) return Buffer.concat([Buffer.of(bytes.length), bytes]);
+  const length = [127];
+  let left = bytes.length - 127;
+  for (; left >= 128; left = Math.floor(left / 128)) length.push((left % 128) + 128);
+  length.push(left);
+  return Buffer.concat([Buffer.from(length), bytes]);
+}
+
+if (process.send !== undefined) {
+  process.on("message", (job: Job) => {
+    measure(job).then(
+      (measured) => process.send?.({ measured }),
+      (error: Error) => process.send?.({ error: error.message }),
+    );
+  });
+}

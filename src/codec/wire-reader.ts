@@ -1,0 +1,278 @@
+/**
+ * The scalars of the wire format, read from a buffer (https://protobuf.dev/programming-guides/encoding).
+ *
+ * Exactly as lenient as the library: a varint may be longer than it need be, up to ten bytes (a skipped one of any
+ * length), and loses the bits that its type has no room for.
+ */
+import { WireType } from "@bufbuild/protobuf/wire";
+
+/** The input is not a message of the type it was read as. */
+export class WireFormatError extends Error {
+  override readonly name = "WireFormatError";
+}
+
+const MAX_DEPTH = 100;
+/** Cutting short texts out of one string of the whole input is cheaper than leaving JavaScript for each. */
+const SMALL_INPUT = 4096;
+const SHORT_TEXT = 80;
+
+const { Bit32, Bit64, EndGroup, LengthDelimited, StartGroup, Varint } = WireType;
+
+/** Where a number is put together from its bytes. */
+const scratch = new Uint8Array(8);
+const float = new Float32Array(scratch.buffer);
+const double = new Float64Array(scratch.buffer);
+const signed = new BigInt64Array(scratch.buffer);
+const unsigned = new BigUint64Array(scratch.buffer);
+const halves = new Uint32Array(scratch.buffer);
+
+/** What `Buffer.toString` calls. It takes any Uint8Array; to make a Buffer of it first would cost as much again. */
+type Slice = (this: Uint8Array, start: number, end: number) => string;
+const { latin1Slice, utf8Slice }: { latin1Slice: Slice; utf8Slice: Slice } = Buffer.prototype;
+const strictUtf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/** Bytes, where the next one is, and how each scalar is read there. Errors: WireFormatError, from all of them. */
+export class WireReader {
+  readonly bytes: Uint8Array;
+  at = 0;
+  #depth = 0;
+  /** The input with one character for each byte. */
+  #latin1: string | undefined;
+
+  constructor(bytes: Uint8Array) {
+    this.bytes = bytes;
+  }
+
+  /** Goes into a message or a group. Errors: WireFormatError below a depth of 100. */
+  enter(): void {
+    if (++this.#depth > MAX_DEPTH) {
+      throw new WireFormatError(`nesting deeper than ${MAX_DEPTH}`);
+    }
+  }
+
+  /** Goes back out. */
+  leave(): void {
+    this.#depth--;
+  }
+
+  /** Field number and wire type. */
+  tag(): number {
+    const { bytes, at } = this;
+    const tag = this.uint32();
+    const size = this.at - at;
+    if (tag >>> 3 === 0 || (tag & 7) > Bit32 || size > 5 || (size === 5 && (bytes[at + 4] as number) > 0x0f)) {
+      throw new WireFormatError("invalid tag");
+    }
+    return tag;
+  }
+
+  uint32(): number {
+    const { bytes } = this;
+    let { at } = this;
+    let byte = bytes[at++] as number;
+    if (byte < 0x80) {
+      this.at = at;
+      return byte;
+    }
+    let value = byte & 0x7f;
+    for (let shift = 7; byte >= 0x80; shift += 7) {
+      byte = bytes[at++] as number;
+      value |= shift < 32 ? (byte & 0x7f) << shift : 0;
+      expectTenBytes(byte, shift);
+    }
+    this.#moveTo(at);
+    return value >>> 0;
+  }
+
+  int32(): number {
+    return this.uint32() | 0;
+  }
+
+  sint32(): number {
+    const value = this.uint32();
+    return (value >>> 1) ^ -(value & 1);
+  }
+
+  int64(): bigint {
+    this.#varint64();
+    return signed[0] as bigint;
+  }
+
+  uint64(): bigint {
+    this.#varint64();
+    return unsigned[0] as bigint;
+  }
+
+  sint64(): bigint {
+    const value = this.uint64();
+    return (value >> 1n) ^ -(value & 1n);
+  }
+
+  bool(): boolean {
+    this.#varint64();
+    return halves[0] !== 0 || halves[1] !== 0;
+  }
+
+  /** Leaves the value in `scratch`. */
+  #varint64(): void {
+    const { bytes } = this;
+    let { at } = this;
+    let byte = bytes[at++] as number;
+    let low = byte & 0x7f;
+    let high = 0;
+    for (let shift = 7; byte >= 0x80; shift += 7) {
+      byte = bytes[at++] as number;
+      const bits = byte & 0x7f;
+      if (shift < 32) {
+        low |= bits << shift;
+        high |= shift === 28 ? bits >>> 4 : 0;
+      } else {
+        high |= bits << (shift - 32);
+      }
+      expectTenBytes(byte, shift);
+    }
+    this.#moveTo(at);
+    halves[0] = low;
+    halves[1] = high;
+  }
+
+  fixed32(): number {
+    this.#load(4);
+    return halves[0] as number;
+  }
+
+  sfixed32(): number {
+    return this.fixed32() | 0;
+  }
+
+  fixed64(): bigint {
+    this.#load(8);
+    return unsigned[0] as bigint;
+  }
+
+  sfixed64(): bigint {
+    this.#load(8);
+    return signed[0] as bigint;
+  }
+
+  float(): number {
+    this.#load(4);
+    return float[0] as number;
+  }
+
+  double(): number {
+    this.#load(8);
+    return double[0] as number;
+  }
+
+  #load(count: number): void {
+    const start = this.at;
+    this.#moveTo(start + count);
+    for (let i = 0; i < count; i++) {
+      scratch[i] = this.bytes[start + i] as number;
+    }
+  }
+
+  /** Length and bytes, as a view of the input. */
+  sized(): Uint8Array {
+    const length = this.uint32();
+    const start = this.at;
+    this.#moveTo(start + length);
+    return this.bytes.subarray(start, this.at);
+  }
+
+  /** Length and UTF-8. What is malformed is refused when `isStrict`, and becomes U+FFFD otherwise. */
+  string(isStrict: boolean): string {
+    const length = this.uint32();
+    const start = this.at;
+    const end = start + length;
+    this.#moveTo(end);
+    const { bytes } = this;
+    if (length <= SHORT_TEXT && bytes.length <= SMALL_INPUT && isAscii(bytes, start, end)) {
+      this.#latin1 ??= latin1Slice.call(bytes, 0, bytes.length);
+      return this.#latin1.slice(start, end);
+    }
+    const text = utf8Slice.call(bytes, start, end);
+    if (isStrict && text.includes("\ufffd")) {
+      expectUtf8(bytes.subarray(start, end));
+    }
+    return text;
+  }
+
+  /** Passes over the value of a field, and gives its bytes as a view of the input. */
+  skip(tag: number): Uint8Array {
+    const start = this.at;
+    switch (tag & 7) {
+      case Varint: {
+        let at = start;
+        while ((this.bytes[at] as number) >= 0x80) {
+          at++;
+        }
+        this.#moveTo(at + 1);
+        break;
+      }
+      case Bit32:
+        this.#moveTo(start + 4);
+        break;
+      case Bit64:
+        this.#moveTo(start + 8);
+        break;
+      case LengthDelimited:
+        this.sized();
+        break;
+      case StartGroup:
+        this.#skipGroup(tag >>> 3);
+        break;
+      default:
+        throw new WireFormatError("end of a group that was not begun");
+    }
+    return this.bytes.subarray(start, this.at);
+  }
+
+  #skipGroup(number: number): void {
+    this.enter();
+    let tag = this.tag();
+    while ((tag & 7) !== EndGroup) {
+      this.skip(tag);
+      tag = this.tag();
+    }
+    expectEnd(tag, number);
+    this.leave();
+  }
+
+  #moveTo(at: number): void {
+    if (at > this.bytes.length) {
+      throw new WireFormatError("unexpected end");
+    }
+    this.at = at;
+  }
+}
+
+/** Refuses an end-group tag of another field than the group's. */
+export function expectEnd(tag: number, number: number): void {
+  if (tag >>> 3 !== number) {
+    throw new WireFormatError("end of another group");
+  }
+}
+
+function expectTenBytes(byte: number, shift: number): void {
+  if (shift === 63 && byte >= 0x80) {
+    throw new WireFormatError("varint of more than ten bytes");
+  }
+}
+
+function expectUtf8(bytes: Uint8Array): void {
+  try {
+    strictUtf8.decode(bytes);
+  } catch {
+    throw new WireFormatError("malformed UTF-8");
+  }
+}
+
+function isAscii(bytes: Uint8Array, start: number, end: number): boolean {
+  let bits = 0;
+  for (let i = start; i < end; i++) {
+    bits |= bytes[i] as number;
+  }
+  return bits < 0x80;
+}

@@ -1,0 +1,202 @@
+/**
+ * The scalars of the wire format, written into one growing buffer (https://protobuf.dev/programming-guides/encoding).
+ *
+ * The length of an embedded message is known only after it was written. Its caller guesses how many bytes the length
+ * will take, and `close` moves the message when the guess was wrong: guessing what was right the last time is right
+ * nearly always, and an item of a list is not moved.
+ */
+
+const INITIAL_BYTES = 16 * 1024;
+/** The buffer that one large message needed is not kept for the small ones after it. */
+const MAX_KEPT_BYTES = 1024 * 1024;
+const MAX_VARINT_BYTES = 10;
+/** Up to here a loop is cheaper than leaving JavaScript. */
+const SHORT_TEXT = 24;
+
+const long = new BigInt64Array(1);
+const halves = new Uint32Array(long.buffer);
+
+/** A buffer, where the next byte goes, and how each scalar is put there. Values are not checked. */
+export class WireWriter {
+  bytes = Buffer.allocUnsafeSlow(INITIAL_BYTES);
+  at = 0;
+  #view = viewOf(this.bytes);
+
+  /** A copy of what was written, after `headroom` bytes of undefined content. */
+  finish(headroom: number): Uint8Array {
+    const copy = Buffer.allocUnsafe(headroom + this.at);
+    this.bytes.copy(copy, headroom, 0, this.at);
+    if (this.bytes.length > MAX_KEPT_BYTES) {
+      this.#use(Buffer.allocUnsafeSlow(INITIAL_BYTES));
+    }
+    return copy;
+  }
+
+  /** Makes room for so many bytes. */
+  reserve(count: number): void {
+    if (this.at + count > this.bytes.length) {
+      const larger = Buffer.allocUnsafeSlow(2 * (this.at + count));
+      this.bytes.copy(larger, 0, 0, this.at);
+      this.#use(larger);
+    }
+  }
+
+  #use(bytes: Buffer<ArrayBuffer>): void {
+    this.bytes = bytes;
+    this.#view = viewOf(bytes);
+  }
+
+  /** Field number and wire type, or any unsigned integer of 32 bits. */
+  uint32(value: number): void {
+    this.reserve(MAX_VARINT_BYTES);
+    if (value < 0x80) {
+      this.bytes[this.at++] = value;
+    } else {
+      this.at = putVarint(this.bytes, this.at, value);
+    }
+  }
+
+  /** Negative numbers are sign-extended to 64 bits. */
+  int32(value: number): void {
+    if (value >= 0) {
+      this.uint32(value);
+    } else {
+      this.#varint64(value >>> 0, 0xffff_ffff);
+    }
+  }
+
+  sint32(value: number): void {
+    this.uint32(((value << 1) ^ (value >> 31)) >>> 0);
+  }
+
+  /** An integer of 64 bits, signed or not. */
+  int64(value: bigint): void {
+    const number = Number(value);
+    if (number >= 0 && number <= 0xffff_ffff) {
+      this.uint32(number);
+    } else {
+      long[0] = value;
+      this.#varint64(halves[0] as number, halves[1] as number);
+    }
+  }
+
+  sint64(value: bigint): void {
+    this.int64((value << 1n) ^ (value >> 63n));
+  }
+
+  #varint64(low: number, high: number): void {
+    this.reserve(MAX_VARINT_BYTES);
+    const { bytes } = this;
+    let { at } = this;
+    while (high > 0 || low > 0x7f) {
+      bytes[at++] = (low & 0x7f) | 0x80;
+      low = ((low >>> 7) | (high << 25)) >>> 0;
+      high >>>= 7;
+    }
+    bytes[at++] = low;
+    this.at = at;
+  }
+
+  fixed32(value: number): void {
+    this.reserve(4);
+    this.#view.setUint32(this.at, value, true);
+    this.at += 4;
+  }
+
+  fixed64(value: bigint): void {
+    this.reserve(8);
+    this.#view.setBigUint64(this.at, value, true);
+    this.at += 8;
+  }
+
+  float(value: number): void {
+    this.reserve(4);
+    this.#view.setFloat32(this.at, value, true);
+    this.at += 4;
+  }
+
+  double(value: number): void {
+    this.reserve(8);
+    this.#view.setFloat64(this.at, value, true);
+    this.at += 8;
+  }
+
+  /** Bytes as they are. */
+  raw(value: Uint8Array): void {
+    this.reserve(value.length);
+    this.bytes.set(value, this.at);
+    this.at += value.length;
+  }
+
+  /** Length and bytes. */
+  sized(value: Uint8Array): void {
+    this.uint32(value.length);
+    this.raw(value);
+  }
+
+  /** Length and UTF-8; lone surrogates become U+FFFD. */
+  string(value: string): void {
+    const { length } = value;
+    this.reserve(MAX_VARINT_BYTES + length * 3);
+    const { bytes, at } = this;
+    if (length <= SHORT_TEXT && putAscii(bytes, at + 1, value)) {
+      bytes[at] = length;
+      this.at = at + 1 + length;
+    } else {
+      const guess = varintSize(length);
+      this.at = at + guess + bytes.write(value, at + guess);
+      this.close(at, guess);
+    }
+  }
+
+  /** Leaves room for a length of so many bytes, and gives where it starts. */
+  open(guess: number): number {
+    this.reserve(MAX_VARINT_BYTES);
+    const start = this.at;
+    this.at = start + guess;
+    return start;
+  }
+
+  /** Puts the length of all that was written since `open` in its place, and gives how many bytes it took. */
+  close(start: number, guess: number): number {
+    const length = this.at - start - guess;
+    const size = varintSize(length);
+    if (size !== guess) {
+      this.reserve(MAX_VARINT_BYTES);
+      this.bytes.copyWithin(start + size, start + guess, this.at);
+      this.at += size - guess;
+    }
+    putVarint(this.bytes, start, length);
+    return size;
+  }
+}
+
+function viewOf(bytes: Buffer<ArrayBuffer>): DataView {
+  return new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+}
+
+function varintSize(value: number): number {
+  return value < 0x80 ? 1 : value < 0x4000 ? 2 : value < 0x20_0000 ? 3 : value < 0x1000_0000 ? 4 : 5;
+}
+
+/** Gives where the next byte goes. */
+function putVarint(bytes: Uint8Array, at: number, value: number): number {
+  while (value > 0x7f) {
+    bytes[at++] = (value & 0x7f) | 0x80;
+    value >>>= 7;
+  }
+  bytes[at++] = value;
+  return at;
+}
+
+/** Whether the text is ASCII; only then all of it was put there. */
+function putAscii(bytes: Uint8Array, at: number, text: string): boolean {
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    if (code > 0x7f) {
+      return false;
+    }
+    bytes[at + i] = code;
+  }
+  return true;
+}

@@ -1,0 +1,167 @@
+/**
+ * The fast lane of gRPC: unary calls over HTTP/2, straight from the stream. One body read, one message decoded, one call, one answer; no request
+ * and response objects, no iterables, no Headers.
+ *
+ * It takes a stream by its headers alone, before a byte is read. Whatever then turns out not to be exactly one uncompressed message is handed
+ * back with all that was read, so that the full door answers for it: this lane knows no protocol error of its own.
+ * Answers are never compressed.
+ *
+ * Follows: gRPC over HTTP/2 (PROTOCOL-HTTP2.md).
+ */
+import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerHttp2Stream } from "node:http2";
+import type { DescMethod } from "@bufbuild/protobuf";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
+import { respellGrpcMessage } from "./grpc-message.ts";
+import type { LocalResponse } from "./local-call.ts";
+import type { LocalTransport, RequestHeader } from "./local-transport.ts";
+import type { UnaryMethod } from "./unary-methods.ts";
+
+/** What the lane is made from. */
+export interface GrpcLaneOptions {
+  readonly transport: LocalTransport;
+  readonly methods: ReadonlyMap<string, UnaryMethod>;
+  /** Bytes of one message that comes in, and of one that goes out. */
+  readonly readMaxBytes: number;
+  readonly writeMaxBytes: number;
+  /** A longer time-out is shortened to this. */
+  readonly maxTimeoutMs: number;
+  /** The header fields that every answer has. May complete those of the request. */
+  answerHeaders(headers: IncomingHttpHeaders): OutgoingHttpHeaders;
+  /** Completes an error in place before it is sent. */
+  describeError(error: ConnectError, method: DescMethod): void;
+  /** Answers for a stream that this lane has begun to read; `body` gives all of its bytes. */
+  handBack(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, body: AsyncIterable<Uint8Array>): void;
+}
+
+/** Takes the stream of a plain unary call; false for any other, untouched. */
+export type GrpcLane = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => boolean;
+
+/** Flags and length before a message. */
+const prefixBytes = 5;
+const contentTypes = new Set(["application/grpc", "application/grpc+proto"]);
+
+/** Creates the lane. */
+export function createGrpcLane(options: GrpcLaneOptions): GrpcLane {
+  const { methods, readMaxBytes, maxTimeoutMs } = options;
+  return (stream, headers) => {
+    const method = methods.get(headers[":path"] ?? "");
+    if (method === undefined || !isPlain(headers)) return false;
+    const timeout = headers["grpc-timeout"];
+    const timeoutMs = timeout === undefined ? undefined : parseTimeout(String(timeout));
+    if (Number.isNaN(timeoutMs)) return false;
+    const limitMs = timeoutMs === undefined ? undefined : Math.min(timeoutMs, maxTimeoutMs);
+
+    const chunks: Buffer[] = [];
+    let length = 0;
+    const end = () => {
+      const bytes = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, length);
+      const message = readMessage(method, bytes);
+      if (message === undefined) options.handBack(stream, headers, all([bytes]));
+      else serve(options, method, message, limitMs, stream, headers);
+    };
+    const take = (chunk: Buffer) => {
+      chunks.push(chunk);
+      length += chunk.length;
+      if (length <= prefixBytes + readMaxBytes) return;
+      stream.off("data", take).off("end", end);
+      stream.pause();
+      options.handBack(stream, headers, all(chunks, stream));
+    };
+    stream.on("data", take).once("end", end);
+    return true;
+  };
+}
+
+function isPlain(headers: IncomingHttpHeaders): boolean {
+  const encoding = headers["grpc-encoding"];
+  return (
+    headers[":method"] === "POST" &&
+    contentTypes.has(headers["content-type"] ?? "") &&
+    (encoding === undefined || encoding === "identity")
+  );
+}
+
+const timeoutUnitMs: Readonly<Record<string, number>> = { H: 3_600_000, M: 60_000, S: 1000, m: 1, u: 1e-3, n: 1e-6 };
+
+/** Milliseconds; NaN for what is no `grpc-timeout`. */
+function parseTimeout(text: string): number {
+  const [, amount, unit = ""] = /^(\d{1,8})([HMSmun])$/.exec(text) ?? [];
+  return Number(amount) * (timeoutUnitMs[unit] ?? Number.NaN);
+}
+
+/** The message of a body that is exactly one, uncompressed. */
+function readMessage(method: UnaryMethod, bytes: Buffer) {
+  if (bytes.length < prefixBytes || bytes[0] !== 0 || bytes.readUInt32BE(1) !== bytes.length - prefixBytes)
+    return undefined;
+  try {
+    return method.readBinary(bytes.subarray(prefixBytes));
+  } catch {
+    return undefined; // the full door reads it again and says why not
+  }
+}
+
+async function* all(read: readonly Uint8Array[], rest: AsyncIterable<Uint8Array> | readonly Uint8Array[] = []) {
+  yield* read;
+  yield* rest;
+}
+
+function serve(
+  options: GrpcLaneOptions,
+  { method, writeBinary }: UnaryMethod,
+  message: Parameters<UnaryMethod["writeBinary"]>[0],
+  timeoutMs: number | undefined,
+  stream: ServerHttp2Stream,
+  headers: IncomingHttpHeaders,
+): void {
+  const answerHeaders: OutgoingHttpHeaders = {
+    ":status": 200,
+    "content-type": headers["content-type"],
+    ...options.answerHeaders(headers),
+  };
+  const call = options.transport.begin(method, message, headerOf(headers), timeoutMs);
+  stream.once("close", call.cancel);
+  call.answer
+    .then((response) => {
+      const frame = writeBinary(response.message, prefixBytes);
+      if (frame.length > prefixBytes + options.writeMaxBytes)
+        throw new ConnectError(
+          `the answer has ${frame.length - prefixBytes} bytes, more than ${options.writeMaxBytes}`,
+          Code.ResourceExhausted,
+        );
+      if (!stream.closed) answer(stream, answerHeaders, response, frame);
+    })
+    .catch((reason: unknown) => {
+      if (stream.closed) return;
+      const error = ConnectError.from(reason, Code.Internal);
+      options.describeError(error, method);
+      const status = setTrailerStatus(new Headers(), error);
+      respellGrpcMessage(status);
+      stream.respond({ ...answerHeaders, ...Object.fromEntries(status) }, { endStream: true });
+    });
+}
+
+function answer(
+  stream: ServerHttp2Stream,
+  headers: OutgoingHttpHeaders,
+  { touchedHeader, touchedTrailer }: LocalResponse,
+  frame: Uint8Array,
+): void {
+  if (touchedHeader !== undefined) for (const [name, value] of touchedHeader) headers[name] = value;
+  stream.respond(headers, { waitForTrailers: true });
+  stream.once("wantTrailers", () => {
+    stream.sendTrailers({ "grpc-status": "0", ...(touchedTrailer && Object.fromEntries(touchedTrailer)) });
+  });
+  const length = frame.length - prefixBytes;
+  frame.set([0, length >>> 24, length >>> 16, length >>> 8, length]);
+  stream.end(frame);
+}
+
+function headerOf(headers: IncomingHttpHeaders): RequestHeader {
+  return {
+    get(name) {
+      const value = headers[name];
+      return value === undefined ? null : Array.isArray(value) ? value.join(", ") : value;
+    },
+  };
+}
