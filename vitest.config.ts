@@ -10,6 +10,7 @@ const globalSetup = "test/contract/postgres.ts";
 
 export default defineConfig({
   test: {
+    maxWorkers: 3, // of two cores too: many tests wait for processes, sockets and timers
     reporters: ["default", ["json", { outputFile: "node_modules/.cache/test-report.json" }]],
     projects: [
       project("unit", "test/**/*.test.ts", { exclude: ["test/contract/**", "test/conformance/**"] }),

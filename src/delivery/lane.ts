@@ -7,7 +7,7 @@
  * - A delivery that has failed comes back at a time of its own (`retry.ts`). Once its 24 hours are over it is dead; while a sink rests, so is what has
  *   waited for it that long.
  *
- * Every lane starts with asking for its subscription, so that nothing is sent for one that is gone.
+ * A lane asks for its subscription before it sends, and again every second, so that nothing more is sent for one that is gone.
  */
 import type { Queue, QueueEntry } from "../store/index.ts";
 import type { Event } from "./event.ts";
@@ -51,6 +51,7 @@ const maxWindow = 16;
 /** Leased at once for each that may be under way; more would lie here while others could send them. */
 const leasedPerWindow = 4;
 const leaseMs = 60_000;
+const maxKnownMs = 1000;
 const failuresBeforeRest = 3;
 const firstRestMs = 1000;
 const maxRestMs = 60_000;
@@ -106,15 +107,22 @@ export function createLane(options: LaneOptions): Lane {
   }
 
   /** Sends what has been leased, so many at a time as the sink has earned. */
-  async function send(leased: readonly QueueEntry[], subscription: Subscription): Promise<void> {
+  async function send(leased: readonly QueueEntry[], known: Subscription): Promise<void> {
     const events = await eventsOf(leased.map(({ id }) => id));
     const waiting = [...leased];
+    let subscription: Subscription | undefined = known;
+    let askedMs = now();
     const next = async (): Promise<void> => {
       for (let entry = waiting.shift(); entry !== undefined; entry = waiting.shift()) {
         const event = events.get(entry.id);
         await pace.turn();
+        if (now() - askedMs > maxKnownMs) {
+          subscription = await subscriptions.get(uid);
+          askedMs = now();
+        }
+        const isLate = now() + attemptTimeoutMs > entry.dueUs / 1000;
         if (event === undefined) await queue.remove(uid, [entry.id]);
-        else if (isGone || !isReady() || now() + attemptTimeoutMs > entry.dueUs / 1000) release(entry);
+        else if (subscription === undefined || isGone || isLate || !isReady()) release(entry);
         else await attempt(entry, event, subscription);
       }
     };

@@ -13,7 +13,7 @@ export interface Subscription {
 export interface SubscriptionSource {
   /** The enabled subscriptions directly in these groups, and when each was made, in milliseconds since 1970. */
   inGroups(groups: readonly string[]): Promise<readonly { readonly uid: string; readonly createTimeMs: number }[]>;
-  /** undefined when it is disabled or gone. Asked for each few deliveries, so that what is deleted stops at once. */
+  /** undefined when it is disabled or gone. Asked for before every few deliveries and once a second. */
   get(uid: string): Promise<Subscription | undefined>;
   /** Disables one whose sink is gone for good; no matter whether it still exists. */
   disable(uid: string, nowMs: number): Promise<void>;

@@ -63,7 +63,7 @@ interface Ready<T> {
 }
 
 /** Bytes of files whose items wait to be written. */
-const maxReadyBytes = 2 * 1024 * 1024;
+const maxReadyBytes = 1024 * 1024;
 
 /** Runs an import; what came of it is in the report. Errors: what a save or the database throws. */
 export async function runImport<T>(options: ImportOptions<T>): Promise<void> {

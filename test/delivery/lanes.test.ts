@@ -1,4 +1,7 @@
 /** Lanes keep their sinks' faults to themselves: bad ones beside a good one, one at a time, and rest. */
+import { once } from "node:events";
+import { createServer, type RequestListener } from "node:http";
+import type { AddressInfo } from "node:net";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { type Database, openDatabase } from "../../src/store/index.ts";
 import { newUid } from "../../src/uid.ts";
@@ -7,6 +10,14 @@ import { createDeliverer, eventIn } from "./deliverer.ts";
 import { hostileSinks, startSink } from "./sinks.ts";
 
 const hourMs = 3_600_000;
+
+/** The address of a sink that takes its time. */
+async function startServer(listener: RequestListener): Promise<string> {
+  const server = createServer(listener).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => void server.close());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+}
 
 async function emptyDatabase(): Promise<Database> {
   const database = await openDatabase(`sqlite:${await temporaryFolder()}/platform.db`);
@@ -35,19 +46,15 @@ test("a sink that has shown nothing, or failed, is sent one event at a time; one
   const group = newUid("");
   const under: number[] = [];
   let now = 0;
-  const { createServer } = await import("node:http");
-  const server = createServer((request, response) => {
+  const url = await startServer((request, response) => {
     under.push(++now);
     request.resume();
     setTimeout(() => {
       now--;
       response.writeHead(204).end();
     }, 20);
-  }).listen(0, "127.0.0.1");
-  await new Promise((resolve) => server.once("listening", resolve));
-  onTestFinished(() => void server.close());
-  const { port } = server.address() as { port: number };
-  subscriptions.add(group, `http://127.0.0.1:${port}/`);
+  });
+  subscriptions.add(group, url);
   await record(...Array.from({ length: 300 }, () => eventIn(group)));
   start();
   await vi.waitFor(() => expect(under).toHaveLength(300), 10_000);
@@ -98,4 +105,26 @@ test("after a pause of more than 24 hours a sink that works gets everything", as
   pass(48 * hourMs);
   start();
   await vi.waitFor(async () => expect(await deliveries({ state: "delivered" })).toHaveLength(20), 5000);
+});
+
+test("a slow sink hears nothing more a second after its subscription is deleted", async () => {
+  const { subscriptions, start, record, unsubscribe, deliveries } = createDeliverer(await emptyDatabase());
+  const group = newUid("");
+  let [received, slowMs] = [0, 0];
+  const url = await startServer((request, response) => {
+    received++;
+    request.resume();
+    setTimeout(() => response.writeHead(204).end(), slowMs);
+  });
+  const uid = subscriptions.add(group, url);
+  await record(...Array.from({ length: 500 }, () => eventIn(group)));
+  start();
+  await vi.waitFor(() => expect(received).toBeGreaterThan(100), 5000);
+  slowMs = 700; // what is leased by now would take seconds
+  await unsubscribe(uid);
+  await new Promise((resolve) => setTimeout(resolve, 2200));
+  const before = received;
+  await vi.waitFor(async () => expect(await deliveries({ state: "pending" })).toEqual([]), 5000);
+  expect(received).toBe(before);
+  expect(received).toBeLessThan(500);
 });
