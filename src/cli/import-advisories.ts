@@ -11,7 +11,8 @@ export function importAdvisoriesCommand(): Command {
   const command = withFeed(withSettings(new Command("advisories"), ["database"]))
     .description(
       "import package advisories: advisory documents (schema 2.x), the security.json of a package repository, or OpenVEX, each known by its content. " +
-        "A package has one document, and the last import that has the package says all of it. Documents and advisories count alike",
+        "A package has one document, and the last import that has the package says all of it; advisories that it does not list any more stay " +
+        "in the group until --prune. Documents and advisories count alike",
     )
     .requiredOption("--group <UID>", "the group that holds the advisories");
   return command.action((location: string) =>

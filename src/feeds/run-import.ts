@@ -3,7 +3,8 @@
  * that is asked for.
  *
  * It needs no memory of earlier runs: what is stored already is found unchanged, so that a run that was killed is continued by running again. An item
- * is stored whole or not at all. Removing needs the whole feed: after a refusal or an interruption, and for a feed with nothing in it, nothing is.
+ * is stored whole or not at all. Removing what is missing needs the whole feed: after a refusal or an interruption, and for a feed with nothing in it,
+ * nothing is.
  */
 import type { Database, WriteSession } from "../store/index.ts";
 import { Batches } from "./batches.ts";
@@ -120,7 +121,8 @@ async function pruneAll(
   seen: SeenIds,
   { report, signal }: Pick<ImportOptions<unknown>, "report" | "signal">,
 ): Promise<void> {
-  if (report.summary.refused > 0) return report.tell("nothing is removed, because not all of the feed could be read");
+  if (report.summary.refused > 0)
+    return report.tell("what the feed does not have stays, because not all of it could be read");
   if (seen.size === 0) return report.refuse("the feed", "holds nothing: nothing is removed");
   for (const prune of prunes) {
     let after: string | undefined;

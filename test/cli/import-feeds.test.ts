@@ -115,7 +115,7 @@ describe("import osv", () => {
     const bad = await put("bad.jsonl", `${lines("A-2")}\n{`);
     const refused = await run("osv", bad, "--prune");
     expect(refused.summary).toEqual({ ...nothing, read: 2, unchanged: 1, refused: 1 });
-    expect(refused.stderr).toContain("nothing is removed");
+    expect(refused.stderr).toContain("what the feed does not have stays");
     expect((await run("osv", part, "--prune")).summary).toEqual({ ...nothing, read: 1, unchanged: 1, removed: 1 });
     expect((await run("osv", await put("b.jsonl", lines("A-1", "B-1")))).summary).toMatchObject({
       added: 1,

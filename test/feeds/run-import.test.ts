@@ -175,7 +175,7 @@ test.each<[string, string[]]>([
 ])("nothing is pruned when %s", async (_, texts) => {
   const { told, removed } = await run(texts, { prune: [pruned] });
   expect([removed, written]).toEqual([0, []]);
-  expect(told.at(-1)).toBe("nothing is removed, because not all of the feed could be read\n");
+  expect(told.at(-1)).toBe("what the feed does not have stays, because not all of it could be read\n");
 });
 
 test("nothing is pruned by an empty feed, nor by one that was stopped", async () => {
