@@ -20,10 +20,13 @@ export async function start<T>(program: string, args: readonly string[], core: n
   children.add(child);
   if (isPinned) spawnSync("taskset", ["-a", "-p", "-c", String(core), String(child.pid)]);
   const message = await new Promise<T>((resolve, reject) => {
-    child.once("message", (value) => resolve(value as T));
-    child.once("exit", (code) =>
-      reject(new Error(`${program} ended with status ${code}: ${readFileSync(logFile, "utf8").slice(-2000)}`)),
-    );
+    const fail = (code: number | null) =>
+      reject(new Error(`${program} ended with status ${code}: ${readFileSync(logFile, "utf8").slice(-2000)}`));
+    child.once("exit", fail);
+    child.once("message", (value) => {
+      child.off("exit", fail);
+      resolve(value as T);
+    });
   });
   return Object.assign(message as T & object, { stop: () => void child.kill() });
 }
