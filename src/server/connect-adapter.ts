@@ -7,15 +7,8 @@
  * are capped instead of refused, and failures are reported instead of printed.
  */
 import { constants } from "node:http2";
-import type { DescMethod, DescService } from "@bufbuild/protobuf";
-import {
-  Code,
-  ConnectError,
-  type ConnectRouter,
-  type ContextValues,
-  createConnectRouter,
-  type Transport,
-} from "@connectrpc/connect";
+import type { DescMethod, DescService, JsonReadOptions, JsonWriteOptions, Registry } from "@bufbuild/protobuf";
+import { Code, ConnectError, type ConnectRouter, type ContextValues, createConnectRouter } from "@connectrpc/connect";
 import type { UniversalHandler } from "@connectrpc/connect/protocol";
 import { errorToJsonBytes } from "@connectrpc/connect/protocol-connect";
 import { setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
@@ -28,13 +21,16 @@ import {
 import { unimplemented } from "../errors.ts";
 import { forwarding } from "./forwarding.ts";
 import { respellGrpcMessage, withGrpcMessage } from "./grpc-message.ts";
+import type { LocalTransport } from "./local-transport.ts";
 import type { PortRequest, PortResponse } from "./one-port.ts";
 
 /** What the door is made from. */
 export interface ConnectHandlerOptions {
   /** Calls the methods of `services`: unary and server-streaming ones. */
-  readonly transport: Transport;
+  readonly transport: LocalTransport;
   readonly services: Iterable<DescService>;
+  /** Finds the types of google.protobuf.Any values and of error details. */
+  readonly registry: Registry;
   /** Mounts services of the server's own, which need no pipeline: health and reflection. */
   mount?(router: ConnectRouter): void;
   readonly limits?: Partial<ConnectLimits>;
@@ -68,8 +64,16 @@ export const defaultConnectLimits: ConnectLimits = {
   maxTimeoutMs: 24 * 3_600_000,
 };
 
+/** The type of a refusal's body. Plain `application/json`, at the address of an RPC, would be an error of Connect's own form. */
+const refusalType = "application/json; charset=utf-8";
+
 /** How long a client may go on sending what is not read any more. */
 const forgetMs = 2_000;
+
+/** How Connect's library reads and writes JSON here: as the codecs of the fast lane do. */
+export function jsonOptionsOf(registry: Registry): Partial<JsonReadOptions & JsonWriteOptions> {
+  return { registry, alwaysEmitImplicit: true, ignoreUnknownFields: true };
+}
 
 /** Answers a request whose path (without query) is that of an RPC; false for any other. `body`: its bytes, where they have been read. */
 export type ConnectHandler = (
@@ -93,7 +97,7 @@ export function createConnectHandler(options: ConnectHandlerOptions): ConnectHan
   const router = createConnectRouter({
     ...limits,
     acceptCompression: [compressionGzip, compressionBrotli],
-    jsonOptions: { alwaysEmitImplicit: true, ignoreUnknownFields: true }, // as the fast lane
+    jsonOptions: jsonOptionsOf(options.registry),
     // The handlers abort a call's signal with its error before they write the error: the one moment to reach those of the protocol layer.
     requestGate: ({ signal, method }) => {
       signal.addEventListener("abort", () => describe(signal.reason, method), { once: true });
@@ -106,7 +110,7 @@ export function createConnectHandler(options: ConnectHandlerOptions): ConnectHan
   const handlers = new Map(router.handlers.map((handler) => [handler.requestPath, handler]));
 
   const refuse = (response: PortResponse, status: number, header: Record<string, string> = {}) => {
-    send(response, status, { "content-type": "application/json", ...header }, options.refusalBody(status));
+    send(response, status, { "content-type": refusalType, ...header }, options.refusalBody(status));
   };
 
   const serve = async (
@@ -117,7 +121,8 @@ export function createConnectHandler(options: ConnectHandlerOptions): ConnectHan
     body: AsyncIterable<Uint8Array> = request.iterator({ destroyOnReturn: false }),
   ) => {
     capTimeout(request, limits.maxTimeoutMs);
-    response.once("finish", () => forgetBody(request));
+    // Over HTTP/2 the response itself finishes only when its stream is closed, which is for later.
+    ("stream" in response ? response.stream : response).once("finish", () => forgetBody(request));
     const call = {
       ...universalRequestFromNodeRequest(request, response, undefined, options.contextValues?.(request)),
       body,
@@ -133,7 +138,8 @@ export function createConnectHandler(options: ConnectHandlerOptions): ConnectHan
       const error = unimplemented(`this server has no method ${path.slice(1)}`);
       describe(error, undefined);
       if (/^application\/grpc/.test(contentType)) refuseGrpc(response, contentType, error);
-      else if (/^application\/(json|proto|connect\+)/.test(contentType)) refuseConnect(response, error);
+      else if (/^application\/(json|proto|connect\+)/.test(contentType))
+        refuseConnect(response, error, options.registry);
       else refuse(response, 404);
       request.resume();
     } else if (!handler.allowedMethods.includes(request.method ?? "")) {
@@ -179,8 +185,8 @@ function refuseGrpc(response: PortResponse, contentType: string, error: ConnectE
 }
 
 /** Connect: HTTP 404, which its clients read as UNIMPLEMENTED, with the error as JSON. */
-function refuseConnect(response: PortResponse, error: ConnectError): void {
-  send(response, 404, { "content-type": "application/json" }, errorToJsonBytes(error, undefined));
+function refuseConnect(response: PortResponse, error: ConnectError, registry: Registry): void {
+  send(response, 404, { "content-type": "application/json" }, errorToJsonBytes(error, jsonOptionsOf(registry)));
 }
 
 function send(

@@ -5,19 +5,25 @@
  * Follows: the Connect protocol, https://connectrpc.com/docs/protocol#unary-request.
  */
 import type { OutgoingHttpHeaders } from "node:http";
-import type { DescMethod } from "@bufbuild/protobuf";
+import type { DescMethod, Registry } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
+import { mergeNonProtocolHeaders } from "@connectrpc/connect/protocol";
 import { codeToHttpStatus, errorToJsonBytes } from "@connectrpc/connect/protocol-connect";
+import { internal } from "../errors.ts";
 import { send } from "../rest/index.ts";
-import type { LocalResponse } from "./local-call.ts";
-import type { LocalTransport, RequestHeader } from "./local-transport.ts";
+import { jsonOptionsOf } from "./connect-adapter.ts";
+import { type Touched, touchedBy } from "./local-call.ts";
+import type { LocalTransport } from "./local-transport.ts";
 import type { PortRequest, PortResponse } from "./one-port.ts";
+import { addFields, PlainHeaders } from "./plain-headers.ts";
 import type { UnaryMethod } from "./unary-methods.ts";
 
 /** What the lane is made from. */
 export interface ConnectLaneOptions {
   readonly transport: LocalTransport;
   readonly methods: ReadonlyMap<string, UnaryMethod>;
+  /** Finds the types of error details. */
+  readonly registry: Registry;
   /** Bytes of one message that comes in, and of one that goes out. */
   readonly readMaxBytes: number;
   readonly writeMaxBytes: number;
@@ -27,6 +33,7 @@ export interface ConnectLaneOptions {
   describeError(error: ConnectError, method: DescMethod): void;
   /** Answers a request that this lane has begun to read; `body` gives all of its bytes. */
   handBack(request: PortRequest, response: PortResponse, body: AsyncIterable<Uint8Array>): void;
+  /** Told what kept an answer from being made or sent. */
   onError(error: unknown): void;
 }
 
@@ -45,7 +52,7 @@ export function createConnectLane(options: ConnectLaneOptions): ConnectLane {
     if (isJson === undefined || (encoding !== undefined && encoding !== "identity")) return false;
     const timeout = headers["connect-timeout-ms"];
     if (timeout !== undefined && !/^\d{1,10}$/.test(String(timeout))) return false;
-    const timeoutMs = timeout === undefined ? undefined : Math.min(Number(timeout), maxTimeoutMs);
+    const deadline = timeout === undefined ? undefined : performance.now() + Math.min(Number(timeout), maxTimeoutMs);
     if (Number(headers["content-length"] ?? 0) > readMaxBytes) return false;
 
     const chunks: Buffer[] = [];
@@ -55,7 +62,7 @@ export function createConnectLane(options: ConnectLaneOptions): ConnectLane {
       const bytes = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, length);
       const message = readMessage(method, isJson, bytes);
       if (message === undefined) options.handBack(request, response, all([bytes]));
-      else serve(options, method, { message, isJson, timeoutMs }, request, response);
+      else serve(options, method, { message, isJson, deadline }, request, response);
     };
     const take = (chunk: Buffer) => {
       chunks.push(chunk);
@@ -93,40 +100,46 @@ async function* all(read: readonly Uint8Array[], rest: AsyncIterable<Uint8Array>
 interface Call {
   readonly message: Parameters<UnaryMethod["writeBinary"]>[0];
   readonly isJson: boolean;
-  readonly timeoutMs: number | undefined;
+  /** On the clock of `performance.now()`. */
+  readonly deadline: number | undefined;
 }
 
 function serve(
   options: ConnectLaneOptions,
   { method, writeBinary, writeJson }: UnaryMethod,
-  { message, isJson, timeoutMs }: Call,
+  { message, isJson, deadline }: Call,
   request: PortRequest,
   response: PortResponse,
 ): void {
-  const call = options.transport.begin(method, message, headerOf(request), timeoutMs);
+  const timeoutMs = deadline === undefined ? undefined : deadline - performance.now();
+  const call = options.transport.begin(method, message, new PlainHeaders(request.headers), timeoutMs);
   response.once("close", () => {
     if (!response.writableEnded) call.cancel();
   });
   call.answer
     .then((answer) => {
       const body = isJson ? writeJson(answer.message) : writeBinary(answer.message);
-      if (body.length > options.writeMaxBytes)
+      // A character has three bytes at most: only what may be too long is measured.
+      const length = body.length * 3 > options.writeMaxBytes ? Buffer.byteLength(body) : body.length;
+      if (length > options.writeMaxBytes)
         throw new ConnectError(
-          `the answer has ${body.length} bytes, more than ${options.writeMaxBytes}`,
+          `the answer has ${length} bytes, more than ${options.writeMaxBytes}`,
           Code.ResourceExhausted,
         );
-      const contentType = isJson ? "application/json" : "application/proto";
-      return send(response, { httpStatus: 200, headers: answerHeaders(contentType, answer), body });
+      const headers = headersOf(isJson ? "application/json" : "application/proto", touchedBy(answer));
+      return send(response, { httpStatus: 200, headers, body });
     })
     .catch((reason: unknown) => {
-      const error = ConnectError.from(reason, Code.Internal);
+      if (!(reason instanceof ConnectError)) options.onError(reason);
+      const error = reason instanceof ConnectError ? reason : internal(reason);
       options.describeError(error, method);
-      const headers = { ...Object.fromEntries(error.metadata), "content-type": "application/json" };
-      return send(response, {
-        httpStatus: codeToHttpStatus(error.code),
-        headers,
-        body: errorToJsonBytes(error, undefined),
-      });
+      const { touchedHeader, touchedTrailer } = call.touched;
+      const header = new Headers(touchedHeader);
+      mergeNonProtocolHeaders(header, error.metadata);
+      header.delete("content-type");
+      const headers = headersOf("application/json", { touchedHeader: header, touchedTrailer });
+      const body = errorToJsonBytes(error, jsonOptionsOf(options.registry));
+      return send(response, { httpStatus: codeToHttpStatus(error.code), headers, body });
     })
     .catch((error: unknown) => {
       options.onError(error);
@@ -134,18 +147,9 @@ function serve(
     });
 }
 
-function answerHeaders(contentType: string, { touchedHeader, touchedTrailer }: LocalResponse): OutgoingHttpHeaders {
+function headersOf(contentType: string, { touchedHeader, touchedTrailer }: Touched): OutgoingHttpHeaders {
   const headers: OutgoingHttpHeaders = { "content-type": contentType };
-  if (touchedHeader !== undefined) for (const [name, value] of touchedHeader) headers[name] = value;
-  if (touchedTrailer !== undefined) for (const [name, value] of touchedTrailer) headers[`trailer-${name}`] = value;
+  addFields(headers, touchedHeader);
+  addFields(headers, touchedTrailer, "trailer-");
   return headers;
-}
-
-function headerOf({ headers }: PortRequest): RequestHeader {
-  return {
-    get(name) {
-      const value = headers[name];
-      return value === undefined ? null : Array.isArray(value) ? value.join(", ") : value;
-    },
-  };
 }

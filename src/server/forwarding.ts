@@ -1,12 +1,14 @@
 /** A service implementation whose every method is a call through a transport, for Connect's handlers. */
 import type { DescMethod, DescMethodServerStreaming, DescMethodUnary, DescService, Message } from "@bufbuild/protobuf";
-import type { HandlerContext, ServiceImpl, Transport } from "@connectrpc/connect";
+import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
+import { touchedBy } from "./local-call.ts";
+import type { LocalTransport } from "./local-transport.ts";
 
 /**
- * Signal, remaining time, headers and context values of the call go along; response headers and trailers come back. Errors: a plain Error for
- * a service with client streams.
+ * Signal, remaining time, headers and context values of the call go along; response headers and trailers come back, also those of a call that
+ * fails. Errors: a plain Error for a service with client streams.
  */
-export function forwarding(service: DescService, transport: Transport): Partial<ServiceImpl<DescService>> {
+export function forwarding(service: DescService, transport: LocalTransport): Partial<ServiceImpl<DescService>> {
   const forward = (method: DescMethod) => {
     if (method.methodKind === "unary") return forwardingUnary(method as DescMethodUnary, transport);
     if (method.methodKind === "server_streaming")
@@ -16,28 +18,40 @@ export function forwarding(service: DescService, transport: Transport): Partial<
   return Object.fromEntries(service.methods.map((method) => [method.localName, forward(method)])) as never;
 }
 
-function forwardingUnary(method: DescMethodUnary, transport: Transport) {
+function forwardingUnary(method: DescMethodUnary, transport: LocalTransport) {
   return async (request: Message, context: HandlerContext) => {
-    const { signal, requestHeader, values } = context;
-    const response = await transport.unary(method, signal, context.timeoutMs(), requestHeader, request, values);
-    copyHeaders(response.header, context.responseHeader);
-    copyHeaders(response.trailer, context.responseTrailer);
-    return response.message;
+    const call = transport.begin(method, request, context.requestHeader, context.timeoutMs(), context);
+    let { touched } = call;
+    try {
+      const response = await call.answer;
+      touched = touchedBy(response);
+      return response.message;
+    } finally {
+      copyHeaders(touched.touchedHeader, context.responseHeader);
+      copyHeaders(touched.touchedTrailer, context.responseTrailer);
+    }
   };
 }
 
-function forwardingStream(method: DescMethodServerStreaming, transport: Transport) {
+function forwardingStream(method: DescMethodServerStreaming, transport: LocalTransport) {
   return async function* (request: Message, context: HandlerContext) {
     const { signal, requestHeader, values } = context;
     const requests = only(request);
     const response = await transport.stream(method, signal, context.timeoutMs(), requestHeader, requests, values);
-    let isFirst = true;
-    for await (const message of response.message) {
-      if (isFirst) copyHeaders(response.header, context.responseHeader); // The implementation sets them before its first message.
-      isFirst = false;
-      yield message;
+    let header: Headers | undefined = response.header;
+    const copyHeader = () => {
+      copyHeaders(header, context.responseHeader);
+      header = undefined;
+    };
+    try {
+      for await (const message of response.message) {
+        copyHeader(); // The implementation has set them before its first message.
+        yield message;
+      }
+    } finally {
+      copyHeader();
+      copyHeaders(response.trailer, context.responseTrailer);
     }
-    copyHeaders(response.trailer, context.responseTrailer);
   };
 }
 
@@ -45,6 +59,6 @@ async function* only<T>(value: T): AsyncGenerator<T> {
   yield value;
 }
 
-function copyHeaders(from: Headers, to: Headers): void {
-  for (const [name, value] of from) to.append(name, value);
+function copyHeaders(from: Headers | undefined, to: Headers): void {
+  for (const [name, value] of from ?? []) to.append(name, value);
 }

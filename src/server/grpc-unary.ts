@@ -8,13 +8,15 @@
  *
  * Follows: gRPC over HTTP/2 (PROTOCOL-HTTP2.md).
  */
-import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerHttp2Stream } from "node:http2";
+import { constants, type IncomingHttpHeaders, type OutgoingHttpHeaders, type ServerHttp2Stream } from "node:http2";
 import type { DescMethod } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
+import { internal } from "../errors.ts";
 import { respellGrpcMessage } from "./grpc-message.ts";
-import type { LocalResponse } from "./local-call.ts";
-import type { LocalTransport, RequestHeader } from "./local-transport.ts";
+import { type Touched, touchedBy } from "./local-call.ts";
+import type { LocalTransport } from "./local-transport.ts";
+import { addFields, PlainHeaders } from "./plain-headers.ts";
 import type { UnaryMethod } from "./unary-methods.ts";
 
 /** What the lane is made from. */
@@ -32,6 +34,8 @@ export interface GrpcLaneOptions {
   describeError(error: ConnectError, method: DescMethod): void;
   /** Answers for a stream that this lane has begun to read; `body` gives all of its bytes. */
   handBack(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, body: AsyncIterable<Uint8Array>): void;
+  /** Told what kept an answer from being made or sent. */
+  onError(error: unknown): void;
 }
 
 /** Takes the stream of a plain unary call; false for any other, untouched. */
@@ -50,15 +54,16 @@ export function createGrpcLane(options: GrpcLaneOptions): GrpcLane {
     const timeout = headers["grpc-timeout"];
     const timeoutMs = timeout === undefined ? undefined : parseTimeout(String(timeout));
     if (Number.isNaN(timeoutMs)) return false;
-    const limitMs = timeoutMs === undefined ? undefined : Math.min(timeoutMs, maxTimeoutMs);
+    const deadline = timeoutMs === undefined ? undefined : performance.now() + Math.min(timeoutMs, maxTimeoutMs);
 
     const chunks: Buffer[] = [];
     let length = 0;
     const end = () => {
+      if (stream.closed) return; // Node also ends what the loss of a connection cuts off.
       const bytes = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, length);
       const message = readMessage(method, bytes);
       if (message === undefined) options.handBack(stream, headers, all([bytes]));
-      else serve(options, method, message, limitMs, stream, headers);
+      else serve(options, method, message, deadline, stream, headers);
     };
     const take = (chunk: Buffer) => {
       chunks.push(chunk);
@@ -66,7 +71,7 @@ export function createGrpcLane(options: GrpcLaneOptions): GrpcLane {
       if (length <= prefixBytes + readMaxBytes) return;
       stream.off("data", take).off("end", end);
       stream.pause();
-      options.handBack(stream, headers, all(chunks, stream));
+      options.handBack(stream, headers, all(chunks, stream.iterator({ destroyOnReturn: false })));
     };
     stream.on("data", take).once("end", end);
     return true;
@@ -110,7 +115,7 @@ function serve(
   options: GrpcLaneOptions,
   { method, writeBinary }: UnaryMethod,
   message: Parameters<UnaryMethod["writeBinary"]>[0],
-  timeoutMs: number | undefined,
+  deadline: number | undefined,
   stream: ServerHttp2Stream,
   headers: IncomingHttpHeaders,
 ): void {
@@ -119,7 +124,8 @@ function serve(
     "content-type": headers["content-type"],
     ...options.answerHeaders(headers),
   };
-  const call = options.transport.begin(method, message, headerOf(headers), timeoutMs);
+  const timeoutMs = deadline === undefined ? undefined : deadline - performance.now();
+  const call = options.transport.begin(method, message, new PlainHeaders(headers), timeoutMs);
   stream.once("close", call.cancel);
   call.answer
     .then((response) => {
@@ -129,39 +135,61 @@ function serve(
           `the answer has ${frame.length - prefixBytes} bytes, more than ${options.writeMaxBytes}`,
           Code.ResourceExhausted,
         );
-      if (!stream.closed) answer(stream, answerHeaders, response, frame);
+      if (!stream.closed) answer(stream, answerHeaders, touchedBy(response), frame);
     })
     .catch((reason: unknown) => {
       if (stream.closed) return;
-      const error = ConnectError.from(reason, Code.Internal);
+      if (!(reason instanceof ConnectError)) options.onError(reason);
+      const error = reason instanceof ConnectError ? reason : internal(reason);
       options.describeError(error, method);
-      const status = setTrailerStatus(new Headers(), error);
-      respellGrpcMessage(status);
-      stream.respond({ ...answerHeaders, ...Object.fromEntries(status) }, { endStream: true });
+      refuse(stream, answerHeaders, call.touched, error);
+    })
+    .catch((error: unknown) => {
+      options.onError(error);
+      stream.close(constants.NGHTTP2_INTERNAL_ERROR);
     });
 }
 
 function answer(
   stream: ServerHttp2Stream,
   headers: OutgoingHttpHeaders,
-  { touchedHeader, touchedTrailer }: LocalResponse,
+  { touchedHeader, touchedTrailer }: Touched,
   frame: Uint8Array,
 ): void {
-  if (touchedHeader !== undefined) for (const [name, value] of touchedHeader) headers[name] = value;
-  stream.respond(headers, { waitForTrailers: true });
-  stream.once("wantTrailers", () => {
-    stream.sendTrailers({ "grpc-status": "0", ...(touchedTrailer && Object.fromEntries(touchedTrailer)) });
-  });
+  const trailers: OutgoingHttpHeaders = { "grpc-status": "0" };
+  addFields(headers, touchedHeader);
+  addFields(trailers, touchedTrailer);
   const length = frame.length - prefixBytes;
   frame.set([0, length >>> 24, length >>> 16, length >>> 8, length]);
-  stream.end(frame);
+  send(stream, headers, trailers, frame);
 }
 
-function headerOf(headers: IncomingHttpHeaders): RequestHeader {
-  return {
-    get(name) {
-      const value = headers[name];
-      return value === undefined ? null : Array.isArray(value) ? value.join(", ") : value;
-    },
-  };
+/** The error as status; in the headers alone ("Trailers-Only") unless the handler has set headers of its own. */
+function refuse(
+  stream: ServerHttp2Stream,
+  headers: OutgoingHttpHeaders,
+  { touchedHeader, touchedTrailer }: Touched,
+  error: ConnectError,
+): void {
+  const status = setTrailerStatus(new Headers(touchedTrailer), error);
+  respellGrpcMessage(status);
+  const trailers: OutgoingHttpHeaders = {};
+  addFields(trailers, status);
+  if (touchedHeader === undefined) {
+    stream.respond({ ...headers, ...trailers }, { endStream: true });
+  } else {
+    addFields(headers, touchedHeader);
+    send(stream, headers, trailers);
+  }
+}
+
+function send(
+  stream: ServerHttp2Stream,
+  headers: OutgoingHttpHeaders,
+  trailers: OutgoingHttpHeaders,
+  frame?: Uint8Array,
+): void {
+  stream.respond(headers, { waitForTrailers: true });
+  stream.once("wantTrailers", () => stream.sendTrailers(trailers));
+  stream.end(frame);
 }

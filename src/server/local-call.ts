@@ -148,7 +148,9 @@ export class LocalCall implements HandlerContext {
   };
 
   readonly #onCallerAbort = () => {
-    this.#stop(ConnectError.from(this.#callerSignal?.reason, Code.Canceled));
+    const reason = ConnectError.from(this.#callerSignal?.reason, Code.Canceled);
+    if (reason.code === Code.DeadlineExceeded) this.#onDeadline();
+    else this.#stop(reason);
   };
 }
 
@@ -188,6 +190,15 @@ export class LocalResponse implements UnaryResponse {
   get touchedTrailer(): Headers | undefined {
     return this.#call.touchedTrailer;
   }
+}
+
+/** What has response headers and trailers, perhaps. */
+export type Touched = Pick<LocalCall, "touchedHeader" | "touchedTrailer">;
+
+/** The headers and trailers of a response, whoever made it; none are made for asking. */
+export function touchedBy(response: UnaryResponse): Touched {
+  if (response instanceof LocalResponse) return response;
+  return { touchedHeader: response.header, touchedTrailer: response.trailer };
 }
 
 function isHeaders(header: HeaderInit | undefined): header is Headers {

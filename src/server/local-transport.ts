@@ -20,6 +20,7 @@ import {
   type MessageInitShape,
 } from "@bufbuild/protobuf";
 import {
+  type ContextValues,
   createContextValues,
   type HandlerContext,
   type Interceptor,
@@ -28,7 +29,7 @@ import {
   type UnaryResponse,
 } from "@connectrpc/connect";
 import { unimplemented } from "../errors.ts";
-import { LocalCall, type LocalCallInit, LocalResponse } from "./local-call.ts";
+import { LocalCall, type LocalCallInit, LocalResponse, type Touched } from "./local-call.ts";
 
 /** The functions behind one service, by the local name of the rpc (`listRoles`). Each is what Connect's `MethodImpl` says. */
 export interface ServiceImplementation {
@@ -46,17 +47,31 @@ export interface LocalTransportOptions {
 
 /** A `Transport` with a shorter way in for doors that have the message in hand. */
 export interface LocalTransport extends Transport {
-  /** Starts a unary call. `header`: looked at through its `get` alone. */
-  begin(method: DescMethodUnary, message: Message, header: RequestHeader, timeoutMs: number | undefined): BegunCall;
+  /** Starts a unary call. `header`: handlers see no more of it than it has; all of ours are content with `get`. */
+  begin(
+    method: DescMethodUnary,
+    message: Message,
+    header: RequestHeader,
+    timeoutMs: number | undefined,
+    caller?: Caller,
+  ): BegunCall;
 }
 
 /** Header fields by lower-case name. */
 export type RequestHeader = Pick<Headers, "get">;
 
+/** What a door that has them gives along with a call. */
+export interface Caller {
+  readonly signal: AbortSignal;
+  readonly values: ContextValues;
+}
+
 /** A call under way. */
 export interface BegunCall {
   /** Errors: as the call's handler or an interceptor threw them; DEADLINE_EXCEEDED, CANCELED. */
-  readonly answer: Promise<LocalResponse>;
+  readonly answer: Promise<UnaryResponse>;
+  /** The headers and trailers that the handler has set so far: an error has no response to carry them. */
+  readonly touched: Touched;
   /** The caller has gone: the call ends as CANCELED and what works for it is told. */
   cancel(): void;
 }
@@ -106,13 +121,13 @@ export function createLocalTransport(
   };
 
   return {
-    begin(method, message, header, timeoutMs) {
+    begin(method, message, header, timeoutMs, caller) {
       const call = new LocalCall({
         method,
         message,
         header: header as Headers,
-        values: createContextValues(),
-        signal: undefined,
+        values: caller?.values ?? createContextValues(),
+        signal: caller?.signal,
         timeoutMs: limitOf(timeoutMs),
       });
       const chain = chains.get(method);
@@ -120,8 +135,8 @@ export function createLocalTransport(
         chain === undefined
           ? Promise.reject(unimplemented(`${method.parent.typeName}.${method.name} is not served here`))
           : chain(call as unknown as AnyRequest);
-      const answer = answered.finally(() => call.end()) as Promise<LocalResponse>;
-      return { answer, cancel: () => call.cancel() };
+      const answer = answered.finally(() => call.end()) as Promise<UnaryResponse>;
+      return { answer, touched: call, cancel: () => call.cancel() };
     },
     async unary(method, signal, timeoutMs, header, input, values = createContextValues()) {
       const message = create(method.input, input);

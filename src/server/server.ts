@@ -162,6 +162,7 @@ export async function startServer(config: Config, log: Logger): Promise<RunningS
     const connect = createConnectHandler({
       transport,
       services: descriptors,
+      registry,
       mount: (router) => {
         mountHealth(router, health);
         mountReflection(router, [{ file: file_google_rpc_error_details }]);
@@ -209,14 +210,15 @@ export async function startServer(config: Config, log: Logger): Promise<RunningS
 
     const lane = {
       transport,
+      registry,
       methods: config.noFastLane ? new Map() : unaryMethods(descriptors, registry),
       ...defaultConnectLimits,
       describeError: (error: ConnectError, method: DescMethod) => void describeError(error, method),
+      onError: (error: unknown) => log.debug({ err: error }, "answer not sent"),
     };
     const connectUnary = createConnectLane({
       ...lane,
       handBack: (request, response, body) => connect(pathOf(request), request, response, body),
-      onError: (error) => log.debug({ err: error }, "answer not sent"),
     });
     takeStream = createGrpcLane({
       ...lane,

@@ -1,3 +1,4 @@
+import { createRegistry } from "@bufbuild/protobuf";
 import { Code, ConnectError, createClient, createRouterTransport } from "@connectrpc/connect";
 import { type Client, type ClientReadableStream, credentials, loadPackageDefinition } from "@grpc/grpc-js";
 import { loadSync } from "@grpc/proto-loader";
@@ -6,6 +7,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { Health, HealthCheckResponse_ServingStatus as Status } from "../../gen/grpc/health/v1/health_pb.ts";
 import { createConnectHandler } from "../../src/server/connect-adapter.ts";
 import { createHealth, mountHealth } from "../../src/server/health.ts";
+import { createLocalTransport } from "../../src/server/local-transport.ts";
 import { openPort } from "./open-port.ts";
 
 /** What grpc-js makes of health.proto, as far as it is used here. */
@@ -85,8 +87,9 @@ describe("over the wire, for grpc-js", () => {
     const health = createHealth(["a.B"], shutdown.signal);
     health.setServing(true);
     const handler = createConnectHandler({
-      transport: createRouterTransport(() => {}),
+      transport: createLocalTransport([], []),
       services: [],
+      registry: createRegistry(),
       mount: (router) => mountHealth(router, health),
       refusalBody: () => "",
     });

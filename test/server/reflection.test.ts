@@ -2,9 +2,16 @@ import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { promisify } from "node:util";
-import { fromBinary, getExtension, hasExtension, type MessageInitShape, type MessageShape } from "@bufbuild/protobuf";
+import {
+  createRegistry,
+  fromBinary,
+  getExtension,
+  hasExtension,
+  type MessageInitShape,
+  type MessageShape,
+} from "@bufbuild/protobuf";
 import { type FileDescriptorProto, FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
-import { Code, createClient, createRouterTransport } from "@connectrpc/connect";
+import { Code, createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { http } from "../../gen/google/api/annotations_pb.ts";
@@ -18,6 +25,7 @@ import {
 import { ServerReflection as ServerReflectionV1Alpha } from "../../gen/grpc/reflection/v1alpha/reflection_pb.ts";
 import { PingService } from "../../gen/platform/ping/v2/ping_pb.ts";
 import { createConnectHandler } from "../../src/server/connect-adapter.ts";
+import { createLocalTransport } from "../../src/server/local-transport.ts";
 import { mountReflection } from "../../src/server/reflection.ts";
 import { type OpenPort, openPort } from "./open-port.ts";
 
@@ -28,8 +36,9 @@ let port: OpenPort;
 
 beforeAll(async () => {
   const handler = createConnectHandler({
-    transport: createRouterTransport(() => {}),
+    transport: createLocalTransport([], []),
     services: [PingService, Health],
+    registry: createRegistry(),
     mount: (router) => mountReflection(router, [BadRequestSchema]),
     refusalBody: () => "",
   });
