@@ -5,7 +5,7 @@ import { resolve, type Selection } from "./selection.ts";
 
 /** How many rows a selection has, exactly. */
 export async function count(reading: Reading, selection: Selection): Promise<number> {
-  const selected = resolve(reading.table.spec, selection);
+  const selected = resolve(reading.table, selection);
   if (selected === undefined) return 0;
   const { uids, parent, roots, comparisons } = selected;
   if (uids !== undefined || comparisons.length > 0) return countRows(reading, await withFinder(reading, selected));

@@ -10,8 +10,8 @@
  * - Text compares by its bytes. No column is NULL. Instants are integer microseconds since 1970.
  * - A page costs what its rows cost, wherever it is (keyset), and rows written between two pages neither repeat nor hide one that stays.
  * - Totals are exact, and read from counters that the writing transaction keeps for every ancestor.
- * - What a set of texts has, and which text is part of a search text, is answered exactly, and from three characters on by an index, as a page and as
- *   a total; an index never lags behind its rows. No text is taken for the language of an index.
+ * - What a set of texts has, and which text is part of a search text, is answered exactly and by an index, as a page and as a total (on PostgreSQL,
+ *   where another process reads, from three characters on); an index never lags behind its rows. No text is taken for the language of an index.
  * - Subtrees are key ranges: uids are materialised paths of printable ASCII above `/`.
  * - Several processes may use one SQLite file; a process killed at any moment loses nothing that was acknowledged.
  *

@@ -9,8 +9,8 @@ import {
   comparisonSlot,
   type Operator,
   type OrderTerm,
+  partsSlot,
   type ScalarOperator,
-  trigramSlot,
 } from "./selection.ts";
 import { compile, memoize, type Statement, slot } from "./statement.ts";
 
@@ -53,18 +53,15 @@ function build(dialect: Dialect, table: TableSpec, shape: Shape): RawBuilder<unk
     const found = dialect.found(lookupOf(table, shape, "t"));
     return sql`select count(*) from (select 1 from (${found}) as f limit ${slot("limit")}) as c`;
   }
-  const elements = dialect.elements(slot("ranges"));
   if (shape.source === "eachRange") {
+    const elements = dialect.elements(slot("ranges"));
     const source = sql.table(table.name);
     const filters = filtersOf(dialect, table, shape, "s");
     const uids = sql`select s.uid from ${source} as s where ${all(filters)} order by ${orderOf(dialect, table, shape, "s")} limit ${slot("limit")}`;
     const any = sql`exists (select 1 from ${source} as s where ${inRange(sql.ref("s.uid"))})`;
     return sql`select ${columnsOf(table, shape)} from ${dialect.eachOf(elements, table.name, uids, any)} limit ${slot("total")}`;
   }
-  const from =
-    shape.source === "ranges"
-      ? sql`${elements} cross join ${sql.table(table.name)} as t`
-      : sql`${sql.table(table.name)} as t`;
+  const from = fromOf(dialect, table, shape);
   const filters = filtersOf(dialect, table, shape, "t");
   const where = filters.length === 0 ? sql`` : sql` where ${all(filters)}`;
   switch (shape.read) {
@@ -75,6 +72,12 @@ function build(dialect: Dialect, table: TableSpec, shape: Shape): RawBuilder<unk
     default:
       return sql`select ${columnsOf(table, shape)} from ${from}${where} order by ${orderOf(dialect, table, shape, "t")} limit ${slot("limit")} offset ${slot("skip")}`;
   }
+}
+
+function fromOf(dialect: Dialect, table: TableSpec, shape: Shape): RawBuilder<unknown> {
+  if (shape.finder !== undefined) return dialect.finds(lookupOf(table, shape, "t")).from;
+  const rows = sql`${sql.table(table.name)} as t`;
+  return shape.source === "ranges" ? sql`${dialect.elements(slot("ranges"))} cross join ${rows}` : rows;
 }
 
 function columnsOf(table: TableSpec, { read, order }: Shape): RawBuilder<unknown> {
@@ -109,13 +112,15 @@ function filtersOf(dialect: Dialect, table: TableSpec, shape: Shape, alias: stri
       filters.push(compare(dialect, column(name), columnType(table, name), operator, slot(comparisonSlot(i))));
     else if (name !== shape.finder) filters.push(dialect.holds(columnAt(table, alias, name), contentOf(operator, i)));
   }
-  if (shape.finder !== undefined) filters.push(dialect.finds(lookupOf(table, shape, alias)));
+  if (shape.finder !== undefined) filters.push(...dialect.finds(lookupOf(table, shape, alias)).filters);
   if (shape.after) filters.push(behind(dialect, table, shape, alias));
   return filters;
 }
 
+const contentOperators: ReadonlySet<Operator> = new Set(["has", "hasAny", "hasNone", "contains", "containsExact"]);
+
 function isContentOperator(operator: Operator): operator is ContentOperator {
-  return operator === "has" || operator === "hasAny" || operator === "hasNone" || operator === "contains";
+  return contentOperators.has(operator);
 }
 
 function columnAt({ name: table, facets }: TableSpec, alias: string, column: string): ContentColumn {
@@ -133,7 +138,7 @@ function lookupOf(table: TableSpec, { finder, comparisons, parent, source }: Sha
     contents: comparisons.flatMap(({ column, operator }, i) =>
       column === finder ? [contentOf(operator as ContentOperator, i)] : [],
     ),
-    trigrams: slot(trigramSlot(finder!)),
+    parts: slot(partsSlot(finder!)),
     parent: parent ? slot("parent") : undefined,
     ranges: source === "foundInRanges" ? slot("ranges") : undefined,
   };

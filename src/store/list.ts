@@ -32,7 +32,7 @@ const maxWalkKeys = 5000;
 
 /** The page of a query, in its order. */
 export async function list(reading: Reading, query: ListQuery): Promise<Row[]> {
-  const resolved = resolve(reading.table.spec, query);
+  const resolved = resolve(reading.table, query);
   const order = orderOf(reading.table.spec, query.orderBy, query.after);
   if (resolved === undefined || query.limit <= 0) return [];
   const page = { order, skip: query.skip, limit: query.limit };
@@ -48,8 +48,8 @@ export async function list(reading: Reading, query: ListQuery): Promise<Row[]> {
   const first = order.terms[0]!.column;
   if (first === "uid") return listByUid(reading, selected, page);
   const { parent } = selected;
-  // Every table that has names has an index of the names below each parent.
-  if (parent !== undefined && first === "name") return readRows(reading, selected, page, { source, plan: "free" });
+  if (parent !== undefined && reading.table.childOrders.has(first))
+    return readRows(reading, selected, page, { source, plan: "free" });
   oneIn ??= await rarity(reading, selected);
   if (oneIn === undefined) return readRows(reading, selected, page, { source, plan: "sort" });
   if (source === "ranges") return walkRanges(reading, selected, page, oneIn);
@@ -103,7 +103,7 @@ async function passOver(reading: Reading, selected: Resolved, ranges: readonly R
 }
 
 /** Comparisons that may leave few of the rows. */
-const selective: ReadonlySet<Operator> = new Set(["equals", "in", "has", "hasAny", "contains"]);
+const selective: ReadonlySet<Operator> = new Set(["equals", "in", "has", "hasAny", "contains", "containsExact"]);
 
 /** One in how many rows of the table is selected, when that is often enough to walk an index of the order; else undefined. */
 async function rarity(reading: Reading, selected: Resolved): Promise<number | undefined> {

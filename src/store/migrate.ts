@@ -2,7 +2,7 @@
  * Migrations: a numbered list, the same for every database, each run once and recorded. All that are missing run in one transaction that no other
  * process's migration runs beside, so that many may start at once. A database that knows migrations which the code does not is refused.
  */
-import type { CompiledQuery, QueryExecutorProvider } from "kysely";
+import type { CompiledQuery, OperationNodeSource, QueryExecutorProvider } from "kysely";
 import { sql } from "kysely";
 import type { Dialect, Engine } from "./dialect/dialect.ts";
 import { ConflictError } from "./errors.ts";
@@ -15,7 +15,9 @@ export interface Migration {
   /** `0001-foundation`: its place in the order, and what it is about. */
   readonly name: string;
   /** The statements of the step, in order. */
-  statements(dialect: Dialect): readonly { compile(builder: QueryExecutorProvider): CompiledQuery }[];
+  statements(
+    dialect: Dialect,
+  ): readonly (OperationNodeSource & { compile(builder: QueryExecutorProvider): CompiledQuery })[];
 }
 
 /** Runs the migrations that are missing; how many. Errors: the database is newer than the code. */

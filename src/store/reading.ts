@@ -64,15 +64,21 @@ export async function readEachRange({ table, connection }: Reading, selected: Re
 /** How many rows there are, counted up to `limit` where it is given. */
 export async function countRows(reading: Reading, selected: Resolved, limit?: number): Promise<number> {
   const { table, connection } = reading;
-  const { finder, comparisons } = selected;
-  if (finder !== undefined && table.knowsScope(finder) && comparisons.every(({ column }) => column === finder))
-    return countFound(reading, selected, limit ?? Number.MAX_SAFE_INTEGER);
+  if (isFoundExactly(table, selected)) return countFound(reading, selected, limit ?? Number.MAX_SAFE_INTEGER);
   const read = limit === undefined ? "count" : "limitedCount";
   const statement = table.list(shapeOf(selected, unordered, { read, source: sourceOf(selected), plan: "free" }));
   const [row] = await connection.rows(statement, {
     ...valuesOf(selected, { order: unordered, skip: 0, limit: limit ?? 0 }),
   });
   return row![0] as number;
+}
+
+/** Whether the finder of a selection gives its rows and no others. */
+function isFoundExactly(table: Table, { finder, parent, ranges, comparisons }: Resolved): boolean {
+  if (finder === undefined || comparisons.some(({ column }) => column !== finder)) return false;
+  if (table.knowsScope(finder)) return true;
+  const isEverywhere = parent === undefined && ranges === undefined;
+  return isEverywhere && comparisons.every(({ operator }) => operator === "containsExact");
 }
 
 /** How many rows the finder of a selection gives, counted up to `limit`: at least those that it has. */

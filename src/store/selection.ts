@@ -1,8 +1,9 @@
 /** What a list or a count is about, as callers say it and, resolved, as it is read. */
 import { type FacetValue, isStorable, type ScalarValue, stored } from "./facet.ts";
-import { checkContent, columnType, type TableSpec } from "./row.ts";
+import { checkContent, columnType } from "./row.ts";
 import type { Values } from "./statement.ts";
 import { holds, parentOf, type Range, type Subtree, unionOf } from "./subtree.ts";
+import type { Table } from "./table.ts";
 
 /**
  * A condition on a facet or a column of the spine; null is "" or 0, as stored. Of a `texts` facet: it has at least one of these, or none of them.
@@ -50,14 +51,17 @@ export interface Comparison {
   readonly operator: Operator;
 }
 
-/** The comparisons that a condition can make: of values, and by what a column holds. `has` is `hasAny` of one. */
+/**
+ * The comparisons that a condition can make: of values, and by what a column holds. `has` is `hasAny` of one, `containsExact` is `contains` of a text
+ * that the column's index knows, so that no row need be looked at.
+ */
 export type Operator = ScalarOperator | ContentOperator;
 
 /** The comparisons of a value. */
 export type ScalarOperator = "equals" | "in" | "notIn" | "greaterThan";
 
 /** The comparisons of what a column holds. */
-export type ContentOperator = "has" | "hasAny" | "hasNone" | "contains";
+export type ContentOperator = "has" | "hasAny" | "hasNone" | "contains" | "containsExact";
 
 /** A selection in the terms of reading: at most one of `uids`, `ranges` and, alone or with `uids`, `parent`. */
 export interface Resolved {
@@ -80,32 +84,38 @@ export function comparisonSlot(index: number): string {
   return `where${index}`;
 }
 
-/** The slot of the trigrams that a column is to contain, a JSON array of strings. */
-export function trigramSlot(column: string): string {
-  return `trigrams ${column}`;
+/** The slot of the parts that the index of a column is asked for, a JSON array of strings. */
+export function partsSlot(column: string): string {
+  return `parts ${column}`;
 }
 
 /** Resolves a selection; undefined when it can hold no row. */
-export function resolve(table: TableSpec, selection: Selection): Resolved | undefined {
-  const { parent, where = [] } = selection;
+export function resolve(table: Table, selection: Selection): Resolved | undefined {
+  const { where = [] } = selection;
+  let { parent } = selection;
   const comparisons: Comparison[] = [];
   const finders = new Set<string>();
-  const trigrams = new Map<string, readonly string[]>();
+  const parts = new Map<string, readonly string[]>();
   const values: Record<string, unknown> = {};
-  for (const [i, condition] of where.entries()) {
+  for (const condition of where) {
     const { column } = condition;
     const compared = compare(table, condition);
     if (compared === undefined) return undefined;
     const { operator, operand } = compared;
+    if (column === "parent" && operator === "equals") {
+      if (parent !== undefined && parent !== operand) return undefined;
+      parent = operand as string;
+      continue;
+    }
+    values[comparisonSlot(comparisons.length)] = operand;
     comparisons.push({ column, operator });
-    values[comparisonSlot(i)] = operand;
     if (operator === "has" || operator === "hasAny" || operator === "hasNone") finders.add(column);
     if ("contains" in condition)
-      trigrams.set(column, [...(trigrams.get(column) ?? []), ...trigramsOf(condition.contains)]);
+      parts.set(column, [...(parts.get(column) ?? []), ...table.partsOf(condition.contains).parts]);
   }
-  for (const [column, all] of trigrams) {
+  for (const [column, all] of parts) {
     if (all.length > 0) finders.add(column);
-    values[trigramSlot(column)] = JSON.stringify([...new Set(all)].slice(0, maxTrigrams));
+    values[partsSlot(column)] = JSON.stringify([...new Set(all)]);
   }
   let uids = selection.uids;
   let union = selection.within && unionOf(selection.within);
@@ -136,9 +146,9 @@ interface Compared {
 }
 
 /** The comparison that a condition makes; undefined for one that no row can meet. */
-function compare(table: TableSpec, condition: Condition): Compared | undefined {
+function compare({ spec, partsOf }: Table, condition: Condition): Compared | undefined {
   const { column } = condition;
-  if ("hasAny" in condition || "hasNone" in condition) checkContent(table, column, "texts");
+  if ("hasAny" in condition || "hasNone" in condition) checkContent(spec, column, "texts");
   if ("hasAny" in condition) {
     const texts = [...new Set(condition.hasAny.filter(isStorable))];
     if (texts.length < 2) return texts.length === 0 ? undefined : { operator: "has", operand: texts[0] };
@@ -147,24 +157,16 @@ function compare(table: TableSpec, condition: Condition): Compared | undefined {
   if ("hasNone" in condition)
     return { operator: "hasNone", operand: JSON.stringify(condition.hasNone.filter(isStorable)) };
   if ("contains" in condition) {
-    checkContent(table, column, "search");
+    checkContent(spec, column, "search");
     const operand = condition.contains;
-    return isStorable(operand) ? { operator: "contains", operand } : undefined;
+    if (!isStorable(operand)) return undefined;
+    return { operator: partsOf(operand).areExact ? "containsExact" : "contains", operand };
   }
-  const type = columnType(table, column);
+  const type = columnType(spec, column);
   if ("equals" in condition)
     return isStorable(condition.equals) ? { operator: "equals", operand: stored(type, condition.equals) } : undefined;
   if ("greaterThan" in condition) return { operator: "greaterThan", operand: stored(type, condition.greaterThan) };
   const operator = "in" in condition ? "in" : "notIn";
   const list = "in" in condition ? condition.in : condition.notIn;
   return { operator, operand: JSON.stringify(list.filter(isStorable).map((value) => stored(type, value))) };
-}
-
-/** More trigrams hardly find fewer rows. */
-const maxTrigrams = 32;
-
-/** All sequences of three characters in a text; none in a shorter one, which no index finds. */
-function trigramsOf(text: string): string[] {
-  const characters = [...text];
-  return characters.slice(2).map((_, i) => characters.slice(i, i + 3).join(""));
 }

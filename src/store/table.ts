@@ -1,5 +1,6 @@
 /** A table of one database: its spec, with every statement on it compiled. */
-import type { Dialect } from "./dialect/dialect.ts";
+import { childOrders } from "./child-orders.ts";
+import type { Dialect, PartsAsked } from "./dialect/dialect.ts";
 import type { ContentType } from "./facet.ts";
 import { type ListStatements, listStatements } from "./list-statements.ts";
 import { type Row, rowReader, type TableSpec } from "./row.ts";
@@ -14,11 +15,16 @@ export interface Table {
   readonly read: (columns: readonly unknown[]) => Row;
   /** Whether the index of a column that is looked into knows its rows exactly, and their scopes. */
   knowsScope(column: string): boolean;
+  /** What the index of a search text is asked for one that it is to contain. */
+  partsOf(text: string): PartsAsked;
+  /** The columns by which an index gives the children of a parent in order. */
+  readonly childOrders: ReadonlySet<string>;
 }
 
 /** Finds the table of a spec; compiles it at the first call. */
 export function tablesOf(dialect: Dialect): (spec: TableSpec) => Table {
   const tables = new WeakMap<TableSpec, Table>();
+  const orders = childOrders(dialect);
   return (spec) => {
     let table = tables.get(spec);
     if (table === undefined) {
@@ -28,6 +34,8 @@ export function tablesOf(dialect: Dialect): (spec: TableSpec) => Table {
         list: listStatements(dialect, spec),
         read: rowReader(spec),
         knowsScope: (column) => dialect.knowsScope(spec.facets[column] as ContentType),
+        partsOf: dialect.partsOf,
+        childOrders: orders.get(spec.name) ?? new Set(),
       };
       tables.set(spec, table);
     }

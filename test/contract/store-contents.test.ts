@@ -27,9 +27,29 @@ const members = fc.constantFrom(
   "78",
 );
 const sets = fc.array(members, { maxLength: 6 });
-const letters = fc.constantFrom("a", "b", "A", "%", "_", '"', "*", "\\", "'", "é", "\n", "\u{1f600}", "[", "?");
+const signs = [
+  "%",
+  "_",
+  '"',
+  "*",
+  "\\",
+  "'",
+  "\n",
+  "[",
+  "?",
+  "(",
+  "\u{1f600}",
+  "é",
+  "\u0301",
+  "\ufffd",
+  "\ufffe",
+  "\u{10ffff}",
+];
+const letters = fc.oneof({ weight: 2, arbitrary: fc.constantFrom("a", "b", "A") }, fc.constantFrom(...signs));
 const texts = fc.array(letters, { maxLength: 12 }).map((all) => all.join(""));
-const parts = fc.array(letters, { maxLength: 5 }).map((all) => all.join(""));
+const parts = fc
+  .oneof({ weight: 3, arbitrary: fc.array(letters, { maxLength: 3 }) }, fc.array(letters, { maxLength: 5 }))
+  .map((all) => all.join(""));
 const uids = fc
   .tuple(fc.constantFrom("r", "s"), fc.constantFrom("g", "gg", "h"), fc.integer({ min: 0, max: 30 }).map(String))
   .chain((ids) => fc.constantFrom(ids, ids, ids, ids.slice(0, 2), ids.slice(0, 1)))
@@ -52,6 +72,7 @@ const condition: fc.Arbitrary<Condition> = fc.oneof(
   { weight: 4, arbitrary: fc.record({ column: fc.constant("terms"), hasAny: fc.array(members, { maxLength: 3 }) }) },
   { weight: 2, arbitrary: fc.record({ column: fc.constant("terms"), hasNone: fc.array(members, { maxLength: 3 }) }) },
   { weight: 3, arbitrary: fc.record({ column: fc.constant("search"), contains: parts }) },
+  fc.record({ column: fc.constant("parent"), equals: fc.constantFrom("", "r", "r/g", "s/gg") }),
   fc.record({ column: fc.constant("create_time_us"), in: fc.array(times, { maxLength: 2 }) }),
 );
 const roots = fc.oneof(uids, fc.constantFrom("r", "s", "r/g", "r/gg", "s/h", ""));
@@ -190,6 +211,50 @@ onEveryDatabase("columns that are looked into", (database) => {
       await insert("b", [], `before ${first}.${rest.join("")} after`);
       await insert("c", [], text.toUpperCase() === text ? "" : text.toUpperCase());
       expect(await found({ column: "search", contains: text })).toEqual(["a"]);
+    });
+
+    test("of one to three characters", async () => {
+      const stored = { one: "one", end: "end", odd: "x\ufffex\u{10ffff}", sign: "\u{1f600}\u{1f601}e\u0301\ufffd" };
+      for (const [uid, text] of Object.entries(stored)) await insert(uid, [], text);
+      const asked: Record<string, string[]> = {
+        one: ["o", "on", "one", "ne"],
+        end: ["d", "en", "nd", "end"],
+        odd: ["x\ufffe", "x\ufffex", "\ufffe", "x\u{10ffff}", "\u{10ffff}"],
+        sign: ["\u{1f600}", "\u{1f600}\u{1f601}", "\u{1f601}e\u0301", "e\u0301", "\u0301", "\ufffd", "\u0301\ufffd"],
+        none: ["ed", "eo", "oned", "E", '"', '""', "x\ufffd", "x\ufffdx", "x\uffff", "e\u{10ffff}", "d\u{10ffff}d"],
+      };
+      for (const [uid, texts] of Object.entries(asked)) {
+        for (const text of texts)
+          expect(await found({ column: "search", contains: text }), text).toEqual(uid === "none" ? [] : [uid]);
+      }
+      expect(await found({ column: "search", contains: "e" })).toEqual(["end", "one", "sign"]);
+      expect(await found({ column: "search", contains: "n" })).toEqual(["end", "one"]);
+    });
+
+    test("in texts that changed, short as it is", async () => {
+      await insert("a", [], "end");
+      await insert("b", [], "end");
+      await db.transact((session) => session.setFacets(advisories, "a", { search: "one" }));
+      await db.transact((session) => session.remove(advisories, "b"));
+      for (const [text, uids] of [
+        ["d", []],
+        ["nd", []],
+        ["end", []],
+        ["o", ["a"]],
+        ["ne", ["a"]],
+        ["one", ["a"]],
+      ] as const)
+        expect(await found({ column: "search", contains: text })).toEqual(uids);
+    });
+
+    test("several at once", async () => {
+      const long = "abcdefghijklmnopqrstuvwxyz0123456789abcdefghijk";
+      await insert("a", [], long);
+      await insert("b", [], `${long} q!`);
+      const contains = (text: string) => ({ column: "search", contains: text });
+      expect(await found(contains(long), contains("!"))).toEqual(["b"]);
+      expect(await found(contains("q!"), contains("89a"), contains("cdefg"))).toEqual(["b"]);
+      expect(await found(contains("q!"), contains("q?"))).toEqual([]);
     });
 
     test("however short, and nothing in every text", async () => {

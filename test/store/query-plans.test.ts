@@ -14,6 +14,7 @@ import { parametersOf, type Statement } from "../../src/store/statement.ts";
 import { tablesOf } from "../../src/store/table.ts";
 
 const repos: TableSpec = { name: "repos", facets: { name: "text" } };
+const versions: TableSpec = { name: "artifact_versions", facets: { version: "text", version_order: "text" } };
 const advisories: TableSpec = { name: "advisories", facets: { terms: "texts", search: "search" } };
 const timeUs = 1_700_000_000_000_000;
 /** 3000 rows: 100 groups of 15 in one root, a group of 1400 and one of 100 in another. */
@@ -43,13 +44,24 @@ beforeAll(async () => {
         body: new Uint8Array(),
         facets: { name: `n${(i * 31) % 3000}` },
       });
+      await session.insert(versions, {
+        uid,
+        parent,
+        createTimeUs: time,
+        updateTimeUs: time,
+        body: new Uint8Array(),
+        facets: { version: `${i}`, version_order: `${(i * 31) % 3000}` },
+      });
       await session.insert(advisories, {
         uid,
         parent,
         createTimeUs: time,
         updateTimeUs: time,
         body: new Uint8Array(),
-        facets: { terms: ["type:apk", `name:${i % 300}`, `id:${i}`], search: `package ${i % 300} in ${i}` },
+        facets: {
+          terms: ["type:apk", `name:${i % 300}`, `id:${i}`],
+          search: `package ${i % 300} in ${i}${i < 20 ? "!" : ""}`,
+        },
       });
     }
   });
@@ -210,14 +222,53 @@ test.each(counts)("the total of $title", async ({ selection, plan }) => {
   expect(plans.filter((step) => /^(SCAN|SEARCH) t\b/.test(step))).toEqual(plan);
 });
 
+const byVersion = [{ column: "version_order", descending: true }];
+const ofBig = { where: [{ column: "parent", equals: "s/big" }] };
+const inOrder = "SEARCH t USING INDEX artifact_versions_parent_version_order (parent=?)";
+
+const children: { title: string; query: Partial<ListQuery>; plan: string[] }[] = [
+  { title: "by a column that an index has", query: { ...ofBig, orderBy: byVersion }, plan: [inOrder] },
+  { title: "of a small parent", query: { parent: "s/small", orderBy: byVersion }, plan: [inOrder] },
+  {
+    title: "by it, a later page",
+    query: { ...ofBig, orderBy: byVersion, after: ["5", "s/big/5"] },
+    plan: ["SEARCH t USING INDEX artifact_versions_parent_version_order (parent=? AND (version_order,uid)<(?,?))"],
+  },
+  {
+    title: "by a column that is unique among them",
+    query: { ...ofBig, orderBy: [{ column: "version", descending: false }] },
+    plan: ["SEARCH t USING INDEX artifact_versions_parent_version (parent=?)"],
+  },
+  {
+    title: "by the parent that they share",
+    query: { ...ofBig, orderBy: [{ column: "parent", descending: false }] },
+    plan: ["SEARCH t USING INDEX artifact_versions_parent (parent=?)"],
+  },
+  {
+    title: "by a column that no such index has",
+    query: { ...ofBig, orderBy: byTimeDown },
+    plan: ["SCAN t USING INDEX artifact_versions_create_time_us"],
+  },
+];
+
+test.each(children)("a page of children $title; their total needs no row", async ({ query, plan }) => {
+  const planned = async (read: (reading: Reading) => Promise<unknown>) =>
+    (await plansOf(versions, read)).filter((step) => /^(SCAN|SEARCH) t\b|TEMP B-TREE/.test(step));
+  expect(await planned((reading) => list(reading, { orderBy: [], skip: 0, limit: 20, ...query }))).toEqual(plan);
+  expect(await planned((reading) => count(reading, query))).toEqual([]);
+});
+
 const byFilter = (...terms: string[]) => terms.map((term) => ({ column: "terms", hasAny: [term] }));
 const byPart = (contains: string) => ({ column: "search", contains });
 const inS = [{ root: "s", self: true }];
 const terms = "SCAN advisories_terms VIRTUAL TABLE INDEX 0:M1";
 const search = "SCAN advisories_search VIRTUAL TABLE INDEX 0:M1";
+const trigrams = "SCAN advisories_search_trigrams VIRTUAL TABLE INDEX 1537:";
 const foundRow = "SEARCH t USING INTEGER PRIMARY KEY (rowid=?)";
 const byTerms = { list: [terms, foundRow, sorts], count: [terms] };
-const bySearch = { list: [search, foundRow, sorts], count: [search, foundRow] };
+const bySearch = { list: [search, trigrams, foundRow, sorts], count: [search, trigrams, foundRow] };
+/** Counted in the index alone. */
+const byShort = { list: bySearch.list, count: [search, trigrams] };
 /** Counted in the index, but so many that the page comes sooner from a walk. */
 const walked = (plan: string) => ({ list: [terms, plan], count: [terms] });
 
@@ -276,7 +327,11 @@ const lookups: { title: string; query: Partial<ListQuery>; list: string[]; count
     query: { where: byFilter("type:apk"), parent: "s/big" },
     ...walked("SEARCH t USING INDEX advisories_parent (parent=? AND uid>? AND uid<?)"),
   },
-  { title: "a part", query: { where: [byPart("e 7")] }, ...bySearch },
+  { title: "a part", query: { where: [byPart("e 77")] }, ...bySearch },
+  { title: "a part of three characters", query: { where: [byPart("e 7")] }, ...byShort },
+  { title: "a part of two characters", query: { where: [byPart("77")] }, ...byShort },
+  { title: "a part of one character", query: { where: [byPart("!")], orderBy: byTimeDown }, ...byShort },
+  { title: "a part of two characters in a subtree", query: { where: [byPart("77")], within: inS }, ...bySearch },
   { title: "a part in a subtree", query: { where: [byPart("age 7 in")], within: inS }, ...bySearch },
   {
     title: "a part, and a filter that all meet",
@@ -287,14 +342,14 @@ const lookups: { title: string; query: Partial<ListQuery>; list: string[]; count
   {
     title: "a part that all contain, and a filter",
     query: { where: [byPart("package"), ...byFilter("name:7")] },
-    list: [terms, search, foundRow, sorts],
-    count: [terms, search, foundRow],
+    list: [terms, search, trigrams, foundRow, sorts],
+    count: [terms, search, trigrams, foundRow],
   },
   {
-    title: "a part too short for an index",
-    query: { where: [byPart("7 ")] },
-    list: ["SEARCH t USING INDEX advisories_uid (uid>? AND uid<?)"],
-    count: ["SCAN t"],
+    title: "a part of one character that all have",
+    query: { where: [byPart("a")] },
+    list: [search, trigrams, "SEARCH t USING INDEX advisories_uid (uid>? AND uid<?)"],
+    count: [search, trigrams],
   },
 ];
 

@@ -31,11 +31,24 @@ export interface Content {
 export interface Lookup {
   readonly at: ContentColumn;
   readonly contents: readonly Content[];
-  /** For `contains`: a JSON array of all trigrams that a text with these contents has. */
-  readonly trigrams: Expression<unknown>;
+  /** For texts that are to be contained: a JSON array of the parts that the index is asked for. */
+  readonly parts: Expression<unknown>;
   readonly parent: Expression<unknown> | undefined;
   /** A JSON array of pairs. */
   readonly ranges: Expression<unknown> | undefined;
+}
+
+/** How the index of a search text is asked for a text: by parts of it, none where it cannot find it. */
+export interface PartsAsked {
+  readonly parts: readonly string[];
+  /** Whether a row that has all of them has the text. */
+  readonly areExact: boolean;
+}
+
+/** The rows of a table that an index gives: a FROM item, and what else each must meet to hold all that is asked. It need not look at their scope. */
+export interface Found {
+  readonly from: RawBuilder<unknown>;
+  readonly filters: readonly RawBuilder<boolean>[];
 }
 
 /** How a session keeps the index of a column. */
@@ -70,12 +83,17 @@ export interface Dialect {
   isIn(column: Expression<unknown>, type: ScalarType, json: Expression<unknown>): RawBuilder<boolean>;
   /** Whether a row's column holds something, told from the row itself. */
   holds(at: ContentColumn, content: Content): RawBuilder<boolean>;
-  /** Whether a row's column holds all that is asked, for which its index gives the rows; it need not look at their scope. */
-  finds(lookup: Lookup): RawBuilder<boolean>;
-  /** A SELECT of one row for each that the index gives. They are at least those that are asked for, and no others where it knows scopes. */
+  /** The rows that the index gives, each once. */
+  finds(lookup: Lookup): Found;
+  /**
+   * A SELECT of one row for each that the index gives. They are at least those that are asked for; no others where it knows scopes, nor where all
+   * contents are `containsExact` and there is no scope.
+   */
   found(lookup: Lookup): RawBuilder<unknown>;
   /** Whether the index of a type knows its rows exactly, and their scopes. */
   knowsScope(type: ContentType): boolean;
+  /** What the index of a search text is asked for one that it is to contain. */
+  partsOf(text: string): PartsAsked;
   /** The statements that make the index of a column that is looked into. */
   contentIndex(table: string, column: string, type: ContentType): readonly RawBuilder<unknown>[];
   /** How sessions keep it; undefined where the database does. */

@@ -4,12 +4,12 @@
  * index and the whole table are left to choose from.
  */
 import { type Expression, type RawBuilder, sql } from "kysely";
-import type { Content, ContentColumn, Dialect, Lookup } from "./dialect.ts";
+import type { Content, ContentColumn, Dialect, Found, Lookup } from "./dialect.ts";
 
 /** The part of the dialect that looks into columns. An expression over a column keeps its value and has no index. */
 export const postgresContent: Pick<
   Dialect,
-  "rowKey" | "holds" | "finds" | "found" | "knowsScope" | "contentIndex" | "keepIndex"
+  "rowKey" | "holds" | "finds" | "found" | "knowsScope" | "partsOf" | "contentIndex" | "keepIndex"
 > = {
   rowKey: undefined,
   holds: (at, content) => {
@@ -19,9 +19,13 @@ export const postgresContent: Pick<
       : isMember(sql`(${held} || '')`, content);
   },
   finds,
-  found: (lookup) =>
-    sql`select 1 from ${sql.table(lookup.at.table)} as ${sql.ref(lookup.at.alias)} where ${finds(lookup)}`,
+  found(lookup) {
+    const { from, filters } = finds(lookup);
+    return sql`select 1 from ${from} where ${sql.join(filters, sql` and `)}`;
+  },
   knowsScope: () => false,
+  // pg_trgm takes the text apart itself.
+  partsOf: (text) => ({ parts: [...text].length < 3 ? [] : [text], areExact: false }),
   keepIndex: () => undefined,
   contentIndex(table, column, type) {
     const create = sql`create index ${sql.ref(`${table}_${column}`)} on ${sql.table(table)}`;
@@ -34,12 +38,14 @@ function columnOf({ alias, column }: ContentColumn): RawBuilder<unknown> {
   return sql.ref(`${alias}.${column}`);
 }
 
-function finds({ at, contents }: Lookup): RawBuilder<boolean> {
+function finds({ at, contents }: Lookup): Found {
   const held = columnOf(at);
-  const found = contents.map((content) =>
-    content.operator === "contains" ? isLike(held, content) : isMember(held, content),
-  );
-  return sql<boolean>`${sql.join(found, sql` and `)}`;
+  return {
+    from: sql`${sql.table(at.table)} as ${sql.ref(at.alias)}`,
+    filters: contents.map((content) =>
+      content.operator === "contains" ? isLike(held, content) : isMember(held, content),
+    ),
+  };
 }
 
 function isLike(held: Expression<unknown>, { value }: Content): RawBuilder<boolean> {

@@ -5,31 +5,36 @@
  *
  * - A set of texts has one token for each, and tokens for the row's uid, its parent and every uid above, so that what a scope holds is one search. A
  *   token is a letter for its kind and the bytes in hexadecimal, so that no tokenizer changes it.
- * - A search text has its trigrams. What has all trigrams of a text need not have the text: the row itself decides.
+ * - A search text has its trigrams. What has all trigrams of a longer text need not have that text: the row itself decides. For shorter ones the index
+ *   is told more than the text: an end mark, so that every pair of characters begins a trigram, then each character between two marks.
  */
 import { type Expression, type RawBuilder, sql } from "kysely";
 import type { ContentType } from "../facet.ts";
 import { slot } from "../statement.ts";
 import { ancestorsOf, parentOf } from "../subtree.ts";
-import type { Content, ContentColumn, Dialect, IndexKeeping, Lookup } from "./dialect.ts";
+import type { Content, ContentColumn, Dialect, IndexKeeping, Lookup, PartsAsked } from "./dialect.ts";
 
 const rowKey = "row_id";
 
 /** The part of the dialect that looks into columns. */
 export const sqliteContent: Pick<
   Dialect,
-  "rowKey" | "holds" | "finds" | "found" | "knowsScope" | "contentIndex" | "keepIndex"
+  "rowKey" | "holds" | "finds" | "found" | "knowsScope" | "partsOf" | "contentIndex" | "keepIndex"
 > = {
   rowKey,
   holds,
   finds(lookup) {
     const { at, contents } = lookup;
-    const isFound = sql<boolean>`${sql.ref(`${at.alias}.${rowKey}`)} in (${found(lookup)})`;
-    if (at.type === "texts") return isFound;
-    return sql<boolean>`${sql.join([isFound, ...contents.map((content) => holds(at, content))], sql` and `)}`;
+    const row = sql.ref(`${at.alias}.${rowKey}`);
+    return {
+      // A join reads no further than the statement does; `in` would first gather all that the index gives.
+      from: sql`(${found(lookup)}) as f cross join ${sql.table(at.table)} as ${sql.ref(at.alias)} on ${row} = f.rowid`,
+      filters: contents.filter(({ operator }) => operator === "contains").map((content) => holds(at, content)),
+    };
   },
   found,
   knowsScope: (type) => type === "texts",
+  partsOf,
   contentIndex,
   keepIndex,
 };
@@ -48,19 +53,54 @@ function holds({ alias, column }: ContentColumn, { operator, value }: Content): 
     case "hasNone":
       return sql<boolean>`not exists (select 1 from json_each(${held}) where value in (select value from json_each(${value})))`;
     case "contains":
+    case "containsExact":
       return sql<boolean>`instr(${held}, ${value}) > 0`;
   }
 }
 
-function found({ at, contents, trigrams, parent, ranges }: Lookup): RawBuilder<unknown> {
+function found({ at, contents, parts, parent, ranges }: Lookup): RawBuilder<unknown> {
   const index = indexOf(at);
-  const asked = at.type === "search" ? allOf(trigrams) : setQuery(contents, parent, ranges);
+  const asked = at.type === "search" ? searchQuery(at, parts) : setQuery(contents, parent, ranges);
   return sql`select rowid from ${index} where ${index} match ${asked}`;
 }
 
-/** Asks for every trigram, in FTS5's own language. */
-function allOf(trigrams: Expression<unknown>): RawBuilder<unknown> {
-  return sql`(select group_concat('"' || replace(value, '"', '""') || '"', ' AND ') from json_each(${trigrams}))`;
+/** The end mark of a text: the last character of all, which Unicode keeps for uses like this one. */
+const mark = "\u{10ffff}";
+
+/** Up to three characters that the index knows: FTS5 takes U+FFFE and U+FFFF for U+FFFD. */
+const shortText = /^[^\ufffd-\uffff\u{10ffff}]{1,3}$/u;
+
+/** More trigrams hardly find fewer rows. */
+const maxTrigrams = 32;
+
+/** A short text itself, or the trigrams of a longer one. */
+function partsOf(text: string): PartsAsked {
+  if (shortText.test(text)) return { parts: [text], areExact: true };
+  const characters = [...text];
+  const trigrams = characters.slice(2).map((_, i) => characters.slice(i, i + 3).join(""));
+  return { parts: [...new Set(trigrams)].slice(0, maxTrigrams), areExact: false };
+}
+
+/**
+ * Asks for every part, in FTS5's own language. One character is asked for between two marks, two are asked for as the start of any trigram
+ * that there is: one by one those would be thousands.
+ */
+function searchQuery(at: ContentColumn, parts: Expression<unknown>): RawBuilder<unknown> {
+  const [value, end] = [sql.ref("value"), sql.lit(mark)];
+  const starting = sql`select group_concat(' OR ' || ${quoted(sql.ref("term"))}, '') from ${termsOf(at)} where term between ${value} and ${value} || ${end}`;
+  return sql`(select group_concat(case length(${value})
+    when 1 then ${quoted(sql`${end} || ${value} || ${end}`)}
+    when 2 then '(' || ${quoted(sql`${value} || ${end}`)} || coalesce((${starting}), '') || ')'
+    else ${quoted(value)} end, ' AND ') from json_each(${parts}))`;
+}
+
+function quoted(text: Expression<unknown>): RawBuilder<unknown> {
+  return sql`'"' || replace(${text}, '"', '""') || '"'`;
+}
+
+/** The trigrams of an index. */
+function termsOf({ table, column }: Pick<ContentColumn, "table" | "column">): RawBuilder<unknown> {
+  return sql.table(`${table}_${column}_trigrams`);
 }
 
 /** Asks for the tokens of a set and of its scope. */
@@ -98,9 +138,9 @@ function token(kind: "x" | "u" | "p" | "a", text: Expression<unknown>): RawBuild
 function contentIndex(table: string, column: string, type: ContentType): RawBuilder<unknown>[] {
   const index = indexOf({ table, column });
   const tokenizer = sql.lit(type === "texts" ? "ascii" : "trigram case_sensitive 1");
-  return [
-    sql`create virtual table ${index} using fts5(${sql.ref(column)}, content = '', tokenize = ${tokenizer}, detail = none, columnsize = 0)`,
-  ];
+  const create = sql`create virtual table ${index} using fts5(${sql.ref(column)}, content = '', tokenize = ${tokenizer}, detail = none, columnsize = 0)`;
+  if (type === "texts") return [create];
+  return [create, sql`create virtual table ${termsOf({ table, column })} using fts5vocab(${index}, 'row')`];
 }
 
 /** FTS5 forgets a row when it is told what it had been told of it. */
@@ -110,13 +150,18 @@ function keepIndex(table: string, column: string, type: ContentType): IndexKeepi
   return {
     add: sql`insert into ${index} (rowid, ${held}) values (${row}, ${slot("told")})`,
     drop: sql`insert into ${index} (${index}, rowid, ${held}) values ('delete', ${row}, ${slot("told")})`,
-    told: (uid, value) => (type === "texts" ? tokensOf(uid, value as readonly string[]) : (value as string)),
+    told: (uid, value) => (type === "texts" ? tokensOf(uid, value as readonly string[]) : marked(value as string)),
   };
 }
 
 function tokensOf(uid: string, texts: readonly string[]): string {
   const above = ancestorsOf(uid).map((ancestor) => `a${hex(ancestor)}`);
   return [`u${hex(uid)}`, `p${hex(parentOf(uid))}`, ...above, ...texts.map((text) => `x${hex(text)}`)].join(" ");
+}
+
+/** A text and its characters, each with a mark behind it. */
+function marked(text: string): string {
+  return [text, ...[...new Set(text)].sort(), ""].join(mark);
 }
 
 function hex(text: string): string {
