@@ -25,6 +25,7 @@ export function drawChart(bars: readonly Bar[]): string {
   <text x="${(to + 6).toFixed(1)}" y="${y + 15}">${text}</text>`;
   });
   return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" font-family="sans-serif" font-size="13" fill="#1c2430">
+  <title>How often as fast as its peers this server is</title>
   <rect width="${width}" height="${height}" fill="#ffffff"/>
   ${rows.join("\n  ")}
   <line x1="${scale(1)}" y1="4" x2="${scale(1)}" y2="${height - 4}" stroke="#1c2430"/>
