@@ -112,8 +112,12 @@ export function settingsIn(folder: string): { database: string[]; serve: string[
 
 /** This process's variables without settings, so that whoever runs the tests decides nothing. */
 export function cleanEnvironment(): NodeJS.ProcessEnv {
-  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("PLATFORM_")));
+  const others = Object.entries(process.env).filter(([name]) => !name.startsWith("PLATFORM_"));
+  return { ...Object.fromEntries(others), ...(isWithoutFastLane && { PLATFORM_NO_FAST_LANE: "true" }) };
 }
+
+/** Whether this run of the tests goes through the full doors alone. */
+export const isWithoutFastLane = process.env.TEST_NO_FAST_LANE === "true";
 
 function spawnPlatform(args: readonly string[], { cwd = tmpdir(), env = {} }: Surroundings): ChildProcess {
   return spawn(process.execPath, [entry, ...args], {

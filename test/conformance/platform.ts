@@ -15,6 +15,7 @@ import { type Config, readConfig } from "../../src/config.ts";
 import { type RunningServer, startServer } from "../../src/server/index.ts";
 import { openDatabase, type WriteSession } from "../../src/store/index.ts";
 import "../contract/postgres.ts";
+import { isWithoutFastLane } from "../cli/platform-process.ts";
 import { callOverConnect, connectTransports } from "./connect-client.ts";
 import { type Json, methodNamed } from "./contract.ts";
 import { callOverGrpc, connectGrpc } from "./grpc-client.ts";
@@ -121,7 +122,7 @@ async function start(url: string, database: Platform["database"], settings: Part
   let grpc: Client;
   const transports = new Map<string, Transport>();
   async function open(more: Partial<Config> = {}) {
-    server = await startServer({ ...defaults, ...settings, ...more }, log);
+    server = await startServer({ ...defaults, noFastLane: isWithoutFastLane, ...settings, ...more }, log);
     grpc = connectGrpc(server.baseUrl);
     transports.clear();
   }
