@@ -41,6 +41,7 @@ test("the defaults", () => {
     openRootGroups: false,
     corsOrigins: [],
     eventRetentionDays: 30,
+    noFastLane: false,
     logLevel: "info",
   });
 });

@@ -105,7 +105,7 @@ test("reports what it does not take, and stores the rest", async () => {
     /^refused: bomb\.pom: has a document type$/m,
     /^refused: broken\.whl: is not a wheel/m,
     /^refused: named\.json: "a b" is not the name of an artifact$/m,
-    /^nothing is removed, because not all of the feed could be read$/m,
+    /^what the feed does not have stays, because not all of it could be read$/m,
     /^error: 5 refused$/m,
   ])
     expect(stderr).toMatch(reason);
