@@ -11,7 +11,7 @@ const ownNode = fileURLToPath(new URL("../node_modules/node/bin/node", import.me
 
 const args = process.argv.slice(2);
 // An import lets garbage gather up to what it is given; it lives on a tenth of this.
-const limits = args[0] === "import" ? ["--max-old-space-size=256"] : [];
+const limits = args[0] === "import" ? ["--max-old-space-size=256", "--max-semi-space-size=8"] : [];
 const isRecent = Number(process.versions.node.split(".")[0]) >= 24;
 
 if (isRecent && limits.length === 0) {

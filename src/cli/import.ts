@@ -1,4 +1,5 @@
 /** `platform import`: what other systems publish, brought into the database. */
+import { setFlagsFromString } from "node:v8";
 import { Command } from "commander";
 import { importAdvisoriesCommand } from "./import-advisories.ts";
 import { importArtifactsCommand } from "./import-artifacts.ts";
@@ -7,7 +8,9 @@ import { importRegistryCommand } from "./import-registry.ts";
 import { importSbomCommand } from "./import-sbom.ts";
 
 export function importCommand(): Command {
-  const command = new Command("import").description("import what registries and feeds publish");
+  const command = new Command("import")
+    .description("import what registries and feeds publish")
+    .hook("preAction", () => setFlagsFromString("--semi-space-growth-factor=2")); // V8's own value, see main.ts
   for (const sub of [
     importOsvCommand,
     importAdvisoriesCommand,
