@@ -1,7 +1,15 @@
 /** `platform import advisories`: what the publishers of packages say of vulnerabilities, as documents and as advisories of a group. */
+import { Code, ConnectError } from "@connectrpc/connect";
 import { Command } from "commander";
 import { FeedRefusal, type PackageAdvisories, type Prune, readAdvisories } from "../feeds/index.ts";
-import { groupExists, pruneAdvisories, pruneDocuments, saveAdvisories, saveDocument } from "../services/index.ts";
+import {
+  groupExists,
+  prepareAdvisories,
+  pruneAdvisories,
+  pruneDocuments,
+  saveAdvisories,
+  saveDocument,
+} from "../services/index.ts";
 import { requireInstallation, withDatabase } from "./database.ts";
 import { CommandFailure } from "./failure.ts";
 import { type FeedImport, importFeed, recordReader, withFeed } from "./import-feed.ts";
@@ -28,7 +36,11 @@ export function importAdvisoriesCommand(): Command {
 function importInto(group: string, prune: boolean): FeedImport<PackageAdvisories> {
   return {
     read: recordReader((value) =>
-      readAdvisories(value).map((item) => (item instanceof FeedRefusal ? item : { id: item.document.id, value: item })),
+      readAdvisories(value).map((item) => {
+        if (item instanceof FeedRefusal) return item;
+        prepare(group, item);
+        return { id: item.document.id, value: item };
+      }),
     ),
 
     async save(session, { document, advisories }, nowMs) {
@@ -40,6 +52,15 @@ function importInto(group: string, prune: boolean): FeedImport<PackageAdvisories
 
     ...(prune && { prune: prunePackages(group) }),
   };
+}
+
+/** Whatever the rules refuse is refused when it is saved, with its place in the feed. */
+function prepare(group: string, { document, advisories }: PackageAdvisories): void {
+  try {
+    prepareAdvisories({ group, artifactName: document.id, advisories });
+  } catch (error) {
+    if (ConnectError.from(error).code !== Code.InvalidArgument) throw error;
+  }
 }
 
 /**

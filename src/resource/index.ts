@@ -30,7 +30,7 @@ export { type ListRequest, listResponse, openList } from "./list.ts";
 export { createPageTokens, type PageTokens } from "./page-token.ts";
 export { type Pruned, pruneResource } from "./prune.ts";
 export { contentOf, etagOf, messageOf } from "./record.ts";
-export { type Saved, type SaveRequest, saveResource } from "./save.ts";
+export { prepareResource, type Saved, type SaveRequest, saveResource } from "./save.ts";
 export { createSecrets, type Secrets } from "./secrets.ts";
 export {
   findRow,

@@ -58,7 +58,7 @@ const tags = defineTags(repos);
 const subscriptions = defineSubscriptions(groups);
 const advisories = defineAdvisories(groups, severitiesOf);
 
-export const { saveAdvisories, pruneAdvisories } = advisoryWriter(advisories);
+export const { prepareAdvisories, saveAdvisories, pruneAdvisories } = advisoryWriter(advisories);
 export const registryContents = contentsOf(repos, tags);
 
 /** Supplies `delivery` with subscriptions. */

@@ -10,6 +10,7 @@ import { notFound } from "../../errors.ts";
 import {
   messageOf,
   type Pruned,
+  prepareResource,
   pruneResource,
   type Resource,
   type Saved,
@@ -36,6 +37,8 @@ export interface AdvisoriesToSave {
 
 /** Stores and removes advisories. */
 export interface AdvisoryWriter {
+  /** Does ahead of the transaction what can be done without the database. Errors: INVALID_ARGUMENT. */
+  prepareAdvisories(request: Pick<AdvisoriesToSave, "group" | "artifactName" | "advisories">): void;
   /** Errors: NOT_FOUND for the group, INVALID_ARGUMENT; then the transaction must be given up. */
   saveAdvisories(session: WriteSession, request: AdvisoriesToSave): Promise<SavedAdvisories>;
   /** Removes, of the next advisories of a group after the uid `after`, those whose artifact is not to be kept. */
@@ -51,6 +54,13 @@ export interface AdvisoryWriter {
 export function advisoryWriter(advisories: Resource<typeof AdvisorySchema>): AdvisoryWriter {
   const { table, declaration } = advisories;
   return {
+    prepareAdvisories({ group, artifactName, advisories: messages }) {
+      for (const message of messages) {
+        identifyEvents(message, childUid(group, "advisory", artifactName, message.advisoryId));
+        prepareResource(advisories, message);
+      }
+    },
+
     async saveAdvisories(session, { group, artifactName, advisories: messages, nowMs, prune }) {
       const groups = declaration.parent!;
       if ((await session.get(groups.table, group)) === undefined)
