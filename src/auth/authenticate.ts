@@ -11,11 +11,12 @@
  */
 import { hash } from "node:crypto";
 import { unauthenticated } from "../errors.ts";
+import { andThen, type Eventually, settle } from "../eventually.ts";
+import { RecentMap } from "../recent-map.ts";
 import { defaultAudiences, type MatchRule, matches } from "./claim-match.ts";
 import type { Issuer } from "./issuer.ts";
 import { parseKeySet } from "./key-set.ts";
 import { type KeySets, keySetLifetimeMs } from "./key-sets.ts";
-import { LruMap } from "./lru-map.ts";
 import { type Narrowing, narrowingOf } from "./narrowing.ts";
 import { externalGroupsOf, type ProviderSignIn, type ProviderSource } from "./provider.ts";
 import { type Claims, checkPeriod, isIdentifier, parseToken, type Token, TokenRejected } from "./token.ts";
@@ -54,9 +55,9 @@ export interface IdentitySource {
    * Every identity whose rule might match a token of this issuer and subject: issuer literally equal or a pattern, and subject literally
    * equal or a pattern. More than match is harmless, fewer is not.
    */
-  candidates(issuer: string, subject: string): Promise<readonly MatchableIdentity[]>;
+  candidates(issuer: string, subject: string): Eventually<readonly MatchableIdentity[]>;
   /** Whether there is such an identity that tokens may speak for now. */
-  isActive(uid: string): Promise<boolean>;
+  isActive(uid: string): Eventually<boolean>;
   /** Told of every use of an external token for an identity. */
   seen?(uid: string): void;
 }
@@ -66,7 +67,7 @@ export interface Authenticator {
   /**
    * Errors: UNAUTHENTICATED `missing bearer token` or `invalid bearer token`, never more; why it is invalid is the error's `cause`, for the log.
    */
-  authenticate(authorizationHeader: string | null): Promise<Caller>;
+  authenticate(authorizationHeader: string | null): Eventually<Caller>;
 }
 
 /** What {@link createAuthenticator} needs. */
@@ -87,6 +88,8 @@ interface VerifiedToken {
   /** The sources whose keys have verified it; a key set by its digest. */
   readonly verifiedBy: Set<KeySource>;
   readonly untilMs: number;
+  /** Whom a token of our own names; whether the identity and its provider exist is asked on every call. */
+  caller?: Caller;
 }
 
 const maxVerifiedTokens = 10_000;
@@ -103,38 +106,42 @@ export function createAuthenticator({
   keySets,
   clock,
 }: AuthenticatorOptions): Authenticator {
-  const verifiedTokens = new LruMap<string, VerifiedToken>(maxVerifiedTokens);
+  const verifiedTokens = new RecentMap<string, VerifiedToken>(maxVerifiedTokens);
   const defaults = defaultAudiences(issuer.url);
 
-  async function callerOf(header: string): Promise<Caller> {
-    const text = /^Bearer +([\w.-]+)$/i.exec(header)?.[1];
-    if (text === undefined) throw new TokenRejected("not a bearer token");
-    const digest = hash("sha256", text, "base64");
-    const remembered = verifiedTokens.get(digest);
-    const known = remembered !== undefined && clock() < remembered.untilMs ? remembered : unverified(text);
+  function callerOf(header: string): Eventually<Caller> {
+    const remembered = verifiedTokens.get(header);
+    const known = remembered !== undefined && clock() < remembered.untilMs ? remembered : unverified(header);
     checkPeriod(known.token.claims, clock());
-    const isOurs = known.token.claims.iss === issuer.url;
-    const speaker = isOurs ? await ownSpeaker(digest, known) : await outsideSpeaker(digest, known);
-    const narrowing = isOurs ? narrowingOf(known.token.claims) : undefined;
-    return { ...describe(speaker, known.token), ...(narrowing && { narrowing }) };
+    if (known.token.claims.iss === issuer.url) return ownCaller(header, known);
+    return outsideSpeaker(header, known).then((speaker) => describe(speaker, known.token));
   }
 
-  function unverified(text: string): VerifiedToken {
+  function unverified(header: string): VerifiedToken {
+    const text = /^Bearer +([\w.-]+)$/i.exec(header)?.[1];
+    if (text === undefined) throw new TokenRejected("not a bearer token");
     return { token: parseToken(text), verifiedBy: new Set(), untilMs: clock() + keySetLifetimeMs };
   }
 
-  async function ownSpeaker(digest: string, known: VerifiedToken): Promise<Speaker> {
-    const { claims } = known.token;
-    await verify(digest, known, publishedKeys, () => issuer.verify(known.token));
-    if (!(await identities.isActive(claims.sub))) throw new TokenRejected("identity does not exist");
-    if (claims.idp === undefined) return { identities: [claims.sub] };
-    if (typeof claims.idp !== "string" || !(await providers.exists(claims.idp)))
-      throw new TokenRejected("identity provider does not exist");
-    const signIn = { uid: claims.idp, externalGroups: externalGroupsOf(claims, "groups") };
-    return { identities: [claims.sub], providers: [signIn] };
+  function ownCaller(header: string, known: VerifiedToken): Eventually<Caller> {
+    const { token } = known;
+    if (!known.verifiedBy.has(publishedKeys))
+      return verify(header, known, publishedKeys, () => issuer.verify(token)).then(() => ownCaller(header, known));
+    const { sub, idp } = token.claims;
+    return andThen(identities.isActive(sub), (isActive) => {
+      if (!isActive) throw new TokenRejected("identity does not exist");
+      known.caller ??= ownCallerOf(token);
+      const { caller } = known;
+      if (idp === undefined) return caller;
+      if (typeof idp !== "string") throw new TokenRejected("identity provider does not exist");
+      return andThen(providers.exists(idp), (exists) => {
+        if (!exists) throw new TokenRejected("identity provider does not exist");
+        return caller;
+      });
+    });
   }
 
-  async function outsideSpeaker(digest: string, known: VerifiedToken): Promise<Speaker> {
+  async function outsideSpeaker(header: string, known: VerifiedToken): Promise<Speaker> {
     const { claims, audiences } = known.token;
     const [candidates, accepting] = await Promise.all([
       identities.candidates(claims.iss, claims.sub),
@@ -143,7 +150,7 @@ export function createAuthenticator({
     const expecting = candidates.filter(({ rule }) => matches(rule, known.token, defaults, clock()));
     const sources = new Set<KeySource>(expecting.map(({ rule }) => sourceOf(rule)));
     if (accepting.length > 0) sources.add(publishedKeys);
-    const verified = await verifiedSources(digest, known, sources);
+    const verified = await verifiedSources(header, known, sources);
     const matched = expecting.filter(({ rule }) => verified.has(sourceOf(rule))).sort(actorFirst);
     const isSignIn = accepting.length > 0 && verified.has(publishedKeys);
     const user = isSignIn ? await providers.signIn(accepting, claims) : undefined;
@@ -160,7 +167,7 @@ export function createAuthenticator({
 
   /** Those of `sources` whose keys verify the token. Errors: TokenRejected when there is none. */
   async function verifiedSources(
-    digest: string,
+    header: string,
     known: VerifiedToken,
     sources: ReadonlySet<KeySource>,
   ): Promise<ReadonlySet<KeySource>> {
@@ -169,7 +176,7 @@ export function createAuthenticator({
     let rejection = new TokenRejected("nobody expects it");
     const verifying = [...sources].map(async (source) => {
       try {
-        await verify(digest, known, source, async () =>
+        await verify(header, known, source, async () =>
           (source === publishedKeys ? keySets : parseKeySet(source)).verify(token),
         );
         verified.add(source);
@@ -184,7 +191,7 @@ export function createAuthenticator({
   }
 
   async function verify(
-    digest: string,
+    header: string,
     known: VerifiedToken,
     source: KeySource,
     check: () => Promise<unknown>,
@@ -193,19 +200,20 @@ export function createAuthenticator({
     if (known.verifiedBy.has(keys)) return;
     await check();
     known.verifiedBy.add(keys);
-    verifiedTokens.set(digest, known);
+    verifiedTokens.set(header, known);
   }
 
   return {
-    async authenticate(header) {
+    authenticate(header) {
       if (header === null || header.trim() === "") throw unauthenticated("missing bearer token");
-      try {
-        return await callerOf(header);
-      } catch (error) {
-        if (error instanceof TokenRejected)
+      return settle(
+        () => callerOf(header),
+        (caller) => caller,
+        (error) => {
+          if (!(error instanceof TokenRejected)) throw error;
           throw Object.assign(unauthenticated("invalid bearer token"), { cause: error });
-        throw error;
-      }
+        },
+      );
     },
   };
 }
@@ -217,6 +225,17 @@ function sourceOf(rule: MatchRule): KeySource {
 function actorFirst(a: MatchableIdentity, b: MatchableIdentity): number {
   const depth = (identity: MatchableIdentity) => Number(identity.uid.includes("/"));
   return depth(a) - depth(b) || a.createTimeUs - b.createTimeUs || (a.uid < b.uid ? -1 : 1);
+}
+
+/** Whom a token of our own names. */
+function ownCallerOf(token: Token): Caller {
+  const { sub, idp } = token.claims;
+  const identities = [sub];
+  const providers =
+    idp === undefined ? [] : [{ uid: String(idp), externalGroups: externalGroupsOf(token.claims, "groups") }];
+  const speaker = idp === undefined ? { identities } : { identities, providers };
+  const narrowing = narrowingOf(token.claims);
+  return { ...describe(speaker, token), ...(narrowing && { narrowing }) };
 }
 
 function describe(speaker: Speaker, { claims }: Token): Caller {

@@ -3,6 +3,7 @@
  * scope hold, together, every capability"; there is no policy language and nothing that denies.
  */
 import type { Capability } from "../../gen/platform/capabilities/capabilities_pb.ts";
+import type { Eventually } from "../eventually.ts";
 import { covers, outermost } from "../uid.ts";
 import type { Caller } from "./authenticate.ts";
 
@@ -15,7 +16,7 @@ export interface Grant {
 
 /** Where grants come from; read for every call, so that a binding counts from the next call on and a deleted one no longer. */
 export interface GrantSource {
-  grantsOf(caller: Caller): Promise<readonly Grant[]>;
+  grantsOf(caller: Caller): Eventually<readonly Grant[]>;
 }
 
 /** A caller together with its grants as they were when its call began. */

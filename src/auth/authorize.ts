@@ -1,18 +1,14 @@
 /**
- * The two interceptors that stand before every handler. Authentication turns the bearer token into a caller; authorization decides from the
+ * The two layers that stand before every handler. Authentication turns the bearer token into a caller; authorization decides from the
  * uid alone, before any row of the resource is read (AIP-211), so that foreign and missing resources cannot be told apart.
  */
 import type { Message } from "@bufbuild/protobuf";
-import {
-  type ContextKey,
-  type ContextValues,
-  createContextKey,
-  type HandlerContext,
-  type Interceptor,
-} from "@connectrpc/connect";
+import { type ContextKey, type ContextValues, createContextKey, type HandlerContext } from "@connectrpc/connect";
 import type { Capability } from "../../gen/platform/capabilities/capabilities_pb.ts";
 import type { Contract, Scope } from "../contract/index.ts";
 import { invalid, notFound, permissionDenied, unauthenticated } from "../errors.ts";
+import { andThen, type Eventually } from "../eventually.ts";
+import type { Layer } from "../layer.ts";
 import { isUid } from "../uid.ts";
 import type { Caller } from "./authenticate.ts";
 import { type Authority, type Grant, type GrantSource, holds, scopesHolding } from "./authority.ts";
@@ -61,34 +57,36 @@ export function authorizeOperator(values: ContextValues, subject: string): void 
 /** Turns the `Authorization` header into a caller. Errors: UNAUTHENTICATED, unless the method is open. */
 export function authentication(
   contract: Contract,
-  authenticate: (authorization: string | null) => Promise<Caller>,
-): Interceptor {
-  return (next) => async (request) => {
-    if (contract.of(request.method).authorization.kind !== "open") {
-      request.contextValues.set(callerKey, await authenticate(request.header.get("authorization")));
-    }
-    return next(request);
+  authenticate: (authorization: string | null) => Eventually<Caller>,
+): Layer {
+  return (next) => (request) => {
+    if (contract.of(request.method).authorization.kind === "open") return next(request);
+    return andThen(authenticate(request.header.get("authorization")), (caller) => {
+      request.contextValues.set(callerKey, caller);
+      return next(request);
+    });
   };
 }
 
 /** Lets a call through when its caller's grants allow it. Errors: INVALID_ARGUMENT without a uid, NOT_FOUND for no uid, PERMISSION_DENIED. */
-export function authorization(contract: Contract, source: GrantSource): Interceptor {
-  return (next) => async (request) => {
+export function authorization(contract: Contract, source: GrantSource): Layer {
+  return (next) => (request) => {
     const rule = contract.of(request.method).authorization;
     if (rule.kind === "open") return next(request);
     const caller = request.contextValues.get(callerKey);
     if (caller === undefined) throw new Error("authorization runs after authentication");
     if (request.stream) throw new Error("methods of the contract do not stream");
     const uid = rule.kind === "scoped" ? scopeOf(rule.scope, request.message) : undefined;
-    const granted = await source.grantsOf(caller);
-    const grants = caller.narrowing === undefined ? granted : narrowGrants(granted, caller.narrowing);
-    request.contextValues.set(authorityKey, { caller, grants });
-    if (uid === undefined) {
-      request.contextValues.set(scopesKey, scopesHolding(grants, rule.capabilities));
-    } else {
-      require(grants, uid, rule.capabilities);
-    }
-    return next(request);
+    return andThen(source.grantsOf(caller), (granted) => {
+      const grants = caller.narrowing === undefined ? granted : narrowGrants(granted, caller.narrowing);
+      request.contextValues.set(authorityKey, { caller, grants });
+      if (uid === undefined) {
+        request.contextValues.set(scopesKey, scopesHolding(grants, rule.capabilities));
+      } else {
+        require(grants, uid, rule.capabilities);
+      }
+      return next(request);
+    });
   };
 }
 

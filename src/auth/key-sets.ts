@@ -9,8 +9,8 @@
  * last are remembered.
  */
 import { fetchLimited, OutboundFailed, OutboundRefused, parseOutboundUrl } from "../outbound.ts";
+import { RecentMap } from "../recent-map.ts";
 import { type KeySet, parseKeySet, UnknownKey } from "./key-set.ts";
-import { LruMap } from "./lru-map.ts";
 import { type Token, TokenRejected } from "./token.ts";
 
 /** How long a published key set, and a signature verified with it, is trusted. */
@@ -49,7 +49,7 @@ const fetchTimeoutMs = 5000;
 
 /** An empty cache of key sets; it starts no timer. */
 export function createKeySets({ allowLoopbackHttp, clock, fetch = fetchLimited }: KeySetsOptions): KeySets {
-  const issuers = new LruMap<string, IssuerKeys>(maxIssuers);
+  const issuers = new RecentMap<string, IssuerKeys>(maxIssuers);
 
   function keysOf(issuer: string): IssuerKeys {
     let known = issuers.get(issuer);

@@ -8,7 +8,7 @@
  * - Compiled patterns are kept, at most 512, as long as the automaton grown inside them stays near 256 KiB.
  */
 import { RE2JS } from "@bufbuild/re2";
-import { LruMap } from "./lru-map.ts";
+import { RecentMap } from "../recent-map.ts";
 
 const maxLength = 1024;
 const maxInstructions = 1024;
@@ -17,7 +17,7 @@ const maxWork = 2 ** 17;
 const maxAutomatonWords = 2 ** 16;
 
 /** null: not a usable pattern. */
-const compiled = new LruMap<string, RE2JS | null>(512);
+const compiled = new RecentMap<string, RE2JS | null>(512);
 
 /** Whether a text is a pattern within the bounds; what is not one matches nothing. */
 export function isPattern(text: string): boolean {

@@ -1,6 +1,7 @@
 /** The changes of a call: every row of a resource that it makes, changes or removes is noted here, so that whoever records what happened misses none. */
 import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
 import type { HandlerContext } from "@connectrpc/connect";
+import { andThen, type Eventually } from "../eventually.ts";
 import type { ReadSession, Row } from "../store/index.ts";
 import { environmentOf, transactionOf } from "./call.ts";
 import type { Resource } from "./declaration.ts";
@@ -38,14 +39,23 @@ export async function removeRow(resource: Resource, uid: string, context: WithVa
 }
 
 /** A row as clients see it: hydrated. */
-export async function hydrated<R extends DescMessage>(
+export function hydrated<R extends DescMessage>(
   resource: Resource<R>,
   row: Row,
   session: ReadSession,
-): Promise<MessageShape<R>> {
-  const message = messageOf(resource, row);
-  await resource.declaration.hydrate?.([message], [row], session);
-  return message;
+): Eventually<MessageShape<R>> {
+  return andThen(hydratedAll(resource, [row], session), ([message]) => message!);
+}
+
+/** Rows as clients see them, in their order. */
+export function hydratedAll<R extends DescMessage>(
+  resource: Resource<R>,
+  rows: readonly Row[],
+  session: ReadSession,
+): Eventually<MessageShape<R>[]> {
+  const messages = rows.map((row) => messageOf(resource, row));
+  const { hydrate } = resource.declaration;
+  return hydrate === undefined ? messages : andThen(hydrate(messages, rows, session), () => messages);
 }
 
 function noted(kind: RowChange["kind"], resource: Resource, row: Row, context: WithValues): Row {

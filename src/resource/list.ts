@@ -7,11 +7,11 @@
  */
 import { createHash } from "node:crypto";
 import {
-  clone,
   create,
   type DescMessage,
   equals,
   fromBinary,
+  isFieldSet,
   type Message,
   type MessageShape,
   toBinary,
@@ -20,6 +20,7 @@ import { type ReflectMessage, reflect } from "@bufbuild/protobuf/reflect";
 import type { HandlerContext } from "@connectrpc/connect";
 import type { UidpFilter } from "../../gen/platform/common/uidp_filter_pb.ts";
 import { invalid } from "../errors.ts";
+import { both, type Eventually } from "../eventually.ts";
 import { type Condition, columnValue, type Row, type ScalarValue, type Selection } from "../store/index.ts";
 import { databaseOf, environmentOf } from "./call.ts";
 import type { Filter, Resource } from "./declaration.ts";
@@ -33,8 +34,6 @@ export const defaultPageSize = 50;
 export const maxPageSize = 200;
 /** A query whose encoding is larger is not carried inside its page token. */
 const maxQueryBytes = 2048;
-
-const pagingFields = new Set(["page_size", "page_token", "skip"]);
 
 /** Fields that every list request has. */
 export interface ListRequest extends Message {
@@ -85,7 +84,7 @@ export function openList<Q extends ListRequest>(
   const method = `${context.service.typeName}.${context.method.name}`;
   const token = request.pageToken === "" ? undefined : pageTokens.open(request.pageToken);
   if (request.pageToken !== "" && token?.method !== method) throw refuseToken("is not a page token of this method");
-  const given = withCanonicalOrder(sortable, queryOf(context.method.input, request));
+  const given = queryOf(sortable, request);
   const query = token === undefined ? given : continueQuery(context.method.input, given, token.query);
   const isFresh = token !== undefined && nowMs - token.issueTimeMs < pageTokenLifeMs;
   return {
@@ -99,29 +98,29 @@ export function openList<Q extends ListRequest>(
 }
 
 /** Reads the page that `request` asks for, of what is in `scopes`. Errors: INVALID_ARGUMENT on `order_by` or `page_token`. */
-export async function listPage(
+export function listPage(
   resource: Resource,
   request: ListRequest,
   context: HandlerContext,
   scopes: readonly string[],
-): Promise<Page> {
+): Eventually<Page> {
   const session = databaseOf(context);
   const { query, order, after, pageSize, tokenAfter } = openList(resource, request, context);
   const selection = selectRows(resource, query, context, scopes);
-  const [rows, totalCount] = await Promise.all([
-    session.list(resource.table, {
-      ...selection,
-      orderBy: order,
-      ...(after && { after }),
-      skip: request.skip,
-      limit: pageSize + 1,
-    }),
-    session.count(resource.table, selection),
-  ]);
-  const page = rows.slice(0, pageSize);
-  const last = rows.length > pageSize ? page.at(-1) : undefined;
-  const nextPageToken = last && tokenAfter([...order.map(({ column }) => columnValue(last, column)), last.uid]);
-  return { rows: page, nextPageToken, totalCount, skipped: request.skip };
+  const found = session.list(resource.table, {
+    ...selection,
+    orderBy: order,
+    ...(after && { after }),
+    skip: request.skip,
+    limit: pageSize + 1,
+  });
+  const total = session.count(resource.table, selection);
+  return both(found, total, (rows, totalCount) => {
+    const page = rows.length > pageSize ? rows.slice(0, pageSize) : rows;
+    const last = rows.length > pageSize ? page.at(-1) : undefined;
+    const nextPageToken = last && tokenAfter([...order.map(({ column }) => columnValue(last, column)), last.uid]);
+    return { rows: page, nextPageToken, totalCount, skipped: request.skip };
+  });
 }
 
 /** Wraps items and page into the list response of a method. */
@@ -143,16 +142,14 @@ function selectRows(
   scopes: readonly string[],
 ): Selection {
   const { filters, publicUids = [] } = resource.declaration;
-  const message = reflect(context.method.input, query);
-  const where = Object.entries(filters as Record<string, Filter<unknown>>).flatMap(
-    ([name, filter]): readonly Condition[] => {
-      const field = message.desc.field[name];
-      if (field === undefined) throw new Error(`${message.desc.typeName} has no field ${name}`);
-      return message.isSet(field)
-        ? filter((query as unknown as Record<string, NonNullable<unknown>>)[name] as NonNullable<unknown>, query)
-        : [];
-    },
-  );
+  const { input } = context.method;
+  const given = query as unknown as Record<string, NonNullable<unknown>>;
+  const where: Condition[] = [];
+  for (const [name, filter] of Object.entries(filters as Record<string, Filter<unknown>>)) {
+    const field = input.field[name];
+    if (field === undefined) throw new Error(`${input.typeName} has no field ${name}`);
+    if (isFieldSet(query, field)) where.push(...filter(given[name]!, query));
+  }
   const selection = selectionOf(scopes, publicUids, query.uidp);
   return where.length === 0 ? selection : { ...selection, where };
 }
@@ -162,18 +159,11 @@ function orderOf(resource: Pick<Resource, "sortNames" | "defaultOrder">, orderBy
   return parseOrderBy(orderBy, { ...names, ...resource.sortNames }, resource.defaultOrder);
 }
 
-/** The request without paging. */
-function queryOf(schema: DescMessage, request: ListRequest): ListRequest {
-  const query = reflect(schema, clone(schema, request));
-  for (const field of query.fields) if (pagingFields.has(field.name)) query.clear(field);
-  return query.message as ListRequest;
-}
-
-/** Two spellings of one order are one query. */
-function withCanonicalOrder(resource: Pick<Resource, "sortNames" | "defaultOrder">, query: ListRequest): ListRequest {
-  if (query.orderBy !== "")
-    query.orderBy = canonicalOrder(parseOrderBy(query.orderBy, resource.sortNames, resource.defaultOrder));
-  return query;
+/** The request without paging. Two spellings of one order are one query. */
+function queryOf(sortable: Pick<Resource, "sortNames" | "defaultOrder">, request: ListRequest): ListRequest {
+  const { orderBy } = request;
+  const order = orderBy === "" ? "" : canonicalOrder(parseOrderBy(orderBy, sortable.sortNames, sortable.defaultOrder));
+  return { ...request, pageSize: 0, pageToken: "", skip: 0, orderBy: order };
 }
 
 function sealQuery(schema: DescMessage, query: ListRequest): { encoded: Uint8Array } | { digest: Uint8Array } {

@@ -17,17 +17,18 @@ import type { HandlerContext } from "@connectrpc/connect";
 import { scopesOf } from "../auth/index.ts";
 import { violationsOf } from "../contract/index.ts";
 import { aborted, alreadyExists, invalid, notFound } from "../errors.ts";
+import { andThen, type Eventually } from "../eventually.ts";
 import type { Row, Selection } from "../store/index.ts";
 import { isUid, newUid } from "../uid.ts";
 import { databaseOf, environmentOf } from "./call.ts";
-import { hydrated, insertRow, removeRow, updateRow } from "./changes.ts";
+import { hydrated, hydratedAll, insertRow, removeRow, updateRow } from "./changes.ts";
 import type { Change, Resource } from "./declaration.ts";
 import { applyPaths, concernedPaths, type FieldPath, settleBehaviors } from "./field-mask.ts";
 import { type ListRequest, listPage, listResponse } from "./list.ts";
 import { contentOf, emptyMessage, etagOf, messageOf } from "./record.ts";
 
 /** A unary handler of any method. */
-export type Handler = (request: never, context: HandlerContext) => Promise<Message>;
+export type Handler = (request: never, context: HandlerContext) => Eventually<Message>;
 
 /** Handlers by the method's local name (`getRepo`). */
 export type Handlers = Readonly<Record<string, Handler>>;
@@ -58,21 +59,23 @@ export function standardMethods<R extends DescMessage, L extends DescMessage>(
 }
 
 /** A row that must exist. Errors: NOT_FOUND. */
-export async function findRow(resource: Resource, uid: string, context: HandlerContext): Promise<Row> {
-  const row = await databaseOf(context).get(resource.table, uid);
-  if (row === undefined) throw notFound({ type: resource.contract.type, uid });
-  return row;
+export function findRow(resource: Resource, uid: string, context: HandlerContext): Eventually<Row> {
+  return andThen(databaseOf(context).get(resource.table, uid), (row) => {
+    if (row === undefined) throw notFound({ type: resource.contract.type, uid });
+    return row;
+  });
 }
 
 /** A row as it leaves the server: hydrated, its etag also in the `etag` header. */
-export async function present<R extends DescMessage>(
+export function present<R extends DescMessage>(
   resource: Resource<R>,
   row: Row,
   context: HandlerContext,
-): Promise<MessageShape<R>> {
-  const message = await hydrated(resource, row, databaseOf(context));
-  context.responseHeader.set("etag", etagOf(row));
-  return message;
+): Eventually<MessageShape<R>> {
+  return andThen(hydrated(resource, row, databaseOf(context)), (message) => {
+    context.responseHeader.set("etag", etagOf(row));
+    return message;
+  });
 }
 
 /** What a new resource does not get from the body of the request. */
@@ -145,16 +148,17 @@ export async function updateResource<R extends DescMessage>(
  * Answers a list request with what is visible in `scopes`; [""] is everything, for requests whose filters alone select.
  * Errors: INVALID_ARGUMENT on `order_by` or `page_token`.
  */
-export async function listResources(
+export function listResources(
   resource: Resource,
   request: ListRequest,
   context: HandlerContext,
   scopes: readonly string[],
-): Promise<Message> {
-  const page = await listPage(resource, request, context, scopes);
-  const items = page.rows.map((row) => messageOf(resource, row));
-  await resource.declaration.hydrate?.(items, page.rows, databaseOf(context));
-  return listResponse(context.method.output, items, page);
+): Eventually<Message> {
+  return andThen(listPage(resource, request, context, scopes), (page) =>
+    andThen(hydratedAll(resource, page.rows, databaseOf(context)), (items) =>
+      listResponse(context.method.output, items, page),
+    ),
+  );
 }
 
 /** Deletes a resource. Errors: NOT_FOUND, ABORTED for a stale etag. */
@@ -184,15 +188,15 @@ export function requireUid(field: string, uid: string, resource: Resource): void
 }
 
 function standardGet(resource: Resource) {
-  return async ({ uid }: Message & { uid: string }, context: HandlerContext) => {
-    const row = await findRow(resource, uid, context);
-    checkEtag(row, undefined, context);
-    return present(resource, row, context);
-  };
+  return ({ uid }: Message & { uid: string }, context: HandlerContext) =>
+    andThen(findRow(resource, uid, context), (row) => {
+      checkEtag(row, undefined, context);
+      return present(resource, row, context);
+    });
 }
 
 function standardList(resource: Resource) {
-  return async (request: ListRequest, context: HandlerContext) =>
+  return (request: ListRequest, context: HandlerContext) =>
     listResources(resource, request, context, scopesOf(context));
 }
 

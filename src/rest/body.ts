@@ -5,6 +5,7 @@
 import { promisify } from "node:util";
 import { brotliDecompress, gunzip, type ZlibOptions } from "node:zlib";
 import { Code, ConnectError } from "@connectrpc/connect";
+import type { Eventually } from "../eventually.ts";
 import { declaredLength, type HttpRequest, headerOf } from "./http.ts";
 import { CODINGS, type Coding, isJsonContentType, parseCoding } from "./negotiation.ts";
 import { invalidArgument, Refusal } from "./status.ts";
@@ -46,17 +47,22 @@ export function checkBodyHeaders(request: HttpRequest, kind: BodyKind, maxBytes:
  * Reads a body whose headers passed. Empty when there is none.
  * Errors: as `checkBodyHeaders`; INVALID_ARGUMENT for damaged compression, CANCELED when the client goes away.
  */
-export async function readBody(request: HttpRequest, kind: BodyKind, maxBytes: number): Promise<Uint8Array> {
+export function readBody(request: HttpRequest, kind: BodyKind, maxBytes: number): Eventually<Uint8Array> {
   if (declaredLength(request) === 0) {
-    return new Uint8Array();
+    return NOTHING;
   }
   if (kind === "none") {
     return readAll(request, 0, unexpectedBody);
   }
   const coding = parseCoding(headerOf(request, "content-encoding"));
-  const bytes = await readAll(request, maxBytes, () => tooLarge(maxBytes));
-  return coding === undefined || coding === null || bytes.length === 0 ? bytes : decompress(bytes, coding, maxBytes);
+  const whole = readAll(request, maxBytes, () => tooLarge(maxBytes));
+  if (coding === undefined || coding === null) {
+    return whole;
+  }
+  return whole.then((bytes) => (bytes.length === 0 ? bytes : decompress(bytes, coding, maxBytes)));
 }
+
+const NOTHING = new Uint8Array();
 
 function readAll(request: HttpRequest, maxBytes: number, refuse: () => Error): Promise<Uint8Array> {
   const { promise, resolve, reject } = Promise.withResolvers<Uint8Array>();

@@ -8,6 +8,7 @@ import type {
   Registry,
 } from "@bufbuild/protobuf";
 import { Code, ConnectError, type Transport } from "@connectrpc/connect";
+import { andThen, type Eventually, settle } from "../eventually.ts";
 import { type Binding, readBindings } from "./binding.ts";
 import { checkBodyHeaders, readBody } from "./body.ts";
 import { CallHeader, callHeaders, responseHeaders } from "./headers.ts";
@@ -64,14 +65,14 @@ export interface DirectCalls {
     header: Pick<Headers, "get">,
     timeoutMs: number | undefined,
   ): {
-    readonly answer: Promise<{ readonly message: Message; readonly header: Headers; readonly trailer: Headers }>;
+    readonly answer: Eventually<{ readonly message: Message; readonly header: Headers; readonly trailer: Headers }>;
     /** The client has gone. */
     cancel(): void;
   };
 }
 
-/** Answers one request. Never rejects. */
-export type RestHandler = (request: HttpRequest, response: HttpResponse) => Promise<void>;
+/** Answers one request: at once when nothing has to be waited for. Never throws or rejects. */
+export type RestHandler = (request: HttpRequest, response: HttpResponse) => Eventually<void>;
 
 const MAX_BODY_BYTES = 1024 * 1024;
 const MAX_URL_BYTES = 8 * 1024;
@@ -106,16 +107,18 @@ export function createRestHandler(options: RestOptions): RestHandler {
     }
   }
 
-  return async (request, response) => {
+  return (request, response) => {
     let method: Binding["method"] | undefined;
     const describe = (reason: unknown): Failure => describeFailure(reason, method, options);
-    try {
-      const { endpoint, segments, query } = route(request);
-      method = endpoint.method;
-      await endpoint.serve({ request, response, segments, query, describe });
-    } catch (reason) {
-      await answerError(response, describe(reason), options);
-    }
+    return settle(
+      () => {
+        const { endpoint, segments, query } = route(request);
+        method = endpoint.method;
+        return endpoint.serve({ request, response, segments, query, describe });
+      },
+      () => {},
+      (reason) => answerError(response, describe(reason), options),
+    );
   };
 }
 
@@ -175,7 +178,7 @@ interface Exchange {
 
 interface Endpoint {
   readonly method: Binding["method"];
-  serve(exchange: Exchange): Promise<void>;
+  serve(exchange: Exchange): Eventually<void>;
 }
 
 function createEndpoint(binding: Binding, options: RestOptions): Endpoint {
@@ -187,30 +190,51 @@ function createEndpoint(binding: Binding, options: RestOptions): Endpoint {
   const offered = method.methodKind === "unary" ? STREAM_TYPES.slice(0, 1) : STREAM_TYPES;
   const isEmpty = binding.responseBody === undefined && method.output.typeName === "google.protobuf.Empty";
 
+  const begin = transport.begin ?? beginThrough(transport);
+
+  function serveUnary({ request, response }: Exchange, message: Message, timeoutMs: number | undefined) {
+    const call = begin(method as DescMethodUnary, message, new CallHeader(request), timeoutMs);
+    if (call.answer instanceof Promise) onGone(response, call.cancel);
+    return andThen(call.answer, (answer) =>
+      sendMessage(
+        response,
+        answer.message,
+        responseHeaders(answer.header, answer.trailer),
+        isEmpty ? undefined : payload,
+      ),
+    );
+  }
+
+  async function serveStream(exchange: Exchange, message: Message, timeoutMs: number | undefined, type: StreamType) {
+    const { request, response } = exchange;
+    const signal = abortedWith(response);
+    const input = message as MessageInitShape<typeof method.input>;
+    const answer = await transport.stream(
+      method as DescMethodServerStreaming,
+      signal,
+      timeoutMs,
+      callHeaders(request),
+      only(input),
+    );
+    await writeStream(response, answer.message, {
+      type,
+      payload,
+      headers: responseHeaders(answer.header),
+      describe: (reason) => formatStatus(exchange.describe(reason).error, registry),
+    });
+  }
+
   return {
     method,
-    async serve(exchange) {
-      const { request, response } = exchange;
+    serve(exchange) {
+      const { request } = exchange;
       const type = negotiate(request, payload, offered);
       const timeoutMs = parseTimeout(headerOf(request, "x-server-timeout"));
-      const message = await readMessage(exchange, reader, maxBodyBytes, options.sendsContinue ?? false);
-      if (method.methodKind === "unary") {
-        const call = (transport.begin ?? beginThrough(transport))(method, message, new CallHeader(request), timeoutMs);
-        onGone(response, call.cancel);
-        const answer = await call.answer;
-        const headers = responseHeaders(answer.header, answer.trailer);
-        await sendMessage(response, answer.message, headers, isEmpty ? undefined : payload);
-        return;
-      }
-      const signal = abortedWith(response);
-      const input = message as MessageInitShape<typeof method.input>;
-      const answer = await transport.stream(method, signal, timeoutMs, callHeaders(request), only(input));
-      await writeStream(response, answer.message, {
-        type,
-        payload,
-        headers: responseHeaders(answer.header),
-        describe: (reason) => formatStatus(exchange.describe(reason).error, registry),
-      });
+      return andThen(readMessage(exchange, reader, maxBodyBytes, options.sendsContinue ?? false), (message) =>
+        method.methodKind === "unary"
+          ? serveUnary(exchange, message, timeoutMs)
+          : serveStream(exchange, message, timeoutMs, type),
+      );
     },
   };
 }
@@ -234,19 +258,20 @@ function parseTimeout(text: string | undefined): number | undefined {
   return Math.min(Math.ceil(Number(text) * 1000), MAX_TIMEOUT_MS);
 }
 
-async function readMessage(
+function readMessage(
   { request, response, segments, query }: Exchange,
   reader: RequestReader,
   maxBodyBytes: number,
   sendsContinue: boolean,
-): Promise<Message> {
+): Eventually<Message> {
   checkBodyHeaders(request, reader.bodyKind, maxBodyBytes);
   const complete = reader.begin(segments, query);
   if (sendsContinue && declaredLength(request) > 0 && headerOf(request, "expect")?.toLowerCase() === "100-continue") {
     response.writeContinue();
   }
-  const bytes = await readBody(request, reader.bodyKind, maxBodyBytes);
-  return complete({ bytes, contentType: headerOf(request, "content-type") ?? "" });
+  return andThen(readBody(request, reader.bodyKind, maxBodyBytes), (bytes) =>
+    complete({ bytes, contentType: headerOf(request, "content-type") ?? "" }),
+  );
 }
 
 /** The same by any transport. */
@@ -284,22 +309,22 @@ async function* only<T>(message: T): AsyncIterable<T> {
   yield message;
 }
 
-async function sendMessage(
+function sendMessage(
   response: HttpResponse,
   message: Message,
   headers: ReturnType<typeof responseHeaders>,
   payload: PayloadWriter | undefined,
-): Promise<void> {
+): Eventually<void> {
   if (payload === undefined) {
-    await send(response, { httpStatus: 200, headers, body: "" });
-  } else if (payload.kind === "json") {
-    headers["content-type"] = "application/json";
-    await send(response, { httpStatus: 200, headers, body: payload.write(message) });
-  } else {
-    const { contentType, data } = payload.write(message);
-    if (contentType !== "") {
-      headers["content-type"] = contentType;
-    }
-    await send(response, { httpStatus: 200, headers, body: data, isRaw: true });
+    return send(response, { httpStatus: 200, headers, body: "" });
   }
+  if (payload.kind === "json") {
+    headers["content-type"] = "application/json";
+    return send(response, { httpStatus: 200, headers, body: payload.write(message) });
+  }
+  const { contentType, data } = payload.write(message);
+  if (contentType !== "") {
+    headers["content-type"] = contentType;
+  }
+  return send(response, { httpStatus: 200, headers, body: data, isRaw: true });
 }

@@ -10,6 +10,7 @@ import type { OutgoingHttpHeaders, ServerResponse } from "node:http";
 import { type Http2ServerResponse, constants as http2 } from "node:http2";
 import { promisify } from "node:util";
 import { brotliCompress, gzip, constants as zlib } from "node:zlib";
+import { andThen, type Eventually } from "../eventually.ts";
 import { declaredLength, type HttpRequest, type HttpResponse, headerOf, isHttp2, isOver } from "./http.ts";
 import { type Coding, chooseCoding } from "./negotiation.ts";
 
@@ -27,34 +28,41 @@ const MAX_DISCARDED = 64 * 1024;
 const LINGER_MS = 2_000;
 
 /** Sends an answer; does nothing when the client has gone. */
-export async function send(response: HttpResponse, answer: Answer): Promise<void> {
+export function send(response: HttpResponse, answer: Answer): Eventually<void> {
   if (isOver(response)) {
     return;
   }
-  const request = response.req;
+  const { body } = answer;
   const headers = { ...answer.headers };
-  let body: Uint8Array | string = answer.body;
-  let length = Buffer.byteLength(body);
-  if (length > 0 && answer.isRaw !== true) {
-    headers.vary = varyBy(response.getHeader("vary"), headers.vary);
-    const coding = chooseCoding(headerOf(request, "accept-encoding"), length <= SMALL_BODY);
-    if (coding !== undefined) {
-      headers["content-encoding"] = coding;
-      body = await compress[coding](body);
-      length = body.length;
-    }
+  const length = Buffer.byteLength(body);
+  if (length === 0 || answer.isRaw === true) {
+    return end(response, answer.httpStatus, headers, body, length);
   }
+  headers.vary = varyBy(response.getHeader("vary"), headers.vary);
+  const coding = chooseCoding(headerOf(response.req, "accept-encoding"), length <= SMALL_BODY);
+  if (coding === undefined) {
+    return end(response, answer.httpStatus, headers, body, length);
+  }
+  headers["content-encoding"] = coding;
+  return andThen(compress[coding](body), (coded) =>
+    isOver(response) ? undefined : end(response, answer.httpStatus, headers, coded, coded.length),
+  );
+}
+
+function end(
+  response: HttpResponse,
+  httpStatus: number,
+  headers: OutgoingHttpHeaders,
+  body: string | Uint8Array,
+  length: number,
+): Eventually<void> {
+  const request = response.req;
   headers["content-length"] = length;
-  if (isOver(response)) {
-    return;
-  }
   const content = request.method === "HEAD" ? "" : body;
   const hasUnreadBody = !request.complete && declaredLength(request) > 0;
-  if (isHttp2(request)) {
-    endHttp2(response as Http2ServerResponse, answer.httpStatus, headers, content, hasUnreadBody);
-  } else {
-    await endHttp1(response as ServerResponse, answer.httpStatus, headers, content, hasUnreadBody);
-  }
+  return isHttp2(request)
+    ? endHttp2(response as Http2ServerResponse, httpStatus, headers, content, hasUnreadBody)
+    : endHttp1(response as ServerResponse, httpStatus, headers, content, hasUnreadBody);
 }
 
 function endHttp2(
@@ -73,13 +81,13 @@ function endHttp2(
   });
 }
 
-async function endHttp1(
+function endHttp1(
   response: ServerResponse,
   httpStatus: number,
   headers: OutgoingHttpHeaders,
   content: string | Uint8Array,
   hasUnreadBody: boolean,
-): Promise<void> {
+): Eventually<void> {
   const request = response.req;
   if (!hasUnreadBody || declaredLength(request) <= MAX_DISCARDED) {
     response.writeHead(httpStatus, headers).end(content);
@@ -91,8 +99,7 @@ async function endHttp1(
   response.writeHead(httpStatus, { ...headers, connection: "close" });
   response.flushHeaders();
   response.write(content);
-  await discard(request);
-  response.end();
+  return discard(request).then(() => void response.end());
 }
 
 /** Reads and forgets the rest of a request, for a short time at most. */

@@ -7,10 +7,11 @@
  *   of refused calls costs next to nothing; a process that is killed loses its last second of them.
  */
 import type { Message } from "@bufbuild/protobuf";
-import { Code, ConnectError, type Interceptor, type UnaryRequest } from "@connectrpc/connect";
+import { Code, ConnectError, type UnaryRequest } from "@connectrpc/connect";
 import { knownCallerOf } from "../auth/index.ts";
 import type { Contract } from "../contract/index.ts";
 import { reasonOf } from "../errors.ts";
+import { type Layer, onError } from "../layer.ts";
 import type { Database, LogEntry, WriteSession } from "../store/index.ts";
 import { isUid } from "../uid.ts";
 import { type AuditRecord, appendAudit, auditEntry } from "./audit-log.ts";
@@ -103,19 +104,15 @@ export function createAudit({ database, now, onLoss }: AuditOptions): Audit {
 }
 
 /** Reports refusals of every call, and failures of those that would have changed something. */
-export function auditFailures(contract: Contract, audit: Audit): Interceptor {
-  return (next) => async (request) => {
-    try {
-      return await next(request);
-    } catch (error) {
-      const code = error instanceof ConnectError ? error.code : Code.Internal;
-      const call = request as UnaryRequest;
-      const { validateOnly } = call.message as Message & { validateOnly?: boolean };
-      const isMutation = contract.of(call.method).mutates && validateOnly !== true;
-      if (isMutation || isDenial(code)) audit.report({ ...recordOf(contract, call), code: reasonOf(code) });
-      throw error;
-    }
-  };
+export function auditFailures(contract: Contract, audit: Audit): Layer {
+  return onError((error, request) => {
+    const code = error instanceof ConnectError ? error.code : Code.Internal;
+    const call = request as UnaryRequest;
+    const { validateOnly } = call.message as Message & { validateOnly?: boolean };
+    const isMutation = contract.of(call.method).mutates && validateOnly !== true;
+    if (isMutation || isDenial(code)) audit.report({ ...recordOf(contract, call), code: reasonOf(code) });
+    throw error;
+  });
 }
 
 /** Whether a code says that somebody may not do what they tried. */

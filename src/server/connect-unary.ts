@@ -5,36 +5,23 @@
  * Follows: the Connect protocol, https://connectrpc.com/docs/protocol#unary-request.
  */
 import type { OutgoingHttpHeaders } from "node:http";
-import type { DescMethod, Registry } from "@bufbuild/protobuf";
-import { Code, ConnectError } from "@connectrpc/connect";
+import type { Registry } from "@bufbuild/protobuf";
 import { mergeNonProtocolHeaders } from "@connectrpc/connect/protocol";
 import { codeToHttpStatus, errorToJsonBytes } from "@connectrpc/connect/protocol-connect";
-import { internal } from "../errors.ts";
 import { send } from "../rest/index.ts";
 import { jsonOptionsOf } from "./connect-adapter.ts";
+import { all, checkLength, endCall, type LaneOptions, readWhole } from "./lane.ts";
 import { type Touched, touchedBy } from "./local-call.ts";
-import type { LocalTransport } from "./local-transport.ts";
 import type { PortRequest, PortResponse } from "./one-port.ts";
 import { addFields, PlainHeaders } from "./plain-headers.ts";
 import type { UnaryMethod } from "./unary-methods.ts";
 
 /** What the lane is made from. */
-export interface ConnectLaneOptions {
-  readonly transport: LocalTransport;
-  readonly methods: ReadonlyMap<string, UnaryMethod>;
+export interface ConnectLaneOptions extends LaneOptions {
   /** Finds the types of error details. */
   readonly registry: Registry;
-  /** Bytes of one message that comes in, and of one that goes out. */
-  readonly readMaxBytes: number;
-  readonly writeMaxBytes: number;
-  /** A longer time-out is shortened to this. */
-  readonly maxTimeoutMs: number;
-  /** Completes an error in place before it is sent. */
-  describeError(error: ConnectError, method: DescMethod): void;
   /** Answers a request that this lane has begun to read; `body` gives all of its bytes. */
   handBack(request: PortRequest, response: PortResponse, body: AsyncIterable<Uint8Array>): void;
-  /** Told what kept an answer from being made or sent. */
-  onError(error: unknown): void;
 }
 
 /** Takes a plain unary call to `path`; false for any other, untouched. */
@@ -55,24 +42,14 @@ export function createConnectLane(options: ConnectLaneOptions): ConnectLane {
     const deadline = timeout === undefined ? undefined : performance.now() + Math.min(Number(timeout), maxTimeoutMs);
     if (Number(headers["content-length"] ?? 0) > readMaxBytes) return false;
 
-    const chunks: Buffer[] = [];
-    let length = 0;
-    const end = () => {
+    const handBack = (body: AsyncIterable<Uint8Array>) => options.handBack(request, response, body);
+    const serveWhole = (bytes: Buffer) => {
       if (request.aborted) return;
-      const bytes = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, length);
       const message = readMessage(method, isJson, bytes);
-      if (message === undefined) options.handBack(request, response, all([bytes]));
+      if (message === undefined) handBack(all([bytes]));
       else serve(options, method, { message, isJson, deadline }, request, response);
     };
-    const take = (chunk: Buffer) => {
-      chunks.push(chunk);
-      length += chunk.length;
-      if (length <= readMaxBytes) return;
-      request.off("data", take).off("end", end);
-      request.pause();
-      options.handBack(request, response, all(chunks, request.iterator({ destroyOnReturn: false })));
-    };
-    request.on("data", take).once("end", end);
+    readWhole(request, readMaxBytes, serveWhole, handBack);
     return true;
   };
 }
@@ -92,11 +69,6 @@ function readMessage(method: UnaryMethod, isJson: boolean, bytes: Buffer) {
   }
 }
 
-async function* all(read: readonly Uint8Array[], rest: AsyncIterable<Uint8Array> | readonly Uint8Array[] = []) {
-  yield* read;
-  yield* rest;
-}
-
 interface Call {
   readonly message: Parameters<UnaryMethod["writeBinary"]>[0];
   readonly isJson: boolean;
@@ -113,26 +85,19 @@ function serve(
 ): void {
   const timeoutMs = deadline === undefined ? undefined : deadline - performance.now();
   const call = options.transport.begin(method, message, new PlainHeaders(request.headers), timeoutMs);
-  response.once("close", () => {
-    if (!response.writableEnded) call.cancel();
-  });
-  call.answer
-    .then((answer) => {
+  if (call.answer instanceof Promise)
+    response.once("close", () => {
+      if (!response.writableEnded) call.cancel();
+    });
+  endCall(options, method, call, {
+    answer(answer) {
       const body = isJson ? writeJson(answer.message) : writeBinary(answer.message);
       // A character has three bytes at most: only what may be too long is measured.
-      const length = body.length * 3 > options.writeMaxBytes ? Buffer.byteLength(body) : body.length;
-      if (length > options.writeMaxBytes)
-        throw new ConnectError(
-          `the answer has ${length} bytes, more than ${options.writeMaxBytes}`,
-          Code.ResourceExhausted,
-        );
+      checkLength(body.length * 3 > options.writeMaxBytes ? Buffer.byteLength(body) : body.length, options);
       const headers = headersOf(isJson ? "application/json" : "application/proto", touchedBy(answer));
       return send(response, { httpStatus: 200, headers, body });
-    })
-    .catch((reason: unknown) => {
-      if (!(reason instanceof ConnectError)) options.onError(reason);
-      const error = reason instanceof ConnectError ? reason : internal(reason);
-      options.describeError(error, method);
+    },
+    refuse(error) {
       const { touchedHeader, touchedTrailer } = call.touched;
       const header = new Headers(touchedHeader);
       mergeNonProtocolHeaders(header, error.metadata);
@@ -140,11 +105,9 @@ function serve(
       const headers = headersOf("application/json", { touchedHeader: header, touchedTrailer });
       const body = errorToJsonBytes(error, jsonOptionsOf(options.registry));
       return send(response, { httpStatus: codeToHttpStatus(error.code), headers, body });
-    })
-    .catch((error: unknown) => {
-      options.onError(error);
-      response.destroy();
-    });
+    },
+    giveUp: () => response.destroy(),
+  });
 }
 
 function headersOf(contentType: string, { touchedHeader, touchedTrailer }: Touched): OutgoingHttpHeaders {

@@ -84,7 +84,7 @@ function changedResource({ kind, resource, row }: RowChange, session: WriteSessi
     resource: resource.contract,
     holder: resource.declaration.parent?.contract,
     uid: row.uid,
-    read: () => hydrated(resource, row, session),
+    read: async () => hydrated(resource, row, session),
   };
 }
 

@@ -1,41 +1,24 @@
 /**
  * The fast lane of gRPC: unary calls over HTTP/2, straight from the stream. One body read, one message decoded, one call, one answer; no request
- * and response objects, no iterables, no Headers.
- *
- * It takes a stream by its headers alone, before a byte is read. Whatever then turns out not to be exactly one uncompressed message is handed
- * back with all that was read, so that the full door answers for it: this lane knows no protocol error of its own.
- * Answers are never compressed.
+ * and response objects, no iterables, no Headers. Answers are never compressed.
  *
  * Follows: gRPC over HTTP/2 (PROTOCOL-HTTP2.md).
  */
 import { constants, type IncomingHttpHeaders, type OutgoingHttpHeaders, type ServerHttp2Stream } from "node:http2";
-import type { DescMethod } from "@bufbuild/protobuf";
-import { Code, ConnectError } from "@connectrpc/connect";
+import type { ConnectError } from "@connectrpc/connect";
 import { setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
-import { internal } from "../errors.ts";
 import { respellGrpcMessage } from "./grpc-message.ts";
+import { all, checkLength, endCall, type LaneOptions, readWhole } from "./lane.ts";
 import { type Touched, touchedBy } from "./local-call.ts";
-import type { LocalTransport } from "./local-transport.ts";
 import { addFields, PlainHeaders } from "./plain-headers.ts";
 import type { UnaryMethod } from "./unary-methods.ts";
 
 /** What the lane is made from. */
-export interface GrpcLaneOptions {
-  readonly transport: LocalTransport;
-  readonly methods: ReadonlyMap<string, UnaryMethod>;
-  /** Bytes of one message that comes in, and of one that goes out. */
-  readonly readMaxBytes: number;
-  readonly writeMaxBytes: number;
-  /** A longer time-out is shortened to this. */
-  readonly maxTimeoutMs: number;
+export interface GrpcLaneOptions extends LaneOptions {
   /** The header fields that every answer has. May complete those of the request. */
   answerHeaders(headers: IncomingHttpHeaders): OutgoingHttpHeaders;
-  /** Completes an error in place before it is sent. */
-  describeError(error: ConnectError, method: DescMethod): void;
   /** Answers for a stream that this lane has begun to read; `body` gives all of its bytes. */
   handBack(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, body: AsyncIterable<Uint8Array>): void;
-  /** Told what kept an answer from being made or sent. */
-  onError(error: unknown): void;
 }
 
 /** Takes the stream of a plain unary call; false for any other, untouched. */
@@ -56,24 +39,14 @@ export function createGrpcLane(options: GrpcLaneOptions): GrpcLane {
     if (Number.isNaN(timeoutMs)) return false;
     const deadline = timeoutMs === undefined ? undefined : performance.now() + Math.min(timeoutMs, maxTimeoutMs);
 
-    const chunks: Buffer[] = [];
-    let length = 0;
-    const end = () => {
+    const handBack = (body: AsyncIterable<Uint8Array>) => options.handBack(stream, headers, body);
+    const serveWhole = (bytes: Buffer) => {
       if (stream.closed) return; // Node also ends what the loss of a connection cuts off.
-      const bytes = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, length);
       const message = readMessage(method, bytes);
-      if (message === undefined) options.handBack(stream, headers, all([bytes]));
+      if (message === undefined) handBack(all([bytes]));
       else serve(options, method, message, deadline, stream, headers);
     };
-    const take = (chunk: Buffer) => {
-      chunks.push(chunk);
-      length += chunk.length;
-      if (length <= prefixBytes + readMaxBytes) return;
-      stream.off("data", take).off("end", end);
-      stream.pause();
-      options.handBack(stream, headers, all(chunks, stream.iterator({ destroyOnReturn: false })));
-    };
-    stream.on("data", take).once("end", end);
+    readWhole(stream, prefixBytes + readMaxBytes, serveWhole, handBack);
     return true;
   };
 }
@@ -106,11 +79,6 @@ function readMessage(method: UnaryMethod, bytes: Buffer) {
   }
 }
 
-async function* all(read: readonly Uint8Array[], rest: AsyncIterable<Uint8Array> | readonly Uint8Array[] = []) {
-  yield* read;
-  yield* rest;
-}
-
 function serve(
   options: GrpcLaneOptions,
   { method, writeBinary }: UnaryMethod,
@@ -126,28 +94,18 @@ function serve(
   };
   const timeoutMs = deadline === undefined ? undefined : deadline - performance.now();
   const call = options.transport.begin(method, message, new PlainHeaders(headers), timeoutMs);
-  stream.once("close", call.cancel);
-  call.answer
-    .then((response) => {
+  if (call.answer instanceof Promise) stream.once("close", call.cancel);
+  endCall(options, method, call, {
+    answer(response) {
       const frame = writeBinary(response.message, prefixBytes);
-      if (frame.length > prefixBytes + options.writeMaxBytes)
-        throw new ConnectError(
-          `the answer has ${frame.length - prefixBytes} bytes, more than ${options.writeMaxBytes}`,
-          Code.ResourceExhausted,
-        );
+      checkLength(frame.length - prefixBytes, options);
       if (!stream.closed) answer(stream, answerHeaders, touchedBy(response), frame);
-    })
-    .catch((reason: unknown) => {
-      if (stream.closed) return;
-      if (!(reason instanceof ConnectError)) options.onError(reason);
-      const error = reason instanceof ConnectError ? reason : internal(reason);
-      options.describeError(error, method);
-      refuse(stream, answerHeaders, call.touched, error);
-    })
-    .catch((error: unknown) => {
-      options.onError(error);
-      stream.close(constants.NGHTTP2_INTERNAL_ERROR);
-    });
+    },
+    refuse(error) {
+      if (!stream.closed) refuse(stream, answerHeaders, call.touched, error);
+    },
+    giveUp: () => stream.close(constants.NGHTTP2_INTERNAL_ERROR),
+  });
 }
 
 function answer(

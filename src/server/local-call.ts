@@ -1,6 +1,7 @@
-/** One call inside this process, as interceptors and handlers see it, and the limits on its time. */
+/** One call inside this process, as layers and handlers see it, and the limits on its time. */
 import type { DescMethod, DescMethodUnary, DescService, Message } from "@bufbuild/protobuf";
 import { Code, ConnectError, type ContextValues, type HandlerContext, type UnaryResponse } from "@connectrpc/connect";
+import type { Eventually } from "../eventually.ts";
 import { PlainHeaders } from "./plain-headers.ts";
 
 /** What headers can be made from. */
@@ -23,7 +24,7 @@ export interface LocalCallInit {
 const ended = new ConnectError("the call has ended", Code.Canceled);
 
 /**
- * Both the request that interceptors see (Connect's `UnaryRequest` or `StreamRequest`) and the context that handlers see. Headers and
+ * Both the request that layers see (Connect's `UnaryRequest` or `StreamRequest`) and the context that handlers see. Headers and
  * signal are made when first read. The signal is aborted by the deadline, by the caller, and when the call has ended.
  */
 export class LocalCall implements HandlerContext {
@@ -115,11 +116,14 @@ export class LocalCall implements HandlerContext {
   }
 
   /** Does the work, but rejects as soon as the deadline passes or the caller cancels. One piece of work at a time. */
-  limit<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#stopReason !== undefined) return Promise.reject(this.#stopReason);
+  limit<T>(work: () => Eventually<T>): Eventually<T> {
+    if (this.#stopReason !== undefined) throw this.#stopReason;
+    const result = work();
+    if (!(result instanceof Promise)) return result;
     return new Promise((resolve, reject) => {
       this.#stopWork = reject;
-      work().then(resolve, reject);
+      if (this.#stopReason !== undefined) reject(this.#stopReason);
+      result.then(resolve, reject);
     });
   }
 

@@ -2,10 +2,10 @@
  * The seam between protocols and services: a Connect `Transport` that calls the implementation in this process. Every door decodes bytes
  * into a message, calls this, and encodes what comes back.
  *
- * It means what Connect's router transport means at a fraction of the cost: the interceptor chain of a method is composed once, one object
- * is both the interceptors' request and the handler's context, and headers and signal are made when first read. Two things are stricter.
- * A call ends with its deadline or its caller's cancellation even if the handler pays no attention. And interceptors must hand on the
- * request they were given: a spread copy would lose what is made on reading.
+ * It means what Connect's router transport means at a fraction of the cost: the layers of a method are composed once, one object is both the
+ * layers' request and the handler's context, headers and signal are made when first read, and a call that never waits is answered without a
+ * promise. Two things are stricter. A call ends with its deadline or its caller's cancellation even if the handler pays no attention. And
+ * layers must hand on the request they were given: a spread copy would lose what is made on reading.
  *
  * Errors pass as they were thrown. Unary and server-streaming methods only; an rpc without an implementation is UNIMPLEMENTED.
  */
@@ -23,12 +23,13 @@ import {
   type ContextValues,
   createContextValues,
   type HandlerContext,
-  type Interceptor,
   type StreamResponse,
   type Transport,
   type UnaryResponse,
 } from "@connectrpc/connect";
 import { unimplemented } from "../errors.ts";
+import { andThen, type Eventually, settle } from "../eventually.ts";
+import type { CallFn, CallRequest, Layer } from "../layer.ts";
 import { LocalCall, type LocalCallInit, LocalResponse, type Touched } from "./local-call.ts";
 
 /** The functions behind one service, by the local name of the rpc (`listRoles`). Each is what Connect's `MethodImpl` says. */
@@ -41,8 +42,8 @@ export interface ServiceImplementation {
 export interface LocalTransportOptions {
   /** The longest a call may take; a longer or absent time-out becomes this. At most, and by default, 2³¹ - 1. */
   readonly maxTimeoutMs?: number;
-  /** Interceptors around the deadline, outermost first: they see DEADLINE_EXCEEDED when it happens, not when the handler gives up. */
-  readonly observers?: readonly Interceptor[];
+  /** Layers around the deadline, outermost first: they see DEADLINE_EXCEEDED when it happens, not when the handler gives up. */
+  readonly observers?: readonly Layer[];
 }
 
 /** A `Transport` with a shorter way in for doors that have the message in hand. */
@@ -68,35 +69,32 @@ export interface Caller {
 
 /** A call under way. */
 export interface BegunCall {
-  /** Errors: as the call's handler or an interceptor threw them; DEADLINE_EXCEEDED, CANCELED. */
-  readonly answer: Promise<UnaryResponse>;
+  /** Errors, only by rejection: as the call's handler or a layer threw them; DEADLINE_EXCEEDED, CANCELED. */
+  readonly answer: Eventually<UnaryResponse>;
   /** The headers and trailers that the handler has set so far: an error has no response to carry them. */
   readonly touched: Touched;
   /** The caller has gone: the call ends as CANCELED and what works for it is told. */
   cancel(): void;
 }
 
-/** What interceptors wrap. */
-type AnyFn = ReturnType<Interceptor>;
-type AnyRequest = Parameters<AnyFn>[0];
 type Implementation = (request: Message, context: HandlerContext) => unknown;
 
 const noTimeoutMs = 2 ** 31 - 1;
 
-/** Creates the transport. `interceptors`: outermost first. Errors: a plain Error when a service is given twice. */
+/** Creates the transport. `layers`: outermost first. Errors: a plain Error when a service is given twice. */
 export function createLocalTransport(
   implementations: Iterable<ServiceImplementation>,
-  interceptors: readonly Interceptor[],
+  layers: readonly Layer[],
   { maxTimeoutMs = noTimeoutMs, observers = [] }: LocalTransportOptions = {},
 ): LocalTransport {
-  const chains = new Map<DescMethod, AnyFn>();
+  const chains = new Map<DescMethod, CallFn>();
   for (const { service, methods } of implementations) {
     for (const method of service.methods) {
       if (chains.has(method)) throw new Error(`${service.typeName} is implemented twice`);
       const implementation = methods[method.localName] as Implementation | undefined;
       if (implementation === undefined) continue;
-      const inner = compose(interceptors, invocation(method, implementation));
-      const limited: AnyFn = (request) => callOf(request).limit(() => inner(request));
+      const inner = compose(layers, invocation(method, implementation));
+      const limited: CallFn = (request) => callOf(request).limit(() => inner(request));
       chains.set(method, compose(observers, limited));
     }
   }
@@ -106,14 +104,18 @@ export function createLocalTransport(
     return limitMs < noTimeoutMs ? limitMs : undefined;
   };
 
-  /** Starts the call; it goes on until `end`. */
+  const chainOf = (method: DescMethod) => {
+    const chain = chains.get(method);
+    if (chain === undefined) throw unimplemented(`${method.parent.typeName}.${method.name} is not served here`);
+    return chain;
+  };
+
+  /** Starts a call from outside; it goes on until `end`. */
   const start = async (init: LocalCallInit) => {
-    const chain = chains.get(init.method);
-    if (chain === undefined)
-      throw unimplemented(`${init.method.parent.typeName}.${init.method.name} is not served here`);
+    const chain = chainOf(init.method);
     const call = new LocalCall(init);
     try {
-      return { call, response: await chain(call as unknown as AnyRequest) };
+      return { call, response: await chain(call as unknown as CallRequest) };
     } catch (error) {
       call.end();
       throw error;
@@ -130,12 +132,17 @@ export function createLocalTransport(
         signal: caller?.signal,
         timeoutMs: limitOf(timeoutMs),
       });
-      const chain = chains.get(method);
-      const answered =
-        chain === undefined
-          ? Promise.reject(unimplemented(`${method.parent.typeName}.${method.name} is not served here`))
-          : chain(call as unknown as AnyRequest);
-      const answer = answered.finally(() => call.end()) as Promise<UnaryResponse>;
+      const answer = settle(
+        () => chainOf(method)(call as unknown as CallRequest),
+        (response) => {
+          call.end();
+          return response as UnaryResponse;
+        },
+        (error) => {
+          call.end();
+          return Promise.reject(error);
+        },
+      );
       return { answer, touched: call, cancel: () => call.cancel() };
     },
     async unary(method, signal, timeoutMs, header, input, values = createContextValues()) {
@@ -168,16 +175,14 @@ export function createLocalTransport(
 }
 
 /** The innermost function of a method's chain: calls the implementation. */
-function invocation(method: DescMethod, implementation: Implementation): AnyFn {
+function invocation(method: DescMethod, implementation: Implementation): CallFn {
   const { input, output, parent: service, methodKind } = method;
   switch (methodKind) {
     case "unary":
-      return async (request) => {
+      return (request) => {
         const call = callOf(request);
-        return new LocalResponse(
-          call,
-          create(output, (await implementation(call.message as Message, call)) as Message),
-        );
+        const message = implementation(call.message as Message, call) as Eventually<Message>;
+        return andThen(message, (shape) => new LocalResponse(call, create(output, shape)));
       };
     case "server_streaming":
       return async (request): Promise<StreamResponse> => {
@@ -192,13 +197,13 @@ function invocation(method: DescMethod, implementation: Implementation): AnyFn {
   }
 }
 
-function compose(interceptors: readonly Interceptor[], innermost: AnyFn): AnyFn {
-  return interceptors.reduceRight((next, interceptor) => interceptor(next), innermost);
+function compose(layers: readonly Layer[], innermost: CallFn): CallFn {
+  return layers.reduceRight((next, layer) => layer(next), innermost);
 }
 
-function callOf(request: AnyRequest): LocalCall {
+function callOf(request: CallRequest): LocalCall {
   if (request instanceof LocalCall) return request;
-  throw new Error("an interceptor has not handed on the request it was given");
+  throw new Error("a layer has not handed on the request it was given");
 }
 
 async function single(desc: DescMessage, messages: AsyncIterable<Message>): Promise<Message> {

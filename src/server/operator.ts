@@ -9,10 +9,11 @@ import {
   type MessageInitShape,
   type MessageShape,
 } from "@bufbuild/protobuf";
-import { createContextValues, type Interceptor, type UnaryRequest, type UnaryResponse } from "@connectrpc/connect";
+import { createContextValues, type UnaryRequest, type UnaryResponse } from "@connectrpc/connect";
 import { authorizeOperator } from "../auth/index.ts";
 import { baseUrlOf, type Config } from "../config.ts";
 import { readContract } from "../contract/index.ts";
+import type { Layer } from "../layer.ts";
 import { provideEnvironment, transactionOf } from "../resource/index.ts";
 import { createServices } from "../services/index.ts";
 import type { Database, WriteSession } from "../store/index.ts";
@@ -76,7 +77,7 @@ export function createOperator(options: OperatorOptions): Operator {
   const { services, contract, database, environment, now, subject } = options;
   const record = recordIn(options);
 
-  const recorded: Interceptor = (next) => async (request) => {
+  const recorded: Layer = (next) => async (request) => {
     const response = await next(request);
     if (contract.of(request.method).mutates) {
       const session = transactionOf({ values: request.contextValues });

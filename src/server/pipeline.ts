@@ -1,9 +1,11 @@
-/** The whole policy of the server, as one list of interceptors, outermost first. */
+/** The whole policy of the server, as one list of layers, outermost first. */
 import type { Message } from "@bufbuild/protobuf";
-import { Code, ConnectError, type Interceptor, type UnaryRequest, type UnaryResponse } from "@connectrpc/connect";
+import { Code, ConnectError, type UnaryRequest, type UnaryResponse } from "@connectrpc/connect";
 import { type Authenticator, authentication, authorization, type GrantSource, knownCallerOf } from "../auth/index.ts";
 import { type Contract, nulViolations, violationsOf } from "../contract/index.ts";
 import { aborted, alreadyExists, atEdge, internal, invalid, reasonOf } from "../errors.ts";
+import { type Eventually, settle } from "../eventually.ts";
+import { type CallRequest, type CallResponse, type Layer, onError } from "../layer.ts";
 import type { Logger } from "../log.ts";
 import { type CallEnvironment, provideEnvironment } from "../resource/index.ts";
 import { ConflictError, type Database, NotUniqueError, StaleError, type WriteSession } from "../store/index.ts";
@@ -29,12 +31,12 @@ export interface PipelineOptions {
   readonly now: () => number;
 }
 
-/** The interceptors, outermost first. */
+/** The layers, outermost first. */
 export interface Pipeline {
   /** Around the deadline: they see how a call ends, whatever its handler still does. */
-  readonly observers: readonly Interceptor[];
+  readonly observers: readonly Layer[];
   /** `authorize` precedes `validate`, so that a stranger learns nothing from what is wrong with a request (AIP-211). */
-  readonly interceptors: readonly Interceptor[];
+  readonly layers: readonly Layer[];
 }
 
 /** Creates the pipeline. */
@@ -42,7 +44,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   const { contract, authenticator, grants, audit } = options;
   return {
     observers: [logCalls(options), auditFailures(contract, audit), hideBugs(options)],
-    interceptors: [
+    layers: [
       authentication(contract, (header) => authenticator.authenticate(header)),
       authorization(contract, grants),
       validate,
@@ -52,53 +54,51 @@ export function createPipeline(options: PipelineOptions): Pipeline {
 }
 
 /** One line for every call: what, for whom, how it ended, how long it took. */
-function logCalls({ log }: PipelineOptions): Interceptor {
+function logCalls({ log }: PipelineOptions): Layer {
   const calls = log.child({}, { redact: [] }); // none of its fields ever holds a secret
-  return (next) => async (request) => {
+  const write = (request: CallRequest, startMs: number, code: string) =>
+    calls.info(
+      {
+        method: `${request.service.typeName}/${request.method.name}`,
+        code,
+        ms: Math.round((performance.now() - startMs) * 1000) / 1000,
+        caller: knownCallerOf(request.contextValues)?.subject,
+        requestId: request.header.get("x-request-id"),
+      },
+      "call",
+    );
+  return (next) => (request) => {
     const startMs = performance.now();
-    let code = "OK";
-    try {
-      return await next(request);
-    } catch (error) {
-      code = error instanceof ConnectError ? reasonOf(error.code) : "INTERNAL";
-      throw error;
-    } finally {
-      const method = `${request.service.typeName}/${request.method.name}`;
-      const ms = Math.round((performance.now() - startMs) * 1000) / 1000;
-      calls.info(
-        {
-          method,
-          code,
-          ms,
-          caller: knownCallerOf(request.contextValues)?.subject,
-          requestId: request.header.get("x-request-id"),
-        },
-        "call",
-      );
-    }
+    return settle(
+      () => next(request),
+      (response) => {
+        write(request, startMs, "OK");
+        return response;
+      },
+      (error) => {
+        write(request, startMs, error instanceof ConnectError ? reasonOf(error.code) : "INTERNAL");
+        throw error;
+      },
+    );
   };
 }
 
 /** Whatever is no error for callers is a bug: logged with its cause, answered with a fixed text. */
-function hideBugs({ contract, log, serviceHost }: PipelineOptions): Interceptor {
-  return (next) => async (request) => {
-    try {
-      return await next(request);
-    } catch (error) {
-      const { domain } = contract.of(request.method);
-      if (error instanceof ConnectError) {
-        if (error.code === Code.Unauthenticated && error.cause !== undefined)
-          log.debug({ reason: String(error.cause) }, "token refused");
-        throw atEdge(error, serviceHost, domain);
-      }
-      log.error({ err: error, method: request.method.name, requestId: request.header.get("x-request-id") }, "bug");
-      throw atEdge(internal(error), serviceHost, domain);
+function hideBugs({ contract, log, serviceHost }: PipelineOptions): Layer {
+  return onError((error, request) => {
+    const { domain } = contract.of(request.method);
+    if (error instanceof ConnectError) {
+      if (error.code === Code.Unauthenticated && error.cause !== undefined)
+        log.debug({ reason: String(error.cause) }, "token refused");
+      throw atEdge(error, serviceHost, domain);
     }
-  };
+    log.error({ err: error, method: request.method.name, requestId: request.header.get("x-request-id") }, "bug");
+    throw atEdge(internal(error), serviceHost, domain);
+  });
 }
 
 /** The value rules of the request. Those of a resource in it are checked on the merged resource, by the resource layer. */
-export const validate: Interceptor = (next) => async (request) => {
+export const validate: Layer = (next) => (request) => {
   if (request.stream) throw new Error("methods of the contract do not stream");
   const { input } = request.method;
   const violations = [...violationsOf(input, request.message), ...nulViolations(input, request.message)];
@@ -116,27 +116,20 @@ class ValidatedOnly extends Error {
 }
 
 /** Gives each call its database: for a mutating method a transaction, run again when it conflicts with another. */
-function transact(options: PipelineOptions): Interceptor {
+function transact(options: PipelineOptions): Layer {
   const { contract, database, environment, now } = options;
   const record = recordIn(options);
-  return (next) => async (request) => {
-    const nowMs = now();
-    const methodContract = contract.of(request.method);
-    if (!methodContract.mutates) {
-      provideEnvironment(request.contextValues, { ...environment, nowMs, session: database.read });
-      return next(request);
-    }
-    const call = request as UnaryRequest;
-    const keyed = keyedCall(call, methodContract, environment.secrets, nowMs);
+  const change = async (request: UnaryRequest, next: () => Eventually<CallResponse>, nowMs: number) => {
+    const keyed = keyedCall(request, contract.of(request.method), environment.secrets, nowMs);
     try {
       const answer = await database.transact(
         async (session) => {
           provideEnvironment(request.contextValues, { ...environment, nowMs, session });
           const replayed = await keyed?.replay(session);
-          const response = replayed ?? ((await next(request)) as UnaryResponse);
+          const response = replayed ?? ((await next()) as UnaryResponse);
           if ((request.message as Message & { validateOnly?: boolean }).validateOnly) throw new ValidatedOnly(response);
           if (replayed === undefined) await keyed?.remember(session, response);
-          await record(session, call, response);
+          await record(session, request, response);
           return response;
         },
         { signal: request.signal },
@@ -150,6 +143,12 @@ function transact(options: PipelineOptions): Interceptor {
       if (error instanceof NotUniqueError) throw alreadyExists({ type: error.table, uid: "" }, "this name");
       throw error;
     }
+  };
+  return (next) => (request) => {
+    const nowMs = now();
+    if (contract.of(request.method).mutates) return change(request as UnaryRequest, () => next(request), nowMs);
+    provideEnvironment(request.contextValues, { ...environment, nowMs, session: database.read });
+    return next(request);
   };
 }
 

@@ -86,19 +86,22 @@ export async function startServer(config: Config, log: Logger): Promise<RunningS
     response.end(refusalBody(503));
   };
   let takeStream = (_stream: ServerHttp2Stream, _headers: IncomingHttpHeaders): boolean => false;
+  let database: Database | undefined;
   const port = createOnePort({
     tls:
       config.tlsCert === undefined
         ? undefined
         : { cert: readFileSync(config.tlsCert), key: readFileSync(config.tlsKey ?? "") },
     onRequest: (request, response) => answer(request, response),
-    onStream: (stream, headers) => takeStream(stream, headers),
+    onStream(stream, headers) {
+      database?.refresh(); // streams share a connection: this one may have been asked for while others of this turn were answered
+      return takeStream(stream, headers);
+    },
     refusalBody,
     onError: (error) => log.debug({ err: error }, "connection"),
   });
   const address = await port.listen(config.listen);
   const baseUrl = baseUrlOf(config, { host: config.listen.host, port: address.port });
-  let database: Database | undefined;
   let dispatcher: Dispatcher | undefined;
   let metrics: DeliveryMetrics | undefined;
   try {
@@ -145,7 +148,7 @@ export async function startServer(config: Config, log: Logger): Promise<RunningS
       onCommit: () => dispatcher?.wake(),
       now,
     });
-    const transport = createLocalTransport(services, policy.interceptors, { observers: policy.observers });
+    const transport = createLocalTransport(services, policy.layers, { observers: policy.observers });
     const health = createHealth(
       descriptors.map(({ typeName }) => typeName),
       shutdown.signal,

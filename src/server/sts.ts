@@ -13,6 +13,7 @@
 import type { Registry } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { aborted, atEdge, internal, invalid, reasonOf, unauthenticated } from "../errors.ts";
+import type { Eventually } from "../eventually.ts";
 import type { Logger } from "../log.ts";
 import { headerOf, Refusal, send, writeStatus } from "../rest/index.ts";
 import type { IssuedToken, NarrowingRequest, TokenExchange } from "../services/index.ts";
@@ -167,7 +168,7 @@ export function createSts({ exchange, registry, serviceHost, log, audit, now }: 
     }
   }
 
-  function answerStatus(response: PortResponse, error: ConnectError, httpStatus?: number): Promise<void> {
+  function answerStatus(response: PortResponse, error: ConnectError, httpStatus?: number): Eventually<void> {
     return writeStatus(response, atEdge(error, serviceHost, undefined), { registry, httpStatus });
   }
 
@@ -178,7 +179,7 @@ export function createSts({ exchange, registry, serviceHost, log, audit, now }: 
   };
 }
 
-function answer(response: PortResponse, httpStatus: number, body: object | undefined): Promise<void> {
+function answer(response: PortResponse, httpStatus: number, body: object | undefined): Eventually<void> {
   return body === undefined
     ? send(response, { httpStatus, headers: {}, body: "" })
     : send(response, { httpStatus, headers: { "content-type": "application/json" }, body: JSON.stringify(body) });

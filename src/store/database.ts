@@ -15,6 +15,8 @@ export interface Database {
   readonly dialect: string;
   /** Reads outside any transaction. They see only what is committed and never wait for a writer. */
   readonly read: ReadSession;
+  /** For what may have been asked after this turn of the event loop began: it sees what other processes had committed by then. */
+  refresh(): void;
   /**
    * Runs `work` in a transaction and gives its result once that is durable; when it throws, nothing it did stays. It may run more than once, and
    * others wait for it: it waits for nothing but its session. An aborted signal drops work that has not started, and fails its next statement.
@@ -72,6 +74,7 @@ export async function openDatabase(url: string, options: OpenOptions = {}): Prom
   return {
     dialect: dialect.name,
     read: new Reader(catalogue, engine.reader, undefined, engine.commits),
+    refresh: () => engine.refresh?.(),
     transact: (work, { signal } = {}) => tracked(() => engine.transact(inSession(engine, catalogue, work, signal))),
     queue: (name) => createQueue({ ...engine, alone: (work) => tracked(() => engine.alone(work)) }, name),
     migrate: () => migrate(engine),

@@ -2,7 +2,7 @@
 import { type Expression, type RawBuilder, sql } from "kysely";
 import type { Content, ContentColumn, Dialect, Lookup } from "./dialect/dialect.ts";
 import type { ContentType, ScalarType } from "./facet.ts";
-import { columnType, spine, type TableSpec } from "./row.ts";
+import { columnType, readSpine, type TableSpec } from "./row.ts";
 import {
   type Comparison,
   type ContentOperator,
@@ -45,7 +45,14 @@ export type ListStatements = (shape: Shape) => Statement;
 /** Statements of a table by shape. */
 export function listStatements(dialect: Dialect, table: TableSpec): ListStatements {
   const statement = memoize((shape: Shape) => compile(dialect.query, build(dialect, table, shape)));
-  return (shape) => statement(JSON.stringify(shape), shape);
+  return (shape) => statement(keyOf(shape), shape);
+}
+
+function keyOf({ read, source, parent, comparisons, finder, order, after, plan }: Shape): string {
+  let key = `${read} ${source} ${plan} ${parent} ${after} ${finder}`;
+  for (const { column, descending } of order) key += descending ? ` >${column}` : ` <${column}`;
+  for (const { column, operator } of comparisons) key += ` ${column}:${operator}`;
+  return key;
 }
 
 function build(dialect: Dialect, table: TableSpec, shape: Shape): RawBuilder<unknown> {
@@ -81,7 +88,7 @@ function fromOf(dialect: Dialect, table: TableSpec, shape: Shape): RawBuilder<un
 }
 
 function columnsOf(table: TableSpec, { read, order }: Shape): RawBuilder<unknown> {
-  const columns = read === "keys" ? order.map(({ column }) => column) : [...spine, ...Object.keys(table.facets)];
+  const columns = read === "keys" ? order.map(({ column }) => column) : [...readSpine, ...Object.keys(table.facets)];
   return sql.join(columns.map((column) => sql.ref(`t.${column}`)));
 }
 

@@ -6,6 +6,7 @@
  *   enough when an index of the column is walked. n and N come from the counters; with conditions, n from a count that stops at that bound.
  * - An index cannot be walked with many ranges as a condition: there only its keys are read, and told from the others here.
  */
+import type { Eventually } from "../eventually.ts";
 import { withFinder } from "./finder.ts";
 import { cursorOf, type Order, orderOf } from "./order.ts";
 import {
@@ -31,11 +32,18 @@ const manyRanges = 8;
 const maxWalkKeys = 5000;
 
 /** The page of a query, in its order. */
-export async function list(reading: Reading, query: ListQuery): Promise<Row[]> {
+export function list(reading: Reading, query: ListQuery): Eventually<Row[]> {
   const resolved = resolve(reading.table, query);
   const order = orderOf(reading.table.spec, query.orderBy, query.after);
   if (resolved === undefined || query.limit <= 0) return [];
   const page = { order, skip: query.skip, limit: query.limit };
+  const isByUid = order.terms[0]!.column === "uid" && sourceOf(resolved) !== "uids" && resolved.finders.length === 0;
+  return isByUid ? listByUid(reading, resolved, page) : weigh(reading, resolved, page);
+}
+
+/** The page of a selection that can be found in more than one way. */
+async function weigh(reading: Reading, resolved: Resolved, page: Page): Promise<Row[]> {
+  const { order } = page;
   const { finder, ...selected } = await withFinder(reading, resolved);
   const source = sourceOf(selected);
   if (source === "uids") return readRows(reading, selected, page, { source, plan: "sort" });
@@ -59,12 +67,25 @@ export async function list(reading: Reading, query: ListQuery): Promise<Row[]> {
   return readRows(reading, { ...selected, ranges: below }, page, { source: "range", plan: "walk" });
 }
 
-/** Ranges of the key, read one after another. */
-async function listByUid(reading: Reading, selected: Resolved, { order, skip, limit }: Page): Promise<Row[]> {
+/** Ranges of the key, in their order. */
+function listByUid(reading: Reading, selected: Resolved, { order, skip, limit }: Page): Eventually<Row[]> {
   const { descending } = order.terms[0]!;
   const ranges = remaining(selected.ranges ?? [everything], order.after?.[0] as string | undefined, descending);
-  const byUid: Order = { terms: order.terms, after: undefined }; // the ranges are cut: that is the cursor
-  const start = ranges.length > 1 ? await passOver(reading, selected, ranges, skip) : { index: 0, skip };
+  const page = { order: { terms: order.terms, after: undefined }, skip, limit }; // the ranges are cut: that is the cursor
+  if (ranges.length === 0) return [];
+  if (ranges.length > 1) return listRanges(reading, { ...selected, ranges }, ranges, page);
+  return readRows(reading, { ...selected, ranges }, page, { source: "range", plan: "free" });
+}
+
+/** Several ranges of the key, read one after another. */
+async function listRanges(
+  reading: Reading,
+  selected: Resolved,
+  ranges: readonly Range[],
+  { order, skip, limit }: Page,
+): Promise<Row[]> {
+  const { descending } = order.terms[0]!;
+  const start = await passOver(reading, selected, ranges, skip);
   const rows: Row[] = [];
   let toSkip = start.skip;
   for (
@@ -73,7 +94,7 @@ async function listByUid(reading: Reading, selected: Resolved, { order, skip, li
     i += size, size = Math.max(manyRanges, 4 * size)
   ) {
     const portion = { ...selected, ranges: ranges.slice(i, i + size) };
-    const page = { order: byUid, skip: toSkip, limit: limit - rows.length };
+    const page = { order, skip: toSkip, limit: limit - rows.length };
     if (portion.ranges.length === 1)
       rows.push(...(await readRows(reading, portion, page, { source: "range", plan: "free" })));
     else {

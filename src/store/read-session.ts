@@ -1,5 +1,6 @@
 /** Reading: single rows, pages, totals, settings. */
 
+import { andThen, type Eventually } from "../eventually.ts";
 import { count } from "./count.ts";
 import type { CounterClass, CounterStatements, Counters } from "./counters.ts";
 import { list } from "./list.ts";
@@ -11,21 +12,24 @@ import type { SettingStatements } from "./settings.ts";
 import type { Connection } from "./statement.ts";
 import type { Table } from "./table.ts";
 
-/** Reads. Outside a transaction every call sees what was committed when it began. */
+/**
+ * Reads. Outside a transaction every call sees what this process had committed when it began, and other processes when the turn of the event
+ * loop did: before whatever is heard by polling in that turn, unless it came on a connection that had said something already (`refresh`).
+ */
 export interface ReadSession {
-  get(table: TableSpec, uid: string): Promise<Row | undefined>;
+  get(table: TableSpec, uid: string): Eventually<Row | undefined>;
   /** The rows that exist, by uid. */
   getMany(table: TableSpec, uids: readonly string[]): Promise<Map<string, Row>>;
   /** A page of a selection in its order; rows written between two pages neither repeat nor hide one that stays as it is. */
-  list(table: TableSpec, query: ListQuery): Promise<Row[]>;
+  list(table: TableSpec, query: ListQuery): Eventually<Row[]>;
   /** How many rows a selection has, exactly. */
-  count(table: TableSpec, selection: Selection): Promise<number>;
+  count(table: TableSpec, selection: Selection): Eventually<number>;
   exists(table: TableSpec, selection: Selection): Promise<boolean>;
   /**
    * How often watched tables have been changed, by whatever process: while this number stays the same, so does everything in them but facets
    * that were set alone. In a transaction its own changes are counted.
    */
-  changes(): Promise<number>;
+  changes(): Eventually<number>;
   setting(name: string): Promise<Uint8Array | undefined>;
   /** The entries of a log that exist, by id; for logs with an index of their ids. */
   find(log: LogSpec, ids: readonly string[]): Promise<Map<string, LogEntry>>;
@@ -67,10 +71,9 @@ export class Reader implements ReadSession {
     return this.#connection;
   }
 
-  async get(table: TableSpec, uid: string): Promise<Row | undefined> {
+  get(table: TableSpec, uid: string): Eventually<Row | undefined> {
     const { row, read } = this.catalogue.table(table);
-    const [columns] = await this.connection().rows(row.get, { uid });
-    return columns && read(columns);
+    return andThen(this.connection().rows(row.get, { uid }), ([columns]) => columns && read(columns));
   }
 
   async getMany(table: TableSpec, uids: readonly string[]): Promise<Map<string, Row>> {
@@ -80,11 +83,11 @@ export class Reader implements ReadSession {
     return new Map(rows.map((columns) => [columns[0] as string, read(columns)]));
   }
 
-  async list(table: TableSpec, query: ListQuery): Promise<Row[]> {
+  list(table: TableSpec, query: ListQuery): Eventually<Row[]> {
     return list(this.#reading(table), query);
   }
 
-  async count(table: TableSpec, selection: Selection): Promise<number> {
+  count(table: TableSpec, selection: Selection): Eventually<number> {
     return count(this.#reading(table), selection);
   }
 
@@ -92,12 +95,13 @@ export class Reader implements ReadSession {
     return (await this.list(table, { ...selection, orderBy: [], skip: 0, limit: 1 })).length > 0;
   }
 
-  async changes(): Promise<number> {
+  changes(): Eventually<number> {
     const commits = this.#commits?.();
     if (commits !== undefined && this.#changes?.commits === commits) return this.#changes.count;
-    const count = await this.#total("watched", "changes", [""]);
-    if (commits !== undefined) this.#changes = { commits, count };
-    return count;
+    return andThen(this.#total("watched", "changes", [""]), (count) => {
+      if (commits !== undefined) this.#changes = { commits, count };
+      return count;
+    });
   }
 
   async setting(name: string): Promise<Uint8Array | undefined> {
@@ -123,9 +127,11 @@ export class Reader implements ReadSession {
     return { table: this.catalogue.table(spec), connection: this.connection(), total };
   }
 
-  async #total(table: string, counterClass: CounterClass, ancestors: readonly string[]): Promise<number> {
+  #total(table: string, counterClass: CounterClass, ancestors: readonly string[]): Eventually<number> {
     const values = { table, class: counterClass, ancestors: JSON.stringify(ancestors) };
-    const [row] = await this.connection().rows(this.catalogue.counters.sum, values);
-    return (row![0] as number) + (this.#counters?.pending(table, counterClass, ancestors) ?? 0);
+    return andThen(
+      this.connection().rows(this.catalogue.counters.sum, values),
+      ([row]) => (row![0] as number) + (this.#counters?.pending(table, counterClass, ancestors) ?? 0),
+    );
   }
 }

@@ -1,4 +1,5 @@
 /** Runs the statements on many rows of a table for a resolved selection. */
+import { andThen, type Eventually } from "../eventually.ts";
 import type { CounterClass } from "./counters.ts";
 import type { Shape } from "./list-statements.ts";
 import { afterSlots, type Order } from "./order.ts";
@@ -13,7 +14,7 @@ export interface Reading {
   readonly table: Table;
   readonly connection: Connection;
   /** The sum of the counters of ancestors, each named once. */
-  total(counterClass: CounterClass, ancestors: readonly string[]): Promise<number>;
+  total(counterClass: CounterClass, ancestors: readonly string[]): Eventually<number>;
 }
 
 /** A part of an order. */
@@ -27,14 +28,9 @@ export interface Page {
 export type Way = Pick<Shape, "source" | "plan">;
 
 /** The rows of a page. */
-export async function readRows(
-  { table, connection }: Reading,
-  selected: Resolved,
-  page: Page,
-  way: Way,
-): Promise<Row[]> {
+export function readRows({ table, connection }: Reading, selected: Resolved, page: Page, way: Way): Eventually<Row[]> {
   const statement = table.list(shapeOf(selected, page.order, { read: "rows", ...way }));
-  return (await connection.rows(statement, valuesOf(selected, page))).map(table.read);
+  return andThen(connection.rows(statement, valuesOf(selected, page)), (rows) => rows.map(table.read));
 }
 
 /** Of the rows of a page only their columns of the order. */

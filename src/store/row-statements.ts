@@ -2,7 +2,7 @@
 import { sql } from "kysely";
 import type { Dialect } from "./dialect/dialect.ts";
 import { type FacetValue, isContent } from "./facet.ts";
-import { spine, type TableSpec } from "./row.ts";
+import { readSpine, spine, type TableSpec } from "./row.ts";
 import { compile, memoize, type Statement, slot } from "./statement.ts";
 
 /** Statements by what they do; a slot is named after its column. */
@@ -34,8 +34,8 @@ export interface KeptIndex {
 export function rowStatements(dialect: Dialect, table: TableSpec): RowStatements {
   const { query } = dialect;
   const facets = Object.keys(table.facets);
-  const columns = [...spine, ...facets];
-  const rows = query.selectFrom(table.name).select(columns);
+  const read = [...readSpine, ...facets];
+  const rows = query.selectFrom(table.name).select(read);
   const assign = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, slot(name)]));
   const setFacets = memoize((names: readonly string[]) =>
     compile(query, query.updateTable(table.name).set(assign(names)).where("uid", "=", slot("uid"))),
@@ -43,7 +43,7 @@ export function rowStatements(dialect: Dialect, table: TableSpec): RowStatements
   return {
     get: compile(query, rows.where("uid", "=", slot("uid"))),
     getMany: compile(query, rows.where(dialect.isIn(sql.ref("uid"), "text", slot("uids")))),
-    insert: compile(query, query.insertInto(table.name).values(assign(columns))),
+    insert: compile(query, query.insertInto(table.name).values(assign([...spine, ...facets]))),
     update: compile(
       query,
       query
@@ -52,7 +52,7 @@ export function rowStatements(dialect: Dialect, table: TableSpec): RowStatements
         .where("uid", "=", slot("uid"))
         .where("version", "=", slot("read_version")),
     ),
-    remove: compile(query, query.deleteFrom(table.name).where("uid", "=", slot("uid")).returning(columns)),
+    remove: compile(query, query.deleteFrom(table.name).where("uid", "=", slot("uid")).returning(read)),
     setFacets: (names) => setFacets(names.join(" "), names),
     indexes: keptIndexes(dialect, table),
   };

@@ -37,8 +37,11 @@ export interface Row {
   facets: Record<string, FacetValue>;
 }
 
-/** Columns of every resource table, in the order in which rows are read. */
+/** Columns of every resource table. */
 export const spine = ["uid", "parent", "version", "create_time_us", "update_time_us", "body"] as const;
+
+/** Those of them that rows are read by, in this order; the uid tells the parent. */
+export const readSpine = ["uid", "version", "create_time_us", "update_time_us", "body"] as const;
 
 const spineTypes: ReadonlyMap<string, ScalarType> = new Map([
   ["uid", "text"],
@@ -118,22 +121,23 @@ export function checkUid(uid: string, parent: string): void {
   if (parentOf(uid) !== parent) throw new TypeError(`${parent} is not the parent of ${uid}`);
 }
 
-/** Makes rows of what a statement on `spine` and the facets reads. */
+/** Makes rows of what a statement on `readSpine` and the facets reads. */
 export function rowReader(table: TableSpec): (columns: readonly unknown[]) => Row {
   const facets = Object.entries(table.facets);
   return (columns) => {
+    const uid = columns[0] as string;
     const row: Row = {
-      uid: columns[0] as string,
-      parent: columns[1] as string,
-      version: columns[2] as number,
-      createTimeUs: columns[3] as number,
-      updateTimeUs: columns[4] as number,
-      body: columns[5] as Uint8Array,
+      uid,
+      parent: parentOf(uid),
+      version: columns[1] as number,
+      createTimeUs: columns[2] as number,
+      updateTimeUs: columns[3] as number,
+      body: columns[4] as Uint8Array,
       facets: {},
     };
     for (let i = 0; i < facets.length; i++) {
       const [name, type] = facets[i]!;
-      row.facets[name] = readFacet(type, columns[spine.length + i]);
+      row.facets[name] = readFacet(type, columns[readSpine.length + i]);
     }
     return row;
   };

@@ -1,5 +1,6 @@
 /** Statements: SQL compiled once, with named slots where the values go. */
 import { type CompiledQuery, type QueryExecutorProvider, sql } from "kysely";
+import type { Eventually } from "../eventually.ts";
 
 /** One compiled statement. Its identity is what a connection keeps its prepared form by. */
 export interface Statement {
@@ -11,12 +12,12 @@ export interface Statement {
 /** Values by the names of the slots they fill. */
 export type Values = Readonly<Record<string, unknown>>;
 
-/** Where statements run: one connection, or a pool of them outside any transaction. An answer without a promise is there at once. */
+/** Where statements run: one connection, or a pool of them outside any transaction. */
 export interface Connection {
   /** The rows a statement reads, each an array of its columns; integers are numbers, bytes are Uint8Array. */
-  rows(statement: Statement, values: Values): unknown[][] | Promise<unknown[][]>;
+  rows(statement: Statement, values: Values): Eventually<unknown[][]>;
   /** Runs a statement that changes rows; how many it changed. */
-  run(statement: Statement, values: Values): number | Promise<number>;
+  run(statement: Statement, values: Values): Eventually<number>;
 }
 
 class Slot {

@@ -114,10 +114,10 @@ const claimsOf = (change: Record<string, unknown> = {}) => ({
 });
 const tokenOf = (change: Record<string, unknown> = {}, signer = key, header = {}) =>
   sign(signer, claimsOf(change), header);
-const authenticate = (token: string) => authenticator.authenticate(`Bearer ${token}`);
+const authenticate = async (token: string) => authenticator.authenticate(`Bearer ${token}`);
 
 async function expectInvalid(header: string | null, text = "invalid bearer token"): Promise<void> {
-  const error = await authenticator.authenticate(header).then(
+  const error = await (async () => authenticator.authenticate(header))().then(
     () => undefined,
     (reason) => reason,
   );

@@ -63,7 +63,7 @@ const claimsOf = (change: Record<string, unknown> = {}) => ({
   ...change,
 });
 const tokenOf = (change: Record<string, unknown> = {}, signer = key) => sign(signer, claimsOf(change));
-const authenticate = (token: string) => authenticator.authenticate(`Bearer ${token}`);
+const authenticate = async (token: string) => authenticator.authenticate(`Bearer ${token}`);
 const expectRefused = (token: string) =>
   expect(authenticate(token)).rejects.toMatchObject({ code: Code.Unauthenticated });
 

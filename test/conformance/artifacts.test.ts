@@ -296,7 +296,7 @@ onEveryServer("artifacts", (platform) => {
     expect(removed).toBe(1);
     await platform().refused("GetArtifact", { uid }, "NOT_FOUND");
     await platform().read("GetArtifact", { uid: `javascript:${kept}` });
-    const versions = await platform().write((session) => session.count(artifactVersions.table, { parent: uid }));
+    const versions = await platform().write(async (session) => session.count(artifactVersions.table, { parent: uid }));
     expect(versions).toBe(0);
   });
 

@@ -300,10 +300,12 @@ onEveryDatabase("columns that are looked into", (database) => {
       [{ column: "colour", hasAny: ["x"] }, "no column colour"],
     ];
     for (const [condition, message] of asked)
-      await expect(db.read.count(advisories, { where: [condition] })).rejects.toThrow(message);
+      await expect(async () => db.read.count(advisories, { where: [condition] })).rejects.toThrow(message);
     for (const column of ["terms", "search"]) {
       const orderBy = [{ column, descending: false }];
-      await expect(db.read.list(advisories, { orderBy, skip: 0, limit: 1 })).rejects.toThrow("is not compared");
+      await expect(async () => db.read.list(advisories, { orderBy, skip: 0, limit: 1 })).rejects.toThrow(
+        "is not compared",
+      );
     }
   });
 

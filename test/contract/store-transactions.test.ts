@@ -59,9 +59,9 @@ onEveryDatabase("transactions", (database) => {
     await db.transact(async (session) => void leaked.push(session));
     await db.transact(async (session) => Promise.reject(void leaked.push(session))).catch(() => {});
     for (const session of leaked) {
-      await expect(session.get(identities, "a")).rejects.toThrow("ended");
+      await expect(async () => session.get(identities, "a")).rejects.toThrow("ended");
       await expect(session.insert(identities, newRow("a"))).rejects.toThrow("ended");
-      await expect(session.list(identities, { orderBy: [], skip: 0, limit: 1 })).rejects.toThrow("ended");
+      await expect(async () => session.list(identities, { orderBy: [], skip: 0, limit: 1 })).rejects.toThrow("ended");
     }
     expect(await uidsOf()).toEqual([]);
   });

@@ -1,7 +1,7 @@
 /** Two ports that serve the same calls, one by the fast lane and one by the full door alone, and what happened behind them. */
 import { once } from "node:events";
 import { create, fromBinary } from "@bufbuild/protobuf";
-import { ConnectError, type HandlerContext, type Interceptor } from "@connectrpc/connect";
+import { ConnectError, type HandlerContext } from "@connectrpc/connect";
 import { ErrorInfoSchema } from "../../gen/google/rpc/error_details_pb.ts";
 import {
   Health,
@@ -9,6 +9,7 @@ import {
   HealthCheckResponseSchema,
   HealthCheckResponse_ServingStatus as Status,
 } from "../../gen/grpc/health/v1/health_pb.ts";
+import type { Layer } from "../../src/layer.ts";
 import { type OpenPort, openPort } from "./open-port.ts";
 import { rpcDoors } from "./rpc-doors.ts";
 
@@ -76,7 +77,7 @@ export async function openLanes(): Promise<Lanes> {
       limits: {},
       ...rpcDoors({
         implementations: [{ service: Health, methods: { check } }],
-        interceptors: [remembers],
+        layers: [remembers],
         hasFastLane,
         limits: { readMaxBytes, maxTimeoutMs: 60_000, writeMaxBytes: 1000 },
         onFullDoor: (path, isHandedBack) => fullDoor.push({ path, isHandedBack }),
@@ -99,7 +100,7 @@ export async function openLanes(): Promise<Lanes> {
 }
 
 /** Answers in a response of its own, as one that remembers answers does. */
-const remembers: Interceptor = (next) => async (request) => {
+const remembers: Layer = (next) => async (request) => {
   if (request.stream || (request.message as HealthCheckRequest).service !== "remembered") return next(request);
   return {
     stream: false,

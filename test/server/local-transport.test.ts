@@ -6,7 +6,6 @@ import {
   createContextKey,
   createContextValues,
   type HandlerContext,
-  type Interceptor,
 } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
 import {
@@ -16,14 +15,15 @@ import {
   HealthCheckResponseSchema,
   HealthCheckResponse_ServingStatus as Status,
 } from "../../gen/grpc/health/v1/health_pb.ts";
+import type { Layer } from "../../src/layer.ts";
 import { LocalResponse } from "../../src/server/local-call.ts";
 import { createLocalTransport, type LocalTransportOptions } from "../../src/server/local-transport.ts";
 
 type Check = (request: HealthCheckRequest, context: HandlerContext) => unknown;
 
 /** A transport whose `Check` is the given function. */
-function transportOf(check: Check, interceptors: Interceptor[] = [], options: LocalTransportOptions = {}) {
-  return createLocalTransport([{ service: Health, methods: { check } }], interceptors, options);
+function transportOf(check: Check, layers: Layer[] = [], options: LocalTransportOptions = {}) {
+  return createLocalTransport([{ service: Health, methods: { check } }], layers, options);
 }
 
 const serving: Check = () => ({ status: Status.SERVING });
@@ -106,11 +106,11 @@ describe("a unary call", () => {
     expect((response as LocalResponse).touchedTrailer).toBeUndefined();
   });
 
-  it("runs interceptors outermost first, observers around them, each composed once", async () => {
+  it("runs layers outermost first, observers around them, each composed once", async () => {
     const log: string[] = [];
     let composed = 0;
     const named =
-      (name: string): Interceptor =>
+      (name: string): Layer =>
       (next) => {
         composed++;
         return async (request) => {
@@ -127,9 +127,9 @@ describe("a unary call", () => {
     expect(composed).toBe(3);
   });
 
-  it("lets an interceptor run the handler again", async () => {
+  it("lets a layer run the handler again", async () => {
     let runs = 0;
-    const twice: Interceptor = (next) => async (request) => {
+    const twice: Layer = (next) => async (request) => {
       await next(request);
       return next(request);
     };
@@ -143,8 +143,8 @@ describe("a unary call", () => {
     expect(runs).toBe(2);
   });
 
-  it("refuses a copy of the request from an interceptor", async () => {
-    const copying: Interceptor = (next) => (request) => next({ ...request });
+  it("refuses a copy of the request from a layer", async () => {
+    const copying: Layer = (next) => (request) => next({ ...request });
     const client = createClient(Health, transportOf(serving, [copying]));
     await expect(client.check({})).rejects.toThrow(/handed on/);
   });
@@ -217,7 +217,7 @@ describe("the time of a call", () => {
 
   it("shows observers the deadline when it happens", async () => {
     let seen: unknown;
-    const observer: Interceptor = (next) => async (request) => {
+    const observer: Layer = (next) => async (request) => {
       try {
         return await next(request);
       } catch (error) {

@@ -46,7 +46,7 @@ async function open(methods: Record<string, Method> = {}) {
   });
   const audit = createAudit({ database, now: Date.now, onLoss: () => expect.fail("audit records lost") });
   onTestFinished(() => audit.flush());
-  const { observers, interceptors } = createPipeline({
+  const { observers, layers } = createPipeline({
     contract,
     log: pino({ level: "debug" }, { write: (line: string) => void log.push(JSON.parse(line)) }),
     serviceHost: "platform.example.com",
@@ -75,7 +75,7 @@ async function open(methods: Record<string, Method> = {}) {
     { service: PingService, methods },
     { service: ReposService, methods: { ...repos.methods, ...methods } },
   ];
-  const transport = createLocalTransport(served, interceptors, { observers });
+  const transport = createLocalTransport(served, layers, { observers });
   const token = await issuer.mint({ subject: installation.administratorUid, ttlSeconds: 60 });
   return {
     log,

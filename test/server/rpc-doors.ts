@@ -1,7 +1,8 @@
 /** The doors for RPC around services of a test's own, put together as `src/server/server.ts` does. */
 import { Http2ServerRequest, Http2ServerResponse } from "node:http2";
 import { createRegistry, type DescService } from "@bufbuild/protobuf";
-import type { Interceptor } from "@connectrpc/connect";
+
+import type { Layer } from "../../src/layer.ts";
 import {
   type ConnectHandlerOptions,
   type ConnectLimits,
@@ -20,7 +21,7 @@ export interface RpcDoorsOptions
   readonly implementations: readonly ServiceImplementation[];
   /** Those whose methods are served through the transport, if they are not the implemented ones. */
   readonly services?: readonly DescService[];
-  readonly interceptors?: readonly Interceptor[];
+  readonly layers?: readonly Layer[];
   readonly hasFastLane: boolean;
   readonly limits?: Partial<ConnectLimits>;
   /** Told the path of whatever the fast lane does not answer, and whether it had begun to read it. */
@@ -34,7 +35,7 @@ export function rpcDoors(
 ): Pick<OnePortOptions, "onRequest"> & Required<Pick<OnePortOptions, "onStream">> {
   const { implementations, hasFastLane, onError } = options;
   const services = options.services ?? implementations.map(({ service }) => service);
-  const transport = createLocalTransport(implementations, options.interceptors ?? []);
+  const transport = createLocalTransport(implementations, options.layers ?? []);
   const registry = createRegistry(...services.map(({ file }) => file));
   const limits = { ...defaultConnectLimits, ...options.limits };
 

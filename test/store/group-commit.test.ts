@@ -36,7 +36,7 @@ function watched(): { database: Watched; queue: GroupCommit } {
   const database = new Watched(":memory:");
   database.exec("create table t (x integer)");
   const connection = { rows: () => [], run: () => 0 };
-  return { database, queue: new GroupCommit(database, connection, counterStatements(sqlite), 1000) };
+  return { database, queue: new GroupCommit(database, connection, counterStatements(sqlite), 1000, () => {}) };
 }
 
 const valuesIn = (database: DatabaseSync) =>

@@ -252,7 +252,7 @@ const children: { title: string; query: Partial<ListQuery>; plan: string[] }[] =
 ];
 
 test.each(children)("a page of children $title; their total needs no row", async ({ query, plan }) => {
-  const planned = async (read: (reading: Reading) => Promise<unknown>) =>
+  const planned = async (read: (reading: Reading) => unknown) =>
     (await plansOf(versions, read)).filter((step) => /^(SCAN|SEARCH) t\b|TEMP B-TREE/.test(step));
   expect(await planned((reading) => list(reading, { orderBy: [], skip: 0, limit: 20, ...query }))).toEqual(plan);
   expect(await planned((reading) => count(reading, query))).toEqual([]);
@@ -371,7 +371,7 @@ test("counters are read by their key", () => {
 });
 
 /** The steps of the statements that `read` runs, with those that a step repeats. */
-async function plansOf(table: TableSpec, read: (reading: Reading) => Promise<unknown>): Promise<string[]> {
+async function plansOf(table: TableSpec, read: (reading: Reading) => unknown): Promise<string[]> {
   const steps: string[] = [];
   const { sum } = counterStatements(sqlite);
   const rowsOf = (statement: Statement, values: Readonly<Record<string, unknown>>) => {

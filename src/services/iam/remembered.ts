@@ -2,6 +2,8 @@
  * What is asked for on every call and seldom changes: remembered until a watched table is changed, by whatever process, and not one call
  * longer. The number of changes is read before the answer, so an answer may be newer than its number, never older.
  */
+import { andThen, type Eventually } from "../../eventually.ts";
+import { RecentMap } from "../../recent-map.ts";
 import type { ReadSession } from "../../store/index.ts";
 
 /** Answers kept of one question. */
@@ -12,23 +14,21 @@ export function remembered<Q extends readonly unknown[], A>(
   session: ReadSession,
   keyOf: (...question: Q) => string,
   read: (...question: Q) => Promise<A>,
-): (...question: Q) => Promise<A> {
-  const answers = new Map<string, A>();
+): (...question: Q) => Eventually<A> {
+  const answers = new RecentMap<string, A>(maxAnswers);
   let changes = -1;
-  return async (...question) => {
-    const changesNow = await session.changes();
-    if (changesNow !== changes) {
-      answers.clear();
-      changes = changesNow;
-    }
-    const key = keyOf(...question);
-    let answer = answers.get(key);
-    if (answer === undefined) {
-      answer = await read(...question);
-      if (changesNow !== changes) return answer;
-      if (answers.size >= maxAnswers) answers.delete(answers.keys().next().value!);
-    } else answers.delete(key);
-    answers.set(key, answer);
-    return answer;
-  };
+  return (...question) =>
+    andThen(session.changes(), (changesNow) => {
+      if (changesNow !== changes) {
+        answers.clear();
+        changes = changesNow;
+      }
+      const key = keyOf(...question);
+      const known = answers.get(key);
+      if (known !== undefined) return known;
+      return read(...question).then((answer) => {
+        if (changesNow === changes) answers.set(key, answer);
+        return answer;
+      });
+    });
 }

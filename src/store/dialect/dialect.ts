@@ -128,6 +128,8 @@ export interface Engine {
    * asking the server.
    */
   readonly commits?: () => number;
+  /** What is read from now on is what all processes have committed by now. Absent where it always is. */
+  refresh?(): void;
   /** Whether other transactions run at the same time, so that a row met by the unique index may be one the work could not yet see. */
   readonly isConcurrent: boolean;
   /**

@@ -33,20 +33,25 @@ export class GroupCommit {
   readonly #statements: CounterStatements;
   readonly #queue: Job[] = [];
   readonly #patienceMs: number;
+  readonly #onCommit: () => void;
   #isRunning = false;
-  #commits = 0;
 
-  /** @param patienceMs a lock held longer than this by another process fails the works that wait for it. */
-  constructor(database: DatabaseSync, connection: Connection, statements: CounterStatements, patienceMs: number) {
+  /**
+   * @param patienceMs a lock held longer than this by another process fails the works that wait for it.
+   * @param onCommit called just before each commit.
+   */
+  constructor(
+    database: DatabaseSync,
+    connection: Connection,
+    statements: CounterStatements,
+    patienceMs: number,
+    onCommit: () => void,
+  ) {
     this.#database = database;
     this.#connection = connection;
     this.#statements = statements;
     this.#patienceMs = patienceMs;
-  }
-
-  /** How many transactions have been committed. */
-  get commits(): number {
-    return this.#commits;
+    this.#onCommit = onCommit;
   }
 
   /** Queues a work. Errors: ConflictError when the file stays locked. */
@@ -99,8 +104,8 @@ export class GroupCommit {
         answers.push(await this.#runInSavepoint(job, shared));
       }
       await shared.write(this.#connection, 0);
+      this.#onCommit();
       this.#database.exec("commit");
-      this.#commits++;
       return answers;
     } catch (error) {
       if (this.#database.isTransaction) this.#database.exec("rollback");

@@ -1,7 +1,7 @@
 /**
  * SQLite through node:sqlite: write-ahead log, every commit on disk before it is acknowledged (`synchronous=FULL`), one connection that
  * writes and one that reads, so that no read sees or waits for an open transaction. Every statement runs to its end at once: none stays open
- * across an await, where it would pin an old snapshot.
+ * across an await.
  */
 import { closeSync, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";
@@ -50,17 +50,20 @@ export function openSqlite(path: string, busyWaitMs: number, patienceMs: number)
     pragma wal_autocheckpoint = ${checkpointPages}; pragma journal_size_limit = ${logBytes}`);
   const reader = connect(path);
   reader.exec(`pragma query_only = 1; pragma busy_timeout = ${readerWaitMs}`);
+  const reading = new SnapshotConnection(reader);
   const writing = new SqliteConnection(writer);
-  const queue = new GroupCommit(writer, writing, counterStatements(sqlite), patienceMs);
+  const queue = new GroupCommit(writer, writing, counterStatements(sqlite), patienceMs, () => reading.renew());
   return {
     dialect: sqlite,
-    reader: new SqliteConnection(reader),
-    commits: commitsOf(writer, queue),
+    reader: reading,
+    commits: () => reading.commits(),
+    refresh: () => reading.refresh(),
     isConcurrent: false,
     transact: (work) => queue.transact(work),
     alone: (work) => queue.transact(async (connection) => work(connection)),
     exclusively: (work) => queue.transact(work),
     close: async () => {
+      reading.renew();
       reader.close();
       writer.close();
     },
@@ -72,27 +75,6 @@ function connect(path: string): DatabaseSync {
   // What a statement would take back is kept in memory too: as a file, it costs more than the statement.
   database.exec(`pragma cache_size = -${cacheKib}; pragma temp_store = memory`);
   return database;
-}
-
-/** SQLite tells a connection when another one has committed; our own commits are counted. Another process may use the file at the same time. */
-function commitsOf(writer: DatabaseSync, queue: GroupCommit): () => number {
-  const dataVersion = writer.prepare("pragma data_version");
-  let seen: unknown;
-  let others = 0;
-  let isFresh = false;
-  return () => {
-    // What is asked for in one turn has arrived before it: the first answer does for all.
-    if (!isFresh) {
-      const version = dataVersion.get()?.data_version;
-      if (version !== seen) others++;
-      seen = version;
-      isFresh = true;
-      process.nextTick(() => {
-        isFresh = false;
-      });
-    }
-    return queue.commits + others;
-  };
 }
 
 /** Runs statements at once, each prepared on its first use. */
@@ -128,6 +110,68 @@ class SqliteConnection implements Connection {
       this.#prepared.set(statement, prepared);
     }
     return prepared;
+  }
+}
+
+/**
+ * Reads, all that is asked for in one turn of the event loop from one snapshot: a statement costs less than the locks around it. Before a commit
+ * of this process the snapshot is given up, so that no read misses it and the log can start anew.
+ */
+class SnapshotConnection extends SqliteConnection {
+  readonly #database: DatabaseSync;
+  readonly #dataVersion: StatementSync;
+  #isOpen = false;
+  #isOfThisTick = false;
+  #version: unknown;
+  #commits = 0;
+
+  constructor(database: DatabaseSync) {
+    super(database);
+    this.#database = database;
+    this.#dataVersion = database.prepare("pragma data_version");
+    this.#dataVersion.setReturnArrays(true);
+  }
+
+  override rows(statement: Statement, values: Values): unknown[][] {
+    this.#open();
+    return super.rows(statement, values);
+  }
+
+  /** A number that changes with what is committed, by whatever connection. */
+  commits(): number {
+    this.#open();
+    return this.#commits;
+  }
+
+  /** Gives up a snapshot that is older than this tick of the turn. */
+  refresh(): void {
+    if (!this.#isOfThisTick) this.renew();
+  }
+
+  /** Gives up the snapshot. */
+  renew(): void {
+    if (!this.#isOpen) return;
+    this.#isOpen = false;
+    if (this.#database.isTransaction) this.#database.exec("commit");
+  }
+
+  #open(): void {
+    if (this.#isOpen) return;
+    this.#isOpen = true;
+    this.#isOfThisTick = true;
+    process.nextTick(() => {
+      this.#isOfThisTick = false;
+    });
+    setImmediate(() => this.renew());
+    try {
+      this.#database.exec("begin");
+      const [version] = this.#dataVersion.get() as unknown as unknown[];
+      if (version !== this.#version) this.#commits++;
+      this.#version = version;
+    } catch (error) {
+      this.renew();
+      throw translated(error);
+    }
   }
 }
 
