@@ -14,11 +14,11 @@ import {
   isFieldSet,
   type Message,
   type MessageShape,
-  toBinary,
 } from "@bufbuild/protobuf";
 import { type ReflectMessage, reflect } from "@bufbuild/protobuf/reflect";
 import type { HandlerContext } from "@connectrpc/connect";
 import type { UidpFilter } from "../../gen/platform/common/uidp_filter_pb.ts";
+import { createBinaryWriter } from "../codec/index.ts";
 import { invalid } from "../errors.ts";
 import { both, type Eventually } from "../eventually.ts";
 import { type Condition, columnValue, type Row, type ScalarValue, type Selection } from "../store/index.ts";
@@ -167,7 +167,7 @@ function queryOf(sortable: Pick<Resource, "sortNames" | "defaultOrder">, request
 }
 
 function sealQuery(schema: DescMessage, query: ListRequest): { encoded: Uint8Array } | { digest: Uint8Array } {
-  const encoded = toBinary(schema, query);
+  const encoded = createBinaryWriter(schema)(query);
   return encoded.length <= maxQueryBytes ? { encoded } : { digest: createHash("sha256").update(encoded).digest() };
 }
 
@@ -177,7 +177,7 @@ function continueQuery(
   sealed: { encoded: Uint8Array } | { digest: Uint8Array },
 ): ListRequest {
   if ("digest" in sealed) {
-    const digest = createHash("sha256").update(toBinary(schema, given)).digest();
+    const digest = createHash("sha256").update(createBinaryWriter(schema)(given)).digest();
     if (!digest.equals(sealed.digest))
       throw refuseToken("continues another query; repeat the filters and the order of its first page");
     return given;

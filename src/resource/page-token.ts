@@ -2,6 +2,7 @@
  * Page tokens (AIP-158). A token is the query it continues and the last key that was answered, sealed with AES-256-GCM so that a client can
  * neither read nor make one, and bound to its method. It grants nothing: scopes are evaluated afresh for every page.
  */
+import { RecentMap } from "../recent-map.ts";
 import type { ScalarValue } from "../store/index.ts";
 import { createSecrets } from "./secrets.ts";
 
@@ -26,17 +27,29 @@ export interface PageTokens {
   open(text: string): PageToken | undefined;
 }
 
+/** Issue times are given to the minute, so that the same page has the same token for a while and is sealed once. */
+const precisionMs = 60_000;
+const maxRemembered = 1000;
+
 /** A token belongs to no row; what it belongs to stands in it. */
 const place = "";
 
 /** `key`: 32 bytes; servers with the same key take each other's tokens. */
 export function createPageTokens(key: Uint8Array): PageTokens {
   const secrets = createSecrets([key]);
+  const remembered = new RecentMap<string, string>(maxRemembered);
   return {
     seal({ method, after, issueTimeMs, query }) {
       const [kind, bytes] = "digest" in query ? ["d", query.digest] : ["q", query.encoded];
       const encoded = Buffer.from(bytes).toString("base64url");
-      return secrets.seal(JSON.stringify([method, after, issueTimeMs, kind, encoded]), place);
+      const minute = Math.floor(issueTimeMs / precisionMs) * precisionMs;
+      const text = JSON.stringify([method, after, minute, kind, encoded]);
+      let sealed = remembered.get(text);
+      if (sealed === undefined) {
+        sealed = secrets.seal(text, place);
+        remembered.set(text, sealed);
+      }
+      return sealed;
     },
     open(text) {
       const isCanonical = Buffer.from(text, "base64url").toString("base64url") === text;

@@ -1,4 +1,5 @@
 /** The request handler: from an HTTP request to a call on a Transport, and back. */
+import type { OutgoingHttpHeaders } from "node:http";
 import type {
   DescMethodServerStreaming,
   DescMethodUnary,
@@ -37,6 +38,8 @@ export interface RestOptions {
     /** Length of the request target; 8 KiB unless told. */
     readonly maxUrlBytes?: number | undefined;
   };
+  /** The header fields that every answer to a request has. */
+  answerHeaders?(request: HttpRequest): OutgoingHttpHeaders;
   /**
    * Completes every error before it is written, for instance by an ErrorInfo. An error that was not a ConnectError
    * arrives as INTERNAL with a fixed message and the original as its cause. `method` is undefined when no route fits.
@@ -65,10 +68,18 @@ export interface DirectCalls {
     header: Pick<Headers, "get">,
     timeoutMs: number | undefined,
   ): {
-    readonly answer: Eventually<{ readonly message: Message; readonly header: Headers; readonly trailer: Headers }>;
+    readonly answer: Eventually<DirectAnswer>;
     /** The client has gone. */
     cancel(): void;
   };
+}
+
+/** The answer to a call that was started directly. */
+export interface DirectAnswer {
+  readonly message: Message;
+  /** The header and the trailer of the response, unless nobody has touched them. */
+  readonly touchedHeader: Headers | undefined;
+  readonly touchedTrailer: Headers | undefined;
 }
 
 /** Answers one request: at once when nothing has to be waited for. Never throws or rejects. */
@@ -117,7 +128,7 @@ export function createRestHandler(options: RestOptions): RestHandler {
         return endpoint.serve({ request, response, segments, query, describe });
       },
       () => {},
-      (reason) => answerError(response, describe(reason), options),
+      (reason) => answerError(request, response, describe(reason), options),
     );
   };
 }
@@ -150,6 +161,7 @@ function describeFailure(reason: unknown, method: Binding["method"] | undefined,
 }
 
 async function answerError(
+  request: HttpRequest,
   response: HttpResponse,
   { error, httpStatus }: Failure,
   options: RestOptions,
@@ -159,7 +171,8 @@ async function answerError(
       breakOff(response);
     } else {
       const { registry, wrapErrors } = options;
-      await writeStatus(response, error, { registry, wrapErrors, httpStatus });
+      const headers = options.answerHeaders?.(request);
+      await writeStatus(response, error, { registry, wrapErrors, httpStatus, headers });
     }
   } catch {
     // Nothing can be said any more, not even why.
@@ -199,7 +212,7 @@ function createEndpoint(binding: Binding, options: RestOptions): Endpoint {
       sendMessage(
         response,
         answer.message,
-        responseHeaders(answer.header, answer.trailer),
+        responseHeaders(options.answerHeaders?.(request), answer.touchedHeader, answer.touchedTrailer),
         isEmpty ? undefined : payload,
       ),
     );
@@ -219,7 +232,7 @@ function createEndpoint(binding: Binding, options: RestOptions): Endpoint {
     await writeStream(response, answer.message, {
       type,
       payload,
-      headers: responseHeaders(answer.header),
+      headers: responseHeaders(options.answerHeaders?.(request), answer.header),
       describe: (reason) => formatStatus(exchange.describe(reason).error, registry),
     });
   }
@@ -280,7 +293,9 @@ function beginThrough(transport: Transport): DirectCalls["begin"] {
     const controller = new AbortController();
     const input = message as MessageInitShape<typeof method.input>;
     return {
-      answer: transport.unary(method, controller.signal, timeoutMs, (header as CallHeader).all(), input),
+      answer: transport
+        .unary(method, controller.signal, timeoutMs, (header as CallHeader).all(), input)
+        .then((answer) => ({ message: answer.message, touchedHeader: answer.header, touchedTrailer: answer.trailer })),
       cancel: () => controller.abort(),
     };
   };

@@ -63,11 +63,14 @@ function isPassed(request: HttpRequest, name: string): boolean {
   );
 }
 
-/** HTTP headers from the headers and trailers of a call. */
-export function responseHeaders(...sources: Headers[]): OutgoingHttpHeaders {
-  const headers: Record<string, string | string[]> = {};
+/** HTTP headers from the headers and trailers of a call, after those that every answer has. */
+export function responseHeaders(
+  common: OutgoingHttpHeaders | undefined,
+  ...sources: (Headers | undefined)[]
+): OutgoingHttpHeaders {
+  const headers = { ...common } as Record<string, string | string[]>;
   for (const source of sources) {
-    for (const [name, value] of source) {
+    for (const [name, value] of source ?? []) {
       if (STOPPED_OUT.has(name)) {
         continue;
       }

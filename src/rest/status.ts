@@ -2,6 +2,7 @@
  * Errors as google.rpc.Status in JSON, `{code, message, details}`, under the HTTP status that google/rpc/code.proto
  * gives each code. What HTTP itself refuses (no such path, body too large) keeps the HTTP status of its own.
  */
+import type { OutgoingHttpHeaders } from "node:http";
 import {
   create,
   createRegistry,
@@ -17,6 +18,7 @@ import { AnySchema, anyPack } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { BadRequestSchema, RetryInfoSchema } from "../../gen/google/rpc/error_details_pb.ts";
 import type { FieldViolation } from "../codec/index.ts";
+import type { Eventually } from "../eventually.ts";
 import { responseHeaders } from "./headers.ts";
 import type { HttpResponse } from "./http.ts";
 import { send } from "./send.ts";
@@ -76,13 +78,15 @@ export interface StatusOptions {
   readonly wrapErrors?: boolean | undefined;
   /** The HTTP status, where it does not follow from the code. */
   readonly httpStatus?: number | undefined;
+  /** Header fields beside those of the error. */
+  readonly headers?: OutgoingHttpHeaders | undefined;
 }
 
 /** Answers a request with an error. Headers already set on the response are kept. */
-export async function writeStatus(response: HttpResponse, error: ConnectError, options: StatusOptions): Promise<void> {
+export function writeStatus(response: HttpResponse, error: ConnectError, options: StatusOptions): Eventually<void> {
   const httpStatus = options.httpStatus ?? httpStatusOf(error.code);
   const retryDelay = error.findDetails(RetryInfoSchema)[0]?.retryDelay;
-  const headers = responseHeaders(error.metadata);
+  const headers = responseHeaders(options.headers, error.metadata);
   headers["content-type"] = "application/json";
   if (httpStatus === 401) {
     headers["www-authenticate"] ??= "Bearer";
@@ -91,7 +95,7 @@ export async function writeStatus(response: HttpResponse, error: ConnectError, o
     headers["retry-after"] ??= String(Math.max(0, Math.ceil(Number(retryDelay.seconds) + retryDelay.nanos / 1e9)));
   }
   const status = formatStatus(error, options.registry);
-  await send(response, { httpStatus, headers, body: options.wrapErrors ? wrapStatus(status) : status });
+  return send(response, { httpStatus, headers, body: options.wrapErrors ? wrapStatus(status) : status });
 }
 
 /** The JSON text of an error as google.rpc.Status. */

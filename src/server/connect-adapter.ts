@@ -6,7 +6,7 @@
  * the protocol layer (undecodable message, message too large, unknown compression) pass through `describeError`, time-outs beyond the cap
  * are capped instead of refused, and failures are reported instead of printed.
  */
-import { constants } from "node:http2";
+import { constants, type IncomingHttpHeaders, type OutgoingHttpHeaders } from "node:http2";
 import type { DescMethod, DescService, JsonReadOptions, JsonWriteOptions, Registry } from "@bufbuild/protobuf";
 import { Code, ConnectError, type ConnectRouter, type ContextValues, createConnectRouter } from "@connectrpc/connect";
 import type { UniversalHandler } from "@connectrpc/connect/protocol";
@@ -34,6 +34,8 @@ export interface ConnectHandlerOptions {
   /** Mounts services of the server's own, which need no pipeline: health and reflection. */
   mount?(router: ConnectRouter): void;
   readonly limits?: Partial<ConnectLimits>;
+  /** The header fields that every answer has. May complete those of the request. */
+  answerHeaders(headers: IncomingHttpHeaders): OutgoingHttpHeaders;
   /** The values a call starts with. */
   contextValues?(request: PortRequest): ContextValues;
   /** Completes an error in place before it is sent, whoever made it. Called more than once for some. `method`: undefined if unknown. */
@@ -133,8 +135,9 @@ export function createConnectHandler(options: ConnectHandlerOptions): ConnectHan
   return (path, request, response, body) => {
     const handler = handlers.get(path);
     const contentType = request.headers["content-type"] ?? "";
+    if (handler === undefined && (!rpcPath.test(path) || request.method !== "POST")) return false;
+    setHeaders(response, options.answerHeaders(request.headers));
     if (handler === undefined) {
-      if (!rpcPath.test(path) || request.method !== "POST") return false;
       const error = unimplemented(`this server has no method ${path.slice(1)}`);
       describe(error, undefined);
       if (/^application\/grpc/.test(contentType)) refuseGrpc(response, contentType, error);
@@ -158,6 +161,11 @@ export function createConnectHandler(options: ConnectHandlerOptions): ConnectHan
     }
     return true;
   };
+}
+
+/** Sets header fields of an answer that is written elsewhere. */
+export function setHeaders(response: PortResponse, headers: OutgoingHttpHeaders): void {
+  for (const [name, value] of Object.entries(headers)) if (value !== undefined) response.setHeader(name, value);
 }
 
 /** A message that cannot be decoded is the caller's fault, though Connect calls it INTERNAL. */

@@ -4,14 +4,14 @@
  *
  * Follows: the Connect protocol, https://connectrpc.com/docs/protocol#unary-request.
  */
-import type { OutgoingHttpHeaders } from "node:http";
+import type { IncomingHttpHeaders, OutgoingHttpHeaders } from "node:http";
 import type { Registry } from "@bufbuild/protobuf";
 import { mergeNonProtocolHeaders } from "@connectrpc/connect/protocol";
 import { codeToHttpStatus, errorToJsonBytes } from "@connectrpc/connect/protocol-connect";
 import { send } from "../rest/index.ts";
 import { jsonOptionsOf } from "./connect-adapter.ts";
 import { all, checkLength, endCall, type LaneOptions, readWhole } from "./lane.ts";
-import { type Touched, touchedBy } from "./local-call.ts";
+import type { Touched } from "./local-call.ts";
 import type { PortRequest, PortResponse } from "./one-port.ts";
 import { addFields, PlainHeaders } from "./plain-headers.ts";
 import type { UnaryMethod } from "./unary-methods.ts";
@@ -20,6 +20,8 @@ import type { UnaryMethod } from "./unary-methods.ts";
 export interface ConnectLaneOptions extends LaneOptions {
   /** Finds the types of error details. */
   readonly registry: Registry;
+  /** The header fields that every answer has. May complete those of the request. */
+  answerHeaders(headers: IncomingHttpHeaders): OutgoingHttpHeaders;
   /** Answers a request that this lane has begun to read; `body` gives all of its bytes. */
   handBack(request: PortRequest, response: PortResponse, body: AsyncIterable<Uint8Array>): void;
 }
@@ -83,6 +85,7 @@ function serve(
   request: PortRequest,
   response: PortResponse,
 ): void {
+  const common = options.answerHeaders(request.headers);
   const timeoutMs = deadline === undefined ? undefined : deadline - performance.now();
   const call = options.transport.begin(method, message, new PlainHeaders(request.headers), timeoutMs);
   if (call.answer instanceof Promise)
@@ -94,7 +97,7 @@ function serve(
       const body = isJson ? writeJson(answer.message) : writeBinary(answer.message);
       // A character has three bytes at most: only what may be too long is measured.
       checkLength(body.length * 3 > options.writeMaxBytes ? Buffer.byteLength(body) : body.length, options);
-      const headers = headersOf(isJson ? "application/json" : "application/proto", touchedBy(answer));
+      const headers = headersOf(common, isJson ? "application/json" : "application/proto", answer);
       return send(response, { httpStatus: 200, headers, body });
     },
     refuse(error) {
@@ -102,7 +105,7 @@ function serve(
       const header = new Headers(touchedHeader);
       mergeNonProtocolHeaders(header, error.metadata);
       header.delete("content-type");
-      const headers = headersOf("application/json", { touchedHeader: header, touchedTrailer });
+      const headers = headersOf(common, "application/json", { touchedHeader: header, touchedTrailer });
       const body = errorToJsonBytes(error, jsonOptionsOf(options.registry));
       return send(response, { httpStatus: codeToHttpStatus(error.code), headers, body });
     },
@@ -110,8 +113,12 @@ function serve(
   });
 }
 
-function headersOf(contentType: string, { touchedHeader, touchedTrailer }: Touched): OutgoingHttpHeaders {
-  const headers: OutgoingHttpHeaders = { "content-type": contentType };
+function headersOf(
+  common: OutgoingHttpHeaders,
+  contentType: string,
+  { touchedHeader, touchedTrailer }: Touched,
+): OutgoingHttpHeaders {
+  const headers: OutgoingHttpHeaders = { ...common, "content-type": contentType };
   addFields(headers, touchedHeader);
   addFields(headers, touchedTrailer, "trailer-");
   return headers;

@@ -2,8 +2,11 @@
 import { type Issuer, keySetMaxAgeSeconds } from "../auth/index.ts";
 import type { PortRequest, PortResponse } from "./one-port.ts";
 
-/** Answers requests to its own paths; false for any other. */
-export type Endpoints = (path: string, request: PortRequest, response: PortResponse) => boolean;
+/** Answers requests to one path; false for those of a method that it does not take. */
+export type Endpoint = (request: PortRequest, response: PortResponse) => boolean;
+
+/** Endpoints by path. */
+export type Endpoints = Readonly<Record<string, Endpoint>>;
 
 /** What {@link createEndpoints} needs. */
 export interface EndpointsOptions {
@@ -31,8 +34,12 @@ export function createEndpoints({ issuer, isReady, onError }: EndpointsOptions):
     "/.well-known/jwks.json": async () => published(await issuer.jwks()),
   };
 
-  async function answer(path: string, request: PortRequest, response: PortResponse): Promise<void> {
-    const { status, document, maxAgeSeconds } = await documents[path]!();
+  async function answer(
+    make: () => Answer | Promise<Answer>,
+    request: PortRequest,
+    response: PortResponse,
+  ): Promise<void> {
+    const { status, document, maxAgeSeconds } = await make();
     const body = JSON.stringify(document);
     response.statusCode = status;
     response.setHeader("content-type", "application/json");
@@ -41,9 +48,12 @@ export function createEndpoints({ issuer, isReady, onError }: EndpointsOptions):
     response.end(request.method === "HEAD" ? "" : body);
   }
 
-  return (path, request, response) => {
-    if (!Object.hasOwn(documents, path) || (request.method !== "GET" && request.method !== "HEAD")) return false;
-    answer(path, request, response).catch((error: unknown) => onError(error, response));
-    return true;
-  };
+  const endpointOf =
+    (make: () => Answer | Promise<Answer>): Endpoint =>
+    (request, response) => {
+      if (request.method !== "GET" && request.method !== "HEAD") return false;
+      answer(make, request, response).catch((error: unknown) => onError(error, response));
+      return true;
+    };
+  return Object.fromEntries(Object.entries(documents).map(([path, make]) => [path, endpointOf(make)]));
 }

@@ -1,7 +1,7 @@
 /** A service implementation whose every method is a call through a transport, for Connect's handlers. */
 import type { DescMethod, DescMethodServerStreaming, DescMethodUnary, DescService, Message } from "@bufbuild/protobuf";
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
-import { touchedBy } from "./local-call.ts";
+import type { Touched } from "./local-call.ts";
 import type { LocalTransport } from "./local-transport.ts";
 
 /**
@@ -21,11 +21,11 @@ export function forwarding(service: DescService, transport: LocalTransport): Par
 function forwardingUnary(method: DescMethodUnary, transport: LocalTransport) {
   return async (request: Message, context: HandlerContext) => {
     const call = transport.begin(method, request, context.requestHeader, context.timeoutMs(), context);
-    let { touched } = call;
+    let touched: Touched = call.touched;
     try {
-      const response = await call.answer;
-      touched = touchedBy(response);
-      return response.message;
+      const answer = await call.answer;
+      touched = answer;
+      return answer.message;
     } finally {
       copyHeaders(touched.touchedHeader, context.responseHeader);
       copyHeaders(touched.touchedTrailer, context.responseTrailer);

@@ -9,7 +9,7 @@ import type { ConnectError } from "@connectrpc/connect";
 import { setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
 import { respellGrpcMessage } from "./grpc-message.ts";
 import { all, checkLength, endCall, type LaneOptions, readWhole } from "./lane.ts";
-import { type Touched, touchedBy } from "./local-call.ts";
+import type { Touched } from "./local-call.ts";
 import { addFields, PlainHeaders } from "./plain-headers.ts";
 import type { UnaryMethod } from "./unary-methods.ts";
 
@@ -99,7 +99,7 @@ function serve(
     answer(response) {
       const frame = writeBinary(response.message, prefixBytes);
       checkLength(frame.length - prefixBytes, options);
-      if (!stream.closed) answer(stream, answerHeaders, touchedBy(response), frame);
+      if (!stream.closed) answer(stream, answerHeaders, response, frame);
     },
     refuse(error) {
       if (!stream.closed) refuse(stream, answerHeaders, call.touched, error);

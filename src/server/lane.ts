@@ -4,9 +4,10 @@
  */
 import type { Readable } from "node:stream";
 import type { DescMethod } from "@bufbuild/protobuf";
-import { Code, ConnectError, type UnaryResponse } from "@connectrpc/connect";
+import { Code, ConnectError } from "@connectrpc/connect";
 import { internal } from "../errors.ts";
 import { andThen, settle } from "../eventually.ts";
+import type { LocalAnswer } from "./local-call.ts";
 import type { BegunCall, LocalTransport } from "./local-transport.ts";
 import type { UnaryMethod } from "./unary-methods.ts";
 
@@ -60,7 +61,7 @@ export function checkLength(length: number, { writeMaxBytes }: Pick<LaneOptions,
 
 /** How a lane ends a call. */
 export interface Ending {
-  answer(response: UnaryResponse): unknown;
+  answer(answer: LocalAnswer): unknown;
   refuse(error: ConnectError): unknown;
   /** Nothing can be said any more. */
   giveUp(): void;
@@ -76,7 +77,7 @@ export function endCall(
   void settle(
     () =>
       settle(
-        () => andThen(call.answer, (response) => ending.answer(response)),
+        () => andThen(call.answer, (answer) => ending.answer(answer)),
         () => {},
         (reason) => {
           if (!(reason instanceof ConnectError)) onError(reason);

@@ -199,10 +199,15 @@ export class LocalResponse implements UnaryResponse {
 /** What has response headers and trailers, perhaps. */
 export type Touched = Pick<LocalCall, "touchedHeader" | "touchedTrailer">;
 
-/** The headers and trailers of a response, whoever made it; none are made for asking. */
-export function touchedBy(response: UnaryResponse): Touched {
+/** What a door needs of a response. */
+export interface LocalAnswer extends Touched {
+  readonly message: Message;
+}
+
+/** A response, whoever made it, as a door needs it; no headers are made for asking. */
+export function answerOf(response: UnaryResponse): LocalAnswer {
   if (response instanceof LocalResponse) return response;
-  return { touchedHeader: response.header, touchedTrailer: response.trailer };
+  return { message: response.message, touchedHeader: response.header, touchedTrailer: response.trailer };
 }
 
 function isHeaders(header: HeaderInit | undefined): header is Headers {

@@ -30,7 +30,14 @@ import {
 import { unimplemented } from "../errors.ts";
 import { andThen, type Eventually, settle } from "../eventually.ts";
 import type { CallFn, CallRequest, Layer } from "../layer.ts";
-import { LocalCall, type LocalCallInit, LocalResponse, type Touched } from "./local-call.ts";
+import {
+  answerOf,
+  type LocalAnswer,
+  LocalCall,
+  type LocalCallInit,
+  LocalResponse,
+  type Touched,
+} from "./local-call.ts";
 
 /** The functions behind one service, by the local name of the rpc (`listRoles`). Each is what Connect's `MethodImpl` says. */
 export interface ServiceImplementation {
@@ -70,7 +77,7 @@ export interface Caller {
 /** A call under way. */
 export interface BegunCall {
   /** Errors, only by rejection: as the call's handler or a layer threw them; DEADLINE_EXCEEDED, CANCELED. */
-  readonly answer: Eventually<UnaryResponse>;
+  readonly answer: Eventually<LocalAnswer>;
   /** The headers and trailers that the handler has set so far: an error has no response to carry them. */
   readonly touched: Touched;
   /** The caller has gone: the call ends as CANCELED and what works for it is told. */
@@ -136,7 +143,7 @@ export function createLocalTransport(
         () => chainOf(method)(call as unknown as CallRequest),
         (response) => {
           call.end();
-          return response as UnaryResponse;
+          return answerOf(response as UnaryResponse);
         },
         (error) => {
           call.end();

@@ -1,5 +1,5 @@
 /** The whole policy of the server, as one list of layers, outermost first. */
-import type { Message } from "@bufbuild/protobuf";
+import type { DescMethod, Message } from "@bufbuild/protobuf";
 import { Code, ConnectError, type UnaryRequest, type UnaryResponse } from "@connectrpc/connect";
 import { type Authenticator, authentication, authorization, type GrantSource, knownCallerOf } from "../auth/index.ts";
 import { type Contract, nulViolations, violationsOf } from "../contract/index.ts";
@@ -55,11 +55,19 @@ export function createPipeline(options: PipelineOptions): Pipeline {
 
 /** One line for every call: what, for whom, how it ended, how long it took. */
 function logCalls({ log }: PipelineOptions): Layer {
-  const calls = log.child({}, { redact: [] }); // none of its fields ever holds a secret
+  const loggers = new Map<DescMethod, Logger>();
+  const loggerOf = (method: DescMethod) => {
+    let logger = loggers.get(method);
+    if (logger === undefined) {
+      // None of its fields ever holds a secret.
+      logger = log.child({ method: `${method.parent.typeName}/${method.name}` }, { redact: [] });
+      loggers.set(method, logger);
+    }
+    return logger;
+  };
   const write = (request: CallRequest, startMs: number, code: string) =>
-    calls.info(
+    loggerOf(request.method).info(
       {
-        method: `${request.service.typeName}/${request.method.name}`,
         code,
         ms: Math.round((performance.now() - startMs) * 1000) / 1000,
         caller: knownCallerOf(request.contextValues)?.subject,

@@ -1,7 +1,8 @@
 /** The endpoint for a registry's notifications, made of the settings where they name a registry. */
 import type { Config } from "../config.ts";
+import type { Endpoints } from "./endpoints.ts";
 import { createOperator, type OperatorOptions } from "./operator.ts";
-import type { RegistryNotifications, RegistryNotificationsOptions } from "./registry-notifications.ts";
+import type { RegistryNotificationsOptions } from "./registry-notifications.ts";
 
 /** What {@link openNotifications} needs beside the settings. */
 export interface NotificationParts
@@ -11,7 +12,7 @@ export interface NotificationParts
 
 /** An endpoint, and the connections to its registry. */
 export interface OpenNotifications {
-  readonly take: RegistryNotifications;
+  readonly endpoints: Endpoints;
   close(): Promise<void>;
 }
 
@@ -34,7 +35,7 @@ export async function openNotifications(
   const { database, now } = parts;
   const operator = createOperator({ ...parts, subject });
   const mirror = createMirror({ database, operator, registry, group: registryGroup, now });
-  const take = createRegistryNotifications({
+  const endpoints = createRegistryNotifications({
     ...rest,
     secret: registrySecret,
     registry,
@@ -42,5 +43,5 @@ export async function openNotifications(
     mirror,
     database,
   });
-  return { take, close: () => registry.close() };
+  return { endpoints, close: () => registry.close() };
 }

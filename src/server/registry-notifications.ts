@@ -23,6 +23,7 @@ import type { Logger } from "../log.ts";
 import { checkBodyHeaders, headerOf, Refusal, readBody, send, writeStatus } from "../rest/index.ts";
 import { registryContents } from "../services/index.ts";
 import { ConflictError, type Database, StaleError, type WriteSession } from "../store/index.ts";
+import type { Endpoint, Endpoints } from "./endpoints.ts";
 import type { PortRequest, PortResponse } from "./one-port.ts";
 import { type Notification, notificationTypes, parseNotifications } from "./registry-envelope.ts";
 import type { Mirror } from "./registry-mirror.ts";
@@ -61,9 +62,6 @@ export interface RegistryNotificationsOptions {
   readonly log: Logger;
 }
 
-/** Answers requests to its own path; false for any other. */
-export type RegistryNotifications = (path: string, request: PortRequest, response: PortResponse) => boolean;
-
 const ownPath = "/registry/notifications";
 const maxBodyBytes = 1024 * 1024;
 /** Envelopes that wait for their turn; the registry keeps the rest. */
@@ -76,7 +74,7 @@ const settlingStepMs = 50;
 const oldNewsMs = 60_000;
 
 /** The endpoint of a server. */
-export function createRegistryNotifications(options: RegistryNotificationsOptions): RegistryNotifications {
+export function createRegistryNotifications(options: RegistryNotificationsOptions): Endpoints {
   const { secret, registry, registryUrl, mirror, database, recordEvent, types, serviceHost, log } = options;
   const host = new URL(registryUrl).host;
   const done = new Set<string>();
@@ -233,11 +231,11 @@ export function createRegistryNotifications(options: RegistryNotificationsOption
     }
   }
 
-  return (path, request, response) => {
-    if (path !== ownPath) return false;
+  const endpoint: Endpoint = (request, response) => {
     serve(request, response).catch(() => response.destroy());
     return true;
   };
+  return { [ownPath]: endpoint };
 }
 
 function failureOf(reason: unknown): ConnectError | Refusal {

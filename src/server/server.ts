@@ -1,7 +1,7 @@
 /** Builds the server, part by part, and takes it apart in reverse. */
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { Http2ServerRequest, Http2ServerResponse, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
+import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerHttp2Stream } from "node:http2";
 import { createRegistry, type DescMethod } from "@bufbuild/protobuf";
 import type { ConnectError } from "@connectrpc/connect";
 import { file_google_rpc_error_details } from "../../gen/google/rpc/error_details_pb.ts";
@@ -30,12 +30,10 @@ import {
 import { type Database, openDatabase } from "../store/index.ts";
 import { createAudit } from "./audit.ts";
 import { forgetAudit } from "./audit-log.ts";
-import { createConnectHandler, defaultConnectLimits } from "./connect-adapter.ts";
-import { createConnectLane } from "./connect-unary.ts";
+import { setHeaders } from "./connect-adapter.ts";
 import { handleCors } from "./cors.ts";
 import { createEndpoints } from "./endpoints.ts";
 import { createEventRecorder } from "./events.ts";
-import { createGrpcLane } from "./grpc-unary.ts";
 import { createHealth, mountHealth } from "./health.ts";
 import { startHousekeeping } from "./housekeeping.ts";
 import { idempotentAnswers } from "./idempotency.ts";
@@ -46,8 +44,8 @@ import { createPipeline } from "./pipeline.ts";
 import { mountReflection } from "./reflection.ts";
 import { refusalOf } from "./refusals.ts";
 import { openNotifications } from "./registry-endpoint.ts";
+import { createRpcDoors, pathOf } from "./rpc-doors.ts";
 import { createSts } from "./sts.ts";
-import { unaryMethods } from "./unary-methods.ts";
 
 /** How long calls in flight may take to finish once the server stops. */
 const graceMs = 10_000;
@@ -159,17 +157,20 @@ export async function startServer(config: Config, log: Logger): Promise<RunningS
       transport,
       services: descriptors,
       registry,
+      answerHeaders: ({ headers }) => answerHeaders(headers),
       describeError,
       slashInMultiSegment: "decode",
     });
-    const connect = createConnectHandler({
+    const doors = createRpcDoors({
       transport,
       services: descriptors,
       registry,
+      hasFastLane: !config.noFastLane,
       mount: (router) => {
         mountHealth(router, health);
         mountReflection(router, [{ file: file_google_rpc_error_details }]);
       },
+      answerHeaders,
       describeError,
       refusalBody,
       onError: (error) => log.debug({ err: error }, "answer not sent"),
@@ -211,37 +212,22 @@ export async function startServer(config: Config, log: Logger): Promise<RunningS
     });
     warmValidation(contract.methods.flatMap(({ method }) => [method.input, method.output]));
 
-    const lane = {
-      transport,
-      registry,
-      methods: config.noFastLane ? new Map() : unaryMethods(descriptors, registry),
-      ...defaultConnectLimits,
-      describeError: (error: ConnectError, method: DescMethod) => void describeError(error, method),
-      onError: (error: unknown) => log.debug({ err: error }, "answer not sent"),
-    };
-    const connectUnary = createConnectLane({
-      ...lane,
-      handBack: (request, response, body) => connect(pathOf(request), request, response, body),
-    });
-    takeStream = createGrpcLane({
-      ...lane,
-      answerHeaders: (headers) => ({ "x-request-id": identify(headers), "cache-control": "no-store" }),
-      handBack(stream, headers, body) {
-        const request = new Http2ServerRequest(stream, headers, {}, []); // before its response, which else does not know it
-        const response = new Http2ServerResponse(stream);
-        identifyRequest(request, response);
-        connect(pathOf(request), request, response, body);
-      },
-    });
+    const places = new Map(Object.entries({ ...endpoints, ...sts, ...notifications?.endpoints }));
 
+    takeStream = doors.takeStream;
     answer = (request, response) => {
-      identifyRequest(request, response);
-      if (handleCors(config.corsOrigins, request, response)) return;
+      if (config.corsOrigins.length > 0) {
+        setHeaders(response, answerHeaders(request.headers));
+        if (handleCors(config.corsOrigins, request, response)) return;
+      }
       const path = pathOf(request);
-      if (connectUnary(path, request, response)) return;
-      if (endpoints(path, request, response) || sts(path, request, response)) return;
-      if (notifications?.take(path, request, response)) return;
-      if (!connect(path, request, response)) void rest(request, response);
+      if (doors.takeRequest(path, request, response)) return;
+      const endpoint = places.get(path);
+      if (endpoint !== undefined) {
+        setHeaders(response, answerHeaders(request.headers));
+        if (endpoint(request, response)) return;
+      }
+      void rest(request, response);
     };
     metrics = config.metricsListen && (await serveMetrics({ database, listen: config.metricsListen, now }));
     dispatcher = startDispatcher({
@@ -291,9 +277,8 @@ async function prepareDatabase(database: Database, issuerUrl: string, now: () =>
 }
 
 /** Every answer says which request it is for, and is nobody's to cache unless it says otherwise. */
-function identifyRequest(request: PortRequest, response: PortResponse): void {
-  response.setHeader("x-request-id", identify(request.headers));
-  response.setHeader("cache-control", "no-store");
+function answerHeaders(headers: IncomingHttpHeaders): OutgoingHttpHeaders {
+  return { "x-request-id": identify(headers), "cache-control": "no-store" };
 }
 
 /** The id of a request: the client's, or one that is put in its place. */
@@ -302,10 +287,4 @@ function identify(headers: IncomingHttpHeaders): string {
   const id = typeof given === "string" && /^[\w.:-]{1,128}$/.test(given) ? given : randomUUID();
   headers["x-request-id"] = id;
   return id;
-}
-
-function pathOf(request: PortRequest): string {
-  const target = request.url ?? "";
-  const query = target.indexOf("?");
-  return query < 0 ? target : target.slice(0, query);
 }

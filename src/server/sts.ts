@@ -20,6 +20,7 @@ import type { IssuedToken, NarrowingRequest, TokenExchange } from "../services/i
 import { ConflictError, StaleError } from "../store/index.ts";
 import { type Audit, isDenial, nothing } from "./audit.ts";
 import type { AuditRecord } from "./audit-log.ts";
+import type { Endpoint, Endpoints } from "./endpoints.ts";
 import type { PortRequest, PortResponse } from "./one-port.ts";
 import { OAuthError, oauthAnswerOf, type Presented } from "./sts-errors.ts";
 import { type Parameters, readParameters } from "./sts-parameters.ts";
@@ -35,9 +36,6 @@ export interface StsOptions {
   /** Milliseconds since 1970. */
   readonly now: () => number;
 }
-
-/** Answers requests to its own paths; false for any other. */
-export type Sts = (path: string, request: PortRequest, response: PortResponse) => boolean;
 
 /** One request, read. */
 interface StsCall {
@@ -63,7 +61,7 @@ const subjectTokenTypes = [accessTokenType, jwtType, "urn:ietf:params:oauth:toke
 const narrowingNames = ["aud", "audience", "resource", "scope", "scopes", "cap"];
 
 /** The token service of a server. */
-export function createSts({ exchange, registry, serviceHost, log, audit, now }: StsOptions): Sts {
+export function createSts({ exchange, registry, serviceHost, log, audit, now }: StsOptions): Endpoints {
   const routes: Readonly<Record<string, StsRoute>> = {
     "/sts/exchange": { methods: ["GET", "HEAD", "POST"], answer: exchangeToken },
     "/sts/exchange_refresh_token": { methods: ["POST"], answer: refreshToken },
@@ -172,11 +170,13 @@ export function createSts({ exchange, registry, serviceHost, log, audit, now }: 
     return writeStatus(response, atEdge(error, serviceHost, undefined), { registry, httpStatus });
   }
 
-  return (path, request, response) => {
-    if (!Object.hasOwn(routes, path)) return false;
-    serve(path, request, response).catch(() => response.destroy());
-    return true;
-  };
+  const endpointOf =
+    (path: string): Endpoint =>
+    (request, response) => {
+      serve(path, request, response).catch(() => response.destroy());
+      return true;
+    };
+  return Object.fromEntries(Object.keys(routes).map((path) => [path, endpointOf(path)]));
 }
 
 function answer(response: PortResponse, httpStatus: number, body: object | undefined): Eventually<void> {

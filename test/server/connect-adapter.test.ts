@@ -79,6 +79,7 @@ beforeAll(async () => {
       const value = { reason: Code[error.code], domain: method?.parent.typeName ?? "nowhere" };
       error.details.push({ desc: ErrorInfoSchema, value });
     },
+    answerHeaders: () => ({}),
     refusalBody: (status) => JSON.stringify({ code: status }),
     onError: (error) => failures.push(error),
   });

@@ -12,7 +12,7 @@ async function open(isReady = () => true): Promise<(path: string, method?: strin
   const issuer = await createIssuer({ issuer: issuerUrl, keys, clock: Date.now });
   const endpoints = createEndpoints({ issuer, isReady, onError: (error) => expect.fail(String(error)) });
   const server = createServer((request, response) => {
-    if (!endpoints(request.url ?? "", request, response)) response.writeHead(404).end("not mine");
+    if (!endpoints[request.url ?? ""]?.(request, response)) response.writeHead(404).end("not mine");
   }).listen(0, "127.0.0.1");
   onTestFinished(() => void server.close());
   await once(server, "listening");

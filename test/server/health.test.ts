@@ -91,6 +91,7 @@ describe("over the wire, for grpc-js", () => {
       services: [],
       registry: createRegistry(),
       mount: (router) => mountHealth(router, health),
+      answerHeaders: () => ({}),
       refusalBody: () => "",
     });
     const { port, number } = await openPort(false, {

@@ -40,6 +40,7 @@ beforeAll(async () => {
     services: [PingService, Health],
     registry: createRegistry(),
     mount: (router) => mountReflection(router, [BadRequestSchema]),
+    answerHeaders: () => ({}),
     refusalBody: () => "",
   });
   port = await openPort(false, {

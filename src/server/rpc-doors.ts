@@ -1,0 +1,72 @@
+/**
+ * The doors for RPC: gRPC, gRPC-Web and Connect. A plain unary call goes through the fast lane of its protocol, everything else through the full
+ * door, Connect's own protocol handlers.
+ */
+import { Http2ServerRequest, Http2ServerResponse, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
+import { type ConnectHandlerOptions, createConnectHandler, defaultConnectLimits } from "./connect-adapter.ts";
+import { createConnectLane } from "./connect-unary.ts";
+import { createGrpcLane } from "./grpc-unary.ts";
+import type { PortRequest, PortResponse } from "./one-port.ts";
+import { unaryMethods } from "./unary-methods.ts";
+
+/** What the doors are made from. */
+export interface RpcDoorsOptions extends ConnectHandlerOptions {
+  readonly hasFastLane: boolean;
+  /** Told the path of whatever no fast lane answers, and whether one had begun to read it. */
+  onFullDoor?(path: string, isHandedBack: boolean): void;
+}
+
+/** Two ways in; each is false for what is no RPC, untouched. */
+export interface RpcDoors {
+  /** @param path that of the request, without its query. */
+  takeRequest(path: string, request: PortRequest, response: PortResponse): boolean;
+  /** A stream before objects are made for it. */
+  takeStream(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): boolean;
+}
+
+/** Creates the doors. */
+export function createRpcDoors(options: RpcDoorsOptions): RpcDoors {
+  const { services, registry, hasFastLane } = options;
+  const connect = createConnectHandler(options);
+
+  function takeByFullDoor(
+    path: string,
+    request: PortRequest,
+    response: PortResponse,
+    body?: AsyncIterable<Uint8Array>,
+  ): boolean {
+    options.onFullDoor?.(path, body !== undefined);
+    return connect(path, request, response, body);
+  }
+
+  const lane = {
+    ...options,
+    ...defaultConnectLimits,
+    ...options.limits,
+    methods: hasFastLane ? unaryMethods(services, registry) : new Map(),
+    describeError: options.describeError ?? (() => {}),
+    onError: options.onError ?? (() => {}),
+  };
+  const takeByLane = createConnectLane({
+    ...lane,
+    handBack: (request, response, body) => takeByFullDoor(pathOf(request), request, response, body),
+  });
+  return {
+    takeRequest: (path, request, response) =>
+      takeByLane(path, request, response) || takeByFullDoor(path, request, response),
+    takeStream: createGrpcLane({
+      ...lane,
+      handBack(stream, headers, body) {
+        const request = new Http2ServerRequest(stream, headers, {}, []); // before its response, which else does not know it
+        takeByFullDoor(pathOf(request), request, new Http2ServerResponse(stream), body);
+      },
+    }),
+  };
+}
+
+/** The path of a request, without its query. */
+export function pathOf(request: PortRequest): string {
+  const target = request.url ?? "";
+  const query = target.indexOf("?");
+  return query < 0 ? target : target.slice(0, query);
+}
