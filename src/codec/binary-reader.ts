@@ -1,15 +1,16 @@
 /**
- * The wire format to messages, by closures compiled once per message descriptor.
+ * The wire format to messages, by functions specialised once per message descriptor.
  *
  * Accepts what the library accepts and gives the message it gives: unknown fields kept, lists packed or not, of a
  * singular field the last value, messages merged. A known field is read as its type has it, whatever its tag says of the
  * wire type. Only where the library forgets are we better: it loses the unknown values of a closed enum when the message
  * has unknown fields besides.
  */
-import { create, type DescEnum, type DescField, type DescMessage, type Message, ScalarType } from "@bufbuild/protobuf";
+import { type DescEnum, type DescField, type DescMessage, type Message, ScalarType } from "@bufbuild/protobuf";
 import { WireType } from "@bufbuild/protobuf/wire";
-import { type Local, type LocalOneof, setOwn } from "./local.ts";
+import { type Local, setOwn } from "./local.ts";
 import { localForm } from "./local-form.ts";
+import { type Bind, literal, perMessage, placeOf, specialise, zeroMessage } from "./specialise.ts";
 import { expectEnd, WireReader } from "./wire-reader.ts";
 import { wireScalar } from "./wire-scalars.ts";
 
@@ -19,85 +20,61 @@ import { wireScalar } from "./wire-scalars.ts";
  */
 export type BinaryReader = (bytes: Uint8Array) => Message;
 
-/** The reader for a message type. Each type is compiled once. */
+/** The reader for a message type. Each type is compiled once, when it is first read. */
 export function createBinaryReader(desc: DescMessage): BinaryReader {
   const type = typeOf(desc);
   return (bytes) => {
-    const message = type.create();
-    readFields(new WireReader(bytes), message, type, bytes.length);
+    const message = type.zero();
+    readMessage(new WireReader(bytes), message, type, bytes.length);
     return message as unknown as Message;
   };
 }
 
-/** Reads the value of a field, whose tag was just read, into a message. */
-type ReadField = (from: WireReader, message: Local, tag: number) => void;
-
 interface MessageType {
-  readonly create: () => Local;
-  /** The fields with low numbers, by number. */
-  readonly low: (ReadField | undefined)[];
-  /** The other fields. */
-  readonly high: Map<number, ReadField>;
+  readonly zero: () => Local;
+  readFields: ReadFields;
 }
 
-const LOW_NUMBERS = 64;
+/** Reads fields into a message: those before `end` or, of a group, those before its end tag, which it gives. */
+type ReadFields = (from: WireReader, message: Local, end: number, isGroup: boolean) => number;
 
-const types = new WeakMap<DescMessage, MessageType>();
+const typeOf = perMessage((desc: DescMessage): MessageType => {
+  const type: MessageType = {
+    zero: zeroMessage(desc),
+    readFields(from, message, end, isGroup) {
+      type.readFields = fieldsReader(desc);
+      return type.readFields(from, message, end, isGroup);
+    },
+  };
+  return type;
+});
 
-/** Compiled when first asked for. */
-function typeOf(desc: DescMessage): MessageType {
-  let type = types.get(desc);
-  if (type === undefined) {
-    type = { create: creatorOf(desc), low: new Array(LOW_NUMBERS).fill(undefined), high: new Map() };
-    // Known before its fields are compiled, so that a recursive type finds itself.
-    types.set(desc, type);
-    for (const field of desc.fields) {
-      if (field.number < LOW_NUMBERS) {
-        type.low[field.number] = fieldReader(field);
-      } else {
-        type.high.set(field.number, fieldReader(field));
+function fieldsReader(desc: DescMessage): ReadFields {
+  return specialise("from, message, end, isGroup", (bind) => {
+    const cases = desc.fields.map((field) => `case ${field.number}: ${readStatement(field, bind)} break;`);
+    return `while (from.at < end) {
+      const tag = from.tag();
+      if (isGroup && (tag & 7) === ${WireType.EndGroup}) { return tag; }
+      switch (tag >>> 3) {
+        ${cases.join("\n        ")}
+        default: ${bind(addUnknown)}(message, tag, from.skip(tag));
       }
     }
-  }
-  return type;
-}
-
-function creatorOf(desc: DescMessage): () => Local {
-  // Nearly every message has two, and a literal is made in a fraction of the time.
-  return desc.typeName === "google.protobuf.Timestamp"
-    ? () => ({ $typeName: "google.protobuf.Timestamp", seconds: 0n, nanos: 0 })
-    : () => create(desc) as unknown as Local;
+    return 0;`;
+  });
 }
 
 /** Reads so many bytes. Values may reach beyond the end of an embedded message, as they may in the library. */
-function readFields(from: WireReader, message: Local, type: MessageType, length: number): void {
+function readMessage(from: WireReader, message: Local, type: MessageType, length: number): void {
   from.enter();
-  const end = from.at + length;
-  while (from.at < end) {
-    readField(from, message, type, from.tag());
-  }
+  type.readFields(from, message, from.at + length, false);
   from.leave();
 }
 
 function readGroup(from: WireReader, message: Local, type: MessageType, number: number): void {
   from.enter();
-  let tag = from.tag();
-  while ((tag & 7) !== WireType.EndGroup) {
-    readField(from, message, type, tag);
-    tag = from.tag();
-  }
-  expectEnd(tag, number);
+  expectEnd(type.readFields(from, message, Number.POSITIVE_INFINITY, true), number);
   from.leave();
-}
-
-function readField(from: WireReader, message: Local, type: MessageType, tag: number): void {
-  const number = tag >>> 3;
-  const read = number < LOW_NUMBERS ? type.low[number] : type.high.get(number);
-  if (read === undefined) {
-    addUnknown(message, tag, from.skip(tag));
-  } else {
-    read(from, message, tag);
-  }
 }
 
 function addUnknown(message: Local, tag: number, data: Uint8Array): void {
@@ -105,61 +82,59 @@ function addUnknown(message: Local, tag: number, data: Uint8Array): void {
   (message.$unknown as unknown[]).push({ no: tag >>> 3, wireType: tag & 7, data });
 }
 
-function fieldReader(field: DescField): ReadField {
+function readStatement(field: DescField, bind: Bind): string {
+  const place = placeOf(field);
   switch (field.fieldKind) {
     case "list":
-      return listReader(field);
+      return `${bind(listReader(field))}(from, ${place}, tag);`;
     case "map":
-      return mapReader(field);
+      return `${bind(mapReader(field))}(from, ${place});`;
     case "enum":
-      return field.enum.open ? singularReader(field) : closedEnumReader(field, field.enum);
+      return field.enum.open
+        ? readSingular(field, bind)
+        : `if (${bind(closedEnumChecker(field.enum))}(from, message, tag)) { ${readSingular(field, bind)} }`;
     default:
-      return singularReader(field);
+      return readSingular(field, bind);
   }
 }
 
-function singularReader(field: DescField): ReadField {
-  const read = valueReader(field);
-  const name = field.localName;
-  const oneofName = field.oneof?.localName;
-  if (oneofName !== undefined) {
-    return (from, message) => {
-      const oneof = message[oneofName] as LocalOneof;
-      message[oneofName] = { case: name, value: read(from, oneof.case === name ? oneof.value : undefined) };
-    };
+function readSingular(field: DescField, bind: Bind): string {
+  const place = placeOf(field);
+  if (field.oneof !== undefined) {
+    const oneof = `message[${literal(field.oneof.localName)}]`;
+    const name = literal(field.localName);
+    const before = `${oneof}.case === ${name} ? ${place} : undefined`;
+    return `${oneof} = { case: ${name}, value: ${bind(valueReader(field))}(from, ${before}) };`;
   }
   if (field.message !== undefined) {
-    return (from, message) => {
-      message[name] = read(from, message[name]);
-    };
+    return `${place} = ${bind(valueReader(field))}(from, ${place});`;
   }
-  return (from, message) => {
-    message[name] = read(from);
-  };
+  return field.scalar === ScalarType.STRING
+    ? `${place} = from.string(${field.utf8Validation});`
+    : `${place} = ${bind(valueReader(field))}(from);`;
 }
 
-/** Numbers without a name count as unknown fields. */
-function closedEnumReader(field: DescField, { values }: DescEnum): ReadField {
+/** Gives what looks at the next value: whether the enum knows it. One that it does not know counts as an unknown field. */
+function closedEnumChecker({ values }: DescEnum): (from: WireReader, message: Local, tag: number) => boolean {
   const known = new Set(values.map((value) => value.number));
-  const read = singularReader(field);
   return (from, message, tag) => {
     const start = from.at;
-    const number = from.int32();
-    if (known.has(number)) {
+    const isKnown = known.has(from.int32());
+    if (isKnown) {
       from.at = start;
-      read(from, message, tag);
     } else {
       addUnknown(message, tag, from.bytes.subarray(start, from.at));
     }
+    return isKnown;
   };
 }
 
-function listReader(field: DescField & { fieldKind: "list" }): ReadField {
-  const name = field.localName;
+function listReader(
+  field: DescField & { fieldKind: "list" },
+): (from: WireReader, items: unknown[], tag: number) => void {
   const read = valueReader(field);
   const isPackable = field.message === undefined && wireScalar(field.scalar).wireType !== WireType.LengthDelimited;
-  return (from, message, tag) => {
-    const items = message[name] as unknown[];
+  return (from, items, tag) => {
     if (!isPackable || (tag & 7) !== WireType.LengthDelimited) {
       items.push(read(from));
       return;
@@ -175,13 +150,12 @@ function listReader(field: DescField & { fieldKind: "list" }): ReadField {
 /** Read as any scalar, or as the length of a message, these bytes are the zero value. */
 const ZERO = new Uint8Array(8);
 
-function mapReader(field: DescField & { fieldKind: "map" }): ReadField {
-  const name = field.localName;
+function mapReader(field: DescField & { fieldKind: "map" }): (from: WireReader, entries: Local) => void {
   const readKey = scalarReader(field, field.mapKey);
   const readValue = valueReader(field);
   const zeroKey = readKey(new WireReader(ZERO));
   const zeroValue = (): unknown => field.enum?.values[0]?.number ?? readValue(new WireReader(ZERO));
-  return (from, message) => {
+  return (from, entries) => {
     const length = from.uint32();
     const end = from.at + length;
     let key: unknown;
@@ -199,7 +173,7 @@ function mapReader(field: DescField & { fieldKind: "map" }): ReadField {
           from.skip(tag);
       }
     }
-    setOwn(message[name] as Local, String(key ?? zeroKey), value ?? zeroValue());
+    setOwn(entries, String(key ?? zeroKey), value ?? zeroValue());
   };
 }
 
@@ -221,13 +195,13 @@ function valueReader(field: DescField): Read {
 
 function embeddedReader(field: DescField, type: MessageType): (from: WireReader, before?: Local) => Local {
   if (field.fieldKind !== "map" && field.message !== undefined && field.delimitedEncoding) {
-    return (from, message = type.create()) => {
+    return (from, message = type.zero()) => {
       readGroup(from, message, type, field.number);
       return message;
     };
   }
-  return (from, message = type.create()) => {
-    readFields(from, message, type, from.uint32());
+  return (from, message = type.zero()) => {
+    readMessage(from, message, type, from.uint32());
     return message;
   };
 }

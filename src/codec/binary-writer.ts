@@ -1,14 +1,15 @@
 /**
- * Messages to the wire format, by closures compiled once per message descriptor.
+ * Messages to the wire format, by functions specialised once per message descriptor.
  *
  * Gives the bytes the library gives: fields in the order of their numbers, map entries in the order of their object,
  * unknown fields last. Everything is written into one buffer, and what leaves is a copy of it.
  */
 import { type DescField, type DescMessage, type Message, ScalarType } from "@bufbuild/protobuf";
 import { WireType } from "@bufbuild/protobuf/wire";
-import { Edition, FeatureSet_FieldPresence, type Timestamp, TimestampSchema } from "@bufbuild/protobuf/wkt";
-import type { Local, LocalOneof } from "./local.ts";
+import { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
+import type { Local } from "./local.ts";
 import { localForm } from "./local-form.ts";
+import { type Bind, literal, perMessage, placeOf, presenceOf, specialise } from "./specialise.ts";
 import { wireScalar } from "./wire-scalars.ts";
 import { WireWriter } from "./wire-writer.ts";
 
@@ -18,12 +19,12 @@ import { WireWriter } from "./wire-writer.ts";
  */
 export type BinaryWriter = (message: Message, headroom?: number) => Uint8Array;
 
-/** The writer for a message type. Each type is compiled once. */
+/** The writer for a message type. Each type is compiled once, when it is first written. */
 export function createBinaryWriter(desc: DescMessage): BinaryWriter {
-  const write = messageWriter(desc);
+  const type = typeOf(desc);
   return (message, headroom = 0) => {
     out.at = 0;
-    write(message);
+    type.write(message);
     return out.finish(headroom);
   };
 }
@@ -31,63 +32,39 @@ export function createBinaryWriter(desc: DescMessage): BinaryWriter {
 /** Writing never waits, so that one buffer serves all. */
 const out = new WireWriter();
 
-/** Writes a value in its local form, or fields of a message. The compiler guarantees that it is of the right type. */
-type Write = (value: never) => void;
-type WriteAny = (value: unknown) => void;
+/** Writes a value in its local form. The compiler guarantees that it is of the right type. */
+type Write = (value: unknown) => void;
 
-const writers = new WeakMap<DescMessage, WriteAny>();
-
-/** The fields of a message, without its length. Compiled when first asked for. */
-function messageWriter(desc: DescMessage): WriteAny {
-  let write = writers.get(desc);
-  if (write === undefined) {
-    const fields: WriteAny[] = [];
-    write = fieldsWriter(desc, fields) as WriteAny;
-    // Known before its fields are compiled, so that a recursive type finds itself.
-    writers.set(desc, write);
-    fields.push(...desc.fields.toSorted((a, b) => a.number - b.number).map((field) => fieldWriter(field) as WriteAny));
-  }
-  return write;
+interface MessageType {
+  /** Writes the fields of a message, without its length. */
+  write: (message: Message) => void;
 }
 
-function fieldsWriter({ typeName, fields: { length } }: DescMessage, fields: readonly WriteAny[]): Write {
-  if (length === 0) {
+const typeOf = perMessage((desc: DescMessage): MessageType => {
+  const type: MessageType = {
+    write(message) {
+      type.write = fieldsWriter(desc);
+      type.write(message);
+    },
+  };
+  return type;
+});
+
+function fieldsWriter(desc: DescMessage): MessageType["write"] {
+  if (desc.fields.length === 0) {
     return writeUnknown;
   }
-  if (typeName === "google.protobuf.Timestamp") {
-    return writeTimestamp;
-  }
-  return (message: Message) => {
-    expectType(message, typeName);
-    for (let i = 0; i < length; i++) {
-      (fields[i] as WriteAny)(message);
-    }
-    writeUnknown(message);
-  };
+  return specialise("message", (bind) => {
+    const fields = desc.fields.toSorted((a, b) => a.number - b.number).map((field) => writeStatement(field, bind));
+    const typeName = literal(desc.typeName);
+    return `if (message.$typeName !== ${typeName}) { ${bind(refuseType)}(message, ${typeName}); }
+    ${fields.join("\n    ")}
+    if (message.$unknown !== undefined) { ${bind(writeUnknown)}(message); }`;
+  });
 }
 
-/** By hand, because nearly every message has two. */
-function writeTimestamp(message: Timestamp): void {
-  expectType(message, "google.protobuf.Timestamp");
-  const { seconds, nanos } = message;
-  if (seconds !== 0n) {
-    out.uint32(tagOf(1, WireType.Varint));
-    int64.write(out, seconds, TimestampSchema.field.seconds);
-  }
-  if (nanos !== 0) {
-    out.uint32(tagOf(2, WireType.Varint));
-    int32.write(out, nanos, TimestampSchema.field.nanos);
-  }
-  writeUnknown(message);
-}
-
-const int64 = wireScalar(ScalarType.INT64);
-const int32 = wireScalar(ScalarType.INT32);
-
-function expectType(message: Message, typeName: string): void {
-  if (message.$typeName !== typeName) {
-    throw new TypeError(`${message.$typeName} in the place of ${typeName}`);
-  }
+function refuseType(message: Message, typeName: string): never {
+  throw new TypeError(`${message.$typeName} in the place of ${typeName}`);
 }
 
 function writeUnknown(message: Message): void {
@@ -99,114 +76,71 @@ function writeUnknown(message: Message): void {
   }
 }
 
-function fieldWriter(field: DescField): Write {
-  switch (field.fieldKind) {
-    case "list":
-      return listWriter(field);
-    case "map":
-      return mapWriter(field);
-    default:
-      return field.presence === FeatureSet_FieldPresence.IMPLICIT ? implicitWriter(field) : explicitWriter(field);
+function writeStatement(field: DescField, bind: Bind): string {
+  const place = placeOf(field);
+  const presence = presenceOf(field);
+  if (field.fieldKind === "list") {
+    return `${bind(listWriter(field))}(${place});`;
   }
+  if (field.fieldKind === "map") {
+    return `${bind(mapWriter(field))}(${place});`;
+  }
+  const write = writeValue(field, bind);
+  if (presence === undefined) {
+    return `{ const value = ${place}; if (${nonZero(field)}) { ${write} } }`;
+  }
+  const otherwise =
+    field.presence === FeatureSet_FieldPresence.LEGACY_REQUIRED
+      ? ` else { ${bind(refuseUnset)}(${bind(field)}); }`
+      : "";
+  return `if (${presence}) { const value = ${place}; ${write} }${otherwise}`;
 }
 
-/** A field with presence is written when it is set. */
-function explicitWriter(field: DescField): Write {
-  const write = valueWriter(field);
-  const name = field.localName;
-  if (field.oneof !== undefined) {
-    const oneofName = field.oneof.localName;
-    return (message: Local) => {
-      const oneof = message[oneofName] as LocalOneof;
-      if (oneof.case === name) {
-        write(oneof.value);
-      }
-    };
-  }
-  if (field.parent.file.edition === Edition.EDITION_PROTO3) {
-    return (message: Local) => {
-      const value = message[name];
-      if (value !== undefined) {
-        write(value);
-      }
-    };
-  }
-  const isRequired = field.presence === FeatureSet_FieldPresence.LEGACY_REQUIRED;
-  return (message: Local) => {
-    const value = message[name];
-    // Outside proto3 the prototype holds the defaults of unset fields.
-    if (value !== undefined && Object.hasOwn(message, name)) {
-      write(value);
-    } else if (isRequired) {
-      throw new TypeError(`${field} is required and not set`);
-    }
-  };
+function refuseUnset(field: DescField): never {
+  throw new TypeError(`${field} is required and not set`);
 }
 
-/** A field without presence is written when it is not zero. */
-function implicitWriter(field: DescField): Write {
-  const write = valueWriter(field);
-  const name = field.localName;
+/** A field without presence is written when its value is not zero. */
+function nonZero(field: DescField): string {
   switch (field.scalar) {
-    case ScalarType.STRING: {
-      const tag = tagOf(field.number, WireType.LengthDelimited);
-      return (message: Local) => {
-        const value = message[name] as string;
-        if (value !== "") {
-          out.uint32(tag);
-          out.string(value);
-        }
-      };
-    }
+    case ScalarType.STRING:
+      return 'value !== ""';
     case ScalarType.BYTES:
-      return (message: Local) => {
-        const value = message[name] as Uint8Array;
-        if (value.length > 0) {
-          write(value);
-        }
-      };
+      return "value.length > 0";
     case ScalarType.DOUBLE:
     case ScalarType.FLOAT:
-      return (message: Local) => {
-        const value = message[name];
-        // -0 is not zero.
-        if (!Object.is(value, 0)) {
-          write(value);
-        }
-      };
-    default: {
-      const zero = field.enum?.values[0]?.number ?? 0;
-      return (message: Local) => {
-        const value = message[name];
-        if (Number(value) !== zero) {
-          write(value);
-        }
-      };
-    }
+      // -0 is not zero.
+      return "!Object.is(value, 0)";
+    default:
+      return `Number(value) !== ${field.enum?.values[0]?.number ?? 0}`;
   }
 }
 
-function listWriter(field: DescField & { fieldKind: "list" }): Write {
-  const name = field.localName;
+function writeValue(field: DescField, bind: Bind): string {
+  if (field.message !== undefined) {
+    return `${bind(valueWriter(field))}(value);`;
+  }
+  const { wireType, write } = wireScalar(field.scalar);
+  return `${bind(out)}.uint32(${tagOf(field.number, wireType)}); ${bind(write)}(${bind(out)}, value, ${bind(field)});`;
+}
+
+function listWriter(field: DescField & { fieldKind: "list" }): (items: unknown[]) => void {
   if (field.packed) {
     return packedWriter(field);
   }
   const write = valueWriter(field);
-  return (message: Local) => {
-    const items = message[name] as unknown[];
+  return (items) => {
     for (let i = 0; i < items.length; i++) {
       write(items[i]);
     }
   };
 }
 
-function packedWriter(field: DescField): Write {
+function packedWriter(field: DescField): (items: unknown[]) => void {
   const { write } = wireScalar(field.scalar);
-  const name = field.localName;
   const tag = tagOf(field.number, WireType.LengthDelimited);
   let size = 1;
-  return (message: Local) => {
-    const items = message[name] as unknown[];
+  return (items) => {
     if (items.length > 0) {
       out.uint32(tag);
       const start = out.open(size);
@@ -218,15 +152,13 @@ function packedWriter(field: DescField): Write {
   };
 }
 
-function mapWriter(field: DescField & { fieldKind: "map" }): Write {
-  const name = field.localName;
+function mapWriter(field: DescField & { fieldKind: "map" }): (entries: Local) => void {
   const tag = tagOf(field.number, WireType.LengthDelimited);
   const toKey = mapKeyOf(field.mapKey);
   const writeKey = scalarWriter(field, field.mapKey, 1);
   const writeValue = valueWriter(field, 2);
   let size = 1;
-  return (message: Local) => {
-    const entries = message[name] as Local;
+  return (entries) => {
     for (const key of Object.keys(entries)) {
       const guess = size;
       out.uint32(tag);
@@ -256,18 +188,18 @@ function mapKeyOf(type: ScalarType): (name: string) => unknown {
 }
 
 /** One value of the field with its tag: a singular value, a list item or a map value. */
-function valueWriter(field: DescField, number = field.number): WriteAny {
+function valueWriter(field: DescField, number = field.number): Write {
   if (field.message === undefined) {
     return scalarWriter(field, field.scalar, number);
   }
-  const write = messageWriter(field.message);
+  const type = typeOf(field.message);
   const isGroup = field.fieldKind !== "map" && field.delimitedEncoding;
-  const writeValue = isGroup ? groupWriter(number, write) : embeddedWriter(number, write);
+  const writeValue = isGroup ? groupWriter(number, type) : embeddedWriter(number, type);
   const form = localForm(field);
   return form === undefined ? writeValue : (value) => writeValue(form.toMessage(value));
 }
 
-function embeddedWriter(number: number, write: WriteAny): WriteAny {
+function embeddedWriter(number: number, type: MessageType): Write {
   const tag = tagOf(number, WireType.LengthDelimited);
   let size = 1;
   return (message) => {
@@ -275,20 +207,20 @@ function embeddedWriter(number: number, write: WriteAny): WriteAny {
     const guess = size;
     out.uint32(tag);
     const start = out.open(guess);
-    write(message);
+    type.write(message as Message);
     size = out.close(start, guess);
   };
 }
 
-function groupWriter(number: number, write: WriteAny): WriteAny {
+function groupWriter(number: number, type: MessageType): Write {
   return (message) => {
     out.uint32(tagOf(number, WireType.StartGroup));
-    write(message);
+    type.write(message as Message);
     out.uint32(tagOf(number, WireType.EndGroup));
   };
 }
 
-function scalarWriter(field: DescField, type: ScalarType | undefined, number: number): WriteAny {
+function scalarWriter(field: DescField, type: ScalarType | undefined, number: number): Write {
   const { wireType, write } = wireScalar(type);
   const tag = tagOf(number, wireType);
   return (value) => {

@@ -1,5 +1,6 @@
 /**
- * codec: messages to JSON text and to the wire format, and back, compiled once per message descriptor.
+ * codec: messages to JSON text and to the wire format, and back, compiled once per message descriptor, when it is first
+ * needed. What walks over the fields of a message is generated source (specialise.ts).
  *
  * The wire format (https://protobuf.dev/programming-guides/encoding) is the library's, byte for byte, and what it
  * refuses is refused; held to it on 100,000 messages and their damaged bytes by a test.

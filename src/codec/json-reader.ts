@@ -18,6 +18,7 @@ import { type Any, AnySchema, ListValueSchema, StructSchema, type Value, ValueSc
 import { type JsonMembers, type JsonNode, JsonNumber } from "./json-parser.ts";
 import { type Leaf, leafOf, scalarLeaf, wellKnownLeaf } from "./leaf.ts";
 import { hasCustomJson, type Local, type LocalOneof, setField, setOwn } from "./local.ts";
+import { zeroMessage } from "./specialise.ts";
 import { shorten, type Violations } from "./violations.ts";
 
 /** What a reader needs to know beyond the descriptor. */
@@ -97,11 +98,12 @@ interface NamedField {
 }
 
 function objectReader(desc: DescMessage, fields: Map<string, NamedField>, ignoreUnknown: boolean): Read {
+  const zero = zeroMessage(desc);
   return (json, violations) => {
     if (!(json instanceof Map)) {
       return violations.add("must be an object");
     }
-    const message = create(desc) as unknown as Local;
+    const message = zero();
     for (const [key, value] of json) {
       const named = fields.get(key);
       if (named === undefined) {

@@ -1,8 +1,9 @@
 /**
- * Messages to JSON text (ProtoJSON), by closures compiled once per message descriptor.
+ * Messages to JSON text (ProtoJSON), by functions specialised once per message descriptor.
  *
  * Strings are concatenated, no intermediate object is built, and JSON.stringify is called only for strings with
- * something to escape. Fields come in the order of their numbers, under their lowerCamelCase names.
+ * something to escape. Every piece costs once more when the text is sent, so that what is known of neighbouring fields
+ * beforehand is one piece. Fields come in the order of their numbers, under their lowerCamelCase names.
  */
 import {
   type DescEnum,
@@ -14,8 +15,9 @@ import {
   type Registry,
   ScalarType,
 } from "@bufbuild/protobuf";
-import { type Any, Edition, FeatureSet_FieldPresence, type FieldMask, type Value } from "@bufbuild/protobuf/wkt";
-import { hasCustomJson, isUnwrapped, type Local, type LocalOneof, wrapperValue } from "./local.ts";
+import type { Any, FieldMask, Value } from "@bufbuild/protobuf/wkt";
+import { hasCustomJson, isUnwrapped, type Local, wrapperValue } from "./local.ts";
+import { type Bind, literal, perMessage, placeOf, presenceOf, specialise } from "./specialise.ts";
 import { formatBytes, formatDuration, formatFieldMask, formatTimestamp, type SecondsAndNanos } from "./text-forms.ts";
 
 /** What a writer needs to know beyond the descriptor. */
@@ -31,170 +33,193 @@ export type JsonWriter = (message: Message) => string;
  * Gives the JSON text of one field of a message, zero values included; `null` when it has presence and is unset.
  */
 export function createJsonFieldWriter(field: DescField, options: JsonWriterOptions): JsonWriter {
-  const write = fieldWriter(field, compilerOf(options.registry));
-  return (message) => write(message as unknown as Local) ?? "null";
+  const presence = presenceOf(field) ?? "true";
+  return specialise("message", (bind) => {
+    const { code, after } = fieldText(field, "", bind, typesOf(options.registry));
+    return `return ${presence} ? ${code} + ${literal(after)} : "null";`;
+  });
 }
 
-/** The writer for a message type. Writers are compiled once per registry. */
+/** The writer for a message type. Each type is compiled once per registry, when it is first written. */
 export function createJsonWriter(desc: DescMessage, options: JsonWriterOptions): JsonWriter {
-  const write = compilerOf(options.registry).message(desc);
-  return write as (message: unknown) => string;
+  const type = typesOf(options.registry)(desc);
+  return (message) => type.write(message as never);
 }
 
 /** Writes a value in its local form. The compiler guarantees that the value is of the writer's type. */
 type Write = (value: never) => string;
-/** Writes one field of a message; undefined when it is left out. */
-type WriteField = (message: Local) => string | undefined;
+type WriteAny = (value: unknown) => string;
 
-interface Compiler {
-  readonly registry: Registry;
-  /** The writer for a message type, compiled when first asked for. */
-  message(desc: DescMessage): Write;
+interface MessageType {
+  write: Write;
 }
 
-const compilers = new WeakMap<Registry, Compiler>();
+type TypeOf = (desc: DescMessage) => MessageType;
 
-function compilerOf(registry: Registry): Compiler {
-  let compiler = compilers.get(registry);
-  if (compiler === undefined) {
-    compiler = createCompiler(registry);
-    compilers.set(registry, compiler);
+const typesByRegistry = new WeakMap<Registry, TypeOf>();
+
+function typesOf(registry: Registry): TypeOf {
+  let typeOf = typesByRegistry.get(registry);
+  if (typeOf === undefined) {
+    typeOf = perMessage((desc) => createType(desc, registry));
+    typesByRegistry.set(registry, typeOf);
   }
-  return compiler;
+  return typeOf;
 }
 
-function createCompiler(registry: Registry): Compiler {
-  const writers = new Map<DescMessage, Write>();
-  const compiler: Compiler = {
-    registry,
-    message(desc) {
-      let write = writers.get(desc);
-      if (write === undefined) {
-        const wellKnown = wellKnownWriter(desc, compiler);
-        if (wellKnown === undefined) {
-          const fields: NamedField[] = [];
-          write = objectWriter(fields);
-          // Known before its fields are compiled, so that a recursive type finds itself.
-          writers.set(desc, write);
-          fields.push(...namedFields(desc, compiler));
-        } else {
-          write = wellKnown;
-          writers.set(desc, write);
-        }
-      }
-      return write;
+function createType(desc: DescMessage, registry: Registry): MessageType {
+  const type: MessageType = {
+    write(message) {
+      type.write = wellKnownWriter(desc, registry) ?? objectWriter(desc, typesOf(registry));
+      return type.write(message);
     },
   };
-  return compiler;
+  return type;
 }
 
-interface NamedField {
-  readonly first: string;
-  readonly next: string;
-  readonly write: WriteField;
-}
-
-function namedFields(desc: DescMessage, compiler: Compiler): NamedField[] {
-  return desc.fields
-    .toSorted((a, b) => a.number - b.number)
-    .map((field) => {
-      const name = `${quote(field.jsonName)}:`;
-      return { first: `{${name}`, next: `,${name}`, write: fieldWriter(field, compiler) };
-    });
-}
-
-function objectWriter(fields: readonly NamedField[]): Write {
-  return (message: Local) => {
-    let text = "";
-    for (const field of fields) {
-      const value = field.write(message);
-      if (value !== undefined) {
-        text += (text === "" ? field.first : field.next) + value;
-      }
+function objectWriter(desc: DescMessage, typeOf: TypeOf): Write {
+  return specialise("message", (bind) => {
+    const object = new ObjectCode();
+    for (const field of desc.fields.toSorted((a, b) => a.number - b.number)) {
+      object.add(quote(field.jsonName), presenceOf(field), (before) => fieldText(field, before, bind, typeOf));
     }
-    return text === "" ? "{}" : `${text}}`;
-  };
+    return object.end();
+  });
 }
 
-function fieldWriter(field: DescField, compiler: Compiler): WriteField {
-  const write = valueWriter(field, compiler) as (value: unknown) => string;
-  const name = field.localName;
+/** The code that puts the text of an object together. */
+class ObjectCode {
+  /** Statements, of which the last is open for one more text to be added. */
+  #code = 'let text = ""';
+  /** Text that waits to become one piece with the next. */
+  #waiting = "{";
+  /** The comma before the next member; undefined where only the text can tell. */
+  #comma: "" | "," | undefined = "";
+
+  /** Adds a member, under a condition or always. */
+  add(name: string, condition: string | undefined, valueText: (before: string) => ValueText): void {
+    const { code, after } = valueText(`${this.#waiting}${this.#comma ?? ""}${name}:`);
+    const text = this.#comma === undefined ? `(text === "{" ? "" : ",") + ${code}` : code;
+    if (condition === undefined) {
+      this.#code += ` + ${text}`;
+      this.#waiting = after;
+      this.#comma = ",";
+    } else {
+      const otherwise = literal(this.#waiting);
+      this.#code += `;\n  text = ${condition} ? text + ${text} + ${literal(after)} : text + ${otherwise};\n  text = text`;
+      this.#waiting = "";
+      this.#comma ||= undefined;
+    }
+  }
+
+  end(): string {
+    return `${this.#code} + ${literal(`${this.#waiting}}`)};\n  return text;`;
+  }
+}
+
+/** The code of a text, and a constant to follow it. */
+interface ValueText {
+  readonly code: string;
+  readonly after: string;
+}
+
+/** The text of a field that is set in `message`, after a constant one. */
+function fieldText(field: DescField, before: string, bind: Bind, typeOf: TypeOf): ValueText {
+  const place = placeOf(field);
   if (field.fieldKind === "list") {
-    return (message) => writeList(message[name] as unknown[], write);
+    const items = `${bind(writeList)}(${literal(`${before}[`)}, ${place}, ${bind(itemWriter(field, typeOf))})`;
+    return { code: `(${place}.length === 0 ? ${literal(`${before}[]`)} : ${items})`, after: "" };
   }
   if (field.fieldKind === "map") {
-    return (message) => writeMap(message[name] as Local, write);
+    const entries = `${bind(writeMap)}(${place}, ${bind(itemWriter(field, typeOf))})`;
+    return { code: `${literal(before)} + ${entries}`, after: "" };
   }
-  if (field.oneof !== undefined) {
-    const oneofName = field.oneof.localName;
-    return (message) => {
-      const oneof = message[oneofName] as LocalOneof;
-      return oneof.case === name ? write(oneof.value) : undefined;
-    };
-  }
-  if (field.presence === FeatureSet_FieldPresence.IMPLICIT) {
-    return (message) => write(message[name]);
-  }
-  if (field.parent.file.edition === Edition.EDITION_PROTO3) {
-    return (message) => {
-      const value = message[name];
-      return value === undefined ? undefined : write(value);
-    };
-  }
-  // Outside proto3 the prototype holds the defaults of unset fields.
-  return (message) => (Object.hasOwn(message, name) && message[name] !== undefined ? write(message[name]) : undefined);
+  return valueText(field, place, before, bind, typeOf);
 }
 
-function valueWriter(field: DescField, compiler: Compiler): Write {
-  if (field.message !== undefined) {
-    if (field.message.typeName === "google.protobuf.Struct" && field.parent.typeName !== "google.protobuf.Value") {
-      return writeJsonValue;
-    }
-    const wrapped = isUnwrapped(field) ? wrapperValue(field.message) : undefined;
-    return wrapped === undefined ? compiler.message(field.message) : scalarWriter(wrapped.scalar);
+/** Gives what writes a list item or a map value. */
+function itemWriter(field: DescField, typeOf: TypeOf): WriteAny {
+  if (field.scalar === ScalarType.STRING) {
+    return quote as WriteAny;
   }
-  return field.enum === undefined ? scalarWriter(field.scalar) : enumWriter(field.enum);
+  return specialise("value", (bind) => {
+    const { code, after } = valueText(field, "value", "", bind, typeOf);
+    return `return ${code} + ${literal(after)};`;
+  });
 }
 
-function scalarWriter(type: ScalarType): Write {
+/** The text of one value of the field: a singular value, a list item or a map value. */
+function valueText(field: DescField, place: string, before: string, bind: Bind, typeOf: TypeOf): ValueText {
+  if (field.enum !== undefined) {
+    return { code: enumText(field.enum, place, before, bind), after: "" };
+  }
+  if (field.message === undefined) {
+    return scalarText(field.scalar, place, before, bind);
+  }
+  const wrapped = isUnwrapped(field) ? wrapperValue(field.message) : undefined;
+  if (wrapped !== undefined) {
+    return scalarText(wrapped.scalar, place, before, bind);
+  }
+  if (field.message.typeName === "google.protobuf.Timestamp") {
+    return quotedText(`${bind(formatTimestamp)}(${place})`, before);
+  }
+  const isBareStruct =
+    field.message.typeName === "google.protobuf.Struct" && field.parent.typeName !== "google.protobuf.Value";
+  const text = isBareStruct ? `${bind(writeJsonValue)}(${place})` : `${bind(typeOf(field.message))}.write(${place})`;
+  return { code: `${literal(before)} + ${text}`, after: "" };
+}
+
+function scalarText(type: ScalarType, place: string, before: string, bind: Bind): ValueText {
   switch (type) {
     case ScalarType.STRING:
-      return quote;
-    case ScalarType.BOOL:
-      return (value: boolean) => (value ? "true" : "false");
+      return quotedText(`${bind(escaped)}(${place})`, before);
     case ScalarType.BYTES:
-      return (value: Uint8Array) => `"${formatBytes(value)}"`;
-    case ScalarType.DOUBLE:
-    case ScalarType.FLOAT:
-      return (value: number) => (Number.isFinite(value) ? String(value) : `"${value}"`);
+      return quotedText(`${bind(formatBytes)}(${place})`, before);
     case ScalarType.INT64:
     case ScalarType.SINT64:
     case ScalarType.SFIXED64:
     case ScalarType.UINT64:
     case ScalarType.FIXED64:
-      return (value: bigint | string) => `"${value}"`;
+      return quotedText(place, before);
+    case ScalarType.BOOL:
+      return { code: `(${place} ? ${literal(`${before}true`)} : ${literal(`${before}false`)})`, after: "" };
+    case ScalarType.DOUBLE:
+    case ScalarType.FLOAT:
+      return { code: `${literal(before)} + ${bind(writeDouble)}(${place})`, after: "" };
     default:
-      return String;
+      return { code: `${literal(before)} + ${place}`, after: "" };
   }
 }
 
-function enumWriter(desc: DescEnum): Write {
+function quotedText(code: string, before: string): ValueText {
+  return { code: `${literal(`${before}"`)} + ${code}`, after: '"' };
+}
+
+function enumText(desc: DescEnum, place: string, before: string, bind: Bind): string {
   if (desc.typeName === "google.protobuf.NullValue") {
-    return () => "null";
+    return literal(`${before}null`);
   }
-  const names = new Map(Object.values(desc.value).map((value) => [value.number, quote(value.jsonName)]));
-  return (value: number) => names.get(value) ?? String(value);
+  const texts: string[] = [];
+  for (const { number, jsonName } of Object.values(desc.value)) {
+    texts[number] = before + quote(jsonName);
+  }
+  return `(${bind(texts)}[${place}] ?? ${literal(before)} + ${place})`;
 }
 
-function writeList(items: readonly unknown[], write: (value: unknown) => string): string {
-  let text = "[";
+function writeDouble(value: number): string {
+  return Number.isFinite(value) ? String(value) : `"${value}"`;
+}
+
+/** `begin` ends with the bracket. */
+function writeList(begin: string, items: readonly unknown[], write: WriteAny): string {
+  let text = begin;
   for (let i = 0; i < items.length; i++) {
-    text += (i === 0 ? "" : ",") + write(items[i]);
+    text = i === 0 ? text + write(items[i]) : `${text},${write(items[i])}`;
   }
   return `${text}]`;
 }
 
-function writeMap(entries: Local, write: (value: unknown) => string): string {
+function writeMap(entries: Local, write: WriteAny): string {
   let text = "";
   for (const key of Object.keys(entries)) {
     text += `${text === "" ? "{" : ","}${quote(key)}:${write(entries[key])}`;
@@ -202,11 +227,13 @@ function writeMap(entries: Local, write: (value: unknown) => string): string {
   return text === "" ? "{}" : `${text}}`;
 }
 
-function wellKnownWriter(desc: DescMessage, compiler: Compiler): Write | undefined {
+function wellKnownWriter(desc: DescMessage, registry: Registry): Write | undefined {
   const wrapped = wrapperValue(desc);
   if (wrapped !== undefined) {
-    const write = scalarWriter(wrapped.scalar) as (value: unknown) => string;
-    return (message: Local) => write(message[wrapped.localName]);
+    return specialise("message", (bind) => {
+      const { code, after } = scalarText(wrapped.scalar, placeOf(wrapped), "", bind);
+      return `return ${code} + ${literal(after)};`;
+    });
   }
   switch (desc.typeName) {
     case "google.protobuf.Timestamp":
@@ -216,13 +243,13 @@ function wellKnownWriter(desc: DescMessage, compiler: Compiler): Write | undefin
     case "google.protobuf.FieldMask":
       return (message: FieldMask) => quote(formatFieldMask(message.paths));
     case "google.protobuf.Struct":
-      return (message: { fields: Local }) => writeMap(message.fields, writeValue as (value: unknown) => string);
+      return (message: { fields: Local }) => writeMap(message.fields, writeValue as WriteAny);
     case "google.protobuf.ListValue":
-      return (message: { values: Value[] }) => writeList(message.values, writeValue as (value: unknown) => string);
+      return (message: { values: Value[] }) => writeList("[", message.values, writeValue as WriteAny);
     case "google.protobuf.Value":
       return writeValue;
     case "google.protobuf.Any":
-      return (message: Any) => writeAny(message, compiler.registry);
+      return (message: Any) => writeAny(message, registry);
     default:
       return undefined;
   }
@@ -231,9 +258,9 @@ function wellKnownWriter(desc: DescMessage, compiler: Compiler): Write | undefin
 function writeValue({ kind }: Value): string {
   switch (kind.case) {
     case "structValue":
-      return writeMap(kind.value.fields, writeValue as (value: unknown) => string);
+      return writeMap(kind.value.fields, writeValue as WriteAny);
     case "listValue":
-      return writeList(kind.value.values, writeValue as (value: unknown) => string);
+      return writeList("[", kind.value.values, writeValue as WriteAny);
     case undefined:
       throw new TypeError("google.protobuf.Value without a value");
     default:
@@ -255,8 +282,8 @@ function writeJsonValue(value: JsonValue): string {
         return "null";
       }
       return Array.isArray(value)
-        ? writeList(value, writeJsonValue as (value: unknown) => string)
-        : writeMap(value, writeJsonValue as (value: unknown) => string);
+        ? writeList("[", value, writeJsonValue as WriteAny)
+        : writeMap(value, writeJsonValue as WriteAny);
     default:
       return String(value);
   }
@@ -278,9 +305,14 @@ function writeAny(any: Any, registry: Registry): string {
   return text === "{}" ? `${type}}` : `${type},${text.slice(1)}`;
 }
 
-/** Every character but these needs no escape: quotation mark, backslash, control characters, surrogates. */
-const NEEDS_ESCAPE = /[^ !#-[\]-\ud7ff\ue000-\uffff]/;
+/** Nothing to escape: no quotation mark, backslash, control character or surrogate. */
+const PLAIN = /^[ !#-[\]-\ud7ff\ue000-\uffff]*$/;
 
 function quote(text: string): string {
-  return NEEDS_ESCAPE.test(text) ? JSON.stringify(text) : `"${text}"`;
+  return PLAIN.test(text) ? `"${text}"` : JSON.stringify(text);
+}
+
+/** What goes between the quotation marks. */
+function escaped(text: string): string {
+  return text === "" || PLAIN.test(text) ? text : JSON.stringify(text).slice(1, -1);
 }

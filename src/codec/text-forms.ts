@@ -17,6 +17,7 @@ const MAX_TIMESTAMP = 253_402_300_799; // 9999-12-31T23:59:59Z
 const MAX_DURATION = 315_576_000_000; // 10,000 years
 
 const TWO_DIGITS = Array.from({ length: 100 }, (_, n) => String(n).padStart(2, "0"));
+const THREE_DIGITS = Array.from({ length: 1000 }, (_, n) => String(n).padStart(3, "0"));
 const twoDigits = (n: number): string => TWO_DIGITS[n] as string;
 
 /** `2024-01-31T12:34:56.789Z`. Throws outside the years 0001 to 9999. */
@@ -29,8 +30,23 @@ export function formatTimestamp(value: SecondsAndNanos): string {
   const day = Math.floor(seconds / DAY_SECONDS);
   const second = seconds - day * DAY_SECONDS;
   const minute = Math.floor(second / 60);
-  const millis = 1000 + Math.floor(nanos / 1e6);
-  return `${formatDay(day)}T${twoDigits(Math.floor(minute / 60))}:${twoDigits(minute % 60)}:${twoDigits(second % 60)}.${String(millis).slice(1)}Z`;
+  const hour = Math.floor(minute / 60);
+  const time = `T${twoDigits(hour)}:${twoDigits(minute - hour * 60)}:${twoDigits(second - minute * 60)}`;
+  return `${dateOf(day)}${time}.${THREE_DIGITS[Math.floor(nanos / 1e6)]}Z`;
+}
+
+/** The dates of the days that were written last; the timestamps of a list share few. */
+const PLACES = 64;
+const days: number[] = new Array(PLACES).fill(Number.NaN);
+const dates: string[] = new Array(PLACES).fill("");
+
+function dateOf(day: number): string {
+  const place = day & (PLACES - 1);
+  if (days[place] !== day) {
+    days[place] = day;
+    dates[place] = formatDay(day);
+  }
+  return dates[place] as string;
 }
 
 /**

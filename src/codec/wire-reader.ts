@@ -58,6 +58,12 @@ export class WireReader {
   /** Field number and wire type. */
   tag(): number {
     const { bytes, at } = this;
+    // Nearly every tag is a single byte.
+    const first = bytes[at] as number;
+    if (first < 0x80 && first > 7 && (first & 7) <= Bit32) {
+      this.at = at + 1;
+      return first;
+    }
     const tag = this.uint32();
     const size = this.at - at;
     if (tag >>> 3 === 0 || (tag & 7) > Bit32 || size > 5 || (size === 5 && (bytes[at + 4] as number) > 0x0f)) {

@@ -11,7 +11,7 @@ const INITIAL_BYTES = 16 * 1024;
 const MAX_KEPT_BYTES = 1024 * 1024;
 const MAX_VARINT_BYTES = 10;
 /** Up to here a loop is cheaper than leaving JavaScript. */
-const SHORT_TEXT = 24;
+const SHORT_TEXT = 16;
 
 const long = new BigInt64Array(1);
 const halves = new Uint32Array(long.buffer);
@@ -71,13 +71,8 @@ export class WireWriter {
 
   /** An integer of 64 bits, signed or not. */
   int64(value: bigint): void {
-    const number = Number(value);
-    if (number >= 0 && number <= 0xffff_ffff) {
-      this.uint32(number);
-    } else {
-      long[0] = value;
-      this.#varint64(halves[0] as number, halves[1] as number);
-    }
+    long[0] = value;
+    this.#varint64(halves[0] as number, halves[1] as number);
   }
 
   sint64(value: bigint): void {

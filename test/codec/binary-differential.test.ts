@@ -1,35 +1,18 @@
 /** Our binary writer and reader against the library's, on random messages and on their damaged bytes. */
-import { readdirSync } from "node:fs";
 import { isDeepStrictEqual } from "node:util";
-import { type DescFile, type DescMessage, fromBinary, type Message, toBinary } from "@bufbuild/protobuf";
-import { nestedTypes } from "@bufbuild/protobuf/reflect";
-import { FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
+import { fromBinary, type Message, toBinary } from "@bufbuild/protobuf";
 import { expect, test } from "vitest";
 import { createBinaryReader, createBinaryWriter } from "../../src/codec/index.ts";
-import { desc as fixture } from "../rest/fixture.ts";
+import { contractTypes, ruleTypes } from "./message-types.ts";
 import { Random } from "./random.ts";
 import { randomMessage } from "./random-message.ts";
-import { wireFiles } from "./wire-fixture.ts";
 
 /** 100,000 messages in all. */
 const RUNS = 50_000;
 
-const rules = [...wireFiles.files, FileDescriptorSetSchema.file, fixture("Everything").file];
-const contract = await Promise.all(
-  readdirSync(new URL("../../gen", import.meta.url), { recursive: true, encoding: "utf8" })
-    .filter((path) => path.endsWith("_pb.ts"))
-    .map(async (path) => {
-      const module: Record<string, unknown> = await import(new URL(`../../gen/${path}`, import.meta.url).href);
-      return Object.entries(module).find(([name]) => name.startsWith("file_"))?.[1] as DescFile;
-    }),
-);
-
-const messagesOf = (files: readonly DescFile[]): DescMessage[] =>
-  files.flatMap((file) => [...nestedTypes(file)]).filter((type) => type.kind === "message");
-
 test.each([
-  ["the rules of proto2, proto3 and editions", messagesOf(rules)],
-  ["every message of the contract", messagesOf(contract)],
+  ["the rules of proto2, proto3 and editions", ruleTypes],
+  ["every message of the contract", contractTypes],
 ])("%s", { timeout: 120_000 }, (_, types) => {
   expect(types.length).toBeGreaterThan(10);
   const codecs = types.map((type) => ({ type, write: createBinaryWriter(type), read: createBinaryReader(type) }));
@@ -92,7 +75,7 @@ function expectSame(ours: unknown, theirs: unknown, what: () => string): void {
 }
 
 const closedEnums = new Set(
-  messagesOf(rules)
+  ruleTypes
     .flatMap((type) => type.fields)
     .filter((field) => field.fieldKind === "enum" && !field.enum.open)
     .map((field) => `${field.parent.typeName} ${field.number}`),

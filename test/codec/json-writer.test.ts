@@ -1,8 +1,11 @@
-import { create as createMessage, type Message } from "@bufbuild/protobuf";
+import { create as createMessage, type Message, toJsonString } from "@bufbuild/protobuf";
 import { anyPack, DurationSchema, EmptySchema, timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { expect, test } from "vitest";
 import { createJsonFieldWriter, createJsonWriter } from "../../src/codec/index.ts";
 import { create, desc, registry } from "../rest/fixture.ts";
+import { Random } from "./random.ts";
+import { randomMessage } from "./random-message.ts";
+import { wireType } from "./wire-fixture.ts";
 
 const write = (message: Message, name = "Everything") => createJsonWriter(desc(name), { registry })(message);
 const field = (name: string) => desc("Everything").fields.find((candidate) => candidate.name === name)!;
@@ -15,6 +18,15 @@ test("fields without presence always appear, others only when set", () => {
   expect(write(create("ListReposResponse", { nextPageToken: "" }), "ListReposResponse")).toBe(
     '{"repos":[],"nextPageToken":"","totalCount":"0","skipped":0}',
   );
+});
+
+test.each(["wire2.Everything", "wire2023.Everything"])("any fields of %s may be unset", (name) => {
+  const type = wireType(name);
+  for (let seed = 0; seed < 1000; seed++) {
+    const message = randomMessage(type, new Random(seed), 2);
+    const expected = toJsonString(type, message, { alwaysEmitImplicit: true });
+    expect(JSON.parse(createJsonWriter(type, { registry })(message)), `seed ${seed}`).toEqual(JSON.parse(expected));
+  }
 });
 
 test("a message without fields is {}", () => {
