@@ -8,7 +8,19 @@ import { type Path, pathToString } from "@bufbuild/protobuf/reflect";
 import { createValidator, type Violation } from "@bufbuild/protovalidate";
 import type { FieldViolation } from "../errors.ts";
 
-const validator = createValidator();
+/** The patterns of the contract are its own and few; what they accept, JavaScript's engine tells in a fraction of the time of RE2 in JavaScript. */
+const patterns = new Map<string, RegExp>();
+
+const validator = createValidator({
+  regexMatch(pattern, text) {
+    let expression = patterns.get(pattern);
+    if (expression === undefined) {
+      expression = new RegExp(pattern, "u");
+      patterns.set(pattern, expression);
+    }
+    return expression.test(text);
+  },
+});
 
 /** Every rule that `message` breaks; `concerns` selects by the rule's field path (a oneof stands in it as itself). */
 export function violationsOf(

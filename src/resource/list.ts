@@ -105,12 +105,14 @@ export function listPage(
   scopes: readonly string[],
 ): Eventually<Page> {
   const session = databaseOf(context);
+  const { hydrate, restore } = resource.declaration;
   const { query, order, after, pageSize, tokenAfter } = openList(resource, request, context);
   const selection = selectRows(resource, query, context, scopes);
   const found = session.list(resource.table, {
     ...selection,
     orderBy: order,
     ...(after && { after }),
+    ...(hydrate === undefined && restore === undefined && { facets: [] }),
     skip: request.skip,
     limit: pageSize + 1,
   });
@@ -155,6 +157,7 @@ function selectRows(
 }
 
 function orderOf(resource: Pick<Resource, "sortNames" | "defaultOrder">, orderBy: string): readonly OrderColumn[] {
+  if (orderBy === "") return resource.defaultOrder;
   const names = Object.fromEntries(Object.values(resource.sortNames).map((column) => [column, column]));
   return parseOrderBy(orderBy, { ...names, ...resource.sortNames }, resource.defaultOrder);
 }

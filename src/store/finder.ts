@@ -42,7 +42,7 @@ async function scopeSize({ total }: Reading, { parent, roots }: Resolved): Promi
 /** The selection by the uids of what the finder finds in its ranges. */
 async function inRanges(reading: Reading, { ranges, ...everywhere }: Resolved): Promise<Resolved> {
   const { comparisons, finders, values } = everywhere;
-  const page = { order: byUid, skip: 0, limit: maxUids };
+  const page = { order: byUid, skip: 0, limit: maxUids, facets: [] };
   const keys = await readKeys(reading, everywhere, page, { source: "found", plan: "sort" });
   const uids = keys.map(([uid]) => uid as string).filter((uid) => holds(ranges!, uid));
   return { uids, comparisons, finders, values };

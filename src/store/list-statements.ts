@@ -27,6 +27,8 @@ export interface Shape {
    * `foundInRanges`: by the index of the finder, and by nothing else, in the latter only those in slot `ranges`.
    */
   readonly source: "table" | "range" | "ranges" | "uids" | "eachRange" | "found" | "foundInRanges";
+  /** The facets of whole rows. */
+  readonly facets: readonly string[];
   /** Only children of slot `parent`. */
   readonly parent: boolean;
   readonly comparisons: readonly Comparison[];
@@ -48,8 +50,9 @@ export function listStatements(dialect: Dialect, table: TableSpec): ListStatemen
   return (shape) => statement(keyOf(shape), shape);
 }
 
-function keyOf({ read, source, parent, comparisons, finder, order, after, plan }: Shape): string {
+function keyOf({ read, source, facets, parent, comparisons, finder, order, after, plan }: Shape): string {
   let key = `${read} ${source} ${plan} ${parent} ${after} ${finder}`;
+  for (const facet of facets) key += ` ${facet}`;
   for (const { column, descending } of order) key += descending ? ` >${column}` : ` <${column}`;
   for (const { column, operator } of comparisons) key += ` ${column}:${operator}`;
   return key;
@@ -66,7 +69,7 @@ function build(dialect: Dialect, table: TableSpec, shape: Shape): RawBuilder<unk
     const filters = filtersOf(dialect, table, shape, "s");
     const uids = sql`select s.uid from ${source} as s where ${all(filters)} order by ${orderOf(dialect, table, shape, "s")} limit ${slot("limit")}`;
     const any = sql`exists (select 1 from ${source} as s where ${inRange(sql.ref("s.uid"))})`;
-    return sql`select ${columnsOf(table, shape)} from ${dialect.eachOf(elements, table.name, uids, any)} limit ${slot("total")}`;
+    return sql`select ${columnsOf(shape)} from ${dialect.eachOf(elements, table.name, uids, any)} limit ${slot("total")}`;
   }
   const from = fromOf(dialect, table, shape);
   const filters = filtersOf(dialect, table, shape, "t");
@@ -77,7 +80,7 @@ function build(dialect: Dialect, table: TableSpec, shape: Shape): RawBuilder<unk
     case "limitedCount":
       return sql`select count(*) from (select 1 from ${from}${where} limit ${slot("limit")}) as c`;
     default:
-      return sql`select ${columnsOf(table, shape)} from ${from}${where} order by ${orderOf(dialect, table, shape, "t")} limit ${slot("limit")} offset ${slot("skip")}`;
+      return sql`select ${columnsOf(shape)} from ${from}${where} order by ${orderOf(dialect, table, shape, "t")} limit ${slot("limit")} offset ${slot("skip")}`;
   }
 }
 
@@ -87,8 +90,8 @@ function fromOf(dialect: Dialect, table: TableSpec, shape: Shape): RawBuilder<un
   return shape.source === "ranges" ? sql`${dialect.elements(slot("ranges"))} cross join ${rows}` : rows;
 }
 
-function columnsOf(table: TableSpec, { read, order }: Shape): RawBuilder<unknown> {
-  const columns = read === "keys" ? order.map(({ column }) => column) : [...readSpine, ...Object.keys(table.facets)];
+function columnsOf({ read, order, facets }: Shape): RawBuilder<unknown> {
+  const columns = read === "keys" ? order.map(({ column }) => column) : [...readSpine, ...facets];
   return sql.join(columns.map((column) => sql.ref(`t.${column}`)));
 }
 

@@ -19,7 +19,7 @@ import {
   readRows,
   sourceOf,
 } from "./reading.ts";
-import type { Row } from "./row.ts";
+import type { Row, TableSpec } from "./row.ts";
 import { type ListQuery, type Operator, type Resolved, resolve } from "./selection.ts";
 import { compareKeys, everything, holds, type Range, rangeOf, remaining, type Subtree } from "./subtree.ts";
 
@@ -36,9 +36,18 @@ export function list(reading: Reading, query: ListQuery): Eventually<Row[]> {
   const resolved = resolve(reading.table, query);
   const order = orderOf(reading.table.spec, query.orderBy, query.after);
   if (resolved === undefined || query.limit <= 0) return [];
-  const page = { order, skip: query.skip, limit: query.limit };
+  const page = { order, skip: query.skip, limit: query.limit, facets: facetsOf(reading.table.spec, query, order) };
   const isByUid = order.terms[0]!.column === "uid" && sourceOf(resolved) !== "uids" && resolved.finders.length === 0;
   return isByUid ? listByUid(reading, resolved, page) : weigh(reading, resolved, page);
+}
+
+/** The facets that rows are read with. */
+function facetsOf({ facets }: TableSpec, query: ListQuery, { terms }: Order): readonly string[] {
+  const all = Object.keys(facets);
+  const { facets: told } = query;
+  return told === undefined
+    ? all
+    : all.filter((facet) => told.includes(facet) || terms.some(({ column }) => column === facet));
 }
 
 /** The page of a selection that can be found in more than one way. */
@@ -68,10 +77,10 @@ async function weigh(reading: Reading, resolved: Resolved, page: Page): Promise<
 }
 
 /** Ranges of the key, in their order. */
-function listByUid(reading: Reading, selected: Resolved, { order, skip, limit }: Page): Eventually<Row[]> {
+function listByUid(reading: Reading, selected: Resolved, { order, ...rest }: Page): Eventually<Row[]> {
   const { descending } = order.terms[0]!;
   const ranges = remaining(selected.ranges ?? [everything], order.after?.[0] as string | undefined, descending);
-  const page = { order: { terms: order.terms, after: undefined }, skip, limit }; // the ranges are cut: that is the cursor
+  const page = { ...rest, order: { terms: order.terms, after: undefined } }; // the ranges are cut: that is the cursor
   if (ranges.length === 0) return [];
   if (ranges.length > 1) return listRanges(reading, { ...selected, ranges }, ranges, page);
   return readRows(reading, { ...selected, ranges }, page, { source: "range", plan: "free" });
@@ -82,7 +91,7 @@ async function listRanges(
   reading: Reading,
   selected: Resolved,
   ranges: readonly Range[],
-  { order, skip, limit }: Page,
+  { order, skip, limit, facets }: Page,
 ): Promise<Row[]> {
   const { descending } = order.terms[0]!;
   const start = await passOver(reading, selected, ranges, skip);
@@ -94,7 +103,7 @@ async function listRanges(
     i += size, size = Math.max(manyRanges, 4 * size)
   ) {
     const portion = { ...selected, ranges: ranges.slice(i, i + size) };
-    const page = { order, skip: toSkip, limit: limit - rows.length };
+    const page = { order, skip: toSkip, limit: limit - rows.length, facets };
     if (portion.ranges.length === 1)
       rows.push(...(await readRows(reading, portion, page, { source: "range", plan: "free" })));
     else {
@@ -156,7 +165,7 @@ async function estimateBelow(reading: Reading, roots: readonly Subtree[], enough
 async function walkRanges(
   reading: Reading,
   selected: Resolved,
-  { order, skip, limit }: Page,
+  { order, skip, limit, facets }: Page,
   oneIn: number,
 ): Promise<Row[]> {
   const ranges = selected.ranges!;
@@ -164,14 +173,14 @@ async function walkRanges(
   const walked = Math.ceil(Math.max(limit, Math.min((skip + limit) * oneIn, maxWalkKeys)));
   const rows: Row[] = [];
   for (let after = order.after; ; ) {
-    const page = { order: { terms: order.terms, after }, skip: 0, limit: walked };
+    const page = { order: { terms: order.terms, after }, skip: 0, limit: walked, facets: [] };
     const keys = await readKeys(reading, { comparisons, finders, values }, page, { source: "table", plan: "walk" });
     const held = keys.filter((key) => holds(ranges, key.at(-1) as string));
     let next = Math.min(skip, held.length);
     skip -= next;
     for (; next < held.length && rows.length < limit; ) {
       const some = held.slice(next, next + limit - rows.length);
-      rows.push(...(await readAt(reading, selected, order, some)));
+      rows.push(...(await readAt(reading, selected, order, facets, some)));
       next += some.length;
     }
     if (rows.length === limit || keys.length < walked) return rows;
@@ -184,10 +193,11 @@ async function readAt(
   reading: Reading,
   { comparisons, finders, values }: Resolved,
   { terms }: Order,
+  facets: readonly string[],
   keys: readonly Key[],
 ): Promise<Row[]> {
   const byUid = new Map(keys.map((key) => [key.at(-1) as string, key]));
-  const page = { order: { terms, after: undefined }, skip: 0, limit: keys.length };
+  const page = { order: { terms, after: undefined }, skip: 0, limit: keys.length, facets };
   const rows = await readRows(reading, { uids: [...byUid.keys()], comparisons, finders, values }, page, {
     source: "uids",
     plan: "sort",

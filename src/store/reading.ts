@@ -22,6 +22,8 @@ export interface Page {
   readonly order: Order;
   readonly skip: number;
   readonly limit: number;
+  /** The facets to read of whole rows. */
+  readonly facets: readonly string[];
 }
 
 /** Where a statement finds rows, and how. */
@@ -29,8 +31,8 @@ export type Way = Pick<Shape, "source" | "plan">;
 
 /** The rows of a page. */
 export function readRows({ table, connection }: Reading, selected: Resolved, page: Page, way: Way): Eventually<Row[]> {
-  const statement = table.list(shapeOf(selected, page.order, { read: "rows", ...way }));
-  return andThen(connection.rows(statement, valuesOf(selected, page)), (rows) => rows.map(table.read));
+  const statement = table.list(shapeOf(selected, page, { read: "rows", ...way }));
+  return andThen(connection.rows(statement, valuesOf(selected, page)), (rows) => rowsOf(table, rows, page));
 }
 
 /** Of the rows of a page only their columns of the order. */
@@ -40,7 +42,7 @@ export async function readKeys(
   page: Page,
   way: Way,
 ): Promise<Key[]> {
-  const statement = table.list(shapeOf(selected, page.order, { read: "keys", ...way }));
+  const statement = table.list(shapeOf(selected, page, { read: "keys", ...way }));
   return (await connection.rows(statement, valuesOf(selected, page))) as Key[];
 }
 
@@ -52,9 +54,13 @@ export type Key = readonly (string | number)[];
  * with the last row of the page has been read as far as needed.
  */
 export async function readEachRange({ table, connection }: Reading, selected: Resolved, page: Page): Promise<Row[]> {
-  const statement = table.list(shapeOf(selected, page.order, { read: "rows", source: "eachRange", plan: "free" }));
+  const statement = table.list(shapeOf(selected, page, { read: "rows", source: "eachRange", plan: "free" }));
   const rows = await connection.rows(statement, { ...valuesOf(selected, page), total: 2 * page.limit });
-  return rows.map(table.read);
+  return rowsOf(table, rows, page);
+}
+
+function rowsOf(table: Table, rows: readonly unknown[][], { facets }: Page): Row[] {
+  return rows.map((columns) => table.read(columns, facets));
 }
 
 /** How many rows there are, counted up to `limit` where it is given. */
@@ -62,9 +68,9 @@ export async function countRows(reading: Reading, selected: Resolved, limit?: nu
   const { table, connection } = reading;
   if (isFoundExactly(table, selected)) return countFound(reading, selected, limit ?? Number.MAX_SAFE_INTEGER);
   const read = limit === undefined ? "count" : "limitedCount";
-  const statement = table.list(shapeOf(selected, unordered, { read, source: sourceOf(selected), plan: "free" }));
+  const statement = table.list(shapeOf(selected, countedUpTo(0), { read, source: sourceOf(selected), plan: "free" }));
   const [row] = await connection.rows(statement, {
-    ...valuesOf(selected, { order: unordered, skip: 0, limit: limit ?? 0 }),
+    ...valuesOf(selected, countedUpTo(limit ?? 0)),
   });
   return row![0] as number;
 }
@@ -80,12 +86,14 @@ function isFoundExactly(table: Table, { finder, parent, ranges, comparisons }: R
 /** How many rows the finder of a selection gives, counted up to `limit`: at least those that it has. */
 export async function countFound({ table, connection }: Reading, selected: Resolved, limit: number): Promise<number> {
   const way = { read: "foundCount", source: sourceOf(selected), plan: "free" } as const;
-  const statement = table.list(shapeOf(selected, unordered, way));
-  const [row] = await connection.rows(statement, valuesOf(selected, { order: unordered, skip: 0, limit }));
+  const statement = table.list(shapeOf(selected, countedUpTo(limit), way));
+  const [row] = await connection.rows(statement, valuesOf(selected, countedUpTo(limit)));
   return row![0] as number;
 }
 
-const unordered: Order = { terms: [], after: undefined };
+function countedUpTo(limit: number): Page {
+  return { order: { terms: [], after: undefined }, skip: 0, limit, facets: [] };
+}
 
 /** Where the rows of a selection are found by what it says. */
 export function sourceOf({ finder, uids, ranges }: Resolved): Shape["source"] {
@@ -95,7 +103,7 @@ export function sourceOf({ finder, uids, ranges }: Resolved): Shape["source"] {
   return ranges.length === 1 ? "range" : "ranges";
 }
 
-function shapeOf(selected: Resolved, order: Order, rest: Pick<Shape, "read" | "source" | "plan">): Shape {
+function shapeOf(selected: Resolved, { order, facets }: Page, rest: Pick<Shape, "read" | "source" | "plan">): Shape {
   return {
     ...rest,
     parent: selected.parent !== undefined,
@@ -103,6 +111,7 @@ function shapeOf(selected: Resolved, order: Order, rest: Pick<Shape, "read" | "s
     finder: selected.finder,
     order: order.terms,
     after: order.after !== undefined,
+    facets,
   };
 }
 

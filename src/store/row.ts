@@ -121,10 +121,10 @@ export function checkUid(uid: string, parent: string): void {
   if (parentOf(uid) !== parent) throw new TypeError(`${parent} is not the parent of ${uid}`);
 }
 
-/** Makes rows of what a statement on `readSpine` and the facets reads. */
-export function rowReader(table: TableSpec): (columns: readonly unknown[]) => Row {
-  const facets = Object.entries(table.facets);
-  return (columns) => {
+/** Makes rows of what a statement on `readSpine` and then facets, all unless told, reads. */
+export function rowReader(table: TableSpec): (columns: readonly unknown[], facets?: readonly string[]) => Row {
+  const all = Object.keys(table.facets);
+  return (columns, facets = all) => {
     const uid = columns[0] as string;
     const row: Row = {
       uid,
@@ -136,8 +136,8 @@ export function rowReader(table: TableSpec): (columns: readonly unknown[]) => Ro
       facets: {},
     };
     for (let i = 0; i < facets.length; i++) {
-      const [name, type] = facets[i]!;
-      row.facets[name] = readFacet(type, columns[readSpine.length + i]);
+      const name = facets[i]!;
+      row.facets[name] = readFacet(table.facets[name]!, columns[readSpine.length + i]);
     }
     return row;
   };

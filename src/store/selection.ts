@@ -37,6 +37,8 @@ export interface ListQuery extends Selection {
   /** Rows passed over, from `after` or else from the start. */
   readonly skip: number;
   readonly limit: number;
+  /** The facets that rows come with, beside those of the order; all unless told. */
+  readonly facets?: readonly string[];
 }
 
 /** One column of an order. */

@@ -11,8 +11,8 @@ export interface Table {
   readonly spec: TableSpec;
   readonly row: RowStatements;
   readonly list: ListStatements;
-  /** Makes a row of the columns that a statement reads. */
-  readonly read: (columns: readonly unknown[]) => Row;
+  /** Makes a row of the columns that a statement reads: the spine's and those of facets, all unless told. */
+  readonly read: (columns: readonly unknown[], facets?: readonly string[]) => Row;
   /** Whether the index of a column that is looked into knows its rows exactly, and their scopes. */
   knowsScope(column: string): boolean;
   /** What the index of a search text is asked for one that it is to contain. */

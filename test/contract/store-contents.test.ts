@@ -324,7 +324,14 @@ onEveryDatabase("columns that are looked into", (database) => {
     const contains = { column: "search", operator: "contains" } as const;
     const statement = listStatements(postgres, advisories);
     const order = [{ column: "create_time_us", descending: true }];
-    const found = { source: "found", parent: false, after: false, plan: "sort", order } as const;
+    const found = {
+      source: "found",
+      parent: false,
+      after: false,
+      plan: "sort",
+      order,
+      facets: ["terms", "search"],
+    } as const;
     const shapes: [Shape, string][] = [
       [{ ...found, read: "rows", comparisons: [has], finder: "terms" }, "advisories_terms"],
       [
