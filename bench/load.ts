@@ -4,20 +4,29 @@
  */
 import { connect, type Socket } from "node:net";
 
-/** One measurement. */
-export interface Job {
+/** One request, repeated. */
+export interface Request {
   readonly protocol: "http1" | "h2";
+  readonly host: string;
   readonly port: number;
-  /** The path; `{n}` in it or in the body becomes a number that no request has had. */
   readonly path: string;
   readonly method: "GET" | "POST";
   readonly headers: Readonly<Record<string, string>>;
-  /** In base64 for `h2`, text for `http1`. */
+  /** In base64. Where it holds {@link unique}, each request has a number of its own there. */
   readonly body: string;
+}
+
+/** One measurement. */
+export interface Job extends Request {
   /** Requests under way at any moment. */
   readonly concurrency: number;
+  /** How long requests run before one counts. */
   readonly warmUpMs: number;
+  /** The warm-up is over before its time when the rate is steady. */
+  readonly untilSteady?: boolean;
   readonly durationMs: number;
+  /** Leaves its core to others while it waits: for servers that need more than the one they have. */
+  readonly yieldsCore?: boolean;
 }
 
 /** What a measurement gives. */
@@ -27,17 +36,23 @@ export interface Measured {
   readonly p99Ms: number;
 }
 
+/** Stands in a body for a number that no request has had; as long as one. */
+export const unique = "{unique--number}";
+
 const streamsPerConnection = 8;
-let unique = Date.now() * 1000;
+const steadyRates = { everyMs: 500, count: 3, within: 0.03 };
+let nextNumber = Date.now() * 1000;
 
 /** Runs a job. Errors: a plain Error when an answer is not 200 or a connection fails. */
 export async function measure(job: Job): Promise<Measured> {
   const latencies: number[] = [];
+  let answers = 0;
   let isCounting = false;
   let isOver = false;
   const { promise: failed, reject } = Promise.withResolvers<never>();
   failed.catch(() => {});
   const done = (startedMs: number) => {
+    answers++;
     if (isCounting) latencies.push(performance.now() - startedMs);
     return !isOver;
   };
@@ -47,8 +62,14 @@ export async function measure(job: Job): Promise<Measured> {
   for (let left = job.concurrency; left > 0; left -= perConnection)
     sockets.push(open(job, Math.min(left, perConnection), done, reject));
   const sleep = (ms: number) => Promise.race([failed, new Promise((resolve) => setTimeout(resolve, ms))]);
-  spin(() => isOver);
-  await sleep(job.warmUpMs);
+  if (!job.yieldsCore) spin(() => isOver);
+  const rates: number[] = [];
+  for (const endMs = performance.now() + job.warmUpMs; performance.now() < endMs; ) {
+    const [before, beganMs] = [answers, performance.now()];
+    await sleep(Math.min(steadyRates.everyMs, Math.max(0, endMs - beganMs)));
+    rates.push((answers - before) / (performance.now() - beganMs));
+    if (job.untilSteady && isSteady(rates)) break;
+  }
   isCounting = true;
   const startMs = performance.now();
   await sleep(job.durationMs);
@@ -61,6 +82,12 @@ export async function measure(job: Job): Promise<Measured> {
   return { perSecond: latencies.length / seconds, medianMs: at(0.5), p99Ms: at(0.99) };
 }
 
+/** Whether the last rates are all alike. */
+function isSteady(rates: readonly number[]): boolean {
+  const last = rates.slice(-steadyRates.count);
+  return last.length === steadyRates.count && Math.max(...last) < Math.min(...last) * (1 + steadyRates.within);
+}
+
 /** Keeps this process from sleeping: to wake a sleeping core costs the server that answers more than the answer does. */
 function spin(isOver: () => boolean): void {
   if (!isOver()) setImmediate(spin, isOver);
@@ -68,21 +95,19 @@ function spin(isOver: () => boolean): void {
 
 type Open = (job: Job, streams: number, done: (startedMs: number) => boolean, fail: (error: Error) => void) => Socket;
 
-const openHttp1: Open = ({ port, path, method, headers, body }, _streams, done, fail) => {
-  const fields = Object.entries({ host: "bench", ...headers }).map(([name, value]) => `${name}: ${value}\r\n`);
-  const prepare = (): Buffer => {
-    const numbered = body.replace("{n}", String(unique++));
-    const length = method === "POST" ? `content-length: ${Buffer.byteLength(numbered)}\r\n` : "";
-    return Buffer.from(`${method} ${path} HTTP/1.1\r\n${fields.join("")}${length}\r\n${numbered}`);
-  };
-  const isFixed = !body.includes("{n}");
-  const fixed = prepare();
-  const socket = connect(port, "127.0.0.1").setNoDelay();
+const openHttp1: Open = ({ host, port, path, method, headers, body }, _streams, done, fail) => {
+  const data = Buffer.from(body, "base64");
+  const length = method === "POST" ? { "content-length": data.length } : {};
+  const fields = Object.entries({ host: "bench", ...headers, ...length }).map(([name, value]) => `${name}: ${value}`);
+  const head = [`${method} ${path} HTTP/1.1`, ...fields, "", ""].join("\r\n");
+  const request = Buffer.concat([Buffer.from(head), data]);
+  const numberAt = request.indexOf(unique);
+  const socket = connect(port, host).setNoDelay();
   let missing = -1;
   let startedMs = 0;
   const send = () => {
     startedMs = performance.now();
-    socket.write(isFixed ? fixed : prepare());
+    socket.write(numbered(request, numberAt));
   };
   socket.once("connect", send).on("error", fail);
   socket.on("data", (chunk: Buffer) => {
@@ -101,12 +126,19 @@ const openHttp1: Open = ({ port, path, method, headers, body }, _streams, done, 
   return socket;
 };
 
+/** A request to send: a copy, with a number of its own where there is place for one. */
+function numbered(request: Buffer, numberAt: number): Buffer {
+  const copy = Buffer.from(request);
+  if (numberAt >= 0) copy.write(String(nextNumber++), numberAt);
+  return copy;
+}
+
 const frameHeader = 9;
 const flags = { endStream: 1, endHeaders: 4, ack: 1 };
 const types = { data: 0, headers: 1, reset: 3, settings: 4, ping: 6, goAway: 7, windowUpdate: 8 };
 const largestWindow = 2 ** 31 - 1;
 
-const openHttp2: Open = ({ port, path, method, headers, body }, streams, done, fail) => {
+const openHttp2: Open = ({ host, port, path, method, headers, body }, streams, done, fail) => {
   const fields = { ":method": method, ":scheme": "http", ":path": path, ":authority": "bench", ...headers };
   const block = Buffer.concat(Object.entries(fields).map(([name, value]) => literal(name, value)));
   const data = Buffer.from(body, "base64");
@@ -115,15 +147,17 @@ const openHttp2: Open = ({ port, path, method, headers, body }, streams, done, f
     frame(types.data, flags.endStream, 0, data),
   ]);
   const dataAt = frameHeader + block.length;
-  const socket = connect(port, "127.0.0.1").setNoDelay();
+  const numberAt = request.indexOf(unique);
+  const socket = connect(port, host).setNoDelay();
   const started = new Map<number, number>();
+  const answered = new Set<number>();
   let nextStream = 1;
   const send = () => {
     request.writeUInt32BE(nextStream, 5);
     request.writeUInt32BE(nextStream, dataAt + 5);
     started.set(nextStream, performance.now());
     nextStream += 2;
-    socket.write(Buffer.from(request));
+    socket.write(numbered(request, numberAt));
   };
   const settings = Buffer.alloc(6);
   settings.writeUInt16BE(4, 0); // SETTINGS_INITIAL_WINDOW_SIZE
@@ -153,8 +187,12 @@ const openHttp2: Open = ({ port, path, method, headers, body }, streams, done, f
         socket.write(frame(types.ping, flags.ack, 0, bytes.subarray(frameHeader, frameHeader + 8)));
       else if (type === types.reset || type === types.goAway)
         return fail(new Error(`the server ended a stream: frame ${type}`));
-      else if (type === types.data) consumed += length;
+      else if (type === types.data) {
+        consumed += length;
+        if (length > 0) answered.add(stream);
+      }
       if ((type === types.data || type === types.headers) && (flag & flags.endStream) !== 0) {
+        if (!answered.delete(stream)) return fail(new Error("the server answered without a message"));
         const startedMs = started.get(stream)!;
         started.delete(stream);
         if (done(startedMs)) send();
@@ -196,10 +234,10 @@ function text(value: string): Buffer {
 }
 
 if (process.send !== undefined) {
-  process.on("message", (job: Job) => {
+  process.on("message", ({ id, job }: { id: number; job: Job }) => {
     measure(job).then(
-      (measured) => process.send?.({ measured }),
-      (error: Error) => process.send?.({ error: error.message }),
+      (measured) => process.send?.({ id, measured }),
+      (error: Error) => process.send?.({ id, error: error.message }),
     );
   });
 }

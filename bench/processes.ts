@@ -1,6 +1,7 @@
 /** The processes of a run: servers on one core, the load generator on the other, where the system can pin them. */
 import { type ChildProcess, fork, spawnSync } from "node:child_process";
-import { mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
+import { once } from "node:events";
+import { mkdtempSync, openSync, readFileSync, rmSync, truncateSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -9,47 +10,72 @@ import type { Job, Measured } from "./load.ts";
 /** Whether processes are pinned to cores. */
 export const isPinned = availableParallelism() > 1 && spawnSync("taskset", ["-V"]).status === 0;
 
-const logFile = join(mkdtempSync(join(tmpdir(), "platform-bench-log-")), "log");
-const children = new Set<ChildProcess>();
+/** Where a run keeps its databases and logs; gone with it. */
+export const folder = mkdtempSync(join(tmpdir(), "platform-bench-"));
 
-/** Starts a program of this folder, with standard error into a file, where access logs belong; its first message. */
-export async function start<T>(program: string, args: readonly string[], core: number): Promise<T & { stop(): void }> {
-  const child = fork(fileURLToPath(new URL(program, import.meta.url)), args, {
-    stdio: ["ignore", "inherit", openSync(logFile, "a"), "ipc"],
-  });
-  children.add(child);
-  if (isPinned) spawnSync("taskset", ["-a", "-p", "-c", String(core), String(child.pid)]);
-  const message = await new Promise<T>((resolve, reject) => {
-    const fail = (code: number | null) =>
-      reject(new Error(`${program} ended with status ${code}: ${readFileSync(logFile, "utf8").slice(-2000)}`));
-    child.once("exit", fail);
-    child.once("message", (value) => {
-      child.off("exit", fail);
-      resolve(value as T);
-    });
-  });
-  return Object.assign(message as T & object, { stop: () => void child.kill() });
+const children: ChildProcess[] = [];
+const logs: string[] = [];
+
+/** A server process. */
+export interface Running {
+  /** Sends it a message; its answer. */
+  ask<T>(question: string): Promise<T>;
 }
 
-/** The load generator. */
-export function startLoad(): (job: Job) => Promise<Measured> {
-  const child = fork(fileURLToPath(new URL("load.ts", import.meta.url)), {
-    stdio: ["ignore", "inherit", "inherit", "ipc"],
+/** Starts a server of this folder, with standard error, where access logs belong, into a file of its own; its first message. */
+export async function start<T>(program: string, args: readonly string[]): Promise<T & Running> {
+  const log = join(folder, `${children.length}.log`);
+  const child = run(program, args, 0, openSync(log, "a"));
+  logs.push(log);
+  const ended = once(child, "exit").then(([code]): never => {
+    throw new Error(`${program} ended with status ${code}: ${readFileSync(log, "utf8").slice(-2000)}`);
   });
-  children.add(child);
-  if (isPinned) spawnSync("taskset", ["-a", "-p", "-c", "1", String(child.pid)]);
-  return (job) =>
-    new Promise((resolve, reject) => {
-      child.once("message", ({ measured, error }: { measured?: Measured; error?: string }) => {
-        if (measured === undefined) reject(new Error(`${job.method} ${job.path}: ${error}`));
-        else resolve(measured);
-      });
-      child.send(job);
-    });
+  ended.catch(() => {}); // it may end when it has said all
+  const next = async <A>() => (await Promise.race([once(child, "message"), ended]))[0] as A;
+  const ask = <A>(question: string) => {
+    child.send(question);
+    return next<A>();
+  };
+  return { ...(await next<T>()), ask };
+}
+
+/** Starts the load generator. */
+export function startLoad(): (job: Job) => Promise<Measured> {
+  const child = run("load.ts", [], 1, "inherit");
+  const waiting: { job: Job; promise: PromiseWithResolvers<Measured> }[] = [];
+  child.on("message", ({ id, measured, error }: { id: number; measured?: Measured; error?: string }) => {
+    const { job, promise } = waiting[id]!;
+    if (measured === undefined) promise.reject(new Error(`${job.method} ${job.path}: ${error}`));
+    else promise.resolve(measured);
+  });
+  return (job) => {
+    const promise = Promise.withResolvers<Measured>();
+    child.send({ id: waiting.push({ job, promise }) - 1, job });
+    return promise.promise;
+  };
+}
+
+function run(program: string, args: readonly string[], core: number, errors: number | "inherit"): ChildProcess {
+  const child = fork(fileURLToPath(new URL(program, import.meta.url)), args, {
+    stdio: ["ignore", "inherit", errors, "ipc"],
+  });
+  children.push(child);
+  if (isPinned) spawnSync("taskset", ["-a", "-p", "-c", String(core), String(child.pid)]);
+  return child;
+}
+
+/** Empties the access logs: at full load they would fill a disk. */
+export function emptyLogs(): void {
+  for (const log of logs) truncateSync(log);
 }
 
 /** Ends all of them. */
 export function stopAll(): void {
-  rmSync(logFile, { force: true });
   for (const child of children) child.kill("SIGKILL");
 }
+
+process.once("SIGINT", () => process.exit(130));
+process.once("exit", () => {
+  stopAll();
+  rmSync(folder, { recursive: true, force: true });
+});

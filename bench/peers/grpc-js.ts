@@ -1,4 +1,4 @@
-/** grpc-js with proto-loader, the usual gRPC server of Node, over the same statements and a cached token check. */
+/** grpc-js with proto-loader, the usual gRPC server of Node, over the same statements, with an access log and a cached token check. */
 import {
   loadPackageDefinition,
   Server,
@@ -7,11 +7,13 @@ import {
   type sendUnaryData,
 } from "@grpc/grpc-js";
 import { loadSync } from "@grpc/proto-loader";
+import { openAccessLog } from "./access-log.ts";
 import { createTokenCheck, openStatements, type RepoRow } from "./statements.ts";
 
 const [path = "", , , token = ""] = process.argv.slice(2);
 const statements = openStatements(path);
 const isKnown = createTokenCheck(token);
+const log = openAccessLog();
 const definition = loadSync("platform/registry/v2/repos.proto", {
   includeDirs: ["proto", ".proto-deps"],
   longs: Number,
@@ -29,22 +31,30 @@ const repoOf = (row: RepoRow) => ({
   etag: '"abc-1"',
 });
 
-type Answer = sendUnaryData<unknown>;
+type Call<Request> = ServerUnaryCall<Request, unknown>;
+/** A method with the token check before it and a line in the log after it. */
+const method =
+  <Request>(handle: (request: Request) => unknown) =>
+  (call: Call<Request>, answer: sendUnaryData<unknown>) => {
+    const startMs = performance.now();
+    if (!isKnown(String(call.metadata.get("authorization")[0])))
+      return answer({ code: 16, details: "invalid bearer token" });
+    const message = handle(call.request);
+    if (message === undefined) answer({ code: 5, details: "not found" });
+    else answer(null, message);
+    log.info({ method: call.getPath(), ms: performance.now() - startMs }, "call");
+  };
 const server = new Server();
-const denied = { code: 16, details: "invalid bearer token" };
 server.addService(ReposService.service, {
-  getRepo({ request, metadata }: ServerUnaryCall<{ uid: string }, unknown>, answer: Answer) {
-    if (!isKnown(String(metadata.get("authorization")[0]))) return answer(denied);
-    const row = statements.get(request.uid);
-    if (row === undefined) answer({ code: 5, details: "not found" });
-    else answer(null, repoOf(row));
-  },
-  listRepos({ request, metadata }: ServerUnaryCall<{ uidp: { descendantsOf: string } }, unknown>, answer: Answer) {
-    if (!isKnown(String(metadata.get("authorization")[0]))) return answer(denied);
-    const { rows, hasMore, total } = statements.list(request.uidp.descendantsOf);
+  getRepo: method(({ uid }: { uid: string }) => {
+    const row = statements.get(uid);
+    return row && repoOf(row);
+  }),
+  listRepos: method(({ uidp }: { uidp: { descendantsOf: string } }) => {
+    const { rows, hasMore, total } = statements.list(uidp.descendantsOf);
     const nextPageToken = hasMore ? Buffer.from(rows.at(-1)!.uid).toString("base64url") : undefined;
-    answer(null, { repos: rows.map(repoOf), nextPageToken, totalCount: total, skipped: 0 });
-  },
+    return { repos: rows.map(repoOf), nextPageToken, totalCount: total, skipped: 0 };
+  }),
 });
 server.bindAsync("127.0.0.1:0", ServerCredentials.createInsecure(), (error, port) => {
   if (error !== null) throw error;

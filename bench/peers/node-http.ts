@@ -1,35 +1,23 @@
-/** Bare node:http: two answers from memory through JSON.stringify, an access log into a buffered file; the ceiling for REST and Connect. */
+/** Bare node:http: two answers from memory through JSON.stringify and an access log; the ceiling for REST and Connect. */
 import { createServer } from "node:http";
-import pino from "pino";
-import { createTokenCheck, openStatements, type RepoRow, timestampOf } from "./statements.ts";
+import { openAccessLog } from "./access-log.ts";
+import { createTokenCheck, openStatements, repoJson } from "./statements.ts";
 
 const [path = "", root = "", uid = "", token = ""] = process.argv.slice(2);
 const statements = openStatements(path);
 const isKnown = createTokenCheck(token);
-const log = pino(pino.destination({ dest: "/dev/null", minLength: 4096, sync: false }));
+const log = openAccessLog();
 
-const repoOf = (row: RepoRow) => ({
-  uid: row.uid,
-  name: row.name,
-  description: row.description,
-  catalogTier: "CATALOG_TIER_UNSPECIFIED",
-  bundles: [],
-  aliases: [],
-  activeTags: [],
-  createTime: timestampOf(row.create_time_us),
-  updateTime: timestampOf(row.update_time_us),
-  etag: '"abc-1"',
-});
-const one = repoOf(statements.get(uid)!);
+const one = repoJson(statements.get(uid)!);
 const { rows, total } = statements.list(root);
-const many = { repos: rows.map(repoOf), nextPageToken: "x".repeat(300), totalCount: String(total), skipped: 0 };
+const many = { repos: rows.map(repoJson), nextPageToken: "x".repeat(300), totalCount: String(total), skipped: 0 };
 
 const server = createServer((request, response) => {
   const startMs = performance.now();
   request.on("data", () => {});
   request.on("end", () => {
     if (!isKnown(request.headers.authorization)) return response.writeHead(401).end();
-    const body = JSON.stringify(request.url?.includes("?") ? many : one);
+    const body = JSON.stringify(/\?|ListRepos/.test(request.url!) ? many : one);
     response.writeHead(200, { "content-type": "application/json", "content-length": Buffer.byteLength(body) });
     response.end(body);
     log.info({ method: request.method, url: request.url, ms: performance.now() - startMs }, "call");

@@ -1,16 +1,22 @@
-/** The platform itself, from its sources, with its own access log, on standard error. `initialise` stops it as soon as its database is made. */
-import { join } from "node:path";
+/**
+ * The platform itself, from its sources, with its own access log, on standard error. `initialise` stops it as soon as its database is made.
+ * Asked anything, it answers with its memory, and with how long its event loop has stood still at most since it was asked before.
+ */
+import { monitorEventLoopDelay } from "node:perf_hooks";
 import { readConfig } from "../../src/config.ts";
 import { createLogger } from "../../src/log.ts";
 import { startServer } from "../../src/server/index.ts";
 
-const [folder = "", ...options] = process.argv.slice(2);
+/** How a server fares. */
+export interface Health {
+  readonly rssMb: number;
+  readonly longestStallMs: number;
+}
+
+const samplingMs = 10;
+const [database = "", ...options] = process.argv.slice(2);
 const config = readConfig({
-  flags: {
-    listen: "127.0.0.1:0",
-    database: `sqlite:${join(folder, "platform.db")}`,
-    issuer: "https://bench.example.com",
-  },
+  flags: { listen: "127.0.0.1:0", database, issuer: "https://bench.example.com" },
   env: {},
   warn: (message) => console.error(message),
 });
@@ -22,5 +28,12 @@ if (options.includes("initialise")) {
   process.disconnect?.();
 } else {
   const token = await server.mintToken(options[0] ?? "", 86_400);
+  const delays = monitorEventLoopDelay({ resolution: samplingMs });
+  process.on("message", () => {
+    const longestStallMs = Math.max(0, delays.max / 1e6 - samplingMs); // what is measured is the time between two samples
+    process.send?.({ rssMb: process.memoryUsage.rss() / 2 ** 20, longestStallMs } satisfies Health);
+    delays.enable(); // from the first question on: a bench that asks nothing pays nothing
+    delays.reset();
+  });
   process.send?.({ port: Number(new URL(server.baseUrl).port), token });
 }

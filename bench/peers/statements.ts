@@ -37,7 +37,22 @@ export function createTokenCheck(token: string) {
   };
 }
 
-/** RFC 3339 with milliseconds, as the platform writes it. */
-export function timestampOf(timeUs: number): string {
+/** A repo in protobuf JSON, with all its fields, as the platform writes it. */
+export function repoJson(row: RepoRow) {
+  return {
+    uid: row.uid,
+    name: row.name,
+    description: row.description,
+    catalogTier: "CATALOG_TIER_UNSPECIFIED",
+    bundles: [],
+    aliases: [],
+    activeTags: [],
+    createTime: timestampOf(row.create_time_us),
+    updateTime: timestampOf(row.update_time_us),
+    etag: '"abc-1"',
+  };
+}
+
+function timestampOf(timeUs: number): string {
   return new Date(timeUs / 1000).toISOString();
 }

@@ -1,0 +1,103 @@
+/** What is compared with what. */
+import type { Measured } from "./load.ts";
+import type { RequestName } from "./requests.ts";
+
+/** A row of the table. */
+export interface Row {
+  /** What is asked of the platform, and of whom else: `rest.get/fastify`. */
+  readonly name: string;
+  readonly request: RequestName;
+  /** A program of the folder `peers`; the platform itself on fewer rows; SQLite; or a server that runs already. */
+  readonly peer: { readonly program: string } | { readonly rows: number } | "sqlite" | { readonly address: string };
+  /** What is asked of the peer, when it is not the same. */
+  readonly peerRequest?: RequestName;
+  /** How many rows the platform has. */
+  readonly rows: number;
+  /** Requests under way at any moment. */
+  readonly concurrency: number;
+  /** Rates are better high, times low. */
+  readonly figure: keyof Measured;
+  /** What is accepted, and what is aimed at; none where a row is only shown. */
+  readonly bar?: readonly [accepted: number, aim: number];
+  /** A row that `--quick` has too, and PostgreSQL. */
+  readonly isMain: boolean;
+}
+
+const mainRows = 100_000;
+const saturated = { rows: mainRows, concurrency: 32, figure: "perSecond" } as const;
+const byProgram = (request: RequestName, program: string) => ({
+  ...saturated,
+  name: `${request}/${program}`,
+  request,
+  peer: { program },
+});
+const main = { isMain: true };
+const more = { isMain: false };
+const plainConnect = (request: RequestName) => byProgram(request, "connect-node");
+
+const fixed: readonly Row[] = [
+  { ...byProgram("rest.get", "node-http"), ...main, bar: [0.6, 0.8] },
+  { ...byProgram("rest.list50", "node-http"), ...main, bar: [0.4, 0.6] },
+  { ...byProgram("rest.get", "fastify"), ...main, bar: [1, 1.2] },
+  { ...byProgram("rest.get", "fastify"), ...main, name: "rest.get.p99/fastify", figure: "p99Ms", bar: [2, 1] },
+  { ...byProgram("rest.list50", "fastify"), ...main, bar: [0.9, 1.2] },
+  { ...byProgram("grpc.get", "grpc-js"), ...main, bar: [1.2, 1.5] },
+  { ...byProgram("grpc.list50", "grpc-js"), ...main, bar: [1.1, 2] },
+  { ...byProgram("connect.get", "node-http"), ...main, name: "connect.get/node-http-post", bar: [0.6, 0.7] },
+  { ...byProgram("connect.list50", "node-http"), ...more, name: "connect.list50/node-http-post" },
+  { ...plainConnect("rest.get"), ...main, peerRequest: "connect.get", bar: [5, 10] },
+  { ...plainConnect("connect.get"), ...main, bar: [5, 10] },
+  { ...plainConnect("grpc.get"), ...main, bar: [5, 10] },
+  { ...plainConnect("connect.list50"), ...more },
+  { ...plainConnect("grpc.list50"), ...more },
+];
+
+const created = (request: RequestName, isMain: boolean): Row => ({
+  ...saturated,
+  name: `${request}/sqlite-insert`,
+  request,
+  peer: "sqlite",
+  concurrency: 50,
+  bar: [0.8, 2],
+  isMain,
+});
+
+/** Times of one call at a time, on many rows and on few. */
+const sized = (request: RequestName, rows: number, label: string, isMain: boolean): Row => ({
+  name: `${label}.${shortened(rows)}/1k.time`,
+  request,
+  peer: { rows: 1_000 },
+  rows,
+  concurrency: 1,
+  figure: "medianMs",
+  bar: [2, 1.2],
+  isMain,
+});
+
+const shortened = (rows: number) => (rows < 1_000_000 ? `${rows / 1_000}k` : `${rows / 1_000_000}m`);
+
+/** The rows of a run: the main ones, or all; with ten million rows; with peers by address. */
+export function rowsOf(options: { quick: boolean; large: boolean; peers: readonly string[] }): Row[] {
+  const byAddress = options.peers.flatMap((peer) => {
+    const [name = "", address = ""] = peer.split("=");
+    return (["rest.get", "rest.list50"] as const).map(
+      (request): Row => ({ ...saturated, ...main, name: `${request}/${name}`, request, peer: { address } }),
+    );
+  });
+  const sizes = [100_000, 1_000_000, ...(options.large ? [10_000_000] : [])];
+  const all = [
+    ...fixed,
+    ...byAddress,
+    created("rest.create", true),
+    created("connect.create", false),
+    created("grpc.create", false),
+    ...sizes.map((rows) => sized("rest.list50.all", rows, "rest.list50", rows !== 100_000)),
+    ...sizes.map((rows) => sized("rest.list50", rows, "rest.list50.group", false)),
+  ];
+  return all.filter(({ isMain }) => isMain || !options.quick);
+}
+
+/** Whether a ratio is as good as `limit`. */
+export function reaches({ figure }: Pick<Row, "figure">, ratio: number, limit: number): boolean {
+  return figure === "perSecond" ? ratio >= limit : ratio <= limit;
+}

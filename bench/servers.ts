@@ -1,0 +1,87 @@
+/** The servers of a run, each started, with its database, when it is first needed. */
+import { randomBytes } from "node:crypto";
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import pg from "pg";
+import { fill } from "./data.ts";
+import type { Health } from "./peers/platform.ts";
+import { folder, type Running, start } from "./processes.ts";
+import type { Target } from "./requests.ts";
+
+/** Where the platform keeps its rows. */
+export type DatabaseKind = "sqlite" | "postgres";
+
+/** The platform, which can also be asked how it fares. */
+export interface Platform extends Target {
+  health(): Promise<Health>;
+}
+
+/** The servers of a run. */
+export class Servers {
+  readonly #postgres: string | undefined;
+  readonly #started = new Map<string, Promise<unknown>>();
+  readonly #databases: string[] = [];
+
+  /** @param postgres a PostgreSQL server whose user may create databases. */
+  constructor(postgres?: string) {
+    this.#postgres = postgres;
+  }
+
+  /** The platform on as many rows. */
+  platform(rows: number, kind: DatabaseKind = "sqlite"): Promise<Platform> {
+    return this.#once(`${kind}-${rows}`, () => this.#startPlatform(rows, kind));
+  }
+
+  /** A program of the folder `peers`, on the rows that the platform has. */
+  peer(name: string, rows: number): Promise<Target> {
+    return this.#once(name, async () => {
+      const { root, repo, token } = await this.platform(rows);
+      const ports = await start<{ port: number; http1Port?: number }>(`peers/${name}.ts`, [
+        join(folder, `sqlite-${rows}`, "peer.db"),
+        root,
+        repo,
+        token,
+      ]);
+      return { ...ports, host: "127.0.0.1", root, repo, token };
+    });
+  }
+
+  /** Removes the databases that are not in the folder of the run. */
+  async remove(): Promise<void> {
+    for (const name of this.#databases) await this.#query(`drop database if exists ${name} with (force)`);
+  }
+
+  #once<T>(name: string, make: () => Promise<T>): Promise<T> {
+    const started = this.#started.get(name) ?? make();
+    this.#started.set(name, started);
+    return started as Promise<T>;
+  }
+
+  async #startPlatform(rows: number, kind: DatabaseKind): Promise<Platform> {
+    const place = join(folder, `${kind}-${rows}`);
+    mkdirSync(place);
+    const url = kind === "sqlite" ? `sqlite:${join(place, "platform.db")}` : await this.#createDatabase();
+    type Installed = { root: string; administrator: string };
+    const { root, administrator } = await start<Installed>("peers/platform.ts", [url, "initialise"]);
+    const repo = await fill(url, join(place, "peer.db"), root, rows);
+    type Ready = { port: number; token: string };
+    const { port, token, ask }: Ready & Running = await start<Ready>("peers/platform.ts", [url, administrator]);
+    return { host: "127.0.0.1", port, token, root, repo, health: () => ask<Health>("health") };
+  }
+
+  async #createDatabase(): Promise<string> {
+    const name = `platform_bench_${randomBytes(6).toString("hex")}`;
+    await this.#query(`create database ${name}`);
+    this.#databases.push(name);
+    const url = new URL(this.#postgres!);
+    url.pathname = `/${name}`;
+    return url.href;
+  }
+
+  async #query(text: string): Promise<void> {
+    const client = new pg.Client(this.#postgres);
+    await client.connect();
+    await client.query(text);
+    await client.end();
+  }
+}
