@@ -21,6 +21,8 @@ export interface Http2Options {
   onRequest(request: Http2ServerRequest, response: Http2ServerResponse): void;
   /** May take the stream (and answers true) before request and response objects are made for it. */
   onStream(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): boolean;
+  /** Told before the first stream that is opened by what was just read from a connection. */
+  onRead(): void;
   /** The body, JSON text, of an answer that no handler will see. */
   refusalBody(httpStatus: number): string;
   onError(error: Error): void;
@@ -44,10 +46,19 @@ interface TrackedSession {
   /** Since when no stream is open. */
   idleSince: number;
   used: boolean;
+  /** What the socket had read when a stream was last opened. */
+  bytesRead: number;
 }
 
 /** Creates the HTTP/2 side. */
-export function createHttp2Side({ limits, onRequest, onStream, refusalBody, onError }: Http2Options): Http2Side {
+export function createHttp2Side({
+  limits,
+  onRequest,
+  onStream,
+  onRead,
+  refusalBody,
+  onError,
+}: Http2Options): Http2Side {
   const sessions = new Map<ServerHttp2Session, TrackedSession>();
   let accepting: Socket;
 
@@ -62,7 +73,8 @@ export function createHttp2Side({ limits, onRequest, onStream, refusalBody, onEr
   });
 
   server.on("session", (session) => {
-    sessions.set(session, { socket: accepting, streams: new Map(), idleSince: performance.now(), used: false });
+    const idleSince = performance.now();
+    sessions.set(session, { socket: accepting, streams: new Map(), idleSince, used: false, bytesRead: 0 });
     session.once("close", () => sessions.delete(session));
   });
   server.on("sessionError", onError);
@@ -71,6 +83,9 @@ export function createHttp2Side({ limits, onRequest, onStream, refusalBody, onEr
     const session = sessions.get(stream.session as ServerHttp2Session);
     if (session === undefined) return stream.close(constants.NGHTTP2_REFUSED_STREAM);
     session.used = true;
+    const { bytesRead } = session.socket;
+    if (bytesRead !== session.bytesRead) onRead();
+    session.bytesRead = bytesRead;
     session.streams.set(stream, { started: performance.now() });
     stream.once("close", () => {
       session.streams.delete(stream);

@@ -32,6 +32,8 @@ export interface OnePortOptions {
   onRequest(request: PortRequest, response: PortResponse): void;
   /** Sees an HTTP/2 stream before objects are made for it and may take it over by answering true. */
   onStream?(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): boolean;
+  /** Told before the first HTTP/2 stream that is opened by what was just read from a connection. */
+  onRead?(): void;
   /** The body, JSON text, of an answer that no handler will see: 400, 408, 413, 417, 431 and, for a throwing handler, 500. */
   refusalBody(httpStatus: number): string;
   /** Told about failures of connections and about what handlers throw. The first kind is everyday noise. */
@@ -70,7 +72,14 @@ export function createOnePort(options: OnePortOptions): OnePort {
 
   const refusalBody = (httpStatus: number) => options.refusalBody(httpStatus);
   const http1 = createHttp1Side({ tls: options.tls, limits, onRequest, refusalBody, onError });
-  const http2 = createHttp2Side({ limits, onRequest, onStream, refusalBody, onError });
+  const http2 = createHttp2Side({
+    limits,
+    onRequest,
+    onStream,
+    onRead: () => options.onRead?.(),
+    refusalBody,
+    onError,
+  });
   const sides = { http1, http2 };
   const { server } = http1;
 

@@ -5,7 +5,7 @@
  *
  * A lock held by another process is waited for by a timer, never inside SQLite, whose own wait would stop the event loop.
  */
-import type { DatabaseSync } from "node:sqlite";
+import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { setImmediate, setTimeout } from "node:timers/promises";
 import { type CounterStatements, Counters } from "../counters.ts";
 import { ConflictError } from "../errors.ts";
@@ -34,6 +34,8 @@ export class GroupCommit {
   readonly #queue: Job[] = [];
   readonly #patienceMs: number;
   readonly #onCommit: () => void;
+  readonly #savepoint: StatementSync;
+  readonly #release: StatementSync;
   #isRunning = false;
 
   /**
@@ -52,6 +54,8 @@ export class GroupCommit {
     this.#statements = statements;
     this.#patienceMs = patienceMs;
     this.#onCommit = onCommit;
+    this.#savepoint = database.prepare("savepoint work");
+    this.#release = database.prepare("release work");
   }
 
   /** Queues a work. Errors: ConflictError when the file stays locked. */
@@ -120,10 +124,10 @@ export class GroupCommit {
   /** Throws only what ends the whole transaction. */
   async #runInSavepoint({ work, resolve, reject }: Job, shared: Counters): Promise<Answer> {
     const counters = new Counters(this.#statements, shared);
-    this.#database.exec("savepoint work");
+    this.#savepoint.run();
     try {
       const value = await work(this.#connection, counters);
-      this.#database.exec("release work");
+      this.#release.run();
       counters.share();
       return () => resolve(value);
     } catch (error) {

@@ -57,7 +57,7 @@ export function openSqlite(path: string, busyWaitMs: number, patienceMs: number)
     dialect: sqlite,
     reader: reading,
     commits: () => reading.commits(),
-    refresh: () => reading.refresh(),
+    refresh: () => reading.renew(),
     isConcurrent: false,
     transact: (work) => queue.transact(work),
     alone: (work) => queue.transact(async (connection) => work(connection)),
@@ -119,15 +119,18 @@ class SqliteConnection implements Connection {
  */
 class SnapshotConnection extends SqliteConnection {
   readonly #database: DatabaseSync;
+  readonly #begin: StatementSync;
   readonly #dataVersion: StatementSync;
+  readonly #commit: StatementSync;
   #isOpen = false;
-  #isOfThisTick = false;
   #version: unknown;
   #commits = 0;
 
   constructor(database: DatabaseSync) {
     super(database);
     this.#database = database;
+    this.#begin = database.prepare("begin");
+    this.#commit = database.prepare("commit");
     this.#dataVersion = database.prepare("pragma data_version");
     this.#dataVersion.setReturnArrays(true);
   }
@@ -143,28 +146,19 @@ class SnapshotConnection extends SqliteConnection {
     return this.#commits;
   }
 
-  /** Gives up a snapshot that is older than this tick of the turn. */
-  refresh(): void {
-    if (!this.#isOfThisTick) this.renew();
-  }
-
   /** Gives up the snapshot. */
   renew(): void {
     if (!this.#isOpen) return;
     this.#isOpen = false;
-    if (this.#database.isTransaction) this.#database.exec("commit");
+    if (this.#database.isTransaction) this.#commit.run();
   }
 
   #open(): void {
     if (this.#isOpen) return;
     this.#isOpen = true;
-    this.#isOfThisTick = true;
-    process.nextTick(() => {
-      this.#isOfThisTick = false;
-    });
     setImmediate(() => this.renew());
     try {
-      this.#database.exec("begin");
+      this.#begin.run();
       const [version] = this.#dataVersion.get() as unknown as unknown[];
       if (version !== this.#version) this.#commits++;
       this.#version = version;
