@@ -7,8 +7,9 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Job, Measured } from "./load.ts";
 
-/** Whether processes are pinned to cores. */
-export const isPinned = availableParallelism() > 1 && spawnSync("taskset", ["-V"]).status === 0;
+/** Whether processes are pinned to cores. A soak shows the server as it runs, with all cores for its garbage collector. */
+export const isPinned =
+  availableParallelism() > 1 && !process.argv.includes("--soak") && spawnSync("taskset", ["-V"]).status === 0;
 
 /** Where a run keeps its databases and logs; gone with it. */
 export const folder = mkdtempSync(join(tmpdir(), "platform-bench-"));

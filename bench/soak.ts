@@ -29,7 +29,7 @@ export async function soak(platform: Platform, load: (job: Job) => Promise<Measu
   const run = (durationMs: number) =>
     Promise.all(
       Object.entries(mix).map(([name, concurrency]) =>
-        load({ ...requests[name as RequestName](platform), concurrency, warmUpMs: 0, durationMs }),
+        load({ ...requests[name as RequestName](platform), concurrency, warmUpMs: 0, durationMs, yieldsCore: true }),
       ),
     );
   await run(15_000);

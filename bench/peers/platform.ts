@@ -3,6 +3,7 @@
  * Asked anything, it answers with its memory, and with how long its event loop has stood still at most since it was asked before.
  */
 import { monitorEventLoopDelay } from "node:perf_hooks";
+import { shortenPauses } from "../../src/collector.ts";
 import { readConfig } from "../../src/config.ts";
 import { createLogger } from "../../src/log.ts";
 import { startServer } from "../../src/server/index.ts";
@@ -27,6 +28,7 @@ if (options.includes("initialise")) {
   process.send?.({ root: installed?.rootGroupUid, administrator: installed?.administratorUid });
   process.disconnect?.();
 } else {
+  shortenPauses();
   const token = await server.mintToken(options[0] ?? "", 86_400);
   const delays = monitorEventLoopDelay({ resolution: samplingMs });
   process.on("message", () => {

@@ -1,6 +1,6 @@
 /** `platform import`: what other systems publish, brought into the database. */
-import { setFlagsFromString } from "node:v8";
 import { Command } from "commander";
+import { growYoungSpace } from "../collector.ts";
 import { importAdvisoriesCommand } from "./import-advisories.ts";
 import { importArtifactsCommand } from "./import-artifacts.ts";
 import { importOsvCommand } from "./import-osv.ts";
@@ -10,7 +10,7 @@ import { importSbomCommand } from "./import-sbom.ts";
 export function importCommand(): Command {
   const command = new Command("import")
     .description("import what registries and feeds publish")
-    .hook("preAction", () => setFlagsFromString("--semi-space-growth-factor=2")); // V8's own value, see main.ts
+    .hook("preAction", growYoungSpace);
   for (const sub of [
     importOsvCommand,
     importAdvisoriesCommand,

@@ -1,6 +1,6 @@
 /** `platform serve`: runs the server until it is told to stop. On an empty database it first does what `init` does. */
-import { setFlagsFromString } from "node:v8";
 import { Command } from "commander";
+import { growYoungSpace, shortenPauses } from "../collector.ts";
 import { createLogger } from "../log.ts";
 import { type RunningServer, startServer } from "../server/index.ts";
 import { firstTokenSeconds } from "./init.ts";
@@ -13,7 +13,8 @@ export function serveCommand(): Command {
     const log = createLogger(config.logLevel);
     const stopping = nextSignal();
     const server = await startServer(config, log);
-    setFlagsFromString("--semi-space-growth-factor=2"); // V8's own value, see main.ts: from here on, garbage comes from calls
+    growYoungSpace();
+    shortenPauses();
     process.stdout.write(`platform listens on ${server.baseUrl}\n${await welcome(server)}`);
     const signal = await stopping;
     log.info({ signal }, "stopping");

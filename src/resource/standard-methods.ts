@@ -275,6 +275,7 @@ async function refuseTaken(
     orderBy: order,
     skip: 0,
     limit: 1,
+    facets: [],
   });
   if (other !== undefined && other.uid !== uid) {
     throw alreadyExists({ type: resource.contract.type, uid: other.uid }, `${unique} ${JSON.stringify(value)}`);

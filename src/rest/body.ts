@@ -80,8 +80,12 @@ function readAll(request: HttpRequest, maxBytes: number, refuse: () => Error): P
   const fail = () => reject(new ConnectError("the client has gone", Code.Canceled));
   request
     .on("data", take)
-    // Over HTTP/2 a body that was cut off ends, too.
-    .once("end", () => (request.aborted ? fail() : resolve(Buffer.concat(chunks))))
+    .once("end", () => {
+      request.off("close", fail); // which comes for every request, and an error is dear
+      // Over HTTP/2 a body that was cut off ends, too.
+      if (request.aborted) fail();
+      else resolve(chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks));
+    })
     .once("error", fail)
     .once("close", fail);
   return promise;
