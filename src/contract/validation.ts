@@ -15,12 +15,21 @@ const validator = createValidator({
   regexMatch(pattern, text) {
     let expression = patterns.get(pattern);
     if (expression === undefined) {
-      expression = new RegExp(pattern, "u");
+      expression = expressionOf(pattern);
       patterns.set(pattern, expression);
     }
     return expression.test(text);
   },
 });
+
+/** A pattern of the contract, which is RE2's, for JavaScript: a category of one letter needs braces, and white space, named in sets only, is ASCII. */
+export function expressionOf(pattern: string): RegExp {
+  const text = pattern
+    .replace(/\\([pP])([A-Z])/g, "\\$1{$2}")
+    .replaceAll("\\s", "\\t\\n\\f\\r ")
+    .replaceAll("\\S", "\\0-\\x08\\v\\x0e-\\x1f!-\\u{10ffff}");
+  return new RegExp(text, "u");
+}
 
 /** Every rule that `message` breaks; `concerns` selects by the rule's field path (a oneof stands in it as itself). */
 export function violationsOf(

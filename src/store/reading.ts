@@ -1,9 +1,9 @@
 /** Runs the statements on many rows of a table for a resolved selection. */
-import { andThen, type Eventually } from "../eventually.ts";
+import { andThen, both, type Eventually } from "../eventually.ts";
 import type { CounterClass } from "./counters.ts";
 import type { Shape } from "./list-statements.ts";
 import { afterSlots, type Order } from "./order.ts";
-import type { Row } from "./row.ts";
+import { type Row, readSpine } from "./row.ts";
 import type { Resolved } from "./selection.ts";
 import type { Connection, Values } from "./statement.ts";
 import type { Range } from "./subtree.ts";
@@ -31,8 +31,31 @@ export type Way = Pick<Shape, "source" | "plan">;
 
 /** The rows of a page. */
 export function readRows({ table, connection }: Reading, selected: Resolved, page: Page, way: Way): Eventually<Row[]> {
-  const statement = table.list(shapeOf(selected, page, { read: "rows", ...way }));
-  return andThen(connection.rows(statement, valuesOf(selected, page)), (rows) => rowsOf(table, rows, page));
+  const values = valuesOf(selected, page);
+  const read = (read: Shape["read"]) => connection.rows(table.list(shapeOf(selected, page, { read, ...way })), values);
+  const isFoundAtOnce = way.plan === "free" && selected.comparisons.length === 0;
+  if (!table.joinsBodies || !isFoundAtOnce || page.limit < manyRows)
+    return andThen(read("rows"), (rows) => rowsOf(table, rows, page));
+  return both(read("heads"), read("bodies"), (heads, [bodies]) =>
+    rowsOf(table, withBodies(heads, bodies![0] as Uint8Array | null), page),
+  );
+}
+
+/** From so many rows on, the bodies of a page that is found without looking at others are read apart. */
+const manyRows = 8;
+const bodyColumn = readSpine.indexOf("body");
+
+/** Puts the bodies in the place of their lengths. */
+function withBodies(heads: unknown[][], bodies: Uint8Array | null): unknown[][] {
+  if (bodies === null) return heads; // no rows
+  let end = 0;
+  for (const head of heads) {
+    const start = end;
+    end += head[bodyColumn] as number;
+    head[bodyColumn] = bodies.subarray(start, end);
+  }
+  if (end !== bodies.length) throw new Error("bodies of another snapshot than their rows");
+  return heads;
 }
 
 /** Of the rows of a page only their columns of the order. */
