@@ -1,6 +1,6 @@
 /** Entry: hands the arguments to the command line. */
-import { holdYoungSpace } from "./collector.ts";
+import { prepareCollector } from "./collector.ts";
 
-holdYoungSpace();
+prepareCollector();
 const { runCommand } = await import("./cli/index.ts");
 process.exitCode = await runCommand(process.argv.slice(2));

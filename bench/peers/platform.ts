@@ -3,7 +3,7 @@
  * Asked anything, it answers with its memory, and with how long its event loop has stood still at most since it was asked before.
  */
 import { monitorEventLoopDelay } from "node:perf_hooks";
-import { shortenPauses } from "../../src/collector.ts";
+import { growYoungSpace, prepareCollector, shortenPauses } from "../../src/collector.ts";
 import { readConfig } from "../../src/config.ts";
 import { createLogger } from "../../src/log.ts";
 import { startServer } from "../../src/server/index.ts";
@@ -14,6 +14,7 @@ export interface Health {
   readonly longestStallMs: number;
 }
 
+prepareCollector();
 const samplingMs = 10;
 const [database = "", ...options] = process.argv.slice(2);
 const config = readConfig({
@@ -28,6 +29,7 @@ if (options.includes("initialise")) {
   process.send?.({ root: installed?.rootGroupUid, administrator: installed?.administratorUid });
   process.disconnect?.();
 } else {
+  growYoungSpace();
   shortenPauses();
   const token = await server.mintToken(options[0] ?? "", 86_400);
   const delays = monitorEventLoopDelay({ resolution: samplingMs });
