@@ -230,10 +230,8 @@ function actorFirst(a: MatchableIdentity, b: MatchableIdentity): number {
 /** Whom a token of our own names. */
 function ownCallerOf(token: Token): Caller {
   const { sub, idp } = token.claims;
-  const identities = [sub];
-  const providers =
-    idp === undefined ? [] : [{ uid: String(idp), externalGroups: externalGroupsOf(token.claims, "groups") }];
-  const speaker = idp === undefined ? { identities } : { identities, providers };
+  const signIns = () => [{ uid: String(idp), externalGroups: externalGroupsOf(token.claims, "groups") }];
+  const speaker = { identities: [sub], ...(idp !== undefined && { providers: signIns() }) };
   const narrowing = narrowingOf(token.claims);
   return { ...describe(speaker, token), ...(narrowing && { narrowing }) };
 }

@@ -91,10 +91,9 @@ export async function countRows(reading: Reading, selected: Resolved, limit?: nu
   const { table, connection } = reading;
   if (isFoundExactly(table, selected)) return countFound(reading, selected, limit ?? Number.MAX_SAFE_INTEGER);
   const read = limit === undefined ? "count" : "limitedCount";
-  const statement = table.list(shapeOf(selected, countedUpTo(0), { read, source: sourceOf(selected), plan: "free" }));
-  const [row] = await connection.rows(statement, {
-    ...valuesOf(selected, countedUpTo(limit ?? 0)),
-  });
+  const page = countedUpTo(limit ?? 0);
+  const statement = table.list(shapeOf(selected, page, { read, source: sourceOf(selected), plan: "free" }));
+  const [row] = await connection.rows(statement, valuesOf(selected, page));
   return row![0] as number;
 }
 
@@ -109,8 +108,9 @@ function isFoundExactly(table: Table, { finder, parent, ranges, comparisons }: R
 /** How many rows the finder of a selection gives, counted up to `limit`: at least those that it has. */
 export async function countFound({ table, connection }: Reading, selected: Resolved, limit: number): Promise<number> {
   const way = { read: "foundCount", source: sourceOf(selected), plan: "free" } as const;
-  const statement = table.list(shapeOf(selected, countedUpTo(limit), way));
-  const [row] = await connection.rows(statement, valuesOf(selected, countedUpTo(limit)));
+  const page = countedUpTo(limit);
+  const statement = table.list(shapeOf(selected, page, way));
+  const [row] = await connection.rows(statement, valuesOf(selected, page));
   return row![0] as number;
 }
 
