@@ -20,6 +20,8 @@ export interface Http1Options {
   readonly tls?: { readonly cert: string | Buffer; readonly key: string | Buffer } | undefined;
   readonly limits: PortLimits;
   onRequest(request: IncomingMessage, response: ServerResponse): void;
+  /** Told before the requests that one look at the connections brings, and before each that came while another on its connection was answered. */
+  onRead(): void;
   /** The body, JSON text, of an answer that no handler will see. */
   refusalBody(httpStatus: number): string;
   onError(error: Error): void;
@@ -38,7 +40,7 @@ export interface Http1Side {
 }
 
 /** Creates the HTTP/1.1 side. */
-export function createHttp1Side({ tls, limits, onRequest, refusalBody, onError }: Http1Options): Http1Side {
+export function createHttp1Side({ tls, limits, onRequest, onRead, refusalBody, onError }: Http1Options): Http1Side {
   const options: ServerOptions = {
     headersTimeout: Math.min(limits.headersMs, limits.requestMs),
     requestTimeout: limits.requestMs,
@@ -67,6 +69,19 @@ export function createHttp1Side({ tls, limits, onRequest, refusalBody, onError }
   /** Ended responses that are not yet sent, with the instant they were first seen so. */
   const unsent = new WeakMap<ServerResponse, number>();
   let closing = false;
+  /** Whether the requests of this turn of the event loop have been told of: all that were ready at once were sent before the first is served. */
+  let isTold = false;
+  const forget = () => {
+    isTold = false;
+  };
+
+  const tellRead = (response: ServerResponse) => {
+    const isQueued = response.socket === null;
+    if (isTold && !isQueued) return;
+    onRead();
+    if (!isTold) setImmediate(forget);
+    isTold = true;
+  };
 
   const finish = (socket: Duplex, response: ServerResponse | undefined) => {
     if (response === undefined || response.writableFinished) return socket.destroy();
@@ -76,6 +91,7 @@ export function createHttp1Side({ tls, limits, onRequest, refusalBody, onError }
 
   server.on("request", (request: IncomingMessage, response: ServerResponse) => {
     connections.set(request.socket, response);
+    tellRead(response);
     if (closing) finish(request.socket, response);
     if (request.headers.host === undefined && request.httpVersion === "1.1") return answer(response, 400);
     onRequest(request, response);

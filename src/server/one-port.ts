@@ -32,7 +32,7 @@ export interface OnePortOptions {
   onRequest(request: PortRequest, response: PortResponse): void;
   /** Sees an HTTP/2 stream before objects are made for it and may take it over by answering true. */
   onStream?(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): boolean;
-  /** Told before the first HTTP/2 stream that is opened by what was just read from a connection. */
+  /** Told before requests that may have been sent since it was last told. */
   onRead?(): void;
   /** The body, JSON text, of an answer that no handler will see: 400, 408, 413, 417, 431 and, for a throwing handler, 500. */
   refusalBody(httpStatus: number): string;
@@ -70,16 +70,10 @@ export function createOnePort(options: OnePortOptions): OnePort {
   const onStream = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) =>
     options.onStream?.(stream, headers) ?? false;
 
+  const onRead = () => options.onRead?.();
   const refusalBody = (httpStatus: number) => options.refusalBody(httpStatus);
-  const http1 = createHttp1Side({ tls: options.tls, limits, onRequest, refusalBody, onError });
-  const http2 = createHttp2Side({
-    limits,
-    onRequest,
-    onStream,
-    onRead: () => options.onRead?.(),
-    refusalBody,
-    onError,
-  });
+  const http1 = createHttp1Side({ tls: options.tls, limits, onRequest, onRead, refusalBody, onError });
+  const http2 = createHttp2Side({ limits, onRequest, onStream, onRead, refusalBody, onError });
   const sides = { http1, http2 };
   const { server } = http1;
 

@@ -92,7 +92,6 @@ export async function startServer(config: Config, log: Logger): Promise<RunningS
         : { cert: readFileSync(config.tlsCert), key: readFileSync(config.tlsKey ?? "") },
     onRequest: (request, response) => answer(request, response),
     onStream: (stream, headers) => takeStream(stream, headers),
-    // Streams share a connection: these may have been asked for while others of this turn were answered.
     onRead: () => database?.refresh(),
     refusalBody,
     onError: (error) => log.debug({ err: error }, "connection"),

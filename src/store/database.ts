@@ -15,7 +15,7 @@ export interface Database {
   readonly dialect: string;
   /** Reads outside any transaction. They see only what is committed and never wait for a writer. */
   readonly read: ReadSession;
-  /** For what may have been asked after this turn of the event loop began: it sees what other processes had committed by then. */
+  /** For what may have been asked since the last read: it sees what other processes have committed until now. */
   refresh(): void;
   /**
    * Runs `work` in a transaction and gives its result once that is durable; when it throws, nothing it did stays. It may run more than once, and

@@ -1,0 +1,97 @@
+/** A request sees what any process had committed before it was sent, in whatever phase of the event loop the server last read. */
+
+import { mkdtemp, rm } from "node:fs/promises";
+import { connect as connectHttp2 } from "node:http2";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { type Database, openDatabase } from "../../src/store/index.ts";
+import { identities, newRow } from "../contract/tables.ts";
+import { type OpenPort, openPort } from "./open-port.ts";
+
+const row = "r/1";
+const rounds = 20;
+
+/** Where in a turn of the event loop something runs: before it looks for what has come from its connections, or after. */
+const phases = {
+  "a timer": (run: () => void) => void setTimeout(run, 1),
+  "an immediate": (run: () => void) => void setImmediate(run),
+};
+
+let folder: string;
+let ours: Database;
+let others: DatabaseSync;
+let open: OpenPort;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "platform-port-reads-"));
+  const path = join(folder, "platform.db");
+  ours = await openDatabase(`sqlite:${path}`);
+  await ours.migrate();
+  await ours.transact((session) => session.insert(identities, newRow(row)));
+  others = new DatabaseSync(path);
+  open = await openPort(false, {
+    limits: {},
+    onRead: () => ours.refresh(),
+    async onRequest(request, response) {
+      const version = ours.read.get(identities, row);
+      if (request.url === "/commit") commit(2);
+      response.end(String((await version)?.version));
+    },
+  });
+});
+
+afterEach(async () => {
+  await open.port.close({ graceMs: 0 });
+  others.close();
+  await ours.close();
+  await rm(folder, { recursive: true });
+});
+
+function commit(version: number): void {
+  others.exec(`update identities set version = ${version} where uid = '${row}'`);
+}
+
+/** The version that `ask` is told right after the server has read, and another connection has committed a newer one, in one go. */
+async function askedAfter(phase: (run: () => void) => void, version: number, ask: () => Promise<number>) {
+  return new Promise<number>((resolve, reject) => {
+    phase(() => {
+      void ours.read.get(identities, row);
+      commit(version);
+      ask().then(resolve, reject);
+    });
+  });
+}
+
+describe.each(Object.entries(phases))("after a read and a commit in %s", (_, phase) => {
+  test("HTTP/1.1 answers with what was committed", async () => {
+    const { socket } = await open.dial();
+    const ask = () =>
+      new Promise<number>((resolve) => {
+        socket.once("data", (chunk) => resolve(Number(/\r\n\r\n(?:.*\r\n)?(\d+)/.exec(chunk.toString())?.[1])));
+        socket.write("GET / HTTP/1.1\r\nhost: here\r\n\r\n");
+      });
+    await ask();
+    for (let version = 2; version < rounds; version++) expect(await askedAfter(phase, version, ask)).toBe(version);
+  });
+
+  test("HTTP/2 answers with what was committed", async () => {
+    const session = connectHttp2(open.origin);
+    const ask = () =>
+      new Promise<number>((resolve) => {
+        session.request({ ":path": "/" }).once("data", (chunk) => resolve(Number(chunk)));
+      });
+    await ask();
+    for (let version = 2; version < rounds; version++) expect(await askedAfter(phase, version, ask)).toBe(version);
+    session.close();
+  });
+});
+
+test("a request that came while another on its connection was answered sees what was committed meanwhile", async () => {
+  const { socket, closed } = await open.dial();
+  const request = (path: string, more = "") => `GET ${path} HTTP/1.1\r\nhost: here\r\n${more}\r\n`;
+  socket.write(request("/commit") + request("/", "connection: close\r\n"));
+  const bodies = [...(await closed).matchAll(/\r\n(\d+)\r\n0\r\n|\r\n\r\n(\d+)/g)].map((found) => found[1] ?? found[2]);
+  expect(bodies).toEqual(["1", "2"]);
+});
