@@ -6,6 +6,7 @@
 import { create, toBinary } from "@bufbuild/protobuf";
 import { GroupSchema, OrgStatus } from "../gen/platform/iam/v2/groups_pb.ts";
 import { RepoSchema } from "../gen/platform/registry/v2/repos_pb.ts";
+import { pack } from "../src/store/packed.ts";
 import { newUid } from "../src/uid.ts";
 import { type Filling, openPostgres, openSqlite } from "./filling.ts";
 
@@ -45,21 +46,25 @@ async function fillOurs(
   repos: readonly string[],
   nowUs: number,
 ): Promise<void> {
-  const spine = ["uid", "parent", "version", "create_time_us", "update_time_us", "body", "name"];
+  const columns = ["uid", "parent", "version", "create_time_us", "update_time_us", "packed", "name"];
+  const spine = (uid: string, body: Uint8Array) => {
+    const packed = pack({ uid, version: 1, createTimeUs: nowUs, updateTimeUs: nowUs, body });
+    return [uid, parentOf(uid), 1, nowUs, nowUs, packed];
+  };
   await ours.insert(
     "groups",
-    [...spine, "verified"],
+    [...columns, "verified"],
     groups.values().map((uid, i) => {
       const message = create(GroupSchema, { name: `group-${i}`, status: OrgStatus.READY });
-      return [uid, root, 1, nowUs, nowUs, toBinary(GroupSchema, message), message.name, 0];
+      return [...spine(uid, toBinary(GroupSchema, message)), message.name, 0];
     }),
   );
   await ours.insert(
     "repos",
-    spine,
+    columns,
     repos.values().map((uid, i) => {
       const message = create(RepoSchema, { name: `repo-${i}`, description });
-      return [uid, parentOf(uid), 1, nowUs, nowUs, toBinary(RepoSchema, message), message.name];
+      return [...spine(uid, toBinary(RepoSchema, message)), message.name];
     }),
   );
   const reposOf = new Map<string, number>();

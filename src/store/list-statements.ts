@@ -2,7 +2,7 @@
 import { type Expression, type RawBuilder, sql } from "kysely";
 import type { Content, ContentColumn, Dialect, Lookup } from "./dialect/dialect.ts";
 import type { ContentType, ScalarType } from "./facet.ts";
-import { columnType, readSpine, type TableSpec } from "./row.ts";
+import { columnType, type TableSpec } from "./row.ts";
 import {
   type Comparison,
   type ContentOperator,
@@ -17,11 +17,10 @@ import { compile, memoize, type Statement, slot } from "./statement.ts";
 /** All that the text of a statement depends on. */
 export interface Shape {
   /**
-   * Whole rows, or only the columns of the order, by slots `limit` and `skip`; or their number, up to slot `limit` where it is limited. `heads` are rows
-   * with the length of the body in its place, `bodies` the bodies of all of them as one value. `foundCount` is how many rows, up to slot `limit`, the
-   * finder's index gives.
+   * Whole rows, each by itself or `joined` in one value and without facets, or only the columns of the order, by slots `limit` and `skip`; or their
+   * number, up to slot `limit` where it is limited. `foundCount` is how many rows, up to slot `limit`, the finder's index gives.
    */
-  readonly read: "rows" | "heads" | "bodies" | "keys" | "count" | "limitedCount" | "foundCount";
+  readonly read: "rows" | "joined" | "keys" | "count" | "limitedCount" | "foundCount";
   /**
    * Where rows come from: `table`; `range`, slots `lo` and `hi`; `ranges`, slot `ranges`, a JSON array of pairs; `uids`, slot `uids`, a JSON
    * array; `eachRange`: of every range, in the order given, the first rows by uid (slot `limit`), all in all not more than slot `total`; `found` and
@@ -80,9 +79,9 @@ function build(dialect: Dialect, table: TableSpec, shape: Shape): RawBuilder<unk
       return sql`select count(*) from ${from}${where}`;
     case "limitedCount":
       return sql`select count(*) from (select 1 from ${from}${where} limit ${slot("limit")}) as c`;
-    case "bodies":
+    case "joined":
       return dialect.joined!(
-        sql`select t.body from ${from}${where} order by ${orderOf(dialect, table, shape, "t")} limit ${slot("limit")} offset ${slot("skip")}`,
+        sql`select t.packed from ${from}${where} order by ${orderOf(dialect, table, shape, "t")} limit ${slot("limit")} offset ${slot("skip")}`,
       );
     default:
       return sql`select ${columnsOf(shape)} from ${from}${where} order by ${orderOf(dialect, table, shape, "t")} limit ${slot("limit")} offset ${slot("skip")}`;
@@ -96,10 +95,8 @@ function fromOf(dialect: Dialect, table: TableSpec, shape: Shape): RawBuilder<un
 }
 
 function columnsOf({ read, order, facets }: Shape): RawBuilder<unknown> {
-  const columns = read === "keys" ? order.map(({ column }) => column) : [...readSpine, ...facets];
-  return sql.join(
-    columns.map((column) => (column === "body" && read === "heads" ? sql`length(t.body)` : sql.ref(`t.${column}`))),
-  );
+  const columns = read === "keys" ? order.map(({ column }) => column) : ["packed", ...facets];
+  return sql.join(columns.map((column) => sql.ref(`t.${column}`)));
 }
 
 function all(filters: readonly RawBuilder<unknown>[]): RawBuilder<unknown> {

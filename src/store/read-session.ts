@@ -80,7 +80,7 @@ export class Reader implements ReadSession {
     if (uids.length === 0) return new Map();
     const { row, read } = this.catalogue.table(table);
     const rows = await this.connection().rows(row.getMany, { uids: JSON.stringify(uids) });
-    return new Map(rows.map((columns) => [columns[0] as string, read(columns)]));
+    return new Map(rows.map((columns) => read(columns)).map((row) => [row.uid, row]));
   }
 
   list(table: TableSpec, query: ListQuery): Eventually<Row[]> {

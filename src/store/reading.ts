@@ -1,9 +1,10 @@
 /** Runs the statements on many rows of a table for a resolved selection. */
-import { andThen, both, type Eventually } from "../eventually.ts";
+import { andThen, type Eventually } from "../eventually.ts";
 import type { CounterClass } from "./counters.ts";
 import type { Shape } from "./list-statements.ts";
 import { afterSlots, type Order } from "./order.ts";
-import { type Row, readSpine } from "./row.ts";
+import { bytesOf, unpackAll } from "./packed.ts";
+import type { Row } from "./row.ts";
 import type { Resolved } from "./selection.ts";
 import type { Connection, Values } from "./statement.ts";
 import type { Range } from "./subtree.ts";
@@ -32,30 +33,19 @@ export type Way = Pick<Shape, "source" | "plan">;
 /** The rows of a page. */
 export function readRows({ table, connection }: Reading, selected: Resolved, page: Page, way: Way): Eventually<Row[]> {
   const values = valuesOf(selected, page);
-  const read = (read: Shape["read"]) => connection.rows(table.list(shapeOf(selected, page, { read, ...way })), values);
-  const isFoundAtOnce = way.plan === "free" && selected.comparisons.length === 0;
-  if (!table.joinsBodies || !isFoundAtOnce || page.limit < manyRows)
-    return andThen(read("rows"), (rows) => rowsOf(table, rows, page));
-  return both(read("heads"), read("bodies"), (heads, [bodies]) =>
-    rowsOf(table, withBodies(heads, bodies![0] as Uint8Array | null), page),
+  const isJoined = table.joinsRows && page.facets.length === 0 && page.limit >= manyRows;
+  const statement = table.list(shapeOf(selected, page, { read: isJoined ? "joined" : "rows", ...way }));
+  return andThen(connection.rows(statement, values), (rows) =>
+    isJoined ? joinedRows(rows[0]![0]) : rowsOf(table, rows, page),
   );
 }
 
-/** From so many rows on, the bodies of a page that is found without looking at others are read apart. */
+/** From so many rows on, a page is read as one value. */
 const manyRows = 8;
-const bodyColumn = readSpine.indexOf("body");
 
-/** Puts the bodies in the place of their lengths. */
-function withBodies(heads: unknown[][], bodies: Uint8Array | null): unknown[][] {
-  if (bodies === null) return heads; // no rows
-  let end = 0;
-  for (const head of heads) {
-    const start = end;
-    end += head[bodyColumn] as number;
-    head[bodyColumn] = bodies.subarray(start, end);
-  }
-  if (end !== bodies.length) throw new Error("bodies of another snapshot than their rows");
-  return heads;
+/** What is joined of no rows at all is NULL. */
+function joinedRows(joined: unknown): Row[] {
+  return joined === null ? [] : unpackAll(bytesOf(joined));
 }
 
 /** Of the rows of a page only their columns of the order. */

@@ -2,7 +2,7 @@
 import { sql } from "kysely";
 import type { Dialect } from "./dialect/dialect.ts";
 import { type FacetValue, isContent } from "./facet.ts";
-import { readSpine, spine, type TableSpec } from "./row.ts";
+import { spine, type TableSpec } from "./row.ts";
 import { compile, memoize, type Statement, slot } from "./statement.ts";
 
 /** Statements by what they do; a slot is named after its column. */
@@ -34,7 +34,7 @@ export interface KeptIndex {
 export function rowStatements(dialect: Dialect, table: TableSpec): RowStatements {
   const { query } = dialect;
   const facets = Object.keys(table.facets);
-  const read = [...readSpine, ...facets];
+  const read = ["packed", ...facets];
   const rows = query.selectFrom(table.name).select(read);
   const assign = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, slot(name)]));
   const setFacets = memoize((names: readonly string[]) =>
@@ -48,7 +48,7 @@ export function rowStatements(dialect: Dialect, table: TableSpec): RowStatements
       query,
       query
         .updateTable(table.name)
-        .set(assign(["version", "update_time_us", "body", ...facets]))
+        .set(assign(["version", "update_time_us", "packed", ...facets]))
         .where("uid", "=", slot("uid"))
         .where("version", "=", slot("read_version")),
     ),

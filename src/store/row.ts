@@ -12,6 +12,7 @@ import {
   type ScalarValue,
   storedFacet,
 } from "./facet.ts";
+import { bytesOf, unpack } from "./packed.ts";
 import { parentOf } from "./subtree.ts";
 
 /** A resource table: its name, and its facets in the order of its columns. */
@@ -37,11 +38,8 @@ export interface Row {
   facets: Record<string, FacetValue>;
 }
 
-/** Columns of every resource table. */
-export const spine = ["uid", "parent", "version", "create_time_us", "update_time_us", "body"] as const;
-
-/** Those of them that rows are read by, in this order; the uid tells the parent. */
-export const readSpine = ["uid", "version", "create_time_us", "update_time_us", "body"] as const;
+/** Columns of every resource table; those before `packed` say again what is in it, for conditions and orders. */
+export const spine = ["uid", "parent", "version", "create_time_us", "update_time_us", "packed"] as const;
 
 const spineTypes: ReadonlyMap<string, ScalarType> = new Map([
   ["uid", "text"],
@@ -121,23 +119,14 @@ export function checkUid(uid: string, parent: string): void {
   if (parentOf(uid) !== parent) throw new TypeError(`${parent} is not the parent of ${uid}`);
 }
 
-/** Makes rows of what a statement on `readSpine` and then facets, all unless told, reads. */
+/** Makes rows of what a statement on `packed` and then facets, all unless told, reads. */
 export function rowReader(table: TableSpec): (columns: readonly unknown[], facets?: readonly string[]) => Row {
   const all = Object.keys(table.facets);
   return (columns, facets = all) => {
-    const uid = columns[0] as string;
-    const row: Row = {
-      uid,
-      parent: parentOf(uid),
-      version: columns[1] as number,
-      createTimeUs: columns[2] as number,
-      updateTimeUs: columns[3] as number,
-      body: columns[4] as Uint8Array,
-      facets: {},
-    };
+    const row = unpack(bytesOf(columns[0]));
     for (let i = 0; i < facets.length; i++) {
       const name = facets[i]!;
-      row.facets[name] = readFacet(table.facets[name]!, columns[readSpine.length + i]);
+      row.facets[name] = readFacet(table.facets[name]!, columns[1 + i]);
     }
     return row;
   };

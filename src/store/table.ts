@@ -17,8 +17,8 @@ export interface Table {
   knowsScope(column: string): boolean;
   /** What the index of a search text is asked for one that it is to contain. */
   partsOf(text: string): PartsAsked;
-  /** Whether the bodies of a page are better read as one value. */
-  readonly joinsBodies: boolean;
+  /** Whether the rows of a page are better read as one value. */
+  readonly joinsRows: boolean;
   /** The columns by which an index gives the children of a parent in order. */
   readonly childOrders: ReadonlySet<string>;
 }
@@ -37,7 +37,7 @@ export function tablesOf(dialect: Dialect): (spec: TableSpec) => Table {
         read: rowReader(spec),
         knowsScope: (column) => dialect.knowsScope(spec.facets[column] as ContentType),
         partsOf: dialect.partsOf,
-        joinsBodies: dialect.joined !== undefined,
+        joinsRows: dialect.joined !== undefined,
         childOrders: orders.get(spec.name) ?? new Set(),
       };
       tables.set(spec, table);

@@ -3,6 +3,7 @@ import type { Counters } from "./counters.ts";
 import { NotUniqueError, StaleError, UniqueViolation } from "./errors.ts";
 import type { FacetValue } from "./facet.ts";
 import { appendValues, type LogEntry, type LogSpec } from "./log.ts";
+import { pack } from "./packed.ts";
 import { addValues, type NewQueueEntry } from "./queue.ts";
 import { type Catalogue, Reader, type ReadSession } from "./read-session.ts";
 import { checkUid, type Row, readFacets, storedFacets, type TableSpec } from "./row.ts";
@@ -77,18 +78,19 @@ export class Writer extends Reader implements WriteSession {
     checkUid(row.uid, row.parent);
     const facets = storedFacets(table, row.facets);
     const { row: statements } = this.catalogue.table(table);
+    const version = 1;
     await this.#run(table, statements.insert, {
       uid: row.uid,
       parent: row.parent,
-      version: 1,
+      version,
       create_time_us: row.createTimeUs,
       update_time_us: row.updateTimeUs,
-      body: row.body,
+      packed: pack({ ...row, version }),
       ...facets,
     });
     this.#counters.inserted(table.name, row.uid, row.parent);
     if (table.isWatched) this.#counters.changed();
-    const inserted = { ...row, version: 1, facets: readFacets(table, facets) };
+    const inserted = { ...row, version, facets: readFacets(table, facets) };
     await this.#keepIndexes(statements, row.uid, undefined, inserted.facets);
     return inserted;
   }
@@ -103,7 +105,7 @@ export class Writer extends Reader implements WriteSession {
       read_version: row.version,
       version,
       update_time_us: row.updateTimeUs,
-      body: row.body,
+      packed: pack({ ...row, version }),
       ...facets,
     });
     if (changed === 0) throw new StaleError(table.name, row.uid);

@@ -21,6 +21,7 @@ import {
   saveVulnerabilityMetadata,
 } from "../../src/services/index.ts";
 import type { Database } from "../../src/store/index.ts";
+import { bytesOf, unpack } from "../../src/store/packed.ts";
 import { newUid } from "../../src/uid.ts";
 import { onEveryDatabase } from "./databases.ts";
 
@@ -137,8 +138,8 @@ onEveryDatabase("what feeds say", (database) => {
 
   test("events keep their uids when others come before them or their text changes", async () => {
     const eventsNow = async () => {
-      const [row] = await database().sql("select body from advisories");
-      const { events } = fromBinary(AdvisorySchema, row!.body as Uint8Array);
+      const [row] = await database().sql("select packed from advisories");
+      const { events } = fromBinary(AdvisorySchema, unpack(bytesOf(row!.packed)).body);
       return events.map(({ uid, type }) => [uid, type.case === "fixed" && type.value.fixedVersion]);
     };
     await save([advisory("A", { events: [fixedAt(20, "2"), fixedAt(20, "3"), fixedAt(undefined, "0")] })]);

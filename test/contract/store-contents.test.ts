@@ -312,7 +312,7 @@ onEveryDatabase("columns that are looked into", (database) => {
   test("are found by their indexes (PostgreSQL)", async (context) => {
     if (database().name !== "postgresql") return context.skip("SQLite's plans are a unit test");
     await database().sql(`
-      insert into advisories (uid, parent, version, create_time_us, update_time_us, body, terms, search)
+      insert into advisories (uid, parent, version, create_time_us, update_time_us, packed, terms, search)
       select 'r/' || i, 'r', 1, i, i, repeat('x', 1000)::bytea, '["all", "name:' || i || '"]', 'package ' || i
       from generate_series(1, 10000) as s(i)`);
     await database().sql("analyze advisories");

@@ -1,8 +1,26 @@
 /** The schema: brought up to date, and refused when it is newer. */
 import { randomBytes } from "node:crypto";
 import { expect, test } from "vitest";
+import { postgres } from "../../src/store/dialect/postgres.ts";
+import { sqlite } from "../../src/store/dialect/sqlite.ts";
 import { openDatabase } from "../../src/store/index.ts";
-import { onEveryDatabase } from "./databases.ts";
+import { migrations } from "../../src/store/migrations/index.ts";
+import { compile } from "../../src/store/statement.ts";
+import { onEveryDatabase, type TestDatabase } from "./databases.ts";
+import { identities } from "./tables.ts";
+
+/** Brings the schema to where a program stood that knew the migrations before `name`. */
+async function migrateUpTo(name: string, database: TestDatabase): Promise<void> {
+  const dialect = database.name === "sqlite" ? sqlite : postgres;
+  await database.sql("create table migrations (name text not null primary key)");
+  for (const migration of migrations.slice(
+    0,
+    migrations.findIndex((each) => each.name === name),
+  )) {
+    for (const statement of migration.statements(dialect)) await database.sql(compile(dialect.query, statement).text);
+    await database.sql(`insert into migrations (name) values ('${migration.name}')`);
+  }
+}
 
 onEveryDatabase("migrations", (database) => {
   test("run once", async () => {
@@ -39,6 +57,31 @@ onEveryDatabase("migrations", (database) => {
       await database().sql(`drop owned by ${role}`);
       await database().sql(`drop role ${role}`);
     }
+  });
+
+  test("keep every row when they pack it", async () => {
+    await migrateUpTo("0007-packed-rows", database());
+    const [zeroAndMore, none] = database().name === "sqlite" ? ["x'00ff0a'", "x''"] : ["'\\x00ff0a'", "''"];
+    await database().sql(`
+      insert into identities (uid, parent, version, create_time_us, update_time_us, body, name, relationship, issuer, subject, last_seen_us)
+      values ('a/b', 'a', 300, -1, 1700000000123456, ${zeroAndMore}, 'é', -3, 'i', 's', 7), ('c', '', 1, 0, 0, ${none}, '', 0, '', '', 0)`);
+    const db = await database().open();
+    expect(await db.migrate()).toBeGreaterThan(0);
+    const facets = { name: "é", relationship: -3, issuer: "i", subject: "s", last_seen_us: 7 };
+    const row = { uid: "a/b", parent: "a", version: 300, createTimeUs: -1, updateTimeUs: 1_700_000_000_123_456 };
+    const empty = { uid: "c", parent: "", version: 1, createTimeUs: 0, updateTimeUs: 0, body: new Uint8Array() };
+    const expected = [
+      { ...row, body: new Uint8Array([0, 255, 10]), facets },
+      { ...empty, facets: { name: "", relationship: 0, issuer: "", subject: "", last_seen_us: 0 } },
+    ];
+    expect(await db.read.list(identities, { orderBy: [], skip: 0, limit: 100 })).toEqual(expected);
+    expect(await db.read.list(identities, { orderBy: [], skip: 0, limit: 100, facets: [] })).toEqual(
+      expected.map((each) => ({ ...each, facets: {} })),
+    );
+    expect(await db.transact((session) => session.update(identities, expected[0]!))).toEqual({
+      ...expected[0],
+      version: 301,
+    });
   });
 
   test("give text the order of its bytes", async () => {

@@ -370,15 +370,23 @@ test("counters are read by their key", () => {
   ]);
 });
 
-/** The steps of the statements that `read` runs, with those that a step repeats. */
-test("bodies that are read apart come in the order of their rows: the ordered query runs by itself", async () => {
-  const plans = await plansOf(repos, (reading) => list(reading, { orderBy: [], skip: 0, limit: 20 }));
-  expect(plans).toContain("CO-ROUTINE b");
-  expect(plans.at(-1)).toBe("SCAN b");
-});
+test.each([["uid"], ["create_time_us"]])(
+  "rows read as one value come in the order of %s: the ordered query runs by itself",
+  async (column) => {
+    const orderBy = [{ column, descending: false }];
+    for (const selection of [{}, { within: [{ root: "a", self: false }] }, { uids: ["a/1", "a/2"] }]) {
+      const plans = await plansOf(repos, (reading) =>
+        list(reading, { ...selection, orderBy, skip: 0, limit: 20, facets: [] }),
+      );
+      expect(plans).toContain("CO-ROUTINE b");
+      expect(plans.at(-1)).toBe("SCAN b");
+    }
+  },
+);
 
 const distinct = (steps: readonly string[]) => [...new Set(steps)];
 
+/** The steps of the statements that `read` runs, with those that a step repeats. */
 async function plansOf(table: TableSpec, read: (reading: Reading) => unknown): Promise<string[]> {
   const steps: string[] = [];
   const { sum } = counterStatements(sqlite);

@@ -64,7 +64,7 @@ export interface IndexKeeping {
 /** The expressions in which databases differ. */
 export interface Dialect {
   /**
-   * The bytes of column `body` of all rows of a query, in its order, as one value; where the driver makes each value of bytes at more cost than all
+   * The bytes of column `packed` of all rows of a query, in its order, as one value; where the driver makes each value of bytes at more cost than all
    * else of a row.
    */
   readonly joined?: (rows: RawBuilder<unknown>) => RawBuilder<unknown>;

@@ -20,7 +20,7 @@ export const sqlite: Dialect = {
   query: queryBuilder(new SqliteAdapter(), new SqliteQueryCompiler()),
   types: { text: sql`text`, integer: sql`integer`, texts: sql`text`, search: sql`text`, bytes: sql`blob` },
   // What a subquery with a limit gives is added up as it comes: it is a co-routine, and cannot be made part of what is around it.
-  joined: (rows) => sql`select cast(group_concat(b.body, '') as blob) from (${rows}) as b`,
+  joined: (rows) => sql`select cast(group_concat(b.packed, '') as blob) from (${rows}) as b`,
   plain: (column) => sql`+${column}`,
   elements: (json) => sql`json_each(${json}) as r`,
   texts: (json) => sql`json_each(${json}) as r`,

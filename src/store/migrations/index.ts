@@ -6,6 +6,7 @@ import { invitesAssociationsTerms } from "./0003-invites-associations-terms.ts";
 import { sessionsAudit } from "./0004-sessions-audit.ts";
 import { advisoriesLibrariesImages } from "./0005-advisories-libraries-images.ts";
 import { delivery } from "./0006-delivery.ts";
+import { packedRows } from "./0007-packed-rows.ts";
 
 /** The steps of the schema; a new one goes to the end. */
 export const migrations: readonly Migration[] = [
@@ -15,4 +16,5 @@ export const migrations: readonly Migration[] = [
   sessionsAudit,
   advisoriesLibrariesImages,
   delivery,
+  packedRows,
 ];

@@ -1,0 +1,49 @@
+/** Rows whose spine and body are one value, so that a row is read as one. */
+import { sql } from "kysely";
+import type { Dialect } from "../dialect/dialect.ts";
+import type { Migration } from "../migrate.ts";
+
+const tables = [
+  "groups",
+  "identities",
+  "roles",
+  "role_bindings",
+  "repos",
+  "repo_readmes",
+  "tags",
+  "identity_providers",
+  "external_group_role_mappings",
+  "identity_provider_sign_ins",
+  "group_invites",
+  "account_associations",
+  "terms_acceptances",
+  "sessions",
+  "idempotent_answers",
+  "documents",
+  "vulnerability_metadata",
+  "advisories",
+  "artifacts",
+  "artifact_versions",
+  "images",
+  "image_packages",
+  "subscriptions",
+];
+
+/** What `pack` makes of a row (packed.ts). */
+const packed: Readonly<Record<Dialect["name"], ReturnType<typeof sql>>> = {
+  sqlite: sql`cast(
+    unhex(format('%08x%08x%016x%016x%08x', 28 + length(uid) + length(body), version, create_time_us, update_time_us, length(uid)))
+    || cast(uid as blob) || body as blob)`,
+  postgresql: sql`int4send(28 + length(uid) + length(body)) || int4send(version::integer) || int8send(create_time_us) || int8send(update_time_us)
+    || int4send(length(uid)) || convert_to(uid, 'UTF8') || body`,
+};
+
+/** 0007. */
+export const packedRows: Migration = {
+  name: "0007-packed-rows",
+  statements: ({ name }) =>
+    tables.flatMap((table) => [
+      sql`update ${sql.table(table)} set body = ${packed[name]}`,
+      sql`alter table ${sql.table(table)} rename column body to packed`,
+    ]),
+};
