@@ -13,8 +13,8 @@ import type { Connection } from "./statement.ts";
 import type { Table } from "./table.ts";
 
 /**
- * Reads. Outside a transaction every call sees what this process had committed when it began, and other processes when the turn of the event
- * loop did: before whatever is heard by polling in that turn, unless it came on a connection that had said something already (`refresh`).
+ * Reads. Outside a transaction every call sees what this process had committed when it began, and other processes at the first read of this
+ * turn of the event loop, or after the latest `refresh` in it.
  */
 export interface ReadSession {
   get(table: TableSpec, uid: string): Eventually<Row | undefined>;
