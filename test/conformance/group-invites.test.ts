@@ -34,8 +34,8 @@ onEveryServer("group invites", (server) => {
       expect(got).toEqual({ ...shown, code: "" });
       const listed = await grpc(GroupInvitesService, admin).listGroupInvites({ keyId: kid });
       expect(listed.groupInvites.map(({ uid, code }) => [uid, code])).toEqual([[made.uid, ""]]);
-      const [row] = await database.sql("select body from group_invites");
-      const stored = Buffer.from(row!.body as Uint8Array).toString("latin1");
+      const [row] = await database.sql("select packed from group_invites");
+      const stored = Buffer.from(row!.packed as Uint8Array).toString("latin1");
       expect(stored).toContain(kid);
       for (const secret of [code, sec]) expect(stored).not.toContain(secret);
     });

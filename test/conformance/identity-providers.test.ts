@@ -366,7 +366,7 @@ async function expectNowhere({ database }: IamServer, ...texts: string[]): Promi
     for (const file of files) for (const text of texts) expect(file.includes(text)).toBe(false);
     return;
   }
-  const rows = await database.sql("select encode(body, 'escape') as body from identity_providers");
+  const rows = await database.sql("select encode(packed, 'escape') as packed from identity_providers");
   expect(rows).toHaveLength(1);
   for (const text of texts) expect(JSON.stringify(rows)).not.toContain(text);
 }
