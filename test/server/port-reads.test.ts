@@ -29,15 +29,15 @@ beforeEach(async () => {
   const path = join(folder, "platform.db");
   ours = await openDatabase(`sqlite:${path}`);
   await ours.migrate();
-  await ours.transact((session) => session.insert(identities, newRow(row)));
+  await ours.transact((session) => session.insert(identities, newRow(row, { last_seen_us: 1 })));
   others = new DatabaseSync(path);
   open = await openPort(false, {
     limits: {},
     onRead: () => ours.refresh(),
     async onRequest(request, response) {
-      const version = ours.read.get(identities, row);
+      const seen = ours.read.get(identities, row);
       if (request.url === "/commit") commit(2);
-      response.end(String((await version)?.version));
+      response.end(String((await seen)?.facets.last_seen_us));
     },
   });
 });
@@ -49,16 +49,16 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-function commit(version: number): void {
-  others.exec(`update identities set version = ${version} where uid = '${row}'`);
+function commit(number: number): void {
+  others.exec(`update identities set last_seen_us = ${number} where uid = '${row}'`);
 }
 
-/** The version that `ask` is told right after the server has read, and another connection has committed a newer one, in one go. */
-async function askedAfter(phase: (run: () => void) => void, version: number, ask: () => Promise<number>) {
+/** The number that `ask` is told right after the server has read, and another connection has committed this one, in one go. */
+async function askedAfter(phase: (run: () => void) => void, number: number, ask: () => Promise<number>) {
   return new Promise<number>((resolve, reject) => {
     phase(() => {
       void ours.read.get(identities, row);
-      commit(version);
+      commit(number);
       ask().then(resolve, reject);
     });
   });
@@ -73,7 +73,7 @@ describe.each(Object.entries(phases))("after a read and a commit in %s", (_, pha
         socket.write("GET / HTTP/1.1\r\nhost: here\r\n\r\n");
       });
     await ask();
-    for (let version = 2; version < rounds; version++) expect(await askedAfter(phase, version, ask)).toBe(version);
+    for (let number = 2; number < rounds; number++) expect(await askedAfter(phase, number, ask)).toBe(number);
   });
 
   test("HTTP/2 answers with what was committed", async () => {
@@ -83,7 +83,7 @@ describe.each(Object.entries(phases))("after a read and a commit in %s", (_, pha
         session.request({ ":path": "/" }).once("data", (chunk) => resolve(Number(chunk)));
       });
     await ask();
-    for (let version = 2; version < rounds; version++) expect(await askedAfter(phase, version, ask)).toBe(version);
+    for (let number = 2; number < rounds; number++) expect(await askedAfter(phase, number, ask)).toBe(number);
     session.close();
   });
 });
