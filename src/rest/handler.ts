@@ -38,7 +38,7 @@ export interface RestOptions {
     /** Length of the request target; 8 KiB unless told. */
     readonly maxUrlBytes?: number | undefined;
   };
-  /** The header fields that every answer to a request has. */
+  /** The header fields that every answer to a request has. Asked for before anything else is done with the request, once. */
   answerHeaders?(request: HttpRequest): OutgoingHttpHeaders;
   /**
    * Completes every error before it is written, for instance by an ErrorInfo. An error that was not a ConnectError
@@ -119,16 +119,17 @@ export function createRestHandler(options: RestOptions): RestHandler {
   }
 
   return (request, response) => {
+    const common = options.answerHeaders?.(request);
     let method: Binding["method"] | undefined;
     const describe = (reason: unknown): Failure => describeFailure(reason, method, options);
     return settle(
       () => {
         const { endpoint, segments, query } = route(request);
         method = endpoint.method;
-        return endpoint.serve({ request, response, segments, query, describe });
+        return endpoint.serve({ request, response, common, segments, query, describe });
       },
       () => {},
-      (reason) => answerError(request, response, describe(reason), options),
+      (reason) => answerError(response, common, describe(reason), options),
     );
   };
 }
@@ -161,8 +162,8 @@ function describeFailure(reason: unknown, method: Binding["method"] | undefined,
 }
 
 async function answerError(
-  request: HttpRequest,
   response: HttpResponse,
+  headers: OutgoingHttpHeaders | undefined,
   { error, httpStatus }: Failure,
   options: RestOptions,
 ): Promise<void> {
@@ -171,7 +172,6 @@ async function answerError(
       breakOff(response);
     } else {
       const { registry, wrapErrors } = options;
-      const headers = options.answerHeaders?.(request);
       await writeStatus(response, error, { registry, wrapErrors, httpStatus, headers });
     }
   } catch {
@@ -184,6 +184,8 @@ async function answerError(
 interface Exchange {
   readonly request: HttpRequest;
   readonly response: HttpResponse;
+  /** The header fields that every answer to it has. */
+  readonly common: OutgoingHttpHeaders | undefined;
   readonly segments: readonly string[];
   readonly query: string;
   describe(reason: unknown): Failure;
@@ -205,21 +207,21 @@ function createEndpoint(binding: Binding, options: RestOptions): Endpoint {
 
   const begin = transport.begin ?? beginThrough(transport);
 
-  function serveUnary({ request, response }: Exchange, message: Message, timeoutMs: number | undefined) {
+  function serveUnary({ request, response, common }: Exchange, message: Message, timeoutMs: number | undefined) {
     const call = begin(method as DescMethodUnary, message, new CallHeader(request), timeoutMs);
     if (call.answer instanceof Promise) onGone(response, call.cancel);
     return andThen(call.answer, (answer) =>
       sendMessage(
         response,
         answer.message,
-        responseHeaders(options.answerHeaders?.(request), answer.touchedHeader, answer.touchedTrailer),
+        responseHeaders(common, answer.touchedHeader, answer.touchedTrailer),
         isEmpty ? undefined : payload,
       ),
     );
   }
 
   async function serveStream(exchange: Exchange, message: Message, timeoutMs: number | undefined, type: StreamType) {
-    const { request, response } = exchange;
+    const { request, response, common } = exchange;
     const signal = abortedWith(response);
     const input = message as MessageInitShape<typeof method.input>;
     const answer = await transport.stream(
@@ -232,7 +234,7 @@ function createEndpoint(binding: Binding, options: RestOptions): Endpoint {
     await writeStream(response, answer.message, {
       type,
       payload,
-      headers: responseHeaders(options.answerHeaders?.(request), answer.header),
+      headers: responseHeaders(common, answer.header),
       describe: (reason) => formatStatus(exchange.describe(reason).error, registry),
     });
   }

@@ -58,6 +58,22 @@ onEveryServer("audit", {}, (server) => {
     ]);
   });
 
+  test("records the request id that the answer says, where the client has given none", async () => {
+    const { root, admin, baseUrl } = server();
+    const create = async (path: string, body: Json) => {
+      const headers = { authorization: `Bearer ${admin}`, "content-type": "application/json" };
+      const answer = await fetch(baseUrl + path, { method: "POST", headers, body: JSON.stringify(body) });
+      expect(answer.status).toBe(200);
+      return { "x-request-id": String(answer.headers.get("x-request-id")) };
+    };
+    const byRest = await create(`/iam/v2/groups/${root}`, { name: "a" });
+    const byConnect = await create("/platform.iam.v2.GroupsService/CreateGroup", {
+      parent: root,
+      group: { name: "b" },
+    });
+    await expectRecords([byRest, { code: "OK" }], [byConnect, { code: "OK" }]);
+  });
+
   test("records changes that failed", async () => {
     const { call, root, administrator } = server();
     const bad = tagged();
