@@ -1,4 +1,4 @@
-/** What every server of a run does beside its work: a line for each call, to standard error, buffered, as the platform writes its own. */
+/** What every server of a run does beside its work: a line for each call, to standard error, buffered, as pino's documentation advises. */
 import pino from "pino";
 
 /** Opens the access log. */

@@ -19,7 +19,6 @@ export function serveCommand(): Command {
     const signal = await stopping;
     log.info({ signal }, "stopping");
     await server.stop();
-    log.flush();
   });
 }
 
