@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import type { LogEntry, LogSpec, ReadSession, WriteSession } from "../store/index.ts";
 import { deliveriesQueue, fanOutLane } from "./deliveries.ts";
 import { deliveryLifeMs } from "./retry.ts";
+import { type HasSubscriptions, placesHeardIn } from "./subscription.ts";
 
 /** An event, in the terms of CloudEvents 1.0. */
 export interface Event {
@@ -30,11 +31,19 @@ const eventLog: LogSpec = {
 /** An event on its way into the record; its id is drawn, unless it has one that is known elsewhere. */
 export type NewEvent = Omit<Event, "id"> & { readonly id?: string };
 
-/** Records an event in the transaction of its change; the dispatcher finds it once that is committed. */
-export async function recordEvent(session: WriteSession, event: NewEvent): Promise<void> {
+/**
+ * Records an event in the transaction of its change. The dispatcher finds it once that is committed; where nobody has subscribed before, there is
+ * nothing to find.
+ */
+export async function recordEvent(
+  session: WriteSession,
+  event: NewEvent,
+  hasSubscriptions: HasSubscriptions,
+): Promise<void> {
   const { id = randomUUID(), timeMs, extensions, ...columns } = event;
   const timeUs = timeMs * 1000;
   await session.append(eventLog, { timeUs, id, columns: { ...columns, extensions: JSON.stringify(extensions) } });
+  if (!(await hasSubscriptions(session, placesHeardIn(event.subject)))) return;
   await session.enqueue(deliveriesQueue, [{ lane: fanOutLane, id, timeUs, expireUs: timeUs + deliveryLifeMs * 1000 }]);
 }
 

@@ -3,11 +3,11 @@
  * the change, so that no change waits for subscriptions; it may be done twice, by two processes or after a crash, and comes to the same.
  */
 import type { NewQueueEntry, Queue } from "../store/index.ts";
-import { ancestorsOf, parentOf } from "../uid.ts";
+import { parentOf } from "../uid.ts";
 import { fanOutLane } from "./deliveries.ts";
 import type { Event } from "./event.ts";
 import { deliveryLifeMs } from "./retry.ts";
-import type { SubscriptionSource } from "./subscription.ts";
+import { placesHeardIn, type SubscriptionSource } from "./subscription.ts";
 
 /** What {@link fanOut} works with. */
 export interface FanOutOptions {
@@ -32,10 +32,10 @@ export async function fanOut({ queue, subscriptions, eventsOf, now }: FanOutOpti
   if (leased.length === 0) return 0;
   const ids = leased.map(({ id }) => id);
   const events = [...(await eventsOf(ids)).values()];
-  const groups = new Set(events.flatMap(({ subject }) => pathOf(subject)));
+  const groups = new Set(events.flatMap(({ subject }) => placesHeardIn(subject)));
   const byGroup = Map.groupBy(await subscriptions.inGroups([...groups]), ({ uid }) => parentOf(uid));
   const deliveries = events.flatMap((event) =>
-    pathOf(event.subject).flatMap((group) =>
+    placesHeardIn(event.subject).flatMap((group) =>
       (byGroup.get(group) ?? [])
         .filter(({ uid, createTimeMs }) => uid !== event.subject && createTimeMs <= event.timeMs + clockSkewMs)
         .map(({ uid }) => deliveryTo(uid, event)),
@@ -46,10 +46,6 @@ export async function fanOut({ queue, subscriptions, eventsOf, now }: FanOutOpti
   }
   await queue.remove(fanOutLane, ids);
   return leased.length;
-}
-
-function pathOf(uid: string): string[] {
-  return uid === "" ? [] : [...ancestorsOf(uid), uid];
 }
 
 function deliveryTo(subscription: string, { id, timeMs }: Event): NewQueueEntry {

@@ -37,4 +37,4 @@ export { forgetDelivered } from "./retention.ts";
 export { deliveryLifeMs } from "./retry.ts";
 export type { SignToken } from "./signing.ts";
 export type { Attempt } from "./sink.ts";
-export type { Subscription, SubscriptionSource } from "./subscription.ts";
+export type { HasSubscriptions, Subscription, SubscriptionSource } from "./subscription.ts";

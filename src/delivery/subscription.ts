@@ -1,4 +1,7 @@
 /** What delivery has to know of subscriptions; the events service implements it. */
+import type { Eventually } from "../eventually.ts";
+import type { ReadSession } from "../store/index.ts";
+import { ancestorsOf } from "../uid.ts";
 
 /** A subscription as its deliveries need it. */
 export interface Subscription {
@@ -17,4 +20,12 @@ export interface SubscriptionSource {
   get(uid: string): Promise<Subscription | undefined>;
   /** Disables one whose sink is gone for good; no matter whether it still exists. */
   disable(uid: string, nowMs: number): Promise<void>;
+}
+
+/** Whether any of these groups has a subscription, enabled or not, as a transaction sees it. */
+export type HasSubscriptions = (session: ReadSession, groups: readonly string[]) => Eventually<boolean>;
+
+/** Where the subscriptions are that hear of `subject`: in it, if it is a group, and in every group above. */
+export function placesHeardIn(subject: string): string[] {
+  return subject === "" ? [] : [...ancestorsOf(subject), subject];
 }

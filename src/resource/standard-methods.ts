@@ -18,7 +18,7 @@ import { scopesOf } from "../auth/index.ts";
 import { violationsOf } from "../contract/index.ts";
 import { aborted, alreadyExists, invalid, notFound } from "../errors.ts";
 import { andThen, type Eventually } from "../eventually.ts";
-import type { Row, Selection } from "../store/index.ts";
+import type { Row, ScalarValue, Selection } from "../store/index.ts";
 import { isUid, newUid } from "../uid.ts";
 import { databaseOf, environmentOf } from "./call.ts";
 import { hydrated, hydratedAll, insertRow, removeRow, updateRow } from "./changes.ts";
@@ -267,18 +267,10 @@ async function refuseTaken(
 ): Promise<void> {
   const { unique } = resource.declaration;
   if (unique === undefined) return;
-  const value = facets[unique] ?? null;
-  const order = [{ column: "uid", descending: false }];
-  const [other] = await databaseOf(context).list(resource.table, {
-    parent,
-    where: [{ column: unique, equals: value }],
-    orderBy: order,
-    skip: 0,
-    limit: 1,
-    facets: [],
-  });
-  if (other !== undefined && other.uid !== uid) {
-    throw alreadyExists({ type: resource.contract.type, uid: other.uid }, `${unique} ${JSON.stringify(value)}`);
+  const value = facets[unique] as ScalarValue;
+  const other = await databaseOf(context).childUid(resource.table, parent, unique, value);
+  if (other !== undefined && other !== uid) {
+    throw alreadyExists({ type: resource.contract.type, uid: other }, `${unique} ${JSON.stringify(value)}`);
   }
 }
 

@@ -3,7 +3,14 @@ import type { Message, Registry } from "@bufbuild/protobuf";
 import type { UnaryRequest } from "@connectrpc/connect";
 import { type Claims, callerOf } from "../auth/index.ts";
 import type { Contract } from "../contract/index.ts";
-import { type Actor, type ChangedResource, createCallEvents, readEvents, recordEvent } from "../delivery/index.ts";
+import {
+  type Actor,
+  type ChangedResource,
+  createCallEvents,
+  type HasSubscriptions,
+  readEvents,
+  recordEvent,
+} from "../delivery/index.ts";
 import { changesOf, environmentOf, hydrated, type RowChange } from "../resource/index.ts";
 import type { WriteSession } from "../store/index.ts";
 import { rootOf } from "../uid.ts";
@@ -35,10 +42,12 @@ export interface EventRecorderOptions {
   readonly issuerUrl: string;
   /** Finds the types of google.protobuf.Any values. */
   readonly registry: Registry;
+  readonly hasSubscriptions: HasSubscriptions;
 }
 
 /** Creates the recorder. */
-export function createEventRecorder({ contract, baseUrl, issuerUrl, registry }: EventRecorderOptions): EventRecorder {
+export function createEventRecorder(options: EventRecorderOptions): EventRecorder {
+  const { contract, baseUrl, issuerUrl, registry, hasSubscriptions } = options;
   const events = createCallEvents({ contract, baseUrl, registry });
 
   /** Whose token it was first: a token of ours that was exchanged says it. */
@@ -61,19 +70,21 @@ export function createEventRecorder({ contract, baseUrl, issuerUrl, registry }: 
         actor: actorOf(callerOf(context)),
         timeMs: environmentOf(context).nowMs,
       });
-      for (const event of recorded) await recordEvent(session, event);
+      for (const event of recorded) await recordEvent(session, event, hasSubscriptions);
     },
 
     async recordChanges(session, changes, by, nowMs) {
       const changed = changes.map((change) => changedResource(change, session));
-      for (const event of await events.ofChanges(changed, actorOf(by), nowMs)) await recordEvent(session, event);
+      for (const event of await events.ofChanges(changed, actorOf(by), nowMs))
+        await recordEvent(session, event, hasSubscriptions);
     },
 
     async recordRegistryEvent(session, { id, type, source, timeMs, repoUid, attributes, body }) {
       if ((await readEvents(session, [id])).has(id)) return; // told a second time
       const extensions = { group: rootOf(repoUid), ...attributes };
       const data = JSON.stringify({ body });
-      await recordEvent(session, { id, timeMs, type, source, subject: repoUid, extensions, data });
+      const event = { id, timeMs, type, source, subject: repoUid, extensions, data };
+      await recordEvent(session, event, hasSubscriptions);
     },
   };
 }

@@ -15,7 +15,7 @@ import { baseUrlOf, type Config } from "../config.ts";
 import { readContract } from "../contract/index.ts";
 import type { Layer } from "../layer.ts";
 import { provideEnvironment, transactionOf } from "../resource/index.ts";
-import { createServices } from "../services/index.ts";
+import { createServices, hasSubscriptions } from "../services/index.ts";
 import type { Database, WriteSession } from "../store/index.ts";
 import { createAudit } from "./audit.ts";
 import { createEventRecorder } from "./events.ts";
@@ -61,6 +61,7 @@ export async function openOperator(database: Database, config: Config, subject: 
     baseUrl: baseUrlOf(config),
     issuerUrl: installation.issuerUrl,
     registry: createRegistry(...services.map(({ service }) => service.file)),
+    hasSubscriptions,
   });
   const audit = createAudit({
     database,

@@ -22,6 +22,7 @@ import {
   createServices,
   createTokenExchange,
   grantSource,
+  hasSubscriptions,
   identitySource,
   providerSource,
   sessions,
@@ -111,7 +112,7 @@ export async function startServer(config: Config, log: Logger): Promise<RunningS
       readKeys: async () => (await readInstallation(opened.read))?.signingKeys ?? [],
       clock: now,
     });
-    const events = createEventRecorder({ contract, baseUrl, issuerUrl: issuer.url, registry });
+    const events = createEventRecorder({ contract, baseUrl, issuerUrl: issuer.url, registry, hasSubscriptions });
     const authenticator = createAuthenticator({
       issuer,
       identities: identitySource({

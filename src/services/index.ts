@@ -4,7 +4,7 @@
  */
 import type { DescService } from "@bufbuild/protobuf";
 import type { TermsDocument } from "../config.ts";
-import type { SubscriptionSource } from "../delivery/index.ts";
+import type { HasSubscriptions, SubscriptionSource } from "../delivery/index.ts";
 import type { ServiceImplementation } from "../resource/index.ts";
 import { resolvedVulnsReports } from "./advisory/resolved-vulns-reports.ts";
 import { securityAdvisoryService } from "./advisory/security-advisory.ts";
@@ -60,6 +60,9 @@ const advisories = defineAdvisories(groups, severitiesOf);
 
 export const { prepareAdvisories, saveAdvisories, pruneAdvisories } = advisoryWriter(advisories);
 export const registryContents = contentsOf(repos, tags);
+
+/** Whether any of these groups has a subscription. */
+export const hasSubscriptions: HasSubscriptions = (session, groups) => session.hasChildren(subscriptions.table, groups);
 
 /** Supplies `delivery` with subscriptions. */
 export function subscriptionSource(options: SubscriptionSourceOptions): SubscriptionSource {

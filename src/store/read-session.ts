@@ -3,6 +3,7 @@
 import { andThen, type Eventually } from "../eventually.ts";
 import { count } from "./count.ts";
 import type { CounterClass, CounterStatements, Counters } from "./counters.ts";
+import { type ScalarValue, storedFacet } from "./facet.ts";
 import { list } from "./list.ts";
 import { entryOf, type LogEntry, type LogScan, type LogSpec, type LogStatements, scanValues } from "./log.ts";
 import type { QueueStatements } from "./queue.ts";
@@ -20,6 +21,10 @@ export interface ReadSession {
   get(table: TableSpec, uid: string): Eventually<Row | undefined>;
   /** The rows that exist, by uid. */
   getMany(table: TableSpec, uids: readonly string[]): Promise<Map<string, Row>>;
+  /** Whether a row has one of these parents. */
+  hasChildren(table: TableSpec, parents: readonly string[]): Eventually<boolean>;
+  /** The uid of the child of `parent` with this value in a column that is unique among its children. */
+  childUid(table: TableSpec, parent: string, column: string, value: ScalarValue): Eventually<string | undefined>;
   /** A page of a selection in its order; rows written between two pages neither repeat nor hide one that stays as it is. */
   list(table: TableSpec, query: ListQuery): Eventually<Row[]>;
   /** How many rows a selection has, exactly. */
@@ -81,6 +86,19 @@ export class Reader implements ReadSession {
     const { row, read } = this.catalogue.table(table);
     const rows = await this.connection().rows(row.getMany, { uids: JSON.stringify(uids) });
     return new Map(rows.map((columns) => read(columns)).map((row) => [row.uid, row]));
+  }
+
+  hasChildren(table: TableSpec, parents: readonly string[]): Eventually<boolean> {
+    const { row } = this.catalogue.table(table);
+    const found = this.connection().rows(row.anyChild, { parents: JSON.stringify(parents) });
+    return andThen(found, (rows) => rows.length > 0);
+  }
+
+  childUid(table: TableSpec, parent: string, column: string, value: ScalarValue): Eventually<string | undefined> {
+    const { row } = this.catalogue.table(table);
+    const facet = storedFacet(table.facets[column]!, value);
+    const found = this.connection().rows(row.child(column), { parent, [column]: facet });
+    return andThen(found, ([columns]) => columns && (columns[0] as string));
   }
 
   list(table: TableSpec, query: ListQuery): Eventually<Row[]> {

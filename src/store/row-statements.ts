@@ -10,6 +10,10 @@ export interface RowStatements {
   readonly get: Statement;
   /** Slot `uids`: a JSON array. */
   readonly getMany: Statement;
+  /** Slot `parents`, a JSON array: gives a row if any of them has a child. */
+  readonly anyChild: Statement;
+  /** Slots `parent` and the column: the uid of the child that has the value in it. */
+  child(column: string): Statement;
   readonly insert: Statement;
   /** Slot `read_version`: the version that the row must still have. */
   readonly update: Statement;
@@ -40,9 +44,18 @@ export function rowStatements(dialect: Dialect, table: TableSpec): RowStatements
   const setFacets = memoize((names: readonly string[]) =>
     compile(query, query.updateTable(table.name).set(assign(names)).where("uid", "=", slot("uid"))),
   );
+  const child = memoize((column: string) =>
+    compile(
+      query,
+      query.selectFrom(table.name).select("uid").where("parent", "=", slot("parent")).where(column, "=", slot(column)),
+    ),
+  );
+  const anyChild = query.selectFrom(table.name).select(sql.lit(1).as("one")).limit(sql.lit(1));
   return {
     get: compile(query, rows.where("uid", "=", slot("uid"))),
     getMany: compile(query, rows.where(dialect.isIn(sql.ref("uid"), "text", slot("uids")))),
+    anyChild: compile(query, anyChild.where(dialect.isIn(sql.ref("parent"), "text", slot("parents")))),
+    child: (column) => child(column, column),
     insert: compile(query, query.insertInto(table.name).values(assign([...spine, ...facets]))),
     update: compile(
       query,

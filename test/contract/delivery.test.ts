@@ -69,13 +69,28 @@ onEveryDatabase("delivery", (database) => {
     subscriptions.add(group, sink.url);
     start();
     const failing = db.transact(async (session) => {
-      await recordEvent(session, eventIn(group));
+      await recordEvent(session, eventIn(group), subscriptions.hasAny);
       throw new Error("no");
     });
     await expect(failing).rejects.toThrow("no");
     await record(eventIn(group, { data: '"real"' }));
     await vi.waitFor(() => expect(sink.received).toHaveLength(1));
     expect(sink.received[0]!.body).toBe('"real"');
+  });
+
+  test("what nobody has subscribed to waits for nothing, and is not heard later", async () => {
+    const { subscriptions, start, record, deliveries } = createDeliverer(db);
+    const [group, sink] = [newUid(""), await startSink()];
+    subscriptions.add(newUid(group), sink.url);
+    await record(eventIn(group));
+    expect(await db.queue("deliveries").depth("pending")).toMatchObject({ count: 0 });
+    subscriptions.add(group, sink.url);
+    await record(eventIn(newUid(group), { data: '"second"' }));
+    expect(await db.queue("deliveries").depth("pending")).toMatchObject({ count: 1 });
+    start();
+    await vi.waitFor(() => expect(sink.received).toHaveLength(1));
+    expect(sink.received[0]!.body).toBe('"second"');
+    expect(await deliveries()).toHaveLength(1);
   });
 
   test("a subscription hears nothing of its own making", async () => {

@@ -102,6 +102,28 @@ onEveryDatabase("rows", (database) => {
     expect(await db.read.count(repos, {})).toBe(3);
   });
 
+  test("are found by what is unique below a parent, and known to be there", async () => {
+    await db.transact(async (session) => {
+      for (const [uid, name] of [
+        ["a/1", "x"],
+        ["a/2", "y"],
+        ["b/1", "y"],
+        ["b/1/c", "z"],
+      ] as const)
+        await session.insert(repos, newRow(uid, { name }));
+      expect(await session.childUid(repos, "b", "name", "y")).toBe("b/1");
+    });
+    const uidOf = (parent: string, name: string) => db.read.childUid(repos, parent, "name", name);
+    expect(await uidOf("a", "y")).toBe("a/2");
+    expect(await uidOf("b", "x")).toBeUndefined();
+    expect(await uidOf("b", "z")).toBeUndefined();
+    const areThere = (...parents: string[]) => db.read.hasChildren(repos, parents);
+    expect(await areThere("a")).toBe(true);
+    expect(await areThere("c", "b/1")).toBe(true);
+    expect(await areThere("c", "a/1", "")).toBe(false);
+    expect(await areThere()).toBe(false);
+  });
+
   describe("are refused", () => {
     test.each([
       ["text with NUL", newRow("a", { name: "a\0b" })],

@@ -5,6 +5,7 @@ import {
   type Dispatcher,
   type DispatcherOptions,
   dropDeliveries,
+  type HasSubscriptions,
   type NewEvent,
   readDeliveries,
   recordEvent,
@@ -23,6 +24,7 @@ export interface TestSubscriptions extends SubscriptionSource {
   add(group: string, sink: string, createTimeMs?: number): string;
   remove(uid: string): void;
   readonly disabled: Map<string, number>;
+  readonly hasAny: HasSubscriptions;
 }
 
 export function createSubscriptions(): TestSubscriptions {
@@ -30,6 +32,7 @@ export function createSubscriptions(): TestSubscriptions {
   const disabled = new Map<string, number>();
   return {
     disabled,
+    hasAny: (_, groups) => [...all.keys()].some((uid) => groups.includes(parentOf(uid))),
     add(group, sink, createTimeMs = 0) {
       const uid = newUid(group);
       all.set(uid, { uid, sink, signingSecret: secret, createTimeMs });
@@ -86,7 +89,7 @@ export function createDeliverer(database: Database, options: Partial<DispatcherO
     },
     async record(...events: NewEvent[]): Promise<void> {
       await database.transact(async (session) => {
-        for (const event of events) await recordEvent(session, event);
+        for (const event of events) await recordEvent(session, event, subscriptions.hasAny);
       });
       for (const dispatcher of dispatchers) dispatcher.wake();
     },

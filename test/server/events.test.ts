@@ -17,6 +17,7 @@ const recorder = createEventRecorder({
   baseUrl: "https://platform.example.com",
   issuerUrl: "https://platform.example.com",
   registry: createRegistry(...contractServices.map(({ file }) => file)),
+  hasSubscriptions: () => true,
 });
 
 async function emptyDatabase() {

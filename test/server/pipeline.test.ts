@@ -43,6 +43,7 @@ async function open(methods: Record<string, Method> = {}) {
     baseUrl: issuer.url,
     issuerUrl: issuer.url,
     registry: createRegistry(ReposService.file),
+    hasSubscriptions: () => true,
   });
   const audit = createAudit({ database, now: Date.now, onLoss: () => expect.fail("audit records lost") });
   onTestFinished(() => audit.flush());

@@ -370,6 +370,12 @@ test("counters are read by their key", () => {
   ]);
 });
 
+test("children are found by their indexes", () => {
+  const { row } = tablesOf(sqlite)(repos);
+  expect(explain(row.child("name"))).toEqual(["SEARCH repos USING INDEX repos_parent_name (parent=? AND name=?)"]);
+  expect(explain(row.anyChild)[0]).toMatch(/^SEARCH repos USING COVERING INDEX repos_parent\w* \(parent=\?\)$/);
+});
+
 test.each([["uid"], ["create_time_us"]])(
   "rows read as one value come in the order of %s: the ordered query runs by itself",
   async (column) => {
