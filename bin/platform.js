@@ -12,7 +12,8 @@ const ownNode = fileURLToPath(new URL("../node_modules/node/bin/node", import.me
 const args = process.argv.slice(2);
 // An import lets garbage gather up to what it is given; it lives on a tenth of this.
 const limits = args[0] === "import" ? ["--max-old-space-size=256", "--max-semi-space-size=8"] : [];
-const isRecent = Number(process.versions.node.split(".")[0]) >= 24;
+const [major, minor] = process.versions.node.split(".").map(Number);
+const isRecent = major > 24 || (major === 24 && minor >= 16);
 
 if (isRecent && limits.length === 0) {
   await import(entry);
@@ -21,6 +22,6 @@ if (isRecent && limits.length === 0) {
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
   child.on("exit", (code, signal) => process.exit(code ?? (signal === null ? 1 : 128)));
 } else {
-  console.error(`platform needs Node 24 or newer, this is ${process.version}`);
+  console.error(`platform needs Node 24.16 or newer, this is ${process.version}`);
   process.exit(1);
 }

@@ -2,7 +2,8 @@
  * Uids: the path of a resource's ancestors' ids (a materialised path). A root is 40 hex digits, a child its parent's uid, `/`, and 16 hex
  * digits: `0a…9f/1122334455667788`. What lives below P is therefore exactly what starts with `P/`.
  */
-import { createHash, randomBytes } from "node:crypto";
+import { createHash } from "node:crypto";
+import { randomHex } from "./random.ts";
 
 const shape = /^[0-9a-f]{40}(?:\/[0-9a-f]{16})*$/;
 /** Deeper than any real hierarchy, and short enough for a URL. */
@@ -15,7 +16,7 @@ export function isUid(text: string): boolean {
 
 /** A fresh uid from a CSPRNG: below `parent`, or a root when it is "". */
 export function newUid(parent: string): string {
-  return parent === "" ? randomBytes(20).toString("hex") : `${parent}/${randomBytes(8).toString("hex")}`;
+  return parent === "" ? randomHex(20) : `${parent}/${randomHex(8)}`;
 }
 
 /** A root uid that always comes out the same for the same parts; NUL stands between them. */

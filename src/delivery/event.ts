@@ -1,5 +1,5 @@
 /** Events: what is recorded of a change, in the transaction of the change, and read again when it is delivered. */
-import { randomUUID } from "node:crypto";
+import { randomUUIDv7 } from "node:crypto";
 import type { LogEntry, LogSpec, ReadSession, WriteSession } from "../store/index.ts";
 import { deliveriesQueue, fanOutLane } from "./deliveries.ts";
 import { deliveryLifeMs } from "./retry.ts";
@@ -7,7 +7,7 @@ import { type HasSubscriptions, placesHeardIn } from "./subscription.ts";
 
 /** An event, in the terms of CloudEvents 1.0. */
 export interface Event {
-  /** A UUID, the same at every attempt and in every delivery. */
+  /** A UUID, the same at every attempt and in every delivery. Those that are drawn here are of version 7: indexes grow at their end. */
   readonly id: string;
   /** When it was recorded, in milliseconds since 1970. */
   readonly timeMs: number;
@@ -40,7 +40,7 @@ export async function recordEvent(
   event: NewEvent,
   hasSubscriptions: HasSubscriptions,
 ): Promise<void> {
-  const { id = randomUUID(), timeMs, extensions, ...columns } = event;
+  const { id = randomUUIDv7(), timeMs, extensions, ...columns } = event;
   const timeUs = timeMs * 1000;
   await session.append(eventLog, { timeUs, id, columns: { ...columns, extensions: JSON.stringify(extensions) } });
   if (!(await hasSubscriptions(session, placesHeardIn(event.subject)))) return;

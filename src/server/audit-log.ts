@@ -1,5 +1,5 @@
 /** The audit log as it is stored and read. */
-import { randomBytes } from "node:crypto";
+import { randomHex } from "../random.ts";
 import type { Database, LogEntry, LogSpec, ReadSession, WriteSession } from "../store/index.ts";
 
 /** One line of the log. It never holds a secret: of a request it keeps uids and nothing else. */
@@ -48,7 +48,7 @@ const batchSize = 500;
 
 /** A record with the time at which it was made. */
 export function auditEntry({ requestId, ...columns }: AuditRecord, nowMs: number): LogEntry {
-  return { timeUs: nowMs * 1000, id: randomBytes(8).toString("hex"), columns: { ...columns, request_id: requestId } };
+  return { timeUs: nowMs * 1000, id: randomHex(8), columns: { ...columns, request_id: requestId } };
 }
 
 /** Appends an entry in a transaction. */
