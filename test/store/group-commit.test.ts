@@ -36,7 +36,8 @@ function watched(): { database: Watched; queue: GroupCommit } {
   const database = new Watched(":memory:");
   database.exec("create table t (x integer)");
   const connection = { rows: () => [], run: () => 0 };
-  return { database, queue: new GroupCommit(database, connection, counterStatements(sqlite), 1000, () => {}) };
+  const hooks = { beforeCommit() {}, afterCommit() {} };
+  return { database, queue: new GroupCommit(database, connection, counterStatements(sqlite), 1000, hooks) };
 }
 
 const valuesIn = (database: DatabaseSync) =>

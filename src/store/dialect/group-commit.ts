@@ -23,6 +23,12 @@ interface Job {
   readonly reject: (error: unknown) => void;
 }
 
+/** Called just before each commit, and after each that has succeeded. */
+export interface CommitHooks {
+  beforeCommit(): void;
+  afterCommit(): void;
+}
+
 /** Tells a work how it went. */
 type Answer = () => void;
 
@@ -33,27 +39,26 @@ export class GroupCommit {
   readonly #statements: CounterStatements;
   readonly #queue: Job[] = [];
   readonly #patienceMs: number;
-  readonly #onCommit: () => void;
+  readonly #hooks: CommitHooks;
   readonly #savepoint: StatementSync;
   readonly #release: StatementSync;
   #isRunning = false;
 
   /**
    * @param patienceMs a lock held longer than this by another process fails the works that wait for it.
-   * @param onCommit called just before each commit.
    */
   constructor(
     database: DatabaseSync,
     connection: Connection,
     statements: CounterStatements,
     patienceMs: number,
-    onCommit: () => void,
+    hooks: CommitHooks,
   ) {
     this.#database = database;
     this.#connection = connection;
     this.#statements = statements;
     this.#patienceMs = patienceMs;
-    this.#onCommit = onCommit;
+    this.#hooks = hooks;
     this.#savepoint = database.prepare("savepoint work");
     this.#release = database.prepare("release work");
   }
@@ -108,8 +113,9 @@ export class GroupCommit {
         answers.push(await this.#runInSavepoint(job, shared));
       }
       await shared.write(this.#connection, 0);
-      this.#onCommit();
+      this.#hooks.beforeCommit();
       this.#database.exec("commit");
+      this.#hooks.afterCommit();
       return answers;
     } catch (error) {
       if (this.#database.isTransaction) this.#database.exec("rollback");

@@ -9,6 +9,7 @@ import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlit
 import { SqliteAdapter, SqliteQueryCompiler, sql } from "kysely";
 import { counterStatements } from "../counters.ts";
 import { type Connection, parametersOf, type Statement, type Values } from "../statement.ts";
+import { Checkpoints } from "./checkpoints.ts";
 import { type Dialect, type Engine, queryBuilder } from "./dialect.ts";
 import { GroupCommit } from "./group-commit.ts";
 import { sqliteContent } from "./sqlite-content.ts";
@@ -38,8 +39,8 @@ const openWaitMs = 5000;
 const readerWaitMs = 1000;
 /** Page cache of each connection: SQLite's default of 2 MB makes a row cost twice as much. */
 const cacheKib = 64 * 1024;
-/** Pages in the log before they go to the file: a page that many commits change goes there once. SQLite's default of 1000 doubles the writing. */
-const checkpointPages = 4000;
+/** Pages in the log before a commit itself moves them to the file: what the thread for it has not done by then. */
+const checkpointPages = 12_000;
 /** The log's file is cut to this when it starts anew: readers that never pause make it grow. */
 const logBytes = 64 * 1024 * 1024;
 
@@ -54,7 +55,11 @@ export function openSqlite(path: string, busyWaitMs: number, patienceMs: number)
   reader.exec(`pragma query_only = 1; pragma busy_timeout = ${readerWaitMs}`);
   const reading = new SnapshotConnection(reader);
   const writing = new SqliteConnection(writer);
-  const queue = new GroupCommit(writer, writing, counterStatements(sqlite), patienceMs, () => reading.renew());
+  const checkpoints = new Checkpoints(writer, path);
+  const queue = new GroupCommit(writer, writing, counterStatements(sqlite), patienceMs, {
+    beforeCommit: () => reading.renew(),
+    afterCommit: () => checkpoints.committed(),
+  });
   return {
     dialect: sqlite,
     reader: reading,
@@ -67,6 +72,7 @@ export function openSqlite(path: string, busyWaitMs: number, patienceMs: number)
     close: async () => {
       reading.renew();
       reader.close();
+      await checkpoints.close();
       writer.close();
     },
   };

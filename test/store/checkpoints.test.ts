@@ -1,0 +1,52 @@
+/** The write-ahead log is moved into the file by a thread, and by SQLite itself where the thread is lost. */
+import { existsSync } from "node:fs";
+import { DatabaseSync } from "node:sqlite";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { Checkpoints } from "../../src/store/dialect/checkpoints.ts";
+import { openDatabase, type TableSpec } from "../../src/store/index.ts";
+import { temporaryFolder } from "../cli/platform-process.ts";
+
+const repos: TableSpec = { name: "repos", facets: { name: "text" } };
+const pageBytes = 4096;
+
+/** Pages in the log, and how many of them are in the file. */
+function logOf(path: string): { log: number; checkpointed: number } {
+  const database = new DatabaseSync(path);
+  const state = database.prepare("pragma wal_checkpoint(noop)").get() as { log: number; checkpointed: number };
+  database.close();
+  return state;
+}
+
+test("a long log goes into the file while the database is used, and is gone when it is closed", async () => {
+  const path = `${await temporaryFolder()}/platform.db`;
+  const database = await openDatabase(`sqlite:${path}`);
+  await database.migrate();
+  const body = new Uint8Array(10 * pageBytes);
+  for (let i = 0; i < 500; i++) {
+    const row = { uid: `a/${i}`, parent: "a", createTimeUs: i, updateTimeUs: i, body, facets: { name: `n${i}` } };
+    await database.transact((session) => session.insert(repos, row));
+  }
+  await vi.waitFor(() => expect(logOf(path).checkpointed).toBeGreaterThan(4000), { timeout: 10_000 });
+  expect(await database.read.count(repos, {})).toBe(500);
+  await database.close();
+  expect(existsSync(`${path}-wal`)).toBe(false);
+  const again = await openDatabase(`sqlite:${path}`);
+  expect((await again.read.get(repos, "a/499"))?.body).toEqual(body);
+  await again.close();
+});
+
+test("a thread that fails is not missed, and not waited for", async () => {
+  const path = `${await temporaryFolder()}/log.db`;
+  const writer = new DatabaseSync(path);
+  onTestFinished(() => writer.close());
+  writer.exec("pragma journal_mode = wal; pragma wal_autocheckpoint = 6000; create table t (a)");
+  const checkpoints = new Checkpoints(writer, `${path}/no/such/file`);
+  const insert = writer.prepare("insert into t values (?)");
+  for (let i = 0; i < 7000; i++) {
+    insert.run("x".repeat(pageBytes));
+    checkpoints.committed();
+    if (i % 500 === 0) await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  await checkpoints.close();
+  expect(logOf(path).log).toBeLessThan(6500);
+});
