@@ -35,7 +35,11 @@ export function readWhole(
 ): void {
   const chunks: Buffer[] = [];
   let length = 0;
-  const end = () => onWhole(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, length));
+  const end = () => {
+    // Node keeps a stream of HTTP/2 for some time after its end; it must not keep what was read from it.
+    body.off("data", take);
+    onWhole(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, length));
+  };
   const take = (chunk: Buffer) => {
     chunks.push(chunk);
     length += chunk.length;
