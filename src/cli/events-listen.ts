@@ -8,6 +8,7 @@ import { formatDelivery } from "./events-format.ts";
 import { createVerifier } from "./events-verify.ts";
 import { CommandFailure } from "./failure.ts";
 import { settingsOf, withSettings } from "./settings.ts";
+import { stopSignal } from "./stop-signal.ts";
 
 const host = "127.0.0.1";
 const maxBodyBytes = 1024 * 1024;
@@ -35,15 +36,16 @@ export function listenCommand(): Command {
     if (secret !== undefined && !/^whsec_[A-Za-z0-9+/]{32,}={0,2}$/.test(secret))
       throw new CommandFailure("--secret must be `whsec_` and base64, as CreateSubscription answered");
     const issuer = config.issuer ?? baseUrlOf(config);
-    const stopping = new AbortController();
-    for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stopping.abort());
-    const server = createServer(sink({ issuer, group, secret, count, stop: () => stopping.abort() }));
+    const told = stopSignal();
+    const enough = new AbortController();
+    const server = createServer(sink({ issuer, group, secret, count, stop: () => enough.abort() }));
     server.requestTimeout = requestTimeoutMs;
     server.listen(port, host);
     await once(server, "listening");
     const { port: opened } = server.address() as AddressInfo;
     process.stdout.write(`listening on http://${host}:${opened} for events signed by ${issuer}\n\n`);
-    await closed(server, stopping.signal);
+    await closed(server, AbortSignal.any([told.signal, enough.signal]));
+    told.release();
   });
 }
 

@@ -1,23 +1,25 @@
 /** `platform serve`: runs the server until it is told to stop. On an empty database it first does what `init` does. */
+import { once } from "node:events";
 import { Command } from "commander";
 import { growYoungSpace, shortenPauses } from "../collector.ts";
 import { createLogger } from "../log.ts";
 import { type RunningServer, startServer } from "../server/index.ts";
 import { firstTokenSeconds } from "./init.ts";
 import { settingsOf, withSettings } from "./settings.ts";
+import { stopSignal } from "./stop-signal.ts";
 
 export function serveCommand(): Command {
   const command = withSettings(new Command("serve")).description("run the server");
   return command.action(async () => {
     const config = settingsOf(command);
     const log = createLogger(config.logLevel);
-    const stopping = nextSignal();
+    const { signal } = stopSignal();
     const server = await startServer(config, log);
     growYoungSpace();
     shortenPauses();
     process.stdout.write(`platform listens on ${server.baseUrl}\n${await welcome(server)}`);
-    const signal = await stopping;
-    log.info({ signal }, "stopping");
+    if (!signal.aborted) await once(signal, "abort");
+    log.info("stopping");
     await server.stop();
   });
 }
@@ -41,16 +43,4 @@ Try:
   curl -H "Authorization: Bearer $TOKEN" -d '{"name":"my-repo"}' ${baseUrl}/registry/v2/repos/${installed.rootGroupUid}
 
 `;
-}
-
-/** The first SIGTERM or SIGINT; a second one ends the process at once. */
-function nextSignal(): Promise<NodeJS.Signals> {
-  return new Promise((resolve) => {
-    for (const signal of ["SIGTERM", "SIGINT"] as const) {
-      process.once(signal, () => {
-        resolve(signal);
-        process.on(signal, () => process.exit(130));
-      });
-    }
-  });
 }

@@ -21,6 +21,7 @@ import {
 import { unimplemented } from "../errors.ts";
 import { forwarding } from "./forwarding.ts";
 import { respellGrpcMessage, withGrpcMessage } from "./grpc-message.ts";
+import { parseGrpcTimeout } from "./grpc-timeout.ts";
 import type { LocalTransport } from "./local-transport.ts";
 import type { PortRequest, PortResponse } from "./one-port.ts";
 
@@ -211,13 +212,9 @@ function send(
 
 /** Connect refuses a time-out above its maximum; a long one is no reason to refuse a call. What is malformed stays for Connect to refuse. */
 function capTimeout({ headers }: PortRequest, maxTimeoutMs: number): void {
-  const [, amount, unit] = /^(\d{1,8})([HMSmun])$/.exec(String(headers["grpc-timeout"])) ?? [];
-  if (Number(amount) * unitMs[unit as keyof typeof unitMs] > maxTimeoutMs) headers["grpc-timeout"] = `${maxTimeoutMs}m`;
+  if (parseGrpcTimeout(String(headers["grpc-timeout"])) > maxTimeoutMs) headers["grpc-timeout"] = `${maxTimeoutMs}m`;
   if (Number(headers["connect-timeout-ms"]) > maxTimeoutMs) headers["connect-timeout-ms"] = String(maxTimeoutMs);
 }
-
-/** The units of `grpc-timeout`. */
-const unitMs = { H: 3_600_000, M: 60_000, S: 1_000, m: 1, u: 1e-3, n: 1e-6 };
 
 /** Whether a URL can be made of the request, as Connect's handlers need. */
 function isAddressable(request: PortRequest): boolean {

@@ -8,6 +8,7 @@ import { constants, type IncomingHttpHeaders, type OutgoingHttpHeaders, type Ser
 import type { ConnectError } from "@connectrpc/connect";
 import { setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
 import { respellGrpcMessage } from "./grpc-message.ts";
+import { parseGrpcTimeout } from "./grpc-timeout.ts";
 import { all, checkLength, endCall, type LaneOptions, readWhole } from "./lane.ts";
 import type { Touched } from "./local-call.ts";
 import { addFields, PlainHeaders } from "./plain-headers.ts";
@@ -35,7 +36,7 @@ export function createGrpcLane(options: GrpcLaneOptions): GrpcLane {
     const method = methods.get(headers[":path"] ?? "");
     if (method === undefined || !isPlain(headers)) return false;
     const timeout = headers["grpc-timeout"];
-    const timeoutMs = timeout === undefined ? undefined : parseTimeout(String(timeout));
+    const timeoutMs = timeout === undefined ? undefined : parseGrpcTimeout(String(timeout));
     if (Number.isNaN(timeoutMs)) return false;
     const deadline = timeoutMs === undefined ? undefined : performance.now() + Math.min(timeoutMs, maxTimeoutMs);
 
@@ -58,14 +59,6 @@ function isPlain(headers: IncomingHttpHeaders): boolean {
     contentTypes.has(headers["content-type"] ?? "") &&
     (encoding === undefined || encoding === "identity")
   );
-}
-
-const timeoutUnitMs: Readonly<Record<string, number>> = { H: 3_600_000, M: 60_000, S: 1000, m: 1, u: 1e-3, n: 1e-6 };
-
-/** Milliseconds; NaN for what is no `grpc-timeout`. */
-function parseTimeout(text: string): number {
-  const [, amount, unit = ""] = /^(\d{1,8})([HMSmun])$/.exec(text) ?? [];
-  return Number(amount) * (timeoutUnitMs[unit] ?? Number.NaN);
 }
 
 /** The message of a body that is exactly one, uncompressed. */

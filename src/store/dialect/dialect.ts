@@ -63,11 +63,6 @@ export interface IndexKeeping {
 
 /** The expressions in which databases differ. */
 export interface Dialect {
-  /**
-   * The bytes of column `packed` of all rows of a query, in its order, as one value; where the driver makes each value of bytes at more cost than all
-   * else of a row.
-   */
-  readonly joined?: (rows: RawBuilder<unknown>) => RawBuilder<unknown>;
   readonly name: string;
   /** Builds and compiles; never runs anything. */
   readonly query: QueryBuilder;
@@ -115,6 +110,11 @@ export interface Dialect {
     uids: RawBuilder<unknown>,
     any: RawBuilder<unknown>,
   ): RawBuilder<unknown>;
+  /**
+   * A SELECT of one value: the bytes of column `packed` of all rows that `rows` selects, in its order. Absent where the driver makes many values as
+   * fast.
+   */
+  readonly joined?: (rows: RawBuilder<unknown>) => RawBuilder<unknown>;
   /** What a SELECT ends with that takes the rows it finds and passes over those that another transaction has taken. */
   readonly skipLocked: RawBuilder<unknown>;
   /** What CREATE TABLE ends with for small rows that are found by their key alone. */
