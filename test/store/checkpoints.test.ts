@@ -1,6 +1,8 @@
 /** The write-ahead log is moved into the file by a thread, and by SQLite itself where the thread is lost. */
+import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
+import { promisify } from "node:util";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { Checkpoints } from "../../src/store/dialect/checkpoints.ts";
 import { openDatabase, type TableSpec } from "../../src/store/index.ts";
@@ -33,6 +35,17 @@ test("a long log goes into the file while the database is used, and is gone when
   const again = await openDatabase(`sqlite:${path}`);
   expect((await again.read.get(repos, "a/499"))?.body).toEqual(body);
   await again.close();
+});
+
+test("a program that forgets to close its database ends all the same", async () => {
+  const path = `${await temporaryFolder()}/platform.db`;
+  const program = `
+    const { openDatabase } = await import(${JSON.stringify(new URL("../../src/store/index.ts", import.meta.url).href)});
+    const database = await openDatabase(${JSON.stringify(`sqlite:${path}`)});
+    await database.migrate();
+    for (let i = 0; i < 500; i++)
+      await database.transact((session) => session.putSetting("big", new Uint8Array(${10 * pageBytes})));`;
+  await promisify(execFile)(process.execPath, ["--input-type=module", "--eval", program], { timeout: 30_000 });
 });
 
 test("a thread that fails is not missed, and not waited for", async () => {

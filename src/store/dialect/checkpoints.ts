@@ -27,11 +27,15 @@ export class Checkpoints {
   /** To be called after each commit. */
   committed(): void {
     if (this.#isBusy) return;
-    const [, pages, moved] = this.#log.get() as unknown as [busy: number, pages: number, moved: number];
-    if (pages - moved < worthPages) return;
-    this.#isBusy = true;
-    this.#thread ??= this.#start();
-    this.#thread.postMessage("checkpoint");
+    try {
+      const [, pages, moved] = this.#log.get() as unknown as [busy: number, pages: number, moved: number];
+      if (pages - moved < worthPages) return;
+      this.#isBusy = true;
+      this.#thread ??= this.#start();
+      this.#thread.postMessage("checkpoint");
+    } catch {
+      this.#giveUp();
+    }
   }
 
   #start(): Worker {
@@ -39,15 +43,18 @@ export class Checkpoints {
       workerData: this.#path,
       resourceLimits: { maxYoungGenerationSizeMb: 1, maxOldGenerationSizeMb: 16 },
     });
-    thread.unref();
     thread.on("message", () => {
       this.#isBusy = false;
     });
-    // It stays busy: what has failed once is left to SQLite.
-    thread.on("error", () => {
-      this.#thread = undefined;
-    });
+    thread.on("error", () => this.#giveUp());
+    thread.unref();
     return thread;
+  }
+
+  /** What has failed once is left to SQLite. */
+  #giveUp(): void {
+    this.#isBusy = true;
+    this.#thread = undefined;
   }
 
   /** Ends the thread. */

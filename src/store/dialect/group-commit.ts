@@ -23,9 +23,10 @@ interface Job {
   readonly reject: (error: unknown) => void;
 }
 
-/** Called just before each commit, and after each that has succeeded. */
+/** What else is done for each commit; neither throws. */
 export interface CommitHooks {
   beforeCommit(): void;
+  /** When it has been told what came of it. */
   afterCommit(): void;
 }
 
@@ -82,6 +83,7 @@ export class GroupCommit {
         continue;
       }
       for (const answer of await this.#commitOnce()) answer();
+      this.#hooks.afterCommit();
     }
     this.#isRunning = false;
   }
@@ -115,7 +117,6 @@ export class GroupCommit {
       await shared.write(this.#connection, 0);
       this.#hooks.beforeCommit();
       this.#database.exec("commit");
-      this.#hooks.afterCommit();
       return answers;
     } catch (error) {
       if (this.#database.isTransaction) this.#database.exec("rollback");
