@@ -44,7 +44,7 @@ test("a program that forgets to close its database ends all the same", async () 
     const database = await openDatabase(${JSON.stringify(`sqlite:${path}`)});
     await database.migrate();
     for (let i = 0; i < 500; i++)
-      await database.transact((session) => session.putSetting("big", new Uint8Array(${10 * pageBytes})));`;
+      await database.transact((session) => session.putSetting("big", new Uint8Array(${10 * pageBytes}).fill(i)));`;
   await promisify(execFile)(process.execPath, ["--input-type=module", "--eval", program], { timeout: 30_000 });
 });
 

@@ -41,6 +41,7 @@ export class Checkpoints {
   #start(): Worker {
     const thread = new Worker(new URL(`./checkpoint-thread${extname(import.meta.url)}`, import.meta.url), {
       workerData: this.#path,
+      execArgv: [],
       resourceLimits: { maxYoungGenerationSizeMb: 1, maxOldGenerationSizeMb: 16 },
     });
     thread.on("message", () => {
