@@ -43,8 +43,9 @@ function joinedLines(): DestinationStream {
     const opened = destination({ dest: 2, sync: false });
     setInterval(flush, flushMs).unref();
     process.once("exit", () => {
-      flush();
       opened.flushSync();
+      // What is only begun now would not be finished.
+      if (lines !== "") destination({ dest: 2, sync: true }).write(lines);
     });
     return opened;
   }

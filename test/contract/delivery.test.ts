@@ -90,7 +90,7 @@ onEveryDatabase("delivery", (database) => {
     start();
     await vi.waitFor(() => expect(sink.received).toHaveLength(1));
     expect(sink.received[0]!.body).toBe('"second"');
-    expect(await deliveries()).toHaveLength(1);
+    await vi.waitFor(async () => expect(await deliveries()).toMatchObject([{ state: "delivered" }]));
   });
 
   test("a subscription hears nothing of its own making", async () => {

@@ -1,7 +1,7 @@
 /**
  * SQLite through node:sqlite: write-ahead log, every commit on disk before it is acknowledged (`synchronous=FULL`), one connection that
- * writes and one that reads, so that no read sees or waits for an open transaction. Every statement runs to its end at once: none stays open
- * across an await.
+ * writes and one that reads, so that no read sees or waits for an open transaction; a third one, on a thread, checkpoints. Every statement runs to
+ * its end at once: none stays open across an await.
  */
 import { closeSync, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";
