@@ -19,7 +19,7 @@ export function serveCommand(): Command {
     shortenPauses();
     process.stdout.write(`platform listens on ${server.baseUrl}\n${await welcome(server)}`);
     if (!signal.aborted) await once(signal, "abort");
-    log.info("stopping");
+    log.info({ signal: signal.reason.message }, "stopping");
     await server.stop();
   });
 }

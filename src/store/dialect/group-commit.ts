@@ -45,9 +45,7 @@ export class GroupCommit {
   readonly #release: StatementSync;
   #isRunning = false;
 
-  /**
-   * @param patienceMs a lock held longer than this by another process fails the works that wait for it.
-   */
+  /** @param patienceMs a lock held longer than this by another process fails the works that wait for it. */
   constructor(
     database: DatabaseSync,
     connection: Connection,
