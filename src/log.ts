@@ -1,5 +1,5 @@
 /** Log lines: one JSON object each, to standard error, so that standard output stays the command's own. */
-import { type DestinationStream, destination, type Logger, pino } from "pino";
+import { type DestinationStream, destination, type Logger, pino, symbols } from "pino";
 
 export type { Logger };
 
@@ -29,6 +29,31 @@ export function createLogger(level: LogLevel): Logger {
     },
     joinedLines(),
   );
+}
+
+/** A call that has ended. */
+export interface EndedCall {
+  /** `platform.registry.v2.ReposService/GetRepo`. */
+  readonly method: string;
+  /** `OK` or the code's name. */
+  readonly code: string;
+  readonly ms: number;
+  /** uid of the identity, once it is known. */
+  readonly caller: string | undefined;
+  readonly requestId: string | null;
+}
+
+/** Logs the line of a call, at level info. It is made here: pino, that can do so much more for a line, takes as long as a tenth of a Get. */
+export function logCall(logger: Logger, { method, code, ms, caller, requestId }: EndedCall): void {
+  if (!logger.isLevelEnabled("info")) return;
+  const who = caller === undefined ? "" : `"caller":${JSON.stringify(caller)},`;
+  streamOf(logger).write(
+    `{"level":"info","time":"${isoTime(Date.now())}","method":"${method}","code":"${code}","ms":${Math.round(ms * 1000) / 1000},${who}"requestId":${JSON.stringify(requestId)},"msg":"call"}\n`,
+  );
+}
+
+function streamOf(logger: Logger): DestinationStream {
+  return (logger as unknown as Record<typeof symbols.streamSym, DestinationStream>)[symbols.streamSym];
 }
 
 const joinedLength = 64 * 1024;

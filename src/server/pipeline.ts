@@ -1,12 +1,12 @@
 /** The whole policy of the server, as one list of layers, outermost first. */
-import type { DescMethod, Message } from "@bufbuild/protobuf";
+import type { Message } from "@bufbuild/protobuf";
 import { Code, ConnectError, type UnaryRequest, type UnaryResponse } from "@connectrpc/connect";
 import { type Authenticator, authentication, authorization, type GrantSource, knownCallerOf } from "../auth/index.ts";
 import { type Contract, nulViolations, violationsOf } from "../contract/index.ts";
 import { aborted, alreadyExists, atEdge, internal, invalid, reasonOf } from "../errors.ts";
 import { type Eventually, settle } from "../eventually.ts";
 import { type CallRequest, type CallResponse, type Layer, onError } from "../layer.ts";
-import type { Logger } from "../log.ts";
+import { type Logger, logCall } from "../log.ts";
 import { type CallEnvironment, provideEnvironment } from "../resource/index.ts";
 import { ConflictError, type Database, NotUniqueError, StaleError, type WriteSession } from "../store/index.ts";
 import { type Audit, auditFailures, recordOf } from "./audit.ts";
@@ -55,26 +55,14 @@ export function createPipeline(options: PipelineOptions): Pipeline {
 
 /** One line for every call: what, for whom, how it ended, how long it took. */
 function logCalls({ log }: PipelineOptions): Layer {
-  const loggers = new Map<DescMethod, Logger>();
-  const loggerOf = (method: DescMethod) => {
-    let logger = loggers.get(method);
-    if (logger === undefined) {
-      // None of its fields ever holds a secret.
-      logger = log.child({ method: `${method.parent.typeName}/${method.name}` }, { redact: [] });
-      loggers.set(method, logger);
-    }
-    return logger;
-  };
-  const write = (request: CallRequest, startMs: number, code: string) =>
-    loggerOf(request.method).info(
-      {
-        code,
-        ms: Math.round((performance.now() - startMs) * 1000) / 1000,
-        caller: knownCallerOf(request.contextValues)?.subject,
-        requestId: request.header.get("x-request-id"),
-      },
-      "call",
-    );
+  const write = ({ method, contextValues, header }: CallRequest, startMs: number, code: string) =>
+    logCall(log, {
+      method: `${method.parent.typeName}/${method.name}`,
+      code,
+      ms: performance.now() - startMs,
+      caller: knownCallerOf(contextValues)?.subject,
+      requestId: header.get("x-request-id"),
+    });
   return (next) => (request) => {
     const startMs = performance.now();
     return settle(

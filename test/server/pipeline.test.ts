@@ -265,7 +265,7 @@ test("one line is logged for each call: what, for whom, how it ended", async () 
   await failureOf(repos.listRepos({}));
   expect(log.filter(({ msg }) => msg === "call")).toMatchObject([
     {
-      level: 30,
+      level: "info",
       method: "platform.registry.v2.ReposService/ListRepos",
       code: "OK",
       requestId: "r-1",
