@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import {
   ancestorsOf,
   covers,
@@ -39,6 +39,18 @@ describe("newUid", () => {
     expect(new Set(uids).size).toBe(1000);
     expect(uids.every(isUid)).toBe(true);
     expect(parentOf(newUid(child))).toBe(child);
+  });
+
+  it("gives children that are made together neighbouring places, whoever their process is", () => {
+    vi.useFakeTimers({ now: 1_800_000_000_000 });
+    onTestFinished(() => void vi.useRealTimers());
+    const placeOf = (uid: string) => Number.parseInt(uid.slice(root.length + 1, root.length + 5), 16);
+    const first = placeOf(newUid(root));
+    expect(placeOf(newUid(root))).toBe(first);
+    vi.advanceTimersByTime(16);
+    expect(placeOf(newUid(root))).toBe((first + 1) % 0x10000);
+    vi.advanceTimersByTime(16 * 0xffff);
+    expect(placeOf(newUid(root))).toBe(first);
   });
 });
 
