@@ -3,7 +3,7 @@ import { mkdtemp, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { setTimeout } from "node:timers/promises";
+import { setImmediate, setTimeout } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { counterStatements } from "../../src/store/counters.ts";
 import { GroupCommit } from "../../src/store/dialect/group-commit.ts";
@@ -67,6 +67,20 @@ test("works share commits, and are answered only after theirs", async () => {
   }
   expect(commits.length).toBeLessThan(100);
   expect(valuesIn(database)).toHaveLength(200);
+});
+
+test("works that arrive over successive turns of the event loop share a commit; the next waits for no more", async () => {
+  const { database, queue } = watched();
+  const works: Promise<void>[] = [];
+  let turn = setImmediate();
+  for (let i = 0; i < 10; i++) {
+    works.push(queue.transact(async () => {}));
+    await turn;
+    turn = setImmediate();
+  }
+  await Promise.all(works);
+  await queue.transact(async () => {});
+  expect(database.log).toEqual(["begin immediate", "commit", "begin immediate", "commit"]);
 });
 
 test("when a commit fails all its works fail, and the next goes on", async () => {

@@ -72,8 +72,7 @@ export class GroupCommit {
 
   async #run(): Promise<void> {
     this.#isRunning = true;
-    // All calls that arrived with the first are heard before the first commit, and before the next one those that arrived meanwhile.
-    for (await setImmediate(); this.#queue.length > 0; await setImmediate()) {
+    for (await this.#gather(); this.#queue.length > 0; await this.#gather()) {
       try {
         await this.#begin();
       } catch (error) {
@@ -84,6 +83,14 @@ export class GroupCommit {
       this.#hooks.afterCommit();
     }
     this.#isRunning = false;
+  }
+
+  /** Waits while every turn of the event loop brings more works: calls that arrive together are heard over several turns. */
+  async #gather(): Promise<void> {
+    for (let known = -1; known < this.#queue.length && known < maxWorksPerCommit; ) {
+      known = this.#queue.length;
+      await setImmediate();
+    }
   }
 
   async #begin(): Promise<void> {
