@@ -37,15 +37,21 @@ test("a long log goes into the file while the database is used, and is gone when
   await again.close();
 });
 
-test("a program that forgets to close its database ends all the same", async () => {
+test.each([
+  ["forgets to close its database ends all the same", ""],
+  ["closes it ends after that", "await database.close(); console.log('closed');"],
+])("a program that %s", async (_, end) => {
   const path = `${await temporaryFolder()}/platform.db`;
   const program = `
     const { openDatabase } = await import(${JSON.stringify(new URL("../../src/store/index.ts", import.meta.url).href)});
     const database = await openDatabase(${JSON.stringify(`sqlite:${path}`)});
     await database.migrate();
     for (let i = 0; i < 500; i++)
-      await database.transact((session) => session.putSetting("big", new Uint8Array(${10 * pageBytes}).fill(i)));`;
-  await promisify(execFile)(process.execPath, ["--input-type=module", "--eval", program], { timeout: 30_000 });
+      await database.transact((session) => session.putSetting("big", new Uint8Array(${10 * pageBytes}).fill(i)));
+    ${end}`;
+  const args = ["--input-type=module", "--eval", program];
+  const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: 30_000 });
+  expect(stdout).toBe(end === "" ? "" : "closed\n");
 });
 
 test("a thread that fails is not missed, and not waited for", async () => {

@@ -63,6 +63,7 @@ export class Checkpoints {
     const thread = this.#thread;
     this.#isBusy = true;
     if (thread === undefined) return;
+    thread.ref(); // it alone may keep the program alive now
     const ended = new Promise((resolve) => thread.once("exit", resolve));
     thread.postMessage("close");
     await ended;
