@@ -7,6 +7,7 @@
 import { type DescField, type DescMessage, type Message, ScalarType } from "@bufbuild/protobuf";
 import { WireType } from "@bufbuild/protobuf/wire";
 import { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
+import { encodedListOf } from "./encoded-list.ts";
 import type { Local } from "./local.ts";
 import { localForm } from "./local-form.ts";
 import { type Bind, literal, perMessage, placeOf, presenceOf, specialise } from "./specialise.ts";
@@ -80,7 +81,8 @@ function writeStatement(field: DescField, bind: Bind): string {
   const place = placeOf(field);
   const presence = presenceOf(field);
   if (field.fieldKind === "list") {
-    return `${bind(listWriter(field))}(${place});`;
+    const write = `${bind(listWriter(field))}(${place});`;
+    return field.message === undefined ? write : encodedListStatement(field, write, bind);
   }
   if (field.fieldKind === "map") {
     return `${bind(mapWriter(field))}(${place});`;
@@ -94,6 +96,13 @@ function writeStatement(field: DescField, bind: Bind): string {
       ? ` else { ${bind(refuseUnset)}(${bind(field)}); }`
       : "";
   return `if (${presence}) { const value = ${place}; ${write} }${otherwise}`;
+}
+
+/** Writes a list of messages that may be encoded still, or else as `write` does. */
+function encodedListStatement(field: DescField, write: string, bind: Bind): string {
+  const tag = tagOf(field.number, WireType.LengthDelimited);
+  return `{ const list = ${bind(encodedListOf)}(message);
+    if (list === undefined) { ${write} } else { list.wire(${bind(out)}, ${tag}); } }`;
 }
 
 function refuseUnset(field: DescField): never {

@@ -21,6 +21,7 @@
  */
 export { type BinaryReader, createBinaryReader } from "./binary-reader.ts";
 export { type BinaryWriter, createBinaryWriter } from "./binary-writer.ts";
+export { type EncodedListMaker, type EncodedType, encodedListMaker } from "./encoded-list.ts";
 export { fieldPathsOf } from "./field-paths.ts";
 export { type JsonMembers, type JsonNode, JsonNumber, JsonSyntaxError, parseJson } from "./json-parser.ts";
 export {
@@ -40,3 +41,4 @@ export { type Leaf, leafOf } from "./leaf.ts";
 export { getField, hasCustomJson, type Local, setField, setOwn, wrapperValue } from "./local.ts";
 export { type FieldViolation, shorten, Violations } from "./violations.ts";
 export { WireFormatError } from "./wire-reader.ts";
+export type { ApartFields } from "./wire-to-json.ts";

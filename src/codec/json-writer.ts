@@ -16,6 +16,7 @@ import {
   ScalarType,
 } from "@bufbuild/protobuf";
 import type { Any, FieldMask, Value } from "@bufbuild/protobuf/wkt";
+import { encodedListOf } from "./encoded-list.ts";
 import { hasCustomJson, isUnwrapped, type Local, wrapperValue } from "./local.ts";
 import { type Bind, literal, perMessage, placeOf, presenceOf, specialise } from "./specialise.ts";
 import { formatBytes, formatDuration, formatFieldMask, formatTimestamp, type SecondsAndNanos } from "./text-forms.ts";
@@ -128,13 +129,25 @@ function fieldText(field: DescField, before: string, bind: Bind, typeOf: TypeOf)
   const place = placeOf(field);
   if (field.fieldKind === "list") {
     const items = `${bind(writeList)}(${literal(`${before}[`)}, ${place}, ${bind(itemWriter(field, typeOf))})`;
-    return { code: `(${place}.length === 0 ? ${literal(`${before}[]`)} : ${items})`, after: "" };
+    const code = `(${place}.length === 0 ? ${literal(`${before}[]`)} : ${items})`;
+    return {
+      code: field.message === undefined ? code : encodedListText(field.message, code, before, bind, typeOf),
+      after: "",
+    };
   }
   if (field.fieldKind === "map") {
     const entries = `${bind(writeMap)}(${place}, ${bind(itemWriter(field, typeOf))})`;
     return { code: `${literal(before)} + ${entries}`, after: "" };
   }
   return valueText(field, place, before, bind, typeOf);
+}
+
+/** The text of a list of messages that may be encoded still, or else as `code` has it. */
+function encodedListText(desc: DescMessage, code: string, before: string, bind: Bind, typeOf: TypeOf): string {
+  const type = typeOf(desc);
+  const write = bind((message: Message) => type.write(message as never));
+  const list = `${bind(encodedListOf)}(message)`;
+  return `(${list} === undefined ? ${code} : ${literal(`${before}[`)} + ${list}.json(${write}) + "]")`;
 }
 
 /** Gives what writes a list item or a map value. */

@@ -77,7 +77,8 @@ export const zeroMessage = perMessage((desc: DescMessage): (() => Local) => {
   return () => make();
 });
 
-function zeroLiteral(model: Local, bind: Bind): string {
+/** The literal of a message in which no field is set. */
+export function zeroLiteral(model: Local, bind: Bind): string {
   const properties = Object.keys(model).map((name) => `${literal(name)}: ${zeroValue(model[name], bind)}`);
   const prototype: unknown = Object.getPrototypeOf(model);
   if (prototype !== Object.prototype) {

@@ -40,7 +40,8 @@ const PLACES = 64;
 const days: number[] = new Array(PLACES).fill(Number.NaN);
 const dates: string[] = new Array(PLACES).fill("");
 
-function dateOf(day: number): string {
+/** `2024-01-31` for a day counted from 1970. */
+export function dateOf(day: number): string {
   const place = day & (PLACES - 1);
   if (days[place] !== day) {
     days[place] = day;

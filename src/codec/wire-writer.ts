@@ -116,6 +116,22 @@ export class WireWriter {
     this.at += 8;
   }
 
+  /** A google.protobuf.Timestamp, with its length, from microseconds since 1970. */
+  timestamp(us: number): void {
+    const seconds = Math.floor(us / 1e6);
+    const nanos = (us - seconds * 1e6) * 1000;
+    const start = this.open(1);
+    if (seconds !== 0) {
+      this.uint32(0x08);
+      this.#varint64(seconds >>> 0, Math.floor(seconds / 2 ** 32) >>> 0);
+    }
+    if (nanos !== 0) {
+      this.uint32(0x10);
+      this.uint32(nanos);
+    }
+    this.close(start, 1);
+  }
+
   /** Bytes as they are. */
   raw(value: Uint8Array): void {
     this.reserve(value.length);

@@ -105,14 +105,13 @@ export function listPage(
   scopes: readonly string[],
 ): Eventually<Page> {
   const session = databaseOf(context);
-  const { hydrate, restore } = resource.declaration;
   const { query, order, after, pageSize, tokenAfter } = openList(resource, request, context);
   const selection = selectRows(resource, query, context, scopes);
   const found = session.list(resource.table, {
     ...selection,
     orderBy: order,
     ...(after && { after }),
-    ...(hydrate === undefined && restore === undefined && { facets: [] }),
+    ...(isStoredForm(resource) && { facets: [] }),
     skip: request.skip,
     limit: pageSize + 1,
   });
@@ -125,15 +124,26 @@ export function listPage(
   });
 }
 
+/** Whether rows leave the server as they are stored. */
+export function isStoredForm({ declaration: { hydrate, restore } }: Resource): boolean {
+  return hydrate === undefined && restore === undefined;
+}
+
 /** Wraps items and page into the list response of a method. */
 export function listResponse(schema: DescMessage, items: readonly Message[], page: Omit<Page, "rows">): Message {
-  const response = create(schema) as ListResponse & Record<string, unknown>;
+  const response = create(schema) as Message & Record<string, unknown>;
   const list = schema.fields.find((field) => field.fieldKind === "list");
   if (list === undefined) throw new Error(`${schema.typeName} has no list of items`);
   response[list.localName] = items;
-  if (page.nextPageToken !== undefined) response.nextPageToken = page.nextPageToken;
-  response.totalCount = BigInt(page.totalCount);
-  response.skipped = page.skipped;
+  return withEnvelope(response, page);
+}
+
+/** Says in a list response what is to be said of its page. */
+export function withEnvelope(message: Message, { nextPageToken, totalCount, skipped }: Omit<Page, "rows">): Message {
+  const response = message as ListResponse;
+  if (nextPageToken !== undefined) response.nextPageToken = nextPageToken;
+  response.totalCount = BigInt(totalCount);
+  response.skipped = skipped;
   return response;
 }
 

@@ -4,23 +4,56 @@
  */
 import { create, type DescMessage, type Message, type MessageShape } from "@bufbuild/protobuf";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
-import { type BinaryReader, type BinaryWriter, createBinaryReader, createBinaryWriter } from "../codec/index.ts";
+import {
+  type ApartFields,
+  type BinaryReader,
+  type BinaryWriter,
+  createBinaryReader,
+  createBinaryWriter,
+  type EncodedListMaker,
+  encodedListMaker,
+  type Local,
+} from "../codec/index.ts";
 import type { FacetValue, Row } from "../store/index.ts";
 import type { Resource } from "./declaration.ts";
+
+/** What a row's own columns say of a message. */
+const spineFields: ApartFields<Row> = {
+  uid: { text: (row) => row.uid },
+  createTime: { timeUs: (row) => row.createTimeUs },
+  updateTime: { timeUs: (row) => row.updateTimeUs },
+  etag: { text: etagOf },
+};
 
 /** The message of a row, as stored: references are not hydrated. */
 export function messageOf<R extends DescMessage>(resource: Resource<R, DescMessage>, row: Row): MessageShape<R> {
   const { schema, restore } = resource.declaration;
-  const { read, hasCreateTime, hasUpdateTime, hasEtag } = formOf(schema);
+  const { read, spine } = formOf(schema);
   const message = read(row.body) as MessageShape<R>;
-  const fields = message as Message & SpineFields;
-  fields.uid = row.uid;
-  if (hasCreateTime) fields.createTime = timestampOf(row.createTimeUs);
-  if (hasUpdateTime) fields.updateTime = timestampOf(row.updateTimeUs);
-  if (hasEtag) fields.etag = etagOf(row);
+  const fields = message as unknown as Local;
+  for (const [name, field] of spine) {
+    fields[name] = "text" in field ? field.text(row) : timestampOf(field.timeUs(row));
+  }
   restore?.(message, row);
   return message;
 }
+
+/** A list response with the messages of rows as they are stored; for resources whose messages nothing completes. */
+export function storedList(resource: Resource, schema: DescMessage, rows: readonly Row[]): Message {
+  let make = listMakers.get(schema);
+  if (make === undefined) {
+    const { spine } = formOf(resource.declaration.schema);
+    make = encodedListMaker(schema, {
+      body: (row) => row.body,
+      apart: Object.fromEntries(spine),
+      message: (row) => messageOf(resource, row),
+    });
+    listMakers.set(schema, make);
+  }
+  return make(rows);
+}
+
+const listMakers = new WeakMap<DescMessage, EncodedListMaker<Row>>();
 
 /** Body and facets of a message. */
 export function contentOf<R extends DescMessage>(
@@ -28,13 +61,9 @@ export function contentOf<R extends DescMessage>(
   message: MessageShape<R>,
 ): { body: Uint8Array; facets: Record<string, FacetValue> } {
   const { schema, facets } = resource.declaration;
-  const { write, hasCreateTime, hasUpdateTime, hasEtag } = formOf(schema);
+  const { write, spine } = formOf(schema);
   const stored = { ...message }; // its fields are set, never what is in them: no deep copy is needed
-  const fields = stored as Message & SpineFields;
-  fields.uid = "";
-  if (hasCreateTime) fields.createTime = undefined;
-  if (hasUpdateTime) fields.updateTime = undefined;
-  if (hasEtag) fields.etag = "";
+  for (const [name, field] of spine) (stored as unknown as Local)[name] = "text" in field ? "" : undefined;
   return {
     body: write(stored),
     facets: Object.fromEntries(
@@ -53,20 +82,11 @@ export function emptyMessage<R extends DescMessage>(resource: Resource<R, DescMe
   return create(resource.declaration.schema);
 }
 
-interface SpineFields {
-  uid: string;
-  createTime?: Timestamp | undefined;
-  updateTime?: Timestamp | undefined;
-  etag: string;
-}
-
-/** How messages of a type are read and written, and which of the spine's columns they show. */
+/** How messages of a type are read and written, and which of them the spine's columns are. */
 interface Form {
   readonly read: BinaryReader;
   readonly write: BinaryWriter;
-  readonly hasCreateTime: boolean;
-  readonly hasUpdateTime: boolean;
-  readonly hasEtag: boolean;
+  readonly spine: readonly [name: string, ApartFields<Row>[string]][];
 }
 
 const forms = new WeakMap<DescMessage, Form>();
@@ -74,13 +94,10 @@ const forms = new WeakMap<DescMessage, Form>();
 function formOf(schema: DescMessage): Form {
   let form = forms.get(schema);
   if (form === undefined) {
-    const has = (name: string) => schema.fields.some((field) => field.name === name);
     form = {
       read: createBinaryReader(schema),
       write: createBinaryWriter(schema),
-      hasCreateTime: has("create_time"),
-      hasUpdateTime: has("update_time"),
-      hasEtag: has("etag"),
+      spine: Object.entries(spineFields).filter(([name]) => schema.field[name] !== undefined),
     };
     forms.set(schema, form);
   }

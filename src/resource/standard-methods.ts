@@ -24,8 +24,8 @@ import { databaseOf, environmentOf } from "./call.ts";
 import { hydrated, hydratedAll, insertRow, removeRow, updateRow } from "./changes.ts";
 import type { Change, Resource } from "./declaration.ts";
 import { applyPaths, concernedPaths, type FieldPath, settleBehaviors } from "./field-mask.ts";
-import { type ListRequest, listPage, listResponse } from "./list.ts";
-import { contentOf, emptyMessage, etagOf, messageOf } from "./record.ts";
+import { isStoredForm, type ListRequest, listPage, listResponse, withEnvelope } from "./list.ts";
+import { contentOf, emptyMessage, etagOf, messageOf, storedList } from "./record.ts";
 
 /** A unary handler of any method. */
 export type Handler = (request: never, context: HandlerContext) => Eventually<Message>;
@@ -154,10 +154,11 @@ export function listResources(
   context: HandlerContext,
   scopes: readonly string[],
 ): Eventually<Message> {
+  const { output } = context.method;
   return andThen(listPage(resource, request, context, scopes), (page) =>
-    andThen(hydratedAll(resource, page.rows, databaseOf(context)), (items) =>
-      listResponse(context.method.output, items, page),
-    ),
+    isStoredForm(resource)
+      ? withEnvelope(storedList(resource, output, page.rows), page)
+      : andThen(hydratedAll(resource, page.rows, databaseOf(context)), (items) => listResponse(output, items, page)),
   );
 }
 

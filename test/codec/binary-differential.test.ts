@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import { fromBinary, type Message, toBinary } from "@bufbuild/protobuf";
 import { expect, test } from "vitest";
 import { createBinaryReader, createBinaryWriter } from "../../src/codec/index.ts";
+import { damaged } from "./damage.ts";
 import { contractTypes, ruleTypes } from "./message-types.ts";
 import { Random } from "./random.ts";
 import { randomMessage } from "./random-message.ts";
@@ -26,7 +27,7 @@ test.each([
     if (expected === REFUSED) {
       continue;
     }
-    for (const input of [expected, damage(expected, random), damage(expected, random)]) {
+    for (const input of [expected, damaged(expected, random), damaged(expected, random)]) {
       const theirs = outcomeOf(() => fromBinary(type, input));
       const what = () => `reading ${type.typeName} of seed ${seed}: ${Buffer.from(input).toString("hex")}`;
       expectSame(
@@ -45,24 +46,6 @@ function outcomeOf<T>(work: () => T): T | typeof REFUSED {
     return work();
   } catch {
     return REFUSED;
-  }
-}
-
-/** Bytes like the given ones, of which much is no message any more. */
-function damage(bytes: Uint8Array, random: Random): Uint8Array {
-  const at = random.below(bytes.length + 1);
-  const head = bytes.subarray(0, at);
-  switch (random.below(5)) {
-    case 0:
-      return head;
-    case 1:
-      return Buffer.concat([bytes, head]);
-    case 2:
-      return Buffer.concat([head, random.bytes(1 + random.below(3)), bytes.subarray(at)]);
-    case 3:
-      return Buffer.concat([head, bytes.subarray(at + 1 + random.below(3))]);
-    default:
-      return bytes.map((byte, index) => (index === at ? byte ^ (1 << random.below(8)) : byte));
   }
 }
 

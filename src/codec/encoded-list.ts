@@ -1,0 +1,120 @@
+/**
+ * A list of messages that are still in the wire format: what is stored goes out without becoming messages. Our writers write the bytes as they are, or
+ * as JSON; for anybody else the field is an array of messages, made when it is first asked for.
+ */
+import { create, type DescField, type DescMessage, type Message } from "@bufbuild/protobuf";
+import { WireType } from "@bufbuild/protobuf/wire";
+import type { Local } from "./local.ts";
+import { specialise, zeroLiteral } from "./specialise.ts";
+import { type ApartFields, createWireToJson, json, type WireToJson } from "./wire-to-json.ts";
+import type { WireWriter } from "./wire-writer.ts";
+
+/** Messages of one type, as sources hold them. */
+export interface EncodedType<S> {
+  /** The bytes of a message as our binary writer makes them, without the fields that are apart. */
+  body(source: S): Uint8Array;
+  readonly apart: ApartFields<S>;
+  /** The whole message. */
+  message(source: S): Message;
+}
+
+/** Gives a message whose list is what the sources hold. */
+export type EncodedListMaker<S> = (sources: readonly S[]) => Message;
+
+/** Makes messages of a type whose only repeated field of messages is a list of the encoded type; another is a bug, and throws. */
+export function encodedListMaker<S>(desc: DescMessage, type: EncodedType<S>): EncodedListMaker<S> {
+  const [field, ...others] = desc.fields.filter(({ fieldKind, message }) => fieldKind === "list" && message);
+  if (field?.message === undefined || others.length > 0)
+    throw new Error(`${desc.typeName} has no one list of messages`);
+  const { [field.localName]: _, ...unset } = create(desc) as unknown as Local;
+  const prototype = Object.create(Object.prototype, {
+    [field.localName]: {
+      get(this: WithList) {
+        return this[list]?.messages();
+      },
+    },
+  });
+  const model = Object.assign(Object.create(prototype), unset) as Local;
+  const make = specialise<(encoded: EncodedList<S>) => Message>(
+    "encoded",
+    (bind) => `const message = ${zeroLiteral(model, bind)};\nmessage[${bind(list)}] = encoded;\nreturn message;`,
+  );
+  const writeJson = createWireToJson(field.message, type.apart);
+  const writeApart = apartWriter(field.message, type.apart);
+  return (sources) => make(new EncodedList(sources, type, writeJson, writeApart));
+}
+
+const list = Symbol("encoded list");
+
+interface WithList {
+  readonly [list]?: EncodedList<never>;
+}
+
+/** The list of a message, where it is still encoded. */
+export function encodedListOf(message: object): Pick<EncodedList<never>, "json" | "wire"> | undefined {
+  return (message as WithList)[list];
+}
+
+class EncodedList<S> {
+  readonly #sources: readonly S[];
+  readonly #type: EncodedType<S>;
+  readonly #writeJson: WireToJson<S>;
+  readonly #writeApart: WriteApart<S>;
+  #messages: Message[] | undefined;
+
+  constructor(sources: readonly S[], type: EncodedType<S>, writeJson: WireToJson<S>, writeApart: WriteApart<S>) {
+    this.#sources = sources;
+    this.#type = type;
+    this.#writeJson = writeJson;
+    this.#writeApart = writeApart;
+  }
+
+  messages(): Message[] {
+    this.#messages ??= this.#sources.map((source) => this.#type.message(source));
+    return this.#messages;
+  }
+
+  /** The items of a JSON array; `write` gives the text of a message. */
+  json(write: (message: Message) => string): string {
+    json.cutTo(0); // what stopped another list may have left something
+    for (let i = 0; i < this.#sources.length; i++) {
+      const source = this.#sources[i]!;
+      const body = this.#type.body(source);
+      if (i > 0) json.text(",");
+      const start = json.at;
+      if (!this.#writeJson(body, 0, body.length, source)) {
+        json.cutTo(start);
+        json.text(write(this.#type.message(source)));
+      }
+    }
+    return json.take();
+  }
+
+  /** To the wire, with such a tag before each. */
+  wire(out: WireWriter, tag: number): void {
+    let size = 1;
+    for (const source of this.#sources) {
+      out.uint32(tag);
+      const start = out.open(size);
+      this.#writeApart(out, source);
+      out.raw(this.#type.body(source));
+      size = out.close(start, size);
+    }
+  }
+}
+
+type WriteApart<S> = (out: WireWriter, source: S) => void;
+
+function apartWriter<S>(desc: DescMessage, apart: ApartFields<S>): WriteApart<S> {
+  const fields = Object.entries(apart).map(([name, value]) => {
+    const { number } = desc.field[name] as DescField;
+    return { tag: ((number << 3) | WireType.LengthDelimited) >>> 0, value };
+  });
+  return (out, source) => {
+    for (const { tag, value } of fields) {
+      out.uint32(tag);
+      if ("text" in value) out.string(value.text(source));
+      else out.timestamp(value.timeUs(source));
+    }
+  };
+}
