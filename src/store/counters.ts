@@ -12,9 +12,12 @@ import { ancestorsOf } from "./subtree.ts";
 /** What a counter counts. */
 export type CounterClass = "below" | "children" | "changes";
 
-/** The three statements on the counters. */
+/** The statements on the counters. */
 export interface CounterStatements {
+  /** Of one ancestor. */
   readonly sum: Statement;
+  /** Of several, in a JSON array; opening that costs more than all else. */
+  readonly sumMany: Statement;
   readonly add: Statement;
   readonly forget: Statement;
 }
@@ -22,9 +25,11 @@ export interface CounterStatements {
 /** Compiles the statements on the counters. */
 export function counterStatements(dialect: Dialect): CounterStatements {
   const { query } = dialect;
-  const sum = sql`select cast(coalesce(sum(c.count), 0) as bigint)
-    from ${dialect.texts(slot("ancestors"))} cross join counters as c
-    where c.ancestor = r.value and c.table_name = ${slot("table")} and c.class = ${slot("class")}`;
+  const counted = sql`c.table_name = ${slot("table")} and c.class = ${slot("class")}`;
+  const total = sql`select cast(coalesce(sum(c.count), 0) as bigint)`;
+  const sum = sql`${total} from counters as c where c.ancestor = ${slot("ancestor")} and ${counted}`;
+  const sumMany = sql`${total} from ${dialect.texts(slot("ancestors"))} cross join counters as c
+    where c.ancestor = r.value and ${counted}`;
   const add = sql`insert into counters (ancestor, table_name, class, slot, count)
     select r.value ->> 0, r.value ->> 1, r.value ->> 2, cast(${slot("slot")} as bigint), cast(r.value ->> 3 as bigint)
     from ${dialect.elements(slot("deltas"))} where true
@@ -36,7 +41,12 @@ export function counterStatements(dialect: Dialect): CounterStatements {
       sql<boolean>`0 = (select sum(o.count) from counters as o where o.ancestor = counters.ancestor
         and o.table_name = counters.table_name and o.class = counters.class)`,
     );
-  return { sum: compile(query, sum), add: compile(query, add), forget: compile(query, forget) };
+  return {
+    sum: compile(query, sum),
+    sumMany: compile(query, sumMany),
+    add: compile(query, add),
+    forget: compile(query, forget),
+  };
 }
 
 /** The counter of all works that have changed a watched table. */

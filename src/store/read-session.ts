@@ -89,8 +89,9 @@ export class Reader implements ReadSession {
   }
 
   hasChildren(table: TableSpec, parents: readonly string[]): Eventually<boolean> {
+    if (parents.length === 0) return false;
     const { row } = this.catalogue.table(table);
-    const found = this.connection().rows(row.anyChild, { parents: JSON.stringify(parents) });
+    const found = this.connection().rows(row.anyChild(parents.length), { ...parents });
     return andThen(found, (rows) => rows.length > 0);
   }
 
@@ -146,9 +147,13 @@ export class Reader implements ReadSession {
   }
 
   #total(table: string, counterClass: CounterClass, ancestors: readonly string[]): Eventually<number> {
-    const values = { table, class: counterClass, ancestors: JSON.stringify(ancestors) };
+    const { sum, sumMany } = this.catalogue.counters;
+    const counted = { table, class: counterClass };
+    const [ancestor] = ancestors;
     return andThen(
-      this.connection().rows(this.catalogue.counters.sum, values),
+      ancestors.length === 1
+        ? this.connection().rows(sum, { ...counted, ancestor })
+        : this.connection().rows(sumMany, { ...counted, ancestors: JSON.stringify(ancestors) }),
       ([row]) => (row![0] as number) + (this.#counters?.pending(table, counterClass, ancestors) ?? 0),
     );
   }

@@ -10,8 +10,8 @@ export interface RowStatements {
   readonly get: Statement;
   /** Slot `uids`: a JSON array. */
   readonly getMany: Statement;
-  /** Slot `parents`, a JSON array: gives a row if any of them has a child. */
-  readonly anyChild: Statement;
+  /** Slots `0`, `1` and so on, so many parents: gives a row if any of them has a child. */
+  anyChild(parents: number): Statement;
   /** Slots `parent` and the column: the uid of the child that has the value in it. */
   child(column: string): Statement;
   readonly insert: Statement;
@@ -50,11 +50,17 @@ export function rowStatements(dialect: Dialect, table: TableSpec): RowStatements
       query.selectFrom(table.name).select("uid").where("parent", "=", slot("parent")).where(column, "=", slot(column)),
     ),
   );
-  const anyChild = query.selectFrom(table.name).select(sql.lit(1).as("one")).limit(sql.lit(1));
+  const anyChild = memoize((parents: number) => {
+    const ofEach = Array.from(
+      { length: parents },
+      (_, i) => sql`select 1 from ${sql.table(table.name)} where parent = ${slot(String(i))}`,
+    );
+    return compile(query, sql`${sql.join(ofEach, sql` union all `)} limit 1`);
+  });
   return {
     get: compile(query, rows.where("uid", "=", slot("uid"))),
     getMany: compile(query, rows.where(dialect.isIn(sql.ref("uid"), "text", slot("uids")))),
-    anyChild: compile(query, anyChild.where(dialect.isIn(sql.ref("parent"), "text", slot("parents")))),
+    anyChild: (parents) => anyChild(String(parents), parents),
     child: (column) => child(column, column),
     insert: compile(query, query.insertInto(table.name).values(assign([...spine, ...facets]))),
     update: compile(
