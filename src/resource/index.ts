@@ -40,6 +40,7 @@ export {
   present,
   removeResource,
   removeSelected,
+  requireResource,
   requireUid,
   standardMethods,
   storeResource,

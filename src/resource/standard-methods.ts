@@ -66,6 +66,13 @@ export function findRow(resource: Resource, uid: string, context: HandlerContext
   });
 }
 
+/** Makes sure that a resource exists. Errors: NOT_FOUND. */
+export function requireResource(resource: Resource, uid: string, context: HandlerContext): Eventually<void> {
+  return andThen(databaseOf(context).has(resource.table, uid), (isThere) => {
+    if (!isThere) throw notFound({ type: resource.contract.type, uid });
+  });
+}
+
 /** A row as it leaves the server: hydrated, its etag also in the `etag` header. */
 export function present<R extends DescMessage>(
   resource: Resource<R>,
@@ -98,7 +105,7 @@ export async function insertResource<R extends DescMessage>(
   { uid = newUid(parent), output = {} }: InsertOptions<MessageShape<R>> = {},
 ): Promise<Row> {
   const { declaration } = resource;
-  if (declaration.parent !== undefined) await findRow(declaration.parent, parent, context);
+  if (declaration.parent !== undefined) await requireResource(declaration.parent, parent, context);
   const after = clone(declaration.schema, body ?? emptyMessage(resource));
   settleBehaviors(declaration.schema, undefined, after);
   Object.assign(after, output);

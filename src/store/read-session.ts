@@ -19,6 +19,7 @@ import type { Table } from "./table.ts";
  */
 export interface ReadSession {
   get(table: TableSpec, uid: string): Eventually<Row | undefined>;
+  has(table: TableSpec, uid: string): Eventually<boolean>;
   /** The rows that exist, by uid. */
   getMany(table: TableSpec, uids: readonly string[]): Promise<Map<string, Row>>;
   /** Whether a row has one of these parents. `exists` could tell too; asked for every event, it makes a create a fifth slower. */
@@ -79,6 +80,11 @@ export class Reader implements ReadSession {
   get(table: TableSpec, uid: string): Eventually<Row | undefined> {
     const { row, read } = this.catalogue.table(table);
     return andThen(this.connection().rows(row.get, { uid }), ([columns]) => columns && read(columns));
+  }
+
+  has(table: TableSpec, uid: string): Eventually<boolean> {
+    const { row } = this.catalogue.table(table);
+    return andThen(this.connection().rows(row.has, { uid }), (rows) => rows.length > 0);
   }
 
   async getMany(table: TableSpec, uids: readonly string[]): Promise<Map<string, Row>> {

@@ -8,6 +8,8 @@ import { compile, memoize, type Statement, slot } from "./statement.ts";
 /** Statements by what they do; a slot is named after its column. */
 export interface RowStatements {
   readonly get: Statement;
+  /** Gives a row if there is one with the uid. */
+  readonly has: Statement;
   /** Slot `uids`: a JSON array. */
   readonly getMany: Statement;
   /** Slots `0`, `1` and so on, so many parents: gives a row if any of them has a child. */
@@ -59,6 +61,7 @@ export function rowStatements(dialect: Dialect, table: TableSpec): RowStatements
   });
   return {
     get: compile(query, rows.where("uid", "=", slot("uid"))),
+    has: compile(query, query.selectFrom(table.name).select(sql.lit(1).as("one")).where("uid", "=", slot("uid"))),
     getMany: compile(query, rows.where(dialect.isIn(sql.ref("uid"), "text", slot("uids")))),
     anyChild: (parents) => anyChild(String(parents), parents),
     child: (column) => child(column, column),

@@ -24,6 +24,8 @@ onEveryDatabase("rows", (database) => {
     expect(await db.read.getMany(identities, ["a", "a/b", "a/b", "a/c"])).toEqual(new Map([["a/b", stored]]));
     expect(await db.read.getMany(identities, [])).toEqual(new Map());
     expect(await db.read.get(identities, "a")).toBeUndefined();
+    expect(await db.read.has(identities, "a/b")).toBe(true);
+    expect(await db.read.has(identities, "a")).toBe(false);
     expect(await db.read.get(repos, "a/b")).toBeUndefined();
     expect(
       ["uid", "parent", "version", "create_time_us", "relationship"].map((column) => columnValue(read!, column)),

@@ -17,10 +17,10 @@ import {
   databaseOf,
   defineResource,
   equalTo,
-  findRow,
   implement,
   insertResource,
   present,
+  requireResource,
   standardMethods,
 } from "../../resource/index.ts";
 import type { ReadSession } from "../../store/index.ts";
@@ -51,7 +51,7 @@ export const accountAssociationsService = implement(
   standardMethods(AccountAssociationsService, accountAssociations),
   {
     async createAccountAssociation({ parent, accountAssociation }: CreateAccountAssociationRequest, context) {
-      await findRow(groups, parent, context);
+      await requireResource(groups, parent, context);
       const uid = parent;
       const row = await insertResource(accountAssociations, parentOf(uid), accountAssociation, context, { uid });
       return present(accountAssociations, row, context);

@@ -16,10 +16,10 @@ import {
   databaseOf,
   defineResource,
   equalTo,
-  findRow,
   implement,
   messageOf,
   removeRow,
+  requireResource,
   standardMethods,
 } from "../../resource/index.ts";
 import { parentOf, rootOf } from "../../uid.ts";
@@ -68,7 +68,7 @@ export const externalGroupRoleMappingsService = implement(
       { parent, names }: BatchDeleteExternalGroupRoleMappingsRequest,
       context,
     ) {
-      await findRow(identityProviders, parent, context);
+      await requireResource(identityProviders, parent, context);
       const violations = names.flatMap((name, i): FieldViolation[] =>
         parentOf(name) === parent ? [] : [{ field: `names[${i}]`, description: "must be a mapping of the parent" }],
       );

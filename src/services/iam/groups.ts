@@ -18,7 +18,7 @@ import {
   databaseOf,
   defineResource,
   equalTo,
-  findRow,
+  type findRow,
   implement,
   insertResource,
   messageOf,
@@ -26,6 +26,7 @@ import {
   type Resource,
   removeResource,
   removeSelected,
+  requireResource,
   requireUid,
   type ServiceImplementation,
   standardMethods,
@@ -84,7 +85,7 @@ export function groupsService(options: GroupsOptions): ServiceImplementation {
       } else {
         requireUid("parent", parent, groups);
         requireCapabilities(context, parent, capabilityNamed("groups.create"));
-        await findRow(groups, parent, context);
+        await requireResource(groups, parent, context);
       }
       const row = await insertResource(groups, parent, request.group, context);
       if (parent === "") await makeOwner(options.roleBindings, row.uid, context);
@@ -92,7 +93,7 @@ export function groupsService(options: GroupsOptions): ServiceImplementation {
     },
 
     async deleteGroup(request: DeleteGroupRequest, context) {
-      await findRow(groups, request.uid, context);
+      await requireResource(groups, request.uid, context);
       const within = [{ root: request.uid, self: false }];
       const violations = [];
       for (const { table, contract } of options.blockedBy) {

@@ -29,6 +29,7 @@ import {
   present,
   type Resource,
   removeResource,
+  requireResource,
   requireUid,
   type ServiceImplementation,
   standardMethods,
@@ -83,7 +84,7 @@ export function rolesService(uses: readonly RoleUse[]): ServiceImplementation {
 
     async deleteRole(request: DeleteRoleRequest, context) {
       if (builtInRoles.has(request.uid)) throw permissionDenied("built-in roles cannot be deleted");
-      await findRow(roles, request.uid, context);
+      await requireResource(roles, request.uid, context);
       const violations = [];
       for (const { resource, column, description } of uses) {
         const where = [{ column, equals: request.uid }];

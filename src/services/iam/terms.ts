@@ -14,9 +14,9 @@ import { invalid } from "../../errors.ts";
 import {
   databaseOf,
   defineResource,
-  findRow,
   implement,
   listResources,
+  requireResource,
   type ServiceImplementation,
   storeResource,
 } from "../../resource/index.ts";
@@ -44,7 +44,7 @@ export function termsService(documents = neutralDocuments): ServiceImplementatio
     {},
     {
       async acceptTerms({ group, documentIds }: AcceptTermsRequest, context) {
-        await findRow(groups, group, context);
+        await requireResource(groups, group, context);
         requireKnown(documents, documentIds);
         const accepted = await databaseOf(context).list(termsAcceptances.table, {
           parent: group,
@@ -64,7 +64,7 @@ export function termsService(documents = neutralDocuments): ServiceImplementatio
       },
 
       async listTermsAcceptances(request, context) {
-        await findRow(groups, request.group, context);
+        await requireResource(groups, request.group, context);
         return (await listResources(termsAcceptances, request, context, [""])) as ListTermsAcceptancesResponse;
       },
     },

@@ -8,9 +8,9 @@ import { ImagesService } from "../../../gen/platform/registry/v2/images_pb.ts";
 import { notFound } from "../../errors.ts";
 import {
   databaseOf,
-  findRow,
   implement,
   type Resource,
+  requireResource,
   type Saved,
   type ServiceImplementation,
 } from "../../resource/index.ts";
@@ -59,13 +59,13 @@ export function imagesService(repos: Resource): ServiceImplementation {
     {},
     {
       async getArchitectures({ repoUid, digest }: GetArchitecturesRequest, context) {
-        await findRow(repos, repoUid, context);
+        await requireResource(repos, repoUid, context);
         const { platforms } = await requireImage(databaseOf(context), repoUid, digest);
         return { architectures: [...new Set(platforms.map(nameOf))] };
       },
 
       async getSize({ repoUid, digest, architecture }: GetSizeRequest, context) {
-        await findRow(repos, repoUid, context);
+        await requireResource(repos, repoUid, context);
         const { platforms } = await requireImage(databaseOf(context), repoUid, digest);
         const wanted = architecture || defaultArchitecture;
         const platform = platformNamed(platforms, wanted);

@@ -21,6 +21,7 @@ import {
   type Resource,
   removeResource,
   removeSelected,
+  requireResource,
   type ServiceImplementation,
   standardMethods,
   transactionOf,
@@ -57,7 +58,7 @@ export function reposService(repos: Resource<typeof RepoSchema>, tags: Resource)
   return implement(ReposService, standardMethods(ReposService, repos), {
     async deleteRepo(request: DeleteRepoRequest, context) {
       const { uid, force } = request;
-      await findRow(repos, uid, context);
+      await requireResource(repos, uid, context);
       const selection = { parent: uid };
       if (!force && (await databaseOf(context).exists(tags.table, selection))) {
         throw failedPrecondition({
