@@ -73,7 +73,8 @@ function lookAtText(value: unknown, field: string, found: FieldViolation[]): voi
   if ((value as string).includes("\0")) found.push({ field, description: "must not contain NUL" });
 }
 
-function contentOf(message: Record<string, unknown>, field: DescField): unknown {
+/** The value of a field in its local form; undefined when it has presence and is unset. */
+export function contentOf(message: Record<string, unknown>, field: DescField): unknown {
   if (field.oneof === undefined) return message[field.localName];
   const member = message[field.oneof.localName] as { case?: string; value?: unknown };
   return member.case === field.localName ? member.value : undefined;

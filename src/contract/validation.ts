@@ -7,20 +7,22 @@ import { create } from "@bufbuild/protobuf";
 import { type Path, pathToString } from "@bufbuild/protobuf/reflect";
 import { createValidator, type Violation } from "@bufbuild/protovalidate";
 import type { FieldViolation } from "../errors.ts";
+import { createQuickCheck } from "./quick-check.ts";
 
 /** The patterns of the contract are its own and few; what they accept, JavaScript's engine tells in a fraction of the time of RE2 in JavaScript. */
 const patterns = new Map<string, RegExp>();
 
-const validator = createValidator({
-  regexMatch(pattern, text) {
-    let expression = patterns.get(pattern);
-    if (expression === undefined) {
-      expression = expressionOf(pattern);
-      patterns.set(pattern, expression);
-    }
-    return expression.test(text);
-  },
-});
+const validator = createValidator({ regexMatch: matches });
+const surelyKeepsRules = createQuickCheck(matches);
+
+function matches(pattern: string, text: string): boolean {
+  let expression = patterns.get(pattern);
+  if (expression === undefined) {
+    expression = expressionOf(pattern);
+    patterns.set(pattern, expression);
+  }
+  return expression.test(text);
+}
 
 /** A pattern of the contract, which is RE2's, for JavaScript: a category of one letter needs braces, and white space, named in sets only, is ASCII. */
 export function expressionOf(pattern: string): RegExp {
@@ -37,6 +39,7 @@ export function violationsOf(
   message: Message,
   concerns: (path: Path) => boolean = () => true,
 ): FieldViolation[] {
+  if (surelyKeepsRules(schema, message)) return [];
   const result = validator.validate(schema, message);
   if (result.kind === "error") throw result.error;
   if (result.kind === "valid") return [];
