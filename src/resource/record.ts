@@ -72,6 +72,15 @@ export function contentOf<R extends DescMessage>(
   };
 }
 
+/** A message with the same content: through the wire format, because our codecs are faster than what walks by descriptors. */
+export function copyOf<R extends DescMessage>(
+  { declaration }: Resource<R, DescMessage>,
+  message: MessageShape<R>,
+): MessageShape<R> {
+  const { read, write } = formOf(declaration.schema);
+  return read(write(message)) as MessageShape<R>;
+}
+
 /** The strong entity tag of a row (RFC 9110): it changes with every change of the row. */
 export function etagOf(row: Row): string {
   return `"${row.createTimeUs}-${row.version}"`;

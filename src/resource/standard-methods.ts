@@ -3,7 +3,6 @@
  * request holds what, is read from the descriptors: `Get<Kind>` has `uid`, `Create<Kind>` has `parent` and the resource, and so on.
  */
 import {
-  clone,
   create,
   type DescMessage,
   type DescMethod,
@@ -25,7 +24,7 @@ import { hydrated, hydratedAll, insertRow, removeRow, updateRow } from "./change
 import type { Change, Resource } from "./declaration.ts";
 import { applyPaths, concernedPaths, type FieldPath, settleBehaviors } from "./field-mask.ts";
 import { isStoredForm, type ListRequest, listPage, listResponse, withEnvelope } from "./list.ts";
-import { contentOf, emptyMessage, etagOf, messageOf, storedList } from "./record.ts";
+import { contentOf, copyOf, emptyMessage, etagOf, messageOf, storedList } from "./record.ts";
 
 /** A unary handler of any method. */
 export type Handler = (request: never, context: HandlerContext) => Eventually<Message>;
@@ -106,7 +105,7 @@ export async function insertResource<R extends DescMessage>(
 ): Promise<Row> {
   const { declaration } = resource;
   if (declaration.parent !== undefined) await requireResource(declaration.parent, parent, context);
-  const after = clone(declaration.schema, body ?? emptyMessage(resource));
+  const after = body === undefined ? emptyMessage(resource) : copyOf(resource, body);
   settleBehaviors(declaration.schema, undefined, after);
   Object.assign(after, output);
   await checkChange(resource, { uid, parent, before: undefined, after, paths: undefined }, context);

@@ -17,6 +17,7 @@ import { type Coding, chooseCoding } from "./negotiation.ts";
 /** A complete answer. */
 export interface Answer {
   readonly httpStatus: number;
+  /** Completed in place. */
   readonly headers: OutgoingHttpHeaders;
   readonly body: string | Uint8Array;
   /** Send the body as it is, never compressed. */
@@ -32,8 +33,7 @@ export function send(response: HttpResponse, answer: Answer): Eventually<void> {
   if (isOver(response)) {
     return;
   }
-  const { body } = answer;
-  const headers = { ...answer.headers };
+  const { body, headers } = answer;
   const length = Buffer.byteLength(body);
   if (length === 0 || answer.isRaw === true) {
     return end(response, answer.httpStatus, headers, body, length);

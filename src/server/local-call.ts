@@ -111,13 +111,18 @@ export class LocalCall implements HandlerContext {
     return this.#controller.signal;
   }
 
+  /** What the signal's own does, for who needs no more of it. */
+  throwIfAborted(): void {
+    if (this.#stopReason !== undefined) throw this.#stopReason;
+  }
+
   timeoutMs(): number | undefined {
     return this.#deadline === undefined ? undefined : this.#deadline - performance.now();
   }
 
   /** Does the work, but rejects as soon as the deadline passes or the caller cancels. One piece of work at a time. */
   limit<T>(work: () => Eventually<T>): Eventually<T> {
-    if (this.#stopReason !== undefined) throw this.#stopReason;
+    this.throwIfAborted();
     const result = work();
     if (!(result instanceof Promise)) return result;
     return new Promise((resolve, reject) => {

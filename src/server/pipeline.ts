@@ -12,6 +12,7 @@ import { ConflictError, type Database, NotUniqueError, StaleError, type WriteSes
 import { type Audit, auditFailures, recordOf } from "./audit.ts";
 import type { EventRecorder } from "./events.ts";
 import { keyedCall } from "./idempotency.ts";
+import { LocalCall } from "./local-call.ts";
 
 /** What the pipeline is made of. */
 export interface PipelineOptions {
@@ -128,7 +129,7 @@ function transact(options: PipelineOptions): Layer {
           await record(session, request, response);
           return response;
         },
-        { signal: request.signal },
+        { signal: request instanceof LocalCall ? request : request.signal }, // no signal need be made
       );
       options.onCommit?.();
       return answer;

@@ -8,7 +8,7 @@ import { createQueue, type Queue, queuesOf } from "./queue.ts";
 import { type Catalogue, Reader, type ReadSession } from "./read-session.ts";
 import { settingStatements } from "./settings.ts";
 import { tablesOf } from "./table.ts";
-import { Writer, type WriteSession } from "./write-session.ts";
+import { type StopSignal, Writer, type WriteSession } from "./write-session.ts";
 
 /** An open database. */
 export interface Database {
@@ -22,7 +22,7 @@ export interface Database {
    * others wait for it: it waits for nothing but its session. An aborted signal drops work that has not started, and fails its next statement.
    * Errors: those of the session; ConflictError.
    */
-  transact<T>(work: (session: WriteSession) => Promise<T>, options?: { signal?: AbortSignal }): Promise<T>;
+  transact<T>(work: (session: WriteSession) => Promise<T>, options?: { signal?: StopSignal }): Promise<T>;
   /** A queue, by the name of its table. */
   queue(name: string): Queue;
   /** Brings the schema up to date; how many migrations ran. Safe when several processes do it at once. */
@@ -107,7 +107,7 @@ function inSession<T>(
   { isConcurrent }: Engine,
   catalogue: Catalogue,
   work: (session: WriteSession) => Promise<T>,
-  signal: AbortSignal | undefined,
+  signal: StopSignal | undefined,
 ): Work<T> {
   let mayRunAgain = isConcurrent;
   return async (connection, counters) => {

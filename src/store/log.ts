@@ -64,8 +64,9 @@ export function logsOf(dialect: Dialect): (spec: LogSpec) => LogStatements {
 export function appendValues(spec: LogSpec, { timeUs, id, columns }: LogEntry): Values {
   const unknown = Object.keys(columns).find((column) => !Object.hasOwn(spec.columns, column));
   if (unknown !== undefined) throw new Error(`log ${spec.name} has no column ${unknown}`);
-  const values = Object.entries(spec.columns).map(([name, type]) => [name, stored(type, columns[name] ?? null)]);
-  return { ...Object.fromEntries(values), time_us: timeUs, id };
+  const values: Record<string, unknown> = { time_us: timeUs, id };
+  for (const name of Object.keys(spec.columns)) values[name] = stored(spec.columns[name]!, columns[name] ?? null);
+  return values;
 }
 
 /** The values that scan. */

@@ -35,14 +35,17 @@ export interface WriteSession extends ReadSession {
   forget(log: LogSpec, beforeUs: number, limit: number): Promise<number>;
 }
 
+/** What of a signal a session asks. */
+export type StopSignal = Pick<AbortSignal, "throwIfAborted">;
+
 /** The session of one work in a transaction. */
 export class Writer extends Reader implements WriteSession {
   readonly #counters: Counters;
-  readonly #signal: AbortSignal | undefined;
+  readonly #signal: StopSignal | undefined;
   #failure: unknown;
   #ended = false;
 
-  constructor(catalogue: Catalogue, connection: Connection, counters: Counters, signal: AbortSignal | undefined) {
+  constructor(catalogue: Catalogue, connection: Connection, counters: Counters, signal: StopSignal | undefined) {
     super(
       catalogue,
       watched(connection, (error) => this.#fail(error)),
