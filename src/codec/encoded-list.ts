@@ -26,8 +26,9 @@ export function encodedListMaker<S>(desc: DescMessage, type: EncodedType<S>): En
   const [field, ...others] = desc.fields.filter(({ fieldKind, message }) => fieldKind === "list" && message);
   if (field?.message === undefined || others.length > 0)
     throw new Error(`${desc.typeName} has no one list of messages`);
-  const { [field.localName]: _, ...unset } = create(desc) as unknown as Local;
-  const prototype = Object.create(Object.prototype, {
+  const zero = create(desc) as unknown as Local;
+  const { [field.localName]: _, ...unset } = zero;
+  const prototype = Object.create(Object.getPrototypeOf(zero), {
     [field.localName]: {
       get(this: WithList) {
         return this[list]?.messages();
