@@ -60,6 +60,26 @@ onEveryServer("repos", (platform) => {
     expect(repo.syncConfig).toBeUndefined();
   });
 
+  test.each(protocols)("a list over %s has each repo as Get gives it", async (over) => {
+    const { uid: group } = await makeGroup(platform());
+    const made = [];
+    for (const fields of [
+      {},
+      {
+        description: 'ünï "quoted" \\ 日本 😀',
+        bundles: ["base", "fips"],
+        aliases: ["a:b"],
+        catalogTier: "CATALOG_TIER_AI",
+      },
+      { syncConfig: { source: freshUid(), amazon: "ämazon", gracePeriod: true }, activeTags: ["1.0"] },
+    ]) {
+      const { uid } = await makeRepo(platform(), group, fields);
+      made.push(await platform().read("GetRepo", { uid }));
+    }
+    const { repos } = await platform().ok("ListRepos", { uidp: { descendantsOf: group } }, { over });
+    expect(repos).toEqual(made.toSorted((a, b) => (a.uid < b.uid ? -1 : 1)));
+  });
+
   test.each(["a", "0", "a/b", "acme/app.web_x__y--z/v1", "x".repeat(255)])("takes the name %j", async (name) => {
     const { uid } = await makeGroup(platform());
     expect((await makeRepo(platform(), uid, { name })).name).toBe(name);
