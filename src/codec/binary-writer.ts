@@ -12,7 +12,7 @@ import type { Local } from "./local.ts";
 import { localForm } from "./local-form.ts";
 import { type Bind, literal, perMessage, placeOf, presenceOf, specialise } from "./specialise.ts";
 import { wireScalar } from "./wire-scalars.ts";
-import { WireWriter } from "./wire-writer.ts";
+import { tagOf, WireWriter } from "./wire-writer.ts";
 
 /**
  * Gives the bytes of a message, after `headroom` bytes of undefined content, which are the caller's to fill.
@@ -236,8 +236,4 @@ function scalarWriter(field: DescField, type: ScalarType | undefined, number: nu
     out.uint32(tag);
     write(out, value, field);
   };
-}
-
-function tagOf(number: number, wireType: WireType): number {
-  return ((number << 3) | wireType) >>> 0;
 }

@@ -7,7 +7,7 @@ import { WireType } from "@bufbuild/protobuf/wire";
 import type { Local } from "./local.ts";
 import { specialise, zeroLiteral } from "./specialise.ts";
 import { type ApartFields, createWireToJson, json, type WireToJson } from "./wire-to-json.ts";
-import type { WireWriter } from "./wire-writer.ts";
+import { tagOf, type WireWriter } from "./wire-writer.ts";
 
 /** Messages of one type, as sources hold them. */
 export interface EncodedType<S> {
@@ -109,7 +109,7 @@ type WriteApart<S> = (out: WireWriter, source: S) => void;
 function apartWriter<S>(desc: DescMessage, apart: ApartFields<S>): WriteApart<S> {
   const fields = Object.entries(apart).map(([name, value]) => {
     const { number } = desc.field[name] as DescField;
-    return { tag: ((number << 3) | WireType.LengthDelimited) >>> 0, value };
+    return { tag: tagOf(number, WireType.LengthDelimited), value };
   });
   return (out, source) => {
     for (const { tag, value } of fields) {

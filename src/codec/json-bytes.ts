@@ -5,7 +5,6 @@ const INITIAL_BYTES = 64 * 1024;
 /** The buffer that one large text needed is not kept for the small ones after it. */
 const MAX_KEPT_BYTES = 1024 * 1024;
 const TIMESTAMP_BYTES = 24; // 2024-01-31T12:34:56.789Z
-const SAFE_INTEGER_DIGITS = 16;
 const DAY_SECONDS = 86_400;
 const END_OF_TIME = 253_402_300_800; // 10000-01-01T00:00:00Z
 
@@ -176,13 +175,7 @@ export class JsonBytes {
   integerOf(from: Uint8Array, start: number, end: number, max: number): number {
     const at = readInteger(from, start, end);
     if (at === ELSE || integer > max) return ELSE;
-    if (integer < 10) {
-      this.#reserve(1)[this.#at++] = DIGIT + integer;
-    } else {
-      const text = String(integer);
-      const bytes = this.#reserve(SAFE_INTEGER_DIGITS);
-      for (let i = 0; i < text.length; i++) bytes[this.#at++] = text.charCodeAt(i);
-    }
+    this.text(String(integer));
     return at;
   }
 

@@ -5,6 +5,7 @@
  * will take, and `close` moves the message when the guess was wrong: guessing what was right the last time is right
  * nearly always, and an item of a list is not moved.
  */
+import type { WireType } from "@bufbuild/protobuf/wire";
 
 const INITIAL_BYTES = 16 * 1024;
 /** The buffer that one large message needed is not kept for the small ones after it. */
@@ -180,6 +181,11 @@ export class WireWriter {
     putVarint(this.bytes, start, length);
     return size;
   }
+}
+
+/** A field's tag, as {@link WireWriter.uint32} writes it. */
+export function tagOf(number: number, wireType: WireType): number {
+  return ((number << 3) | wireType) >>> 0;
 }
 
 function viewOf(bytes: Buffer<ArrayBuffer>): DataView {

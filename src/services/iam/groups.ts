@@ -1,5 +1,6 @@
 /** Groups: a root group is an organisation, every other a folder in one. What lives in a group is reached through grants at or above it. */
 import { create } from "@bufbuild/protobuf";
+import type { HandlerContext } from "@connectrpc/connect";
 import {
   type CreateGroupRequest,
   type DeleteGroupRequest,
@@ -18,7 +19,6 @@ import {
   databaseOf,
   defineResource,
   equalTo,
-  type findRow,
   implement,
   insertResource,
   messageOf,
@@ -115,10 +115,7 @@ export function groupsService(options: GroupsOptions): ServiceImplementation {
 }
 
 /** What only holders of `internal` may do: verify an organisation, give it a kind, rename a verified one. */
-async function checkOrganisation(
-  { uid, before, after }: Change<Group>,
-  context: Parameters<typeof findRow>[2],
-): Promise<void> {
+async function checkOrganisation({ uid, before, after }: Change<Group>, context: HandlerContext): Promise<void> {
   const isRename = before?.verified === true && before.name !== after.name;
   if (
     after.verified !== (before?.verified ?? false) ||
@@ -156,7 +153,7 @@ async function checkOrganisation(
 async function makeOwner(
   roleBindings: GroupsOptions["roleBindings"],
   group: string,
-  context: Parameters<typeof findRow>[2],
+  context: HandlerContext,
 ): Promise<void> {
   const binding = create(RoleBindingSchema, {
     identityUid: callerOf(context).subject,
