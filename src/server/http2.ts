@@ -13,6 +13,8 @@ import {
   type ServerHttp2Stream,
 } from "node:http2";
 import type { Socket } from "node:net";
+import { types } from "node:util";
+import { ShortMap, ShortSet } from "../short-map.ts";
 import type { PortLimits } from "./port-limits.ts";
 
 /** What the HTTP/2 side is made from. */
@@ -42,7 +44,7 @@ export interface Http2Side {
 interface TrackedSession {
   readonly socket: Socket;
   /** Open streams: when their headers came, and when their response was first seen ended. */
-  readonly streams: Map<ServerHttp2Stream, { readonly started: number; ended?: number }>;
+  readonly streams: ShortMap<ServerHttp2Stream, { readonly started: number; ended?: number }>;
   /** Since when no stream is open. */
   idleSince: number;
   used: boolean;
@@ -74,7 +76,8 @@ export function createHttp2Side({
 
   server.on("session", (session) => {
     const idleSince = performance.now();
-    sessions.set(session, { socket: accepting, streams: new Map(), idleSince, used: false, bytesRead: 0 });
+    sessions.set(session, { socket: accepting, streams: new ShortMap(), idleSince, used: false, bytesRead: 0 });
+    forgetClosedStreams(session);
     session.once("close", () => sessions.delete(session));
   });
   server.on("sessionError", onError);
@@ -121,14 +124,14 @@ export function createHttp2Side({
     check() {
       const now = performance.now();
       for (const [session, { socket, streams, idleSince, used }] of sessions) {
-        for (const [stream, times] of streams) {
+        streams.forEach((times, stream) => {
           if (stream.writableEnded) times.ended ??= now;
           const late =
             stream.state.remoteClose === 1
               ? now - (times.ended ?? now) > limits.responseMs
               : now - times.started > limits.requestMs;
           if (late) stream.close(constants.NGHTTP2_CANCEL);
-        }
+        });
         if (streams.size > 0) continue;
         const patience = session.closed ? limits.lingerMs : used ? limits.sessionIdleMs : limits.firstStreamMs;
         if (now - idleSince <= patience) continue;
@@ -140,6 +143,17 @@ export function createHttp2Side({
       for (const session of sessions.keys()) retire(session);
     },
   };
+}
+
+/**
+ * Node keeps the streams of a session in a Map, and for a moment each new one in a Set, in a field without a name; where these are not as in Node 24
+ * they are left alone.
+ */
+function forgetClosedStreams(session: ServerHttp2Session): void {
+  const field = Object.getOwnPropertySymbols(session).find(({ description }) => description === "state");
+  const state = field && (session as unknown as Record<symbol, { streams?: unknown; pendingStreams?: unknown }>)[field];
+  if (types.isMap(state?.streams) && state.streams.size === 0) state.streams = new ShortMap();
+  if (types.isSet(state?.pendingStreams) && state.pendingStreams.size === 0) state.pendingStreams = new ShortSet();
 }
 
 /** The size of a header list as RFC 9113 section 6.5.2 counts it. `rawHeaders`: names and values in turn. */

@@ -56,19 +56,26 @@ export async function openDatabase(url: string, options: OpenOptions = {}): Prom
     counters: counterStatements(dialect),
     settings: settingStatements(dialect),
   };
-  const running = new Set<Promise<unknown>>();
+  let running = 0;
+  let idle: PromiseWithResolvers<void> | undefined;
   let closing: Promise<void> | undefined;
 
   /** Closing waits for it. */
   async function tracked<T>(start: () => Promise<T>): Promise<T> {
     if (closing !== undefined) throw new Error("the database is closed");
-    const result = start();
-    running.add(result);
+    running++; // a number: what has gone from a Set may long be kept by it, see short-map.ts
     try {
-      return await result;
+      return await start();
     } finally {
-      running.delete(result);
+      running--;
+      if (running === 0) idle?.resolve();
     }
+  }
+
+  async function finished(): Promise<void> {
+    if (running === 0) return;
+    idle = Promise.withResolvers();
+    await idle.promise;
   }
 
   return {
@@ -80,7 +87,7 @@ export async function openDatabase(url: string, options: OpenOptions = {}): Prom
     migrate: () => migrate(engine),
     pendingMigrations: () => pendingMigrations(engine),
     close: () => {
-      closing ??= Promise.allSettled(running).then(() => engine.close());
+      closing ??= finished().then(() => engine.close());
       return closing;
     },
   };
