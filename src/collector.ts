@@ -1,5 +1,9 @@
 /** How V8 collects garbage in this program; its flags may be set while it runs. */
-import { setFlagsFromString } from "node:v8";
+import { PerformanceObserver } from "node:perf_hooks";
+import { getHeapSpaceStatistics, setFlagsFromString } from "node:v8";
+
+/** Of the space for young objects, both halves. What more would be is memory that no cache of a core holds, and more for one collection to do. */
+const youngBytes = 16 * 1024 * 1024;
 
 /**
  * To be called before the program is loaded. That makes tens of megabytes of garbage, once; left alone, V8 answers by growing the space for young
@@ -12,12 +16,24 @@ export function prepareCollector(): void {
   setFlagsFromString("--no-allocation-site-pretenuring");
 }
 
-/** From here on, garbage comes from work: V8's own growth. */
+/** From here on, garbage comes from work: the space for young objects grows at once to its limit, which V8 itself takes only when it starts. */
 export function growYoungSpace(): void {
-  setFlagsFromString("--semi-space-growth-factor=2");
+  let factor = 0;
+  const decide = () => {
+    const size =
+      getHeapSpaceStatistics().find(({ space_name: name }) => name === "new_space")?.space_size ?? youngBytes;
+    const known = factor;
+    factor = Math.max(1, Math.floor(youngBytes / size));
+    if (factor !== known) setFlagsFromString(`--semi-space-growth-factor=${factor}`);
+  };
+  decide();
+  new PerformanceObserver(decide).observe({ entryTypes: ["gc"] });
 }
 
-/** Old garbage is collected when the heap has grown by half; V8 would let it grow several times as large, and stop for longer. */
+/**
+ * Old garbage is collected when the heap has grown by a fifth; V8 would let it grow several times as large, and stop for longer: each value of a header
+ * field over HTTP/2 is an external string, old from the start, and takes its time when it goes.
+ */
 export function shortenPauses(): void {
-  setFlagsFromString("--heap-growing-percent=50");
+  setFlagsFromString("--heap-growing-percent=20");
 }

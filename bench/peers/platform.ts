@@ -4,9 +4,6 @@
  */
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { growYoungSpace, prepareCollector, shortenPauses } from "../../src/collector.ts";
-import { readConfig } from "../../src/config.ts";
-import { createLogger } from "../../src/log.ts";
-import { startServer } from "../../src/server/index.ts";
 
 /** How a server fares. */
 export interface Health {
@@ -14,7 +11,12 @@ export interface Health {
   readonly longestStallMs: number;
 }
 
-prepareCollector();
+prepareCollector(); // as the program does, before it loads the rest
+const [{ readConfig }, { createLogger }, { startServer }] = await Promise.all([
+  import("../../src/config.ts"),
+  import("../../src/log.ts"),
+  import("../../src/server/index.ts"),
+]);
 const samplingMs = 10;
 const [database = "", ...options] = process.argv.slice(2);
 const config = readConfig({
