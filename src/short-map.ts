@@ -1,11 +1,10 @@
 /**
  * A map for a hundred entries at most that come and go by the thousand.
  *
- * V8's Map and Set cannot be that: a table that is given up for a larger, a smaller or a cleaner one keeps what was in it, and a link to the table
- * that takes its place, for iterators that are still on it. The table in use while a full collection runs becomes old. Once it is given up, only the
- * next full collection finds that it is garbage, and until then it keeps alive the whole chain of tables after it, hence every entry there has ever
- * been: all of them are copied twice, and become old themselves. Objects that hold what a call has made, kept so, cost a server under load more
- * time than most of what a call does.
+ * V8's Map and Set are not for that. A table that they give up, for a larger, a smaller or a cleaner one, keeps what was in it and a link to the one
+ * that takes its place, for iterators still on it. The table in use during a full collection becomes old; given up, it is garbage that only the next
+ * full collection finds. Until then it keeps the chain of all later tables, hence every entry there has been since: what calls have made is copied
+ * twice, and becomes old itself. Under load that was most of what collections of young objects cost.
  */
 export class ShortMap<K, V> {
   readonly #keys: K[] = [];
