@@ -16,14 +16,14 @@ export function prepareCollector(): void {
   setFlagsFromString("--no-allocation-site-pretenuring");
 }
 
-/** From here on, garbage comes from work: the space for young objects grows at once to its limit, which V8 itself takes only when it starts. */
+/** From here on, garbage comes from work: the space for young objects doubles up to its limit, which V8 itself takes only when it starts. */
 export function growYoungSpace(): void {
   let factor = 0;
   const decide = () => {
+    const known = factor;
     const size =
       getHeapSpaceStatistics().find(({ space_name: name }) => name === "new_space")?.space_size ?? youngBytes;
-    const known = factor;
-    factor = Math.max(1, Math.floor(youngBytes / size));
+    factor = 2 * size <= youngBytes ? 2 : 1;
     if (factor !== known) setFlagsFromString(`--semi-space-growth-factor=${factor}`);
   };
   decide();
