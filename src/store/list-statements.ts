@@ -12,7 +12,7 @@ import {
   partsSlot,
   type ScalarOperator,
 } from "./selection.ts";
-import { compile, memoize, type Statement, slot } from "./statement.ts";
+import { compile, memoize, rowCount, type Statement, slot } from "./statement.ts";
 
 /** All that the text of a statement depends on. */
 export interface Shape {
@@ -61,15 +61,15 @@ function keyOf({ read, source, facets, parent, comparisons, finder, order, after
 function build(dialect: Dialect, table: TableSpec, shape: Shape): RawBuilder<unknown> {
   if (shape.read === "foundCount") {
     const found = dialect.found(lookupOf(table, shape, "t"));
-    return sql`select count(*) from (select 1 from (${found}) as f limit ${slot("limit")}) as c`;
+    return sql`select count(*) from (select 1 from (${found}) as f limit ${rowCount("limit")}) as c`;
   }
   if (shape.source === "eachRange") {
     const elements = dialect.elements(slot("ranges"));
     const source = sql.table(table.name);
     const filters = filtersOf(dialect, table, shape, "s");
-    const uids = sql`select s.uid from ${source} as s where ${all(filters)} order by ${orderOf(dialect, table, shape, "s")} limit ${slot("limit")}`;
+    const uids = sql`select s.uid from ${source} as s where ${all(filters)} order by ${orderOf(dialect, table, shape, "s")} limit ${rowCount("limit")}`;
     const any = sql`exists (select 1 from ${source} as s where ${inRange(sql.ref("s.uid"))})`;
-    return sql`select ${columnsOf(shape)} from ${dialect.eachOf(elements, table.name, uids, any)} limit ${slot("total")}`;
+    return sql`select ${columnsOf(shape)} from ${dialect.eachOf(elements, table.name, uids, any)} limit ${rowCount("total")}`;
   }
   const from = fromOf(dialect, table, shape);
   const filters = filtersOf(dialect, table, shape, "t");
@@ -78,13 +78,13 @@ function build(dialect: Dialect, table: TableSpec, shape: Shape): RawBuilder<unk
     case "count":
       return sql`select count(*) from ${from}${where}`;
     case "limitedCount":
-      return sql`select count(*) from (select 1 from ${from}${where} limit ${slot("limit")}) as c`;
+      return sql`select count(*) from (select 1 from ${from}${where} limit ${rowCount("limit")}) as c`;
     case "joined":
       return dialect.joined!(
-        sql`select t.packed from ${from}${where} order by ${orderOf(dialect, table, shape, "t")} limit ${slot("limit")} offset ${slot("skip")}`,
+        sql`select t.packed from ${from}${where} order by ${orderOf(dialect, table, shape, "t")} limit ${rowCount("limit")} offset ${rowCount("skip")}`,
       );
     default:
-      return sql`select ${columnsOf(shape)} from ${from}${where} order by ${orderOf(dialect, table, shape, "t")} limit ${slot("limit")} offset ${slot("skip")}`;
+      return sql`select ${columnsOf(shape)} from ${from}${where} order by ${orderOf(dialect, table, shape, "t")} limit ${rowCount("limit")} offset ${rowCount("skip")}`;
   }
 }
 

@@ -5,7 +5,7 @@
 import { sql } from "kysely";
 import type { Dialect } from "./dialect/dialect.ts";
 import { type ScalarType, type ScalarValue, stored } from "./facet.ts";
-import { compile, memoize, type Statement, slot, type Values } from "./statement.ts";
+import { compile, memoize, rowCount, type Statement, slot, type Values } from "./statement.ts";
 
 /** A log: its table, and what an entry has beside its time and id. */
 export interface LogSpec {
@@ -98,7 +98,7 @@ function logStatements(dialect: Dialect, spec: LogSpec): LogStatements {
     return compile(
       query,
       sql`select ${selected} from ${table} where ${met} (time_us, id) > (${slot("time_us")}, ${slot("id")})
-        order by time_us, id limit ${slot("limit")}`,
+        order by time_us, id limit ${rowCount("limit")}`,
     );
   });
   return {
@@ -115,7 +115,7 @@ function logStatements(dialect: Dialect, spec: LogSpec): LogStatements {
     forget: compile(
       query,
       sql`delete from ${table} where time_us < ${slot("time_us")} and time_us <=
-        (select max(time_us) from (select time_us from ${table} order by time_us, id limit ${slot("limit")}) as oldest)`,
+        (select max(time_us) from (select time_us from ${table} order by time_us, id limit ${rowCount("limit")}) as oldest)`,
     ),
   };
 }

@@ -14,7 +14,7 @@
 import { type RawBuilder, sql } from "kysely";
 import type { Dialect, Engine } from "./dialect/dialect.ts";
 import { stored } from "./facet.ts";
-import { compile, memoize, type Statement, slot, type Values } from "./statement.ts";
+import { compile, memoize, rowCount, type Statement, slot, type Values } from "./statement.ts";
 
 /** What an entry is known by. */
 export interface QueueKey {
@@ -127,7 +127,7 @@ function queueStatements(dialect: Dialect, name: string): QueueStatements {
     removePending: compile(
       query,
       sql`delete from ${table} where (lane, id) in
-        (select lane, id from ${table} where state = 0 and lane = ${slot("lane")} order by due_us limit ${slot("limit")})`,
+        (select lane, id from ${table} where state = 0 and lane = ${slot("lane")} order by due_us limit ${rowCount("limit")})`,
     ),
   };
 }
@@ -208,7 +208,7 @@ function ownStatements(dialect: Dialect, name: string) {
       sql`with due as materialized (
           select lane, id from ${table}
           where state = 0 and lane = ${slot("lane")} and due_us <= ${slot("now_us")}
-          order by due_us, id limit ${slot("limit")} ${dialect.skipLocked}
+          order by due_us, id limit ${rowCount("limit")} ${dialect.skipLocked}
         )
         update ${table} set due_us = ${slot("until_us")} from due
         where ${table}.lane = due.lane and ${table}.id = due.id returning ${all(name)}`,
@@ -234,19 +234,19 @@ function ownStatements(dialect: Dialect, name: string) {
       query,
       sql`update ${table} set state = 2 where (lane, id) in
         (select lane, id from ${table} where state = 0 and lane = ${slot("lane")} and due_us <= ${slot("now_us")}
-          and expire_us <= ${slot("now_us")} order by due_us limit ${slot("limit")})`,
+          and expire_us <= ${slot("now_us")} order by due_us limit ${rowCount("limit")})`,
     ),
     forget: compile(
       query,
       sql`delete from ${table} where (lane, id) in
         (select lane, id from ${table} where state = ${slot("state")} and time_us < ${slot("before_us")}
-          order by time_us limit ${slot("limit")})`,
+          order by time_us limit ${rowCount("limit")})`,
     ),
     entries: compile(
       query,
       sql`select ${all("q")} from ${table} as q
         where q.state = ${slot("state")} and (q.time_us, q.id, q.lane) > (${slot("time_us")}, ${slot("id")}, ${slot("lane")})
-        order by q.time_us, q.id, q.lane limit ${slot("limit")}`,
+        order by q.time_us, q.id, q.lane limit ${rowCount("limit")}`,
     ),
     entriesOf: compile(
       query,

@@ -33,12 +33,18 @@ export function slot(name: string) {
   return sql.val(new Slot(name));
 }
 
+/** The place of a number of rows behind LIMIT or OFFSET. SQLite prepares a statement anew for each value of a bare parameter there. */
+export function rowCount(name: string) {
+  return sql`cast(${slot(name)} as bigint)`;
+}
+
 /** Compiles a query whose values are all slots, for the database that `builder` writes for. */
 export function compile(
   builder: QueryExecutorProvider,
   query: { compile(builder: QueryExecutorProvider): CompiledQuery },
 ): Statement {
   const { sql: text, parameters } = query.compile(builder);
+  if (/\b(limit|offset) [?$]/.test(text)) throw new Error(`a parameter stands bare behind LIMIT: ${text}`);
   const slots = parameters.map((parameter) => {
     if (!(parameter instanceof Slot)) throw new Error(`a value is not a slot: ${text}`);
     return parameter.name;
