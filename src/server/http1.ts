@@ -48,6 +48,7 @@ export function createHttp1Side({ tls, limits, onRequest, onRead, refusalBody, o
     connectionsCheckingInterval: limits.checkIntervalMs,
     maxHeaderSize: limits.maxHeaderBytes,
     requireHostHeader: false, // Node would refuse without a body; we look ourselves.
+    optimizeEmptyRequests: true, // What has no body is ended from the start, and tells nobody.
   };
   const server = tls
     ? createSecureServer({

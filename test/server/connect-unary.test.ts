@@ -185,3 +185,16 @@ describe.each(Object.entries(versions))("over %s", (_version, start) => {
     expect(lanes.begun).toEqual([]);
   });
 });
+
+it.each([
+  ["an empty binary message", "application/proto", 200],
+  ["no JSON", "application/json", 400],
+])("a request of HTTP/1.1 that says nothing of a body has %s", async (_what, contentType, status) => {
+  const head = [`POST ${path} HTTP/1.1`, "host: x", `content-type: ${contentType}`, "connection: close", "", ""];
+  for (const port of [lanes.fast, lanes.full]) {
+    const { socket, closed } = await port.dial();
+    socket.write(head.join("\r\n"));
+    expect(await closed).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+  }
+  expect(lanes.errors).toEqual([]);
+});
