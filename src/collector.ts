@@ -16,18 +16,23 @@ export function prepareCollector(): void {
   setFlagsFromString("--no-allocation-site-pretenuring");
 }
 
+/** How often a space for young objects that has its size is looked at: V8 makes it smaller when there was little to do. */
+const lookMs = 1000;
+
 /** From here on, garbage comes from work: the space for young objects doubles up to its limit, which V8 itself takes only when it starts. */
 export function growYoungSpace(): void {
-  let factor = 0;
-  const decide = () => {
-    const known = factor;
-    const size =
-      getHeapSpaceStatistics().find(({ space_name: name }) => name === "new_space")?.space_size ?? youngBytes;
-    factor = 2 * size <= youngBytes ? 2 : 1;
-    if (factor !== known) setFlagsFromString(`--semi-space-growth-factor=${factor}`);
-  };
+  const observer = new PerformanceObserver(decide);
+  function decide() {
+    const space = getHeapSpaceStatistics().find(({ space_name: name }) => name === "new_space");
+    const mayDouble = space !== undefined && 2 * space.space_size <= youngBytes;
+    setFlagsFromString(`--semi-space-growth-factor=${mayDouble ? 2 : 1}`);
+    if (mayDouble) observer.observe({ entryTypes: ["gc"] });
+    else {
+      observer.disconnect(); // each collection that is told of costs as much as a few calls
+      setTimeout(decide, lookMs).unref();
+    }
+  }
   decide();
-  new PerformanceObserver(decide).observe({ entryTypes: ["gc"] });
 }
 
 /**
