@@ -46,23 +46,33 @@ export interface EndedCall {
 /** Logs the line of a call, at level info. It is made here: pino, that can do so much more for a line, takes as long as a tenth of a Get. */
 export function logCall(logger: Logger, { method, code, ms, caller, requestId }: EndedCall): void {
   if (!logger.isLevelEnabled("info")) return;
-  const who = caller === undefined ? "" : `"caller":${JSON.stringify(caller)},`;
+  const who = caller === undefined ? "" : `"caller":${quoted(caller)},`;
+  const id = requestId === null ? null : quoted(requestId);
   streamOf(logger).write(
-    `{"level":"info","time":"${isoTime(Date.now())}","method":"${method}","code":"${code}","ms":${Math.round(ms * 1000) / 1000},${who}"requestId":${JSON.stringify(requestId)},"msg":"call"}\n`,
+    `{"level":"info","time":"${isoTime(Date.now())}","method":"${method}","code":"${code}","ms":${Math.round(ms * 1000) / 1000},${who}"requestId":${id},"msg":"call"}\n`,
   );
+}
+
+/** A text as JSON; most ids have nothing to escape. */
+function quoted(text: string): string {
+  return /^[\w./:-]*$/.test(text) ? `"${text}"` : JSON.stringify(text);
 }
 
 function streamOf(logger: Logger): DestinationStream {
   return (logger as unknown as Record<typeof symbols.streamSym, DestinationStream>)[symbols.streamSym];
 }
 
-const joinedLength = 64 * 1024;
+const joinedBytes = 64 * 1024;
 const flushMs = 1000;
 
-/** Standard error. pino's own destination measures all that it holds at each line, which costs more than the line: it is given many lines as one. */
+/**
+ * Standard error. pino's own destination measures all that it holds at each line, which costs more than the line: it is given many lines as one. They are
+ * kept as bytes, since texts that stay for a while are work for the garbage collector.
+ */
 function joinedLines(): DestinationStream {
   let sink: ReturnType<typeof destination> | undefined;
-  let lines = "";
+  const lines = Buffer.allocUnsafeSlow(joinedBytes);
+  let at = 0;
 
   function open() {
     const opened = destination({ dest: 2, sync: false });
@@ -70,23 +80,28 @@ function joinedLines(): DestinationStream {
     process.once("exit", () => {
       opened.flushSync();
       // What is only begun now would not be finished.
-      if (lines !== "") destination({ dest: 2, sync: true }).write(lines);
+      if (at > 0) destination({ dest: 2, sync: true }).write(take());
     });
     return opened;
   }
 
+  function take(): string {
+    const joined = lines.toString("utf8", 0, at);
+    at = 0;
+    return joined;
+  }
+
   function flush(): void {
-    if (lines === "") return;
-    const joined = lines;
-    lines = "";
-    sink?.write(joined);
+    if (at > 0) sink?.write(take());
   }
 
   return {
     write(line) {
       sink ??= open();
-      lines += line;
-      if (lines.length >= joinedLength) flush();
+      const most = 3 * line.length; // bytes in UTF-8
+      if (at + most > joinedBytes) flush();
+      if (most > joinedBytes) sink.write(line);
+      else at += lines.write(line, at);
     },
   };
 }
