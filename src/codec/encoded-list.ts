@@ -9,10 +9,17 @@ import { specialise, zeroLiteral } from "./specialise.ts";
 import { type ApartFields, createWireToJson, json, type WireToJson } from "./wire-to-json.ts";
 import { tagOf, type WireWriter } from "./wire-writer.ts";
 
+/** Where bytes are among others. */
+export interface Place {
+  readonly view: DataView<ArrayBuffer>;
+  readonly start: number;
+  readonly end: number;
+}
+
 /** Messages of one type, as sources hold them. */
 export interface EncodedType<S> {
   /** The bytes of a message as our binary writer makes them, without the fields that are apart. */
-  body(source: S): Uint8Array;
+  place(source: S): Place;
   readonly apart: ApartFields<S>;
   /** The whole message. */
   message(source: S): Message;
@@ -80,11 +87,11 @@ class EncodedList<S> {
     json.cutTo(0); // what stopped another list may have left something
     for (let i = 0; i < this.#sources.length; i++) {
       const source = this.#sources[i]!;
-      const body = this.#type.body(source);
+      const { view, start, end } = this.#type.place(source);
       if (i > 0) json.text(",");
-      const start = json.at;
-      if (!this.#writeJson(body, 0, body.length, source)) {
-        json.cutTo(start);
+      const begin = json.at;
+      if (!this.#writeJson(view, start, end, source)) {
+        json.cutTo(begin);
         json.text(write(this.#type.message(source)));
       }
     }
@@ -96,10 +103,11 @@ class EncodedList<S> {
     let size = 1;
     for (const source of this.#sources) {
       out.uint32(tag);
-      const start = out.open(size);
+      const begin = out.open(size);
       this.#writeApart(out, source);
-      out.raw(this.#type.body(source));
-      size = out.close(start, size);
+      const { view, start, end } = this.#type.place(source);
+      out.raw(new Uint8Array(view.buffer, view.byteOffset + start, end - start));
+      size = out.close(begin, size);
     }
   }
 }

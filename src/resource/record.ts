@@ -6,24 +6,33 @@ import { create, type DescMessage, type Message, type MessageShape } from "@bufb
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import {
   type ApartFields,
+  asciiOf,
   type BinaryReader,
   type BinaryWriter,
   createBinaryReader,
   createBinaryWriter,
   type EncodedListMaker,
   encodedListMaker,
+  type JsonBytes,
   type Local,
+  type Place,
 } from "../codec/index.ts";
-import type { FacetValue, Row } from "../store/index.ts";
+import { type FacetValue, PackedRow, type Row } from "../store/index.ts";
 import type { Resource } from "./declaration.ts";
 
 /** What a row's own columns say of a message. */
 const spineFields: ApartFields<Row> = {
-  uid: { text: (row) => row.uid },
+  uid: { text: (row) => row.uid, json: writeUid },
   createTime: { timeUs: (row) => row.createTimeUs },
   updateTime: { timeUs: (row) => row.updateTimeUs },
-  etag: { text: etagOf },
+  etag: { text: etagOf, json: writeEtag },
 };
+
+/** A uid has nothing to escape. */
+function writeUid(out: JsonBytes, row: Row): void {
+  if (row instanceof PackedRow) out.asciiOf(row.view, row.uidStart, row.start);
+  else out.text(row.uid);
+}
 
 /** The message of a row, as stored: references are not hydrated. */
 export function messageOf<R extends DescMessage>(resource: Resource<R, DescMessage>, row: Row): MessageShape<R> {
@@ -44,13 +53,19 @@ export function storedList(resource: Resource, schema: DescMessage, rows: readon
   if (make === undefined) {
     const { spine } = formOf(resource.declaration.schema);
     make = encodedListMaker(schema, {
-      body: (row) => row.body,
+      place: placeOf,
       apart: Object.fromEntries(spine),
       message: (row) => messageOf(resource, row),
     });
     listMakers.set(schema, make);
   }
   return make(rows);
+}
+
+function placeOf(row: Row): Place {
+  if (row instanceof PackedRow) return row;
+  const { buffer, byteOffset, byteLength } = row.body as Uint8Array<ArrayBuffer>;
+  return { view: new DataView(buffer, byteOffset, byteLength), start: 0, end: byteLength };
 }
 
 const listMakers = new WeakMap<DescMessage, EncodedListMaker<Row>>();
@@ -84,6 +99,18 @@ export function copyOf<R extends DescMessage>(
 /** The strong entity tag of a row (RFC 9110): it changes with every change of the row. */
 export function etagOf(row: Row): string {
   return `"${row.createTimeUs}-${row.version}"`;
+}
+
+const escapedQuote = asciiOf('\\"');
+const dash = asciiOf("-");
+
+/** The same as JSON. */
+function writeEtag(out: JsonBytes, { createTimeUs, version }: Row): void {
+  out.ascii(escapedQuote);
+  out.integer(createTimeUs);
+  out.ascii(dash);
+  out.integer(version);
+  out.ascii(escapedQuote);
 }
 
 /** An empty message of a resource. */

@@ -33,7 +33,7 @@ export function readWhole(
   onWhole: (bytes: Buffer) => void,
   handBack: (body: AsyncIterable<Uint8Array>) => void,
 ): void {
-  if (body.readableEnded) return onWhole(Buffer.alloc(0));
+  if (body.readableEnded) return void onWhole(Buffer.alloc(0));
   const chunks: Buffer[] = [];
   let length = 0;
   const end = () => {

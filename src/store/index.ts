@@ -22,6 +22,7 @@ export { type Database, type OpenOptions, openDatabase } from "./database.ts";
 export { ConflictError, NotUniqueError, StaleError } from "./errors.ts";
 export type { FacetType, FacetValue, ScalarValue } from "./facet.ts";
 export type { LogEntry, LogScan, LogSpec } from "./log.ts";
+export { PackedRow } from "./packed.ts";
 export type {
   LeaseRequest,
   NewQueueEntry,

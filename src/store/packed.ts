@@ -30,32 +30,78 @@ export function pack({ uid, version, createTimeUs, updateTimeUs, body }: Omit<Ro
   return packed;
 }
 
-/** The row that is packed at a place, without facets. */
-export function unpack(packed: Buffer, start = 0): Row {
-  const uidStart = start + headBytes;
-  const bodyStart = uidStart + packed.readUInt32BE(start + 24);
-  const bodyBytes = start + packed.readUInt32BE(start) - bodyStart;
-  const uid = packed.toString("latin1", uidStart, bodyStart);
-  return {
-    uid,
-    parent: parentOf(uid),
-    version: packed.readUInt32BE(start + 4),
-    createTimeUs: readInteger(packed, start + 8),
-    updateTimeUs: readInteger(packed, start + 16),
-    body: new Uint8Array(packed.buffer, packed.byteOffset + bodyStart, bodyBytes),
-    facets: {},
-  };
+/** The row that is packed, without facets. */
+export function unpack(packed: Buffer<ArrayBuffer>): Row {
+  const { uid, version, createTimeUs, updateTimeUs, body } = unpackAll(packed)[0]!;
+  return { uid, parent: parentOf(uid), version, createTimeUs, updateTimeUs, body, facets: {} };
 }
 
+/**
+ * A row that is packed among others, each of its values read when it is asked for. Its body is what a {@link DataView} of all of them has from `start` to
+ * `end`. Not to be spread.
+ */
+export class PackedRow implements Row {
+  readonly #packed: Buffer<ArrayBuffer>;
+  readonly #head: number;
+  readonly view: DataView<ArrayBuffer>;
+  readonly start: number;
+  readonly end: number;
+  readonly facets = noFacets;
+
+  constructor(packed: Buffer<ArrayBuffer>, view: DataView<ArrayBuffer>, head: number) {
+    this.#packed = packed;
+    this.#head = head;
+    this.view = view;
+    this.start = head + headBytes + view.getInt32(head + 24);
+    this.end = head + view.getInt32(head);
+  }
+
+  /** Where the uid is; it ends where the body starts. */
+  get uidStart(): number {
+    return this.#head + headBytes;
+  }
+
+  get uid(): string {
+    return this.#packed.toString("latin1", this.uidStart, this.start);
+  }
+
+  get parent(): string {
+    return parentOf(this.uid);
+  }
+
+  get version(): number {
+    return this.view.getUint32(this.#head + 4);
+  }
+
+  get createTimeUs(): number {
+    return readInteger(this.view, this.#head + 8);
+  }
+
+  get updateTimeUs(): number {
+    return readInteger(this.view, this.#head + 16);
+  }
+
+  get body(): Uint8Array {
+    return new Uint8Array(this.view.buffer, this.view.byteOffset + this.start, this.end - this.start);
+  }
+}
+
+const noFacets = Object.freeze({});
+
 /** Rows packed one behind another. */
-export function unpackAll(packed: Buffer): Row[] {
-  const rows: Row[] = [];
-  for (let start = 0; start < packed.length; start += packed.readUInt32BE(start)) rows.push(unpack(packed, start));
+export function unpackAll(packed: Buffer<ArrayBuffer>): PackedRow[] {
+  const rows: PackedRow[] = [];
+  const view = new DataView(packed.buffer, packed.byteOffset, packed.byteLength);
+  for (let head = 0; head < packed.length; ) {
+    const row = new PackedRow(packed, view, head);
+    rows.push(row);
+    head = row.end;
+  }
   return rows;
 }
 
 /** A column of bytes, as drivers give it. */
-export function bytesOf(column: unknown): Buffer {
+export function bytesOf(column: unknown): Buffer<ArrayBuffer> {
   const { buffer, byteOffset, byteLength } = column as Uint8Array<ArrayBuffer>;
   return Buffer.from(buffer, byteOffset, byteLength);
 }
@@ -66,6 +112,6 @@ function writeInteger(packed: Buffer, value: number, offset: number): void {
   packed.writeUInt32BE(value - high * 2 ** 32, offset + 4);
 }
 
-function readInteger(packed: Buffer, offset: number): number {
-  return packed.readInt32BE(offset) * 2 ** 32 + packed.readUInt32BE(offset + 4);
+function readInteger(view: DataView, offset: number): number {
+  return view.getInt32(offset) * 2 ** 32 + view.getUint32(offset + 4);
 }

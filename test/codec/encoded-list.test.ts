@@ -41,8 +41,13 @@ const messageOf = ({ name, timeUs, body }: Source): Message => {
   return Object.assign(message, { name, createTime });
 };
 
+function placeOf({ body }: Source) {
+  const { buffer, byteOffset, byteLength } = body as Uint8Array<ArrayBuffer>;
+  return { view: new DataView(buffer, byteOffset, byteLength), start: 0, end: byteLength };
+}
+
 const make = encodedListMaker<Source>(list, {
-  body: ({ body }) => body,
+  place: placeOf,
   apart: { name: { text: ({ name }) => name }, createTime: { timeUs: ({ timeUs }) => timeUs } },
   message: messageOf,
 });
@@ -107,7 +112,7 @@ test("to the library it is a message like any other", () => {
 test("a field left to the reader that JSON cannot express stops one list, and no other", () => {
   const type: DescMessage = desc("ListReposResponse");
   const failing = encodedListMaker<Source>(type, {
-    body: ({ body }) => body,
+    place: placeOf,
     apart: {},
     message() {
       throw new TypeError("no message");
@@ -118,6 +123,6 @@ test("a field left to the reader that JSON cannot express stops one list, and no
 });
 
 test("a message without a list of messages is refused", () => {
-  const type = { body: () => new Uint8Array(), apart: {}, message: () => create(repo) as Message };
+  const type = { place: () => placeOf(sources[1]!), apart: {}, message: () => create(repo) as Message };
   expect(() => encodedListMaker(repo, type)).toThrow("Repo has no one list of messages");
 });
