@@ -7,7 +7,7 @@
 import { type DescField, type DescMessage, type Message, ScalarType } from "@bufbuild/protobuf";
 import { WireType } from "@bufbuild/protobuf/wire";
 import { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
-import { encodedListOf } from "./encoded-list.ts";
+import { EncodedMessage, encodedListOf } from "./encoded.ts";
 import type { Local } from "./local.ts";
 import { localForm } from "./local-form.ts";
 import { type Bind, literal, perMessage, placeOf, presenceOf, specialise } from "./specialise.ts";
@@ -25,7 +25,8 @@ export function createBinaryWriter(desc: DescMessage): BinaryWriter {
   const type = typeOf(desc);
   return (message, headroom = 0) => {
     out.at = 0;
-    type.write(message);
+    if (message instanceof EncodedMessage) message.wire(out);
+    else type.write(message);
     return out.finish(headroom);
   };
 }

@@ -21,7 +21,14 @@
  */
 export { type BinaryReader, createBinaryReader } from "./binary-reader.ts";
 export { type BinaryWriter, createBinaryWriter } from "./binary-writer.ts";
-export { type EncodedListMaker, type EncodedType, encodedListMaker, type Place } from "./encoded-list.ts";
+export {
+  type EncodedListMaker,
+  type EncodedType,
+  encodedListMaker,
+  encodedMessageMaker,
+  type Place,
+  wholeMessage,
+} from "./encoded.ts";
 export { fieldPathsOf } from "./field-paths.ts";
 export { type Ascii, asciiOf, JsonBytes } from "./json-bytes.ts";
 export { type JsonMembers, type JsonNode, JsonNumber, JsonSyntaxError, parseJson } from "./json-parser.ts";

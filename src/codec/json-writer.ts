@@ -16,7 +16,7 @@ import {
   ScalarType,
 } from "@bufbuild/protobuf";
 import type { Any, FieldMask, Value } from "@bufbuild/protobuf/wkt";
-import { encodedListOf } from "./encoded-list.ts";
+import { EncodedMessage, encodedListOf, wholeMessage } from "./encoded.ts";
 import { hasCustomJson, isUnwrapped, type Local, wrapperValue } from "./local.ts";
 import { type Bind, literal, perMessage, placeOf, presenceOf, specialise } from "./specialise.ts";
 import { formatBytes, formatDuration, formatFieldMask, formatTimestamp, type SecondsAndNanos } from "./text-forms.ts";
@@ -35,16 +35,18 @@ export type JsonWriter = (message: Message) => string;
  */
 export function createJsonFieldWriter(field: DescField, options: JsonWriterOptions): JsonWriter {
   const presence = presenceOf(field) ?? "true";
-  return specialise("message", (bind) => {
+  const write = specialise<JsonWriter>("message", (bind) => {
     const { code, after } = fieldText(field, "", bind, typesOf(options.registry));
     return `return ${presence} ? ${code} + ${literal(after)} : "null";`;
   });
+  return (message) => write(wholeMessage(message));
 }
 
 /** The writer for a message type. Each type is compiled once per registry, when it is first written. */
 export function createJsonWriter(desc: DescMessage, options: JsonWriterOptions): JsonWriter {
   const type = typesOf(options.registry)(desc);
-  return (message) => type.write(message as never);
+  const write = (message: Message) => type.write(message as never);
+  return (message) => (message instanceof EncodedMessage ? message.json(write) : write(message));
 }
 
 /** Writes a value in its local form. The compiler guarantees that the value is of the writer's type. */

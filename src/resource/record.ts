@@ -12,7 +12,9 @@ import {
   createBinaryReader,
   createBinaryWriter,
   type EncodedListMaker,
+  type EncodedType,
   encodedListMaker,
+  encodedMessageMaker,
   type JsonBytes,
   type Local,
   type Place,
@@ -47,19 +49,33 @@ export function messageOf<R extends DescMessage>(resource: Resource<R, DescMessa
   return message;
 }
 
-/** A list response with the messages of rows as they are stored; for resources whose messages nothing completes. */
+/** The message of a row as it is stored, for doors; for resources whose messages nothing completes. */
+export function storedMessage(resource: Resource, row: Row): Message {
+  const { schema } = resource.declaration;
+  let make = messageMakers.get(schema);
+  if (make === undefined) {
+    make = encodedMessageMaker(schema, encodedType(resource));
+    messageMakers.set(schema, make);
+  }
+  return make(row);
+}
+
+/** A list response with such messages. */
 export function storedList(resource: Resource, schema: DescMessage, rows: readonly Row[]): Message {
   let make = listMakers.get(schema);
   if (make === undefined) {
-    const { spine } = formOf(resource.declaration.schema);
-    make = encodedListMaker(schema, {
-      place: placeOf,
-      apart: Object.fromEntries(spine),
-      message: (row) => messageOf(resource, row),
-    });
+    make = encodedListMaker(schema, encodedType(resource));
     listMakers.set(schema, make);
   }
   return make(rows);
+}
+
+const messageMakers = new WeakMap<DescMessage, (row: Row) => Message>();
+const listMakers = new WeakMap<DescMessage, EncodedListMaker<Row>>();
+
+function encodedType(resource: Resource): EncodedType<Row> {
+  const { spine } = formOf(resource.declaration.schema);
+  return { place: placeOf, apart: Object.fromEntries(spine), message: (row) => messageOf(resource, row) };
 }
 
 function placeOf(row: Row): Place {
@@ -67,8 +83,6 @@ function placeOf(row: Row): Place {
   const { buffer, byteOffset, byteLength } = row.body as Uint8Array<ArrayBuffer>;
   return { view: new DataView(buffer, byteOffset, byteLength), start: 0, end: byteLength };
 }
-
-const listMakers = new WeakMap<DescMessage, EncodedListMaker<Row>>();
 
 /** Body and facets of a message. */
 export function contentOf<R extends DescMessage>(

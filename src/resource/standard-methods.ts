@@ -24,7 +24,7 @@ import { hydrated, hydratedAll, insertRow, removeRow, updateRow } from "./change
 import type { Change, Resource } from "./declaration.ts";
 import { applyPaths, concernedPaths, type FieldPath, settleBehaviors } from "./field-mask.ts";
 import { isStoredForm, type ListRequest, listPage, listResponse, withEnvelope } from "./list.ts";
-import { contentOf, copyOf, emptyMessage, etagOf, messageOf, storedList } from "./record.ts";
+import { contentOf, copyOf, emptyMessage, etagOf, messageOf, storedList, storedMessage } from "./record.ts";
 
 /** A unary handler of any method. */
 export type Handler = (request: never, context: HandlerContext) => Eventually<Message>;
@@ -198,7 +198,9 @@ function standardGet(resource: Resource) {
   return ({ uid }: Message & { uid: string }, context: HandlerContext) =>
     andThen(findRow(resource, uid, context), (row) => {
       checkEtag(row, undefined, context);
-      return present(resource, row, context);
+      if (!isStoredForm(resource)) return present(resource, row, context);
+      context.responseHeader.set("etag", etagOf(row));
+      return storedMessage(resource, row);
     });
 }
 

@@ -1,6 +1,6 @@
 /** What of a response message goes over the wire: the whole or one field, as JSON or, for google.api.HttpBody, raw. */
 import type { DescMessage, Message, Registry } from "@bufbuild/protobuf";
-import { createJsonFieldWriter, createJsonWriter, getField, type Local } from "../codec/index.ts";
+import { createJsonFieldWriter, createJsonWriter, getField, type Local, wholeMessage } from "../codec/index.ts";
 import type { Binding } from "./binding.ts";
 import { isHttpBody } from "./request.ts";
 
@@ -18,7 +18,7 @@ export function createPayloadWriter(binding: Binding, registry: Registry): Paylo
     return {
       kind: "raw",
       write(message) {
-        const body = (field === undefined ? message : getField(message as unknown as Local, field)) as
+        const body = (field === undefined ? message : getField(wholeMessage(message) as unknown as Local, field)) as
           | Local
           | undefined;
         return {

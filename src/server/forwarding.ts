@@ -1,6 +1,7 @@
 /** A service implementation whose every method is a call through a transport, for Connect's handlers. */
 import type { DescMethod, DescMethodServerStreaming, DescMethodUnary, DescService, Message } from "@bufbuild/protobuf";
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
+import { wholeMessage } from "../codec/index.ts";
 import type { Touched } from "./local-call.ts";
 import type { LocalTransport } from "./local-transport.ts";
 
@@ -25,7 +26,7 @@ function forwardingUnary(method: DescMethodUnary, transport: LocalTransport) {
     try {
       const answer = await call.answer;
       touched = answer;
-      return answer.message;
+      return wholeMessage(answer.message);
     } finally {
       copyHeaders(touched.touchedHeader, context.responseHeader);
       copyHeaders(touched.touchedTrailer, context.responseTrailer);

@@ -206,6 +206,7 @@ export type Touched = Pick<LocalCall, "touchedHeader" | "touchedTrailer">;
 
 /** What a door needs of a response. */
 export interface LocalAnswer extends Touched {
+  /** For the codec's writers; anybody else needs `wholeMessage` of it. */
   readonly message: Message;
 }
 

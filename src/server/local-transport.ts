@@ -27,6 +27,7 @@ import {
   type Transport,
   type UnaryResponse,
 } from "@connectrpc/connect";
+import { wholeMessage } from "../codec/index.ts";
 import { unimplemented } from "../errors.ts";
 import { andThen, type Eventually, settle } from "../eventually.ts";
 import type { CallFn, CallRequest, Layer } from "../layer.ts";
@@ -163,7 +164,10 @@ export function createLocalTransport(
         timeoutMs: limitOf(timeoutMs),
       });
       call.end();
-      return response as UnaryResponse<typeof method.input, typeof method.output>;
+      const { message: answer } = response as UnaryResponse;
+      const whole = wholeMessage(answer);
+      const given = whole === answer ? response : new LocalResponse(call, whole);
+      return given as UnaryResponse<typeof method.input, typeof method.output>;
     },
     async stream(method, signal, timeoutMs, header, input, values = createContextValues()) {
       const message = createEach(method.input, input);

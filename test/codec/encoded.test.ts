@@ -11,7 +11,15 @@ import {
   toJson,
 } from "@bufbuild/protobuf";
 import { expect, test } from "vitest";
-import { createBinaryWriter, createJsonWriter, encodedListMaker, type Local } from "../../src/codec/index.ts";
+import {
+  createBinaryWriter,
+  createJsonFieldWriter,
+  createJsonWriter,
+  encodedListMaker,
+  encodedMessageMaker,
+  type Local,
+  wholeMessage,
+} from "../../src/codec/index.ts";
 import { desc, registry } from "../rest/fixture.ts";
 
 const repo = desc("Repo");
@@ -125,4 +133,30 @@ test("a field left to the reader that JSON cannot express stops one list, and no
 test("a message without a list of messages is refused", () => {
   const type = { place: () => placeOf(sources[1]!), apart: {}, message: () => create(repo) as Message };
   expect(() => encodedListMaker(repo, type)).toThrow("Repo has no one list of messages");
+});
+
+const makeOne = encodedMessageMaker<Source>(repo, {
+  place: placeOf,
+  apart: { name: { text: ({ name }) => name }, createTime: { timeUs: ({ timeUs }) => timeUs } },
+  message: messageOf,
+});
+
+test.each(sources.map((source) => [source.name, source] as const))("a message by itself: %j", (_, source) => {
+  const message = messageOf(source);
+  const one = makeOne(source);
+  expect(isMessage(one, repo)).toBe(true);
+  expect(equals(repo, wholeMessage(one) as never, message as never)).toBe(true);
+  expect(createJsonWriter(repo, { registry })(one)).toBe(createJsonWriter(repo, { registry })(message));
+  for (const headroom of [0, 5]) {
+    const bytes = createBinaryWriter(repo)(one, headroom).subarray(headroom);
+    expect(equals(repo, fromBinary(repo, bytes), message as never)).toBe(true);
+  }
+  const description = repo.field.description!;
+  const write = createJsonFieldWriter(description, { registry });
+  expect(write(one)).toBe(write(message));
+});
+
+test("a whole message stays what it is", () => {
+  const message = messageOf(sources[0]!);
+  expect(wholeMessage(message)).toBe(message);
 });

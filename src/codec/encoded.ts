@@ -1,6 +1,6 @@
 /**
- * A list of messages that are still in the wire format: what is stored goes out without becoming messages. Our writers write the bytes as they are, or
- * as JSON; for anybody else the field is an array of messages, made when it is first asked for.
+ * Messages that are still in the wire format: what is stored goes out without becoming messages. Our writers write the bytes as they are, or as JSON. For
+ * anybody else a list is an array of messages, made when it is first asked for, and a message by itself is made by {@link wholeMessage}.
  */
 import { create, type DescField, type DescMessage, type Message } from "@bufbuild/protobuf";
 import { WireType } from "@bufbuild/protobuf/wire";
@@ -63,6 +63,56 @@ export function encodedListOf(message: object): Pick<EncodedList<never>, "json" 
   return (message as WithList)[list];
 }
 
+/** Gives a message that is what a source holds: for our writers, others see none of its fields. */
+export function encodedMessageMaker<S>(desc: DescMessage, type: EncodedType<S>): (source: S) => Message {
+  const writer = { type, writeJson: createWireToJson(desc, type.apart), writeApart: apartWriter(desc, type.apart) };
+  return (source) => new EncodedMessage(desc.typeName, source, writer);
+}
+
+/** The message, decoded if it was not. */
+export function wholeMessage(message: Message): Message {
+  return message instanceof EncodedMessage ? message.whole() : message;
+}
+
+/** How messages of a type are written. */
+interface EncodedWriter<S> {
+  readonly type: EncodedType<S>;
+  readonly writeJson: WireToJson<S>;
+  readonly writeApart: WriteApart<S>;
+}
+
+/** A message that is still encoded. */
+export class EncodedMessage<S> implements Message {
+  readonly $typeName: string;
+  readonly #source: S;
+  readonly #writer: EncodedWriter<S>;
+
+  constructor(typeName: string, source: S, writer: EncodedWriter<S>) {
+    this.$typeName = typeName;
+    this.#source = source;
+    this.#writer = writer;
+  }
+
+  whole(): Message {
+    return this.#writer.type.message(this.#source);
+  }
+
+  /** Its JSON; `write` gives that of a message. */
+  json(write: (message: Message) => string): string {
+    const { type, writeJson } = this.#writer;
+    const { view, start, end } = type.place(this.#source);
+    json.cutTo(0); // what stopped another may have left something
+    return writeJson(view, start, end, this.#source) ? json.take() : write(this.whole());
+  }
+
+  /** To the wire, without its length. */
+  wire(out: WireWriter): void {
+    const { type, writeApart } = this.#writer;
+    writeApart(out, this.#source);
+    out.raw(bytesAt(type.place(this.#source)));
+  }
+}
+
 class EncodedList<S> {
   readonly #sources: readonly S[];
   readonly #type: EncodedType<S>;
@@ -84,7 +134,7 @@ class EncodedList<S> {
 
   /** The items of a JSON array; `write` gives the text of a message. */
   json(write: (message: Message) => string): string {
-    json.cutTo(0); // what stopped another list may have left something
+    json.cutTo(0); // what stopped another may have left something
     for (let i = 0; i < this.#sources.length; i++) {
       const source = this.#sources[i]!;
       const { view, start, end } = this.#type.place(source);
@@ -105,11 +155,14 @@ class EncodedList<S> {
       out.uint32(tag);
       const begin = out.open(size);
       this.#writeApart(out, source);
-      const { view, start, end } = this.#type.place(source);
-      out.raw(new Uint8Array(view.buffer, view.byteOffset + start, end - start));
+      out.raw(bytesAt(this.#type.place(source)));
       size = out.close(begin, size);
     }
   }
+}
+
+function bytesAt({ view, start, end }: Place): Uint8Array {
+  return new Uint8Array(view.buffer, view.byteOffset + start, end - start);
 }
 
 type WriteApart<S> = (out: WireWriter, source: S) => void;
