@@ -2,9 +2,6 @@
 import { PerformanceObserver } from "node:perf_hooks";
 import { getHeapSpaceStatistics, setFlagsFromString } from "node:v8";
 
-/** Of the space for young objects, both halves. What more would be is memory that no cache of a core holds, and more for one collection to do. */
-const youngBytes = 16 * 1024 * 1024;
-
 /**
  * To be called before the program is loaded. That makes tens of megabytes of garbage, once; left alone, V8 answers by growing the space for young
  * objects to its maximum and keeps it, so an idle server would hold 60 MB of nothing: it does not grow until there is work. Nor does V8
@@ -16,11 +13,23 @@ export function prepareCollector(): void {
   setFlagsFromString("--no-allocation-site-pretenuring");
 }
 
+/** For work that is to be done soon: the space for young objects doubles with its garbage, up to V8's maximum. */
+export function growYoungSpace(): void {
+  setFlagsFromString("--semi-space-growth-factor=2");
+}
+
+/** Of the space for young objects, both halves. What more would be is memory that no cache of a core holds, and more for one collection to do. */
+const youngBytes = 16 * 1024 * 1024;
 /** How often a space for young objects that has its size is looked at: V8 makes it smaller when there was little to do. */
 const lookMs = 1000;
 
-/** From here on, garbage comes from work: the space for young objects doubles up to its limit, which V8 itself takes only when it starts. */
-export function growYoungSpace(): void {
+/**
+ * For calls that are not to wait. The space for young objects doubles up to a limit of ours: V8 takes one only when it starts. And old garbage is collected
+ * when the heap has grown by a fifth; V8 would let it grow several times as large, and stop for longer: each value of a header field over HTTP/2
+ * is an external string, old from the start, and takes its time when it goes.
+ */
+export function shortenPauses(): void {
+  setFlagsFromString("--heap-growing-percent=20");
   const observer = new PerformanceObserver(decide);
   function decide() {
     const space = getHeapSpaceStatistics().find(({ space_name: name }) => name === "new_space");
@@ -33,12 +42,4 @@ export function growYoungSpace(): void {
     }
   }
   decide();
-}
-
-/**
- * Old garbage is collected when the heap has grown by a fifth; V8 would let it grow several times as large, and stop for longer: each value of a header
- * field over HTTP/2 is an external string, old from the start, and takes its time when it goes.
- */
-export function shortenPauses(): void {
-  setFlagsFromString("--heap-growing-percent=20");
 }

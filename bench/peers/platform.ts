@@ -3,7 +3,7 @@
  * Asked anything, it answers with its memory, and with how long its event loop has stood still at most since it was asked before.
  */
 import { monitorEventLoopDelay } from "node:perf_hooks";
-import { growYoungSpace, prepareCollector, shortenPauses } from "../../src/collector.ts";
+import { prepareCollector, shortenPauses } from "../../src/collector.ts";
 
 /** How a server fares. */
 export interface Health {
@@ -31,7 +31,6 @@ if (options.includes("initialise")) {
   process.send?.({ root: installed?.rootGroupUid, administrator: installed?.administratorUid });
   process.disconnect?.();
 } else {
-  growYoungSpace();
   shortenPauses();
   const token = await server.mintToken(options[0] ?? "", 86_400);
   const delays = monitorEventLoopDelay({ resolution: samplingMs });

@@ -1,7 +1,7 @@
 /** `platform serve`: runs the server until it is told to stop. On an empty database it first does what `init` does. */
 import { once } from "node:events";
 import { Command } from "commander";
-import { growYoungSpace, shortenPauses } from "../collector.ts";
+import { shortenPauses } from "../collector.ts";
 import { createLogger } from "../log.ts";
 import { type RunningServer, startServer } from "../server/index.ts";
 import { firstTokenSeconds } from "./init.ts";
@@ -15,7 +15,6 @@ export function serveCommand(): Command {
     const log = createLogger(config.logLevel);
     const { signal } = stopSignal();
     const server = await startServer(config, log);
-    growYoungSpace();
     shortenPauses();
     process.stdout.write(`platform listens on ${server.baseUrl}\n${await welcome(server)}`);
     if (!signal.aborted) await once(signal, "abort");

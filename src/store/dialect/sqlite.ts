@@ -37,8 +37,10 @@ export const sqlite: Dialect = {
 const openWaitMs = 5000;
 /** A reader waits only while another process recovers the log after a crash. */
 const readerWaitMs = 1000;
-/** Page cache of each connection: SQLite's default of 2 MB makes a row cost twice as much. */
-const cacheKib = 64 * 1024;
+/** Page cache for reading: SQLite's default of 2 MB makes a row cost twice as much. */
+const readerCacheKib = 64 * 1024;
+/** Page cache for writing. A commit that has split a page looks through all of it: with as much as for reading, creates take 1.02 times as long. */
+const writerCacheKib = 16 * 1024;
 /** Pages in the log before a commit itself moves them to the file: what the thread for it has not done by then. */
 const checkpointPages = 12_000;
 /** The log's file is cut to this when it starts anew: readers that never pause make it grow. */
@@ -48,10 +50,10 @@ const logBytes = 64 * 1024 * 1024;
 export function openSqlite(path: string, busyWaitMs: number, patienceMs: number): Engine {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   closeSync(openSync(path, "a", 0o600));
-  const writer = connect(path);
+  const writer = connect(path, writerCacheKib);
   writer.exec(`pragma journal_mode = wal; pragma synchronous = full; pragma busy_timeout = ${busyWaitMs};
     pragma wal_autocheckpoint = ${checkpointPages}; pragma journal_size_limit = ${logBytes}`);
-  const reader = connect(path);
+  const reader = connect(path, readerCacheKib);
   reader.exec(`pragma query_only = 1; pragma busy_timeout = ${readerWaitMs}`);
   const reading = new SnapshotConnection(reader);
   const writing = new SqliteConnection(writer);
@@ -78,7 +80,7 @@ export function openSqlite(path: string, busyWaitMs: number, patienceMs: number)
   };
 }
 
-function connect(path: string): DatabaseSync {
+function connect(path: string, cacheKib: number): DatabaseSync {
   const database = new DatabaseSync(path, { timeout: openWaitMs, enableDoubleQuotedStringLiterals: false });
   // What a statement would take back is kept in memory too: as a file, it costs more than the statement.
   database.exec(`pragma cache_size = -${cacheKib}; pragma temp_store = memory`);
