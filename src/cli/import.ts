@@ -10,7 +10,7 @@ import { importSbomCommand } from "./import-sbom.ts";
 export function importCommand(): Command {
   const command = new Command("import")
     .description("import what registries and feeds publish")
-    .hook("preAction", () => growYoungSpace());
+    .hook("preAction", growYoungSpace);
   for (const sub of [
     importOsvCommand,
     importAdvisoriesCommand,

@@ -47,9 +47,8 @@ export function encodedListMaker<S>(desc: DescMessage, type: EncodedType<S>): En
     "encoded",
     (bind) => `const message = ${zeroLiteral(model, bind)};\nmessage[${bind(list)}] = encoded;\nreturn message;`,
   );
-  const writeJson = createWireToJson(field.message, type.apart);
-  const writeApart = apartWriter(field.message, type.apart);
-  return (sources) => make(new EncodedList(sources, type, writeJson, writeApart));
+  const writer = encodedWriter(field.message, type);
+  return (sources) => make(new EncodedList(sources, writer));
 }
 
 const list = Symbol("encoded list");
@@ -65,7 +64,7 @@ export function encodedListOf(message: object): Pick<EncodedList<never>, "json" 
 
 /** Gives a message that is what a source holds: for our writers, others see none of its fields. */
 export function encodedMessageMaker<S>(desc: DescMessage, type: EncodedType<S>): (source: S) => Message {
-  const writer = { type, writeJson: createWireToJson(desc, type.apart), writeApart: apartWriter(desc, type.apart) };
+  const writer = encodedWriter(desc, type);
   return (source) => new EncodedMessage(desc.typeName, source, writer);
 }
 
@@ -79,6 +78,10 @@ interface EncodedWriter<S> {
   readonly type: EncodedType<S>;
   readonly writeJson: WireToJson<S>;
   readonly writeApart: WriteApart<S>;
+}
+
+function encodedWriter<S>(desc: DescMessage, type: EncodedType<S>): EncodedWriter<S> {
+  return { type, writeJson: createWireToJson(desc, type.apart), writeApart: apartWriter(desc, type.apart) };
 }
 
 /** A message that is still encoded. */
@@ -115,34 +118,31 @@ export class EncodedMessage<S> implements Message {
 
 class EncodedList<S> {
   readonly #sources: readonly S[];
-  readonly #type: EncodedType<S>;
-  readonly #writeJson: WireToJson<S>;
-  readonly #writeApart: WriteApart<S>;
+  readonly #writer: EncodedWriter<S>;
   #messages: Message[] | undefined;
 
-  constructor(sources: readonly S[], type: EncodedType<S>, writeJson: WireToJson<S>, writeApart: WriteApart<S>) {
+  constructor(sources: readonly S[], writer: EncodedWriter<S>) {
     this.#sources = sources;
-    this.#type = type;
-    this.#writeJson = writeJson;
-    this.#writeApart = writeApart;
+    this.#writer = writer;
   }
 
   messages(): Message[] {
-    this.#messages ??= this.#sources.map((source) => this.#type.message(source));
+    this.#messages ??= this.#sources.map((source) => this.#writer.type.message(source));
     return this.#messages;
   }
 
   /** The items of a JSON array; `write` gives the text of a message. */
   json(write: (message: Message) => string): string {
+    const { type, writeJson } = this.#writer;
     json.cutTo(0); // what stopped another may have left something
     for (let i = 0; i < this.#sources.length; i++) {
       const source = this.#sources[i]!;
-      const { view, start, end } = this.#type.place(source);
+      const { view, start, end } = type.place(source);
       if (i > 0) json.text(",");
       const begin = json.at;
-      if (!this.#writeJson(view, start, end, source)) {
+      if (!writeJson(view, start, end, source)) {
         json.cutTo(begin);
-        json.text(write(this.#type.message(source)));
+        json.text(write(type.message(source)));
       }
     }
     return json.take();
@@ -150,12 +150,13 @@ class EncodedList<S> {
 
   /** To the wire, with such a tag before each. */
   wire(out: WireWriter, tag: number): void {
+    const { type, writeApart } = this.#writer;
     let size = 1;
     for (const source of this.#sources) {
       out.uint32(tag);
       const begin = out.open(size);
-      this.#writeApart(out, source);
-      out.raw(bytesAt(this.#type.place(source)));
+      writeApart(out, source);
+      out.raw(bytesAt(type.place(source)));
       size = out.close(begin, size);
     }
   }

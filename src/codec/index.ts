@@ -30,7 +30,7 @@ export {
   wholeMessage,
 } from "./encoded.ts";
 export { fieldPathsOf } from "./field-paths.ts";
-export { type Ascii, asciiOf, JsonBytes } from "./json-bytes.ts";
+export { asciiOf, JsonBytes } from "./json-bytes.ts";
 export { type JsonMembers, type JsonNode, JsonNumber, JsonSyntaxError, parseJson } from "./json-parser.ts";
 export {
   createJsonFieldReader,

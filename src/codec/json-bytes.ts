@@ -1,5 +1,6 @@
 /** The bytes of a JSON text, written into one growing buffer, and the values of the wire format that go into it without becoming values between. */
 import { dateOf } from "./text-forms.ts";
+import { viewOf } from "./wire-writer.ts";
 
 const INITIAL_BYTES = 64 * 1024;
 /** The buffer that one large text needed is not kept for the small ones after it. */
@@ -308,8 +309,4 @@ function putFourDigits(view: DataView, at: number, n: number): void {
   const hundreds = Math.floor(n / 100);
   putTwoDigits(view, at, hundreds);
   putTwoDigits(view, at + 2, n - 100 * hundreds);
-}
-
-function viewOf({ buffer, byteOffset, byteLength }: Buffer<ArrayBuffer>): DataView {
-  return new DataView(buffer, byteOffset, byteLength);
 }

@@ -188,7 +188,8 @@ export function tagOf(number: number, wireType: WireType): number {
   return ((number << 3) | wireType) >>> 0;
 }
 
-function viewOf(bytes: Buffer<ArrayBuffer>): DataView {
+/** The same bytes, to be read and written as numbers of any size. */
+export function viewOf(bytes: Buffer<ArrayBuffer>): DataView {
   return new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
 }
 

@@ -32,7 +32,7 @@ export function pack({ uid, version, createTimeUs, updateTimeUs, body }: Omit<Ro
 
 /** The row that is packed, without facets. */
 export function unpack(packed: Buffer<ArrayBuffer>): Row {
-  const { uid, version, createTimeUs, updateTimeUs, body } = unpackAll(packed)[0]!;
+  const { uid, version, createTimeUs, updateTimeUs, body } = new PackedRow(packed, viewOf(packed), 0);
   return { uid, parent: parentOf(uid), version, createTimeUs, updateTimeUs, body, facets: {} };
 }
 
@@ -91,7 +91,7 @@ const noFacets = Object.freeze({});
 /** Rows packed one behind another. */
 export function unpackAll(packed: Buffer<ArrayBuffer>): PackedRow[] {
   const rows: PackedRow[] = [];
-  const view = new DataView(packed.buffer, packed.byteOffset, packed.byteLength);
+  const view = viewOf(packed);
   for (let head = 0; head < packed.length; ) {
     const row = new PackedRow(packed, view, head);
     rows.push(row);
@@ -104,6 +104,10 @@ export function unpackAll(packed: Buffer<ArrayBuffer>): PackedRow[] {
 export function bytesOf(column: unknown): Buffer<ArrayBuffer> {
   const { buffer, byteOffset, byteLength } = column as Uint8Array<ArrayBuffer>;
   return Buffer.from(buffer, byteOffset, byteLength);
+}
+
+function viewOf({ buffer, byteOffset, byteLength }: Buffer<ArrayBuffer>): DataView<ArrayBuffer> {
+  return new DataView(buffer, byteOffset, byteLength);
 }
 
 function writeInteger(packed: Buffer, value: number, offset: number): void {
