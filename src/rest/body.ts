@@ -5,8 +5,8 @@
 import { promisify } from "node:util";
 import { brotliDecompress, gunzip, type ZlibOptions } from "node:zlib";
 import { Code, ConnectError } from "@connectrpc/connect";
-import type { Eventually } from "../eventually.ts";
-import { declaredLength, type HttpRequest, headerOf } from "./http.ts";
+import { andThen, type Eventually } from "../eventually.ts";
+import { declaredLength, type HttpRequest, headerOf, type StreamedRequest } from "./http.ts";
 import { CODINGS, type Coding, isJsonContentType, parseCoding } from "./negotiation.ts";
 import { invalidArgument, Refusal } from "./status.ts";
 
@@ -52,19 +52,19 @@ export function readBody(request: HttpRequest, kind: BodyKind, maxBytes: number)
     return NOTHING;
   }
   if (kind === "none") {
-    return readAll(request, 0, unexpectedBody);
+    return readAll(request as StreamedRequest, 0, unexpectedBody);
   }
   const coding = parseCoding(headerOf(request, "content-encoding"));
-  const whole = readAll(request, maxBytes, () => tooLarge(maxBytes));
+  const whole = "wholeBody" in request ? request.wholeBody : readAll(request, maxBytes, () => tooLarge(maxBytes));
   if (coding === undefined || coding === null) {
     return whole;
   }
-  return whole.then((bytes) => (bytes.length === 0 ? bytes : decompress(bytes, coding, maxBytes)));
+  return andThen(whole, (bytes) => (bytes.length === 0 ? bytes : decompress(bytes, coding, maxBytes)));
 }
 
 const NOTHING = new Uint8Array();
 
-function readAll(request: HttpRequest, maxBytes: number, refuse: () => Error): Promise<Uint8Array> {
+function readAll(request: StreamedRequest, maxBytes: number, refuse: () => Error): Promise<Uint8Array> {
   const { promise, resolve, reject } = Promise.withResolvers<Uint8Array>();
   const chunks: Uint8Array[] = [];
   let length = 0;

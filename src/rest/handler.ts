@@ -13,7 +13,16 @@ import { andThen, type Eventually, settle } from "../eventually.ts";
 import { type Binding, readBindings } from "./binding.ts";
 import { checkBodyHeaders, readBody } from "./body.ts";
 import { CallHeader, callHeaders, responseHeaders } from "./headers.ts";
-import { breakOff, declaredLength, type HttpRequest, type HttpResponse, headerOf, isGone } from "./http.ts";
+import {
+  breakOff,
+  declaredLength,
+  type HttpRequest,
+  type HttpResponse,
+  headerOf,
+  isGone,
+  isWhole,
+  type StreamedResponse,
+} from "./http.ts";
 import { chooseMediaType } from "./negotiation.ts";
 import type { SlashInMultiSegment } from "./path.ts";
 import { createPayloadWriter, type PayloadWriter } from "./payload.ts";
@@ -231,7 +240,7 @@ function createEndpoint(binding: Binding, options: RestOptions): Endpoint {
       callHeaders(request),
       only(input),
     );
-    await writeStream(response, answer.message, {
+    await writeStream(response as StreamedResponse, answer.message, {
       type,
       payload,
       headers: responseHeaders(common, answer.header),
@@ -242,7 +251,10 @@ function createEndpoint(binding: Binding, options: RestOptions): Endpoint {
   return {
     method,
     serve(exchange) {
-      const { request } = exchange;
+      const { request, response } = exchange;
+      if (method.methodKind !== "unary" && isWhole(response)) {
+        return response.handBack();
+      }
       const type = negotiate(request, payload, offered);
       const timeoutMs = parseTimeout(headerOf(request, "x-server-timeout"));
       return andThen(readMessage(exchange, reader, maxBodyBytes, options.sendsContinue ?? false), (message) =>
@@ -282,7 +294,7 @@ function readMessage(
   checkBodyHeaders(request, reader.bodyKind, maxBodyBytes);
   const complete = reader.begin(segments, query);
   if (sendsContinue && declaredLength(request) > 0 && headerOf(request, "expect")?.toLowerCase() === "100-continue") {
-    response.writeContinue();
+    (response as StreamedResponse).writeContinue();
   }
   return andThen(readBody(request, reader.bodyKind, maxBodyBytes), (bytes) =>
     complete({ bytes, contentType: headerOf(request, "content-type") ?? "" }),

@@ -1,12 +1,56 @@
-/** The two shapes in which Node hands over a request, and what can be told from a request's headers alone. */
-import type { IncomingMessage, ServerResponse } from "node:http";
+/** The shapes in which a request is handed over, and what can be told from its headers alone. */
+import type {
+  IncomingHttpHeaders,
+  IncomingMessage,
+  OutgoingHttpHeader,
+  OutgoingHttpHeaders,
+  ServerResponse,
+} from "node:http";
 import { type Http2ServerRequest, type Http2ServerResponse, constants as http2 } from "node:http2";
 
-/** A request by HTTP/1.1, or by HTTP/2 through the compatibility API. */
-export type HttpRequest = IncomingMessage | Http2ServerRequest;
+/** A request by HTTP/1.1, by HTTP/2 through the compatibility API, or one that a host has read whole by itself. */
+export type HttpRequest = StreamedRequest | WholeRequest;
 
-/** A response by HTTP/1.1, or by HTTP/2 through the compatibility API. */
-export type HttpResponse = ServerResponse | Http2ServerResponse;
+/** A request whose body is still to be read. */
+export type StreamedRequest = IncomingMessage | Http2ServerRequest;
+
+/** The response to an {@link HttpRequest}. */
+export type HttpResponse = StreamedResponse | WholeResponse;
+
+/** A response that may be sent piece by piece. */
+export type StreamedResponse = ServerResponse | Http2ServerResponse;
+
+/** A request by HTTP/1.1 that was there with all its bytes, without Node's objects for it. Fields are named as Node's are. */
+export interface WholeRequest {
+  readonly httpVersionMajor: 1;
+  readonly method: string;
+  readonly url: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly complete: true;
+  readonly wholeBody: Buffer;
+}
+
+/** The response to a {@link WholeRequest}, which is sent in one piece. */
+export interface WholeResponse {
+  readonly req: WholeRequest;
+  readonly headersSent: boolean;
+  readonly writableEnded: boolean;
+  readonly destroyed: boolean;
+  getHeader(name: string): OutgoingHttpHeader | undefined;
+  setHeader(name: string, value: OutgoingHttpHeader): void;
+  writeHead(status: number, headers: OutgoingHttpHeaders): this;
+  end(content: string | Uint8Array, encoding: "latin1" | "utf8"): void;
+  /** Tells once that the client has gone before its answer. */
+  once(event: "close", listener: () => void): void;
+  destroy(): void;
+  /** Has the request served in another way, with Node's objects for it. Nothing may have been sent. */
+  handBack(): void;
+}
+
+/** Whether a response is sent in one piece. */
+export function isWhole(response: HttpResponse): response is WholeResponse {
+  return "handBack" in response;
+}
 
 /** Whether the request came by HTTP/2. */
 export function isHttp2(request: HttpRequest): request is Http2ServerRequest {

@@ -25,7 +25,14 @@
 export { listRoutes, type Route } from "./binding.ts";
 export { checkBodyHeaders, readBody } from "./body.ts";
 export { createRestHandler, type DirectCalls, type RestHandler, type RestOptions } from "./handler.ts";
-export { type HttpRequest, type HttpResponse, headerOf } from "./http.ts";
+export {
+  type HttpRequest,
+  type HttpResponse,
+  headerOf,
+  isWhole,
+  type WholeRequest,
+  type WholeResponse,
+} from "./http.ts";
 export type { SlashInMultiSegment } from "./path.ts";
 export { type Answer, send } from "./send.ts";
 export { formatStatus, httpStatusOf, Refusal, type StatusOptions, writeStatus } from "./status.ts";

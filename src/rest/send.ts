@@ -6,12 +6,12 @@
  * until the client has finished or a short time has passed. Over HTTP/2 the stream is reset without an error
  * (RFC 9113, section 8.1).
  */
-import type { OutgoingHttpHeaders, ServerResponse } from "node:http";
+import type { OutgoingHttpHeader, OutgoingHttpHeaders, ServerResponse } from "node:http";
 import { type Http2ServerResponse, constants as http2 } from "node:http2";
 import { promisify } from "node:util";
 import { brotliCompress, gzip, constants as zlib } from "node:zlib";
 import { andThen, type Eventually } from "../eventually.ts";
-import { declaredLength, type HttpRequest, type HttpResponse, headerOf, isHttp2, isOver } from "./http.ts";
+import { declaredLength, type HttpResponse, headerOf, isHttp2, isOver, isWhole, type StreamedRequest } from "./http.ts";
 import { type Coding, chooseCoding } from "./negotiation.ts";
 
 /** A complete answer. */
@@ -56,8 +56,11 @@ function end(
   body: string | Uint8Array,
   length: number,
 ): Eventually<void> {
-  const request = response.req;
   headers["content-length"] = length;
+  if (isWhole(response)) {
+    return response.writeHead(httpStatus, headers).end(body, encodingOf(body, length));
+  }
+  const request = response.req;
   const content = request.method === "HEAD" ? "" : body;
   const hasUnreadBody = !request.complete && declaredLength(request) > 0;
   return isHttp2(request)
@@ -90,9 +93,7 @@ function endHttp1(
 ): Eventually<void> {
   const request = response.req;
   if (!hasUnreadBody || declaredLength(request) <= MAX_DISCARDED) {
-    // What has as many bytes as characters is ASCII, and copied in two thirds of the time of encoding it.
-    const encoding = content.length === headers["content-length"] ? "latin1" : "utf8";
-    response.writeHead(httpStatus, headers).end(content, encoding);
+    response.writeHead(httpStatus, headers).end(content, encodingOf(content, headers["content-length"]));
     if (hasUnreadBody) {
       request.resume();
     }
@@ -104,8 +105,13 @@ function endHttp1(
   return discard(request).then(() => void response.end());
 }
 
+/** What has as many bytes as characters is ASCII, and copied in two thirds of the time of encoding it. */
+function encodingOf(content: string | Uint8Array, length: OutgoingHttpHeader | undefined): "latin1" | "utf8" {
+  return content.length === length ? "latin1" : "utf8";
+}
+
 /** Reads and forgets the rest of a request, for a short time at most. */
-async function discard(request: HttpRequest): Promise<void> {
+async function discard(request: StreamedRequest): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, LINGER_MS);
   request.once("end", resolve).once("close", resolve).once("error", resolve).resume();

@@ -14,7 +14,7 @@
 import { once } from "node:events";
 import type { OutgoingHttpHeaders, ServerResponse } from "node:http";
 import type { Message } from "@bufbuild/protobuf";
-import { breakOff, type HttpResponse, isGone, isOver } from "./http.ts";
+import { breakOff, isGone, isOver, type StreamedResponse } from "./http.ts";
 import type { PayloadWriter } from "./payload.ts";
 import { wrapStatus } from "./status.ts";
 
@@ -67,7 +67,7 @@ export interface StreamOptions {
 
 /** Writes all messages. Rejects only when nothing has been sent. */
 export async function writeStream(
-  response: HttpResponse,
+  response: StreamedResponse,
   messages: AsyncIterable<Message>,
   options: StreamOptions,
 ): Promise<void> {
@@ -86,7 +86,7 @@ type JsonPayload = PayloadWriter & { kind: "json" };
 type RawPayload = PayloadWriter & { kind: "raw" };
 
 async function writeFramed(
-  response: HttpResponse,
+  response: StreamedResponse,
   first: IteratorResult<Message>,
   iterator: AsyncIterator<Message>,
   payload: JsonPayload,
@@ -118,7 +118,7 @@ async function writeFramed(
 }
 
 async function writeRaw(
-  response: HttpResponse,
+  response: StreamedResponse,
   first: IteratorResult<Message>,
   iterator: AsyncIterator<Message>,
   payload: RawPayload,
@@ -141,7 +141,7 @@ async function writeRaw(
 }
 
 /** Sends the head; says whether content is to follow. */
-function begin(response: HttpResponse, headers: OutgoingHttpHeaders, contentType: string): boolean {
+function begin(response: StreamedResponse, headers: OutgoingHttpHeaders, contentType: string): boolean {
   if (isOver(response)) {
     return false;
   }
@@ -157,7 +157,7 @@ function begin(response: HttpResponse, headers: OutgoingHttpHeaders, contentType
 }
 
 /** Writes a chunk and waits until there is room for another; says whether the client is still there. */
-async function write(response: HttpResponse, chunk: string | Uint8Array): Promise<boolean> {
+async function write(response: StreamedResponse, chunk: string | Uint8Array): Promise<boolean> {
   if (isOver(response)) {
     return false;
   }

@@ -6,6 +6,7 @@
  * the protocol layer (undecodable message, message too large, unknown compression) pass through `describeError`, time-outs beyond the cap
  * are capped instead of refused, and failures are reported instead of printed.
  */
+import type { OutgoingHttpHeader } from "node:http";
 import { constants, type IncomingHttpHeaders, type OutgoingHttpHeaders } from "node:http2";
 import type { DescMethod, DescService, JsonReadOptions, JsonWriteOptions, Registry } from "@bufbuild/protobuf";
 import { Code, ConnectError, type ConnectRouter, type ContextValues, createConnectRouter } from "@connectrpc/connect";
@@ -87,7 +88,7 @@ export type ConnectHandler = (
 ) => boolean;
 
 /** `/package.Service/Method`, whether or not it is served. The package is what tells it from other paths. */
-const rpcPath = /^\/[a-z]\w*(\.\w+)+\/\w+$/i;
+export const rpcPath = /^\/[a-z]\w*(\.\w+)+\/\w+$/i;
 
 /** Creates the door. */
 export function createConnectHandler(options: ConnectHandlerOptions): ConnectHandler {
@@ -165,7 +166,10 @@ export function createConnectHandler(options: ConnectHandlerOptions): ConnectHan
 }
 
 /** Sets header fields of an answer that is written elsewhere. */
-export function setHeaders(response: PortResponse, headers: OutgoingHttpHeaders): void {
+export function setHeaders(
+  response: { setHeader(name: string, value: OutgoingHttpHeader): unknown },
+  headers: OutgoingHttpHeaders,
+): void {
   for (const [name, value] of Object.entries(headers)) if (value !== undefined) response.setHeader(name, value);
 }
 

@@ -8,7 +8,7 @@ import type { IncomingHttpHeaders, OutgoingHttpHeaders } from "node:http";
 import type { Registry } from "@bufbuild/protobuf";
 import { mergeNonProtocolHeaders } from "@connectrpc/connect/protocol";
 import { codeToHttpStatus, errorToJsonBytes } from "@connectrpc/connect/protocol-connect";
-import { send } from "../rest/index.ts";
+import { send, type WholeRequest, type WholeResponse } from "../rest/index.ts";
 import { jsonOptionsOf } from "./connect-adapter.ts";
 import { all, checkLength, endCall, type LaneOptions, readWhole } from "./lane.ts";
 import type { Touched } from "./local-call.ts";
@@ -26,44 +26,71 @@ export interface ConnectLaneOptions extends LaneOptions {
   handBack(request: PortRequest, response: PortResponse, body: AsyncIterable<Uint8Array>): void;
 }
 
-/** Takes a plain unary call to `path`; false for any other, untouched. */
-export type ConnectLane = (path: string, request: PortRequest, response: PortResponse) => boolean;
+/** Takes plain unary calls to `path`; both ways in are false for any other, untouched. */
+export interface ConnectLane {
+  take(path: string, request: PortRequest, response: PortResponse): boolean;
+  /** Takes what has come whole, unless it cannot be read. */
+  takeWhole(path: string, request: WholeRequest, response: WholeResponse): boolean;
+}
+
+/** How a call is read and answered. */
+interface Plan {
+  readonly method: UnaryMethod;
+  readonly isJson: boolean;
+  /** On the clock of `performance.now()`. */
+  readonly deadline: number | undefined;
+}
 
 /** Creates the lane. */
 export function createConnectLane(options: ConnectLaneOptions): ConnectLane {
   const { methods, readMaxBytes, maxTimeoutMs } = options;
-  return (path, request, response) => {
-    const method = methods.get(path);
-    if (method === undefined || request.method !== "POST") return false;
-    const { headers } = request;
-    const isJson = formatOf(headers["content-type"]);
-    const encoding = headers["content-encoding"];
-    if (isJson === undefined || (encoding !== undefined && encoding !== "identity")) return false;
-    const timeout = headers["connect-timeout-ms"];
-    if (timeout !== undefined && !/^\d{1,10}$/.test(String(timeout))) return false;
-    const deadline = timeout === undefined ? undefined : performance.now() + Math.min(Number(timeout), maxTimeoutMs);
-    if (Number(headers["content-length"] ?? 0) > readMaxBytes) return false;
 
-    const handBack = (body: AsyncIterable<Uint8Array>) => options.handBack(request, response, body);
-    const serveWhole = (bytes: Buffer) => {
-      if (request.aborted) return;
-      const message = readMessage(method, isJson, bytes);
-      if (message === undefined) handBack(all([bytes]));
-      else serve(options, method, { message, isJson, deadline }, request, response);
-    };
-    readWhole(request, readMaxBytes, serveWhole, handBack);
-    return true;
+  function planOf(path: string, { method: httpMethod, headers }: PortRequest | WholeRequest): Plan | undefined {
+    if (httpMethod !== "POST") return undefined;
+    const method = methods.get(path);
+    if (method === undefined) return undefined;
+    const isJson = isJsonType(headers["content-type"]);
+    const encoding = headers["content-encoding"];
+    if (isJson === undefined || (encoding !== undefined && encoding !== "identity")) return undefined;
+    const timeout = headers["connect-timeout-ms"];
+    if (timeout !== undefined && !/^\d{1,10}$/.test(String(timeout))) return undefined;
+    const deadline = timeout === undefined ? undefined : performance.now() + Math.min(Number(timeout), maxTimeoutMs);
+    return Number(headers["content-length"] ?? 0) > readMaxBytes ? undefined : { method, isJson, deadline };
+  }
+
+  return {
+    take(path, request, response) {
+      const plan = planOf(path, request);
+      if (plan === undefined) return false;
+      const handBack = (body: AsyncIterable<Uint8Array>) => options.handBack(request, response, body);
+      const serveWhole = (bytes: Buffer) => {
+        if (request.aborted) return;
+        const message = readMessage(plan, bytes);
+        if (message === undefined) handBack(all([bytes]));
+        else serve(options, plan, message, request, response);
+      };
+      readWhole(request, readMaxBytes, serveWhole, handBack);
+      return true;
+    },
+    takeWhole(path, request, response) {
+      const plan = planOf(path, request);
+      if (plan === undefined) return false;
+      const message = readMessage(plan, request.wholeBody);
+      if (message === undefined) return false;
+      serve(options, plan, message, request, response);
+      return true;
+    },
   };
 }
 
 /** Whether the content is JSON or else binary; undefined for anything that is no unary message. */
-function formatOf(contentType: string | undefined): boolean | undefined {
+function isJsonType(contentType: string | undefined): boolean | undefined {
   if (contentType === "application/json") return true;
   if (contentType === "application/proto") return false;
   return contentType !== undefined && /^application\/json; ?charset=utf-?8$/i.test(contentType) ? true : undefined;
 }
 
-function readMessage(method: UnaryMethod, isJson: boolean, bytes: Buffer) {
+function readMessage({ method, isJson }: Plan, bytes: Buffer) {
   try {
     return isJson ? method.readJson(bytes) : method.readBinary(bytes);
   } catch {
@@ -71,25 +98,18 @@ function readMessage(method: UnaryMethod, isJson: boolean, bytes: Buffer) {
   }
 }
 
-interface Call {
-  readonly message: Parameters<UnaryMethod["writeBinary"]>[0];
-  readonly isJson: boolean;
-  /** On the clock of `performance.now()`. */
-  readonly deadline: number | undefined;
-}
-
 function serve(
   options: ConnectLaneOptions,
-  { method, writeBinary, writeJson }: UnaryMethod,
-  { message, isJson, deadline }: Call,
-  request: PortRequest,
-  response: PortResponse,
+  { method: { method, writeBinary, writeJson }, isJson, deadline }: Plan,
+  message: Parameters<UnaryMethod["writeBinary"]>[0],
+  request: PortRequest | WholeRequest,
+  response: PortResponse | WholeResponse,
 ): void {
   const common = options.answerHeaders(request.headers);
   const timeoutMs = deadline === undefined ? undefined : deadline - performance.now();
   const call = options.transport.begin(method, message, new PlainHeaders(request.headers), timeoutMs);
   if (call.answer instanceof Promise)
-    response.once("close", () => {
+    (response as WholeResponse).once("close", () => {
       if (!response.writableEnded) call.cancel();
     });
   endCall(options, method, call, {

@@ -16,17 +16,27 @@ const responseHeaders = [...cors.exposedHeaders, "ETag", "Retry-After", "WWW-Aut
 
 /** Sets the CORS headers of a response; true when the request was a preflight and is answered. */
 export function handleCors(origins: readonly string[], request: PortRequest, response: PortResponse): boolean {
-  if (origins.length === 0) return false;
-  const { origin } = request.headers;
-  response.setHeader("vary", "Origin");
-  if (origin === undefined || !(origins.includes(origin) || origins.includes("*"))) return false;
-  response.setHeader("access-control-allow-origin", origin);
-  response.setHeader("access-control-expose-headers", responseHeaders);
+  if (!setCorsHeaders(origins, request, response)) return false;
   if (request.method !== "OPTIONS" || request.headers["access-control-request-method"] === undefined) return false;
   response.setHeader("access-control-allow-methods", methods);
   response.setHeader("access-control-allow-headers", requestHeaders);
   response.setHeader("access-control-max-age", String(maxAgeSeconds));
   response.statusCode = 204;
   response.end();
+  return true;
+}
+
+/** Sets the CORS headers of a response to a request that is no preflight; says whether its origin may read it. */
+export function setCorsHeaders(
+  origins: readonly string[],
+  { headers }: Pick<PortRequest, "headers">,
+  response: { setHeader(name: string, value: string): unknown },
+): boolean {
+  if (origins.length === 0) return false;
+  const { origin } = headers;
+  response.setHeader("vary", "Origin");
+  if (origin === undefined || !(origins.includes(origin) || origins.includes("*"))) return false;
+  response.setHeader("access-control-allow-origin", origin);
+  response.setHeader("access-control-expose-headers", responseHeaders);
   return true;
 }

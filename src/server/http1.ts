@@ -13,6 +13,9 @@ import {
 import { createServer as createSecureServer } from "node:https";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
+import { createHttp1Lane } from "./http1-lane.ts";
+import type { PlainRequest } from "./plain-request.ts";
+import type { PlainResponse } from "./plain-response.ts";
 import type { PortLimits } from "./port-limits.ts";
 
 /** What the HTTP/1.1 side is made from. */
@@ -20,6 +23,8 @@ export interface Http1Options {
   readonly tls?: { readonly cert: string | Buffer; readonly key: string | Buffer } | undefined;
   readonly limits: PortLimits;
   onRequest(request: IncomingMessage, response: ServerResponse): void;
+  /** Answers a plain request or hands it back. Without it all requests come through Node's server. */
+  readonly onPlainRequest: ((request: PlainRequest, response: PlainResponse) => void) | undefined;
   /** Told before the requests that one look at the connections brings, and before each that came while another on its connection was answered. */
   onRead(): void;
   /** The body, JSON text, of an answer that no handler will see. */
@@ -40,7 +45,15 @@ export interface Http1Side {
 }
 
 /** Creates the HTTP/1.1 side. */
-export function createHttp1Side({ tls, limits, onRequest, onRead, refusalBody, onError }: Http1Options): Http1Side {
+export function createHttp1Side({
+  tls,
+  limits,
+  onRequest,
+  onPlainRequest,
+  onRead,
+  refusalBody,
+  onError,
+}: Http1Options): Http1Side {
   const options: ServerOptions = {
     headersTimeout: Math.min(limits.headersMs, limits.requestMs),
     requestTimeout: limits.requestMs,
@@ -65,7 +78,7 @@ export function createHttp1Side({ tls, limits, onRequest, onRead, refusalBody, o
   const serve = server.listeners(event).at(-1) as (this: Server, socket: Socket) => void;
   server.off(event, serve);
 
-  /** Every HTTP/1 connection with its latest response. */
+  /** Every connection that Node serves, with its latest response. */
   const connections = new Map<Duplex, ServerResponse | undefined>();
   /** Ended responses that are not yet sent, with the instant they were first seen so. */
   const unsent = new WeakMap<ServerResponse, number>();
@@ -76,8 +89,7 @@ export function createHttp1Side({ tls, limits, onRequest, onRead, refusalBody, o
     isTold = false;
   };
 
-  const tellRead = (response: ServerResponse) => {
-    const isQueued = response.socket === null;
+  const tellRead = (isQueued: boolean) => {
     if (isTold && !isQueued) return;
     onRead();
     if (!isTold) setImmediate(forget);
@@ -92,7 +104,7 @@ export function createHttp1Side({ tls, limits, onRequest, onRead, refusalBody, o
 
   server.on("request", (request: IncomingMessage, response: ServerResponse) => {
     connections.set(request.socket, response);
-    tellRead(response);
+    tellRead(response.socket === null);
     if (closing) finish(request.socket, response);
     if (request.headers.host === undefined && request.httpVersion === "1.1") return answer(response, 400);
     onRequest(request, response);
@@ -123,14 +135,18 @@ export function createHttp1Side({ tls, limits, onRequest, onRead, refusalBody, o
     socket.once("close", () => clearTimeout(timer)).once("end", () => socket.destroy());
   };
 
+  const acceptByNode = (socket: Socket) => {
+    connections.set(socket, undefined);
+    socket.once("close", () => connections.delete(socket));
+    serve.call(server, socket);
+  };
+  const lane = onPlainRequest && createHttp1Lane({ limits, onPlainRequest, tellRead, handOver: acceptByNode });
+
   return {
     server,
-    accept(socket) {
-      connections.set(socket, undefined);
-      socket.once("close", () => connections.delete(socket));
-      serve.call(server, socket);
-    },
+    accept: lane?.accept ?? acceptByNode,
     check() {
+      lane?.check();
       const now = performance.now();
       for (const [socket, response] of connections) {
         if (!response?.writableEnded || response.writableFinished) continue;
@@ -141,6 +157,7 @@ export function createHttp1Side({ tls, limits, onRequest, onRead, refusalBody, o
     },
     close() {
       closing = true;
+      lane?.close();
       for (const [socket, response] of connections) finish(socket, response);
     },
   };

@@ -15,6 +15,8 @@ import type { TLSSocket } from "node:tls";
 import { readFirstBytes } from "./first-bytes.ts";
 import { createHttp1Side } from "./http1.ts";
 import { createHttp2Side } from "./http2.ts";
+import type { PlainRequest } from "./plain-request.ts";
+import type { PlainResponse } from "./plain-response.ts";
 import { defaultPortLimits, type PortLimits } from "./port-limits.ts";
 
 /** A request of either HTTP version. */
@@ -30,6 +32,8 @@ export interface OnePortOptions {
   readonly limits?: Partial<PortLimits>;
   /** Answers one request. What it throws is reported and ends that request only. */
   onRequest(request: PortRequest, response: PortResponse): void;
+  /** Answers a plain request of HTTP/1.1, or hands it back, for `onRequest` to answer. As with {@link onStream}, no objects of Node's are made for it. */
+  onPlainRequest?(request: PlainRequest, response: PlainResponse): void;
   /** Sees an HTTP/2 stream before objects are made for it and may take it over by answering true. */
   onStream?(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): boolean;
   /** Told before requests that may have been sent since it was last told. */
@@ -56,15 +60,21 @@ export function createOnePort(options: OnePortOptions): OnePort {
   const limits: PortLimits = { ...defaultPortLimits, ...options.limits };
   const onError = (error: Error) => options.onError?.(error);
 
-  const onRequest = (request: PortRequest, response: PortResponse) => {
+  const onRequest = (request: PortRequest, response: PortResponse) =>
+    attempt(() => options.onRequest(request, response), response);
+  const { onPlainRequest: servePlain } = options;
+  const onPlainRequest =
+    servePlain &&
+    ((request: PlainRequest, response: PlainResponse) => attempt(() => servePlain(request, response), response));
+  const attempt = (serve: () => void, response: PortResponse | PlainResponse) => {
     try {
-      options.onRequest(request, response);
+      serve();
     } catch (error) {
       onError(error as Error);
       if (response.headersSent) return void response.destroy();
-      response.statusCode = 500;
-      response.setHeader("content-type", "application/json");
-      response.end(options.refusalBody(500));
+      const body = options.refusalBody(500);
+      const headers = { "content-type": "application/json", "content-length": Buffer.byteLength(body) };
+      (response as ServerResponse).writeHead(500, headers).end(body);
     }
   };
   const onStream = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) =>
@@ -72,7 +82,7 @@ export function createOnePort(options: OnePortOptions): OnePort {
 
   const onRead = () => options.onRead?.();
   const refusalBody = (httpStatus: number) => options.refusalBody(httpStatus);
-  const http1 = createHttp1Side({ tls: options.tls, limits, onRequest, onRead, refusalBody, onError });
+  const http1 = createHttp1Side({ tls: options.tls, limits, onRequest, onPlainRequest, onRead, refusalBody, onError });
   const http2 = createHttp2Side({ limits, onRequest, onStream, onRead, refusalBody, onError });
   const sides = { http1, http2 };
   const { server } = http1;

@@ -3,7 +3,8 @@
  * door, Connect's own protocol handlers.
  */
 import { Http2ServerRequest, Http2ServerResponse, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
-import { type ConnectHandlerOptions, createConnectHandler, defaultConnectLimits } from "./connect-adapter.ts";
+import type { WholeRequest, WholeResponse } from "../rest/index.ts";
+import { type ConnectHandlerOptions, createConnectHandler, defaultConnectLimits, rpcPath } from "./connect-adapter.ts";
 import { createConnectLane } from "./connect-unary.ts";
 import { createGrpcLane } from "./grpc-unary.ts";
 import type { PortRequest, PortResponse } from "./one-port.ts";
@@ -16,10 +17,12 @@ export interface RpcDoorsOptions extends ConnectHandlerOptions {
   onFullDoor?(path: string, isHandedBack: boolean): void;
 }
 
-/** Two ways in; each is false for what is no RPC, untouched. */
+/** Three ways in; each is false for what is no RPC, untouched. */
 export interface RpcDoors {
   /** @param path that of the request, without its query. */
   takeRequest(path: string, request: PortRequest, response: PortResponse): boolean;
+  /** One that has come whole. What the fast lane does not take is handed back. */
+  takeWhole(path: string, request: WholeRequest, response: WholeResponse): boolean;
   /** A stream before objects are made for it. */
   takeStream(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): boolean;
 }
@@ -47,13 +50,19 @@ export function createRpcDoors(options: RpcDoorsOptions): RpcDoors {
     describeError: options.describeError ?? (() => {}),
     onError: options.onError ?? (() => {}),
   };
-  const takeByLane = createConnectLane({
+  const connectLane = createConnectLane({
     ...lane,
     handBack: (request, response, body) => takeByFullDoor(pathOf(request), request, response, body),
   });
   return {
     takeRequest: (path, request, response) =>
-      takeByLane(path, request, response) || takeByFullDoor(path, request, response),
+      connectLane.take(path, request, response) || takeByFullDoor(path, request, response),
+    takeWhole(path, request, response) {
+      if (connectLane.takeWhole(path, request, response)) return true;
+      if (!rpcPath.test(path)) return false;
+      response.handBack();
+      return true;
+    },
     takeStream: createGrpcLane({
       ...lane,
       handBack(stream, headers, body) {
@@ -65,7 +74,7 @@ export function createRpcDoors(options: RpcDoorsOptions): RpcDoors {
 }
 
 /** The path of a request, without its query. */
-export function pathOf(request: PortRequest): string {
+export function pathOf(request: Pick<PortRequest, "url">): string {
   const target = request.url ?? "";
   const query = target.indexOf("?");
   return query < 0 ? target : target.slice(0, query);

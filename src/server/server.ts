@@ -32,7 +32,7 @@ import { type Database, openDatabase } from "../store/index.ts";
 import { createAudit } from "./audit.ts";
 import { forgetAudit } from "./audit-log.ts";
 import { setHeaders } from "./connect-adapter.ts";
-import { handleCors } from "./cors.ts";
+import { handleCors, setCorsHeaders } from "./cors.ts";
 import { createEndpoints } from "./endpoints.ts";
 import { createEventRecorder } from "./events.ts";
 import { createHealth, mountHealth } from "./health.ts";
@@ -42,6 +42,8 @@ import { type Installation, install, readEnvironment, readInstallation, refreshB
 import { createLocalTransport } from "./local-transport.ts";
 import { createOnePort, type PortRequest, type PortResponse } from "./one-port.ts";
 import { createPipeline } from "./pipeline.ts";
+import type { PlainRequest } from "./plain-request.ts";
+import type { PlainResponse } from "./plain-response.ts";
 import { mountReflection } from "./reflection.ts";
 import { refusalOf } from "./refusals.ts";
 import { openNotifications } from "./registry-endpoint.ts";
@@ -84,6 +86,7 @@ export async function startServer(config: Config, log: Logger): Promise<RunningS
     response.setHeader("content-type", "application/json");
     response.end(refusalBody(503));
   };
+  let answerPlain = (_request: PlainRequest, response: PlainResponse): void => response.handBack();
   let takeStream = (_stream: ServerHttp2Stream, _headers: IncomingHttpHeaders): boolean => false;
   let database: Database | undefined;
   const port = createOnePort({
@@ -92,6 +95,7 @@ export async function startServer(config: Config, log: Logger): Promise<RunningS
         ? undefined
         : { cert: readFileSync(config.tlsCert), key: readFileSync(config.tlsKey ?? "") },
     onRequest: (request, response) => answer(request, response),
+    ...(config.noFastLane ? {} : { onPlainRequest: (request, response) => answerPlain(request, response) }),
     onStream: (stream, headers) => takeStream(stream, headers),
     onRead: () => database?.refresh(),
     refusalBody,
@@ -227,6 +231,15 @@ export async function startServer(config: Config, log: Logger): Promise<RunningS
         if (endpoint(request, response)) return;
       }
       void rest(request, response);
+    };
+    answerPlain = (request, response) => {
+      const path = pathOf(request);
+      if (places.has(path)) return response.handBack();
+      if (config.corsOrigins.length > 0) {
+        setHeaders(response, answerHeaders(request.headers));
+        setCorsHeaders(config.corsOrigins, request, response);
+      }
+      if (!doors.takeWhole(path, request, response)) void rest(request, response);
     };
     metrics = config.metricsListen && (await serveMetrics({ database, listen: config.metricsListen, now }));
     dispatcher = startDispatcher({

@@ -4,17 +4,18 @@ import { connect as connect2 } from "node:http2";
 import { request as request1s } from "node:https";
 import { text } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
-import type { PortResponse } from "../../src/server/one-port.ts";
-import { certificate, dresses, openPort } from "./open-port.ts";
+import type { OnePortOptions, PortResponse } from "../../src/server/one-port.ts";
+import { certificate, dresses, onLane, openPort } from "./open-port.ts";
 
 /** Limits long enough to play no part. */
 const limits = { checkIntervalMs: 20, lingerMs: 100 };
 
-describe.each(dresses)("closing the port, $dress", ({ secure }) => {
+describe.each(dresses)("closing the port, $dress", ({ secure, hasLane }) => {
   /** A port whose handler leaves the response to the test. */
   async function openHolding() {
     const held: PortResponse[] = [];
-    const opened = await openPort(secure, { limits, onRequest: (_request, response) => void held.push(response) });
+    const onRequest: OnePortOptions["onRequest"] = (_request, response) => void held.push(response);
+    const opened = await openPort(secure, { limits, onRequest, ...(hasLane ? onLane({ onRequest }) : {}) });
     return { ...opened, held };
   }
 

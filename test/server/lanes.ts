@@ -31,6 +31,8 @@ export interface Lanes {
   readonly stopped: unknown[];
   /** What the fast lane has not answered. `isHandedBack`: it had read it. */
   readonly fullDoor: { readonly path: string; readonly isHandedBack: boolean }[];
+  /** Paths of what the fast lane took whole. */
+  readonly whole: string[];
   forget(): void;
   close(): Promise<unknown>;
 }
@@ -40,6 +42,7 @@ export async function openLanes(): Promise<Lanes> {
   const errors: unknown[] = [];
   const begun: string[] = [];
   const stopped: unknown[] = [];
+  const whole: string[] = [];
   const fullDoor: { path: string; isHandedBack: boolean }[] = [];
 
   async function check({ service }: HealthCheckRequest, context: HandlerContext) {
@@ -80,6 +83,7 @@ export async function openLanes(): Promise<Lanes> {
         layers: [remembers],
         hasFastLane,
         limits: { readMaxBytes, maxTimeoutMs: 60_000, writeMaxBytes: 1000 },
+        onWhole: (path) => whole.push(path),
         onFullDoor: (path, isHandedBack) => fullDoor.push({ path, isHandedBack }),
         onError: (error) => errors.push(error),
       }),
@@ -92,8 +96,9 @@ export async function openLanes(): Promise<Lanes> {
     begun,
     stopped,
     fullDoor,
+    whole,
     forget() {
-      for (const list of [errors, begun, stopped, fullDoor]) list.length = 0;
+      for (const list of [errors, begun, stopped, fullDoor, whole]) list.length = 0;
     },
     close: () => Promise.all([fast, full].map(({ port }) => port.close({ graceMs: 0 }))),
   };

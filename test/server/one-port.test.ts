@@ -7,15 +7,15 @@ import { TLSSocket } from "node:tls";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { OnePortOptions } from "../../src/server/one-port.ts";
 import { ShortMap, ShortSet } from "../../src/short-map.ts";
-import { certificate, dresses, frame, type OpenPort, openPort, preface, shortLimits } from "./open-port.ts";
+import { certificate, dresses, frame, type OpenPort, onLane, openPort, preface, shortLimits } from "./open-port.ts";
 
 const settings = frame(4, 0, 0);
 /** HEADERS of stream 1 with `:method: GET` and neither END_HEADERS nor an end. */
 const unfinishedHeaders = frame(1, 0, 1, Buffer.from([0x82]));
 
-describe.each(dresses)("one port, $dress", ({ secure }) => {
+describe.each(dresses)("one port, $dress", ({ secure, hasLane }) => {
   async function open(options: Partial<OnePortOptions> = {}): Promise<OpenPort> {
-    const opened = await openPort(secure, options);
+    const opened = await openPort(secure, { ...(hasLane ? onLane(options) : {}), ...options });
     onTestFinished(() => opened.port.close({ graceMs: 0 }));
     return opened;
   }

@@ -9,11 +9,23 @@ import { selfSigned } from "./self-signed.ts";
 /** The certificate of every TLS port here. */
 export const certificate = selfSigned();
 
-/** The two dresses of a port. */
+/** The dresses of a port: what it wears, and whether plain requests of HTTP/1.1 have a lane of their own. */
 export const dresses = [
-  { dress: "cleartext", secure: false },
-  { dress: "TLS", secure: true },
+  { dress: "cleartext", secure: false, hasLane: false },
+  { dress: "cleartext with the lane of HTTP/1.1", secure: false, hasLane: true },
+  { dress: "TLS", secure: true, hasLane: false },
+  { dress: "TLS with the lane of HTTP/1.1", secure: true, hasLane: true },
 ];
+
+/** What a port answers on the lane: as {@link openPort} does, unless the test has an answer of its own. */
+export function onLane({ onRequest }: Partial<OnePortOptions>): Pick<OnePortOptions, "onPlainRequest"> {
+  return {
+    onPlainRequest({ wholeBody }, response) {
+      if (onRequest !== undefined) response.handBack();
+      else response.writeHead(200, { "content-length": wholeBody.length }).end(wholeBody, "utf8");
+    },
+  };
+}
 
 /** Limits that a test can wait for. */
 export const shortLimits: Partial<PortLimits> = {

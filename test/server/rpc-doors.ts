@@ -12,15 +12,17 @@ export interface RpcDoorsOptions
   /** Those whose methods are served through the transport, if they are not the implemented ones. */
   readonly services?: readonly DescService[];
   readonly layers?: readonly Layer[];
+  /** Told the path of a request that was taken whole. */
+  onWhole?(path: string): void;
   onError(error: unknown): void;
 }
 
-/** The two callbacks of a port. */
+/** The callbacks of a port. */
 export function rpcDoors(
   options: RpcDoorsOptions,
-): Pick<OnePortOptions, "onRequest"> & Required<Pick<OnePortOptions, "onStream">> {
+): Pick<OnePortOptions, "onRequest" | "onPlainRequest"> & Required<Pick<OnePortOptions, "onStream">> {
   const services = options.services ?? options.implementations.map(({ service }) => service);
-  const { takeRequest, takeStream } = createRpcDoors({
+  const { takeRequest, takeWhole, takeStream } = createRpcDoors({
     ...options,
     services,
     transport: createLocalTransport(options.implementations, options.layers ?? []),
@@ -28,12 +30,18 @@ export function rpcDoors(
     answerHeaders: () => ({}),
     refusalBody: (httpStatus) => JSON.stringify({ code: httpStatus }),
   });
+  const onPlainRequest: OnePortOptions["onPlainRequest"] = (request, response) => {
+    const path = pathOf(request);
+    if (!takeWhole(path, request, response)) response.handBack();
+    else if (!response.destroyed) options.onWhole?.(path);
+  };
   return {
     onRequest(request, response) {
       if (takeRequest(pathOf(request), request, response)) return;
       response.statusCode = 404;
       response.end();
     },
+    ...(options.hasFastLane ? { onPlainRequest } : {}),
     onStream: takeStream,
   };
 }

@@ -1,0 +1,173 @@
+/**
+ * The fast lane of HTTP/1.1: plain requests (`plain-request.ts`), straight from the socket. Whatever else comes, the connection goes to Node's server
+ * with all that was not answered yet, for good; so the lane refuses nothing, and never waits for the rest of a request.
+ */
+import type { Socket } from "node:net";
+import { createPlainRequestReader, type PlainRequest, type PlainRequestReader } from "./plain-request.ts";
+import { type PlainConnection, PlainResponse } from "./plain-response.ts";
+import type { PortLimits } from "./port-limits.ts";
+
+/** What the lane is made from. */
+export interface Http1LaneOptions {
+  readonly limits: PortLimits;
+  /** Answers one request, or hands it back. */
+  onPlainRequest(request: PlainRequest, response: PlainResponse): void;
+  /** Told before each request. `isQueued`: it may have been sent later than others of this turn of the event loop. */
+  tellRead(isQueued: boolean): void;
+  /** Serves a connection of which nothing is read that is not answered. */
+  handOver(socket: Socket): void;
+}
+
+/** The lane. */
+export interface Http1Lane {
+  /** Serves a connection until something comes that is not plain. */
+  accept(socket: Socket): void;
+  /** Enforces the limits; to be called every `checkIntervalMs`. */
+  check(): void;
+  /** Ends idle connections now and each other one after the response in flight, which says `connection: close`. */
+  close(): void;
+}
+
+/** What may wait while a request is answered, before the connection is read no further. */
+const maxUnreadBytes = 64 * 1024;
+
+const nothing: Buffer = Buffer.alloc(0);
+
+/** Creates the lane. */
+export function createHttp1Lane(options: Http1LaneOptions): Http1Lane {
+  const connections = new Set<Connection>();
+  let isClosing = false;
+  return {
+    accept(socket) {
+      const connection = new Connection(socket, options, (gone) => connections.delete(gone));
+      connections.add(connection);
+      if (isClosing) connection.finish();
+    },
+    check() {
+      const nowMs = performance.now();
+      for (const connection of connections) connection.check(nowMs);
+    },
+    close() {
+      isClosing = true;
+      for (const connection of connections) connection.finish();
+    },
+  };
+}
+
+/** One connection, in the lane. */
+class Connection implements PlainConnection {
+  readonly socket: Socket;
+  readonly #options: Http1LaneOptions;
+  readonly #forget: (connection: Connection) => void;
+  readonly #reader: PlainRequestReader;
+  readonly #keepAlive: string;
+  /** What has come, from the request on that is being answered. */
+  #unread = nothing;
+  #response: PlainResponse | undefined;
+  #isServing = false;
+  #isLast = false;
+  /** How many requests have been answered, how many had been when this was last looked at, and since when it is so. */
+  #answered = 0;
+  #seen = 0;
+  #seenMs = performance.now();
+
+  constructor(socket: Socket, options: Http1LaneOptions, forget: (connection: Connection) => void) {
+    this.socket = socket;
+    this.#options = options;
+    this.#forget = forget;
+    const { maxHeaderBytes, keepAliveMs } = options.limits;
+    this.#reader = createPlainRequestReader(maxHeaderBytes);
+    this.#keepAlive = `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(keepAliveMs / 1000)}\r\n`;
+    socket.on("data", this.#take).on("drain", this.#drain).on("end", this.#end).on("close", this.#close);
+  }
+
+  readonly #take = (chunk: Buffer) => {
+    this.#unread = this.#unread.length === 0 ? chunk : Buffer.concat([this.#unread, chunk]);
+    if (this.#response === undefined) this.#serve(false);
+    if (this.#unread.length > maxUnreadBytes) this.socket.pause();
+  };
+
+  readonly #drain = () => {
+    if (this.#response === undefined) this.#serve(true);
+  };
+
+  readonly #end = () => {
+    this.socket.end();
+  };
+
+  readonly #close = () => {
+    this.#forget(this);
+    this.#response?.close();
+  };
+
+  /** Serves what has come, until there is something to wait for. */
+  #serve(isQueued: boolean): void {
+    const { socket } = this;
+    this.#isServing = true;
+    for (let queued = isQueued; this.#unread.length > 0; queued = true) {
+      if (this.#response !== undefined || socket.writableNeedDrain || socket.writableEnded) break;
+      const request = this.#reader.read(this.#unread);
+      if (request === undefined) {
+        this.handBack();
+        break;
+      }
+      this.#response = new PlainResponse(request, this);
+      this.#options.tellRead(queued);
+      this.#options.onPlainRequest(request, this.#response);
+    }
+    this.#isServing = false;
+    if (socket.isPaused() && this.#unread.length <= maxUnreadBytes) socket.resume();
+  }
+
+  get persistence(): string {
+    return this.#isLast ? "Connection: close\r\n" : this.#keepAlive;
+  }
+
+  onAnswered(): void {
+    const { length } = this.#response!.req;
+    this.#unread = length === this.#unread.length ? nothing : this.#unread.subarray(length);
+    this.#response = undefined;
+    this.#answered++;
+    if (this.#isLast) this.#endSocket();
+    else if (!this.#isServing) this.#serve(true);
+  }
+
+  handBack(): void {
+    const { socket } = this;
+    if (socket.readableEnded || socket.destroyed) {
+      socket.destroy();
+      return;
+    }
+    this.#forget(this);
+    socket.off("data", this.#take).off("drain", this.#drain).off("end", this.#end).off("close", this.#close);
+    socket.pause(); // or what is put back would go to nobody
+    socket.unshift(this.#unread);
+    this.#unread = nothing;
+    this.#options.handOver(socket);
+    socket.resume();
+  }
+
+  check(nowMs: number): void {
+    if (this.#answered === 0 && this.#response === undefined) {
+      this.handBack(); // Node has a time-out for who has asked nothing yet
+      return;
+    }
+    if (this.#response !== undefined || this.#answered !== this.#seen) {
+      this.#seen = this.#answered;
+      this.#seenMs = nowMs;
+    }
+    const { responseMs, keepAliveMs } = this.#options.limits;
+    if (nowMs - this.#seenMs > (this.socket.writableLength > 0 ? responseMs : keepAliveMs + 1_000))
+      this.socket.destroy();
+  }
+
+  finish(): void {
+    this.#isLast = true;
+    if (this.#response === undefined) this.#endSocket();
+  }
+
+  /** Once what has been answered is sent. */
+  #endSocket(): void {
+    this.socket.end(() => this.socket.destroy());
+  }
+}
