@@ -4,7 +4,13 @@
  *
  * Follows: gRPC over HTTP/2 (PROTOCOL-HTTP2.md).
  */
-import { constants, type IncomingHttpHeaders, type OutgoingHttpHeaders, type ServerHttp2Stream } from "node:http2";
+import {
+  constants,
+  type IncomingHttpHeaders,
+  type OutgoingHttpHeaders,
+  type ServerHttp2Stream,
+  sensitiveHeaders,
+} from "node:http2";
 import type { ConnectError } from "@connectrpc/connect";
 import { setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
 import { respellGrpcMessage } from "./grpc-message.ts";
@@ -145,6 +151,9 @@ function send(
   stream.end(frame);
 }
 
+/** Fields that are hardly ever the same again: in the table of HPACK they would take the place of those that are. */
+const unindexed = ["x-request-id", "etag"];
+
 /** Names and values in turn. Node sends a list as it is; an object is first copied into one that is slow to read, and kept with the stream. */
 function fieldsOf(headers: OutgoingHttpHeaders): string[] {
   const fields: string[] = [];
@@ -153,5 +162,5 @@ function fieldsOf(headers: OutgoingHttpHeaders): string[] {
     if (Array.isArray(value)) for (const one of value) fields.push(name, one);
     else fields.push(name, String(value));
   }
-  return fields;
+  return Object.assign(fields, { [sensitiveHeaders]: unindexed });
 }
