@@ -1,6 +1,7 @@
 /** How V8 collects garbage in this program; its flags may be set while it runs. */
 import { PerformanceObserver } from "node:perf_hooks";
 import { getHeapSpaceStatistics, setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 
 /**
  * To be called before the program is loaded. That makes tens of megabytes of garbage, once; left alone, V8 answers by growing the space for young
@@ -30,6 +31,7 @@ const lookMs = 1000;
  */
 export function shortenPauses(): void {
   setFlagsFromString("--heap-growing-percent=20");
+  collectNow();
   const observer = new PerformanceObserver(decide);
   function decide() {
     const space = getHeapSpaceStatistics().find(({ space_name: name }) => name === "new_space");
@@ -42,4 +44,10 @@ export function shortenPauses(): void {
     }
   }
   decide();
+}
+
+/** When to collect next is decided after a collection: without one, the first under load would come when the heap has grown several times. */
+function collectNow(): void {
+  setFlagsFromString("--expose-gc");
+  runInNewContext("gc")();
 }
