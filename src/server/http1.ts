@@ -1,6 +1,7 @@
 /**
- * The HTTP/1.1 side of the port: a `node:http` or `node:https` server with its time-outs, a body on every refusal, and an orderly end.
- * It owns the listening socket, because its time-outs run only in a server that listens.
+ * The HTTP/1.1 side of the port: a `node:http` or `node:https` server with its time-outs, a body on every refusal, and an orderly end. It owns the
+ * listening socket, because its time-outs run only in a server that listens. Where plain requests have somebody to answer them, connections are
+ * first in a lane of their own (`http1-lane.ts`).
  */
 import {
   createServer,

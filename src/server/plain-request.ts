@@ -29,6 +29,10 @@ const maxFields = 64;
 /** Longer heads are not plain: of its last request a connection keeps as much. */
 const maxHeadBytes = 4096;
 
+/** Of more than this the head alone is made text: whoever keeps a field or a part of the path, keeps all of that text. */
+const smallBytes = 1024;
+const emptyLine = "\r\n\r\n";
+
 /** Fields as they came, and what they say. */
 interface Fields {
   readonly text: string;
@@ -42,7 +46,9 @@ export function createPlainRequestReader(maxBytes: number): PlainRequestReader {
   let last: Fields | undefined;
   return {
     read(bytes) {
-      const text = bytes.toString("latin1", 0, Math.min(bytes.length, maxTextBytes));
+      const textBytes = bytes.length > smallBytes ? bytes.indexOf(emptyLine) + emptyLine.length : bytes.length;
+      if (textBytes > maxTextBytes) return undefined;
+      const text = bytes.toString("latin1", 0, textBytes);
       const lineEnd = endOf(requestLine, text, 0);
       if (lineEnd === undefined) return undefined;
       if (last === undefined || !text.startsWith(last.text, lineEnd)) last = readFields(text, lineEnd);

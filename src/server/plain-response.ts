@@ -23,7 +23,7 @@ export class PlainResponse implements WholeResponse {
   #fields: OutgoingHttpHeaders | undefined;
   #head = "";
   #isHandedBack = false;
-  #tell: (() => void) | undefined;
+  readonly #listeners: (() => void)[] = [];
   writableEnded = false;
 
   constructor(req: PlainRequest, connection: PlainConnection) {
@@ -77,13 +77,13 @@ export class PlainResponse implements WholeResponse {
     this.#connection.onAnswered();
   }
 
-  once(_event: "close", tell: () => void): void {
-    this.#tell = tell;
+  once(_event: "close", listener: () => void): void {
+    this.#listeners.push(listener);
   }
 
   /** Tells that the client has gone. */
   close(): void {
-    this.#tell?.();
+    for (const listener of this.#listeners.splice(0)) listener();
   }
 
   destroy(): void {
