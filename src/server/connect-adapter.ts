@@ -6,7 +6,6 @@
  * the protocol layer (undecodable message, message too large, unknown compression) pass through `describeError`, time-outs beyond the cap
  * are capped instead of refused, and failures are reported instead of printed.
  */
-import type { OutgoingHttpHeader } from "node:http";
 import { constants, type IncomingHttpHeaders, type OutgoingHttpHeaders } from "node:http2";
 import type { DescMethod, DescService, JsonReadOptions, JsonWriteOptions, Registry } from "@bufbuild/protobuf";
 import { Code, ConnectError, type ConnectRouter, type ContextValues, createConnectRouter } from "@connectrpc/connect";
@@ -20,6 +19,7 @@ import {
   universalResponseToNodeResponse,
 } from "@connectrpc/connect-node";
 import { unimplemented } from "../errors.ts";
+import type { WholeResponse } from "../rest/index.ts";
 import { forwarding } from "./forwarding.ts";
 import { respellGrpcMessage, withGrpcMessage } from "./grpc-message.ts";
 import { parseGrpcTimeout } from "./grpc-timeout.ts";
@@ -166,10 +166,7 @@ export function createConnectHandler(options: ConnectHandlerOptions): ConnectHan
 }
 
 /** Sets header fields of an answer that is written elsewhere. */
-export function setHeaders(
-  response: { setHeader(name: string, value: OutgoingHttpHeader): unknown },
-  headers: OutgoingHttpHeaders,
-): void {
+export function setHeaders(response: Pick<WholeResponse, "setHeader">, headers: OutgoingHttpHeaders): void {
   for (const [name, value] of Object.entries(headers)) if (value !== undefined) response.setHeader(name, value);
 }
 

@@ -1,5 +1,6 @@
 /** Cross-origin calls from browsers (Fetch standard, CORS protocol). Off unless origins are configured. */
 import { cors } from "@connectrpc/connect";
+import type { WholeResponse } from "../rest/index.ts";
 import type { PortRequest, PortResponse } from "./one-port.ts";
 
 const maxAgeSeconds = 2 * 60 * 60;
@@ -30,7 +31,7 @@ export function handleCors(origins: readonly string[], request: PortRequest, res
 export function setCorsHeaders(
   origins: readonly string[],
   { headers }: Pick<PortRequest, "headers">,
-  response: { setHeader(name: string, value: string): unknown },
+  response: Pick<WholeResponse, "setHeader">,
 ): boolean {
   if (origins.length === 0) return false;
   const { origin } = headers;

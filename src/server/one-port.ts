@@ -60,23 +60,23 @@ export function createOnePort(options: OnePortOptions): OnePort {
   const limits: PortLimits = { ...defaultPortLimits, ...options.limits };
   const onError = (error: Error) => options.onError?.(error);
 
-  const onRequest = (request: PortRequest, response: PortResponse) =>
-    attempt(() => options.onRequest(request, response), response);
-  const { onPlainRequest: servePlain } = options;
+  const guarded =
+    <Request, Response extends PortResponse | PlainResponse>(serve: (request: Request, response: Response) => void) =>
+    (request: Request, response: Response) => {
+      try {
+        serve(request, response);
+      } catch (error) {
+        onError(error as Error);
+        if (response.headersSent) return void response.destroy();
+        const body = options.refusalBody(500);
+        const headers = { "content-type": "application/json", "content-length": Buffer.byteLength(body) };
+        (response as ServerResponse).writeHead(500, headers).end(body);
+      }
+    };
+  const onRequest = guarded((request: PortRequest, response: PortResponse) => options.onRequest(request, response));
   const onPlainRequest =
-    servePlain &&
-    ((request: PlainRequest, response: PlainResponse) => attempt(() => servePlain(request, response), response));
-  const attempt = (serve: () => void, response: PortResponse | PlainResponse) => {
-    try {
-      serve();
-    } catch (error) {
-      onError(error as Error);
-      if (response.headersSent) return void response.destroy();
-      const body = options.refusalBody(500);
-      const headers = { "content-type": "application/json", "content-length": Buffer.byteLength(body) };
-      (response as ServerResponse).writeHead(500, headers).end(body);
-    }
-  };
+    options.onPlainRequest &&
+    guarded((request: PlainRequest, response: PlainResponse) => options.onPlainRequest?.(request, response));
   const onStream = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) =>
     options.onStream?.(stream, headers) ?? false;
 
