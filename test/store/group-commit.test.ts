@@ -4,9 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setImmediate, setTimeout } from "node:timers/promises";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { counterStatements } from "../../src/store/counters.ts";
-import { GroupCommit } from "../../src/store/dialect/group-commit.ts";
+import { type CommitHooks, GroupCommit } from "../../src/store/dialect/group-commit.ts";
 import { sqlite } from "../../src/store/dialect/sqlite.ts";
 import { ConflictError, openDatabase } from "../../src/store/index.ts";
 
@@ -32,12 +32,19 @@ class Watched extends DatabaseSync {
   }
 }
 
-function watched(): { database: Watched; queue: GroupCommit } {
+function watched(hooks: Partial<CommitHooks> = {}): { database: Watched; queue: GroupCommit } {
   const database = new Watched(":memory:");
   database.exec("create table t (x integer)");
   const connection = { rows: () => [], run: () => 0 };
-  const hooks = { beforeCommit() {}, afterCommit() {} };
-  return { database, queue: new GroupCommit(database, connection, counterStatements(sqlite), 1000, hooks) };
+  const none = {
+    needsPause: () => false,
+    pause: async () => {},
+    beforeCommit() {},
+    sync: async () => {},
+    afterCommit() {},
+  };
+  const queue = new GroupCommit(database, connection, counterStatements(sqlite), 1000, { ...none, ...hooks });
+  return { database, queue };
 }
 
 const valuesIn = (database: DatabaseSync) =>
@@ -83,14 +90,101 @@ test("works that arrive over successive turns of the event loop share a commit; 
   expect(database.log).toEqual(["begin immediate", "commit", "begin immediate", "commit"]);
 });
 
+test("works are answered once their commit is on disk; those after them run meanwhile, and commit then", async () => {
+  const disk = Promise.withResolvers<void>();
+  let commits = 0;
+  const { database, queue } = watched({
+    beforeCommit: () => void database.log.push("before"),
+    sync: () => (++commits === 1 ? disk.promise : Promise.resolve()),
+    afterCommit: () => void database.log.push("after"),
+  });
+  const work = async (name: string) => {
+    await queue.transact(async () => void database.log.push(`work ${name}`));
+    database.log.push(`answer ${name}`);
+  };
+  const first = work("1");
+  await vi.waitFor(() => expect(commits).toBe(1));
+  const second = work("2");
+  await vi.waitFor(() => expect(database.log).toContain("work 2"));
+  await setTimeout(20);
+  const begun = ["begin immediate", "work 1", "before", "commit", "begin immediate", "work 2"];
+  expect(database.log).toEqual(begun);
+  disk.resolve();
+  await Promise.all([first, second]);
+  expect(database.log).toEqual([...begun, "after", "answer 1", "before", "commit", "after", "answer 2"]);
+});
+
+test("when the disk fails, so do the works on their way to it and all after them", async () => {
+  const disk = Promise.withResolvers<void>();
+  let commits = 0;
+  const { database, queue } = watched({
+    sync: () => (++commits === 1 ? disk.promise : Promise.resolve()),
+    afterCommit: () => void database.log.push("after"),
+  });
+  const insert = (x: number) => queue.transact(async () => void database.prepare("insert into t values (?)").run(x));
+  const outcomes = Promise.allSettled([
+    insert(1),
+    queue.transact(async () => {
+      throw new Error("of a work");
+    }),
+    vi.waitFor(() => expect(commits).toBe(1)).then(() => insert(2)),
+  ]);
+  await vi.waitFor(() => expect(valuesIn(database)).toEqual([1, 2]));
+  const cause = new Error("EIO");
+  disk.reject(cause);
+  const failure = new Error("the disk has failed, so nothing is written until a restart", { cause });
+  expect(await outcomes).toEqual(Array(3).fill({ status: "rejected", reason: failure }));
+  await expect(insert(3)).rejects.toBe((await outcomes.then(([one]) => one as PromiseRejectedResult)).reason);
+  expect(database.log).toEqual(["begin immediate", "commit", "begin immediate", "rollback"]);
+  expect(valuesIn(database)).toEqual([1]);
+});
+
+test("what no transaction may run beside runs between two, when the one before is on disk", async () => {
+  const disk = Promise.withResolvers<void>();
+  let needsPause = false;
+  const { database, queue } = watched({
+    needsPause: () => needsPause,
+    async pause() {
+      needsPause = false;
+      database.log.push("pause");
+      await setTimeout(10);
+      database.log.push("end of pause");
+    },
+    sync: () => disk.promise,
+    afterCommit: () => void database.log.push("after"),
+  });
+  const first = queue.transact(async () => {});
+  await vi.waitFor(() => expect(database.log).toContain("commit"));
+  needsPause = true;
+  const second = queue.transact(async () => {});
+  await setTimeout(10);
+  disk.resolve();
+  await Promise.all([first, second]);
+  expect(database.log).toEqual([
+    "begin immediate",
+    "commit",
+    "after",
+    "pause",
+    "end of pause",
+    "begin immediate",
+    "commit",
+    "after",
+  ]);
+});
+
 test("when a commit fails all its works fail, and the next goes on", async () => {
-  const { database, queue } = watched();
+  const { database, queue } = watched({
+    beforeCommit: () => void database.log.push("before"),
+    afterCommit: () => void database.log.push("after"),
+  });
   database.failingCommits = 1;
   const insert = (x: number) => queue.transact(async () => void database.prepare("insert into t values (?)").run(x));
   const outcomes = await Promise.allSettled([1, 2, 3].map(insert));
   expect(outcomes.map(({ status }) => status)).toEqual(["rejected", "rejected", "rejected"]);
   await insert(4);
   expect(valuesIn(database)).toEqual([4]);
+  const over = ["before", "after", "rollback"];
+  expect(database.log).toEqual(["begin immediate", ...over, "begin immediate", "before", "commit", "after"]);
 });
 
 test("when a work ends the transaction all works before it fail too", async () => {

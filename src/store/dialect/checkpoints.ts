@@ -1,11 +1,14 @@
 /**
- * Moves what is in the write-ahead log into the file, on a thread: it takes tens of milliseconds, in which nothing would be answered. The thread
- * starts when there is enough to do for the first time. It may fail, or not keep up with a writer that never pauses: SQLite's own checkpoint, in a
- * commit that finds the log very long, does what is left.
+ * Moves what is in the write-ahead log into the file, on a thread: it takes tens of milliseconds, in which nothing would be answered. It does most
+ * of it while transactions go on; then they pause, because only a log that is all in the file starts anew. The thread starts when there is enough
+ * to do for the first time. It may fail: SQLite's own checkpoint, in a commit that finds the log very long, does what is left.
  */
 import { extname } from "node:path";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { Worker } from "node:worker_threads";
+
+/** What the thread is told: a checkpoint beside writers, or one after which the log starts anew; or to end. */
+export type ThreadTask = "passive" | "restart" | "close";
 
 /** Pages of the log that are worth a checkpoint: a page that many commits change goes to the file once. SQLite's default of 1000 doubles the writing. */
 const worthPages = 4000;
@@ -15,7 +18,9 @@ export class Checkpoints {
   readonly #path: string;
   readonly #log: StatementSync;
   #thread: Worker | undefined;
-  #isBusy = false;
+  #task: PromiseWithResolvers<void> | undefined;
+  #hasFailed = false;
+  #needsPause = false;
 
   /** @param writer the connection that writes the file at `path`. */
   constructor(writer: DatabaseSync, path: string) {
@@ -24,18 +29,39 @@ export class Checkpoints {
     this.#log.setReturnArrays(true);
   }
 
+  /** Whether little enough is left to do that transactions can wait for it. */
+  get needsPause(): boolean {
+    return this.#needsPause;
+  }
+
   /** To be called after each commit. */
   committed(): void {
-    if (this.#isBusy) return;
+    if (this.#task !== undefined || this.#needsPause || this.#hasFailed) return;
     try {
       const [, pages, moved] = this.#log.get() as unknown as [busy: number, pages: number, moved: number];
       if (pages - moved < worthPages) return;
-      this.#isBusy = true;
-      this.#thread ??= this.#start();
-      this.#thread.postMessage("checkpoint");
+      void this.#do("passive").then(() => {
+        this.#needsPause = true;
+      });
     } catch {
       this.#giveUp();
     }
+  }
+
+  /** Does what is left, so that the next transaction starts the log anew. Readers that are there longer prevent that; it does not wait for them. */
+  async restartLog(): Promise<void> {
+    this.#needsPause = false;
+    if (this.#hasFailed) return;
+    this.#thread?.ref(); // while the program waits for it, it must not end
+    await this.#do("restart");
+    this.#thread?.unref();
+  }
+
+  #do(task: ThreadTask): Promise<void> {
+    this.#task = Promise.withResolvers();
+    this.#thread ??= this.#start();
+    this.#thread.postMessage(task);
+    return this.#task.promise;
   }
 
   #start(): Worker {
@@ -44,28 +70,32 @@ export class Checkpoints {
       execArgv: [],
       resourceLimits: { maxYoungGenerationSizeMb: 1, maxOldGenerationSizeMb: 16 },
     });
-    thread.on("message", () => {
-      this.#isBusy = false;
-    });
+    thread.on("message", () => this.#done());
     thread.on("error", () => this.#giveUp());
     thread.unref();
     return thread;
   }
 
+  #done(): void {
+    const task = this.#task;
+    this.#task = undefined;
+    task?.resolve();
+  }
+
   /** What has failed once is left to SQLite. */
   #giveUp(): void {
-    this.#isBusy = true;
+    this.#hasFailed = true;
     this.#thread = undefined;
+    this.#done();
   }
 
   /** Ends the thread. */
   async close(): Promise<void> {
     const thread = this.#thread;
-    this.#isBusy = true;
     if (thread === undefined) return;
     thread.ref(); // it alone may keep the program alive now
     const ended = new Promise((resolve) => thread.once("exit", resolve));
-    thread.postMessage("close");
+    thread.postMessage("close" satisfies ThreadTask);
     await ended;
   }
 }

@@ -1,7 +1,10 @@
 /**
  * The one writer of a SQLite file. Works wait in a queue and run one after another, each in a savepoint, in shared transactions: one BEGIN
- * IMMEDIATE and one COMMIT, hence one wait for the disk, for up to 64 works or 10 ms. What a work gives or throws is told only after the commit,
+ * IMMEDIATE, one COMMIT and one wait for the disk for up to 64 works or 10 ms. COMMIT itself does not wait for the disk; the event loop goes on
+ * meanwhile, with the works of the next transaction too, which commits when this one is on disk. What a work gives or throws is told only then,
  * because the works after it have seen what it did. A work that throws takes back its own savepoint; when the commit fails, all fail.
+ *
+ * When the disk fails, nobody knows what of the commit a crash would leave, or of any after it: from then on every work fails, until a restart.
  *
  * A lock held by another process is waited for by a timer, never inside SQLite, whose own wait would stop the event loop.
  */
@@ -23,10 +26,16 @@ interface Job {
   readonly reject: (error: unknown) => void;
 }
 
-/** What else is done for each commit; neither throws. */
+/** What else is done for the file. */
 export interface CommitHooks {
+  /** Whether something waits that no transaction may run beside. */
+  needsPause(): boolean;
+  /** Does it; never fails. Nothing is on its way to disk. */
+  pause(): Promise<void>;
   beforeCommit(): void;
-  /** When it has been told what came of it. */
+  /** Brings what has been committed to disk. */
+  sync(): Promise<void>;
+  /** When it is there, before the works are told; or when the commit has failed. Never fails. */
   afterCommit(): void;
 }
 
@@ -44,6 +53,9 @@ export class GroupCommit {
   readonly #savepoint: StatementSync;
   readonly #release: StatementSync;
   #isRunning = false;
+  /** Settled when the last commit is on disk and its works are told. */
+  #synced = Promise.resolve();
+  #diskFailure: Error | undefined;
 
   /** @param patienceMs a lock held longer than this by another process fails the works that wait for it. */
   constructor(
@@ -62,7 +74,7 @@ export class GroupCommit {
     this.#release = database.prepare("release work");
   }
 
-  /** Queues a work. Errors: ConflictError when the file stays locked. */
+  /** Queues a work. Errors: ConflictError when the file stays locked; when the disk has failed. */
   transact<T>(work: Work<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       this.#queue.push({ work, resolve: resolve as (value: unknown) => void, reject });
@@ -79,8 +91,7 @@ export class GroupCommit {
         for (const job of this.#queue.splice(0)) job.reject(error);
         continue;
       }
-      for (const answer of await this.#commitOnce()) answer();
-      this.#hooks.afterCommit();
+      await this.#commitOnce();
     }
     this.#isRunning = false;
   }
@@ -94,6 +105,11 @@ export class GroupCommit {
   }
 
   async #begin(): Promise<void> {
+    if (this.#hooks.needsPause()) {
+      await this.#synced;
+      await this.#hooks.pause();
+    }
+    if (this.#diskFailure !== undefined) throw this.#diskFailure;
     const giveUpAt = performance.now() + this.#patienceMs;
     for (let retryMs = 1; ; retryMs = Math.min(2 * retryMs, maxRetryMs)) {
       try {
@@ -108,7 +124,7 @@ export class GroupCommit {
   }
 
   /** Runs works in the transaction that has begun, and ends it. */
-  async #commitOnce(): Promise<Answer[]> {
+  async #commitOnce(): Promise<void> {
     const jobs: Job[] = [];
     const answers: Answer[] = [];
     const shared = new Counters(this.#statements);
@@ -120,17 +136,37 @@ export class GroupCommit {
         answers.push(await this.#runInSavepoint(job, shared));
       }
       await shared.write(this.#connection, 0);
-      this.#hooks.beforeCommit();
-      this.#database.exec("commit");
-      return answers;
+      await this.#synced;
+      if (this.#diskFailure !== undefined) throw this.#diskFailure;
+      this.#commit();
     } catch (error) {
       if (this.#database.isTransaction) this.#database.exec("rollback");
-      return jobs.map(
-        ({ reject }) =>
-          () =>
-            reject(error),
-      );
+      for (const { reject } of jobs) reject(error);
+      return;
     }
+    this.#synced = this.#sync(jobs, answers);
+  }
+
+  #commit(): void {
+    this.#hooks.beforeCommit();
+    try {
+      this.#database.exec("commit");
+    } catch (error) {
+      this.#hooks.afterCommit();
+      throw error;
+    }
+  }
+
+  async #sync(jobs: readonly Job[], answers: readonly Answer[]): Promise<void> {
+    try {
+      await this.#hooks.sync();
+    } catch (error) {
+      this.#diskFailure = new Error("the disk has failed, so nothing is written until a restart", { cause: error });
+      for (const { reject } of jobs) reject(this.#diskFailure);
+      return;
+    }
+    this.#hooks.afterCommit();
+    for (const answer of answers) answer();
   }
 
   /** Throws only what ends the whole transaction. */

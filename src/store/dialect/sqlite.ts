@@ -1,19 +1,21 @@
 /**
- * SQLite through node:sqlite: write-ahead log, every commit on disk before it is acknowledged (`synchronous=FULL`), one connection that
- * writes and one that reads, so that no read sees or waits for an open transaction; a third one, on a thread, checkpoints. Every statement runs to
- * its end at once: none stays open across an await.
+ * SQLite through node:sqlite: write-ahead log, one connection that writes and one that reads, so that no read sees or waits for an open
+ * transaction; a third one, on a thread, checkpoints. Every statement runs to its end at once: none stays open across an await.
+ *
+ * Every commit is on disk before it is acknowledged or read, as with `synchronous=FULL`; but the disk is waited for here (`synchronous=NORMAL`),
+ * because SQLite would stop the event loop for as long.
  */
-import { closeSync, mkdirSync, openSync } from "node:fs";
+import { closeSync, fdatasync, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";
-import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
+import { DatabaseSync } from "node:sqlite";
+import { promisify } from "node:util";
 import { SqliteAdapter, SqliteQueryCompiler, sql } from "kysely";
 import { counterStatements } from "../counters.ts";
-import { type Connection, parametersOf, type Statement, type Values } from "../statement.ts";
 import { Checkpoints } from "./checkpoints.ts";
 import { type Dialect, type Engine, queryBuilder } from "./dialect.ts";
 import { GroupCommit } from "./group-commit.ts";
+import { SnapshotConnection, SqliteConnection } from "./sqlite-connection.ts";
 import { sqliteContent } from "./sqlite-content.ts";
-import { translated } from "./sqlite-errors.ts";
 
 /** How SQLite says it. A `+` before a column keeps its value and hides it from the planner; CROSS JOIN keeps the order of the join. */
 export const sqlite: Dialect = {
@@ -51,16 +53,23 @@ export function openSqlite(path: string, busyWaitMs: number, patienceMs: number)
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   closeSync(openSync(path, "a", 0o600));
   const writer = connect(path, writerCacheKib);
-  writer.exec(`pragma journal_mode = wal; pragma synchronous = full; pragma busy_timeout = ${busyWaitMs};
+  writer.exec(`pragma journal_mode = wal; pragma synchronous = normal; pragma busy_timeout = ${busyWaitMs};
     pragma wal_autocheckpoint = ${checkpointPages}; pragma journal_size_limit = ${logBytes}`);
   const reader = connect(path, readerCacheKib);
   reader.exec(`pragma query_only = 1; pragma busy_timeout = ${readerWaitMs}`);
-  const reading = new SnapshotConnection(reader);
+  const reading = new SnapshotConnection(reader, writer);
   const writing = new SqliteConnection(writer);
   const checkpoints = new Checkpoints(writer, path);
+  const log = new LogFile(writer);
   const queue = new GroupCommit(writer, writing, counterStatements(sqlite), patienceMs, {
-    beforeCommit: () => reading.renew(),
-    afterCommit: () => checkpoints.committed(),
+    needsPause: () => checkpoints.needsPause,
+    pause: () => checkpoints.restartLog(),
+    beforeCommit: () => reading.hold(),
+    sync: () => {
+      checkpoints.committed();
+      return log.sync();
+    },
+    afterCommit: () => reading.release(),
   });
   return {
     dialect: sqlite,
@@ -72,8 +81,9 @@ export function openSqlite(path: string, busyWaitMs: number, patienceMs: number)
     alone: (work) => queue.transact(async (connection) => work(connection)),
     exclusively: (work) => queue.transact(work),
     close: async () => {
-      reading.renew();
+      reading.release();
       reader.close();
+      log.close();
       await checkpoints.close();
       writer.close();
     },
@@ -87,98 +97,25 @@ function connect(path: string, cacheKib: number): DatabaseSync {
   return database;
 }
 
-/** Runs statements at once, each prepared on its first use. */
-class SqliteConnection implements Connection {
-  readonly #database: DatabaseSync;
-  readonly #prepared = new WeakMap<Statement, StatementSync>();
+/** The file of the write-ahead log. */
+class LogFile {
+  readonly #writer: DatabaseSync;
+  #descriptor: number | undefined;
 
-  constructor(database: DatabaseSync) {
-    this.#database = database;
+  /** @param writer a connection to the database. The log is there once it has committed, and stays until the last connection is closed. */
+  constructor(writer: DatabaseSync) {
+    this.#writer = writer;
   }
 
-  rows(statement: Statement, values: Values): unknown[][] {
-    try {
-      return this.#prepare(statement).all(...bind(statement, values)) as unknown as unknown[][];
-    } catch (error) {
-      throw translated(error);
-    }
+  /** Brings to disk what has been committed. */
+  async sync(): Promise<void> {
+    this.#descriptor ??= openSync(`${this.#writer.location()}-wal`, "r+"); // only what may be written may be flushed, on Windows
+    await flush(this.#descriptor);
   }
 
-  run(statement: Statement, values: Values): number {
-    try {
-      return Number(this.#prepare(statement).run(...bind(statement, values)).changes);
-    } catch (error) {
-      throw translated(error);
-    }
-  }
-
-  #prepare(statement: Statement): StatementSync {
-    let prepared = this.#prepared.get(statement);
-    if (prepared === undefined) {
-      prepared = this.#database.prepare(statement.text);
-      prepared.setReturnArrays(true);
-      this.#prepared.set(statement, prepared);
-    }
-    return prepared;
+  close(): void {
+    if (this.#descriptor !== undefined) closeSync(this.#descriptor);
   }
 }
 
-/**
- * Reads, all that is asked for in one turn of the event loop from one snapshot: a statement costs less than the locks around it. Before a commit
- * of this process the snapshot is given up, so that no read misses it and the log can start anew.
- */
-class SnapshotConnection extends SqliteConnection {
-  readonly #database: DatabaseSync;
-  readonly #begin: StatementSync;
-  readonly #dataVersion: StatementSync;
-  readonly #commit: StatementSync;
-  #isOpen = false;
-  #version: unknown;
-  #commits = 0;
-
-  constructor(database: DatabaseSync) {
-    super(database);
-    this.#database = database;
-    this.#begin = database.prepare("begin");
-    this.#commit = database.prepare("commit");
-    this.#dataVersion = database.prepare("pragma data_version");
-    this.#dataVersion.setReturnArrays(true);
-  }
-
-  override rows(statement: Statement, values: Values): unknown[][] {
-    this.#open();
-    return super.rows(statement, values);
-  }
-
-  /** A number that changes with what is committed, by whatever connection. */
-  commits(): number {
-    this.#open();
-    return this.#commits;
-  }
-
-  /** Gives up the snapshot. */
-  renew(): void {
-    if (!this.#isOpen) return;
-    this.#isOpen = false;
-    if (this.#database.isTransaction) this.#commit.run();
-  }
-
-  #open(): void {
-    if (this.#isOpen) return;
-    this.#isOpen = true;
-    setImmediate(() => this.renew());
-    try {
-      this.#begin.run();
-      const [version] = this.#dataVersion.get() as unknown as unknown[];
-      if (version !== this.#version) this.#commits++;
-      this.#version = version;
-    } catch (error) {
-      this.renew();
-      throw translated(error);
-    }
-  }
-}
-
-function bind(statement: Statement, values: Values): SQLInputValue[] {
-  return parametersOf(statement, values) as SQLInputValue[];
-}
+const flush = promisify(fdatasync);
