@@ -1,4 +1,5 @@
 /** Writing: what a transaction may do. */
+import { type Eventually, settle } from "../eventually.ts";
 import type { Counters } from "./counters.ts";
 import { NotUniqueError, StaleError, UniqueViolation } from "./errors.ts";
 import type { FacetValue } from "./facet.ts";
@@ -194,20 +195,16 @@ export class Writer extends Reader implements WriteSession {
 
 /** A connection that tells of every statement that fails. */
 function watched(connection: Connection, fail: (error: unknown) => unknown): Connection {
+  const watch = <T>(run: () => Eventually<T>): Eventually<T> =>
+    settle(
+      run,
+      (result) => result,
+      (error) => {
+        throw fail(error);
+      },
+    );
   return {
-    async rows(statement, values) {
-      try {
-        return await connection.rows(statement, values);
-      } catch (error) {
-        throw fail(error);
-      }
-    },
-    async run(statement, values) {
-      try {
-        return await connection.run(statement, values);
-      } catch (error) {
-        throw fail(error);
-      }
-    },
+    rows: (statement, values) => watch(() => connection.rows(statement, values)),
+    run: (statement, values) => watch(() => connection.run(statement, values)),
   };
 }
