@@ -4,11 +4,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setImmediate, setTimeout } from "node:timers/promises";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { counterStatements } from "../../src/store/counters.ts";
 import { type CommitHooks, GroupCommit } from "../../src/store/dialect/group-commit.ts";
 import { sqlite } from "../../src/store/dialect/sqlite.ts";
+import { SqliteConnection } from "../../src/store/dialect/sqlite-connection.ts";
 import { ConflictError, openDatabase } from "../../src/store/index.ts";
+import type { Connection } from "../../src/store/statement.ts";
 
 let folder: string;
 let path: string;
@@ -35,7 +37,7 @@ class Watched extends DatabaseSync {
 function watched(hooks: Partial<CommitHooks> = {}): { database: Watched; queue: GroupCommit } {
   const database = new Watched(":memory:");
   database.exec("create table t (x integer)");
-  const connection = { rows: () => [], run: () => 0 };
+  const connection = new SqliteConnection(database);
   const none = {
     needsPause: () => false,
     pause: async () => {},
@@ -170,6 +172,84 @@ test("what no transaction may run beside runs between two, when the one before i
     "commit",
     "after",
   ]);
+});
+
+describe("a work that throws", () => {
+  const insert = { text: "insert into t values (?)", slots: ["x"] };
+  const add = { text: "insert into t values (?) returning x", slots: ["x"] };
+  const select = { text: "select x from t", slots: [] };
+  const error = new Error("of a work");
+  let runs: string[];
+  let database: Watched;
+  let queue: GroupCommit;
+
+  beforeEach(() => {
+    runs = [];
+    ({ database, queue } = watched());
+  });
+
+  function work(name: string, run: (connection: Connection) => unknown): Promise<string> {
+    return queue.transact(async (connection) => {
+      runs.push(name);
+      await run(connection);
+      return name;
+    });
+  }
+  const fail = () => {
+    throw error;
+  };
+  const writes = (x: number) => (connection: Connection) => connection.run(insert, { x });
+  const outcomes = (works: readonly Promise<string>[]) =>
+    Promise.allSettled(works).then((all) =>
+      all.map((outcome) => (outcome.status === "fulfilled" ? outcome.value : outcome.reason)),
+    );
+
+  test("and has written nothing lets the others be", async () => {
+    const readsAndFails = (connection: Connection) => {
+      connection.rows(select, {});
+      fail();
+    };
+    const works = [work("a", writes(1)), work("b", readsAndFails), work("c", writes(3))];
+    expect(await outcomes(works)).toEqual(["a", error, "c"]);
+    expect(runs.join("")).toBe("abc");
+    expect(database.log).toEqual(["begin immediate", "commit"]);
+    expect(valuesIn(database)).toEqual([1, 3]);
+  });
+
+  test.each([
+    ["by a statement that only writes", insert],
+    ["by one that gives rows", add],
+  ])("and has written %s is taken back; the others run again, from then on in savepoints", async (_, statement) => {
+    const writesAndFails = (connection: Connection) => {
+      if (statement === insert) connection.run(statement, { x: 2 });
+      else connection.rows(statement, { x: 2 });
+      fail();
+    };
+    const works = [work("a", writes(1)), work("b", writesAndFails), work("c", writes(3))];
+    expect(await outcomes(works)).toEqual(["a", error, "c"]);
+    expect(runs.join("")).toBe("ababc");
+    expect(valuesIn(database)).toEqual([1, 3]);
+    const more = [work("d", writes(4)), work("e", writesAndFails), work("f", writes(6))];
+    expect(await outcomes(more)).toEqual(["d", error, "f"]);
+    expect(runs.join("")).toBe("ababcdef");
+    expect(valuesIn(database)).toEqual([1, 3, 4, 6]);
+    for (let i = 0; i < 100; i++) await work("", () => {});
+    const last = [work("g", writes(7)), work("h", writesAndFails)];
+    expect(await outcomes(last)).toEqual(["g", error]);
+    expect(runs.join("")).toBe("ababcdefghgh");
+    expect(valuesIn(database)).toEqual([1, 3, 4, 6, 7]);
+  });
+
+  test("first, and has written, ends its transaction alone", async () => {
+    const writesAndFails = (connection: Connection) => {
+      connection.run(insert, { x: 1 });
+      fail();
+    };
+    expect(await outcomes([work("a", writesAndFails), work("b", writes(2))])).toEqual([error, "b"]);
+    expect(runs.join("")).toBe("ab");
+    expect(database.log).toEqual(["begin immediate", "rollback", "begin immediate", "commit"]);
+    expect(valuesIn(database)).toEqual([2]);
+  });
 });
 
 test("when a commit fails all its works fail, and the next goes on", async () => {

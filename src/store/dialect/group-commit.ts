@@ -1,8 +1,11 @@
 /**
- * The one writer of a SQLite file. Works wait in a queue and run one after another, each in a savepoint, in shared transactions: one BEGIN
- * IMMEDIATE, one COMMIT and one wait for the disk for up to 64 works or 10 ms. COMMIT itself does not wait for the disk; the event loop goes on
- * meanwhile, with the works of the next transaction too, which commits when this one is on disk. What a work gives or throws is told only then,
- * because the works after it have seen what it did. A work that throws takes back its own savepoint; when the commit fails, all fail.
+ * The one writer of a SQLite file. Works wait in a queue and run one after another in shared transactions: one BEGIN IMMEDIATE, one COMMIT and
+ * one wait for the disk for up to 64 works or 10 ms. COMMIT itself does not wait for the disk; the event loop goes on meanwhile, with the works
+ * of the next transaction too, which commits when this one is on disk. What a work gives or throws is told only then, because the works after
+ * it have seen what it did. When the commit fails, all fail.
+ *
+ * A work that throws has mostly written nothing. Where it has, all is taken back, and the works run again, each in a savepoint of its own; so do
+ * those of the next commits, because such works seldom come alone. Always to have savepoints would cost every work a copy of each page it changes.
  *
  * When the disk fails, nobody knows what of the commit a crash would leave, or of any after it: from then on every work fails, until a restart.
  *
@@ -19,11 +22,19 @@ import { isBusy } from "./sqlite-errors.ts";
 const maxWorksPerCommit = 64;
 const maxMsPerCommit = 10;
 const maxRetryMs = 20;
+/** Commits with savepoints after one in which a work had to be taken back. */
+const carefulCommits = 100;
 
 interface Job {
   readonly work: Work<unknown>;
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: unknown) => void;
+}
+
+/** The connection that writes. */
+export interface WritingConnection extends Connection {
+  /** How many statements have succeeded on it that may have written something. */
+  readonly writes: number;
 }
 
 /** What else is done for the file. */
@@ -42,10 +53,16 @@ export interface CommitHooks {
 /** Tells a work how it went. */
 type Answer = () => void;
 
+/** The works that have run in a transaction so far: what they have counted, and their answers. */
+interface Ran {
+  readonly counters: Counters;
+  readonly answers: Answer[];
+}
+
 /** Runs works on the connection that writes. */
 export class GroupCommit {
   readonly #database: DatabaseSync;
-  readonly #connection: Connection;
+  readonly #connection: WritingConnection;
   readonly #statements: CounterStatements;
   readonly #queue: Job[] = [];
   readonly #patienceMs: number;
@@ -53,6 +70,8 @@ export class GroupCommit {
   readonly #savepoint: StatementSync;
   readonly #release: StatementSync;
   #isRunning = false;
+  /** So many more commits have savepoints. */
+  #careful = 0;
   /** Settled when the last commit is on disk and its works are told. */
   #synced = Promise.resolve();
   #diskFailure: Error | undefined;
@@ -60,7 +79,7 @@ export class GroupCommit {
   /** @param patienceMs a lock held longer than this by another process fails the works that wait for it. */
   constructor(
     database: DatabaseSync,
-    connection: Connection,
+    connection: WritingConnection,
     statements: CounterStatements,
     patienceMs: number,
     hooks: CommitHooks,
@@ -126,25 +145,27 @@ export class GroupCommit {
   /** Runs works in the transaction that has begun, and ends it. */
   async #commitOnce(): Promise<void> {
     const jobs: Job[] = [];
-    const answers: Answer[] = [];
-    const shared = new Counters(this.#statements);
+    let ran = this.#noneYet();
     const endAt = performance.now() + maxMsPerCommit;
     try {
       while (this.#queue.length > 0 && jobs.length < maxWorksPerCommit && performance.now() < endAt) {
         const job = this.#queue.shift()!;
         jobs.push(job);
-        answers.push(await this.#runInSavepoint(job, shared));
+        const isDone = await this.#runWork(job, ran, jobs.length === 1);
+        if (!isDone) ran = await this.#runAgain(jobs);
       }
-      await shared.write(this.#connection, 0);
+      await ran.counters.write(this.#connection, 0);
       await this.#synced;
       if (this.#diskFailure !== undefined) throw this.#diskFailure;
       this.#commit();
     } catch (error) {
       if (this.#database.isTransaction) this.#database.exec("rollback");
+      await this.#synced; // what they have seen
       for (const { reject } of jobs) reject(error);
       return;
     }
-    this.#synced = this.#sync(jobs, answers);
+    if (this.#careful > 0) this.#careful--;
+    this.#synced = this.#sync(jobs, ran.answers);
   }
 
   #commit(): void {
@@ -169,19 +190,47 @@ export class GroupCommit {
     for (const answer of answers) answer();
   }
 
-  /** Throws only what ends the whole transaction. */
-  async #runInSavepoint({ work, resolve, reject }: Job, shared: Counters): Promise<Answer> {
+  /** Takes everything back, and runs the works again. */
+  async #runAgain(jobs: readonly Job[]): Promise<Ran> {
+    this.#careful = carefulCommits;
+    this.#database.exec("rollback");
+    await this.#begin();
+    const ran = this.#noneYet();
+    for (const job of jobs) await this.#runWork(job, ran, false);
+    return ran;
+  }
+
+  /**
+   * Runs a work; false when it has thrown and what it wrote cannot be taken back alone. Throws only what ends the whole transaction, as the error of
+   * a work does that is alone in it.
+   */
+  async #runWork(
+    { work, resolve, reject }: Job,
+    { counters: shared, answers }: Ran,
+    isFirst: boolean,
+  ): Promise<boolean> {
     const counters = new Counters(this.#statements, shared);
-    this.#savepoint.run();
+    const hasSavepoint = this.#careful > 0;
+    const { writes } = this.#connection;
+    if (hasSavepoint) this.#savepoint.run();
     try {
       const value = await work(this.#connection, counters);
-      this.#release.run();
+      if (hasSavepoint) this.#release.run();
       counters.share();
-      return () => resolve(value);
+      answers.push(() => resolve(value));
     } catch (error) {
       if (!this.#database.isTransaction) throw error; // a full disk or an I/O error has rolled back everything
-      this.#database.exec("rollback to work; release work");
-      return () => reject(error);
+      if (hasSavepoint) this.#database.exec("rollback to work; release work");
+      else if (this.#connection.writes !== writes) {
+        if (isFirst) throw error;
+        return false;
+      }
+      answers.push(() => reject(error));
     }
+    return true;
+  }
+
+  #noneYet(): Ran {
+    return { counters: new Counters(this.#statements), answers: [] };
   }
 }

@@ -1,20 +1,28 @@
 /** The connections to a SQLite file: one that writes, and one that reads snapshots. */
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
-import { type Connection, parametersOf, type Statement, type Values } from "../statement.ts";
+import { parametersOf, type Statement, type Values } from "../statement.ts";
+import type { WritingConnection } from "./group-commit.ts";
 import { translated } from "./sqlite-errors.ts";
 
 /** Runs statements at once, each prepared on its first use. */
-export class SqliteConnection implements Connection {
+export class SqliteConnection implements WritingConnection {
   readonly #database: DatabaseSync;
   readonly #prepared = new WeakMap<Statement, StatementSync>();
+  #writes = 0;
 
   constructor(database: DatabaseSync) {
     this.#database = database;
   }
 
+  get writes(): number {
+    return this.#writes;
+  }
+
   rows(statement: Statement, values: Values): unknown[][] {
     try {
-      return this.#prepare(statement).all(...bind(statement, values)) as unknown as unknown[][];
+      const rows = this.#prepare(statement).all(...bind(statement, values)) as unknown as unknown[][];
+      if (!statement.text.startsWith("select ")) this.#writes++;
+      return rows;
     } catch (error) {
       throw translated(error);
     }
@@ -22,7 +30,9 @@ export class SqliteConnection implements Connection {
 
   run(statement: Statement, values: Values): number {
     try {
-      return Number(this.#prepare(statement).run(...bind(statement, values)).changes);
+      const { changes } = this.#prepare(statement).run(...bind(statement, values));
+      this.#writes++;
+      return Number(changes);
     } catch (error) {
       throw translated(error);
     }
