@@ -205,8 +205,8 @@ describe("a work that throws", () => {
     );
 
   test("and has written nothing lets the others be", async () => {
-    const readsAndFails = (connection: Connection) => {
-      connection.rows(select, {});
+    const readsAndFails = async (connection: Connection) => {
+      await connection.rows(select, {});
       fail();
     };
     const works = [work("a", writes(1)), work("b", readsAndFails), work("c", writes(3))];
@@ -220,9 +220,9 @@ describe("a work that throws", () => {
     ["by a statement that only writes", insert],
     ["by one that gives rows", add],
   ])("and has written %s is taken back; the others run again, from then on in savepoints", async (_, statement) => {
-    const writesAndFails = (connection: Connection) => {
-      if (statement === insert) connection.run(statement, { x: 2 });
-      else connection.rows(statement, { x: 2 });
+    const writesAndFails = async (connection: Connection) => {
+      if (statement === insert) await connection.run(statement, { x: 2 });
+      else await connection.rows(statement, { x: 2 });
       fail();
     };
     const works = [work("a", writes(1)), work("b", writesAndFails), work("c", writes(3))];
@@ -241,8 +241,8 @@ describe("a work that throws", () => {
   });
 
   test("first, and has written, ends its transaction alone", async () => {
-    const writesAndFails = (connection: Connection) => {
-      connection.run(insert, { x: 1 });
+    const writesAndFails = async (connection: Connection) => {
+      await connection.run(insert, { x: 1 });
       fail();
     };
     expect(await outcomes([work("a", writesAndFails), work("b", writes(2))])).toEqual([error, "b"]);
