@@ -267,13 +267,16 @@ test("when a commit fails all its works fail, and the next goes on", async () =>
   expect(database.log).toEqual(["begin immediate", ...over, "begin immediate", "before", "commit", "after"]);
 });
 
-test("when a work ends the transaction all works before it fail too", async () => {
+test.each([
+  ["throws", true],
+  ["goes on", false],
+])("when a work ends the transaction all works before it fail too: it %s", async (_, throws) => {
   const { database, queue } = watched();
   const outcomes = await Promise.allSettled([
     queue.transact(async () => void database.prepare("insert into t values (1)").run()),
     queue.transact(async () => {
       database.exec("rollback"); // as SQLite itself does when the disk is full
-      throw new Error("disk full");
+      if (throws) throw new Error("disk full");
     }),
     queue.transact(async () => void database.prepare("insert into t values (3)").run()),
   ]);

@@ -215,6 +215,7 @@ export class GroupCommit {
     if (hasSavepoint) this.#savepoint.run();
     try {
       const value = await work(this.#connection, counters);
+      if (!this.#database.isTransaction) throw new Error("the transaction ended before its work");
       if (hasSavepoint) this.#release.run();
       counters.share();
       answers.push(() => resolve(value));
