@@ -48,7 +48,7 @@ export class Checkpoints {
     }
   }
 
-  /** Does what is left, so that the next transaction starts the log anew. Readers that are there longer prevent that; it does not wait for them. */
+  /** Does what is left, so that the next transaction starts the log anew. Readers that stay prevent that: it waits for them, but not for long. */
   async restartLog(): Promise<void> {
     this.#needsPause = false;
     if (this.#hasFailed) return;
