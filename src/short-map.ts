@@ -49,10 +49,3 @@ export class ShortMap<K, V> {
     for (const [i, key] of keys.entries()) visit(values[i]!, key);
   }
 }
-
-/** As {@link ShortMap}, of keys alone. */
-export class ShortSet<K> extends ShortMap<K, K> {
-  add(key: K): this {
-    return this.set(key, key);
-  }
-}

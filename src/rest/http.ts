@@ -20,14 +20,16 @@ export type HttpResponse = StreamedResponse | WholeResponse;
 /** A response that may be sent piece by piece. */
 export type StreamedResponse = ServerResponse | Http2ServerResponse;
 
-/** A request by HTTP/1.1 that was there with all its bytes, without Node's objects for it. Fields are named as Node's are. */
+/** A request that was there with all its bytes, without Node's objects for it. Fields are named as Node's are. */
 export interface WholeRequest {
-  readonly httpVersionMajor: 1;
+  readonly httpVersionMajor: 1 | 2;
   readonly method: string;
   readonly url: string;
   readonly headers: IncomingHttpHeaders;
   readonly complete: true;
   readonly wholeBody: Buffer;
+  /** When its headers came, of `performance.now()`, if that was before its body. */
+  readonly startedMs?: number;
 }
 
 /** The response to a {@link WholeRequest}, which is sent in one piece. */
@@ -54,7 +56,7 @@ export function isWhole(response: HttpResponse): response is WholeResponse {
 
 /** Whether the request came by HTTP/2. */
 export function isHttp2(request: HttpRequest): request is Http2ServerRequest {
-  return request.httpVersionMajor === 2;
+  return "stream" in request;
 }
 
 // A closed HTTP/2 response no longer knows its request, so these look at the response alone.
@@ -86,6 +88,7 @@ export function headerOf(request: HttpRequest, name: string): string | undefined
 
 /** The length of the body as declared; Infinity when it is not known beforehand. */
 export function declaredLength(request: HttpRequest): number {
+  if ("wholeBody" in request) return request.wholeBody.length;
   const length = headerOf(request, "content-length");
   if (isHttp2(request)) {
     // Node's types leave this property out of the stream behind a request.

@@ -45,7 +45,11 @@ interface Plan {
 export function createConnectLane(options: ConnectLaneOptions): ConnectLane {
   const { methods, readMaxBytes, maxTimeoutMs } = options;
 
-  function planOf(path: string, { method: httpMethod, headers }: PortRequest | WholeRequest): Plan | undefined {
+  function planOf(
+    path: string,
+    { method: httpMethod, headers }: PortRequest | WholeRequest,
+    startedMs = performance.now(),
+  ): Plan | undefined {
     if (httpMethod !== "POST") return undefined;
     const method = methods.get(path);
     if (method === undefined) return undefined;
@@ -54,7 +58,7 @@ export function createConnectLane(options: ConnectLaneOptions): ConnectLane {
     if (isJson === undefined || (encoding !== undefined && encoding !== "identity")) return undefined;
     const timeout = headers["connect-timeout-ms"];
     if (timeout !== undefined && !/^\d{1,10}$/.test(String(timeout))) return undefined;
-    const deadline = timeout === undefined ? undefined : performance.now() + Math.min(Number(timeout), maxTimeoutMs);
+    const deadline = timeout === undefined ? undefined : startedMs + Math.min(Number(timeout), maxTimeoutMs);
     return Number(headers["content-length"] ?? 0) > readMaxBytes ? undefined : { method, isJson, deadline };
   }
 
@@ -73,10 +77,10 @@ export function createConnectLane(options: ConnectLaneOptions): ConnectLane {
       return true;
     },
     takeWhole(path, request, response) {
-      const plan = planOf(path, request);
-      if (plan === undefined) return false;
-      const message = readMessage(plan, request.wholeBody);
-      if (message === undefined) return false;
+      const { wholeBody, startedMs } = request;
+      const plan = wholeBody.length > readMaxBytes ? undefined : planOf(path, request, startedMs);
+      const message = plan && readMessage(plan, wholeBody);
+      if (plan === undefined || message === undefined) return false;
       serve(options, plan, message, request, response);
       return true;
     },

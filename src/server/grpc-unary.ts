@@ -4,19 +4,15 @@
  *
  * Follows: gRPC over HTTP/2 (PROTOCOL-HTTP2.md).
  */
-import {
-  constants,
-  type IncomingHttpHeaders,
-  type OutgoingHttpHeaders,
-  type ServerHttp2Stream,
-  sensitiveHeaders,
-} from "node:http2";
+import type { IncomingHttpHeaders, OutgoingHttpHeaders } from "node:http";
 import type { ConnectError } from "@connectrpc/connect";
 import { setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
 import { respellGrpcMessage } from "./grpc-message.ts";
 import { parseGrpcTimeout } from "./grpc-timeout.ts";
-import { all, checkLength, endCall, type LaneOptions, readWhole } from "./lane.ts";
+import type { LaneStream, ServeWhole } from "./http2-stream.ts";
+import { checkLength, endCall, type LaneOptions } from "./lane.ts";
 import type { Touched } from "./local-call.ts";
+import type { PlainFields } from "./plain-fields.ts";
 import { addFields, PlainHeaders } from "./plain-headers.ts";
 import type { UnaryMethod } from "./unary-methods.ts";
 
@@ -24,44 +20,38 @@ import type { UnaryMethod } from "./unary-methods.ts";
 export interface GrpcLaneOptions extends LaneOptions {
   /** The header fields that every answer has. May complete those of the request. */
   answerHeaders(headers: IncomingHttpHeaders): OutgoingHttpHeaders;
-  /** Answers for a stream that this lane has begun to read; `body` gives all of its bytes. */
-  handBack(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, body: AsyncIterable<Uint8Array>): void;
 }
 
-/** Takes the stream of a plain unary call; false for any other, untouched. */
-export type GrpcLane = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => boolean;
+/** Who answers a plain unary call once it is whole; undefined for any other. */
+export type GrpcLane = (fields: PlainFields) => ServeWhole | undefined;
 
 /** Flags and length before a message. */
 const prefixBytes = 5;
+const nothing = new Uint8Array();
 const contentTypes = new Set(["application/grpc", "application/grpc+proto"]);
 
 /** Creates the lane. */
 export function createGrpcLane(options: GrpcLaneOptions): GrpcLane {
   const { methods, readMaxBytes, maxTimeoutMs } = options;
-  return (stream, headers) => {
-    const method = methods.get(headers[":path"] ?? "");
-    if (method === undefined || !isPlain(headers)) return false;
-    const timeout = headers["grpc-timeout"];
+  return (fields) => {
+    const method = methods.get(fields.url);
+    if (method === undefined || !isPlain(fields)) return undefined;
+    const timeout = fields.headers["grpc-timeout"];
     const timeoutMs = timeout === undefined ? undefined : parseGrpcTimeout(String(timeout));
-    if (Number.isNaN(timeoutMs)) return false;
+    if (Number.isNaN(timeoutMs)) return undefined;
     const deadline = timeoutMs === undefined ? undefined : performance.now() + Math.min(timeoutMs, maxTimeoutMs);
-
-    const handBack = (body: AsyncIterable<Uint8Array>) => options.handBack(stream, headers, body);
-    const serveWhole = (bytes: Buffer) => {
-      if (stream.closed) return; // Node also ends what the loss of a connection cuts off.
-      const message = readMessage(method, bytes);
-      if (message === undefined) handBack(all([bytes]));
-      else serve(options, method, message, deadline, stream, headers);
+    return ({ wholeBody: bytes }, stream) => {
+      const message = bytes.length > prefixBytes + readMaxBytes ? undefined : readMessage(method, bytes);
+      if (message === undefined) stream.handBack();
+      else serve(options, method, message, deadline, stream, fields.headers);
     };
-    readWhole(stream, prefixBytes + readMaxBytes, serveWhole, handBack);
-    return true;
   };
 }
 
-function isPlain(headers: IncomingHttpHeaders): boolean {
+function isPlain({ method, headers }: PlainFields): boolean {
   const encoding = headers["grpc-encoding"];
   return (
-    headers[":method"] === "POST" &&
+    method === "POST" &&
     contentTypes.has(headers["content-type"] ?? "") &&
     (encoding === undefined || encoding === "identity")
   );
@@ -83,11 +73,10 @@ function serve(
   { method, writeBinary }: UnaryMethod,
   message: Parameters<UnaryMethod["writeBinary"]>[0],
   deadline: number | undefined,
-  stream: ServerHttp2Stream,
+  stream: LaneStream,
   headers: IncomingHttpHeaders,
 ): void {
   const answerHeaders: OutgoingHttpHeaders = {
-    ":status": 200,
     "content-type": headers["content-type"],
     ...options.answerHeaders(headers),
   };
@@ -98,17 +87,17 @@ function serve(
     answer(response) {
       const frame = writeBinary(response.message, prefixBytes);
       checkLength(frame.length - prefixBytes, options);
-      if (!stream.closed) answer(stream, answerHeaders, response, frame);
+      if (!stream.destroyed) answer(stream, answerHeaders, response, frame);
     },
     refuse(error) {
-      if (!stream.closed) refuse(stream, answerHeaders, call.touched, error);
+      if (!stream.destroyed) refuse(stream, answerHeaders, call.touched, error);
     },
-    giveUp: () => stream.close(constants.NGHTTP2_INTERNAL_ERROR),
+    giveUp: () => stream.destroy(),
   });
 }
 
 function answer(
-  stream: ServerHttp2Stream,
+  stream: LaneStream,
   headers: OutgoingHttpHeaders,
   { touchedHeader, touchedTrailer }: Touched,
   frame: Uint8Array,
@@ -118,12 +107,12 @@ function answer(
   addFields(trailers, touchedTrailer);
   const length = frame.length - prefixBytes;
   frame.set([0, length >>> 24, length >>> 16, length >>> 8, length]);
-  send(stream, headers, trailers, frame);
+  stream.sendCall(headers, frame, trailers);
 }
 
 /** The error as status; in the headers alone ("Trailers-Only") unless the handler has set headers of its own. */
 function refuse(
-  stream: ServerHttp2Stream,
+  stream: LaneStream,
   headers: OutgoingHttpHeaders,
   { touchedHeader, touchedTrailer }: Touched,
   error: ConnectError,
@@ -133,34 +122,9 @@ function refuse(
   const trailers: OutgoingHttpHeaders = {};
   addFields(trailers, status);
   if (touchedHeader === undefined) {
-    stream.respond({ ...headers, ...trailers }, { endStream: true });
+    stream.sendCall({ ...headers, ...trailers }, nothing, undefined);
   } else {
     addFields(headers, touchedHeader);
-    send(stream, headers, trailers);
+    stream.sendCall(headers, nothing, trailers);
   }
-}
-
-function send(
-  stream: ServerHttp2Stream,
-  headers: OutgoingHttpHeaders,
-  trailers: OutgoingHttpHeaders,
-  frame?: Uint8Array,
-): void {
-  stream.respond(fieldsOf(headers), { waitForTrailers: true });
-  stream.once("wantTrailers", () => stream.sendTrailers(trailers));
-  stream.end(frame);
-}
-
-/** Fields that are hardly ever the same again: in the table of HPACK they would take the place of those that are. */
-const unindexed = ["x-request-id", "etag"];
-
-/** Names and values in turn. Node sends a list as it is; an object is first copied into one that is slow to read, and kept with the stream. */
-function fieldsOf(headers: OutgoingHttpHeaders): string[] {
-  const fields: string[] = [];
-  for (const name of Object.keys(headers)) {
-    const value = headers[name];
-    if (Array.isArray(value)) for (const one of value) fields.push(name, one);
-    else fields.push(name, String(value));
-  }
-  return Object.assign(fields, { [sensitiveHeaders]: unindexed });
 }

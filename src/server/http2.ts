@@ -8,21 +8,21 @@ import {
   createServer,
   Http2ServerRequest,
   Http2ServerResponse,
-  type IncomingHttpHeaders,
   type ServerHttp2Session,
   type ServerHttp2Stream,
 } from "node:http2";
 import type { Socket } from "node:net";
-import { types } from "node:util";
-import { ShortMap, ShortSet } from "../short-map.ts";
+import type { Duplex } from "node:stream";
+import { ShortMap } from "../short-map.ts";
+import { createHttp2Lane, type Http2LaneOptions } from "./http2-lane.ts";
 import type { PortLimits } from "./port-limits.ts";
 
 /** What the HTTP/2 side is made from. */
 export interface Http2Options {
   readonly limits: PortLimits;
   onRequest(request: Http2ServerRequest, response: Http2ServerResponse): void;
-  /** May take the stream (and answers true) before request and response objects are made for it. */
-  onStream(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): boolean;
+  /** Who will answer a plain request once it is whole, if not `onRequest`; see {@link Http2LaneOptions.takePlain}. Without it all streams are Node's. */
+  readonly takePlain: Http2LaneOptions["takePlain"] | undefined;
   /** Told before the first stream that is opened by what was just read from a connection. */
   onRead(): void;
   /** The body, JSON text, of an answer that no handler will see. */
@@ -40,9 +40,12 @@ export interface Http2Side {
   close(): void;
 }
 
+/** What a session runs over. */
+type Connection = Duplex & { readonly bytesRead: number };
+
 /** One session as the limits see it. Instants are those of `performance.now()`. */
 interface TrackedSession {
-  readonly socket: Socket;
+  readonly socket: Connection;
   /** Open streams: when their headers came, and when their response was first seen ended. */
   readonly streams: ShortMap<ServerHttp2Stream, { readonly started: number; ended?: number }>;
   /** Since when no stream is open. */
@@ -56,13 +59,13 @@ interface TrackedSession {
 export function createHttp2Side({
   limits,
   onRequest,
-  onStream,
+  takePlain,
   onRead,
   refusalBody,
   onError,
 }: Http2Options): Http2Side {
   const sessions = new Map<ServerHttp2Session, TrackedSession>();
-  let accepting: Socket;
+  let accepting: Connection;
 
   const server = createServer({
     maxSessionMemory: limits.maxSessionMegabytes,
@@ -77,7 +80,6 @@ export function createHttp2Side({
   server.on("session", (session) => {
     const idleSince = performance.now();
     sessions.set(session, { socket: accepting, streams: new ShortMap(), idleSince, used: false, bytesRead: 0 });
-    forgetClosedStreams(session);
     session.once("close", () => sessions.delete(session));
   });
   server.on("sessionError", onError);
@@ -98,7 +100,6 @@ export function createHttp2Side({
     // Node enforces maxHeaderListSize only after the peer has acknowledged it.
     if (headerListSize(rawHeaders) > limits.maxHeaderBytes) return refuse(stream, 431);
     if (headers[":path"] === undefined) return refuse(stream, 400); // CONNECT
-    if (onStream(stream, headers)) return;
     const request = new Http2ServerRequest(stream, headers, {}, rawHeaders); // before its response, which else does not know it
     const response = new Http2ServerResponse(stream);
     if (headers.expect === "100-continue") response.writeContinue();
@@ -116,12 +117,16 @@ export function createHttp2Side({
     stream.end(refusalBody(status), () => stream.close(constants.NGHTTP2_NO_ERROR));
   };
 
+  const acceptByNode = (socket: Connection) => {
+    accepting = socket;
+    server.emit("connection", socket);
+  };
+  const lane = takePlain && createHttp2Lane({ limits, takePlain, onRead, serveOthers: acceptByNode });
+
   return {
-    accept(socket) {
-      accepting = socket;
-      server.emit("connection", socket);
-    },
+    accept: lane?.accept ?? acceptByNode,
     check() {
+      lane?.check();
       const now = performance.now();
       for (const [session, { socket, streams, idleSince, used }] of sessions) {
         streams.forEach((times, stream) => {
@@ -140,20 +145,10 @@ export function createHttp2Side({
       }
     },
     close() {
+      lane?.close();
       for (const session of sessions.keys()) retire(session);
     },
   };
-}
-
-/**
- * Node keeps the streams of a session in a Map, and for a moment each new one in a Set, in a field without a name; where these are not as in Node 24
- * they are left alone.
- */
-function forgetClosedStreams(session: ServerHttp2Session): void {
-  const field = Object.getOwnPropertySymbols(session).find(({ description }) => description === "state");
-  const state = field && (session as unknown as Record<symbol, { streams?: unknown; pendingStreams?: unknown }>)[field];
-  if (types.isMap(state?.streams) && state.streams.size === 0) state.streams = new ShortMap();
-  if (types.isSet(state?.pendingStreams) && state.pendingStreams.size === 0) state.pendingStreams = new ShortSet();
 }
 
 /** The size of a header list as RFC 9113 section 6.5.2 counts it. `rawHeaders`: names and values in turn. */

@@ -9,14 +9,15 @@
  * the process, and every refusal on HTTP/1 has a body.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Http2ServerRequest, Http2ServerResponse, IncomingHttpHeaders, ServerHttp2Stream } from "node:http2";
+import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
 import type { AddressInfo, Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
+import type { WholeRequest, WholeResponse } from "../rest/index.ts";
 import { readFirstBytes } from "./first-bytes.ts";
 import { createHttp1Side } from "./http1.ts";
 import { createHttp2Side } from "./http2.ts";
-import type { PlainRequest } from "./plain-request.ts";
-import type { PlainResponse } from "./plain-response.ts";
+import type { ServeWhole } from "./http2-stream.ts";
+import type { PlainFields } from "./plain-fields.ts";
 import { defaultPortLimits, type PortLimits } from "./port-limits.ts";
 
 /** A request of either HTTP version. */
@@ -32,10 +33,13 @@ export interface OnePortOptions {
   readonly limits?: Partial<PortLimits>;
   /** Answers one request. What it throws is reported and ends that request only. */
   onRequest(request: PortRequest, response: PortResponse): void;
-  /** Answers a plain request of HTTP/1.1, or hands it back, for `onRequest` to answer. As with {@link onStream}, no objects of Node's are made for it. */
-  onPlainRequest?(request: PlainRequest, response: PlainResponse): void;
-  /** Sees an HTTP/2 stream before objects are made for it and may take it over by answering true. */
-  onStream?(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): boolean;
+  /** Answers a plain request by HTTP/1.1, or hands it back, for `onRequest` to answer. No objects of Node's are made for it. */
+  onPlainRequest?(request: WholeRequest, response: WholeResponse): void;
+  /**
+   * Who will answer a plain request by HTTP/2 once it is whole, of its headers; undefined if it is not to be waited for, and is `onRequest`'s. Without it
+   * all are.
+   */
+  takePlain?(fields: PlainFields): ServeWhole | undefined;
   /** Told before requests that may have been sent since it was last told. */
   onRead?(): void;
   /** The body, JSON text, of an answer that no handler will see: 400, 408, 413, 417, 431 and, for a throwing handler, 500. */
@@ -61,7 +65,7 @@ export function createOnePort(options: OnePortOptions): OnePort {
   const onError = (error: Error) => options.onError?.(error);
 
   const guarded =
-    <Request, Response extends PortResponse | PlainResponse>(serve: (request: Request, response: Response) => void) =>
+    <Request, Response extends PortResponse | WholeResponse>(serve: (request: Request, response: Response) => void) =>
     (request: Request, response: Response) => {
       try {
         serve(request, response);
@@ -76,14 +80,18 @@ export function createOnePort(options: OnePortOptions): OnePort {
   const onRequest = guarded((request: PortRequest, response: PortResponse) => options.onRequest(request, response));
   const onPlainRequest =
     options.onPlainRequest &&
-    guarded((request: PlainRequest, response: PlainResponse) => options.onPlainRequest?.(request, response));
-  const onStream = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) =>
-    options.onStream?.(stream, headers) ?? false;
+    guarded((request: WholeRequest, response: WholeResponse) => options.onPlainRequest?.(request, response));
+  const takePlain =
+    options.takePlain &&
+    ((fields: PlainFields) => {
+      const serve = options.takePlain?.(fields);
+      return serve && guarded(serve);
+    });
 
   const onRead = () => options.onRead?.();
   const refusalBody = (httpStatus: number) => options.refusalBody(httpStatus);
   const http1 = createHttp1Side({ tls: options.tls, limits, onRequest, onPlainRequest, onRead, refusalBody, onError });
-  const http2 = createHttp2Side({ limits, onRequest, onStream, onRead, refusalBody, onError });
+  const http2 = createHttp2Side({ limits, onRequest, takePlain, onRead, refusalBody, onError });
   const sides = { http1, http2 };
   const { server } = http1;
 

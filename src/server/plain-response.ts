@@ -2,6 +2,8 @@
 import { type OutgoingHttpHeader, type OutgoingHttpHeaders, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import type { WholeResponse } from "../rest/index.ts";
+import { httpDate } from "./http-date.ts";
+import { OwnResponse } from "./own-response.ts";
 import type { PlainRequest } from "./plain-request.ts";
 
 /** What a response is sent by. */
@@ -16,17 +18,15 @@ export interface PlainConnection {
 }
 
 /** The response to one plain request. Errors, of {@link writeHead}: TypeError for a field that is not printable ASCII. */
-export class PlainResponse implements WholeResponse {
+export class PlainResponse extends OwnResponse implements WholeResponse {
   readonly req: PlainRequest;
   readonly #connection: PlainConnection;
-  /** Fields set one by one. */
-  #fields: OutgoingHttpHeaders | undefined;
   #head = "";
   #isHandedBack = false;
-  readonly #listeners: (() => void)[] = [];
   writableEnded = false;
 
   constructor(req: PlainRequest, connection: PlainConnection) {
+    super();
     this.req = req;
     this.#connection = connection;
   }
@@ -40,17 +40,8 @@ export class PlainResponse implements WholeResponse {
     return this.#head !== "";
   }
 
-  getHeader(name: string): OutgoingHttpHeader | undefined {
-    return this.#fields?.[name];
-  }
-
-  setHeader(name: string, value: OutgoingHttpHeader): void {
-    this.#fields ??= {};
-    this.#fields[name] = value;
-  }
-
   writeHead(status: number, headers: OutgoingHttpHeaders): this {
-    const fields = this.#fields === undefined ? headers : { ...this.#fields, ...headers };
+    const fields = this.withOwn(headers);
     let lines = "";
     for (const name of Object.keys(fields)) {
       const value = fields[name];
@@ -77,15 +68,6 @@ export class PlainResponse implements WholeResponse {
     this.#connection.onAnswered();
   }
 
-  once(_event: "close", listener: () => void): void {
-    this.#listeners.push(listener);
-  }
-
-  /** Tells that the client has gone. */
-  close(): void {
-    for (const listener of this.#listeners.splice(0)) listener();
-  }
-
   destroy(): void {
     this.#connection.socket.destroy();
   }
@@ -102,18 +84,4 @@ function lineOf(name: string, value: OutgoingHttpHeader): string {
   const line = `${name}: ${value}\r\n`;
   if (!plainLine.test(line)) throw new TypeError(`the header field ${JSON.stringify(name)} is not printable ASCII`);
   return line;
-}
-
-let dateSecond = Number.NaN;
-let date = "";
-
-/** `Date`, made anew each second. */
-function httpDate(): string {
-  const nowMs = Date.now();
-  const second = Math.floor(nowMs / 1000);
-  if (second !== dateSecond) {
-    dateSecond = second;
-    date = new Date(nowMs).toUTCString();
-  }
-  return date;
 }

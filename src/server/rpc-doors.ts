@@ -2,12 +2,12 @@
  * The doors for RPC: gRPC, gRPC-Web and Connect. A plain unary call goes through the fast lane of its protocol, everything else through the full
  * door, Connect's own protocol handlers.
  */
-import { Http2ServerRequest, Http2ServerResponse, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
 import type { WholeRequest, WholeResponse } from "../rest/index.ts";
 import { type ConnectHandlerOptions, createConnectHandler, defaultConnectLimits, rpcPath } from "./connect-adapter.ts";
 import { createConnectLane } from "./connect-unary.ts";
-import { createGrpcLane } from "./grpc-unary.ts";
+import { createGrpcLane, type GrpcLane } from "./grpc-unary.ts";
 import type { PortRequest, PortResponse } from "./one-port.ts";
+import type { PlainFields } from "./plain-fields.ts";
 import { unaryMethods } from "./unary-methods.ts";
 
 /** What the doors are made from. */
@@ -23,8 +23,8 @@ export interface RpcDoors {
   takeRequest(path: string, request: PortRequest, response: PortResponse): boolean;
   /** One that has come whole. What the fast lane does not take is handed back. */
   takeWhole(path: string, request: WholeRequest, response: WholeResponse): boolean;
-  /** A stream before objects are made for it. */
-  takeStream(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): boolean;
+  /** A unary call by gRPC, before its message has come. */
+  readonly takeCall: GrpcLane;
 }
 
 /** Creates the doors. */
@@ -63,13 +63,7 @@ export function createRpcDoors(options: RpcDoorsOptions): RpcDoors {
       response.handBack();
       return true;
     },
-    takeStream: createGrpcLane({
-      ...lane,
-      handBack(stream, headers, body) {
-        const request = new Http2ServerRequest(stream, headers, {}, []); // before its response, which else does not know it
-        takeByFullDoor(pathOf(request), request, new Http2ServerResponse(stream), body);
-      },
-    }),
+    takeCall: createGrpcLane(lane),
   };
 }
 
@@ -78,4 +72,9 @@ export function pathOf(request: Pick<PortRequest, "url">): string {
   const target = request.url ?? "";
   const query = target.indexOf("?");
   return query < 0 ? target : target.slice(0, query);
+}
+
+/** Whether the content of a request or its answer may come piece by piece: gRPC but for what its lane takes, and Connect's streams. */
+export function isStreaming({ headers }: PlainFields): boolean {
+  return /^application\/(?:grpc|connect\+)/.test(headers["content-type"] ?? "");
 }

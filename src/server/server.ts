@@ -1,7 +1,7 @@
 /** Builds the server, part by part, and takes it apart in reverse. */
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
-import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerHttp2Stream } from "node:http2";
+import type { IncomingHttpHeaders, OutgoingHttpHeaders } from "node:http";
 import { createRegistry, type DescMethod } from "@bufbuild/protobuf";
 import type { ConnectError } from "@connectrpc/connect";
 import { file_google_rpc_error_details } from "../../gen/google/rpc/error_details_pb.ts";
@@ -17,7 +17,7 @@ import {
 } from "../delivery/index.ts";
 import { atEdge, internal, unavailable } from "../errors.ts";
 import type { Logger } from "../log.ts";
-import { createRestHandler, formatStatus, writeStatus } from "../rest/index.ts";
+import { createRestHandler, formatStatus, type WholeRequest, type WholeResponse, writeStatus } from "../rest/index.ts";
 import {
   createServices,
   createTokenExchange,
@@ -35,6 +35,7 @@ import { setHeaders } from "./connect-adapter.ts";
 import { handleCors, setCorsHeaders } from "./cors.ts";
 import { createEndpoints } from "./endpoints.ts";
 import { createEventRecorder } from "./events.ts";
+import type { GrpcLane } from "./grpc-unary.ts";
 import { createHealth, mountHealth } from "./health.ts";
 import { startHousekeeping } from "./housekeeping.ts";
 import { idempotentAnswers } from "./idempotency.ts";
@@ -42,12 +43,10 @@ import { type Installation, install, readEnvironment, readInstallation, refreshB
 import { createLocalTransport } from "./local-transport.ts";
 import { createOnePort, type PortRequest, type PortResponse } from "./one-port.ts";
 import { createPipeline } from "./pipeline.ts";
-import type { PlainRequest } from "./plain-request.ts";
-import type { PlainResponse } from "./plain-response.ts";
 import { mountReflection } from "./reflection.ts";
 import { refusalOf } from "./refusals.ts";
 import { openNotifications } from "./registry-endpoint.ts";
-import { createRpcDoors, pathOf } from "./rpc-doors.ts";
+import { createRpcDoors, isStreaming, pathOf } from "./rpc-doors.ts";
 import { createSts } from "./sts.ts";
 
 /** How long calls in flight may take to finish once the server stops. */
@@ -86,8 +85,9 @@ export async function startServer(config: Config, log: Logger): Promise<RunningS
     response.setHeader("content-type", "application/json");
     response.end(refusalBody(503));
   };
-  let answerPlain = (_request: PlainRequest, response: PlainResponse): void => response.handBack();
-  let takeStream = (_stream: ServerHttp2Stream, _headers: IncomingHttpHeaders): boolean => false;
+  let answerPlain = (_request: WholeRequest, response: WholeResponse): void => response.handBack();
+  let takeCall: GrpcLane = () => undefined;
+  const onPlainRequest = (request: WholeRequest, response: WholeResponse) => answerPlain(request, response);
   let database: Database | undefined;
   const port = createOnePort({
     tls:
@@ -95,8 +95,12 @@ export async function startServer(config: Config, log: Logger): Promise<RunningS
         ? undefined
         : { cert: readFileSync(config.tlsCert), key: readFileSync(config.tlsKey ?? "") },
     onRequest: (request, response) => answer(request, response),
-    ...(config.noFastLane ? {} : { onPlainRequest: (request, response) => answerPlain(request, response) }),
-    onStream: (stream, headers) => takeStream(stream, headers),
+    ...(config.noFastLane
+      ? {}
+      : {
+          onPlainRequest,
+          takePlain: (fields) => takeCall(fields) ?? (isStreaming(fields) ? undefined : onPlainRequest),
+        }),
     onRead: () => database?.refresh(),
     refusalBody,
     onError: (error) => log.debug({ err: error }, "connection"),
@@ -217,7 +221,7 @@ export async function startServer(config: Config, log: Logger): Promise<RunningS
 
     const places = new Map(Object.entries({ ...endpoints, ...sts, ...notifications?.endpoints }));
 
-    takeStream = doors.takeStream;
+    takeCall = doors.takeCall;
     answer = (request, response) => {
       if (config.corsOrigins.length > 0) {
         setHeaders(response, answerHeaders(request.headers));

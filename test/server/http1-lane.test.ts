@@ -3,14 +3,14 @@ import type { ServerResponse } from "node:http";
 import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it, onTestFinished } from "vitest";
+import type { WholeResponse } from "../../src/rest/index.ts";
 import type { OnePortOptions } from "../../src/server/one-port.ts";
-import type { PlainResponse } from "../../src/server/plain-response.ts";
 import { dresses, type OpenPort, openPort } from "./open-port.ts";
 
 const request = (path: string, more = "") => `GET ${path} HTTP/1.1\r\nhost: x\r\n${more}\r\n`;
 const post = (body: string) => `POST /post HTTP/1.1\r\nhost: x\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
 
-function answer(response: PlainResponse, content: string): void {
+function answer(response: WholeResponse, content: string): void {
   response.writeHead(200, { "content-length": content.length }).end(content, "latin1");
 }
 
@@ -224,7 +224,7 @@ describe.each(dresses.filter(({ hasLane }) => hasLane))("$dress", ({ secure }) =
   });
 
   it("reads no further than 64 KiB beyond a request that it answers", async () => {
-    const held: PlainResponse[] = [];
+    const held: WholeResponse[] = [];
     const port = await open({ onPlainRequest: (_request, response) => void held.push(response) });
     const { socket, received } = await port.dial();
     const count = 200_000;
@@ -264,7 +264,7 @@ describe.each(dresses.filter(({ hasLane }) => hasLane))("$dress", ({ secure }) =
   });
 
   it("closes idle connections at once and the others after their answer, which says so", async () => {
-    const held: PlainResponse[] = [];
+    const held: WholeResponse[] = [];
     const port = await open({
       limits: { checkIntervalMs: 20 },
       onPlainRequest({ url }, response) {

@@ -6,7 +6,6 @@ import { text } from "node:stream/consumers";
 import { TLSSocket } from "node:tls";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { OnePortOptions } from "../../src/server/one-port.ts";
-import { ShortMap, ShortSet } from "../../src/short-map.ts";
 import { certificate, dresses, frame, type OpenPort, onLane, openPort, preface, shortLimits } from "./open-port.ts";
 
 const settings = frame(4, 0, 0);
@@ -77,38 +76,6 @@ describe.each(dresses)("one port, $dress", ({ secure, hasLane }) => {
     }
     socket.write(settings);
     await expect.poll(() => received().slice(3, 5)).toBe("\x04\x00"); // The server's SETTINGS.
-  });
-
-  it("lets onStream take an HTTP/2 stream over", async () => {
-    const port = await open({
-      onStream(stream, headers) {
-        if (headers.taken === undefined) return false;
-        stream.respond({ ":status": 202 });
-        stream.end("taken");
-        return true;
-      },
-    });
-    const client = session(port);
-    expect(await post2(client, "x", { taken: "yes" })).toEqual({ status: 202, body: "taken" });
-    expect(await post2(client, "x")).toEqual({ status: 200, body: "x" });
-  });
-
-  it("keeps the streams of a session where closed ones are forgotten, also instead of Node", async () => {
-    const held: unknown[] = [];
-    const port = await open({
-      onStream: (stream) => {
-        const session = stream.session as unknown as Record<symbol, { streams: unknown; pendingStreams: unknown }>;
-        const field = Object.getOwnPropertySymbols(session).find(({ description }) => description === "state");
-        const { streams, pendingStreams } = session[field!]!;
-        held.push(streams, pendingStreams);
-        stream.respond();
-        stream.end("kept");
-        return true;
-      },
-    });
-    expect(await post2(session(port), "")).toEqual({ status: 200, body: "kept" });
-    expect(held.map((map) => map?.constructor)).toEqual([ShortMap, ShortSet]);
-    await expect.poll(() => held.map((map) => (map as ShortMap<unknown, unknown>).size)).toEqual([0, 0]);
   });
 
   it("answers 500 with a body when the handler throws, and goes on", async () => {

@@ -2,6 +2,7 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { connect as connectSecurely } from "node:tls";
+import type { WholeRequest, WholeResponse } from "../../src/rest/index.ts";
 import { createOnePort, type OnePort, type OnePortOptions } from "../../src/server/one-port.ts";
 import type { PortLimits } from "../../src/server/port-limits.ts";
 import { selfSigned } from "./self-signed.ts";
@@ -9,22 +10,21 @@ import { selfSigned } from "./self-signed.ts";
 /** The certificate of every TLS port here. */
 export const certificate = selfSigned();
 
-/** The dresses of a port: what it wears, and whether plain requests of HTTP/1.1 have a lane of their own. */
+/** The dresses of a port: what it wears, and whether plain requests have a lane of their own. */
 export const dresses = [
   { dress: "cleartext", secure: false, hasLane: false },
-  { dress: "cleartext with the lane of HTTP/1.1", secure: false, hasLane: true },
+  { dress: "cleartext with lanes", secure: false, hasLane: true },
   { dress: "TLS", secure: true, hasLane: false },
-  { dress: "TLS with the lane of HTTP/1.1", secure: true, hasLane: true },
+  { dress: "TLS with lanes", secure: true, hasLane: true },
 ];
 
-/** What a port answers on the lane: as {@link openPort} does, unless the test has an answer of its own. */
-export function onLane({ onRequest }: Partial<OnePortOptions>): Pick<OnePortOptions, "onPlainRequest"> {
-  return {
-    onPlainRequest({ wholeBody }, response) {
-      if (onRequest !== undefined) response.handBack();
-      else response.writeHead(200, { "content-length": wholeBody.length }).end(wholeBody, "utf8");
-    },
+/** What a port answers on its lanes: as {@link openPort} does, unless the test has an answer of its own. */
+export function onLane({ onRequest }: Partial<OnePortOptions>): Pick<OnePortOptions, "onPlainRequest" | "takePlain"> {
+  const onPlainRequest = ({ wholeBody }: WholeRequest, response: WholeResponse) => {
+    if (onRequest !== undefined) response.handBack();
+    else response.writeHead(200, { "content-length": wholeBody.length }).end(wholeBody, "utf8");
   };
+  return { onPlainRequest, takePlain: () => onPlainRequest };
 }
 
 /** Limits that a test can wait for. */

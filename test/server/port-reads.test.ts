@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { WholeRequest, WholeResponse } from "../../src/rest/index.ts";
 import { type Database, openDatabase } from "../../src/store/index.ts";
 import { identities, newRow } from "../contract/tables.ts";
 import { type OpenPort, openPort } from "./open-port.ts";
@@ -37,11 +38,8 @@ beforeEach(async () => {
     async onRequest(request, response) {
       response.end(await see(request.url));
     },
-    async onPlainRequest({ url }, response) {
-      if (url.startsWith("/node")) return response.handBack();
-      const seen = await see(url);
-      response.writeHead(200, { "content-length": seen.length }).end(seen, "latin1");
-    },
+    onPlainRequest,
+    takePlain: () => onPlainRequest,
   });
 });
 
@@ -51,6 +49,12 @@ afterEach(async () => {
   await ours.close();
   await rm(folder, { recursive: true });
 });
+
+async function onPlainRequest({ url }: WholeRequest, response: WholeResponse): Promise<void> {
+  if (url.startsWith("/node")) return response.handBack();
+  const seen = await see(url);
+  response.writeHead(200, { "content-length": seen.length }).end(seen, "latin1");
+}
 
 /** What a request sees, which may have others see something else. */
 async function see(url: string | undefined): Promise<string> {
@@ -86,11 +90,11 @@ describe.each(Object.entries(phases))("after a read and a commit in %s", (_, pha
     for (let number = 2; number < rounds; number++) expect(await askedAfter(phase, number, ask)).toBe(number);
   });
 
-  test("HTTP/2 answers with what was committed", async () => {
+  test.each(["/", "/node"])("HTTP/2 answers with what was committed: %s", async (path) => {
     const session = connectHttp2(open.origin);
     const ask = () =>
       new Promise<number>((resolve) => {
-        session.request({ ":path": "/" }).once("data", (chunk) => resolve(Number(chunk)));
+        session.request({ ":path": path }).once("data", (chunk) => resolve(Number(chunk)));
       });
     await ask();
     for (let number = 2; number < rounds; number++) expect(await askedAfter(phase, number, ask)).toBe(number);

@@ -1,9 +1,10 @@
 /** The doors for RPC around services of a test's own. */
 import { createRegistry, type DescService } from "@bufbuild/protobuf";
 import type { Layer } from "../../src/layer.ts";
+import type { WholeRequest, WholeResponse } from "../../src/rest/index.ts";
 import { createLocalTransport, type ServiceImplementation } from "../../src/server/local-transport.ts";
 import type { OnePortOptions } from "../../src/server/one-port.ts";
-import { createRpcDoors, type RpcDoorsOptions as Options, pathOf } from "../../src/server/rpc-doors.ts";
+import { createRpcDoors, isStreaming, type RpcDoorsOptions as Options, pathOf } from "../../src/server/rpc-doors.ts";
 
 /** What the doors are made from. */
 export interface RpcDoorsOptions
@@ -18,11 +19,9 @@ export interface RpcDoorsOptions
 }
 
 /** The callbacks of a port. */
-export function rpcDoors(
-  options: RpcDoorsOptions,
-): Pick<OnePortOptions, "onRequest" | "onPlainRequest"> & Required<Pick<OnePortOptions, "onStream">> {
+export function rpcDoors(options: RpcDoorsOptions): Pick<OnePortOptions, "onRequest" | "onPlainRequest" | "takePlain"> {
   const services = options.services ?? options.implementations.map(({ service }) => service);
-  const { takeRequest, takeWhole, takeStream } = createRpcDoors({
+  const { takeRequest, takeWhole, takeCall } = createRpcDoors({
     ...options,
     services,
     transport: createLocalTransport(options.implementations, options.layers ?? []),
@@ -30,7 +29,7 @@ export function rpcDoors(
     answerHeaders: () => ({}),
     refusalBody: (httpStatus) => JSON.stringify({ code: httpStatus }),
   });
-  const onPlainRequest: OnePortOptions["onPlainRequest"] = (request, response) => {
+  const onPlainRequest = (request: WholeRequest, response: WholeResponse) => {
     const path = pathOf(request);
     if (!takeWhole(path, request, response)) response.handBack();
     else if (!response.destroyed) options.onWhole?.(path);
@@ -41,7 +40,11 @@ export function rpcDoors(
       response.statusCode = 404;
       response.end();
     },
-    ...(options.hasFastLane ? { onPlainRequest } : {}),
-    onStream: takeStream,
+    ...(options.hasFastLane
+      ? {
+          onPlainRequest,
+          takePlain: (fields) => takeCall(fields) ?? (isStreaming(fields) ? undefined : onPlainRequest),
+        }
+      : {}),
   };
 }

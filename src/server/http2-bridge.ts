@@ -1,0 +1,187 @@
+/**
+ * The bridge from the lane of HTTP/2 to Node's server: a connection inside this process, over which the streams go on that the lane does not serve.
+ *
+ * Frames are handed on, under another id. Header lists are written anew for Node, since the lane has the client's table; Node is told to use no
+ * table, so that the client can read its lists as they are. What is left is flow control of the connection: the lane minds the client's windows, and
+ * Node is credited here for what the lane has sent.
+ */
+import { constants } from "node:http2";
+import { Duplex } from "node:stream";
+import type { FieldList } from "./hpack.ts";
+import {
+  dataFrames,
+  defaultWindow,
+  flags,
+  frame,
+  headBytes,
+  listFrames,
+  maxWindow,
+  nothing,
+  numbersFrame,
+  preface,
+  settings,
+  settingsFrame,
+  types,
+} from "./http2-frames.ts";
+import type { LaneStream, StreamConnection } from "./http2-stream.ts";
+
+/** The client's connection, as the bridge sees it. */
+export interface BridgedConnection extends StreamConnection {
+  /** Whether what has been sent waits for the client to read it. */
+  readonly isFull: boolean;
+  /** Sends a frame that counts for no window. */
+  control(frame: Buffer): void;
+}
+
+/** One connection to Node's server. */
+export class Bridge {
+  /** Node's end of it. */
+  readonly socket: BridgeSocket;
+  readonly #outer: BridgedConnection;
+  readonly #streams = new Map<number, LaneStream>();
+  #nextId = 1;
+  #unread = nothing;
+  /** Frames of a header list whose last frame is to come. */
+  #block: Buffer[] = [];
+  /** Content that has been sent and not been credited. */
+  #sentBytes = 0;
+  /** Whether Node takes no more streams. */
+  isOver = false;
+
+  /** @param payload that of the client's SETTINGS. */
+  constructor(outer: BridgedConnection, payload: Buffer) {
+    this.#outer = outer;
+    this.socket = new BridgeSocket((bytes) => this.#read(bytes));
+    this.socket.once("close", () => this.#end(0, constants.NGHTTP2_INTERNAL_ERROR));
+    this.socket.give(Buffer.from(preface));
+    this.set(payload);
+  }
+
+  /** Tells Node the client's settings, but for the table. */
+  set(payload: Buffer): void {
+    this.socket.give(frame(types.settings, 0, 0, payload));
+    this.socket.give(settingsFrame([[settings.headerTableSize, 0]]));
+  }
+
+  /** Opens a stream with what has come of its request. `grantedBytes`: what the client has granted it beyond the first window. */
+  open(stream: LaneStream, grantedBytes: number): void {
+    stream.bridge = this;
+    stream.bridgedId = this.#nextId;
+    this.#nextId += 2;
+    this.#streams.set(stream.bridgedId, stream);
+    const { content, isWhole } = stream;
+    this.headers(stream, stream.list, isWhole && content.length === 0);
+    if (content.length > 0) this.data(stream, content, isWhole);
+    if (grantedBytes > 0) this.windowUpdate(stream, grantedBytes);
+  }
+
+  headers({ bridgedId }: LaneStream, fields: FieldList, endStream: boolean): void {
+    this.socket.give(listFrames(bridgedId, fields, endStream ? flags.endStream : 0));
+  }
+
+  data({ bridgedId }: LaneStream, content: Buffer, endStream: boolean): void {
+    this.socket.give(dataFrames(bridgedId, content, endStream ? flags.endStream : 0));
+  }
+
+  windowUpdate({ bridgedId }: LaneStream, increment: number): void {
+    this.socket.give(numbersFrame(types.windowUpdate, bridgedId, increment));
+  }
+
+  reset({ bridgedId }: LaneStream, code: number): void {
+    this.socket.give(numbersFrame(types.reset, bridgedId, code));
+  }
+
+  /** The stream is over. */
+  forget({ bridgedId }: LaneStream): void {
+    this.#streams.delete(bridgedId);
+  }
+
+  /** Content has been sent to the client. */
+  sent(bytes: number): void {
+    this.#sentBytes += bytes;
+    if (this.#sentBytes > defaultWindow / 2 && !this.#outer.isFull) this.credit();
+  }
+
+  /** Lets Node send as much again as the client has been sent. */
+  credit(): void {
+    if (this.#sentBytes > 0) this.socket.give(numbersFrame(types.windowUpdate, 0, this.#sentBytes));
+    this.#sentBytes = 0;
+  }
+
+  destroy(): void {
+    this.socket.destroy();
+  }
+
+  #read(chunk: Buffer): void {
+    const bytes = this.#unread.length === 0 ? chunk : Buffer.concat([this.#unread, chunk]);
+    let at = 0;
+    while (bytes.length - at >= headBytes) {
+      const end = at + headBytes + bytes.readUIntBE(at, 3);
+      if (end > bytes.length) break;
+      this.#readFrame(Buffer.from(bytes.subarray(at, end)));
+      at = end;
+    }
+    this.#unread = at === bytes.length ? nothing : Buffer.from(bytes.subarray(at));
+  }
+
+  #readFrame(bytes: Buffer): void {
+    const type = bytes[3]!;
+    if (type === types.goAway) this.#end(bytes.readUInt32BE(headBytes) & maxWindow, constants.NGHTTP2_REFUSED_STREAM);
+    const stream = this.#streams.get(bytes.readUInt32BE(5) & maxWindow);
+    if (stream === undefined) return; // of the connection, or over
+    bytes.writeUInt32BE(stream.id, 5);
+    if (type === types.windowUpdate) this.#outer.control(bytes);
+    else if (type === types.data) this.#send(stream, bytes, bytes.length - headBytes);
+    else if (type === types.reset) this.#sendReset(stream, bytes);
+    else {
+      this.#block.push(bytes);
+      if ((bytes[4]! & flags.endHeaders) !== 0) this.#send(stream, Buffer.concat(this.#block.splice(0)), 0);
+    }
+  }
+
+  /** Sends frames, of which the first says whether they are the last. */
+  #send(stream: LaneStream, frames: Buffer, contentBytes: number): void {
+    stream.isAnswered = (frames[4]! & flags.endStream) !== 0;
+    this.#outer.send(stream, frames, contentBytes);
+  }
+
+  #sendReset(stream: LaneStream, bytes: Buffer): void {
+    const code = bytes.readUInt32BE(headBytes);
+    if (code === constants.NGHTTP2_NO_ERROR) {
+      stream.isAnswered = true;
+      stream.isWhole = true;
+      this.#outer.send(stream, bytes, 0);
+    } else this.#outer.breakOff(stream, code);
+  }
+
+  /** Node serves no stream after this one. */
+  #end(lastId: number, code: number): void {
+    this.isOver = true;
+    for (const [id, stream] of this.#streams) if (id > lastId) this.#outer.breakOff(stream, code);
+  }
+}
+
+/** Node's end of a bridge. */
+class BridgeSocket extends Duplex {
+  readonly #onBytes: (bytes: Buffer) => void;
+  bytesRead = 0;
+
+  constructor(onBytes: (bytes: Buffer) => void) {
+    super();
+    this.#onBytes = onBytes;
+  }
+
+  /** Has Node read bytes. */
+  give(bytes: Buffer): void {
+    if (this.destroyed) return;
+    this.bytesRead += bytes.length;
+    this.push(bytes);
+  }
+
+  override _read(): void {}
+
+  override _write(bytes: Buffer, _encoding: string, callback: () => void): void {
+    this.#onBytes(bytes);
+    callback();
+  }
+}

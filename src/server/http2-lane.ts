@@ -1,0 +1,448 @@
+/**
+ * The lane of HTTP/2: serves plain requests (`plain-fields.ts`), each once it is whole, straight from the frames of a connection. Every other stream
+ * goes to Node's server over a bridge (`http2-bridge.ts`), also one that only turns out not to be plain.
+ *
+ * Flow control, RFC 9113 section 5.2. What comes is credited to the connection at once; to a stream in the lane never, so that it takes no more than
+ * its first window, and whatever is longer goes to Node in time. A response that has no window waits in frames.
+ */
+import { constants } from "node:http2";
+import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import { ShortMap } from "../short-map.ts";
+import type { HeaderList } from "./hpack.ts";
+import { Bridge, type BridgedConnection } from "./http2-bridge.ts";
+import { demand, type FrameHandler, FrameReader, Http2Error } from "./http2-frame-reader.ts";
+import {
+  defaultWindow,
+  flags,
+  frame,
+  headBytes,
+  maxPayloadBytes,
+  maxWindow,
+  nothing,
+  numbersFrame,
+  settings,
+  settingsFrame,
+  types,
+} from "./http2-frames.ts";
+import { LaneStream, type ServeWhole } from "./http2-stream.ts";
+import { type PlainFields, plainFieldsOf } from "./plain-fields.ts";
+import type { PortLimits } from "./port-limits.ts";
+
+/** What the lane is made from. */
+export interface Http2LaneOptions {
+  readonly limits: PortLimits;
+  /** Who will answer a plain request once it is whole; undefined if it is not to be waited for. */
+  takePlain(fields: PlainFields): ServeWhole | undefined;
+  /** Told before the first stream that is opened by what was just read from a connection. */
+  onRead(): void;
+  /** Serves all other streams, over HTTP/2. */
+  serveOthers(socket: Duplex & { readonly bytesRead: number }): void;
+}
+
+/** The lane. */
+export interface Http2Lane {
+  /** Serves HTTP/2 on a connection whose first bytes are still unread. */
+  accept(socket: Socket): void;
+  /** Enforces the limits; to be called every `checkIntervalMs`. */
+  check(): void;
+  /** Sends GOAWAY on every connection; each ends with its last stream. */
+  close(): void;
+}
+
+const {
+  NGHTTP2_NO_ERROR: noError,
+  NGHTTP2_PROTOCOL_ERROR: protocolError,
+  NGHTTP2_FLOW_CONTROL_ERROR: flowControlError,
+  NGHTTP2_STREAM_CLOSED: streamClosed,
+  NGHTTP2_REFUSED_STREAM: refusedStream,
+  NGHTTP2_CANCEL: cancel,
+  NGHTTP2_ENHANCE_YOUR_CALM: enhanceYourCalm,
+} = constants;
+
+/** Streams that end for nothing, reset by the client or for its mistakes: more than an honest one has (CVE-2023-44487, CVE-2025-8671). */
+const vainStreams = { burst: 200, perSecond: 33 };
+
+/** Creates the lane. */
+export function createHttp2Lane(options: Http2LaneOptions): Http2Lane {
+  const connections = new Set<Connection>();
+  let isClosing = false;
+  return {
+    accept(socket) {
+      const connection = new Connection(socket, options);
+      connections.add(connection);
+      socket.once("close", () => connections.delete(connection));
+      if (isClosing) connection.retire();
+    },
+    check() {
+      const nowMs = performance.now();
+      for (const connection of connections) connection.check(nowMs);
+    },
+    close() {
+      isClosing = true;
+      for (const connection of connections) connection.retire();
+    },
+  };
+}
+
+/** One connection. */
+class Connection implements BridgedConnection, FrameHandler {
+  readonly #socket: Socket;
+  readonly #options: Http2LaneOptions;
+  readonly #reader: FrameReader;
+  readonly #streams = new ShortMap<number, LaneStream>();
+  #lastId = 0;
+  /** The last header list, and what it says: clients tend to send the same again. */
+  #list: HeaderList | undefined;
+  #fields: PlainFields | undefined;
+  /** What the connection may still be sent and may still send, and what a stream may send at first. */
+  #receiveWindow = defaultWindow;
+  #sendWindow = defaultWindow;
+  #streamWindow = defaultWindow;
+  #settings = nothing;
+  #bridge: Bridge | undefined;
+  /** Frames to be sent at the end of this reading, or of this turn of the event loop. */
+  #out: Buffer[] = [];
+  #isFlushed = false;
+  #isTold = false;
+  #isRetired = false;
+  #vainStreams = vainStreams.burst;
+  #checkedMs = performance.now();
+  /** Since when there is no stream. */
+  #idleMs = performance.now();
+  /** Since when the client does not read what was sent. */
+  #fullMs: number | undefined;
+
+  constructor(socket: Socket, options: Http2LaneOptions) {
+    this.#socket = socket;
+    this.#options = options;
+    const { maxConcurrentStreams, maxHeaderBytes } = options.limits;
+    this.#reader = new FrameReader(this, maxHeaderBytes);
+    socket.on("data", this.#take).on("drain", this.#drain).on("end", this.#end).on("close", this.#close);
+    this.control(
+      settingsFrame([
+        [settings.maxConcurrentStreams, maxConcurrentStreams],
+        [settings.maxHeaderListSize, maxHeaderBytes],
+      ]),
+    );
+  }
+
+  readonly #take = (chunk: Buffer) => {
+    this.#isTold = false;
+    this.#isFlushed = true; // below
+    try {
+      this.#reader.read(chunk);
+    } catch (error) {
+      if (!(error instanceof Http2Error)) throw error;
+      this.#fail(error.code);
+    } finally {
+      this.#flush();
+    }
+    if (this.isFull) this.#socket.pause(); // who does not read is not read from
+  };
+
+  readonly #drain = () => {
+    this.#fullMs = undefined;
+    this.#bridge?.credit();
+    this.#socket.resume();
+  };
+
+  readonly #end = () => {
+    this.#socket.destroySoon();
+  };
+
+  readonly #close = () => {
+    this.#streams.forEach((stream) => {
+      stream.close();
+    });
+    this.#bridge?.destroy();
+  };
+
+  // What the client sends.
+
+  onHeaders(id: number, list: HeaderList, endStream: boolean): void {
+    const stream = this.#streams.get(id);
+    if (stream === undefined) this.#openNext(id, list, endStream);
+    else this.#takeTrailers(stream, list, endStream);
+  }
+
+  #openNext(id: number, list: HeaderList, endStream: boolean): void {
+    demand(id > this.#lastId, streamClosed);
+    this.#lastId = id;
+    if (this.#isRetired) this.#reset(id, refusedStream);
+    else if (this.#streams.size >= this.#options.limits.maxConcurrentStreams) this.onStreamError(id, refusedStream);
+    else this.#open(id, list, endStream);
+  }
+
+  #open(id: number, list: HeaderList, endStream: boolean): void {
+    if (!this.#isTold) this.#options.onRead();
+    this.#isTold = true;
+    if (list !== this.#list) {
+      this.#list = list;
+      this.#fields = plainFieldsOf(list);
+    }
+    const fields = this.#fields && { ...this.#fields, headers: { ...this.#fields.headers } };
+    const serve = fields && this.#options.takePlain(fields);
+    const stream = new LaneStream({
+      id,
+      connection: this,
+      list: list.fields,
+      fields,
+      serve,
+      window: this.#streamWindow,
+    });
+    this.#streams.set(id, stream);
+    stream.isWhole = endStream;
+    if (serve === undefined) this.handBack(stream);
+    else if (endStream) stream.serve();
+  }
+
+  onData(id: number, content: Buffer, payloadBytes: number, endStream: boolean): void {
+    this.#receiveWindow -= payloadBytes;
+    demand(this.#receiveWindow >= 0, flowControlError);
+    if (this.#receiveWindow < defaultWindow / 2) {
+      this.control(numbersFrame(types.windowUpdate, 0, defaultWindow - this.#receiveWindow));
+      this.#receiveWindow = defaultWindow;
+    }
+    const stream = this.#streamOf(id);
+    if (stream === undefined || stream.isWhole) this.#reset(id, streamClosed);
+    else {
+      stream.isWhole = endStream;
+      if (stream.bridge === undefined) this.#takeContent(stream, content, payloadBytes);
+      else this.#bridgeContent(stream, stream.bridge, content, payloadBytes);
+    }
+  }
+
+  #takeContent(stream: LaneStream, content: Buffer, payloadBytes: number): void {
+    stream.take(content, payloadBytes);
+    if (stream.isWhole) stream.serve();
+    else if (stream.received > defaultWindow - maxPayloadBytes) this.handBack(stream);
+  }
+
+  #bridgeContent(stream: LaneStream, bridge: Bridge, content: Buffer, payloadBytes: number): void {
+    bridge.data(stream, content, stream.isWhole);
+    this.#creditPadding(stream, payloadBytes - content.length);
+    this.#forgetOver(stream);
+  }
+
+  /** Node does not know of padding, and credits the stream for the content alone. */
+  #creditPadding({ id }: LaneStream, bytes: number): void {
+    if (bytes > 0) this.control(numbersFrame(types.windowUpdate, id, bytes));
+  }
+
+  #takeTrailers(stream: LaneStream, { fields }: HeaderList, endStream: boolean): void {
+    demand(!stream.isWhole, streamClosed);
+    demand(endStream, protocolError);
+    if (stream.bridge === undefined) this.handBack(stream);
+    stream.isWhole = true;
+    stream.bridge?.headers(stream, fields, true);
+    this.#forgetOver(stream);
+  }
+
+  onReset(id: number, code: number): void {
+    const stream = this.#streamOf(id);
+    if (stream === undefined) return;
+    stream.bridge?.reset(stream, code);
+    this.#forget(stream);
+    this.#countVain();
+  }
+
+  onWindowUpdate(id: number, increment: number): void {
+    if (id === 0) {
+      this.#sendWindow += increment;
+      demand(this.#sendWindow <= maxWindow, flowControlError);
+      this.#streams.forEach((stream) => {
+        this.#sendWaiting(stream);
+      });
+    } else {
+      const stream = this.#streamOf(id);
+      if (stream !== undefined) this.#widen(stream, increment);
+    }
+  }
+
+  #widen(stream: LaneStream, bytes: number): void {
+    stream.bridge?.windowUpdate(stream, bytes);
+    stream.window += bytes; // without end where Node minds it
+    if (stream.bridge === undefined && stream.window > maxWindow) this.onStreamError(stream.id, flowControlError);
+    else this.#sendWaiting(stream);
+  }
+
+  onSettings(values: ReadonlyMap<number, number>, payload: Buffer): void {
+    const window = values.get(settings.initialWindowSize) ?? this.#streamWindow;
+    const more = window - this.#streamWindow;
+    this.#streamWindow = window;
+    this.#streams.forEach((stream) => {
+      if (stream.bridge === undefined) this.#widen(stream, more);
+    });
+    this.#settings = Buffer.from(payload);
+    this.#bridge?.set(this.#settings);
+    this.control(frame(types.settings, flags.ack, 0, nothing));
+  }
+
+  onPing(payload: Buffer): void {
+    this.control(frame(types.ping, flags.ack, 0, payload));
+  }
+
+  onStreamError(id: number, code: number): void {
+    const stream = this.#streams.get(id);
+    demand(id <= this.#lastId, code);
+    if (stream === undefined) this.#reset(id, code);
+    else this.breakOff(stream, code);
+    this.#countVain();
+  }
+
+  /** An open stream; undefined if it is over. */
+  #streamOf(id: number): LaneStream | undefined {
+    demand(id % 2 === 1 && id <= this.#lastId, protocolError);
+    return this.#streams.get(id);
+  }
+
+  #countVain(): void {
+    demand(--this.#vainStreams >= 0, enhanceYourCalm);
+  }
+
+  // What is sent.
+
+  get isFull(): boolean {
+    return this.#socket.writableNeedDrain;
+  }
+
+  send(stream: LaneStream, frames: Buffer, contentBytes: number): void {
+    if (stream.waiting.length > 0 || contentBytes > Math.min(this.#sendWindow, stream.window)) {
+      stream.wait(frames);
+      this.#sendWaiting(stream);
+    } else {
+      this.#charge(stream, contentBytes);
+      this.control(frames);
+      this.#forgetOver(stream);
+    }
+  }
+
+  /** Sends what waits as far as windows allow. */
+  #sendWaiting(stream: LaneStream): void {
+    const { waiting } = stream;
+    while (waiting.length > 0) {
+      const next = waiting[0]!;
+      const contentBytes = next[3] === types.data ? next.length - headBytes : 0;
+      const allowedBytes = Math.min(contentBytes, this.#sendWindow, stream.window);
+      if (allowedBytes === contentBytes) {
+        waiting.shift();
+        this.control(next);
+      } else {
+        if (allowedBytes <= 0) return;
+        const [now, later] = [
+          next.subarray(headBytes, headBytes + allowedBytes),
+          next.subarray(headBytes + allowedBytes),
+        ];
+        this.control(frame(types.data, 0, stream.id, now));
+        waiting[0] = frame(types.data, next[4]!, stream.id, later);
+      }
+      this.#charge(stream, allowedBytes);
+    }
+    this.#forgetOver(stream);
+  }
+
+  #charge(stream: LaneStream, contentBytes: number): void {
+    this.#sendWindow -= contentBytes;
+    stream.window -= contentBytes;
+    stream.bridge?.sent(contentBytes);
+  }
+
+  control(frames: Buffer): void {
+    this.#out.push(frames);
+    if (!this.#isFlushed) process.nextTick(this.#flush);
+    this.#isFlushed = true;
+  }
+
+  readonly #flush = () => {
+    this.#isFlushed = false;
+    const frames = this.#out.splice(0);
+    if (frames.length === 0 || this.#socket.destroyed || this.#socket.writableEnded) return;
+    this.#socket.write(frames.length === 1 ? frames[0]! : Buffer.concat(frames));
+    if (this.isFull) this.#fullMs ??= performance.now();
+  };
+
+  #reset(id: number, code: number): void {
+    this.control(numbersFrame(types.reset, id, code));
+  }
+
+  // How streams go on and end.
+
+  handBack(stream: LaneStream): void {
+    if (this.#bridge === undefined || this.#bridge.isOver) {
+      this.#bridge = new Bridge(this, this.#settings);
+      this.#options.serveOthers(this.#bridge.socket);
+    }
+    const grantedBytes = stream.window - this.#streamWindow;
+    stream.window = Number.POSITIVE_INFINITY; // Node minds it
+    this.#bridge.open(stream, grantedBytes);
+    this.#creditPadding(stream, stream.received - stream.content.length);
+  }
+
+  breakOff(stream: LaneStream, code: number): void {
+    if (this.#streams.get(stream.id) !== stream) return;
+    this.#reset(stream.id, code);
+    stream.bridge?.reset(stream, code);
+    this.#forget(stream);
+  }
+
+  #forgetOver(stream: LaneStream): void {
+    if (stream.isWhole && stream.isAnswered && stream.waiting.length === 0) this.#forget(stream);
+  }
+
+  #forget(stream: LaneStream): void {
+    this.#streams.delete(stream.id);
+    stream.bridge?.forget(stream);
+    stream.close();
+    if (this.#streams.size > 0) return;
+    this.#idleMs = performance.now();
+    if (this.#isRetired) this.#endSocket();
+  }
+
+  // How the connection ends.
+
+  retire(): void {
+    if (!this.#isRetired) this.#goAway(noError);
+    if (this.#streams.size === 0) this.#endSocket();
+  }
+
+  #fail(code: number): void {
+    this.#goAway(code);
+    this.#reader.stop();
+    this.#streams.forEach((stream) => {
+      stream.bridge?.reset(stream, cancel);
+      this.#forget(stream);
+    });
+    this.#endSocket();
+  }
+
+  #goAway(code: number): void {
+    this.#isRetired = true;
+    this.#idleMs = performance.now();
+    this.control(numbersFrame(types.goAway, 0, this.#lastId, code));
+  }
+
+  /** Once what has been said is sent. What still comes is read, or a reset would eat it. */
+  #endSocket(): void {
+    this.#flush();
+    this.#socket.end();
+  }
+
+  check(nowMs: number): void {
+    const { requestMs, responseMs, lingerMs, sessionIdleMs, firstStreamMs } = this.#options.limits;
+    const seconds = (nowMs - this.#checkedMs) / 1000;
+    this.#checkedMs = nowMs;
+    this.#vainStreams = Math.min(vainStreams.burst, this.#vainStreams + seconds * vainStreams.perSecond);
+    if (this.#fullMs !== undefined && nowMs - this.#fullMs > responseMs) this.#socket.destroy();
+    this.#streams.forEach((stream) => {
+      const isRequestLate = !stream.isWhole && stream.bridge === undefined && nowMs - stream.startedMs > requestMs;
+      const isResponseLate = stream.isAnswered && stream.waiting.length > 0 && nowMs - stream.answeredMs > responseMs;
+      if (isRequestLate || isResponseLate) this.breakOff(stream, cancel);
+    });
+    if (this.#streams.size > 0) return;
+    const patienceMs = this.#isRetired ? lingerMs : this.#lastId > 0 ? sessionIdleMs : firstStreamMs;
+    if (nowMs - this.#idleMs <= patienceMs) return;
+    if (this.#isRetired) this.#socket.destroy();
+    else this.retire();
+  }
+}
