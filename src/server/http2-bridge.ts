@@ -126,7 +126,8 @@ export class Bridge {
 
   #readFrame(bytes: Buffer): void {
     const type = bytes[3]!;
-    if (type === types.goAway) this.#end(bytes.readUInt32BE(headBytes) & maxWindow, constants.NGHTTP2_REFUSED_STREAM);
+    if (type === types.goAway)
+      this.#leave(bytes.readUInt32BE(headBytes) & maxWindow, bytes.readUInt32BE(headBytes + 4));
     const stream = this.#streams.get(bytes.readUInt32BE(5) & maxWindow);
     if (stream === undefined) return; // of the connection, or over
     bytes.writeUInt32BE(stream.id, 5);
@@ -152,6 +153,12 @@ export class Bridge {
       stream.isWhole = true;
       this.#outer.send(stream, bytes, 0);
     } else this.#outer.breakOff(stream, code);
+  }
+
+  /** Node has said GOAWAY. */
+  #leave(lastId: number, code: number): void {
+    if (code === constants.NGHTTP2_NO_ERROR) this.#end(lastId, constants.NGHTTP2_REFUSED_STREAM);
+    else this.#end(0, code);
   }
 
   /** Node serves no stream after this one. */

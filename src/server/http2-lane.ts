@@ -194,7 +194,12 @@ class Connection implements BridgedConnection, FrameHandler {
     this.#streams.set(id, stream);
     stream.isWhole = endStream;
     if (serve === undefined) this.handBack(stream);
-    else if (endStream) stream.serve();
+    else if (endStream) this.#serve(stream);
+  }
+
+  #serve(stream: LaneStream): void {
+    if (stream.isWellFormed) stream.serve();
+    else this.onStreamError(stream.id, protocolError);
   }
 
   onData(id: number, content: Buffer, payloadBytes: number, endStream: boolean): void {
@@ -215,7 +220,7 @@ class Connection implements BridgedConnection, FrameHandler {
 
   #takeContent(stream: LaneStream, content: Buffer, payloadBytes: number): void {
     stream.take(content, payloadBytes);
-    if (stream.isWhole) stream.serve();
+    if (stream.isWhole) this.#serve(stream);
     else if (stream.received > defaultWindow - maxPayloadBytes) this.handBack(stream);
   }
 
@@ -271,12 +276,12 @@ class Connection implements BridgedConnection, FrameHandler {
     const window = values.get(settings.initialWindowSize) ?? this.#streamWindow;
     const more = window - this.#streamWindow;
     this.#streamWindow = window;
+    this.control(frame(types.settings, flags.ack, 0, nothing));
     this.#streams.forEach((stream) => {
       if (stream.bridge === undefined) this.#widen(stream, more);
     });
     this.#settings = Buffer.from(payload);
     this.#bridge?.set(this.#settings);
-    this.control(frame(types.settings, flags.ack, 0, nothing));
   }
 
   onPing(payload: Buffer): void {
@@ -324,12 +329,12 @@ class Connection implements BridgedConnection, FrameHandler {
     while (waiting.length > 0) {
       const next = waiting[0]!;
       const contentBytes = next[3] === types.data ? next.length - headBytes : 0;
-      const allowedBytes = Math.min(contentBytes, this.#sendWindow, stream.window);
+      const allowedBytes = Math.min(contentBytes, Math.max(0, Math.min(this.#sendWindow, stream.window)));
       if (allowedBytes === contentBytes) {
         waiting.shift();
         this.control(next);
       } else {
-        if (allowedBytes <= 0) return;
+        if (allowedBytes === 0) return;
         const [now, later] = [
           next.subarray(headBytes, headBytes + allowedBytes),
           next.subarray(headBytes + allowedBytes),

@@ -87,12 +87,15 @@ export class LaneStream extends OwnResponse implements WholeResponse {
     return this.#chunks[0] ?? nothing;
   }
 
+  /** Whether the request has as much content as it says, RFC 9113 section 8.1.1. */
+  get isWellFormed(): boolean {
+    const { "content-length": length } = this.#fields!.headers;
+    return length === undefined || Number(length) === this.content.length;
+  }
+
   /** Has the request, now whole, answered. */
   serve(): void {
-    const { "content-length": length } = this.#fields!.headers;
-    const wholeBody = this.content;
-    if (length === undefined || Number(length) === wholeBody.length) this.#serve!(this.req, this);
-    else this.handBack();
+    this.#serve!(this.req, this);
   }
 
   get req(): WholeRequest {

@@ -137,7 +137,7 @@ export function createHttp2Side({
               : now - times.started > limits.requestMs;
           if (late) stream.close(constants.NGHTTP2_CANCEL);
         });
-        if (streams.size > 0) continue;
+        if (lane !== undefined || streams.size > 0) continue; // behind the lane sessions are never idle for themselves
         const patience = session.closed ? limits.lingerMs : used ? limits.sessionIdleMs : limits.firstStreamMs;
         if (now - idleSince <= patience) continue;
         if (session.closed) socket.destroy();
@@ -145,8 +145,8 @@ export function createHttp2Side({
       }
     },
     close() {
-      lane?.close();
-      for (const session of sessions.keys()) retire(session);
+      if (lane === undefined) for (const session of sessions.keys()) retire(session);
+      else lane.close();
     },
   };
 }
