@@ -12,7 +12,6 @@ import {
   dataFrames,
   defaultWindow,
   flags,
-  frame,
   headBytes,
   listFrames,
   maxWindow,
@@ -48,19 +47,19 @@ export class Bridge {
   /** Whether Node takes no more streams. */
   isOver = false;
 
-  /** @param payload that of the client's SETTINGS. */
-  constructor(outer: BridgedConnection, payload: Buffer) {
+  /** @param values what the client has set. */
+  constructor(outer: BridgedConnection, values: ReadonlyMap<number, number>) {
     this.#outer = outer;
     this.socket = new BridgeSocket((bytes) => this.#read(bytes));
+    this.socket.on("error", () => {}); // Node tells of it as the session's
     this.socket.once("close", () => this.#end(0, constants.NGHTTP2_INTERNAL_ERROR));
     this.socket.give(Buffer.from(preface));
-    this.set(payload);
+    this.set(values);
   }
 
   /** Tells Node the client's settings, but for the table. */
-  set(payload: Buffer): void {
-    this.socket.give(frame(types.settings, 0, 0, payload));
-    this.socket.give(settingsFrame([[settings.headerTableSize, 0]]));
+  set(values: ReadonlyMap<number, number>): void {
+    this.socket.give(settingsFrame(new Map(values).set(settings.headerTableSize, 0)));
   }
 
   /** Opens a stream with what has come of its request. `grantedBytes`: what the client has granted it beyond the first window. */

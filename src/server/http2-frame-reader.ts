@@ -14,8 +14,8 @@ export interface FrameHandler {
   onReset(stream: number, code: number): void;
   /** @param stream 0 for the connection. */
   onWindowUpdate(stream: number, increment: number): void;
-  /** @param payload all of them, as they came. */
-  onSettings(values: ReadonlyMap<number, number>, payload: Buffer): void;
+  /** @param values those that RFC 9113 defines, by identifier. */
+  onSettings(values: ReadonlyMap<number, number>): void;
   onPing(payload: Buffer): void;
   /** Told of a frame that its stream does not survive. */
   onStreamError(stream: number, code: number): void;
@@ -174,12 +174,15 @@ export class FrameReader {
     this.#hasSettings = true;
     if (isAck) return;
     const values = new Map<number, number>();
-    for (let at = 0; at < payload.length; at += 6) values.set(payload.readUInt16BE(at), payload.readUInt32BE(at + 2));
+    for (let at = 0; at < payload.length; at += 6) {
+      const id = payload.readUInt16BE(at);
+      if (id <= settings.maxHeaderListSize) values.set(id, payload.readUInt32BE(at + 2));
+    }
     demand((values.get(settings.enablePush) ?? 0) <= 1, protocolError);
     demand((values.get(settings.initialWindowSize) ?? 0) <= maxWindow, flowControlError);
     const maxFrameSize = values.get(settings.maxFrameSize) ?? maxPayloadBytes;
     demand(maxFrameSize >= maxPayloadBytes && maxFrameSize < 2 ** 24, protocolError);
-    this.#handler.onSettings(values, payload);
+    this.#handler.onSettings(values);
   }
 
   #readPing(flag: number, stream: number, payload: Buffer): void {

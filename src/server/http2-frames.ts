@@ -54,12 +54,14 @@ export function numbersFrame(type: number, stream: number, ...numbers: number[])
   return frame(type, 0, stream, payload);
 }
 
-/** A SETTINGS frame. */
-export function settingsFrame(values: readonly (readonly [id: number, value: number])[]): Buffer {
-  const payload = Buffer.allocUnsafe(values.length * 6);
-  for (const [i, [id, value]] of values.entries()) {
-    payload.writeUInt16BE(id, i * 6);
-    payload.writeUInt32BE(value, i * 6 + 2);
+/** A SETTINGS frame. `values`: by identifier. */
+export function settingsFrame(values: ReadonlyMap<number, number>): Buffer {
+  const payload = Buffer.allocUnsafe(values.size * 6);
+  let at = 0;
+  for (const [id, value] of values) {
+    payload.writeUInt16BE(id, at);
+    payload.writeUInt32BE(value, at + 2);
+    at += 6;
   }
   return frame(types.settings, 0, 0, payload);
 }

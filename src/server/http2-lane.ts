@@ -99,11 +99,14 @@ class Connection implements BridgedConnection, FrameHandler {
   #receiveWindow = defaultWindow;
   #sendWindow = defaultWindow;
   #streamWindow = defaultWindow;
-  #settings = nothing;
+  /** What the client has set. */
+  readonly #settings = new Map<number, number>();
   #bridge: Bridge | undefined;
   /** Frames to be sent at the end of this reading, or of this turn of the event loop. */
   #out: Buffer[] = [];
   #isFlushed = false;
+  /** Streams that are over, but whose last frames are among those. */
+  #unsentStreams = 0;
   #isTold = false;
   #isRetired = false;
   #vainStreams = vainStreams.burst;
@@ -120,10 +123,12 @@ class Connection implements BridgedConnection, FrameHandler {
     this.#reader = new FrameReader(this, maxHeaderBytes);
     socket.on("data", this.#take).on("drain", this.#drain).on("end", this.#end).on("close", this.#close);
     this.control(
-      settingsFrame([
-        [settings.maxConcurrentStreams, maxConcurrentStreams],
-        [settings.maxHeaderListSize, maxHeaderBytes],
-      ]),
+      settingsFrame(
+        new Map([
+          [settings.maxConcurrentStreams, maxConcurrentStreams],
+          [settings.maxHeaderListSize, maxHeaderBytes],
+        ]),
+      ),
     );
   }
 
@@ -170,7 +175,8 @@ class Connection implements BridgedConnection, FrameHandler {
     demand(id > this.#lastId, streamClosed);
     this.#lastId = id;
     if (this.#isRetired) this.#reset(id, refusedStream);
-    else if (this.#streams.size >= this.#options.limits.maxConcurrentStreams) this.onStreamError(id, refusedStream);
+    else if (this.#streams.size + this.#unsentStreams >= this.#options.limits.maxConcurrentStreams)
+      this.onStreamError(id, refusedStream);
     else this.#open(id, list, endStream);
   }
 
@@ -204,7 +210,6 @@ class Connection implements BridgedConnection, FrameHandler {
 
   onData(id: number, content: Buffer, payloadBytes: number, endStream: boolean): void {
     this.#receiveWindow -= payloadBytes;
-    demand(this.#receiveWindow >= 0, flowControlError);
     if (this.#receiveWindow < defaultWindow / 2) {
       this.control(numbersFrame(types.windowUpdate, 0, defaultWindow - this.#receiveWindow));
       this.#receiveWindow = defaultWindow;
@@ -235,9 +240,10 @@ class Connection implements BridgedConnection, FrameHandler {
     if (bytes > 0) this.control(numbersFrame(types.windowUpdate, id, bytes));
   }
 
-  #takeTrailers(stream: LaneStream, { fields }: HeaderList, endStream: boolean): void {
+  #takeTrailers(stream: LaneStream, { fields, isTooLarge }: HeaderList, endStream: boolean): void {
     demand(!stream.isWhole, streamClosed);
     demand(endStream, protocolError);
+    demand(!isTooLarge, enhanceYourCalm);
     if (stream.bridge === undefined) this.handBack(stream);
     stream.isWhole = true;
     stream.bridge?.headers(stream, fields, true);
@@ -272,7 +278,8 @@ class Connection implements BridgedConnection, FrameHandler {
     else this.#sendWaiting(stream);
   }
 
-  onSettings(values: ReadonlyMap<number, number>, payload: Buffer): void {
+  onSettings(values: ReadonlyMap<number, number>): void {
+    for (const [id, value] of values) this.#settings.set(id, value);
     const window = values.get(settings.initialWindowSize) ?? this.#streamWindow;
     const more = window - this.#streamWindow;
     this.#streamWindow = window;
@@ -280,7 +287,6 @@ class Connection implements BridgedConnection, FrameHandler {
     this.#streams.forEach((stream) => {
       if (stream.bridge === undefined) this.#widen(stream, more);
     });
-    this.#settings = Buffer.from(payload);
     this.#bridge?.set(this.#settings);
   }
 
@@ -361,6 +367,7 @@ class Connection implements BridgedConnection, FrameHandler {
 
   readonly #flush = () => {
     this.#isFlushed = false;
+    this.#unsentStreams = 0;
     const frames = this.#out.splice(0);
     if (frames.length === 0 || this.#socket.destroyed || this.#socket.writableEnded) return;
     this.#socket.write(frames.length === 1 ? frames[0]! : Buffer.concat(frames));
@@ -392,7 +399,9 @@ class Connection implements BridgedConnection, FrameHandler {
   }
 
   #forgetOver(stream: LaneStream): void {
-    if (stream.isWhole && stream.isAnswered && stream.waiting.length === 0) this.#forget(stream);
+    if (!stream.isWhole || !stream.isAnswered || stream.waiting.length > 0) return;
+    this.#unsentStreams++;
+    this.#forget(stream);
   }
 
   #forget(stream: LaneStream): void {

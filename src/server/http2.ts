@@ -14,6 +14,7 @@ import {
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { ShortMap } from "../short-map.ts";
+import { defaultWindow } from "./http2-frames.ts";
 import { createHttp2Lane, type Http2LaneOptions } from "./http2-lane.ts";
 import type { PortLimits } from "./port-limits.ts";
 
@@ -64,6 +65,8 @@ export function createHttp2Side({
   refusalBody,
   onError,
 }: Http2Options): Http2Side {
+  /** What streams may hold that come by the lane, which minds no window of all together; Node grants anew when half is used. */
+  const laneWindow = 2 * limits.maxConcurrentStreams * defaultWindow;
   const sessions = new Map<ServerHttp2Session, TrackedSession>();
   let accepting: Connection;
 
@@ -80,6 +83,7 @@ export function createHttp2Side({
   server.on("session", (session) => {
     const idleSince = performance.now();
     sessions.set(session, { socket: accepting, streams: new ShortMap(), idleSince, used: false, bytesRead: 0 });
+    if (lane !== undefined) session.setLocalWindowSize(laneWindow);
     session.once("close", () => sessions.delete(session));
   });
   server.on("sessionError", onError);

@@ -1,0 +1,443 @@
+/** The lane of HTTP/2 and its bridge to Node, frame by frame. What every server has to do is also in `test/conformance/h2spec.test.ts`. */
+import type { ServerResponse } from "node:http";
+import { connect, constants, type IncomingHttpHeaders } from "node:http2";
+import type { Socket } from "node:net";
+import { buffer } from "node:stream/consumers";
+import fc from "fast-check";
+import { describe, expect, it, onTestFinished } from "vitest";
+import type { WholeRequest, WholeResponse } from "../../src/rest/index.ts";
+import { HeaderReader } from "../../src/server/hpack.ts";
+import {
+  flags,
+  frame,
+  headBytes,
+  listFrames,
+  nothing,
+  numbersFrame,
+  settings,
+  settingsFrame,
+  types,
+} from "../../src/server/http2-frames.ts";
+import type { OnePortOptions } from "../../src/server/one-port.ts";
+import { openPort, preface } from "./open-port.ts";
+
+/** Who answers what is asked: the lane, Node from the start, or Node after the lane has read it all. */
+const places = ["/lane", "/node", "/back"] as const;
+
+/** Answers with what was asked; `?bytes=n`: and so much more; `?head=n`: and a field so long. */
+function answerTo(method = "", url = "", { "x-say": said }: IncomingHttpHeaders, body: Buffer) {
+  const asked = (name: string) => Number(new RegExp(`${name}=(\\d+)`).exec(url)?.[1] ?? 0);
+  const content = JSON.stringify({ method, said, body: body.toString("latin1"), more: "m".repeat(asked("bytes")) });
+  const long = asked("head") === 0 ? {} : { "x-long": "l".repeat(asked("head")) };
+  return { content, headers: { "content-length": content.length, ...long } };
+}
+
+const serveWhole = ({ url, method, headers, wholeBody }: WholeRequest, response: WholeResponse) => {
+  if (url.startsWith("/back")) return response.handBack();
+  if (url.startsWith("/never")) return;
+  const answer = answerTo(method, url, headers, wholeBody);
+  response.writeHead(200, { ...answer.headers, "x-by": "lane" }).end(answer.content, "latin1");
+};
+
+async function open(limits: OnePortOptions["limits"] = {}) {
+  const opened = await openPort(false, {
+    limits: { checkIntervalMs: 20, ...limits },
+    takePlain: ({ url }) => (url.startsWith("/node") ? undefined : serveWhole),
+    onPlainRequest: serveWhole,
+    onRequest(request, response) {
+      const serve = (body: Buffer) => {
+        const answer = answerTo(request.method, request.url, request.headers, body);
+        (response as ServerResponse).writeHead(200, { ...answer.headers, "x-by": "node" }).end(answer.content);
+      };
+      if (request.url?.startsWith("/node/unread")) return;
+      buffer(request).then(serve, () => response.destroy());
+    },
+  });
+  onTestFinished(() => opened.port.close({ graceMs: 0 }));
+  return opened;
+}
+
+interface Frame {
+  readonly type: number;
+  readonly flag: number;
+  readonly stream: number;
+  readonly payload: Buffer;
+}
+
+/** A client that does what it is told. */
+class RawClient {
+  readonly socket: Socket;
+  readonly frames: Frame[] = [];
+  #unread = nothing;
+
+  constructor(socket: Socket, values: readonly (readonly [number, number])[]) {
+    this.socket = socket;
+    socket.on("data", (chunk: Buffer) => {
+      this.#unread = Buffer.concat([this.#unread, chunk]);
+      for (let end = 0; this.#unread.length >= headBytes; this.#unread = this.#unread.subarray(end)) {
+        end = headBytes + this.#unread.readUIntBE(0, 3);
+        if (end > this.#unread.length) break;
+        const [type, flag] = [this.#unread[3]!, this.#unread[4]!];
+        this.frames.push({
+          type,
+          flag,
+          stream: this.#unread.readUInt32BE(5),
+          payload: this.#unread.subarray(headBytes, end),
+        });
+      }
+    });
+    socket.write(preface);
+    socket.write(settingsFrame(new Map(values)));
+  }
+
+  ask(stream: number, path: string, more: { flag?: number; fields?: readonly string[] } = {}): void {
+    this.socket.write(listFrames(stream, requestOf(path, more.fields), more.flag ?? flags.endStream));
+  }
+
+  of(type: number, stream?: number): Frame[] {
+    return this.frames.filter((frame) => frame.type === type && (stream ?? frame.stream) === frame.stream);
+  }
+
+  contentOf(stream: number): string {
+    return Buffer.concat(this.of(types.data, stream).map(({ payload }) => payload)).toString("latin1");
+  }
+
+  isAnswered(stream: number): boolean {
+    return this.frames.some(
+      (frame) => frame.stream === stream && frame.type <= types.headers && (frame.flag & 1) === 1,
+    );
+  }
+
+  async answerOf(stream: number) {
+    await expect.poll(() => this.isAnswered(stream), { timeout: 5_000 }).toBe(true);
+    return JSON.parse(this.contentOf(stream));
+  }
+
+  /** The code of a RST_STREAM or GOAWAY. */
+  async endOf(stream: number): Promise<number> {
+    const end = () =>
+      this.of(stream === 0 ? types.goAway : types.reset, stream)[0]?.payload.readUInt32BE(stream === 0 ? 4 : 0);
+    await expect.poll(end, { timeout: 5_000 }).toBeDefined();
+    return end()!;
+  }
+}
+
+function requestOf(path: string, fields: readonly string[] = []): string[] {
+  return [":method", "POST", ":scheme", "http", ":path", path, ":authority", "here", ...fields];
+}
+
+async function openRaw(values: readonly (readonly [number, number])[] = [], limits: OnePortOptions["limits"] = {}) {
+  const opened = await open(limits);
+  const { socket } = await opened.dial();
+  const client = new RawClient(socket, values);
+  onTestFinished(() => void socket.destroy());
+  return { client, port: opened.port };
+}
+
+/** DATA with padding. */
+function padded(stream: number, content: Buffer, paddingBytes: number, flag: number): Buffer {
+  const payload = Buffer.concat([Buffer.of(paddingBytes), content, Buffer.alloc(paddingBytes)]);
+  return frame(types.data, flag | flags.padded, stream, payload);
+}
+
+describe.each(places)("%s", (place) => {
+  it("answers, beside the others on one connection", async () => {
+    const { client } = await openRaw();
+    for (const [i, path] of places.entries()) {
+      const stream = i * 2 + 1;
+      client.ask(stream, path, { flag: 0, fields: ["x-say", place] });
+      client.socket.write(frame(types.data, flags.endStream, stream, Buffer.from(path)));
+    }
+    for (const [i, path] of places.entries())
+      expect(await client.answerOf(i * 2 + 1)).toEqual({ method: "POST", said: place, body: path, more: "" });
+    const reader = new HeaderReader(10_000);
+    const by: Record<number, string | undefined> = {};
+    for (const { payload, stream } of client.of(types.headers)) {
+      const { fields } = reader.read(payload);
+      by[stream] = fields[fields.indexOf("x-by") + 1];
+    }
+    expect(by).toEqual({ 1: "lane", 3: "node", 5: "node" });
+  });
+
+  it("sends no more than windows allow, and all in the end", async () => {
+    const { client } = await openRaw([[settings.initialWindowSize, 10]]);
+    client.ask(1, `${place}?bytes=100`);
+    await expect.poll(() => client.contentOf(1).length).toBe(10);
+    client.socket.write(numbersFrame(types.windowUpdate, 1, 7));
+    await expect.poll(() => client.contentOf(1).length).toBe(17);
+    client.socket.write(settingsFrame(new Map([[settings.initialWindowSize, 0]]))); // 10 bytes less than nothing
+    client.socket.write(numbersFrame(types.windowUpdate, 1, 12));
+    await expect.poll(() => client.contentOf(1).length).toBe(19);
+    client.socket.write(settingsFrame(new Map([[settings.initialWindowSize, 1000]])));
+    expect((await client.answerOf(1)).more).toHaveLength(100);
+  });
+
+  it("shares the connection's window", async () => {
+    const { client } = await openRaw([[settings.initialWindowSize, 2 ** 31 - 1]]);
+    client.ask(1, "/lane?bytes=60000");
+    await client.answerOf(1);
+    client.ask(3, `${place}?bytes=50000`);
+    client.ask(5, "/lane?bytes=50000");
+    const received = () => [1, 3, 5].reduce((sum, stream) => sum + client.contentOf(stream).length, 0);
+    await expect.poll(received).toBe(65_535);
+    await new Promise((resolve) => setTimeout(resolve, 30));
+    expect(received()).toBe(65_535);
+    client.socket.write(numbersFrame(types.windowUpdate, 0, 100_000));
+    expect((await client.answerOf(3)).more).toHaveLength(50_000);
+    expect((await client.answerOf(5)).more).toHaveLength(50_000);
+  });
+
+  it("takes back what was granted before", async () => {
+    const { client } = await openRaw([[settings.initialWindowSize, 0]]);
+    client.ask(1, `${place}?bytes=10`, { flag: 0 });
+    client.socket.write(numbersFrame(types.windowUpdate, 1, 1000));
+    client.socket.write(frame(types.data, flags.endStream, 1, nothing));
+    expect((await client.answerOf(1)).more).toHaveLength(10);
+  });
+
+  it("reads content with padding, and credits all of it", async () => {
+    const { client } = await openRaw();
+    client.ask(1, place, { flag: 0 });
+    const [part, times] = [Buffer.alloc(100, "p"), 600];
+    for (let i = 0; i < times; i++) {
+      const granted = client.of(types.windowUpdate).filter(({ stream }) => stream === 1);
+      const bytes = granted.reduce((sum, { payload }) => sum + payload.readUInt32BE(), 65_535);
+      if (bytes < (i + 1) * 301) await new Promise((resolve) => setTimeout(resolve, 5));
+      client.socket.write(padded(1, part, 200, i === times - 1 ? flags.endStream : 0));
+    }
+    expect((await client.answerOf(1)).body).toBe("p".repeat(100 * times));
+  });
+
+  it("reads a header list in parts", async () => {
+    const { client } = await openRaw();
+    const whole = listFrames(1, requestOf(place, ["x-say", "parts"]), 0).subarray(headBytes);
+    const [first, second, third] = [whole.subarray(0, 5), whole.subarray(5, 30), whole.subarray(30)];
+    client.socket.write(frame(types.headers, flags.endStream, 1, first));
+    client.socket.write(frame(types.continuation, 0, 1, second));
+    client.socket.write(frame(types.continuation, flags.endHeaders, 1, third));
+    expect((await client.answerOf(1)).said).toBe("parts");
+  });
+
+  it("sends a header list in parts", async () => {
+    const { client } = await openRaw();
+    client.ask(1, `${place}?head=40000`);
+    await client.answerOf(1);
+    const [first, ...others] = client.frames.filter(({ type, stream }) => stream === 1 && type !== types.data);
+    expect(others.length).toBeGreaterThan(0);
+    for (const [i, { type, flag }] of others.entries())
+      expect([type, flag]).toEqual([types.continuation, i === others.length - 1 ? flags.endHeaders : 0]);
+    const block = Buffer.concat([first!, ...others].map(({ payload }) => payload));
+    const { fields } = new HeaderReader(100_000).read(block);
+    expect(fields[fields.indexOf("x-long") + 1]).toBe("l".repeat(40_000));
+  });
+
+  it("takes trailers", async () => {
+    const { client } = await openRaw();
+    client.ask(1, place, { flag: 0 });
+    client.socket.write(frame(types.data, 0, 1, Buffer.from("content")));
+    client.socket.write(listFrames(1, ["x-trailer", "t"], flags.endStream));
+    expect((await client.answerOf(1)).body).toBe("content");
+  });
+
+  it("gives up a request that does not end, and an answer that is not taken", async () => {
+    const { client } = await openRaw([[settings.initialWindowSize, 0]], { requestMs: 100, responseMs: 200 });
+    client.ask(1, place, { flag: 0 });
+    client.ask(3, place);
+    expect(await client.endOf(1)).toBe(constants.NGHTTP2_CANCEL);
+    expect(await client.endOf(3)).toBe(constants.NGHTTP2_CANCEL);
+    client.socket.write(settingsFrame(new Map([[settings.initialWindowSize, 1000]])));
+    client.ask(5, place);
+    await client.answerOf(5);
+  });
+});
+
+it("serves any requests alike, many at a time, for as long as a connection lasts", { timeout: 120_000 }, async () => {
+  const { origin } = await open();
+  const session = connect(origin);
+  onTestFinished(() => session.destroy());
+  const size = fc.oneof(fc.nat(300), fc.nat(200_000));
+  const request = fc.record({
+    place: fc.constantFrom(...places),
+    sends: size,
+    asks: size,
+    pieces: fc.integer({ min: 1, max: 5 }),
+  });
+  const ask = async ({
+    place,
+    sends,
+    asks,
+    pieces,
+  }: {
+    place: string;
+    sends: number;
+    asks: number;
+    pieces: number;
+  }) => {
+    const stream = session.request({ ":method": "POST", ":path": `${place}?bytes=${asks}`, "x-say": String(sends) });
+    const body = Buffer.alloc(sends, "b");
+    const pieceBytes = Math.ceil(sends / pieces);
+    for (let at = 0; at < sends; at += pieceBytes) {
+      stream.write(body.subarray(at, at + pieceBytes));
+      await new Promise(setImmediate);
+    }
+    stream.end();
+    const { method, said, body: got, more } = JSON.parse((await buffer(stream)).toString());
+    return { method, said, sent: got.length, more: more.length };
+  };
+  await fc.assert(
+    fc.asyncProperty(fc.array(request, { maxLength: 60, size: "max" }), async (requests) => {
+      const answers = await Promise.all(requests.map(ask));
+      expect(answers).toEqual(
+        requests.map(({ sends, asks }) => ({ method: "POST", said: String(sends), sent: sends, more: asks })),
+      );
+    }),
+    { numRuns: 15 },
+  );
+});
+
+describe("limits", () => {
+  it("refuses streams beyond those it allows at once", async () => {
+    const { client } = await openRaw();
+    for (let i = 0; i < 101; i++) client.ask(i * 2 + 1, "/never");
+    expect(await client.endOf(201)).toBe(constants.NGHTTP2_REFUSED_STREAM);
+    expect(client.of(types.reset)).toHaveLength(1);
+  });
+
+  it("counts those it has answered in the same turn", async () => {
+    const { client } = await openRaw();
+    await expect.poll(() => client.of(types.settings).length).toBe(2);
+    const list = (id: number) => listFrames(id, requestOf("/lane"), flags.endStream);
+    client.socket.write(Buffer.concat(Array.from({ length: 110 }, (_, i) => list(i * 2 + 1))));
+    expect(await client.endOf(219)).toBe(constants.NGHTTP2_REFUSED_STREAM);
+    expect(client.of(types.reset)).toHaveLength(10);
+    expect(client.isAnswered(199)).toBe(true);
+  });
+
+  it.each(["/never", "/node"])("ends a connection that opens streams and resets them: %s", async (path) => {
+    const { client } = await openRaw();
+    for (let i = 0; i < 300; i++) {
+      client.ask(i * 2 + 1, path, { flag: 0 });
+      client.socket.write(numbersFrame(types.reset, i * 2 + 1, constants.NGHTTP2_CANCEL));
+    }
+    expect(await client.endOf(0)).toBe(constants.NGHTTP2_ENHANCE_YOUR_CALM);
+    await expect.poll(() => client.socket.closed).toBe(true);
+  });
+
+  it("ends a connection whose mistakes make it reset streams", async () => {
+    const { client } = await openRaw();
+    for (let i = 0; i < 300; i++) {
+      client.ask(i * 2 + 1, "/never");
+      client.socket.write(numbersFrame(types.windowUpdate, i * 2 + 1, 0));
+    }
+    expect(await client.endOf(0)).toBe(constants.NGHTTP2_ENHANCE_YOUR_CALM);
+  });
+
+  it.each([
+    ["frames", Array.from({ length: 17 }, () => Buffer.of(0))],
+    ["bytes", Array.from({ length: 5 }, () => Buffer.alloc(16_384))],
+  ])("ends a connection whose header block has too many %s", async (_what, parts) => {
+    const { client } = await openRaw();
+    client.socket.write(frame(types.headers, 0, 1, nothing));
+    for (const part of parts) client.socket.write(frame(types.continuation, 0, 1, part));
+    expect(await client.endOf(0)).toBe(constants.NGHTTP2_ENHANCE_YOUR_CALM);
+  });
+
+  it("does not read from who does not read", async () => {
+    const { client } = await openRaw();
+    await expect.poll(() => client.of(types.settings).length).toBe(2);
+    client.socket.pause();
+    const ping = frame(types.ping, 0, 0, Buffer.alloc(8));
+    const count = 2_000_000;
+    for (let i = 0; i < 20; i++) client.socket.write(Buffer.concat(Array.from({ length: count / 20 }, () => ping)));
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    expect(client.socket.writableLength).toBeGreaterThan(0);
+    client.socket.removeAllListeners("data");
+    let pongBytes = 0;
+    client.socket.on("data", (chunk) => {
+      pongBytes += chunk.length;
+    });
+    client.socket.resume();
+    await expect.poll(() => pongBytes, { timeout: 20_000 }).toBe(count * ping.length);
+  });
+});
+
+describe("what ends a connection, and why", () => {
+  const { NGHTTP2_PROTOCOL_ERROR, NGHTTP2_FRAME_SIZE_ERROR, NGHTTP2_FLOW_CONTROL_ERROR } = constants;
+  const { NGHTTP2_COMPRESSION_ERROR, NGHTTP2_STREAM_CLOSED } = constants;
+  const list = (id: number, flag = 0) => listFrames(id, requestOf("/never"), flag);
+  it.each<[what: string, code: number, frames: Buffer[]]>([
+    ["DATA of no stream", NGHTTP2_PROTOCOL_ERROR, [frame(types.data, 0, 0, nothing)]],
+    ["DATA of a stream not open", NGHTTP2_PROTOCOL_ERROR, [frame(types.data, 0, 1, nothing)]],
+    [
+      "padding longer than its frame",
+      NGHTTP2_PROTOCOL_ERROR,
+      [list(1), frame(types.data, flags.padded, 1, Buffer.of(9))],
+    ],
+    ["an even stream", NGHTTP2_PROTOCOL_ERROR, [list(2)]],
+    ["a stream again", NGHTTP2_STREAM_CLOSED, [list(3), list(1)]],
+    ["a second list that is not the last", NGHTTP2_PROTOCOL_ERROR, [list(1), list(1)]],
+    ["a list after the end", NGHTTP2_STREAM_CLOSED, [list(1, flags.endStream), list(1, flags.endStream)]],
+    [
+      "another frame within a list",
+      NGHTTP2_PROTOCOL_ERROR,
+      [frame(types.headers, 0, 1, nothing), frame(types.ping, 0, 0, Buffer.alloc(8))],
+    ],
+    ["CONTINUATION of nothing", NGHTTP2_PROTOCOL_ERROR, [frame(types.continuation, 0, 1, nothing)]],
+    ["no HPACK", NGHTTP2_COMPRESSION_ERROR, [frame(types.headers, flags.endHeaders, 1, Buffer.of(0x80))]],
+    ["a frame too long", NGHTTP2_FRAME_SIZE_ERROR, [frame(types.data, 0, 1, Buffer.alloc(16_385))]],
+    ["half a PING", NGHTTP2_FRAME_SIZE_ERROR, [frame(types.ping, 0, 0, Buffer.alloc(4))]],
+    ["half a setting", NGHTTP2_FRAME_SIZE_ERROR, [frame(types.settings, 0, 0, Buffer.alloc(3))]],
+    [
+      "a window too large",
+      NGHTTP2_FLOW_CONTROL_ERROR,
+      [settingsFrame(new Map([[settings.initialWindowSize, 2 ** 31]]))],
+    ],
+    ["windows too large in sum", NGHTTP2_FLOW_CONTROL_ERROR, [numbersFrame(types.windowUpdate, 0, 2 ** 31 - 1)]],
+    ["no increment", NGHTTP2_PROTOCOL_ERROR, [numbersFrame(types.windowUpdate, 0, 0)]],
+    ["PUSH_PROMISE", NGHTTP2_PROTOCOL_ERROR, [frame(types.pushPromise, 0, 1, Buffer.alloc(4))]],
+  ])("%s", async (_what, code, frames) => {
+    const { client } = await openRaw();
+    for (const bytes of frames) client.socket.write(bytes);
+    expect(await client.endOf(0)).toBe(code);
+    await expect.poll(() => client.socket.closed).toBe(true);
+  });
+
+  it("passes over frames of unknown types and unknown settings", async () => {
+    const { client } = await openRaw([[99, 1]]);
+    client.socket.write(frame(99, 255, 7, Buffer.alloc(20)));
+    client.ask(1, "/lane");
+    await client.answerOf(1);
+  });
+});
+
+it("takes one window for each stream that nobody reads, and no more", async () => {
+  const { client } = await openRaw();
+  const send = (stream: number, bytes: number) => {
+    for (let left = bytes; left > 0; left -= 16_384)
+      client.socket.write(frame(types.data, 0, stream, Buffer.alloc(Math.min(left, 16_384))));
+  };
+  for (let stream = 1; stream < 100; stream += 2) {
+    client.ask(stream, "/node/unread", { flag: 0 });
+    send(stream, 65_535);
+  }
+  client.ask(101, "/node");
+  await client.answerOf(101);
+  expect(client.of(types.reset)).toEqual([]);
+  send(1, 1);
+  expect(await client.endOf(1)).toBe(constants.NGHTTP2_FLOW_CONTROL_ERROR);
+  client.ask(103, "/lane");
+  await client.answerOf(103);
+});
+
+it("refuses what comes after GOAWAY, as safe to ask again, and ends with the last stream", async () => {
+  const { client, port } = await openRaw([[settings.initialWindowSize, 0]]);
+  client.ask(1, "/lane");
+  await expect.poll(() => client.of(types.headers, 1).length).toBe(1);
+  const closed = port.close({ graceMs: 10_000 });
+  expect(await client.endOf(0)).toBe(constants.NGHTTP2_NO_ERROR);
+  client.ask(3, "/lane");
+  expect(await client.endOf(3)).toBe(constants.NGHTTP2_REFUSED_STREAM);
+  client.socket.write(numbersFrame(types.windowUpdate, 1, 1000));
+  await client.answerOf(1);
+  await closed;
+});
