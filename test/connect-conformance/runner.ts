@@ -1,21 +1,13 @@
-/** The official runner, https://github.com/connectrpc/conformance: a program in Go, built once from its module and kept in node_modules/.cache. */
-import { execFile, execFileSync } from "node:child_process";
-import { existsSync } from "node:fs";
-import { join, resolve } from "node:path";
+/** The official runner, https://github.com/connectrpc/conformance: a program in Go. */
+import { execFile } from "node:child_process";
+import { join } from "node:path";
+import { goProgram } from "../go-program.ts";
 
-const version = "v1.0.5";
 const folder = import.meta.dirname;
-const cache = resolve(folder, "../../node_modules/.cache", `connectconformance-${version}`);
-const program = join(cache, "connectconformance");
 
-/** The runner's path. Errors: a plain Error saying why it cannot be had: no Go, or no way to the module. */
-export function buildRunner(): string {
-  if (existsSync(program)) return program;
-  const path = `${process.env.PATH}:/usr/local/go/bin`; // where Go's own installer puts it
-  const env = { ...process.env, PATH: path, GOBIN: cache };
-  const module = `connectrpc.com/conformance/cmd/connectconformance@${version}`;
-  execFileSync("go", ["install", module], { env, stdio: "pipe", timeout: 500_000 });
-  return program;
+/** The runner's path; undefined if it cannot be had. */
+export function buildRunner(): string | undefined {
+  return goProgram("connectrpc.com/conformance/cmd/connectconformance", "v1.0.5");
 }
 
 /** What the runner printed, and whether it is content. `more`: further flags of its own. */
