@@ -3,7 +3,8 @@ import { once } from "node:events";
 import { createServer, request as httpRequest, type IncomingHttpHeaders, type Server } from "node:http";
 import { connect as connectHttp2, createServer as createHttp2Server, type Http2Server } from "node:http2";
 import { type AddressInfo, connect as connectTcp } from "node:net";
-import type { RestHandler } from "../../src/rest/index.ts";
+import type { HttpRequest, HttpResponse, RestHandler } from "../../src/rest/index.ts";
+import { createOnePort } from "../../src/server/one-port.ts";
 import type { Any } from "./fixture.ts";
 
 /** A complete answer. */
@@ -88,7 +89,19 @@ export async function http1Client(handler: RestHandler, configure?: (server: Ser
 export async function http2Client(handler: RestHandler): Promise<Client> {
   const server: Http2Server = createHttp2Server((request, response) => void handler(request, response));
   await once(server.listen(0, "127.0.0.1"), "listening");
-  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return http2ClientOf((server.address() as AddressInfo).port, () => server.close());
+}
+
+/** By HTTP/2, to the server's own port, whose lane has the handler answer what is plain. */
+export async function laneClient(handler: RestHandler): Promise<Client> {
+  const serve = (request: HttpRequest, response: HttpResponse) => void handler(request, response);
+  const port = createOnePort({ onRequest: serve, takePlain: () => serve, refusalBody: () => "{}" });
+  const { port: number } = await port.listen({ host: "127.0.0.1", port: 0 });
+  return http2ClientOf(number, () => void port.close({ graceMs: 0 }));
+}
+
+function http2ClientOf(port: number, closeServer: () => void): Client {
+  const origin = `http://127.0.0.1:${port}`;
   const session = connectHttp2(origin);
   return {
     origin,
@@ -106,7 +119,7 @@ export async function http2Client(handler: RestHandler): Promise<Client> {
     },
     close: () => {
       session.destroy();
-      server.close();
+      closeServer();
     },
   };
 }

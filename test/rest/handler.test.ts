@@ -7,13 +7,14 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ErrorInfoSchema } from "../../gen/google/rpc/error_details_pb.ts";
 import type { RestOptions } from "../../src/rest/index.ts";
-import { type Call, type Client, exchange, http1Client, http2Client, json } from "./clients.ts";
+import { type Call, type Client, exchange, http1Client, http2Client, json, laneClient } from "./clients.ts";
 import type { Any } from "./fixture.ts";
 import { handlerWith, seen } from "./service.ts";
 
 describe.each([
   ["HTTP/1.1", http1Client],
   ["HTTP/2", http2Client],
+  ["HTTP/2, by the lane", laneClient],
 ] as const)("%s", (protocol, createClient) => {
   let client: Client;
   let call: Client["call"];
