@@ -5,12 +5,13 @@
  * Follows: the Connect protocol, https://connectrpc.com/docs/protocol#unary-request.
  */
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from "node:http";
+import type { Readable } from "node:stream";
 import type { Registry } from "@bufbuild/protobuf";
 import { mergeNonProtocolHeaders } from "@connectrpc/connect/protocol";
 import { codeToHttpStatus, errorToJsonBytes } from "@connectrpc/connect/protocol-connect";
 import { send, type WholeRequest, type WholeResponse } from "../rest/index.ts";
 import { jsonOptionsOf } from "./connect-adapter.ts";
-import { all, checkLength, endCall, type LaneOptions, readWhole } from "./lane.ts";
+import { checkLength, endCall, type LaneOptions } from "./lane.ts";
 import type { Touched } from "./local-call.ts";
 import type { PortRequest, PortResponse } from "./one-port.ts";
 import { addFields, PlainHeaders } from "./plain-headers.ts";
@@ -146,4 +147,36 @@ function headersOf(
   addFields(headers, touchedHeader);
   addFields(headers, touchedTrailer, "trailer-");
   return headers;
+}
+
+/** Reads a body whole, unless it is longer than `maxBytes`: then what was read and what is left is handed back. */
+function readWhole(
+  body: Readable,
+  maxBytes: number,
+  onWhole: (bytes: Buffer) => void,
+  handBack: (body: AsyncIterable<Uint8Array>) => void,
+): void {
+  if (body.readableEnded) return void onWhole(Buffer.alloc(0));
+  const chunks: Buffer[] = [];
+  let length = 0;
+  const end = () => {
+    // Node keeps a stream of HTTP/2 for some time after its end; it must not keep what was read from it.
+    body.off("data", take);
+    onWhole(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, length));
+  };
+  const take = (chunk: Buffer) => {
+    chunks.push(chunk);
+    length += chunk.length;
+    if (length <= maxBytes) return;
+    body.off("data", take).off("end", end);
+    body.pause();
+    handBack(all(chunks, body.iterator({ destroyOnReturn: false })));
+  };
+  body.on("data", take).once("end", end);
+}
+
+/** A body that has been read, as one that is still to be read. */
+async function* all(read: readonly Uint8Array[], rest: AsyncIterable<Uint8Array> | readonly Uint8Array[] = []) {
+  yield* read;
+  yield* rest;
 }

@@ -1,6 +1,6 @@
 /**
- * The fast lane of gRPC: unary calls over HTTP/2, straight from the stream. One body read, one message decoded, one call, one answer; no request
- * and response objects, no iterables, no Headers. Answers are never compressed.
+ * The fast lane of gRPC: unary calls, straight from the lane of HTTP/2. One message decoded, one call, one answer; no objects of Node's, no
+ * iterables, no Headers. Answers are never compressed.
  *
  * Follows: gRPC over HTTP/2 (PROTOCOL-HTTP2.md).
  */

@@ -105,6 +105,8 @@ class Connection implements BridgedConnection, FrameHandler {
   /** Frames to be sent at the end of this reading, or of this turn of the event loop. */
   #out: Buffer[] = [];
   #isFlushed = false;
+  /** What waits for windows. */
+  #waitingBytes = 0;
   /** Streams that are over, but whose last frames are among those. */
   #unsentStreams = 0;
   #isTold = false;
@@ -175,9 +177,15 @@ class Connection implements BridgedConnection, FrameHandler {
     demand(id > this.#lastId, streamClosed);
     this.#lastId = id;
     if (this.#isRetired) this.#reset(id, refusedStream);
-    else if (this.#streams.size + this.#unsentStreams >= this.#options.limits.maxConcurrentStreams)
-      this.onStreamError(id, refusedStream);
+    else if (this.#isBusy) this.onStreamError(id, refusedStream);
     else this.#open(id, list, endStream);
+  }
+
+  /** Whether it has as many streams, or as much that waits to be sent, as it may. */
+  get #isBusy(): boolean {
+    const { maxConcurrentStreams, maxSessionMegabytes } = this.#options.limits;
+    const streams = this.#streams.size + this.#unsentStreams;
+    return streams >= maxConcurrentStreams || this.#waitingBytes > maxSessionMegabytes * 2 ** 20;
   }
 
   #open(id: number, list: HeaderList, endStream: boolean): void {
@@ -321,6 +329,7 @@ class Connection implements BridgedConnection, FrameHandler {
   send(stream: LaneStream, frames: Buffer, contentBytes: number): void {
     if (stream.waiting.length > 0 || contentBytes > Math.min(this.#sendWindow, stream.window)) {
       stream.wait(frames);
+      this.#waitingBytes += frames.length;
       this.#sendWaiting(stream);
     } else {
       this.#charge(stream, contentBytes);
@@ -338,6 +347,7 @@ class Connection implements BridgedConnection, FrameHandler {
       const allowedBytes = Math.min(contentBytes, Math.max(0, Math.min(this.#sendWindow, stream.window)));
       if (allowedBytes === contentBytes) {
         waiting.shift();
+        this.#waitingBytes -= next.length;
         this.control(next);
       } else {
         if (allowedBytes === 0) return;
@@ -347,6 +357,7 @@ class Connection implements BridgedConnection, FrameHandler {
         ];
         this.control(frame(types.data, 0, stream.id, now));
         waiting[0] = frame(types.data, next[4]!, stream.id, later);
+        this.#waitingBytes -= allowedBytes;
       }
       this.#charge(stream, allowedBytes);
     }
@@ -406,6 +417,7 @@ class Connection implements BridgedConnection, FrameHandler {
 
   #forget(stream: LaneStream): void {
     this.#streams.delete(stream.id);
+    for (const frame of stream.waiting.splice(0)) this.#waitingBytes -= frame.length;
     stream.bridge?.forget(stream);
     stream.close();
     if (this.#streams.size > 0) return;
