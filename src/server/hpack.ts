@@ -157,6 +157,9 @@ function readString(cursor: Cursor): string {
 const staticIndexes = new Map<string, number>();
 for (let at = staticTable.length - 2; at >= 0; at -= 2) staticIndexes.set(staticTable[at]!, at / 2 + 1);
 
+/** What a block begins with: whatever the reader's table may hold, nothing is to be put in it. It has to be told so when it makes its table smaller. */
+export const noTable = 0x20;
+
 /** How many bytes {@link writeField} takes at most. */
 export function maxFieldBytes(name: string, value: string): number {
   return name.length + value.length + 12;

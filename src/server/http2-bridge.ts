@@ -86,16 +86,18 @@ export class Bridge {
     this.socket.give(numbersFrame(types.windowUpdate, bridgedId, increment));
   }
 
+  /** Resets a stream, unless Node has. */
   reset({ bridgedId }: LaneStream, code: number): void {
-    this.socket.give(numbersFrame(types.reset, bridgedId, code));
+    if (this.#streams.has(bridgedId)) this.socket.give(numbersFrame(types.reset, bridgedId, code));
   }
 
   /** The stream is over. */
   forget({ bridgedId }: LaneStream): void {
     this.#streams.delete(bridgedId);
+    if (this.isOver && this.#streams.size === 0) this.destroy();
   }
 
-  /** Content has been sent to the client. */
+  /** Content has been sent to the client, or is no longer wanted. */
   sent(bytes: number): void {
     this.#sentBytes += bytes;
     if (this.#sentBytes > defaultWindow / 2 && !this.#outer.isFull) this.credit();
@@ -128,15 +130,21 @@ export class Bridge {
     if (type === types.goAway)
       this.#leave(bytes.readUInt32BE(headBytes) & maxWindow, bytes.readUInt32BE(headBytes + 4));
     const stream = this.#streams.get(bytes.readUInt32BE(5) & maxWindow);
-    if (stream === undefined) return; // of the connection, or over
+    if (stream === undefined) {
+      if (type === types.data) this.sent(bytes.length - headBytes); // of a stream that is over
+      return;
+    }
     bytes.writeUInt32BE(stream.id, 5);
     if (type === types.windowUpdate) this.#outer.control(bytes);
     else if (type === types.data) this.#send(stream, bytes, bytes.length - headBytes);
     else if (type === types.reset) this.#sendReset(stream, bytes);
-    else {
-      this.#block.push(bytes);
-      if ((bytes[4]! & flags.endHeaders) !== 0) this.#send(stream, Buffer.concat(this.#block.splice(0)), 0);
-    }
+    else if (type === types.headers || type === types.continuation) this.#sendList(stream, bytes);
+  }
+
+  /** Sends a header list once all of its frames are there: another stream's must not come between. */
+  #sendList(stream: LaneStream, bytes: Buffer): void {
+    this.#block.push(bytes);
+    if ((bytes[4]! & flags.endHeaders) !== 0) this.#send(stream, Buffer.concat(this.#block.splice(0)), 0);
   }
 
   /** Sends frames, of which the first says whether they are the last. */
@@ -147,9 +155,11 @@ export class Bridge {
 
   #sendReset(stream: LaneStream, bytes: Buffer): void {
     const code = bytes.readUInt32BE(headBytes);
+    this.#streams.delete(stream.bridgedId);
     if (code === constants.NGHTTP2_NO_ERROR) {
       stream.isAnswered = true;
       stream.isWhole = true;
+      stream.isReset = true;
       this.#outer.send(stream, bytes, 0);
     } else this.#outer.breakOff(stream, code);
   }

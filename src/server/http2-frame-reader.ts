@@ -17,6 +17,8 @@ export interface FrameHandler {
   /** @param values those that RFC 9113 defines, by identifier. */
   onSettings(values: ReadonlyMap<number, number>): void;
   onPing(payload: Buffer): void;
+  /** Whether it can take no more for now. */
+  readonly isFull: boolean;
   /** Told of a frame that its stream does not survive. */
   onStreamError(stream: number, code: number): void;
 }
@@ -73,11 +75,12 @@ export class FrameReader {
     this.#maxBlockBytes = maxHeaderBytes * maxBlockRatio;
   }
 
-  /** Reads what has come; part of a frame is kept until the rest of it comes. Errors: {@link Http2Error}; whatever the handler throws. */
+  /** Reads what has come, until the handler is full; what is left is kept until more comes, or nothing. Errors: {@link Http2Error}; whatever the handler throws. */
   read(chunk: Buffer): void {
+    if (this.#isStopped) return;
     const bytes = this.#unread.length === 0 ? chunk : Buffer.concat([this.#unread, chunk]);
     let at = this.#hasPreface ? 0 : this.#readPreface(bytes);
-    while (!this.#isStopped && this.#hasPreface && bytes.length - at >= headBytes) {
+    while (this.#hasPreface && !this.#handler.isFull && bytes.length - at >= headBytes) {
       const length = bytes.readUIntBE(at, 3);
       demand(length <= maxPayloadBytes, frameSizeError);
       const end = at + headBytes + length;
@@ -111,7 +114,7 @@ export class FrameReader {
     else if (type === types.reset) this.#readReset(stream, payload);
     else if (type === types.settings) this.#readSettings(flag, stream, payload);
     else if (type === types.ping) this.#readPing(flag, stream, payload);
-    else if (type === types.goAway) demand(stream === 0, protocolError);
+    else if (type === types.goAway) this.#readGoAway(stream, payload);
     else if (type === types.windowUpdate) this.#readWindowUpdate(stream, payload);
     else if (type === types.continuation) this.#readContinuation(flag, stream, payload);
     else demand(type !== types.pushPromise, protocolError); // types nobody has defined are passed over
@@ -189,6 +192,11 @@ export class FrameReader {
     demand(stream === 0, protocolError);
     demand(payload.length === 8, frameSizeError);
     if ((flag & flags.ack) === 0) this.#handler.onPing(payload);
+  }
+
+  #readGoAway(stream: number, payload: Buffer): void {
+    demand(stream === 0, protocolError);
+    demand(payload.length >= 8, frameSizeError);
   }
 
   #readWindowUpdate(stream: number, payload: Buffer): void {

@@ -1,5 +1,5 @@
 /** Frames of HTTP/2, RFC 9113 sections 4 and 6: their numbers, and how they are written. */
-import { type FieldList, maxFieldBytes, writeField } from "./hpack.ts";
+import { type FieldList, maxFieldBytes, noTable, writeField } from "./hpack.ts";
 
 /** The client's connection preface. */
 export const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
@@ -120,7 +120,7 @@ function writeHead(to: Buffer, at: number, length: number, type: number, flag: n
 
 /** How many bytes {@link writeList} takes at most. */
 function listBytes(fields: FieldList): number {
-  let bytes = headBytes;
+  let bytes = headBytes + 1;
   for (let i = 0; i < fields.length; i += 2) bytes += maxFieldBytes(fields[i]!, fields[i + 1]!);
   return bytes + Math.floor(bytes / maxPayloadBytes) * headBytes;
 }
@@ -128,7 +128,8 @@ function listBytes(fields: FieldList): number {
 /** Writes HEADERS, and CONTINUATION for what is too long for one frame. Gives where they end. */
 function writeList(at: number, stream: number, fields: FieldList, flag: number): number {
   const start = at + headBytes;
-  let end = start;
+  scratch[start] = noTable;
+  let end = start + 1;
   for (let i = 0; i < fields.length; i += 2) end = writeField(scratch, end, fields[i]!, fields[i + 1]!);
   const isOne = end - start <= maxPayloadBytes;
   writeHead(

@@ -60,8 +60,14 @@ const {
   NGHTTP2_ENHANCE_YOUR_CALM: enhanceYourCalm,
 } = constants;
 
-/** Streams that end for nothing, reset by the client or for its mistakes: more than an honest one has (CVE-2023-44487, CVE-2025-8671). */
-const vainStreams = { burst: 200, perSecond: 33 };
+/** What is for nothing, as streams that are reset (CVE-2023-44487, CVE-2025-8671) and empty frames: more than an honest client has cause for. */
+const vain = { burst: 200, perSecond: 33 };
+/** Of so many streams it is remembered that they were reset: what the client had sent before it knew is passed over, RFC 9113 section 5.1. */
+const maxResetIds = 100;
+/** What is written in one piece, if it consists of several: no more than a record of TLS takes. Node's client loses answers that records divide. */
+const maxWriteBytes = 16_384;
+/** What is sent at once, before more is read. */
+const maxOutBytes = 256 * 1024;
 
 /** Creates the lane. */
 export function createHttp2Lane(options: Http2LaneOptions): Http2Lane {
@@ -104,19 +110,28 @@ class Connection implements BridgedConnection, FrameHandler {
   #bridge: Bridge | undefined;
   /** Frames to be sent at the end of this reading, or of this turn of the event loop. */
   #out: Buffer[] = [];
+  #outBytes = 0;
   #isFlushed = false;
   /** What waits for windows. */
   #waitingBytes = 0;
   /** Streams that are over, but whose last frames are among those. */
   #unsentStreams = 0;
   #isTold = false;
+  /** Whether something that waits may have a window now. */
+  #isWidened = false;
+  /** Whose turn it is to be sent first. */
+  #turn = 0;
+  readonly #resetIds: number[] = [];
   #isRetired = false;
-  #vainStreams = vainStreams.burst;
+  /** The last stream that GOAWAY has promised to serve. */
+  #promisedId: number | undefined;
+  #vain = vain.burst;
   #checkedMs = performance.now();
   /** Since when there is no stream. */
   #idleMs = performance.now();
-  /** Since when the client does not read what was sent. */
-  #fullMs: number | undefined;
+  /** What the system had taken of what was sent, and since when. */
+  #takenBytes = 0;
+  #takenMs = performance.now();
 
   constructor(socket: Socket, options: Http2LaneOptions) {
     this.#socket = socket;
@@ -139,27 +154,37 @@ class Connection implements BridgedConnection, FrameHandler {
     this.#isFlushed = true; // below
     try {
       this.#reader.read(chunk);
+      if (this.#isWidened) this.#sendAllWaiting();
     } catch (error) {
       if (!(error instanceof Http2Error)) throw error;
       this.#fail(error.code);
     } finally {
       this.#flush();
     }
-    if (this.isFull) this.#socket.pause(); // who does not read is not read from
+    if (this.isFull)
+      this.#socket.pause(); // who does not read is not read from
+    else if (this.#socket.isPaused()) this.#socket.resume();
   };
 
   readonly #drain = () => {
-    this.#fullMs = undefined;
-    this.#bridge?.credit();
-    this.#socket.resume();
+    this.#streams.forEach(({ bridge }) => {
+      bridge?.credit();
+    });
+    this.#take(nothing); // there may be frames that have come and are not read
   };
 
+  /** The client has said all. What it has asked in full is answered. */
   readonly #end = () => {
-    this.#socket.destroySoon();
+    this.#isRetired = true;
+    this.#streams.forEach((stream) => {
+      if (!stream.isWhole) this.breakOff(stream, cancel);
+    });
+    if (this.#streams.size === 0) this.#endSocket();
   };
 
   readonly #close = () => {
     this.#streams.forEach((stream) => {
+      stream.bridge?.destroy();
       stream.close();
     });
     this.#bridge?.destroy();
@@ -174,6 +199,7 @@ class Connection implements BridgedConnection, FrameHandler {
   }
 
   #openNext(id: number, list: HeaderList, endStream: boolean): void {
+    if (this.#resetIds.includes(id)) return;
     demand(id > this.#lastId, streamClosed);
     this.#lastId = id;
     if (this.#isRetired) this.#reset(id, refusedStream);
@@ -222,8 +248,10 @@ class Connection implements BridgedConnection, FrameHandler {
       this.control(numbersFrame(types.windowUpdate, 0, defaultWindow - this.#receiveWindow));
       this.#receiveWindow = defaultWindow;
     }
+    if (payloadBytes === 0 && !endStream) this.#countVain();
     const stream = this.#streamOf(id);
-    if (stream === undefined || stream.isWhole) this.#reset(id, streamClosed);
+    if (stream?.isReset || this.#resetIds.includes(id)) return;
+    if (stream === undefined || stream.isWhole) this.onStreamError(id, streamClosed);
     else {
       stream.isWhole = endStream;
       if (stream.bridge === undefined) this.#takeContent(stream, content, payloadBytes);
@@ -249,6 +277,7 @@ class Connection implements BridgedConnection, FrameHandler {
   }
 
   #takeTrailers(stream: LaneStream, { fields, isTooLarge }: HeaderList, endStream: boolean): void {
+    if (stream.isReset) return;
     demand(!stream.isWhole, streamClosed);
     demand(endStream, protocolError);
     demand(!isTooLarge, enhanceYourCalm);
@@ -267,35 +296,32 @@ class Connection implements BridgedConnection, FrameHandler {
   }
 
   onWindowUpdate(id: number, increment: number): void {
+    this.#isWidened = true;
     if (id === 0) {
       this.#sendWindow += increment;
       demand(this.#sendWindow <= maxWindow, flowControlError);
-      this.#streams.forEach((stream) => {
-        this.#sendWaiting(stream);
-      });
-    } else {
-      const stream = this.#streamOf(id);
-      if (stream !== undefined) this.#widen(stream, increment);
+      return;
     }
-  }
-
-  #widen(stream: LaneStream, bytes: number): void {
-    stream.bridge?.windowUpdate(stream, bytes);
-    stream.window += bytes; // without end where Node minds it
-    if (stream.bridge === undefined && stream.window > maxWindow) this.onStreamError(stream.id, flowControlError);
-    else this.#sendWaiting(stream);
+    const stream = this.#streamOf(id);
+    if (stream === undefined) return;
+    stream.window += increment;
+    stream.bridge?.windowUpdate(stream, increment);
+    if (stream.window > maxWindow && stream.bridge === undefined) this.onStreamError(id, flowControlError);
   }
 
   onSettings(values: ReadonlyMap<number, number>): void {
+    this.#countVain();
     for (const [id, value] of values) this.#settings.set(id, value);
     const window = values.get(settings.initialWindowSize) ?? this.#streamWindow;
     const more = window - this.#streamWindow;
     this.#streamWindow = window;
-    this.control(frame(types.settings, flags.ack, 0, nothing));
+    this.#isWidened = true;
     this.#streams.forEach((stream) => {
-      if (stream.bridge === undefined) this.#widen(stream, more);
+      stream.window += more;
+      demand(stream.window <= maxWindow, flowControlError);
     });
     this.#bridge?.set(this.#settings);
+    this.control(frame(types.settings, flags.ack, 0, nothing));
   }
 
   onPing(payload: Buffer): void {
@@ -317,7 +343,7 @@ class Connection implements BridgedConnection, FrameHandler {
   }
 
   #countVain(): void {
-    demand(--this.#vainStreams >= 0, enhanceYourCalm);
+    demand(--this.#vain >= 0, enhanceYourCalm);
   }
 
   // What is sent.
@@ -332,38 +358,51 @@ class Connection implements BridgedConnection, FrameHandler {
       this.#waitingBytes += frames.length;
       this.#sendWaiting(stream);
     } else {
-      this.#charge(stream, contentBytes);
       this.control(frames);
+      this.#charge(stream, contentBytes);
       this.#forgetOver(stream);
     }
   }
 
-  /** Sends what waits as far as windows allow. */
+  /** Sends what waits as far as windows allow, each time another stream first. */
+  #sendAllWaiting(): void {
+    this.#isWidened = false;
+    const waiting: LaneStream[] = [];
+    this.#streams.forEach((stream) => {
+      if (stream.waiting.length > 0) waiting.push(stream);
+    });
+    const first = this.#turn++ % Math.max(1, waiting.length);
+    for (const stream of [...waiting.slice(first), ...waiting.slice(0, first)]) this.#sendWaiting(stream);
+  }
+
   #sendWaiting(stream: LaneStream): void {
     const { waiting } = stream;
     while (waiting.length > 0) {
       const next = waiting[0]!;
-      const contentBytes = next[3] === types.data ? next.length - headBytes : 0;
+      const contentBytes = contentBytesOf(next);
       const allowedBytes = Math.min(contentBytes, Math.max(0, Math.min(this.#sendWindow, stream.window)));
-      if (allowedBytes === contentBytes) {
-        waiting.shift();
-        this.#waitingBytes -= next.length;
-        this.control(next);
-      } else {
-        if (allowedBytes === 0) return;
-        const [now, later] = [
-          next.subarray(headBytes, headBytes + allowedBytes),
-          next.subarray(headBytes + allowedBytes),
-        ];
-        this.control(frame(types.data, 0, stream.id, now));
-        waiting[0] = frame(types.data, next[4]!, stream.id, later);
-        this.#waitingBytes -= allowedBytes;
+      if (allowedBytes < contentBytes) {
+        if (allowedBytes > 0) this.#sendPart(stream, next, allowedBytes);
+        return;
       }
-      this.#charge(stream, allowedBytes);
+      waiting.shift();
+      this.#waitingBytes -= next.length;
+      this.control(next);
+      this.#charge(stream, contentBytes);
     }
     this.#forgetOver(stream);
   }
 
+  /** Sends the beginning of a DATA frame, and has the rest wait. */
+  #sendPart(stream: LaneStream, data: Buffer, contentBytes: number): void {
+    const end = headBytes + contentBytes;
+    this.control(frame(types.data, 0, stream.id, data.subarray(headBytes, end)));
+    stream.waiting[0] = frame(types.data, data[4]!, stream.id, data.subarray(end));
+    this.#waitingBytes -= contentBytes;
+    this.#charge(stream, contentBytes);
+  }
+
+  /** What is sent counts from now on. Node may be credited, and send more at once. */
   #charge(stream: LaneStream, contentBytes: number): void {
     this.#sendWindow -= contentBytes;
     stream.window -= contentBytes;
@@ -372,6 +411,8 @@ class Connection implements BridgedConnection, FrameHandler {
 
   control(frames: Buffer): void {
     this.#out.push(frames);
+    this.#outBytes += frames.length;
+    if (this.#outBytes > maxOutBytes) this.#flush();
     if (!this.#isFlushed) process.nextTick(this.#flush);
     this.#isFlushed = true;
   }
@@ -379,10 +420,15 @@ class Connection implements BridgedConnection, FrameHandler {
   readonly #flush = () => {
     this.#isFlushed = false;
     this.#unsentStreams = 0;
+    this.#outBytes = 0;
     const frames = this.#out.splice(0);
-    if (frames.length === 0 || this.#socket.destroyed || this.#socket.writableEnded) return;
-    this.#socket.write(frames.length === 1 ? frames[0]! : Buffer.concat(frames));
-    if (this.isFull) this.#fullMs ??= performance.now();
+    if (this.#socket.destroyed || this.#socket.writableEnded) return;
+    for (let at = 0, end = 0; at < frames.length; at = end) {
+      let bytes = 0;
+      for (; end < frames.length && (end === at || bytes + frames[end]!.length <= maxWriteBytes); end++)
+        bytes += frames[end]!.length;
+      this.#socket.write(end - at === 1 ? frames[at]! : Buffer.concat(frames.slice(at, end), bytes));
+    }
   };
 
   #reset(id: number, code: number): void {
@@ -396,9 +442,7 @@ class Connection implements BridgedConnection, FrameHandler {
       this.#bridge = new Bridge(this, this.#settings);
       this.#options.serveOthers(this.#bridge.socket);
     }
-    const grantedBytes = stream.window - this.#streamWindow;
-    stream.window = Number.POSITIVE_INFINITY; // Node minds it
-    this.#bridge.open(stream, grantedBytes);
+    this.#bridge.open(stream, stream.window - this.#streamWindow);
     this.#creditPadding(stream, stream.received - stream.content.length);
   }
 
@@ -406,6 +450,7 @@ class Connection implements BridgedConnection, FrameHandler {
     if (this.#streams.get(stream.id) !== stream) return;
     this.#reset(stream.id, code);
     stream.bridge?.reset(stream, code);
+    stream.isReset = true;
     this.#forget(stream);
   }
 
@@ -417,7 +462,11 @@ class Connection implements BridgedConnection, FrameHandler {
 
   #forget(stream: LaneStream): void {
     this.#streams.delete(stream.id);
-    for (const frame of stream.waiting.splice(0)) this.#waitingBytes -= frame.length;
+    for (const frame of stream.waiting.splice(0)) {
+      this.#waitingBytes -= frame.length;
+      stream.bridge?.sent(contentBytesOf(frame));
+    }
+    if (stream.isReset && this.#resetIds.push(stream.id) > maxResetIds) this.#resetIds.shift();
     stream.bridge?.forget(stream);
     stream.close();
     if (this.#streams.size > 0) return;
@@ -445,7 +494,8 @@ class Connection implements BridgedConnection, FrameHandler {
   #goAway(code: number): void {
     this.#isRetired = true;
     this.#idleMs = performance.now();
-    this.control(numbersFrame(types.goAway, 0, this.#lastId, code));
+    this.#promisedId ??= this.#lastId;
+    this.control(numbersFrame(types.goAway, 0, this.#promisedId, code));
   }
 
   /** Once what has been said is sent. What still comes is read, or a reset would eat it. */
@@ -458,17 +508,27 @@ class Connection implements BridgedConnection, FrameHandler {
     const { requestMs, responseMs, lingerMs, sessionIdleMs, firstStreamMs } = this.#options.limits;
     const seconds = (nowMs - this.#checkedMs) / 1000;
     this.#checkedMs = nowMs;
-    this.#vainStreams = Math.min(vainStreams.burst, this.#vainStreams + seconds * vainStreams.perSecond);
-    if (this.#fullMs !== undefined && nowMs - this.#fullMs > responseMs) this.#socket.destroy();
+    this.#vain = Math.min(vain.burst, this.#vain + seconds * vain.perSecond);
+    const { writableLength, bytesWritten } = this.#socket;
+    if (writableLength === 0 || bytesWritten - writableLength !== this.#takenBytes) {
+      this.#takenBytes = bytesWritten - writableLength;
+      this.#takenMs = nowMs;
+    }
+    if (nowMs - this.#takenMs > responseMs) this.#socket.destroy();
     this.#streams.forEach((stream) => {
       const isRequestLate = !stream.isWhole && stream.bridge === undefined && nowMs - stream.startedMs > requestMs;
       const isResponseLate = stream.isAnswered && stream.waiting.length > 0 && nowMs - stream.answeredMs > responseMs;
       if (isRequestLate || isResponseLate) this.breakOff(stream, cancel);
     });
-    if (this.#streams.size > 0) return;
+    if (this.#streams.size > 0 || writableLength > 0) return;
     const patienceMs = this.#isRetired ? lingerMs : this.#lastId > 0 ? sessionIdleMs : firstStreamMs;
     if (nowMs - this.#idleMs <= patienceMs) return;
     if (this.#isRetired) this.#socket.destroy();
     else this.retire();
   }
+}
+
+/** What a frame counts for flow control. */
+function contentBytesOf(frame: Buffer): number {
+  return frame[3] === types.data ? frame.length - headBytes : 0;
 }

@@ -56,6 +56,8 @@ export class LaneStream extends OwnResponse implements WholeResponse {
   isWhole = false;
   /** Whether the last frame of the response is sent, or waits. */
   isAnswered = false;
+  /** Whether it was reset from here: what still comes of the request is passed over. */
+  isReset = false;
   window: number;
   /** Frames that wait for a window, and since when the last of the response does. */
   waiting: Buffer[] = [];
@@ -76,7 +78,9 @@ export class LaneStream extends OwnResponse implements WholeResponse {
 
   take(content: Buffer, payloadBytes: number): void {
     this.received += payloadBytes;
-    if (content.length > 0) this.#chunks.push(content);
+    // What is kept of little must not keep all that it came in.
+    const isSmall = !this.isWhole && content.length * 4 < content.buffer.byteLength;
+    if (content.length > 0) this.#chunks.push(isSmall ? Buffer.from(content) : content);
     if (this.#chunks.length === maxChunks) this.#chunks = [Buffer.concat(this.#chunks)];
   }
 
@@ -162,7 +166,7 @@ export class LaneStream extends OwnResponse implements WholeResponse {
   }
 
   handBack(): void {
-    this.#connection.handBack(this);
+    if (!this.destroyed) this.#connection.handBack(this);
   }
 }
 

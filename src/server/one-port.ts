@@ -84,8 +84,13 @@ export function createOnePort(options: OnePortOptions): OnePort {
   const takePlain =
     options.takePlain &&
     ((fields: PlainFields) => {
-      const serve = options.takePlain?.(fields);
-      return serve && guarded(serve);
+      try {
+        const serve = options.takePlain?.(fields);
+        return serve && guarded(serve);
+      } catch (error) {
+        onError(error as Error);
+        return undefined;
+      }
     });
 
   const onRead = () => options.onRead?.();

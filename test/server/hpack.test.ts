@@ -135,6 +135,7 @@ it("reads what Node's client writes, tables and Huffman coding and all", async (
   const lists: (readonly string[])[] = [];
   const handler: FrameHandler = {
     onHeaders: (_stream, { fields }) => void lists.push(fields),
+    isFull: false,
     ...{ onData() {}, onReset() {}, onWindowUpdate() {}, onSettings() {}, onPing() {}, onStreamError() {} },
   };
   const reader = new FrameReader(handler, unlimited);

@@ -1,7 +1,8 @@
 /** The lane of HTTP/2 and its bridge to Node, frame by frame. What every server has to do is also in `test/conformance/h2spec.test.ts`. */
 import type { ServerResponse } from "node:http";
-import { connect, constants, type IncomingHttpHeaders } from "node:http2";
+import { connect, constants, type Http2ServerResponse, type IncomingHttpHeaders } from "node:http2";
 import type { Socket } from "node:net";
+import { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import fc from "fast-check";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -35,6 +36,8 @@ function answerTo(method = "", url = "", { "x-say": said }: IncomingHttpHeaders,
 const serveWhole = ({ url, method, headers, wholeBody }: WholeRequest, response: WholeResponse) => {
   if (url.startsWith("/back")) return response.handBack();
   if (url.startsWith("/never")) return;
+  if (url.startsWith("/late"))
+    return void setTimeout(() => response.writeHead(200, {}).end('{"late":true}', "latin1"), 50);
   const answer = answerTo(method, url, headers, wholeBody);
   response.writeHead(200, { ...answer.headers, "x-by": "lane" }).end(answer.content, "latin1");
 };
@@ -50,6 +53,16 @@ async function open(limits: OnePortOptions["limits"] = {}) {
         (response as ServerResponse).writeHead(200, { ...answer.headers, "x-by": "node" }).end(answer.content);
       };
       if (request.url?.startsWith("/node/unread")) return;
+      if (request.url?.startsWith("/node/refused")) return (response as Http2ServerResponse).stream.close(5);
+      if (request.url?.startsWith("/node/early")) return void response.end("{}");
+      if (request.url?.startsWith("/node/endless"))
+        return void Readable.from(
+          (function* () {
+            for (;;) yield Buffer.alloc(16_384);
+          })(),
+        )
+          .on("error", () => {})
+          .pipe(response);
       buffer(request).then(serve, () => response.destroy());
     },
   });
@@ -379,7 +392,7 @@ describe("limits", () => {
 
 describe("what ends a connection, and why", () => {
   const { NGHTTP2_PROTOCOL_ERROR, NGHTTP2_FRAME_SIZE_ERROR, NGHTTP2_FLOW_CONTROL_ERROR } = constants;
-  const { NGHTTP2_COMPRESSION_ERROR, NGHTTP2_STREAM_CLOSED } = constants;
+  const { NGHTTP2_COMPRESSION_ERROR, NGHTTP2_STREAM_CLOSED, NGHTTP2_ENHANCE_YOUR_CALM } = constants;
   const list = (id: number, flag = 0) => listFrames(id, requestOf("/never"), flag);
   it.each<[what: string, code: number, frames: Buffer[]]>([
     ["DATA of no stream", NGHTTP2_PROTOCOL_ERROR, [frame(types.data, 0, 0, nothing)]],
@@ -410,6 +423,22 @@ describe("what ends a connection, and why", () => {
     ],
     ["windows too large in sum", NGHTTP2_FLOW_CONTROL_ERROR, [numbersFrame(types.windowUpdate, 0, 2 ** 31 - 1)]],
     ["no increment", NGHTTP2_PROTOCOL_ERROR, [numbersFrame(types.windowUpdate, 0, 0)]],
+    ["half a GOAWAY", NGHTTP2_FRAME_SIZE_ERROR, [frame(types.goAway, 0, 0, Buffer.alloc(4))]],
+    [
+      "settings that make a window too large",
+      NGHTTP2_FLOW_CONTROL_ERROR,
+      [
+        list(1),
+        numbersFrame(types.windowUpdate, 1, 2 ** 31 - 65_536),
+        settingsFrame(new Map([[settings.initialWindowSize, 70_000]])),
+      ],
+    ],
+    [
+      "empty frames without end",
+      NGHTTP2_ENHANCE_YOUR_CALM,
+      [list(1), ...Array(300).fill(frame(types.data, 0, 1, nothing))],
+    ],
+    ["settings without end", NGHTTP2_ENHANCE_YOUR_CALM, Array(300).fill(settingsFrame(new Map()))],
     ["PUSH_PROMISE", NGHTTP2_PROTOCOL_ERROR, [frame(types.pushPromise, 0, 1, Buffer.alloc(4))]],
   ])("%s", async (_what, code, frames) => {
     const { client } = await openRaw();
@@ -424,6 +453,126 @@ describe("what ends a connection, and why", () => {
     client.ask(1, "/lane");
     await client.answerOf(1);
   });
+});
+
+it.each([0, 1, 4095])("keeps to a client's header table of %i bytes", async (headerTableSize) => {
+  const { origin } = await open();
+  const session = connect(origin, { settings: { headerTableSize } });
+  onTestFinished(() => session.destroy());
+  for (const path of [...places, ...places]) {
+    const stream = session.request({ ":path": path });
+    expect(JSON.parse((await buffer(stream)).toString()).method).toBe("GET");
+  }
+});
+
+it.each(["/lane?bytes=100000", "/node?bytes=100000"])("sends %s beside an answer without end", async (path) => {
+  const { origin } = await open();
+  const session = connect(origin);
+  onTestFinished(() => session.destroy());
+  session
+    .request({ ":path": "/node/endless" })
+    .on("error", () => {})
+    .resume();
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  expect(JSON.parse((await buffer(session.request({ ":path": path }))).toString()).more).toHaveLength(100_000);
+});
+
+it("does not count what was never sent against those who come after", async () => {
+  const { client } = await openRaw([[settings.initialWindowSize, 10_000_000]]);
+  for (const stream of [1, 3]) client.ask(stream, "/node?bytes=1000000");
+  await expect.poll(() => client.contentOf(1).length + client.contentOf(3).length).toBe(65_535);
+  for (const stream of [1, 3]) client.socket.write(numbersFrame(types.reset, stream, constants.NGHTTP2_CANCEL));
+  client.socket.write(numbersFrame(types.windowUpdate, 0, 10_000_000));
+  client.ask(5, "/node?bytes=200000");
+  expect((await client.answerOf(5)).more).toHaveLength(200_000);
+});
+
+describe("what a client had sent before it knew of the end of a stream", () => {
+  it.each(["/node/refused", "/node/early"])("is passed over: %s", async (path) => {
+    const { client } = await openRaw();
+    client.ask(1, path, { flag: 0 });
+    await expect.poll(() => client.of(types.reset, 1).length).toBe(1);
+    client.socket.write(frame(types.data, 0, 1, Buffer.from("more")));
+    client.socket.write(listFrames(1, ["x-trailer", "t"], flags.endStream));
+    client.ask(3, "/lane");
+    await client.answerOf(3);
+    expect(client.of(types.reset)).toHaveLength(1);
+    expect(client.of(types.goAway)).toEqual([]);
+  });
+
+  it("does not cut off an answer that waits", async () => {
+    const { client } = await openRaw([[settings.initialWindowSize, 0]]);
+    client.ask(1, "/node/early", { flag: 0 });
+    await expect.poll(() => client.of(types.headers, 1).length).toBe(1);
+    for (let i = 0; i < 3; i++) client.socket.write(frame(types.data, 0, 1, Buffer.from("more")));
+    client.socket.write(numbersFrame(types.windowUpdate, 1, 10));
+    await client.answerOf(1);
+    await expect.poll(() => client.of(types.reset, 1).length).toBe(1);
+    expect(client.frames.filter(({ stream }) => stream === 1).at(-1)?.type).toBe(types.reset);
+  });
+});
+
+it("lets Node reset any number of streams without harm to others", async () => {
+  const { client } = await openRaw();
+  client.ask(1, "/node", { flag: 0 });
+  for (let i = 1; i <= 400; i++) {
+    client.ask(i * 2 + 1, "/node/refused");
+    if (i % 50 === 0) await client.endOf(i * 2 + 1);
+  }
+  client.socket.write(frame(types.data, flags.endStream, 1, Buffer.from("content")));
+  expect((await client.answerOf(1)).body).toBe("content");
+});
+
+it.each(["/late", "/node?bytes=100", "/back?bytes=100"])(
+  "answers %s to a client that has closed its side",
+  async (path) => {
+    const { client } = await openRaw();
+    client.ask(1, path);
+    client.ask(3, "/lane", { flag: 0 });
+    client.socket.end();
+    await client.answerOf(1);
+    await expect.poll(() => client.socket.closed).toBe(true);
+  },
+);
+
+it("waits, when it is closed, for a client that takes its time, and not for one that takes nothing", {
+  timeout: 20_000,
+}, async () => {
+  const bytes = 8_000_000;
+  const { client, port } = await openRaw([[settings.initialWindowSize, 2 ** 31 - 1]], {
+    lingerMs: 50,
+    responseMs: 500,
+  });
+  client.socket.write(numbersFrame(types.windowUpdate, 0, 2 ** 31 - 100_000));
+  client.socket.removeAllListeners("data");
+  client.ask(1, `/lane?bytes=${bytes}`);
+  let received = 0;
+  client.socket.on("data", (chunk) => {
+    received += chunk.length;
+    client.socket.pause();
+    setTimeout(() => client.socket.resume(), received < bytes / 10 ? 20 : 0);
+  });
+  await expect.poll(() => received).toBeGreaterThan(0);
+  await port.close({ graceMs: 15_000 });
+  await expect.poll(() => received).toBeGreaterThan(bytes); // of which the system had some
+
+  const other = await openRaw([[settings.initialWindowSize, 2 ** 31 - 1]], { lingerMs: 50, responseMs: 200 });
+  other.client.socket.write(numbersFrame(types.windowUpdate, 0, 2 ** 31 - 100_000));
+  other.client.socket.pause();
+  other.client.ask(1, `/lane?bytes=${bytes}`);
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  await other.port.close({ graceMs: 15_000 });
+});
+
+it("reads nothing more of a connection that has failed, and closes it", async () => {
+  const { client } = await openRaw([], { lingerMs: 300 });
+  client.socket.write(frame(types.ping, 0, 1, Buffer.alloc(8)));
+  expect(await client.endOf(0)).toBe(constants.NGHTTP2_PROTOCOL_ERROR);
+  client.ask(1, "/lane");
+  const sending = setInterval(() => client.socket.write(Buffer.alloc(10)), 20);
+  await expect.poll(() => client.socket.closed, { timeout: 5_000 }).toBe(true);
+  clearInterval(sending);
+  expect(client.frames.filter(({ type }) => type !== types.settings).map(({ type }) => type)).toEqual([types.goAway]);
 });
 
 it("takes one window for each stream that nobody reads, and no more", async () => {
