@@ -45,7 +45,7 @@ export interface Config {
   readonly registrySecret: string | undefined;
   /** Who reads it; undefined: anybody may. */
   readonly registryCredentials: RegistryCredentials | undefined;
-  readonly noFastLane: boolean;
+  readonly fullDoors: boolean;
   readonly logLevel: LogLevel;
 }
 
@@ -198,7 +198,7 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     default: undefined,
     parse: parseCredentials,
   },
-  noFastLane: {
+  fullDoors: {
     help: "serve every call by the full doors, plain unary ones too (to compare)",
     default: "false",
     parse: parseSwitch,

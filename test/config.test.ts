@@ -41,7 +41,7 @@ test("the defaults", () => {
     openRootGroups: false,
     corsOrigins: [],
     eventRetentionDays: 30,
-    noFastLane: false,
+    fullDoors: false,
     logLevel: "info",
   });
 });

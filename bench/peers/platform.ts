@@ -24,7 +24,7 @@ const config = readConfig({
   env: {},
   warn: (message) => console.error(message),
 });
-const server = await startServer({ ...config, noFastLane: options.includes("no-fast-lane") }, createLogger("info"));
+const server = await startServer({ ...config, fullDoors: options.includes("no-fast-lane") }, createLogger("info"));
 const { installed } = server;
 if (options.includes("initialise")) {
   await server.stop();

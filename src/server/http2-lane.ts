@@ -64,8 +64,6 @@ const {
 const vain = { burst: 200, perSecond: 33 };
 /** Of so many streams it is remembered that they were reset: what the client had sent before it knew is passed over, RFC 9113 section 5.1. */
 const maxResetIds = 100;
-/** What is written in one piece, if it consists of several: no more than a record of TLS takes. Node's client loses answers that records divide. */
-const maxWriteBytes = 16_384;
 /** What is sent at once, before more is read. */
 const maxOutBytes = 256 * 1024;
 
@@ -423,12 +421,7 @@ class Connection implements BridgedConnection, FrameHandler {
     this.#outBytes = 0;
     const frames = this.#out.splice(0);
     if (this.#socket.destroyed || this.#socket.writableEnded) return;
-    for (let at = 0, end = 0; at < frames.length; at = end) {
-      let bytes = 0;
-      for (; end < frames.length && (end === at || bytes + frames[end]!.length <= maxWriteBytes); end++)
-        bytes += frames[end]!.length;
-      this.#socket.write(end - at === 1 ? frames[at]! : Buffer.concat(frames.slice(at, end), bytes));
-    }
+    if (frames.length > 0) this.#socket.write(frames.length === 1 ? frames[0]! : Buffer.concat(frames));
   };
 
   #reset(id: number, code: number): void {

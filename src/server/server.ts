@@ -95,7 +95,7 @@ export async function startServer(config: Config, log: Logger): Promise<RunningS
         ? undefined
         : { cert: readFileSync(config.tlsCert), key: readFileSync(config.tlsKey ?? "") },
     onRequest: (request, response) => answer(request, response),
-    ...(config.noFastLane
+    ...(config.fullDoors
       ? {}
       : {
           onPlainRequest,
@@ -172,7 +172,7 @@ export async function startServer(config: Config, log: Logger): Promise<RunningS
       transport,
       services: descriptors,
       registry,
-      hasFastLane: !config.noFastLane,
+      hasFastLane: !config.fullDoors,
       mount: (router) => {
         mountHealth(router, health);
         mountReflection(router, [{ file: file_google_rpc_error_details }]);

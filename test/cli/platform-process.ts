@@ -113,7 +113,7 @@ export function settingsIn(folder: string): { database: string[]; serve: string[
 /** This process's variables without settings, so that whoever runs the tests decides nothing. */
 export function cleanEnvironment(): NodeJS.ProcessEnv {
   const others = Object.entries(process.env).filter(([name]) => !name.startsWith("PLATFORM_"));
-  return { ...Object.fromEntries(others), ...(isWithoutFastLane && { PLATFORM_NO_FAST_LANE: "true" }) };
+  return { ...Object.fromEntries(others), ...(isWithoutFastLane && { PLATFORM_FULL_DOORS: "true" }) };
 }
 
 /** Whether this run of the tests goes through the full doors alone. */

@@ -122,7 +122,7 @@ async function start(url: string, database: Platform["database"], settings: Part
   let grpc: Client;
   const transports = new Map<string, Transport>();
   async function open(more: Partial<Config> = {}) {
-    server = await startServer({ ...defaults, noFastLane: isWithoutFastLane, ...settings, ...more }, log);
+    server = await startServer({ ...defaults, fullDoors: isWithoutFastLane, ...settings, ...more }, log);
     grpc = connectGrpc(server.baseUrl);
     transports.clear();
   }
