@@ -67,7 +67,6 @@ export class FrameReader {
   #hasPreface = false;
   #hasSettings = false;
   #block: Block | undefined;
-  #isStopped = false;
 
   constructor(handler: FrameHandler, maxHeaderBytes: number) {
     this.#handler = handler;
@@ -77,7 +76,6 @@ export class FrameReader {
 
   /** Reads what has come, until the handler is full; what is left is kept until more comes, or nothing. Errors: {@link Http2Error}; whatever the handler throws. */
   read(chunk: Buffer): void {
-    if (this.#isStopped) return;
     const bytes = this.#unread.length === 0 ? chunk : Buffer.concat([this.#unread, chunk]);
     let at = this.#hasPreface ? 0 : this.#readPreface(bytes);
     while (this.#hasPreface && !this.#handler.isFull && bytes.length - at >= headBytes) {
@@ -90,11 +88,6 @@ export class FrameReader {
       at = end;
     }
     this.#unread = at === bytes.length ? nothing : Buffer.from(bytes.subarray(at));
-  }
-
-  /** Reads nothing more, of what has come either. */
-  stop(): void {
-    this.#isStopped = true;
   }
 
   /** Gives where it ends if it is there. */

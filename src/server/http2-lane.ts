@@ -64,6 +64,7 @@ const {
 const vain = { burst: 200, perSecond: 33 };
 /** Of so many streams it is remembered that they were reset: what the client had sent before it knew is passed over, RFC 9113 section 5.1. */
 const maxResetIds = 100;
+const maxIgnoredBytes = 1024 * 1024;
 /** What is sent at once, before more is read. */
 const maxOutBytes = 256 * 1024;
 
@@ -121,6 +122,8 @@ class Connection implements BridgedConnection, FrameHandler {
   #turn = 0;
   readonly #resetIds: number[] = [];
   #isRetired = false;
+  #hasFailed = false;
+  #ignoredBytes = 0;
   /** The last stream that GOAWAY has promised to serve. */
   #promisedId: number | undefined;
   #vain = vain.burst;
@@ -148,6 +151,7 @@ class Connection implements BridgedConnection, FrameHandler {
   }
 
   readonly #take = (chunk: Buffer) => {
+    if (this.#hasFailed) return this.#ignore(chunk);
     this.#isTold = false;
     this.#isFlushed = true; // below
     try {
@@ -163,6 +167,12 @@ class Connection implements BridgedConnection, FrameHandler {
       this.#socket.pause(); // who does not read is not read from
     else if (this.#socket.isPaused()) this.#socket.resume();
   };
+
+  /** What still comes of a connection that has failed is read for a while, or a reset would eat what it was told. */
+  #ignore(chunk: Buffer): void {
+    this.#ignoredBytes += chunk.length;
+    if (this.#ignoredBytes > maxIgnoredBytes) this.#socket.destroy();
+  }
 
   readonly #drain = () => {
     this.#streams.forEach(({ bridge }) => {
@@ -318,8 +328,8 @@ class Connection implements BridgedConnection, FrameHandler {
       stream.window += more;
       demand(stream.window <= maxWindow, flowControlError);
     });
+    this.control(frame(types.settings, flags.ack, 0, nothing)); // before Node, or anybody, makes use of it
     this.#bridge?.set(this.#settings);
-    this.control(frame(types.settings, flags.ack, 0, nothing));
   }
 
   onPing(payload: Buffer): void {
@@ -476,7 +486,7 @@ class Connection implements BridgedConnection, FrameHandler {
 
   #fail(code: number): void {
     this.#goAway(code);
-    this.#reader.stop();
+    this.#hasFailed = true;
     this.#streams.forEach((stream) => {
       stream.bridge?.reset(stream, cancel);
       this.#forget(stream);
@@ -491,7 +501,7 @@ class Connection implements BridgedConnection, FrameHandler {
     this.control(numbersFrame(types.goAway, 0, this.#promisedId, code));
   }
 
-  /** Once what has been said is sent. What still comes is read, or a reset would eat it. */
+  /** Once what has been said is sent. */
   #endSocket(): void {
     this.#flush();
     this.#socket.end();

@@ -575,6 +575,15 @@ it("reads nothing more of a connection that has failed, and closes it", async ()
   expect(client.frames.filter(({ type }) => type !== types.settings).map(({ type }) => type)).toEqual([types.goAway]);
 });
 
+it("does not go on reading a connection that has failed for ever", async () => {
+  const { client } = await openRaw([], { lingerMs: 60_000 });
+  client.socket.on("error", () => {});
+  client.socket.write(frame(types.ping, 0, 1, Buffer.alloc(8)));
+  await client.endOf(0);
+  client.socket.write(Buffer.alloc(20_000_000));
+  await expect.poll(() => client.socket.closed, { timeout: 5_000 }).toBe(true);
+});
+
 it("takes one window for each stream that nobody reads, and no more", async () => {
   const { client } = await openRaw();
   const send = (stream: number, bytes: number) => {
