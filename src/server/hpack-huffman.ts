@@ -32,19 +32,15 @@ function plant(symbol: number, word: number, length: number): void {
 const bySize = Array.from(wordLengths, (digit, symbol) => ({ symbol, length: Number.parseInt(digit, 36) })).sort(
   (a, b) => a.length - b.length || a.symbol - b.symbol,
 );
-/** EOS first, so that its beginnings are known as such. */
-plantAll();
-
-function plantAll(): void {
-  let word = 0;
-  let last = 0;
-  const words = bySize.map(({ symbol, length }) => {
-    word <<= length - last;
-    last = length;
-    return { symbol, word: word++, length };
-  });
-  for (const { symbol, word, length } of words.reverse()) plant(symbol, word, length);
-}
+let next = 0;
+let lastLength = 0;
+const words = bySize.map(({ symbol, length }) => {
+  next <<= length - lastLength;
+  lastLength = length;
+  return { symbol, length, word: next++ };
+});
+// EOS, the last, goes first, so that all nodes on its way are known as its own.
+for (const { symbol, word, length } of words.reverse()) plant(symbol, word, length);
 
 /** For each node and four bits: the node after them, and in the high half the symbol they complete, plus one. */
 const steps = new Uint32Array(tree.length * 16);

@@ -64,8 +64,9 @@ const {
 const vain = { burst: 200, perSecond: 33 };
 /** Of so many streams it is remembered that they were reset: what the client had sent before it knew is passed over, RFC 9113 section 5.1. */
 const maxResetIds = 100;
+/** What is still read of a connection that has failed. */
 const maxIgnoredBytes = 1024 * 1024;
-/** What is sent at once, before more is read. */
+/** Frames of so many bytes are sent at once, before more is read. */
 const maxOutBytes = 256 * 1024;
 
 /** Creates the lane. */
@@ -100,7 +101,7 @@ class Connection implements BridgedConnection, FrameHandler {
   /** The last header list, and what it says: clients tend to send the same again. */
   #list: HeaderList | undefined;
   #fields: PlainFields | undefined;
-  /** What the connection may still be sent and may still send, and what a stream may send at first. */
+  /** What the client may still send, what it may still be sent, and what a new stream may be sent. */
   #receiveWindow = defaultWindow;
   #sendWindow = defaultWindow;
   #streamWindow = defaultWindow;
@@ -110,7 +111,7 @@ class Connection implements BridgedConnection, FrameHandler {
   /** Frames to be sent at the end of this reading, or of this turn of the event loop. */
   #out: Buffer[] = [];
   #outBytes = 0;
-  #isFlushed = false;
+  #isFlushDue = false;
   /** What waits for windows. */
   #waitingBytes = 0;
   /** Streams that are over, but whose last frames are among those. */
@@ -153,7 +154,7 @@ class Connection implements BridgedConnection, FrameHandler {
   readonly #take = (chunk: Buffer) => {
     if (this.#hasFailed) return this.#ignore(chunk);
     this.#isTold = false;
-    this.#isFlushed = true; // below
+    this.#isFlushDue = true;
     try {
       this.#reader.read(chunk);
       if (this.#isWidened) this.#sendAllWaiting();
@@ -258,7 +259,7 @@ class Connection implements BridgedConnection, FrameHandler {
     }
     if (payloadBytes === 0 && !endStream) this.#countVain();
     const stream = this.#streamOf(id);
-    if (stream?.isReset || this.#resetIds.includes(id)) return;
+    if (stream === undefined ? this.#resetIds.includes(id) : stream.isReset) return;
     if (stream === undefined || stream.isWhole) this.onStreamError(id, streamClosed);
     else {
       stream.isWhole = endStream;
@@ -421,12 +422,12 @@ class Connection implements BridgedConnection, FrameHandler {
     this.#out.push(frames);
     this.#outBytes += frames.length;
     if (this.#outBytes > maxOutBytes) this.#flush();
-    if (!this.#isFlushed) process.nextTick(this.#flush);
-    this.#isFlushed = true;
+    if (!this.#isFlushDue) process.nextTick(this.#flush);
+    this.#isFlushDue = true;
   }
 
   readonly #flush = () => {
-    this.#isFlushed = false;
+    this.#isFlushDue = false;
     this.#unsentStreams = 0;
     this.#outBytes = 0;
     const frames = this.#out.splice(0);
