@@ -26,8 +26,7 @@ const lookMs = 1000;
 
 /**
  * For calls that are not to wait. The space for young objects doubles up to a limit of ours: V8 takes one only when it starts. And old garbage is collected
- * when the heap has grown by a fifth; V8 would let it grow several times as large, and stop for longer: each value of a header field over HTTP/2
- * is an external string, old from the start, and takes its time when it goes.
+ * when the heap has grown by a fifth; V8 would let it grow several times as large, and stop for longer.
  */
 export function shortenPauses(): void {
   setFlagsFromString("--heap-growing-percent=20");
