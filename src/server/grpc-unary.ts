@@ -9,6 +9,7 @@ import type { ConnectError } from "@connectrpc/connect";
 import { setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
 import { respellGrpcMessage } from "./grpc-message.ts";
 import { parseGrpcTimeout } from "./grpc-timeout.ts";
+import { nothing } from "./http2-frames.ts";
 import type { LaneStream, ServeWhole } from "./http2-stream.ts";
 import { checkLength, endCall, type LaneOptions } from "./lane.ts";
 import type { Touched } from "./local-call.ts";
@@ -27,7 +28,6 @@ export type GrpcLane = (fields: PlainFields) => ServeWhole | undefined;
 
 /** Flags and length before a message. */
 const prefixBytes = 5;
-const nothing = new Uint8Array();
 const contentTypes = new Set(["application/grpc", "application/grpc+proto"]);
 
 /** Creates the lane. */

@@ -16,7 +16,7 @@ export interface HeaderList {
 }
 
 /** What a field has besides its name and value, RFC 7541 section 4.1. */
-export const fieldOverhead = 32;
+const fieldOverhead = 32;
 /** SETTINGS_HEADER_TABLE_SIZE, as it is without being announced. */
 const maxTableBytes = 4096;
 
@@ -168,23 +168,23 @@ export function maxFieldBytes(name: string, value: string): number {
 /** Writes a field, of latin1, as a literal that nobody is to keep; gives where it ends. */
 export function writeField(to: Buffer, at: number, name: string, value: string): number {
   const index = staticIndexes.get(name) ?? 0;
-  let end = writeInteger(to, at, 4, 0, index);
+  let end = writeInteger(to, at, 4, index);
   if (index === 0) end = writeString(to, end, name);
   return writeString(to, end, value);
 }
 
 function writeString(to: Buffer, at: number, text: string): number {
-  const start = writeInteger(to, at, 7, 0, text.length);
+  const start = writeInteger(to, at, 7, text.length);
   return start + to.write(text, start, "latin1");
 }
 
-function writeInteger(to: Buffer, at: number, bits: number, flags: number, value: number): number {
+function writeInteger(to: Buffer, at: number, bits: number, value: number): number {
   const mask = (1 << bits) - 1;
   if (value < mask) {
-    to[at] = flags | value;
+    to[at] = value;
     return at + 1;
   }
-  to[at] = flags | mask;
+  to[at] = mask;
   let end = at + 1;
   let left = value - mask;
   for (; left >= 0x80; left >>>= 7) to[end++] = (left & 0x7f) | 0x80;

@@ -16,7 +16,7 @@ export type ServeWhole = (request: WholeRequest, response: LaneStream) => void;
 export interface StreamConnection {
   /** Sends frames, of which `contentBytes` count for flow control. */
   send(stream: LaneStream, frames: Buffer, contentBytes: number): void;
-  /** Has Node answer a request that is whole. */
+  /** Has Node answer, with what has come of the request and what is still to come. */
   handBack(stream: LaneStream): void;
   /** Ends the stream, if it is still open, with an error code. */
   breakOff(stream: LaneStream, code: number): void;
@@ -60,7 +60,7 @@ export class LaneStream extends OwnResponse implements WholeResponse {
   isReset = false;
   window: number;
   /** Frames that wait for a window, and since when the last of the response does. */
-  waiting: Buffer[] = [];
+  readonly waiting: Buffer[] = [];
   answeredMs = 0;
   /** Who answers instead, and the stream's id there. */
   bridge: Bridge | undefined;
