@@ -5,7 +5,8 @@
 import type { WholeRequest, WholeResponse } from "../rest/index.ts";
 import { type ConnectHandlerOptions, createConnectHandler, defaultConnectLimits, rpcPath } from "./connect-adapter.ts";
 import { createConnectLane } from "./connect-unary.ts";
-import { createGrpcLane, type GrpcLane } from "./grpc-unary.ts";
+import { createGrpcLane } from "./grpc-unary.ts";
+import type { ServeWhole } from "./http2-stream.ts";
 import type { PortRequest, PortResponse } from "./one-port.ts";
 import type { PlainFields } from "./plain-fields.ts";
 import { unaryMethods } from "./unary-methods.ts";
@@ -23,8 +24,8 @@ export interface RpcDoors {
   takeRequest(path: string, request: PortRequest, response: PortResponse): boolean;
   /** One that has come whole. What the fast lane does not take is handed back. */
   takeWhole(path: string, request: WholeRequest, response: WholeResponse): boolean;
-  /** A unary call by gRPC, before its message has come. */
-  readonly takeCall: GrpcLane;
+  /** Who answers a request once it is whole: the lane of gRPC, or `others`; undefined for one that may come piece by piece. */
+  takePlain(fields: PlainFields, others: ServeWhole): ServeWhole | undefined;
 }
 
 /** Creates the doors. */
@@ -54,6 +55,7 @@ export function createRpcDoors(options: RpcDoorsOptions): RpcDoors {
     ...lane,
     handBack: (request, response, body) => takeByFullDoor(pathOf(request), request, response, body),
   });
+  const grpcLane = createGrpcLane(lane);
   return {
     takeRequest: (path, request, response) =>
       connectLane.take(path, request, response) || takeByFullDoor(path, request, response),
@@ -63,7 +65,7 @@ export function createRpcDoors(options: RpcDoorsOptions): RpcDoors {
       response.handBack();
       return true;
     },
-    takeCall: createGrpcLane(lane),
+    takePlain: (fields, others) => grpcLane(fields) ?? (isStreaming(fields) ? undefined : others),
   };
 }
 
@@ -75,6 +77,6 @@ export function pathOf(request: Pick<PortRequest, "url">): string {
 }
 
 /** Whether the content of a request or its answer may come piece by piece: gRPC but for what its lane takes, and Connect's streams. */
-export function isStreaming({ headers }: PlainFields): boolean {
+function isStreaming({ headers }: PlainFields): boolean {
   return /^application\/(?:grpc|connect\+)/.test(headers["content-type"] ?? "");
 }

@@ -35,7 +35,6 @@ import { setHeaders } from "./connect-adapter.ts";
 import { handleCors, setCorsHeaders } from "./cors.ts";
 import { createEndpoints } from "./endpoints.ts";
 import { createEventRecorder } from "./events.ts";
-import type { GrpcLane } from "./grpc-unary.ts";
 import { createHealth, mountHealth } from "./health.ts";
 import { startHousekeeping } from "./housekeeping.ts";
 import { idempotentAnswers } from "./idempotency.ts";
@@ -46,7 +45,7 @@ import { createPipeline } from "./pipeline.ts";
 import { mountReflection } from "./reflection.ts";
 import { refusalOf } from "./refusals.ts";
 import { openNotifications } from "./registry-endpoint.ts";
-import { createRpcDoors, isStreaming, pathOf } from "./rpc-doors.ts";
+import { createRpcDoors, pathOf, type RpcDoors } from "./rpc-doors.ts";
 import { createSts } from "./sts.ts";
 
 /** How long calls in flight may take to finish once the server stops. */
@@ -86,7 +85,7 @@ export async function startServer(config: Config, log: Logger): Promise<RunningS
     response.end(refusalBody(503));
   };
   let answerPlain = (_request: WholeRequest, response: WholeResponse): void => response.handBack();
-  let takeCall: GrpcLane = () => undefined;
+  let takePlain: RpcDoors["takePlain"] = () => undefined;
   const onPlainRequest = (request: WholeRequest, response: WholeResponse) => answerPlain(request, response);
   let database: Database | undefined;
   const port = createOnePort({
@@ -99,7 +98,7 @@ export async function startServer(config: Config, log: Logger): Promise<RunningS
       ? {}
       : {
           onPlainRequest,
-          takePlain: (fields) => takeCall(fields) ?? (isStreaming(fields) ? undefined : onPlainRequest),
+          takePlain: (fields) => takePlain(fields, onPlainRequest),
         }),
     onRead: () => database?.refresh(),
     refusalBody,
@@ -221,7 +220,7 @@ export async function startServer(config: Config, log: Logger): Promise<RunningS
 
     const places = new Map(Object.entries({ ...endpoints, ...sts, ...notifications?.endpoints }));
 
-    takeCall = doors.takeCall;
+    takePlain = doors.takePlain;
     answer = (request, response) => {
       if (config.corsOrigins.length > 0) {
         setHeaders(response, answerHeaders(request.headers));

@@ -4,7 +4,7 @@ import type { Layer } from "../../src/layer.ts";
 import type { WholeRequest, WholeResponse } from "../../src/rest/index.ts";
 import { createLocalTransport, type ServiceImplementation } from "../../src/server/local-transport.ts";
 import type { OnePortOptions } from "../../src/server/one-port.ts";
-import { createRpcDoors, isStreaming, type RpcDoorsOptions as Options, pathOf } from "../../src/server/rpc-doors.ts";
+import { createRpcDoors, type RpcDoorsOptions as Options, pathOf } from "../../src/server/rpc-doors.ts";
 
 /** What the doors are made from. */
 export interface RpcDoorsOptions
@@ -21,7 +21,7 @@ export interface RpcDoorsOptions
 /** The callbacks of a port. */
 export function rpcDoors(options: RpcDoorsOptions): Pick<OnePortOptions, "onRequest" | "onPlainRequest" | "takePlain"> {
   const services = options.services ?? options.implementations.map(({ service }) => service);
-  const { takeRequest, takeWhole, takeCall } = createRpcDoors({
+  const { takeRequest, takeWhole, takePlain } = createRpcDoors({
     ...options,
     services,
     transport: createLocalTransport(options.implementations, options.layers ?? []),
@@ -43,7 +43,7 @@ export function rpcDoors(options: RpcDoorsOptions): Pick<OnePortOptions, "onRequ
     ...(options.hasFastLane
       ? {
           onPlainRequest,
-          takePlain: (fields) => takeCall(fields) ?? (isStreaming(fields) ? undefined : onPlainRequest),
+          takePlain: (fields) => takePlain(fields, onPlainRequest),
         }
       : {}),
   };
