@@ -26,6 +26,7 @@ export { listRoutes, type Route } from "./binding.ts";
 export { checkBodyHeaders, readBody } from "./body.ts";
 export { createRestHandler, type DirectCalls, type RestHandler, type RestOptions } from "./handler.ts";
 export {
+  breakOff,
   type HttpRequest,
   type HttpResponse,
   headerOf,

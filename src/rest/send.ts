@@ -3,11 +3,10 @@
  *
  * Closing a connection while the client still sends makes its kernel throw our answer away. So over HTTP/1.1 an answer
  * to a large unread body goes out at once with `Connection: close`, and the connection is held, its input thrown away,
- * until the client has finished or a short time has passed. Over HTTP/2 the stream is reset without an error
- * (RFC 9113, section 8.1).
+ * until the client has finished or a short time has passed. Over HTTP/2 it is thrown away as well, for as long as the
+ * host lets it come.
  */
 import type { OutgoingHttpHeader, OutgoingHttpHeaders, ServerResponse } from "node:http";
-import { type Http2ServerResponse, constants as http2 } from "node:http2";
 import { promisify } from "node:util";
 import { brotliCompress, gzip, constants as zlib } from "node:zlib";
 import { andThen, type Eventually } from "../eventually.ts";
@@ -61,48 +60,20 @@ function end(
     return response.writeHead(httpStatus, headers).end(body, encodingOf(body, length));
   }
   const request = response.req;
+  const nodeResponse = response as ServerResponse; // that of HTTP/2 does the same
   const content = request.method === "HEAD" ? "" : body;
-  const hasUnreadBody = !request.complete && declaredLength(request) > 0;
-  return isHttp2(request)
-    ? endHttp2(response as Http2ServerResponse, httpStatus, headers, content, hasUnreadBody)
-    : endHttp1(response as ServerResponse, httpStatus, headers, content, hasUnreadBody);
-}
-
-function endHttp2(
-  response: Http2ServerResponse,
-  httpStatus: number,
-  headers: OutgoingHttpHeaders,
-  content: string | Uint8Array,
-  hasUnreadBody: boolean,
-): void {
-  const { stream } = response;
-  response.writeHead(httpStatus, headers);
-  response.end(content, () => {
-    if (hasUnreadBody) {
-      stream.close(http2.NGHTTP2_NO_ERROR);
-    }
-  });
-}
-
-function endHttp1(
-  response: ServerResponse,
-  httpStatus: number,
-  headers: OutgoingHttpHeaders,
-  content: string | Uint8Array,
-  hasUnreadBody: boolean,
-): Eventually<void> {
-  const request = response.req;
-  if (!hasUnreadBody || declaredLength(request) <= MAX_DISCARDED) {
-    response.writeHead(httpStatus, headers).end(content, encodingOf(content, headers["content-length"]));
-    if (hasUnreadBody) {
+  const unreadBytes = request.complete ? 0 : declaredLength(request);
+  if (isHttp2(request) || unreadBytes <= MAX_DISCARDED) {
+    nodeResponse.writeHead(httpStatus, headers).end(content, encodingOf(content, length));
+    if (unreadBytes > 0) {
       request.resume();
     }
     return;
   }
-  response.writeHead(httpStatus, { ...headers, connection: "close" });
-  response.flushHeaders();
-  response.write(content);
-  return discard(request).then(() => void response.end());
+  nodeResponse.writeHead(httpStatus, { ...headers, connection: "close" });
+  nodeResponse.flushHeaders();
+  nodeResponse.write(content);
+  return discard(request).then(() => void nodeResponse.end());
 }
 
 /** What has as many bytes as characters is ASCII, and copied in two thirds of the time of encoding it. */

@@ -6,7 +6,8 @@
  * the protocol layer (undecodable message, message too large, unknown compression) pass through `describeError`, time-outs beyond the cap
  * are capped instead of refused, and failures are reported instead of printed.
  */
-import { constants, type IncomingHttpHeaders, type OutgoingHttpHeaders } from "node:http2";
+import type { IncomingMessage } from "node:http";
+import type { IncomingHttpHeaders, OutgoingHttpHeaders } from "node:http2";
 import type { DescMethod, DescService, JsonReadOptions, JsonWriteOptions, Registry } from "@bufbuild/protobuf";
 import { Code, ConnectError, type ConnectRouter, type ContextValues, createConnectRouter } from "@connectrpc/connect";
 import type { UniversalHandler } from "@connectrpc/connect/protocol";
@@ -19,7 +20,7 @@ import {
   universalResponseToNodeResponse,
 } from "@connectrpc/connect-node";
 import { unimplemented } from "../errors.ts";
-import type { WholeResponse } from "../rest/index.ts";
+import { breakOff, type WholeResponse } from "../rest/index.ts";
 import { forwarding } from "./forwarding.ts";
 import { respellGrpcMessage, withGrpcMessage } from "./grpc-message.ts";
 import { parseGrpcTimeout } from "./grpc-timeout.ts";
@@ -125,8 +126,7 @@ export function createConnectHandler(options: ConnectHandlerOptions): ConnectHan
     body: AsyncIterable<Uint8Array> = request.iterator({ destroyOnReturn: false }),
   ) => {
     capTimeout(request, limits.maxTimeoutMs);
-    // Over HTTP/2 the response itself finishes only when its stream is closed, which is for later.
-    ("stream" in response ? response.stream : response).once("finish", () => forgetBody(request));
+    if (!("stream" in request)) response.once("finish", () => forgetBody(request));
     const call = {
       ...universalRequestFromNodeRequest(request, response, undefined, options.contextValues?.(request)),
       body,
@@ -158,7 +158,7 @@ export function createConnectHandler(options: ConnectHandlerOptions): ConnectHan
     } else {
       serve(handler, request, response, body).catch((error) => {
         options.onError?.(error);
-        response.destroy();
+        breakOff(response);
       });
     }
     return true;
@@ -177,12 +177,9 @@ function blameCaller(error: ConnectError): void {
 }
 
 /** What nobody will read of an answered request is thrown away, for a while, so that its connection stays of use. */
-function forgetBody(request: PortRequest): void {
+function forgetBody(request: IncomingMessage): void {
   if (request.complete) return;
-  const giveUp = setTimeout(() => {
-    if ("stream" in request) request.stream.close(constants.NGHTTP2_NO_ERROR);
-    else request.socket.destroy();
-  }, forgetMs);
+  const giveUp = setTimeout(() => request.socket.destroy(), forgetMs);
   request.once("close", () => clearTimeout(giveUp)).resume();
 }
 

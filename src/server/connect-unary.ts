@@ -9,7 +9,7 @@ import type { Readable } from "node:stream";
 import type { Registry } from "@bufbuild/protobuf";
 import { mergeNonProtocolHeaders } from "@connectrpc/connect/protocol";
 import { codeToHttpStatus, errorToJsonBytes } from "@connectrpc/connect/protocol-connect";
-import { send, type WholeRequest, type WholeResponse } from "../rest/index.ts";
+import { breakOff, send, type WholeRequest, type WholeResponse } from "../rest/index.ts";
 import { jsonOptionsOf } from "./connect-adapter.ts";
 import { checkLength, endCall, type LaneOptions } from "./lane.ts";
 import type { Touched } from "./local-call.ts";
@@ -134,7 +134,7 @@ function serve(
       const body = errorToJsonBytes(error, jsonOptionsOf(options.registry));
       return send(response, { httpStatus: codeToHttpStatus(error.code), headers, body });
     },
-    giveUp: () => response.destroy(),
+    giveUp: () => breakOff(response),
   });
 }
 

@@ -156,12 +156,14 @@ export class Bridge {
   #sendReset(stream: LaneStream, bytes: Buffer): void {
     const code = bytes.readUInt32BE(headBytes);
     this.#streams.delete(stream.bridgedId);
-    if (code === constants.NGHTTP2_NO_ERROR) {
-      stream.isAnswered = true;
+    if (code !== constants.NGHTTP2_NO_ERROR) this.#outer.breakOff(stream, code);
+    // Node says NO_ERROR also of an answer that was cut off, which must not pass for a whole one.
+    else if (!stream.isAnswered) this.#outer.breakOff(stream, constants.NGHTTP2_INTERNAL_ERROR);
+    else {
       stream.isWhole = true;
       stream.isReset = true;
       this.#outer.send(stream, bytes, 0);
-    } else this.#outer.breakOff(stream, code);
+    }
   }
 
   /** Node has said GOAWAY. */

@@ -3,7 +3,7 @@
  * goes to Node's server over a bridge (`http2-bridge.ts`), also one that only turns out not to be plain.
  *
  * Flow control, RFC 9113 section 5.2. What comes is credited to the connection at once; to a stream in the lane never, so that it takes no more than
- * its first window, and whatever is longer goes to Node in time. A response that has no window waits in frames.
+ * its first window, and whatever is longer goes to Node in time. What is sent is the business of `http2-sender.ts`.
  */
 import { constants } from "node:http2";
 import type { Socket } from "node:net";
@@ -16,7 +16,6 @@ import {
   defaultWindow,
   flags,
   frame,
-  headBytes,
   maxPayloadBytes,
   maxWindow,
   nothing,
@@ -25,6 +24,7 @@ import {
   settingsFrame,
   types,
 } from "./http2-frames.ts";
+import { Http2Sender } from "./http2-sender.ts";
 import { LaneStream, type ServeWhole } from "./http2-stream.ts";
 import { type PlainFields, plainFieldsOf } from "./plain-fields.ts";
 import type { PortLimits } from "./port-limits.ts";
@@ -66,9 +66,6 @@ const vain = { burst: 200, perSecond: 33 };
 const maxResetIds = 100;
 /** What is still read of a connection that has failed. */
 const maxIgnoredBytes = 1024 * 1024;
-/** Frames of so many bytes are sent at once, before more is read. */
-const maxOutBytes = 256 * 1024;
-
 /** Creates the lane. */
 export function createHttp2Lane(options: Http2LaneOptions): Http2Lane {
   const connections = new Set<Connection>();
@@ -96,31 +93,19 @@ class Connection implements BridgedConnection, FrameHandler {
   readonly #socket: Socket;
   readonly #options: Http2LaneOptions;
   readonly #reader: FrameReader;
+  readonly #sender: Http2Sender;
   readonly #streams = new ShortMap<number, LaneStream>();
   #lastId = 0;
   /** The last header list, and what it says: clients tend to send the same again. */
   #list: HeaderList | undefined;
   #fields: PlainFields | undefined;
-  /** What the client may still send, what it may still be sent, and what a new stream may be sent. */
+  /** What the client may still send, and what a new stream may be sent. */
   #receiveWindow = defaultWindow;
-  #sendWindow = defaultWindow;
   #streamWindow = defaultWindow;
   /** What the client has set. */
   readonly #settings = new Map<number, number>();
   #bridge: Bridge | undefined;
-  /** Frames to be sent at the end of this reading, or of this turn of the event loop. */
-  #out: Buffer[] = [];
-  #outBytes = 0;
-  #isFlushDue = false;
-  /** What waits for windows. */
-  #waitingBytes = 0;
-  /** Streams that are over, but whose last frames are among those. */
-  #unsentStreams = 0;
   #isTold = false;
-  /** Whether something that waits may have a window now. */
-  #isWidened = false;
-  /** Whose turn it is to be sent first. */
-  #turn = 0;
   readonly #resetIds: number[] = [];
   #isRetired = false;
   #hasFailed = false;
@@ -131,13 +116,10 @@ class Connection implements BridgedConnection, FrameHandler {
   #checkedMs = performance.now();
   /** Since when there is no stream. */
   #idleMs = performance.now();
-  /** What the system had taken of what was sent, and since when. */
-  #takenBytes = 0;
-  #takenMs = performance.now();
-
   constructor(socket: Socket, options: Http2LaneOptions) {
     this.#socket = socket;
     this.#options = options;
+    this.#sender = new Http2Sender(socket, this.#forgetOver);
     const { maxConcurrentStreams, maxHeaderBytes } = options.limits;
     this.#reader = new FrameReader(this, maxHeaderBytes);
     socket.on("data", this.#take).on("drain", this.#drain).on("end", this.#end).on("close", this.#close);
@@ -154,15 +136,15 @@ class Connection implements BridgedConnection, FrameHandler {
   readonly #take = (chunk: Buffer) => {
     if (this.#hasFailed) return this.#ignore(chunk);
     this.#isTold = false;
-    this.#isFlushDue = true;
+    this.#sender.hold();
     try {
       this.#reader.read(chunk);
-      if (this.#isWidened) this.#sendAllWaiting();
+      this.#sender.sendWaiting();
     } catch (error) {
       if (!(error instanceof Http2Error)) throw error;
       this.#fail(error.code);
     } finally {
-      this.#flush();
+      this.#sender.flush();
     }
     if (this.isFull)
       this.#socket.pause(); // who does not read is not read from
@@ -219,8 +201,8 @@ class Connection implements BridgedConnection, FrameHandler {
   /** Whether it has as many streams, or as much that waits to be sent, as it may. */
   get #isBusy(): boolean {
     const { maxConcurrentStreams, maxSessionMegabytes } = this.#options.limits;
-    const streams = this.#streams.size + this.#unsentStreams;
-    return streams >= maxConcurrentStreams || this.#waitingBytes > maxSessionMegabytes * 2 ** 20;
+    const streams = this.#streams.size + this.#sender.unsentStreams;
+    return streams >= maxConcurrentStreams || this.#sender.waitingBytes > maxSessionMegabytes * 2 ** 20;
   }
 
   #open(id: number, list: HeaderList, endStream: boolean): void {
@@ -305,17 +287,16 @@ class Connection implements BridgedConnection, FrameHandler {
   }
 
   onWindowUpdate(id: number, increment: number): void {
-    this.#isWidened = true;
-    if (id === 0) {
-      this.#sendWindow += increment;
-      demand(this.#sendWindow <= maxWindow, flowControlError);
-      return;
-    }
+    if (id === 0) demand(this.#sender.widen(increment) <= maxWindow, flowControlError);
+    else this.#widenStream(id, increment);
+  }
+
+  #widenStream(id: number, increment: number): void {
     const stream = this.#streamOf(id);
     if (stream === undefined) return;
-    stream.window += increment;
+    const window = this.#sender.widenStream(stream, increment);
     stream.bridge?.windowUpdate(stream, increment);
-    if (stream.window > maxWindow && stream.bridge === undefined) this.onStreamError(id, flowControlError);
+    if (window > maxWindow && stream.bridge === undefined) this.onStreamError(id, flowControlError);
   }
 
   onSettings(values: ReadonlyMap<number, number>): void {
@@ -324,10 +305,8 @@ class Connection implements BridgedConnection, FrameHandler {
     const window = values.get(settings.initialWindowSize) ?? this.#streamWindow;
     const more = window - this.#streamWindow;
     this.#streamWindow = window;
-    this.#isWidened = true;
     this.#streams.forEach((stream) => {
-      stream.window += more;
-      demand(stream.window <= maxWindow, flowControlError);
+      demand(this.#sender.widenStream(stream, more) <= maxWindow, flowControlError);
     });
     this.control(frame(types.settings, flags.ack, 0, nothing)); // before Node, or anybody, makes use of it
     this.#bridge?.set(this.#settings);
@@ -355,85 +334,17 @@ class Connection implements BridgedConnection, FrameHandler {
     demand(--this.#vain >= 0, enhanceYourCalm);
   }
 
-  // What is sent.
-
   get isFull(): boolean {
     return this.#socket.writableNeedDrain;
   }
 
   send(stream: LaneStream, frames: Buffer, contentBytes: number): void {
-    if (stream.waiting.length > 0 || contentBytes > Math.min(this.#sendWindow, stream.window)) {
-      stream.wait(frames);
-      this.#waitingBytes += frames.length;
-      this.#sendWaiting(stream);
-    } else {
-      this.control(frames);
-      this.#charge(stream, contentBytes);
-      this.#forgetOver(stream);
-    }
-  }
-
-  /** Sends what waits as far as windows allow, each time another stream first. */
-  #sendAllWaiting(): void {
-    this.#isWidened = false;
-    const waiting: LaneStream[] = [];
-    this.#streams.forEach((stream) => {
-      if (stream.waiting.length > 0) waiting.push(stream);
-    });
-    const first = this.#turn++ % Math.max(1, waiting.length);
-    for (const stream of [...waiting.slice(first), ...waiting.slice(0, first)]) this.#sendWaiting(stream);
-  }
-
-  #sendWaiting(stream: LaneStream): void {
-    const { waiting } = stream;
-    while (waiting.length > 0) {
-      const next = waiting[0]!;
-      const contentBytes = contentBytesOf(next);
-      const allowedBytes = Math.min(contentBytes, Math.max(0, Math.min(this.#sendWindow, stream.window)));
-      if (allowedBytes < contentBytes) {
-        if (allowedBytes > 0) this.#sendPart(stream, next, allowedBytes);
-        return;
-      }
-      waiting.shift();
-      this.#waitingBytes -= next.length;
-      this.control(next);
-      this.#charge(stream, contentBytes);
-    }
-    this.#forgetOver(stream);
-  }
-
-  /** Sends the beginning of a DATA frame, and has the rest wait. */
-  #sendPart(stream: LaneStream, data: Buffer, contentBytes: number): void {
-    const end = headBytes + contentBytes;
-    this.control(frame(types.data, 0, stream.id, data.subarray(headBytes, end)));
-    stream.waiting[0] = frame(types.data, data[4]!, stream.id, data.subarray(end));
-    this.#waitingBytes -= contentBytes;
-    this.#charge(stream, contentBytes);
-  }
-
-  /** What is sent counts from now on. Node may be credited, and send more at once. */
-  #charge(stream: LaneStream, contentBytes: number): void {
-    this.#sendWindow -= contentBytes;
-    stream.window -= contentBytes;
-    stream.bridge?.sent(contentBytes);
+    this.#sender.send(stream, frames, contentBytes);
   }
 
   control(frames: Buffer): void {
-    this.#out.push(frames);
-    this.#outBytes += frames.length;
-    if (this.#outBytes > maxOutBytes) this.#flush();
-    if (!this.#isFlushDue) process.nextTick(this.#flush);
-    this.#isFlushDue = true;
+    this.#sender.control(frames);
   }
-
-  readonly #flush = () => {
-    this.#isFlushDue = false;
-    this.#unsentStreams = 0;
-    this.#outBytes = 0;
-    const frames = this.#out.splice(0);
-    if (this.#socket.destroyed || this.#socket.writableEnded) return;
-    if (frames.length > 0) this.#socket.write(frames.length === 1 ? frames[0]! : Buffer.concat(frames));
-  };
 
   #reset(id: number, code: number): void {
     this.control(numbersFrame(types.reset, id, code));
@@ -458,20 +369,17 @@ class Connection implements BridgedConnection, FrameHandler {
     this.#forget(stream);
   }
 
-  #forgetOver(stream: LaneStream): void {
-    if (!stream.isWhole || !stream.isAnswered || stream.waiting.length > 0) return;
-    this.#unsentStreams++;
+  readonly #forgetOver = (stream: LaneStream): void => {
+    if (!stream.isWhole || !stream.isAnswered || stream.waiting.length > 0 || stream.isClosed) return;
+    this.#sender.unsentStreams++;
     this.#forget(stream);
-  }
+  };
 
   #forget(stream: LaneStream): void {
     this.#streams.delete(stream.id);
-    for (const frame of stream.waiting.splice(0)) {
-      this.#waitingBytes -= frame.length;
-      stream.bridge?.sent(contentBytesOf(frame));
-    }
-    if (stream.isReset && this.#resetIds.push(stream.id) > maxResetIds) this.#resetIds.shift();
     stream.bridge?.forget(stream);
+    this.#sender.drop(stream);
+    if (stream.isReset && this.#resetIds.push(stream.id) > maxResetIds) this.#resetIds.shift();
     stream.close();
     if (this.#streams.size > 0) return;
     this.#idleMs = performance.now();
@@ -504,7 +412,7 @@ class Connection implements BridgedConnection, FrameHandler {
 
   /** Once what has been said is sent. */
   #endSocket(): void {
-    this.#flush();
+    this.#sender.flush();
     this.#socket.end();
   }
 
@@ -513,26 +421,16 @@ class Connection implements BridgedConnection, FrameHandler {
     const seconds = (nowMs - this.#checkedMs) / 1000;
     this.#checkedMs = nowMs;
     this.#vain = Math.min(vain.burst, this.#vain + seconds * vain.perSecond);
-    const { writableLength, bytesWritten } = this.#socket;
-    if (writableLength === 0 || bytesWritten - writableLength !== this.#takenBytes) {
-      this.#takenBytes = bytesWritten - writableLength;
-      this.#takenMs = nowMs;
-    }
-    if (nowMs - this.#takenMs > responseMs) this.#socket.destroy();
+    if (this.#sender.stalledMs(nowMs) > responseMs) this.#socket.destroy();
     this.#streams.forEach((stream) => {
       const isRequestLate = !stream.isWhole && stream.bridge === undefined && nowMs - stream.startedMs > requestMs;
       const isResponseLate = stream.isAnswered && stream.waiting.length > 0 && nowMs - stream.answeredMs > responseMs;
       if (isRequestLate || isResponseLate) this.breakOff(stream, cancel);
     });
-    if (this.#streams.size > 0 || writableLength > 0) return;
+    if (this.#streams.size > 0 || this.#socket.writableLength > 0) return;
     const patienceMs = this.#isRetired ? lingerMs : this.#lastId > 0 ? sessionIdleMs : firstStreamMs;
     if (nowMs - this.#idleMs <= patienceMs) return;
     if (this.#isRetired) this.#socket.destroy();
     else this.retire();
   }
-}
-
-/** What a frame counts for flow control. */
-function contentBytesOf(frame: Buffer): number {
-  return frame[3] === types.data ? frame.length - headBytes : 0;
 }

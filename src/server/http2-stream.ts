@@ -49,7 +49,8 @@ export class LaneStream extends OwnResponse implements WholeResponse {
   #chunks: Buffer[] = [];
   #request: WholeRequest | undefined;
   #head: FieldList | undefined;
-  #isClosed = false;
+  /** Whether it is over. */
+  isClosed = false;
   /** What DATA has counted for flow control. */
   received = 0;
   /** Whether the last frame of the request has come. */
@@ -115,7 +116,7 @@ export class LaneStream extends OwnResponse implements WholeResponse {
 
   /** Whether nothing can be sent any more, or somebody else answers. */
   get destroyed(): boolean {
-    return this.#isClosed || this.bridge !== undefined;
+    return this.isClosed || this.bridge !== undefined;
   }
 
   get writableEnded(): boolean {
@@ -157,7 +158,7 @@ export class LaneStream extends OwnResponse implements WholeResponse {
   }
 
   override close(): void {
-    this.#isClosed = true;
+    this.isClosed = true;
     super.close();
   }
 

@@ -101,10 +101,15 @@ export function createHttp2Side({
       if (session.streams.size === 0) session.idleSince = performance.now();
     });
 
+    const request = new Http2ServerRequest(stream, headers, {}, rawHeaders); // before its response, which else does not know it
+    // What nobody will read is thrown away. Node would close a stream that nobody has begun to read, and may lose the end of the answer by that.
+    stream.once("finish", () => {
+      stream.resume();
+      request.resume();
+    });
     // Node enforces maxHeaderListSize only after the peer has acknowledged it.
     if (headerListSize(rawHeaders) > limits.maxHeaderBytes) return refuse(stream, 431);
     if (headers[":path"] === undefined) return refuse(stream, 400); // CONNECT
-    const request = new Http2ServerRequest(stream, headers, {}, rawHeaders); // before its response, which else does not know it
     const response = new Http2ServerResponse(stream);
     if (headers.expect === "100-continue") response.writeContinue();
     onRequest(request, response);
@@ -118,7 +123,7 @@ export function createHttp2Side({
 
   const refuse = (stream: ServerHttp2Stream, status: number) => {
     stream.respond({ ":status": status, "content-type": "application/json" });
-    stream.end(refusalBody(status), () => stream.close(constants.NGHTTP2_NO_ERROR));
+    stream.end(refusalBody(status));
   };
 
   const acceptByNode = (socket: Connection) => {
@@ -135,11 +140,12 @@ export function createHttp2Side({
       for (const [session, { socket, streams, idleSince, used }] of sessions) {
         streams.forEach((times, stream) => {
           if (stream.writableEnded) times.ended ??= now;
-          const late =
-            stream.state.remoteClose === 1
-              ? now - (times.ended ?? now) > limits.responseMs
-              : now - times.started > limits.requestMs;
-          if (late) stream.close(constants.NGHTTP2_CANCEL);
+          const endedMs = now - (times.ended ?? now);
+          const { localClose, remoteClose } = stream.state;
+          if (remoteClose !== 1 && localClose === 1) {
+            if (endedMs > limits.lingerMs) stream.close(constants.NGHTTP2_NO_ERROR);
+          } else if (remoteClose === 1 ? endedMs > limits.responseMs : now - times.started > limits.requestMs)
+            stream.close(constants.NGHTTP2_CANCEL);
         });
         if (lane !== undefined || streams.size > 0) continue; // behind the lane sessions are never idle for themselves
         const patience = session.closed ? limits.lingerMs : used ? limits.sessionIdleMs : limits.firstStreamMs;

@@ -12,7 +12,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
 import type { AddressInfo, Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
-import type { WholeRequest, WholeResponse } from "../rest/index.ts";
+import { breakOff, type WholeRequest, type WholeResponse } from "../rest/index.ts";
 import { readFirstBytes } from "./first-bytes.ts";
 import { createHttp1Side } from "./http1.ts";
 import { createHttp2Side } from "./http2.ts";
@@ -71,7 +71,7 @@ export function createOnePort(options: OnePortOptions): OnePort {
         serve(request, response);
       } catch (error) {
         onError(error as Error);
-        if (response.headersSent) return void response.destroy();
+        if (response.headersSent) return breakOff(response);
         const body = options.refusalBody(500);
         const headers = { "content-type": "application/json", "content-length": Buffer.byteLength(body) };
         (response as ServerResponse).writeHead(500, headers).end(body);

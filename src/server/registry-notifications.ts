@@ -20,7 +20,7 @@ import {
   RegistryRefusal,
 } from "../feeds/index.ts";
 import type { Logger } from "../log.ts";
-import { checkBodyHeaders, headerOf, Refusal, readBody, send, writeStatus } from "../rest/index.ts";
+import { breakOff, checkBodyHeaders, headerOf, Refusal, readBody, send, writeStatus } from "../rest/index.ts";
 import { registryContents } from "../services/index.ts";
 import { ConflictError, type Database, StaleError, type WriteSession } from "../store/index.ts";
 import type { Endpoint, Endpoints } from "./endpoints.ts";
@@ -232,7 +232,7 @@ export function createRegistryNotifications(options: RegistryNotificationsOption
   }
 
   const endpoint: Endpoint = (request, response) => {
-    serve(request, response).catch(() => response.destroy());
+    serve(request, response).catch(() => breakOff(response));
     return true;
   };
   return { [ownPath]: endpoint };

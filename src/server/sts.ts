@@ -15,7 +15,7 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { aborted, atEdge, internal, invalid, reasonOf, unauthenticated } from "../errors.ts";
 import type { Eventually } from "../eventually.ts";
 import type { Logger } from "../log.ts";
-import { headerOf, Refusal, send, writeStatus } from "../rest/index.ts";
+import { breakOff, headerOf, Refusal, send, writeStatus } from "../rest/index.ts";
 import type { IssuedToken, NarrowingRequest, TokenExchange } from "../services/index.ts";
 import { ConflictError, StaleError } from "../store/index.ts";
 import { type Audit, isDenial, nothing } from "./audit.ts";
@@ -173,7 +173,7 @@ export function createSts({ exchange, registry, serviceHost, log, audit, now }: 
   const endpointOf =
     (path: string): Endpoint =>
     (request, response) => {
-      serve(path, request, response).catch(() => response.destroy());
+      serve(path, request, response).catch(() => breakOff(response));
       return true;
     };
   return Object.fromEntries(Object.keys(routes).map((path) => [path, endpointOf(path)]));

@@ -55,6 +55,8 @@ async function open(limits: OnePortOptions["limits"] = {}) {
       if (request.url?.startsWith("/node/unread")) return;
       if (request.url?.startsWith("/node/refused")) return (response as Http2ServerResponse).stream.close(5);
       if (request.url?.startsWith("/node/early")) return void response.end("{}");
+      if (request.url?.startsWith("/node/cut"))
+        return void (response as ServerResponse).write("{", () => response.destroy());
       if (request.url?.startsWith("/node/endless"))
         return void Readable.from(
           (function* () {
@@ -487,9 +489,30 @@ it("does not count what was never sent against those who come after", async () =
   expect((await client.answerOf(5)).more).toHaveLength(200_000);
 });
 
+it("closes no stream before the end of its answer, though nobody has read the request", async () => {
+  const lingerMs = 300;
+  const { client } = await openRaw([], { lingerMs });
+  const streams = Array.from({ length: 90 }, (_, i) => i * 2 + 1);
+  for (const stream of streams) client.ask(stream, "/node/early", { flag: stream % 3 === 0 ? flags.endStream : 0 });
+  const askedMs = performance.now();
+  for (const stream of streams) expect(await client.answerOf(stream)).toEqual({});
+  await new Promise((resolve) => setTimeout(resolve, lingerMs - 50 - (performance.now() - askedMs)));
+  expect(client.of(types.reset)).toEqual([]);
+  for (const stream of streams.filter((stream) => stream % 3 > 0))
+    expect(await client.endOf(stream)).toBe(constants.NGHTTP2_NO_ERROR);
+  expect(client.of(types.reset)).toHaveLength(60);
+});
+
+it("does not let an answer that is cut off pass for a whole one", async () => {
+  const { client } = await openRaw();
+  client.ask(1, "/node/cut");
+  expect(await client.endOf(1)).toBe(constants.NGHTTP2_INTERNAL_ERROR);
+  expect(client.isAnswered(1)).toBe(false);
+});
+
 describe("what a client had sent before it knew of the end of a stream", () => {
   it.each(["/node/refused", "/node/early"])("is passed over: %s", async (path) => {
-    const { client } = await openRaw();
+    const { client } = await openRaw([], { lingerMs: 50 });
     client.ask(1, path, { flag: 0 });
     await expect.poll(() => client.of(types.reset, 1).length).toBe(1);
     client.socket.write(frame(types.data, 0, 1, Buffer.from("more")));
@@ -501,7 +524,7 @@ describe("what a client had sent before it knew of the end of a stream", () => {
   });
 
   it("does not cut off an answer that waits", async () => {
-    const { client } = await openRaw([[settings.initialWindowSize, 0]]);
+    const { client } = await openRaw([[settings.initialWindowSize, 0]], { lingerMs: 50 });
     client.ask(1, "/node/early", { flag: 0 });
     await expect.poll(() => client.of(types.headers, 1).length).toBe(1);
     for (let i = 0; i < 3; i++) client.socket.write(frame(types.data, 0, 1, Buffer.from("more")));

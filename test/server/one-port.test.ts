@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { request as request1 } from "node:http";
+import { request as request1, type ServerResponse } from "node:http";
 import { type ClientHttp2Session, connect as connect2 } from "node:http2";
 import { request as request1s } from "node:https";
 import { text } from "node:stream/consumers";
@@ -91,6 +91,29 @@ describe.each(dresses)("one port, $dress", ({ secure, hasLane }) => {
     expect(await post2(client, "")).toMatchObject({ status: 500, body: expect.stringContaining("refused") });
     expect(await post2(client, "")).toMatchObject({ status: 200 });
     expect(port.errors.map((e) => e.message)).toEqual(["bug", "bug"]);
+  });
+
+  it("does not let the half of an answer pass for a whole one when the handler throws", async () => {
+    const port = await open({
+      onRequest(_request, response) {
+        (response as ServerResponse).writeHead(200).write("half");
+        throw new Error("bug");
+      },
+    });
+    await expect(post1(port, "")).rejects.toThrow();
+    await expect(post2(session(port), "")).rejects.toThrow("NGHTTP2_INTERNAL_ERROR");
+  });
+
+  it("answers in whole a request that it does not read, and then resets what is still coming of it", async () => {
+    const port = await open({ onRequest: (_request, response) => void response.end("early") });
+    const client = session(port);
+    expect(await post2(client, "unread")).toEqual({ status: 200, body: "early" });
+    const endless = client.request({ ":method": "POST", ":path": "/" });
+    const sending = setInterval(() => endless.write(Buffer.alloc(16_384)), 1);
+    expect(await text(endless)).toBe("early");
+    if (!endless.closed) await once(endless, "close");
+    clearInterval(sending);
+    expect(endless.rstCode).toBe(0);
   });
 
   it.each([
@@ -195,7 +218,7 @@ describe.each(dresses)("one port, $dress", ({ secure, hasLane }) => {
     stalled.on("error", () => {});
     const { socket } = await port.dial();
     socket.pause().write("GET / HTTP/1.1\r\nhost: x\r\n\r\n");
-    await expect.poll(() => givenUp).toBe(2);
+    await expect.poll(() => givenUp, { timeout: 5_000 }).toBe(2);
     socket.destroy();
   });
 
