@@ -180,7 +180,7 @@ export class Bridge {
 }
 
 /** Node's end of a bridge. */
-class BridgeSocket extends Duplex {
+export class BridgeSocket extends Duplex {
   readonly #onBytes: (bytes: Buffer) => void;
   bytesRead = 0;
 

@@ -7,10 +7,9 @@
  */
 import { constants } from "node:http2";
 import type { Socket } from "node:net";
-import type { Duplex } from "node:stream";
 import { ShortMap } from "../short-map.ts";
 import type { HeaderList } from "./hpack.ts";
-import { Bridge, type BridgedConnection } from "./http2-bridge.ts";
+import { Bridge, type BridgedConnection, type BridgeSocket } from "./http2-bridge.ts";
 import { demand, type FrameHandler, FrameReader, Http2Error } from "./http2-frame-reader.ts";
 import {
   defaultWindow,
@@ -37,7 +36,7 @@ export interface Http2LaneOptions {
   /** Told before the first stream that is opened by what was just read from a connection. */
   onRead(): void;
   /** Serves all other streams, over HTTP/2. */
-  serveOthers(socket: Duplex & { readonly bytesRead: number }): void;
+  serveOthers(socket: BridgeSocket): void;
 }
 
 /** The lane. */

@@ -1,7 +1,8 @@
 /**
  * The HTTP/2 side of the port: an unbound `node:http2` server that is handed its connections, and the limits Node does not have. Node never
  * times out a session, so each is tracked: one that opens no stream, or leaves a header block unfinished, is idle and is closed; a stream
- * whose request is not complete in time, or whose response is not taken, is reset.
+ * whose request is not complete in time, or whose response is not taken, is reset; so is, without an error, one that has its answer and still
+ * sends its request, RFC 9113 section 8.1.
  */
 import {
   constants,
@@ -12,8 +13,8 @@ import {
   type ServerHttp2Stream,
 } from "node:http2";
 import type { Socket } from "node:net";
-import type { Duplex } from "node:stream";
 import { ShortMap } from "../short-map.ts";
+import type { BridgeSocket } from "./http2-bridge.ts";
 import { defaultWindow } from "./http2-frames.ts";
 import { createHttp2Lane, type Http2LaneOptions } from "./http2-lane.ts";
 import type { PortLimits } from "./port-limits.ts";
@@ -42,7 +43,7 @@ export interface Http2Side {
 }
 
 /** What a session runs over. */
-type Connection = Duplex & { readonly bytesRead: number };
+type Connection = Socket | BridgeSocket;
 
 /** One session as the limits see it. Instants are those of `performance.now()`. */
 interface TrackedSession {
@@ -141,11 +142,11 @@ export function createHttp2Side({
         streams.forEach((times, stream) => {
           if (stream.writableEnded) times.ended ??= now;
           const endedMs = now - (times.ended ?? now);
-          const { localClose, remoteClose } = stream.state;
-          if (remoteClose !== 1 && localClose === 1) {
-            if (endedMs > limits.lingerMs) stream.close(constants.NGHTTP2_NO_ERROR);
-          } else if (remoteClose === 1 ? endedMs > limits.responseMs : now - times.started > limits.requestMs)
-            stream.close(constants.NGHTTP2_CANCEL);
+          const isAnswered = stream.state.localClose === 1;
+          const isWhole = stream.state.remoteClose === 1;
+          const isLate = isWhole ? endedMs > limits.responseMs : now - times.started > limits.requestMs;
+          if (isLate && !isAnswered) stream.close(constants.NGHTTP2_CANCEL);
+          else if (isAnswered && endedMs > limits.lingerMs) stream.close(constants.NGHTTP2_NO_ERROR);
         });
         if (lane !== undefined || streams.size > 0) continue; // behind the lane sessions are never idle for themselves
         const patience = session.closed ? limits.lingerMs : used ? limits.sessionIdleMs : limits.firstStreamMs;
