@@ -115,6 +115,7 @@ class Connection implements BridgedConnection, FrameHandler {
   #checkedMs = performance.now();
   /** Since when there is no stream. */
   #idleMs = performance.now();
+
   constructor(socket: Socket, options: Http2LaneOptions) {
     this.#socket = socket;
     this.#options = options;
