@@ -1,7 +1,6 @@
 /** The lane of HTTP/2 and its bridge to Node, frame by frame. What every server has to do is also in `test/conformance/h2spec.test.ts`. */
 import type { ServerResponse } from "node:http";
 import { connect, constants, type Http2ServerResponse, type IncomingHttpHeaders } from "node:http2";
-import type { Socket } from "node:net";
 import { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import fc from "fast-check";
@@ -20,7 +19,8 @@ import {
   types,
 } from "../../src/server/http2-frames.ts";
 import type { OnePortOptions } from "../../src/server/one-port.ts";
-import { openPort, preface } from "./open-port.ts";
+import { openPort } from "./open-port.ts";
+import { RawHttp2Client, requestOf } from "./raw-http2-client.ts";
 
 /** Who answers what is asked: the lane, Node from the start, or Node after the lane has read it all. */
 const places = ["/lane", "/node", "/back"] as const;
@@ -72,79 +72,10 @@ async function open(limits: OnePortOptions["limits"] = {}) {
   return opened;
 }
 
-interface Frame {
-  readonly type: number;
-  readonly flag: number;
-  readonly stream: number;
-  readonly payload: Buffer;
-}
-
-/** A client that does what it is told. */
-class RawClient {
-  readonly socket: Socket;
-  readonly frames: Frame[] = [];
-  #unread = nothing;
-
-  constructor(socket: Socket, values: readonly (readonly [number, number])[]) {
-    this.socket = socket;
-    socket.on("data", (chunk: Buffer) => {
-      this.#unread = Buffer.concat([this.#unread, chunk]);
-      for (let end = 0; this.#unread.length >= headBytes; this.#unread = this.#unread.subarray(end)) {
-        end = headBytes + this.#unread.readUIntBE(0, 3);
-        if (end > this.#unread.length) break;
-        const [type, flag] = [this.#unread[3]!, this.#unread[4]!];
-        this.frames.push({
-          type,
-          flag,
-          stream: this.#unread.readUInt32BE(5),
-          payload: this.#unread.subarray(headBytes, end),
-        });
-      }
-    });
-    socket.write(preface);
-    socket.write(settingsFrame(new Map(values)));
-  }
-
-  ask(stream: number, path: string, more: { flag?: number; fields?: readonly string[] } = {}): void {
-    this.socket.write(listFrames(stream, requestOf(path, more.fields), more.flag ?? flags.endStream));
-  }
-
-  of(type: number, stream?: number): Frame[] {
-    return this.frames.filter((frame) => frame.type === type && (stream ?? frame.stream) === frame.stream);
-  }
-
-  contentOf(stream: number): string {
-    return Buffer.concat(this.of(types.data, stream).map(({ payload }) => payload)).toString("latin1");
-  }
-
-  isAnswered(stream: number): boolean {
-    return this.frames.some(
-      (frame) => frame.stream === stream && frame.type <= types.headers && (frame.flag & 1) === 1,
-    );
-  }
-
-  async answerOf(stream: number) {
-    await expect.poll(() => this.isAnswered(stream), { timeout: 5_000 }).toBe(true);
-    return JSON.parse(this.contentOf(stream));
-  }
-
-  /** The code of a RST_STREAM or GOAWAY. */
-  async endOf(stream: number): Promise<number> {
-    const end = () =>
-      this.of(stream === 0 ? types.goAway : types.reset, stream)[0]?.payload.readUInt32BE(stream === 0 ? 4 : 0);
-    await expect.poll(end, { timeout: 5_000 }).toBeDefined();
-    return end()!;
-  }
-}
-
-function requestOf(path: string, fields: readonly string[] = []): string[] {
-  return [":method", "POST", ":scheme", "http", ":path", path, ":authority", "here", ...fields];
-}
-
 async function openRaw(values: readonly (readonly [number, number])[] = [], limits: OnePortOptions["limits"] = {}) {
   const opened = await open(limits);
   const { socket } = await opened.dial();
-  const client = new RawClient(socket, values);
+  const client = new RawHttp2Client(socket, values);
   onTestFinished(() => void socket.destroy());
   return { client, port: opened.port };
 }
