@@ -142,8 +142,9 @@ export function createHttp2Side({
         streams.forEach((times, stream) => {
           if (stream.writableEnded) times.ended ??= now;
           const endedMs = now - (times.ended ?? now);
-          const isAnswered = stream.state.localClose === 1;
-          const isWhole = stream.state.remoteClose === 1;
+          const { localClose, remoteClose } = stream.state; // asked of nghttp2
+          const isAnswered = localClose === 1;
+          const isWhole = remoteClose === 1;
           const isLate = isWhole ? endedMs > limits.responseMs : now - times.started > limits.requestMs;
           if (isLate && !isAnswered) stream.close(constants.NGHTTP2_CANCEL);
           else if (isAnswered && endedMs > limits.lingerMs) stream.close(constants.NGHTTP2_NO_ERROR);

@@ -24,6 +24,8 @@ import type { OnePortOptions, PortRequest, PortResponse } from "../../src/server
 import { openPort } from "./open-port.ts";
 import { type Frame, RawHttp2Client, requestOf } from "./raw-http2-client.ts";
 
+const limits = { lingerMs: 50, checkIntervalMs: 20 };
+const idOf = (i: number) => i * 2 + 1;
 const digest = (content: string | Buffer) => createHash("sha1").update(content).digest("base64url");
 
 /** The answer to a request: what was read of it, and as many bytes as it asks for. */
@@ -222,9 +224,6 @@ class Asker extends RawHttp2Client {
     );
   }
 }
-
-const limits = { lingerMs: 50, checkIntervalMs: 20 };
-const idOf = (i: number) => i * 2 + 1;
 
 describe.each(Object.keys(ways).slice(1))("by %s", (way) => {
   it("the answers are those of Node alone", { timeout: 120_000 }, async () => {

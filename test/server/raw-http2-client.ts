@@ -53,7 +53,7 @@ export class RawHttp2Client {
 
   isAnswered(stream: number): boolean {
     return this.frames.some(
-      (frame) => frame.stream === stream && frame.type <= types.headers && (frame.flag & 1) === 1,
+      (frame) => frame.stream === stream && frame.type <= types.headers && (frame.flag & flags.endStream) !== 0,
     );
   }
 
