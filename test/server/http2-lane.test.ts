@@ -508,7 +508,7 @@ it("waits, when it is closed, for a client that takes its time, and not for one 
   });
   await expect.poll(() => received).toBeGreaterThan(0);
   await port.close({ graceMs: 15_000 });
-  await expect.poll(() => received).toBeGreaterThan(bytes); // of which the system had some
+  await expect.poll(() => received, { timeout: 5_000 }).toBeGreaterThan(bytes); // of which the system had some
 
   const other = await openRaw([[settings.initialWindowSize, 2 ** 31 - 1]], { lingerMs: 50, responseMs: 200 });
   other.client.socket.write(numbersFrame(types.windowUpdate, 0, 2 ** 31 - 100_000));
