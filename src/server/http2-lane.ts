@@ -421,7 +421,7 @@ class Connection implements BridgedConnection, FrameHandler {
     const seconds = (nowMs - this.#checkedMs) / 1000;
     this.#checkedMs = nowMs;
     this.#vain = Math.min(vain.burst, this.#vain + seconds * vain.perSecond);
-    if (this.#sender.stalledMs(nowMs) > responseMs) this.#socket.destroy();
+    if (this.#sender.takingMs(nowMs) > responseMs) this.#socket.destroy();
     this.#streams.forEach((stream) => {
       const isRequestLate = !stream.isWhole && stream.bridge === undefined && nowMs - stream.startedMs > requestMs;
       const isResponseLate = stream.isAnswered && stream.waiting.length > 0 && nowMs - stream.answeredMs > responseMs;

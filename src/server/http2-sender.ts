@@ -20,7 +20,7 @@ export class Http2Sender {
   #held: Buffer[] = [];
   #heldBytes = 0;
   #isFlushDue = false;
-  /** What the system had taken of what was sent, and since when. */
+  /** What the system had taken, in whole pieces, and since when it takes the next. */
   #takenBytes = 0;
   #takenMs = performance.now();
   /** What waits for windows, in bytes. */
@@ -139,8 +139,8 @@ export class Http2Sender {
     }
   }
 
-  /** For how long the system has taken nothing of what is sent, in milliseconds. */
-  stalledMs(nowMs: number): number {
+  /** For how long the system has been taking the piece that the socket sends, in milliseconds: how much of it, nobody tells. */
+  takingMs(nowMs: number): number {
     const { writableLength, bytesWritten } = this.#socket;
     if (writableLength === 0 || bytesWritten - writableLength !== this.#takenBytes) {
       this.#takenBytes = bytesWritten - writableLength;

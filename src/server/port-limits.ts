@@ -8,7 +8,7 @@ export interface PortLimits {
   readonly headersMs: number;
   /** From the first byte (HTTP/2: the headers) of a request until its last body byte. Expiry answers 408 (HTTP/2: resets the stream). */
   readonly requestMs: number;
-  /** From the end of a response until the peer has taken its last byte. */
+  /** From the end of a response until the peer has taken its last byte, however steadily. HTTP/2: also for what was sent in one piece. */
   readonly responseMs: number;
   /** HTTP/1: between two requests of one connection. Node waits one second more than it announces. */
   readonly keepAliveMs: number;

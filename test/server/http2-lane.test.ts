@@ -3,6 +3,7 @@ import type { ServerResponse } from "node:http";
 import { connect, constants, type Http2ServerResponse, type IncomingHttpHeaders } from "node:http2";
 import { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
+import { setTimeout as sleep } from "node:timers/promises";
 import fc from "fast-check";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { WholeRequest, WholeResponse } from "../../src/rest/index.ts";
@@ -126,7 +127,7 @@ describe.each(places)("%s", (place) => {
     client.ask(5, "/lane?bytes=50000");
     const received = () => [1, 3, 5].reduce((sum, stream) => sum + client.contentOf(stream).length, 0);
     await expect.poll(received).toBe(65_535);
-    await new Promise((resolve) => setTimeout(resolve, 30));
+    await sleep(30);
     expect(received()).toBe(65_535);
     client.socket.write(numbersFrame(types.windowUpdate, 0, 100_000));
     expect((await client.answerOf(3)).more).toHaveLength(50_000);
@@ -148,7 +149,7 @@ describe.each(places)("%s", (place) => {
     for (let i = 0; i < times; i++) {
       const granted = client.of(types.windowUpdate).filter(({ stream }) => stream === 1);
       const bytes = granted.reduce((sum, { payload }) => sum + payload.readUInt32BE(), 65_535);
-      if (bytes < (i + 1) * 301) await new Promise((resolve) => setTimeout(resolve, 5));
+      if (bytes < (i + 1) * 301) await sleep(5);
       client.socket.write(padded(1, part, 200, i === times - 1 ? flags.endStream : 0));
     }
     expect((await client.answerOf(1)).body).toBe("p".repeat(100 * times));
@@ -311,7 +312,7 @@ describe("limits", () => {
     const ping = frame(types.ping, 0, 0, Buffer.alloc(8));
     const count = 2_000_000;
     for (let i = 0; i < 20; i++) client.socket.write(Buffer.concat(Array.from({ length: count / 20 }, () => ping)));
-    await new Promise((resolve) => setTimeout(resolve, 200));
+    await sleep(200);
     expect(client.socket.writableLength).toBeGreaterThan(0);
     client.socket.removeAllListeners("data");
     let pongBytes = 0;
@@ -406,7 +407,7 @@ it.each(["/lane?bytes=100000", "/node?bytes=100000"])("sends %s beside an answer
     .request({ ":path": "/node/endless" })
     .on("error", () => {})
     .resume();
-  await new Promise((resolve) => setTimeout(resolve, 50));
+  await sleep(50);
   expect(JSON.parse((await buffer(session.request({ ":path": path }))).toString()).more).toHaveLength(100_000);
 });
 
@@ -427,7 +428,7 @@ it("closes no stream before the end of its answer, though nobody has read the re
   for (const stream of streams) client.ask(stream, "/node/early", { flag: stream % 3 === 0 ? flags.endStream : 0 });
   const askedMs = performance.now();
   for (const stream of streams) expect(await client.answerOf(stream)).toEqual({});
-  await new Promise((resolve) => setTimeout(resolve, lingerMs - 50 - (performance.now() - askedMs)));
+  await sleep(lingerMs - 50 - (performance.now() - askedMs));
   expect(client.of(types.reset)).toEqual([]);
   for (const stream of streams.filter((stream) => stream % 3 > 0))
     expect(await client.endOf(stream)).toBe(constants.NGHTTP2_NO_ERROR);
@@ -489,33 +490,48 @@ it.each(["/late", "/node?bytes=100", "/back?bytes=100"])(
   },
 );
 
-it("waits, when it is closed, for a client that takes its time, and not for one that takes nothing", {
-  timeout: 20_000,
-}, async () => {
-  const bytes = 8_000_000;
-  const { client, port } = await openRaw([[settings.initialWindowSize, 2 ** 31 - 1]], {
-    lingerMs: 50,
-    responseMs: 500,
-  });
-  client.socket.write(numbersFrame(types.windowUpdate, 0, 2 ** 31 - 100_000));
-  client.socket.removeAllListeners("data");
-  client.ask(1, `/lane?bytes=${bytes}`);
-  let received = 0;
-  client.socket.on("data", (chunk) => {
-    received += chunk.length;
-    client.socket.pause();
-    setTimeout(() => client.socket.resume(), received < bytes / 10 ? 20 : 0);
-  });
-  await expect.poll(() => received).toBeGreaterThan(0);
-  await port.close({ graceMs: 15_000 });
-  await expect.poll(() => received, { timeout: 5_000 }).toBeGreaterThan(bytes); // of which the system had some
+describe("a client that takes its time", { timeout: 20_000 }, () => {
+  const bytes = 20_000_000;
 
-  const other = await openRaw([[settings.initialWindowSize, 2 ** 31 - 1]], { lingerMs: 50, responseMs: 200 });
-  other.client.socket.write(numbersFrame(types.windowUpdate, 0, 2 ** 31 - 100_000));
-  other.client.socket.pause();
-  other.client.ask(1, `/lane?bytes=${bytes}`);
-  await new Promise((resolve) => setTimeout(resolve, 50));
-  await other.port.close({ graceMs: 15_000 });
+  /** Asks for more than the system holds. Takes a little at a time; after `hurry` all at once. */
+  async function askForMuch(limits: OnePortOptions["limits"]) {
+    const { client, port } = await openRaw([[settings.initialWindowSize, 2 ** 31 - 1]], { lingerMs: 50, ...limits });
+    const { socket } = client;
+    socket.removeAllListeners("data");
+    socket.write(numbersFrame(types.windowUpdate, 0, 2 ** 31 - 100_000));
+    client.ask(1, `/lane?bytes=${bytes}`);
+    let received = 0;
+    let pauseMs = 20;
+    socket.on("data", (chunk) => {
+      received += chunk.length;
+      if (pauseMs === 0) return;
+      socket.pause();
+      setTimeout(() => socket.resume(), pauseMs);
+    });
+    await expect.poll(() => received).toBeGreaterThan(0);
+    const hurry = () => {
+      pauseMs = 0;
+    };
+    return { port, socket, received: () => received, hurry };
+  }
+
+  it("gets all of its answer from a port that is being closed", async () => {
+    const { port, received, hurry } = await askForMuch({ responseMs: 15_000 });
+    const closed = port.close({ graceMs: 15_000 });
+    await sleep(300);
+    expect(received()).toBeLessThan(bytes);
+    hurry();
+    await closed;
+    await expect.poll(received, { timeout: 10_000 }).toBeGreaterThan(bytes); // of which the system had some
+  });
+
+  it("is given up once that is too long, however steadily it takes", async () => {
+    const { port, socket, received, hurry } = await askForMuch({ responseMs: 200 });
+    await port.close({ graceMs: 15_000 });
+    hurry();
+    await expect.poll(() => socket.closed, { timeout: 10_000 }).toBe(true);
+    expect(received()).toBeLessThan(bytes);
+  });
 });
 
 it("reads nothing more of a connection that has failed, and closes it", async () => {
