@@ -1,12 +1,13 @@
 /**
  * A soak: for minutes the server gets more than it can do, of every kind at once, and is asked each half minute how it fares. Its memory must be
- * flat once it is hot, and its event loop must never stand still for long.
+ * flat once it is hot, and its event loop must never stand still for long. This process has nothing to do meanwhile, and is the witness: when it
+ * stands still as well, it is the machine that did.
  */
 import type { Job, Measured } from "./load.ts";
-import type { Health } from "./peers/platform.ts";
 import { emptyLogs } from "./processes.ts";
 import { type RequestName, requests } from "./requests.ts";
 import type { Platform } from "./servers.ts";
+import { lengthOf, ownLengthOf, watchStalls } from "./stalls.ts";
 import { round2 } from "./table.ts";
 
 /** Requests of each kind under way at any moment. */
@@ -34,27 +35,39 @@ export async function soak(platform: Platform, load: (job: Job) => Promise<Measu
     );
   await run(15_000);
   await platform.health(); // what came before does not count
-  const samples: Health[] = [];
-  console.log("minute     calls/s   p99 ms   RSS MB   longest stall ms");
+  const witnessed = watchStalls();
+  const samples: { rssMb: number; ownStallMs: number }[] = [];
+  printCells(["minute", "calls/s", "p99 ms", "RSS MB", "longest stall ms", "of the server's own"]);
   while (samples.length < minutes * 2) {
+    witnessed(); // what this process did between two runs was its own doing
     const measured = await run(sampleMs);
-    const health = await platform.health();
-    samples.push(health);
+    const { rssMb, stalls } = await platform.health();
+    const pauses = witnessed();
+    const ownStallMs = longest(stalls.map((stall) => ownLengthOf(stall, pauses)));
+    samples.push({ rssMb, ownStallMs });
     emptyLogs();
-    const cells = [
+    printCells([
       (samples.length / 2).toFixed(1),
       Math.round(measured.reduce((sum, { perSecond }) => sum + perSecond, 0)),
       round2(Math.max(...measured.map(({ p99Ms }) => p99Ms))),
-      Math.round(health.rssMb),
-      round2(health.longestStallMs),
-    ];
-    console.log(cells.map((cell) => String(cell).padEnd(8)).join(" "));
+      Math.round(rssMb),
+      round2(longest(stalls.map(lengthOf))),
+      round2(ownStallMs),
+    ]);
   }
-  const stallMs = Math.max(...samples.map(({ longestStallMs }) => longestStallMs));
+  const stallMs = longest(samples.map(({ ownStallMs }) => ownStallMs));
   console.log(`memory ${judgeMemory(samples.map(({ rssMb }) => rssMb))}`);
   console.log(
-    `longest stall of the event loop: ${round2(stallMs)} ms, ${stallMs <= maxStallMs ? "within" : "BEYOND"} ${maxStallMs} ms`,
+    `longest stall of the server's own: ${round2(stallMs)} ms, ${stallMs <= maxStallMs ? "within" : "BEYOND"} ${maxStallMs} ms`,
   );
+}
+
+function printCells(cells: readonly (string | number)[]): void {
+  console.log(cells.map((cell) => String(cell).padEnd(8)).join(" "));
+}
+
+function longest(lengthsMs: readonly number[]): number {
+  return Math.max(0, ...lengthsMs);
 }
 
 /** The first third does not count: caches are being filled. */

@@ -1,14 +1,14 @@
 /**
  * The platform itself, from its sources, with its own access log, on standard error. `initialise` stops it as soon as its database is made.
- * Asked anything, it answers with its memory, and with how long its event loop has stood still at most since it was asked before.
+ * Asked anything, it answers with its memory, and with when its event loop has stood still since it was asked before.
  */
-import { monitorEventLoopDelay } from "node:perf_hooks";
 import { prepareCollector, shortenPauses } from "../../src/collector.ts";
+import { type Stall, watchStalls } from "../stalls.ts";
 
 /** How a server fares. */
 export interface Health {
   readonly rssMb: number;
-  readonly longestStallMs: number;
+  readonly stalls: readonly Stall[];
 }
 
 prepareCollector(); // as the program does, before it loads the rest
@@ -17,7 +17,6 @@ const [{ readConfig }, { createLogger }, { startServer }] = await Promise.all([
   import("../../src/log.ts"),
   import("../../src/server/index.ts"),
 ]);
-const samplingMs = 10;
 const [database = "", ...options] = process.argv.slice(2);
 const config = readConfig({
   flags: { listen: "127.0.0.1:0", database, issuer: "https://bench.example.com" },
@@ -33,12 +32,10 @@ if (options.includes("initialise")) {
 } else {
   shortenPauses();
   const token = await server.mintToken(options[0] ?? "", 86_400);
-  const delays = monitorEventLoopDelay({ resolution: samplingMs });
+  let stalls: (() => Stall[]) | undefined;
   process.on("message", () => {
-    const longestStallMs = Math.max(0, delays.max / 1e6 - samplingMs); // what is measured is the time between two samples
-    process.send?.({ rssMb: process.memoryUsage.rss() / 2 ** 20, longestStallMs } satisfies Health);
-    delays.enable(); // from the first question on: a bench that asks nothing pays nothing
-    delays.reset();
+    stalls ??= watchStalls(); // from the first question on: a bench that asks nothing pays nothing
+    process.send?.({ rssMb: process.memoryUsage.rss() / 2 ** 20, stalls: stalls() } satisfies Health);
   });
   process.send?.({ port: Number(new URL(server.baseUrl).port), token });
 }
