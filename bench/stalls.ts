@@ -6,9 +6,9 @@ export interface Stall {
   readonly toMs: number;
 }
 
-const everyMs = 5;
+const everyMs = 2;
 /** Shorter ones are nobody's concern. */
-const minStallMs = 5;
+const minStallMs = 2;
 
 /** Watches this process. Gives the stalls since it was last asked. */
 export function watchStalls(): () => Stall[] {
