@@ -4,6 +4,7 @@ import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import { connect } from "node:net";
 import { buffer } from "node:stream/consumers";
+import { setTimeout } from "node:timers/promises";
 import fc from "fast-check";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { WholeRequest, WholeResponse } from "../../src/rest/index.ts";
@@ -22,7 +23,7 @@ import {
 } from "../../src/server/http2-frames.ts";
 import type { OnePortOptions, PortRequest, PortResponse } from "../../src/server/one-port.ts";
 import { openPort } from "./open-port.ts";
-import { type Frame, RawHttp2Client, requestOf } from "./raw-http2-client.ts";
+import { type Frame, padded, RawHttp2Client, requestOf } from "./raw-http2-client.ts";
 
 const limits = { lingerMs: 50, checkIntervalMs: 20 };
 const idOf = (i: number) => i * 2 + 1;
@@ -117,8 +118,7 @@ function cutList(list: Buffer, at: number | undefined): Buffer {
 function dataFrame(stream: number, content: Buffer, paddingBytes: number | undefined, endStream: number): Buffer {
   if (paddingBytes === undefined || content.length + paddingBytes >= maxPayloadBytes)
     return frame(types.data, endStream, stream, content);
-  const payload = Buffer.concat([Buffer.of(paddingBytes), content, Buffer.alloc(paddingBytes)]);
-  return frame(types.data, endStream | flags.padded, stream, payload);
+  return padded(stream, content, paddingBytes, endStream);
 }
 
 /** What became of a request. */
@@ -212,7 +212,7 @@ class Asker extends RawHttp2Client {
         this.socket.write(numbersFrame(types.windowUpdate, 0, 2 ** 24));
         for (let i = 0; i < count; i++) this.socket.write(numbersFrame(types.windowUpdate, idOf(i), 2 ** 24));
       }
-      if (!hasSent || turn % 3 === 0) await new Promise((resolve) => setTimeout(resolve));
+      if (!hasSent || turn % 3 === 0) await setTimeout();
     }
     return this.outcomes;
   }

@@ -21,7 +21,7 @@ import {
 } from "../../src/server/http2-frames.ts";
 import type { OnePortOptions } from "../../src/server/one-port.ts";
 import { openPort } from "./open-port.ts";
-import { RawHttp2Client, requestOf } from "./raw-http2-client.ts";
+import { padded, RawHttp2Client, requestOf } from "./raw-http2-client.ts";
 
 /** Who answers what is asked: the lane, Node from the start, or Node after the lane has read it all. */
 const places = ["/lane", "/node", "/back"] as const;
@@ -82,11 +82,6 @@ async function openRaw(values: readonly (readonly [number, number])[] = [], limi
 }
 
 /** DATA with padding. */
-function padded(stream: number, content: Buffer, paddingBytes: number, flag: number): Buffer {
-  const payload = Buffer.concat([Buffer.of(paddingBytes), content, Buffer.alloc(paddingBytes)]);
-  return frame(types.data, flag | flags.padded, stream, payload);
-}
-
 describe.each(places)("%s", (place) => {
   it("answers, beside the others on one connection", async () => {
     const { client } = await openRaw();
@@ -493,30 +488,31 @@ it.each(["/late", "/node?bytes=100", "/back?bytes=100"])(
 describe("a client that takes its time", { timeout: 20_000 }, () => {
   const bytes = 20_000_000;
 
-  /** Asks for more than the system holds. Takes a little at a time; after `hurry` all at once. */
-  async function askForMuch(limits: OnePortOptions["limits"]) {
+  /** Asks for more than the system holds, and takes a piece every `everyMs`; after `hurry` all at once. */
+  async function askForMuch(everyMs: number, limits: OnePortOptions["limits"]) {
     const { client, port } = await openRaw([[settings.initialWindowSize, 2 ** 31 - 1]], { lingerMs: 50, ...limits });
     const { socket } = client;
     socket.removeAllListeners("data");
     socket.write(numbersFrame(types.windowUpdate, 0, 2 ** 31 - 100_000));
     client.ask(1, `/lane?bytes=${bytes}`);
     let received = 0;
-    let pauseMs = 20;
+    let isSlow = true;
     socket.on("data", (chunk) => {
       received += chunk.length;
-      if (pauseMs === 0) return;
-      socket.pause();
-      setTimeout(() => socket.resume(), pauseMs);
+      if (isSlow) socket.pause();
     });
+    const taking = setInterval(() => socket.resume(), everyMs);
+    onTestFinished(() => clearInterval(taking));
     await expect.poll(() => received).toBeGreaterThan(0);
     const hurry = () => {
-      pauseMs = 0;
+      isSlow = false;
+      socket.resume();
     };
     return { port, socket, received: () => received, hurry };
   }
 
   it("gets all of its answer from a port that is being closed", async () => {
-    const { port, received, hurry } = await askForMuch({ responseMs: 15_000 });
+    const { port, received, hurry } = await askForMuch(20, { responseMs: 15_000 });
     const closed = port.close({ graceMs: 15_000 });
     await sleep(300);
     expect(received()).toBeLessThan(bytes);
@@ -525,8 +521,11 @@ describe("a client that takes its time", { timeout: 20_000 }, () => {
     await expect.poll(received, { timeout: 10_000 }).toBeGreaterThan(bytes); // of which the system had some
   });
 
-  it("is given up once that is too long, however steadily it takes", async () => {
-    const { port, socket, received, hurry } = await askForMuch({ responseMs: 200 });
+  it.each([
+    ["however steadily it takes", 20],
+    ["or takes nothing", 60_000],
+  ])("is given up once that is too long, %s", async (_how, everyMs) => {
+    const { port, socket, received, hurry } = await askForMuch(everyMs, { responseMs: 200 });
     await port.close({ graceMs: 15_000 });
     hurry();
     await expect.poll(() => socket.closed, { timeout: 10_000 }).toBe(true);

@@ -5,12 +5,13 @@ import { request as request1s } from "node:https";
 import { text } from "node:stream/consumers";
 import { TLSSocket } from "node:tls";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { frame, preface, settingsFrame, types } from "../../src/server/http2-frames.ts";
 import type { OnePortOptions } from "../../src/server/one-port.ts";
-import { certificate, dresses, frame, type OpenPort, onLane, openPort, preface, shortLimits } from "./open-port.ts";
+import { certificate, dresses, type OpenPort, onLane, openPort, shortLimits } from "./open-port.ts";
 
-const settings = frame(4, 0, 0);
+const settings = settingsFrame(new Map());
 /** HEADERS of stream 1 with `:method: GET` and neither END_HEADERS nor an end. */
-const unfinishedHeaders = frame(1, 0, 1, Buffer.from([0x82]));
+const unfinishedHeaders = frame(types.headers, 0, 1, Buffer.of(0x82));
 
 describe.each(dresses)("one port, $dress", ({ secure, hasLane }) => {
   async function open(options: Partial<OnePortOptions> = {}): Promise<OpenPort> {
@@ -175,7 +176,7 @@ describe.each(dresses)("one port, $dress", ({ secure, hasLane }) => {
     ["the preface and SETTINGS", "h2", [preface, settings]],
     ["an unfinished header block", "h2", [preface, settings, unfinishedHeaders]],
     ["a damaged preface", "h2", ["PRI * HTTP/3.0\r\n\r\n"]],
-    ["pings", "h2", [preface, settings, ...Array(9).fill(frame(6, 0, 0, Buffer.alloc(8)))]],
+    ["pings", "h2", [preface, settings, ...Array(9).fill(frame(types.ping, 0, 0, Buffer.alloc(8)))]],
   ] as const)("closes a connection that sends only %s (%s)", async (_what, alpn, chunks) => {
     const { socket, closed } = await (await open()).dial(alpn);
     for (const chunk of chunks) socket.write(chunk);

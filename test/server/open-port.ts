@@ -94,16 +94,3 @@ export async function openPort(secure: boolean, options: Partial<OnePortOptions>
     },
   };
 }
-
-/** The client's connection preface, RFC 9113 section 3.4. */
-export const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
-
-/** One HTTP/2 frame, RFC 9113 section 4.1. */
-export function frame(type: number, flags: number, stream: number, payload: Buffer = Buffer.alloc(0)): Buffer {
-  const head = Buffer.alloc(9);
-  head.writeUIntBE(payload.length, 0, 3);
-  head.writeUInt8(type, 3);
-  head.writeUInt8(flags, 4);
-  head.writeUInt32BE(stream, 5);
-  return Buffer.concat([head, payload]);
-}

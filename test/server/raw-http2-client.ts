@@ -1,8 +1,16 @@
 /** A client of HTTP/2 that does what it is told, frame by frame. */
 import type { Socket } from "node:net";
 import { expect } from "vitest";
-import { flags, headBytes, listFrames, nothing, settingsFrame, types } from "../../src/server/http2-frames.ts";
-import { preface } from "./open-port.ts";
+import {
+  flags,
+  frame,
+  headBytes,
+  listFrames,
+  nothing,
+  preface,
+  settingsFrame,
+  types,
+} from "../../src/server/http2-frames.ts";
 
 /** A frame of the server's. */
 export interface Frame {
@@ -74,4 +82,10 @@ export class RawHttp2Client {
 /** The header list of a request. */
 export function requestOf(path: string, fields: readonly string[] = [], method = "POST"): string[] {
   return [":method", method, ":scheme", "http", ":path", path, ":authority", "here", ...fields];
+}
+
+/** A DATA frame with padding, RFC 9113 section 6.1. */
+export function padded(stream: number, content: Buffer, paddingBytes: number, flag: number): Buffer {
+  const payload = Buffer.concat([Buffer.of(paddingBytes), content, Buffer.alloc(paddingBytes)]);
+  return frame(types.data, flag | flags.padded, stream, payload);
 }
