@@ -1,8 +1,11 @@
 import { defineConfig } from "vitest/config";
 
+/** How long a test waits for what must come: the machine may be busy, so that only what never comes is late. */
+const patience = { testTimeout: 60_000, hookTimeout: 60_000, expect: { poll: { timeout: 30_000 } } };
+
 /** A project is a folder of tests with one promise; see CONTRIBUTING.md. */
 const project = (name: string, include: string, more: { exclude?: string[]; globalSetup?: string } = {}) => ({
-  test: { name, include: [include], environment: "node", testTimeout: 30_000, hookTimeout: 60_000, ...more },
+  test: { name, include: [include], environment: "node", ...patience, ...more },
 });
 
 /** Both databases are real: PostgreSQL is started once for a run, unless TEST_POSTGRES_URL names one. */

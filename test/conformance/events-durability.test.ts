@@ -6,7 +6,7 @@
 import { randomInt } from "node:crypto";
 import { setTimeout } from "node:timers/promises";
 import type { Client } from "@grpc/grpc-js";
-import { expect, inject, test, vi } from "vitest";
+import { expect, inject, test } from "vitest";
 import { parentOf } from "../../src/uid.ts";
 import { type PlatformProcess, runPlatform, startPlatform } from "../cli/platform-process.ts";
 import { restClient } from "../cli/rest-client.ts";
@@ -55,7 +55,7 @@ async function run(make: () => Promise<EmptyDatabase>): Promise<void> {
     });
     const expected = await auditedEvents(database, root);
     const ids = () => new Set(ofChanges(sink).map(({ headers }) => headers["ce-id"]));
-    await vi.waitUntil(() => ids().size >= expected.length, { timeout: 300_000, interval: 500 });
+    await expect.poll(() => ids().size >= expected.length, { timeout: 300_000, interval: 500 }).toBe(true);
     await setTimeout(1000);
     const delivered = new Map(ofChanges(sink).map((event) => [event.headers["ce-id"], event]));
     expect([...delivered.values()].map((event) => `${shortType(event)} ${event.headers["ce-subject"]}`).sort()).toEqual(

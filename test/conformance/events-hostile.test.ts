@@ -6,7 +6,7 @@ import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { createInterface } from "node:readline/promises";
 import { setTimeout } from "node:timers/promises";
-import { expect, onTestFinished, test, vi } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { runPlatform, settingsIn, startPlatformForTest, temporaryFolder } from "../cli/platform-process.ts";
 import { type RestClient, restClient } from "../cli/rest-client.ts";
 import { startSink } from "./event-sink.ts";
@@ -79,7 +79,7 @@ async function measure(
     calls.push(performance.now() - startMs);
     await setTimeout(pauseMs);
   }
-  await vi.waitUntil(() => [...answered.keys()].every((uid) => arrivals.has(uid)), { timeout: 30_000 });
+  await expect.poll(() => [...answered.keys()].every((uid) => arrivals.has(uid))).toBe(true);
   const waits = [...answered].map(([uid, ms]) => Math.max(0, arrivals.get(uid)! - ms));
   return `event after the answer ${percentiles(waits)}; call ${percentiles(calls)}`;
 }

@@ -56,7 +56,7 @@ onEveryServer(
 
     /** As {@link at}, once there is so much; more must not come until the end of the suite. */
     async function arrived(subscribed: Subscribed, count: number): Promise<readonly Received[]> {
-      await expect.poll(() => at(subscribed).length, { timeout: 20_000, interval: 20 }).toBeGreaterThanOrEqual(count);
+      await expect.poll(() => at(subscribed).length, { interval: 20 }).toBeGreaterThanOrEqual(count);
       expectedCounts.set(subscribed, count);
       expect(at(subscribed).map(shortType)).toHaveLength(count);
       return at(subscribed);
@@ -68,7 +68,7 @@ onEveryServer(
       await work();
       await platform().ok("CreateRole", { parent: group, role: { name: "marker", capabilities: ["CAP_REPO_LIST"] } });
       const isMarker = (event: Received) => jsonOf(event).body?.name === "marker";
-      await expect.poll(() => at(subscribed).some(isMarker), { timeout: 20_000, interval: 20 }).toBe(true);
+      await expect.poll(() => at(subscribed).some(isMarker), { interval: 20 }).toBe(true);
       await setTimeout(200); // events come in any order: what comes after the marker has its time too
       const events = at(subscribed);
       expectedCounts.set(subscribed, events.length);

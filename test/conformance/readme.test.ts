@@ -105,7 +105,7 @@ async function run(script: string): Promise<string> {
   printed = "";
   remarks = "";
   shell.stdin!.write(`${script}\necho "${end} $?"\n`);
-  await expect.poll(() => printed, { timeout: 20_000, interval: 20 }).toContain(`${end} `);
+  await expect.poll(() => printed, { interval: 20 }).toContain(`${end} `);
   const [output, status] = printed.split(end);
   expect(status?.trim(), `${output}${remarks}`).toBe("0");
   return output!;

@@ -1,5 +1,5 @@
 /** Delivery on a real database: what is recorded arrives, once as a rule and at least once always, and nothing else does. */
-import { beforeEach, expect, test, vi } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import { deliveriesOf, forgetDelivered, readEvents, recordEvent, replay } from "../../src/delivery/index.ts";
 import type { Database } from "../../src/store/index.ts";
 import { newUid } from "../../src/uid.ts";
@@ -30,10 +30,8 @@ onEveryDatabase("delivery", (database) => {
     start();
     const event = eventIn(group, { extensions: { group, bodytype: "platform.iam.v2.Group" } });
     await record(event);
-    await vi.waitFor(() => expect(good.received).toHaveLength(2));
-    await vi.waitFor(async () =>
-      expect((await deliveries()).map(({ state }) => state)).toEqual(["delivered", "delivered"]),
-    );
+    await expect.poll(() => good.received).toHaveLength(2);
+    await expect.poll(async () => (await deliveries()).map(({ state }) => state)).toEqual(["delivered", "delivered"]);
     expect(stranger.connections()).toBe(0);
     const [first, second] = good.received;
     expect(idOf(first!)).toBe(idOf(second!));
@@ -74,7 +72,7 @@ onEveryDatabase("delivery", (database) => {
     });
     await expect(failing).rejects.toThrow("no");
     await record(eventIn(group, { data: '"real"' }));
-    await vi.waitFor(() => expect(sink.received).toHaveLength(1));
+    await expect.poll(() => sink.received).toHaveLength(1);
     expect(sink.received[0]!.body).toBe('"real"');
   });
 
@@ -88,9 +86,9 @@ onEveryDatabase("delivery", (database) => {
     await record(eventIn(newUid(group), { data: '"second"' }));
     expect(await db.queue("deliveries").depth("pending")).toMatchObject({ count: 1 });
     start();
-    await vi.waitFor(() => expect(sink.received).toHaveLength(1));
+    await expect.poll(() => sink.received).toHaveLength(1);
     expect(sink.received[0]!.body).toBe('"second"');
-    await vi.waitFor(async () => expect(await deliveries()).toMatchObject([{ state: "delivered" }]));
+    await expect.poll(() => deliveries()).toMatchObject([{ state: "delivered" }]);
   });
 
   test("a subscription hears nothing of its own making", async () => {
@@ -101,8 +99,8 @@ onEveryDatabase("delivery", (database) => {
     subscriptions.add(group, other.url);
     start();
     await record(eventIn(group, { subject: uid }), eventIn(group));
-    await vi.waitFor(() => expect(other.received).toHaveLength(2));
-    await vi.waitFor(() => expect(own.received).toHaveLength(1));
+    await expect.poll(() => other.received).toHaveLength(2);
+    await expect.poll(() => own.received).toHaveLength(1);
   });
 
   test("what fails comes again with the same id until it is taken, and its sink is left alone as long as it asks", async () => {
@@ -112,13 +110,13 @@ onEveryDatabase("delivery", (database) => {
     subscriptions.add(group, sink.url);
     start();
     await record(eventIn(group));
-    await vi.waitFor(async () => expect(await deliveries()).toMatchObject([{ attempts: 1, lastResult: "500" }]));
+    await expect.poll(() => deliveries()).toMatchObject([{ attempts: 1, lastResult: "500" }]);
     expect((await deliveries())[0]!.nextAttemptTimeMs).toBeGreaterThan(now());
     pass(hourMs);
-    await vi.waitFor(async () => expect(await deliveries()).toMatchObject([{ attempts: 2, lastResult: "429" }]), 5000);
+    await expect.poll(() => deliveries()).toMatchObject([{ attempts: 2, lastResult: "429" }]);
     expect((await deliveries())[0]!.nextAttemptTimeMs! - now()).toBeGreaterThan(1_790_000 - 10_000);
     pass(hourMs);
-    await vi.waitFor(async () => expect(await deliveries()).toMatchObject([{ state: "delivered", attempts: 3 }]), 5000);
+    await expect.poll(() => deliveries()).toMatchObject([{ state: "delivered", attempts: 3 }]);
     expect(new Set(sink.received.map(idOf)).size).toBe(1);
     expect(sink.received).toHaveLength(3);
   });
@@ -131,14 +129,14 @@ onEveryDatabase("delivery", (database) => {
     subscriptions.add(group, sink.url);
     start();
     await record(eventIn(group));
-    await vi.waitFor(async () => expect(await deliveries()).toMatchObject([{ attempts: 1 }]));
+    await expect.poll(() => deliveries()).toMatchObject([{ attempts: 1 }]);
     pass(25 * hourMs);
-    await vi.waitFor(async () => expect(await deliveries()).toMatchObject([{ state: "dead", attempts: 2 }]), 5000);
+    await expect.poll(() => deliveries()).toMatchObject([{ state: "dead", attempts: 2 }]);
     const dead = await deliveries({ state: "dead" });
     expect(dead[0]).toMatchObject({ lastResult: "503", nextAttemptTimeMs: undefined });
     status = 200;
     expect(await replay(db, [...dead, { eventId: "no", subscription: "no" }], now())).toBe(1);
-    await vi.waitFor(async () => expect(await deliveries()).toMatchObject([{ state: "delivered", attempts: 1 }]), 5000);
+    await expect.poll(() => deliveries()).toMatchObject([{ state: "delivered", attempts: 1 }]);
     expect(new Set(sink.received.map(idOf)).size).toBe(1);
   });
 
@@ -149,10 +147,7 @@ onEveryDatabase("delivery", (database) => {
     const uid = subscriptions.add(group, sink.url);
     await record(...Array.from({ length: 20 }, () => eventIn(group)));
     start();
-    await vi.waitFor(
-      async () => expect(await deliveries()).toMatchObject([{ state: "dead", lastResult: "410" }]),
-      5000,
-    );
+    await expect.poll(() => deliveries()).toMatchObject([{ state: "dead", lastResult: "410" }]);
     expect([...subscriptions.disabled.keys()]).toEqual([uid]);
     await record(eventIn(group));
     expect(sink.received).toHaveLength(1);
@@ -165,13 +160,13 @@ onEveryDatabase("delivery", (database) => {
     const uid = subscriptions.add(group, sink.url);
     await record(...Array.from({ length: 300 }, () => eventIn(group)));
     start();
-    await vi.waitFor(() => expect(sink.received.length).toBeGreaterThan(0), 5000);
-    await vi.waitFor(async () => expect(await deliveries()).toHaveLength(300), 5000);
+    await expect.poll(() => sink.received.length).toBeGreaterThan(0);
+    await expect.poll(() => deliveries()).toHaveLength(300);
     await unsubscribe(uid);
     await new Promise((resolve) => setTimeout(resolve, 200));
     const { length } = sink.received;
     pass(2 * hourMs);
-    await vi.waitFor(async () => expect(await deliveries()).toEqual([]), 5000);
+    await expect.poll(() => deliveries()).toEqual([]);
     expect(sink.received).toHaveLength(length);
   });
 
@@ -183,7 +178,7 @@ onEveryDatabase("delivery", (database) => {
     start();
     start({ database: await database().open() });
     for (let i = 0; i < 10; i++) await record(...Array.from({ length: 20 }, () => eventIn(group)));
-    await vi.waitFor(async () => expect(await deliveries({ state: "delivered" })).toHaveLength(400), 20_000);
+    await expect.poll(() => deliveries({ state: "delivered" })).toHaveLength(400);
     for (const { received } of sinks) {
       expect(received).toHaveLength(200);
       expect(new Set(received.map(idOf)).size).toBe(200);
@@ -197,7 +192,7 @@ onEveryDatabase("delivery", (database) => {
     const uid = subscriptions.add(group, sink.url);
     const first = start();
     await record(eventIn(group));
-    await vi.waitFor(() => expect(sink.received).toHaveLength(1));
+    await expect.poll(() => sink.received).toHaveLength(1);
     await first.stop();
     await record(eventIn(group), eventIn(group));
     const queue = db.queue("deliveries");
@@ -212,7 +207,7 @@ onEveryDatabase("delivery", (database) => {
     await new Promise((resolve) => setTimeout(resolve, 300));
     expect(sink.received).toHaveLength(1);
     pass(61_000);
-    await vi.waitFor(async () => expect(await deliveries({ state: "delivered" })).toHaveLength(3), 5000);
+    await expect.poll(() => deliveries({ state: "delivered" })).toHaveLength(3);
     expect(new Set(sink.received.map(idOf)).size).toBe(3);
   });
 
@@ -223,13 +218,13 @@ onEveryDatabase("delivery", (database) => {
     subscriptions.add(group, sink.url);
     await record(...Array.from({ length: 300 }, () => eventIn(group)));
     const first = start();
-    await vi.waitFor(() => expect(sink.received.length).toBeGreaterThan(10), 5000);
+    await expect.poll(() => sink.received.length).toBeGreaterThan(10);
     await first.stop();
     const delivered = await deliveries({ state: "delivered" });
     expect(delivered).toHaveLength(sink.received.length);
     expect(delivered.length).toBeLessThan(300);
     start();
-    await vi.waitFor(async () => expect(await deliveries({ state: "delivered" })).toHaveLength(300), 10_000);
+    await expect.poll(() => deliveries({ state: "delivered" })).toHaveLength(300);
     expect(sink.received).toHaveLength(300);
   });
 
@@ -246,10 +241,7 @@ onEveryDatabase("delivery", (database) => {
       eventIn(group),
     );
     await record(eventIn(group, { data: '"bad"' }));
-    await vi.waitFor(
-      async () => expect((await deliveries()).map(({ attempts }) => attempts)).toEqual([1, 1, 1, 1]),
-      5000,
-    );
+    await expect.poll(async () => (await deliveries()).map(({ attempts }) => attempts)).toEqual([1, 1, 1, 1]);
     const [oldest] = await deliveries();
     while (await forgetDelivered(db, now() - 2.5 * dayMs));
     expect(await deliveries()).toHaveLength(3);
@@ -268,7 +260,7 @@ onEveryDatabase("delivery", (database) => {
     await record(...[5, 3, 9, 1].map((n) => eventIn(group, { timeMs: now() - n * 1000 })));
     const sinceMs = now() - 6000;
     start();
-    await vi.waitFor(async () => expect(await deliveries({ state: "delivered" })).toHaveLength(4), 5000);
+    await expect.poll(() => deliveries({ state: "delivered" })).toHaveLength(4);
     const times = (await deliveries()).map(({ eventTimeMs }) => eventTimeMs);
     expect(times).toHaveLength(8);
     expect(times).toEqual(times.toSorted((a, b) => a - b));

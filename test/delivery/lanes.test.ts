@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
-import { expect, onTestFinished, test, vi } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { type Database, openDatabase } from "../../src/store/index.ts";
 import { newUid } from "../../src/uid.ts";
 import { temporaryFolder } from "../cli/platform-process.ts";
@@ -34,9 +34,9 @@ test("every bad sink at once, and the good one has everything before any of them
   const uid = subscriptions.add(group, good.url);
   await record(...Array.from({ length: 200 }, () => eventIn(group)));
   start({ attemptTimeoutMs: 3000 });
-  await vi.waitFor(() => expect(good.received).toHaveLength(200), 10_000);
+  await expect.poll(() => good.received).toHaveLength(200);
   expect((await deliveries()).filter(({ lastResult }) => lastResult === "timeout")).toEqual([]);
-  await vi.waitFor(async () => expect(await deliveries({ state: "delivered" })).toHaveLength(200), 5000);
+  await expect.poll(() => deliveries({ state: "delivered" })).toHaveLength(200);
   expect((await deliveries({ state: "delivered" })).every(({ subscription }) => subscription === uid)).toBe(true);
   expect(reports).toEqual([]);
 });
@@ -57,7 +57,7 @@ test("a sink that has shown nothing, or failed, is sent one event at a time; one
   subscriptions.add(group, url);
   await record(...Array.from({ length: 300 }, () => eventIn(group)));
   start();
-  await vi.waitFor(() => expect(under).toHaveLength(300), 10_000);
+  await expect.poll(() => under).toHaveLength(300);
   expect(under[0]).toBe(1);
   expect(under[1]).toBeLessThanOrEqual(2);
   expect(Math.max(...under)).toBe(16);
@@ -71,15 +71,12 @@ test("a dead sink is left alone: of a hundred events it is asked about a few, an
   subscriptions.add(group, sink.url);
   await record(...Array.from({ length: 100 }, () => eventIn(group)));
   start();
-  await vi.waitFor(
-    async () => expect((await deliveries()).filter(({ attempts }) => attempts > 0)).toHaveLength(3),
-    5000,
-  );
+  await expect.poll(async () => (await deliveries()).filter(({ attempts }) => attempts > 0)).toHaveLength(3);
   await new Promise((resolve) => setTimeout(resolve, 300));
   expect(sink.received.length).toBeLessThanOrEqual(4);
   status = 200;
   pass(2 * hourMs);
-  await vi.waitFor(async () => expect(await deliveries({ state: "delivered" })).toHaveLength(100), 10_000);
+  await expect.poll(() => deliveries({ state: "delivered" })).toHaveLength(100);
 });
 
 test("while a sink rests, what has waited for it 24 hours is dead", async () => {
@@ -89,10 +86,10 @@ test("while a sink rests, what has waited for it 24 hours is dead", async () => 
   subscriptions.add(group, sink.url);
   await record(...Array.from({ length: 50 }, () => eventIn(group)));
   start();
-  await vi.waitFor(async () => expect(await deliveries()).toHaveLength(50), 5000);
-  await vi.waitFor(() => expect(sink.received.length).toBeGreaterThanOrEqual(3), 5000);
+  await expect.poll(() => deliveries()).toHaveLength(50);
+  await expect.poll(() => sink.received.length).toBeGreaterThanOrEqual(3);
   pass(25 * hourMs);
-  await vi.waitFor(async () => expect(await deliveries({ state: "dead" })).toHaveLength(50), 5000);
+  await expect.poll(() => deliveries({ state: "dead" })).toHaveLength(50);
   expect(sink.received.length).toBeLessThan(50);
 });
 
@@ -104,7 +101,7 @@ test("after a pause of more than 24 hours a sink that works gets everything", as
   await record(...Array.from({ length: 20 }, () => eventIn(group)));
   pass(48 * hourMs);
   start();
-  await vi.waitFor(async () => expect(await deliveries({ state: "delivered" })).toHaveLength(20), 5000);
+  await expect.poll(() => deliveries({ state: "delivered" })).toHaveLength(20);
 });
 
 test("a slow sink hears nothing more a second after its subscription is deleted", async () => {
@@ -119,12 +116,12 @@ test("a slow sink hears nothing more a second after its subscription is deleted"
   const uid = subscriptions.add(group, url);
   await record(...Array.from({ length: 500 }, () => eventIn(group)));
   start();
-  await vi.waitFor(() => expect(received).toBeGreaterThan(100), 5000);
+  await expect.poll(() => received).toBeGreaterThan(100);
   slowMs = 700; // what is leased by now would take seconds
   await unsubscribe(uid);
   await new Promise((resolve) => setTimeout(resolve, 2200));
   const before = received;
-  await vi.waitFor(async () => expect(await deliveries({ state: "pending" })).toEqual([]), 5000);
+  await expect.poll(() => deliveries({ state: "pending" })).toEqual([]);
   expect(received).toBe(before);
   expect(received).toBeLessThan(500);
 });

@@ -1,5 +1,5 @@
 /** Metrics as Prometheus reads them. */
-import { expect, onTestFinished, test, vi } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { serveMetrics } from "../../src/delivery/index.ts";
 import { openDatabase } from "../../src/store/index.ts";
 import { newUid } from "../../src/uid.ts";
@@ -23,7 +23,7 @@ test("tell what waits, what is dead, how old it is, and how attempts end", async
   await record(eventIn(group, { timeMs: Date.now() - 60_000 }));
   expect(await read()).toMatch(/platform_delivery_oldest_pending_age(?:_seconds)? 6\d/);
   start();
-  await vi.waitFor(async () => expect((await deliveries()).map(({ attempts }) => attempts)).toEqual([1, 1, 1]), 5000);
+  await expect.poll(async () => (await deliveries()).map(({ attempts }) => attempts)).toEqual([1, 1, 1]);
   const text = await read();
   expect(text).toContain('platform_deliveries{state="pending"} 1\n');
   expect(text).toContain('platform_deliveries{state="dead"} 1\n');

@@ -45,7 +45,7 @@ describe.each(dresses.filter(({ hasLane }) => hasLane))("$dress", ({ secure }) =
     const { socket, received } = await (await open()).dial();
     const paths = Array.from({ length: 5000 }, (_, i) => `/${i}`);
     socket.write(paths.map((path) => request(path)).join(""));
-    await expect.poll(() => answers(received()).length, { timeout: 10_000 }).toBe(paths.length);
+    await expect.poll(() => answers(received()).length).toBe(paths.length);
     expect(answers(received()).every((said, i) => said?.endsWith(` /${i}`))).toBe(true);
   });
 
@@ -253,11 +253,11 @@ describe.each(dresses.filter(({ hasLane }) => hasLane))("$dress", ({ secure }) =
     await sleep(50);
     expect(served).toBe(1);
     socket.resume();
-    await expect.poll(() => served, { timeout: 5_000 }).toBe(10);
+    await expect.poll(() => served).toBe(10);
     const stubborn = await port.dial();
     stubborn.socket.pause().write(request("/"));
     await expect.poll(() => served).toBe(11);
-    await expect.poll(() => port.errors.length + Number(stubborn.socket.destroyed), { timeout: 1_000 }).toBe(0);
+    await expect.poll(() => port.errors.length + Number(stubborn.socket.destroyed)).toBe(0);
     await sleep(600);
     stubborn.socket.resume();
     expect((await stubborn.closed).length).toBeLessThan(8 * 1024 * 1024);

@@ -219,7 +219,7 @@ describe.each(dresses)("one port, $dress", ({ secure, hasLane }) => {
     stalled.on("error", () => {});
     const { socket } = await port.dial();
     socket.pause().write("GET / HTTP/1.1\r\nhost: x\r\n\r\n");
-    await expect.poll(() => givenUp, { timeout: 5_000 }).toBe(2);
+    await expect.poll(() => givenUp).toBe(2);
     socket.destroy();
   });
 

@@ -66,7 +66,7 @@ export class RawHttp2Client {
   }
 
   async answerOf(stream: number) {
-    await expect.poll(() => this.isAnswered(stream), { timeout: 5_000 }).toBe(true);
+    await expect.poll(() => this.isAnswered(stream)).toBe(true);
     return JSON.parse(this.contentOf(stream));
   }
 
@@ -74,7 +74,7 @@ export class RawHttp2Client {
   async endOf(stream: number): Promise<number> {
     const end = () =>
       this.of(stream === 0 ? types.goAway : types.reset, stream)[0]?.payload.readUInt32BE(stream === 0 ? 4 : 0);
-    await expect.poll(end, { timeout: 5_000 }).toBeDefined();
+    await expect.poll(end).toBeDefined();
     return end()!;
   }
 }

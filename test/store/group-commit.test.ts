@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setImmediate, setTimeout } from "node:timers/promises";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { counterStatements } from "../../src/store/counters.ts";
 import { type CommitHooks, GroupCommit } from "../../src/store/dialect/group-commit.ts";
 import { sqlite } from "../../src/store/dialect/sqlite.ts";
@@ -105,9 +105,9 @@ test("works are answered once their commit is on disk; those after them run mean
     database.log.push(`answer ${name}`);
   };
   const first = work("1");
-  await vi.waitFor(() => expect(commits).toBe(1));
+  await expect.poll(() => commits).toBe(1);
   const second = work("2");
-  await vi.waitFor(() => expect(database.log).toContain("work 2"));
+  await expect.poll(() => database.log).toContain("work 2");
   await setTimeout(20);
   const begun = ["begin immediate", "work 1", "before", "commit", "begin immediate", "work 2"];
   expect(database.log).toEqual(begun);
@@ -129,9 +129,12 @@ test("when the disk fails, so do the works on their way to it and all after them
     queue.transact(async () => {
       throw new Error("of a work");
     }),
-    vi.waitFor(() => expect(commits).toBe(1)).then(() => insert(2)),
+    expect
+      .poll(() => commits)
+      .toBe(1)
+      .then(() => insert(2)),
   ]);
-  await vi.waitFor(() => expect(valuesIn(database)).toEqual([1, 2]));
+  await expect.poll(() => valuesIn(database)).toEqual([1, 2]);
   const cause = new Error("EIO");
   disk.reject(cause);
   const failure = new Error("the disk has failed, so nothing is written until a restart", { cause });
@@ -156,7 +159,7 @@ test("what no transaction may run beside runs between two, when the one before i
     afterCommit: () => void database.log.push("after"),
   });
   const first = queue.transact(async () => {});
-  await vi.waitFor(() => expect(database.log).toContain("commit"));
+  await expect.poll(() => database.log).toContain("commit");
   needsPause = true;
   const second = queue.transact(async () => {});
   await setTimeout(10);

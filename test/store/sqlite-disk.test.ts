@@ -37,7 +37,7 @@ function slowDisk(): { waits(): Promise<void>; end(error?: Error): void } {
     end = callback;
   });
   return {
-    waits: () => vi.waitFor(() => expect(end).toBeDefined()),
+    waits: () => expect.poll(() => end).toBeDefined(),
     end: (error) => end?.(error ?? null),
   };
 }
