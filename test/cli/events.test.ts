@@ -1,6 +1,6 @@
 /** `platform events list`, `show` and `replay`: what the operator sees of deliveries, and does about them. */
 import type { ServerResponse } from "node:http";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { type EmptyDatabase, emptySqlite } from "../conformance/databases.ts";
 import { type EventSink, jsonOf, startSink } from "../conformance/event-sink.ts";
 import { type PlatformProcess, runPlatform, startPlatform } from "./platform-process.ts";
@@ -36,9 +36,10 @@ beforeAll(async () => {
   repo = (await rest.post(`/registry/v2/repos/${group}`, { name: "first" })).body;
   const isDisabled = async () =>
     (await rest.get(`/events/v2/subscriptions/${gone.uid}`)).body.disableTime !== undefined;
-  await expect
-    .poll(async () => received("/good", repo.uid) === 1 && received("/failing", repo.uid) > 0 && (await isDisabled()))
-    .toBe(true);
+  await vi.waitUntil(
+    async () => received("/good", repo.uid) === 1 && received("/failing", repo.uid) > 0 && (await isDisabled()),
+    { timeout: 30_000 },
+  );
 });
 afterAll(async () => {
   await server?.end("SIGKILL");

@@ -25,7 +25,6 @@ describe("every case of h2spec, strict ones too", () => {
     ["handed back", (_request, response) => response.handBack(), [ofSharedPorts]],
   ])("%s", { timeout: 120_000 }, async (_what, serve, failing) => {
     const { number, port } = await openPort(false, {
-      limits: {},
       takePlain: () => serve,
       onRequest: (request, response) => void request.on("end", () => response.end(content)).resume(),
     });

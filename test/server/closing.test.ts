@@ -7,15 +7,16 @@ import { describe, expect, it } from "vitest";
 import type { OnePortOptions, PortResponse } from "../../src/server/one-port.ts";
 import { certificate, dresses, onLane, openPort } from "./open-port.ts";
 
-/** Limits long enough to play no part. */
-const limits = { checkIntervalMs: 20, lingerMs: 100 };
-
 describe.each(dresses)("closing the port, $dress", ({ secure, hasLane }) => {
   /** A port whose handler leaves the response to the test. */
   async function openHolding() {
     const held: PortResponse[] = [];
     const onRequest: OnePortOptions["onRequest"] = (_request, response) => void held.push(response);
-    const opened = await openPort(secure, { limits, onRequest, ...(hasLane ? onLane({ onRequest }) : {}) });
+    const opened = await openPort(secure, {
+      limits: { lingerMs: 100 },
+      onRequest,
+      ...(hasLane ? onLane({ onRequest }) : {}),
+    });
     return { ...opened, held };
   }
 

@@ -95,7 +95,6 @@ describe("over the wire, for grpc-js", () => {
       refusalBody: () => "",
     });
     const { port, number } = await openPort(false, {
-      limits: {},
       onRequest: (request, response) => void handler(request.url ?? "", request, response),
     });
     onTestFinished(() => port.close({ graceMs: 0 }));

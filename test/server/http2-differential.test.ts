@@ -25,7 +25,7 @@ import type { OnePortOptions, PortRequest, PortResponse } from "../../src/server
 import { openPort } from "./open-port.ts";
 import { type Frame, padded, RawHttp2Client, requestOf } from "./raw-http2-client.ts";
 
-const limits = { lingerMs: 50, checkIntervalMs: 20 };
+const limits = { lingerMs: 50 };
 const idOf = (i: number) => i * 2 + 1;
 const digest = (content: string | Buffer) => createHash("sha1").update(content).digest("base64url");
 

@@ -77,7 +77,6 @@ export async function openLanes(): Promise<Lanes> {
 
   const open = (hasFastLane: boolean) =>
     openPort(false, {
-      limits: {},
       ...rpcDoors({
         implementations: [{ service: Health, methods: { check } }],
         layers: [remembers],

@@ -7,9 +7,20 @@ import { TLSSocket } from "node:tls";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { frame, preface, settingsFrame, types } from "../../src/server/http2-frames.ts";
 import type { OnePortOptions } from "../../src/server/one-port.ts";
-import { certificate, dresses, type OpenPort, onLane, openPort, shortLimits } from "./open-port.ts";
+import type { PortLimits } from "../../src/server/port-limits.ts";
+import { certificate, dresses, type OpenPort, onLane, openPort } from "./open-port.ts";
 
 const settings = settingsFrame(new Map());
+/** For connections that are to be given up at any stage. */
+const impatient = {
+  firstBytesMs: 100,
+  headersMs: 100,
+  requestMs: 100,
+  keepAliveMs: 100,
+  firstStreamMs: 100,
+  sessionIdleMs: 100,
+  lingerMs: 50,
+};
 /** HEADERS of stream 1 with `:method: GET` and neither END_HEADERS nor an end. */
 const unfinishedHeaders = frame(types.headers, 0, 1, Buffer.of(0x82));
 
@@ -117,7 +128,7 @@ describe.each(dresses)("one port, $dress", ({ secure, hasLane }) => {
     expect(endless.rstCode).toBe(0);
   });
 
-  it.each([
+  it.each<[what: string, bytes: string, status: number, limits?: Partial<PortLimits>]>([
     ["garbage", "\x00\x01\x02\r\n\r\n", 400],
     ["a request line without a target", "GET\r\n\r\n", 400],
     ["a header without a name", "GET / HTTP/1.1\r\nhost: x\r\n: y\r\n\r\n", 400],
@@ -127,12 +138,12 @@ describe.each(dresses)("one port, $dress", ({ secure, hasLane }) => {
     ["an unknown expectation", "GET / HTTP/1.1\r\nhost: x\r\nexpect: tea\r\n\r\n", 417],
     ["a header over the limit", `GET / HTTP/1.1\r\nhost: x\r\na: ${"y".repeat(16 * 1024)}\r\n\r\n`, 431],
     ["a target over the limit", `GET /${"y".repeat(200 * 1024)} HTTP/1.1\r\nhost: x\r\n\r\n`, 431],
-    ["half a header", "GET / HTTP/1.1\r\nho", 408],
-    ["half a body", "POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\nhalf", 408],
-  ])("refuses HTTP/1.1 with a body and closes: %s", async (_what, bytes, status) => {
-    const { socket, closed } = await (
-      await open({ onRequest: (request, response) => void request.on("end", () => response.end()).resume() })
-    ).dial();
+    ["half a header", "GET / HTTP/1.1\r\nho", 408, { headersMs: 100 }],
+    ["half a body", "POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\nhalf", 408, { requestMs: 100 }],
+  ])("refuses HTTP/1.1 with a body and closes: %s", async (_what, bytes, status, limits = {}) => {
+    const onRequest: OnePortOptions["onRequest"] = (request, response) =>
+      void request.on("end", () => response.end()).resume();
+    const { socket, closed } = await (await open({ limits, onRequest })).dial();
     socket.write(bytes);
     const answer = await closed;
     expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
@@ -178,13 +189,13 @@ describe.each(dresses)("one port, $dress", ({ secure, hasLane }) => {
     ["a damaged preface", "h2", ["PRI * HTTP/3.0\r\n\r\n"]],
     ["pings", "h2", [preface, settings, ...Array(9).fill(frame(types.ping, 0, 0, Buffer.alloc(8)))]],
   ] as const)("closes a connection that sends only %s (%s)", async (_what, alpn, chunks) => {
-    const { socket, closed } = await (await open()).dial(alpn);
+    const { socket, closed } = await (await open({ limits: impatient })).dial(alpn);
     for (const chunk of chunks) socket.write(chunk);
     await closed;
   });
 
   it("closes an HTTP/2 session that has gone idle, saying GOAWAY", async () => {
-    const client = session(await open());
+    const client = session(await open({ limits: { sessionIdleMs: 200 } }));
     expect(await post2(client, "x")).toMatchObject({ status: 200 });
     const [code] = await once(client, "goaway");
     expect(code).toBe(0);
@@ -192,12 +203,15 @@ describe.each(dresses)("one port, $dress", ({ secure, hasLane }) => {
   });
 
   it("does not take an HTTP/2 session with an open stream for idle", async () => {
-    const port = await open({ onRequest: (_request, response) => void setTimeout(() => response.end("late"), 400) });
+    const port = await open({
+      limits: { sessionIdleMs: 200 },
+      onRequest: (_request, response) => void setTimeout(() => response.end("late"), 400),
+    });
     expect(await post2(session(port), "")).toEqual({ status: 200, body: "late" });
   });
 
   it("resets an HTTP/2 stream whose body stalls, and only that", async () => {
-    const client = session(await open({ limits: { ...shortLimits, sessionIdleMs: 10_000 } }));
+    const client = session(await open({ limits: { requestMs: 200 } }));
     const stalled = client.request({ ":method": "POST", ":path": "/" });
     stalled.on("error", () => {});
     stalled.write("half");
@@ -208,6 +222,7 @@ describe.each(dresses)("one port, $dress", ({ secure, hasLane }) => {
   it("gives up a response that the peer does not take", async () => {
     let givenUp = 0;
     const port = await open({
+      limits: { responseMs: 200 },
       onRequest(_request, response) {
         response.once("close", () => {
           givenUp++;
@@ -224,7 +239,7 @@ describe.each(dresses)("one port, $dress", ({ secure, hasLane }) => {
   });
 
   it("closes an HTTP/1.1 connection that has gone idle", async () => {
-    const { socket, closed } = await (await open()).dial();
+    const { socket, closed } = await (await open({ limits: { keepAliveMs: 100 } })).dial();
     socket.write("GET / HTTP/1.1\r\nhost: x\r\n\r\n");
     expect(await closed).toContain("200 OK");
   });
@@ -269,7 +284,7 @@ describe.each(dresses)("one port, $dress", ({ secure, hasLane }) => {
 
 describe("one port, cleartext only", () => {
   it.each(["", "P", "PR"])("closes a connection that sends only %j", async (start) => {
-    const { port, dial } = await openPort(false);
+    const { port, dial } = await openPort(false, { limits: { firstBytesMs: 100 } });
     onTestFinished(() => port.close({ graceMs: 0 }));
     const { socket, closed } = await dial();
     if (start !== "") socket.write(start);
@@ -292,7 +307,7 @@ describe("one port, TLS only", () => {
   it.each(["", "GET / HTTP/1.1\r\n\r\n", "\x16\x03\x01"])(
     "closes a connection without a handshake: %j",
     async (start) => {
-      const { port, dial } = await openPort(true);
+      const { port, dial } = await openPort(true, { limits: { handshakeMs: 100 } });
       onTestFinished(() => port.close({ graceMs: 0 }));
       const { socket, closed } = await dial(null);
       if (start !== "") socket.write(start);

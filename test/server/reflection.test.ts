@@ -44,7 +44,6 @@ beforeAll(async () => {
     refusalBody: () => "",
   });
   port = await openPort(false, {
-    limits: {},
     onRequest: (request, response) => void handler(request.url ?? "", request, response),
   });
 });
