@@ -30,7 +30,7 @@ describe("every case of h2spec, strict ones too", () => {
     });
     onTestFinished(() => port.close({ graceMs: 0 }));
     const printed = await new Promise<string>((resolve) => {
-      execFile(h2spec!, ["-p", String(number), "-S", "--timeout", "2"], (_error, stdout) => resolve(stdout));
+      execFile(h2spec!, ["-p", String(number), "-S", "--timeout", "5"], (_error, stdout) => resolve(stdout));
     });
     const failures = printed.slice(printed.indexOf("Failures:")).match(/(?<=× ).*/g);
     expect(failures, printed).toEqual(failing);

@@ -6,7 +6,7 @@ import { execFileSync, spawn } from "node:child_process";
 import { type AddressInfo, createServer } from "node:net";
 import { type CloudEvent, HTTP } from "cloudevents";
 import { Webhook } from "standardwebhooks";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { createIssuer, generateSigningKey, type Issuer } from "../../src/auth/index.ts";
 import { readInstallation } from "../../src/server/index.ts";
 import { openDatabase } from "../../src/store/index.ts";
@@ -62,7 +62,7 @@ onEveryServer("receivers", { allowLoopbackSinks: "true" }, (server) => {
     subscription = { issuer: baseUrl, group, secret: body.signingSecret };
     const repo = await call("POST", `/registry/v2/repos/${group}`, { name: "my-repo", description: "Größe “5”" });
     const isOfRepo = ({ headers }: Received) => headers["ce-subject"] === repo.body.uid;
-    await expect.poll(() => sink.received.some(isOfRepo)).toBe(true);
+    await vi.waitUntil(() => sink.received.some(isOfRepo), { timeout: 30_000 });
     genuine = sink.received.find(isOfRepo)!;
     const database = await openDatabase(databaseUrl, { busyWaitMs: 5000 });
     const { signingKeys } = (await readInstallation(database.read))!;
@@ -94,7 +94,7 @@ onEveryServer("receivers", { allowLoopbackSinks: "true" }, (server) => {
         stream.setEncoding("utf8").on("data", (chunk) => {
           printed += chunk;
         });
-      await expect.poll(() => printed.includes("listening")).toBe(true);
+      await vi.waitUntil(() => printed.includes("listening"), { timeout: 30_000 });
     });
     afterAll(() => stop?.());
 
