@@ -165,10 +165,10 @@ describe("replay", () => {
     expect([code, stdout]).toEqual([0, expect.stringMatching(/^(1 delivery is|\d+ deliveries are) due again\n$/)]);
     // A sink that has failed rests for up to a minute.
     await expect
-      .poll(() => list("--subscription", failing.uid, "--state", "pending"), { timeout: 70_000, interval: 500 })
+      .poll(() => list("--subscription", failing.uid, "--state", "pending"), { timeout: 120_000, interval: 500 })
       .toEqual([]);
     expect((await list("--subscription", failing.uid)).map(({ state }) => state)).toContain("delivered");
-  }, 80_000);
+  }, 150_000);
 
   test("finds nothing where there is nothing", async () => {
     const { code, stdout } = await events("replay", "--subscription", good.uid, "--state", "dead");
