@@ -1,11 +1,15 @@
+import { join } from "node:path";
 import { defineConfig } from "vitest/config";
 
 /** How long a test waits for what must come: the machine may be busy, so that only what never comes is late. */
 const patience = { testTimeout: 60_000, hookTimeout: 60_000, expect: { poll: { timeout: 30_000 } } };
 
+/** Programs that tests start, hundreds of times, find here what Node compiled of them before. */
+const env = { NODE_COMPILE_CACHE: join(import.meta.dirname, "node_modules/.cache/compile") };
+
 /** A project is a folder of tests with one promise; see CONTRIBUTING.md. */
 const project = (name: string, include: string, more: { exclude?: string[]; globalSetup?: string } = {}) => ({
-  test: { name, include: [include], environment: "node", ...patience, ...more },
+  test: { name, include: [include], environment: "node", env, ...patience, ...more },
 });
 
 /** Both databases are real: PostgreSQL is started once for a run, unless TEST_POSTGRES_URL names one. */
