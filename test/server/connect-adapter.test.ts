@@ -84,7 +84,6 @@ beforeAll(async () => {
     onError: (error) => failures.push(error),
   });
   port = await openPort(false, {
-    limits: {},
     onRequest(request, response) {
       const path = request.url?.split("?")[0] ?? "";
       if (!handler(path, request, response)) response.end("not an RPC");

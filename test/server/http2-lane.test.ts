@@ -491,8 +491,8 @@ it.each(["/late", "/node?bytes=100", "/back?bytes=100"])(
 );
 
 describe("a client that takes its time", () => {
-  const path = "/lane?bytes=20000000";
   const bytes = 20_000_000;
+  const path = `/lane?bytes=${bytes}`;
 
   /** Asks for more than the system holds, and takes a piece every `everyMs`; after `hurry` all at once. */
   async function askForMuch(everyMs: number, limits: OnePortOptions["limits"]) {
@@ -518,7 +518,7 @@ describe("a client that takes its time", () => {
   }
 
   it("gets all of its answer from a port that is being closed", async () => {
-    const { port, received, hurry } = await askForMuch(20, { lingerMs: 50, responseMs: 60_000 });
+    const { port, received, hurry } = await askForMuch(20, { lingerMs: 50 });
     const closed = port.close({ graceMs: 60_000 });
     await sleep(300);
     expect(received()).toBeLessThan(bytes);
@@ -531,7 +531,7 @@ describe("a client that takes its time", () => {
     ["however steadily it takes", 20],
     ["or takes nothing", 60_000],
   ])("is given up once that is too long, %s", async (_how, everyMs) => {
-    const { port, socket, received, hurry } = await askForMuch(everyMs, { lingerMs: 50, responseMs: 200 });
+    const { port, socket, received, hurry } = await askForMuch(everyMs, { responseMs: 200 });
     await port.close({ graceMs: 60_000 }); // longer than the test may take
     hurry();
     await expect.poll(() => socket.closed).toBe(true);

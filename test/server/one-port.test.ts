@@ -252,7 +252,7 @@ describe.each(dresses)("one port, $dress", ({ secure, hasLane }) => {
   });
 
   it("survives peers that vanish at any point, and then rests", async () => {
-    const port = await open();
+    const port = await open({ limits: impatient });
     const starts = [
       "",
       "P",
@@ -274,7 +274,8 @@ describe.each(dresses)("one port, $dress", ({ secure, hasLane }) => {
         }
       }
     }
-    expect(await post1(port, "alive")).toMatchObject({ status: 200, body: "alive" });
+    // Once more if the machine was too slow for such limits.
+    await expect.poll(() => post1(port, "alive")).toMatchObject({ status: 200, body: "alive" });
     const before = process.cpuUsage();
     await new Promise((resolve) => setTimeout(resolve, 200));
     const { user, system } = process.cpuUsage(before);

@@ -33,7 +33,6 @@ beforeEach(async () => {
   await ours.transact((session) => session.insert(identities, newRow(row, { last_seen_us: 1 })));
   others = new DatabaseSync(path);
   open = await openPort(false, {
-    limits: {},
     onRead: () => ours.refresh(),
     async onRequest(request, response) {
       response.end(await see(request.url));
