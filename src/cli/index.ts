@@ -13,6 +13,7 @@ import { importCommand } from "./import.ts";
 import { initCommand } from "./init.ts";
 import { keysCommand } from "./keys.ts";
 import { migrateCommand } from "./migrate.ts";
+import { protoCommand } from "./proto.ts";
 import { routesCommand } from "./routes.ts";
 import { serveCommand } from "./serve.ts";
 import { tokenCommand } from "./token.ts";
@@ -36,6 +37,7 @@ export async function runCommand(args: readonly string[]): Promise<number> {
     importCommand,
     migrateCommand,
     routesCommand,
+    protoCommand,
   ]) {
     program.addCommand(command().exitOverride());
   }

@@ -1,14 +1,27 @@
-// Prints a file descriptor back to .proto source: what is needed of the language for `buf/validate/validate.proto`, which
-// reaches npm only as a descriptor. Comments are lost; everything a compiler reads is kept.
-import { createRegistry, toJson } from "@bufbuild/protobuf";
+/**
+ * Prints a file descriptor back to .proto source: what is needed of the language for the third-party files that the contract imports.
+ * Comments are lost; everything a compiler reads is kept.
+ */
 import {
+  createRegistry,
+  type DescFile,
+  type DescMessage,
+  type JsonValue,
+  type Message,
+  toJson,
+} from "@bufbuild/protobuf";
+import {
+  type DescriptorProto,
+  type EnumDescriptorProto,
   EnumOptionsSchema,
   EnumValueOptionsSchema,
   ExtensionRangeOptionsSchema,
+  type FieldDescriptorProto,
   FieldOptionsSchema,
   FileOptionsSchema,
   FieldDescriptorProto_Label as Label,
   MessageOptionsSchema,
+  type OneofDescriptorProto,
   OneofOptionsSchema,
   FieldDescriptorProto_Type as Type,
 } from "@bufbuild/protobuf/wkt";
@@ -43,25 +56,26 @@ const labelNames = new Map([
 /** Options whose values are enum constants, which source spells without quotes. */
 const enumOptions = new Set(["optimize_for", "ctype", "jstype", "retention", "targets"]);
 
-/** The source text of `file`, a DescFile. Errors: none; a construct outside this subset prints text that does not compile. */
-export function printFile(file) {
+/** The source text of `file`. Errors: none; a construct outside this subset prints text that does not compile. */
+export function printFile(file: DescFile): string {
   const registry = createRegistry(file, ...file.dependencies);
   const proto = file.proto;
 
-  const literal = (value) => {
+  const literal = (value: JsonValue): string => {
     if (Array.isArray(value)) return `[${value.map(literal).join(", ")}]`;
     if (value === null || typeof value !== "object") return JSON.stringify(value);
     // A list of messages as a repeated key, not in brackets: both are text format, but protobufjs reads only this one.
-    const isMessageList = (inner) => Array.isArray(inner) && typeof inner[0] === "object";
+    const isMessageList = (inner: JsonValue): inner is JsonValue[] =>
+      Array.isArray(inner) && typeof inner[0] === "object";
     const entries = Object.entries(value).flatMap(([key, inner]) =>
       (isMessageList(inner) ? inner : [inner]).map((one) => `${key}: ${literal(one)}`),
     );
     return `{ ${entries.join(" ")} }`;
   };
 
-  const options = (schema, message) => {
+  const options = (schema: DescMessage, message: Message | undefined): string[] => {
     if (!message) return [];
-    const json = toJson(schema, message, { registry, useProtoFieldName: true });
+    const json = toJson(schema, message, { registry, useProtoFieldName: true }) as Record<string, JsonValue>;
     return Object.entries(json).flatMap(([key, value]) => {
       const extension = key.startsWith("[");
       const name = extension ? `(${key.slice(1, -1)})` : key;
@@ -69,42 +83,46 @@ export function printFile(file) {
       return values.map((one) => `${name} = ${enumOptions.has(key) ? one : literal(one)}`);
     });
   };
-  const inline = (list) => (list.length > 0 ? ` [${list.join(", ")}]` : "");
-  const statements = (list) => list.map((option) => `option ${option};`);
+  const inline = (list: string[]) => (list.length > 0 ? ` [${list.join(", ")}]` : "");
+  const statements = (list: string[]) => list.map((option) => `option ${option};`);
 
-  const typeOf = (field) => scalarNames.get(field.type) ?? field.typeName;
-  const isMapEntry = (message) => message.options?.mapEntry === true;
-  const isOneofMember = (field) => Object.hasOwn(field, "oneofIndex") && !field.proto3Optional;
+  const typeOf = (field: FieldDescriptorProto) => scalarNames.get(field.type) ?? field.typeName;
+  const isMapEntry = (message: DescriptorProto) => message.options?.mapEntry === true;
+  const isOneofMember = (field: FieldDescriptorProto) => Object.hasOwn(field, "oneofIndex") && !field.proto3Optional;
 
-  const field = (desc, maps = new Map()) => {
+  const field = (desc: FieldDescriptorProto, maps = new Map<string, DescriptorProto>()) => {
     const list = options(FieldOptionsSchema, desc.options);
     if (desc.defaultValue) {
       list.unshift(`default = ${desc.type === Type.STRING ? literal(desc.defaultValue) : desc.defaultValue}`);
     }
     const tail = `${desc.name} = ${desc.number}${inline(list)};`;
     const entry = maps.get(desc.typeName);
-    if (entry) return `map<${typeOf(entry.field[0])}, ${typeOf(entry.field[1])}> ${tail}`;
+    if (entry) return `map<${typeOf(entry.field[0]!)}, ${typeOf(entry.field[1]!)}> ${tail}`;
     return `${isOneofMember(desc) ? "" : labelNames.get(desc.label)}${typeOf(desc)} ${tail}`;
   };
 
-  const range = (first, last, max) => {
+  const range = (first: number, last: number, max: number) => {
     if (first === last) return `${first}`;
     return `${first} to ${last >= max ? "max" : last}`;
   };
 
-  const reserved = (desc, lastOf, max) => [
+  const reserved = <Range extends { start: number; end: number }>(
+    desc: { reservedRange: Range[]; reservedName: string[] },
+    lastOf: (range: Range) => number,
+    max: number,
+  ) => [
     ...desc.reservedRange.map((r) => `reserved ${range(r.start, lastOf(r), max)};`),
     ...desc.reservedName.map((name) => `reserved ${literal(name)};`),
   ];
 
-  const extensions = (list) =>
+  const extensions = (list: FieldDescriptorProto[]) =>
     [...new Set(list.map((extension) => extension.extendee))].flatMap((extendee) => [
       `extend ${extendee} {`,
       ...list.filter((extension) => extension.extendee === extendee).map((extension) => field(extension)),
       "}",
     ]);
 
-  const enumeration = (desc) => [
+  const enumeration = (desc: EnumDescriptorProto) => [
     `enum ${desc.name} {`,
     ...statements(options(EnumOptionsSchema, desc.options)),
     ...desc.value.map((v) => `${v.name} = ${v.number}${inline(options(EnumValueOptionsSchema, v.options))};`),
@@ -112,10 +130,10 @@ export function printFile(file) {
     "}",
   ];
 
-  const message = (desc, scope) => {
+  const message = (desc: DescriptorProto, scope: string): string[] => {
     const name = `${scope}.${desc.name}`;
     const maps = new Map(desc.nestedType.filter(isMapEntry).map((entry) => [`${name}.${entry.name}`, entry]));
-    const oneof = (decl, index) => {
+    const oneof = (decl: OneofDescriptorProto, index: number) => {
       const members = desc.field.filter((member) => isOneofMember(member) && member.oneofIndex === index);
       if (members.length === 0) return [];
       const body = [

@@ -1,0 +1,105 @@
+/** `platform proto`: the contract as files, for generators of clients in any language. */
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+import type { DescFile } from "@bufbuild/protobuf";
+import { Command, InvalidArgumentError } from "commander";
+import { file_google_rpc_error_details } from "../../gen/google/rpc/error_details_pb.ts";
+import { file_google_rpc_status } from "../../gen/google/rpc/status_pb.ts";
+import { contractServices } from "../services/index.ts";
+import { printFile } from "./print-proto.ts";
+
+/** What the paths of our files begin with in the contract, and what `go_package` begins with. */
+const ownRoot = "platform";
+const ownGoModule = "platform.internal/api";
+
+/** The sources: beside `src` in a checkout, beside `dist` in a package. */
+const sources = ["../../proto/", "../../../proto/"].map((path) => new URL(path, import.meta.url));
+
+export function protoCommand(): Command {
+  const command = new Command("proto").description("the protobuf files of the contract");
+  command
+    .command("export")
+    .exitOverride()
+    .description("write every file of the contract with its dependencies, ready for protoc, buf or grpcio-tools")
+    .argument("<dir>", "the folder to write into; it is the import path (-I) for the generator")
+    .option(
+      "--root <name>",
+      "folder of our files, in place of `platform`: Python needs another one",
+      parseRoot,
+      ownRoot,
+    )
+    .option("--go-module <path>", "the Go module that the generated code will be part of", parseGoModule, ownGoModule)
+    .option("--debug-redact", "keep `debug_redact` on secrets; needs protoc 22 or newer", false)
+    .action(async (dir: string, options: ExportOptions) => {
+      const files = await exportedFiles(options);
+      for (const [path, text] of files) {
+        const target = join(dir, path);
+        await mkdir(dirname(target), { recursive: true });
+        await writeFile(target, text);
+      }
+      console.log(`${files.size} files written to ${resolve(dir)}`);
+    });
+  return command;
+}
+
+/** How the files are written. */
+interface ExportOptions {
+  /** The folder of our files, `"a/b"`. */
+  readonly root: string;
+  /** What `go_package` begins with. */
+  readonly goModule: string;
+  /** Debian 12 and 13 and Ubuntu 24.04 have protoc 3.21, which refuses a file with `debug_redact`. */
+  readonly debugRedact: boolean;
+}
+
+/**
+ * Path and text of every file of the contract, of the files it imports, and of what errors are made of; those of `google/protobuf`, which every
+ * generator brings, are left out. Our files move to `root`; third-party files stay where their own packages have them, because a program that
+ * holds two copies of one of them under two paths cannot load both.
+ */
+async function exportedFiles(options: ExportOptions): Promise<ReadonlyMap<string, string>> {
+  const found = new Map<string, DescFile>();
+  for (const { file } of contractServices) collect(file, found);
+  collect(file_google_rpc_status, found);
+  collect(file_google_rpc_error_details, found);
+  const entries = [...found.values()].map(async (file): Promise<[string, string]> => {
+    const path = `${file.name}.proto`;
+    if (!path.startsWith(`${ownRoot}/`)) return [path, printFile(file)];
+    return [options.root + path.slice(ownRoot.length), rewrite(await readSource(path), options)];
+  });
+  return new Map(await Promise.all(entries));
+}
+
+function rewrite(source: string, { root, goModule, debugRedact }: ExportOptions): string {
+  const text = source
+    .replaceAll(`import "${ownRoot}/`, `import "${root}/`)
+    .replace(`option go_package = "${ownGoModule}/${ownRoot}/`, `option go_package = "${goModule}/${root}/`);
+  return debugRedact ? text : text.replaceAll(/,\s*debug_redact = true|debug_redact = true,\s*/g, "");
+}
+
+function collect(file: DescFile, found: Map<string, DescFile>): void {
+  if (found.has(file.name) || file.name.startsWith("google/protobuf/")) return;
+  found.set(file.name, file);
+  for (const dependency of file.dependencies) collect(dependency, found);
+}
+
+async function readSource(path: string): Promise<string> {
+  for (const source of sources) {
+    try {
+      return await readFile(new URL(path, source), "utf8");
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    }
+  }
+  throw new Error(`${path} is not where the program was installed`);
+}
+
+function parseRoot(text: string): string {
+  if (/^[a-z][a-z0-9_]*(?:\/[a-z][a-z0-9_]*)*$/.test(text)) return text;
+  throw new InvalidArgumentError("It takes lower-case letters, digits and underscores, and slashes between folders.");
+}
+
+function parseGoModule(text: string): string {
+  if (/^[\w.~-]+(?:\/[\w.~-]+)*$/.test(text)) return text;
+  throw new InvalidArgumentError("It takes a Go module path, for instance example.com/acme/api.");
+}
