@@ -1,6 +1,6 @@
 /** `platform proto`: the contract as files, for generators of clients in any language. */
 import { mkdir, readFile, writeFile } from "node:fs/promises";
-import { dirname, join, resolve } from "node:path";
+import { dirname, join } from "node:path";
 import type { DescFile } from "@bufbuild/protobuf";
 import { Command, InvalidArgumentError } from "commander";
 import { file_google_rpc_error_details } from "../../gen/google/rpc/error_details_pb.ts";
@@ -37,7 +37,7 @@ export function protoCommand(): Command {
         await mkdir(dirname(target), { recursive: true });
         await writeFile(target, text);
       }
-      console.log(`${files.size} files written to ${resolve(dir)}`);
+      console.error(`${files.size} files written to ${dir}`);
     });
   return command;
 }
