@@ -1,5 +1,10 @@
 /** Resources to test with, made through the API. Names are drawn so that tests never meet. */
 import { randomBytes } from "node:crypto";
+import { create } from "@bufbuild/protobuf";
+import { IdentitySchema } from "../../gen/platform/iam/v2/identities_pb.ts";
+import { contentOf } from "../../src/resource/index.ts";
+import { identities } from "../../src/services/iam/identities.ts";
+import { userIdentityUid } from "../../src/uid.ts";
 import type { Json } from "./contract.ts";
 import type { Platform } from "./platform.ts";
 
@@ -43,6 +48,26 @@ export function makeIdentity(platform: Platform, parent: string, more: Json = {}
   const identity = { name: freshName("identity"), ...more };
   if (identity.staticKeys === undefined) identity.claimMatch ??= claimMatch();
   return platform.ok("CreateIdentity", { parent, identity });
+}
+
+/** Makes a user identity, as a first sign-in does, which here has no issuer to come from. */
+export async function makeUser(
+  platform: Platform,
+  issuer = "https://login.example.com",
+  subject = freshName("subject"),
+): Promise<{ readonly uid: string; readonly issuer: string; readonly subject: string; readonly email: string }> {
+  const uid = userIdentityUid(issuer, subject);
+  const email = `${subject}@example.com`;
+  const rule = { iss: { case: "issuer", value: issuer }, sub: { case: "subject", value: subject } } as const;
+  const user = create(IdentitySchema, {
+    name: "jane doe",
+    email,
+    relationship: { case: "claimMatch", value: rule },
+  });
+  const nowUs = Date.now() * 1000;
+  const row = { uid, parent: "", createTimeUs: nowUs, updateTimeUs: nowUs, ...contentOf(identities, user) };
+  await platform.write((session) => session.insert(identities.table, row));
+  return { uid, issuer, subject, email };
 }
 
 /** Makes a role. */

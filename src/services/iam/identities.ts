@@ -1,5 +1,5 @@
 /** Identities: who acts. An identity carries the rule that tells which tokens are its own. */
-import { create } from "@bufbuild/protobuf";
+import { create, equals } from "@bufbuild/protobuf";
 import { timestampFromMs, timestampMs } from "@bufbuild/protobuf/wkt";
 import {
   type DeleteIdentityRequest,
@@ -11,21 +11,28 @@ import {
   ListIdentitiesRequestSchema,
   type LookupIdentityRequest,
   LookupIdentityResponseSchema,
+  type UpdateIdentityRequest,
 } from "../../../gen/platform/iam/v2/identities_pb.ts";
 import { isPattern, parseKeySet } from "../../auth/index.ts";
 import { type FieldViolation, invalid } from "../../errors.ts";
 import {
+  databaseOf,
   defineResource,
   environmentOf,
   equalTo,
+  findRow,
   implement,
+  messageOf,
+  present,
   type Resource,
   removeResource,
   removeSelected,
   type ServiceImplementation,
   standardMethods,
+  updateResource,
 } from "../../resource/index.ts";
 import { userIdentityUid } from "../../uid.ts";
+import { requireAllGranted } from "./grantable-roles.ts";
 import { groups } from "./groups.ts";
 
 /** Static keys live at most this long, and so long by default. */
@@ -68,18 +75,37 @@ export const identities = defineResource({
   },
 });
 
-/** @param roleBindings deleted together with an identity: revoking must never be blocked. */
+/** @param roleBindings what identities hold. Deleted together with an identity: revoking must never be blocked. */
 export function identitiesService(roleBindings: Resource): ServiceImplementation {
+  const boundTo = (uid: string) => ({ where: [{ column: "identity_uid", equals: uid }] });
   return implement(IdentitiesService, standardMethods(IdentitiesService, identities), {
+    async updateIdentity({ identity, updateMask }: UpdateIdentityRequest, context) {
+      const body = identity ?? create(IdentitySchema);
+      const before = messageOf(identities, await findRow(identities, body.uid, context));
+      const row = await updateResource(identities, body.uid, body, updateMask, context);
+      if (!isSameRule(before, messageOf(identities, row))) {
+        const all = { orderBy: [], skip: 0, limit: Number.MAX_SAFE_INTEGER };
+        const bindings = await databaseOf(context).list(roleBindings.table, { ...boundTo(body.uid), ...all });
+        await requireAllGranted(bindings, context);
+      }
+      return present(identities, row, context);
+    },
+
     async deleteIdentity(request: DeleteIdentityRequest, context) {
       await removeResource(identities, request, context);
-      await removeSelected(roleBindings, { where: [{ column: "identity_uid", equals: request.uid }] }, context);
+      await removeSelected(roleBindings, boundTo(request.uid), context);
       return {};
     },
 
     lookupIdentity: ({ issuer, subject }: LookupIdentityRequest) =>
       create(LookupIdentityResponseSchema, { uid: userIdentityUid(issuer, subject) }),
   });
+}
+
+/** Whether the same tokens act as both. */
+function isSameRule(one: Identity, other: Identity): boolean {
+  const [a, b] = [one, other].map(({ relationship }) => create(IdentitySchema, { relationship }));
+  return equals(IdentitySchema, a!, b!);
 }
 
 /** The exact issuer and subject of an identity's rule; "" where it has a pattern. */

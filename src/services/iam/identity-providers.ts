@@ -1,12 +1,17 @@
 /**
  * Identity providers: an organisation's own login service. What a provider gives to its users, it gives in the name of whoever configured it, so
  * who changes whom it speaks for must hold all that it gives: the default role, and every role mapped to its groups.
+ *
+ * A provider also says which tokens act as its issuer's users in the organisation: those for its client, and where the organisation has no provider of
+ * an issuer, those for any organisation's. Whoever changes that, by making, changing or deleting a provider, must hold all that the users are
+ * granted there.
  */
 import { create } from "@bufbuild/protobuf";
 import type { HandlerContext } from "@connectrpc/connect";
 import type { ExternalGroupRoleMappingSchema } from "../../../gen/platform/iam/v2/external_group_role_mappings_pb.ts";
 import {
   IdentityProvider_OIDC_CorrelationRule as CorrelationRule,
+  type CreateIdentityProviderRequest,
   type DeleteIdentityProviderRequest,
   type IdentityProvider,
   type IdentityProvider_OIDC,
@@ -24,6 +29,7 @@ import {
   equalTo,
   findRow,
   implement,
+  insertResource,
   messageOf,
   pathName,
   present,
@@ -35,9 +41,11 @@ import {
   transactionOf,
   updateResource,
 } from "../../resource/index.ts";
+import type { Row } from "../../store/index.ts";
 import { parentOf } from "../../uid.ts";
-import { grantableRole, requireGrantable } from "./grantable-roles.ts";
+import { grantableRole, requireAllGranted, requireGrantable } from "./grantable-roles.ts";
 import { groups } from "./groups.ts";
+import { bindingsOfUsers } from "./role-bindings.ts";
 import { roles } from "./roles.ts";
 import { removeSignIns } from "./sign-ins.ts";
 
@@ -85,17 +93,29 @@ export function identityProvidersService(
   mappings: Resource<typeof ExternalGroupRoleMappingSchema>,
 ): ServiceImplementation {
   return implement(IdentityProvidersService, standardMethods(IdentityProvidersService, identityProviders), {
+    async createIdentityProvider({ parent, identityProvider }: CreateIdentityProviderRequest, context) {
+      const row = await insertResource(identityProviders, parent, identityProvider, context);
+      await requireGrantsOfUsers(parent, [issuerOf(row)], context);
+      return present(identityProviders, row, context);
+    },
+
     async updateIdentityProvider({ identityProvider, updateMask }: UpdateIdentityProviderRequest, context) {
       const body = identityProvider ?? create(IdentityProviderSchema);
       const before = oidcOf(messageOf(identityProviders, await findRow(identityProviders, body.uid, context)));
       const row = await updateResource(identityProviders, body.uid, body, updateMask, context);
       const after = oidcOf(messageOf(identityProviders, row));
       if (speaksForOthers(before, after)) await requireMappedRoles(mappings, body.uid, context);
+      if (before.issuer !== after.issuer || before.clientId !== after.clientId)
+        await requireGrantsOfUsers(row.parent, [before.issuer, after.issuer], context);
       return present(identityProviders, row, context);
     },
 
     async deleteIdentityProvider(request: DeleteIdentityProviderRequest, context) {
+      const row = await findRow(identityProviders, request.uid, context);
       await removeResource(identityProviders, request, context);
+      const ofIssuer = { parent: row.parent, where: [{ column: "issuer", equals: issuerOf(row) }] };
+      if (!(await databaseOf(context).exists(identityProviders.table, ofIssuer)))
+        await requireGrantsOfUsers(row.parent, [issuerOf(row)], context);
       await removeSelected(mappings, { parent: request.uid }, context);
       await removeSignIns(request.uid, transactionOf(context));
       return {};
@@ -145,4 +165,18 @@ async function requireMappedRoles(
   });
   const mapped = await session.getMany(roles.table, [...new Set(rows.map((row) => String(row.facets.role_uid)))]);
   for (const row of mapped.values()) requireGrantable(messageOf(roles, row), parentOf(provider), context);
+}
+
+/** Errors: PERMISSION_DENIED unless the caller holds all that is granted in an organisation to the users of these issuers. */
+async function requireGrantsOfUsers(
+  organisation: string,
+  issuers: readonly string[],
+  context: HandlerContext,
+): Promise<void> {
+  for await (const bindings of bindingsOfUsers(databaseOf(context), organisation, issuers))
+    await requireAllGranted(bindings, context);
+}
+
+function issuerOf({ facets }: Row): string {
+  return String(facets.issuer);
 }

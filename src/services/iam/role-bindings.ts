@@ -18,11 +18,15 @@ import {
   messageOf,
   standardMethods,
 } from "../../resource/index.ts";
-import { covers } from "../../uid.ts";
+import type { ReadSession, Row } from "../../store/index.ts";
+import { covers, parentOf } from "../../uid.ts";
 import { grantableRole, requireGrantable } from "./grantable-roles.ts";
 import { groups } from "./groups.ts";
 import { identities } from "./identities.ts";
 import { roles } from "./roles.ts";
+
+/** Bindings read at a time. */
+const portion = 1000;
 
 export const roleBindings = defineResource({
   schema: RoleBindingSchema,
@@ -102,6 +106,29 @@ export const roleBindingsService = implement(RoleBindingsService, standardMethod
     return create(BatchCreateRoleBindingsResponseSchema, { roleBindings: created });
   },
 });
+
+/** The bindings in an organisation of users of these issuers, in portions; also of identities that do not exist, whose issuer nobody knows. */
+export async function* bindingsOfUsers(
+  session: ReadSession,
+  organisation: string,
+  issuers: readonly string[],
+): AsyncGenerator<readonly Row[]> {
+  const query = { within: [{ root: organisation, self: true }], orderBy: [], skip: 0, limit: portion };
+  for (let after: string | undefined = ""; after !== undefined; ) {
+    const rows: Row[] = await session.list(roleBindings.table, { ...query, after: [after] });
+    const ofUsers = rows.filter((row) => parentOf(identityUidOf(row)) === "");
+    const users = await session.getMany(identities.table, [...new Set(ofUsers.map(identityUidOf))]);
+    yield ofUsers.filter((row) => {
+      const user = users.get(identityUidOf(row));
+      return user === undefined || issuers.includes(String(user.facets.issuer));
+    });
+    after = rows.length < portion ? undefined : rows.at(-1)!.uid;
+  }
+}
+
+function identityUidOf({ facets }: Row): string {
+  return String(facets.identity_uid);
+}
 
 function named({ uid, name, description }: { uid: string; name: string; description: string }) {
   return { uid, name, description };

@@ -638,7 +638,9 @@ export const IdentitiesService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Changes an identity. Errors: INVALID_ARGUMENT, NOT_FOUND, PERMISSION_DENIED; ABORTED when `etag` is stale.
+   * Changes an identity. Errors: INVALID_ARGUMENT, NOT_FOUND; PERMISSION_DENIED, also when `claim_match` or
+   * `static_keys` change and the caller lacks a capability that a role binding of the identity grants; ABORTED when
+   * `etag` is stale.
    *
    * @generated from rpc platform.iam.v2.IdentitiesService.UpdateIdentity
    */

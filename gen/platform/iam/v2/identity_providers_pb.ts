@@ -462,7 +462,8 @@ export const IdentityProvidersService: GenService<{
   },
   /**
    * Creates an identity provider in a root group. Errors: INVALID_ARGUMENT; PERMISSION_DENIED, also when the caller
-   * lacks a capability of the default role; NOT_FOUND on the parent.
+   * lacks a capability of the default role, or one that a role binding there grants to a user of the issuer; NOT_FOUND
+   * on the parent.
    *
    * @generated from rpc platform.iam.v2.IdentityProvidersService.CreateIdentityProvider
    */
@@ -473,7 +474,8 @@ export const IdentityProvidersService: GenService<{
   },
   /**
    * Changes an identity provider. Errors: INVALID_ARGUMENT, NOT_FOUND; PERMISSION_DENIED, also when the caller lacks a
-   * capability of the default role; ABORTED when `etag` is stale.
+   * capability of the default role or, where `issuer` or `client_id` change, one that a mapping or a role binding in the
+   * organisation grants to the provider's users; ABORTED when `etag` is stale.
    *
    * @generated from rpc platform.iam.v2.IdentityProvidersService.UpdateIdentityProvider
    */
@@ -484,7 +486,8 @@ export const IdentityProvidersService: GenService<{
   },
   /**
    * Deletes an identity provider and its external group role mappings. Logins through it stop with the next call.
-   * Errors: NOT_FOUND, PERMISSION_DENIED; ABORTED when `etag` is stale.
+   * Errors: NOT_FOUND; PERMISSION_DENIED, also when it is the organisation's last of its issuer and the caller lacks a
+   * capability that a role binding there grants to a user of the issuer; ABORTED when `etag` is stale.
    *
    * @generated from rpc platform.iam.v2.IdentityProvidersService.DeleteIdentityProvider
    */
