@@ -1,6 +1,7 @@
 /** The changes of a call: every row of a resource that it makes, changes or removes is noted here, so that whoever records what happened misses none. */
 import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
 import type { HandlerContext } from "@connectrpc/connect";
+import type { Grant } from "../auth/index.ts";
 import { andThen, type Eventually } from "../eventually.ts";
 import type { ReadSession, Row } from "../store/index.ts";
 import { environmentOf, transactionOf } from "./call.ts";
@@ -38,24 +39,26 @@ export async function removeRow(resource: Resource, uid: string, context: WithVa
   return row && noted("deleted", resource, row, context);
 }
 
-/** A row as clients see it: hydrated. */
+/** A row as a client with these grants sees it: hydrated. */
 export function hydrated<R extends DescMessage>(
   resource: Resource<R>,
   row: Row,
   session: ReadSession,
+  grants: readonly Grant[],
 ): Eventually<MessageShape<R>> {
-  return andThen(hydratedAll(resource, [row], session), ([message]) => message!);
+  return andThen(hydratedAll(resource, [row], session, grants), ([message]) => message!);
 }
 
-/** Rows as clients see them, in their order. */
+/** Rows as such a client sees them, in their order. */
 export function hydratedAll<R extends DescMessage>(
   resource: Resource<R>,
   rows: readonly Row[],
   session: ReadSession,
+  grants: readonly Grant[],
 ): Eventually<MessageShape<R>[]> {
   const messages = rows.map((row) => messageOf(resource, row));
   const { hydrate } = resource.declaration;
-  return hydrate === undefined ? messages : andThen(hydrate(messages, rows, session), () => messages);
+  return hydrate === undefined ? messages : andThen(hydrate(messages, rows, session, grants), () => messages);
 }
 
 function noted(kind: RowChange["kind"], resource: Resource, row: Row, context: WithValues): Row {

@@ -1,6 +1,7 @@
 /** How a resource is declared: its message, the columns derived from it, its filters, and the rules that a descriptor cannot say. */
 import type { DescMessage, Message, MessageShape } from "@bufbuild/protobuf";
 import type { HandlerContext } from "@connectrpc/connect";
+import type { Grant } from "../auth/index.ts";
 import { type ResourceContract, readResource } from "../contract/index.ts";
 import type { Condition, FacetType, ReadSession, Row, TableSpec } from "../store/index.ts";
 import type { FieldPath } from "./field-mask.ts";
@@ -63,8 +64,16 @@ export interface ResourceDeclaration<R extends DescMessage, L extends DescMessag
   readonly defaultOrder?: readonly OrderColumn[];
   /** Rules about more than one field or more than one row. Runs in the transaction, after the value rules. */
   check?(change: Change<MessageShape<R>>, context: HandlerContext): Promise<void> | void;
-  /** Completes messages that leave the server from other rows; one call for a whole page. */
-  hydrate?(messages: readonly MessageShape<R>[], rows: readonly Row[], session: ReadSession): Promise<void>;
+  /**
+   * Completes messages that leave the server from other rows; one call for a whole page. Tells nothing of a row outside the message's own parent that
+   * a client with these grants may not read.
+   */
+  hydrate?(
+    messages: readonly MessageShape<R>[],
+    rows: readonly Row[],
+    session: ReadSession,
+    grants: readonly Grant[],
+  ): Promise<void>;
   /** Puts into a message what only the row's columns know. */
   restore?(message: MessageShape<R>, row: Row): void;
 }

@@ -38,6 +38,7 @@ export {
   insertResource,
   listResources,
   present,
+  presentAll,
   removeResource,
   removeSelected,
   requireResource,

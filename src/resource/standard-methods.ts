@@ -13,14 +13,14 @@ import {
 } from "@bufbuild/protobuf";
 import { EmptySchema, type FieldMask } from "@bufbuild/protobuf/wkt";
 import type { HandlerContext } from "@connectrpc/connect";
-import { scopesOf } from "../auth/index.ts";
+import { authorityOf, scopesOf } from "../auth/index.ts";
 import { violationsOf } from "../contract/index.ts";
 import { aborted, alreadyExists, invalid, notFound } from "../errors.ts";
 import { andThen, type Eventually } from "../eventually.ts";
 import type { Row, ScalarValue, Selection } from "../store/index.ts";
 import { isUid, newUid } from "../uid.ts";
 import { databaseOf, environmentOf } from "./call.ts";
-import { hydrated, hydratedAll, insertRow, removeRow, updateRow } from "./changes.ts";
+import { hydratedAll, insertRow, removeRow, updateRow } from "./changes.ts";
 import type { Change, Resource } from "./declaration.ts";
 import { applyPaths, concernedPaths, type FieldPath, settleBehaviors } from "./field-mask.ts";
 import { isStoredForm, type ListRequest, listPage, listResponse, withEnvelope } from "./list.ts";
@@ -78,10 +78,19 @@ export function present<R extends DescMessage>(
   row: Row,
   context: HandlerContext,
 ): Eventually<MessageShape<R>> {
-  return andThen(hydrated(resource, row, databaseOf(context)), (message) => {
+  return andThen(presentAll(resource, [row], context), ([message]) => {
     context.responseHeader.set("etag", etagOf(row));
-    return message;
+    return message!;
   });
+}
+
+/** Rows as they leave the server: hydrated with what the caller may read. */
+export function presentAll<R extends DescMessage>(
+  resource: Resource<R>,
+  rows: readonly Row[],
+  context: HandlerContext,
+): Eventually<MessageShape<R>[]> {
+  return hydratedAll(resource, rows, databaseOf(context), authorityOf(context).grants);
 }
 
 /** What a new resource does not get from the body of the request. */
@@ -164,7 +173,7 @@ export function listResources(
   return andThen(listPage(resource, request, context, scopes), (page) =>
     isStoredForm(resource)
       ? withEnvelope(storedList(resource, output, page.rows), page)
-      : andThen(hydratedAll(resource, page.rows, databaseOf(context)), (items) => listResponse(output, items, page)),
+      : andThen(presentAll(resource, page.rows, context), (items) => listResponse(output, items, page)),
   );
 }
 

@@ -95,7 +95,7 @@ function changedResource({ kind, resource, row }: RowChange, session: WriteSessi
     resource: resource.contract,
     holder: resource.declaration.parent?.contract,
     uid: row.uid,
-    read: async () => hydrated(resource, row, session),
+    read: async () => hydrated(resource, row, session, []), // whoever subscribes may read nothing beside it
   };
 }
 

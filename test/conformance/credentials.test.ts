@@ -120,13 +120,13 @@ onEveryServer("credentials of the users of providers", (platform) => {
   const oidc = (more: Json = {}) => ({ issuer, clientId: "ours", pkceEnabled: true, ...more });
 
   /** An organisation with a provider, somebody who may only work on providers there, and a user who owns it. */
-  async function organisation(p: Platform, user: string) {
+  async function organisation(p: Platform, user: string | undefined) {
     const { uid: org } = await makeGroup(p, "");
     const weak = await makeMember(p, org, providerWork);
     const provider = { name: "login", defaultRole: weak.roleUid, oidc: oidc() };
     const made = await p.ok("CreateIdentityProvider", { parent: org, identityProvider: provider });
     const { uid: folder } = await makeGroup(p, org);
-    if (user !== "") await bind(p, folder, user, await builtInRole(p, "owner"));
+    if (user !== undefined) await bind(p, folder, user, await builtInRole(p, "owner"));
     return { org, as: weak.token, uid: made.uid as string, provider };
   }
 
@@ -154,5 +154,18 @@ onEveryServer("credentials of the users of providers", (platform) => {
     const second = { ...provider, oidc: oidc({ clientId: "stolen" }) };
     const { uid } = await p.ok("CreateIdentityProvider", { parent: org, identityProvider: second });
     await p.ok("DeleteIdentityProvider", { uid }, { as });
+  });
+
+  test("are theirs before they first sign in", async () => {
+    const p = platform();
+    const { org, as, uid } = await organisation(p, undefined);
+    const owner = await makeMember(p, org, "owner");
+    const { uid: user } = await p.ok("LookupIdentity", { issuer, subject: freshName() });
+    const roleBinding = { identityUid: user, roleUid: await builtInRole(p, "owner") };
+    const change = { identityProvider: { uid, oidc: { clientId: "evil" } } };
+    await p.ok("UpdateIdentityProvider", { identityProvider: { uid, oidc: { clientId: "good" } } }, { as });
+    await p.ok("CreateRoleBinding", { parent: org, roleBinding }, { as: owner.token });
+    await p.refused("UpdateIdentityProvider", change, "PERMISSION_DENIED", { as });
+    await p.ok("UpdateIdentityProvider", change, { as: owner.token });
   });
 });

@@ -11,7 +11,17 @@ import { createVerifier } from "../../src/cli/events-verify.ts";
 import { type Json, methods } from "./contract.ts";
 import { type EventSink, jsonOf, type Received, shortType, startSink } from "./event-sink.ts";
 import { type Call, type ExpectedEvent, expectedEvents } from "./expected-events.ts";
-import { digestOf, freshName, makeGroup, makeIdentity, makeMember, makeRepo, makeRole, makeTag } from "./fixtures.ts";
+import {
+  digestOf,
+  freshName,
+  makeGroup,
+  makeIdentity,
+  makeMember,
+  makeRepo,
+  makeRole,
+  makeTag,
+  makeUser,
+} from "./fixtures.ts";
 import { methodFixtures } from "./method-fixtures.ts";
 import { onEveryServer, type Platform } from "./platform.ts";
 
@@ -161,6 +171,40 @@ onEveryServer(
         ]);
       });
     });
+
+    test.each(["CreateRoleBinding", "BatchCreateRoleBindings"])(
+      "%s tells subscribers the identities of their group, of others the uid",
+      async (method) => {
+        const { uid: group } = await makeGroup(platform());
+        const { uid: roleUid } = await makeRole(platform(), group, ["CAP_REPO_LIST"]);
+        const own = await makeIdentity(platform(), group);
+        const others = [await makeUser(platform()), await makeIdentity(platform(), platform().root)];
+        const subscribed = await subscribe(group);
+        const uids = [own, ...others].map(({ uid }) => uid);
+        const roleBindings = uids.map((identityUid) => ({ identityUid, roleUid }));
+        if (method === "CreateRoleBinding")
+          for (const roleBinding of roleBindings) await platform().ok(method, { parent: group, roleBinding });
+        else
+          await platform().ok(method, {
+            parent: group,
+            requests: roleBindings.map((roleBinding) => ({ roleBinding })),
+          });
+        const events = await arrived(subscribed, method === "CreateRoleBinding" ? uids.length : 1);
+        const told = events.flatMap((event) => {
+          const { body } = jsonOf(event);
+          return (body.roleBindings ?? [body]).map(({ identity }: Json) => identity);
+        });
+        const { issuer, subject } = own.claimMatch;
+        const nothing = { name: "", description: "", subject: "", issuer: "", email: "" };
+        expect(told).toHaveLength(uids.length);
+        expect(told).toEqual(
+          expect.arrayContaining([
+            { ...nothing, uid: own.uid, name: own.name, issuer, subject },
+            ...others.map(({ uid }) => ({ ...nothing, uid })),
+          ]),
+        );
+      },
+    );
 
     describe("a call that changes nothing emits nothing:", () => {
       const calls: [string, (platform: Platform, group: string) => Promise<() => Promise<unknown>>][] = [

@@ -35,6 +35,12 @@ const without =
     return body;
   };
 
+/** The answer, a role binding, without what only readers of its identity may know. */
+function withHiddenIdentity({ answer }: Call): Json {
+  const identity = { uid: answer.identity.uid, name: "", description: "", subject: "", issuer: "", email: "" };
+  return { ...answer, identity };
+}
+
 /** The events of a resource's standard methods. */
 function standard(
   kind: string,
@@ -103,6 +109,7 @@ export const expectedEvents: Readonly<Record<string, ExpectedEvent>> = {
     source: "/iam/v2/groupInvites:accept",
     subject: ofAnswer,
     group: parentOf,
+    body: withHiddenIdentity, // the administrator's, who is of no group
   },
   AcceptTerms: {
     type: "iam.terms.accepted",

@@ -81,6 +81,20 @@ onEveryServer(
       expect(page.groups.map(({ uid }) => uid)).toEqual([acme]);
     });
 
+    test("have from their first token on what they were granted before it", async () => {
+      const owners = await s.holderOf(acme, "CAP_IAM_ROLE_BINDINGS_CREATE", "CAP_REPO_CREATE");
+      const role = await s.ok(`POST /iam/v2/roles/${acme}`, { name: "maker", capabilities: ["CAP_REPO_CREATE"] });
+      const query = `issuer=${encodeURIComponent(issuer.url)}&subject=jane`;
+      const { body: found } = await s.rest(owners.token, `GET ${identities}:lookupIdentity?${query}`);
+      const bound = await s.rest(owners.token, `POST ${bindings}/${acme}`, {
+        identityUid: found.uid,
+        roleUid: role.uid,
+      });
+      expect(bound.body.identity).toMatchObject({ uid: jane(), name: "", issuer: "" });
+      expect(await statusOf(await tokenOf(), `POST /registry/v2/repos/${acme}`, { name: "a" })).toBe(200);
+      expect(await bindingsOf()).toHaveLength(2);
+    });
+
     test("of a subject of their own are users of their own", async () => {
       await namesSeen(await tokenOf());
       await namesSeen(await tokenOf({ sub: "john", email: "john@acme.example" }));

@@ -10,6 +10,7 @@ import {
   makeMember,
   makeRepo,
   makeRole,
+  makeUser,
 } from "./fixtures.ts";
 import { detailOf, fieldsOf } from "./outcome.ts";
 import { onEveryServer, protocols } from "./platform.ts";
@@ -295,6 +296,84 @@ onEveryServer("role bindings", (platform) => {
         resourceType: "iam.platform.internal/Group",
         resourceName: parent,
       });
+  });
+
+  test.each(protocols)("show over %s of an identity that the reader may not get its uid alone", async (over) => {
+    const { uid: parent } = await makeGroup(platform(), platform().root);
+    const { token: as } = await makeMember(platform(), parent, "owner");
+    const user = await makeUser(platform());
+    const [viewer, editor] = [await builtInRole(platform(), "viewer"), await builtInRole(platform(), "editor")];
+    const hidden = { uid: user.uid, name: "", description: "", subject: "", issuer: "", email: "" };
+    const roleBinding = { identityUid: user.uid, roleUid: viewer };
+    const created = await platform().ok("CreateRoleBinding", { parent, roleBinding }, { over, as });
+    expect(created).toMatchObject({ identity: hidden, role: { name: "viewer" }, group: { uid: parent } });
+    const { uid } = created;
+    expect((await platform().read("GetRoleBinding", { uid }, { as })).identity).toEqual(hidden);
+    const { roleBindings } = await platform().read("ListRoleBindings", { identity: user.uid }, { as });
+    expect(roleBindings).toEqual([created]);
+    const changed = await platform().ok("UpdateRoleBinding", { roleBinding: { uid, roleUid: editor } }, { over, as });
+    expect(changed).toMatchObject({ identity: hidden, role: { name: "editor" } });
+    const batch = { parent, requests: [{ roleBinding }] };
+    const made = await platform().ok("BatchCreateRoleBindings", batch, { over, as });
+    expect(made.roleBindings[0].identity).toEqual(hidden);
+    const whole = { ...hidden, name: "jane doe", subject: user.subject, issuer: user.issuer, email: user.email };
+    expect((await platform().read("GetRoleBinding", { uid })).identity).toEqual(whole);
+    expect((await platform().read("ListRoleBindings", { identity: user.uid })).roleBindings[0].identity).toEqual(whole);
+  });
+
+  test("show identities of the organisation to whoever may list them, and to nobody else", async () => {
+    const { uid: org } = await makeGroup(platform(), platform().root);
+    const { uid: folder } = await makeGroup(platform(), org);
+    const identity = await makeIdentity(platform(), org);
+    const { uid } = await bind(platform(), folder, identity.uid, await builtInRole(platform(), "viewer"));
+    const lists = ["CAP_IAM_ROLE_BINDINGS_LIST", "CAP_IAM_IDENTITY_LIST"];
+    const seenBy = async (may: string[], at: string) => {
+      const { token: as } = await makeMember(platform(), org, may, at);
+      return (await platform().read("GetRoleBinding", { uid }, { as })).identity;
+    };
+    const hidden = { uid: identity.uid, name: "", description: "", subject: "", issuer: "", email: "" };
+    expect(await seenBy(lists, org)).toMatchObject({ name: identity.name, subject: identity.claimMatch.subject });
+    expect(await seenBy(lists.slice(0, 1), org)).toEqual(hidden);
+    expect(await seenBy(lists, folder)).toEqual(hidden); // the identity is above the folder
+  });
+
+  test("do not tell users that exist from users that do not, except to whoever may get users", async () => {
+    const { uid: org } = await makeGroup(platform(), platform().root);
+    const { token: as } = await makeMember(platform(), org, "owner");
+    const viewer = await builtInRole(platform(), "viewer");
+    const subject = { issuer: "https://login.example.com", subject: freshName() };
+    const users = [await makeUser(platform()), await platform().read("LookupIdentity", subject, { as })];
+    const told = [];
+    for (const { uid: identityUid } of users) {
+      const { uid: parent } = await makeGroup(platform(), org);
+      const { bindingUid: uid } = await makeMember(platform(), parent, "editor");
+      const roleBinding = { identityUid, roleUid: viewer };
+      const answers = [
+        await platform().ok("CreateRoleBinding", { parent, roleBinding }, { as }),
+        await platform().ok("UpdateRoleBinding", { roleBinding: { uid, identityUid } }, { as }),
+        await platform().read("ListRoleBindings", { identity: identityUid, role: viewer, group: parent }, { as }),
+        await platform().ok("BatchCreateRoleBindings", { parent: org, requests: [{ roleBinding }] }, { as }),
+      ];
+      const text = JSON.stringify(answers, (name, value) => (/^(?:etag|.*Time)$/.test(name) ? "" : value));
+      told.push(text.replaceAll(identityUid, "USER").replaceAll(/\/[0-9a-f]{16}|"group-[^"]*"/g, "_"));
+    }
+    expect(told[1]).toBe(told[0]);
+    const roleBinding = { identityUid: freshUid(), roleUid: viewer };
+    const status = await platform().refused("CreateRoleBinding", { parent: org, roleBinding }, "INVALID_ARGUMENT");
+    expect(fieldsOf(status)).toEqual(["identity_uid"]);
+  });
+
+  test("do not tell another organisation's identities from none", async () => {
+    const { uid: parent } = await makeGroup(platform(), platform().root);
+    const { token: as } = await makeMember(platform(), parent, "owner");
+    const { uid: elsewhere } = await makeGroup(platform(), "");
+    const viewer = await builtInRole(platform(), "viewer");
+    const texts = [];
+    for (const identityUid of [(await makeIdentity(platform(), elsewhere)).uid, freshUid(elsewhere)]) {
+      const request = { parent, roleBinding: { identityUid, roleUid: viewer } };
+      texts.push((await platform().refused("CreateRoleBinding", request, "INVALID_ARGUMENT", { as })).message);
+    }
+    expect(texts[1]).toBe(texts[0]);
   });
 
   test("one identity may have one role twice", async () => {

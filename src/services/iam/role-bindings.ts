@@ -1,5 +1,12 @@
-/** Role bindings: an identity has a role in a group and everything below it. Answers carry the identity, the group and the role whole. */
+/**
+ * Role bindings: an identity has a role in a group and everything below it. Answers carry the group, the role, and of the identity what the reader may
+ * get anyway; of any other only its uid.
+ *
+ * A user can be bound before the first sign-in, by the uid that `lookupIdentity` tells. So whoever may not read users cannot tell one that exists
+ * from one that does not: both can be bound, and both show as a uid.
+ */
 import { create } from "@bufbuild/protobuf";
+import type { HandlerContext } from "@connectrpc/connect";
 import {
   type BatchCreateRoleBindingsRequest,
   BatchCreateRoleBindingsResponseSchema,
@@ -8,7 +15,9 @@ import {
   RoleBindingSchema,
   RoleBindingsService,
 } from "../../../gen/platform/iam/v2/role_bindings_pb.ts";
+import { authorityOf, capabilityNamed, holds } from "../../auth/index.ts";
 import { type FieldViolation, invalid } from "../../errors.ts";
+import type { Eventually } from "../../eventually.ts";
 import {
   databaseOf,
   defineResource,
@@ -16,6 +25,7 @@ import {
   implement,
   insertResource,
   messageOf,
+  presentAll,
   standardMethods,
 } from "../../resource/index.ts";
 import type { ReadSession, Row } from "../../store/index.ts";
@@ -24,6 +34,9 @@ import { grantableRole, requireGrantable } from "./grantable-roles.ts";
 import { groups } from "./groups.ts";
 import { identities } from "./identities.ts";
 import { roles } from "./roles.ts";
+
+/** What it takes to read an identity. */
+const readingIdentities = [capabilityNamed("identity.list")];
 
 /** Bindings read at a time. */
 const portion = 1000;
@@ -38,14 +51,11 @@ export const roleBindings = defineResource({
     role_uid: { text: (binding) => binding.roleUid },
   },
   filters: { identity: equalTo("identity_uid"), group: equalTo("parent"), role: equalTo("role_uid") },
-  async check({ parent, after }, context) {
-    const session = databaseOf(context);
+  async check({ parent, before, after }, context) {
     const violations: FieldViolation[] = [];
-    const [identity, role] = await Promise.all([
-      session.get(identities.table, after.identityUid),
-      grantableRole(session, after.roleUid, parent),
-    ]);
-    if (identity === undefined || !covers(identity.parent, parent)) {
+    const role = await grantableRole(databaseOf(context), after.roleUid, parent);
+    const isKept = before?.identityUid === after.identityUid;
+    if (!isKept && !(await isBindable(after.identityUid, parent, context))) {
       violations.push({ field: "identity_uid", description: "no identity that can be bound in this group" });
     }
     if (role === undefined) {
@@ -54,13 +64,11 @@ export const roleBindings = defineResource({
     if (violations.length > 0 || role === undefined) throw invalid(...violations);
     requireGrantable(role, parent, context);
   },
-  async hydrate(bindings, rows, session) {
+  async hydrate(bindings, rows, session, grants) {
     const uids = (read: (binding: RoleBinding) => string) => [...new Set(bindings.map(read))];
+    const readable = uids((binding) => binding.identityUid).filter((uid) => holds(grants, uid, readingIdentities));
     const [identityRows, roleRows, groupRows] = await Promise.all([
-      session.getMany(
-        identities.table,
-        uids((binding) => binding.identityUid),
-      ),
+      session.getMany(identities.table, readable),
       session.getMany(
         roles.table,
         uids((binding) => binding.roleUid),
@@ -72,7 +80,7 @@ export const roleBindings = defineResource({
       const role = roleRows.get(binding.roleUid);
       const group = groupRows.get(rows[i]?.parent ?? "");
       const filled = create(RoleBindingSchema, {
-        ...(identity && { identity: boundIdentity(identity) }),
+        identity: identity === undefined ? { uid: binding.identityUid } : boundIdentity(identity),
         ...(group && { group: named(messageOf(groups, group)) }),
         ...(role && { role: named(messageOf(roles, role)) }),
       });
@@ -101,8 +109,7 @@ export const roleBindingsService = implement(RoleBindingsService, standardMethod
       const body = create(RoleBindingSchema, { identityUid, roleUid: roleUid || request.roleUid });
       rows.push(await insertResource(roleBindings, request.parent, body, context));
     }
-    const created = rows.map((row) => messageOf(roleBindings, row));
-    await roleBindings.declaration.hydrate?.(created, rows, databaseOf(context));
+    const created = await presentAll(roleBindings, rows, context);
     return create(BatchCreateRoleBindingsResponseSchema, { roleBindings: created });
   },
 });
@@ -124,6 +131,13 @@ export async function* bindingsOfUsers(
     });
     after = rows.length < portion ? undefined : rows.at(-1)!.uid;
   }
+}
+
+/** Whether an identity can be bound in a group. Of a user whom the caller may not read the uid alone decides. */
+function isBindable(uid: string, group: string, context: HandlerContext): Eventually<boolean> {
+  if (!covers(parentOf(uid), group)) return false;
+  const isHidden = parentOf(uid) === "" && !holds(authorityOf(context).grants, uid, readingIdentities);
+  return isHidden || databaseOf(context).has(identities.table, uid);
 }
 
 function identityUidOf({ facets }: Row): string {

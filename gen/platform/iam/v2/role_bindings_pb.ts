@@ -35,7 +35,7 @@ export type RoleBinding = Message<"platform.iam.v2.RoleBinding"> & {
   uid: string;
 
   /**
-   * Who is granted the role.
+   * Who is granted the role. Of an identity that the caller may not get, only its uid.
    *
    * @generated from field: platform.iam.v2.RoleBindingIdentity identity = 2;
    */
@@ -63,7 +63,7 @@ export type RoleBinding = Message<"platform.iam.v2.RoleBinding"> & {
   createTime?: Timestamp | undefined;
 
   /**
-   * The uid of the identity.
+   * The uid of the identity. A user can be bound before the first sign-in, by the uid that LookupIdentity tells.
    *
    * @generated from field: string identity_uid = 6;
    */
