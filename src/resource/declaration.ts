@@ -54,8 +54,8 @@ export interface ResourceDeclaration<R extends DescMessage, L extends DescMessag
   readonly filters: { readonly [F in FilterField<L>]: Filter<MessageShape<L>[F], MessageShape<L>> };
   /** What `order_by` may name beside `uid`, the times and `name`, and the column behind it. */
   readonly sortNames?: Readonly<Record<string, string>>;
-  /** The facet that is unique within a parent. */
-  readonly unique?: string;
+  /** The facets that are unique together within a parent. */
+  readonly unique?: readonly string[];
   /** Whether authentication or authorization depends on it: what they remember is forgotten when it changes. */
   readonly isWatched?: boolean;
   /** uids that every authenticated caller may read and list. */

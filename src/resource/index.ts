@@ -43,6 +43,7 @@ export {
   removeSelected,
   requireResource,
   requireUid,
+  rewriteResource,
   standardMethods,
   storeResource,
   updateResource,

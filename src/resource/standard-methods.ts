@@ -17,7 +17,7 @@ import { authorityOf, scopesOf } from "../auth/index.ts";
 import { violationsOf } from "../contract/index.ts";
 import { aborted, alreadyExists, invalid, notFound } from "../errors.ts";
 import { andThen, type Eventually } from "../eventually.ts";
-import type { Row, ScalarValue, Selection } from "../store/index.ts";
+import type { ReadSession, Row, ScalarValue, Selection } from "../store/index.ts";
 import { isUid, newUid } from "../uid.ts";
 import { databaseOf, environmentOf } from "./call.ts";
 import { hydratedAll, insertRow, removeRow, updateRow } from "./changes.ts";
@@ -123,6 +123,16 @@ export async function insertResource<R extends DescMessage>(
   return insertContent(resource, uid, parent, content, context);
 }
 
+/** Changes a resource as the server itself has decided, and returns its row: no rule is checked. */
+export function rewriteResource<R extends DescMessage>(
+  resource: Resource<R>,
+  row: Row,
+  message: MessageShape<R>,
+  context: HandlerContext,
+): Promise<Row> {
+  return updateContent(resource, row, contentOf(resource, message), context);
+}
+
 /** Stores a new resource that the server itself has decided on, below `parent`, and returns its row: no rule is checked. */
 export function storeResource<R extends DescMessage>(
   resource: Resource<R>,
@@ -155,8 +165,7 @@ export async function updateResource<R extends DescMessage>(
   if (equals(schema, before, after)) return row;
   const content = contentOf(resource, after);
   await refuseTaken(resource, row.parent, uid, content.facets, context);
-  const updateTimeUs = environmentOf(context).nowMs * 1000;
-  return updateRow(resource, { ...row, ...content, updateTimeUs }, context);
+  return updateContent(resource, row, content, context);
 }
 
 /**
@@ -251,6 +260,15 @@ function insertContent(
   return insertRow(resource, { uid, parent, createTimeUs: nowUs, updateTimeUs: nowUs, ...content }, context);
 }
 
+function updateContent(
+  resource: Resource,
+  row: Row,
+  content: ReturnType<typeof contentOf>,
+  context: HandlerContext,
+): Promise<Row> {
+  return updateRow(resource, { ...row, ...content, updateTimeUs: environmentOf(context).nowMs * 1000 }, context);
+}
+
 /** The value rules, for what the change names, then the resource's own. */
 async function checkChange<R extends DescMessage>(
   resource: Resource<R>,
@@ -283,13 +301,25 @@ async function refuseTaken(
   facets: Row["facets"],
   context: HandlerContext,
 ): Promise<void> {
-  const { unique } = resource.declaration;
-  if (unique === undefined) return;
-  const value = facets[unique] as ScalarValue;
-  const other = await databaseOf(context).childUid(resource.table, parent, unique, value);
-  if (other !== undefined && other !== uid) {
-    throw alreadyExists({ type: resource.contract.type, uid: other }, `${unique} ${JSON.stringify(value)}`);
-  }
+  const where = resource.declaration.unique?.map((column) => ({ column, equals: facets[column] as ScalarValue }));
+  if (where === undefined) return;
+  const other = await uidOfChild(resource, parent, where, databaseOf(context));
+  if (other === undefined || other === uid) return;
+  const what = where.map(({ column, equals }) => `${column} ${JSON.stringify(equals)}`).join(" and ");
+  throw alreadyExists({ type: resource.contract.type, uid: other }, what);
+}
+
+/** The uid of the child of a parent that these facets, unique together, belong to. */
+async function uidOfChild(
+  { table }: Resource,
+  parent: string,
+  where: readonly { readonly column: string; readonly equals: ScalarValue }[],
+  session: ReadSession,
+): Promise<string | undefined> {
+  const [first, ...more] = where;
+  if (first !== undefined && more.length === 0) return session.childUid(table, parent, first.column, first.equals);
+  const [row] = await session.list(table, { parent, where, orderBy: [], skip: 0, limit: 1, facets: [] });
+  return row?.uid;
 }
 
 /** AIP-154: over REST `If-Match`, elsewhere the `etag` field; none given, none checked. */

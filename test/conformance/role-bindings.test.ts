@@ -1,5 +1,6 @@
 /** Role bindings: whole answers, live grants, no way to pass on what one does not hold, batches that are all or nothing. */
 import { expect, test } from "vitest";
+import type { Json } from "./contract.ts";
 import {
   bind,
   builtInRole,
@@ -247,17 +248,24 @@ onEveryServer("role bindings", (platform) => {
   test("a batch is one to 25 bindings, all or nothing", async () => {
     const { uid: parent } = await makeGroup(platform());
     const viewer = await builtInRole(platform(), "viewer");
-    const { uid: identityUid } = await makeIdentity(platform(), parent);
-    const good = { roleBinding: { identityUid, roleUid: viewer } };
+    const goods: Json[] = [];
+    for (let i = 0; i < 25; i++) {
+      const { uid: identityUid } = await makeIdentity(platform(), parent);
+      goods.push({ roleBinding: { identityUid, roleUid: viewer } });
+    }
     const count = async () => (await platform().read("ListRoleBindings", { group: parent })).totalCount;
-    for (const requests of [[], Array(26).fill(good)])
+    for (const requests of [[], [...goods, goods[0]]])
       expect(
         fieldsOf(await platform().refused("BatchCreateRoleBindings", { parent, requests }, "INVALID_ARGUMENT")),
       ).toEqual(["requests"]);
     const bad = { roleBinding: { identityUid: freshUid(), roleUid: viewer } };
-    await platform().refused("BatchCreateRoleBindings", { parent, requests: [good, good, bad] }, "INVALID_ARGUMENT");
+    await platform().refused(
+      "BatchCreateRoleBindings",
+      { parent, requests: [...goods.slice(0, 2), bad] },
+      "INVALID_ARGUMENT",
+    );
     expect(await count()).toBe("0");
-    const { roleBindings } = await platform().ok("BatchCreateRoleBindings", { parent, requests: Array(25).fill(good) });
+    const { roleBindings } = await platform().ok("BatchCreateRoleBindings", { parent, requests: goods });
     expect(roleBindings).toHaveLength(25);
     expect(await count()).toBe("25");
   });
@@ -376,11 +384,53 @@ onEveryServer("role bindings", (platform) => {
     expect(texts[1]).toBe(texts[0]);
   });
 
-  test("one identity may have one role twice", async () => {
-    const identity = await makeIdentity(platform(), platform().root, { name: freshName() });
+  test("are one for an identity, a role and a group, however they come about", async () => {
+    const { uid: parent } = await makeGroup(platform());
+    const [viewer, editor] = [await builtInRole(platform(), "viewer"), await builtInRole(platform(), "editor")];
+    const [one, two] = [await makeIdentity(platform(), parent), await makeIdentity(platform(), parent)];
+    const first = await bind(platform(), parent, one.uid, viewer);
+    const taken = { resourceType: "iam.platform.internal/RoleBinding", resourceName: first.uid };
+    const roleBinding = { identityUid: one.uid, roleUid: viewer };
+    const expectTaken = async (method: string, request: Json) =>
+      expect(detailOf(await platform().refused(method, request, "ALREADY_EXISTS"))).toEqual(taken);
+    await expectTaken("CreateRoleBinding", { parent, roleBinding });
+    const other = { roleBinding: { identityUid: two.uid, roleUid: editor } };
+    await expectTaken("BatchCreateRoleBindings", { parent, requests: [other, { roleBinding }] });
+    expect((await platform().read("ListRoleBindings", { group: parent })).totalCount).toBe("1");
+
+    const [ofOther, toOther] = [
+      await bind(platform(), parent, two.uid, viewer),
+      await bind(platform(), parent, one.uid, editor),
+    ];
+    await expectTaken("UpdateRoleBinding", { roleBinding: { uid: ofOther.uid, identityUid: one.uid } });
+    await expectTaken("UpdateRoleBinding", { roleBinding: { uid: toOther.uid, roleUid: viewer } });
+    await platform().ok("UpdateRoleBinding", { roleBinding: { uid: first.uid, ...roleBinding } });
+    const { uid: below } = await makeGroup(platform(), parent);
+    await bind(platform(), below, one.uid, viewer);
+    await platform().ok("DeleteRoleBinding", { uid: first.uid });
+    await bind(platform(), parent, one.uid, viewer);
+  });
+
+  test("a batch that makes one binding twice makes none", async () => {
+    const { uid: parent } = await makeGroup(platform());
     const viewer = await builtInRole(platform(), "viewer");
-    const first = await bind(platform(), platform().root, identity.uid, viewer);
-    const second = await bind(platform(), platform().root, identity.uid, viewer);
-    expect(second.uid).not.toBe(first.uid);
+    const [one, two] = [await makeIdentity(platform(), parent), await makeIdentity(platform(), parent)];
+    const requests = [one, two, one].map(({ uid }) => ({ roleBinding: { identityUid: uid } }));
+    const batch = { parent, roleUid: viewer, requests };
+    const status = await platform().refused("BatchCreateRoleBindings", batch, "ALREADY_EXISTS");
+    expect(detailOf(status)).toEqual({ resourceType: "iam.platform.internal/RoleBinding" }); // none exists to be named
+    expect(status.message).toContain("requests[0] and requests[2]");
+    expect((await platform().read("ListRoleBindings", { group: parent })).totalCount).toBe("0");
+  });
+
+  test("are one, however many make them at once", async () => {
+    const { uid: parent } = await makeGroup(platform());
+    const { uid: identityUid } = await makeIdentity(platform(), parent);
+    const request = { parent, roleBinding: { identityUid, roleUid: await builtInRole(platform(), "viewer") } };
+    const outcomes = await Promise.all(Array.from({ length: 8 }, () => platform().call("CreateRoleBinding", request)));
+    const made = outcomes.flatMap((outcome) => (outcome.ok ? [outcome.message.uid] : []));
+    expect(made).toHaveLength(1);
+    const refusals = outcomes.flatMap((outcome) => (outcome.ok ? [] : [outcome.status]));
+    for (const status of refusals) expect([status.code, detailOf(status).resourceName]).toEqual([6, made[0]]);
   });
 });

@@ -3,11 +3,11 @@ import { randomBytes } from "node:crypto";
 import { expect, test } from "vitest";
 import { postgres } from "../../src/store/dialect/postgres.ts";
 import { sqlite } from "../../src/store/dialect/sqlite.ts";
-import { openDatabase } from "../../src/store/index.ts";
+import { NotUniqueError, openDatabase } from "../../src/store/index.ts";
 import { migrations } from "../../src/store/migrations/index.ts";
 import { compile } from "../../src/store/statement.ts";
 import { onEveryDatabase, type TestDatabase } from "./databases.ts";
-import { identities } from "./tables.ts";
+import { identities, roleBindings } from "./tables.ts";
 
 /** Brings the schema to where a program stood that knew the migrations before `name`. */
 async function migrateUpTo(name: string, database: TestDatabase): Promise<void> {
@@ -85,6 +85,45 @@ onEveryDatabase("migrations", (database) => {
       ...expected[0],
       version: 301,
     });
+  });
+
+  test("merge role bindings that grant the same, and keep the totals exact", async () => {
+    await migrateUpTo("0009-unique-role-bindings", database());
+    const db = await database().open();
+    const org = "a".repeat(40);
+    const [folder, below] = [`${org}/${"1".repeat(16)}`, `${org}/${"1".repeat(16)}/${"2".repeat(16)}`];
+    const rows: [place: string, identity: string, role: string, time: number][] = [
+      [org, "i", "r", 3],
+      [org, "i", "r", 2],
+      [org, "i", "other", 1],
+      [folder, "i", "r", 5],
+      [below, "j", "r", 1],
+      [below, "j", "r", 1],
+      [below, "j", "r", 4],
+      [below, "k", "r", 4],
+    ];
+    const uids = rows.map(([parent], i) => `${parent}/${String(i).padStart(16, "f")}`);
+    await db.transact(async (session) => {
+      for (const [i, [parent, identity_uid, role_uid, createTimeUs]] of rows.entries()) {
+        const facets = { identity_uid, role_uid };
+        const times = { createTimeUs, updateTimeUs: createTimeUs };
+        await session.insert(roleBindings, { uid: uids[i]!, parent, ...times, body: new Uint8Array([i]), facets });
+      }
+    });
+    expect(await db.migrate()).toBeGreaterThan(0);
+    const left = await db.read.list(roleBindings, { orderBy: [], skip: 0, limit: 100 });
+    expect(left.map(({ uid }) => uid).sort()).toEqual([1, 2, 3, 4, 7].map((i) => uids[i]).sort());
+    for (const place of ["", org, folder, below]) {
+      const within = [{ root: place, self: true }];
+      const rowsThere = left.filter(({ uid }) => uid.startsWith(place));
+      expect(await db.read.count(roleBindings, { within })).toBe(rowsThere.length);
+      const children = left.filter(({ parent }) => parent === place);
+      expect(await db.read.count(roleBindings, { parent: place })).toBe(children.length);
+    }
+    const { parent, facets } = left[0]!;
+    const twin = { uid: `${parent}/${"e".repeat(16)}`, parent, createTimeUs: 9, updateTimeUs: 9 };
+    const insert = db.transact((session) => session.insert(roleBindings, { ...twin, body: new Uint8Array(), facets }));
+    await expect(insert).rejects.toThrow(NotUniqueError);
   });
 
   test("give text the order of its bytes", async () => {

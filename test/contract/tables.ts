@@ -10,6 +10,9 @@ export const identities: TableSpec = {
   facets: { name: "text", relationship: "integer", issuer: "text", subject: "text", last_seen_us: "integer" },
 };
 
+/** Unique by parent and both facets. */
+export const roleBindings: TableSpec = { name: "role_bindings", facets: { identity_uid: "text", role_uid: "text" } };
+
 /** A set and a text to look into. */
 export const advisories: TableSpec = { name: "advisories", facets: { terms: "texts", search: "search" } };
 

@@ -11,7 +11,7 @@ import {
   ExternalGroupRoleMappingsService,
   ListExternalGroupRoleMappingsRequestSchema,
 } from "../../../gen/platform/iam/v2/external_group_role_mappings_pb.ts";
-import { alreadyExists, type FieldViolation, invalid } from "../../errors.ts";
+import { type FieldViolation, invalid } from "../../errors.ts";
 import {
   databaseOf,
   defineResource,
@@ -36,7 +36,7 @@ export const externalGroupRoleMappings = defineResource({
     role_uid: { text: (mapping) => mapping.roleUid },
   },
   filters: { identityProviderUid: equalTo("parent") },
-  async check({ uid, parent, after }, context) {
+  async check({ parent, after }, context) {
     const organisation = rootOf(parent);
     after.identityProviderUid = parent;
     after.scope ||= organisation;
@@ -50,14 +50,8 @@ export const externalGroupRoleMappings = defineResource({
     }
     if (violations.length > 0 || role === undefined) throw invalid(...violations);
     requireGrantable(role, organisation, context);
-    const other = await findSame(after, parent, context);
-    if (other !== undefined && other !== uid) {
-      throw alreadyExists(
-        { type: externalGroupRoleMappings.contract.type, uid: other },
-        "this external group, role and scope",
-      );
-    }
   },
+  unique: ["external_group_id", "role_uid"], // all mappings of a provider have one scope
 });
 
 export const externalGroupRoleMappingsService = implement(
@@ -85,22 +79,3 @@ export const externalGroupRoleMappingsService = implement(
     },
   },
 );
-
-/** The uid of the provider's mapping of this group to this role; all mappings of a provider have one scope. */
-async function findSame(
-  { externalGroupId, roleUid }: ExternalGroupRoleMapping,
-  provider: string,
-  context: Parameters<typeof databaseOf>[0],
-): Promise<string | undefined> {
-  const [same] = await databaseOf(context).list(externalGroupRoleMappings.table, {
-    parent: provider,
-    where: [
-      { column: "external_group_id", equals: externalGroupId },
-      { column: "role_uid", equals: roleUid },
-    ],
-    orderBy: [{ column: "uid", descending: false }],
-    skip: 0,
-    limit: 1,
-  });
-  return same?.uid;
-}

@@ -16,7 +16,7 @@ import {
   RoleBindingsService,
 } from "../../../gen/platform/iam/v2/role_bindings_pb.ts";
 import { authorityOf, capabilityNamed, holds } from "../../auth/index.ts";
-import { type FieldViolation, invalid } from "../../errors.ts";
+import { alreadyExists, type FieldViolation, invalid } from "../../errors.ts";
 import type { Eventually } from "../../eventually.ts";
 import {
   databaseOf,
@@ -33,13 +33,11 @@ import { covers, parentOf } from "../../uid.ts";
 import { grantableRole, requireGrantable } from "./grantable-roles.ts";
 import { groups } from "./groups.ts";
 import { identities } from "./identities.ts";
+import { portionsOf } from "./portions.ts";
 import { roles } from "./roles.ts";
 
 /** What it takes to read an identity. */
 const readingIdentities = [capabilityNamed("identity.list")];
-
-/** Bindings read at a time. */
-const portion = 1000;
 
 export const roleBindings = defineResource({
   schema: RoleBindingSchema,
@@ -50,6 +48,7 @@ export const roleBindings = defineResource({
     identity_uid: { text: (binding) => binding.identityUid },
     role_uid: { text: (binding) => binding.roleUid },
   },
+  unique: ["identity_uid", "role_uid"],
   filters: { identity: equalTo("identity_uid"), group: equalTo("parent"), role: equalTo("role_uid") },
   async check({ parent, before, after }, context) {
     const violations: FieldViolation[] = [];
@@ -104,9 +103,11 @@ export const roleBindingsService = implement(RoleBindingsService, standardMethod
     });
     if (violations.length > 0) throw invalid(...violations);
     const rows = [];
-    for (const item of request.requests) {
+    const places = new Map<string, number>();
+    for (const [i, item] of request.requests.entries()) {
       const { identityUid = "", roleUid = "" } = item.roleBinding ?? {};
       const body = create(RoleBindingSchema, { identityUid, roleUid: roleUid || request.roleUid });
+      refuseRepeated(places, body, i);
       rows.push(await insertResource(roleBindings, request.parent, body, context));
     }
     const created = await presentAll(roleBindings, rows, context);
@@ -114,22 +115,31 @@ export const roleBindingsService = implement(RoleBindingsService, standardMethod
   },
 });
 
+/** Errors: ALREADY_EXISTS for a binding that an earlier request of the batch makes. It names none: of the batch nothing exists. */
+function refuseRepeated(places: Map<string, number>, { identityUid, roleUid }: RoleBinding, place: number): void {
+  const grant = `${identityUid} ${roleUid}`;
+  const first = places.get(grant);
+  if (first !== undefined) {
+    const what = `the identity_uid and role_uid of both requests[${first}] and requests[${place}]`;
+    throw alreadyExists({ type: roleBindings.contract.type, uid: "" }, what);
+  }
+  places.set(grant, place);
+}
+
 /** The bindings in an organisation of users of these issuers, in portions; also of identities that do not exist, whose issuer nobody knows. */
 export async function* bindingsOfUsers(
   session: ReadSession,
   organisation: string,
   issuers: readonly string[],
 ): AsyncGenerator<readonly Row[]> {
-  const query = { within: [{ root: organisation, self: true }], orderBy: [], skip: 0, limit: portion };
-  for (let after: string | undefined = ""; after !== undefined; ) {
-    const rows: Row[] = await session.list(roleBindings.table, { ...query, after: [after] });
+  const within = [{ root: organisation, self: true }];
+  for await (const rows of portionsOf(session, roleBindings.table, { within })) {
     const ofUsers = rows.filter((row) => parentOf(identityUidOf(row)) === "");
     const users = await session.getMany(identities.table, [...new Set(ofUsers.map(identityUidOf))]);
     yield ofUsers.filter((row) => {
       const user = users.get(identityUidOf(row));
       return user === undefined || issuers.includes(String(user.facets.issuer));
     });
-    after = rows.length < portion ? undefined : rows.at(-1)!.uid;
   }
 }
 

@@ -38,7 +38,7 @@ export function defineRepos(groups: Resource) {
     parent: groups,
     facets: { name: { text: (repo) => repo.name } },
     filters: { name: equalTo("name") },
-    unique: "name",
+    unique: ["name"],
   });
 }
 

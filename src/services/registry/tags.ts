@@ -61,7 +61,7 @@ export function defineTags(repos: Resource<typeof RepoSchema>) {
       includeDates: () => [],
       includeEpochs: () => [],
     },
-    unique: "name",
+    unique: ["name"],
   });
 }
 

@@ -7,6 +7,7 @@ import { sessionsAudit } from "./0004-sessions-audit.ts";
 import { advisoriesLibrariesImages } from "./0005-advisories-libraries-images.ts";
 import { delivery } from "./0006-delivery.ts";
 import { packedRows } from "./0007-packed-rows.ts";
+import { uniqueRoleBindings } from "./0009-unique-role-bindings.ts";
 
 /** The steps of the schema; a new one goes to the end. */
 export const migrations: readonly Migration[] = [
@@ -17,4 +18,5 @@ export const migrations: readonly Migration[] = [
   advisoriesLibrariesImages,
   delivery,
   packedRows,
+  uniqueRoleBindings,
 ];

@@ -531,7 +531,8 @@ export const BatchCreateRoleBindingsResponseSchema: GenMessage<BatchCreateRoleBi
 
 /**
  * Role bindings grant: they give an identity the capabilities of a role in a group and in everything below it. Nobody
- * can grant a capability they do not hold there themselves. A change counts from the next call on.
+ * can grant a capability they do not hold there themselves. A change counts from the next call on. An identity has a role
+ * in a group once.
  *
  * @generated from service platform.iam.v2.RoleBindingsService
  */
@@ -549,7 +550,7 @@ export const RoleBindingsService: GenService<{
   /**
    * Binds an identity to a role in a group. Errors: INVALID_ARGUMENT, also for an identity of a group that is neither
    * this one nor above it; PERMISSION_DENIED, also when the caller lacks a capability of the role; NOT_FOUND on the
-   * parent.
+   * parent; ALREADY_EXISTS when the identity has the role in the group.
    *
    * @generated from rpc platform.iam.v2.RoleBindingsService.CreateRoleBinding
    */
@@ -580,7 +581,7 @@ export const RoleBindingsService: GenService<{
   },
   /**
    * Creates up to 25 role bindings in one group: all of them, or none. Errors: those of CreateRoleBinding, with the
-   * place of the request that failed.
+   * place of the request that failed; ALREADY_EXISTS also when two requests would create the same binding.
    *
    * @generated from rpc platform.iam.v2.RoleBindingsService.BatchCreateRoleBindings
    */
@@ -590,8 +591,8 @@ export const RoleBindingsService: GenService<{
     output: typeof BatchCreateRoleBindingsResponseSchema;
   },
   /**
-   * Changes the identity or the role of a binding. Errors: INVALID_ARGUMENT, NOT_FOUND, PERMISSION_DENIED; ABORTED when
-   * `etag` is stale.
+   * Changes the identity or the role of a binding. Errors: INVALID_ARGUMENT, NOT_FOUND, PERMISSION_DENIED;
+   * ALREADY_EXISTS when the identity has the role in the group by another binding; ABORTED when `etag` is stale.
    *
    * @generated from rpc platform.iam.v2.RoleBindingsService.UpdateRoleBinding
    */
