@@ -11,14 +11,14 @@ import { securityAdvisoryService } from "./advisory/security-advisory.ts";
 import { severitiesOf } from "./advisory/severities.ts";
 import { createSubscriptionSource, type SubscriptionSourceOptions } from "./events/subscription-source.ts";
 import { defineSubscriptions, subscriptionsService } from "./events/subscriptions.ts";
-import { accountAssociations, accountAssociationsService } from "./iam/account-associations.ts";
+import { accountAssociations, accountAssociationsService, removeServiceBindings } from "./iam/account-associations.ts";
 import { externalGroupRoleMappings, externalGroupRoleMappingsService } from "./iam/external-group-role-mappings.ts";
-import { groupInvites, groupInvitesService } from "./iam/group-invites.ts";
+import { groupInvites, groupInvitesService, isPromised } from "./iam/group-invites.ts";
 import { groups, groupsService } from "./iam/groups.ts";
 import { identities, identitiesService } from "./iam/identities.ts";
 import { identityProviders, identityProvidersService } from "./iam/identity-providers.ts";
 import { roleBindings, roleBindingsService } from "./iam/role-bindings.ts";
-import { roles, rolesService } from "./iam/roles.ts";
+import { namedIn, roles, rolesService } from "./iam/roles.ts";
 import { termsAcceptances, termsService } from "./iam/terms.ts";
 import { artifactsService } from "./libraries/artifacts.ts";
 import { pingService } from "./ping/ping.ts";
@@ -90,11 +90,12 @@ export function createServices({
       deletedWith: [roleBindings, groupInvites, accountAssociations, termsAcceptances],
       roleBindings,
     }),
-    identitiesService(roleBindings),
+    identitiesService(roleBindings, removeServiceBindings),
     rolesService([
-      { resource: roleBindings, column: "role_uid", description: "is bound" },
-      { resource: identityProviders, column: "default_role", description: "is the default of an identity provider" },
-      { resource: externalGroupRoleMappings, column: "role_uid", description: "an external group is mapped to" },
+      { isUsed: namedIn(roleBindings, "role_uid"), description: "is bound" },
+      { isUsed: namedIn(identityProviders, "default_role"), description: "is the default of an identity provider" },
+      { isUsed: namedIn(externalGroupRoleMappings, "role_uid"), description: "an external group is mapped to" },
+      { isUsed: isPromised, description: "a group invite promises" },
     ]),
     roleBindingsService,
     reposService(repos, tags),

@@ -110,6 +110,48 @@ onEveryServer("account associations", (server) => {
     expect(added.body.message).toContain('platform.service_bindings["IMAGE_SIGNER"]');
   });
 
+  it("lose the service bindings of an identity that is deleted", async () => {
+    const { root, ok, stranger } = server();
+    const group = await subgroup(root, "services");
+    const [one, two] = [await stranger(group), await stranger(group)];
+    const serviceBindings = { INGESTER: one.uid, IMAGE_SIGNER: two.uid, CATALOG_SYNCER: one.uid };
+    const made = await ok(`POST ${path(group)}`, { name: "services", amazon, platform: { serviceBindings } });
+    await ok(`DELETE /iam/v2/identities/${(await stranger(group)).uid}`);
+    expect(await ok(`GET ${path(group)}`)).toEqual(made);
+    await ok(`DELETE /iam/v2/identities/${one.uid}?validate_only=true`);
+    expect(await ok(`GET ${path(group)}`)).toEqual(made);
+
+    await ok(`DELETE /iam/v2/identities/${one.uid}`);
+    const less = await ok(`GET ${path(group)}`);
+    expect(less).toMatchObject({ name: "services", amazon, platform: { serviceBindings: { IMAGE_SIGNER: two.uid } } });
+    expect(Object.keys(less.platform.serviceBindings)).toEqual(["IMAGE_SIGNER"]);
+    expect(less.createTime).toBe(made.createTime);
+    expect(less.etag).not.toBe(made.etag);
+    expect(Date.parse(less.updateTime)).toBeGreaterThan(Date.parse(made.updateTime));
+
+    await ok(`DELETE /iam/v2/identities/${two.uid}`);
+    const { platform: _, ...rest } = made;
+    expect(await ok(`GET ${path(group)}`)).toEqual({
+      ...rest,
+      etag: expect.any(String),
+      updateTime: expect.any(String),
+    });
+  });
+
+  it("stay, and can be changed, when their last identity is deleted", async () => {
+    const { root, admin, ok, rest, stranger } = server();
+    const group = await subgroup(root, "services");
+    const { uid } = await stranger(group);
+    await ok(`POST ${path(group)}`, { name: "services", platform: { serviceBindings: { INGESTER: uid } } });
+    await ok(`DELETE /iam/v2/identities/${uid}`);
+    const left = await ok(`GET ${path(group)}`);
+    expect(left).not.toHaveProperty("platform");
+    expect(await ok(`PATCH ${path(group)}`, left)).toEqual(left);
+    expect((await ok(`PATCH ${path(group)}`, { amazon })).amazon).toEqual(amazon);
+    const emptied = await rest(admin, `PATCH ${path(group)}?updateMask=amazon`, {});
+    expect(emptied.status).toBe(400);
+  });
+
   it("change by mask, and `*` clears what is not sent", async () => {
     const { root, admin, ok, rest, grpc } = server();
     const made = await associate(root, { amazon, google });

@@ -134,6 +134,17 @@ onEveryServer(
         ]);
       });
 
+      test("service bindings of a deleted identity: their association is changed", async () => {
+        const { uid: parent } = await makeGroup(platform());
+        const { uid } = await makeIdentity(platform(), parent);
+        const accountAssociation = { name: "a", platform: { serviceBindings: { INGESTER: uid } } };
+        await platform().ok("CreateAccountAssociation", { parent, accountAssociation });
+        expect(await typesOf(parent, () => platform().ok("DeleteIdentity", { uid }))).toEqual([
+          "iam.account_associations.updated",
+          "iam.identity.deleted",
+        ]);
+      });
+
       test("tags of a repo that is deleted by force", async () => {
         const { uid: group } = await makeGroup(platform());
         const { uid } = await makeRepo(platform(), group);

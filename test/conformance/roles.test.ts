@@ -189,6 +189,26 @@ onEveryServer("roles", (platform) => {
     await platform().refused("CreateRole", both, "PERMISSION_DENIED", { as });
   });
 
+  test("a role that an invite promises cannot be deleted, in its group or below", async () => {
+    const { uid: group } = await makeGroup(platform());
+    const { uid: below } = await makeGroup(platform(), group);
+    const [role, other] = [
+      await makeRole(platform(), group, ["CAP_REPO_LIST"]),
+      await makeRole(platform(), group, ["CAP_REPO_LIST"]),
+    ];
+    for (const parent of [group, below]) {
+      const groupInvite = { roleUid: role.uid, ttl: "3600s" };
+      const invite = await platform().ok("CreateGroupInvite", { parent, groupInvite });
+      const status = await platform().refused("DeleteRole", { uid: role.uid }, "FAILED_PRECONDITION");
+      const description = "cannot delete a role that a group invite promises";
+      expect(violationsOf(status)).toEqual([{ type: "RESOURCE_IN_USE", subject: role.uid, description }]);
+      await platform().ok("DeleteGroupInvite", { uid: invite.uid });
+    }
+    const groupInvite = { roleUid: role.uid, ttl: "3600s" };
+    await platform().ok("CreateGroupInvite", { parent: group, groupInvite });
+    await platform().ok("DeleteRole", { uid: other.uid });
+  });
+
   test("a bound role cannot be deleted", async () => {
     const role = await makeRole(platform(), platform().root, ["CAP_REPO_LIST"]);
     const identity = await makeIdentity(platform(), platform().root);

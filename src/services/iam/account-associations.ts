@@ -5,8 +5,11 @@
  * group stands. `children_of=G` finds the associations of the groups directly in G, `descendants_of=G` those of all groups below, `ids=G`
  * that of G itself.
  */
+import { create } from "@bufbuild/protobuf";
+import type { HandlerContext } from "@connectrpc/connect";
 import {
   type AccountAssociation,
+  AccountAssociation_PlatformSchema,
   AccountAssociationSchema,
   AccountAssociationsService,
   type CreateAccountAssociationRequest,
@@ -19,8 +22,10 @@ import {
   equalTo,
   implement,
   insertResource,
+  messageOf,
   present,
   requireResource,
+  rewriteResource,
   standardMethods,
 } from "../../resource/index.ts";
 import type { ReadSession } from "../../store/index.ts";
@@ -36,7 +41,8 @@ export const accountAssociations = defineResource({
   facets: { name: { text: (association) => association.name } },
   filters: { name: equalTo("name") },
   async check({ uid, before, after }, context) {
-    if (providers.every((provider) => after[provider] === undefined))
+    const hasNone = (association: AccountAssociation) => providers.every((name) => association[name] === undefined);
+    if (hasNone(after) && !(before !== undefined && hasNone(before)))
       throw invalid({ field: "", description: `at least one of ${providers.join(", ")} is needed` });
     const session = databaseOf(context);
     const violations = await serviceBindingViolations(uid, before, after, session);
@@ -59,7 +65,24 @@ export const accountAssociationsService = implement(
   },
 );
 
-/** Services act as identities that live directly in the group. One that was deleted since it was named is left alone until it is changed. */
+/**
+ * Takes an identity that is deleted out of the service bindings that name it: those of its group. With the last one `platform` goes; the association
+ * stays, even if it had nothing else.
+ */
+export async function removeServiceBindings(identity: string, context: HandlerContext): Promise<void> {
+  const row = await databaseOf(context).get(accountAssociations.table, parentOf(identity));
+  const association = row && messageOf(accountAssociations, row);
+  const bindings = Object.entries(association?.platform?.serviceBindings ?? {});
+  const kept = bindings.filter(([, uid]) => uid !== identity);
+  if (row === undefined || kept.length === bindings.length) return;
+  const platform =
+    kept.length === 0
+      ? undefined
+      : create(AccountAssociation_PlatformSchema, { serviceBindings: Object.fromEntries(kept) });
+  await rewriteResource(accountAssociations, row, Object.assign(association!, { platform }), context);
+}
+
+/** Services act as identities that live directly in the group. Only what a change names anew is looked at. */
 async function serviceBindingViolations(
   group: string,
   before: AccountAssociation | undefined,
@@ -68,12 +91,10 @@ async function serviceBindingViolations(
 ): Promise<FieldViolation[]> {
   const kept = before?.platform?.serviceBindings ?? {};
   const changed = Object.entries(after.platform?.serviceBindings ?? {}).filter(([name, uid]) => kept[name] !== uid);
-  const rows = await session.getMany(
-    identities.table,
-    changed.map(([, uid]) => uid),
-  );
+  const uids = changed.map(([, uid]) => uid).filter((uid) => parentOf(uid) === group); // of others nothing is read
+  const rows = await session.getMany(identities.table, uids);
   return changed.flatMap(([name, uid]) =>
-    rows.get(uid)?.parent === group
+    rows.has(uid)
       ? []
       : [
           {

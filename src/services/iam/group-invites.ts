@@ -39,13 +39,14 @@ import {
   standardMethods,
   storeResource,
 } from "../../resource/index.ts";
-import type { Row } from "../../store/index.ts";
+import type { ReadSession, Row } from "../../store/index.ts";
 import { covers, parentOf, rootOf } from "../../uid.ts";
 import { grantableRole, requireGrantable } from "./grantable-roles.ts";
 import { groups } from "./groups.ts";
 import { identities } from "./identities.ts";
 import { identityProviders } from "./identity-providers.ts";
 import { createInviteCode, keyIdOf, matchesDigest } from "./invite-code.ts";
+import { portionsOf } from "./portions.ts";
 import { roleBindings } from "./role-bindings.ts";
 import { roles } from "./roles.ts";
 
@@ -125,6 +126,14 @@ async function requireAddressee(invite: GroupInvite, group: string, context: Han
       where: [{ column: "issuer", equals: String(identity.facets.issuer) }],
     }));
   if (!isTrusted || email === undefined || !isSameAddress(email, invite.email)) throw noSuchInvite();
+}
+
+/** Whether an invite promises a role, which can only be one to the role's own group or below. There is no column of it: few roles are deleted. */
+export async function isPromised(session: ReadSession, role: string): Promise<boolean> {
+  const within = [{ root: parentOf(role), self: true }];
+  for await (const rows of portionsOf(session, groupInvites.table, { within }))
+    if (rows.some((row) => messageOf(groupInvites, row).roleUid === role)) return true;
+  return false;
 }
 
 /** Binds the acting identity, or gives the binding that it has already: accepting twice is no second grant. */

@@ -1,6 +1,7 @@
 /** Identities: who acts. An identity carries the rule that tells which tokens are its own. */
 import { create, equals } from "@bufbuild/protobuf";
 import { timestampFromMs, timestampMs } from "@bufbuild/protobuf/wkt";
+import type { HandlerContext } from "@connectrpc/connect";
 import {
   type DeleteIdentityRequest,
   IdentitiesService,
@@ -75,8 +76,14 @@ export const identities = defineResource({
   },
 });
 
-/** @param roleBindings what identities hold. Deleted together with an identity: revoking must never be blocked. */
-export function identitiesService(roleBindings: Resource): ServiceImplementation {
+/**
+ * @param roleBindings what identities hold. Deleted together with an identity: revoking must never be blocked.
+ * @param forget takes a deleted identity out of what names it otherwise.
+ */
+export function identitiesService(
+  roleBindings: Resource,
+  forget: (uid: string, context: HandlerContext) => Promise<void>,
+): ServiceImplementation {
   const boundTo = (uid: string) => ({ where: [{ column: "identity_uid", equals: uid }] });
   return implement(IdentitiesService, standardMethods(IdentitiesService, identities), {
     async updateIdentity({ identity, updateMask }: UpdateIdentityRequest, context) {
@@ -94,6 +101,7 @@ export function identitiesService(roleBindings: Resource): ServiceImplementation
     async deleteIdentity(request: DeleteIdentityRequest, context) {
       await removeResource(identities, request, context);
       await removeSelected(roleBindings, boundTo(request.uid), context);
+      await forget(request.uid, context);
       return {};
     },
 

@@ -34,7 +34,7 @@ import {
   type ServiceImplementation,
   standardMethods,
 } from "../../resource/index.ts";
-import type { WriteSession } from "../../store/index.ts";
+import type { ReadSession, WriteSession } from "../../store/index.ts";
 import { builtInRoles, isCurrent } from "./built-in-roles.ts";
 import { groups } from "./groups.ts";
 
@@ -67,11 +67,15 @@ export const roles = defineResource({
 
 /** What gives a role to somebody, and so keeps it from being deleted. */
 export interface RoleUse {
-  readonly resource: Resource;
-  /** The facet that holds the uid of the role. */
-  readonly column: string;
+  /** Whether anything does. */
+  isUsed(session: ReadSession, role: string): Promise<boolean>;
   /** What is then told of the role: `is bound`. */
   readonly description: string;
+}
+
+/** Use by a resource that has the role's uid in a facet. */
+export function namedIn({ table }: Resource, column: string): RoleUse["isUsed"] {
+  return (session, role) => session.exists(table, { where: [{ column, equals: role }] });
 }
 
 export function rolesService(uses: readonly RoleUse[]): ServiceImplementation {
@@ -86,9 +90,8 @@ export function rolesService(uses: readonly RoleUse[]): ServiceImplementation {
       if (builtInRoles.has(request.uid)) throw permissionDenied("built-in roles cannot be deleted");
       await requireResource(roles, request.uid, context);
       const violations = [];
-      for (const { resource, column, description } of uses) {
-        const where = [{ column, equals: request.uid }];
-        if (!(await databaseOf(context).exists(resource.table, { where }))) continue;
+      for (const { isUsed, description } of uses) {
+        if (!(await isUsed(databaseOf(context), request.uid))) continue;
         violations.push({
           type: "RESOURCE_IN_USE",
           subject: request.uid,

@@ -63,7 +63,8 @@ export type AccountAssociation = Message<"platform.iam.v2.AccountAssociation"> &
   google?: AccountAssociation_Google | undefined;
 
   /**
-   * The identities that services of the platform act as.
+   * The identities that services of the platform act as. Deleting an identity removes it here, and `platform` with the
+   * last one.
    *
    * @generated from field: platform.iam.v2.AccountAssociation.Platform platform = 7;
    */

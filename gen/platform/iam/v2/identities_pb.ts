@@ -627,8 +627,8 @@ export const IdentitiesService: GenService<{
     output: typeof IdentitySchema;
   },
   /**
-   * Deletes an identity and its role bindings. Tokens that act as it stop working with the next call. Errors:
-   * NOT_FOUND, PERMISSION_DENIED; ABORTED when `etag` is stale.
+   * Deletes an identity, its role bindings, and its entries in the service bindings of its group. Tokens that act as it
+   * stop working with the next call. Errors: NOT_FOUND, PERMISSION_DENIED; ABORTED when `etag` is stale.
    *
    * @generated from rpc platform.iam.v2.IdentitiesService.DeleteIdentity
    */

@@ -365,8 +365,9 @@ export const RolesService: GenService<{
     output: typeof RoleSchema;
   },
   /**
-   * Deletes a custom role. Errors: FAILED_PRECONDITION with violation RESOURCE_IN_USE while an identity is bound to it;
-   * NOT_FOUND; PERMISSION_DENIED, always for a built-in role; ABORTED when `etag` is stale.
+   * Deletes a custom role. Errors: FAILED_PRECONDITION with violation RESOURCE_IN_USE while a role binding, an identity
+   * provider, an external group role mapping or a group invite names it; NOT_FOUND; PERMISSION_DENIED, always for a
+   * built-in role; ABORTED when `etag` is stale.
    *
    * @generated from rpc platform.iam.v2.RolesService.DeleteRole
    */
