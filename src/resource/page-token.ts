@@ -27,7 +27,10 @@ export interface PageTokens {
   open(text: string): PageToken | undefined;
 }
 
-/** Issue times are given to the minute, so that the same page has the same token for a while and is sealed once. */
+/**
+ * Issue times are rounded up to the minute, so that the same page has the same token for a while and is sealed once, and no token lives less than
+ * its life.
+ */
 const precisionMs = 60_000;
 const maxRemembered = 1000;
 
@@ -42,7 +45,7 @@ export function createPageTokens(key: Uint8Array): PageTokens {
     seal({ method, after, issueTimeMs, query }) {
       const [kind, bytes] = "digest" in query ? ["d", query.digest] : ["q", query.encoded];
       const encoded = Buffer.from(bytes).toString("base64url");
-      const minute = Math.floor(issueTimeMs / precisionMs) * precisionMs;
+      const minute = Math.ceil(issueTimeMs / precisionMs) * precisionMs;
       const text = JSON.stringify([method, after, minute, kind, encoded]);
       let sealed = remembered.get(text);
       if (sealed === undefined) {

@@ -27,10 +27,16 @@ describe("page tokens", () => {
 
   it("are the same for the same page within a minute, on one server", () => {
     const text = tokens.seal(token);
-    expect(tokens.seal({ ...token, issueTimeMs: token.issueTimeMs + 59_999 })).toBe(text);
-    expect(tokens.seal({ ...token, issueTimeMs: token.issueTimeMs + 60_000 })).not.toBe(text);
+    expect(tokens.seal({ ...token, issueTimeMs: token.issueTimeMs - 59_999 })).toBe(text);
+    expect(tokens.seal({ ...token, issueTimeMs: token.issueTimeMs - 60_000 })).not.toBe(text);
+    expect(tokens.seal({ ...token, issueTimeMs: token.issueTimeMs + 1 })).not.toBe(text);
     expect(tokens.seal({ ...token, after: [...token.after.slice(0, -1), "another"] })).not.toBe(text);
     expect(createPageTokens(key).seal(token)).not.toBe(text);
+  });
+
+  it.each([0, 1, 30_000, 59_999, 60_000])("are never older than they are, %i ms into a minute", (ms) => {
+    const issueTimeMs = token.issueTimeMs + ms;
+    expect(tokens.open(tokens.seal({ ...token, issueTimeMs }))!.issueTimeMs).toBeGreaterThanOrEqual(issueTimeMs);
   });
 
   it("refuse every damaged byte, foreign keys, and texts that only decode alike", () => {
