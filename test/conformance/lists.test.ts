@@ -233,8 +233,8 @@ onEveryServer(
       const namesAfter = async (pageToken: string) =>
         namesOf(await platform().read("ListRepos", { pageToken, pageSize: 2 }));
       expect(await namesAfter(aged(0))).toEqual(["c", "b"]);
-      expect(await namesAfter(aged(3 * day - 60_000))).toEqual(["c", "b"]);
-      expect(await namesAfter(aged(3 * day))).toEqual(["d", "c"]);
+      expect(await namesAfter(aged(3 * day - 30_000))).toEqual(["c", "b"]); // less than the minute it is rounded to
+      expect(await namesAfter(aged(3 * day + 60_000))).toEqual(["d", "c"]);
       expect(await namesAfter(aged(300 * day))).toEqual(["d", "c"]);
       const other = { pageToken: aged(4 * day), orderBy: "name asc" };
       expect(fieldsOf(await platform().refused("ListRepos", other, "INVALID_ARGUMENT"))).toEqual(["page_token"]);

@@ -99,6 +99,22 @@ onEveryServer("terms", (server) => {
     expect((await rest(admin, `GET /iam/v2/terms/${group}?order_by=doc_id`)).body.message).toContain("order_by");
   });
 
+  it("are filtered by document, those of the groups above too", async () => {
+    const { root, admin, grpc } = server();
+    const group = await subgroup(root, "filtered");
+    await accept(root, registry);
+    await accept(group, privacy, registry);
+    const found = await list(group, `?doc_id=${registry}`);
+    expect([documents(found), found.totalCount]).toEqual([[registry, registry], "2"]);
+    expect(await list(group, `?docId=${registry}`)).toEqual(found);
+    expect((await list(group, "?doc_id=other")).totalCount).toBe("0");
+    const overGrpc = await grpc(TermsService, admin).listTermsAcceptances({ group, docId: privacy });
+    expect(overGrpc.termsAcceptances.map(({ docId }) => docId)).toEqual([privacy]);
+    const first = await list(group, `?doc_id=${registry}&page_size=1`);
+    const second = await list(group, `?page_token=${first.nextPageToken}`);
+    expect([...documents(first), ...documents(second)]).toEqual([registry, registry]);
+  });
+
   it("need a group that exists", async () => {
     const { root, admin, rest, grpc } = server();
     const missing = `${root}/0000000000000000`;

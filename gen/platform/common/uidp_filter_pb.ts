@@ -13,12 +13,12 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file platform/common/uidp_filter.proto.
  */
 export const file_platform_common_uidp_filter: GenFile = /*@__PURE__*/
-  fileDesc("CiFwbGF0Zm9ybS9jb21tb24vdWlkcF9maWx0ZXIucHJvdG8SD3BsYXRmb3JtLmNvbW1vbiKmAgoKVWlkcEZpbHRlchJBCgxhbmNlc3RvcnNfb2YYASABKAlCK7pIKNgBAXIjGIAQMh5eWzAtOWEtZl17NDB9KC9bMC05YS1mXXsxNn0pKiQSQwoOZGVzY2VuZGFudHNfb2YYAiABKAlCK7pIKNgBAXIjGIAQMh5eWzAtOWEtZl17NDB9KC9bMC05YS1mXXsxNn0pKiQSQAoLY2hpbGRyZW5fb2YYAyABKAlCK7pIKNgBAXIjGIAQMh5eWzAtOWEtZl17NDB9KC9bMC05YS1mXXsxNn0pKiQSDwoHaW5fcm9vdBgEIAEoCBI9CgNpZHMYBSADKAlCMLpILZIBKhDIASIlciMYgBAyHl5bMC05YS1mXXs0MH0oL1swLTlhLWZdezE2fSkqJEJbChdkZXYucGxhdGZvcm0uYXBpLmNvbW1vblABWixwbGF0Zm9ybS5pbnRlcm5hbC9hcGkvcGxhdGZvcm0vY29tbW9uO2NvbW1vbqoCD1BsYXRmb3JtLkNvbW1vbmIGcHJvdG8z", [file_buf_validate_validate]);
+  fileDesc("CiFwbGF0Zm9ybS9jb21tb24vdWlkcF9maWx0ZXIucHJvdG8SD3BsYXRmb3JtLmNvbW1vbiLgAgoKVWlkcEZpbHRlchJDCgxhbmNlc3RvcnNfb2YYASABKAlCKLpIJXIjGIAQMh5eWzAtOWEtZl17NDB9KC9bMC05YS1mXXsxNn0pKiRIAIgBARJFCg5kZXNjZW5kYW50c19vZhgCIAEoCUIoukglciMYgBAyHl5bMC05YS1mXXs0MH0oL1swLTlhLWZdezE2fSkqJEgBiAEBEkIKC2NoaWxkcmVuX29mGAMgASgJQii6SCVyIxiAEDIeXlswLTlhLWZdezQwfSgvWzAtOWEtZl17MTZ9KSokSAKIAQESDwoHaW5fcm9vdBgEIAEoCBI9CgNpZHMYBSADKAlCMLpILZIBKhDoByIlciMYgBAyHl5bMC05YS1mXXs0MH0oL1swLTlhLWZdezE2fSkqJEIPCg1fYW5jZXN0b3JzX29mQhEKD19kZXNjZW5kYW50c19vZkIOCgxfY2hpbGRyZW5fb2ZCWwoXZGV2LnBsYXRmb3JtLmFwaS5jb21tb25QAVoscGxhdGZvcm0uaW50ZXJuYWwvYXBpL3BsYXRmb3JtL2NvbW1vbjtjb21tb26qAg9QbGF0Zm9ybS5Db21tb25iBnByb3RvMw", [file_buf_validate_validate]);
 
 /**
  * Picks resources by their place in the hierarchy. A uid is the path of a resource: 40 lower-case hex digits for what
- * has no parent, otherwise the parent's uid, `/` and 16 more. Fields that are set must all match. A malformed uid is
- * INVALID_ARGUMENT; one that does not exist or is out of reach matches nothing.
+ * has no parent, otherwise the parent's uid, `/` and 16 more. Fields that are set must all match. A malformed uid, an
+ * empty one included, is INVALID_ARGUMENT; one that does not exist or is out of reach matches nothing.
  *
  * @generated from message platform.common.UidpFilter
  */
@@ -26,23 +26,23 @@ export type UidpFilter = Message<"platform.common.UidpFilter"> & {
   /**
    * What lies on the path from this uid up to its root, the uid itself excluded.
    *
-   * @generated from field: string ancestors_of = 1;
+   * @generated from field: optional string ancestors_of = 1;
    */
-  ancestorsOf: string;
+  ancestorsOf?: string | undefined;
 
   /**
    * What lies below this uid at any depth, the uid itself excluded.
    *
-   * @generated from field: string descendants_of = 2;
+   * @generated from field: optional string descendants_of = 2;
    */
-  descendantsOf: string;
+  descendantsOf?: string | undefined;
 
   /**
    * What has exactly this uid as its parent.
    *
-   * @generated from field: string children_of = 3;
+   * @generated from field: optional string children_of = 3;
    */
-  childrenOf: string;
+  childrenOf?: string | undefined;
 
   /**
    * When true, only what has no parent: root groups, user identities, built-in roles.
@@ -52,7 +52,7 @@ export type UidpFilter = Message<"platform.common.UidpFilter"> & {
   inRoot: boolean;
 
   /**
-   * Only these uids; at most 200.
+   * Only these uids; at most 1000.
    *
    * @generated from field: repeated string ids = 5;
    */

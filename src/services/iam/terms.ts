@@ -14,6 +14,7 @@ import { invalid } from "../../errors.ts";
 import {
   databaseOf,
   defineResource,
+  equalTo,
   implement,
   listResources,
   requireResource,
@@ -28,7 +29,10 @@ export const termsAcceptances = defineResource({
   list: ListTermsAcceptancesRequestSchema,
   parent: groups,
   facets: { doc_id: { text: (acceptance) => acceptance.docId } },
-  filters: { group: (uid) => [{ column: "parent", in: [...ancestorsOf(uid), uid] }] },
+  filters: {
+    group: (uid) => [{ column: "parent", in: [...ancestorsOf(uid), uid] }],
+    docId: equalTo("doc_id"),
+  },
 });
 
 const neutralDocuments: readonly TermsDocument[] = [

@@ -51,7 +51,7 @@ export function defineAdvisories(groups: Resource, severitiesOf: SeveritySource)
     filters: {
       advisoryIds: anyOf("advisory_id"),
       legacyAdvisoryIds: anyOf("legacy_advisory_id"),
-      artifactNames: (names, { origin }) => (origin ? [] : having("artifact_name", names)),
+      artifactNames: (names, { origin }) => (origin === undefined ? having("artifact_name", names) : []),
       artifactTypes: anyOf("artifact_type"),
       artifactArchitectures: anyOf("artifact_architecture"),
       componentNames: anyOf("component_name"),
@@ -59,7 +59,7 @@ export function defineAdvisories(groups: Resource, severitiesOf: SeveritySource)
       componentLocations: anyOf("component_location"),
       aliases: anyOf("alias"),
       // A feed's artifacts are packages by the name that they are built from.
-      origin: (name) => (name === "" ? [] : having("artifact_name", [name])),
+      origin: (name) => having("artifact_name", [name]),
       eventReviewStates: ofOneEvent("eventReviewStates"),
       eventAuthors: ofOneEvent("eventAuthors"),
       excludeEventAuthors: (authors) => [{ column: "terms", hasNone: eventAuthorTerms(authors) }],
@@ -95,8 +95,9 @@ function searchable(...texts: readonly string[]): string {
   return texts.join(separator).toLowerCase();
 }
 
+/** An empty value matches nothing, not even an advisory where it is empty. */
 function having(tag: Tag, values: readonly string[]): readonly Condition[] {
-  return [{ column: "terms", hasAny: values.map((value) => term(tag, value)) }];
+  return [{ column: "terms", hasAny: values.filter(Boolean).map((value) => term(tag, value)) }];
 }
 
 function anyOf(tag: Tag): Filter<readonly string[]> {

@@ -85,7 +85,7 @@ export function latestEventTerm(type: EventTypeFilter): string {
 
 /** The terms of advisories with an event by one of some authors. */
 export function eventAuthorTerms(authors: readonly string[]): string[] {
-  return [...new Set(authors)].map((author) => term("event_author", author));
+  return [...new Set(authors)].filter(Boolean).map((author) => term("event_author", author));
 }
 
 /** What events are filtered by; an empty list is no restriction. */
@@ -117,8 +117,9 @@ export function eventFilterTerms(filter: EventFilter): string[] {
   );
 }
 
+/** All where none is given; an empty text matches nothing. */
 function orAll<T>(given: readonly T[], all: readonly T[]): readonly T[] {
-  return given.length === 0 ? all : [...new Set(given)];
+  return given.length === 0 ? all : [...new Set(given)].filter((value) => value !== "");
 }
 
 function eventTerms(event: AdvisoryEvent): string[] {

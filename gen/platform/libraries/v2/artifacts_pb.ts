@@ -223,7 +223,8 @@ export type ListArtifactsRequest = Message<"platform.libraries.v2.ListArtifactsR
   query: string;
 
   /**
-   * How many artifacts to return at most. 0 or absent is 50; more than 200 is treated as 200.
+   * How many artifacts to return at most. 0 or absent is 50; more than 200 is treated as 200. A page that would exceed
+   * 3.5 MiB in binary encoding ends early, with a `next_page_token`.
    *
    * @generated from field: int32 page_size = 10;
    */
@@ -239,7 +240,8 @@ export type ListArtifactsRequest = Message<"platform.libraries.v2.ListArtifactsR
 
   /**
    * What to sort by: any of `name`, `uid`, `create_time`, `update_time`, separated by commas, each with an optional
-   * `asc` or `desc`. Ties are broken by uid. Default: `name asc`.
+   * `asc` or `desc`. `created_at` and `updated_at` stand for `create_time` and `update_time`. Ties are broken by uid,
+   * in the direction of the last field. Default: `name asc`.
    *
    * @generated from field: string order_by = 13;
    */
@@ -316,7 +318,8 @@ export type ListArtifactVersionsRequest = Message<"platform.libraries.v2.ListArt
   artifactId: string;
 
   /**
-   * How many versions to return at most. 0 or absent is 50; more than 200 is treated as 200.
+   * How many versions to return at most. 0 or absent is 50; more than 200 is treated as 200. A page that would exceed
+   * 3.5 MiB in binary encoding ends early, with a `next_page_token`.
    *
    * @generated from field: int32 page_size = 10;
    */
@@ -332,7 +335,9 @@ export type ListArtifactVersionsRequest = Message<"platform.libraries.v2.ListArt
 
   /**
    * What to sort by: any of `version`, `name`, `uid`, `create_time`, `update_time`, separated by commas, each with an
-   * optional `asc` or `desc`. `version` is the order of the ecosystem. Ties are broken by uid. Default: `version desc`.
+   * optional `asc` or `desc`. `version` is the order of the ecosystem. `created_at` and `updated_at` stand for
+   * `create_time` and `update_time`. Ties are broken by uid, in the direction of the last field. Default: `version
+   * desc`.
    *
    * @generated from field: string order_by = 13;
    */
