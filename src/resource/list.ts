@@ -25,6 +25,7 @@ import { type Condition, columnValue, type Row, type ScalarValue, type Selection
 import { databaseOf, environmentOf } from "./call.ts";
 import type { Filter, Resource } from "./declaration.ts";
 import { canonicalOrder, type OrderColumn, parseOrderBy } from "./order-by.ts";
+import { pageLength, rowBytes } from "./page-bytes.ts";
 import { pageTokenLifeMs } from "./page-token.ts";
 import { selectionOf } from "./selection.ts";
 
@@ -51,12 +52,18 @@ interface ListResponse extends Message {
   skipped: number;
 }
 
-/** One page of rows and what the envelope says about it. */
-export interface Page {
-  readonly rows: readonly Row[];
+/** What the envelope of a page says. */
+export interface Envelope {
   readonly nextPageToken: string | undefined;
   readonly totalCount: number;
   readonly skipped: number;
+}
+
+/** One page of rows. */
+export interface Page {
+  readonly rows: readonly Row[];
+  /** Its envelope when it ends after so many of the rows. */
+  envelope(count: number): Envelope;
 }
 
 /** What a list request asks for: where in which order, of which query. */
@@ -97,7 +104,10 @@ export function openList<Q extends ListRequest>(
   };
 }
 
-/** Reads the page that `request` asks for, of what is in `scopes`. Errors: INVALID_ARGUMENT on `order_by` or `page_token`. */
+/**
+ * Reads the page that `request` asks for, of what is in `scopes`; it ends early where rows as they are stored exceed what a page may hold.
+ * Errors: INVALID_ARGUMENT on `order_by` or `page_token`.
+ */
 export function listPage(
   resource: Resource,
   request: ListRequest,
@@ -118,9 +128,15 @@ export function listPage(
   const total = session.count(resource.table, selection);
   return both(found, total, (rows, totalCount) => {
     const page = rows.length > pageSize ? rows.slice(0, pageSize) : rows;
-    const last = rows.length > pageSize ? page.at(-1) : undefined;
-    const nextPageToken = last && tokenAfter([...order.map(({ column }) => columnValue(last, column)), last.uid]);
-    return { rows: page, nextPageToken, totalCount, skipped: request.skip };
+    const length = pageLength(page, rowBytes);
+    return {
+      rows: length < page.length ? page.slice(0, length) : page,
+      envelope(count) {
+        const last = count < rows.length ? rows[count - 1] : undefined;
+        const nextPageToken = last && tokenAfter([...order.map(({ column }) => columnValue(last, column)), last.uid]);
+        return { nextPageToken, totalCount, skipped: request.skip };
+      },
+    };
   });
 }
 
@@ -130,16 +146,16 @@ export function isStoredForm({ declaration: { hydrate, restore } }: Resource): b
 }
 
 /** Wraps items and page into the list response of a method. */
-export function listResponse(schema: DescMessage, items: readonly Message[], page: Omit<Page, "rows">): Message {
+export function listResponse(schema: DescMessage, items: readonly Message[], envelope: Envelope): Message {
   const response = create(schema) as Message & Record<string, unknown>;
   const list = schema.fields.find((field) => field.fieldKind === "list");
   if (list === undefined) throw new Error(`${schema.typeName} has no list of items`);
   response[list.localName] = items;
-  return withEnvelope(response, page);
+  return withEnvelope(response, envelope);
 }
 
 /** Says in a list response what is to be said of its page. */
-export function withEnvelope(message: Message, { nextPageToken, totalCount, skipped }: Omit<Page, "rows">): Message {
+export function withEnvelope(message: Message, { nextPageToken, totalCount, skipped }: Envelope): Message {
   const response = message as ListResponse;
   if (nextPageToken !== undefined) response.nextPageToken = nextPageToken;
   response.totalCount = BigInt(totalCount);

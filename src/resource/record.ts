@@ -101,6 +101,11 @@ export function contentOf<R extends DescMessage>(
   };
 }
 
+/** The size of a message in its binary encoding. */
+export function messageBytes({ declaration }: Resource, message: Message): number {
+  return formOf(declaration.schema).write(message).length;
+}
+
 /** A message with the same content: through the wire format, because our codecs are faster than what walks by descriptors. */
 export function copyOf<R extends DescMessage>(
   { declaration }: Resource<R, DescMessage>,

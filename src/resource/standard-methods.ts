@@ -24,7 +24,17 @@ import { hydratedAll, insertRow, removeRow, updateRow } from "./changes.ts";
 import type { Change, Resource } from "./declaration.ts";
 import { applyPaths, concernedPaths, type FieldPath, settleBehaviors } from "./field-mask.ts";
 import { isStoredForm, type ListRequest, listPage, listResponse, withEnvelope } from "./list.ts";
-import { contentOf, copyOf, emptyMessage, etagOf, messageOf, storedList, storedMessage } from "./record.ts";
+import { pageLength } from "./page-bytes.ts";
+import {
+  contentOf,
+  copyOf,
+  emptyMessage,
+  etagOf,
+  messageBytes,
+  messageOf,
+  storedList,
+  storedMessage,
+} from "./record.ts";
 
 /** A unary handler of any method. */
 export type Handler = (request: never, context: HandlerContext) => Eventually<Message>;
@@ -179,11 +189,13 @@ export function listResources(
   scopes: readonly string[],
 ): Eventually<Message> {
   const { output } = context.method;
-  return andThen(listPage(resource, request, context, scopes), (page) =>
-    isStoredForm(resource)
-      ? withEnvelope(storedList(resource, output, page.rows), page)
-      : andThen(presentAll(resource, page.rows, context), (items) => listResponse(output, items, page)),
-  );
+  return andThen(listPage(resource, request, context, scopes), ({ rows, envelope }) => {
+    if (isStoredForm(resource)) return withEnvelope(storedList(resource, output, rows), envelope(rows.length));
+    return andThen(presentAll(resource, rows, context), (items) => {
+      const length = pageLength(items, (item) => messageBytes(resource, item));
+      return listResponse(output, items.slice(0, length), envelope(length));
+    });
+  });
 }
 
 /** Deletes a resource. Errors: NOT_FOUND, ABORTED for a stale etag. */
