@@ -18,6 +18,8 @@ export interface Migration {
   statements(
     dialect: Dialect,
   ): readonly (OperationNodeSource & { compile(builder: QueryExecutorProvider): CompiledQuery })[];
+  /** Changes rows, after the statements, by what SQL cannot read in them. */
+  fill?(connection: Connection, dialect: Dialect): Promise<void>;
 }
 
 /** Runs the migrations that are missing; how many. Errors: the database is newer than the code. */
@@ -37,9 +39,10 @@ export function migrate({ dialect, exclusively }: Engine): Promise<number> {
 }
 
 /** Says which step failed: on PostgreSQL one may need an extension that its user may not create. */
-async function run(dialect: Dialect, connection: Connection, { name, statements }: Migration): Promise<void> {
+async function run(dialect: Dialect, connection: Connection, { name, statements, fill }: Migration): Promise<void> {
   try {
     for (const statement of statements(dialect)) await connection.run(compile(dialect.query, statement), {});
+    await fill?.(connection, dialect);
   } catch (error) {
     if (error instanceof ConflictError || !(error instanceof Error)) throw error;
     throw new Error(`migration ${name}: ${error.message}`, { cause: error });

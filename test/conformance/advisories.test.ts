@@ -192,6 +192,48 @@ onEveryServer("advisories", (platform) => {
     expect(JSON.stringify(status.details)).toContain(JSON.stringify(field));
   });
 
+  test("are sorted by id and by artifact, ties by uid in the direction of the last field", async () => {
+    const { uid } = await makeGroup(platform());
+    await importAdvisories(
+      platform(),
+      uid,
+      ...["zlib", "curl"].flatMap((artifactName) =>
+        ["B-2", "A-1", "a-3"].map((advisoryId) => advisory({ advisoryId, artifactName })),
+      ),
+    );
+    const list = (request: Json) => platform().read("ListAdvisories", { uidp: { childrenOf: uid }, ...request });
+    const { advisories: all } = await list({});
+    const signs = { advisory_id: "advisoryId", artifact_name: "artifactName", uid: "uid" };
+    for (const orderBy of [
+      "advisory_id",
+      "advisory_id desc",
+      "artifact_name desc",
+      "artifact_name,advisory_id desc",
+      "artifact_name desc, advisory_id",
+    ]) {
+      const terms = orderBy.split(",").map((part) => part.trim().split(" "));
+      const last = terms.at(-1)![1];
+      const keys = [...terms, ["uid", last]] as [keyof typeof signs, string | undefined][];
+      const expected = all.toSorted((a: Json, b: Json) => {
+        const [field, direction] = keys.find(([key]) => a[signs[key]] !== b[signs[key]])!;
+        return (a[signs[field]] < b[signs[field]] ? -1 : 1) * (direction === "desc" ? -1 : 1);
+      });
+      const listed = (await list({ orderBy })).advisories;
+      expect(listed, orderBy).toEqual(expected);
+      const paged: Json[] = [];
+      for (let pageToken: string | undefined = ""; pageToken !== undefined; ) {
+        const page: Json = await list({ orderBy, pageSize: 1, pageToken });
+        paged.push(...page.advisories);
+        pageToken = page.nextPageToken;
+      }
+      expect(paged, orderBy).toEqual(listed);
+    }
+    expect((await list({ orderBy: "artifactName,advisoryId" })).advisories[0]).toMatchObject({
+      artifactName: "curl",
+      advisoryId: "A-1",
+    });
+  });
+
   test("are listed page by page, a token standing for its filters", async () => {
     const request = { uidp: { descendantsOf: group }, eventAuthors: ["ann", "dora"], query: "s", pageSize: 1 };
     const ids: string[] = [];

@@ -1,10 +1,13 @@
 /** The schema: brought up to date, and refused when it is newer. */
 import { randomBytes } from "node:crypto";
+import { create, toBinary } from "@bufbuild/protobuf";
 import { expect, test } from "vitest";
+import { AdvisorySchema } from "../../gen/platform/vulnerabilities/v2/advisories_pb.ts";
 import { postgres } from "../../src/store/dialect/postgres.ts";
 import { sqlite } from "../../src/store/dialect/sqlite.ts";
 import { NotUniqueError, openDatabase } from "../../src/store/index.ts";
 import { migrations } from "../../src/store/migrations/index.ts";
+import { pack } from "../../src/store/packed.ts";
 import { compile } from "../../src/store/statement.ts";
 import { onEveryDatabase, type TestDatabase } from "./databases.ts";
 import { identities, roleBindings } from "./tables.ts";
@@ -124,6 +127,25 @@ onEveryDatabase("migrations", (database) => {
     const twin = { uid: `${parent}/${"e".repeat(16)}`, parent, createTimeUs: 9, updateTimeUs: 9 };
     const insert = db.transact((session) => session.insert(roleBindings, { ...twin, body: new Uint8Array(), facets }));
     await expect(insert).rejects.toThrow(NotUniqueError);
+  });
+
+  test("read the ids and artifacts of advisories from their messages", async () => {
+    await migrateUpTo("0011-advisory-orders", database());
+    const expected = [];
+    for (let i = 0; i < 1100; i++) {
+      const uid = `a/${String(i).padStart(16, "0")}`;
+      const advisoryId = `ADV-é-${"x".repeat(i % 200)}`;
+      const body = toBinary(AdvisorySchema, create(AdvisorySchema, { advisoryId, author: "a", artifactName: `p${i}` }));
+      const packed = pack({ uid, version: 1, createTimeUs: 0, updateTimeUs: 0, body }).toString("hex");
+      expected.push({ uid, advisory_id: advisoryId, artifact_name: `p${i}` });
+      const bytes = database().name === "sqlite" ? `x'${packed}'` : `'\\x${packed}'`;
+      await database().sql(
+        `insert into advisories (uid, parent, version, create_time_us, update_time_us, packed, terms, search) values ('${uid}', 'a', 1, 0, 0, ${bytes}, '[]', '')`,
+      );
+    }
+    await (await database().open()).migrate();
+    const rows = await database().sql("select uid, advisory_id, artifact_name from advisories order by uid");
+    expect(rows.map((row) => ({ ...row }))).toEqual(expected);
   });
 
   test("give text the order of its bytes", async () => {

@@ -43,6 +43,8 @@ export function defineAdvisories(groups: Resource, severitiesOf: SeveritySource)
     list: ListAdvisoriesRequestSchema,
     parent: groups,
     facets: {
+      advisory_id: { text: ({ advisoryId }) => advisoryId },
+      artifact_name: { text: ({ artifactName }) => artifactName },
       terms: { texts: termsOf },
       search: {
         search: ({ artifactName, componentName, aliases }) => searchable(artifactName, componentName, ...aliases),
@@ -71,6 +73,12 @@ export function defineAdvisories(groups: Resource, severitiesOf: SeveritySource)
         text.includes(separator)
           ? [{ column: "terms", hasAny: [] }]
           : [{ column: "search", contains: searchable(text) }],
+    },
+    sortNames: {
+      advisory_id: "advisory_id",
+      advisoryId: "advisory_id",
+      artifact_name: "artifact_name",
+      artifactName: "artifact_name",
     },
     async hydrate(advisories, _rows, session) {
       const severities = await severitiesOf(

@@ -8,6 +8,7 @@ import { advisoriesLibrariesImages } from "./0005-advisories-libraries-images.ts
 import { delivery } from "./0006-delivery.ts";
 import { packedRows } from "./0007-packed-rows.ts";
 import { uniqueRoleBindings } from "./0009-unique-role-bindings.ts";
+import { advisoryOrders } from "./0011-advisory-orders.ts";
 
 /** The steps of the schema; a new one goes to the end. */
 export const migrations: readonly Migration[] = [
@@ -19,4 +20,5 @@ export const migrations: readonly Migration[] = [
   delivery,
   packedRows,
   uniqueRoleBindings,
+  advisoryOrders,
 ];

@@ -1,0 +1,54 @@
+/** Advisories in the order of their ids and of their artifacts' names, which stood only in their messages. */
+import { BinaryReader } from "@bufbuild/protobuf/wire";
+import { sql } from "kysely";
+import type { Dialect } from "../dialect/dialect.ts";
+import type { Migration } from "../migrate.ts";
+import { bytesOf, unpack } from "../packed.ts";
+import { type Connection, compile, rowCount, slot } from "../statement.ts";
+
+/** By column, the field of the message. */
+const fields = { advisory_id: 2, artifact_name: 7 } as const;
+const columns = Object.keys(fields) as (keyof typeof fields)[];
+const batchSize = 500;
+
+/** 0011. */
+export const advisoryOrders: Migration = {
+  name: "0011-advisory-orders",
+  statements: ({ query, types }) =>
+    columns.flatMap((column) => [
+      sql`alter table advisories add column ${sql.ref(column)} ${types.text} not null default ''`,
+      query.schema.createIndex(`advisories_${column}`).on("advisories").columns([column, "uid"]),
+    ]),
+  fill,
+};
+
+async function fill(connection: Connection, dialect: Dialect): Promise<void> {
+  const next = compile(
+    dialect.query,
+    sql`select uid, packed from advisories where uid > ${slot("after")} order by uid limit ${rowCount("limit")}`,
+  );
+  const update = compile(
+    dialect.query,
+    sql`update advisories as t set advisory_id = r.value ->> 1, artifact_name = r.value ->> 2
+      from ${dialect.elements(slot("rows"))} where t.uid = r.value ->> 0`,
+  );
+  for (let after = ""; ; ) {
+    const rows = await connection.rows(next, { after, limit: batchSize });
+    if (rows.length === 0) return;
+    const texts = rows.map(([uid, packed]) => [uid, ...textsOf(unpack(bytesOf(packed)).body)]);
+    await connection.run(update, { rows: JSON.stringify(texts) });
+    after = rows.at(-1)![0] as string;
+  }
+}
+
+/** The texts of the columns, from an encoded message. */
+function textsOf(body: Uint8Array): string[] {
+  const texts = new Map<number, string>();
+  const reader = new BinaryReader(body);
+  while (reader.pos < reader.len) {
+    const [number, type] = reader.tag();
+    if (columns.some((column) => fields[column] === number)) texts.set(number, reader.string());
+    else reader.skip(type, number);
+  }
+  return columns.map((column) => texts.get(fields[column]) ?? "");
+}
