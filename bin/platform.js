@@ -1,12 +1,12 @@
 #!/usr/bin/env node
-// Starts the command: the emitted JavaScript of an installed package, the sources of a checkout. A checkout brings the Node it needs as a
-// dependency, so an older one on the PATH only has to find it.
+// Starts the command: the sources of a checkout, whatever was built of older ones; the emitted JavaScript of an installed package, which has no sources. A
+// checkout brings the Node it needs as a dependency, so an older one on the PATH only has to find it.
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
-const emitted = new URL("../dist/src/main.js", import.meta.url);
-const entry = fileURLToPath(existsSync(emitted) ? emitted : new URL("../src/main.ts", import.meta.url));
+const source = new URL("../src/main.ts", import.meta.url);
+const entry = fileURLToPath(existsSync(source) ? source : new URL("../dist/src/main.js", import.meta.url));
 const ownNode = fileURLToPath(new URL("../node_modules/node/bin/node", import.meta.url));
 
 const args = process.argv.slice(2);

@@ -11,10 +11,14 @@ export interface Config {
   readonly listen: ListenAddress;
   /** `sqlite:<path>` or `postgres://…`. */
   readonly database: string;
+  /** How long a server that starts waits for a database that cannot be reached. */
+  readonly databaseWait: number;
   /** Where clients reach the server, without a trailing slash; undefined: derived from `listen`. */
   readonly baseUrl: string | undefined;
   /** `iss` of the platform's own tokens; used when a database is initialised, kept there afterwards. */
   readonly issuer: string | undefined;
+  /** Where the first administrator's token is written when a start initialises the database; undefined: it is printed on a terminal. */
+  readonly initTokenFile: string | undefined;
   readonly tlsCert: string | undefined;
   readonly tlsKey: string | undefined;
   /** Host part of `ErrorInfo.domain` and of resource types. */
@@ -86,12 +90,23 @@ const text = (value: string) => value;
 
 /** The settings, in the order `--help` prints them. */
 export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
-  listen: { help: "address to listen on", placeholder: "HOST:PORT", default: "127.0.0.1:8080", parse: parseListen },
+  listen: {
+    help: "address to listen on; a port alone is one of 127.0.0.1",
+    placeholder: "HOST:PORT",
+    default: "127.0.0.1:8080",
+    parse: parseListen,
+  },
   database: {
-    help: "sqlite:PATH or postgres://…",
+    help: "sqlite:PATH, sqlite::memory: (kept until the server ends) or postgres://…",
     placeholder: "URL",
     default: "sqlite:./data/platform.db",
     parse: oneOf(/^(sqlite:.+|postgres(ql)?:\/\/.+)$/, "sqlite:PATH or postgres://…"),
+  },
+  databaseWait: {
+    help: "how long a server that starts waits for a PostgreSQL that cannot be reached: 90s, 5m, 1h",
+    placeholder: "DURATION",
+    default: "60s",
+    parse: parseDuration,
   },
   baseUrl: {
     help: "URL at which clients reach the server",
@@ -104,6 +119,12 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     placeholder: "URL",
     default: undefined,
     parse: parseBaseUrl,
+  },
+  initTokenFile: {
+    help: "file to write the first administrator's token to, when the start initialises the database",
+    placeholder: "FILE",
+    default: undefined,
+    parse: text,
   },
   tlsCert: {
     help: "PEM file of the certificate chain; turns TLS on",
@@ -239,7 +260,7 @@ export function readConfig(sources: ConfigSources): Config {
   const known = new Set(["PLATFORM_CONFIG", ...keys.map(variableOf)]);
   for (const name of Object.keys(sources.env)) {
     if (name.startsWith("PLATFORM_") && !known.has(name))
-      sources.warn(`unknown environment variable ${name} is ignored`);
+      sources.warn(`unknown environment variable ${name} is ignored${suggestion(name, known)}`);
   }
   const file = sources.file === undefined ? {} : readFile(sources.file);
   const config = Object.fromEntries(
@@ -273,8 +294,12 @@ export function readConfig(sources: ConfigSources): Config {
 export function baseUrlOf(config: Config, address: ListenAddress = config.listen): string {
   if (config.baseUrl !== undefined) return config.baseUrl;
   const anyHost = address.host === "0.0.0.0" || address.host === "::";
-  const host = anyHost ? "localhost" : address.host.includes(":") ? `[${address.host}]` : address.host;
-  return `${config.tlsCert === undefined ? "http" : "https"}://${host}:${address.port}`;
+  return addressUrlOf(config, anyHost ? { ...address, host: "localhost" } : address);
+}
+
+/** The URL of the address in use. */
+export function addressUrlOf({ tlsCert }: Config, { host, port }: ListenAddress): string {
+  return `${tlsCert === undefined ? "http" : "https"}://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
 function readFile(path: string): Partial<Record<keyof Config, string>> {
@@ -287,17 +312,40 @@ function readFile(path: string): Partial<Record<keyof Config, string>> {
   if (typeof content !== "object" || content === null || Array.isArray(content))
     throw new ConfigError(`${path}: not a JSON object`);
   for (const [key, value] of Object.entries(content)) {
-    if (!(keys as string[]).includes(key)) throw new ConfigError(`${path}: unknown key "${key}"`);
+    if (!(keys as string[]).includes(key))
+      throw new ConfigError(`${path}: unknown key "${key}"${suggestion(key, keys)}`);
     if (!["string", "number", "boolean"].includes(typeof value))
       throw new ConfigError(`${path}: "${key}" must be a string, number or boolean`);
   }
   return Object.fromEntries(Object.entries(content).map(([key, value]) => [key, String(value)]));
 }
 
+/** The name that was probably meant. */
+function suggestion(name: string, known: Iterable<string>): string {
+  const [nearest] = [...known]
+    .map((other) => ({ other, distance: editDistance(name, other) }))
+    .filter(({ distance }) => distance <= 3)
+    .sort((a, b) => a.distance - b.distance);
+  return nearest === undefined ? "" : `; did you mean ${nearest.other}?`;
+}
+
+/** How many characters must be added, removed or replaced to make one text of another. */
+function editDistance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, j) => j);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++)
+      next.push(Math.min(row[j]! + 1, next[j - 1]! + 1, row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1)));
+    row = next;
+  }
+  return row[b.length]!;
+}
+
 function parseListen(value: string): ListenAddress {
-  const match = /^(?:(?<host>\[[0-9a-fA-F:.]+\]|[^:[\]]*):)?(?<port>[0-9]{1,5})$/.exec(value);
+  const match = /^(?:(?<host>\[[0-9a-fA-F:.]+\]|[^:[\]]*):)?(?<port>[0-9]+)$/.exec(value);
   const port = Number(match?.groups?.port);
-  if (match === null || port > 65535) throw new Error(`must be HOST:PORT, not "${value}"`);
+  if (match === null) throw new Error(`must be HOST:PORT, not "${value}"`);
+  if (port > 65535) throw new Error(`must be HOST:PORT with a port from 0 to 65535, not "${value}"`);
   return { host: (match.groups?.host || "127.0.0.1").replace(/^\[|\]$/g, ""), port };
 }
 
@@ -313,6 +361,15 @@ function parseBaseUrl(value: string): string {
     throw new Error(`must be an http or https URL without query, not "${value}"`);
   }
   return url.href.replace(/\/+$/, "");
+}
+
+const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
+
+/** Milliseconds; a number alone is of seconds. */
+function parseDuration(value: string): number {
+  const [, number, unit = "s"] = /^([0-9]{1,6})(ms|s|m|h)?$/.exec(value) ?? [];
+  if (number === undefined) throw new Error(`must be a duration like 90s, 5m or 1h, not "${value}"`);
+  return Number(number) * unitMs[unit]!;
 }
 
 function parseDays(value: string): number {

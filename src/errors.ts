@@ -78,9 +78,7 @@ export function aborted(text: string): ConnectError {
 export function resourceExhausted(subject: string, text: string, retryAfterMs?: number): ConnectError {
   const quota = detail(QuotaFailureSchema, { violations: [{ subject, description: text }] });
   if (retryAfterMs === undefined) return failure(Code.ResourceExhausted, text, quota);
-  const seconds = Math.floor(retryAfterMs / 1000);
-  const retryDelay = { seconds: BigInt(seconds), nanos: (retryAfterMs - seconds * 1000) * 1_000_000 };
-  return failure(Code.ResourceExhausted, text, quota, detail(RetryInfoSchema, { retryDelay }));
+  return retryable(failure(Code.ResourceExhausted, text, quota), retryAfterMs);
 }
 
 /** UNIMPLEMENTED: the contract names the method, this server does not serve it yet. */
@@ -88,9 +86,19 @@ export function unimplemented(text: string): ConnectError {
   return failure(Code.Unimplemented, `Unimplemented: ${text}`);
 }
 
-/** UNAVAILABLE: try again later; used while the server stops. */
-export function unavailable(text: string): ConnectError {
-  return failure(Code.Unavailable, text);
+/** UNAVAILABLE: nothing was changed; the same call may succeed after `retryAfterMs`. */
+export function unavailable(text: string, retryAfterMs = 1000): ConnectError {
+  return retryable(failure(Code.Unavailable, text), retryAfterMs);
+}
+
+/** UNKNOWN: whether the call has changed something is not known, so that it must not be repeated without looking. */
+export function undecided(text: string): ConnectError {
+  return failure(Code.Unknown, text);
+}
+
+/** DEADLINE_EXCEEDED: something took longer than it may. */
+export function deadlineExceeded(text: string): ConnectError {
+  return failure(Code.DeadlineExceeded, text);
 }
 
 /** INTERNAL with the fixed text that hides a bug; the cause stays for the log. */
@@ -142,6 +150,15 @@ function failure(code: Code, text: string, ...details: Detail[]): ConnectError {
   return new ConnectError(withPrefix(code, text), code, undefined, details);
 }
 
+/** Adds when to try again: as a detail, and as the header of HTTP. */
+function retryable(error: ConnectError, retryAfterMs: number): ConnectError {
+  const seconds = Math.floor(retryAfterMs / 1000);
+  const retryDelay = { seconds: BigInt(seconds), nanos: (retryAfterMs - seconds * 1000) * 1_000_000 };
+  error.details.push(detail(RetryInfoSchema, { retryDelay }));
+  error.metadata.set("retry-after", String(Math.ceil(retryAfterMs / 1000)));
+  return error;
+}
+
 /** How the messages of a code begin. */
 const prefixes: Readonly<Partial<Record<Code, string>>> = {
   [Code.InvalidArgument]: "Invalid argument: ",
@@ -152,6 +169,7 @@ const prefixes: Readonly<Partial<Record<Code, string>>> = {
   [Code.FailedPrecondition]: "Precondition failed: ",
   [Code.Aborted]: "Aborted: ",
   [Code.Unavailable]: "Unavailable: ",
+  [Code.Unknown]: "Unknown: ",
   [Code.Unauthenticated]: "Unauthenticated: ",
   [Code.DeadlineExceeded]: "Deadline exceeded: ",
 };

@@ -9,13 +9,14 @@ import { settingsOf } from "./settings.ts";
 /** A command may wait this long for a lock that the server holds. */
 const busyWaitMs = 10_000;
 
-/** Runs `work` with the database of the command's settings and closes it afterwards. */
+/** Runs `work` with the database of the command's settings and closes it afterwards. A file that is missing is made only by commands that may `create`. */
 export async function withDatabase(
   command: Command,
   work: (database: Database, config: Config) => Promise<void>,
+  { create = false }: { readonly create?: boolean } = {},
 ): Promise<void> {
   const config = settingsOf(command);
-  const database = await openDatabase(config.database, { busyWaitMs });
+  const database = await openDatabase(config.database, { busyWaitMs, mustExist: !create });
   try {
     await work(database, config);
   } finally {

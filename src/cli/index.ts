@@ -8,7 +8,7 @@ import { Command, CommanderError } from "commander";
 import { ConfigError } from "../config.ts";
 import { auditCommand } from "./audit.ts";
 import { eventsCommand } from "./events.ts";
-import { explain } from "./failure.ts";
+import { explain, isDebugging } from "./failure.ts";
 import { importCommand } from "./import.ts";
 import { initCommand } from "./init.ts";
 import { keysCommand } from "./keys.ts";
@@ -17,6 +17,7 @@ import { protoCommand } from "./proto.ts";
 import { routesCommand } from "./routes.ts";
 import { serveCommand } from "./serve.ts";
 import { tokenCommand } from "./token.ts";
+import { version } from "./version.ts";
 
 /** A failure to tell the user about, without a stack. */
 export { CommandFailure } from "./failure.ts";
@@ -25,6 +26,7 @@ export { CommandFailure } from "./failure.ts";
 export async function runCommand(args: readonly string[]): Promise<number> {
   const program = new Command("platform")
     .description("Platform API v2: identity, registry and advisories on one port.")
+    .version(version())
     .exitOverride()
     .showSuggestionAfterError();
   for (const command of [
@@ -50,8 +52,8 @@ export async function runCommand(args: readonly string[]): Promise<number> {
       console.error(`error: ${error.message}`);
       return 2;
     }
-    const reason = explain(error);
-    console.error(reason === undefined ? error : `error: ${reason}`);
+    console.error(`error: ${explain(error)}`);
+    if (isDebugging(args)) console.error(error);
     return 1;
   }
 }

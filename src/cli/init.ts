@@ -1,8 +1,9 @@
 /** `platform init`: makes the first group, its administrator and a token, or with `--recover` only brings the administrator back. */
 import { Command } from "commander";
 import { createIssuer } from "../auth/index.ts";
-import { baseUrlOf } from "../config.ts";
+import { baseUrlOf, type Config } from "../config.ts";
 import { type Installation, install, recoverAdministrator } from "../server/index.ts";
+import type { Database } from "../store/index.ts";
 import { requireInstallation, withDatabase } from "./database.ts";
 import { CommandFailure } from "./failure.ts";
 import { withSettings } from "./settings.ts";
@@ -15,23 +16,13 @@ export function initCommand(): Command {
     .description("initialise an empty database and print the administrator's token, once")
     .option("--json", "print one JSON object")
     .option("--recover", "on an initialised database: make a fresh administrator token, offline");
-  return command.action(() =>
-    withDatabase(command, async (database, config) => {
-      const { json, recover } = command.opts<{ json?: boolean; recover?: boolean }>();
+  return command.action(() => {
+    const { json, recover } = command.opts<{ json?: boolean; recover?: boolean }>();
+    const initialise = async (database: Database, config: Config) => {
       const baseUrl = baseUrlOf(config);
-      let installation: Installation | undefined;
-      if (recover) {
-        installation = await requireInstallation(database);
-        await recoverAdministrator(database, installation, Date.now);
-      } else {
-        await database.migrate();
-        installation = await install(database, config.issuer ?? baseUrl, Date.now);
-        if (installation === undefined)
-          throw new CommandFailure(
-            "the database is initialised already; `--recover` makes a fresh administrator token",
-          );
-      }
-      const { issuerUrl, signingKeys, rootGroupUid, administratorUid } = installation;
+      const { issuerUrl, signingKeys, rootGroupUid, administratorUid } = recover
+        ? await recovered(database)
+        : await installed(database, config.issuer ?? baseUrl);
       const issuer = await createIssuer({ issuer: issuerUrl, keys: signingKeys, clock: Date.now });
       const expireTime = new Date(Math.floor(Date.now() / 1000) * 1000 + firstTokenSeconds * 1000).toISOString();
       const token = await issuer.mint({ subject: administratorUid, ttlSeconds: firstTokenSeconds });
@@ -43,6 +34,21 @@ export function initCommand(): Command {
               .map(([name, value]) => `${name.padEnd(14)}${value}`)
               .join("\n"),
       );
-    }),
-  );
+    };
+    return withDatabase(command, initialise, { create: !recover });
+  });
+}
+
+async function recovered(database: Database): Promise<Installation> {
+  const installation = await requireInstallation(database);
+  await recoverAdministrator(database, installation, Date.now);
+  return installation;
+}
+
+async function installed(database: Database, issuerUrl: string): Promise<Installation> {
+  await database.migrate();
+  const installation = await install(database, issuerUrl, Date.now);
+  if (installation === undefined)
+    throw new CommandFailure("the database is initialised already; `--recover` makes a fresh administrator token");
+  return installation;
 }

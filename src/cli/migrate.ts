@@ -8,9 +8,13 @@ export function migrateCommand(): Command {
     "bring the database's tables up to this version",
   );
   return command.action(() =>
-    withDatabase(command, async (database) => {
-      const count = await database.migrate();
-      console.log(count === 0 ? "the database is up to date" : `${count} migration${count === 1 ? "" : "s"} applied`);
-    }),
+    withDatabase(
+      command,
+      async (database) => {
+        const count = await database.migrate();
+        console.log(count === 0 ? "the database is up to date" : `${count} migration${count === 1 ? "" : "s"} applied`);
+      },
+      { create: true },
+    ),
   );
 }

@@ -2,11 +2,12 @@
 import { once } from "node:events";
 import { Command } from "commander";
 import { shortenPauses } from "../collector.ts";
+import type { Config } from "../config.ts";
 import { createLogger } from "../log.ts";
 import { type RunningServer, startServer } from "../server/index.ts";
-import { firstTokenSeconds } from "./init.ts";
 import { settingsOf, withSettings } from "./settings.ts";
 import { stopSignal } from "./stop-signal.ts";
+import { welcome } from "./welcome.ts";
 
 export function serveCommand(): Command {
   const command = withSettings(new Command("serve")).description("run the server");
@@ -14,32 +15,25 @@ export function serveCommand(): Command {
     const config = settingsOf(command);
     const log = createLogger(config.logLevel);
     const { signal } = stopSignal();
-    const server = await startServer(config, log);
+    let server: RunningServer;
+    try {
+      server = await startServer(config, log, signal);
+    } catch (error) {
+      if (error === signal.reason) return; // it was told to stop while it waited for the database
+      throw error;
+    }
     shortenPauses();
-    process.stdout.write(`platform listens on ${server.baseUrl}\n${await welcome(server)}`);
+    process.stdout.write(`${addressesOf(server)}${noticeOf(config)}${await welcome(server, config)}`);
     if (!signal.aborted) await once(signal, "abort");
     log.info({ signal: signal.reason.message }, "stopping");
     await server.stop();
   });
 }
 
-/** What to try first, once, with the only token that the server ever shows. */
-async function welcome({ baseUrl, installed, mintToken }: RunningServer): Promise<string> {
-  if (installed === undefined) return "";
-  const token = await mintToken(installed.administratorUid, firstTokenSeconds);
-  return `
-The database was empty; it now has a root group and an administrator.
+function addressesOf({ listenUrl, baseUrl }: RunningServer): string {
+  return `platform listens on ${listenUrl}\n${baseUrl === listenUrl ? "" : `base URL ${baseUrl}\n`}`;
+}
 
-  root group           ${installed.rootGroupUid}
-  administrator token  (valid for one hour, shown once; \`npx platform token\` makes another)
-
-export TOKEN=${token}
-
-Try:
-
-  curl ${baseUrl}/ping/v2/ping
-  curl -H "Authorization: Bearer $TOKEN" ${baseUrl}/iam/v2/groups
-  curl -H "Authorization: Bearer $TOKEN" -d '{"name":"my-repo"}' ${baseUrl}/registry/v2/repos/${installed.rootGroupUid}
-
-`;
+function noticeOf({ database }: Config): string {
+  return database === "sqlite::memory:" ? "the database is in memory: nothing is kept when the server ends\n" : "";
 }

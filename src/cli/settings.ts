@@ -2,12 +2,12 @@
 import type { Command } from "commander";
 import { type Config, flagOf, readConfig, settings, variableOf } from "../config.ts";
 
-/** Adds `--config` and the named settings to a command. */
+/** Adds `--config`, `--log-level` and the named settings to a command. */
 export function withSettings(
   command: Command,
   keys: readonly (keyof Config)[] = Object.keys(settings) as (keyof Config)[],
 ): Command {
-  for (const key of keys) {
+  for (const key of new Set<keyof Config>([...keys, "logLevel"])) {
     const { help, placeholder, default: byDefault } = settings[key];
     const value = placeholder === undefined ? "" : ` <${placeholder}>`;
     const suffix =

@@ -5,6 +5,7 @@
  * - What changes nothing (a mutation that fails, a denied call) and every use of the token service is recorded outside, in batches, within a
  *   second. Of one caller 100 a second are recorded; of more only the number is, in a line without method. Memory is bounded, so that a flood
  *   of refused calls costs next to nothing; a process that is killed loses its last second of them.
+ * - While the database is unavailable, records wait in that memory. Those that it has no room for are counted, and the number is logged.
  */
 import type { Message } from "@bufbuild/protobuf";
 import { Code, ConnectError, type UnaryRequest } from "@connectrpc/connect";
@@ -12,7 +13,7 @@ import { knownCallerOf } from "../auth/index.ts";
 import type { Contract } from "../contract/index.ts";
 import { reasonOf } from "../errors.ts";
 import { type Layer, onError } from "../layer.ts";
-import type { Database, LogEntry, WriteSession } from "../store/index.ts";
+import { type Database, type LogEntry, UnavailableError, type WriteSession } from "../store/index.ts";
 import { isUid } from "../uid.ts";
 import { type AuditRecord, appendAudit, auditEntry } from "./audit-log.ts";
 
@@ -22,8 +23,10 @@ export interface Audit {
   append(session: WriteSession, record: AuditRecord): Promise<void>;
   /** Records something that is over, within a second. */
   report(record: AuditRecord): void;
-  /** Writes what has been reported. */
+  /** Writes what has been reported; what cannot be written now waits. */
   flush(): Promise<void>;
+  /** Writes what has been reported, or gives it up. */
+  close(): Promise<void>;
 }
 
 /** What {@link createAudit} needs. */
@@ -31,7 +34,7 @@ export interface AuditOptions {
   readonly database: Database;
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  /** Told of records that could not be written. */
+  /** Told of records that could not be written, or that there was no room to keep until they could. */
   onLoss(count: number, error: unknown): void;
 }
 
@@ -53,6 +56,9 @@ export function createAudit({ database, now, onLoss }: AuditOptions): Audit {
   let tallies = new Map<string, Tally>();
   let timer: NodeJS.Timeout | undefined;
   let writing = Promise.resolve();
+  /** Records that there was no room for since the database became unavailable, and why it did. */
+  let dropped = 0;
+  let outage: UnavailableError | undefined;
 
   /** Of callers beyond what memory has room for, all are one. */
   function tallyOf(caller: string): Tally {
@@ -70,14 +76,35 @@ export function createAudit({ database, now, onLoss }: AuditOptions): Audit {
           for (const entry of batch) await appendAudit(session, entry);
         });
       } catch (error) {
+        if (error instanceof UnavailableError) return wait(entries.slice(start), error);
         onLoss(batch.length, error);
       }
     }
+    if (dropped > 0) onLoss(dropped, outage);
+    dropped = 0;
+  }
+
+  /** Keeps what there is room for, the oldest first; a record that was written all the same is not written twice. */
+  function wait(entries: readonly LogEntry[], error: UnavailableError): void {
+    const all = [...entries, ...pending];
+    pending = all.slice(0, maxPending);
+    dropped += all.slice(maxPending).reduce((sum, { columns: { count } }) => sum + Number(count), 0);
+    outage = error;
+    schedule();
+  }
+
+  function schedule(): void {
+    timer ??= setTimeout(() => void flush(), flushMs).unref();
   }
 
   function flush(): Promise<void> {
     clearTimeout(timer);
     timer = undefined;
+    writing = writing.then(() => write(taken()));
+    return writing;
+  }
+
+  function taken(): readonly LogEntry[] {
     const counts = [...tallies].filter(([, { countedOnly }]) => countedOnly > 0);
     const entries = [
       ...pending,
@@ -85,8 +112,7 @@ export function createAudit({ database, now, onLoss }: AuditOptions): Audit {
     ];
     pending = [];
     tallies = new Map();
-    writing = writing.then(() => write(entries));
-    return writing;
+    return entries;
   }
 
   return {
@@ -97,9 +123,17 @@ export function createAudit({ database, now, onLoss }: AuditOptions): Audit {
         tally.reported++;
         pending.push(auditEntry(record, now()));
       } else tally.countedOnly++;
-      timer ??= setTimeout(() => void flush(), flushMs).unref();
+      schedule();
     },
     flush,
+    async close() {
+      await flush();
+      clearTimeout(timer);
+      const lost = dropped + pending.length;
+      if (lost > 0) onLoss(lost, outage);
+      pending = [];
+      dropped = 0;
+    },
   };
 }
 

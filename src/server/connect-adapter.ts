@@ -184,7 +184,7 @@ function forgetBody(request: IncomingMessage): void {
 }
 
 /** gRPC and gRPC-Web: the status in the headers, and nothing after them ("Trailers-Only"). */
-function refuseGrpc(response: PortResponse, contentType: string, error: ConnectError): void {
+export function refuseGrpc(response: PortResponse, contentType: string, error: ConnectError): void {
   const status = new Headers({ "content-type": contentType });
   setTrailerStatus(status, error);
   respellGrpcMessage(status);

@@ -11,8 +11,8 @@ export type Endpoints = Readonly<Record<string, Endpoint>>;
 /** What {@link createEndpoints} needs. */
 export interface EndpointsOptions {
   readonly issuer: Issuer;
-  /** Whether the server takes calls. */
-  isReady(): boolean;
+  /** Why the server takes no calls now; undefined while it does. */
+  unreadiness(): string | undefined;
   /** Answers for a document that cannot be had. */
   onError(error: unknown, response: PortResponse): void;
 }
@@ -24,12 +24,16 @@ interface Answer {
 }
 
 /** The endpoints of a server. */
-export function createEndpoints({ issuer, isReady, onError }: EndpointsOptions): Endpoints {
+export function createEndpoints({ issuer, unreadiness, onError }: EndpointsOptions): Endpoints {
   const ok = { status: 200, document: { status: "ok" } };
+  const ready = () => {
+    const status = unreadiness();
+    return status === undefined ? ok : { status: 503, document: { status } };
+  };
   const published = (document: unknown) => ({ status: 200, document, maxAgeSeconds: keySetMaxAgeSeconds });
   const documents: Readonly<Record<string, () => Answer | Promise<Answer>>> = {
     "/livez": () => ok,
-    "/readyz": () => (isReady() ? ok : { status: 503, document: { status: "stopping" } }),
+    "/readyz": ready,
     "/.well-known/openid-configuration": () => published(issuer.discovery()),
     "/.well-known/jwks.json": async () => published(await issuer.jwks()),
   };

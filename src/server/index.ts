@@ -21,3 +21,4 @@ export {
 export { type Operator, type OperatorCall, openOperator } from "./operator.ts";
 export { createMirror, type Mirror, type TagState } from "./registry-mirror.ts";
 export { type RunningServer, startServer } from "./server.ts";
+export { StartFailure } from "./start-failure.ts";

@@ -3,16 +3,17 @@ import type { Message } from "@bufbuild/protobuf";
 import { Code, ConnectError, type UnaryRequest, type UnaryResponse } from "@connectrpc/connect";
 import { type Authenticator, authentication, authorization, type GrantSource, knownCallerOf } from "../auth/index.ts";
 import { type Contract, nulViolations, violationsOf } from "../contract/index.ts";
-import { aborted, alreadyExists, atEdge, internal, invalid, reasonOf } from "../errors.ts";
+import { alreadyExists, atEdge, invalid, reasonOf } from "../errors.ts";
 import { type Eventually, settle } from "../eventually.ts";
 import { type CallRequest, type CallResponse, type Layer, onError } from "../layer.ts";
 import { type Logger, logCall } from "../log.ts";
 import { type CallEnvironment, provideEnvironment } from "../resource/index.ts";
-import { ConflictError, type Database, NotUniqueError, StaleError, type WriteSession } from "../store/index.ts";
+import { type Database, NotUniqueError, UnavailableError, type WriteSession } from "../store/index.ts";
 import { type Audit, auditFailures, recordOf } from "./audit.ts";
 import type { EventRecorder } from "./events.ts";
 import { keyedCall } from "./idempotency.ts";
 import { LocalCall } from "./local-call.ts";
+import { callersError } from "./store-errors.ts";
 
 /** What the pipeline is made of. */
 export interface PipelineOptions {
@@ -26,6 +27,8 @@ export interface PipelineOptions {
   readonly environment: Omit<CallEnvironment, "session" | "nowMs" | "changes">;
   readonly audit: Audit;
   readonly events: EventRecorder;
+  /** Takes an error of the database's that keeps calls from being answered; false when it is another. */
+  reportOutage?(error: unknown): boolean;
   /** Told when a call has changed something for good. */
   onCommit?(): void;
   /** Milliseconds since 1970. */
@@ -80,8 +83,8 @@ function logCalls({ log }: PipelineOptions): Layer {
   };
 }
 
-/** Whatever is no error for callers is a bug: logged with its cause, answered with a fixed text. */
-function hideBugs({ contract, log, serviceHost }: PipelineOptions): Layer {
+/** Whatever is no error for callers, and no failure of the database, is a bug: logged with its cause, answered with a fixed text. */
+function hideBugs({ contract, log, serviceHost, reportOutage }: PipelineOptions): Layer {
   return onError((error, request) => {
     const { domain } = contract.of(request.method);
     if (error instanceof ConnectError) {
@@ -89,8 +92,11 @@ function hideBugs({ contract, log, serviceHost }: PipelineOptions): Layer {
         log.debug({ reason: String(error.cause) }, "token refused");
       throw atEdge(error, serviceHost, domain);
     }
-    log.error({ err: error, method: request.method.name, requestId: request.header.get("x-request-id") }, "bug");
-    throw atEdge(internal(error), serviceHost, domain);
+    const described = callersError(error);
+    reportOutage?.(error);
+    if (described.code === Code.Internal)
+      log.error({ err: error, method: request.method.name, requestId: request.header.get("x-request-id") }, "bug");
+    throw atEdge(described, serviceHost, domain);
   });
 }
 
@@ -135,8 +141,8 @@ function transact(options: PipelineOptions): Layer {
       return answer;
     } catch (error) {
       if (error instanceof ValidatedOnly) return error.response;
-      if (error instanceof StaleError || error instanceof ConflictError)
-        throw aborted("another change came first; try again");
+      if (error instanceof UnavailableError && error.isUndecided && keyed !== undefined)
+        throw new UnavailableError(error.message, error.cause); // with its key it can be repeated safely
       if (error instanceof NotUniqueError) throw alreadyExists({ type: error.table, uid: "" }, "this name");
       throw error;
     }

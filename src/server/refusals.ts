@@ -1,5 +1,6 @@
 /** What the port refuses before any protocol is spoken, as errors: the HTTP status stays, the code and the sentence are ours. */
 import { Code, ConnectError } from "@connectrpc/connect";
+import { unavailable } from "../errors.ts";
 
 const refusals: Readonly<Record<number, readonly [Code, string]>> = {
   400: [Code.InvalidArgument, "Invalid argument: the HTTP request is malformed"],
@@ -10,12 +11,12 @@ const refusals: Readonly<Record<number, readonly [Code, string]>> = {
   415: [Code.InvalidArgument, "Invalid argument: the content type is none that this path takes"],
   417: [Code.InvalidArgument, "Invalid argument: the expectation cannot be met"],
   431: [Code.ResourceExhausted, "Resource exhausted: the request headers are too large"],
-  503: [Code.Unavailable, "Unavailable: the server is starting"],
   505: [Code.Unimplemented, "Method not allowed: this method needs HTTP/2"],
 };
 
 /** The error of a refusal. */
 export function refusalOf(httpStatus: number): ConnectError {
+  if (httpStatus === 503) return unavailable("the server is starting");
   const [code, message] = refusals[httpStatus] ?? [Code.Internal, "Internal error"];
   return new ConnectError(message, code);
 }

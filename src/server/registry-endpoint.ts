@@ -6,7 +6,7 @@ import type { RegistryNotificationsOptions } from "./registry-notifications.ts";
 
 /** What {@link openNotifications} needs beside the settings. */
 export interface NotificationParts
-  extends Pick<RegistryNotificationsOptions, "types" | "serviceHost" | "log" | "recordEvent"> {
+  extends Pick<RegistryNotificationsOptions, "types" | "serviceHost" | "log" | "recordEvent" | "reportOutage"> {
   readonly operator: Omit<OperatorOptions, "subject">;
 }
 

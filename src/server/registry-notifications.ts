@@ -10,7 +10,7 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import { setTimeout } from "node:timers/promises";
 import type { Registry as TypeRegistry } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
-import { atEdge, internal, reasonOf, unauthenticated, unavailable } from "../errors.ts";
+import { atEdge, reasonOf, unauthenticated, unavailable } from "../errors.ts";
 import {
   isManifestType,
   isRepositoryName,
@@ -22,11 +22,12 @@ import {
 import type { Logger } from "../log.ts";
 import { breakOff, checkBodyHeaders, headerOf, Refusal, readBody, send, writeStatus } from "../rest/index.ts";
 import { registryContents } from "../services/index.ts";
-import { ConflictError, type Database, StaleError, type WriteSession } from "../store/index.ts";
+import type { Database, WriteSession } from "../store/index.ts";
 import type { Endpoint, Endpoints } from "./endpoints.ts";
 import type { PortRequest, PortResponse } from "./one-port.ts";
 import { type Notification, notificationTypes, parseNotifications } from "./registry-envelope.ts";
 import type { Mirror } from "./registry-mirror.ts";
+import { callersError } from "./store-errors.ts";
 
 /** A push or a pull, for those who subscribe to events. */
 export interface RegistryEvent {
@@ -59,6 +60,8 @@ export interface RegistryNotificationsOptions {
   readonly types: TypeRegistry;
   /** Host part of error domains. */
   readonly serviceHost: string;
+  /** Takes an error of the database's that keeps calls from being answered; false when it is another. */
+  reportOutage(error: unknown): boolean;
   readonly log: Logger;
 }
 
@@ -75,7 +78,8 @@ const oldNewsMs = 60_000;
 
 /** The endpoint of a server. */
 export function createRegistryNotifications(options: RegistryNotificationsOptions): Endpoints {
-  const { secret, registry, registryUrl, mirror, database, recordEvent, types, serviceHost, log } = options;
+  const { secret, registry, registryUrl, mirror, database, recordEvent, types, serviceHost, reportOutage, log } =
+    options;
   const host = new URL(registryUrl).host;
   const done = new Set<string>();
   let turn: Promise<unknown> = Promise.resolve();
@@ -222,7 +226,8 @@ export function createRegistryNotifications(options: RegistryNotificationsOption
       const error = failure instanceof Refusal ? failure.error : failure;
       code = reasonOf(error.code);
       if (error.code === Code.Internal) log.error({ err: reason, path: ownPath }, "bug");
-      else if (error.code === Code.Unavailable) log.warn({ err: reason }, "registry notification not applied");
+      else if (!reportOutage(reason) && error.code === Code.Unavailable)
+        log.warn({ err: reason }, "registry notification not applied");
       const httpStatus = failure instanceof Refusal ? failure.httpStatus : undefined;
       await writeStatus(response, atEdge(error, serviceHost, undefined), { registry: types, httpStatus });
     } finally {
@@ -241,10 +246,10 @@ export function createRegistryNotifications(options: RegistryNotificationsOption
 function failureOf(reason: unknown): ConnectError | Refusal {
   if (reason instanceof Refusal) return reason;
   if (reason instanceof RegistryFailure) return unavailable("the registry cannot be read");
-  if (reason instanceof ConflictError || reason instanceof StaleError) return unavailable("another change came first");
   // A refusal by the API's own methods, of what the settings name: a group that is no more.
   if (reason instanceof ConnectError && reason.code === Code.NotFound) return unavailable(reason.rawMessage);
-  return reason instanceof ConnectError ? reason : internal(reason);
+  const error = callersError(reason);
+  return error.code === Code.Aborted ? unavailable("another change came first") : error;
 }
 
 /** Compares in a time that tells nothing of the secret. */

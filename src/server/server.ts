@@ -1,12 +1,11 @@
 /** Builds the server, part by part, and takes it apart in reverse. */
 import { randomUUID } from "node:crypto";
-import { readFileSync } from "node:fs";
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from "node:http";
 import { createRegistry, type DescMethod } from "@bufbuild/protobuf";
-import type { ConnectError } from "@connectrpc/connect";
+import { Code, type ConnectError } from "@connectrpc/connect";
 import { file_google_rpc_error_details } from "../../gen/google/rpc/error_details_pb.ts";
 import { createAuthenticator, createIssuer, createKeySets } from "../auth/index.ts";
-import { baseUrlOf, type Config } from "../config.ts";
+import { addressUrlOf, baseUrlOf, type Config } from "../config.ts";
 import { readContract, warmValidation } from "../contract/index.ts";
 import {
   type DeliveryMetrics,
@@ -15,7 +14,7 @@ import {
   serveMetrics,
   startDispatcher,
 } from "../delivery/index.ts";
-import { atEdge, internal, unavailable } from "../errors.ts";
+import { atEdge, unavailable } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import { createRestHandler, formatStatus, type WholeRequest, type WholeResponse, writeStatus } from "../rest/index.ts";
 import {
@@ -31,6 +30,7 @@ import {
 import { type Database, openDatabase } from "../store/index.ts";
 import { createAudit } from "./audit.ts";
 import { forgetAudit } from "./audit-log.ts";
+import { type Availability, watchAvailability } from "./availability.ts";
 import { setHeaders } from "./connect-adapter.ts";
 import { handleCors, setCorsHeaders } from "./cors.ts";
 import { createEndpoints } from "./endpoints.ts";
@@ -46,6 +46,9 @@ import { mountReflection } from "./reflection.ts";
 import { refusalOf } from "./refusals.ts";
 import { openNotifications } from "./registry-endpoint.ts";
 import { createRpcDoors, pathOf, type RpcDoors } from "./rpc-doors.ts";
+import { listenFailure, readCertificate } from "./start-failure.ts";
+import { answerWhileStarting, whenReachable } from "./starting.ts";
+import { callersError } from "./store-errors.ts";
 import { createSts } from "./sts.ts";
 
 /** How long calls in flight may take to finish once the server stops. */
@@ -53,8 +56,10 @@ const graceMs = 10_000;
 
 /** A server that takes calls. */
 export interface RunningServer {
-  /** Where it listens: `http://127.0.0.1:8080`. */
+  /** Where clients reach it: `https://api.example.com`. */
   readonly baseUrl: string;
+  /** Where it listens: `http://127.0.0.1:8080`. */
+  readonly listenUrl: string;
   /** Set when this start initialised the database. */
   readonly installed: Installation | undefined;
   /** A token of the platform's own for an identity. */
@@ -64,10 +69,10 @@ export interface RunningServer {
 }
 
 /**
- * Starts the server that `config` describes: opens the port, migrates and if need be initialises the database, mounts the services.
- * Errors: whatever keeps it from starting; then nothing is left open.
+ * Starts the server that `config` describes: opens the port, waits for the database, migrates and if need be initialises it, mounts the services.
+ * `signal` ends the waiting. Errors: whatever keeps it from starting, StartFailure where that is the operator's to mend; then nothing is left open.
  */
-export async function startServer(config: Config, log: Logger): Promise<RunningServer> {
+export async function startServer(config: Config, log: Logger, signal?: AbortSignal): Promise<RunningServer> {
   const now = Date.now;
   const { serviceHost } = config;
   const services = createServices(config);
@@ -79,20 +84,16 @@ export async function startServer(config: Config, log: Logger): Promise<RunningS
     formatStatus(atEdge(refusalOf(httpStatus), serviceHost, undefined), registry);
   const shutdown = new AbortController();
 
-  let answer = (_request: PortRequest, response: PortResponse): void => {
-    response.statusCode = 503;
-    response.setHeader("content-type", "application/json");
-    response.end(refusalBody(503));
-  };
+  let answer: (request: PortRequest, response: PortResponse) => void = answerWhileStarting(
+    refusalBody(503),
+    serviceHost,
+  );
   let answerPlain = (_request: WholeRequest, response: WholeResponse): void => response.handBack();
   let takePlain: RpcDoors["takePlain"] = () => undefined;
   const onPlainRequest = (request: WholeRequest, response: WholeResponse) => answerPlain(request, response);
   let database: Database | undefined;
   const port = createOnePort({
-    tls:
-      config.tlsCert === undefined
-        ? undefined
-        : { cert: readFileSync(config.tlsCert), key: readFileSync(config.tlsKey ?? "") },
+    tls: readCertificate(config),
     onRequest: (request, response) => answer(request, response),
     ...(config.fullDoors
       ? {}
@@ -104,15 +105,34 @@ export async function startServer(config: Config, log: Logger): Promise<RunningS
     refusalBody,
     onError: (error) => log.debug({ err: error }, "connection"),
   });
-  const address = await port.listen(config.listen);
-  const baseUrl = baseUrlOf(config, { host: config.listen.host, port: address.port });
+  const { port: portNumber } = await port.listen(config.listen).catch((error) => {
+    throw listenFailure("listen", config.listen, error);
+  });
+  const address = { host: config.listen.host, port: portNumber };
+  const baseUrl = baseUrlOf(config, address);
+  let availability: Availability | undefined;
   let dispatcher: Dispatcher | undefined;
   let metrics: DeliveryMetrics | undefined;
   try {
-    database = await openDatabase(config.database);
-    await database.migrate();
-    const { installation, isNew } = await prepareDatabase(database, config.issuer ?? baseUrl, now);
-    const opened = database;
+    const waitMs = /^postgres/.test(config.database) ? config.databaseWait : 0; // a file does not come by itself
+    const prepared = await whenReachable(() => prepareDatabase(config.database, config.issuer ?? baseUrl, now), {
+      waitMs,
+      log,
+      signal,
+    });
+    const { database: opened, installation, isNew } = prepared;
+    database = opened;
+    const health = createHealth(
+      descriptors.map(({ typeName }) => typeName),
+      shutdown.signal,
+    );
+    const isServing = () => !shutdown.signal.aborted && watched.isUp;
+    const watched = watchAvailability({ database, log, onChange: () => health.setServing(isServing()) });
+    availability = watched;
+    const reportOutage = (error: unknown) => watched.report(error);
+    const reportAs = (message: string) => (error: unknown) => {
+      if (!reportOutage(error)) log.warn({ err: error }, message);
+    };
     const issuer = await createIssuer({
       issuer: installation.issuerUrl,
       keys: installation.signingKeys,
@@ -126,7 +146,7 @@ export async function startServer(config: Config, log: Logger): Promise<RunningS
         database,
         issuerUrl: issuer.url,
         now,
-        report: (error) => log.warn({ err: error }, "last use not written"),
+        report: reportAs("last use not written"),
       }),
       providers: providerSource(database, now, events.recordChanges),
       keySets: createKeySets({ allowLoopbackHttp: config.allowLoopbackIssuers, clock: now }),
@@ -137,7 +157,7 @@ export async function startServer(config: Config, log: Logger): Promise<RunningS
     const audit = createAudit({
       database,
       now,
-      onLoss: (count, error) => log.error({ err: error, count }, "audit records lost"),
+      onLoss: (count, error) => log.error({ reason: String(error), count }, "audit records lost"),
     });
     const policy = createPipeline({
       contract,
@@ -149,14 +169,11 @@ export async function startServer(config: Config, log: Logger): Promise<RunningS
       environment,
       audit,
       events,
+      reportOutage,
       onCommit: () => dispatcher?.wake(),
       now,
     });
     const transport = createLocalTransport(services, policy.layers, { observers: policy.observers });
-    const health = createHealth(
-      descriptors.map(({ typeName }) => typeName),
-      shutdown.signal,
-    );
     const describeError = (error: ConnectError, method: DescMethod | undefined) =>
       atEdge(error, serviceHost, method?.parent.typeName.split(".")[1]);
     const rest = createRestHandler({
@@ -183,16 +200,20 @@ export async function startServer(config: Config, log: Logger): Promise<RunningS
     });
     const endpoints = createEndpoints({
       issuer,
-      isReady: () => health.isServing,
+      unreadiness: () =>
+        shutdown.signal.aborted ? "stopping" : watched.isUp ? undefined : "the database is not available",
       onError(error, response) {
-        log.error({ err: error }, "bug");
-        void writeStatus(response, atEdge(internal(error), serviceHost, undefined), { registry });
+        const described = callersError(error);
+        reportOutage(error);
+        if (described.code === Code.Internal) log.error({ err: error }, "bug");
+        void writeStatus(response, atEdge(described, serviceHost, undefined), { registry });
       },
     });
     const sts = createSts({
       exchange: createTokenExchange({ database, issuer, authenticator, baseUrl, now }),
       registry,
       serviceHost,
+      reportOutage,
       log,
       audit,
       now,
@@ -202,6 +223,7 @@ export async function startServer(config: Config, log: Logger): Promise<RunningS
       recordEvent: events.recordRegistryEvent,
       types: registry,
       serviceHost,
+      reportOutage,
       log,
     });
     const { auditRetentionDays, eventRetentionDays } = config;
@@ -214,7 +236,7 @@ export async function startServer(config: Config, log: Logger): Promise<RunningS
         () => forgetDelivered(opened, daysAgo(eventRetentionDays)),
       ],
       now,
-      report: (error) => log.warn({ err: error }, "housekeeping"),
+      report: reportAs("housekeeping"),
     });
     warmValidation(contract.methods.flatMap(({ method }) => [method.input, method.output]));
 
@@ -244,21 +266,29 @@ export async function startServer(config: Config, log: Logger): Promise<RunningS
       }
       if (!doors.takeWhole(path, request, response)) void rest(request, response);
     };
-    metrics = config.metricsListen && (await serveMetrics({ database, listen: config.metricsListen, now }));
+    metrics =
+      config.metricsListen &&
+      (await serveMetrics({ database, listen: config.metricsListen, now }).catch((error) => {
+        throw listenFailure("metricsListen", config.metricsListen!, error);
+      }));
     dispatcher = startDispatcher({
       database,
       subscriptions: subscriptionSource({ database, secrets: environment.secrets }),
       sign: (request) => issuer.mint(request),
       allowLoopbackSinks: config.allowLoopbackSinks,
       now,
-      report: (error) => log.warn({ err: error }, "delivery"),
+      report: reportAs("delivery"),
       onAttempt: (attempt) => metrics?.countAttempt(attempt),
     });
-    health.setServing(true);
-    log.info({ baseUrl, issuer: issuer.url, database: database.dialect }, "listening");
+    health.setServing(isServing());
+    log.info(
+      { listen: addressUrlOf(config, address), baseUrl, issuer: issuer.url, database: database.dialect },
+      "listening",
+    );
 
     return {
       baseUrl,
+      listenUrl: addressUrlOf(config, address),
       installed: isNew ? installation : undefined,
       mintToken: (subject, ttlSeconds) => issuer.mint({ subject, ttlSeconds }),
       async stop() {
@@ -269,7 +299,8 @@ export async function startServer(config: Config, log: Logger): Promise<RunningS
         await dispatcher?.stop();
         await metrics?.close();
         await stopHousekeeping();
-        await audit.flush();
+        await audit.close();
+        await watched.stop(); // until now: it ends what waits for a database that hangs
         await opened.close();
       },
     };
@@ -277,18 +308,34 @@ export async function startServer(config: Config, log: Logger): Promise<RunningS
     await port.close({ graceMs: 0 });
     await dispatcher?.stop();
     await metrics?.close();
+    await availability?.stop();
     await database?.close();
     throw error;
   }
 }
 
-async function prepareDatabase(database: Database, issuerUrl: string, now: () => number) {
-  const existing = await readInstallation(database.read);
-  const made = existing === undefined ? await install(database, issuerUrl, now) : undefined;
-  const installation = existing ?? made ?? (await readInstallation(database.read));
-  if (installation === undefined) throw new Error("the database lost its installation while it was prepared");
-  if (made === undefined) await refreshBuiltIns(database, now);
-  return { installation, isNew: made !== undefined };
+interface PreparedDatabase {
+  readonly database: Database;
+  readonly installation: Installation;
+  /** Whether it was made now. */
+  readonly isNew: boolean;
+}
+
+/** Opens, migrates and if need be initialises the database. Nothing is left open when that fails. */
+async function prepareDatabase(url: string, issuerUrl: string, now: () => number): Promise<PreparedDatabase> {
+  const database = await openDatabase(url);
+  try {
+    await database.migrate();
+    const existing = await readInstallation(database.read);
+    const made = existing === undefined ? await install(database, issuerUrl, now) : undefined;
+    const installation = existing ?? made ?? (await readInstallation(database.read));
+    if (installation === undefined) throw new Error("the database lost its installation while it was prepared");
+    if (made === undefined) await refreshBuiltIns(database, now);
+    return { database, installation, isNew: made !== undefined };
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
 }
 
 /** Every answer says which request it is for, and is nobody's to cache unless it says otherwise. */

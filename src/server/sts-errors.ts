@@ -48,6 +48,7 @@ function statusOf(error: ConnectError, presented: Presented): [number, string] {
     case Code.PermissionDenied:
       return [400, "invalid_request"];
     case Code.Aborted:
+    case Code.DeadlineExceeded:
     case Code.Unavailable:
       return [503, "temporarily_unavailable"];
     default:

@@ -12,16 +12,16 @@
  */
 import type { Registry } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
-import { aborted, atEdge, internal, invalid, reasonOf, unauthenticated } from "../errors.ts";
+import { atEdge, invalid, reasonOf, unauthenticated } from "../errors.ts";
 import type { Eventually } from "../eventually.ts";
 import type { Logger } from "../log.ts";
 import { breakOff, headerOf, Refusal, send, writeStatus } from "../rest/index.ts";
 import type { IssuedToken, NarrowingRequest, TokenExchange } from "../services/index.ts";
-import { ConflictError, StaleError } from "../store/index.ts";
 import { type Audit, isDenial, nothing } from "./audit.ts";
 import type { AuditRecord } from "./audit-log.ts";
 import type { Endpoint, Endpoints } from "./endpoints.ts";
 import type { PortRequest, PortResponse } from "./one-port.ts";
+import { callersError } from "./store-errors.ts";
 import { OAuthError, oauthAnswerOf, type Presented } from "./sts-errors.ts";
 import { type Parameters, readParameters } from "./sts-parameters.ts";
 
@@ -31,6 +31,8 @@ export interface StsOptions {
   readonly registry: Registry;
   /** Host part of error domains. */
   readonly serviceHost: string;
+  /** Takes an error of the database's that keeps calls from being answered; false when it is another. */
+  reportOutage(error: unknown): boolean;
   readonly log: Logger;
   readonly audit: Audit;
   /** Milliseconds since 1970. */
@@ -61,7 +63,7 @@ const subjectTokenTypes = [accessTokenType, jwtType, "urn:ietf:params:oauth:toke
 const narrowingNames = ["aud", "audience", "resource", "scope", "scopes", "cap"];
 
 /** The token service of a server. */
-export function createSts({ exchange, registry, serviceHost, log, audit, now }: StsOptions): Endpoints {
+export function createSts({ exchange, registry, serviceHost, reportOutage, log, audit, now }: StsOptions): Endpoints {
   const routes: Readonly<Record<string, StsRoute>> = {
     "/sts/exchange": { methods: ["GET", "HEAD", "POST"], answer: exchangeToken },
     "/sts/exchange_refresh_token": { methods: ["POST"], answer: refreshToken },
@@ -151,6 +153,7 @@ export function createSts({ exchange, registry, serviceHost, log, audit, now }: 
     } catch (reason) {
       const failure = failureOf(reason);
       code = codeOf(failure);
+      reportOutage(reason);
       if (code === "INTERNAL") log.error({ err: reason, path, requestId: record.requestId }, "bug");
       if (failure instanceof ConnectError && isDenial(failure.code)) audit.report({ ...record, code });
       if (failure instanceof Refusal) await answerStatus(response, failure.error, failure.httpStatus);
@@ -158,6 +161,7 @@ export function createSts({ exchange, registry, serviceHost, log, audit, now }: 
       else {
         const { httpStatus, body } = oauthAnswerOf(failure, presented);
         if (httpStatus === 401) response.setHeader("www-authenticate", "Bearer");
+        if (httpStatus === 503) response.setHeader("retry-after", "1");
         await answer(response, httpStatus, body);
       }
     } finally {
@@ -187,8 +191,7 @@ function answer(response: PortResponse, httpStatus: number, body: object | undef
 
 function failureOf(reason: unknown): ConnectError | OAuthError | Refusal {
   if (reason instanceof ConnectError || reason instanceof OAuthError || reason instanceof Refusal) return reason;
-  const isConflict = reason instanceof StaleError || reason instanceof ConflictError;
-  return isConflict ? aborted("another change came first; try again") : internal(reason);
+  return callersError(reason);
 }
 
 function codeOf(failure: ConnectError | OAuthError | Refusal): string {

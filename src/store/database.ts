@@ -20,7 +20,7 @@ export interface Database {
   /**
    * Runs `work` in a transaction and gives its result once that is durable; when it throws, nothing it did stays. It may run more than once, and
    * others wait for it: it waits for nothing but its session. An aborted signal drops work that has not started, and fails its next statement.
-   * Errors: those of the session; ConflictError.
+   * Errors: those of the session; ConflictError; UnavailableError, then what it did stays only where that says so.
    */
   transact<T>(work: (session: WriteSession) => Promise<T>, options?: { signal?: StopSignal }): Promise<T>;
   /** A queue, by the name of its table. */
@@ -29,6 +29,8 @@ export interface Database {
   migrate(): Promise<number>;
   /** How many migrations are missing. Errors: the database is newer than this program. */
   pendingMigrations(): Promise<number>;
+  /** Whether it can be used now, told within `timeoutMs`; asked once at a time. Errors: UnavailableError, RefusedError. */
+  check(timeoutMs: number): Promise<void>;
   /** Finishes the work under way, takes no more, closes. */
   close(): Promise<void>;
 }
@@ -41,11 +43,13 @@ export interface OpenOptions {
   readonly busyWaitMs?: number;
   /** How long work may wait for another process's lock, or lose against others, before it fails with a ConflictError. */
   readonly patienceMs?: number;
+  /** Whether a SQLite file that is missing is refused; by default it is created. */
+  readonly mustExist?: boolean;
 }
 
 const defaultPatienceMs = 5000;
 
-/** Opens `sqlite:PATH` (created when missing, with its folder) or `postgres://…`. */
+/** Opens `sqlite:PATH` (created when missing, with its folder), `sqlite::memory:` or `postgres://…`. Errors: UnavailableError, RefusedError. */
 export async function openDatabase(url: string, options: OpenOptions = {}): Promise<Database> {
   const engine = await openEngine(url, options);
   const { dialect } = engine;
@@ -86,6 +90,7 @@ export async function openDatabase(url: string, options: OpenOptions = {}): Prom
     queue: (name) => createQueue({ ...engine, alone: (work) => tracked(() => engine.alone(work)) }, name),
     migrate: () => migrate(engine),
     pendingMigrations: () => pendingMigrations(engine),
+    check: (timeoutMs) => engine.check(timeoutMs),
     close: () => {
       closing ??= finished().then(() => engine.close());
       return closing;
@@ -96,11 +101,11 @@ export async function openDatabase(url: string, options: OpenOptions = {}): Prom
 /** Loads only the driver that is used: the other's memory would be held for nothing. */
 async function openEngine(
   url: string,
-  { busyWaitMs = 0, patienceMs = defaultPatienceMs }: OpenOptions,
+  { busyWaitMs = 0, patienceMs = defaultPatienceMs, mustExist = false }: OpenOptions,
 ): Promise<Engine> {
   if (url.startsWith("sqlite:")) {
     const { openSqlite } = await import("./dialect/sqlite.ts");
-    return openSqlite(url.slice("sqlite:".length), busyWaitMs, patienceMs);
+    return openSqlite(url.slice("sqlite:".length), { busyWaitMs, patienceMs, mustExist });
   }
   if (/^postgres(ql)?:/.test(url)) {
     const { openPostgres } = await import("./dialect/postgres.ts");

@@ -1,4 +1,4 @@
-/** The three neutral errors of the room; whoever calls translates them once. Anything else that is thrown is a bug or a lost database. */
+/** The neutral errors of the room; whoever calls translates them once. Anything else that is thrown is a bug. */
 
 /** A row with the same unique key is there already. The session that met it takes no further statement. */
 export class NotUniqueError extends Error {
@@ -29,6 +29,35 @@ export class ConflictError extends Error {
 
   constructor(cause: unknown) {
     super("conflict with other writers", { cause });
+  }
+}
+
+/**
+ * The database cannot be used now: it cannot be reached, it refuses connections, or its disk cannot be written. Nothing was written, unless
+ * `isUndecided`.
+ */
+export class UnavailableError extends Error {
+  override readonly name = "UnavailableError";
+  /** Whether the answer to a COMMIT was lost: the transaction may have been committed. */
+  readonly isUndecided: boolean;
+
+  constructor(message: string, cause: unknown, isUndecided = false) {
+    super(message, { cause });
+    this.isUndecided = isUndecided;
+  }
+}
+
+/** The database cannot be opened or migrated, nor will be by trying again: a wrong password, no database at this path, one of a newer program. */
+export class RefusedError extends Error {
+  override readonly name = "RefusedError";
+}
+
+/** A statement was cancelled, because it took longer than the database allows. Nothing was written. */
+export class StatementTimeoutError extends Error {
+  override readonly name = "StatementTimeoutError";
+
+  constructor(cause: unknown) {
+    super("a statement was cancelled", { cause });
   }
 }
 

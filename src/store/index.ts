@@ -6,7 +6,8 @@
  *
  * Promises, the same on every database and held by test/contract:
  * - What `transact` has answered is durable; what it has refused left nothing. A check and the write that relies on it hold together.
- * - Three neutral errors, NotUniqueError, StaleError and ConflictError; anything else is a bug or a lost database.
+ * - Neutral errors: NotUniqueError, StaleError and ConflictError about the work; UnavailableError, StatementTimeoutError and RefusedError about the
+ *   database. Anything else is a bug.
  * - Text compares by its bytes. No column is NULL. Instants are integer microseconds since 1970.
  * - A page costs what its rows cost, wherever it is (keyset), and rows written between two pages neither repeat nor hide one that stays.
  * - Totals are exact, and read from counters that the writing transaction keeps for every ancestor.
@@ -19,7 +20,14 @@
  * prepared. `dialect/` holds all that differs between databases, `migrations/` the schema.
  */
 export { type Database, type OpenOptions, openDatabase } from "./database.ts";
-export { ConflictError, NotUniqueError, StaleError } from "./errors.ts";
+export {
+  ConflictError,
+  NotUniqueError,
+  RefusedError,
+  StaleError,
+  StatementTimeoutError,
+  UnavailableError,
+} from "./errors.ts";
 export type { FacetType, FacetValue, ScalarValue } from "./facet.ts";
 export type { LogEntry, LogScan, LogSpec } from "./log.ts";
 export { PackedRow } from "./packed.ts";

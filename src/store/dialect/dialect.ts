@@ -146,6 +146,8 @@ export interface Engine {
   alone<T>(work: (connection: Connection) => T | Promise<T>): Promise<T>;
   /** Runs `work` in a transaction that no other process's exclusive work runs beside. */
   exclusively<T>(work: (connection: Connection) => Promise<T>): Promise<T>;
+  /** Whether it can be used now, told within `timeoutMs`; asked once at a time. Errors: UnavailableError, RefusedError. */
+  check(timeoutMs: number): Promise<void>;
   /** Closes; no transaction is under way. */
   close(): Promise<void>;
 }

@@ -7,17 +7,18 @@
  * A work that throws has mostly written nothing. Where it has, all is taken back, and the works run again, each in a savepoint of its own; so do
  * those of the next commits, because such works seldom come alone. Always to have savepoints would cost every work a copy of each page it changes.
  *
- * When the disk fails, nobody knows what of the commit a crash would leave, or of any after it: from then on every work fails, until a restart.
+ * When the disk fails while it is waited for, nobody knows what of the commit a crash would leave, or of any after it: from then on every work fails,
+ * until a restart. A disk that refuses to be written before that, because it is full or read-only, has lost nothing: works fail while it does.
  *
  * A lock held by another process is waited for by a timer, never inside SQLite, whose own wait would stop the event loop.
  */
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { setImmediate, setTimeout } from "node:timers/promises";
 import { type CounterStatements, Counters } from "../counters.ts";
-import { ConflictError } from "../errors.ts";
+import { ConflictError, UnavailableError } from "../errors.ts";
 import type { Connection } from "../statement.ts";
 import type { Work } from "./dialect.ts";
-import { isBusy } from "./sqlite-errors.ts";
+import { isBusy, leavesNothing, translated } from "./sqlite-errors.ts";
 
 const maxWorksPerCommit = 64;
 const maxMsPerCommit = 10;
@@ -74,7 +75,8 @@ export class GroupCommit {
   #careful = 0;
   /** Settled when the last commit is on disk and its works are told. */
   #synced = Promise.resolve();
-  #diskFailure: Error | undefined;
+  #diskFailure: UnavailableError | undefined;
+  #refusal: UnavailableError | undefined;
 
   /** @param patienceMs a lock held longer than this by another process fails the works that wait for it. */
   constructor(
@@ -101,12 +103,28 @@ export class GroupCommit {
     });
   }
 
+  /** Whether the disk has refused a work since this was last forgotten. */
+  get isRefused(): boolean {
+    return this.#refusal !== undefined;
+  }
+
+  /** To be called when the disk has taken a work. */
+  forgetRefusal(): void {
+    this.#refusal = undefined;
+  }
+
+  #noted(error: unknown): unknown {
+    if (error instanceof UnavailableError) this.#refusal = error;
+    return error;
+  }
+
   async #run(): Promise<void> {
     this.#isRunning = true;
     for (await this.#gather(); this.#queue.length > 0; await this.#gather()) {
       try {
         await this.#begin();
       } catch (error) {
+        this.#noted(error);
         for (const job of this.#queue.splice(0)) job.reject(error);
         continue;
       }
@@ -135,7 +153,7 @@ export class GroupCommit {
         this.#database.exec("begin immediate");
         return;
       } catch (error) {
-        if (!isBusy(error)) throw error;
+        if (!isBusy(error)) throw translated(error);
         if (performance.now() > giveUpAt) throw new ConflictError(error);
       }
       await setTimeout(retryMs * (0.5 + Math.random()));
@@ -159,7 +177,8 @@ export class GroupCommit {
       if (this.#diskFailure !== undefined) throw this.#diskFailure;
       this.#commit();
     } catch (error) {
-      if (this.#database.isTransaction) this.#database.exec("rollback");
+      this.#noted(error);
+      this.#rollBack();
       await this.#synced; // what they have seen
       for (const { reject } of jobs) reject(error);
       return;
@@ -174,7 +193,19 @@ export class GroupCommit {
       this.#database.exec("commit");
     } catch (error) {
       this.#hooks.afterCommit();
-      throw error;
+      const failure = translated(error);
+      const isUndecided = failure instanceof UnavailableError && !leavesNothing(error);
+      throw isUndecided ? new UnavailableError(failure.message, error, true) : failure;
+    }
+  }
+
+  /** Ends the transaction, if what went wrong has not. Never fails: where a disk refuses this too, the next BEGIN tells. */
+  #rollBack(): void {
+    if (!this.#database.isTransaction) return;
+    try {
+      this.#database.exec("rollback");
+    } catch (error) {
+      this.#noted(translated(error));
     }
   }
 
@@ -182,8 +213,10 @@ export class GroupCommit {
     try {
       await this.#hooks.sync();
     } catch (error) {
-      this.#diskFailure = new Error("the disk has failed, so nothing is written until a restart", { cause: error });
-      for (const { reject } of jobs) reject(this.#diskFailure);
+      const text = "the disk has failed, so nothing is written until a restart";
+      this.#diskFailure = new UnavailableError(text, error);
+      this.#noted(this.#diskFailure);
+      for (const { reject } of jobs) reject(new UnavailableError(text, error, true));
       return;
     }
     this.#hooks.afterCommit();
@@ -193,7 +226,7 @@ export class GroupCommit {
   /** Takes everything back, and runs the works again. */
   async #runAgain(jobs: readonly Job[]): Promise<Ran> {
     this.#careful = carefulCommits;
-    this.#database.exec("rollback");
+    this.#rollBack();
     await this.#begin();
     const ran = this.#noneYet();
     for (const job of jobs) await this.#runWork(job, ran, false);
@@ -220,6 +253,7 @@ export class GroupCommit {
       counters.share();
       answers.push(() => resolve(value));
     } catch (error) {
+      this.#noted(error);
       if (!this.#database.isTransaction) throw error; // a full disk or an I/O error has rolled back everything
       if (hasSavepoint) this.#database.exec("rollback to work; release work");
       else if (this.#connection.writes !== writes) {

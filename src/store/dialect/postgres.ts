@@ -9,10 +9,12 @@ import { setTimeout } from "node:timers/promises";
 import { PostgresAdapter, PostgresQueryCompiler, sql } from "kysely";
 import pg from "pg";
 import { Counters, counterStatements } from "../counters.ts";
-import { ConflictError, NotUniqueError, UniqueViolation } from "../errors.ts";
+import { ConflictError, NotUniqueError, UnavailableError } from "../errors.ts";
 import { type Connection, parametersOf, type Statement, type Values } from "../statement.ts";
 import { type Dialect, type Engine, queryBuilder, type Work } from "./dialect.ts";
 import { postgresContent } from "./postgres-content.ts";
+import { endsConnection, notConnected, translated } from "./postgres-errors.ts";
+import { Outage } from "./postgres-outage.ts";
 
 /** How PostgreSQL says it. An expression over a column keeps its value and has no index. */
 export const postgres: Dialect = {
@@ -55,10 +57,11 @@ const sessionSettings = `
   set max_parallel_workers_per_gather = 0;
   set jit = off`;
 
-/** Opens a pool on the database at `url`, and makes sure that it answers. */
+/** Opens a pool on the database at `url`, and makes sure that it answers. Errors: UnavailableError, RefusedError. */
 export async function openPostgres(url: string, patienceMs: number): Promise<Engine> {
   const slots = new WeakMap<pg.ClientBase, number>();
   let nextSlot = Math.floor(Math.random() * poolSize);
+  const outage = new Outage(url);
   const pool = new pg.Pool({
     connectionString: url,
     max: poolSize,
@@ -68,36 +71,58 @@ export async function openPostgres(url: string, patienceMs: number): Promise<Eng
     onConnect: async (client) => {
       client.on("error", () => {}); // a lost connection is told by the statement that needs it
       slots.set(client, nextSlot++ % poolSize);
+      outage.guard(client);
       await client.query(sessionSettings);
     },
   });
   pool.on("error", () => {});
-  await pool.query("select 1").catch(async (error) => {
+  const connections = {
+    async take() {
+      outage.refuse();
+      try {
+        return await pool.connect();
+      } catch (error) {
+        throw notConnected(error, outage.address);
+      }
+    },
+    answered: () => outage.answered(),
+  };
+  try {
+    const client = await connections.take();
+    client.release();
+  } catch (error) {
     await pool.end();
     throw error;
-  });
+  }
   const names = new StatementNames();
   const statements = counterStatements(postgres);
 
-  /** Runs `work` once, in a transaction that begins with `begin`. */
+  /** Runs `work` once, in a transaction that begins with `begin`. Errors: an UnavailableError `isUndecided` when the answer to its COMMIT is lost. */
   async function once<T>(
     begin: string,
     work: (connection: Connection, client: pg.PoolClient) => Promise<T>,
   ): Promise<T> {
-    const client = await pool.connect();
-    let broken = false;
+    const client = await connections.take();
+    let isBroken = false;
+    let isCommitting = false;
     try {
       await client.query(begin);
-      const value = await work(new PostgresConnection(client, names), client);
+      const value = await work(new PostgresConnection(client, names, connections), client);
+      isCommitting = true;
       await client.query("commit");
       return value;
     } catch (error) {
-      await client.query("rollback").catch(() => {
-        broken = true;
-      });
-      throw translated(error);
+      const failure = translated(error);
+      isBroken = endsConnection(failure);
+      if (!isBroken)
+        await client.query("rollback").catch(() => {
+          isBroken = true;
+        });
+      throw isCommitting && failure instanceof UnavailableError
+        ? new UnavailableError(`the answer to a COMMIT is lost: ${failure.message}`, failure.cause, true)
+        : failure;
     } finally {
-      client.release(broken);
+      client.release(isBroken);
     }
   }
 
@@ -119,7 +144,7 @@ export async function openPostgres(url: string, patienceMs: number): Promise<Eng
     }
   }
 
-  const any = new PostgresConnection(pool, names);
+  const any = new PostgresConnection(undefined, names, connections);
   return {
     dialect: postgres,
     reader: any,
@@ -127,30 +152,37 @@ export async function openPostgres(url: string, patienceMs: number): Promise<Eng
     transact,
     alone: async (work) => work(any), // outside a transaction block the server makes one of each statement, READ COMMITTED
     exclusively: async (work) => {
-      await createLock(pool);
+      await createLock(any);
       return once("begin", async (connection, client) => {
         await client.query("set local statement_timeout = 0; set local lock_timeout = 0");
         await client.query("select id from migration_lock where id = 1 for update");
         return work(connection);
       });
     },
-    close: () => pool.end(),
+    check: (timeoutMs) => outage.check(timeoutMs),
+    close: async () => {
+      await pool.end();
+      outage.close();
+    },
   };
 }
 
 /** The row that migrating processes lock. Two that create the table at once can collide in the catalogue; the loser looks again. */
-async function createLock(pool: pg.Pool): Promise<void> {
+async function createLock(connection: Connection): Promise<void> {
   for (let triesLeft = 5; ; triesLeft--) {
     try {
-      await pool.query("create table if not exists migration_lock (id bigint primary key)");
-      await pool.query("insert into migration_lock (id) values (1) on conflict do nothing");
+      await connection.run(createLockTable, {});
+      await connection.run(addLock, {});
       return;
     } catch (error) {
-      if (triesLeft === 0) throw error;
+      if (triesLeft === 0 || error instanceof UnavailableError) throw error;
     }
     await setTimeout(20 + Math.random() * 100);
   }
 }
+
+const createLockTable = { text: "create table if not exists migration_lock (id bigint primary key)", slots: [] };
+const addLock = { text: "insert into migration_lock (id) values (1) on conflict do nothing", slots: [] };
 
 const int8 = 20;
 const bytea = 17;
@@ -173,16 +205,26 @@ class StatementNames {
   }
 }
 
+/** Where connections come from. */
+interface Connections {
+  /** One of the pool, to be released. Errors: UnavailableError, RefusedError. */
+  take(): Promise<pg.PoolClient>;
+  /** Told that a statement has been answered. */
+  answered(): void;
+}
+
 /** Runs statements one after another on one connection, or each on any of a pool. */
 class PostgresConnection implements Connection {
-  readonly #client: pg.Pool | pg.PoolClient;
+  readonly #client: pg.PoolClient | undefined;
   readonly #names: StatementNames;
+  readonly #connections: Connections;
   /** Settled when the statement before has ended: a connection takes one at a time. */
   #turn: Promise<unknown> = Promise.resolve();
 
-  constructor(client: pg.Pool | pg.PoolClient, names: StatementNames) {
+  constructor(client: pg.PoolClient | undefined, names: StatementNames, connections: Connections) {
     this.#client = client;
     this.#names = names;
+    this.#connections = connections;
   }
 
   async rows(statement: Statement, values: Values): Promise<unknown[][]> {
@@ -194,33 +236,40 @@ class PostgresConnection implements Connection {
   }
 
   #query(statement: Statement, values: Values): Promise<pg.QueryArrayResult<unknown[]>> {
-    if (this.#client instanceof pg.Pool) return this.#send(statement, values);
-    const sent = this.#turn.then(() => this.#send(statement, values));
+    const client = this.#client;
+    if (client === undefined) return this.#sendOnAny(statement, values);
+    const sent = this.#turn.then(() => this.#send(client, statement, values));
     this.#turn = sent.catch(() => {}); // its caller hears of it
     return sent;
   }
 
-  async #send(statement: Statement, values: Values): Promise<pg.QueryArrayResult<unknown[]>> {
+  async #sendOnAny(statement: Statement, values: Values): Promise<pg.QueryArrayResult<unknown[]>> {
+    const client = await this.#connections.take();
+    let isBroken = false;
+    try {
+      return await this.#send(client, statement, values);
+    } catch (error) {
+      isBroken = endsConnection(error);
+      throw error;
+    } finally {
+      client.release(isBroken);
+    }
+  }
+
+  async #send(client: pg.PoolClient, statement: Statement, values: Values): Promise<pg.QueryArrayResult<unknown[]>> {
     const { text } = statement;
     const name = this.#names.of(text);
     try {
-      return await this.#client.query<unknown[]>({
+      const result = await client.query<unknown[]>({
         ...(name !== undefined && { name }),
         text,
         values: parametersOf(statement, values),
         rowMode: "array",
       });
+      this.#connections.answered();
+      return result;
     } catch (error) {
       throw translated(error);
     }
   }
-}
-
-const uniqueViolation = "23505";
-const conflicts = new Set(["40001", "40P01", "55P03"]); // serialization failure, deadlock, lock not available
-
-function translated(error: unknown): unknown {
-  if (!(error instanceof pg.DatabaseError)) return error;
-  if (error.code === uniqueViolation) return new UniqueViolation(error.constraint, error);
-  return conflicts.has(error.code ?? "") ? new ConflictError(error) : error;
 }

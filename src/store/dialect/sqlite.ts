@@ -5,17 +5,19 @@
  * Every commit is on disk before it is acknowledged or read, as with `synchronous=FULL`; but the disk is waited for here (`synchronous=NORMAL`),
  * because SQLite would stop the event loop for as long.
  */
-import { closeSync, fdatasync, mkdirSync, openSync } from "node:fs";
-import { dirname } from "node:path";
+import { closeSync, fdatasync, openSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { promisify } from "node:util";
 import { SqliteAdapter, SqliteQueryCompiler, sql } from "kysely";
 import { counterStatements } from "../counters.ts";
+import { RefusedError } from "../errors.ts";
 import { Checkpoints } from "./checkpoints.ts";
 import { type Dialect, type Engine, queryBuilder } from "./dialect.ts";
 import { GroupCommit } from "./group-commit.ts";
 import { SnapshotConnection, SqliteConnection } from "./sqlite-connection.ts";
 import { sqliteContent } from "./sqlite-content.ts";
+import { isNoDatabase, translated } from "./sqlite-errors.ts";
+import { prepareFile } from "./sqlite-file.ts";
 
 /** How SQLite says it. A `+` before a column keeps its value and hides it from the planner; CROSS JOIN keeps the order of the join. */
 export const sqlite: Dialect = {
@@ -48,15 +50,23 @@ const checkpointPages = 12_000;
 /** The log's file is cut to this when it starts anew: readers that never pause make it grow. */
 const logBytes = 64 * 1024 * 1024;
 
-/** Opens, or creates with its folder, the database file at `path`; only its owner can read it. */
-export function openSqlite(path: string, busyWaitMs: number, patienceMs: number): Engine {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  closeSync(openSync(path, "a", 0o600));
-  const writer = connect(path, writerCacheKib);
-  writer.exec(`pragma journal_mode = wal; pragma synchronous = normal; pragma busy_timeout = ${busyWaitMs};
-    pragma wal_autocheckpoint = ${checkpointPages}; pragma journal_size_limit = ${logBytes}`);
-  const reader = connect(path, readerCacheKib);
-  reader.exec(`pragma query_only = 1; pragma busy_timeout = ${readerWaitMs}`);
+/** Asks whether the file can be read. */
+const readable = { text: "select 1 from sqlite_master limit 1", slots: [] };
+/** Writes a page of the file, to what it is: asks whether it can be written. */
+const writable = { text: "pragma user_version = 0", slots: [] };
+
+/** How to open a file. */
+export interface SqliteOptions {
+  readonly busyWaitMs: number;
+  readonly patienceMs: number;
+  readonly mustExist: boolean;
+}
+
+/** Opens, or creates with its folder, the database file at `location`, `:memory:` for one that is not kept. Errors: RefusedError. */
+export function openSqlite(location: string, { busyWaitMs, patienceMs, mustExist }: SqliteOptions): Engine {
+  const file = prepareFile(location, mustExist);
+  const { path } = file;
+  const { writer, reader } = connectBoth(path, busyWaitMs);
   const reading = new SnapshotConnection(reader, writer);
   const writing = new SqliteConnection(writer);
   const checkpoints = new Checkpoints(writer, path);
@@ -80,14 +90,38 @@ export function openSqlite(path: string, busyWaitMs: number, patienceMs: number)
     transact: (work) => queue.transact(work),
     alone: (work) => queue.transact(async (connection) => work(connection)),
     exclusively: (work) => queue.transact(work),
+    async check() {
+      reading.rows(readable, {});
+      if (!queue.isRefused) return;
+      await queue.transact(async (connection) => connection.run(writable, {}));
+      queue.forgetRefusal();
+    },
     close: async () => {
       reading.release();
       reader.close();
       log.close();
       await checkpoints.close();
       writer.close();
+      file.remove();
     },
   };
+}
+
+function connectBoth(
+  path: string,
+  busyWaitMs: number,
+): { readonly writer: DatabaseSync; readonly reader: DatabaseSync } {
+  try {
+    const writer = connect(path, writerCacheKib);
+    writer.exec(`pragma journal_mode = wal; pragma synchronous = normal; pragma busy_timeout = ${busyWaitMs};
+      pragma wal_autocheckpoint = ${checkpointPages}; pragma journal_size_limit = ${logBytes}`);
+    const reader = connect(path, readerCacheKib);
+    reader.exec(`pragma query_only = 1; pragma busy_timeout = ${readerWaitMs}`);
+    return { writer, reader };
+  } catch (error) {
+    if (isNoDatabase(error)) throw new RefusedError(`${path} is not a SQLite database`, { cause: error });
+    throw translated(error);
+  }
 }
 
 function connect(path: string, cacheKib: number): DatabaseSync {
