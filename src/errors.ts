@@ -14,12 +14,9 @@ import {
   ResourceInfoSchema,
   RetryInfoSchema,
 } from "../gen/google/rpc/error_details_pb.ts";
+import { type FieldViolation, shorten, toldViolations } from "./violations.ts";
 
-/** One thing wrong with one field: its path in snake_case, relative to the resource for bodies, and a sentence about it. */
-export interface FieldViolation {
-  readonly field: string;
-  readonly description: string;
-}
+export type { FieldViolation };
 
 /** Why a request was blocked: an UPPER_SNAKE type, the uid it is about, and a sentence. */
 export interface PreconditionViolation {
@@ -34,16 +31,24 @@ export interface ResourceName {
   readonly uid: string;
 }
 
-/** INVALID_ARGUMENT with every violation, in the order given. */
-export function invalid(...violations: FieldViolation[]): ConnectError {
-  const text = violations.map((v) => (v.field === "" ? v.description : `${v.field}: ${v.description}`)).join("; ");
-  return failure(Code.InvalidArgument, text, detail(BadRequestSchema, { fieldViolations: violations }));
+/** INVALID_ARGUMENT with the violations in the order given, as many as an answer tells. Field paths are in snake_case, relative to the resource for bodies. */
+export function invalid(violations: FieldViolation | readonly FieldViolation[]): ConnectError {
+  const fieldViolations = [...toldViolations("field" in violations ? [violations] : violations)];
+  const text = fieldViolations.map((v) => (v.field === "" ? v.description : `${v.field}: ${v.description}`)).join("; ");
+  return failure(Code.InvalidArgument, text, detail(BadRequestSchema, { fieldViolations }));
+}
+
+/** The same error about the fields below `path`: of an item of a batch, `requests[1]`. */
+export function invalidWithin(path: string, error: unknown): unknown {
+  if (!(error instanceof ConnectError) || error.code !== Code.InvalidArgument) return error;
+  const violations = error.findDetails(BadRequestSchema).flatMap(({ fieldViolations }) => fieldViolations);
+  return invalid(violations.map((v) => ({ ...v, field: v.field === "" ? path : `${path}.${v.field}` })));
 }
 
 /** NOT_FOUND about one resource. `text` is for one that was asked for by something else than its uid. */
 export function notFound(
   resource: ResourceName,
-  text = `${kindOf(resource)} ${JSON.stringify(resource.uid)} does not exist`,
+  text = `${kindOf(resource)} ${JSON.stringify(toldName(resource))} does not exist`,
 ): ConnectError {
   return failure(Code.NotFound, text, about(resource));
 }
@@ -54,9 +59,10 @@ export function alreadyExists(resource: ResourceName, what: string): ConnectErro
 }
 
 /** FAILED_PRECONDITION with every violation. */
-export function failedPrecondition(...violations: PreconditionViolation[]): ConnectError {
-  const text = violations.map((v) => v.description).join("; ");
-  return failure(Code.FailedPrecondition, text, detail(PreconditionFailureSchema, { violations }));
+export function failedPrecondition(violations: PreconditionViolation | readonly PreconditionViolation[]): ConnectError {
+  const all = "type" in violations ? [violations] : [...violations];
+  const text = all.map((v) => v.description).join("; ");
+  return failure(Code.FailedPrecondition, text, detail(PreconditionFailureSchema, { violations: all }));
 }
 
 /** PERMISSION_DENIED; the text must be the same whether or not the resource exists. */
@@ -180,7 +186,14 @@ function withPrefix(code: Code, text: string): string {
 }
 
 function about(resource: ResourceName): Detail {
-  return detail(ResourceInfoSchema, { resourceType: resource.type, resourceName: resource.uid });
+  return detail(ResourceInfoSchema, { resourceType: resource.type, resourceName: toldName(resource) });
+}
+
+/** No uid is longer than this; what a caller takes for one may be. */
+const maxUidLength = 2048;
+
+function toldName({ uid }: ResourceName): string {
+  return uid.length > maxUidLength ? shorten(uid) : uid;
 }
 
 function kindOf(resource: ResourceName): string {

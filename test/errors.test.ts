@@ -33,7 +33,7 @@ describe("code, prefix and typed detail", () => {
   const wholeRule = { field: "", description: "needs one of a and b" };
   test.each<[ConnectError, Code, string, unknown[]]>([
     [
-      invalid(nameRule, wholeRule),
+      invalid([nameRule, wholeRule]),
       Code.InvalidArgument,
       "Invalid argument: name: must be short; needs one of a and b",
       [["BadRequest", { fieldViolations: [expect.objectContaining(nameRule), expect.objectContaining(wholeRule)] }]],
@@ -51,10 +51,10 @@ describe("code, prefix and typed detail", () => {
       [["ResourceInfo", expect.objectContaining({ resourceType: repo.type, resourceName: "a/b" })]],
     ],
     [
-      failedPrecondition(
+      failedPrecondition([
         { type: "RESOURCE_NOT_EMPTY", subject: "a", description: "has repos" },
         { type: "X", description: "y" },
-      ),
+      ]),
       Code.FailedPrecondition,
       "Precondition failed: has repos; y",
       [

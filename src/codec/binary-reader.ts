@@ -20,12 +20,15 @@ import { wireScalar } from "./wire-scalars.ts";
  */
 export type BinaryReader = (bytes: Uint8Array) => Message;
 
-/** The reader for a message type. Each type is compiled once, when it is first read. */
-export function createBinaryReader(desc: DescMessage): BinaryReader {
+/**
+ * The reader for a message type. Each type is compiled once, when it is first read.
+ * @param maxFields of a message and those inside it together, for what anybody may send: small fields cost far more time and memory than their bytes.
+ */
+export function createBinaryReader(desc: DescMessage, maxFields?: number): BinaryReader {
   const type = typeOf(desc);
   return (bytes) => {
     const message = type.zero();
-    readMessage(new WireReader(bytes), message, type, bytes.length);
+    readMessage(new WireReader(bytes, maxFields), message, type, bytes.length);
     return message as unknown as Message;
   };
 }

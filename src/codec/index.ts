@@ -47,6 +47,6 @@ export {
 } from "./json-writer.ts";
 export { type Leaf, leafOf } from "./leaf.ts";
 export { getField, hasCustomJson, type Local, setField, setOwn, wrapperValue } from "./local.ts";
-export { type FieldViolation, shorten, Violations } from "./violations.ts";
+export { Violations } from "./violations.ts";
 export { WireFormatError } from "./wire-reader.ts";
 export type { ApartFields } from "./wire-to-json.ts";

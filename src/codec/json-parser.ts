@@ -28,12 +28,14 @@ export class JsonSyntaxError extends Error {
 }
 
 const MAX_DEPTH = 100;
+/** Several times what any request has cause for. Small values cost far more time and memory than their bytes. */
+const MAX_VALUES = 50_000;
 const EXACT_DIGITS = 15;
 
 /**
  * Parses one JSON text.
  * Errors: JsonSyntaxError for malformed UTF-8 or JSON, a byte order mark, anything after the value, duplicate keys,
- * NUL or lone surrogates in strings, and nesting deeper than 100.
+ * NUL or lone surrogates in strings, nesting deeper than 100, and more than 50,000 values.
  */
 export function parseJson(source: string | Uint8Array): JsonNode {
   return new Parser(typeof source === "string" ? source : decodeUtf8(source)).parse();
@@ -70,6 +72,7 @@ class Parser {
   readonly #text: string;
   #at = 0;
   #depth = 0;
+  #values = 0;
 
   constructor(text: string) {
     this.#text = text;
@@ -89,6 +92,9 @@ class Parser {
   }
 
   #value(): JsonNode {
+    if (++this.#values > MAX_VALUES) {
+      throw new JsonSyntaxError(`more than ${MAX_VALUES} values`);
+    }
     switch (this.#text[this.#at]) {
       case "{":
         return this.#object();

@@ -15,11 +15,12 @@ import {
   toBinary,
 } from "@bufbuild/protobuf";
 import { type Any, AnySchema, ListValueSchema, StructSchema, type Value, ValueSchema } from "@bufbuild/protobuf/wkt";
+import { shorten } from "../violations.ts";
 import { type JsonMembers, type JsonNode, JsonNumber } from "./json-parser.ts";
 import { type Leaf, leafOf, scalarLeaf, wellKnownLeaf } from "./leaf.ts";
 import { hasCustomJson, type Local, type LocalOneof, setField, setOwn } from "./local.ts";
 import { zeroMessage } from "./specialise.ts";
-import { shorten, type Violations } from "./violations.ts";
+import type { Violations } from "./violations.ts";
 
 /** What a reader needs to know beyond the descriptor. */
 export interface JsonReaderOptions {
@@ -105,6 +106,9 @@ function objectReader(desc: DescMessage, fields: Map<string, NamedField>, ignore
     }
     const message = zero();
     for (const [key, value] of json) {
+      if (violations.isFull) {
+        break;
+      }
       const named = fields.get(key);
       if (named === undefined) {
         if (!ignoreUnknown) {
@@ -171,6 +175,9 @@ function listReader(field: DescField, read: Read): ReadField {
     }
     const items = message[field.localName] as unknown[];
     for (const [index, item] of json.entries()) {
+      if (violations.isFull) {
+        break;
+      }
       violations.enterItem(index);
       items.push(isUnset(item, field) ? violations.add("must not be null") : read(item, violations));
       violations.leave();
@@ -190,6 +197,9 @@ function mapReader(field: DescField & { fieldKind: "map" }, read: Read): ReadFie
     }
     const entries = message[field.localName] as Local;
     for (const [text, item] of json) {
+      if (violations.isFull) {
+        break;
+      }
       violations.enterKey(text);
       const key = readKey(text);
       if (key === undefined) {

@@ -36,11 +36,14 @@ export class WireReader {
   readonly bytes: Uint8Array;
   at = 0;
   #depth = 0;
+  #fields: number;
   /** The input with one character for each byte. */
   #latin1: string | undefined;
 
-  constructor(bytes: Uint8Array) {
+  /** @param maxFields how many fields are read, all messages together. */
+  constructor(bytes: Uint8Array, maxFields = Number.POSITIVE_INFINITY) {
     this.bytes = bytes;
+    this.#fields = maxFields;
   }
 
   /** Goes into a message or a group. Errors: WireFormatError below a depth of 100. */
@@ -55,9 +58,12 @@ export class WireReader {
     this.#depth--;
   }
 
-  /** Field number and wire type. */
+  /** Field number and wire type. Errors: WireFormatError also when there are too many fields. */
   tag(): number {
     const { bytes, at } = this;
+    if (--this.#fields < 0) {
+      throw new WireFormatError("too many fields");
+    }
     // Nearly every tag is a single byte.
     const first = bytes[at] as number;
     if (first < 0x80 && first > 7 && (first & 7) <= Bit32) {

@@ -31,9 +31,21 @@ type Matches = (pattern: string, text: string) => boolean;
 const surely: Check = () => true;
 const askTheLibrary: Check = () => false;
 
-/** Creates the check of messages of a type; each type is looked at once. */
-export function createQuickCheck(matches: Matches): (schema: DescMessage, message: Message) => boolean {
+/** Whether rules are surely kept. Each type, and each field, is looked at once. */
+export interface QuickCheck {
+  /** By a message. */
+  keepsMessage(schema: DescMessage, message: Message): boolean;
+  /** By one field of a message. */
+  keepsField(field: DescField, message: Message): boolean;
+  /** By an item of a list or a value of a map, as far as it alone is concerned. */
+  keepsItem(field: DescField, item: unknown): boolean;
+}
+
+/** Creates the check. */
+export function createQuickCheck(matches: Matches): QuickCheck {
   const checks = new WeakMap<DescMessage, Check>();
+  const fieldChecks = new WeakMap<DescField, Check>();
+  const itemChecks = new WeakMap<DescField, Check>();
 
   function checkOf(schema: DescMessage): Check {
     let check = checks.get(schema);
@@ -56,8 +68,30 @@ export function createQuickCheck(matches: Matches): (schema: DescMessage, messag
           (message) =>
             (message as Record<string, { case?: string }>)[localName]!.case !== undefined,
       );
-    const checks = [...required, ...schema.fields.map(fieldCheck).filter((check) => check !== surely)];
+    const checks = [...required, ...schema.fields.map(checkOfField).filter((check) => check !== surely)];
     return checks.length === 0 ? surely : (message) => checks.every((check) => check(message));
+  }
+
+  function checkOfField(field: DescField): Check {
+    let check = fieldChecks.get(field);
+    if (check === undefined) {
+      check = fieldCheck(field);
+      fieldChecks.set(field, check);
+    }
+    return check;
+  }
+
+  function checkOfItem(field: DescField): Check {
+    let check = itemChecks.get(field);
+    if (check === undefined) {
+      const { type } = getOption(field, fieldOption);
+      check =
+        field.fieldKind === "list"
+          ? itemCheck(field, type.case === "repeated" ? type.value : undefined)
+          : askTheLibrary;
+      itemChecks.set(field, check);
+    }
+    return check;
   }
 
   /** The check of a field in a message. */
@@ -138,7 +172,11 @@ export function createQuickCheck(matches: Matches): (schema: DescMessage, messag
     };
   }
 
-  return (schema, message) => checkOf(schema)(message);
+  return {
+    keepsMessage: (schema, message) => checkOf(schema)(message),
+    keepsField: (field, message) => checkOfField(field)(message),
+    keepsItem: (field, item) => checkOfItem(field)(item),
+  };
 }
 
 function int32Check(rules: Int32Rules): Check {

@@ -4,14 +4,14 @@
  */
 import { type DescField, type DescMessage, hasOption, type Message, ScalarType } from "@bufbuild/protobuf";
 import { resource } from "../../gen/google/api/resource_pb.ts";
-import type { FieldViolation } from "../errors.ts";
+import { type FieldViolation, maxViolations, shorten } from "../violations.ts";
 
 /** Looks at the value of one field. */
 type Look = (value: unknown, path: string, found: FieldViolation[]) => void;
 
 const looks = new WeakMap<DescMessage, ReadonlyMap<DescField, Look>>();
 
-/** The fields of a request whose text has a NUL; inside a resource, paths are relative to it. */
+/** The fields of a request whose text has a NUL, no more than an answer tells; paths in the resource of a request are relative to it. */
 export function nulViolations(schema: DescMessage, request: Message): FieldViolation[] {
   const found: FieldViolation[] = [];
   lookInto(schema, request, "", found);
@@ -50,20 +50,25 @@ function lookAt(field: DescField): Look | undefined {
     case "list":
       return (
         one &&
-        ((values, path, found) =>
-          (values as unknown[]).forEach((value, i) => {
+        ((values, path, found) => {
+          for (const [i, value] of (values as unknown[]).entries()) {
+            if (found.length > maxViolations) return;
             one(value, `${path}[${i}]`, found);
-          }))
+          }
+        })
       );
     case "map":
       return (entries, path, found) => {
         for (const [key, value] of Object.entries(entries as object)) {
+          if (found.length > maxViolations) return;
           lookAtText(key, path, found);
-          one?.(value, `${path}[${JSON.stringify(key)}]`, found);
+          one?.(value, `${path}[${JSON.stringify(shorten(key))}]`, found);
         }
       };
     case "message":
-      return hasOption(field.message, resource) ? (value, _, found) => lookInto(field.message, value, "", found) : one;
+      return hasOption(field.message, resource)
+        ? (value, path, found) => lookInto(field.message, value, path === field.name ? "" : `${path}.`, found)
+        : one;
     default:
       return one;
   }

@@ -1,54 +1,44 @@
 /**
- * The value rules of `buf.validate`, as this API reports them: a pattern as `<field> must match "<pattern>"`, violations in field-number
- * order with rules that belong to no field last, and a failing `name` alone.
+ * The value rules of `buf.validate`, as this API reports them: in field-number order, a failing `name` alone, and no more than an answer tells.
+ *
+ * The search goes through a message field by field, down to the values that may break a rule (`quick-check.ts`), and asks the library about each of
+ * these alone. A list or map with more items than it may have is one violation, and its items are not looked at. So what a message costs that is
+ * refused does not grow with what is wrong in it.
  */
-import type { DescMessage, Message } from "@bufbuild/protobuf";
-import { create } from "@bufbuild/protobuf";
-import { type Path, pathToString } from "@bufbuild/protobuf/reflect";
-import { createValidator, type Violation } from "@bufbuild/protovalidate";
-import type { FieldViolation } from "../errors.ts";
+import { create, type DescField, type DescMessage, getOption, type Message } from "@bufbuild/protobuf";
+import type { Path } from "@bufbuild/protobuf/reflect";
+import { createValidator } from "@bufbuild/protovalidate";
+import {
+  type FieldRules,
+  field as fieldOption,
+  oneof as oneofOption,
+} from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
+import { type FieldViolation, maxViolations } from "../violations.ts";
+import { matches } from "./patterns.ts";
 import { createQuickCheck } from "./quick-check.ts";
-
-/** The patterns of the contract are its own and few; what they accept, JavaScript's engine tells in a fraction of the time of RE2 in JavaScript. */
-const patterns = new Map<string, RegExp>();
+import { contentOf } from "./text.ts";
+import { counted, describe, fieldOf } from "./wording.ts";
 
 const validator = createValidator({ regexMatch: matches });
-const surelyKeepsRules = createQuickCheck(matches);
+const surely = createQuickCheck(matches);
 
-function matches(pattern: string, text: string): boolean {
-  let expression = patterns.get(pattern);
-  if (expression === undefined) {
-    expression = expressionOf(pattern);
-    patterns.set(pattern, expression);
-  }
-  return expression.test(text);
-}
-
-/** A pattern of the contract, which is RE2's, for JavaScript: a category of one letter needs braces, and white space, named in sets only, is ASCII. */
-export function expressionOf(pattern: string): RegExp {
-  const text = pattern
-    .replace(/\\([pP])([A-Z])/g, "\\$1{$2}")
-    .replaceAll("\\s", "\\t\\n\\f\\r ")
-    .replaceAll("\\S", "\\0-\\x08\\v\\x0e-\\x1f!-\\u{10ffff}");
-  return new RegExp(text, "u");
-}
-
-/** Every rule that `message` breaks; `concerns` selects by the rule's field path (a oneof stands in it as itself). */
+/** Rules that `message` breaks; `concerns` selects by the rule's field path (a oneof stands in it as itself). */
 export function violationsOf(
   schema: DescMessage,
   message: Message,
   concerns: (path: Path) => boolean = () => true,
 ): FieldViolation[] {
-  if (surelyKeepsRules(schema, message)) return [];
-  const result = validator.validate(schema, message);
-  if (result.kind === "error") throw result.error;
-  if (result.kind === "valid") return [];
-  const violations = result.violations
-    .filter((violation) => concerns(violation.field))
-    .sort((a, b) => compare(numbersOf(a.field), numbersOf(b.field)))
-    .map(describe);
-  const name = violations.find((violation) => violation.field === "name");
-  return name === undefined ? violations : [name];
+  if (surely.keepsMessage(schema, message)) return [];
+  const { name } = schema.field;
+  if (name !== undefined) {
+    const search = new Search(concerns);
+    search.field(name, message as Local, []);
+    const [violation] = search.found;
+    if (violation !== undefined) return [violation];
+  }
+  const search = new Search(concerns);
+  search.message(schema, message as Local, []);
+  return search.found;
 }
 
 /** Compiles the rules of messages ahead of the first call; the first validation of a message costs tens of milliseconds. */
@@ -56,38 +46,122 @@ export function warmValidation(schemas: Iterable<DescMessage>): void {
   for (const schema of schemas) validator.validate(schema, create(schema));
 }
 
-function describe(violation: Violation): FieldViolation {
-  const field = pathToString(violation.field);
-  const pattern = patternOf(violation);
-  return { field, description: pattern === undefined ? violation.message : `${field} must match "${pattern}"` };
-}
+type Local = Message & Record<string, unknown>;
 
-/** The pattern that failed: the default message ends with it, in backquotes. */
-function patternOf(violation: Violation): string | undefined {
-  if (violation.ruleId !== "string.pattern") return undefined;
-  return /`(?<pattern>.*)`$/s.exec(violation.message)?.groups?.pattern;
-}
+/** What follows a list or map in a path, for one of its items. */
+type Subscript = Extract<Path[number], { kind: "list_sub" | "map_sub" }>;
 
-function numbersOf(path: Path): number[] {
-  const numbers = path.map((part) => {
-    switch (part.kind) {
-      case "field":
-      case "extension":
-        return part.number;
-      case "list_sub":
-        return part.index;
-      default:
-        return Number.MAX_SAFE_INTEGER;
-    }
-  });
-  return numbers.length === 0 ? [Number.MAX_SAFE_INTEGER] : numbers;
-}
+/** A search for what is wrong with one message; it ends when more is found than an answer tells. */
+class Search {
+  readonly found: FieldViolation[] = [];
+  readonly #concerns: (path: Path) => boolean;
 
-function compare(a: readonly number[], b: readonly number[]): number {
-  for (const [i, left] of a.entries()) {
-    const right = b[i];
-    if (right === undefined) return 1;
-    if (left !== right) return left - right;
+  constructor(concerns: (path: Path) => boolean) {
+    this.#concerns = concerns;
   }
-  return a.length - b.length;
+
+  get #isFull(): boolean {
+    return this.found.length > maxViolations;
+  }
+
+  message(schema: DescMessage, message: Local, path: Path): void {
+    if (surely.keepsMessage(schema, message)) return;
+    for (const field of inOrder(schema)) {
+      if (this.#isFull) return;
+      const { oneof } = field;
+      if (oneof !== undefined && isFirstOf(field) && getOption(oneof, oneofOption).required && isUnset(oneof, message))
+        this.#add([...path, oneof], `one of ${oneof.fields.map(({ name }) => name).join(", ")} is required`);
+      if (!surely.keepsField(field, message)) this.field(field, message, path);
+    }
+  }
+
+  /** Looks at a field, whatever the quick check says. */
+  field(field: DescField, message: Local, path: Path): void {
+    const value = contentOf(message, field);
+    const here = [...path, field];
+    const rules = getOption(field, fieldOption);
+    if (field.fieldKind === "list") {
+      const items = value as unknown[];
+      if (this.#hasItsSize(rules, items.length, here)) this.#items(field, items.entries(), here);
+    } else if (field.fieldKind === "map") {
+      const entries = Object.entries(value as object);
+      if (this.#hasItsSize(rules, entries.length, here)) this.#items(field, entries, here);
+    } else if (field.fieldKind === "message" && value !== undefined && rules.type.case === undefined) {
+      this.message(field.message, value as Local, here);
+    } else {
+      this.#ask(field, value, here);
+    }
+  }
+
+  #hasItsSize({ type }: FieldRules, size: number, path: Path): boolean {
+    const [min, max, noun] =
+      type.case === "repeated"
+        ? [type.value.minItems, type.value.maxItems, "item"]
+        : type.case === "map"
+          ? [type.value.minPairs, type.value.maxPairs, "entry"]
+          : [0n, 0n, ""];
+    const isTooSmall = size < Number(min);
+    const isTooLarge = max > 0n && size > Number(max);
+    if (isTooLarge) this.#add(path, `must have at most ${counted(Number(max), noun)}`);
+    else if (isTooSmall)
+      this.#add(path, size === 0 ? "is required" : `must have at least ${counted(Number(min), noun)}`);
+    return !isTooLarge && !isTooSmall;
+  }
+
+  #items(field: DescField, items: Iterable<readonly [number | string, unknown]>, path: Path): void {
+    for (const [key, item] of items) {
+      if (this.#isFull) return;
+      if (surely.keepsItem(field, item)) continue;
+      const subscript: Subscript =
+        typeof key === "number" ? { kind: "list_sub", index: key } : { kind: "map_sub", key };
+      if (field.message !== undefined && !hasEntryRules(field))
+        this.message(field.message, item as Local, [...path, subscript]);
+      else this.#ask(field, field.fieldKind === "map" ? { [key]: item } : [item], path, subscript);
+    }
+  }
+
+  /** What the library says of a value of the field or, with a subscript, of its only item. */
+  #ask(field: DescField, value: unknown, path: Path, subscript?: Subscript): void {
+    const probe = create(field.parent) as Local;
+    if (field.oneof === undefined) probe[field.localName] = value;
+    else if (value !== undefined) probe[field.oneof.localName] = { case: field.localName, value };
+    const result = validator.validate(field.parent, probe);
+    if (result.kind === "error") throw result.error;
+    if (result.kind === "valid") return;
+    for (const violation of result.violations) {
+      const [first, ...below] = violation.field;
+      if (first !== field || (subscript !== undefined && below[0]?.kind !== subscript.kind)) continue;
+      const whole = subscript === undefined ? [...path, ...below] : [...path, subscript, ...below.slice(1)];
+      this.#add(whole, describe(violation, field, value, fieldOf(whole)));
+    }
+  }
+
+  #add(path: Path, description: string): void {
+    if (this.#concerns(path)) this.found.push({ field: fieldOf(path), description });
+  }
+}
+
+function hasEntryRules(field: DescField): boolean {
+  const { type } = getOption(field, fieldOption);
+  return type.case === "map" && (type.value.keys !== undefined || type.value.values !== undefined);
+}
+
+const sorted = new WeakMap<DescMessage, readonly DescField[]>();
+
+/** The fields of a message by their numbers. */
+function inOrder(schema: DescMessage): readonly DescField[] {
+  let fields = sorted.get(schema);
+  if (fields === undefined) {
+    fields = schema.fields.toSorted((a, b) => a.number - b.number);
+    sorted.set(schema, fields);
+  }
+  return fields;
+}
+
+function isFirstOf(member: DescField): boolean {
+  return member.oneof?.fields.every(({ number }) => number >= member.number) === true;
+}
+
+function isUnset({ localName }: { readonly localName: string }, message: Local): boolean {
+  return (message[localName] as { case?: string }).case === undefined;
 }

@@ -46,7 +46,7 @@ export function applyPaths<D extends DescMessage>(
 export function settleBehaviors(schema: DescMessage, before: Message | undefined, after: Message): void {
   const violations: FieldViolation[] = [];
   settle(before && reflect(schema, before), reflect(schema, after), "", violations);
-  if (violations.length > 0) throw invalid(...violations);
+  if (violations.length > 0) throw invalid(violations);
 }
 
 /** Names a path as masks and errors do: `claim_match.subject`. */

@@ -60,7 +60,7 @@ const prepared = new WeakMap<Message, Content>();
 function checkedContent<R extends DescMessage>(resource: Resource<R>, message: MessageShape<R>): Content {
   const { schema } = resource.declaration;
   const violations = [...violationsOf(schema, message), ...nulViolations(schema, message)];
-  if (violations.length > 0) throw invalid(...violations);
+  if (violations.length > 0) throw invalid(violations);
   return contentOf(resource, message);
 }
 

@@ -289,7 +289,7 @@ async function checkChange<R extends DescMessage>(
 ): Promise<void> {
   const { schema, check } = resource.declaration;
   const violations = violationsOf(schema, change.after, (path) => concerns(change.paths, path));
-  if (violations.length > 0) throw invalid(...violations);
+  if (violations.length > 0) throw invalid(violations);
   await check?.(change, context);
 }
 

@@ -7,7 +7,8 @@
  * list everything.
  */
 import type { DescField, Message } from "@bufbuild/protobuf";
-import { getField, type Local, mapKeyReader, setField, setOwn, shorten, type Violations } from "../codec/index.ts";
+import { getField, type Local, mapKeyReader, setField, setOwn, type Violations } from "../codec/index.ts";
+import { shorten } from "../violations.ts";
 import type { Binding } from "./binding.ts";
 import { type FieldPath, formatFieldPath, holderOf, leafField, resolveFieldPath } from "./field-path.ts";
 import { decodeText } from "./path.ts";

@@ -17,8 +17,8 @@ import {
 import { AnySchema, anyPack } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { BadRequestSchema, RetryInfoSchema } from "../../gen/google/rpc/error_details_pb.ts";
-import type { FieldViolation } from "../codec/index.ts";
 import type { Eventually } from "../eventually.ts";
+import { type FieldViolation, toldViolations } from "../violations.ts";
 import { responseHeaders } from "./headers.ts";
 import type { HttpResponse } from "./http.ts";
 import { send } from "./send.ts";
@@ -60,8 +60,9 @@ export class Refusal extends Error {
   }
 }
 
-/** INVALID_ARGUMENT with all violations in its message and in a google.rpc.BadRequest. */
-export function invalidArgument(fieldViolations: readonly FieldViolation[]): ConnectError {
+/** INVALID_ARGUMENT with the violations, as many as an answer tells, in its message and in a google.rpc.BadRequest. */
+export function invalidArgument(violations: readonly FieldViolation[]): ConnectError {
+  const fieldViolations = toldViolations(violations);
   const text = fieldViolations.map(({ field, description }) =>
     field === "" ? description : `${field}: ${description}`,
   );

@@ -105,7 +105,7 @@ export const validate: Layer = (next) => (request) => {
   if (request.stream) throw new Error("methods of the contract do not stream");
   const { input } = request.method;
   const violations = [...violationsOf(input, request.message), ...nulViolations(input, request.message)];
-  if (violations.length > 0) throw invalid(...violations);
+  if (violations.length > 0) throw invalid(violations);
   return next(request);
 };
 

@@ -118,7 +118,7 @@ export function createMirror({ database, operator, registry, group, now }: Mirro
         }
         return { done, heldMs: performance.now() - startMs };
       });
-      results.push(...done);
+      for (const result of done) results.push(result);
       if (results.length < items.length) await setTimeout(heldMs);
     }
     return results;

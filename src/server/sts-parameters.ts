@@ -6,6 +6,7 @@ import { Code } from "@connectrpc/connect";
 import { type JsonNode, JsonSyntaxError, parseJson } from "../codec/index.ts";
 import { invalid } from "../errors.ts";
 import { checkBodyHeaders, headerOf, Refusal, readBody } from "../rest/index.ts";
+import { shorten } from "../violations.ts";
 import type { PortRequest } from "./one-port.ts";
 
 /** The largest body, before and after decompression. */
@@ -36,7 +37,7 @@ export class Parameters {
   refuseOthers(known: readonly string[]): void {
     const others = [...this.#values.keys()].filter((name) => !known.includes(name));
     if (others.length > 0)
-      throw invalid(...others.map((name) => ({ field: name.slice(0, 100), description: "is not a parameter here" })));
+      throw invalid(others.map((name) => ({ field: shorten(name), description: "is not a parameter here" })));
   }
 }
 

@@ -104,12 +104,13 @@ async function listRanges(
   ) {
     const portion = { ...selected, ranges: ranges.slice(i, i + size) };
     const page = { order, skip: toSkip, limit: limit - rows.length, facets };
-    if (portion.ranges.length === 1)
-      rows.push(...(await readRows(reading, portion, page, { source: "range", plan: "free" })));
-    else {
+    if (portion.ranges.length === 1) {
+      const found = await readRows(reading, portion, page, { source: "range", plan: "free" });
+      for (const row of found) rows.push(row);
+    } else {
       const found = await readEachRange(reading, portion, page);
       found.sort((a, b) => (descending ? compareKeys(b.uid, a.uid) : compareKeys(a.uid, b.uid)));
-      rows.push(...found.slice(0, page.limit));
+      for (const row of found.slice(0, page.limit)) rows.push(row);
     }
     toSkip = 0;
   }
@@ -180,7 +181,7 @@ async function walkRanges(
     skip -= next;
     for (; next < held.length && rows.length < limit; ) {
       const some = held.slice(next, next + limit - rows.length);
-      rows.push(...(await readAt(reading, selected, order, facets, some)));
+      for (const row of await readAt(reading, selected, order, facets, some)) rows.push(row);
       next += some.length;
     }
     if (rows.length === limit || keys.length < walked) return rows;

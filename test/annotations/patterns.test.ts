@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { RE2JS } from "@bufbuild/re2";
 import { expect, it } from "vitest";
-import { expressionOf } from "../../src/contract/validation.ts";
+import { expressionOf } from "../../src/contract/patterns.ts";
 
 const files = readdirSync("proto", { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".proto"));
 const patterns = new Set(

@@ -9,14 +9,13 @@ import {
   RepoSchema,
 } from "../../gen/platform/registry/v2/repos_pb.ts";
 import type { Local } from "../../src/codec/index.ts";
+import { matches } from "../../src/contract/patterns.ts";
 import { createQuickCheck } from "../../src/contract/quick-check.ts";
-import { expressionOf } from "../../src/contract/validation.ts";
 import { contractTypes } from "../codec/message-types.ts";
 import { Random } from "../codec/random.ts";
 import { randomMessage } from "../codec/random-message.ts";
 
-const matches = (pattern: string, text: string) => expressionOf(pattern).test(text);
-const surelyKeepsRules = createQuickCheck(matches);
+const { keepsMessage: surelyKeepsRules } = createQuickCheck(matches);
 const validator = createValidator({ regexMatch: matches });
 const isValid = (schema: DescMessage, message: Message) => validator.validate(schema, message).kind === "valid";
 

@@ -165,13 +165,13 @@ test.each<[string, string]>([
   expect(read(json)).toEqual([violation]);
 });
 
-test("all violations are noted, in the order of the text, up to a hundred", () => {
+test("all violations are noted, in the order of the text, until there are more than an answer tells", () => {
   expect(read('{"b":1,"stringValue":2,"a":3}')).toEqual([
     "b: unknown field",
     "string_value: must be a string",
     "a: unknown field",
   ]);
-  expect(read(`{"strings":[${Array(500).fill(1)}]}`)).toHaveLength(100);
+  expect(read(`{"strings":[${Array(500).fill(1)}]}`)).toHaveLength(21);
 });
 
 test("names chosen by the client are cut", () => {

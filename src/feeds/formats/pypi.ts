@@ -48,7 +48,7 @@ function readRelease(version: string, files: readonly Fields[]): VersionRecord {
   return {
     version: checkVersion(version),
     description: cutDescription(reason),
-    ...(times.length > 0 && { createTimeMs: Math.min(...times) }),
+    ...(times.length > 0 && { createTimeMs: times.reduce((least, time) => Math.min(least, time)) }),
     sizeBytes: files.reduce((sum, file) => sum + (file.optionalCount("size") ?? 0), 0),
     yanked,
   };

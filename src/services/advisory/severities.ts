@@ -21,7 +21,8 @@ export async function severitiesOf(
   const byId = new Map<string, Severity[]>();
   for (const ids of vulnerabilities) for (const id of ids) byId.set(id, []);
   for await (const { row, severities } of ratedMetadata(session, [...byId.keys()]))
-    for (const id of row.facets.identifiers as readonly string[]) byId.get(id)?.push(...severities);
+    for (const id of row.facets.identifiers as readonly string[])
+      for (const severity of severities) byId.get(id)?.push(severity);
   return vulnerabilities.map((ids) => distinct(ids.flatMap((id) => byId.get(id) ?? [])));
 }
 

@@ -46,7 +46,7 @@ export const accountAssociations = defineResource({
       throw invalid({ field: "", description: `at least one of ${providers.join(", ")} is needed` });
     const session = databaseOf(context);
     const violations = await serviceBindingViolations(uid, before, after, session);
-    if (violations.length > 0) throw invalid(...violations);
+    if (violations.length > 0) throw invalid(violations);
     if (before === undefined && (await session.exists(accountAssociations.table, { uids: [uid] })))
       throw alreadyExists({ type: accountAssociations.contract.type, uid }, `uid ${JSON.stringify(uid)}`);
   },

@@ -48,7 +48,7 @@ export const externalGroupRoleMappings = defineResource({
     if (after.scope !== organisation) {
       violations.push({ field: "scope", description: "must be the provider's root group" });
     }
-    if (violations.length > 0 || role === undefined) throw invalid(...violations);
+    if (violations.length > 0 || role === undefined) throw invalid(violations);
     requireGrantable(role, organisation, context);
   },
   unique: ["external_group_id", "role_uid"], // all mappings of a provider have one scope
@@ -66,7 +66,7 @@ export const externalGroupRoleMappingsService = implement(
       const violations = names.flatMap((name, i): FieldViolation[] =>
         parentOf(name) === parent ? [] : [{ field: `names[${i}]`, description: "must be a mapping of the parent" }],
       );
-      if (violations.length > 0) throw invalid(...violations);
+      if (violations.length > 0) throw invalid(violations);
       const deleted: ExternalGroupRoleMapping[] = [];
       for (const name of names) {
         const row = await removeRow(externalGroupRoleMappings, name, context);

@@ -105,7 +105,7 @@ export function groupsService(options: GroupsOptions): ServiceImplementation {
           description: `cannot delete group with child ${plural}`,
         });
       }
-      if (violations.length > 0) throw failedPrecondition(...violations);
+      if (violations.length > 0) throw failedPrecondition(violations);
       const withGroup = [{ root: request.uid, self: true }]; // what has the group's own uid goes too
       for (const resource of options.deletedWith) await removeSelected(resource, { within: withGroup }, context);
       await removeResource(groups, request, context);

@@ -72,7 +72,7 @@ export const identities = defineResource({
     }
     if (relationship.case === "claimMatch") violations.push(...claimMatchViolations(relationship.value));
     if (relationship.case === "staticKeys") violations.push(...staticKeysViolations(relationship.value, before, nowMs));
-    if (violations.length > 0) throw invalid(...violations);
+    if (violations.length > 0) throw invalid(violations);
   },
 });
 

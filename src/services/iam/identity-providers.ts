@@ -80,7 +80,7 @@ export const identityProviders = defineResource({
     if (oidc.clientSecret === "" && !oidc.pkceEnabled) {
       violations.push({ field: "oidc.client_secret", description: "is needed unless pkce_enabled is set" });
     }
-    if (violations.length > 0 || role === undefined) throw invalid(...violations);
+    if (violations.length > 0 || role === undefined) throw invalid(violations);
     requireGrantable(role, parent, context);
   },
   async hydrate(messages) {

@@ -60,7 +60,7 @@ export const roleBindings = defineResource({
     if (role === undefined) {
       violations.push({ field: "role_uid", description: "no role that can be bound in this group" });
     }
-    if (violations.length > 0 || role === undefined) throw invalid(...violations);
+    if (violations.length > 0 || role === undefined) throw invalid(violations);
     requireGrantable(role, parent, context);
   },
   async hydrate(bindings, rows, session, grants) {
@@ -101,7 +101,7 @@ export const roleBindingsService = implement(RoleBindingsService, standardMethod
           : [{ field: `requests[${i}].role_binding.role_uid`, description: "must be the role_uid of the batch" }]),
       ];
     });
-    if (violations.length > 0) throw invalid(...violations);
+    if (violations.length > 0) throw invalid(violations);
     const rows = [];
     const places = new Map<string, number>();
     for (const [i, item] of request.requests.entries()) {

@@ -98,7 +98,7 @@ export function rolesService(uses: readonly RoleUse[]): ServiceImplementation {
           description: `cannot delete a role that ${description}`,
         });
       }
-      if (violations.length > 0) throw failedPrecondition(...violations);
+      if (violations.length > 0) throw failedPrecondition(violations);
       await removeResource(roles, request, context);
       return {};
     },

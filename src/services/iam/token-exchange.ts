@@ -112,7 +112,7 @@ export function createTokenExchange(options: TokenExchangeOptions): TokenExchang
   /** Errors: INVALID_ARGUMENT, also when nothing is left of what the token given could do. */
   function narrowed(given: Narrowing, request: NarrowingRequest): Narrowing {
     const violations = violationsOf(request, audiences);
-    if (violations.length > 0) throw invalid(...violations);
+    if (violations.length > 0) throw invalid(violations);
     const names = new Set(request.capabilities);
     const narrowing = narrower(given, {
       ...(request.scopes.length > 0 && { scopes: outermost(request.scopes) }),
