@@ -49,6 +49,12 @@ export interface Config {
   readonly registrySecret: string | undefined;
   /** Who reads it; undefined: anybody may. */
   readonly registryCredentials: RegistryCredentials | undefined;
+  /** Bytes of a request's body or message, before and after decompression. */
+  readonly maxRequestBytes: number;
+  /** Bytes of a request's URL over REST. */
+  readonly maxUrlBytes: number;
+  /** Bytes of a request's header fields with its URL. */
+  readonly maxHeaderBytes: number;
   readonly fullDoors: boolean;
   readonly logLevel: LogLevel;
 }
@@ -219,6 +225,24 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     default: undefined,
     parse: parseCredentials,
   },
+  maxRequestBytes: {
+    help: "largest body or message of a request, in bytes, before and after decompression",
+    placeholder: "BYTES",
+    default: "1048576",
+    parse: parseBytes(16 * 1024, 64 * 1024 * 1024),
+  },
+  maxUrlBytes: {
+    help: "longest URL of a REST request, in bytes",
+    placeholder: "BYTES",
+    default: "8192",
+    parse: parseBytes(1024, 1024 * 1024),
+  },
+  maxHeaderBytes: {
+    help: "largest header of a request, its URL included, in bytes",
+    placeholder: "BYTES",
+    default: "16384",
+    parse: parseBytes(4096, 1024 * 1024),
+  },
   fullDoors: {
     help: "serve every call by the full doors, plain unary ones too (to compare)",
     default: "false",
@@ -374,6 +398,14 @@ function parseDuration(value: string): number {
 
 function parseDays(value: string): number {
   return Number(oneOf(/^[1-9][0-9]{0,4}$/, "a number of days from 1 to 99999")(value));
+}
+
+function parseBytes(least: number, most: number): (value: string) => number {
+  return (value) => {
+    const bytes = /^[0-9]{1,9}$/.test(value) ? Number(value) : 0;
+    if (bytes < least || bytes > most) throw new Error(`must be a number of bytes from ${least} to ${most}`);
+    return bytes;
+  };
 }
 
 function parseKey(value: string): Buffer {

@@ -41,6 +41,9 @@ test("the defaults", () => {
     openRootGroups: false,
     corsOrigins: [],
     eventRetentionDays: 30,
+    maxRequestBytes: 1_048_576,
+    maxUrlBytes: 8192,
+    maxHeaderBytes: 16_384,
     fullDoors: false,
     logLevel: "info",
   });
@@ -70,6 +73,9 @@ describe("values", () => {
     ["serviceHost", "platform.example.com", "platform.example.com"],
     ["pageTokenKey", "aB".repeat(32), Buffer.alloc(32, 0xab)],
     ["openRootGroups", "true", true],
+    ["maxRequestBytes", "16384", 16_384],
+    ["maxUrlBytes", "1048576", 1_048_576],
+    ["maxHeaderBytes", "4096", 4096],
     ["corsOrigins", " https://a.example , https://b.example,, ", ["https://a.example", "https://b.example"]],
     ["logLevel", "silent", "silent"],
   ])("%s %s", (key, text, value) => {
@@ -100,6 +106,9 @@ describe("values", () => {
     ["pageTokenKey", "ab".repeat(31)],
     ["pageTokenKey", "xy".repeat(32)],
     ["openRootGroups", "yes"],
+    ["maxRequestBytes", "16383"],
+    ["maxRequestBytes", "1MiB"],
+    ["maxHeaderBytes", "1048577"],
     ["logLevel", "INFO"],
     ["logLevel", "trace"],
   ])("%s %j is refused, and it is said where it stands", (key, text) => {

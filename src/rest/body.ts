@@ -15,9 +15,9 @@ export type BodyKind = "none" | "json" | "raw";
 
 /**
  * Judges the headers of a request body.
- * Errors: INVALID_ARGUMENT (400) for a body where none belongs, 415 for its type or coding, 413 for its length.
+ * Errors: INVALID_ARGUMENT (400) for a body where none belongs, 415 for its type or coding, 413 for its length, which names the `setting` of the limit.
  */
-export function checkBodyHeaders(request: HttpRequest, kind: BodyKind, maxBytes: number): void {
+export function checkBodyHeaders(request: HttpRequest, kind: BodyKind, maxBytes: number, setting?: string): void {
   const length = declaredLength(request);
   if (length === 0) {
     return;
@@ -39,7 +39,7 @@ export function checkBodyHeaders(request: HttpRequest, kind: BodyKind, maxBytes:
     });
   }
   if (Number.isFinite(length) && length > maxBytes) {
-    throw tooLarge(maxBytes);
+    throw tooLarge(maxBytes, setting);
   }
 }
 
@@ -47,7 +47,12 @@ export function checkBodyHeaders(request: HttpRequest, kind: BodyKind, maxBytes:
  * Reads a body whose headers passed. Empty when there is none.
  * Errors: as `checkBodyHeaders`; INVALID_ARGUMENT for damaged compression, CANCELED when the client goes away.
  */
-export function readBody(request: HttpRequest, kind: BodyKind, maxBytes: number): Eventually<Uint8Array> {
+export function readBody(
+  request: HttpRequest,
+  kind: BodyKind,
+  maxBytes: number,
+  setting?: string,
+): Eventually<Uint8Array> {
   if (declaredLength(request) === 0) {
     return NOTHING;
   }
@@ -55,11 +60,12 @@ export function readBody(request: HttpRequest, kind: BodyKind, maxBytes: number)
     return readAll(request as StreamedRequest, 0, unexpectedBody);
   }
   const coding = parseCoding(headerOf(request, "content-encoding"));
-  const whole = "wholeBody" in request ? request.wholeBody : readAll(request, maxBytes, () => tooLarge(maxBytes));
+  const whole =
+    "wholeBody" in request ? request.wholeBody : readAll(request, maxBytes, () => tooLarge(maxBytes, setting));
   if (coding === undefined || coding === null) {
     return whole;
   }
-  return andThen(whole, (bytes) => (bytes.length === 0 ? bytes : decompress(bytes, coding, maxBytes)));
+  return andThen(whole, (bytes) => (bytes.length === 0 ? bytes : decompress(bytes, coding, maxBytes, setting)));
 }
 
 const NOTHING = new Uint8Array();
@@ -96,12 +102,17 @@ const inflaters: Readonly<Record<Coding, (body: Uint8Array, options: ZlibOptions
   br: promisify<Uint8Array, ZlibOptions, Buffer>(brotliDecompress),
 };
 
-async function decompress(bytes: Uint8Array, coding: Coding, maxBytes: number): Promise<Uint8Array> {
+async function decompress(
+  bytes: Uint8Array,
+  coding: Coding,
+  maxBytes: number,
+  setting: string | undefined,
+): Promise<Uint8Array> {
   try {
     return await inflaters[coding](bytes, { maxOutputLength: maxBytes });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE") {
-      throw tooLarge(maxBytes);
+      throw tooLarge(maxBytes, setting);
     }
     throw invalidArgument([{ field: "", description: `the body is not valid ${coding}` }]);
   }
@@ -111,6 +122,12 @@ function unexpectedBody(): ConnectError {
   return invalidArgument([{ field: "", description: "this method takes no body" }]);
 }
 
-function tooLarge(maxBytes: number): Refusal {
-  return new Refusal(413, Code.ResourceExhausted, `Resource exhausted: the body is larger than ${maxBytes} bytes`);
+function tooLarge(maxBytes: number, setting: string | undefined): Refusal {
+  const limit = toldLimit(maxBytes, setting);
+  return new Refusal(413, Code.ResourceExhausted, `Resource exhausted: the request body is larger than ${limit}`);
+}
+
+/** A limit as errors tell it: `1024 bytes (--max-body)`. */
+export function toldLimit(bytes: number, setting: string | undefined): string {
+  return setting === undefined ? `${bytes} bytes` : `${bytes} bytes (${setting})`;
 }

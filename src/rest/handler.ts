@@ -11,7 +11,7 @@ import type {
 import { Code, ConnectError, type Transport } from "@connectrpc/connect";
 import { andThen, type Eventually, settle } from "../eventually.ts";
 import { type Binding, readBindings } from "./binding.ts";
-import { checkBodyHeaders, readBody } from "./body.ts";
+import { checkBodyHeaders, readBody, toldLimit } from "./body.ts";
 import { CallHeader, callHeaders, responseHeaders } from "./headers.ts";
 import {
   breakOff,
@@ -46,6 +46,8 @@ export interface RestOptions {
     readonly maxBodyBytes?: number | undefined;
     /** Length of the request target; 8 KiB unless told. */
     readonly maxUrlBytes?: number | undefined;
+    /** What an operator sets these by, for the errors that tell them: `--max-body`. */
+    readonly settings?: { readonly body: string; readonly url: string } | undefined;
   };
   /** The header fields that every answer to a request has. Asked for before anything else is done with the request, once. */
   answerHeaders?(request: HttpRequest): OutgoingHttpHeaders;
@@ -111,7 +113,8 @@ export function createRestHandler(options: RestOptions): RestHandler {
   function route(request: HttpRequest): { endpoint: Endpoint; segments: string[]; query: string } {
     const target = request.url ?? "";
     if (target.length > maxUrlBytes) {
-      throw new Refusal(414, Code.InvalidArgument, `Invalid argument: the URL is longer than ${maxUrlBytes} bytes`);
+      const limit = toldLimit(maxUrlBytes, options.limits?.settings?.url);
+      throw new Refusal(414, Code.InvalidArgument, `Invalid argument: the URL is longer than ${limit}`);
     }
     const { path, query } = splitTarget(target);
     const match = router.match(request.method ?? "", path);
@@ -257,7 +260,7 @@ function createEndpoint(binding: Binding, options: RestOptions): Endpoint {
       }
       const type = negotiate(request, payload, offered);
       const timeoutMs = parseTimeout(headerOf(request, "x-server-timeout"));
-      return andThen(readMessage(exchange, reader, maxBodyBytes, options.sendsContinue ?? false), (message) =>
+      return andThen(readMessage(exchange, reader, maxBodyBytes, options), (message) =>
         method.methodKind === "unary"
           ? serveUnary(exchange, message, timeoutMs)
           : serveStream(exchange, message, timeoutMs, type),
@@ -289,14 +292,14 @@ function readMessage(
   { request, response, segments, query }: Exchange,
   reader: RequestReader,
   maxBodyBytes: number,
-  sendsContinue: boolean,
+  { sendsContinue = false, limits }: RestOptions,
 ): Eventually<Message> {
-  checkBodyHeaders(request, reader.bodyKind, maxBodyBytes);
+  checkBodyHeaders(request, reader.bodyKind, maxBodyBytes, limits?.settings?.body);
   const complete = reader.begin(segments, query);
   if (sendsContinue && declaredLength(request) > 0 && headerOf(request, "expect")?.toLowerCase() === "100-continue") {
     (response as StreamedResponse).writeContinue();
   }
-  return andThen(readBody(request, reader.bodyKind, maxBodyBytes), (bytes) =>
+  return andThen(readBody(request, reader.bodyKind, maxBodyBytes, limits?.settings?.body), (bytes) =>
     complete({ bytes, contentType: headerOf(request, "content-type") ?? "" }),
   );
 }

@@ -23,7 +23,7 @@
  * handler, and answers its own refusals through `writeStatus`.
  */
 export { listRoutes, type Route } from "./binding.ts";
-export { checkBodyHeaders, readBody } from "./body.ts";
+export { checkBodyHeaders, readBody, toldLimit } from "./body.ts";
 export { createRestHandler, type DirectCalls, type RestHandler, type RestOptions } from "./handler.ts";
 export {
   breakOff,

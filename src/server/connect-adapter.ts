@@ -26,6 +26,8 @@ import { respellGrpcMessage, withGrpcMessage } from "./grpc-message.ts";
 import { parseGrpcTimeout } from "./grpc-timeout.ts";
 import type { LocalTransport } from "./local-transport.ts";
 import type { PortRequest, PortResponse } from "./one-port.ts";
+import { readByCodecs } from "./rpc-request.ts";
+import { unaryMethods } from "./unary-methods.ts";
 
 /** What the door is made from. */
 export interface ConnectHandlerOptions {
@@ -94,6 +96,9 @@ export const rpcPath = /^\/[a-z]\w*(\.\w+)+\/\w+$/i;
 /** Creates the door. */
 export function createConnectHandler(options: ConnectHandlerOptions): ConnectHandler {
   const limits = { ...defaultConnectLimits, ...options.limits };
+  const compressions = [compressionGzip, compressionBrotli];
+  const reading = { readMaxBytes: limits.readMaxBytes, compressions };
+  const methods = unaryMethods(options.services, options.registry);
   const describe = (error: unknown, method: DescMethod | undefined) => {
     if (!(error instanceof ConnectError)) return;
     blameCaller(error);
@@ -101,7 +106,7 @@ export function createConnectHandler(options: ConnectHandlerOptions): ConnectHan
   };
   const router = createConnectRouter({
     ...limits,
-    acceptCompression: [compressionGzip, compressionBrotli],
+    acceptCompression: compressions,
     jsonOptions: jsonOptionsOf(options.registry),
     // The handlers abort a call's signal with its error before they write the error: the one moment to reach those of the protocol layer.
     requestGate: ({ signal, method }) => {
@@ -131,7 +136,9 @@ export function createConnectHandler(options: ConnectHandlerOptions): ConnectHan
       ...universalRequestFromNodeRequest(request, response, undefined, options.contextValues?.(request)),
       body,
     };
-    await universalResponseToNodeResponse(withGrpcMessage(await handler(call)), response);
+    const method = methods.get(handler.requestPath);
+    const read = method === undefined ? call : readByCodecs(method, call, reading);
+    await universalResponseToNodeResponse(withGrpcMessage(await handler(read)), response);
   };
 
   return (path, request, response, body) => {
@@ -170,10 +177,13 @@ export function setHeaders(response: Pick<WholeResponse, "setHeader">, headers: 
   for (const [name, value] of Object.entries(headers)) if (value !== undefined) response.setHeader(name, value);
 }
 
-/** A message that cannot be decoded is the caller's fault, though Connect calls it INTERNAL. */
+/** A message that Connect cannot decode is the caller's fault, though it calls it INTERNAL; what is too large for it is told as everywhere. */
 function blameCaller(error: ConnectError): void {
   const isUndecodable = error.code === Code.Internal && /^(parse binary|cannot decode)/.test(error.rawMessage);
   if (isUndecodable) Object.assign(error, { code: Code.InvalidArgument });
+  const maxBytes = /larger than configured readMaxBytes (\d+)/.exec(error.rawMessage)?.[1];
+  const message = `Resource exhausted: the request message is larger than ${maxBytes} bytes`;
+  if (maxBytes !== undefined) Object.assign(error, { rawMessage: message, message });
 }
 
 /** What nobody will read of an answered request is thrown away, for a while, so that its connection stays of use. */

@@ -11,7 +11,7 @@ import { mergeNonProtocolHeaders } from "@connectrpc/connect/protocol";
 import { codeToHttpStatus, errorToJsonBytes } from "@connectrpc/connect/protocol-connect";
 import { breakOff, send, type WholeRequest, type WholeResponse } from "../rest/index.ts";
 import { jsonOptionsOf } from "./connect-adapter.ts";
-import { checkLength, endCall, type LaneOptions } from "./lane.ts";
+import { beginCall, checkLength, endCall, type LaneOptions, readOrRefuse } from "./lane.ts";
 import type { Touched } from "./local-call.ts";
 import type { PortRequest, PortResponse } from "./one-port.ts";
 import { addFields, PlainHeaders } from "./plain-headers.ts";
@@ -30,7 +30,7 @@ export interface ConnectLaneOptions extends LaneOptions {
 /** Takes plain unary calls to `path`; both ways in are false for any other, untouched. */
 export interface ConnectLane {
   take(path: string, request: PortRequest, response: PortResponse): boolean;
-  /** Takes what has come whole, unless it cannot be read. */
+  /** Takes what has come whole. */
   takeWhole(path: string, request: WholeRequest, response: WholeResponse): boolean;
 }
 
@@ -70,9 +70,7 @@ export function createConnectLane(options: ConnectLaneOptions): ConnectLane {
       const handBack = (body: AsyncIterable<Uint8Array>) => options.handBack(request, response, body);
       const serveWhole = (bytes: Buffer) => {
         if (request.aborted) return;
-        const message = readMessage(plan, bytes);
-        if (message === undefined) handBack(all([bytes]));
-        else serve(options, plan, message, request, response);
+        serve(options, plan, bytes, request, response);
       };
       readWhole(request, readMaxBytes, serveWhole, handBack);
       return true;
@@ -80,9 +78,8 @@ export function createConnectLane(options: ConnectLaneOptions): ConnectLane {
     takeWhole(path, request, response) {
       const { wholeBody, startedMs } = request;
       const plan = wholeBody.length > readMaxBytes ? undefined : planOf(path, request, startedMs);
-      const message = plan && readMessage(plan, wholeBody);
-      if (plan === undefined || message === undefined) return false;
-      serve(options, plan, message, request, response);
+      if (plan === undefined) return false;
+      serve(options, plan, wholeBody, request, response);
       return true;
     },
   };
@@ -95,24 +92,19 @@ function isJsonType(contentType: string | undefined): boolean | undefined {
   return contentType !== undefined && /^application\/json; ?charset=utf-?8$/i.test(contentType) ? true : undefined;
 }
 
-function readMessage({ method, isJson }: Plan, bytes: Buffer) {
-  try {
-    return isJson ? method.readJson(bytes) : method.readBinary(bytes);
-  } catch {
-    return undefined; // the full door reads it again and says why not
-  }
-}
-
 function serve(
   options: ConnectLaneOptions,
-  { method: { method, writeBinary, writeJson }, isJson, deadline }: Plan,
-  message: Parameters<UnaryMethod["writeBinary"]>[0],
+  { method: { method, readBinary, readJson, writeBinary, writeJson }, isJson, deadline }: Plan,
+  bytes: Buffer,
   request: PortRequest | WholeRequest,
   response: PortResponse | WholeResponse,
 ): void {
   const common = options.answerHeaders(request.headers);
   const timeoutMs = deadline === undefined ? undefined : deadline - performance.now();
-  const call = options.transport.begin(method, message, new PlainHeaders(request.headers), timeoutMs);
+  const call = beginCall(
+    (message) => options.transport.begin(method, message, new PlainHeaders(request.headers), timeoutMs),
+    readOrRefuse(() => (isJson ? readJson(bytes) : readBinary(bytes))),
+  );
   if (call.answer instanceof Promise)
     (response as WholeResponse).once("close", () => {
       if (!response.writableEnded) call.cancel();

@@ -4,6 +4,7 @@ import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import { wholeMessage } from "../codec/index.ts";
 import type { Touched } from "./local-call.ts";
 import type { LocalTransport } from "./local-transport.ts";
+import { messageOf } from "./rpc-request.ts";
 
 /**
  * Signal, remaining time, headers and context values of the call go along; response headers and trailers come back, also those of a call that
@@ -20,8 +21,14 @@ export function forwarding(service: DescService, transport: LocalTransport): Par
 }
 
 function forwardingUnary(method: DescMethodUnary, transport: LocalTransport) {
-  return async (request: Message, context: HandlerContext) => {
-    const call = transport.begin(method, request, context.requestHeader, context.timeoutMs(), context);
+  return async (given: Message, context: HandlerContext) => {
+    const call = transport.begin(
+      method,
+      messageOf(context, given),
+      context.requestHeader,
+      context.timeoutMs(),
+      context,
+    );
     let touched: Touched = call.touched;
     try {
       const answer = await call.answer;

@@ -11,7 +11,7 @@ import { respellGrpcMessage } from "./grpc-message.ts";
 import { parseGrpcTimeout } from "./grpc-timeout.ts";
 import { nothing } from "./http2-frames.ts";
 import type { LaneStream, ServeWhole } from "./http2-stream.ts";
-import { checkLength, endCall, type LaneOptions } from "./lane.ts";
+import { beginCall, checkLength, endCall, type LaneOptions, readOrRefuse } from "./lane.ts";
 import type { Touched } from "./local-call.ts";
 import type { PlainFields } from "./plain-fields.ts";
 import { addFields, PlainHeaders } from "./plain-headers.ts";
@@ -41,9 +41,9 @@ export function createGrpcLane(options: GrpcLaneOptions): GrpcLane {
     if (Number.isNaN(timeoutMs)) return undefined;
     const deadline = timeoutMs === undefined ? undefined : performance.now() + Math.min(timeoutMs, maxTimeoutMs);
     return ({ wholeBody: bytes }, stream) => {
-      const message = bytes.length > prefixBytes + readMaxBytes ? undefined : readMessage(method, bytes);
-      if (message === undefined) stream.handBack();
-      else serve(options, method, message, deadline, stream, fields.headers);
+      const content = bytes.length > prefixBytes + readMaxBytes ? undefined : contentOf(bytes);
+      if (content === undefined) stream.handBack();
+      else serve(options, method, content, deadline, stream, fields.headers);
     };
   };
 }
@@ -57,21 +57,16 @@ function isPlain({ method, headers }: PlainFields): boolean {
   );
 }
 
-/** The message of a body that is exactly one, uncompressed. */
-function readMessage(method: UnaryMethod, bytes: Buffer) {
-  if (bytes.length < prefixBytes || bytes[0] !== 0 || bytes.readUInt32BE(1) !== bytes.length - prefixBytes)
-    return undefined;
-  try {
-    return method.readBinary(bytes.subarray(prefixBytes));
-  } catch {
-    return undefined; // the full door reads it again and says why not
-  }
+/** The bytes of the message of a body that is exactly one, uncompressed. */
+function contentOf(bytes: Buffer): Buffer | undefined {
+  const isOne = bytes.length >= prefixBytes && bytes[0] === 0 && bytes.readUInt32BE(1) === bytes.length - prefixBytes;
+  return isOne ? bytes.subarray(prefixBytes) : undefined;
 }
 
 function serve(
   options: GrpcLaneOptions,
-  { method, writeBinary }: UnaryMethod,
-  message: Parameters<UnaryMethod["writeBinary"]>[0],
+  { method, readBinary, writeBinary }: UnaryMethod,
+  content: Buffer,
   deadline: number | undefined,
   stream: LaneStream,
   headers: IncomingHttpHeaders,
@@ -81,7 +76,10 @@ function serve(
     ...options.answerHeaders(headers),
   };
   const timeoutMs = deadline === undefined ? undefined : deadline - performance.now();
-  const call = options.transport.begin(method, message, new PlainHeaders(headers), timeoutMs);
+  const call = beginCall(
+    (message) => options.transport.begin(method, message, new PlainHeaders(headers), timeoutMs),
+    readOrRefuse(() => readBinary(content)),
+  );
   if (call.answer instanceof Promise) stream.once("close", call.cancel);
   endCall(options, method, call, {
     answer(response) {

@@ -9,6 +9,7 @@ import {
   HealthCheckResponse_ServingStatus as ServingStatus,
 } from "../../gen/grpc/health/v1/health_pb.ts";
 import { notFound } from "../errors.ts";
+import { ownServiceMaxBytes } from "./size-limits.ts";
 
 /** The health of the server, and the service that tells it. */
 export interface HealthState {
@@ -74,5 +75,5 @@ export function createHealth(services: Iterable<string>, shutdown: AbortSignal):
 
 /** Mounts the health service on a router. */
 export function mountHealth(router: ConnectRouter, { implementation }: HealthState): void {
-  router.service(Health, implementation);
+  router.service(Health, implementation, { readMaxBytes: ownServiceMaxBytes });
 }

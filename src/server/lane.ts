@@ -1,8 +1,9 @@
 /**
  * What the fast lanes of gRPC and Connect have in common. A lane takes a call by its headers alone; what then turns out not to be plain is handed
- * back with all that was read, so that the full door answers for it: a lane knows no protocol error of its own.
+ * back with all that was read, so that the full door answers for it: a lane knows no protocol error of its own. A plain call whose message cannot be
+ * read it refuses itself: the full door would read it by the same codecs.
  */
-import type { DescMethod } from "@bufbuild/protobuf";
+import type { DescMethod, Message } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { internal } from "../errors.ts";
 import { andThen, settle } from "../eventually.ts";
@@ -29,6 +30,23 @@ export interface LaneOptions {
 export function checkLength(length: number, { writeMaxBytes }: Pick<LaneOptions, "writeMaxBytes">): void {
   if (length > writeMaxBytes)
     throw new ConnectError(`the answer has ${length} bytes, more than ${writeMaxBytes}`, Code.ResourceExhausted);
+}
+
+/** Reads a message; of one that cannot be read, the error, INVALID_ARGUMENT. */
+export function readOrRefuse(read: () => Message): Message | ConnectError {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof ConnectError) return error;
+    throw error;
+  }
+}
+
+/** Begins a call with a message; without one it has failed already. */
+export function beginCall(begin: (message: Message) => BegunCall, message: Message | ConnectError): BegunCall {
+  if (!(message instanceof ConnectError)) return begin(message);
+  const answer = Promise.reject(message);
+  return { answer, touched: { touchedHeader: undefined, touchedTrailer: undefined }, cancel() {} };
 }
 
 /** How a lane ends a call. */

@@ -12,6 +12,7 @@ import {
 } from "../../gen/grpc/reflection/v1/reflection_pb.ts";
 import { ServerReflection as ServerReflectionV1Alpha } from "../../gen/grpc/reflection/v1alpha/reflection_pb.ts";
 import { indexDescriptors } from "./descriptor-index.ts";
+import { ownServiceMaxBytes } from "./size-limits.ts";
 
 type Answer = NonNullable<MessageInitShape<typeof ServerReflectionResponseSchema>["messageResponse"]>;
 
@@ -61,9 +62,9 @@ export function mountReflection(router: ConnectRouter, further: Declared = []): 
     }
   }
 
-  router.service(ServerReflection, { serverReflectionInfo });
+  router.service(ServerReflection, { serverReflectionInfo }, { readMaxBytes: ownServiceMaxBytes });
   const sameInV1Alpha = { serverReflectionInfo } as unknown as ServiceImpl<typeof ServerReflectionV1Alpha>;
-  router.service(ServerReflectionV1Alpha, sameInV1Alpha);
+  router.service(ServerReflectionV1Alpha, sameInV1Alpha, { readMaxBytes: ownServiceMaxBytes });
 }
 
 /** The file, and what it imports as far as this stream has not had it. */

@@ -7,16 +7,16 @@ const refusals: Readonly<Record<number, readonly [Code, string]>> = {
   404: [Code.NotFound, "Not found: no method has this path"],
   405: [Code.Unimplemented, "Method not allowed: this path takes another HTTP method"],
   408: [Code.DeadlineExceeded, "Deadline exceeded: the request came too slowly"],
-  413: [Code.ResourceExhausted, "Resource exhausted: the request body is too large"],
+  413: [Code.ResourceExhausted, "Resource exhausted: the chunk extensions of the request body are too large"],
   415: [Code.InvalidArgument, "Invalid argument: the content type is none that this path takes"],
   417: [Code.InvalidArgument, "Invalid argument: the expectation cannot be met"],
-  431: [Code.ResourceExhausted, "Resource exhausted: the request headers are too large"],
+  431: [Code.ResourceExhausted, "Resource exhausted: the header of the request is larger"],
   505: [Code.Unimplemented, "Method not allowed: this method needs HTTP/2"],
 };
 
-/** The error of a refusal. */
-export function refusalOf(httpStatus: number): ConnectError {
+/** The error of a refusal. `headerLimit`: that of 431, as errors tell it. */
+export function refusalOf(httpStatus: number, headerLimit: string): ConnectError {
   if (httpStatus === 503) return unavailable("the server is starting");
   const [code, message] = refusals[httpStatus] ?? [Code.Internal, "Internal error"];
-  return new ConnectError(message, code);
+  return new ConnectError(httpStatus === 431 ? `${message} than ${headerLimit}` : message, code);
 }

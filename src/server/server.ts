@@ -5,7 +5,7 @@ import { createRegistry, type DescMethod } from "@bufbuild/protobuf";
 import { Code, type ConnectError } from "@connectrpc/connect";
 import { file_google_rpc_error_details } from "../../gen/google/rpc/error_details_pb.ts";
 import { createAuthenticator, createIssuer, createKeySets } from "../auth/index.ts";
-import { addressUrlOf, baseUrlOf, type Config } from "../config.ts";
+import { addressUrlOf, baseUrlOf, type Config, flagOf } from "../config.ts";
 import { readContract, warmValidation } from "../contract/index.ts";
 import {
   type DeliveryMetrics,
@@ -16,7 +16,14 @@ import {
 } from "../delivery/index.ts";
 import { atEdge, unavailable } from "../errors.ts";
 import type { Logger } from "../log.ts";
-import { createRestHandler, formatStatus, type WholeRequest, type WholeResponse, writeStatus } from "../rest/index.ts";
+import {
+  createRestHandler,
+  formatStatus,
+  toldLimit,
+  type WholeRequest,
+  type WholeResponse,
+  writeStatus,
+} from "../rest/index.ts";
 import {
   createServices,
   createTokenExchange,
@@ -80,8 +87,10 @@ export async function startServer(config: Config, log: Logger, signal?: AbortSig
   const contract = readContract(descriptors);
   const registry = createRegistry(...descriptors.map(({ file }) => file), file_google_rpc_error_details);
 
+  const { maxRequestBytes, maxUrlBytes, maxHeaderBytes } = config;
+  const headerLimit = toldLimit(maxHeaderBytes, flagOf("maxHeaderBytes"));
   const refusalBody = (httpStatus: number) =>
-    formatStatus(atEdge(refusalOf(httpStatus), serviceHost, undefined), registry);
+    formatStatus(atEdge(refusalOf(httpStatus, headerLimit), serviceHost, undefined), registry);
   const shutdown = new AbortController();
 
   let answer: (request: PortRequest, response: PortResponse) => void = answerWhileStarting(
@@ -103,6 +112,7 @@ export async function startServer(config: Config, log: Logger, signal?: AbortSig
         }),
     onRead: () => database?.refresh(),
     refusalBody,
+    limits: { maxHeaderBytes },
     onError: (error) => log.debug({ err: error }, "connection"),
   });
   const { port: portNumber } = await port.listen(config.listen).catch((error) => {
@@ -182,6 +192,11 @@ export async function startServer(config: Config, log: Logger, signal?: AbortSig
       registry,
       answerHeaders: ({ headers }) => answerHeaders(headers),
       describeError,
+      limits: {
+        maxBodyBytes: maxRequestBytes,
+        maxUrlBytes,
+        settings: { body: flagOf("maxRequestBytes"), url: flagOf("maxUrlBytes") },
+      },
       slashInMultiSegment: "decode",
     });
     const doors = createRpcDoors({
@@ -189,6 +204,7 @@ export async function startServer(config: Config, log: Logger, signal?: AbortSig
       services: descriptors,
       registry,
       hasFastLane: !config.fullDoors,
+      limits: { readMaxBytes: maxRequestBytes },
       mount: (router) => {
         mountHealth(router, health);
         mountReflection(router, [{ file: file_google_rpc_error_details }]);

@@ -1,15 +1,18 @@
-/** Unary methods as the fast lane serves them: by path, with everything that reads and writes their messages compiled ahead. */
+/** Unary methods by path, with everything that reads and writes their messages compiled ahead: what every protocol but REST reads requests with. */
 import type { DescMethodUnary, DescService, Message, Registry } from "@bufbuild/protobuf";
 import {
   createBinaryReader,
   createBinaryWriter,
   createJsonReader,
   createJsonWriter,
+  JsonSyntaxError,
   parseJson,
   Violations,
+  WireFormatError,
 } from "../codec/index.ts";
+import { invalid } from "../errors.ts";
 
-/** One method. Whatever a reader throws, the full door reads the bytes again and says what is wrong with them. */
+/** One method. Errors of the readers: INVALID_ARGUMENT. */
 export interface UnaryMethod {
   readonly method: DescMethodUnary;
   readBinary(bytes: Uint8Array): Message;
@@ -18,6 +21,9 @@ export interface UnaryMethod {
   readJson(bytes: Uint8Array): Message;
   writeJson(message: Message): string;
 }
+
+/** Fields of one request: as many as JSON may have values. */
+const maxFields = 50_000;
 
 /** The unary methods of services, by path: `/platform.ping.v2.PingService/Ping`. */
 export function unaryMethods(services: Iterable<DescService>, registry: Registry): ReadonlyMap<string, UnaryMethod> {
@@ -33,17 +39,32 @@ export function unaryMethods(services: Iterable<DescService>, registry: Registry
 
 function unaryMethod(method: DescMethodUnary, registry: Registry): UnaryMethod {
   const { input, output } = method;
-  const read = createJsonReader(input, { registry, ignoreUnknownFields: true });
+  const readBinary = createBinaryReader(input, maxFields);
+  const readJson = createJsonReader(input, { registry, ignoreUnknownFields: true });
   return {
     method,
-    readBinary: createBinaryReader(input),
+    readBinary: (bytes) => wellFormed(() => readBinary(bytes)),
     writeBinary: createBinaryWriter(output),
     readJson(bytes) {
       const violations = new Violations();
-      const message = read(parseJson(bytes), violations);
-      if (violations.list.length > 0) throw new Error("not a message");
+      const message = readJson(
+        wellFormed(() => parseJson(bytes)),
+        violations,
+      );
+      if (violations.list.length > 0) throw invalid(violations.list);
       return message;
     },
     writeJson: createJsonWriter(output, { registry }),
   };
+}
+
+function wellFormed<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof JsonSyntaxError) throw invalid({ field: "", description: `malformed JSON: ${error.message}` });
+    if (error instanceof WireFormatError)
+      throw invalid({ field: "", description: `malformed protobuf message: ${error.message}` });
+    throw error;
+  }
 }

@@ -449,7 +449,7 @@ describe.each([
   describe("bodies too large", () => {
     const tooLarge = {
       status: 413,
-      json: { code: 8, message: "Resource exhausted: the body is larger than 1048576 bytes" },
+      json: { code: 8, message: "Resource exhausted: the request body is larger than 1048576 bytes" },
     };
 
     test("by their length", async () => {

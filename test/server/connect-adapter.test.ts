@@ -75,9 +75,9 @@ beforeAll(async () => {
     limits: { readMaxBytes: 4096, maxTimeoutMs: 5_000 },
     contextValues: ({ url }) => createContextValues().set(pathKey, url ?? ""),
     describeError(error, method) {
-      if (error.details.length > 0) return;
+      if (error.findDetails(ErrorInfoSchema).length > 0) return;
       const value = { reason: Code[error.code], domain: method?.parent.typeName ?? "nowhere" };
-      error.details.push({ desc: ErrorInfoSchema, value });
+      error.details.unshift({ desc: ErrorInfoSchema, value });
     },
     answerHeaders: () => ({}),
     refusalBody: (status) => JSON.stringify({ code: status }),

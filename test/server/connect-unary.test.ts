@@ -128,12 +128,12 @@ describe.each(Object.entries(versions))("over %s", (version, start) => {
       ["a time-out that is 0", [ask("slow")], { ...json, "connect-timeout-ms": "0" }, 504, false],
       ["a time-out", [ask("slow")], { ...json, "connect-timeout-ms": "50" }, 504, false],
       ["a time-out beyond the cap", [ask("a")], { ...json, "connect-timeout-ms": "9999999999" }, 200, false],
-      ["no JSON", [Buffer.from("{")], json, 400, true],
-      ["no body", [], json, 400, true],
-      ["bytes after the JSON", [ask("a"), Buffer.from("x")], json, 400, true],
-      ["JSON of another type", [Buffer.from('{"service":1}')], json, 400, true],
-      ["no protobuf", [Buffer.of(0x0a, 9)], proto, 400, true],
-      ["no UTF-8", [Buffer.of(0x0a, 1, 0xff)], proto, 400, true],
+      ["no JSON", [Buffer.from("{")], json, 400, false],
+      ["no body", [], json, 400, false],
+      ["bytes after the JSON", [ask("a"), Buffer.from("x")], json, 400, false],
+      ["JSON of another type", [Buffer.from('{"service":1}')], json, 400, false],
+      ["no protobuf", [Buffer.of(0x0a, 9)], proto, 400, false],
+      ["no UTF-8", [Buffer.of(0x0a, 1, 0xff)], proto, 400, false],
       ["a message over the limit", [askBinary("x".repeat(readMaxBytes))], proto, 429, true],
     ])("%s", async (_what, chunks, fields, status, isHandedBack) => {
       const byLane = await call(lanes.fast, chunks, fields);
