@@ -6,10 +6,15 @@ import type { Socket } from "node:net";
 import { createPlainRequestReader, type PlainRequest, type PlainRequestReader } from "./plain-request.ts";
 import { type PlainConnection, PlainResponse } from "./plain-response.ts";
 import type { PortLimits } from "./port-limits.ts";
+import type { Share, SharedBytes } from "./shared-bytes.ts";
+import { Turn, type Turns } from "./turns.ts";
 
 /** What the lane is made from. */
 export interface Http1LaneOptions {
   readonly limits: PortLimits;
+  readonly turns: Turns;
+  /** What may be there of answers that are not sent, over all connections. */
+  readonly unsent: SharedBytes;
   /** Answers one request, or hands it back. */
   onPlainRequest(request: PlainRequest, response: PlainResponse): void;
   /** Told before each request. `isQueued`: it may have been sent later than others of this turn of the event loop. */
@@ -61,6 +66,8 @@ class Connection implements PlainConnection {
   readonly #forget: (connection: Connection) => void;
   readonly #reader: PlainRequestReader;
   readonly #keepAlive: string;
+  readonly #turn: Turn;
+  readonly #share: Share;
   /** What has come, from the request on that is being answered. */
   #unread = nothing;
   #response: PlainResponse | undefined;
@@ -77,8 +84,12 @@ class Connection implements PlainConnection {
     this.#forget = forget;
     const { maxHeaderBytes, keepAliveMs } = options.limits;
     this.#reader = createPlainRequestReader(maxHeaderBytes);
+    this.#turn = new Turn(options.turns, () => {
+      if (this.#unread.length > 0) this.#resume(); // and it is still in the lane
+    });
+    this.#share = options.unsent.share(socket);
     this.#keepAlive = `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(keepAliveMs / 1000)}\r\n`;
-    socket.on("data", this.#take).on("drain", this.#drain).on("end", this.#end).on("close", this.#close);
+    socket.on("data", this.#take).on("drain", this.#resume).on("end", this.#end).on("close", this.#close);
   }
 
   readonly #take = (chunk: Buffer) => {
@@ -87,7 +98,9 @@ class Connection implements PlainConnection {
     if (this.#unread.length > maxUnreadBytes) this.socket.pause();
   };
 
-  readonly #drain = () => {
+  /** There may be room for an answer again, and it may be this connection's turn. */
+  readonly #resume = () => {
+    this.#count();
     if (this.#response === undefined) this.#serve(true);
   };
 
@@ -98,14 +111,20 @@ class Connection implements PlainConnection {
   readonly #close = () => {
     this.#forget(this);
     this.#response?.close();
+    this.#unread = nothing;
   };
+
+  /** Counts what is not sent. */
+  #count(): void {
+    this.#share.set(this.socket.writableLength);
+  }
 
   /** Serves what has come, until there is something to wait for. */
   #serve(isQueued: boolean): void {
     const { socket } = this;
     this.#isServing = true;
     for (let queued = isQueued; this.#unread.length > 0; queued = true) {
-      if (this.#response !== undefined || socket.writableNeedDrain || socket.writableEnded) break;
+      if (this.#response !== undefined || socket.writableNeedDrain || socket.writableEnded || !this.#mayBegin()) break;
       const request = this.#reader.read(this.#unread);
       if (request === undefined) {
         this.handBack();
@@ -119,6 +138,11 @@ class Connection implements PlainConnection {
     if (socket.isPaused() && this.#unread.length <= maxUnreadBytes) socket.resume();
   }
 
+  /** Whether there is room for an answer, and it is this connection's turn. */
+  #mayBegin(): boolean {
+    return this.#share.hasRoomOrWaits(0, this.#turn) && this.#turn.take();
+  }
+
   get persistence(): string {
     return this.#isLast ? "Connection: close\r\n" : this.#keepAlive;
   }
@@ -128,6 +152,8 @@ class Connection implements PlainConnection {
     this.#unread = length === this.#unread.length ? nothing : this.#unread.subarray(length);
     this.#response = undefined;
     this.#answered++;
+    this.#turn.answered();
+    this.#count();
     if (this.#isLast) this.#endSocket();
     else if (!this.#isServing) this.#serve(true);
   }
@@ -139,10 +165,11 @@ class Connection implements PlainConnection {
       return;
     }
     this.#forget(this);
-    socket.off("data", this.#take).off("drain", this.#drain).off("end", this.#end).off("close", this.#close);
+    socket.off("data", this.#take).off("drain", this.#resume).off("end", this.#end).off("close", this.#close);
     socket.pause(); // or what is put back would go to nobody
     socket.unshift(this.#unread);
     this.#unread = nothing;
+    this.#share.set(0);
     this.#options.handOver(socket);
     socket.resume();
   }
@@ -163,7 +190,7 @@ class Connection implements PlainConnection {
 
   finish(): void {
     this.#isLast = true;
-    if (this.#response === undefined) this.#endSocket();
+    if (this.#response === undefined && !this.#turn.isWaiting) this.#endSocket();
   }
 
   /** Once what has been answered is sent. */

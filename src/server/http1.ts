@@ -15,14 +15,20 @@ import { createServer as createSecureServer } from "node:https";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { createHttp1Lane } from "./http1-lane.ts";
+import { Pipeline } from "./http1-pipeline.ts";
 import type { PlainRequest } from "./plain-request.ts";
 import type { PlainResponse } from "./plain-response.ts";
 import type { PortLimits } from "./port-limits.ts";
+import type { SharedBytes } from "./shared-bytes.ts";
+import type { Turns } from "./turns.ts";
 
 /** What the HTTP/1.1 side is made from. */
 export interface Http1Options {
   readonly tls?: { readonly cert: string | Buffer; readonly key: string | Buffer } | undefined;
   readonly limits: PortLimits;
+  readonly turns: Turns;
+  /** What may be there of answers that are not sent, over all connections. */
+  readonly unsent: SharedBytes;
   onRequest(request: IncomingMessage, response: ServerResponse): void;
   /** Answers a plain request or hands it back. Without it all requests come through Node's server. */
   readonly onPlainRequest: ((request: PlainRequest, response: PlainResponse) => void) | undefined;
@@ -49,6 +55,8 @@ export interface Http1Side {
 export function createHttp1Side({
   tls,
   limits,
+  turns,
+  unsent,
   onRequest,
   onPlainRequest,
   onRead,
@@ -81,20 +89,18 @@ export function createHttp1Side({
 
   /** Every connection that Node serves, with its latest response. */
   const connections = new Map<Duplex, ServerResponse | undefined>();
+  const pipelines = new Map<Duplex, Pipeline>();
   /** Ended responses that are not yet sent, with the instant they were first seen so. */
-  const unsent = new WeakMap<ServerResponse, number>();
+  const endedMs = new WeakMap<ServerResponse, number>();
   let closing = false;
-  /** Whether the requests of this turn of the event loop have been told of: all that were ready at once were sent before the first is served. */
-  let isTold = false;
-  const forget = () => {
-    isTold = false;
-  };
+  /** The round whose requests have been told of: all that were ready at once were sent before the first is served. */
+  let toldRound = -1;
 
   const tellRead = (isQueued: boolean) => {
-    if (isTold && !isQueued) return;
+    if (toldRound === turns.round && !isQueued) return;
     onRead();
-    if (!isTold) setImmediate(forget);
-    isTold = true;
+    toldRound = turns.round;
+    turns.touch();
   };
 
   const finish = (socket: Duplex, response: ServerResponse | undefined) => {
@@ -105,10 +111,12 @@ export function createHttp1Side({
 
   server.on("request", (request: IncomingMessage, response: ServerResponse) => {
     connections.set(request.socket, response);
-    tellRead(response.socket === null);
     if (closing) finish(request.socket, response);
     if (request.headers.host === undefined && request.httpVersion === "1.1") return answer(response, 400);
-    onRequest(request, response);
+    pipelines.get(request.socket)?.add(response, (isQueued) => {
+      tellRead(isQueued);
+      onRequest(request, response);
+    });
   });
   server.on("checkExpectation", (_request, response: ServerResponse) => answer(response, 417));
   server.on("connect", (_request, socket: Duplex) => refuse(socket, 400));
@@ -138,10 +146,15 @@ export function createHttp1Side({
 
   const acceptByNode = (socket: Socket) => {
     connections.set(socket, undefined);
-    socket.once("close", () => connections.delete(socket));
+    pipelines.set(socket, new Pipeline(socket, turns, unsent));
+    socket.once("close", () => {
+      connections.delete(socket);
+      pipelines.delete(socket);
+    });
     serve.call(server, socket);
   };
-  const lane = onPlainRequest && createHttp1Lane({ limits, onPlainRequest, tellRead, handOver: acceptByNode });
+  const lane =
+    onPlainRequest && createHttp1Lane({ limits, turns, unsent, onPlainRequest, tellRead, handOver: acceptByNode });
 
   return {
     server,
@@ -149,10 +162,12 @@ export function createHttp1Side({
     check() {
       lane?.check();
       const now = performance.now();
-      for (const [socket, response] of connections) {
+      for (const [socket, pipeline] of pipelines) {
+        pipeline.count();
+        const response = pipeline.current;
         if (!response?.writableEnded || response.writableFinished) continue;
-        const since = unsent.get(response);
-        if (since === undefined) unsent.set(response, now);
+        const since = endedMs.get(response);
+        if (since === undefined) endedMs.set(response, now);
         else if (now - since > limits.responseMs) socket.destroy();
       }
     },

@@ -6,6 +6,7 @@
  * Node is credited here for what the lane has sent.
  */
 import { constants } from "node:http2";
+import type { Socket } from "node:net";
 import { Duplex } from "node:stream";
 import type { FieldList } from "./hpack.ts";
 import {
@@ -28,6 +29,7 @@ import type { LaneStream, StreamConnection } from "./http2-stream.ts";
 export interface BridgedConnection extends StreamConnection {
   /** Whether what has been sent waits for the client to read it. */
   readonly isFull: boolean;
+  readonly socket: Socket;
   /** Sends a frame that counts for no window. */
   control(frame: Buffer): void;
 }
@@ -50,7 +52,7 @@ export class Bridge {
   /** @param values what the client has set. */
   constructor(outer: BridgedConnection, values: ReadonlyMap<number, number>) {
     this.#outer = outer;
-    this.socket = new BridgeSocket((bytes) => this.#read(bytes));
+    this.socket = new BridgeSocket(outer.socket, (bytes) => this.#read(bytes));
     this.socket.on("error", () => {}); // Node tells of it as the session's
     this.socket.once("close", () => this.#end(0, constants.NGHTTP2_INTERNAL_ERROR));
     this.socket.give(Buffer.from(preface));
@@ -181,11 +183,14 @@ export class Bridge {
 
 /** Node's end of a bridge. */
 export class BridgeSocket extends Duplex {
+  /** The client's. */
+  readonly outer: Socket;
   readonly #onBytes: (bytes: Buffer) => void;
   bytesRead = 0;
 
-  constructor(onBytes: (bytes: Buffer) => void) {
+  constructor(outer: Socket, onBytes: (bytes: Buffer) => void) {
     super();
+    this.outer = outer;
     this.#onBytes = onBytes;
   }
 

@@ -4,6 +4,9 @@
  *
  * Flow control, RFC 9113 section 5.2. What comes is credited to the connection at once; to a stream in the lane never, so that it takes no more than
  * its first window, and whatever is longer goes to Node in time. What is sent is the business of `http2-sender.ts`.
+ *
+ * A stream within the limit that the client was told is not refused. While too much waits to be sent, its request waits too, and its handler begins
+ * once there is room for the answer; meanwhile frames are read on, or the WINDOW_UPDATE would not come that makes the room.
  */
 import { constants } from "node:http2";
 import type { Socket } from "node:net";
@@ -27,10 +30,15 @@ import { Http2Sender } from "./http2-sender.ts";
 import { LaneStream, type ServeWhole } from "./http2-stream.ts";
 import { type PlainFields, plainFieldsOf } from "./plain-fields.ts";
 import type { PortLimits } from "./port-limits.ts";
+import type { SharedBytes } from "./shared-bytes.ts";
+import { Turn, type Turns } from "./turns.ts";
 
 /** What the lane is made from. */
 export interface Http2LaneOptions {
   readonly limits: PortLimits;
+  readonly turns: Turns;
+  /** What may be there of answers that are not sent, over all connections. */
+  readonly unsent: SharedBytes;
   /** Who will answer a plain request once it is whole; undefined if it is not to be waited for. */
   takePlain(fields: PlainFields): ServeWhole | undefined;
   /** Told before the first stream that is opened by what was just read from a connection. */
@@ -61,10 +69,15 @@ const {
 
 /** What is for nothing, as streams that are reset (CVE-2023-44487, CVE-2025-8671) and empty frames: more than an honest client has cause for. */
 const vain = { burst: 200, perSecond: 33 };
+/** Whoever has waited for so long, as for a handler that could not begin, may give up. */
+const patientMs = 1_000;
 /** Of so many streams it is remembered that they were reset: what the client had sent before it knew is passed over, RFC 9113 section 5.1. */
 const maxResetIds = 100;
 /** What is still read of a connection that has failed. */
 const maxIgnoredBytes = 1024 * 1024;
+/** How large an answer is taken to be of a connection that has not been sent any. */
+const firstExpectedBytes = 1024 * 1024;
+
 /** Creates the lane. */
 export function createHttp2Lane(options: Http2LaneOptions): Http2Lane {
   const connections = new Set<Connection>();
@@ -89,11 +102,18 @@ export function createHttp2Lane(options: Http2LaneOptions): Http2Lane {
 
 /** One connection. */
 class Connection implements BridgedConnection, FrameHandler {
-  readonly #socket: Socket;
+  readonly socket: Socket;
   readonly #options: Http2LaneOptions;
   readonly #reader: FrameReader;
   readonly #sender: Http2Sender;
   readonly #streams = new ShortMap<number, LaneStream>();
+  readonly #turn: Turn;
+  /** Those whose requests are whole, and whose handlers have not begun. */
+  readonly #ready: LaneStream[] = [];
+  #isBeginning = false;
+  /** Handlers that have begun and not answered, and how large each answer is taken to be: as the largest of late. */
+  #underWay = 0;
+  #expectedBytes = firstExpectedBytes;
   #lastId = 0;
   /** The last header list, and what it says: clients tend to send the same again. */
   #list: HeaderList | undefined;
@@ -117,9 +137,10 @@ class Connection implements BridgedConnection, FrameHandler {
   #idleMs = performance.now();
 
   constructor(socket: Socket, options: Http2LaneOptions) {
-    this.#socket = socket;
+    this.socket = socket;
     this.#options = options;
-    this.#sender = new Http2Sender(socket, this.#forgetOver);
+    this.#sender = new Http2Sender(socket, options.unsent, this.#forgetOver);
+    this.#turn = new Turn(options.turns, this.#begin);
     const { maxConcurrentStreams, maxHeaderBytes } = options.limits;
     this.#reader = new FrameReader(this, maxHeaderBytes);
     socket.on("data", this.#take).on("drain", this.#drain).on("end", this.#end).on("close", this.#close);
@@ -146,15 +167,16 @@ class Connection implements BridgedConnection, FrameHandler {
     } finally {
       this.#sender.flush();
     }
+    this.#begin();
     if (this.isFull)
-      this.#socket.pause(); // who does not read is not read from
-    else if (this.#socket.isPaused()) this.#socket.resume();
+      this.socket.pause(); // who does not read is not read from
+    else if (this.socket.isPaused()) this.socket.resume();
   };
 
   /** What still comes of a connection that has failed is read for a while, or a reset would eat what it was told. */
   #ignore(chunk: Buffer): void {
     this.#ignoredBytes += chunk.length;
-    if (this.#ignoredBytes > maxIgnoredBytes) this.#socket.destroy();
+    if (this.#ignoredBytes > maxIgnoredBytes) this.socket.destroy();
   }
 
   readonly #drain = () => {
@@ -179,6 +201,7 @@ class Connection implements BridgedConnection, FrameHandler {
       stream.close();
     });
     this.#bridge?.destroy();
+    this.#ready.length = 0;
   };
 
   // What the client sends.
@@ -198,11 +221,9 @@ class Connection implements BridgedConnection, FrameHandler {
     else this.#open(id, list, endStream);
   }
 
-  /** Whether it has as many streams, or as much that waits to be sent, as it may. */
+  /** Whether it has as many streams as it may. */
   get #isBusy(): boolean {
-    const { maxConcurrentStreams, maxSessionMegabytes } = this.#options.limits;
-    const streams = this.#streams.size + this.#sender.unsentStreams;
-    return streams >= maxConcurrentStreams || this.#sender.waitingBytes > maxSessionMegabytes * 2 ** 20;
+    return this.#streams.size + this.#sender.unsentStreams >= this.#options.limits.maxConcurrentStreams;
   }
 
   #open(id: number, list: HeaderList, endStream: boolean): void {
@@ -229,8 +250,36 @@ class Connection implements BridgedConnection, FrameHandler {
   }
 
   #serve(stream: LaneStream): void {
-    if (stream.isWellFormed) stream.serve();
-    else this.onStreamError(stream.id, protocolError);
+    if (stream.isWellFormed) {
+      this.#ready.push(stream);
+      this.#begin();
+    } else this.onStreamError(stream.id, protocolError);
+  }
+
+  /** Begins handlers, in the order in which their requests became whole, while there is room for their answers and it is this connection's turn. */
+  readonly #begin = (): void => {
+    if (this.#isBeginning) return;
+    this.#isBeginning = true;
+    while (this.#ready.length > 0 && !this.isFull && this.#hasRoom() && this.#turn.take()) {
+      const stream = this.#ready.shift()!;
+      stream.isUnderWay = true;
+      this.#underWay++;
+      stream.serve();
+    }
+    this.#isBeginning = false;
+  };
+
+  #hasRoom(): boolean {
+    return this.#sender.share.hasRoomOrWaits(this.#underWay * this.#expectedBytes, this.#turn);
+  }
+
+  /** The handler of a stream has answered, or nobody waits for it any more. */
+  #endHandler(stream: LaneStream): void {
+    if (!stream.isUnderWay) return;
+    stream.isUnderWay = false;
+    this.#underWay--;
+    this.#turn.answered();
+    if (this.#ready.length > 0) queueMicrotask(this.#begin);
   }
 
   onData(id: number, content: Buffer, payloadBytes: number, endStream: boolean): void {
@@ -281,9 +330,10 @@ class Connection implements BridgedConnection, FrameHandler {
   onReset(id: number, code: number): void {
     const stream = this.#streamOf(id);
     if (stream === undefined) return;
+    const ageMs = performance.now() - stream.startedMs;
     stream.bridge?.reset(stream, code);
     this.#forget(stream);
-    this.#countVain();
+    if (ageMs < patientMs) this.#countVain();
   }
 
   onWindowUpdate(id: number, increment: number): void {
@@ -335,11 +385,13 @@ class Connection implements BridgedConnection, FrameHandler {
   }
 
   get isFull(): boolean {
-    return this.#socket.writableNeedDrain;
+    return this.socket.writableNeedDrain;
   }
 
   send(stream: LaneStream, frames: Buffer, contentBytes: number): void {
+    if (stream.isUnderWay) this.#expectedBytes = Math.max(frames.length, this.#expectedBytes * (7 / 8));
     this.#sender.send(stream, frames, contentBytes);
+    this.#endHandler(stream);
   }
 
   control(frames: Buffer): void {
@@ -358,6 +410,7 @@ class Connection implements BridgedConnection, FrameHandler {
       this.#options.serveOthers(this.#bridge.socket);
     }
     this.#bridge.open(stream, stream.window - this.#streamWindow);
+    this.#endHandler(stream);
     this.#creditPadding(stream, stream.received - stream.content.length);
   }
 
@@ -377,10 +430,12 @@ class Connection implements BridgedConnection, FrameHandler {
 
   #forget(stream: LaneStream): void {
     this.#streams.delete(stream.id);
+    if (!stream.isAnswered && this.#ready.includes(stream)) this.#ready.splice(this.#ready.indexOf(stream), 1);
     stream.bridge?.forget(stream);
     this.#sender.drop(stream);
     if (stream.isReset && this.#resetIds.push(stream.id) > maxResetIds) this.#resetIds.shift();
     stream.close();
+    this.#endHandler(stream);
     if (this.#streams.size > 0) return;
     this.#idleMs = performance.now();
     if (this.#isRetired) this.#endSocket();
@@ -413,7 +468,7 @@ class Connection implements BridgedConnection, FrameHandler {
   /** Once what has been said is sent. */
   #endSocket(): void {
     this.#sender.flush();
-    this.#socket.end();
+    this.socket.end();
   }
 
   check(nowMs: number): void {
@@ -421,16 +476,16 @@ class Connection implements BridgedConnection, FrameHandler {
     const seconds = (nowMs - this.#checkedMs) / 1000;
     this.#checkedMs = nowMs;
     this.#vain = Math.min(vain.burst, this.#vain + seconds * vain.perSecond);
-    if (this.#sender.takingMs(nowMs) > responseMs) this.#socket.destroy();
+    if (this.#sender.takingMs(nowMs) > responseMs) this.socket.destroy();
     this.#streams.forEach((stream) => {
       const isRequestLate = !stream.isWhole && stream.bridge === undefined && nowMs - stream.startedMs > requestMs;
       const isResponseLate = stream.isAnswered && stream.waiting.length > 0 && nowMs - stream.answeredMs > responseMs;
       if (isRequestLate || isResponseLate) this.breakOff(stream, cancel);
     });
-    if (this.#streams.size > 0 || this.#socket.writableLength > 0) return;
+    if (this.#streams.size > 0 || this.socket.writableLength > 0) return;
     const patienceMs = this.#isRetired ? lingerMs : this.#lastId > 0 ? sessionIdleMs : firstStreamMs;
     if (nowMs - this.#idleMs <= patienceMs) return;
-    if (this.#isRetired) this.#socket.destroy();
+    if (this.#isRetired) this.socket.destroy();
     else this.retire();
   }
 }

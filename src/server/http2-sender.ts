@@ -5,6 +5,7 @@
 import type { Socket } from "node:net";
 import { defaultWindow, frame, headBytes, types } from "./http2-frames.ts";
 import type { LaneStream } from "./http2-stream.ts";
+import type { Share, SharedBytes } from "./shared-bytes.ts";
 
 /** So many bytes go to the socket at once, before more is read. */
 const maxHeldBytes = 256 * 1024;
@@ -23,14 +24,20 @@ export class Http2Sender {
   /** What the system had taken, in whole pieces, and since when it takes the next. */
   #takenBytes = 0;
   #takenMs = performance.now();
-  /** What waits for windows, in bytes. */
-  waitingBytes = 0;
+  /** What waits for windows, in bytes. An answer in one piece counts until all of it is sent: so long all of it is kept. */
+  #waitingBytes = 0;
+  /** What is not with the system yet. */
+  readonly share: Share;
   /** Streams that are over, but whose last frames the socket does not have. */
   unsentStreams = 0;
 
-  /** @param onSent told when nothing of a stream waits any more; of a stream that is over perhaps more than once. */
-  constructor(socket: Socket, onSent: (stream: LaneStream) => void) {
+  /**
+   * @param unsent what all connections may have that is not sent.
+   * @param onSent told when nothing of a stream waits any more; of a stream that is over perhaps more than once.
+   */
+  constructor(socket: Socket, unsent: SharedBytes, onSent: (stream: LaneStream) => void) {
     this.#socket = socket;
+    this.share = unsent.share(socket);
     this.#onSent = onSent;
   }
 
@@ -45,8 +52,9 @@ export class Http2Sender {
     }
     if (waiting.length === 0) this.#waiting.push(stream);
     stream.wait(frames);
-    this.waitingBytes += frames.length;
+    this.#waitingBytes += frames.length;
     this.#sendWaitingOf(stream);
+    this.#count();
   }
 
   /** Sends frames that count for no window. */
@@ -68,9 +76,14 @@ export class Http2Sender {
     this.unsentStreams = 0;
     this.#heldBytes = 0;
     const frames = this.#held.splice(0);
-    if (this.#socket.destroyed || this.#socket.writableEnded) return;
-    if (frames.length > 0) this.#socket.write(frames.length === 1 ? frames[0]! : Buffer.concat(frames));
+    if (!this.#socket.destroyed && !this.#socket.writableEnded && frames.length > 0)
+      this.#socket.write(frames.length === 1 ? frames[0]! : Buffer.concat(frames));
+    this.#count();
   };
+
+  #count(): void {
+    this.share.set(this.#waitingBytes + this.#heldBytes + this.#socket.writableLength);
+  }
 
   /** Widens the connection's window. Gives how wide it is now. */
   widen(bytes: number): number {
@@ -106,7 +119,7 @@ export class Http2Sender {
       }
       waiting.shift();
       if (waiting.length === 0) this.#waiting.splice(this.#waiting.indexOf(stream), 1);
-      this.waitingBytes -= next.length;
+      this.#waitingBytes -= stream.release(next.length);
       this.control(next);
       this.#charge(stream, contentBytes);
     }
@@ -118,7 +131,7 @@ export class Http2Sender {
     const end = headBytes + contentBytes;
     this.control(frame(types.data, 0, stream.id, data.subarray(headBytes, end)));
     stream.waiting[0] = frame(types.data, data[4]!, stream.id, data.subarray(end));
-    this.waitingBytes -= contentBytes;
+    this.#waitingBytes -= stream.release(contentBytes);
     this.#charge(stream, contentBytes);
   }
 
@@ -134,9 +147,10 @@ export class Http2Sender {
     if (stream.waiting.length === 0) return;
     this.#waiting.splice(this.#waiting.indexOf(stream), 1);
     for (const frames of stream.waiting.splice(0)) {
-      this.waitingBytes -= frames.length;
+      this.#waitingBytes -= stream.release(frames.length);
       stream.bridge?.sent(contentBytesOf(frames));
     }
+    this.#count();
   }
 
   /** For how long the system has been taking the piece that the socket sends, in milliseconds: how much of it, nobody tells. */

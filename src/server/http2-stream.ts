@@ -60,9 +60,13 @@ export class LaneStream extends OwnResponse implements WholeResponse {
   /** Whether it was reset from here: what still comes of the request is passed over. */
   isReset = false;
   window: number;
+  /** Whether its handler has begun, and has not answered. */
+  isUnderWay = false;
   /** Frames that wait for a window, and since when the last of the response does. */
   readonly waiting: Buffer[] = [];
   answeredMs = 0;
+  /** What is kept of an answer that is in one piece. */
+  #keptBytes = 0;
   /** Who answers instead, and the stream's id there. */
   bridge: Bridge | undefined;
   bridgedId = 0;
@@ -150,11 +154,21 @@ export class LaneStream extends OwnResponse implements WholeResponse {
   /** Has frames, one after the other, wait for a window. */
   wait(frames: Buffer): void {
     if (this.isAnswered) this.answeredMs = performance.now();
+    if (this.bridge === undefined) this.#keptBytes += frames.length;
     for (let at = 0; at < frames.length; ) {
       const end = at + headBytes + frames.readUIntBE(at, 3);
       this.waiting.push(frames.subarray(at, end));
       at = end;
     }
+  }
+
+  /** Told that so many bytes of what waited are sent. Gives how many need no longer be kept: an answer in one piece is kept whole. */
+  release(bytes: number): number {
+    if (this.bridge !== undefined) return bytes;
+    if (this.waiting.length > 0) return 0;
+    const kept = this.#keptBytes;
+    this.#keptBytes = 0;
+    return kept;
   }
 
   override close(): void {

@@ -14,14 +14,20 @@ import {
 } from "node:http2";
 import type { Socket } from "node:net";
 import { ShortMap } from "../short-map.ts";
-import type { BridgeSocket } from "./http2-bridge.ts";
+import { BridgeSocket } from "./http2-bridge.ts";
 import { defaultWindow } from "./http2-frames.ts";
 import { createHttp2Lane, type Http2LaneOptions } from "./http2-lane.ts";
+import { SessionRequests } from "./http2-requests.ts";
 import type { PortLimits } from "./port-limits.ts";
+import type { SharedBytes } from "./shared-bytes.ts";
+import type { Turns } from "./turns.ts";
 
 /** What the HTTP/2 side is made from. */
 export interface Http2Options {
   readonly limits: PortLimits;
+  readonly turns: Turns;
+  /** What may be there of answers that are not sent, over all connections. */
+  readonly unsent: SharedBytes;
   onRequest(request: Http2ServerRequest, response: Http2ServerResponse): void;
   /** Who will answer a plain request once it is whole, if not `onRequest`; see {@link Http2LaneOptions.takePlain}. Without it all streams are Node's. */
   readonly takePlain: Http2LaneOptions["takePlain"] | undefined;
@@ -50,6 +56,7 @@ interface TrackedSession {
   readonly socket: Connection;
   /** Open streams: when their headers came, and when their response was first seen ended. */
   readonly streams: ShortMap<ServerHttp2Stream, { readonly started: number; ended?: number }>;
+  readonly requests: SessionRequests;
   /** Since when no stream is open. */
   idleSince: number;
   used: boolean;
@@ -57,9 +64,15 @@ interface TrackedSession {
   bytesRead: number;
 }
 
+/** Above what our own limits allow a session of Node's: at its own it refuses streams, and then ends the session. */
+const ownLimitMegabytes = 4096;
+const unlimited = 1_000_000;
+
 /** Creates the HTTP/2 side. */
 export function createHttp2Side({
   limits,
+  turns,
+  unsent,
   onRequest,
   takePlain,
   onRead,
@@ -72,18 +85,26 @@ export function createHttp2Side({
   let accepting: Connection;
 
   const server = createServer({
-    maxSessionMemory: limits.maxSessionMegabytes,
+    maxSessionMemory: ownLimitMegabytes,
     // More invalid frames, refused or reset streams than an honest client has cause for end the session (CVE-2023-44487).
     maxSessionInvalidFrames: 100,
     maxSessionRejectedStreams: 100,
-    streamResetBurst: 200,
-    streamResetRate: 33,
+    streamResetBurst: takePlain === undefined ? 200 : unlimited, // the lane counts those of the client, not its own
+    streamResetRate: takePlain === undefined ? 33 : unlimited,
     settings: { maxConcurrentStreams: limits.maxConcurrentStreams, maxHeaderListSize: limits.maxHeaderBytes },
   });
 
   server.on("session", (session) => {
     const idleSince = performance.now();
-    sessions.set(session, { socket: accepting, streams: new ShortMap(), idleSince, used: false, bytesRead: 0 });
+    const requests = new SessionRequests(
+      accepting instanceof BridgeSocket ? accepting.outer : accepting,
+      turns,
+      unsent,
+    );
+    sessions.set(session, {
+      ...{ socket: accepting, streams: new ShortMap(), requests, idleSince },
+      ...{ used: false, bytesRead: 0 },
+    });
     if (lane !== undefined) session.setLocalWindowSize(laneWindow);
     session.once("close", () => sessions.delete(session));
   });
@@ -99,6 +120,7 @@ export function createHttp2Side({
     session.streams.set(stream, { started: performance.now() });
     stream.once("close", () => {
       session.streams.delete(stream);
+      session.requests.forget(stream);
       if (session.streams.size === 0) session.idleSince = performance.now();
     });
 
@@ -113,7 +135,7 @@ export function createHttp2Side({
     if (headers[":path"] === undefined) return refuse(stream, 400); // CONNECT
     const response = new Http2ServerResponse(stream);
     if (headers.expect === "100-continue") response.writeContinue();
-    onRequest(request, response);
+    session.requests.add(stream, () => onRequest(request, response));
   });
 
   /** GOAWAY; from now on the peer has `lingerMs` without a stream to close its side. */
@@ -131,7 +153,7 @@ export function createHttp2Side({
     accepting = socket;
     server.emit("connection", socket);
   };
-  const lane = takePlain && createHttp2Lane({ limits, takePlain, onRead, serveOthers: acceptByNode });
+  const lane = takePlain && createHttp2Lane({ limits, turns, unsent, takePlain, onRead, serveOthers: acceptByNode });
 
   return {
     accept: lane?.accept ?? acceptByNode,

@@ -19,6 +19,8 @@ import { createHttp2Side } from "./http2.ts";
 import type { ServeWhole } from "./http2-stream.ts";
 import type { PlainFields } from "./plain-fields.ts";
 import { defaultPortLimits, type PortLimits } from "./port-limits.ts";
+import { SharedBytes } from "./shared-bytes.ts";
+import { Turns } from "./turns.ts";
 
 /** A request of either HTTP version. */
 export type PortRequest = IncomingMessage | Http2ServerRequest;
@@ -93,10 +95,13 @@ export function createOnePort(options: OnePortOptions): OnePort {
       }
     });
 
+  const turns = new Turns();
+  const unsent = new SharedBytes(limits.maxUnsentMegabytes * 2 ** 20, limits.maxSessionMegabytes * 2 ** 20);
   const onRead = () => options.onRead?.();
   const refusalBody = (httpStatus: number) => options.refusalBody(httpStatus);
-  const http1 = createHttp1Side({ tls: options.tls, limits, onRequest, onPlainRequest, onRead, refusalBody, onError });
-  const http2 = createHttp2Side({ limits, onRequest, takePlain, onRead, refusalBody, onError });
+  const shared = { limits, turns, unsent, onRequest, onRead, refusalBody, onError };
+  const http1 = createHttp1Side({ ...shared, tls: options.tls, onPlainRequest });
+  const http2 = createHttp2Side({ ...shared, takePlain });
   const sides = { http1, http2 };
   const { server } = http1;
 
@@ -128,6 +133,7 @@ export function createOnePort(options: OnePortOptions): OnePort {
   const check = () => {
     http1.check();
     http2.check();
+    unsent.check();
   };
 
   return {

@@ -22,8 +22,10 @@ export interface PortLimits {
   readonly maxHeaderBytes: number;
   /** HTTP/2: streams open at once in one session. */
   readonly maxConcurrentStreams: number;
-  /** HTTP/2: megabytes one session may hold in buffers; above it new streams are refused. */
+  /** Megabytes of answers that one connection may have waiting to be sent: its next handlers begin when there is room. */
   readonly maxSessionMegabytes: number;
+  /** The same of all connections together. Each may have as much as is left for the others. */
+  readonly maxUnsentMegabytes: number;
   /** Connections at once; above it new ones are closed as they arrive. */
   readonly maxConnections: number;
   /** How often all but the first two are looked at: a limit may be exceeded by as much. */
@@ -44,6 +46,7 @@ export const defaultPortLimits: PortLimits = {
   maxHeaderBytes: 16 * 1024,
   maxConcurrentStreams: 100,
   maxSessionMegabytes: 16,
+  maxUnsentMegabytes: 256,
   maxConnections: 10_000,
   checkIntervalMs: 1_000,
 };

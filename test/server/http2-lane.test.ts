@@ -250,22 +250,6 @@ describe("limits", () => {
     expect(client.of(types.reset)).toHaveLength(1);
   });
 
-  it("refuses streams while too much waits to be sent", async () => {
-    const { client } = await openRaw([[settings.initialWindowSize, 0]], { maxSessionMegabytes: 1 });
-    for (let stream = 1; stream < 9; stream += 2) client.ask(stream, "/lane?bytes=600000");
-    expect(await client.endOf(5)).toBe(constants.NGHTTP2_REFUSED_STREAM);
-    expect(await client.endOf(7)).toBe(constants.NGHTTP2_REFUSED_STREAM);
-    client.socket.write(numbersFrame(types.windowUpdate, 0, 10_000_000));
-    client.socket.write(numbersFrame(types.windowUpdate, 1, 300_000));
-    client.socket.write(numbersFrame(types.reset, 3, constants.NGHTTP2_CANCEL));
-    client.ask(9, "/lane");
-    client.socket.write(settingsFrame(new Map([[settings.initialWindowSize, 700_000]])));
-    await client.answerOf(1);
-    await client.answerOf(9);
-    client.ask(11, "/lane?bytes=600000");
-    await client.answerOf(11);
-  });
-
   it("counts those it has answered in the same turn", async () => {
     const { client } = await openRaw();
     await expect.poll(() => client.of(types.settings).length).toBe(2);

@@ -1,0 +1,85 @@
+/**
+ * The requests of one session of Node's: a handler begins when there is room for its answer and it is the connection's turn. Node itself would refuse
+ * the streams, once too much waited to be sent.
+ */
+import type { ServerHttp2Stream } from "node:http2";
+import type { Socket } from "node:net";
+import type { Share, SharedBytes } from "./shared-bytes.ts";
+import { Turn, type Turns } from "./turns.ts";
+
+/** How large an answer is taken to be of a session that has not been seen to send any. */
+const firstExpectedBytes = 1024 * 1024;
+
+/** The requests of one session. */
+export class SessionRequests {
+  readonly #turn: Turn;
+  readonly #share: Share;
+  readonly #ready: { readonly stream: ServerHttp2Stream; serve(): void }[] = [];
+  /** Streams whose handlers have begun. */
+  readonly #begun: ServerHttp2Stream[] = [];
+  #expectedBytes = firstExpectedBytes;
+  #isBeginning = false;
+
+  /**
+   * @param socket the client's.
+   * @param unsent what may be there of answers that are not sent, over all connections.
+   */
+  constructor(socket: Socket, turns: Turns, unsent: SharedBytes) {
+    this.#turn = new Turn(turns, this.#begin);
+    this.#share = unsent.share(socket);
+  }
+
+  /** Has a request served, now or later. */
+  add(stream: ServerHttp2Stream, serve: () => void): void {
+    this.#ready.push({ stream, serve });
+    this.#begin();
+  }
+
+  readonly #begin = (): void => {
+    if (this.#isBeginning) return;
+    this.#isBeginning = true;
+    while (this.#ready.length > 0 && this.#hasRoom() && this.#turn.take()) {
+      const { stream, serve } = this.#ready.shift()!;
+      this.#begun.push(stream);
+      stream.once("finish", this.#answered);
+      serve();
+    }
+    this.#isBeginning = false;
+  };
+
+  readonly #answered = (): void => {
+    this.#turn.answered();
+    this.#begin();
+  };
+
+  /** The stream is over. */
+  forget(stream: ServerHttp2Stream): void {
+    const at = this.#begun.indexOf(stream);
+    if (at >= 0) this.#begun.splice(at, 1);
+    const waitingAt = this.#ready.findIndex((one) => one.stream === stream);
+    if (waitingAt >= 0) this.#ready.splice(waitingAt, 1);
+    this.count();
+    this.#begin();
+  }
+
+  /** Counts what is not sent. Gives of how many requests the answer has not begun. */
+  count(): number {
+    let unsentBytes = 0;
+    let underWay = 0;
+    let largest = 0;
+    for (const stream of this.#begun) {
+      const { writableLength } = stream;
+      unsentBytes += writableLength;
+      largest = Math.max(largest, writableLength);
+      if (!stream.headersSent && (stream.endAfterHeaders || stream.readableEnded)) underWay++;
+    }
+    this.#expectedBytes = Math.max(largest, this.#expectedBytes * (7 / 8));
+    this.#share.set(unsentBytes);
+    return underWay;
+  }
+
+  #hasRoom(): boolean {
+    const underWay = this.count();
+    return this.#share.hasRoomOrWaits(underWay * this.#expectedBytes, this.#turn);
+  }
+}
