@@ -35,8 +35,8 @@ export function importAdvisoriesCommand(): Command {
 
 function importInto(group: string, prune: boolean): FeedImport<PackageAdvisories> {
   return {
-    read: recordReader((value) =>
-      readAdvisories(value).map((item) => {
+    read: recordReader((value, unread) =>
+      readAdvisories(value, unread).map((item) => {
         if (item instanceof FeedRefusal) return item;
         prepare(group, item);
         return { id: item.document.id, value: item };

@@ -4,6 +4,7 @@ import { Command } from "commander";
 import { Ecosystem } from "../../gen/platform/libraries/v2/artifacts_pb.ts";
 import {
   type ArtifactRecord,
+  type FeedOptions,
   isArtifactDocument,
   maxDocumentBytes,
   openPackages,
@@ -70,16 +71,23 @@ interface Scope {
   readonly packages: Packages | undefined;
 }
 
+/** That the registry does not have a package is a refusal, unless its absence is to be stored. */
 function createImporter({ prune, ecosystem, packages }: Scope): FeedImport<ArtifactRecord> {
   const artifacts = new ArtifactsOfFeed(prune);
+  let isAnswered = false;
+  const missing = (name: string, { report }: FeedOptions) => {
+    if (prune) isAnswered = true;
+    else report.refuse(name, "the registry does not have it");
+  };
   const asked = packages && new Set(packages.names.map((name) => artifactUid(packages.ecosystem, name)));
   return {
     also: isArtifactDocument,
     maxFileBytes: maxDocumentBytes,
-    ...(packages !== undefined && { open: opener(packages, prune) }),
+    ...(packages !== undefined && { open: opener(packages, missing) }),
+    isAnswered: () => isAnswered,
 
-    async read(file) {
-      const record = await readArtifactDocument(file);
+    async read(file, unread) {
+      const record = await readArtifactDocument(file, unread);
       const isWanted = record !== undefined && (ecosystem === undefined || record.ecosystem === ecosystem);
       return isWanted ? artifacts.add(record) : [];
     },
@@ -93,13 +101,14 @@ function createImporter({ prune, ecosystem, packages }: Scope): FeedImport<Artif
   };
 }
 
-/** Asks a registry; that it does not have a package is a refusal, unless its absence is to be stored. */
-function opener({ ecosystem, names }: Packages, prune: boolean): NonNullable<FeedImport<ArtifactRecord>["open"]> {
-  return (address, { report, signal }) => {
-    const missing = (name: string) => {
-      if (!prune) report.refuse(name, "the registry does not have it");
-    };
-    return openPackages(address, names, { ecosystem, report, signal, missing });
+/** Asks a registry; `missing` is told of a package that it does not have. */
+function opener(
+  { ecosystem, names }: Packages,
+  missing: (name: string, options: FeedOptions) => void,
+): NonNullable<FeedImport<ArtifactRecord>["open"]> {
+  return (address, options) => {
+    const { report, signal } = options;
+    return openPackages(address, names, { ecosystem, report, signal, missing: (name) => missing(name, options) });
   };
 }
 

@@ -11,6 +11,7 @@ import {
   parseRecords,
   runImport,
   summaryText,
+  type Unread,
 } from "../feeds/index.ts";
 import type { Database } from "../store/index.ts";
 import { CommandFailure } from "./failure.ts";
@@ -25,6 +26,8 @@ export interface FeedImport<T>
     location: string,
     options: FeedOptions & { readonly signal: AbortSignal },
   ) => AsyncIterable<FeedFile>;
+  /** Whether the location answered, though it has nothing; it did not where this is left out. */
+  readonly isAnswered?: () => boolean;
 }
 
 /** Adds what every importer of feeds takes. */
@@ -35,11 +38,11 @@ export function withFeed(command: Command): Command {
     .option("--json", "print the summary as one JSON object");
 }
 
-/** Imports a feed and prints the summary. Errors: CommandFailure when anything was refused, or it was stopped. */
+/** Imports a feed and prints the summary. Errors: CommandFailure when anything was refused, nothing could be read, or it was stopped. */
 export async function importFeed<T>(
   database: Database,
   location: string,
-  { also, maxFileBytes, open = openFeed, ...importer }: FeedImport<T>,
+  { also, maxFileBytes, open = openFeed, isAnswered, ...importer }: FeedImport<T>,
   isJson: boolean,
 ): Promise<void> {
   const report = new ImportReport(process.stderr);
@@ -60,18 +63,20 @@ export async function importFeed<T>(
     process.stdout.write(`${isJson ? JSON.stringify(summary) : summaryText(summary)}\n`);
   }
   if (signal.aborted) throw new CommandFailure("stopped; run it again to go on");
-  if (report.summary.refused > 0) throw new CommandFailure(`${report.summary.refused} refused`);
+  const { refused, read } = report.summary;
+  if (refused > 0) throw new CommandFailure(`${refused} refused`);
+  if (read === 0 && isAnswered?.() !== true) throw new CommandFailure(`${location}: nothing in it could be read`);
 }
 
 /** Reads items from files of JSON or YAML records; what is wrong with one record leaves the others of its file. */
 export function recordReader<T>(
-  read: (value: unknown) => Iterable<Omit<ImportItem<T>, "name"> | FeedRefusal>,
-): (file: FeedFile) => Promise<(ImportItem<T> | FeedRefusal)[]> {
-  return async (file) => {
+  read: (value: unknown, unread: Unread) => Iterable<Omit<ImportItem<T>, "name"> | FeedRefusal>,
+): (file: FeedFile, unread: Unread) => Promise<(ImportItem<T> | FeedRefusal)[]> {
+  return async (file, unread) => {
     const items: (ImportItem<T> | FeedRefusal)[] = [];
     for (const { name, value } of await parseRecords(file)) {
       try {
-        for (const item of read(value)) items.push(item instanceof FeedRefusal ? item : { ...item, name });
+        for (const item of read(value, unread)) items.push(item instanceof FeedRefusal ? item : { ...item, name });
       } catch (error) {
         if (!(error instanceof FeedRefusal)) throw error;
         items.push(error);

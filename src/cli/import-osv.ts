@@ -21,8 +21,8 @@ export function importOsvCommand(): Command {
         database,
         location,
         {
-          read: recordReader<VulnerabilityMetadata>((value) => {
-            const metadata = readOsv(value);
+          read: recordReader<VulnerabilityMetadata>((value, unread) => {
+            const metadata = readOsv(value, unread);
             sources.add(sourceOf(metadata.id));
             return [{ id: metadata.id, value: metadata }];
           }),

@@ -31,7 +31,7 @@ export function importRegistryCommand(): Command {
   const command = withSettings(new Command("registry"), ["database", "registryCredentials"])
     .description(
       "import repositories, tags and image sizes from an OCI distribution registry. Repositories and tags count alike; " +
-        "what the registry does not have any more is told as gone",
+        "what the registry does not have any more is reported as gone",
     )
     .argument("<URL>", "where the registry is, such as https://registry.example.com")
     .requiredOption("--group <UID>", "the group that holds the repos")
@@ -98,10 +98,10 @@ async function runOnce(round: Omit<RoundOptions, "report">, isJson: boolean): Pr
     if (!round.signal.aborted) report.refuse("the registry", (error as Error).message);
   }
   progress.end();
-  const { summary } = progress;
+  const { unread: _, ...summary } = progress.summary; // of manifests nothing is counted as unread
   const text = gone === 0 ? summaryText(summary) : `${summaryText(summary)}, gone ${gone}`;
   process.stdout.write(`${isJson ? JSON.stringify({ ...summary, gone }) : text}\n`);
-  return summary;
+  return progress.summary;
 }
 
 function parseInterval(text: string): number {

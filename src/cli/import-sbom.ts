@@ -1,7 +1,8 @@
 /** `platform import sbom`: the packages of an image, from its software bill of materials. */
 import { readFile, stat } from "node:fs/promises";
+import { basename } from "node:path";
 import { Command } from "commander";
-import { FeedRefusal, isDigest, readSbom } from "../feeds/index.ts";
+import { FeedRefusal, ImportReport, isDigest, readSbom } from "../feeds/index.ts";
 import { registryContents, saveImagePackages } from "../services/index.ts";
 import { requireInstallation, withDatabase } from "./database.ts";
 import { CommandFailure } from "./failure.ts";
@@ -28,7 +29,8 @@ export function importSbomCommand(): Command {
     withDatabase(command, async (database) => {
       const { repo, digest, json = false } = command.opts<Options>();
       if (!isDigest(digest)) throw new CommandFailure("--digest must be sha256: and 64 lower-case hex digits");
-      const packages = await readPackages(path);
+      const report = new ImportReport(process.stderr);
+      const packages = await readPackages(path, report);
       await requireInstallation(database);
       const result = await database.transact(async (session) => {
         if (!(await registryContents.hasRepo(session, repo)))
@@ -37,17 +39,19 @@ export function importSbomCommand(): Command {
           throw new CommandFailure(`--digest: the repo has neither an image nor a tag with ${digest}`);
         return saveImagePackages(session, repo, digest, packages, Date.now());
       });
-      const text = `${packages.length} packages, ${result}`;
-      process.stdout.write(`${json ? JSON.stringify({ packages: packages.length, result }) : text}\n`);
+      report.end();
+      const { unread } = report.summary;
+      const text = `${packages.length} packages, ${result}, unread ${unread}`;
+      process.stdout.write(`${json ? JSON.stringify({ packages: packages.length, result, unread }) : text}\n`);
     }),
   );
 }
 
-async function readPackages(path: string) {
+async function readPackages(path: string, report: ImportReport) {
   const { size } = await stat(path);
   if (size > maxBytes) throw new CommandFailure(`${path}: is larger than ${maxBytes} bytes`);
   try {
-    return readSbom(await readFile(path));
+    return readSbom(await readFile(path), (member) => report.unread(member, basename(path)));
   } catch (error) {
     if (error instanceof FeedRefusal) throw new CommandFailure(`${path}: ${error.message}`);
     throw error;

@@ -1,11 +1,11 @@
 /**
  * The files below a directory, in the order of their names, folders among them. Links are not followed: what one points to inside is read where it
- * lies, and one that points outside is refused. Only regular files are opened.
+ * lies, and one that points outside is refused. Only regular files are opened; hidden folders are not looked into.
  */
 import { constants } from "node:fs";
 import { open, readdir, realpath } from "node:fs/promises";
 import { join, sep } from "node:path";
-import type { FeedEntry, Intake } from "./entries.ts";
+import { type FeedEntry, type Intake, isHidden } from "./entries.ts";
 import { FeedRefusal } from "./fields.ts";
 
 /** What opening must not do: follow a link that has just been put there, or wait for a pipe's other end. */
@@ -21,7 +21,8 @@ export async function* entriesOfDirectory(directory: string, { report }: Intake)
     found.sort((a, b) => (a.name < b.name ? -1 : 1));
     for (const item of found) {
       const name = folder === "" ? item.name : `${folder}/${item.name}`;
-      if (item.isDirectory()) yield* below(name);
+      if (isHidden(item.name)) report.passOver(name);
+      else if (item.isDirectory()) yield* below(name);
       else if (item.isFile()) yield { name, open: () => readRegularFile(join(root, name)) };
       else if (item.isSymbolicLink() && !(await leadsInside(root, join(root, name))))
         report.refuse(name, "is a link that leads out of the directory");

@@ -1,11 +1,13 @@
 /**
  * From the entries of whatever holds a feed to the files that are wanted. Names from archives are labels and nothing is written by them; one that
- * would lead out of its folder is refused all the same, because nobody honest has it. What has no name that is read is passed over.
+ * would lead out of its folder is refused all the same, because nobody honest has it. What has no name that is read is passed over, and so are
+ * hidden files and whatever is in hidden folders, those whose name begins with a dot: they belong to the tools that keep the feed.
  */
 import type { Budget } from "./budget.ts";
 import { type FeedFile, type FeedOptions, type FileFormat, formatOf } from "./feed.ts";
 import { FeedRefusal } from "./fields.ts";
 import { linesOf } from "./lines.ts";
+import { printable } from "./printable.ts";
 import { SeenIds } from "./seen-ids.ts";
 
 /** Something with a name in a folder or an archive. */
@@ -34,6 +36,10 @@ export async function* filesOf(entries: AsyncIterable<FeedEntry>, intake: Intake
     if (intake.signal?.aborted) return;
     intake.budget.entry();
     const name = entry.name.replace(/^(?:\.\/)+/, "");
+    if (isHidden(name)) {
+      intake.report.passOver(name);
+      continue;
+    }
     const fault = faultOf(name) ?? (seen.add(name) ? undefined : "is there twice");
     if (fault !== undefined) intake.report.refuse(printable(name), fault);
     else yield* filesIn({ ...entry, name, open: () => entry.open() }, intake);
@@ -78,16 +84,15 @@ function tooLarge(maxBytes: number): string {
   return `is larger than ${maxBytes} bytes`;
 }
 
+/** Whether a file or a folder is one of a tool's own: `.git`, `.github/workflows/test.yaml`. */
+export function isHidden(name: string): boolean {
+  return name.split("/").some((part) => part.startsWith(".") && part !== "." && part !== "..");
+}
+
 /** What is wrong with the path of an entry. */
 function faultOf(name: string): string | undefined {
   if (name.length > maxNameBytes) return "its name is too long";
   if (/[\0\\\n\r]/.test(name) || name.startsWith("/") || /^[a-z]:/i.test(name) || name.split("/").includes(".."))
     return "its name leads out of the feed";
   return undefined;
-}
-
-/** A name from nobody knows where, as it can be shown. */
-function printable(name: string): string {
-  const cut = name.length > 200 ? `${name.slice(0, 200)}…` : name;
-  return /\p{C}/u.test(cut) ? JSON.stringify(cut) : cut;
 }

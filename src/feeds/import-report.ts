@@ -1,8 +1,9 @@
 /**
  * What an import tells: a line that is rewritten in place on a terminal and comes every few seconds elsewhere, every refusal with file and reason (the
- * first hundred are printed, all are counted), and a summary. Progress and refusals go to standard error.
+ * first hundred are printed, all are counted), the members that no reader knows, and a summary. All but the summary goes to standard error.
  */
 import type { FeedReport } from "./feed.ts";
+import { printable } from "./printable.ts";
 
 /** What became of something that was read, or was there. */
 export type ImportOutcome = "added" | "changed" | "unchanged" | "removed";
@@ -12,6 +13,8 @@ export interface ImportSummary extends Readonly<Record<ImportOutcome, number>> {
   /** Everything of the feed: added, changed, unchanged and refused. */
   readonly read: number;
   readonly refused: number;
+  /** Members of what was read that its reader does not know, each time that one has a value. */
+  readonly unread: number;
   /** Files that are nothing to read here. */
   readonly passedOver: number;
 }
@@ -24,6 +27,9 @@ export interface ReportOutput {
 }
 
 const maxPrintedRefusals = 100;
+const maxPrintedMembers = 20;
+/** Different members that are told apart. */
+const maxMembers = 1000;
 const terminalIntervalMs = 100;
 const plainIntervalMs = 5000;
 const barWidth = 24;
@@ -33,7 +39,8 @@ export class ImportReport implements FeedReport {
   readonly #output: ReportOutput;
   readonly #now: () => number;
   readonly #startMs: number;
-  readonly #counts = { added: 0, changed: 0, unchanged: 0, removed: 0, refused: 0, passedOver: 0 };
+  readonly #counts = { added: 0, changed: 0, unchanged: 0, removed: 0, refused: 0, unread: 0, passedOver: 0 };
+  readonly #members = new Map<string, { count: number; readonly first: string }>();
   #fraction: number | undefined;
   #nextMs: number;
   #isLineOpen = false;
@@ -47,8 +54,8 @@ export class ImportReport implements FeedReport {
   }
 
   get summary(): ImportSummary {
-    const { added, changed, unchanged, removed, refused, passedOver } = this.#counts;
-    return { read: added + changed + unchanged + refused, added, changed, unchanged, removed, refused, passedOver };
+    const { added, changed, unchanged, refused } = this.#counts;
+    return { read: added + changed + unchanged + refused, ...this.#counts };
   }
 
   count(what: ImportOutcome, times = 1): void {
@@ -60,6 +67,14 @@ export class ImportReport implements FeedReport {
     this.#counts.refused += 1;
     if (this.#counts.refused <= maxPrintedRefusals) this.tell(`refused: ${name}: ${reason}`);
     else if (this.#counts.refused === maxPrintedRefusals + 1) this.tell("refused: … and more");
+  }
+
+  /** A member of a record of the file `name` that its reader does not know. */
+  unread(member: string, name: string): void {
+    this.#counts.unread += 1;
+    const known = this.#members.get(member);
+    if (known !== undefined) known.count += 1;
+    else if (this.#members.size < maxMembers) this.#members.set(member, { count: 1, first: name });
   }
 
   passOver(_name: string): void {
@@ -77,9 +92,13 @@ export class ImportReport implements FeedReport {
     this.#output.write(`${text}\n`);
   }
 
-  /** Takes the progress away; the summary can follow. */
+  /** Takes the progress away and names the members that were not read, the most frequent first; the summary can follow. */
   end(): void {
     this.#closeLine();
+    const members = [...this.#members].sort(([, a], [, b]) => b.count - a.count);
+    for (const [member, { count, first }] of members.slice(0, maxPrintedMembers))
+      this.tell(`unread: ${printable(member)}: ${count === 1 ? "once" : `${count} times`}, first in ${first}`);
+    if (members.length > maxPrintedMembers) this.tell("unread: … and more");
   }
 
   get #intervalMs(): number {
@@ -111,7 +130,8 @@ function barOf(fraction: number): string {
 }
 
 /** A summary in one line: `read 3, added 2, …`. */
-export function summaryText({ passedOver, ...counts }: ImportSummary): string {
+export function summaryText({ passedOver, ...counts }: Omit<ImportSummary, "unread">): string {
   const parts = Object.entries(counts).map(([name, count]) => `${name} ${count}`);
-  return [...parts, ...(passedOver > 0 ? [`passed over ${passedOver} files`] : [])].join(", ");
+  const skipped = passedOver === 1 ? "skipped 1 file" : `skipped ${passedOver} files`;
+  return [...parts, ...(passedOver > 0 ? [skipped] : [])].join(", ");
 }

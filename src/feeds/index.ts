@@ -6,8 +6,8 @@
  * a record into what is stored. `run-import.ts` joins them with somebody's `save`, in batches that others hardly notice.
  *
  * Promises: memory is flat whatever the size of a feed. Everything has a limit: bytes of a record and of the whole, how far it unpacks, entries, nesting,
- * aliases, time without an answer. What is wrong is refused with its place and its reason, and what follows it is read. Nothing is written by a name
- * that came from outside. An item is stored whole or not at all, and a second run of the same feed changes nothing.
+ * aliases, time without an answer. What is wrong is refused with its place and its reason, and what follows it is read. A member that a reader does
+ * not know is reported; those that it leaves out on purpose are listed beside it. Nothing is written by a name that came from outside. An item is stored whole or not at all, and a second run of the same feed changes nothing.
  *
  * It refuses to know services, callers or SQL: what it stores goes through functions that it is given. An address that the operator names may be
  * anywhere; one that an answer names must be the same host or a public one.
@@ -20,7 +20,7 @@ export { isArtifactDocument, maxDocumentBytes, readArtifactDocument } from "./ar
 export type { ArtifactRecord, VersionRecord } from "./artifact-record.ts";
 export { Batches } from "./batches.ts";
 export type { FeedFile, FeedOptions, FeedReport } from "./feed.ts";
-export { FeedRefusal, Fields, type ListLimits } from "./fields.ts";
+export { FeedRefusal, Fields, type ListLimits, type Unread } from "./fields.ts";
 export { type PackageAdvisories, readAdvisories } from "./formats/advisories.ts";
 export { readOsv } from "./formats/osv.ts";
 export type { ListedPackage } from "./formats/packages.ts";

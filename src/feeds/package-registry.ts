@@ -100,7 +100,7 @@ async function* mavenDocumentsOf(name: string, get: Get): AsyncGenerator<FeedFil
 /** The newest release; whoever reads metadata that are none tells so. */
 async function releaseIn(metadata: Uint8Array): Promise<string | undefined> {
   try {
-    return (await readMavenDocument(metadata))?.release;
+    return (await readMavenDocument(metadata, () => {}))?.release;
   } catch (error) {
     if (error instanceof FeedRefusal) return undefined;
     throw error;

@@ -9,7 +9,7 @@
 import type { Database, WriteSession } from "../store/index.ts";
 import { Batches } from "./batches.ts";
 import type { FeedFile } from "./feed.ts";
-import { FeedRefusal } from "./fields.ts";
+import { FeedRefusal, type Unread } from "./fields.ts";
 import type { ImportOutcome, ImportReport } from "./import-report.ts";
 import { SeenIds } from "./seen-ids.ts";
 
@@ -42,7 +42,10 @@ export type Prune = (
 export interface ImportOptions<T> {
   readonly files: AsyncIterable<FeedFile>;
   /** The items of a file, with a refusal in place of one that is not taken. Errors: FeedRefusal, for the whole file. */
-  read(file: FeedFile): Promise<Iterable<ImportItem<T> | FeedRefusal>> | Iterable<ImportItem<T> | FeedRefusal>;
+  read(
+    file: FeedFile,
+    unread: Unread,
+  ): Promise<Iterable<ImportItem<T> | FeedRefusal>> | Iterable<ImportItem<T> | FeedRefusal>;
   /** Stores an item. Errors: INVALID_ARGUMENT and FeedRefusal refuse the item; any other ends the import. */
   save(session: WriteSession, item: T, nowMs: number): Promise<SavedItem>;
   /** One for each kind of row that the import owns, in the order in which they are removed. */
@@ -99,7 +102,7 @@ async function* itemsOf<T>({ files, read, report }: ImportOptions<T>, seen: Seen
   for await (const file of files) {
     let { length: bytes } = file.bytes;
     try {
-      for (const item of await read(file)) {
+      for (const item of await read(file, (member) => report.unread(member, file.name))) {
         if (item instanceof FeedRefusal) report.refuse(file.name, item.message);
         else if (item.id !== undefined && !seen.add(item.id))
           report.refuse(item.name ?? file.name, `${JSON.stringify(item.id)} is there twice in the feed`);

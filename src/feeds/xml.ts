@@ -14,7 +14,7 @@ export type XmlElement = { readonly [name: string]: XmlElement | string | readon
 
 /**
  * The root element of a document, under its name. `lists` are the paths of elements that are a list even when there is one (`a.b.c`); other elements
- * are a list when there are several. A text is as it stands, white space included. Errors: FeedRefusal.
+ * are a list when there are several. A text is as it stands, white space included, and "" where there is nothing else. Errors: FeedRefusal.
  */
 export async function parseXml(bytes: Uint8Array, lists: ReadonlySet<string>): Promise<XmlElement> {
   const text = decode(bytes);
@@ -30,7 +30,7 @@ export async function parseXml(bytes: Uint8Array, lists: ReadonlySet<string>): P
     htmlEntities: false,
     maxNestedTags: maxDepth,
     isArray: (_, path) => lists.has(String(path)),
-    tagValueProcessor: (_, value) => resolveReferences(value),
+    tagValueProcessor: (_, value) => (value.trim() === "" ? "" : resolveReferences(value)),
   });
   try {
     return parser.parse(text, true) as XmlElement;

@@ -46,7 +46,7 @@ async function setUp() {
 }
 
 const summaryOf = (more: object) => ({
-  ...{ read: 0, added: 0, changed: 0, unchanged: 0, removed: 0, refused: 0, passedOver: 0 },
+  ...{ read: 0, added: 0, changed: 0, unchanged: 0, removed: 0, refused: 0, unread: 0, passedOver: 0 },
   ...more,
 });
 

@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { writeFile } from "node:fs/promises";
+import { mkdir, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -52,7 +52,7 @@ async function storedDocuments(database: Database): Promise<number> {
   return ids.length;
 }
 
-const nothing = { read: 0, added: 0, changed: 0, unchanged: 0, removed: 0, refused: 0, passedOver: 0 };
+const nothing = { read: 0, added: 0, changed: 0, unchanged: 0, removed: 0, refused: 0, unread: 0, passedOver: 0 };
 
 describe("import osv", () => {
   test("takes records in every form, changes nothing the second time, and only what changed the third", async () => {
@@ -139,8 +139,34 @@ describe("import osv", () => {
     const { run, folder } = await installation();
     const missing = await run("osv", join(folder, "none"));
     expect([missing.code, missing.summary?.refused]).toEqual([1, 1]);
+    expect(missing.stderr).toMatch(/^refused: .*none: ENOENT: no such file or directory/);
     const empty = await runPlatform(["import", "osv", ".", "--database", `sqlite:${join(folder, "new.db")}`]);
     expect([empty.code, empty.stderr]).toEqual([1, expect.stringContaining("not initialised")]);
+  });
+
+  test.each([["osv"], ["advisories"], ["artifacts"]])("%s of a place with nothing to read fails", async (what) => {
+    const { run, folder, group, put } = await installation();
+    await mkdir(join(folder, "empty/.git"), { recursive: true });
+    await put("empty/readme.md", "nothing");
+    await put("empty/.git/a.json", "{}");
+    const into = what === "advisories" ? ["--group", group] : [];
+    expect(await run(what, join(folder, "empty"), ...into)).toEqual({
+      code: 1,
+      stderr: `error: ${join(folder, "empty")}: nothing in it could be read\n`,
+      summary: { ...nothing, passedOver: 2 },
+    });
+    const gone = await run(what, join(folder, "gone"), ...into);
+    expect([gone.code, gone.stderr]).toEqual([1, expect.stringContaining(`refused: ${join(folder, "gone")}: ENOENT`)]);
+  });
+
+  test("reports what no reader knows, by name, and ends well", async () => {
+    const { run, put } = await installation();
+    const records = [osv("A-1", { mood: "good", credits: [] }), osv("A-2", { mood: "bad", affected: [{ size: 1 }] })];
+    expect(await run("osv", await put("feed.jsonl", records.map((each) => JSON.stringify(each)).join("\n")))).toEqual({
+      code: 0,
+      stderr: "unread: mood: 2 times, first in feed.jsonl:1\nunread: affected[].size: once, first in feed.jsonl:2\n",
+      summary: { ...nothing, read: 2, added: 2, unread: 3 },
+    });
   });
 
   const records = fileURLToPath(new URL("../../../shared/data/pysec-osv.tar.gz", import.meta.url));
@@ -148,7 +174,7 @@ describe("import osv", () => {
     console.log("import osv: real records are not tried, ../shared/data/pysec-osv.tar.gz is not here");
   test.skipIf(!existsSync(records))("takes 2,661 real records, and nothing the second time", async () => {
     const { run } = await installation();
-    expect((await run("osv", records)).summary).toMatchObject({ read: 2661, added: 2661, refused: 0 });
+    expect((await run("osv", records)).summary).toMatchObject({ read: 2661, added: 2661, refused: 0, unread: 0 });
     expect((await run("osv", records)).summary).toMatchObject({ read: 2661, unchanged: 2661, refused: 0 });
   });
 });

@@ -48,10 +48,13 @@ test("the packages of an image are stored whole, and the second time nothing", a
   const { repo, digest } = await importRepo();
   const component = { type: "library", name: "n", version: "v", purl: "pkg:apk/wolfi/libssl3@3.3.1-r1?origin=openssl" };
   const document = { bomFormat: "CycloneDX", specVersion: "1.6", components: [component] };
-  expect(await importSbom(document, repo, digest)).toMatchObject({ code: 0, stdout: "1 packages, added\n" });
-  expect(await importSbom(document, repo, digest)).toMatchObject({ code: 0, stdout: "1 packages, unchanged\n" });
+  expect(await importSbom(document, repo, digest)).toMatchObject({ code: 0, stdout: "1 packages, added, unread 0\n" });
+  expect(await importSbom(document, repo, digest)).toMatchObject({
+    code: 0,
+    stdout: "1 packages, unchanged, unread 0\n",
+  });
   const more = { ...document, components: [component, { type: "library", name: "zlib", version: "1" }] };
-  expect(await importSbom(more, repo, digest)).toMatchObject({ code: 0, stdout: "2 packages, changed\n" });
+  expect(await importSbom(more, repo, digest)).toMatchObject({ code: 0, stdout: "2 packages, changed, unread 0\n" });
   const reader = await openDatabase(database);
   const packages = await readImagePackages(reader.read, repo, [digest]);
   await reader.close();
@@ -59,6 +62,10 @@ test("the packages of an image are stored whole, and the second time nothing", a
     { name: "libssl3", version: "3.3.1-r1", type: "apk", architecture: "", origin: "openssl", originVersion: "" },
     { name: "zlib", version: "1", type: "", architecture: "", origin: "", originVersion: "" },
   ]);
+
+  const odd = await importSbom({ ...more, mood: "good", components: [{ ...component, colour: "red" }] }, repo, digest);
+  expect(odd).toMatchObject({ code: 0, stdout: "1 packages, changed, unread 2\n" });
+  expect(odd.stderr).toMatch(/^unread: mood: once, first in .*\nunread: components\[\]\.colour: once/);
 
   const other = `sha256:${"0".repeat(64)}`;
   const refusals: [unknown, string, string, string][] = [
@@ -71,4 +78,12 @@ test("the packages of an image are stored whole, and the second time nothing", a
     expect(run.code).toBe(1);
     expect(run.stderr).toContain(reason);
   }
+});
+
+test("a document that is not there is named, and nothing is imported", async () => {
+  const { repo, digest } = await importRepo();
+  const path = join(folder, "none.json");
+  const run = await runPlatform(["import", "sbom", path, "--repo", repo, "--digest", digest, "--database", database]);
+  expect(run).toMatchObject({ code: 1, stdout: "" });
+  expect(run.stderr).toMatch(/^error: ENOENT: .*none\.json'\n$/);
 });

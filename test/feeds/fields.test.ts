@@ -78,3 +78,22 @@ test.each<[string, string | undefined]>([
   if (expected === undefined) expect(read).toThrow(/^list\[0\]\.a: .* is not an RFC 3339 time/);
   else expect(read()).toBe(expected);
 });
+
+test("an object that is read twice is the same, and what was asked of it once is read", () => {
+  const unread: string[] = [];
+  const fields = new Fields({ data: { type: "a", note: "b", more: "c" }, none: null });
+  fields.object("data").text("type");
+  fields.optionalObject("data")?.optionalText("note");
+  fields.tellUnread(new Set(), (member) => unread.push(member));
+  expect(unread).toEqual(["data.more"]);
+});
+
+test("asking whether a field is there is not reading it; a refused value is read", () => {
+  const unread: string[] = [];
+  const fields = new Fields({ there: 1, wrong: 2, versions: { "1.0": { a: 1 }, "2.0": 1 } });
+  expect(fields.has("there")).toBe(true);
+  expect(() => fields.text("wrong")).toThrow(FeedRefusal);
+  fields.map("versions").object("1.0");
+  fields.tellUnread(new Set(["versions.*"]), (member) => unread.push(member));
+  expect(unread.sort()).toEqual(["there", "versions.*.a"]);
+});

@@ -22,11 +22,14 @@ test("what was read is what was added, changed, unchanged and refused", () => {
     unchanged: 3,
     removed: 4,
     refused: 1,
+    unread: 0,
     passedOver: 0,
   });
-  expect(summaryText(report.summary)).toBe("read 7, added 2, changed 1, unchanged 3, removed 4, refused 1");
+  expect(summaryText(report.summary)).toBe("read 7, added 2, changed 1, unchanged 3, removed 4, refused 1, unread 0");
   report.passOver("c");
-  expect(summaryText(report.summary)).toMatch(/, refused 1, passed over 1 files$/);
+  expect(summaryText(report.summary)).toMatch(/, refused 1, unread 0, skipped 1 file$/);
+  report.passOver("d");
+  expect(summaryText(report.summary)).toMatch(/, skipped 2 files$/);
 });
 
 test("plain lines come every five seconds", () => {
@@ -57,4 +60,17 @@ test("a hundred refusals are printed and all are counted", () => {
   expect(written).toHaveLength(101);
   expect(written.slice(-2)).toEqual(["refused: 100: no\n", "refused: … and more\n"]);
   expect(report.summary.refused).toBe(250);
+});
+
+test("members that were not read are named once, with how often and where first, and no more than twenty", () => {
+  const { written, report } = reportTo(false);
+  report.unread("a[].b", "1.json");
+  for (let n = 0; n < 3; n++) report.unread("c\nd", `${n}.json`);
+  report.end();
+  expect(written).toEqual(['unread: "c\\nd": 3 times, first in 0.json\n', "unread: a[].b: once, first in 1.json\n"]);
+  expect([report.summary.unread, report.summary.read]).toEqual([4, 0]);
+  for (let n = 0; n < 5000; n++) report.unread(`member ${n}`, "1.json");
+  written.length = 0;
+  report.end();
+  expect([written.length, written.at(-1), report.summary.unread]).toEqual([21, "unread: … and more\n", 5004]);
 });

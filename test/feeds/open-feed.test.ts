@@ -206,6 +206,37 @@ describe("hostile", () => {
     expect(seen.refused[path]).toMatch(/^is not a whole archive/);
   });
 
+  const checkout = [
+    { name: "x/.git/config.json", content: "{" },
+    { name: "x/.github/workflows/test.yaml", content: "on: push" },
+    { name: "x/.id-allocator", content: "7" },
+    { name: "x/.yamllint.yml", content: "rules: {}" },
+    { name: "x/..odd.json", content: "{}" },
+    { name: "x/a.json", content: "{}" },
+    { name: "./x/b.v1.json", content: "{}" },
+  ];
+
+  test.each([
+    ["a zip file", async () => zipOf(...checkout)],
+    ["a tar archive", () => tarOf(...checkout)],
+  ])("hidden entries of %s are passed over", async (_, make) => {
+    const seen = await witness(await fileForTest("feed", await make()));
+    expect([Object.keys(seen.files), seen.refused]).toEqual([["x/a.json", "x/b.v1.json"], {}]);
+    expect(seen.passedOver).toEqual(checkout.slice(0, 5).map(({ name }) => name));
+  });
+
+  test("hidden files and folders of a directory are passed over, not the directory for its own name", async () => {
+    const folder = join(await folderForTest(), ".feed");
+    for (const { name, content } of checkout) {
+      await mkdir(dirname(join(folder, name)), { recursive: true });
+      await writeFile(join(folder, name), content);
+    }
+    const seen = await witness(folder);
+    expect([Object.keys(seen.files), seen.refused]).toEqual([["x/a.json", "x/b.v1.json"], {}]);
+    expect(seen.passedOver).toEqual(["x/..odd.json", "x/.git", "x/.github", "x/.id-allocator", "x/.yamllint.yml"]);
+    expect((await witness(join(folder, "x/.yamllint.yml"))).files).toEqual({ ".yamllint.yml": "rules: {}" });
+  });
+
   test("links in archives are passed over, and never followed", async () => {
     const link = { name: "link.json", type: "symlink", linkname: "/etc/passwd" } as const;
     const seen = await witness(await fileForTest("feed", await tarOf(link, good)));

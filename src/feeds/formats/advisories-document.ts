@@ -1,6 +1,9 @@
 /**
  * Advisory documents, schema 2.x: `schema-version`, `package.name` and `advisories[]` of `id`, `aliases[]` and `events[]`, each event a
- * `timestamp`, a `type` and the `data` that the type wants. What else stands in one is not read.
+ * `timestamp`, a `type` and the `data` that the type wants. The data of a detection has a type of its own, and what the type wants in a `data`
+ * of its own, `data: {type: scan/v1, data: {…}}`; some publishers write it beside the type.
+ *
+ * A wrong event is refused alone: its document is taken without it.
  */
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
@@ -10,7 +13,7 @@ import {
   DocumentSchema,
   FalsePositiveDetermination_Type,
 } from "../../../gen/platform/advisory/v2/security_advisory_pb.ts";
-import type { Fields } from "../fields.ts";
+import { FeedRefusal, type Fields } from "../fields.ts";
 import type { Published } from "./advisories.ts";
 import { readAliases, readIdentifier } from "./identifiers.ts";
 
@@ -22,7 +25,8 @@ const maxAdvisories = 50_000;
 const maxEvents = 1000;
 const maxNoteLength = 16_384;
 const maxCpeLength = 1024;
-const maxLocationLength = 4096;
+/** A component may lie in hundreds of files. */
+const maxLocationLength = 65_536;
 
 const falsePositiveTypes: ReadonlyMap<string, FalsePositiveDetermination_Type> = new Map([
   ["vulnerability-record-analysis-contested", FalsePositiveDetermination_Type.VULNERABILITY_RECORD_ANALYSIS_CONTESTED],
@@ -37,33 +41,43 @@ const falsePositiveTypes: ReadonlyMap<string, FalsePositiveDetermination_Type> =
   ["inline-mitigations-exist", FalsePositiveDetermination_Type.INLINE_MITIGATIONS_EXIST],
 ]);
 
-/** The document of one package. Errors: FeedRefusal. */
-export function readAdvisoryDocument(fields: Fields): Published[] {
+/** Nothing of the schema is left out. */
+export const documentUnread: ReadonlySet<string> = new Set();
+
+/** The document of one package, and a refusal for each of its events that is not taken. Errors: FeedRefusal. */
+export function readAdvisoryDocument(fields: Fields): (Published | FeedRefusal)[] {
   const version = fields.text("schema-version");
   if (!/^2(?:\.\d+)*$/.test(version)) throw fields.refusal("schema-version", `${JSON.stringify(version)} is not 2.x`);
   const seen = new Set<string>();
+  const refused: FeedRefusal[] = [];
   const document = create(DocumentSchema, {
     id: readIdentifier(fields.object("package"), "name"),
     advisories: fields.objects("advisories", maxAdvisories).map((advisory) => {
       const id = readIdentifier(advisory, "id");
       if (seen.has(id)) throw advisory.refusal("id", `${JSON.stringify(id)} is there twice`);
       seen.add(id);
-      const events = advisory.objects("events", maxEvents).map(readEvent);
-      return { id, aliases: readAliases(advisory, "aliases"), events: events.sort(byTime).map(({ event }) => event) };
+      const events = advisory.objects("events", maxEvents).flatMap((event) => taken(event, refused));
+      return { id, aliases: readAliases(advisory, "aliases"), events };
     }),
   });
-  return [{ document, publication }];
+  return [{ document, publication }, ...refused];
 }
 
-/** Oldest first; sorting keeps the order of those at the same time. */
-function byTime(a: { timeMs: number }, b: { timeMs: number }): number {
-  return a.timeMs - b.timeMs;
+/** The event, or nothing of one that is refused. */
+function taken(fields: Fields, refused: FeedRefusal[]): EventInit[] {
+  try {
+    return [readEvent(fields)];
+  } catch (error) {
+    if (!(error instanceof FeedRefusal)) throw error;
+    refused.push(error);
+    return [];
+  }
 }
 
 type EventInit = MessageInitShape<typeof DocumentEventSchema>;
 type EventData = NonNullable<EventInit["data"]>;
 
-function readEvent(fields: Fields): { timeMs: number; event: EventInit } {
+function readEvent(fields: Fields): EventInit {
   const timeMs = fields.timeMs("timestamp");
   const read = eventTypes.get(fields.text("type"));
   if (read === undefined)
@@ -71,7 +85,7 @@ function readEvent(fields: Fields): { timeMs: number; event: EventInit } {
       "type",
       `${JSON.stringify(fields.text("type"))} is none of ${[...eventTypes.keys()].join(", ")}`,
     );
-  return { timeMs, event: { timestamp: timestampFromMs(timeMs), data: read(fields) } };
+  return { timestamp: timestampFromMs(timeMs), data: read(fields) };
 }
 
 const eventTypes: ReadonlyMap<string, (event: Fields) => EventData> = new Map<string, (event: Fields) => EventData>([
@@ -101,28 +115,28 @@ function readNote(event: Fields): string {
 
 function readDetection(data: Fields): NonNullable<MessageInitShape<typeof DetectionSchema>["type"]> {
   const type = data.text("type");
+  const inner = data.optionalObject("data");
+  const said = (name: string, maxLength?: number) =>
+    (inner?.has(name) ? inner : data).optionalText(name, maxLength) ?? "";
   switch (type) {
     case "manual":
       return { case: "manual", value: {} };
     case "nvdapi":
       return {
         case: "nvdapi",
-        value: {
-          cpeSearched: data.optionalText("cpeSearched", maxCpeLength) ?? "",
-          cpeFound: data.optionalText("cpeFound", maxCpeLength) ?? "",
-        },
+        value: { cpeSearched: said("cpeSearched", maxCpeLength), cpeFound: said("cpeFound", maxCpeLength) },
       };
     case "scan/v1":
       return {
         case: "scanv1",
         value: {
-          scanner: data.optionalText("scanner") ?? "",
-          subpackageName: data.optionalText("subpackageName") ?? "",
-          componentId: data.optionalText("componentID") ?? "",
-          componentName: data.optionalText("componentName") ?? "",
-          componentVersion: data.optionalText("componentVersion") ?? "",
-          componentType: data.optionalText("componentType") ?? "",
-          componentLocation: data.optionalText("componentLocation", maxLocationLength) ?? "",
+          scanner: said("scanner"),
+          subpackageName: said("subpackageName"),
+          componentId: said("componentID"),
+          componentName: said("componentName"),
+          componentVersion: said("componentVersion"),
+          componentType: said("componentType"),
+          componentLocation: said("componentLocation", maxLocationLength),
         },
       };
     default:

@@ -1,5 +1,6 @@
 /** The advisories of a group that say what a document says, one for each advisory in it. */
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { timestampMs } from "@bufbuild/protobuf/wkt";
 import type {
   Detection,
   Detection_DetectionTypeScanV1,
@@ -28,7 +29,7 @@ const allArchitectures = "all";
 const wholePackage = "/";
 
 /**
- * Advisories without uids. The component is the one that a scanner detected last; where none did, it is the package itself. What a feed publishes
+ * Advisories without uids. The component is the one that a scanner detected last, of two at the same time the later in the list; where none did, it is the package itself. What a feed publishes
  * has been reviewed: its events are approved.
  */
 export function advisoriesOf(document: Document, { author, artifactType }: Publication): Advisory[] {
@@ -55,10 +56,13 @@ export function advisoriesOf(document: Document, { author, artifactType }: Publi
 }
 
 function lastScanned(events: DocumentAdvisory["events"]): Detection_DetectionTypeScanV1 | undefined {
-  const scans = events.flatMap(({ data }) =>
-    data.case === "detection" && data.value.type.case === "scanv1" ? [data.value.type.value] : [],
-  );
-  return scans.at(-1);
+  let last: { readonly timeMs: number; readonly scan: Detection_DetectionTypeScanV1 } | undefined;
+  for (const { timestamp, data } of events) {
+    if (data.case !== "detection" || data.value.type.case !== "scanv1") continue;
+    const timeMs = timestamp === undefined ? Number.NEGATIVE_INFINITY : timestampMs(timestamp);
+    if (last === undefined || timeMs >= last.timeMs) last = { timeMs, scan: data.value.type.value };
+  }
+  return last?.scan;
 }
 
 type EventType = NonNullable<MessageInitShape<typeof AdvisoryEventSchema>["type"]>;

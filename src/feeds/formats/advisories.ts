@@ -2,13 +2,14 @@
  * Feeds of package advisories, told apart by what is in a record: an advisory document (schema 2.x), the `security.json` of a package repository
  * (secdb), or an OpenVEX document. Each gives documents, one for a package, and the advisories that say the same.
  */
-import type { Document } from "../../../gen/platform/advisory/v2/security_advisory_pb.ts";
+import { timestampMs } from "@bufbuild/protobuf/wkt";
+import type { Document, DocumentEvent } from "../../../gen/platform/advisory/v2/security_advisory_pb.ts";
 import type { Advisory } from "../../../gen/platform/vulnerabilities/v2/advisories_pb.ts";
-import { FeedRefusal, Fields } from "../fields.ts";
-import { readAdvisoryDocument } from "./advisories-document.ts";
+import { FeedRefusal, Fields, type Unread } from "../fields.ts";
+import { documentUnread, readAdvisoryDocument } from "./advisories-document.ts";
 import { advisoriesOf, type Publication } from "./advisories-of-document.ts";
-import { readOpenVex } from "./openvex.ts";
-import { readSecdb } from "./secdb.ts";
+import { openVexUnread, readOpenVex } from "./openvex.ts";
+import { readSecdb, secdbUnread } from "./secdb.ts";
 
 /** What a feed says of one package. */
 export interface PackageAdvisories {
@@ -23,19 +24,37 @@ export interface Published {
   readonly publication: Publication;
 }
 
-/** All packages that a record is about; for a package that cannot be taken while the others can, why. Errors: FeedRefusal. */
-export function readAdvisories(record: unknown): (PackageAdvisories | FeedRefusal)[] {
-  const fields = new Fields(record);
-  return formatOf(fields)(fields).map((read) => {
-    if (read instanceof FeedRefusal) return read;
-    const { document, publication } = read;
-    return { document, advisories: advisoriesOf(document, publication) };
-  });
+/** A format: its reader, and the members that it knows and does not read. */
+interface Format {
+  readonly read: (fields: Fields) => (Published | FeedRefusal)[];
+  readonly unread: ReadonlySet<string>;
 }
 
-function formatOf(fields: Fields): (fields: Fields) => (Published | FeedRefusal)[] {
-  if (fields.has("schema-version")) return readAdvisoryDocument;
-  if (fields.has("packages")) return readSecdb;
-  if (fields.has("@context")) return readOpenVex;
+/**
+ * All packages that a record is about, their events newest first; for a package, or a part of it, that cannot be taken while others can, why.
+ * Errors: FeedRefusal.
+ */
+export function readAdvisories(record: unknown, unread: Unread): (PackageAdvisories | FeedRefusal)[] {
+  const fields = new Fields(record);
+  const format = formatOf(fields);
+  const items = format.read(fields).map((read) => {
+    if (read instanceof FeedRefusal) return read;
+    const { document, publication } = read;
+    for (const advisory of document.advisories) advisory.events.sort((a, b) => timeOf(b) - timeOf(a));
+    return { document, advisories: advisoriesOf(document, publication) };
+  });
+  fields.tellUnread(format.unread, unread);
+  return items;
+}
+
+/** An event without a time is older than all. */
+function timeOf({ timestamp }: DocumentEvent): number {
+  return timestamp === undefined ? Number.MIN_SAFE_INTEGER : timestampMs(timestamp);
+}
+
+function formatOf(fields: Fields): Format {
+  if (fields.has("schema-version")) return { read: readAdvisoryDocument, unread: documentUnread };
+  if (fields.has("packages")) return { read: readSecdb, unread: secdbUnread };
+  if (fields.has("@context")) return { read: readOpenVex, unread: openVexUnread };
   throw new FeedRefusal("is none of advisory document (schema-version), secdb (packages) and OpenVEX (@context)");
 }

@@ -1,5 +1,5 @@
 /** CycloneDX 1.x in JSON: the components of a bill of materials, at any depth, that are packages. */
-import { FeedRefusal, Fields } from "../fields.ts";
+import { FeedRefusal, Fields, type Unread } from "../fields.ts";
 import { type ListedPackage, listedPackage, maxPackages, sortPackages } from "./packages.ts";
 
 /** Types of components that are not those of a package in an image. */
@@ -24,13 +24,69 @@ const maxProperties = 10_000;
 const maxLength = 4096;
 const maxValueLength = 1024 * 1024;
 
+/** Everything else of CycloneDX 1.0 to 1.7: who made the document, services, vulnerabilities, and what a component is beside its name and version. */
+const intended: ReadonlySet<string> = new Set([
+  "$schema",
+  "annotations",
+  "citations",
+  "compositions",
+  "declarations",
+  "definitions",
+  "dependencies",
+  "externalReferences",
+  "formulation",
+  "metadata",
+  "patents",
+  "properties",
+  "serialNumber",
+  "services",
+  "signature",
+  "version",
+  "vulnerabilities",
+  ...[
+    "author",
+    "authors",
+    "bom-ref",
+    "copyright",
+    "cpe",
+    "cryptoProperties",
+    "data",
+    "description",
+    "evidence",
+    "externalReferences",
+    "hashes",
+    "isExternal",
+    "licenses",
+    "manufacturer",
+    "mime-type",
+    "modelCard",
+    "modified",
+    "omniborId",
+    "patentAssertions",
+    "pedigree",
+    "properties",
+    "publisher",
+    "releaseNotes",
+    "scope",
+    "signature",
+    "supplier",
+    "swhid",
+    "swid",
+    "tags",
+    "type",
+    "version",
+    "versionRange",
+  ].map((member) => `components[].${member}`),
+]);
+
 /** Reads a parsed bill of materials. Errors: FeedRefusal. */
-export function readCycloneDx(json: unknown): readonly ListedPackage[] {
+export function readCycloneDx(json: unknown, unread: Unread): readonly ListedPackage[] {
   const document = new Fields(json);
   if (document.text("bomFormat") !== "CycloneDX") throw new FeedRefusal("bomFormat: is not CycloneDX");
   if (!/^1\.[0-9]+$/.test(document.text("specVersion"))) throw new FeedRefusal("specVersion: is not 1.x");
   const packages: ListedPackage[] = [];
   readComponents(document, packages, 0);
+  document.tellUnread(intended, unread);
   return sortPackages(packages);
 }
 

@@ -7,7 +7,7 @@
  */
 import { Ecosystem } from "../../../gen/platform/libraries/v2/artifacts_pb.ts";
 import { type ArtifactRecord, checkName, checkVersion, cutDescription, maxVersions } from "../artifact-record.ts";
-import { FeedRefusal, Fields } from "../fields.ts";
+import { FeedRefusal, Fields, type Unread } from "../fields.ts";
 import { parseXml } from "../xml.ts";
 
 /** What a document of a Maven repository comes to. */
@@ -16,6 +16,47 @@ export interface MavenRecord extends ArtifactRecord {
   readonly release?: string;
 }
 
+/** The other elements of both documents; attributes are no members. */
+const intended: ReadonlySet<string> = new Set([
+  ...["artifactId", "groupId", "plugins", "version", "versioning"].map((member) => `metadata.${member}`),
+  ...["lastUpdated", "latest", "release", "snapshot", "snapshotVersions", "versions"].map(
+    (member) => `metadata.versioning.${member}`,
+  ),
+  ...[
+    "build",
+    "ciManagement",
+    "contributors",
+    "dependencies",
+    "dependencyManagement",
+    "developers",
+    "distributionManagement",
+    "groupId",
+    "inceptionYear",
+    "issueManagement",
+    "licenses",
+    "mailingLists",
+    "modelVersion",
+    "modules",
+    "name",
+    "organization",
+    "packaging",
+    "parent.artifactId",
+    "parent.groupId",
+    "parent.relativePath",
+    "parent.version",
+    "pluginRepositories",
+    "prerequisites",
+    "profiles",
+    "properties",
+    "reporting",
+    "reports",
+    "repositories",
+    "scm",
+    "url",
+    "version",
+  ].map((member) => `project.${member}`),
+]);
+
 const maxTextLength = 1024 * 1024;
 const versionsPath = "metadata.versioning.versions.version";
 
@@ -23,8 +64,14 @@ const versionsPath = "metadata.versioning.versions.version";
  * The artifact of a `maven-metadata.xml` or a POM; undefined for the metadata of a group or of a snapshot, which lists no versions.
  * Errors: FeedRefusal.
  */
-export async function readMavenDocument(bytes: Uint8Array): Promise<MavenRecord | undefined> {
+export async function readMavenDocument(bytes: Uint8Array, unread: Unread): Promise<MavenRecord | undefined> {
   const root = new Fields(await parseXml(bytes, new Set([versionsPath])));
+  const record = readRoot(root);
+  root.tellUnread(intended, unread);
+  return record;
+}
+
+function readRoot(root: Fields): MavenRecord | undefined {
   if (root.has("metadata")) return readMetadata(root.object("metadata"));
   if (root.has("project")) return readPom(root.object("project"));
   throw new FeedRefusal("is neither maven-metadata.xml nor a POM");

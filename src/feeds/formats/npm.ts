@@ -14,6 +14,43 @@ import {
 } from "../artifact-record.ts";
 import type { Fields } from "../fields.ts";
 
+/**
+ * What a registry keeps beside that. Of a version everything is known: it is the package's own `package.json`, in which an author may write anything.
+ */
+export const packumentUnread: ReadonlySet<string> = new Set([
+  "_attachments",
+  "_cached",
+  "_contentLength",
+  "_etag",
+  "_id",
+  "_lastModified",
+  "_rev",
+  "author",
+  "bugs",
+  "contributors",
+  "dist-tags",
+  "homepage",
+  "keywords",
+  "license",
+  "licenses",
+  "maintainers",
+  "modified",
+  "readme",
+  "readmeFilename",
+  "repository",
+  "time.*",
+  "users",
+  "versions.*.*",
+  "versions.*.dist.attestations",
+  "versions.*.dist.fileCount",
+  "versions.*.dist.integrity",
+  "versions.*.dist.npm-signature",
+  "versions.*.dist.shasum",
+  "versions.*.dist.signatures",
+  "versions.*.dist.size",
+  "versions.*.dist.tarball",
+]);
+
 const maxTextLength = 1024 * 1024;
 
 /** Whether a record looks like a packument. */
@@ -23,10 +60,10 @@ export function isPackument(record: Fields): boolean {
 
 /** The artifact of a packument. Errors: FeedRefusal. */
 export function readPackument(record: Fields): ArtifactRecord {
-  const versions = record.object("versions");
+  const versions = record.map("versions");
   if (versions.names.length > maxVersions) throw record.refusal("versions", `has more than ${maxVersions} versions`);
   const description = record.optionalText("description", maxTextLength);
-  const times = record.optionalObject("time");
+  const times = record.optionalMap("time");
   return {
     ecosystem: Ecosystem.JAVASCRIPT,
     name: checkName(record.text("name", maxTextLength)),

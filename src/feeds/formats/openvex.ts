@@ -7,7 +7,7 @@
  * - `fixed` is a fix in the version of the package URL, which must have one;
  * - `under_investigation` is a manual detection.
  *
- * Subcomponents of products are not read.
+ * Subcomponents of products are not read. A wrong statement is refused alone.
  */
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
@@ -16,7 +16,7 @@ import {
   DocumentSchema,
   FalsePositiveDetermination_Type,
 } from "../../../gen/platform/advisory/v2/security_advisory_pb.ts";
-import type { Fields } from "../fields.ts";
+import { FeedRefusal, type Fields } from "../fields.ts";
 import type { Published } from "./advisories.ts";
 import { isIdentifier, readAliases, readIdentifier } from "./identifiers.ts";
 
@@ -37,6 +37,36 @@ const justifications: ReadonlyMap<string, FalsePositiveDetermination_Type> = new
     FalsePositiveDetermination_Type.VULNERABLE_CODE_CANNOT_BE_CONTROLLED_BY_ADVERSARY,
   ],
   ["inline_mitigations_already_exist", FalsePositiveDetermination_Type.INLINE_MITIGATIONS_EXIST],
+]);
+
+/** Who made the document and how; other names of the same things; what a status has no place for. */
+export const openVexUnread: ReadonlySet<string> = new Set([
+  "@id",
+  "last_updated",
+  "role",
+  "timestamp",
+  "tooling",
+  "version",
+  ...[
+    "@id",
+    "action_statement",
+    "action_statement_timestamp",
+    "impact_statement",
+    "impact_statement_timestamp",
+    "justification",
+    "last_updated",
+    "products[].@id",
+    "products[].hashes",
+    "products[].identifiers.cpe22",
+    "products[].identifiers.cpe23",
+    "products[].subcomponents",
+    "products[].supplier",
+    "status_notes",
+    "supplier",
+    "version",
+    "vulnerability.@id",
+    "vulnerability.description",
+  ].map((member) => `statements[].${member}`),
 ]);
 
 type EventInit = MessageInitShape<typeof DocumentEventSchema>;
@@ -60,46 +90,66 @@ interface Package {
   readonly advisories: Map<string, { aliases: Set<string>; events: Map<string, Event> }>;
 }
 
-/** The documents of the packages that statements are about. Errors: FeedRefusal. */
-export function readOpenVex(fields: Fields): Published[] {
+/** The documents of the packages that statements are about, and a refusal for each statement that is not taken. Errors: FeedRefusal. */
+export function readOpenVex(fields: Fields): (Published | FeedRefusal)[] {
   if (!/^https:\/\/openvex\.dev\/ns\b/.test(fields.text("@context")))
     throw fields.refusal("@context", "is not that of OpenVEX");
   const author = fields.text("author");
   const packages = new Map<string, Package>();
-  for (const statement of fields.objects("statements", maxStatements)) readStatement(statement, fields, packages);
-  return [...packages].map(([id, { purl, advisories }]) => ({
+  const refused: FeedRefusal[] = [];
+  for (const statement of fields.objects("statements", maxStatements)) {
+    try {
+      for (const said of readStatement(statement, fields)) addEvent(packages, said, statement);
+    } catch (error) {
+      if (!(error instanceof FeedRefusal)) throw error;
+      refused.push(error);
+    }
+  }
+  const published = [...packages].map(([id, { purl, advisories }]) => ({
     document: create(DocumentSchema, {
       id,
       advisories: [...advisories].map(([advisoryId, { aliases, events }]) => ({
         id: advisoryId,
         aliases: [...aliases],
         packageNamespace: purl.namespace,
-        events: [...events.values()]
-          .sort((a, b) => a.timeMs - b.timeMs)
-          .map(({ timeMs, data }) => ({ timestamp: timestampFromMs(timeMs), data })),
+        events: [...events.values()].map(({ timeMs, data }) => ({ timestamp: timestampFromMs(timeMs), data })),
       })),
     }),
     publication: { author, artifactType: purl.type },
   }));
+  return [...published, ...refused];
 }
 
-function readStatement(statement: Fields, document: Fields, packages: Map<string, Package>): void {
+/** What a statement says of one of its products. */
+interface Said {
+  readonly purl: PackageUrl;
+  readonly id: string;
+  readonly aliases: readonly string[];
+  readonly event: Event;
+}
+
+function readStatement(statement: Fields, document: Fields): Said[] {
   const vulnerability = statement.object("vulnerability");
   const id = readIdentifier(vulnerability, "name");
+  const aliases = readAliases(vulnerability, "aliases");
   const timeMs = statement.optionalTimeMs("timestamp") ?? document.timeMs("timestamp");
   const read = readStatus(statement);
-  for (const product of statement.objects("products", maxProducts)) {
+  return statement.objects("products", maxProducts).map((product) => {
     const purl = readPurl(product);
-    const data = read(purl, product);
-    const pkg = packages.get(purl.name) ?? { purl, advisories: new Map() };
-    packages.set(purl.name, pkg);
-    const advisory = pkg.advisories.get(id) ?? { aliases: new Set<string>(), events: new Map<string, Event>() };
-    pkg.advisories.set(id, advisory);
-    for (const alias of readAliases(vulnerability, "aliases")) advisory.aliases.add(alias);
-    advisory.events.set(JSON.stringify([timeMs, data]), { timeMs, data });
-    if (advisory.events.size > maxEvents)
-      throw statement.refusal("products", `make more than ${maxEvents} statements about ${id} in ${purl.name}`);
-  }
+    return { purl, id, aliases, event: { timeMs, data: read(purl, product) } };
+  });
+}
+
+function addEvent(packages: Map<string, Package>, { purl, id, aliases, event }: Said, statement: Fields): void {
+  const pkg = packages.get(purl.name) ?? { purl, advisories: new Map() };
+  const advisory = pkg.advisories.get(id) ?? { aliases: new Set<string>(), events: new Map<string, Event>() };
+  const key = JSON.stringify([event.timeMs, event.data]);
+  if (advisory.events.size === maxEvents && !advisory.events.has(key))
+    throw statement.refusal("products", `make more than ${maxEvents} statements about ${id} in ${purl.name}`);
+  packages.set(purl.name, pkg);
+  pkg.advisories.set(id, advisory);
+  for (const alias of aliases) advisory.aliases.add(alias);
+  advisory.events.set(key, event);
 }
 
 /** What a statement says of each of its products. */

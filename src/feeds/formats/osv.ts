@@ -12,7 +12,7 @@ import {
   type VulnerabilityMetadata,
   VulnerabilityMetadataSchema,
 } from "../../../gen/platform/advisory/v2/security_advisory_pb.ts";
-import { Fields } from "../fields.ts";
+import { Fields, type Unread } from "../fields.ts";
 import { readAliases, readIdentifier } from "./identifiers.ts";
 
 const maxSummaryLength = 4096;
@@ -43,11 +43,24 @@ const scales: ReadonlyMap<string, Severity_Type> = new Map([
   ["CVSS_V4", Severity_Type.CVSS_V4],
 ]);
 
+/** What the API has no place for: other vulnerabilities, who found it, what is affected, and what a database adds of its own. */
+const intended: ReadonlySet<string> = new Set([
+  "affected[].database_specific",
+  "affected[].ecosystem_specific",
+  "affected[].package",
+  "affected[].ranges",
+  "affected[].versions",
+  "credits",
+  "database_specific",
+  "related",
+  "upstream",
+]);
+
 /** An address that is opened by going somewhere: nothing that a browser would run. */
 const url = /^[a-z][a-z0-9+.-]*:\/\/\S+$/i;
 
 /** The metadata in a record. Errors: FeedRefusal. */
-export function readOsv(record: unknown): VulnerabilityMetadata {
+export function readOsv(record: unknown, unread: Unread): VulnerabilityMetadata {
   const fields = new Fields(record);
   const version = fields.optionalText("schema_version") ?? "1.0.0";
   if (!version.startsWith("1.")) throw fields.refusal("schema_version", `${JSON.stringify(version)} is not 1.x`);
@@ -56,7 +69,7 @@ export function readOsv(record: unknown): VulnerabilityMetadata {
   fields.optionalTimeMs("published");
   const isWithdrawn = fields.optionalTimeMs("withdrawn") !== undefined;
   const severities = readSeverities(fields);
-  return create(VulnerabilityMetadataSchema, {
+  const metadata = create(VulnerabilityMetadataSchema, {
     id,
     summary: fields.optionalText("summary", maxSummaryLength) ?? "",
     details: fields.optionalText("details", maxDetailsLength) ?? "",
@@ -71,6 +84,8 @@ export function readOsv(record: unknown): VulnerabilityMetadata {
     }),
     severities: isWithdrawn ? [] : severities,
   });
+  fields.tellUnread(intended, unread);
+  return metadata;
 }
 
 /** The ratings of the vulnerability and of the packages that it affects, each once. */

@@ -5,11 +5,48 @@
  */
 import { Ecosystem } from "../../../gen/platform/libraries/v2/artifacts_pb.ts";
 import { type ArtifactRecord, checkName, checkVersion, cutDescription } from "../artifact-record.ts";
-import { FeedRefusal } from "../fields.ts";
+import { FeedRefusal, type Unread } from "../fields.ts";
+
+/** The fields of core metadata up to version 2.5, in lower case; a name and a summary are all that is wanted of them. */
+const known: ReadonlySet<string> = new Set([
+  "author",
+  "author-email",
+  "classifier",
+  "description",
+  "description-content-type",
+  "download-url",
+  "dynamic",
+  "home-page",
+  "import-name",
+  "import-namespace",
+  "keywords",
+  "license",
+  "license-expression",
+  "license-file",
+  "maintainer",
+  "maintainer-email",
+  "metadata-version",
+  "name",
+  "obsoletes",
+  "obsoletes-dist",
+  "platform",
+  "project-url",
+  "provides",
+  "provides-dist",
+  "provides-extra",
+  "requires",
+  "requires-dist",
+  "requires-external",
+  "requires-python",
+  "summary",
+  "supported-platform",
+  "version",
+]);
 
 /** The artifact of the version that a file of core metadata is about. Errors: FeedRefusal. */
-export function readCoreMetadata(text: string): ArtifactRecord {
+export function readCoreMetadata(text: string, unread: Unread): ArtifactRecord {
   const fields = headOf(text);
+  for (const name of fields.keys()) if (!known.has(name)) unread(name);
   const summary = fields.get("summary");
   return {
     ecosystem: Ecosystem.PYTHON,

@@ -2,7 +2,7 @@
 import { buffer } from "node:stream/consumers";
 import type { Entry, ZipFile } from "yauzl";
 import type { ArtifactRecord } from "../artifact-record.ts";
-import { FeedRefusal } from "../fields.ts";
+import { FeedRefusal, type Unread } from "../fields.ts";
 import { decodeUtf8 } from "../parse-record.ts";
 import { readCoreMetadata } from "./pypi-metadata.ts";
 
@@ -11,7 +11,7 @@ const maxMetadataBytes = 4 * 1024 * 1024;
 const metadataName = /^[^/]+\.dist-info\/METADATA$/;
 
 /** The artifact of the version that a wheel is. Errors: FeedRefusal. */
-export async function readWheel(bytes: Uint8Array): Promise<ArtifactRecord> {
+export async function readWheel(bytes: Uint8Array, unread: Unread): Promise<ArtifactRecord> {
   const { fromBufferPromise } = await import("yauzl"); // only when first needed: the server never does
   try {
     const zip = await fromBufferPromise(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length), {
@@ -19,7 +19,7 @@ export async function readWheel(bytes: Uint8Array): Promise<ArtifactRecord> {
     });
     const entry = await findMetadata(zip);
     const metadata = await buffer(await zip.openReadStreamPromise(entry)); // fails beyond the size that the entry tells
-    return readCoreMetadata(decodeUtf8(metadata));
+    return readCoreMetadata(decodeUtf8(metadata), unread);
   } catch (error) {
     if (error instanceof FeedRefusal) throw error;
     throw new FeedRefusal(`is not a wheel: ${(error as Error).message}`, { cause: error });

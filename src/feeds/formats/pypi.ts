@@ -14,6 +14,64 @@ import {
 } from "../artifact-record.ts";
 import type { Fields } from "../fields.ts";
 
+const fileUnread = [
+  "comment_text",
+  "digests",
+  "downloads",
+  "filename",
+  "has_sig",
+  "md5_digest",
+  "packagetype",
+  "python_version",
+  "requires_python",
+  "size",
+  "upload_time",
+  "upload_time_iso_8601",
+  "url",
+  "yanked",
+  "yanked_reason",
+];
+
+/** What the API has beside that; some of it is read of other documents, or of other files. */
+export const pypiUnread: ReadonlySet<string> = new Set([
+  "last_serial",
+  "ownership",
+  "urls",
+  "vulnerabilities",
+  ...[
+    "author",
+    "author_email",
+    "bugtrack_url",
+    "classifiers",
+    "description",
+    "description_content_type",
+    "docs_url",
+    "download_url",
+    "downloads",
+    "dynamic",
+    "home_page",
+    "keywords",
+    "license",
+    "license_expression",
+    "license_files",
+    "maintainer",
+    "maintainer_email",
+    "package_url",
+    "platform",
+    "project_url",
+    "project_urls",
+    "provides_extra",
+    "release_url",
+    "requires_dist",
+    "requires_python",
+    "version",
+    "yanked",
+    "yanked_reason",
+  ].map((member) => `info.${member}`),
+  ...fileUnread.map((member) => `releases.*[].${member}`),
+  ...fileUnread.map((member) => `urls[].${member}`),
+]);
+
 const maxTextLength = 1024 * 1024;
 const maxFiles = 10_000;
 
@@ -26,7 +84,7 @@ export function isPypiDocument(record: Fields): boolean {
 export function readPypiDocument(record: Fields): ArtifactRecord {
   const info = record.object("info");
   const summary = info.optionalText("summary", maxTextLength);
-  const releases = record.optionalObject("releases");
+  const releases = record.optionalMap("releases");
   if (releases !== undefined && releases.names.length > maxVersions)
     throw record.refusal("releases", `has more than ${maxVersions} releases`);
   return {

@@ -20,6 +20,9 @@ const neverAffected = "0";
 /** What stands beside ids are remarks: `(+ regression fix)`. */
 const vulnerabilityId = /^[A-Za-z][\w.:-]*[-\d][\w.:-]*$/;
 
+/** Where the repository's files lie. */
+export const secdbUnread: ReadonlySet<string> = new Set(["apkurl", "archs", "distroversion", "urlprefix"]);
+
 /** The documents of the packages of a repository; for a package that cannot be taken, why. Errors: FeedRefusal. */
 export function readSecdb(fields: Fields): (Published | FeedRefusal)[] {
   const packageNamespace = fields.optionalText("reponame") ?? "";
@@ -43,7 +46,7 @@ type EventInit = MessageInitShape<typeof DocumentEventSchema>;
 
 /** One advisory for each vulnerability, with an event for each version that fixed it. */
 function readFixes(pkg: Fields): { id: string; aliases: string[]; events: EventInit[] }[] {
-  const fixes = pkg.optionalObject("secfixes");
+  const fixes = pkg.optionalMap("secfixes");
   const advisories = new Map<string, { aliases: Set<string>; versions: Set<string> }>();
   for (const version of fixes?.names ?? []) {
     if (!isIdentifier(version)) throw pkg.refusal("secfixes", `${JSON.stringify(version)} is not a version`);

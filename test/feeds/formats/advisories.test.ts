@@ -1,5 +1,5 @@
 import { toJson } from "@bufbuild/protobuf";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { DocumentSchema } from "../../../gen/platform/advisory/v2/security_advisory_pb.ts";
 import { AdvisorySchema } from "../../../gen/platform/vulnerabilities/v2/advisories_pb.ts";
 import { violationsOf } from "../../../src/contract/index.ts";
@@ -9,7 +9,7 @@ import { type PackageAdvisories, readAdvisories } from "../../../src/feeds/forma
 const timestamp = "2026-01-02T03:04:05Z";
 
 function read(record: unknown): PackageAdvisories {
-  const [first, ...others] = readAdvisories(record);
+  const [first, ...others] = readAdvisories(record, () => {});
   if (first === undefined || first instanceof FeedRefusal || others.length > 0) throw first ?? new Error("not one");
   for (const advisory of first.advisories) expect(violationsOf(AdvisorySchema, advisory)).toEqual([]);
   return first;
@@ -123,7 +123,7 @@ test("an advisory of a group says what its document says", () => {
       componentType: "binary",
       aliases: ["CVE-2026-0001", "GHSA-aaaa-bbbb-cccc"],
       events: [
-        { ...common, createTime: "2026-01-01T00:00:00.500Z", detection: expect.anything() },
+        { ...common, createTime: "2026-01-03T00:00:00Z", fixed: { fixedVersion: "3.1.1-r0" } },
         {
           ...common,
           createTime: "2026-01-02T00:00:00Z",
@@ -139,7 +139,7 @@ test("an advisory of a group says what its document says", () => {
             },
           },
         },
-        { ...common, createTime: "2026-01-03T00:00:00Z", fixed: { fixedVersion: "3.1.1-r0" } },
+        { ...common, createTime: "2026-01-01T00:00:00.500Z", detection: expect.anything() },
       ],
     },
   ]);
@@ -175,47 +175,114 @@ test.each<[string, unknown, string]>([
   ["with an id twice", document([{ id: "A" }, { id: "B" }, { id: "A" }]), 'advisories[2].id: "A" is there twice'],
   ["with NUL in an alias", document([{ id: "A", aliases: ["C", "D\0"] }]), "advisories[0].aliases[1]: holds NUL"],
   ["with 2,000 events", withEvents(...Array(2000).fill(fixedEvent)), "advisories[0].events: has 2000 items"],
+])("a record %s is refused whole", (_, record, reason) => {
+  expect(() => readAdvisories(record, () => {})).toThrow(FeedRefusal);
+  expect(() => readAdvisories(record, () => {})).toThrow(reason);
+});
+
+test.each<[string, unknown, string]>([
+  ["of an unknown type", { timestamp, type: "patched", data: {} }, 'type: "patched" is none of'],
+  ["out of Object", { timestamp, type: "constructor" }, 'type: "constructor"'],
+  ["at no time", { ...fixedEvent, timestamp: undefined }, "timestamp: is missing"],
   [
-    "with an unknown event",
-    withEvents({ timestamp, type: "patched", data: {} }),
-    'events[0].type: "patched" is none of',
+    "in the year 0",
+    { ...fixedEvent, timestamp: "0000-01-01T00:00:00Z" },
+    'timestamp: "0000-01-01T00:00:00Z" is not an RFC 3339 time',
   ],
-  ["with an event out of Object", withEvents({ timestamp, type: "constructor" }), 'events[0].type: "constructor"'],
-  ["with an event at no time", withEvents({ ...fixedEvent, timestamp: undefined }), "events[0].timestamp: is missing"],
+  ["in the year 10000", { ...fixedEvent, timestamp: "10000-01-01T00:00:00Z" }, "timestamp: "],
+  ["at a time that is none", { ...fixedEvent, timestamp: new Date("never") }, 'timestamp: "Invalid Date" is not'],
+  ["that fixes in no version", { timestamp, type: "fixed", data: {} }, "data.fixed-version: is missing"],
+  ["that fixes nothing", { timestamp, type: "fixed" }, "data: is missing"],
+  ["with data of another type", { timestamp, type: "fixed", data: "1" }, "data: is not an object"],
+  ["that detects by nothing", { timestamp, type: "detection", data: {} }, "data.type: is missing"],
   [
-    "with an event in the year 0",
-    withEvents(fixedEvent, { ...fixedEvent, timestamp: "0000-01-01T00:00:00Z" }),
-    'advisories[0].events[1].timestamp: "0000-01-01T00:00:00Z" is not an RFC 3339 time',
-  ],
-  [
-    "with an event in the year 10000",
-    withEvents({ ...fixedEvent, timestamp: "10000-01-01T00:00:00Z" }),
-    "advisories[0].events[0].timestamp: ",
-  ],
-  ["with a fix of no version", withEvents({ timestamp, type: "fixed", data: {} }), "data.fixed-version: is missing"],
-  ["with a fix of nothing", withEvents({ timestamp, type: "fixed" }), "events[0].data: is missing"],
-  [
-    "with data of another type",
-    withEvents({ timestamp, type: "fixed", data: "1" }),
-    "events[0].data: is not an object",
-  ],
-  ["with a detection by nothing", withEvents({ timestamp, type: "detection", data: {} }), "data.type: is missing"],
-  [
-    "with an unknown detection",
-    withEvents({ timestamp, type: "detection", data: { type: "scan/v2" } }),
+    "that detects in an unknown way",
+    { timestamp, type: "detection", data: { type: "scan/v2" } },
     'data.type: "scan/v2" is none of',
   ],
   [
-    "with a false positive for an unknown reason",
-    withEvents({ timestamp, type: "false-positive-determination", data: { type: "because" } }),
+    "with detection data of another type",
+    { timestamp, type: "detection", data: { type: "manual", data: "?" } },
+    "data.data: is not an object",
+  ],
+  [
+    "that is a false positive for an unknown reason",
+    { timestamp, type: "false-positive-determination", data: { type: "because" } },
     'data.type: "because" is not known',
   ],
   [
     "with a note without end",
-    withEvents({ timestamp, type: "fix-not-planned", data: { note: "x".repeat(20_000) } }),
+    { timestamp, type: "fix-not-planned", data: { note: "x".repeat(20_000) } },
     "data.note: has 20000 characters",
   ],
-])("a record %s is refused whole", (_, record, reason) => {
-  expect(() => readAdvisories(record)).toThrow(FeedRefusal);
-  expect(() => readAdvisories(record)).toThrow(reason);
+  [
+    "with a location without end",
+    { timestamp, type: "detection", data: { type: "scan/v1", data: { componentLocation: "x".repeat(65_537) } } },
+    "data.data.componentLocation: has 65537 characters, more than 65536",
+  ],
+])("an event %s is refused alone", (_, event, reason) => {
+  const [first, refusal, ...others] = readAdvisories(withEvents(fixedEvent, event), () => {});
+  expect(first).toMatchObject({ document: { advisories: [{ events: [{ data: { case: "fixed" } }] }] } });
+  expect(refusal).toBeInstanceOf(FeedRefusal);
+  expect((refusal as FeedRefusal).message).toContain(`advisories[0].events[1].${reason}`);
+  expect(others).toEqual([]);
+});
+
+describe("the data of a detection", () => {
+  const detection = (data: unknown) => eventsOf({ timestamp, type: "detection", data }).advisories[0]!.events[0];
+  const { type, ...members } = scan;
+
+  test("is read beside the type and in data of its own", () => {
+    expect(detection({ type, data: members })).toEqual(detection(scan));
+    expect(detection({ type, scanner: "grype", data: { componentName: "a" } })).toMatchObject({
+      detection: { scanv1: { scanner: "grype", componentName: "a" } },
+    });
+    const cpes = { cpeSearched: "cpe:2.3:a:*", cpeFound: "cpe:2.3:a:b" };
+    expect(detection({ type: "nvdapi", data: cpes })).toMatchObject({ detection: { nvdapi: cpes } });
+    expect(detection({ type: "manual", data: {} })).toEqual(detection({ type: "manual" }));
+  });
+
+  test("may lie in hundreds of files", () => {
+    const componentLocation = "/usr/lib/a.jar, ".repeat(4096).slice(0, 65_536);
+    const { advisories } = read(
+      withEvents({ timestamp, type: "detection", data: { type, data: { componentLocation } } }),
+    );
+    expect(advisories[0]!.componentLocation).toBe(componentLocation);
+  });
+});
+
+test("a time may be a Date that the parser made", () => {
+  expect(eventsOf({ ...fixedEvent, timestamp: new Date(timestamp) })).toEqual(eventsOf(fixedEvent));
+});
+
+test("members that nobody knows are reported, each time", () => {
+  const unread: string[] = [];
+  const data = { type: "scan/v1", scanner: "flat", data: { scanner: "grype", severity: "high", empty: null } };
+  const record = document(
+    [
+      {
+        id: "A",
+        withdrawn: true,
+        events: [
+          { timestamp, type: "detection", data, author: "ann" },
+          { timestamp, type: "detection", data: { type: "manual", data: { why: "because" } } },
+          { timestamp, type: "fixed", data: { "fixed-version": "1", note: "backported" } },
+          { timestamp, type: "true-positive-determination", data: { note: "", type: "confirmed" } },
+        ],
+      },
+    ],
+    { package: { name: "openssl", arch: "x86_64" }, extra: { deep: { er: 1 } } },
+  );
+  readAdvisories(record, (member) => unread.push(member));
+  expect(unread.sort()).toEqual([
+    "advisories[].events[].author",
+    "advisories[].events[].data.data.severity",
+    "advisories[].events[].data.data.why",
+    "advisories[].events[].data.note",
+    "advisories[].events[].data.scanner",
+    "advisories[].events[].data.type",
+    "advisories[].withdrawn",
+    "extra",
+    "package.arch",
+  ]);
 });

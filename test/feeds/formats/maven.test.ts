@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { Ecosystem } from "../../../gen/platform/libraries/v2/artifacts_pb.ts";
 import { readMavenDocument } from "../../../src/feeds/formats/maven.ts";
 
-const read = (text: string) => readMavenDocument(Buffer.from(text));
+const read = (text: string) => readMavenDocument(Buffer.from(text), () => {});
 
 test("the metadata of an artifact has all its versions", async () => {
   const metadata = `<?xml version="1.0" encoding="UTF-8"?>
@@ -90,7 +90,7 @@ test.each([
 
 test("a POM in another encoding that XML declares", async () => {
   const pom = `<?xml version='1.0' encoding='ISO-8859-1'?><project><groupId>g</groupId><artifactId>a</artifactId><version>1</version><description>café</description></project>`;
-  expect((await readMavenDocument(Buffer.from(pom, "latin1")))?.description).toBe("café");
+  expect((await readMavenDocument(Buffer.from(pom, "latin1"), () => {}))?.description).toBe("café");
 });
 
 const pomWith = (inner: string) => `<project><groupId>g</groupId><artifactId>a</artifactId>${inner}</project>`;
@@ -132,5 +132,5 @@ test.each([
 });
 
 test("refuses bytes that are not in the encoding", async () => {
-  await expect(readMavenDocument(Buffer.from("<a>é</a>", "latin1"))).rejects.toThrow(/is not utf-8/);
+  await expect(readMavenDocument(Buffer.from("<a>é</a>", "latin1"), () => {})).rejects.toThrow(/is not utf-8/);
 });

@@ -7,7 +7,7 @@ import { FeedRefusal } from "../../../src/feeds/fields.ts";
 import { readAdvisories } from "../../../src/feeds/formats/advisories.ts";
 
 const time = "2026-01-02T03:04:05Z";
-const vex = (statements: unknown, more: object = {}) => ({
+const vex = <S>(statements: S, more: object = {}) => ({
   "@context": "https://openvex.dev/ns/v0.2.0",
   "@id": "https://example.com/vex/1",
   author: "Security team",
@@ -23,7 +23,7 @@ const statement = (more: object) => ({
   ...more,
 });
 const read = (record: unknown) =>
-  readAdvisories(record).map((item) => {
+  readAdvisories(record, () => {}).map((item) => {
     if (item instanceof FeedRefusal) throw item;
     for (const advisory of item.advisories) expect(violationsOf(AdvisorySchema, advisory)).toEqual([]);
     return toJson(DocumentSchema, item.document) as { advisories: { events: unknown[] }[] };
@@ -79,8 +79,8 @@ test("statements come together by package and vulnerability, at their own times"
           aliases: ["GHSA-aaaa-bbbb-cccc"],
           packageNamespace: "wolves",
           events: [
-            { timestamp: "2026-01-01T00:00:00Z", detection: { manual: {} } },
             { timestamp: "2026-02-01T00:00:00Z", fixed: { fixedVersion: "2.39.0-r1" } },
+            { timestamp: "2026-01-01T00:00:00Z", detection: { manual: {} } },
           ],
         },
       ],
@@ -92,7 +92,9 @@ test("statements come together by package and vulnerability, at their own times"
       ],
     },
   ]);
-  const advisories = readAdvisories(record).flatMap((item) => (item instanceof FeedRefusal ? [] : item.advisories));
+  const advisories = readAdvisories(record, () => {}).flatMap((item) =>
+    item instanceof FeedRefusal ? [] : item.advisories,
+  );
   expect(advisories).toMatchObject([
     { author: "Security team", artifactName: "git", artifactType: "apk", advisoryId: "CVE-2026-0001" },
     { author: "Security team", artifactName: "libssl+1", artifactType: "deb", componentName: "libssl+1" },
@@ -102,6 +104,12 @@ test("statements come together by package and vulnerability, at their own times"
 test.each<[string, unknown, string]>([
   ["of another context", vex([], { "@context": "https://example.com" }), "@context: is not that of OpenVEX"],
   ["by nobody", vex([], { author: undefined }), "author: is missing"],
+])("a document %s is refused", (_, record, reason) => {
+  expect(() => readAdvisories(record, () => {})).toThrow(FeedRefusal);
+  expect(() => readAdvisories(record, () => {})).toThrow(reason);
+});
+
+test.each<[string, Record<string, unknown> & { statements: object[] }, string]>([
   ["at no time", vex([statement({ status: "affected" })], { timestamp: undefined }), "timestamp: is missing"],
   ["in the year 10000", vex([statement({ status: "affected", timestamp: "10000-01-01T00:00:00Z" })]), "].timestamp: "],
   ["with an unknown status", vex([statement({ status: "maybe" })]), 'statements[0].status: "maybe" is not a status'],
@@ -139,7 +147,27 @@ test.each<[string, unknown, string]>([
     ),
     "statements[1000].products: make more than 1000 statements about CVE-2026-0001 in git",
   ],
-])("a document %s is refused", (_, record, reason) => {
-  expect(() => readAdvisories(record)).toThrow(FeedRefusal);
-  expect(() => readAdvisories(record)).toThrow(reason);
+])("a statement %s is refused alone", (_, record, reason) => {
+  const good = statement({ status: "fixed", products: [product("pkg:apk/curl@8-r0")], timestamp: time });
+  const items = readAdvisories({ ...record, statements: [...record.statements, good] }, () => {});
+  const refusals = items.filter((item) => item instanceof FeedRefusal);
+  expect(refusals.map(({ message }) => message)).toEqual([expect.stringContaining(reason)]);
+  expect(items.map((item) => (item instanceof FeedRefusal ? "" : item.document.id))).toContain("curl");
+});
+
+test("members that nobody knows are reported", () => {
+  const unread: string[] = [];
+  const record = vex(
+    [
+      statement({
+        status: "fixed",
+        status_notes: "done",
+        confidence: 1,
+        products: [{ ...product("pkg:apk/a@1"), size: 1 }],
+      }),
+    ],
+    { role: "vendor", mood: "good" },
+  );
+  readAdvisories(record, (member) => unread.push(member));
+  expect(unread.sort()).toEqual(["mood", "statements[].confidence", "statements[].products[].size"]);
 });

@@ -5,7 +5,11 @@ import { FeedRefusal } from "../../../src/feeds/fields.ts";
 import { readOsv } from "../../../src/feeds/formats/osv.ts";
 
 const modified = "2026-01-02T03:04:05Z";
-const read = (record: unknown) => toJson(VulnerabilityMetadataSchema, readOsv(record));
+const read = (record: unknown) =>
+  toJson(
+    VulnerabilityMetadataSchema,
+    readOsv(record, () => {}),
+  );
 const v3 = { type: "CVSS_V3", score: "CVSS:3.1/AV:N/AC:L/PR:N/UI:N/S:U/C:H/I:H/A:H" };
 
 test("a record is read whole, and what has no place is left out", () => {
@@ -57,7 +61,7 @@ test("the least record", () => {
 test("every type of reference", () => {
   const types = "ADVISORY ARTICLE DETECTION DISCUSSION REPORT FIX INTRODUCED PACKAGE EVIDENCE WEB".split(" ");
   const references = types.map((type) => ({ type, url: "https://example.com/" }));
-  expect(readOsv({ id: "TEST-1", modified, references }).references.map(({ type }) => type)).toEqual(
+  expect(readOsv({ id: "TEST-1", modified, references }, () => {}).references.map(({ type }) => type)).toEqual(
     types.map((_, i) => i + 1),
   );
 });
@@ -103,6 +107,29 @@ test.each<[string, unknown, string]>([
     "affected[1].severity[0].score: is not text",
   ],
 ])("a record %s is refused", (_, record, reason) => {
-  expect(() => readOsv(record)).toThrow(FeedRefusal);
-  expect(() => readOsv(record)).toThrow(reason);
+  expect(() => readOsv(record, () => {})).toThrow(FeedRefusal);
+  expect(() => readOsv(record, () => {})).toThrow(reason);
+});
+
+test("members that nobody knows are reported, those that the API has no place for are not", () => {
+  const unread: string[] = [];
+  const record = {
+    schema_version: "1.7.0",
+    id: "TEST-1",
+    modified,
+    published: modified,
+    upstream: ["CVE-1"],
+    related: ["CVE-2"],
+    severity: [{ type: "CVSS_V3", score: "s", mood: 1 }],
+    affected: [
+      { package: { mood: 1 }, ranges: [{ mood: 1 }], versions: ["1"], ecosystem_specific: { mood: 1 }, mood: 1 },
+      { database_specific: { mood: 1 }, severity: [{ type: "CVSS_V2", score: "s" }] },
+    ],
+    references: [{ type: "WEB", url: "https://example.com/", mood: 1 }],
+    credits: [{ mood: 1 }],
+    database_specific: { mood: 1 },
+    mood: 1,
+  };
+  readOsv(record, (member) => unread.push(member));
+  expect(unread.sort()).toEqual(["affected[].mood", "mood", "references[].mood", "severity[].mood"]);
 });

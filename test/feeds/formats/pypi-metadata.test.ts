@@ -15,14 +15,14 @@ test("core metadata", () => {
     "Name: not this one",
   ];
   for (const lineEnd of ["\n", "\r\n"])
-    expect(readCoreMetadata(metadata.join(lineEnd))).toEqual({
+    expect(readCoreMetadata(metadata.join(lineEnd), () => {})).toEqual({
       ecosystem: Ecosystem.PYTHON,
       name: "Example_Widgets",
       description: "Widgets for everyone: really",
       isWhole: false,
       versions: [{ version: "1.0.post1" }],
     });
-  expect(readCoreMetadata("Name: w\nVersion: 1")).not.toHaveProperty("description");
+  expect(readCoreMetadata("Name: w\nVersion: 1", () => {})).not.toHaveProperty("description");
 });
 
 test.each([
@@ -32,5 +32,5 @@ test.each([
   ["a line of no field", "Name: w\nVersion: 1\nsomething", /a line has no field name/],
   ["a name with white space", "Name: a b\nVersion: 1", /"a b" is not the name/],
 ])("refuses %s", (_, text, reason) => {
-  expect(() => readCoreMetadata(text)).toThrow(reason);
+  expect(() => readCoreMetadata(text, () => {})).toThrow(reason);
 });

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { FeedRefusal, type ListedPackage, readSbom } from "../../../src/feeds/index.ts";
 
 function read(document: unknown): readonly ListedPackage[] {
-  return readSbom(Buffer.from(typeof document === "string" ? document : JSON.stringify(document)));
+  return readSbom(Buffer.from(typeof document === "string" ? document : JSON.stringify(document)), () => {});
 }
 
 function listed(more: Partial<ListedPackage>): ListedPackage {
@@ -145,4 +145,49 @@ test.each<[string, unknown, string]>([
   }
   expect(failure).toBeInstanceOf(FeedRefusal);
   expect((failure as Error).message).toContain(reason);
+});
+
+test.each([
+  [
+    "SPDX",
+    {
+      ...spdx(withPurl("pkg:apk/a@1", { SPDXID: "SPDXRef-a", licenseConcluded: "MIT", checksums: [], mood: 1 }), {
+        name: "b",
+        versionInfo: "1",
+        supplier: "Organization: b",
+        primaryPackagePurpose: "LIBRARY",
+      }),
+      creationInfo: { mood: 1 },
+      relationships: [{ mood: 1 }],
+      files: [],
+      documentNamespace: "urn:a",
+      mood: 1,
+    },
+    ["mood", "packages[].mood"],
+  ],
+  [
+    "CycloneDX",
+    {
+      ...cyclonedx({
+        type: "library",
+        "bom-ref": "a",
+        name: "a",
+        version: "1",
+        licenses: [{ mood: 1 }],
+        components: [{ type: "file", name: "b", components: [{ name: "c", hashes: [], mood: 1 }], mood: 1 }],
+        properties: [{ name: "n", value: "v", mood: 1 }],
+      }),
+      $schema: "s",
+      serialNumber: "urn:uuid:1",
+      version: 1,
+      metadata: { mood: 1 },
+      dependencies: [{ mood: 1 }],
+      mood: 1,
+    },
+    ["components[].mood", "components[].mood", "components[].properties[].mood", "mood"],
+  ],
+])("%s: what nobody knows is reported, what is left out on purpose is not", (_, document, expected) => {
+  const unread: string[] = [];
+  readSbom(Buffer.from(JSON.stringify(document)), (member) => unread.push(member));
+  expect(unread.sort()).toEqual(expected);
 });

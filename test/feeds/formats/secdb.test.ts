@@ -17,7 +17,7 @@ const pkg = (name: unknown, secfixes: unknown) => ({ pkg: { name, secfixes } });
 
 /** Documents as JSON; reasons as text. */
 const read = (record: unknown) =>
-  readAdvisories(record).map((item) => {
+  readAdvisories(record, () => {}).map((item) => {
     if (item instanceof FeedRefusal) return item.message;
     for (const advisory of item.advisories) expect(violationsOf(AdvisorySchema, advisory)).toEqual([]);
     return toJson(DocumentSchema, item.document);
@@ -55,7 +55,7 @@ test("every package has a document, every vulnerability an advisory, every fixin
 });
 
 test("advisories are approved, by the secdb, about the package as a whole", () => {
-  const [item] = readAdvisories(secdb(pkg("openssl", { "1-r0": ["CVE-1"] })));
+  const [item] = readAdvisories(secdb(pkg("openssl", { "1-r0": ["CVE-1"] })), () => {});
   if (item === undefined || item instanceof FeedRefusal) throw item;
   expect(item.advisories.map((advisory) => toJson(AdvisorySchema, advisory))).toEqual([
     {
@@ -78,7 +78,7 @@ test.each([
   ["CVE_2019-2426", "CVE_2019-2426", []],
   ["  VSV00001\tCVE-2017-12425 ", "VSV00001", ["CVE-2017-12425"]],
 ])("of %j the ids are read", (text, id, aliases) => {
-  const [item] = readAdvisories(secdb(pkg("a", { "1": [text] })));
+  const [item] = readAdvisories(secdb(pkg("a", { "1": [text] })), () => {});
   expect(item).toMatchObject({ advisories: [{ advisoryId: id, aliases }] });
 });
 
@@ -119,5 +119,19 @@ test.each([
   [{ packages: ["text"] }, "packages[0]: is not an object"],
   [{ packages: [], reponame: 7 }, "reponame: is not text"],
 ])("%j is refused whole", (record, reason) => {
-  expect(() => readAdvisories(record)).toThrow(reason);
+  expect(() => readAdvisories(record, () => {})).toThrow(reason);
+});
+
+test("members that nobody knows are reported, those of the repository are not", () => {
+  const unread: string[] = [];
+  const item = pkg("a", { "1": ["CVE-1"] }) as { pkg: object };
+  const record = {
+    ...secdb({ pkg: { ...item.pkg, mood: 1 }, size: 1 }),
+    urlprefix: "u",
+    apkurl: "a",
+    archs: [],
+    mood: 1,
+  };
+  readAdvisories(record, (member) => unread.push(member));
+  expect(unread.sort()).toEqual(["mood", "packages[].pkg.mood", "packages[].size"]);
 });

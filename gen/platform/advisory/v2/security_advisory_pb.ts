@@ -212,7 +212,7 @@ export type DocumentAdvisory = Message<"platform.advisory.v2.DocumentAdvisory"> 
   id: string;
 
   /**
-   * What was found, decided and done, oldest first.
+   * What was found, decided and done, newest first.
    *
    * @generated from field: repeated platform.advisory.v2.DocumentEvent events = 2;
    */
