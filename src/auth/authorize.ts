@@ -12,7 +12,7 @@ import type { Layer } from "../layer.ts";
 import { isUid } from "../uid.ts";
 import type { Caller } from "./authenticate.ts";
 import { type Authority, type Grant, type GrantSource, holds, scopesHolding } from "./authority.ts";
-import { capabilities, capabilityName } from "./capabilities.ts";
+import { capabilities, capabilityList } from "./capabilities.ts";
 import { narrowGrants } from "./narrowing.ts";
 
 const callerKey: ContextKey<Caller | undefined> = createContextKey<Caller | undefined>(undefined);
@@ -98,7 +98,7 @@ export function requireCapabilities(context: WithValues, scope: string, ...capab
 function require(grants: readonly Grant[], scope: string, capabilities: readonly Capability[]): void {
   if (holds(grants, scope, capabilities)) return;
   const place = scope === "" ? "the whole platform" : JSON.stringify(scope);
-  throw permissionDenied(`${capabilities.map(capabilityName).join(", ")} needed at ${place}`);
+  throw permissionDenied(`${capabilityList(capabilities)} needed at ${place}`);
 }
 
 function scopeOf({ field, resourceType, uidOf }: Scope, request: Message): string {

@@ -1,4 +1,7 @@
-/** Capabilities as the enum's annotations describe them. */
+/**
+ * Capabilities as the enum's annotations describe them. Each has two spellings, `groups.list` in tokens and `CAP_IAM_GROUPS_LIST` in roles; both are
+ * understood wherever one is read.
+ */
 import { getOption } from "@bufbuild/protobuf";
 import {
   Capability,
@@ -6,9 +9,12 @@ import {
   capability as capabilityOption,
 } from "../../gen/platform/capabilities/capabilities_pb.ts";
 
-/** One capability: its dotted name (`groups.list`) and whether only holders of `internal` may have it in a role. */
+/** One capability: its two spellings, and whether only holders of `internal` may have it in a role. */
 export interface CapabilityInfo {
+  /** `groups.list`. */
   readonly name: string;
+  /** `CAP_IAM_GROUPS_LIST`. */
+  readonly enumName: string;
   readonly internal: boolean;
 }
 
@@ -17,17 +23,28 @@ export const capabilities: ReadonlyMap<Capability, CapabilityInfo> = new Map(
   CapabilitySchema.values.flatMap((value) => {
     if (value.number === Capability.CAP_UNSPECIFIED) return [];
     const { name, internal } = getOption(value, capabilityOption);
-    return [[value.number as Capability, { name, internal }]];
+    return [[value.number as Capability, { name, enumName: value.name, internal }]];
   }),
 );
 
-const byName = new Map([...capabilities].map(([number, { name }]) => [name, number]));
+/** Every capability by either spelling. */
+export const capabilitiesByName: ReadonlyMap<string, Capability> = new Map(
+  [...capabilities].flatMap(([number, { name, enumName }]): [string, Capability][] => [
+    [name, number],
+    [enumName, number],
+  ]),
+);
 
-/** The capability with that dotted name; a name that no capability has is a mistake of the program. */
+/** The capability with that name; a name that no capability has is a mistake of the program. */
 export function capabilityNamed(name: string): Capability {
-  const capability = byName.get(name);
+  const capability = capabilitiesByName.get(name);
   if (capability === undefined) throw new Error(`no capability is named ${name}`);
   return capability;
+}
+
+/** Capabilities as a role takes them, for texts: `CAP_IAM_GROUPS_LIST, CAP_REPO_LIST`. */
+export function capabilityList(list: readonly Capability[]): string {
+  return list.map((capability) => capabilities.get(capability)?.enumName ?? `capability ${capability}`).join(", ");
 }
 
 /** A capability's dotted name; its number in words where this server does not know it. */

@@ -26,7 +26,13 @@ export {
   requireCapabilities,
   scopesOf,
 } from "./authorize.ts";
-export { type CapabilityInfo, capabilities, capabilityName, capabilityNamed } from "./capabilities.ts";
+export {
+  type CapabilityInfo,
+  capabilities,
+  capabilitiesByName,
+  capabilityList,
+  capabilityNamed,
+} from "./capabilities.ts";
 export { defaultAudiences, type MatchRule } from "./claim-match.ts";
 export { createIssuer, type Issuer, TokenTooLong } from "./issuer.ts";
 export { parseKeySet } from "./key-set.ts";

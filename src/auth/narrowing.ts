@@ -11,7 +11,7 @@
 import type { Capability } from "../../gen/platform/capabilities/capabilities_pb.ts";
 import { covers, isUid, outermost } from "../uid.ts";
 import type { Grant } from "./authority.ts";
-import { capabilities, capabilityName } from "./capabilities.ts";
+import { capabilitiesByName, capabilityName } from "./capabilities.ts";
 import { TokenRejected } from "./token.ts";
 
 /** What a token is restricted to; what is absent is not restricted. */
@@ -29,7 +29,7 @@ export function narrowingOf(claims: Readonly<Record<string, unknown>>): Narrowin
   if (scopes?.every(isUid) === false) throw new TokenRejected("narrowed to what is no uid");
   return {
     ...(scopes && { scopes }),
-    ...(names && { capabilities: names.flatMap((name) => numbers.get(name) ?? []) }),
+    ...(names && { capabilities: names.flatMap((name) => capabilitiesByName.get(name) ?? []) }),
   };
 }
 
@@ -53,8 +53,6 @@ export function narrowGrants(grants: readonly Grant[], { scopes, capabilities }:
     return places.map((scope) => ({ scope, capabilities: kept ?? grant.capabilities }));
   });
 }
-
-const numbers = new Map([...capabilities].map(([number, { name }]) => [name, number]));
 
 /** The part of a scope that lies in one of `scopes`. */
 function within(scope: string, scopes: readonly string[]): string[] {

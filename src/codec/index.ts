@@ -45,7 +45,7 @@ export {
   type JsonWriter,
   type JsonWriterOptions,
 } from "./json-writer.ts";
-export { type Leaf, leafOf } from "./leaf.ts";
+export { addEnumNames, type Leaf, leafOf } from "./leaf.ts";
 export { getField, hasCustomJson, type Local, setField, setOwn, wrapperValue } from "./local.ts";
 export { Violations } from "./violations.ts";
 export { WireFormatError } from "./wire-reader.ts";

@@ -94,8 +94,15 @@ function longIn(asString: boolean): (value: number | bigint) => string | bigint 
   return (value) => (asString ? String(value) : BigInt(value));
 }
 
+const furtherNames = new WeakMap<DescEnum, ReadonlyMap<string, number>>();
+
+/** Lets the values of an enum be read by further names, in JSON and in URLs. To be called before anything of it is read. */
+export function addEnumNames(desc: DescEnum, names: ReadonlyMap<string, number>): void {
+  furtherNames.set(desc, names);
+}
+
 function enumLeaf(desc: DescEnum): Leaf {
-  const numbers = new Map<string, number>();
+  const numbers = new Map<string, number>(furtherNames.get(desc));
   for (const value of desc.values) {
     numbers.set(value.jsonName, value.number);
     numbers.set(value.name, value.number);

@@ -4,7 +4,9 @@ import type { IncomingHttpHeaders, OutgoingHttpHeaders } from "node:http";
 import { createRegistry, type DescMethod } from "@bufbuild/protobuf";
 import { Code, type ConnectError } from "@connectrpc/connect";
 import { file_google_rpc_error_details } from "../../gen/google/rpc/error_details_pb.ts";
-import { createAuthenticator, createIssuer, createKeySets } from "../auth/index.ts";
+import { CapabilitySchema } from "../../gen/platform/capabilities/capabilities_pb.ts";
+import { capabilitiesByName, createAuthenticator, createIssuer, createKeySets } from "../auth/index.ts";
+import { addEnumNames } from "../codec/index.ts";
 import { addressUrlOf, baseUrlOf, type Config, flagOf } from "../config.ts";
 import { readContract, warmValidation } from "../contract/index.ts";
 import {
@@ -85,6 +87,7 @@ export async function startServer(config: Config, log: Logger, signal?: AbortSig
   const services = createServices(config);
   const descriptors = services.map(({ service }) => service);
   const contract = readContract(descriptors);
+  addEnumNames(CapabilitySchema, capabilitiesByName);
   const registry = createRegistry(...descriptors.map(({ file }) => file), file_google_rpc_error_details);
 
   const { maxRequestBytes, maxUrlBytes, maxHeaderBytes } = config;

@@ -237,6 +237,14 @@ onEveryServer("token exchange", {}, (server) => {
       expect([await mayWrite(token, other), await mayWrite(token, one.place)]).toEqual([403, 403]);
     });
 
+    test("to capabilities in either spelling, each once", async () => {
+      const one = await robot();
+      const { token } = (await exchange(one.token, { cap: ["CAP_REPO_LIST", "tag.list", "repo.list"] })).body;
+      expect(decodeJwt(token).cap).toEqual(["repo.list", "tag.list"]);
+      const less = (await exchange(token, { cap: "CAP_TAG_LIST" })).body;
+      expect(decodeJwt(less.token).cap).toEqual(["tag.list"]);
+    });
+
     test("to capabilities counts for no other", async () => {
       const one = await robot();
       const { token } = (await exchange(one.token, { cap: ["repo.list", "tag.list"] })).body;

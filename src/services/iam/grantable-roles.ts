@@ -5,7 +5,7 @@
  */
 import type { HandlerContext } from "@connectrpc/connect";
 import type { Role } from "../../../gen/platform/iam/v2/roles_pb.ts";
-import { authorityOf, capabilityName, holds } from "../../auth/index.ts";
+import { authorityOf, capabilityList, holds } from "../../auth/index.ts";
 import { permissionDenied } from "../../errors.ts";
 import { databaseOf, messageOf } from "../../resource/index.ts";
 import type { ReadSession, Row } from "../../store/index.ts";
@@ -26,7 +26,7 @@ export function requireGrantable(role: Role, group: string, context: HandlerCont
   const { grants } = authorityOf(context);
   const lacking = role.capabilities.filter((capability) => !holds(grants, group, [capability]));
   if (lacking.length > 0)
-    throw permissionDenied(`the role holds capabilities that you do not: ${lacking.map(capabilityName).join(", ")}`);
+    throw permissionDenied(`the role holds capabilities that you do not: ${capabilityList(lacking)}`);
 }
 
 /**

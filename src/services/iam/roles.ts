@@ -12,7 +12,7 @@ import {
 import {
   authorityOf,
   capabilities,
-  capabilityName,
+  capabilityList,
   capabilityNamed,
   holds,
   requireCapabilities,
@@ -53,7 +53,7 @@ export const roles = defineResource({
     if (internal.length > 0 && !holdsInternal) {
       throw invalid({
         field: "capabilities",
-        description: `${internal.map(capabilityName).join(", ")} go only with ${capabilityName(Capability.CAP_INTERNAL)}`,
+        description: `${capabilityList(internal)} go only with ${capabilityList([Capability.CAP_INTERNAL])}`,
       });
     }
     const added = after.capabilities.filter((capability) => !before?.capabilities.includes(capability));
@@ -121,6 +121,5 @@ export async function storeBuiltInRoles(session: WriteSession, nowMs: number): P
 
 /** Nobody passes on what they do not hold. Errors: PERMISSION_DENIED. */
 function requireHeld(added: readonly Capability[], isHeld: boolean): void {
-  if (!isHeld)
-    throw permissionDenied(`the role would hold capabilities that you do not: ${added.map(capabilityName).join(", ")}`);
+  if (!isHeld) throw permissionDenied(`the role would hold capabilities that you do not: ${capabilityList(added)}`);
 }

@@ -15,6 +15,7 @@ import {
   type Authenticator,
   type Caller,
   capabilities,
+  capabilitiesByName,
   defaultAudiences,
   type Issuer,
   isReadableToken,
@@ -36,7 +37,7 @@ export interface NarrowingRequest {
   readonly audiences: readonly string[];
   /** uids of groups. */
   readonly scopes: readonly string[];
-  /** Names of capabilities. */
+  /** Names of capabilities, in either spelling. */
   readonly capabilities: readonly string[];
 }
 
@@ -113,16 +114,14 @@ export function createTokenExchange(options: TokenExchangeOptions): TokenExchang
   function narrowed(given: Narrowing, request: NarrowingRequest): Narrowing {
     const violations = violationsOf(request, audiences);
     if (violations.length > 0) throw invalid(violations);
-    const names = new Set(request.capabilities);
+    const wanted = new Set(request.capabilities.map((name) => capabilitiesByName.get(name)));
     const narrowing = narrower(given, {
       ...(request.scopes.length > 0 && { scopes: outermost(request.scopes) }),
-      ...(names.size > 0 && {
-        capabilities: [...capabilities].flatMap(([capability, { name }]) => (names.has(name) ? [capability] : [])),
-      }),
+      ...(wanted.size > 0 && { capabilities: [...capabilities.keys()].filter((capability) => wanted.has(capability)) }),
     });
     if (request.scopes.length > 0 && narrowing.scopes?.length === 0)
       throw invalid({ field: "scopes", description: "the token given is narrowed to other groups" });
-    if (names.size > 0 && narrowing.capabilities?.length === 0)
+    if (wanted.size > 0 && narrowing.capabilities?.length === 0)
       throw invalid({ field: "cap", description: "the token given is narrowed to other capabilities" });
     return narrowing;
   }
@@ -228,8 +227,7 @@ function violationsOf(request: NarrowingRequest, audiences: ReadonlySet<string>)
   if (request.scopes.length > maxScopes)
     violations.push({ field: "scopes", description: `at most ${maxScopes} can be named` });
   else if (!request.scopes.every(isUid)) violations.push({ field: "scopes", description: "must be uids of groups" });
-  const known = new Set([...capabilities.values()].map(({ name }) => name));
-  const unknown = request.capabilities.find((name) => !known.has(name));
+  const unknown = request.capabilities.find((name) => !capabilitiesByName.has(name));
   if (unknown !== undefined)
     violations.push({ field: "cap", description: `${JSON.stringify(unknown.slice(0, 100))} is no capability` });
   return violations;
