@@ -1,6 +1,6 @@
 /** Storing what somebody else's feed says of a resource: no caller, no mask, the whole message, and nothing written that is so already. */
 import type { DescMessage, Message, MessageShape } from "@bufbuild/protobuf";
-import { nulViolations, violationsOf } from "../contract/index.ts";
+import { keepDistinct, nulViolations, violationsOf } from "../contract/index.ts";
 import { invalid } from "../errors.ts";
 import type { Row, WriteSession } from "../store/index.ts";
 import type { Resource } from "./declaration.ts";
@@ -59,6 +59,7 @@ const prepared = new WeakMap<Message, Content>();
 
 function checkedContent<R extends DescMessage>(resource: Resource<R>, message: MessageShape<R>): Content {
   const { schema } = resource.declaration;
+  keepDistinct(schema, message);
   const violations = [...violationsOf(schema, message), ...nulViolations(schema, message)];
   if (violations.length > 0) throw invalid(violations);
   return contentOf(resource, message);

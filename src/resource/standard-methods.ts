@@ -14,7 +14,7 @@ import {
 import { EmptySchema, type FieldMask } from "@bufbuild/protobuf/wkt";
 import type { HandlerContext } from "@connectrpc/connect";
 import { authorityOf, scopesOf } from "../auth/index.ts";
-import { violationsOf } from "../contract/index.ts";
+import { keepDistinct, violationsOf } from "../contract/index.ts";
 import { aborted, alreadyExists, invalid, notFound } from "../errors.ts";
 import { andThen, type Eventually } from "../eventually.ts";
 import type { ReadSession, Row, ScalarValue, Selection } from "../store/index.ts";
@@ -126,6 +126,7 @@ export async function insertResource<R extends DescMessage>(
   if (declaration.parent !== undefined) await requireResource(declaration.parent, parent, context);
   const after = body === undefined ? emptyMessage(resource) : copyOf(resource, body);
   settleBehaviors(declaration.schema, undefined, after);
+  keepDistinct(declaration.schema, after);
   Object.assign(after, output);
   await checkChange(resource, { uid, parent, before: undefined, after, paths: undefined }, context);
   const content = contentOf(resource, after);
@@ -168,9 +169,11 @@ export async function updateResource<R extends DescMessage>(
   const row = await findRow(resource, uid, context);
   checkEtag(row, (body as { etag?: string }).etag, context);
   const before = messageOf(resource, row);
+  keepDistinct(schema, before);
   const paths = concernedPaths(schema, mask, body);
   const after = applyPaths(schema, before, body, paths);
   settleBehaviors(schema, before, after);
+  keepDistinct(schema, after);
   await checkChange(resource, { uid, parent: row.parent, before, after, paths }, context);
   if (equals(schema, before, after)) return row;
   const content = contentOf(resource, after);

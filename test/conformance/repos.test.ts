@@ -1,10 +1,25 @@
 /** Repos and their readmes. */
 import { expect, test } from "vitest";
-import { freshName, freshUid, makeGroup, makeMember, makeRepo, makeTag } from "./fixtures.ts";
+import { digestOf, freshName, freshUid, makeGroup, makeMember, makeRepo, makeTag } from "./fixtures.ts";
 import { detailOf, fieldsOf, violationsOf } from "./outcome.ts";
 import { onEveryServer, protocols } from "./platform.ts";
 
 onEveryServer("repos", (platform) => {
+  test.each(protocols)("keep bundles, aliases and tags once each over %s", async (over) => {
+    const sets = { bundles: ["base", "ai", "base"], aliases: ["a:1", "a:1"], activeTags: ["2", "1", "2"] };
+    const kept = { bundles: ["base", "ai"], aliases: ["a:1"], activeTags: ["2", "1"] };
+    const repo = { name: freshName("repo"), ...sets };
+    const created = await platform().ok("CreateRepo", { parent: platform().root, repo }, { over });
+    expect(created).toMatchObject(kept);
+    expect(await platform().ok("UpdateRepo", { repo: { uid: created.uid, ...sets } }, { over })).toEqual(created);
+    const many = { uid: created.uid, bundles: Array(30).fill("ai") };
+    expect((await platform().ok("UpdateRepo", { repo: many }, { over })).bundles).toEqual(["ai"]);
+    const tag = { name: "1", digest: digestOf(1), bundles: ["a", "b", "a"] };
+    const made = await platform().ok("CreateTag", { parent: created.uid, tag }, { over });
+    expect(made.bundles).toEqual(["a", "b"]);
+    expect(await platform().ok("CreateTag", { parent: created.uid, tag }, { over })).toEqual(made);
+  });
+
   test.each(protocols)("create, get, update, delete over %s", async (over) => {
     const parent = platform().root;
     const repo = {
