@@ -260,6 +260,13 @@ onEveryServer("groups", (platform) => {
     const taken = { group: { name, verified: true, kind: "ORG_KIND_CUSTOMER" } };
     const status = await platform().refused("CreateGroup", taken, "ALREADY_EXISTS");
     expect(detailOf(status)).toEqual({ resourceType: "iam.platform.internal/Group", resourceName: uid });
+    const { uid: other } = await makeGroup(platform(), "", { verified: true, kind: "ORG_KIND_CUSTOMER" });
+    const capabilities = ["CAP_INTERNAL", "CAP_IAM_GROUPS_UPDATE"];
+    const staff = { as: (await makeMember(platform(), other, capabilities)).token };
+    const hidden = await platform().refused("UpdateGroup", { group: { uid: other, name } }, "ALREADY_EXISTS", staff);
+    expect(detailOf(hidden), "of a group that the caller may not get").toEqual({
+      resourceType: "iam.platform.internal/Group",
+    });
     expect((await platform().ok("CreateGroup", { group: { name } })).name, "unverified ones may share it").toBe(name);
   });
 

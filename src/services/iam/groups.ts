@@ -12,7 +12,7 @@ import {
   OrgStatus,
 } from "../../../gen/platform/iam/v2/groups_pb.ts";
 import { RoleBindingSchema } from "../../../gen/platform/iam/v2/role_bindings_pb.ts";
-import { callerOf, capabilityNamed, requireCapabilities } from "../../auth/index.ts";
+import { authorityOf, callerOf, capabilityNamed, holds, requireCapabilities } from "../../auth/index.ts";
 import { alreadyExists, failedPrecondition, invalid } from "../../errors.ts";
 import {
   type Change,
@@ -145,8 +145,10 @@ async function checkOrganisation({ uid, before, after }: Change<Group>, context:
     limit: 2,
   });
   const other = rows.find((row) => row.uid !== uid);
-  if (other !== undefined)
-    throw alreadyExists({ type: groups.contract.type, uid: other.uid }, `verified name ${JSON.stringify(after.name)}`);
+  if (other === undefined) return;
+  const isReadable = holds(authorityOf(context).grants, other.uid, [capabilityNamed("groups.list")]);
+  const existing = { type: groups.contract.type, uid: isReadable ? other.uid : "" }; // an organisation of somebody else's
+  throw alreadyExists(existing, `verified name ${JSON.stringify(after.name)}`);
 }
 
 /** Grants by construction: it runs only where the caller has just made the group. */
