@@ -17,6 +17,8 @@ export interface FrameHandler {
   /** @param values those that RFC 9113 defines, by identifier. */
   onSettings(values: ReadonlyMap<number, number>): void;
   onPing(payload: Buffer): void;
+  /** Told of every frame that asks for nothing by itself, PING too. */
+  onAside(): void;
   /** Whether it can take no more for now. */
   readonly isFull: boolean;
   /** Told of a frame that its stream does not survive. */
@@ -110,7 +112,10 @@ export class FrameReader {
     else if (type === types.goAway) this.#readGoAway(stream, payload);
     else if (type === types.windowUpdate) this.#readWindowUpdate(stream, payload);
     else if (type === types.continuation) this.#readContinuation(flag, stream, payload);
-    else demand(type !== types.pushPromise, protocolError); // types nobody has defined are passed over
+    else {
+      demand(type !== types.pushPromise, protocolError);
+      this.#handler.onAside(); // types nobody has defined are passed over
+    }
   }
 
   #readData(flag: number, stream: number, payload: Buffer): void {
@@ -153,6 +158,7 @@ export class FrameReader {
 
   #readPriority(stream: number, payload: Buffer): void {
     demand(stream > 0, protocolError);
+    this.#handler.onAside();
     if (payload.length !== 5) this.#handler.onStreamError(stream, frameSizeError);
     else if (dependsOn(stream, payload)) this.#handler.onStreamError(stream, protocolError);
   }
@@ -168,7 +174,11 @@ export class FrameReader {
     const isAck = (flag & flags.ack) !== 0;
     demand(isAck ? payload.length === 0 : payload.length % 6 === 0, frameSizeError);
     this.#hasSettings = true;
-    if (isAck) return;
+    if (isAck) this.#handler.onAside();
+    else this.#readValues(payload);
+  }
+
+  #readValues(payload: Buffer): void {
     const values = new Map<number, number>();
     for (let at = 0; at < payload.length; at += 6) {
       const id = payload.readUInt16BE(at);
@@ -184,16 +194,19 @@ export class FrameReader {
   #readPing(flag: number, stream: number, payload: Buffer): void {
     demand(stream === 0, protocolError);
     demand(payload.length === 8, frameSizeError);
+    this.#handler.onAside();
     if ((flag & flags.ack) === 0) this.#handler.onPing(payload);
   }
 
   #readGoAway(stream: number, payload: Buffer): void {
     demand(stream === 0, protocolError);
     demand(payload.length >= 8, frameSizeError);
+    this.#handler.onAside();
   }
 
   #readWindowUpdate(stream: number, payload: Buffer): void {
     demand(payload.length === 4, frameSizeError);
+    this.#handler.onAside();
     const increment = payload.readUInt32BE(0) & maxWindow;
     if (increment > 0) this.#handler.onWindowUpdate(stream, increment);
     else if (stream > 0) this.#handler.onStreamError(stream, protocolError);

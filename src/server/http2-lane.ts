@@ -11,6 +11,7 @@
 import { constants } from "node:http2";
 import type { Socket } from "node:net";
 import { ShortMap } from "../short-map.ts";
+import { asides, asidesOfRequest, Budget, bytesOfAside, faults } from "./frame-budget.ts";
 import type { HeaderList } from "./hpack.ts";
 import { Bridge, type BridgedConnection, type BridgeSocket } from "./http2-bridge.ts";
 import { demand, type FrameHandler, FrameReader, Http2Error } from "./http2-frame-reader.ts";
@@ -67,8 +68,6 @@ const {
   NGHTTP2_ENHANCE_YOUR_CALM: enhanceYourCalm,
 } = constants;
 
-/** What is for nothing, as streams that are reset (CVE-2023-44487, CVE-2025-8671) and empty frames: more than an honest client has cause for. */
-const vain = { burst: 200, perSecond: 33 };
 /** Whoever has waited for so long, as for a handler that could not begin, may give up. */
 const patientMs = 1_000;
 /** Of so many streams it is remembered that they were reset: what the client had sent before it knew is passed over, RFC 9113 section 5.1. */
@@ -131,7 +130,8 @@ class Connection implements BridgedConnection, FrameHandler {
   #ignoredBytes = 0;
   /** The last stream that GOAWAY has promised to serve. */
   #promisedId: number | undefined;
-  #vain = vain.burst;
+  readonly #faults = new Budget(faults);
+  readonly #asides = new Budget(asides);
   #checkedMs = performance.now();
   /** Since when there is no stream. */
   #idleMs = performance.now();
@@ -208,17 +208,29 @@ class Connection implements BridgedConnection, FrameHandler {
 
   onHeaders(id: number, list: HeaderList, endStream: boolean): void {
     const stream = this.#streams.get(id);
-    if (stream === undefined) this.#openNext(id, list, endStream);
+    if (stream === undefined ? this.#resetIds.includes(id) : stream.isReset) this.onAside();
+    else if (stream === undefined) this.#openNext(id, list, endStream);
     else this.#takeTrailers(stream, list, endStream);
   }
 
   #openNext(id: number, list: HeaderList, endStream: boolean): void {
-    if (this.#resetIds.includes(id)) return;
     demand(id > this.#lastId, streamClosed);
     this.#lastId = id;
-    if (this.#isRetired) this.#reset(id, refusedStream);
-    else if (this.#isBusy) this.onStreamError(id, refusedStream);
-    else this.#open(id, list, endStream);
+    if (!this.#isRetired && !this.#isBusy) this.#open(id, list, endStream);
+    else {
+      if (!this.#isRetired) this.#faults.spend();
+      this.#refuse(id);
+    }
+  }
+
+  /** Resets a stream as one that may be asked for again. What else comes of it is passed over. */
+  #refuse(id: number): void {
+    this.#reset(id, refusedStream);
+    this.#passOver(id);
+  }
+
+  #passOver(id: number): void {
+    if (this.#resetIds.push(id) > maxResetIds) this.#resetIds.shift();
   }
 
   /** Whether it has as many streams as it may. */
@@ -227,6 +239,7 @@ class Connection implements BridgedConnection, FrameHandler {
   }
 
   #open(id: number, list: HeaderList, endStream: boolean): void {
+    this.#asides.earn(asidesOfRequest);
     if (!this.#isTold) this.#options.onRead();
     this.#isTold = true;
     if (list !== this.#list) {
@@ -288,9 +301,11 @@ class Connection implements BridgedConnection, FrameHandler {
       this.control(numbersFrame(types.windowUpdate, 0, defaultWindow - this.#receiveWindow));
       this.#receiveWindow = defaultWindow;
     }
-    if (payloadBytes === 0 && !endStream) this.#countVain();
     const stream = this.#streamOf(id);
-    if (stream === undefined ? this.#resetIds.includes(id) : stream.isReset) return;
+    const isOver = stream === undefined ? this.#resetIds.includes(id) : stream.isReset;
+    if (content.length === 0 && isOver) this.onAside();
+    else if (content.length === 0 && !endStream) this.#faults.spend();
+    if (isOver) return;
     if (stream === undefined || stream.isWhole) this.onStreamError(id, streamClosed);
     else {
       stream.isWhole = endStream;
@@ -317,7 +332,6 @@ class Connection implements BridgedConnection, FrameHandler {
   }
 
   #takeTrailers(stream: LaneStream, { fields, isTooLarge }: HeaderList, endStream: boolean): void {
-    if (stream.isReset) return;
     demand(!stream.isWhole, streamClosed);
     demand(endStream, protocolError);
     demand(!isTooLarge, enhanceYourCalm);
@@ -329,11 +343,12 @@ class Connection implements BridgedConnection, FrameHandler {
 
   onReset(id: number, code: number): void {
     const stream = this.#streamOf(id);
-    if (stream === undefined) return;
-    const ageMs = performance.now() - stream.startedMs;
-    stream.bridge?.reset(stream, code);
-    this.#forget(stream);
-    if (ageMs < patientMs) this.#countVain();
+    if (stream === undefined) this.onAside();
+    else {
+      stream.bridge?.reset(stream, code);
+      this.#forget(stream);
+      if (performance.now() - stream.startedMs < patientMs) this.#faults.spend();
+    }
   }
 
   onWindowUpdate(id: number, increment: number): void {
@@ -350,7 +365,7 @@ class Connection implements BridgedConnection, FrameHandler {
   }
 
   onSettings(values: ReadonlyMap<number, number>): void {
-    this.#countVain();
+    this.#faults.spend();
     for (const [id, value] of values) this.#settings.set(id, value);
     const window = values.get(settings.initialWindowSize) ?? this.#streamWindow;
     const more = window - this.#streamWindow;
@@ -371,17 +386,21 @@ class Connection implements BridgedConnection, FrameHandler {
     demand(id <= this.#lastId, code);
     if (stream === undefined) this.#reset(id, code);
     else this.breakOff(stream, code);
-    this.#countVain();
+    this.#faults.spend();
+  }
+
+  onAside(): void {
+    if (this.#asides.left < 1) {
+      this.#asides.earn(this.#sender.sentBytes / bytesOfAside);
+      this.#sender.sentBytes = 0;
+    }
+    this.#asides.spend();
   }
 
   /** An open stream; undefined if it is over. */
   #streamOf(id: number): LaneStream | undefined {
     demand(id % 2 === 1 && id <= this.#lastId, protocolError);
     return this.#streams.get(id);
-  }
-
-  #countVain(): void {
-    demand(--this.#vain >= 0, enhanceYourCalm);
   }
 
   get isFull(): boolean {
@@ -433,7 +452,7 @@ class Connection implements BridgedConnection, FrameHandler {
     if (!stream.isAnswered && this.#ready.includes(stream)) this.#ready.splice(this.#ready.indexOf(stream), 1);
     stream.bridge?.forget(stream);
     this.#sender.drop(stream);
-    if (stream.isReset && this.#resetIds.push(stream.id) > maxResetIds) this.#resetIds.shift();
+    if (stream.isReset) this.#passOver(stream.id);
     stream.close();
     this.#endHandler(stream);
     if (this.#streams.size > 0) return;
@@ -475,7 +494,8 @@ class Connection implements BridgedConnection, FrameHandler {
     const { requestMs, responseMs, lingerMs, sessionIdleMs, firstStreamMs } = this.#options.limits;
     const seconds = (nowMs - this.#checkedMs) / 1000;
     this.#checkedMs = nowMs;
-    this.#vain = Math.min(vain.burst, this.#vain + seconds * vain.perSecond);
+    this.#faults.refill(seconds);
+    this.#asides.refill(seconds);
     if (this.#sender.takingMs(nowMs) > responseMs) this.socket.destroy();
     this.#streams.forEach((stream) => {
       const isRequestLate = !stream.isWhole && stream.bridge === undefined && nowMs - stream.startedMs > requestMs;

@@ -28,6 +28,8 @@ export class Http2Sender {
   #waitingBytes = 0;
   /** What is not with the system yet. */
   readonly share: Share;
+  /** Content that has been sent, in bytes, until somebody takes account of it. */
+  sentBytes = 0;
   /** Streams that are over, but whose last frames the socket does not have. */
   unsentStreams = 0;
 
@@ -137,6 +139,7 @@ export class Http2Sender {
 
   /** What is sent counts from now on. Node may be credited, and send more at once. */
   #charge(stream: LaneStream, contentBytes: number): void {
+    this.sentBytes += contentBytes;
     this.#window -= contentBytes;
     stream.window -= contentBytes;
     stream.bridge?.sent(contentBytes);

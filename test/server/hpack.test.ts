@@ -136,7 +136,15 @@ it("reads what Node's client writes, tables and Huffman coding and all", async (
   const handler: FrameHandler = {
     onHeaders: (_stream, { fields }) => void lists.push(fields),
     isFull: false,
-    ...{ onData() {}, onReset() {}, onWindowUpdate() {}, onSettings() {}, onPing() {}, onStreamError() {} },
+    ...{
+      onData() {},
+      onReset() {},
+      onWindowUpdate() {},
+      onSettings() {},
+      onPing() {},
+      onAside() {},
+      onStreamError() {},
+    },
   };
   const reader = new FrameReader(handler, unlimited);
   const client: ClientHttp2Session = connect("http://test", { createConnection: () => theirs }).on("error", () => {});

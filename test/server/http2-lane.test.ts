@@ -7,6 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import fc from "fast-check";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { WholeRequest, WholeResponse } from "../../src/rest/index.ts";
+import { asides } from "../../src/server/frame-budget.ts";
 import { HeaderReader } from "../../src/server/hpack.ts";
 import {
   flags,
@@ -21,7 +22,7 @@ import {
 } from "../../src/server/http2-frames.ts";
 import type { OnePortOptions } from "../../src/server/one-port.ts";
 import { openPort } from "./open-port.ts";
-import { padded, RawHttp2Client, requestOf } from "./raw-http2-client.ts";
+import { type Frame, padded, RawHttp2Client, requestOf } from "./raw-http2-client.ts";
 
 /** Who answers what is asked: the lane, Node from the start, or Node after the lane has read it all. */
 const places = ["/lane", "/node", "/back"] as const;
@@ -43,15 +44,17 @@ const serveWhole = ({ url, method, headers, wholeBody }: WholeRequest, response:
   response.writeHead(200, { ...answer.headers, "x-by": "lane" }).end(answer.content, "latin1");
 };
 
-/** `served`: what has come to the lane, so far. */
+/** `served`: what the lane's handlers have begun, so far. */
 async function open(limits: OnePortOptions["limits"] = {}) {
   const served: string[] = [];
   const opened = await openPort(false, {
     limits,
     takePlain({ url }) {
       if (url.startsWith("/node")) return;
-      served.push(url);
-      return serveWhole;
+      return (request, response) => {
+        served.push(url);
+        serveWhole(request, response);
+      };
     },
     onPlainRequest: serveWhole,
     onRequest(request, response) {
@@ -290,21 +293,19 @@ describe("limits", () => {
   });
 
   it("does not read from who does not read", async () => {
-    const { client } = await openRaw();
+    const { client, served } = await openRaw([[settings.initialWindowSize, 2 ** 31 - 1]]);
+    client.socket.write(numbersFrame(types.windowUpdate, 0, 2 ** 31 - 100_000));
     await expect.poll(() => client.of(types.settings).length).toBe(2);
     client.socket.pause();
-    const ping = frame(types.ping, 0, 0, Buffer.alloc(8));
-    const count = 2_000_000;
-    for (let i = 0; i < 20; i++) client.socket.write(Buffer.concat(Array.from({ length: count / 20 }, () => ping)));
+    const bytes = 1_000_000; // the system holds some
+    const streams = Array.from({ length: 100 }, (_, i) => i * 2 + 1);
+    const lists = streams.map((stream) => listFrames(stream, requestOf(`/lane?bytes=${bytes}`), flags.endStream));
+    client.socket.write(Buffer.concat(lists));
+    await expect.poll(() => served.length).toBeGreaterThan(0);
     await sleep(200);
-    expect(client.socket.writableLength).toBeGreaterThan(0);
-    client.socket.removeAllListeners("data");
-    let pongBytes = 0;
-    client.socket.on("data", (chunk) => {
-      pongBytes += chunk.length;
-    });
+    expect(served.length).toBeLessThan(60);
     client.socket.resume();
-    await expect.poll(() => pongBytes).toBe(count * ping.length);
+    for (const stream of streams) expect((await client.answerOf(stream)).more).toHaveLength(bytes);
   });
 });
 
@@ -356,13 +357,74 @@ describe("what ends a connection, and why", () => {
       NGHTTP2_ENHANCE_YOUR_CALM,
       [list(1), ...Array(300).fill(frame(types.data, 0, 1, nothing))],
     ],
+    ["empty frames with padding", NGHTTP2_ENHANCE_YOUR_CALM, [list(1), ...Array(300).fill(padded(1, nothing, 200, 0))]],
     ["settings without end", NGHTTP2_ENHANCE_YOUR_CALM, Array(300).fill(settingsFrame(new Map()))],
+    ...Object.entries({
+      PING: frame(types.ping, 0, 0, Buffer.alloc(8)),
+      "PING that answers nothing": frame(types.ping, flags.ack, 0, Buffer.alloc(8)),
+      "SETTINGS that acknowledge nothing": frame(types.settings, flags.ack, 0, nothing),
+      PRIORITY: frame(types.priority, 0, 5, Buffer.alloc(5)),
+      "WINDOW_UPDATE of 1": numbersFrame(types.windowUpdate, 0, 1),
+      "WINDOW_UPDATE of 1 of a stream": numbersFrame(types.windowUpdate, 1, 1),
+      "frames of unknown types": frame(99, 0, 0, nothing),
+      GOAWAY: numbersFrame(types.goAway, 0, 0, 0),
+      "RST_STREAM of a stream that is over": numbersFrame(types.reset, 1, constants.NGHTTP2_CANCEL),
+    }).map<[string, number, Buffer[]]>(([what, bytes]) => [
+      `${what} without end`,
+      NGHTTP2_ENHANCE_YOUR_CALM,
+      [list(1, flags.endStream), ...Array(1100).fill(bytes)],
+    ]),
     ["PUSH_PROMISE", NGHTTP2_PROTOCOL_ERROR, [frame(types.pushPromise, 0, 1, Buffer.alloc(4))]],
   ])("%s", async (_what, code, frames) => {
     const { client } = await openRaw();
+    client.socket.on("error", () => {});
     for (const bytes of frames) client.socket.write(bytes);
     expect(await client.endOf(0)).toBe(code);
     await expect.poll(() => client.socket.closed).toBe(true);
+  });
+
+  it("is not that a client takes a large answer in small steps", async () => {
+    const { client } = await openRaw();
+    const bytes = 2_000_000;
+    const granting = (frame: Frame) => {
+      if (frame.type !== types.data || frame.payload.length === 0) return;
+      for (const stream of [0, frame.stream])
+        client.socket.write(numbersFrame(types.windowUpdate, stream, frame.payload.length));
+      client.socket.write(ping);
+    };
+    const ping = frame(types.ping, 0, 0, Buffer.alloc(8));
+    const { push } = client.frames;
+    client.frames.push = (...frames) => {
+      for (const frame of frames) granting(frame);
+      return push.apply(client.frames, frames);
+    };
+    for (let stream = 1; stream < 8; stream += 2) {
+      client.ask(stream, `/lane?bytes=${bytes}`);
+      expect((await client.answerOf(stream)).more).toHaveLength(bytes);
+    }
+    expect(client.of(types.ping).length * 3).toBeGreaterThan(asides.burst);
+  });
+
+  it("is that a client takes a large answer byte by byte", async () => {
+    const { client } = await openRaw([[settings.initialWindowSize, 0]]);
+    client.socket.on("error", () => {});
+    client.ask(1, "/lane?bytes=100000");
+    for (let i = 0; i < 1200; i++) client.socket.write(numbersFrame(types.windowUpdate, 1, 1));
+    expect(await client.endOf(0)).toBe(NGHTTP2_ENHANCE_YOUR_CALM);
+  });
+
+  it("is not what is left of streams that were refused", async () => {
+    const { client } = await openRaw();
+    for (let i = 0; i < 100; i++) client.ask(i * 2 + 1, "/never");
+    for (let i = 100; i < 180; i++) {
+      client.ask(i * 2 + 1, "/lane", { flag: 0 });
+      for (let part = 0; part < 5; part++) client.socket.write(frame(types.data, 0, i * 2 + 1, Buffer.from("part")));
+      client.socket.write(frame(types.data, flags.endStream, i * 2 + 1, nothing));
+    }
+    client.socket.write(frame(types.ping, 0, 0, Buffer.from("all read")));
+    await expect.poll(() => client.of(types.ping).length).toBe(1);
+    expect(client.of(types.reset)).toHaveLength(80);
+    expect(client.of(types.goAway)).toEqual([]);
   });
 
   it("passes over frames of unknown types and unknown settings", async () => {
