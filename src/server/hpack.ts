@@ -13,12 +13,17 @@ export interface HeaderList {
   readonly fields: FieldList;
   /** Whether it is larger than was allowed: then `fields` are its beginning, up to and with the field that was too much. */
   readonly isTooLarge: boolean;
+  /** The size of `fields`, RFC 9113 section 6.5.2, and of the block: references make little of a block much of a list. */
+  readonly listBytes: number;
+  readonly blockBytes: number;
 }
 
 /** What a field has besides its name and value, RFC 7541 section 4.1. */
 const fieldOverhead = 32;
 /** SETTINGS_HEADER_TABLE_SIZE, as it is without being announced. */
 const maxTableBytes = 4096;
+/** Longer blocks are not remembered. */
+const maxRememberedBytes = 4096;
 
 /** A block that is no HPACK: the connection can go on no more (COMPRESSION_ERROR). */
 export class HpackError extends Error {}
@@ -42,7 +47,7 @@ export class HeaderReader {
   /** The list of one whole block; the same object for the same list. Errors: {@link HpackError}. */
   read(block: Buffer): HeaderList {
     if (this.#lastBlock?.equals(block)) return this.#lastList!;
-    this.#lastBlock = undefined;
+    this.forget();
     const cursor = { block, at: 0 };
     const fields: string[] = [];
     let bytes = 0;
@@ -77,12 +82,23 @@ export class HeaderReader {
       bytes += name.length + value.length + fieldOverhead;
       fields.push(name, value);
     }
-    const list = { fields, isTooLarge: bytes > this.#maxListBytes };
-    if (!isChanging) {
+    const list = {
+      fields,
+      isTooLarge: bytes > this.#maxListBytes,
+      listBytes: bytes,
+      blockBytes: block.length,
+    };
+    if (!isChanging && block.length <= maxRememberedBytes) {
       this.#lastBlock = Buffer.from(block);
       this.#lastList = list;
     }
     return list;
+  }
+
+  /** Forgets all but the table. */
+  forget(): void {
+    this.#lastBlock = undefined;
+    this.#lastList = undefined;
   }
 
   /** Name (`part` 0) or value (1) of an entry of the static or the dynamic table. */

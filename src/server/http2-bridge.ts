@@ -71,7 +71,7 @@ export class Bridge {
     this.#nextId += 2;
     this.#streams.set(stream.bridgedId, stream);
     const { content, isWhole } = stream;
-    this.headers(stream, stream.list, isWhole && content.length === 0);
+    this.headers(stream, stream.list.fields, isWhole && content.length === 0);
     if (content.length > 0) this.data(stream, content, isWhole);
     if (grantedBytes > 0) this.windowUpdate(stream, grantedBytes);
   }

@@ -92,6 +92,16 @@ export class FrameReader {
     this.#unread = at === bytes.length ? nothing : Buffer.from(bytes.subarray(at));
   }
 
+  /** What is kept of a header block whose last frame is to come, in bytes. */
+  get blockBytes(): number {
+    return this.#block?.length ?? 0;
+  }
+
+  /** Forgets what only makes reading faster. */
+  forget(): void {
+    this.#headers.forget();
+  }
+
   /** Gives where it ends if it is there. */
   #readPreface(bytes: Buffer): number {
     const length = Math.min(preface.length, bytes.length);

@@ -31,7 +31,7 @@ import { Http2Sender } from "./http2-sender.ts";
 import { LaneStream, type ServeWhole } from "./http2-stream.ts";
 import { type PlainFields, plainFieldsOf } from "./plain-fields.ts";
 import type { PortLimits } from "./port-limits.ts";
-import type { SharedBytes } from "./shared-bytes.ts";
+import type { Share, SharedBytes } from "./shared-bytes.ts";
 import { Turn, type Turns } from "./turns.ts";
 
 /** What the lane is made from. */
@@ -40,6 +40,8 @@ export interface Http2LaneOptions {
   readonly turns: Turns;
   /** What may be there of answers that are not sent, over all connections. */
   readonly unsent: SharedBytes;
+  /** What may be there of header lists of open streams, over all connections. */
+  readonly headers: SharedBytes;
   /** Who will answer a plain request once it is whole; undefined if it is not to be waited for. */
   takePlain(fields: PlainFields): ServeWhole | undefined;
   /** Told before the first stream that is opened by what was just read from a connection. */
@@ -113,6 +115,9 @@ class Connection implements BridgedConnection, FrameHandler {
   /** Handlers that have begun and not answered, and how large each answer is taken to be: as the largest of late. */
   #underWay = 0;
   #expectedBytes = firstExpectedBytes;
+  /** What is kept of header lists, in bytes: of open streams here, and with all that is kept in the share. */
+  #listBytes = 0;
+  readonly #headers: Share;
   #lastId = 0;
   /** The last header list, and what it says: clients tend to send the same again. */
   #list: HeaderList | undefined;
@@ -140,6 +145,7 @@ class Connection implements BridgedConnection, FrameHandler {
     this.socket = socket;
     this.#options = options;
     this.#sender = new Http2Sender(socket, options.unsent, this.#forgetOver);
+    this.#headers = options.headers.share(socket);
     this.#turn = new Turn(options.turns, this.#begin);
     const { maxConcurrentStreams, maxHeaderBytes } = options.limits;
     this.#reader = new FrameReader(this, maxHeaderBytes);
@@ -160,6 +166,7 @@ class Connection implements BridgedConnection, FrameHandler {
     this.#sender.hold();
     try {
       this.#reader.read(chunk);
+      demand(this.#keepsHeaders(0), enhanceYourCalm);
       this.#sender.sendWaiting();
     } catch (error) {
       if (!(error instanceof Http2Error)) throw error;
@@ -216,11 +223,9 @@ class Connection implements BridgedConnection, FrameHandler {
   #openNext(id: number, list: HeaderList, endStream: boolean): void {
     demand(id > this.#lastId, streamClosed);
     this.#lastId = id;
-    if (!this.#isRetired && !this.#isBusy) this.#open(id, list, endStream);
-    else {
-      if (!this.#isRetired) this.#faults.spend();
-      this.#refuse(id);
-    }
+    if (!this.#isRetired && this.#isBusy) this.#faults.spend();
+    if (this.#isRetired || this.#isBusy || !this.#keepsHeaders(list.blockBytes)) this.#refuse(id);
+    else this.#open(id, list, endStream);
   }
 
   /** Resets a stream as one that may be asked for again. What else comes of it is passed over. */
@@ -231,6 +236,17 @@ class Connection implements BridgedConnection, FrameHandler {
 
   #passOver(id: number): void {
     if (this.#resetIds.push(id) > maxResetIds) this.#resetIds.shift();
+  }
+
+  /** Keeps so many more bytes of header lists, unless that is too much. */
+  #keepsHeaders(bytes: number): boolean {
+    const keptBytes = this.#listBytes + bytes + this.#reader.blockBytes;
+    const isKept = bytes < 0 || this.#headers.fits(keptBytes - this.#headers.bytes);
+    if (isKept) {
+      this.#listBytes += bytes;
+      this.#headers.set(keptBytes);
+    }
+    return isKept;
   }
 
   /** Whether it has as many streams as it may. */
@@ -251,7 +267,7 @@ class Connection implements BridgedConnection, FrameHandler {
     const stream = new LaneStream({
       id,
       connection: this,
-      list: list.fields,
+      list,
       fields,
       serve,
       window: this.#streamWindow,
@@ -424,6 +440,14 @@ class Connection implements BridgedConnection, FrameHandler {
   // How streams go on and end.
 
   handBack(stream: LaneStream): void {
+    const { listBytes } = stream.list;
+    if (this.#keepsHeaders(listBytes - stream.listBytes)) {
+      stream.listBytes = listBytes;
+      this.#bridgeStream(stream);
+    } else this.breakOff(stream, refusedStream);
+  }
+
+  #bridgeStream(stream: LaneStream): void {
     if (this.#bridge === undefined || this.#bridge.isOver) {
       this.#bridge = new Bridge(this, this.#settings);
       this.#options.serveOthers(this.#bridge.socket);
@@ -449,6 +473,7 @@ class Connection implements BridgedConnection, FrameHandler {
 
   #forget(stream: LaneStream): void {
     this.#streams.delete(stream.id);
+    this.#keepsHeaders(-stream.listBytes);
     if (!stream.isAnswered && this.#ready.includes(stream)) this.#ready.splice(this.#ready.indexOf(stream), 1);
     stream.bridge?.forget(stream);
     this.#sender.drop(stream);
@@ -503,6 +528,9 @@ class Connection implements BridgedConnection, FrameHandler {
       if (isRequestLate || isResponseLate) this.breakOff(stream, cancel);
     });
     if (this.#streams.size > 0 || this.socket.writableLength > 0) return;
+    this.#reader.forget();
+    this.#list = undefined;
+    this.#fields = undefined;
     const patienceMs = this.#isRetired ? lingerMs : this.#lastId > 0 ? sessionIdleMs : firstStreamMs;
     if (nowMs - this.#idleMs <= patienceMs) return;
     if (this.#isRetired) this.socket.destroy();

@@ -2,7 +2,7 @@
 import type { OutgoingHttpHeaders } from "node:http";
 import { constants } from "node:http2";
 import type { WholeRequest, WholeResponse } from "../rest/index.ts";
-import type { FieldList } from "./hpack.ts";
+import type { FieldList, HeaderList } from "./hpack.ts";
 import { httpDate } from "./http-date.ts";
 import type { Bridge } from "./http2-bridge.ts";
 import { headBytes, messageFrames, nothing } from "./http2-frames.ts";
@@ -27,7 +27,7 @@ export interface LaneStreamInit {
   readonly id: number;
   readonly connection: StreamConnection;
   /** The header list of the request. */
-  readonly list: FieldList;
+  readonly list: HeaderList;
   /** What the list says, and who will answer; neither for a stream that is Node's from the start. */
   readonly fields: PlainFields | undefined;
   readonly serve: ServeWhole | undefined;
@@ -41,7 +41,9 @@ const maxChunks = 64;
 /** One stream. Errors, of what sends: TypeError for a field that is not printable ASCII. */
 export class LaneStream extends OwnResponse implements WholeResponse {
   readonly id: number;
-  readonly list: FieldList;
+  readonly list: HeaderList;
+  /** What is kept of the list, in bytes. References share their text until Node has a copy of the list. */
+  listBytes: number;
   readonly startedMs = performance.now();
   readonly #connection: StreamConnection;
   readonly #fields: PlainFields | undefined;
@@ -76,6 +78,7 @@ export class LaneStream extends OwnResponse implements WholeResponse {
     this.id = id;
     this.#connection = connection;
     this.list = list;
+    this.listBytes = list.blockBytes;
     this.#fields = fields;
     this.#serve = serve;
     this.window = window;

@@ -19,7 +19,7 @@ import { defaultWindow } from "./http2-frames.ts";
 import { createHttp2Lane, type Http2LaneOptions } from "./http2-lane.ts";
 import { SessionRequests } from "./http2-requests.ts";
 import type { PortLimits } from "./port-limits.ts";
-import type { SharedBytes } from "./shared-bytes.ts";
+import type { Share, SharedBytes } from "./shared-bytes.ts";
 import type { Turns } from "./turns.ts";
 
 /** What the HTTP/2 side is made from. */
@@ -28,6 +28,8 @@ export interface Http2Options {
   readonly turns: Turns;
   /** What may be there of answers that are not sent, over all connections. */
   readonly unsent: SharedBytes;
+  /** What may be there of header lists of open streams, over all connections. */
+  readonly headers: SharedBytes;
   onRequest(request: Http2ServerRequest, response: Http2ServerResponse): void;
   /** Who will answer a plain request once it is whole, if not `onRequest`; see {@link Http2LaneOptions.takePlain}. Without it all streams are Node's. */
   readonly takePlain: Http2LaneOptions["takePlain"] | undefined;
@@ -57,6 +59,8 @@ interface TrackedSession {
   /** Open streams: when their headers came, and when their response was first seen ended. */
   readonly streams: ShortMap<ServerHttp2Stream, { readonly started: number; ended?: number }>;
   readonly requests: SessionRequests;
+  /** What its header lists take that are not also a lane's. */
+  readonly headers: Share;
   /** Since when no stream is open. */
   idleSince: number;
   used: boolean;
@@ -73,6 +77,7 @@ export function createHttp2Side({
   limits,
   turns,
   unsent,
+  headers: allHeaders,
   onRequest,
   takePlain,
   onRead,
@@ -96,14 +101,15 @@ export function createHttp2Side({
 
   server.on("session", (session) => {
     const idleSince = performance.now();
-    const requests = new SessionRequests(
-      accepting instanceof BridgeSocket ? accepting.outer : accepting,
-      turns,
-      unsent,
-    );
+    const socket = accepting instanceof BridgeSocket ? accepting.outer : accepting;
     sessions.set(session, {
-      ...{ socket: accepting, streams: new ShortMap(), requests, idleSince },
-      ...{ used: false, bytesRead: 0 },
+      socket: accepting,
+      streams: new ShortMap(),
+      requests: new SessionRequests(socket, turns, unsent),
+      headers: allHeaders.share(socket),
+      idleSince,
+      used: false,
+      bytesRead: 0,
     });
     if (lane !== undefined) session.setLocalWindowSize(laneWindow);
     session.once("close", () => sessions.delete(session));
@@ -114,6 +120,10 @@ export function createHttp2Side({
     const session = sessions.get(stream.session as ServerHttp2Session);
     if (session === undefined) return stream.close(constants.NGHTTP2_REFUSED_STREAM);
     session.used = true;
+    const listBytes = headerListSize(rawHeaders);
+    const keptBytes = lane === undefined ? listBytes : 0;
+    if (!session.headers.fits(keptBytes)) return stream.close(constants.NGHTTP2_REFUSED_STREAM);
+    session.headers.set(session.headers.bytes + keptBytes);
     const { bytesRead } = session.socket;
     if (bytesRead !== session.bytesRead) onRead();
     session.bytesRead = bytesRead;
@@ -121,6 +131,7 @@ export function createHttp2Side({
     stream.once("close", () => {
       session.streams.delete(stream);
       session.requests.forget(stream);
+      session.headers.set(session.headers.bytes - keptBytes);
       if (session.streams.size === 0) session.idleSince = performance.now();
     });
 
@@ -131,7 +142,7 @@ export function createHttp2Side({
       request.resume();
     });
     // Node enforces maxHeaderListSize only after the peer has acknowledged it.
-    if (headerListSize(rawHeaders) > limits.maxHeaderBytes) return refuse(stream, 431);
+    if (listBytes > limits.maxHeaderBytes) return refuse(stream, 431);
     if (headers[":path"] === undefined) return refuse(stream, 400); // CONNECT
     const response = new Http2ServerResponse(stream);
     if (headers.expect === "100-continue") response.writeContinue();
@@ -153,7 +164,9 @@ export function createHttp2Side({
     accepting = socket;
     server.emit("connection", socket);
   };
-  const lane = takePlain && createHttp2Lane({ limits, turns, unsent, takePlain, onRead, serveOthers: acceptByNode });
+  const lane =
+    takePlain &&
+    createHttp2Lane({ limits, turns, unsent, headers: allHeaders, takePlain, onRead, serveOthers: acceptByNode });
 
   return {
     accept: lane?.accept ?? acceptByNode,

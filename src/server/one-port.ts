@@ -97,11 +97,15 @@ export function createOnePort(options: OnePortOptions): OnePort {
 
   const turns = new Turns();
   const unsent = new SharedBytes(limits.maxUnsentMegabytes * 2 ** 20, limits.maxSessionMegabytes * 2 ** 20);
+  const headers = new SharedBytes(
+    limits.maxHeaderMegabytes * 2 ** 20,
+    limits.maxConcurrentStreams * limits.maxHeaderBytes,
+  );
   const onRead = () => options.onRead?.();
   const refusalBody = (httpStatus: number) => options.refusalBody(httpStatus);
   const shared = { limits, turns, unsent, onRequest, onRead, refusalBody, onError };
   const http1 = createHttp1Side({ ...shared, tls: options.tls, onPlainRequest });
-  const http2 = createHttp2Side({ ...shared, takePlain });
+  const http2 = createHttp2Side({ ...shared, headers, takePlain });
   const sides = { http1, http2 };
   const { server } = http1;
 
@@ -134,6 +138,7 @@ export function createOnePort(options: OnePortOptions): OnePort {
     http1.check();
     http2.check();
     unsent.check();
+    headers.check();
   };
 
   return {

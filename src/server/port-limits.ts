@@ -26,6 +26,8 @@ export interface PortLimits {
   readonly maxSessionMegabytes: number;
   /** The same of all connections together. Each may have as much as is left for the others. */
   readonly maxUnsentMegabytes: number;
+  /** HTTP/2: megabytes of header lists and header blocks of open streams over all connections. Above it new streams are refused. */
+  readonly maxHeaderMegabytes: number;
   /** Connections at once; above it new ones are closed as they arrive. */
   readonly maxConnections: number;
   /** How often all but the first two are looked at: a limit may be exceeded by as much. */
@@ -47,6 +49,7 @@ export const defaultPortLimits: PortLimits = {
   maxConcurrentStreams: 100,
   maxSessionMegabytes: 16,
   maxUnsentMegabytes: 256,
+  maxHeaderMegabytes: 8,
   maxConnections: 10_000,
   checkIntervalMs: 1_000,
 };

@@ -101,6 +101,11 @@ class Share {
     return false;
   }
 
+  /** Whether so many bytes may be added; fewer always may. */
+  fits(bytes: number): boolean {
+    return bytes <= 0 || this.bytes + bytes <= this.#all.allowedBytes;
+  }
+
   look(): void {
     const takenBytes = this.socket.bytesWritten - this.socket.writableLength;
     this.#newlyTakenBytes = takenBytes - this.#takenBytes;

@@ -102,7 +102,7 @@ it("reads a list that is too large no further than that, and what comes after it
     names: ["a", "b", "c"],
     isTooLarge: true,
   });
-  expect(reader.read(Buffer.of(0xbe))).toEqual({ fields: ["x", "y"], isTooLarge: false });
+  expect(reader.read(Buffer.of(0xbe))).toEqual({ fields: ["x", "y"], isTooLarge: false, listBytes: 34, blockBytes: 1 });
 });
 
 it("remembers the last list for as long as it means the same", () => {

@@ -4,7 +4,7 @@ import { plainFieldsOf } from "../../src/server/plain-fields.ts";
 const request = { ":method": "POST", ":scheme": "http", ":path": "/a?b=c", ":authority": "h" };
 
 function fieldsOf(fields: readonly string[], isTooLarge = false) {
-  return plainFieldsOf({ fields, isTooLarge });
+  return plainFieldsOf({ fields, isTooLarge, listBytes: 0, blockBytes: 0 });
 }
 
 const listOf = (fields: Record<string, string>) => Object.entries(fields).flat();
