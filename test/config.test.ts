@@ -30,6 +30,7 @@ test("the defaults", () => {
   expect(read()).toEqual({
     listen: { host: "127.0.0.1", port: 8080 },
     database: "sqlite:./data/platform.db",
+    databaseWait: 60_000,
     baseUrl: undefined,
     issuer: undefined,
     tlsCert: undefined,
@@ -67,6 +68,11 @@ describe("values", () => {
     ["database", "sqlite:/var/lib/platform.db", "sqlite:/var/lib/platform.db"],
     ["database", "postgres://user:secret@db/platform", "postgres://user:secret@db/platform"],
     ["database", "postgresql://db/platform", "postgresql://db/platform"],
+    ["databaseWait", "90s", 90_000],
+    ["databaseWait", "5m", 300_000],
+    ["databaseWait", "1h", 3_600_000],
+    ["databaseWait", "250ms", 250],
+    ["databaseWait", "7", 7000],
     ["baseUrl", "https://api.example.com/", "https://api.example.com"],
     ["baseUrl", "https://api.example.com/platform//", "https://api.example.com/platform"],
     ["issuer", "http://127.0.0.1:8080", "http://127.0.0.1:8080"],
@@ -91,6 +97,9 @@ describe("values", () => {
     ["listen", "127.0.0.1:http"],
     ["listen", "::1:8080"],
     ["listen", "http://127.0.0.1:8080"],
+    ["databaseWait", "-1s"],
+    ["databaseWait", "1.5s"],
+    ["databaseWait", "1d"],
     ["database", ""],
     ["database", "sqlite:"],
     ["database", "./platform.db"],
@@ -123,6 +132,13 @@ describe("values", () => {
     }
   });
 
+  test.each(["127.0.0.1:65536", "65536", "[::1]:100000"])(
+    "a port out of range, %s, says what ports there are",
+    (listen) => {
+      expect(() => read({ flags: { listen } })).toThrow("--listen: must be HOST:PORT with a port from 0 to 65535");
+    },
+  );
+
   test("a secret that is refused is not repeated", () => {
     expect(() => read({ flags: { pageTokenKey: "5ecre7" } })).toThrow(/^(?!.*5ecre7)/);
     expect(() => read({ flags: { database: "mysql://user:5ecre7@db" } })).toThrow(/^(?!.*5ecre7)/);
@@ -154,7 +170,7 @@ describe("the file", () => {
     ["[]", "not a JSON object"],
     ["null", "not a JSON object"],
     ['"text"', "not a JSON object"],
-    ['{"lisen":"127.0.0.1:0"}', 'unknown key "lisen"'],
+    ['{"lisen":"127.0.0.1:0"}', 'unknown key "lisen"; did you mean listen?'],
     ['{"base_url":"http://x"}', 'unknown key "base_url"'],
     ['{"__proto__":"x"}', 'unknown key "__proto__"'],
     ['{"listen":null}', '"listen" must be a string, number or boolean'],
@@ -180,10 +196,19 @@ test("a certificate and its key go together", () => {
 test("variables that are no setting are told, others are nobody's business", () => {
   const warnings: string[] = [];
   read({
-    env: { PLATFORM_LISTN: "x", PLATFORM_CONFIG: "x.json", PLATFORM_LOG_LEVEL: "info", HOME: "/" },
+    env: {
+      PLATFORM_LISTN: "x",
+      PLATFORM_PORT_8080_TCP_ADDR: "x",
+      PLATFORM_CONFIG: "x.json",
+      PLATFORM_LOG_LEVEL: "info",
+      HOME: "/",
+    },
     warn: (message) => warnings.push(message),
   });
-  expect(warnings).toEqual(["unknown environment variable PLATFORM_LISTN is ignored"]);
+  expect(warnings).toEqual([
+    "unknown environment variable PLATFORM_LISTN is ignored; did you mean PLATFORM_LISTEN?",
+    "unknown environment variable PLATFORM_PORT_8080_TCP_ADDR is ignored",
+  ]);
 });
 
 describe("the base URL", () => {

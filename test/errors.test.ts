@@ -5,6 +5,7 @@ import {
   aborted,
   alreadyExists,
   atEdge,
+  deadlineExceeded,
   failedPrecondition,
   internal,
   invalid,
@@ -14,6 +15,7 @@ import {
   resourceExhausted,
   unauthenticated,
   unavailable,
+  undecided,
   unimplemented,
 } from "../src/errors.ts";
 
@@ -73,7 +75,14 @@ describe("code, prefix and typed detail", () => {
     [unauthenticated("no"), Code.Unauthenticated, "Unauthenticated: no", []],
     [aborted("again"), Code.Aborted, "Aborted: again", []],
     [unimplemented("later"), Code.Unimplemented, "Unimplemented: later", []],
-    [unavailable("later"), Code.Unavailable, "Unavailable: later", []],
+    [
+      unavailable("later"),
+      Code.Unavailable,
+      "Unavailable: later",
+      [["RetryInfo", { retryDelay: expect.objectContaining({ seconds: 1n, nanos: 0 }) }]],
+    ],
+    [undecided("look"), Code.Unknown, "Unknown: look", []],
+    [deadlineExceeded("late"), Code.DeadlineExceeded, "Deadline exceeded: late", []],
     [
       resourceExhausted("identity:x", "too many", 1500),
       Code.ResourceExhausted,
@@ -94,6 +103,11 @@ describe("code, prefix and typed detail", () => {
     expect([error.code, error.rawMessage]).toEqual([code, message]);
     expect(detailsOf(error)).toEqual(details);
   });
+});
+
+test("when to try again is a header too, in whole seconds", () => {
+  const headers = [unavailable("later"), resourceExhausted("x", "too many", 1500), resourceExhausted("x", "too many")];
+  expect(headers.map(({ metadata }) => metadata.get("retry-after"))).toEqual(["1", "2", null]);
 });
 
 describe("at the edge", () => {

@@ -1,11 +1,11 @@
 /** The commands beside `serve`. */
-import { writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { decodeJwt, decodeProtectedHeader } from "jose";
 import { beforeAll, describe, expect, test } from "vitest";
-import { runPlatform, settingsIn, startPlatformForTest, temporaryFolder } from "./platform-process.ts";
+import { repository, runPlatform, settingsIn, startPlatformForTest, temporaryFolder } from "./platform-process.ts";
 import { restClient } from "./rest-client.ts";
 
 const uid = /^[0-9a-f]{40}$/;
@@ -111,6 +111,7 @@ describe("init", () => {
 
   test("--recover on an empty database says what to do", async () => {
     const { database } = settingsIn(await temporaryFolder());
+    await runPlatform(["migrate", ...database]);
     expect(await runPlatform(["init", "--recover", ...database])).toEqual({
       code: 1,
       stdout: "",
@@ -181,6 +182,35 @@ describe("token", () => {
       stderr: "error: the database is not initialised or not migrated; run `platform init` or `platform serve`\n",
     });
   });
+});
+
+test.each([
+  ["token"],
+  ["keys", "list"],
+  ["audit"],
+  ["events", "list"],
+  ["init", "--recover"],
+  ["import", "osv", "package.json"],
+])("%s %s on a database that is missing makes nothing and says so", async (...args) => {
+  const cwd = await temporaryFolder();
+  const { code, stdout, stderr } = await runPlatform([...args, "--database", "sqlite:data/missing.db"], { cwd });
+  expect({ code, stdout, stderr }).toEqual({
+    code: 1,
+    stdout: "",
+    stderr:
+      "error: --database: there is no database at data/missing.db; `platform serve` or `platform init` makes one\n",
+  });
+  expect(readdirSync(cwd)).toEqual([]);
+});
+
+test("token does not reach a database in memory", async () => {
+  const { code, stderr } = await runPlatform(["token", "--database", "sqlite::memory:"]);
+  expect([code, stderr]).toEqual([1, "error: --database: a database in memory is that of one server alone\n"]);
+});
+
+test("--version prints the version of the package", async () => {
+  const { version } = JSON.parse(readFileSync(join(repository, "package.json"), "utf8"));
+  expect(await runPlatform(["--version"])).toEqual({ code: 0, stdout: `${version}\n`, stderr: "" });
 });
 
 test("migrate: once it does something, twice it does not", async () => {
@@ -273,7 +303,7 @@ test("flags win over the environment, that over the file; unknown variables are 
   });
   expect({ code, stderr }).toEqual({
     code: 0,
-    stderr: "warning: unknown environment variable PLATFORM_LISTN is ignored\n",
+    stderr: "warning: unknown environment variable PLATFORM_LISTN is ignored; did you mean PLATFORM_LISTEN?\n",
   });
   const { baseUrl, token } = JSON.parse(stdout);
   expect(baseUrl).toBe("http://by-flag.example.com");

@@ -1,7 +1,7 @@
 /** `npx platform` in a checkout, and the launcher behind it, which finds the checkout's own Node when the one on the PATH is too old. */
 import { execFile, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -20,6 +20,23 @@ test("npx platform runs the checkout's program", async () => {
   const { stdout } = await promisify(execFile)("npx", ["platform", "token", "--help"], { cwd: repository, env });
   console.log(`npx platform token --help took ${Math.round(performance.now() - startMs)} ms`);
   expect(stdout).toMatch(/^Usage: platform token/);
+});
+
+test("a checkout runs its sources, whatever has been built; a package without sources what was built", async () => {
+  const folder = await temporaryFolder();
+  for (const [path, content] of Object.entries({
+    "bin/platform.js": readFileSync(launcher, "utf8"),
+    "package.json": '{"type":"module"}',
+    "dist/src/main.js": 'console.log("built")',
+    "src/main.ts": 'console.log("sources" satisfies string)',
+  })) {
+    mkdirSync(join(folder, path, ".."), { recursive: true });
+    writeFileSync(join(folder, path), content);
+  }
+  const run = () => execFileSync(process.execPath, [join(folder, "bin/platform.js")], { encoding: "utf8" });
+  expect(run()).toBe("sources\n");
+  rmSync(join(folder, "src"), { recursive: true });
+  expect(run()).toBe("built\n");
 });
 
 const old = oldNode();

@@ -1,6 +1,7 @@
 /** `platform serve`, from the outside. */
-import { execFileSync } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
+import { execFileSync, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { credentials } from "@grpc/grpc-js";
@@ -8,27 +9,55 @@ import { Agent } from "undici";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { grpcRepos } from "../conformance/grpc-repos.ts";
 import { selfSigned } from "../server/self-signed.ts";
-import { runPlatform, settingsIn, startPlatformForTest, temporaryFolder } from "./platform-process.ts";
+import {
+  cleanEnvironment,
+  repository,
+  runPlatform,
+  settingsIn,
+  startPlatformForTest,
+  temporaryFolder,
+} from "./platform-process.ts";
+import { restClient } from "./rest-client.ts";
+
+/** Why no terminal can be had for a test. */
+const noTerminal = spawnSync("script", ["--version"]).error?.message;
+if (noTerminal !== undefined) console.warn(`a start on a terminal is not tested: ${noTerminal}`);
 
 describe("the first start", () => {
-  test("prints what to try, once, and it works when pasted", async () => {
+  test.skipIf(noTerminal !== undefined)(
+    "on a terminal prints what to try, once, and it works when pasted",
+    async () => {
+      const { serve } = settingsIn(await temporaryFolder());
+      const output = await startOnTerminal(serve);
+      const { root } = /root group {11}(?<root>[0-9a-f]{40})\n/.exec(output)?.groups ?? {};
+      await tryCommands(output, root);
+    },
+  );
+
+  test("elsewhere prints no token and how to get one, or writes it to a file that only its owner can read", async () => {
+    const cwd = await temporaryFolder();
+    const { database, serve } = settingsIn(cwd);
+    const first = await startPlatformForTest(serve);
+    await expect.poll(first.stdout).toContain("`npx platform token` makes one");
+    expect(first.stdout()).not.toMatch(/ey[\w-]+\.[\w-]+\./);
+    expect((await runPlatform(["token", ...database])).code).toBe(0);
+
+    const other = settingsIn(join(cwd, "other"));
+    writeFileSync(join(cwd, "token"), "old", { mode: 0o644 });
+    const second = await startPlatformForTest([...other.serve, "--init-token-file", "token"], { cwd });
+    await expect.poll(second.stdout).toMatch(/repos\/[0-9a-f]{40}\n\n$/);
+    expect(second.stdout()).toContain("export TOKEN=$(cat token)\n");
+    expect(statSync(join(cwd, "token")).mode & 0o777).toBe(0o600);
+    const { root } = /root group {11}(?<root>[0-9a-f]{40})\n/.exec(second.stdout())?.groups ?? {};
+    await tryCommands(second.stdout(), root, cwd);
+    printMemory(second.pid);
+  });
+
+  test("that cannot write the token's file goes on without it", async () => {
     const { serve } = settingsIn(await temporaryFolder());
-    const server = await startPlatformForTest(serve);
-    await expect.poll(server.stdout).toMatch(/repos\/[0-9a-f]{40}\n\n$/);
-    const { groups } = /root group {11}(?<root>[0-9a-f]{40})\n/.exec(server.stdout()) ?? {};
-    const [setToken] = /^export TOKEN=\S+$/m.exec(server.stdout()) ?? [];
-    const commands = server
-      .stdout()
-      .split("\n")
-      .flatMap((line) => /^ {2}(curl .*)/.exec(line)?.[1] ?? []);
-    expect(commands).toHaveLength(3);
-    const [ping, list, create] = commands.map((command) =>
-      JSON.parse(paste(`${setToken}\n${command} -sS --fail-with-body`)),
-    );
-    expect(ping).toEqual({ response: "pong" });
-    expect(list.groups).toMatchObject([{ uid: groups?.root, name: "platform" }]);
-    expect(create).toMatchObject({ name: "my-repo", uid: expect.stringContaining(`${groups?.root}/`) });
-    printMemory(server.pid);
+    const server = await startPlatformForTest([...serve, "--init-token-file", "/nowhere/token"]);
+    await expect.poll(server.stdout).toContain("`npx platform token` makes one");
+    expect(server.stderr()).toContain("warning: --init-token-file: ENOENT");
   });
 
   test("the second start prints its address and nothing else, and keeps everything", async () => {
@@ -47,10 +76,13 @@ describe("the first start", () => {
   });
 
   test("its log never holds the token", async () => {
-    const { serve } = settingsIn(await temporaryFolder());
-    const server = await startPlatformForTest([...serve, "--log-level", "debug"]);
-    await expect.poll(server.stdout).toContain("TOKEN=");
-    const token = /TOKEN=(\S+)/.exec(server.stdout())?.[1] ?? "";
+    const cwd = await temporaryFolder();
+    const { serve } = settingsIn(cwd);
+    const server = await startPlatformForTest([...serve, "--log-level", "debug", "--init-token-file", "token"], {
+      cwd,
+    });
+    await expect.poll(() => existsSync(join(cwd, "token"))).toBe(true);
+    const token = readFileSync(join(cwd, "token"), "utf8").trim();
     await fetch(`${server.baseUrl}/iam/v2/groups`, { headers: { authorization: `Bearer ${token}` } });
     expect(await server.end("SIGTERM")).toBe(0);
     const lines = server
@@ -63,27 +95,85 @@ describe("the first start", () => {
   });
 });
 
-describe("what keeps it from starting is said in one line", () => {
+test("it prints where it listens, and the base URL where that is another", async () => {
+  const { serve } = settingsIn(await temporaryFolder());
+  const server = await startPlatformForTest([...serve, "--base-url", "https://api.example.com"]);
+  await expect
+    .poll(server.stdout)
+    .toMatch(/^platform listens on http:\/\/127\.0\.0\.1:\d+\nbase URL https:\/\/api\.example\.com\n/);
+});
+
+test("a database in memory serves, says that nothing is kept, and leaves nothing", async () => {
+  const tmp = await temporaryFolder();
+  const surroundings = { cwd: tmp, env: { TMPDIR: tmp } };
+  const serve = ["--database", "sqlite::memory:", "--listen", "127.0.0.1:0", "--init-token-file", "token"];
+  const server = await startPlatformForTest(serve, surroundings);
+  await expect.poll(server.stdout).toContain("repos/");
+  expect(server.stdout()).toContain("nothing is kept");
+  const token = readFileSync(join(tmp, "token"), "utf8").trim();
+  const rest = restClient(server.baseUrl, token);
+  const root = (await rest.get("/iam/v2/groups")).body.groups[0].uid;
+  expect((await rest.post(`/registry/v2/repos/${root}`, { name: "a" })).status).toBe(200);
+  expect((await rest.get("/registry/v2/repos")).body.totalCount).toBe("1");
+  expect(await server.end("SIGTERM")).toBe(0);
+  expect(readdirSync(tmp)).toEqual(["token"]);
+});
+
+describe("what keeps it from starting is said in one line, with the setting", () => {
   test("a port in use", async () => {
     const { serve } = settingsIn(await temporaryFolder());
     const { baseUrl } = await startPlatformForTest(serve);
     const { database } = settingsIn(await temporaryFolder());
-    const { host } = new URL(baseUrl);
+    const { host, port } = new URL(baseUrl);
     const { code, stdout, stderr } = await runPlatform(["serve", ...database, "--listen", host]);
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
-    expect(stderr).toMatch(new RegExp(`^error: .*address already in use ${host}\n$`));
+    expect(stderr).toMatch(
+      new RegExp(`^error: --listen: port ${port} of 127.0.0.1 is in use, perhaps by another platform server; .*\\n$`),
+    );
   });
 
+  const tls = (cert: string, key: string) => ["--tls-cert", cert, "--tls-key", key];
   test.each([
-    ["a certificate that is not there", ["--tls-cert", "missing.pem", "--tls-key", "missing.pem"], /missing\.pem/],
-    ["a certificate that is none", ["--tls-cert", "junk.pem", "--tls-key", "junk.pem"], /PEM|junk/i],
-    ["a folder where the database should be", ["--database", "sqlite:."], /database|\./],
-    ["a file that is no database", ["--database", "sqlite:junk.pem"], /not a database/],
-    ["a database server that is not there", ["--database", "postgres://127.0.0.1:1/none"], /ECONNREFUSED/],
-    ["an address that is not this machine's", ["--listen", "192.0.2.1:0"], /192\.0\.2\.1/],
+    [
+      "a certificate that is not there",
+      tls("missing.pem", "key.pem"),
+      /--tls-cert: missing\.pem cannot be read: ENOENT/,
+    ],
+    ["a key that is not there", tls("cert.pem", "missing.pem"), /--tls-key: missing\.pem cannot be read: ENOENT/],
+    ["a certificate that is none", tls("junk.pem", "key.pem"), /--tls-cert: junk\.pem holds no certificate in PEM/],
+    ["a key that is none", tls("cert.pem", "junk.pem"), /--tls-key: junk\.pem holds no private key in PEM/],
+    [
+      "a key of another certificate",
+      tls("cert.pem", "other.pem"),
+      /--tls-key: other\.pem is not the key of .* cert\.pem/,
+    ],
+    [
+      "a folder where the database should be",
+      ["--database", "sqlite:."],
+      /--database: the database \. cannot be opened/,
+    ],
+    ["a file that is no database", ["--database", "sqlite:junk.pem"], /--database: junk\.pem is not a SQLite database/],
+    ["a folder that cannot be made", ["--database", "sqlite:/proc/nope/x.db"], /--database: .*\/proc\/nope.*ENOENT/],
+    [
+      "a database server that is not there",
+      ["--database", "postgres://u:5ecre7@127.0.0.1:1/none", "--database-wait", "0s"],
+      /--database: the database at 127\.0\.0\.1:1\/none cannot be reached: connect ECONNREFUSED/,
+    ],
+    [
+      "an address that is not this machine's",
+      ["--listen", "192.0.2.1:0"],
+      /--listen: 192\.0\.2\.1 is no address of this/,
+    ],
   ])("%s", async (_what, args, expected) => {
     const cwd = await temporaryFolder();
-    writeFileSync(join(cwd, "junk.pem"), "this is neither a certificate nor a database\n".repeat(100));
+    const { cert, key } = selfSigned();
+    const files = {
+      "junk.pem": "neither a certificate nor a database\n".repeat(100),
+      "cert.pem": cert,
+      "key.pem": key,
+    };
+    for (const [name, content] of Object.entries({ ...files, "other.pem": selfSigned().key }))
+      writeFileSync(join(cwd, name), content);
     const { database, serve } = settingsIn(cwd);
     const more = args.includes("--database")
       ? ["--listen", "127.0.0.1:0"]
@@ -94,6 +184,13 @@ describe("what keeps it from starting is said in one line", () => {
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
     expect(stderr).toMatch(/^error: [^\n]+\n$/);
     expect(stderr).toMatch(expected);
+    expect(stderr).not.toContain("5ecre7");
+  });
+
+  test("with --log-level debug, and only then, the stack is printed too", async () => {
+    const args = ["serve", "--listen", "127.0.0.1:0", "--database", "sqlite:/proc/nope/x.db", "--log-level"];
+    expect((await runPlatform([...args, "info"])).stderr).not.toMatch(/^ +at /m);
+    expect((await runPlatform([...args, "debug"])).stderr).toMatch(/^error: [^\n]+\n(?:.*\n)*? +at /);
   });
 });
 
@@ -129,9 +226,37 @@ test("port 0 is any free port, and the host alone may be left out", async () => 
   expect(server.baseUrl).toBe(`http://127.0.0.1:${free}`);
 });
 
-/** Runs lines in a shell as a user would. */
-function paste(lines: string): string {
-  return execFileSync("bash", ["-c", lines], { encoding: "utf8" });
+/** Runs the commands that a first start prints, as a user would who pastes them. */
+async function tryCommands(output: string, root: string | undefined, cwd?: string): Promise<void> {
+  const [setToken] = /^export TOKEN=.+$/m.exec(output) ?? [];
+  const commands = output.split("\n").flatMap((line) => /^ {2}(curl .*)/.exec(line)?.[1] ?? []);
+  expect(commands).toHaveLength(3);
+  const [ping, list, create] = commands.map((command) =>
+    JSON.parse(execFileSync("bash", ["-c", `${setToken}\n${command} -sS --fail-with-body`], { encoding: "utf8", cwd })),
+  );
+  expect(ping).toEqual({ response: "pong" });
+  expect(list.groups).toMatchObject([{ uid: root, name: "platform" }]);
+  expect(create).toMatchObject({ name: "my-repo", uid: expect.stringContaining(`${root}/`) });
+}
+
+/** Starts a server whose standard output is a terminal, which the program `script` makes; all that it prints at its start. */
+async function startOnTerminal(serve: readonly string[]): Promise<string> {
+  const command = [process.execPath, join(repository, "src/main.ts"), "serve", ...serve].join(" ");
+  const terminal = spawn("script", ["--quiet", "--return", "--command", `exec ${command}`, "/dev/null"], {
+    env: cleanEnvironment(),
+    stdio: ["pipe", "pipe", "ignore"],
+  });
+  const ended = once(terminal, "exit");
+  onTestFinished(async () => {
+    terminal.kill("SIGTERM");
+    await ended;
+  });
+  let output = "";
+  terminal.stdout.on("data", (chunk) => {
+    output += String(chunk).replaceAll("\r\n", "\n");
+  });
+  await expect.poll(() => output).toMatch(/repos\/[0-9a-f]{40}\n\n/);
+  return output;
 }
 
 function printMemory(pid: number): void {

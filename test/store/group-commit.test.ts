@@ -9,7 +9,7 @@ import { counterStatements } from "../../src/store/counters.ts";
 import { type CommitHooks, GroupCommit } from "../../src/store/dialect/group-commit.ts";
 import { sqlite } from "../../src/store/dialect/sqlite.ts";
 import { SqliteConnection } from "../../src/store/dialect/sqlite-connection.ts";
-import { ConflictError, openDatabase } from "../../src/store/index.ts";
+import { ConflictError, openDatabase, UnavailableError } from "../../src/store/index.ts";
 import type { Connection } from "../../src/store/statement.ts";
 
 let folder: string;
@@ -137,9 +137,13 @@ test("when the disk fails, so do the works on their way to it and all after them
   await expect.poll(() => valuesIn(database)).toEqual([1, 2]);
   const cause = new Error("EIO");
   disk.reject(cause);
-  const failure = new Error("the disk has failed, so nothing is written until a restart", { cause });
-  expect(await outcomes).toEqual(Array(3).fill({ status: "rejected", reason: failure }));
-  await expect(insert(3)).rejects.toBe((await outcomes.then(([one]) => one as PromiseRejectedResult)).reason);
+  const text = "the disk has failed, so nothing is written until a restart";
+  const failed = (isUndecided: boolean) => ({
+    status: "rejected",
+    reason: new UnavailableError(text, cause, isUndecided),
+  });
+  expect(await outcomes).toEqual([failed(true), failed(true), failed(false)]);
+  await expect(insert(3)).rejects.toEqual(failed(false).reason);
   expect(database.log).toEqual(["begin immediate", "commit", "begin immediate", "rollback"]);
   expect(valuesIn(database)).toEqual([1]);
 });
@@ -329,4 +333,43 @@ test("folder and files are the owner's alone, and writes go ahead to a log", asy
   const raw = new DatabaseSync(path);
   expect(raw.prepare("pragma journal_mode").get()).toEqual({ journal_mode: "wal" });
   raw.close();
+});
+
+describe("a disk that refuses to be written", () => {
+  const insert = { text: "insert into t values (randomblob(?1))", slots: ["bytes"] };
+
+  test("fails the works that it refuses, and takes others when it can again", async () => {
+    const { database, queue } = watched();
+    const blob = (bytes: number) => queue.transact(async (connection) => connection.run(insert, { bytes }));
+    await blob(1);
+    expect(queue.isRefused).toBe(false);
+    database.exec("pragma max_page_count = 3");
+    await expect(blob(100_000)).rejects.toMatchObject({ name: "UnavailableError", isUndecided: false });
+    expect(queue.isRefused).toBe(true);
+    database.exec("pragma max_page_count = 1000");
+    await blob(100_000);
+    queue.forgetRefusal();
+    expect(queue.isRefused).toBe(false);
+    expect(valuesIn(database)).toHaveLength(2);
+  });
+
+  test.each([
+    ["full", 13, false],
+    ["read-only", 8, false],
+    ["not written", 778, false],
+    ["an I/O error after that", 1034, true],
+  ])("at a COMMIT: %s", async (_what, errcode, isUndecided) => {
+    const { database, queue } = watched();
+    const exec = database.exec.bind(database);
+    database.exec = (sql) => {
+      if (sql === "commit") throw Object.assign(new Error("refused"), { errcode });
+      exec(sql);
+    };
+    const work = queue.transact(async (connection) => connection.run(insert, { bytes: 1 }));
+    await expect(work).rejects.toMatchObject({ name: "UnavailableError", isUndecided });
+    expect([valuesIn(database), queue.isRefused]).toEqual([[], true]);
+    database.exec = exec;
+    await queue.transact(async (connection) => connection.run(insert, { bytes: 1 }));
+    expect(valuesIn(database)).toHaveLength(1);
+  });
 });

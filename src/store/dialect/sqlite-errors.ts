@@ -4,6 +4,7 @@ import { ConflictError, UnavailableError, UniqueViolation } from "../errors.ts";
 const busy = 5;
 const readOnly = 8;
 const ioError = 10;
+const ioErrorWrite = 778;
 const full = 13;
 const cannotOpen = 14;
 const notADatabase = 26;
@@ -20,9 +21,10 @@ export function isNoDatabase(error: unknown): boolean {
   return codeOf(error) === notADatabase;
 }
 
-/** Whether a COMMIT that a disk refused has certainly left nothing: it was refused before all of it was written. */
+/** Whether a COMMIT that a disk refused has certainly left nothing: it could not be written to the log, which ends with what commits it. */
 export function leavesNothing(error: unknown): boolean {
-  return [readOnly, full].includes(codeOf(error) & 0xff);
+  const code = codeOf(error);
+  return code === ioErrorWrite || [readOnly, full].includes(code & 0xff);
 }
 
 /** The neutral error for what node:sqlite threw; what has none stays as it is. */

@@ -20,7 +20,8 @@ export interface DatabaseFile {
  */
 export function prepareFile(path: string, mustExist: boolean): DatabaseFile {
   if (mustExist && path === inMemory) throw new RefusedError("a database in memory is that of one server alone");
-  if (mustExist && !existsSync(path)) throw new RefusedError(`there is no database at ${path}`);
+  if (mustExist && !existsSync(path))
+    throw new RefusedError(`there is no database at ${path}; \`platform serve\` or \`platform init\` makes one`);
   if (path === inMemory) return temporaryFile();
   try {
     makeFolder(dirname(path));
