@@ -1,8 +1,8 @@
 /** What is reported to the audit log reaches it, within bounds. */
-import { beforeEach, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { createAudit, nothing } from "../../src/server/audit.ts";
 import { type AuditFilter, type AuditRecord, forgetAudit, readAudit } from "../../src/server/audit-log.ts";
-import { type Database, openDatabase } from "../../src/store/index.ts";
+import { type Database, openDatabase, UnavailableError } from "../../src/store/index.ts";
 import { onEveryDatabase } from "./databases.ts";
 
 const startMs = Date.UTC(2026, 10, 5, 12);
@@ -84,6 +84,69 @@ onEveryDatabase("the audit log", (database) => {
     audit.report(record());
     await audit.flush();
     expect(lost).toBe(2);
+  });
+
+  describe("while the database is unavailable", () => {
+    /** The database, which may refuse transactions, or commit them and lose the answer. */
+    function failing() {
+      const state = { mode: "well" as "well" | "refusing" | "losing answers" };
+      const target: Database = {
+        ...db,
+        async transact(work, options) {
+          if (state.mode === "refusing") throw new UnavailableError("away", undefined);
+          const value = await db.transact(work, options);
+          if (state.mode === "losing answers") throw new UnavailableError("away", undefined, true);
+          return value;
+        },
+      };
+      return { state, target };
+    }
+
+    test("waits in memory, and is written when it is back", async () => {
+      const { state, target } = failing();
+      const audit = make(target);
+      state.mode = "refusing";
+      audit.report(record({ requestId: "1" }));
+      await audit.flush();
+      audit.report(record({ requestId: "2" }));
+      await audit.flush();
+      expect(await read()).toEqual([]);
+      state.mode = "well";
+      await audit.flush();
+      expect((await read()).map(({ requestId }) => requestId).sort()).toEqual(["1", "2"]);
+      expect(lost).toBe(0);
+    });
+
+    test("writes nothing twice when it may have been written", async () => {
+      const { state, target } = failing();
+      const audit = make(target);
+      state.mode = "losing answers";
+      audit.report(record());
+      await audit.flush();
+      state.mode = "well";
+      await audit.flush();
+      expect(await read()).toHaveLength(1);
+    });
+
+    test("says what there was no room for, and at its end what was never written", async () => {
+      const { state, target } = failing();
+      const audit = make(target);
+      state.mode = "refusing";
+      for (let i = 0; i < 9_000; i++) audit.report(record({ caller: `caller ${i}` }));
+      await audit.flush();
+      for (let i = 0; i < 3_000; i++) audit.report(record({ caller: `caller ${i}` }));
+      await audit.flush();
+      expect(lost).toBe(0);
+      state.mode = "well";
+      await audit.flush();
+      const written = (await read()).reduce((sum, { count }) => sum + count, 0);
+      expect([written, lost]).toEqual([10_000, 2_000]);
+
+      state.mode = "refusing";
+      audit.report(record());
+      await audit.close();
+      expect(lost).toBe(2_001);
+    });
   });
 
   test("is read by time, caller and method, page by page", async () => {
