@@ -3,6 +3,7 @@
  * A flag wins over the environment, the environment over the configuration file, the file over the default.
  */
 import { readFileSync } from "node:fs";
+import { isIP } from "node:net";
 import { type LogLevel, logLevels } from "./log.ts";
 import { isUid } from "./uid.ts";
 
@@ -286,14 +287,15 @@ export function readConfig(sources: ConfigSources): Config {
     if (name.startsWith("PLATFORM_") && !known.has(name))
       sources.warn(`unknown environment variable ${name} is ignored${suggestion(name, known)}`);
   }
+  const env = withoutServiceLink(sources);
   const file = sources.file === undefined ? {} : readFile(sources.file);
   const config = Object.fromEntries(
     keys.map((key) => {
       const [value, origin] =
         sources.flags[key] !== undefined
           ? [sources.flags[key], flagOf(key)]
-          : sources.env[variableOf(key)] !== undefined
-            ? [sources.env[variableOf(key)], variableOf(key)]
+          : env[variableOf(key)] !== undefined
+            ? [env[variableOf(key)], variableOf(key)]
             : file[key] !== undefined
               ? [file[key], `${sources.file}: ${key}`]
               : [settings[key].default, key];
@@ -344,10 +346,21 @@ function readFile(path: string): Partial<Record<keyof Config, string>> {
   return Object.fromEntries(Object.entries(content).map(([key, value]) => [key, String(value)]));
 }
 
+/**
+ * The environment without what Kubernetes injects for a service named `platform`: PLATFORM_SERVICE_HOST is its address there, beside its port, and the name
+ * of a setting here.
+ */
+function withoutServiceLink({ env, warn }: ConfigSources): ConfigSources["env"] {
+  const { PLATFORM_SERVICE_HOST: host, ...others } = env;
+  if (host === undefined || env.PLATFORM_SERVICE_PORT === undefined || isIP(host) === 0) return env;
+  warn("PLATFORM_SERVICE_HOST is ignored: with PLATFORM_SERVICE_PORT it is an address that Kubernetes injects");
+  return others;
+}
+
 /** The name that was probably meant. */
 function suggestion(name: string, known: Iterable<string>): string {
   const [nearest] = [...known]
-    .map((other) => ({ other, distance: editDistance(name, other) }))
+    .map((other) => ({ other, distance: name.startsWith(`${other}_`) ? 1 : editDistance(name, other) }))
     .filter(({ distance }) => distance <= 3)
     .sort((a, b) => a.distance - b.distance);
   return nearest === undefined ? "" : `; did you mean ${nearest.other}?`;

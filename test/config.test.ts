@@ -198,6 +198,7 @@ test("variables that are no setting are told, others are nobody's business", () 
   read({
     env: {
       PLATFORM_LISTN: "x",
+      PLATFORM_DATABASE_URL: "x",
       PLATFORM_PORT_8080_TCP_ADDR: "x",
       PLATFORM_CONFIG: "x.json",
       PLATFORM_LOG_LEVEL: "info",
@@ -207,8 +208,18 @@ test("variables that are no setting are told, others are nobody's business", () 
   });
   expect(warnings).toEqual([
     "unknown environment variable PLATFORM_LISTN is ignored; did you mean PLATFORM_LISTEN?",
+    "unknown environment variable PLATFORM_DATABASE_URL is ignored; did you mean PLATFORM_DATABASE?",
     "unknown environment variable PLATFORM_PORT_8080_TCP_ADDR is ignored",
   ]);
+});
+
+test("what Kubernetes injects for a service named platform is no setting", () => {
+  const warnings: string[] = [];
+  const warn = (message: string) => warnings.push(message);
+  const link = { PLATFORM_SERVICE_HOST: "10.0.0.1", PLATFORM_SERVICE_PORT: "8080" };
+  expect(read({ env: link, warn }).serviceHost).toBe("platform.internal");
+  expect(warnings).toContainEqual(expect.stringContaining("PLATFORM_SERVICE_HOST is ignored"));
+  expect(read({ env: { PLATFORM_SERVICE_HOST: "platform.example.com" } }).serviceHost).toBe("platform.example.com");
 });
 
 describe("the base URL", () => {
