@@ -8,8 +8,8 @@ const names = ["SIGINT", "SIGTERM"] as const;
 const sameSignalMs = 1000;
 
 /**
- * A signal that the first SIGINT or SIGTERM aborts, with its name as the message of the reason. A SIGINT that comes more than a second later ends the
- * process at once: somebody pressed Ctrl-C again. `release` removes the handlers.
+ * A signal that the first SIGINT or SIGTERM aborts, with its name as the message of the reason. One that comes more than a second later ends the process
+ * at once. `release` removes the handlers.
  */
 export function stopSignal(): { readonly signal: AbortSignal; release(): void } {
   const controller = new AbortController();
@@ -18,7 +18,7 @@ export function stopSignal(): { readonly signal: AbortSignal; release(): void } 
     if (!controller.signal.aborted) {
       firstMs = performance.now();
       controller.abort(new DOMException(name, "AbortError"));
-    } else if (name === "SIGINT" && performance.now() - firstMs > sameSignalMs) process.exit(130);
+    } else if (performance.now() - firstMs > sameSignalMs) process.exit(130);
   };
   for (const name of names) process.on(name, hear);
   return {

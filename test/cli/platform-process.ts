@@ -44,6 +44,8 @@ export interface PlatformProcess {
   /** What it has written so far. */
   stdout(): string;
   stderr(): string;
+  /** Sends a signal, if it has not ended. */
+  signal(name: NodeJS.Signals): void;
   /** Sends a signal and waits for the end; the exit status, or null when the signal ended it. */
   end(signal: NodeJS.Signals): Promise<number | null>;
 }
@@ -76,6 +78,7 @@ export async function startPlatform(
     pid: child.pid!,
     stdout: () => written.stdout,
     stderr: () => written.stderr,
+    signal: (name) => void child.kill(name),
     async end(signal) {
       ending = true;
       child.kill(signal);
