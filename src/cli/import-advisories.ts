@@ -1,39 +1,65 @@
 /** `platform import advisories`: what the publishers of packages say of vulnerabilities, as documents and as advisories of a group. */
 import { Code, ConnectError } from "@connectrpc/connect";
 import { Command } from "commander";
-import { FeedRefusal, type PackageAdvisories, type Prune, readAdvisories } from "../feeds/index.ts";
+import { FeedRefusal, type PackageAdvisories, readAdvisories } from "../feeds/index.ts";
 import {
   groupExists,
   prepareAdvisories,
   pruneAdvisories,
   pruneDocuments,
+  refreshDerivedRows,
   saveAdvisories,
   saveDocument,
+  writeFeedOrder,
 } from "../services/index.ts";
 import { requireInstallation, withDatabase } from "./database.ts";
 import { CommandFailure } from "./failure.ts";
+import { feedName, feedNames } from "./feed-name.ts";
 import { type FeedImport, importFeed, recordReader, withFeed } from "./import-feed.ts";
 import { withSettings } from "./settings.ts";
+
+interface Options {
+  readonly group: string;
+  readonly feed?: string;
+  readonly feedOrder?: string;
+  readonly prune?: boolean;
+  readonly json?: boolean;
+}
 
 export function importAdvisoriesCommand(): Command {
   const command = withFeed(withSettings(new Command("advisories"), ["database"]))
     .description(
       "import package advisories: advisory documents (schema 2.x), the security.json of a package repository, or OpenVEX, each known by its content. " +
-        "A package has one document, and the last import that has the package says all of it; advisories that it does not list any more stay " +
-        "in the group until --prune. Documents and advisories count alike",
+        "Each feed keeps its own statements about a package, and the API answers them merged. Advisories that a feed does not list any more stay " +
+        "until --prune, which removes only what this feed said. Documents and advisories count alike",
     )
-    .requiredOption("--group <UID>", "the group that holds the advisories");
+    .requiredOption("--group <UID>", "the group that holds the advisories")
+    .option("--feed <NAME>", "the name of the feed; by default the host and path of the URL, or the absolute path")
+    .option(
+      "--feed-order <NAMES>",
+      "the feeds whose statements come before those of others, the first first, separated by commas; it is stored, and holds until it is given again",
+    );
   return command.action((location: string) =>
     withDatabase(command, async (database) => {
-      const { group, prune = false, json = false } = command.opts<{ group: string; prune?: boolean; json?: boolean }>();
+      const { group, feed, feedOrder, prune = false, json = false } = command.opts<Options>();
+      const name = feedName(feed, location);
+      const order = feedOrder === undefined ? undefined : feedNames("--feed-order", feedOrder);
       await requireInstallation(database);
       if (!(await groupExists(database.read, group))) throw new CommandFailure(`--group: there is no group ${group}`);
-      await importFeed(database, location, importInto(group, prune), json);
+      if (order !== undefined) await database.transact((session) => writeFeedOrder(session, order));
+      await refreshDerivedRows(database, Date.now);
+      await importFeed(database, location, importInto({ group, feed: name, prune }), json);
     }),
   );
 }
 
-function importInto(group: string, prune: boolean): FeedImport<PackageAdvisories> {
+interface Target {
+  readonly group: string;
+  readonly feed: string;
+  readonly prune: boolean;
+}
+
+function importInto({ group, feed, prune }: Target): FeedImport<PackageAdvisories> {
   return {
     read: recordReader((value, unread) =>
       readAdvisories(value, unread).map((item) => {
@@ -45,12 +71,17 @@ function importInto(group: string, prune: boolean): FeedImport<PackageAdvisories
 
     async save(session, { document, advisories }, nowMs) {
       const artifactName = document.id;
-      const saved = await saveAdvisories(session, { group, artifactName, advisories, nowMs, prune });
-      const documentSaved = await saveDocument(session, document, nowMs);
+      const saved = await saveAdvisories(session, { feed, group, artifactName, advisories, nowMs, prune });
+      const documentSaved = await saveDocument(session, { feed, document, nowMs });
       return { ...saved, [documentSaved]: saved[documentSaved] + 1 };
     },
 
-    ...(prune && { prune: prunePackages(group) }),
+    ...(prune && {
+      prune: [
+        (session, isKept, after) => pruneAdvisories(session, { feed, group, nowMs: Date.now(), after }, isKept),
+        (session, isKept, after) => pruneDocuments(session, { feed, nowMs: Date.now(), after }, isKept),
+      ],
+    }),
   };
 }
 
@@ -61,21 +92,4 @@ function prepare(group: string, { document, advisories }: PackageAdvisories): vo
   } catch (error) {
     if (ConnectError.from(error).code !== Code.InvalidArgument) throw error;
   }
-}
-
-/**
- * Removes the group's advisories of packages that the feed does not have, then the documents of these packages. Documents are of no group: those of
- * packages that the group never had are somebody else's.
- */
-function prunePackages(group: string): Prune[] {
-  const gone = new Set<string>();
-  const advisories: Prune = (session, isKept, after) => {
-    const isWanted = (artifactName: string) => {
-      if (!isKept(artifactName)) gone.add(artifactName);
-      return !gone.has(artifactName);
-    };
-    return pruneAdvisories(session, group, isWanted, after);
-  };
-  const documents: Prune = (session, _isKept, after) => pruneDocuments(session, (id) => !gone.has(id), after);
-  return [advisories, documents];
 }

@@ -1,5 +1,6 @@
 /** `platform migrate`: brings the database's tables up to this version. `platform serve` does it too. */
 import { Command } from "commander";
+import { refreshDerivedRows } from "../services/index.ts";
 import { withDatabase } from "./database.ts";
 import { withSettings } from "./settings.ts";
 
@@ -12,6 +13,7 @@ export function migrateCommand(): Command {
       command,
       async (database) => {
         const count = await database.migrate();
+        await refreshDerivedRows(database, Date.now);
         console.log(count === 0 ? "the database is up to date" : `${count} migration${count === 1 ? "" : "s"} applied`);
       },
       { create: true },

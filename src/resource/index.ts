@@ -24,6 +24,19 @@ export {
   type Resource,
   type ResourceDeclaration,
 } from "./declaration.ts";
+export {
+  defaultFeed,
+  type FeedResource,
+  feedRows,
+  mergeAgain,
+  mergeEntries,
+  pruneOfFeed,
+  readFeedOrder,
+  removeOfFeed,
+  type SaidByFeed,
+  saveOfFeed,
+  writeFeedOrder,
+} from "./feed.ts";
 export { pathName } from "./field-mask.ts";
 export { implement, type ServiceImplementation } from "./implement.ts";
 export { type ListRequest, listResponse, openList } from "./list.ts";

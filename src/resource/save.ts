@@ -33,7 +33,7 @@ export async function saveResource<R extends DescMessage>(
 ): Promise<Saved> {
   const { table } = resource;
   const { uid, parent, message, nowMs, createTimeMs = nowMs } = request;
-  const content = prepared.get(message) ?? checkedContent(resource, message);
+  const content = preparedContent(resource, message);
   const existing = "existing" in request ? request.existing : await session.get(table, uid);
   const updateTimeUs = nowMs * 1000;
   if (existing === undefined) {
@@ -51,6 +51,11 @@ export async function saveResource<R extends DescMessage>(
  */
 export function prepareResource<R extends DescMessage>(resource: Resource<R>, message: MessageShape<R>): void {
   prepared.set(message, checkedContent(resource, message));
+}
+
+/** What a message comes to in its row. Errors: INVALID_ARGUMENT for a value rule. */
+export function preparedContent<R extends DescMessage>(resource: Resource<R>, message: MessageShape<R>): Content {
+  return prepared.get(message) ?? checkedContent(resource, message);
 }
 
 type Content = ReturnType<typeof contentOf>;

@@ -33,6 +33,7 @@ import {
   hasSubscriptions,
   identitySource,
   providerSource,
+  refreshDerivedRows,
   sessions,
   subscriptionSource,
 } from "../services/index.ts";
@@ -350,6 +351,7 @@ async function prepareDatabase(url: string, issuerUrl: string, now: () => number
     const installation = existing ?? made ?? (await readInstallation(database.read));
     if (installation === undefined) throw new Error("the database lost its installation while it was prepared");
     if (made === undefined) await refreshBuiltIns(database, now);
+    await refreshDerivedRows(database, now);
     return { database, installation, isNew: made !== undefined };
   } catch (error) {
     await database.close();

@@ -6,6 +6,8 @@ import type { DescService } from "@bufbuild/protobuf";
 import type { TermsDocument } from "../config.ts";
 import type { HasSubscriptions, SubscriptionSource } from "../delivery/index.ts";
 import type { ServiceImplementation } from "../resource/index.ts";
+import type { Database } from "../store/index.ts";
+import { documentsOfFeeds } from "./advisory/documents.ts";
 import { resolvedVulnsReports } from "./advisory/resolved-vulns-reports.ts";
 import { securityAdvisoryService } from "./advisory/security-advisory.ts";
 import { severitiesOf } from "./advisory/severities.ts";
@@ -21,7 +23,9 @@ import { roleBindings, roleBindingsService } from "./iam/role-bindings.ts";
 import { namedIn, roles, rolesService } from "./iam/roles.ts";
 import { termsAcceptances, termsService } from "./iam/terms.ts";
 import { artifactsService } from "./libraries/artifacts.ts";
+import { refreshVersions } from "./libraries/refresh-versions.ts";
 import { pingService } from "./ping/ping.ts";
+import { refreshDerived } from "./refresh-derived.ts";
 import { registryContents as contentsOf } from "./registry/contents.ts";
 import { imagesService } from "./registry/images.ts";
 import { namedPackages } from "./registry/named-packages.ts";
@@ -30,6 +34,7 @@ import { defineTags, tagsService } from "./registry/tags.ts";
 import { advisoriesService, defineAdvisories } from "./vulnerabilities/advisories.ts";
 import { advisoryWriter } from "./vulnerabilities/save-advisories.ts";
 
+export { readFeedOrder, writeFeedOrder } from "../resource/index.ts";
 export { pruneDocuments, saveDocument } from "./advisory/documents.ts";
 export { pruneVulnerabilityMetadata, saveVulnerabilityMetadata } from "./advisory/vulnerability-metadata.ts";
 export { ensureAdministrator, ensureFirstGroup, groupExists, identityExists } from "./iam/bootstrap.ts";
@@ -58,7 +63,15 @@ const tags = defineTags(repos);
 const subscriptions = defineSubscriptions(groups);
 const advisories = defineAdvisories(groups, severitiesOf);
 
-export const { prepareAdvisories, saveAdvisories, pruneAdvisories } = advisoryWriter(advisories);
+const writer = advisoryWriter(advisories);
+export const { prepareAdvisories, saveAdvisories, pruneAdvisories } = writer;
+
+/** Brings rows that follow from others up to this version of the program, and to the order of the feeds. */
+export function refreshDerivedRows(database: Database, now: () => number): Promise<void> {
+  const derived = { feeds: [documentsOfFeeds, writer.advisoriesOfFeeds], versions: refreshVersions };
+  return refreshDerived(database, derived, now);
+}
+
 export const registryContents = contentsOf(repos, tags);
 
 /** Whether any of these groups has a subscription. */

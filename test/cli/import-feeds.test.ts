@@ -199,14 +199,45 @@ describe("import advisories", () => {
 
   test("prunes packages that are gone, with their documents", async () => {
     const { run, put, group } = await installation();
-    await run("advisories", await put("feed.jsonl", lines(30).join("")), "--group", group);
+    const into = ["--group", group, "--feed", "packages"];
+    await run("advisories", await put("feed.jsonl", lines(30).join("")), ...into);
     const part = await put("part.jsonl", lines(30).slice(1).join(""));
-    const pruned = await run("advisories", part, "--group", group, "--prune");
+    const pruned = await run("advisories", part, ...into, "--prune");
     expect(pruned.summary).toEqual({ ...nothing, read: 22, unchanged: 22, removed: 11 });
-    expect((await run("advisories", part, "--group", group, "--prune")).summary).toMatchObject({
-      unchanged: 22,
-      removed: 0,
-    });
+    expect((await run("advisories", part, ...into, "--prune")).summary).toMatchObject({ unchanged: 22, removed: 0 });
+  });
+
+  test("of several feeds settles, each by its place unless it has a name, and prunes its own", async () => {
+    const { run, put, group, folder } = await installation();
+    await mkdir(join(folder, "a"));
+    await mkdir(join(folder, "b"));
+    const rich = await put("a/feed.jsonl", lines(20).join(""));
+    const secdb = (...names: string[]) =>
+      JSON.stringify({ packages: names.map((name) => ({ pkg: { name, secfixes: { "1-r0": ["CVE-1"] } } })) });
+    const poor = await put("b/feed.jsonl", secdb("package-0", "package-7"));
+    const into = ["--group", group];
+    expect((await run("advisories", rich, ...into, "--prune")).summary).toEqual({ ...nothing, read: 22, added: 22 });
+    expect((await run("advisories", poor, ...into, "--prune")).summary).toEqual({ ...nothing, read: 4, added: 4 });
+    for (let round = 0; round < 2; round++) {
+      const [again, other] = [
+        await run("advisories", rich, ...into, "--prune"),
+        await run("advisories", poor, ...into, "--prune", "--feed-order", "x, y"),
+      ];
+      expect(again.summary).toEqual({ ...nothing, read: 22, unchanged: 22 });
+      expect(other.summary).toEqual({ ...nothing, read: 4, unchanged: 4 });
+    }
+    await put("b/feed.jsonl", secdb("package-7"));
+    const pruned = await run("advisories", poor, ...into, "--prune");
+    expect(pruned.summary).toEqual({ ...nothing, read: 2, unchanged: 2, removed: 2 });
+    expect((await run("advisories", rich, ...into)).summary).toEqual({ ...nothing, read: 22, unchanged: 22 });
+    const named = await run("advisories", rich, ...into, "--feed", "other");
+    expect(named.summary).toEqual({ ...nothing, read: 22, added: 22 });
+    const refused = await run("advisories", rich, ...into, "--feed", "a,b");
+    expect([refused.code, refused.summary, refused.stderr]).toEqual([
+      1,
+      undefined,
+      expect.stringMatching(/^error: --feed must be a name of 1 to 255 characters/),
+    ]);
   });
 
   test.each([["SIGKILL"], ["SIGINT"]] as const)("is continued by running again after %s", async (signal) => {
@@ -220,7 +251,7 @@ describe("import advisories", () => {
       server.close();
     });
     const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}/feed.jsonl`;
-    const args = ["import", "advisories", address, "--group", group, "--database", url, "--json"];
+    const args = ["import", "advisories", address, "--group", group, "--feed", "f", "--database", url, "--json"];
     const child = spawn(process.execPath, [join(repository, "src/main.ts"), ...args], { env: cleanEnvironment() });
     const [stdout, stderr] = [text(child.stdout), text(child.stderr)];
     const database = await openDatabase(url);
@@ -234,7 +265,7 @@ describe("import advisories", () => {
       expect(JSON.parse(await stdout)).toEqual({ ...nothing, read: 11 * stored, added: 11 * stored });
     }
     const feed = await put("feed.jsonl", all.join(""));
-    expect((await run("advisories", feed, "--group", group)).summary).toEqual({
+    expect((await run("advisories", feed, "--group", group, "--feed", "f")).summary).toEqual({
       ...nothing,
       read: 3300,
       added: 3300 - 11 * stored,

@@ -6,6 +6,7 @@ import {
   AdvisorySchema,
   ReviewState,
 } from "../../gen/platform/vulnerabilities/v2/advisories_pb.ts";
+import { defaultFeed } from "../../src/resource/index.ts";
 import {
   type ArtifactRecord,
   type Image,
@@ -51,6 +52,7 @@ export async function importAdvisories(
     for (const artifactName of new Set(advisories.map((each) => each.artifactName))) {
       const ofArtifact = advisories.filter((each) => each.artifactName === artifactName);
       await saveAdvisories(session, {
+        feed: defaultFeed,
         group,
         artifactName,
         advisories: ofArtifact,
@@ -67,7 +69,10 @@ export async function importDocuments(
   ...documents: MessageInitShape<typeof DocumentSchema>[]
 ): Promise<void> {
   await platform.write(async (session) => {
-    for (const document of documents) await saveDocument(session, create(DocumentSchema, document), Date.now());
+    for (const document of documents) {
+      const said = { feed: defaultFeed, document: create(DocumentSchema, document), nowMs: Date.now() };
+      await saveDocument(session, said);
+    }
   });
 }
 

@@ -67,9 +67,13 @@ onEveryDatabase("what feeds say", (database) => {
   });
 
   /** Saves copies, as another run reads them anew. */
-  const save = (advisories: readonly Advisory[], more: { in?: string; prune?: boolean; at?: number } = {}) =>
+  const save = (
+    advisories: readonly Advisory[],
+    more: { feed?: string; in?: string; prune?: boolean; at?: number } = {},
+  ) =>
     db.transact((session) =>
       saveAdvisories(session, {
+        feed: more.feed ?? "feed",
         group: more.in ?? group,
         artifactName: advisories[0]?.artifactName ?? "openssl",
         advisories: advisories.map((each) => clone(AdvisorySchema, each)),
@@ -126,7 +130,8 @@ onEveryDatabase("what feeds say", (database) => {
     await save([advisory("A")], { in: other });
     const removed: number[] = [];
     for (let after: string | undefined; ; ) {
-      const portion = await db.transact((session) => pruneAdvisories(session, group, (name) => name === "zlib", after));
+      const request = { feed: "feed", group, nowMs, after };
+      const portion = await db.transact((session) => pruneAdvisories(session, request, (name) => name === "zlib"));
       removed.push(portion.removed);
       if (portion.next === undefined) break;
       after = portion.next;
@@ -147,8 +152,9 @@ onEveryDatabase("what feeds say", (database) => {
     expect(new Set([two![0], three![0], zero![0]]).size).toBe(3);
     const events = [fixedAt(10, "1"), fixedAt(20, "2.1"), fixedAt(20, "3"), fixedAt(undefined, "0")];
     expect(await save([advisory("A", { events })])).toEqual({ ...nothing, changed: 1 });
-    expect((await eventsNow()).slice(1)).toEqual([[two![0], "2.1"], three, zero]);
-    expect((await eventsNow())[0]![0]).toMatch(new RegExp(`^${group}/[0-9a-f]{16}/[0-9a-f]{16}$`));
+    const [moved, same, one, last] = await eventsNow();
+    expect([moved, same, last]).toEqual([[two![0], "2.1"], three, zero]);
+    expect(one![0]).toMatch(new RegExp(`^${group}/[0-9a-f]{16}/[0-9a-f]{16}$`));
   });
 
   test("of an artifact with a wrong advisory nothing is stored", async () => {
@@ -167,15 +173,19 @@ onEveryDatabase("what feeds say", (database) => {
         advisories: [{ id: "A", aliases: ["CVE-1"], events: [{ data: { case: "fixed", value: { fixedVersion } } }] }],
       });
     const run = (fixedVersion: string) =>
-      db.transact((session) => saveDocument(session, document(fixedVersion), nowMs));
+      db.transact((session) => saveDocument(session, { feed: "feed", document: document(fixedVersion), nowMs }));
     expect([await run("1"), await run("1"), await run("2"), await run("2")]).toEqual([
       "added",
       "unchanged",
       "changed",
       "unchanged",
     ]);
-    await db.transact((session) => saveDocument(session, create(DocumentSchema, { id: "zlib" }), nowMs));
-    const portion = await db.transact((session) => pruneDocuments(session, (id) => id === "zlib"));
+    await db.transact((session) =>
+      saveDocument(session, { feed: "feed", document: create(DocumentSchema, { id: "zlib" }), nowMs }),
+    );
+    const portion = await db.transact((session) =>
+      pruneDocuments(session, { feed: "feed", nowMs }, (id) => id === "zlib"),
+    );
     expect(portion).toEqual({ removed: 1, next: undefined });
     expect(await database().sql("select id from documents")).toEqual([{ id: "zlib" }]);
   });

@@ -3,27 +3,11 @@ import { randomBytes } from "node:crypto";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { expect, test } from "vitest";
 import { AdvisorySchema } from "../../gen/platform/vulnerabilities/v2/advisories_pb.ts";
-import { postgres } from "../../src/store/dialect/postgres.ts";
-import { sqlite } from "../../src/store/dialect/sqlite.ts";
 import { NotUniqueError, openDatabase } from "../../src/store/index.ts";
-import { migrations } from "../../src/store/migrations/index.ts";
 import { pack } from "../../src/store/packed.ts";
-import { compile } from "../../src/store/statement.ts";
-import { onEveryDatabase, type TestDatabase } from "./databases.ts";
+import { onEveryDatabase } from "./databases.ts";
+import { migrateUpTo } from "./migrate-up-to.ts";
 import { identities, roleBindings } from "./tables.ts";
-
-/** Brings the schema to where a program stood that knew the migrations before `name`. */
-async function migrateUpTo(name: string, database: TestDatabase): Promise<void> {
-  const dialect = database.name === "sqlite" ? sqlite : postgres;
-  await database.sql("create table migrations (name text not null primary key)");
-  for (const migration of migrations.slice(
-    0,
-    migrations.findIndex((each) => each.name === name),
-  )) {
-    for (const statement of migration.statements(dialect)) await database.sql(compile(dialect.query, statement).text);
-    await database.sql(`insert into migrations (name) values ('${migration.name}')`);
-  }
-}
 
 onEveryDatabase("migrations", (database) => {
   test("run once", async () => {

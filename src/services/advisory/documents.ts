@@ -1,13 +1,27 @@
 /**
- * Documents: what is known of the vulnerabilities of one package, as its publisher's feed says it. A package has one document, found by the
- * package's name; the feed that was imported last says all of it.
+ * Documents: what is known of the vulnerabilities of one package. A package has one document, found by the package's name: the merge of what each
+ * feed says of it. Advisories are the same by their id; events by advisory, type and time, or by what they say where they have no time.
  */
+import { create } from "@bufbuild/protobuf";
+import { timestampMs } from "@bufbuild/protobuf/wkt";
 import {
   type Document,
+  type DocumentAdvisory,
+  type DocumentEvent,
   DocumentSchema,
   ListDocumentsRequestSchema,
 } from "../../../gen/platform/advisory/v2/security_advisory_pb.ts";
-import { defineResource, equalTo, type Pruned, pruneResource, type Saved, saveResource } from "../../resource/index.ts";
+import {
+  defineResource,
+  equalTo,
+  type FeedResource,
+  feedRows,
+  mergeEntries,
+  type Pruned,
+  pruneOfFeed,
+  type Saved,
+  saveOfFeed,
+} from "../../resource/index.ts";
 import type { ReadSession, WriteSession } from "../../store/index.ts";
 import { fixedUid } from "../../uid.ts";
 
@@ -30,18 +44,72 @@ export async function documentNamed(session: ReadSession, given: string): Promis
   return candidates.find((uid) => rows.has(uid));
 }
 
-/** Stores a document in place of the one that its package had. Errors: INVALID_ARGUMENT, before anything is written. */
-export function saveDocument(session: WriteSession, document: Document, nowMs: number): Promise<Saved> {
-  return saveResource(documents, session, { uid: uidOf(document.id), parent: "", message: document, nowMs });
+/** Documents as feeds say them. */
+export const documentsOfFeeds: FeedResource<typeof DocumentSchema> = {
+  resource: documents,
+  rows: feedRows("feed_documents"),
+  merge: mergeDocuments,
+};
+
+/** A document as a feed has it. */
+export interface DocumentToSave {
+  readonly feed: string;
+  readonly document: Document;
+  readonly nowMs: number;
 }
 
-/** Removes, of the next documents after the uid `after`, those whose id is not to be kept. */
+/** Stores a document in place of the one that the feed had of its package. Errors: INVALID_ARGUMENT, before anything is written. */
+export async function saveDocument(session: WriteSession, { feed, document, nowMs }: DocumentToSave): Promise<Saved> {
+  const things = [{ uid: uidOf(document.id), parent: "", message: document }];
+  const [saved] = await saveOfFeed(documentsOfFeeds, session, feed, things, nowMs);
+  return saved!;
+}
+
+/** Removes, of the next documents of a feed after the row `after`, those whose id is not to be kept. */
 export function pruneDocuments(
   session: WriteSession,
+  { feed, nowMs, after }: { readonly feed: string; readonly nowMs: number; readonly after?: string | undefined },
   isKept: (id: string) => boolean,
-  after?: string,
 ): Promise<Pruned> {
-  return pruneResource(documents, session, {}, (row) => isKept(row.facets.id as string), after);
+  return pruneOfFeed(documentsOfFeeds, session, { feed, parent: "", nowMs, after }, ({ id }) => isKept(id));
+}
+
+function mergeDocuments(said: readonly Document[]): Document {
+  const [first] = said;
+  if (said.length === 1 && first!.advisories.every(isNewestFirst)) return first!;
+  const advisories = new Map<string, DocumentAdvisory[]>();
+  for (const advisory of said.flatMap((document) => document.advisories)) {
+    const others = advisories.get(advisory.id);
+    if (others === undefined) advisories.set(advisory.id, [advisory]);
+    else others.push(advisory);
+  }
+  return create(DocumentSchema, { id: first!.id, advisories: [...advisories.values()].map(mergeAdvisories) });
+}
+
+function mergeAdvisories(said: readonly DocumentAdvisory[]): DocumentAdvisory {
+  return {
+    ...said[0]!,
+    aliases: [...new Set(said.flatMap(({ aliases }) => aliases))],
+    packageNamespace: said.find(({ packageNamespace }) => packageNamespace !== "")?.packageNamespace ?? "",
+    events: mergeEntries(
+      said.map(({ events }) => events),
+      keyOf,
+      timeOf,
+    ),
+  };
+}
+
+function keyOf({ timestamp, data }: DocumentEvent): string {
+  return JSON.stringify([data.case, timestamp === undefined ? data.value : `${timestamp.seconds}.${timestamp.nanos}`]);
+}
+
+/** An event without a time is older than all. */
+function timeOf({ timestamp }: DocumentEvent): number {
+  return timestamp === undefined ? Number.MIN_SAFE_INTEGER : timestampMs(timestamp);
+}
+
+function isNewestFirst({ events }: DocumentAdvisory): boolean {
+  return events.every((event, i) => i === 0 || timeOf(events[i - 1]!) >= timeOf(event));
 }
 
 function uidOf(id: string): string {

@@ -132,7 +132,7 @@ async function saveSummary(session: WriteSession, { uid, name, record, nowMs }: 
 }
 
 /** The newest version that is stable and not yanked, else not yanked, else any; "" without versions. */
-async function latestVersionOf(session: WriteSession, parent: string): Promise<string> {
+export async function latestVersionOf(session: WriteSession, parent: string): Promise<string> {
   let newest: string | undefined;
   let newestKept: string | undefined;
   for await (const { ecosystem, version, yanked } of newestFirst(session, parent)) {
