@@ -1,8 +1,13 @@
+import { spawnSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { Ecosystem } from "../../../gen/platform/libraries/v2/artifacts_pb.ts";
 import { versionOrder } from "../../../src/services/libraries/version-order.ts";
+import { compareAsMaven } from "./comparable-version.ts";
 import { compareByKey, expectRising } from "./in-order.ts";
+import { mutatedVersions } from "./mutated-versions.ts";
 
 test("the examples that the specification gives", () => {
   const relations = `
@@ -31,7 +36,7 @@ test("the examples that the specification gives", () => {
     const [a = "", sign, b = ""] = relation.trim().split(" ");
     const expected = sign === "=" ? 0 : -1;
     expect(compareByKey(Ecosystem.JAVA, a, b), relation).toBe(expected);
-    expect(compareTokens(a, b), `the comparator of this test: ${relation}`).toBe(expected);
+    expect(compareAsMaven(a, b), `the comparator of this test: ${relation}`).toBe(expected);
   }
 });
 
@@ -48,8 +53,9 @@ test("the order of qualifiers, and of versions as they are met", () => {
     "1-sp",
     "1-abc",
     "1-jre",
+    "1-0-2",
     "1-1",
-    "1-2 1-0-2",
+    "1-2",
     "1.0.1",
     "1.1",
     "1.5-rc-1",
@@ -68,35 +74,44 @@ test("what comes before a release is not stable", () => {
     expect(versionOrder(Ecosystem.JAVA, version).isStable, version).toBe(false);
 });
 
-const token = fc.constantFrom(
-  "0",
-  "1",
-  "2",
-  "10",
-  "a",
-  "alpha",
-  "b",
-  "m",
-  "rc",
-  "cr",
-  "Snapshot",
-  "ga",
-  "sp",
-  "x",
-  "foo",
-);
-const version = fc
-  .array(fc.tuple(token, fc.constantFrom(".", "-", "")), { minLength: 1, maxLength: 6 })
-  .map((parts) => parts.flat().join(""));
+/** Maven's own verdicts of the pairs: `<`, `=` or `>` for each. */
+const verdicts = readFileSync(new URL("maven-verdicts.txt", import.meta.url), "utf8").replaceAll("\n", "");
+const pairs = mutatedVersions(verdicts.length);
+const signs: Readonly<Record<string, number>> = { "<": -1, "=": 0, ">": 1 };
 
-test("keys are in the order of a comparator that does as the specification says", () => {
-  fc.assert(
-    fc.property(version, version, (a, b) => {
-      expect(compareByKey(Ecosystem.JAVA, a, b)).toBe(compareTokens(a, b));
-    }),
-    { numRuns: 5000 },
-  );
+test("the comparator of these tests agrees with Maven's verdicts", () => {
+  expect(pairs).toHaveLength(20_000);
+  const differing = pairs.filter(([a, b], i) => compareAsMaven(a, b) !== signs[verdicts[i]!]);
+  expect(differing).toEqual([]);
 });
+
+test("keys agree with Maven's verdicts, save where Maven runs in a circle", () => {
+  const differing = pairs.filter(([a, b], i) => compareByKey(Ecosystem.JAVA, a, b) !== signs[verdicts[i]!]);
+  expect(differing.filter(([a, b]) => circleOf(a, b) === undefined)).toEqual([]);
+  expect(circleOf("2.a-M1", "2.0-M1")).toEqual(["2", "2.a-M1", "2.0-M1"]);
+  expect(circleOf("1", "2")).toBeUndefined();
+});
+
+const jars = ["/usr/share/maven/lib/maven-artifact-3.x.jar", "/usr/share/java/commons-lang3.jar"];
+const isMavenHere = jars.every((jar) => existsSync(jar)) && spawnSync("java", ["-version"]).status === 0;
+if (!isMavenHere) console.log("maven-version: Maven itself is not asked, Java or its jars are not here");
+test.skipIf(!isMavenHere)("the verdicts are Maven's", { timeout: 120_000 }, () => {
+  const program = fileURLToPath(new URL("CompareVersions.java", import.meta.url));
+  const input = pairs.map(([a, b]) => `${a}\t${b}\n`).join("");
+  const options = ["-Dfile.encoding=UTF-8", "-cp", jars.join(":"), program];
+  const { stdout, stderr } = spawnSync("java", options, { input, encoding: "utf8" });
+  expect(stdout.trim(), stderr).toBe(verdicts);
+});
+
+/** Three versions each of which Maven puts before the next, and the last before the first, or as equal; made of two and the beginning of one. */
+function circleOf(a: string, b: string): readonly string[] | undefined {
+  const [low, high] = compareAsMaven(a, b) < 0 ? [a, b] : [b, a];
+  const beginnings = [a, b].flatMap((version) =>
+    Array.from({ length: version.length + 1 }, (_, i) => version.slice(0, i)),
+  );
+  const third = beginnings.find((each) => compareAsMaven(high, each) <= 0 && compareAsMaven(each, low) <= 0);
+  return third === undefined || compareAsMaven(a, b) === 0 ? undefined : [third, low, high];
+}
 
 test("any text has a place, and a key of bounded size", () => {
   fc.assert(
@@ -105,56 +120,3 @@ test("any text has a place, and a key of bounded size", () => {
     }),
   );
 });
-
-/** The specification, word for word: split, trim, pad with nulls of the other's prefix, compare prefixed tokens. */
-function compareTokens(a: string, b: string): number {
-  const [left, right] = [prefixedTokens(a), prefixedTokens(b)];
-  for (let i = 0; i < Math.max(left.length, right.length); i++) {
-    const x = left[i] ?? nullOf(right[i]!);
-    const y = right[i] ?? nullOf(left[i]!);
-    const order =
-      kindOf(x) - kindOf(y) || (isNumeric(x) ? Number(x.slice(1)) - Number(y.slice(1)) : compareWords(x, y));
-    if (order !== 0) return Math.sign(order);
-  }
-  return 0;
-}
-
-function prefixedTokens(version: string): string[] {
-  const hyphenated = version
-    .toLowerCase()
-    .replace(/(?<=^|[^a-z])([abm])(?=\d)/g, (_, letter) => ({ a: "alpha", b: "beta", m: "milestone" })[letter as "a"])
-    .replace(/(?<=\d)(?=[a-z])|(?<=[a-z])(?=\d)/g, "-")
-    .replace(/\.(?=[a-z])/g, "-");
-  const tokens = `.${hyphenated}`.split(/(?=[.-])/).map((token) => (token.length === 1 ? `${token}0` : token));
-  for (let i = tokens.length; i > 0; i--) {
-    const isTrimmedHere = i === tokens.length || tokens[i]!.startsWith("-");
-    if (isTrimmedHere && /^.(0+|final|ga|release)$/.test(tokens[i - 1]!)) tokens.splice(i - 1, 1);
-  }
-  return tokens;
-}
-
-function nullOf(token: string): string {
-  return token.startsWith(".") && isNumeric(token) ? ".0" : "-";
-}
-
-function isNumeric(token: string): boolean {
-  return /\d$/.test(token);
-}
-
-/** qualifier < -number < .number */
-function kindOf(token: string): number {
-  return isNumeric(token) ? (token.startsWith("-") ? 1 : 2) : 0;
-}
-
-const known = ["alpha", "beta", "milestone", "rc", "snapshot", "", "sp"];
-
-function compareWords(a: string, b: string): number {
-  const [x, y] = [a, b].map((token) =>
-    token
-      .slice(1)
-      .replace(/^(ga|final|release)$/, "")
-      .replace(/^cr$/, "rc"),
-  );
-  const rankOf = (word: string) => (known.includes(word) ? known.indexOf(word) : known.length);
-  return rankOf(x!) - rankOf(y!) || (x! < y! ? -1 : x! > y! ? 1 : 0);
-}
