@@ -7,9 +7,9 @@ import { sessionsAudit } from "./0004-sessions-audit.ts";
 import { advisoriesLibrariesImages } from "./0005-advisories-libraries-images.ts";
 import { delivery } from "./0006-delivery.ts";
 import { packedRows } from "./0007-packed-rows.ts";
-import { advisoryOrders } from "./0011-advisory-orders.ts";
-import { feeds } from "./0010-feeds.ts";
 import { uniqueRoleBindings } from "./0009-unique-role-bindings.ts";
+import { feeds } from "./0010-feeds.ts";
+import { advisoryOrders } from "./0011-advisory-orders.ts";
 
 /** The steps of the schema; a new one goes to the end. */
 export const migrations: readonly Migration[] = [
