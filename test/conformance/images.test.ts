@@ -27,10 +27,10 @@ onEveryServer("images", (platform) => {
     return uid;
   }
 
-  it("names each architecture once, with a variant that does not go without saying", async () => {
+  it("names each architecture once, with its variant", async () => {
     const repoUid = await makeIndex();
     const answer = await platform().read("GetArchitectures", { repoUid, digest: index });
-    expect(answer).toEqual({ architectures: ["amd64", "arm64", "arm/v6", "arm"] });
+    expect(answer).toEqual({ architectures: ["amd64", "arm64", "arm/v6", "arm/v7"] });
     expect(await platform().read("GetArchitectures", { repoUid, digest: armv6 })).toEqual({
       architectures: ["arm/v6"],
     });
@@ -45,8 +45,8 @@ onEveryServer("images", (platform) => {
       ["arm64", "arm64", 2_000],
       ["arm64/v8", "arm64", 2_000],
       ["arm/v6", "arm/v6", 3_000],
-      ["arm/v7", "arm", 2 ** 40],
-      ["arm", "arm", 2 ** 40],
+      ["arm/v7", "arm/v7", 2 ** 40],
+      ["arm", "arm/v7", 2 ** 40],
     ];
     for (const [architecture, name, size] of sizes) {
       const answer = await platform().read("GetSize", { repoUid, digest: index, architecture });
@@ -54,6 +54,20 @@ onEveryServer("images", (platform) => {
     }
     const own = await platform().read("GetSize", { repoUid, digest: armv6, architecture: "arm" });
     expect(own).toEqual({ size: "3000", architecture: "arm/v6" });
+  });
+
+  it("takes arm for arm/v7 where its variant is not written, and the other way round", async () => {
+    const { uid: repoUid } = await makeRepo(platform(), (await makeGroup(platform())).uid);
+    const bare = { architecture: "arm", digest: armv7, size: 7_000 };
+    await importImages(platform(), repoUid, { digest: index, platforms: [platforms[3]!, bare] });
+    const answer = await platform().read("GetArchitectures", { repoUid, digest: index });
+    expect(answer).toEqual({ architectures: ["arm/v6", "arm"] });
+    for (const architecture of ["arm", "arm/v7"])
+      expect(await platform().read("GetSize", { repoUid, digest: index, architecture })).toEqual({
+        size: "7000",
+        architecture: "arm",
+      });
+    await platform().refused("GetSize", { repoUid, digest: index, architecture: "arm/v8" }, "NOT_FOUND");
   });
 
   it("does not find what is not there", async () => {

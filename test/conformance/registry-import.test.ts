@@ -56,7 +56,7 @@ if ("missing" in found) {
       for (const [name, image] of made) {
         const repo = await repoNamed(platform(), name.slice(0, name.lastIndexOf(":")));
         for (const { architecture, variant, digest, size } of image.platforms) {
-          const label = architecture === "arm" && variant !== "v7" ? `${architecture}/${variant}` : architecture;
+          const label = architecture === "arm" ? `${architecture}/${variant}` : architecture;
           const request = { repoUid: repo.uid, architecture: label };
           for (const of of [image.digest, digest]) {
             expect(await platform().read("GetSize", { ...request, digest: of })).toEqual({

@@ -49,8 +49,10 @@ export function imageUid(repoUid: string, digest: string): string {
 /** The architecture that is meant when none is named. */
 const defaultArchitecture = "amd64";
 
-/** Variants that an architecture has when none is written (containerd, `platforms/database.go`). */
-const silentVariants: Readonly<Record<string, string>> = { amd64: "v1", arm64: "v8", arm: "v7" };
+/** Variants that are not written (containerd, `platforms/database.go`): `arm64/v8` is `arm64`. */
+const silentVariants: Readonly<Record<string, string>> = { amd64: "v1", arm64: "v8" };
+/** Variants that are written, and meant where none is: `arm` is `arm/v7`. */
+const usualVariants: Readonly<Record<string, string>> = { arm: "v7" };
 
 /** @param repos the resource that holds images. */
 export function imagesService(repos: Resource): ServiceImplementation {
@@ -110,18 +112,25 @@ export async function saveImage(
   return "changed";
 }
 
-/** An architecture as callers name it: `arm64`, `arm/v6`; a variant that goes without saying is left out. */
+/** An architecture as callers name it: `arm64`, `arm/v7`; a variant that is not written is left out. */
 function nameOf({ architecture, variant }: ImagePlatform): string {
   return variant === "" || silentVariants[architecture] === variant ? architecture : `${architecture}/${variant}`;
 }
 
-/** The platform of that name, Linux before others; `arm64/v8` is `arm64`, and `arm` any variant of it where its own is missing. */
+/**
+ * The platform of that name, Linux before others; `arm64/v8` is `arm64`. `arm` and `arm/v7` stand for one another where one is missing, and `arm` for any
+ * variant of it where both are.
+ */
 function platformNamed(platforms: readonly ImagePlatform[], name: string): ImagePlatform | undefined {
   const [architecture = "", variant = ""] = name.split("/");
   const wanted = nameOf({ architecture, variant, os: "", digest: "", size: 0 });
   const named = platforms.filter((platform) => nameOf(platform) === wanted);
-  const alike = variant === "" ? platforms.filter((platform) => platform.architecture === architecture) : [];
-  const candidates = [...named, ...alike];
+  const sameArchitecture = platforms.filter((platform) => platform.architecture === architecture);
+  const usual = Object.hasOwn(usualVariants, architecture) ? usualVariants[architecture] : undefined;
+  const meant = ["", usual].includes(variant)
+    ? sameArchitecture.filter((each) => ["", usual].includes(each.variant))
+    : [];
+  const candidates = [...named, ...meant, ...(variant === "" ? sameArchitecture : [])];
   return candidates.find(({ os }) => os === "linux") ?? candidates[0];
 }
 
