@@ -177,17 +177,19 @@ async function rowsByMerged(
   uids: readonly string[],
 ): Promise<ReadonlyMap<string, Row[]>> {
   const found = new Map<string, Row[]>();
-  let after: string | undefined;
-  do {
-    const { rows, next } = await nextRows(table, session, [{ column: "merged", in: uids }], { after });
+  const where = [{ column: "merged", in: uids }];
+  const orderBy = [{ column: "merged", descending: false }]; // of the index that finds them
+  for (let after: readonly string[] | undefined; ; ) {
+    const rows = await session.list(table, { where, orderBy, ...(after && { after }), skip: 0, limit: portion });
     for (const row of rows) {
       const others = found.get(mergedOf(row));
       if (others === undefined) found.set(mergedOf(row), [row]);
       else others.push(row);
     }
-    after = next;
-  } while (after !== undefined);
-  return found;
+    const last = rows.at(-1);
+    if (last === undefined || rows.length < portion) return found;
+    after = [mergedOf(last), last.uid];
+  }
 }
 
 async function nextRows(

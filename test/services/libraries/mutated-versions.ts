@@ -1,4 +1,5 @@
 /** Pairs of versions, most of them one changed into the other by a few cuts and insertions; always the same. */
+import { randomNumbers } from "../../feeds/random-numbers.ts";
 
 const bases = [
   ..."1 1.0 1.0.0 2.1.3 1.0-SNAPSHOT 1.0-alpha-1 1.0-beta2 1.0.RC1 1.0-rc-2 3.2.1.Final 31.1-jre 31.1-android".split(
@@ -18,14 +19,7 @@ const separators = [".", "-", "", "--", "..", ".-", "-.", "_"];
 
 /** `count` pairs. */
 export function mutatedVersions(count: number): (readonly [string, string])[] {
-  let state = 1;
-  /** A number below `limit` (mulberry32). */
-  const below = (limit: number) => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32) * limit);
-  };
+  const { below } = randomNumbers(1);
   const pick = <T>(list: readonly T[]) => list[below(list.length)]!;
   const changes: ((version: string, place: number) => string)[] = [
     (version, place) => version.slice(0, place) + pick(separators) + pick(tokens) + version.slice(place),
