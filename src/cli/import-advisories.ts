@@ -1,7 +1,13 @@
 /** `platform import advisories`: what the publishers of packages say of vulnerabilities, as documents and as advisories of a group. */
 import { Code, ConnectError } from "@connectrpc/connect";
 import { Command } from "commander";
-import { FeedRefusal, type PackageAdvisories, readAdvisories } from "../feeds/index.ts";
+import {
+  type Distribution,
+  FeedRefusal,
+  type PackageAdvisories,
+  parseDistribution,
+  readAdvisories,
+} from "../feeds/index.ts";
 import {
   groupExists,
   prepareAdvisories,
@@ -22,6 +28,7 @@ interface Options {
   readonly group: string;
   readonly feed?: string;
   readonly feedOrder?: string;
+  readonly distribution?: string;
   readonly prune?: boolean;
   readonly json?: boolean;
 }
@@ -38,31 +45,44 @@ export function importAdvisoriesCommand(): Command {
     .option(
       "--feed-order <NAMES>",
       "the feeds whose statements come before those of others, the first first, separated by commas; it is stored, and holds until it is given again",
+    )
+    .option(
+      "--distribution <NAME>",
+      "the distribution that the packages are of, with its release if the feed is about one, as package URLs name them: wolfi, alpine-3.19; for formats that do not say (OpenVEX does). Without it reports match packages of every distribution",
     );
   return command.action((location: string) =>
     withDatabase(command, async (database) => {
-      const { group, feed, feedOrder, prune = false, json = false } = command.opts<Options>();
+      const { group, feed, feedOrder, prune = false, json = false, ...options } = command.opts<Options>();
       const name = feedName(feed, location);
       const order = feedOrder === undefined ? undefined : feedNames("--feed-order", feedOrder);
+      const distribution = distributionOf(options.distribution);
       await requireInstallation(database);
       if (!(await groupExists(database.read, group))) throw new CommandFailure(`--group: there is no group ${group}`);
       if (order !== undefined) await database.transact((session) => writeFeedOrder(session, order));
       await refreshDerivedRows(database, Date.now);
-      await importFeed(database, location, importInto({ group, feed: name, prune }), json);
+      await importFeed(database, location, importInto({ group, feed: name, distribution, prune }), json);
     }),
   );
+}
+
+function distributionOf(text: string | undefined): Distribution {
+  const distribution = text === undefined ? {} : parseDistribution(text);
+  if (distribution === undefined)
+    throw new CommandFailure(`--distribution must be like wolfi or alpine-3.19, not ${JSON.stringify(text)}`);
+  return distribution;
 }
 
 interface Target {
   readonly group: string;
   readonly feed: string;
+  readonly distribution: Distribution;
   readonly prune: boolean;
 }
 
-function importInto({ group, feed, prune }: Target): FeedImport<PackageAdvisories> {
+function importInto({ group, feed, distribution, prune }: Target): FeedImport<PackageAdvisories> {
   return {
     read: recordReader((value, unread) =>
-      readAdvisories(value, unread).map((item) => {
+      readAdvisories(value, unread, distribution).map((item) => {
         if (item instanceof FeedRefusal) return item;
         prepare(group, item);
         return { id: item.document.id, value: item };

@@ -21,7 +21,7 @@ export type { ArtifactRecord, VersionRecord } from "./artifact-record.ts";
 export { Batches } from "./batches.ts";
 export type { FeedFile, FeedOptions, FeedReport } from "./feed.ts";
 export { FeedRefusal, Fields, type ListLimits, type Unread } from "./fields.ts";
-export { type PackageAdvisories, readAdvisories } from "./formats/advisories.ts";
+export { type Distribution, type PackageAdvisories, parseDistribution, readAdvisories } from "./formats/advisories.ts";
 export { readOsv } from "./formats/osv.ts";
 export type { ListedPackage } from "./formats/packages.ts";
 export { readSbom } from "./formats/sbom.ts";

@@ -40,7 +40,7 @@ export {
 export { pathName } from "./field-mask.ts";
 export { implement, type ServiceImplementation } from "./implement.ts";
 export { type ListRequest, listResponse, openList } from "./list.ts";
-export { pageLength } from "./page-bytes.ts";
+export { messagePageLength } from "./page-bytes.ts";
 export { createPageTokens, type PageTokens } from "./page-token.ts";
 export { type Pruned, pruneResource } from "./prune.ts";
 export { contentOf, etagOf, messageOf } from "./record.ts";

@@ -2,7 +2,9 @@
  * How much a page holds in bytes: gRPC clients refuse messages over 4 MiB unless told otherwise, so a page ends early (AIP-158) before it comes to
  * that. Bytes are those of the binary encoding, whatever the protocol: a page is the same over all of them.
  */
+import type { DescMessage, Message } from "@bufbuild/protobuf";
 import { PackedRow, type Row } from "../store/index.ts";
+import { messageBytes } from "./record.ts";
 
 /** A page is not larger than this, unless its first item alone is. */
 export const maxPageBytes = 3.5 * 1024 * 1024;
@@ -19,6 +21,11 @@ export function pageLength<T>(items: readonly T[], bytesOf: (item: T) => number)
     if (left < 0) return Math.max(i, 1);
   }
   return items.length;
+}
+
+/** {@link pageLength} of messages of one type. */
+export function messagePageLength(schema: DescMessage, messages: readonly Message[]): number {
+  return pageLength(messages, (message) => messageBytes(schema, message));
 }
 
 /** The size of a row's message as it is stored, less the {@link overheadBytes}. */

@@ -102,8 +102,8 @@ export function contentOf<R extends DescMessage>(
 }
 
 /** The size of a message in its binary encoding. */
-export function messageBytes({ declaration }: Resource, message: Message): number {
-  return formOf(declaration.schema).write(message).length;
+export function messageBytes(schema: DescMessage, message: Message): number {
+  return formOf(schema).write(message).length;
 }
 
 /** A message with the same content: through the wire format, because our codecs are faster than what walks by descriptors. */

@@ -24,17 +24,8 @@ import { hydratedAll, insertRow, removeRow, updateRow } from "./changes.ts";
 import type { Change, Resource } from "./declaration.ts";
 import { applyPaths, concernedPaths, type FieldPath, settleBehaviors } from "./field-mask.ts";
 import { isStoredForm, type ListRequest, listPage, listResponse, withEnvelope } from "./list.ts";
-import { pageLength } from "./page-bytes.ts";
-import {
-  contentOf,
-  copyOf,
-  emptyMessage,
-  etagOf,
-  messageBytes,
-  messageOf,
-  storedList,
-  storedMessage,
-} from "./record.ts";
+import { messagePageLength } from "./page-bytes.ts";
+import { contentOf, copyOf, emptyMessage, etagOf, messageOf, storedList, storedMessage } from "./record.ts";
 
 /** A unary handler of any method. */
 export type Handler = (request: never, context: HandlerContext) => Eventually<Message>;
@@ -195,7 +186,7 @@ export function listResources(
   return andThen(listPage(resource, request, context, scopes), ({ rows, envelope }) => {
     if (isStoredForm(resource)) return withEnvelope(storedList(resource, output, rows), envelope(rows.length));
     return andThen(presentAll(resource, rows, context), (items) => {
-      const length = pageLength(items, (item) => messageBytes(resource, item));
+      const length = messagePageLength(resource.declaration.schema, items);
       return listResponse(output, items.slice(0, length), envelope(length));
     });
   });

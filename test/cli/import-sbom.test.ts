@@ -59,7 +59,15 @@ test("the packages of an image are stored whole, and the second time nothing", a
   const packages = await readImagePackages(reader.read, repo, [digest]);
   await reader.close();
   expect(packages.get(digest)).toEqual([
-    { name: "libssl3", version: "3.3.1-r1", type: "apk", architecture: "", origin: "openssl", originVersion: "" },
+    {
+      name: "libssl3",
+      version: "3.3.1-r1",
+      type: "apk",
+      namespace: "wolfi",
+      architecture: "",
+      origin: "openssl",
+      originVersion: "",
+    },
     { name: "zlib", version: "1", type: "", architecture: "", origin: "", originVersion: "" },
   ]);
 

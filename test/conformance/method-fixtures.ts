@@ -11,6 +11,7 @@ import {
   importDocuments,
   importImages,
   importMetadata,
+  importPackages,
 } from "./feed-fixtures.ts";
 import {
   claimMatch,
@@ -31,6 +32,8 @@ export interface MethodFixture {
   request(platform: Platform, group: string): Json | Promise<Json>;
   /** Set where the contract says `unscoped` but the method decides by a uid of the request: the path to it. */
   readonly scope?: readonly string[];
+  /** Set where a list names what it is about, so that to whoever may not see it, it does not exist. */
+  readonly namesItems?: true;
   /** Set where the method works on root groups only: the groups of the matrix are then two organisations. */
   readonly isOfOrganisations?: true;
 }
@@ -99,6 +102,14 @@ async function makeImage(platform: Platform, group: string): Promise<Json> {
   const digest = digestOf(1);
   await importImages(platform, repoUid, { digest, platforms: [{ architecture: "amd64", digest, size: 1 }] });
   return { repoUid, digest };
+}
+
+/** The uid of a repo whose tag `latest` is an image with a list of packages. */
+async function makeListedImage(platform: Platform, group: string): Promise<string> {
+  const { uid } = await makeRepo(platform, group);
+  await makeTag(platform, uid, { name: "latest", digest: digestOf(1) });
+  await importPackages(platform, uid, digestOf(1));
+  return uid;
 }
 
 /** The id of an artifact with one version. */
@@ -312,8 +323,9 @@ export const methodFixtures: Readonly<Record<string, MethodFixture>> = {
   },
   ListVulnerabilityMetadata: { request: () => ({}) },
   ListResolvedVulnsReports: {
+    namesItems: true,
     request: async (platform, group) => ({
-      images: [`${(await makeRepo(platform, group)).uid}:latest`],
+      images: [`${await makeListedImage(platform, group)}:latest`],
       startTime: "2026-01-01T00:00:00.000Z",
       endTime: "2026-02-01T00:00:00.000Z",
     }),

@@ -1,5 +1,7 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { beforeAll, expect, it } from "vitest";
+import type { DocumentAdvisorySchema } from "../../gen/platform/advisory/v2/security_advisory_pb.ts";
 import type { Json } from "./contract.ts";
 import { importDocuments, importImages, importMetadata, importPackages } from "./feed-fixtures.ts";
 import { digestOf, freshName, freshUid, makeGroup, makeMember, makeRepo, makeTag } from "./fixtures.ts";
@@ -10,6 +12,11 @@ const range = { startTime: "2026-03-01T00:00:00.000Z", endTime: "2026-03-05T00:0
 
 function at(time: string) {
   return timestampFromDate(new Date(time));
+}
+
+/** A document whose advisories are about one package: an apk unless told. */
+function documentOf(id: string, advisories: MessageInitShape<typeof DocumentAdvisorySchema>[], kind = "apk") {
+  return { id, advisories: advisories.map((each) => ({ packageUrl: `pkg:${kind}/${id}`, ...each })) };
 }
 
 function fixed(time: string, fixedVersion: string) {
@@ -50,34 +57,29 @@ onEveryServer("resolved vulnerability reports", (platform) => {
       { ...libssl, version: "3.3.1-r2" },
       { name: "zlib-of-reports", version: "1.3-r0" },
     );
+    await importPackages(platform(), repo.uid, digestOf(3));
     await importPackages(platform(), repo.uid, digestOf(2), { ...libssl, version: "3.3.0-r9" });
     await importDocuments(
       platform(),
-      {
-        id: "openssl-of-reports",
-        advisories: [
-          {
-            id: "ADV-1",
-            aliases: ["CVE-2026-1", "GHSA-1"],
-            events: [
-              { timestamp: at("2026-02-01T00:00:00Z"), data: { case: "detection", value: {} } },
-              fixed("2026-03-02T23:59:59.999Z", "3.3.1-r1"),
-            ],
-          },
-          { id: "ADV-2", aliases: ["CVE-2026-2"], events: [fixed("2026-03-02T00:00:00Z", "3.3.0-r9")] },
-          { id: "ADV-3", events: [fixed("2026-03-03T12:00:00Z", "3.3.1-r10")] }, // not yet in any image
-          { id: "ADV-4", events: [fixed("2026-03-06T00:00:00Z", "1.0-r0")] }, // after the range
-          { id: "ADV-5", events: [fixed("2026-02-28T23:59:59.999Z", "1.0-r0")] }, // before it
-        ],
-      },
-      {
-        id: "libssl3",
-        advisories: [{ id: "ADV-1", aliases: ["ALIAS-1"], events: [fixed("2026-03-02T08:00:00Z", "3.0-r0")] }],
-      },
-      { id: "curl-of-reports", advisories: [{ id: "ADV-6", events: [fixed("2026-03-05T23:00:00Z", "8.9.1-r3")] }] },
+      documentOf("openssl-of-reports", [
+        {
+          id: "ADV-1",
+          aliases: ["CVE-2026-1", "GHSA-1"],
+          events: [
+            { timestamp: at("2026-02-01T00:00:00Z"), data: { case: "detection", value: {} } },
+            fixed("2026-03-02T23:59:59.999Z", "3.3.1-r1"),
+          ],
+        },
+        { id: "ADV-2", aliases: ["CVE-2026-2"], events: [fixed("2026-03-02T00:00:00Z", "3.3.0-r9")] },
+        { id: "ADV-3", events: [fixed("2026-03-03T12:00:00Z", "3.3.1-r10")] }, // not yet in any image
+        { id: "ADV-4", events: [fixed("2026-03-06T00:00:00Z", "1.0-r0")] }, // after the range
+        { id: "ADV-5", events: [fixed("2026-02-28T23:59:59.999Z", "1.0-r0")] }, // before it
+      ]),
+      documentOf("libssl3", [{ id: "ADV-1", aliases: ["ALIAS-1"], events: [fixed("2026-03-02T08:00:00Z", "3.0-r0")] }]),
+      documentOf("curl-of-reports", [{ id: "ADV-6", events: [fixed("2026-03-05T23:00:00Z", "8.9.1-r3")] }]),
       // One platform is behind.
-      { id: "zlib-of-reports", advisories: [{ id: "ADV-7", events: [fixed("2026-03-04T00:00:00Z", "1.3-r1")] }] },
-      { id: "lib-of-reports", advisories: [{ id: "ADV-8", events: [fixed("2026-03-04T00:00:00Z", "2.0.0")] }] },
+      documentOf("zlib-of-reports", [{ id: "ADV-7", events: [fixed("2026-03-04T00:00:00Z", "1.3-r1")] }]),
+      documentOf("lib-of-reports", [{ id: "ADV-8", events: [fixed("2026-03-04T00:00:00Z", "2.0.0")] }], "npm"),
     );
     await importMetadata(platform(), {
       id: "CVE-2026-1",
@@ -197,21 +199,132 @@ onEveryServer("resolved vulnerability reports", (platform) => {
     );
   });
 
-  it("adds nothing for what does not exist or may not be seen", async () => {
-    for (const image of [
-      "nowhere",
-      `${repo.name}:nowhere`,
-      `${freshUid(group)}:latest`,
-      "Not A Name",
-      `${repo.name}:empty`,
-    ])
-      expect(await idsByDay({ images: [image] }), image).toEqual(nothing);
+  it("adds nothing for an image without packages", async () => {
+    expect(await idsByDay({ images: [`${repo.name}:empty`] })).toEqual(nothing);
+  });
+
+  it("says that an image does not exist, also where it may not be seen", async () => {
+    const missing = async (image: string, as = platform().admin) => {
+      const images = [`${repo.name}:latest`, image];
+      const { message, details } = await platform().refused(
+        "ListResolvedVulnsReports",
+        { ...range, images: as === platform().admin ? images : [image] },
+        "NOT_FOUND",
+        { as },
+      );
+      const name = image.includes(":") ? image : `${image}:latest`;
+      expect(message).toBe(`Not found: Image ${JSON.stringify(name)} does not exist`);
+      expect(details[1]).toMatchObject({ resourceType: "registry.platform.internal/Image", resourceName: name });
+    };
+    for (const image of ["nowhere", `${repo.name}:nowhere`, `${freshUid(group)}:latest`, "Not A Name"])
+      await missing(image);
     const elsewhere = await makeMember(platform(), (await makeGroup(platform())).uid, needed);
-    expect(await idsByDay({ images: [repo.uid, repo.name] }, elsewhere.token)).toEqual(nothing);
     const less = await makeMember(platform(), group, needed.slice(1));
-    expect(await idsByDay({ images: [repo.uid] }, less.token)).toEqual(nothing);
+    for (const { token } of [elsewhere, less])
+      for (const image of [repo.uid, repo.name, `${repo.name}:nowhere`, freshUid(group)]) await missing(image, token);
     const here = await makeMember(platform(), group, needed);
     expect(await idsByDay({ images: [repo.name] }, here.token)).toEqual(latest);
+  });
+
+  it("says which images have no bill of materials", async () => {
+    await makeTag(platform(), repo.uid, { name: "unlisted", digest: digestOf(4) });
+    await makeTag(platform(), repo.uid, { name: "unlisted-too", digest: digestOf(5) });
+    const names = [`${repo.name}:unlisted`, `${repo.name}:unlisted-too`];
+    const { message, details } = await platform().refused(
+      "ListResolvedVulnsReports",
+      { ...range, images: [`${repo.name}:latest`, ...names] },
+      "FAILED_PRECONDITION",
+    );
+    expect(message).toBe(
+      `Precondition failed: ${names.map((name) => `image "${name}" has no software bill of materials`).join("; ")}`,
+    );
+    expect(details[1].violations).toEqual(
+      names.map((subject) => ({
+        type: "SBOM_MISSING",
+        subject,
+        description: `image "${subject}" has no software bill of materials`,
+      })),
+    );
+    for (let i = 0; i < 25; i++) await makeTag(platform(), repo.uid, { name: `unlisted-${i}`, digest: digestOf(5) });
+    const many = Array.from({ length: 25 }, (_, i) => `${repo.name}:unlisted-${i}`);
+    const refused = await platform().refused(
+      "ListResolvedVulnsReports",
+      { ...range, images: many },
+      "FAILED_PRECONDITION",
+    );
+    expect(refused.details[1].violations).toHaveLength(20);
+    expect(refused.message).toContain("(25 images have none)");
+    await importPackages(platform(), repo.uid, digestOf(4));
+    expect(await idsByDay({ images: names.slice(0, 1) })).toEqual(nothing);
+  });
+
+  it("matches packages by type, namespace and distribution, not by name alone", async () => {
+    const image = await makeRepo(platform(), group, { name: freshName("kinds") });
+    await makeTag(platform(), image.uid, { name: "latest", digest: digestOf(6) });
+    const name = freshName("openssl");
+    await importPackages(
+      platform(),
+      image.uid,
+      digestOf(6),
+      { name, version: "999", type: "npm" },
+      { name: `${name}-tools`, version: "9-r0", type: "apk", namespace: "alpine", distro: "alpine-3.19.1" },
+    );
+    const on = (day: number, id: string, packageUrl: string) => ({
+      id,
+      packageUrl,
+      events: [fixed(`2026-03-0${day}T00:00:00Z`, "1-r0")],
+    });
+    await importDocuments(
+      platform(),
+      documentOf(name, [
+        on(1, "KIND-1", `pkg:apk/wolfi/${name}`),
+        on(1, "KIND-2", `pkg:deb/debian/${name}`),
+        on(2, "KIND-3", `pkg:npm/${name}`),
+      ]),
+      documentOf(`${name}-tools`, [
+        on(3, "KIND-4", `pkg:apk/wolfi/${name}-tools`),
+        on(3, "KIND-5", `pkg:apk/alpine/${name}-tools?distro=alpine-3.18`),
+        on(4, "KIND-6", `pkg:apk/alpine/${name}-tools?distro=alpine-3.19`),
+        on(5, "KIND-7", `pkg:apk/${name}-tools`),
+      ]),
+    );
+    expect(await idsByDay({ images: [image.name] })).toEqual({
+      ...nothing,
+      "03-02": ["KIND-3"],
+      "03-04": ["KIND-6"],
+      "03-05": ["KIND-7"],
+    });
+  });
+
+  it("names packages and documents whose type is unknown, and matches none of them", async () => {
+    const image = await makeRepo(platform(), group, { name: freshName("untyped") });
+    await makeTag(platform(), image.uid, { name: "latest", digest: digestOf(7) });
+    const [typed, untyped] = [freshName("typed"), freshName("untyped")];
+    await importPackages(
+      platform(),
+      image.uid,
+      digestOf(7),
+      { name: typed, version: "9-r0" },
+      { name: untyped, version: "9-r0", type: "" },
+    );
+    const events = [fixed("2026-03-02T00:00:00Z", "1-r0")];
+    await importDocuments(
+      platform(),
+      documentOf(typed, [{ id: "UNTYPED-1", events, packageUrl: "" }]),
+      documentOf(untyped, [{ id: "UNTYPED-2", events }]),
+    );
+    const page = await platform().read("ListResolvedVulnsReports", { ...range, images: [image.name], pageSize: 1 });
+    const said = {
+      untypedPackages: [untyped],
+      untypedPackageCount: 1,
+      untypedDocuments: [typed],
+      untypedDocumentCount: 1,
+    };
+    expect(page).toMatchObject(said);
+    expect(await platform().read("ListResolvedVulnsReports", { pageToken: page.nextPageToken })).toMatchObject(said);
+    expect(await idsByDay({ images: [image.name] })).toEqual(nothing);
+    const whole = await platform().read("ListResolvedVulnsReports", { ...range, images: [`${repo.name}:latest`] });
+    expect(whole).toMatchObject({ untypedPackages: [], untypedPackageCount: 0, untypedDocumentCount: 0 });
   });
 
   it("refuses a name that several repos have, of those that the caller may see", async () => {
@@ -225,6 +338,8 @@ onEveryServer("resolved vulnerability reports", (platform) => {
     );
     expect(message).toContain(`images: more than one repo is called "${twin.name}"`);
     const member = await makeMember(platform(), group, needed);
+    await makeTag(platform(), here.uid, { name: "latest", digest: digestOf(1) });
+    await importPackages(platform(), here.uid, digestOf(1));
     expect(await idsByDay({ images: [twin.name] }, member.token)).toEqual(nothing);
     expect(await idsByDay({ images: [here.uid] })).toEqual(nothing);
   });

@@ -33,7 +33,7 @@ const wholePackage = "/";
  * has been reviewed: its events are approved.
  */
 export function advisoriesOf(document: Document, { author, artifactType }: Publication): Advisory[] {
-  return document.advisories.map(({ id, aliases, events }) => {
+  return mergedById(document.advisories).map(({ id, aliases, events }) => {
     const scanned = lastScanned(events);
     return create(AdvisorySchema, {
       advisoryId: id,
@@ -55,11 +55,32 @@ export function advisoriesOf(document: Document, { author, artifactType }: Publi
   });
 }
 
+/** One of each id: a document has several where they are about packages of different types or distributions. */
+function mergedById(advisories: Document["advisories"]): Pick<DocumentAdvisory, "id" | "aliases" | "events">[] {
+  const merged = new Map<string, Pick<DocumentAdvisory, "id" | "aliases" | "events">>();
+  for (const { id, aliases, events } of advisories) {
+    const other = merged.get(id);
+    if (other === undefined) merged.set(id, { id, aliases, events });
+    else {
+      const all = [...new Set([...other.aliases, ...aliases])];
+      const both = [...other.events, ...events].sort((a, b) => timeOf(b) - timeOf(a));
+      merged.set(id, { id, aliases: all, events: both });
+    }
+  }
+  return [...merged.values()];
+}
+
+/** An event without a time is older than all. */
+export function timeOf({ timestamp }: DocumentEvent): number {
+  return timestamp === undefined ? Number.MIN_SAFE_INTEGER : timestampMs(timestamp);
+}
+
 function lastScanned(events: DocumentAdvisory["events"]): Detection_DetectionTypeScanV1 | undefined {
   let last: { readonly timeMs: number; readonly scan: Detection_DetectionTypeScanV1 } | undefined;
-  for (const { timestamp, data } of events) {
+  for (const event of events) {
+    const { data } = event;
     if (data.case !== "detection" || data.value.type.case !== "scanv1") continue;
-    const timeMs = timestamp === undefined ? Number.NEGATIVE_INFINITY : timestampMs(timestamp);
+    const timeMs = timeOf(event);
     if (last === undefined || timeMs >= last.timeMs) last = { timeMs, scan: data.value.type.value };
   }
   return last?.scan;

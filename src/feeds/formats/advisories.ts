@@ -2,14 +2,24 @@
  * Feeds of package advisories, told apart by what is in a record: an advisory document (schema 2.x), the `security.json` of a package repository
  * (secdb), or an OpenVEX document. Each gives documents, one for a package, and the advisories that say the same.
  */
-import { timestampMs } from "@bufbuild/protobuf/wkt";
-import type { Document, DocumentEvent } from "../../../gen/platform/advisory/v2/security_advisory_pb.ts";
+import type { Document } from "../../../gen/platform/advisory/v2/security_advisory_pb.ts";
 import type { Advisory } from "../../../gen/platform/vulnerabilities/v2/advisories_pb.ts";
+import { formatPackageUrl, type PackageKind } from "../../package-url.ts";
 import { FeedRefusal, Fields, type Unread } from "../fields.ts";
 import { documentUnread, readAdvisoryDocument } from "./advisories-document.ts";
-import { advisoriesOf, type Publication } from "./advisories-of-document.ts";
+import { advisoriesOf, type Publication, timeOf } from "./advisories-of-document.ts";
 import { openVexUnread, readOpenVex } from "./openvex.ts";
 import { readSecdb, secdbUnread } from "./secdb.ts";
+
+/** A distribution, and its release where that is known, as package URLs name them. */
+export type Distribution = Pick<PackageKind, "namespace" | "distro">;
+
+/** What `alpine-3.19`, `debian-12` or `wolfi` names; undefined for what names no distribution. */
+export function parseDistribution(text: string): Distribution | undefined {
+  const [, namespace, release] = /^([a-z][a-z0-9.]*(?:-[a-z][a-z0-9.]*)*)(-[0-9][a-z0-9._]*)?$/.exec(text) ?? [];
+  if (namespace === undefined) return undefined;
+  return release === undefined ? { namespace } : { namespace, distro: text };
+}
 
 /** What a feed says of one package. */
 export interface PackageAdvisories {
@@ -22,6 +32,8 @@ export interface PackageAdvisories {
 export interface Published {
   readonly document: Document;
   readonly publication: Publication;
+  /** The release of the distribution that the packages are of: `3.19`. */
+  readonly release?: string | undefined;
 }
 
 /** A format: its reader, and the members that it knows and does not read. */
@@ -32,24 +44,33 @@ interface Format {
 
 /**
  * All packages that a record is about, their events newest first; for a package, or a part of it, that cannot be taken while others can, why.
+ * @param distribution whose packages they are where the record does not say.
  * Errors: FeedRefusal.
  */
-export function readAdvisories(record: unknown, unread: Unread): (PackageAdvisories | FeedRefusal)[] {
+export function readAdvisories(
+  record: unknown,
+  unread: Unread,
+  distribution: Distribution = {},
+): (PackageAdvisories | FeedRefusal)[] {
   const fields = new Fields(record);
   const format = formatOf(fields);
   const items = format.read(fields).map((read) => {
     if (read instanceof FeedRefusal) return read;
-    const { document, publication } = read;
-    for (const advisory of document.advisories) advisory.events.sort((a, b) => timeOf(b) - timeOf(a));
+    const { document, publication, release } = read;
+    const kind = { type: publication.artifactType, ...ofRelease(distribution, release) };
+    for (const advisory of document.advisories) {
+      advisory.events.sort((a, b) => timeOf(b) - timeOf(a));
+      advisory.packageUrl ||= formatPackageUrl(kind, document.id);
+    }
     return { document, advisories: advisoriesOf(document, publication) };
   });
   fields.tellUnread(format.unread, unread);
   return items;
 }
 
-/** An event without a time is older than all. */
-function timeOf({ timestamp }: DocumentEvent): number {
-  return timestamp === undefined ? Number.MIN_SAFE_INTEGER : timestampMs(timestamp);
+function ofRelease({ namespace, distro }: Distribution, release: string | undefined): Distribution {
+  const isNew = namespace !== undefined && distro === undefined && release !== undefined;
+  return { namespace, distro: isNew ? `${namespace}-${release}` : distro };
 }
 
 function formatOf(fields: Fields): Format {

@@ -1,6 +1,7 @@
 /**
  * OpenVEX documents (https://github.com/openvex/spec, 0.2.0): statements about what a vulnerability does to products, each product a package URL.
- * A package has one document with an advisory for each vulnerability; the statements about it are the events, at their time:
+ * Packages of one name have one document, with an advisory for each vulnerability in each of them; the statements about it are the events, at their
+ * time:
  *
  * - `not_affected` is a false positive determination, its type from the justification, its note the impact statement;
  * - `affected` is a true positive determination, its note the action statement;
@@ -16,6 +17,7 @@ import {
   DocumentSchema,
   FalsePositiveDetermination_Type,
 } from "../../../gen/platform/advisory/v2/security_advisory_pb.ts";
+import { formatPackageUrl, type PackageUrl, packageKind, packageName, parsePackageUrl } from "../../package-url.ts";
 import { FeedRefusal, type Fields } from "../fields.ts";
 import type { Published } from "./advisories.ts";
 import { isIdentifier, readAliases, readIdentifier } from "./identifiers.ts";
@@ -72,22 +74,24 @@ export const openVexUnread: ReadonlySet<string> = new Set([
 type EventInit = MessageInitShape<typeof DocumentEventSchema>;
 type EventData = NonNullable<EventInit["data"]>;
 
-interface PackageUrl {
-  readonly type: string;
-  readonly namespace: string;
-  readonly name: string;
-  readonly version: string;
-}
-
 interface Event {
   readonly timeMs: number;
   readonly data: EventData;
 }
 
+interface Advisory {
+  readonly id: string;
+  readonly packageUrl: string;
+  readonly packageNamespace: string;
+  readonly aliases: Set<string>;
+  readonly events: Map<string, Event>;
+}
+
+/** The packages of one name; the first of them stands for all where there is room for one. */
 interface Package {
   readonly purl: PackageUrl;
-  /** By the vulnerability's id. Events by what they say: a statement often names one package for several architectures. */
-  readonly advisories: Map<string, { aliases: Set<string>; events: Map<string, Event> }>;
+  /** By the vulnerability's id and the package. Events by what they say: a statement often names one package for several architectures. */
+  readonly advisories: Map<string, Advisory>;
 }
 
 /** The documents of the packages that statements are about, and a refusal for each statement that is not taken. Errors: FeedRefusal. */
@@ -108,10 +112,9 @@ export function readOpenVex(fields: Fields): (Published | FeedRefusal)[] {
   const published = [...packages].map(([id, { purl, advisories }]) => ({
     document: create(DocumentSchema, {
       id,
-      advisories: [...advisories].map(([advisoryId, { aliases, events }]) => ({
-        id: advisoryId,
+      advisories: [...advisories.values()].map(({ aliases, events, ...advisory }) => ({
+        ...advisory,
         aliases: [...aliases],
-        packageNamespace: purl.namespace,
         events: [...events.values()].map(({ timeMs, data }) => ({ timestamp: timestampFromMs(timeMs), data })),
       })),
     }),
@@ -141,15 +144,22 @@ function readStatement(statement: Fields, document: Fields): Said[] {
 }
 
 function addEvent(packages: Map<string, Package>, { purl, id, aliases, event }: Said, statement: Fields): void {
-  const pkg = packages.get(purl.name) ?? { purl, advisories: new Map() };
-  const advisory = pkg.advisories.get(id) ?? { aliases: new Set<string>(), events: new Map<string, Event>() };
+  const name = packageName(purl);
+  const packageUrl = formatPackageUrl(packageKind(purl), name);
+  const advisoryKey = JSON.stringify([id, packageUrl]);
+  const pkg = packages.get(name) ?? { purl, advisories: new Map() };
+  const advisory = pkg.advisories.get(advisoryKey) ?? newAdvisory(id, packageUrl, purl.namespace);
   const key = JSON.stringify([event.timeMs, event.data]);
   if (advisory.events.size === maxEvents && !advisory.events.has(key))
-    throw statement.refusal("products", `make more than ${maxEvents} statements about ${id} in ${purl.name}`);
-  packages.set(purl.name, pkg);
-  pkg.advisories.set(id, advisory);
+    throw statement.refusal("products", `make more than ${maxEvents} statements about ${id} in ${name}`);
+  packages.set(name, pkg);
+  pkg.advisories.set(advisoryKey, advisory);
   for (const alias of aliases) advisory.aliases.add(alias);
   advisory.events.set(key, event);
+}
+
+function newAdvisory(id: string, packageUrl: string, packageNamespace: string): Advisory {
+  return { id, packageUrl, packageNamespace, aliases: new Set(), events: new Map() };
 }
 
 /** What a statement says of each of its products. */
@@ -188,20 +198,14 @@ function readPurl(product: Fields): PackageUrl {
   return purl;
 }
 
-/** Parses `pkg:type/namespace/name@version?qualifiers#subpath` (https://github.com/package-url/purl-spec); undefined for anything else. */
+/** A package URL that is escaped as it should be, of a package with a name and a version that are ids. */
 function parsePurl(text: string): PackageUrl | undefined {
-  const [, type = "", path = "", version = ""] =
-    /^pkg:\/*([a-zA-Z][a-zA-Z0-9.+-]*)\/([^@?#]+)(?:@([^?#]+))?/.exec(text) ?? [];
   try {
-    const segments = path.split("/").filter(Boolean).map(decodeURIComponent);
-    const purl = {
-      type: type.toLowerCase(),
-      namespace: segments.slice(0, -1).join("/"),
-      name: segments.at(-1) ?? "",
-      version: decodeURIComponent(version),
-    };
-    return isIdentifier(purl.name) && (purl.version === "" || isIdentifier(purl.version)) ? purl : undefined;
+    decodeURIComponent(text);
   } catch {
     return undefined; // a percent sign that escapes nothing
   }
+  const purl = parsePackageUrl(text);
+  if (purl === undefined || !isIdentifier(packageName(purl))) return undefined;
+  return purl.version === "" || isIdentifier(purl.version) ? purl : undefined;
 }

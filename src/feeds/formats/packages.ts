@@ -1,13 +1,11 @@
 /** The packages of a bill of materials, whatever its format. */
-import { type PackageUrl, parsePackageUrl } from "./package-url.ts";
+import { type PackageKind, type PackageUrl, packageKind, packageName, parsePackageUrl } from "../../package-url.ts";
 
 /** A package that something is made of. */
-export interface ListedPackage {
+export interface ListedPackage extends PackageKind {
   /** As its ecosystem writes it: `openssl`, `@scope/name`, `group:artifact`. */
   readonly name: string;
   readonly version: string;
-  /** As package URLs name it: `apk`, `npm`; "" where unknown. */
-  readonly type: string;
   /** "" where unknown. */
   readonly architecture: string;
   /** The package that it is built from; "" where unknown. */
@@ -22,9 +20,6 @@ export type ListedFields = { readonly [F in keyof ListedPackage]?: string | unde
 /** Packages in one list at most. */
 export const maxPackages = 100_000;
 
-/** How names are written where a package URL parts them; elsewhere namespaces are distributions, and no part of the name. */
-const joiners: Readonly<Record<string, string>> = { npm: "/", golang: "/", maven: ":", composer: "/", github: "/" };
-
 /** Packages of the image itself: the URL names what is being listed, or where it lies. */
 const containers = new Set(["oci", "docker"]);
 
@@ -32,14 +27,14 @@ const containers = new Set(["oci", "docker"]);
 export function listedPackage(purl: string | undefined, fields: ListedFields): ListedPackage | undefined {
   const url = purl === undefined ? undefined : parsePackageUrl(purl);
   if (url !== undefined && containers.has(url.type)) return undefined;
-  const name = url === undefined ? fields.name : nameOf(url);
+  const name = url === undefined ? fields.name : packageName(url);
   const version = (url === undefined ? "" : versionOf(url)) || fields.version;
   if (!name || !version) return undefined;
   const [upstream = "", upstreamVersion = ""] = upstreamOf(url);
   return {
     name,
     version,
-    type: url?.type ?? fields.type ?? "",
+    ...(url === undefined ? { type: fields.type ?? "" } : packageKind(url)),
     architecture: url?.qualifiers.get("arch") ?? fields.architecture ?? "",
     origin: url?.qualifiers.get("origin") ?? (upstream || (fields.origin ?? "")),
     originVersion: upstreamVersion || (fields.originVersion ?? ""),
@@ -51,11 +46,6 @@ export function sortPackages(packages: Iterable<ListedPackage>): readonly Listed
   const byText = new Map<string, ListedPackage>();
   for (const listed of packages) byText.set(JSON.stringify(Object.values(listed)), listed);
   return [...byText].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, listed]) => listed);
-}
-
-function nameOf({ type, namespace, name }: PackageUrl): string {
-  const joiner = joiners[type];
-  return joiner === undefined || namespace === "" ? name : `${namespace}${joiner}${name}`;
 }
 
 /** RPM's epoch stands beside the version. */

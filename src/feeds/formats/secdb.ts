@@ -26,6 +26,7 @@ export const secdbUnread: ReadonlySet<string> = new Set(["apkurl", "archs", "dis
 /** The documents of the packages of a repository; for a package that cannot be taken, why. Errors: FeedRefusal. */
 export function readSecdb(fields: Fields): (Published | FeedRefusal)[] {
   const packageNamespace = fields.optionalText("reponame") ?? "";
+  const [, release] = /^v?(\d[\w.]*)$/.exec(fields.optionalText("distroversion") ?? "") ?? [];
   const seen = new Set<string>();
   return fields.objects("packages", maxPackages).map((item) => {
     try {
@@ -34,7 +35,7 @@ export function readSecdb(fields: Fields): (Published | FeedRefusal)[] {
       if (seen.has(id)) throw pkg.refusal("name", `${JSON.stringify(id)} is there twice`);
       seen.add(id);
       const advisories = readFixes(pkg).map((advisory) => ({ ...advisory, packageNamespace }));
-      return { document: create(DocumentSchema, { id, advisories }), publication };
+      return { document: create(DocumentSchema, { id, advisories }), publication, release };
     } catch (error) {
       if (error instanceof FeedRefusal) return error;
       throw error;

@@ -1,6 +1,6 @@
 /**
  * Documents: what is known of the vulnerabilities of one package. A package has one document, found by the package's name: the merge of what each
- * feed says of it. Advisories are the same by their id; events by advisory, type and time, or by what they say where they have no time.
+ * feed says of it. Advisories are the same by their id and the package that they are about; events by advisory, type and time, or by what they say where they have no time.
  */
 import { create } from "@bufbuild/protobuf";
 import { timestampMs } from "@bufbuild/protobuf/wkt";
@@ -79,8 +79,9 @@ function mergeDocuments(said: readonly Document[]): Document {
   if (said.length === 1 && first!.advisories.every(isNewestFirst)) return first!;
   const advisories = new Map<string, DocumentAdvisory[]>();
   for (const advisory of said.flatMap((document) => document.advisories)) {
-    const others = advisories.get(advisory.id);
-    if (others === undefined) advisories.set(advisory.id, [advisory]);
+    const key = JSON.stringify([advisory.id, advisory.packageUrl]);
+    const others = advisories.get(key);
+    if (others === undefined) advisories.set(key, [advisory]);
     else others.push(advisory);
   }
   return create(DocumentSchema, { id: first!.id, advisories: [...advisories.values()].map(mergeAdvisories) });

@@ -2,15 +2,17 @@
  * Reports of what was resolved in images: one for each UTC day of a range, days without news included. A day lists the vulnerabilities with a
  * `fixed` event on it, for a package that an image holds, as its tag stands now, at or above the fixed version.
  *
- * A package is looked for by its own name and by that of the package it is built from; where an image has several copies of one kind, all must
- * be fixed. Reports are stored nowhere: a uid follows from the images and the day, and both times of a report are its day's.
+ * Packages and advisories meet by their package URLs: by type, namespace, distribution and name. Whatever could make a day look as if nothing was
+ * resolved is told: an image that does not exist or has no list of packages is an error, packages and documents without a type are named. Reports
+ * are stored nowhere: a uid follows from the images and the day, and both times of a report are its day's.
  */
 import { createHash } from "node:crypto";
-import { create } from "@bufbuild/protobuf";
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { type Timestamp, timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type { HandlerContext } from "@connectrpc/connect";
 import {
   type Document,
+  type DocumentEvent,
   type ListResolvedVulnsReportsRequest,
   type ListResolvedVulnsReportsResponse,
   ListResolvedVulnsReportsResponseSchema,
@@ -19,48 +21,43 @@ import {
   ResolvedVulnsReportSchema,
 } from "../../../gen/platform/advisory/v2/security_advisory_pb.ts";
 import { scopesOf } from "../../auth/index.ts";
-import { invalid } from "../../errors.ts";
-import { databaseOf, type ListRequest, listResponse, messageOf, openList } from "../../resource/index.ts";
-import type { ReadSession } from "../../store/index.ts";
+import { failedPrecondition, invalid, notFound } from "../../errors.ts";
+import { type PackageUrl, packageKind, packageName, parsePackageUrl } from "../../package-url.ts";
+import {
+  databaseOf,
+  type ListRequest,
+  listResponse,
+  messageOf,
+  messagePageLength,
+  openList,
+} from "../../resource/index.ts";
+import type { ReadSession, Row } from "../../store/index.ts";
 import { fixedUid } from "../../uid.ts";
 import { documents } from "./documents.ts";
-import { comparePackageVersions } from "./package-versions.ts";
+import { type HeldPackage, type HeldPackages, holdPackages } from "./held-packages.ts";
 import { severitiesOf } from "./severities.ts";
 
-/** A package that an image holds. */
-export interface HeldPackage {
-  readonly name: string;
-  readonly version: string;
-  /** As package URLs name it. */
-  readonly type: string;
-  /** The package that it is built from, and its version where that differs; "" where unknown. */
-  readonly origin: string;
-  readonly originVersion: string;
+/** An image as it was found. */
+interface FoundImage {
+  readonly repoUid?: string;
+  readonly isAmbiguous: boolean;
+  /** Absent where there is no such image. */
+  readonly digest?: string;
+  /** Absent where the image has no bill of materials. */
+  readonly packages?: readonly HeldPackage[];
 }
 
-/** Finds images by the uid or name of their repo and a tag, in the scopes given; what cannot be found holds nothing. */
+/** Finds images by the uid or name of their repo and a tag, in the scopes given. */
 export type ImageSource = (
   session: ReadSession,
   images: readonly { readonly repo: string; readonly tag: string }[],
   scopes: readonly string[],
-) => Promise<
-  readonly {
-    readonly repoUid?: string;
-    readonly isAmbiguous: boolean;
-    readonly packages: readonly HeldPackage[];
-  }[]
->;
+) => Promise<readonly FoundImage[]>;
 
 interface AskedImage {
   readonly field: "image_refs" | "images";
   readonly repo: string;
   readonly tag: string;
-}
-
-/** The copies of one kind that an image has of a package. */
-interface Copies {
-  readonly type: string;
-  readonly versions: readonly string[];
 }
 
 /** A vulnerability on the day of its fix. */
@@ -75,6 +72,9 @@ const maxDays = 3660;
 const dayMs = 86_400_000;
 /** Documents read at once. */
 const portion = 1000;
+/** What has no type is named up to here, and counted beyond. */
+const maxUntyped = 100;
+const maxViolations = 20;
 
 /** What reports can be ordered by: the times of a report are its day's. */
 const sortable = {
@@ -106,11 +106,7 @@ export function resolvedVulnsReports(findImages: ImageSource) {
     const days = daysOf(query);
     const session = databaseOf(context);
     const images = await findImages(session, asked, scopesOf(context));
-    const ambiguous = asked.find((_, i) => images[i]!.isAmbiguous);
-    if (ambiguous !== undefined) {
-      const description = `more than one repo is called ${JSON.stringify(ambiguous.repo)}; give its uid`;
-      throw invalid({ field: ambiguous.field, description });
-    }
+    requireImages(asked, images);
     const names = asked.map(({ repo, tag }, i) => `${images[i]!.repoUid ?? repo}:${tag}`).sort();
 
     const rows = days.map((date) => ({ date, uid: fixedUid("resolved-vulns-report", String(date), ...names) }));
@@ -124,19 +120,18 @@ export function resolvedVulnsReports(findImages: ImageSource) {
     const rest = rows.slice(begin + request.skip);
     const page = rest.slice(0, pageSize);
 
-    const resolved = await resolvedByDay(
-      session,
-      images.map(({ packages }) => packages),
-      new Set(page.map(({ date }) => date)),
-    );
+    const held = holdPackages(images.map(({ packages = [] }) => packages));
+    const { resolved, untyped } = await resolvedByDay(session, held, new Set(page.map(({ date }) => date)));
     const vulns = await describe(session, resolved);
-    const reports = page.map(({ date, uid }) => reportOf(date, uid, vulns.get(date) ?? []));
-    const last = rest.length > page.length ? page.at(-1) : undefined;
-    return listResponse(ListResolvedVulnsReportsResponseSchema, reports, {
+    const all = page.map(({ date, uid }) => reportOf(date, uid, vulns.get(date) ?? []));
+    const reports = all.slice(0, messagePageLength(ResolvedVulnsReportSchema, all));
+    const last = rest.length > reports.length ? page[reports.length - 1] : undefined;
+    const response = listResponse(ListResolvedVulnsReportsResponseSchema, reports, {
       nextPageToken: last && tokenAfter(keyOf(last)),
       totalCount: rows.length,
       skipped: request.skip,
     }) as ListResolvedVulnsReportsResponse;
+    return Object.assign(response, untypedFields(held.untyped, untyped));
   };
 }
 
@@ -156,6 +151,33 @@ function imagesOf({ imageRefs, images }: ListResolvedVulnsReportsRequest): reado
   if (asked.length > maxImages)
     throw invalid({ field: asked[0]!.field, description: `must name at most ${maxImages} images` });
   return asked;
+}
+
+/**
+ * Makes sure that every image is there and has a list of packages: without them days would look as if nothing had been resolved.
+ * Errors: INVALID_ARGUMENT, NOT_FOUND, FAILED_PRECONDITION.
+ */
+function requireImages(asked: readonly AskedImage[], found: readonly FoundImage[]): void {
+  const ambiguous = asked.find((_, i) => found[i]!.isAmbiguous);
+  if (ambiguous !== undefined) {
+    const description = `more than one repo is called ${JSON.stringify(ambiguous.repo)}; give its uid`;
+    throw invalid({ field: ambiguous.field, description });
+  }
+  const missing = asked.find((_, i) => found[i]!.digest === undefined);
+  if (missing !== undefined) throw notFound({ type: "registry.platform.internal/Image", uid: nameOf(missing) });
+  const unlisted = asked.filter((_, i) => found[i]!.packages === undefined);
+  if (unlisted.length === 0) return;
+  const more = unlisted.length > maxViolations ? ` (${unlisted.length} images have none)` : "";
+  const violations = unlisted.slice(0, maxViolations).map((image, i) => {
+    const isLast = i === maxViolations - 1;
+    const description = `image ${JSON.stringify(nameOf(image))} has no software bill of materials${isLast ? more : ""}`;
+    return { type: "SBOM_MISSING", subject: nameOf(image), description };
+  });
+  throw failedPrecondition(violations);
+}
+
+function nameOf({ repo, tag }: AskedImage): string {
+  return `${repo}:${tag}`;
 }
 
 /** The first moments of the days from one instant to another, both included. Errors: INVALID_ARGUMENT. */
@@ -186,63 +208,61 @@ function comparator(order: readonly { readonly descending: boolean }[]) {
   };
 }
 
-/** What was fixed on each of the days, by day and id. */
-async function resolvedByDay(
-  session: ReadSession,
-  images: readonly (readonly HeldPackage[])[],
+/** What was fixed on each of the days, by day and id; and the documents with advisories of unknown type, by id. */
+async function resolvedByDay(session: ReadSession, held: HeldPackages, days: ReadonlySet<number>) {
+  const resolved = new Map<number, Map<string, Resolved>>();
+  const untyped = new Set<string>();
+  const urls = new Map<string, PackageUrl | undefined>();
+  for await (const { id: document, advisories } of readDocuments(session, held.names)) {
+    for (const { id, aliases, events, packageUrl = "" } of advisories) {
+      if (!urls.has(packageUrl)) urls.set(packageUrl, parsePackageUrl(packageUrl));
+      const url = urls.get(packageUrl);
+      if (url === undefined) untyped.add(document);
+      else
+        for (const day of daysFixed(events, days, (version) =>
+          held.areFixed(packageName(url), packageKind(url), version),
+        ))
+          addResolved(resolved, day, id, aliases);
+    }
+  }
+  return { resolved, untyped: [...untyped].sort() };
+}
+
+/** The days of events that say in which version something was fixed, where that holds. */
+function daysFixed(
+  events: readonly DocumentEvent[],
   days: ReadonlySet<number>,
-): Promise<ReadonlyMap<number, ReadonlyMap<string, Resolved>>> {
-  const held = copiesByName(images);
-  const result = new Map<number, Map<string, Resolved>>();
-  for await (const { id: name, advisories } of readDocuments(session, [...held.keys()])) {
-    const copies = held.get(name) ?? [];
-    for (const { id, aliases, events } of advisories) {
-      for (const { timestamp, data } of events) {
-        if (data.case !== "fixed" || timestamp === undefined) continue;
-        const day = dayOf(timestamp);
-        if (!days.has(day) || !copies.some((some) => isFixedIn(some, data.value.fixedVersion))) continue;
-        const ofDay = result.get(day) ?? new Map<string, Resolved>();
-        const resolved = ofDay.get(id) ?? { id, aliases: new Set() };
-        for (const alias of aliases) resolved.aliases.add(alias);
-        result.set(day, ofDay.set(id, resolved));
-      }
-    }
-  }
-  return result;
+  isFixedIn: (version: string) => boolean,
+): number[] {
+  return events.flatMap(({ timestamp, data }) => {
+    if (data.case !== "fixed" || timestamp === undefined) return [];
+    const day = dayOf(timestamp);
+    return days.has(day) && isFixedIn(data.value.fixedVersion) ? [day] : [];
+  });
 }
 
-/** By the name of a package, and by that of its origin, the copies of each image, those that are alike once. */
-function copiesByName(images: readonly (readonly HeldPackage[])[]): ReadonlyMap<string, readonly Copies[]> {
-  const all = new Map<string, Map<string, Copies>>();
-  for (const packages of images) {
-    const versions = new Map<string, Map<string, Set<string>>>();
-    const add = (name: string, type: string, version: string) => {
-      const types = versions.get(name) ?? new Map<string, Set<string>>();
-      versions.set(name, types.set(type, (types.get(type) ?? new Set()).add(version)));
-    };
-    for (const { name, type, version, origin, originVersion } of packages) {
-      add(name, type, version);
-      if (origin !== "") add(origin, type, originVersion || version);
-    }
-    for (const [name, types] of versions) {
-      const copies = all.get(name) ?? new Map<string, Copies>();
-      for (const [type, set] of types)
-        copies.set(JSON.stringify([type, ...[...set].sort()]), { type, versions: [...set] });
-      all.set(name, copies);
-    }
-  }
-  return new Map([...all].map(([name, copies]) => [name, [...copies.values()]]));
-}
-
-function isFixedIn({ type, versions }: Copies, fixedVersion: string): boolean {
-  return versions.every((version) => comparePackageVersions(type, version, fixedVersion) >= 0);
+function addResolved(
+  all: Map<number, Map<string, Resolved>>,
+  day: number,
+  id: string,
+  aliases: readonly string[],
+): void {
+  const ofDay = all.get(day) ?? new Map<string, Resolved>();
+  const resolved = ofDay.get(id) ?? { id, aliases: new Set() };
+  for (const alias of aliases) resolved.aliases.add(alias);
+  all.set(day, ofDay.set(id, resolved));
 }
 
 async function* readDocuments(session: ReadSession, ids: readonly string[]): AsyncGenerator<Document> {
   for (let start = 0; start < ids.length; start += portion) {
     const where = [{ column: "id", in: ids.slice(start, start + portion) }];
-    const rows = await session.list(documents.table, { where, orderBy: [], skip: 0, limit: portion });
-    for (const row of rows) yield messageOf(documents, row);
+    for (let after: readonly string[] | undefined; ; ) {
+      const query = { where, orderBy: [], skip: 0, limit: portion, ...(after && { after }) };
+      const rows: Row[] = await session.list(documents.table, query);
+      for (const row of rows) yield messageOf(documents, row);
+      if (rows.length < portion) break;
+      after = [rows.at(-1)!.uid];
+    }
   }
 }
 
@@ -263,6 +283,19 @@ async function describe(
   for (const [i, { day, id, aliases }] of all.entries())
     result.get(day)!.push(create(ResolvedVulnSchema, { id, aliases, cvssSeverities: [...severities[i]!] }));
   return result;
+}
+
+/** What the response says of packages and documents without a type. */
+function untypedFields(
+  packages: readonly string[],
+  untypedDocuments: readonly string[],
+): MessageInitShape<typeof ListResolvedVulnsReportsResponseSchema> {
+  return {
+    untypedPackages: packages.slice(0, maxUntyped),
+    untypedPackageCount: packages.length,
+    untypedDocuments: untypedDocuments.slice(0, maxUntyped),
+    untypedDocumentCount: untypedDocuments.length,
+  };
 }
 
 function reportOf(dateMs: number, uid: string, resolvedVulns: readonly ResolvedVuln[]) {

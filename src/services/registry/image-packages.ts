@@ -12,6 +12,10 @@ export interface ImagePackage {
   readonly version: string;
   /** As package URLs name it: `apk`, `deb`, `npm`; "" where the list does not say. */
   readonly type: string;
+  /** The distribution that it is of: `wolfi`; absent where the list does not say. */
+  readonly namespace?: string | undefined;
+  /** The release of the distribution: `alpine-3.19`; absent where the list does not say. */
+  readonly distro?: string | undefined;
   /** "" where the list does not say. */
   readonly architecture: string;
   /** The package that it is built from; "" where the list does not say. */
@@ -69,7 +73,10 @@ export async function removeImage(session: WriteSession, repoUid: string, digest
   return (await session.remove(images, uid)) !== undefined;
 }
 
-/** The packages of digests of one repo, by digest: their own, and those of the platforms where it is an index. */
+/**
+ * The packages of digests of one repo, by digest: their own, and those of the platforms where it is an index. Absent where there is no list for any of
+ * these.
+ */
 export async function readImagePackages(
   session: ReadSession,
   repoUid: string,
@@ -86,5 +93,6 @@ export async function readImagePackages(
     const list = JSON.parse(Buffer.from(body).toString()) as { digest: string; packages: readonly ImagePackage[] };
     lists.set(list.digest, list.packages);
   }
-  return new Map(digests.map((digest) => [digest, partsOf(digest).flatMap((part) => lists.get(part) ?? [])]));
+  const listed = digests.filter((digest) => partsOf(digest).some((part) => lists.has(part)));
+  return new Map(listed.map((digest) => [digest, partsOf(digest).flatMap((part) => lists.get(part) ?? [])]));
 }

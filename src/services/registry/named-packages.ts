@@ -19,8 +19,10 @@ export interface NamedImage {
   readonly repoUid?: string;
   /** Whether several repos have the name. */
   readonly isAmbiguous: boolean;
-  /** Those of what the tag names; none for a tag that does not exist. */
-  readonly packages: readonly ImagePackage[];
+  /** What the tag names; absent where there is no such tag. */
+  readonly digest?: string;
+  /** Those of the digest; absent where it has no bill of materials. */
+  readonly packages?: readonly ImagePackage[];
 }
 
 /** Finds images in the scopes given, in the order in which they are asked for. */
@@ -44,27 +46,32 @@ export function namedPackages(repos: Resource<typeof RepoSchema>, tags: Resource
     return (await session.list(repos.table, query)).map(({ uid }) => uid);
   }
 
-  /** The packages of tags of one repo, by tag. */
-  async function packagesOf(session: ReadSession, repoUid: string, names: readonly string[]) {
+  /** What tags of one repo name, by tag. */
+  async function tagged(session: ReadSession, repoUid: string, names: readonly string[]) {
     const where = [{ column: "name", in: names }];
     const rows = await session.list(tags.table, { parent: repoUid, where, orderBy: [], skip: 0, limit: names.length });
     const digests = new Map(rows.map(({ facets }) => [facets.name as string, facets.digest as string]));
-    const packages = await readImagePackages(session, repoUid, [...new Set(digests.values())]);
-    return new Map([...digests].map(([name, digest]) => [name, packages.get(digest) ?? []]));
+    const lists = await readImagePackages(session, repoUid, [...new Set(digests.values())]);
+    return new Map(
+      [...digests].map(([name, digest]) => {
+        const packages = lists.get(digest);
+        return [name, { digest, ...(packages && { packages }) }];
+      }),
+    );
   }
 
   return async (session, images, scopes) => {
     const found = new Map<string, readonly string[]>();
     for (const { repo } of images) if (!found.has(repo)) found.set(repo, await findRepos(session, repo, scopes));
-    const held = new Map<string, ReadonlyMap<string, readonly ImagePackage[]>>();
+    const held = new Map<string, Awaited<ReturnType<typeof tagged>>>();
     for (const [repo, uids] of found) {
       const names = images.filter((image) => image.repo === repo).map(({ tag }) => tag);
-      if (uids.length === 1) held.set(repo, await packagesOf(session, uids[0]!, [...new Set(names)]));
+      if (uids.length === 1) held.set(repo, await tagged(session, uids[0]!, [...new Set(names)]));
     }
     return images.map(({ repo, tag }) => {
       const [repoUid, other] = found.get(repo) ?? [];
-      const packages = held.get(repo)?.get(tag) ?? [];
-      return { ...(repoUid !== undefined && { repoUid }), isAmbiguous: other !== undefined, packages };
+      const isAmbiguous = other !== undefined;
+      return { ...(repoUid !== undefined && { repoUid }), isAmbiguous, ...held.get(repo)?.get(tag) };
     });
   };
 }

@@ -78,6 +78,7 @@ test("statements come together by package and vulnerability, at their own times"
           id: "CVE-2026-0001",
           aliases: ["GHSA-aaaa-bbbb-cccc"],
           packageNamespace: "wolves",
+          packageUrl: "pkg:apk/wolves/git",
           events: [
             { timestamp: "2026-02-01T00:00:00Z", fixed: { fixedVersion: "2.39.0-r1" } },
             { timestamp: "2026-01-01T00:00:00Z", detection: { manual: {} } },
@@ -88,7 +89,12 @@ test("statements come together by package and vulnerability, at their own times"
     {
       id: "libssl+1",
       advisories: [
-        { id: "CVE-2", packageNamespace: "debian", events: [{ timestamp: time, truePositiveDetermination: {} }] },
+        {
+          id: "CVE-2",
+          packageNamespace: "debian",
+          packageUrl: "pkg:deb/debian/libssl%2B1",
+          events: [{ timestamp: time, truePositiveDetermination: {} }],
+        },
       ],
     },
   ]);
@@ -99,6 +105,41 @@ test("statements come together by package and vulnerability, at their own times"
     { author: "Security team", artifactName: "git", artifactType: "apk", advisoryId: "CVE-2026-0001" },
     { author: "Security team", artifactName: "libssl+1", artifactType: "deb", componentName: "libssl+1" },
   ]);
+});
+
+test("packages of one name and several types or distributions stay apart in their document", () => {
+  const products = [
+    "pkg:apk/wolfi/openssl@1-r0?arch=x86_64&distro=wolfi-20230201",
+    "pkg:apk/wolfi/openssl@1-r0?arch=aarch64&distro=wolfi-20230201",
+    "pkg:apk/openssl@1-r1",
+    "pkg:npm/openssl@2",
+    "pkg:npm/%40scope/openssl@3",
+    "pkg:golang/golang.org/x/openssl@v4",
+    "pkg:maven/org.example/openssl@5",
+  ].map(product);
+  const documents = read(vex([statement({ status: "fixed", products })])) as unknown as {
+    id: string;
+    advisories: { id: string; packageUrl: string; events: { fixed: { fixedVersion: string } }[] }[];
+  }[];
+  const fixes = documents.map(({ id, advisories }) => [
+    id,
+    ...advisories.map(({ packageUrl, events }) => [packageUrl, ...events.map(({ fixed }) => fixed.fixedVersion)]),
+  ]);
+  expect(fixes).toEqual([
+    [
+      "openssl",
+      ["pkg:apk/wolfi/openssl?distro=wolfi-20230201", "1-r0"],
+      ["pkg:apk/openssl", "1-r1"],
+      ["pkg:npm/openssl", "2"],
+    ],
+    ["@scope/openssl", ["pkg:npm/%40scope/openssl", "3"]],
+    ["golang.org/x/openssl", ["pkg:golang/golang.org/x/openssl", "v4"]],
+    ["org.example:openssl", ["pkg:maven/org.example/openssl", "5"]],
+  ]);
+  const [first] = readAdvisories(vex([statement({ status: "fixed", products })]), () => {});
+  if (first === undefined || first instanceof FeedRefusal) throw first;
+  expect(first.advisories).toMatchObject([{ advisoryId: "CVE-2026-0001", artifactName: "openssl" }]);
+  expect(first.advisories[0]!.events).toHaveLength(3);
 });
 
 test.each<[string, unknown, string]>([

@@ -30,15 +30,37 @@ function cyclonedx(...components: object[]) {
 const purls: readonly (readonly [string, Partial<ListedPackage>])[] = [
   [
     "pkg:apk/wolfi/libssl3@3.3.1-r1?arch=x86_64&origin=openssl",
-    { name: "libssl3", version: "3.3.1-r1", type: "apk", architecture: "x86_64", origin: "openssl" },
+    {
+      name: "libssl3",
+      version: "3.3.1-r1",
+      type: "apk",
+      namespace: "wolfi",
+      architecture: "x86_64",
+      origin: "openssl",
+    },
   ],
   [
-    "pkg:deb/debian/libc6@2.36-9%2Bdeb12u4?arch=amd64&upstream=glibc",
-    { name: "libc6", version: "2.36-9+deb12u4", type: "deb", architecture: "amd64", origin: "glibc" },
+    "pkg:deb/Debian/libc6@2.36-9%2Bdeb12u4?arch=amd64&upstream=glibc&distro=debian-12",
+    {
+      name: "libc6",
+      version: "2.36-9+deb12u4",
+      type: "deb",
+      namespace: "debian",
+      distro: "debian-12",
+      architecture: "amd64",
+      origin: "glibc",
+    },
   ],
   [
     "pkg:deb/debian/gcc@4%3A12.2-3?upstream=gcc-defaults%401.203",
-    { name: "gcc", version: "4:12.2-3", type: "deb", origin: "gcc-defaults", originVersion: "1.203" },
+    {
+      name: "gcc",
+      version: "4:12.2-3",
+      type: "deb",
+      namespace: "debian",
+      origin: "gcc-defaults",
+      originVersion: "1.203",
+    },
   ],
   [
     "pkg:rpm/redhat/openssl-libs@3.0.7-2.el9?arch=x86_64&epoch=1&upstream=openssl-3.0.7-2.el9.src.rpm",
@@ -46,6 +68,7 @@ const purls: readonly (readonly [string, Partial<ListedPackage>])[] = [
       name: "openssl-libs",
       version: "1:3.0.7-2.el9",
       type: "rpm",
+      namespace: "redhat",
       architecture: "x86_64",
       origin: "openssl",
       originVersion: "3.0.7-2.el9",
@@ -54,8 +77,8 @@ const purls: readonly (readonly [string, Partial<ListedPackage>])[] = [
   ["pkg:npm/%40types/node@20.1.0", { name: "@types/node", version: "20.1.0", type: "npm" }],
   ["pkg:maven/org.slf4j/slf4j-api@2.0.9?type=jar", { name: "org.slf4j:slf4j-api", version: "2.0.9", type: "maven" }],
   ["pkg:golang/github.com/a/b@v1.2.3#sub/path", { name: "github.com/a/b", version: "v1.2.3", type: "golang" }],
-  ["pkg:pypi/requests@2.31.0", { name: "requests", version: "2.31.0", type: "pypi" }],
-  ["PKG:APK/x/a%zz@1", { name: "a%zz", version: "1", type: "apk" }],
+  ["pkg:pypi/Typing_Extensions@4.9.0", { name: "typing-extensions", version: "4.9.0", type: "pypi" }],
+  ["PKG:APK/x/a%zz@1", { name: "a%zz", version: "1", type: "apk", namespace: "x" }],
 ];
 
 describe("package URLs", () => {
@@ -108,7 +131,14 @@ describe("CycloneDX", () => {
       { type: "file", name: "/etc/passwd", version: "1" },
     );
     expect(read(document)).toEqual([
-      listed({ name: "libssl3", version: "3-r0", type: "apk", architecture: "aarch64", origin: "openssl" }),
+      listed({
+        name: "libssl3",
+        version: "3-r0",
+        type: "apk",
+        namespace: "wolfi",
+        architecture: "aarch64",
+        origin: "openssl",
+      }),
       listed({ name: "org.x/y", version: "2" }),
     ]);
   });

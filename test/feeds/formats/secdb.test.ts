@@ -4,7 +4,7 @@ import { DocumentSchema } from "../../../gen/platform/advisory/v2/security_advis
 import { AdvisorySchema } from "../../../gen/platform/vulnerabilities/v2/advisories_pb.ts";
 import { violationsOf } from "../../../src/contract/index.ts";
 import { FeedRefusal } from "../../../src/feeds/fields.ts";
-import { readAdvisories } from "../../../src/feeds/formats/advisories.ts";
+import { parseDistribution, readAdvisories } from "../../../src/feeds/formats/advisories.ts";
 
 const secdb = (...packages: unknown[]) => ({
   apkurl: "{{urlprefix}}/{{reponame}}/{{arch}}/{{pkg.name}}-{{pkg.ver}}.apk",
@@ -33,17 +33,18 @@ test("every package has a document, every vulnerability an advisory, every fixin
     pkg("zlib", {}),
     pkg("curl", undefined),
   );
-  const packageNamespace = "main";
+  const [packageNamespace, packageUrl] = ["main", "pkg:apk/openssl"];
   expect(read(record)).toEqual([
     {
       id: "openssl",
       advisories: [
-        { id: "CVE-2026-0003", packageNamespace, events: [{ falsePositiveDetermination: {} }] },
-        { id: "CVE-2026-0002", packageNamespace, events: [{ fixed: { fixedVersion: "3.1.1-r0" } }] },
+        { id: "CVE-2026-0003", packageNamespace, packageUrl, events: [{ falsePositiveDetermination: {} }] },
+        { id: "CVE-2026-0002", packageNamespace, packageUrl, events: [{ fixed: { fixedVersion: "3.1.1-r0" } }] },
         {
           id: "CVE-2026-0001",
           aliases: ["GHSA-aaaa-bbbb-cccc", "XSA-317"],
           packageNamespace,
+          packageUrl,
           events: [{ fixed: { fixedVersion: "3.1.1-r0" } }, { fixed: { fixedVersion: "3.1.2-r0" } }],
         },
       ],
@@ -52,6 +53,22 @@ test("every package has a document, every vulnerability an advisory, every fixin
     { id: "curl" },
   ]);
   expect(read(record)).toEqual(read(record));
+});
+
+test.each([
+  [undefined, "v3.19", "pkg:apk/openssl"],
+  ["wolfi", undefined, "pkg:apk/wolfi/openssl"],
+  ["alpine", "v3.19", "pkg:apk/alpine/openssl?distro=alpine-3.19"],
+  ["alpine", "edge", "pkg:apk/alpine/openssl"],
+  ["alpine-3.18", "v3.19", "pkg:apk/alpine/openssl?distro=alpine-3.18"],
+])("packages of distribution %s, release %s, are %s", (distribution, distroversion, packageUrl) => {
+  const record = { ...secdb(pkg("openssl", { "1-r0": ["CVE-1"] })), distroversion };
+  const [item] = readAdvisories(record, () => {}, distribution === undefined ? {} : parseDistribution(distribution));
+  expect(item).toMatchObject({ document: { advisories: [{ packageUrl }] } });
+});
+
+test.each(["", "Alpine", "3.19", "alpine-", "alpine 3", "a/b"])("%j is no distribution", (text) => {
+  expect(parseDistribution(text)).toBeUndefined();
 });
 
 test("advisories are approved, by the secdb, about the package as a whole", () => {

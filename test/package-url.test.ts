@@ -1,0 +1,56 @@
+import { describe, expect, it } from "vitest";
+import {
+  formatPackageUrl,
+  isSameKind,
+  type PackageKind,
+  packageKind,
+  packageName,
+  parsePackageUrl,
+} from "../src/package-url.ts";
+
+const parse = (text: string) => parsePackageUrl(text)!;
+
+describe("a package URL", () => {
+  it.each([
+    ["pkg:apk/wolfi/openssl@3-r0?arch=x86_64", "pkg:apk/wolfi/openssl"],
+    ["pkg:apk/Alpine/R@4?distro=alpine-3.19", "pkg:apk/alpine/R?distro=alpine-3.19"],
+    ["pkg:apk/openssl", "pkg:apk/openssl"],
+    ["pkg:npm/%40types/node@20", "pkg:npm/%40types/node"],
+    ["pkg:npm/lodash@4", "pkg:npm/lodash"],
+    ["pkg:golang/github.com/a/b@v1", "pkg:golang/github.com/a/b"],
+    ["pkg:maven/org.slf4j/slf4j-api@2", "pkg:maven/org.slf4j/slf4j-api"],
+    ["pkg:deb/debian/libstdc%2B%2B6@12", "pkg:deb/debian/libstdc%2B%2B6"],
+    ["pkg:generic/a%2Fb@1", "pkg:generic/a%2Fb"],
+  ])("%s is %s without its version", (text, expected) => {
+    const url = parse(text);
+    const formatted = formatPackageUrl(packageKind(url), packageName(url));
+    expect(formatted).toBe(expected);
+    const again = parse(formatted);
+    expect([packageKind(again), packageName(again)]).toEqual([packageKind(url), packageName(url)]);
+  });
+});
+
+describe("kinds of packages", () => {
+  const kind = (text: string): PackageKind => packageKind(parse(`pkg:${text}`));
+
+  it.each([
+    ["apk/wolfi/a", "apk/wolfi/a", true],
+    ["apk/wolfi/a", "apk/alpine/a", false],
+    ["apk/wolfi/a", "apk/a", true],
+    ["apk/a", "npm/a", false],
+    ["hex/acme/a", "hex/a", false],
+    ["hex/a", "hex/a", true],
+    ["deb/debian/a", "rpm/debian/a", false],
+    ["apk/alpine/a?distro=alpine-3.19", "apk/alpine/a?distro=alpine-3.19.1", true],
+    ["apk/alpine/a?distro=alpine-3.1", "apk/alpine/a?distro=alpine-3.19", false],
+    ["apk/alpine/a?distro=alpine-3.19", "apk/alpine/a", true],
+    ["deb/debian/a?distro=debian-11", "deb/debian/a?distro=debian-12", false],
+  ])("%s and %s: %s", (a, b, expected) => {
+    expect([isSameKind(kind(a), kind(b)), isSameKind(kind(b), kind(a))]).toEqual([expected, expected]);
+  });
+
+  it("are never the same where one is unknown", () => {
+    expect(isSameKind({ type: "" }, { type: "" })).toBe(false);
+    expect(isSameKind({ type: "" }, { type: "apk" })).toBe(false);
+  });
+});
