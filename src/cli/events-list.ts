@@ -1,7 +1,14 @@
-/** `platform events list`: what became of deliveries. */
+/** `platform events list`: what became of deliveries, each by itself, newest first, or counted by subscription and state. */
 import { Command, Option } from "commander";
-import { type Delivery, type DeliveryState, readDeliveries } from "../delivery/index.ts";
+import {
+  countDeliveries,
+  type Delivery,
+  type DeliveryCounts,
+  type DeliveryState,
+  readDeliveries,
+} from "../delivery/index.ts";
 import { requireInstallation, withDatabase } from "./database.ts";
+import { CommandFailure } from "./failure.ts";
 import { type Listing, parseSince, printListing } from "./listing.ts";
 import { withSettings } from "./settings.ts";
 
@@ -12,32 +19,81 @@ interface Options {
   readonly subscription?: string;
   readonly state?: DeliveryState;
   readonly since?: string;
+  readonly limit: string;
+  readonly summary?: boolean;
   readonly json?: boolean;
 }
 
 export function listCommand(): Command {
   const command = withSettings(new Command("list"), ["database"])
-    .description("print deliveries, those of the oldest events first")
+    .description("print deliveries, those of the newest events first")
     .option("--subscription <UID>", "only those to this subscription")
     .addOption(new Option("--state <STATE>", "only those in this state").choices(deliveryStates))
     .option("--since <TIME>", "only of events that are not older: 90s, 15m, 1h, 7d, or an RFC 3339 time")
-    .option("--json", "print one JSON object for each delivery");
+    .option("--limit <N>", "print at most so many; 0 prints all", "50")
+    .option("--summary", "print instead how many deliveries each subscription has in each state")
+    .option("--json", "print one JSON object for each line");
   return command.action(() =>
     withDatabase(command, async (database) => {
-      const { since, subscription, state, json } = command.opts<Options>();
-      const filter = { sinceMs: since === undefined ? undefined : parseSince(since), subscription, state };
+      const { since, subscription, state, summary, json = false, ...options } = command.opts<Options>();
+      const limit = parseLimit(options.limit);
+      const filter = {
+        sinceMs: since === undefined ? undefined : parseSince(since),
+        subscription,
+        state,
+        newestFirst: true,
+      };
+      if (summary && (since !== undefined || state !== undefined))
+        throw new CommandFailure("--summary counts all deliveries: it takes neither --since nor --state");
       await requireInstallation(database);
-      await printListing(readDeliveries(database, filter), deliveryListing, json === true);
+      if (summary) {
+        const counts = await countDeliveries(database);
+        return printListing(
+          counts.filter((each) => (subscription ?? each.subscription) === each.subscription),
+          summaryListing,
+          json,
+        );
+      }
+      const taken = { hasMore: false };
+      await printListing(takeFirst(readDeliveries(database, filter), limit, taken), deliveryListing, json);
+      if (taken.hasMore)
+        console.error(`there are older ones: --limit prints more than ${limit}, --summary counts them`);
     }),
   );
 }
+
+function parseLimit(text: string): number {
+  if (!/^\d{1,15}$/.test(text)) throw new CommandFailure(`--limit must be a number, not ${JSON.stringify(text)}`);
+  return Number(text) || Number.POSITIVE_INFINITY;
+}
+
+/** So many of the records; whether there were more is said in `taken`. */
+async function* takeFirst<T>(records: AsyncIterable<T>, limit: number, taken: { hasMore: boolean }): AsyncGenerator<T> {
+  let count = 0;
+  for await (const record of records) {
+    taken.hasMore = ++count > limit;
+    if (taken.hasMore) return;
+    yield record;
+  }
+}
+
+/** The columns of counts. */
+const summaryListing: Listing<DeliveryCounts> = {
+  columns: [
+    ["PENDING", 9],
+    ["DELIVERED", 9],
+    ["DEAD", 9],
+    ["SUBSCRIPTION", 0],
+  ],
+  cells: ({ subscription, pending, delivered, dead }) => [pending, delivered, dead, subscription].map(String),
+};
 
 /** A delivery as it is printed; times in RFC 3339, absent as "". */
 export interface DeliveryRecord {
   readonly eventTime: string;
   readonly state: DeliveryState;
   readonly attempts: number;
-  /** `200`, `timeout`; "" before the first attempt. */
+  /** `200`, `timeout`, `tls: self-signed certificate`; "" before the first attempt. */
   readonly lastResult: string;
   readonly lastAttemptTime: string;
   readonly nextAttemptTime: string;
@@ -51,7 +107,7 @@ export const deliveryListing: Listing<Delivery> = {
     ["EVENT TIME", 24],
     ["STATE", 9],
     ["ATTEMPTS", 8],
-    ["LAST", 7],
+    ["LAST", 28],
     ["NEXT ATTEMPT", 24],
     ["EVENT", 36],
     ["SUBSCRIPTION", 0],

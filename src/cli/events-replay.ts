@@ -9,10 +9,13 @@ import { CommandFailure } from "./failure.ts";
 import { withSettings } from "./settings.ts";
 
 const batchSize = 500;
+/** Subscriptions that a refusal names. */
+const maxShown = 20;
 
 interface Options {
   readonly subscription?: string;
   readonly state?: DeliveryState;
+  readonly all?: boolean;
 }
 
 export function replayCommand(): Command {
@@ -20,10 +23,11 @@ export function replayCommand(): Command {
     .description("deliver again: one event, or what a subscription did not get")
     .argument("[EVENT_ID]", "the event's id, as in Ce-Id")
     .option("--subscription <UID>", "only to this subscription")
-    .addOption(new Option("--state <STATE>", "only what is in this state").choices(deliveryStates));
+    .addOption(new Option("--state <STATE>", "only what is in this state").choices(deliveryStates))
+    .addOption(new Option("--all", "one event to every subscription that it was for").conflicts("subscription"));
   return command.action((id: string | undefined) =>
     withDatabase(command, async (database) => {
-      const { subscription, state } = command.opts<Options>();
+      const { subscription, state, all = false } = command.opts<Options>();
       if (id === undefined && (subscription === undefined || state === undefined))
         throw new CommandFailure("say which: an EVENT_ID, or --subscription and --state");
       await requireInstallation(database);
@@ -31,7 +35,10 @@ export function replayCommand(): Command {
         (subscription ?? delivery.subscription) === delivery.subscription &&
         (state ?? delivery.state) === delivery.state;
       const chosen =
-        id === undefined ? readDeliveries(database, { subscription, state }) : await deliveriesOfEvent(database, id);
+        id === undefined
+          ? readDeliveries(database, { subscription, state })
+          : (await deliveriesOfEvent(database, id)).filter(isMeant);
+      if (Array.isArray(chosen) && !all) requireOne(chosen);
       let replayed = 0;
       let batch: Delivery[] = [];
       const flush = async () => {
@@ -49,6 +56,16 @@ export function replayCommand(): Command {
   );
 }
 
-async function deliveriesOfEvent(database: Database, id: string): Promise<readonly Delivery[]> {
+/** An event that was accepted by one subscription is not sent to it again because another missed it. */
+function requireOne(deliveries: readonly Delivery[]): void {
+  if (deliveries.length < 2) return;
+  const shown = deliveries.slice(0, maxShown).map(({ subscription, state }) => `\n  ${subscription}  ${state}`);
+  const more = deliveries.length > maxShown ? `\n  and ${deliveries.length - maxShown} more` : "";
+  throw new CommandFailure(
+    `the event was for ${deliveries.length} subscriptions; say which by --subscription, or give --all:${shown.join("")}${more}`,
+  );
+}
+
+async function deliveriesOfEvent(database: Database, id: string): Promise<Delivery[]> {
   return (await deliveriesOf(database, await requireEvent(database, id))).deliveries;
 }

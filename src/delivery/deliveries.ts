@@ -24,7 +24,7 @@ export interface Delivery {
   readonly attempts: number;
   /** undefined before the first attempt. */
   readonly lastAttemptTimeMs: number | undefined;
-  /** What came of the last attempt: an HTTP status, or `timeout`, `refused` (the address), `failed` (the connection); "" before the first. */
+  /** What came of the last attempt: an HTTP status, or why there was none (`timeout`, `dns`, `tls: …`); "" before the first. */
   readonly lastResult: string;
   /** undefined once it is delivered or dead. */
   readonly nextAttemptTimeMs: number | undefined;
@@ -36,6 +36,8 @@ export interface DeliveryFilter {
   readonly sinceMs?: number | undefined;
   readonly subscription?: string | undefined;
   readonly state?: DeliveryState | undefined;
+  /** Whether those of the newest events come first. */
+  readonly newestFirst?: boolean;
 }
 
 const queueStates: Readonly<Record<DeliveryState, QueueState>> = {
@@ -47,15 +49,33 @@ const batchSize = 500;
 /** So few that no other change waits for them. */
 const dropSize = 200;
 
-/** Deliveries in the order of their events' times, oldest first; read as they are asked for. */
+/** Deliveries in the order of their events' times, oldest first unless the filter says otherwise; read as they are asked for. */
 export async function* readDeliveries(database: Database, filter: DeliveryFilter): AsyncGenerator<Delivery> {
-  const { sinceMs = 0, subscription, state } = filter;
+  const { sinceMs = 0, subscription, state, newestFirst = false } = filter;
   const queue = database.queue(deliveriesQueue);
   const states = state === undefined ? (Object.keys(queueStates) as DeliveryState[]) : [state];
-  const streams = states.map((one) => entriesFrom(queue, queueStates[one], sinceMs * 1000));
-  for await (const entry of merged(streams)) {
+  const read = newestFirst ? entriesDownTo : entriesFrom;
+  const streams = states.map((one) => read(queue, queueStates[one], sinceMs * 1000));
+  for await (const entry of merged(streams, newestFirst ? -1 : 1)) {
     if (entry.lane !== fanOutLane && (subscription ?? entry.lane) === entry.lane) yield deliveryOf(entry);
   }
+}
+
+/** How many deliveries a subscription has in each state. */
+export type DeliveryCounts = { readonly subscription: string } & Readonly<Record<DeliveryState, number>>;
+
+/** The counts of every subscription that has deliveries, by its uid. */
+export async function countDeliveries(database: Database): Promise<DeliveryCounts[]> {
+  const queue = database.queue(deliveriesQueue);
+  const all = new Map<string, Record<DeliveryState, number>>();
+  for (const state of Object.keys(queueStates) as DeliveryState[]) {
+    for (const { lane, count } of await queue.depths(queueStates[state])) {
+      const counts = all.get(lane) ?? { pending: 0, delivered: 0, dead: 0 };
+      all.set(lane, { ...counts, [state]: count });
+    }
+  }
+  all.delete(fanOutLane);
+  return [...all].sort(([a], [b]) => (a < b ? -1 : 1)).map(([subscription, counts]) => ({ subscription, ...counts }));
 }
 
 /** The deliveries of one event, by subscription; `isWaiting` until its subscriptions have been looked for. */
@@ -104,12 +124,21 @@ async function* entriesFrom(queue: Queue, state: QueueState, timeUs: number): As
   }
 }
 
-/** Streams that are each in order, as one. */
-async function* merged(streams: readonly AsyncGenerator<QueueEntry>[]): AsyncGenerator<QueueEntry> {
+async function* entriesDownTo(queue: Queue, state: QueueState, sinceUs: number): AsyncGenerator<QueueEntry> {
+  for (let before: QueuePlace | undefined; ; ) {
+    const entries = await queue.latestEntries(state, { before, sinceUs, limit: batchSize });
+    yield* entries;
+    before = entries.at(-1);
+    if (before === undefined || entries.length < batchSize) return;
+  }
+}
+
+/** Streams that are each in order, as one; the sign is that of the order. */
+async function* merged(streams: readonly AsyncGenerator<QueueEntry>[], sign: 1 | -1): AsyncGenerator<QueueEntry> {
   const heads = await Promise.all(streams.map(async (stream) => ({ stream, next: await stream.next() })));
   for (;;) {
     const open = heads.filter(({ next }) => next.done !== true);
-    const [first] = open.sort((a, b) => compare(a.next.value as QueueEntry, b.next.value as QueueEntry));
+    const [first] = open.sort((a, b) => sign * compare(a.next.value as QueueEntry, b.next.value as QueueEntry));
     if (first === undefined) return;
     yield first.next.value as QueueEntry;
     first.next = await first.stream.next();

@@ -26,8 +26,8 @@ export interface DispatcherOptions {
   readonly now: () => number;
   /** Told of what went wrong; it is tried again. */
   report(error: unknown): void;
-  /** Told of every attempt. */
-  onAttempt?(attempt: Attempt): void;
+  /** Told of every attempt and of the uid of its subscription. */
+  onAttempt?(attempt: Attempt, subscription: string): void;
   /** In place of the system's resolver. */
   readonly resolve?: Resolve;
   /** How long one attempt may take, 15 s unless told. */
@@ -97,7 +97,7 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
         pace,
         attemptTimeoutMs,
         eventsOf,
-        onAttempt: (attempt) => options.onAttempt?.(attempt),
+        onAttempt: (attempt) => options.onAttempt?.(attempt, uid),
         now,
       });
     lanes.set(uid, { lane, usedMs: now() });

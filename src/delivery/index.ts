@@ -22,7 +22,9 @@ export {
   createCallEvents,
 } from "./call-events.ts";
 export {
+  countDeliveries,
   type Delivery,
+  type DeliveryCounts,
   type DeliveryFilter,
   type DeliveryState,
   deliveriesOf,

@@ -1,19 +1,22 @@
 /**
  * Metrics of delivery, at an address of their own for Prometheus to read. What waits is counted when it is read, from the database, and so is the same from
  * every process; attempts are those of this process. None has a label that a tenant chooses.
+ *
+ * Series are labelled by the uid of the subscription, for so many subscriptions that a monitor can bear: the 100 with the most deliveries in a state, and the
+ * first 100 that this process attempted to deliver to. All others are one series, `other`.
  */
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Database } from "../store/index.ts";
-import { deliveriesQueue } from "./deliveries.ts";
+import { deliveriesQueue, fanOutLane } from "./deliveries.ts";
 import type { Attempt } from "./sink.ts";
 
 /** Metrics that can be read. */
 export interface DeliveryMetrics {
   /** The port they are read at. */
   readonly port: number;
-  /** Counts an attempt. */
-  countAttempt(attempt: Attempt): void;
+  /** Counts an attempt at a subscription. */
+  countAttempt(attempt: Attempt, subscription: string): void;
   close(): Promise<void>;
 }
 
@@ -24,6 +27,11 @@ export interface DeliveryMetricsOptions {
   /** Milliseconds since 1970. */
   readonly now: () => number;
 }
+
+const maxSubscriptions = 100;
+/** Where a series is of no one subscription. */
+const others = "other";
+const fanOutName = "fan-out";
 
 /** Serves the metrics at `/metrics`. Their libraries are loaded only now. Errors: the address cannot be listened at. */
 export async function serveMetrics({ database, listen, now }: DeliveryMetricsOptions): Promise<DeliveryMetrics> {
@@ -36,13 +44,14 @@ export async function serveMetrics({ database, listen, now }: DeliveryMetricsOpt
     withoutScopeInfo: true,
     withoutTargetInfo: true,
   });
+  const attempted = new Set<string>();
   const provider = new MeterProvider({ readers: [exporter] });
   const meter = provider.getMeter("platform-delivery");
   const attempts = meter.createCounter("platform_delivery_attempts", {
-    description: "Attempts of this process to deliver an event, by what came of them.",
+    description: "Attempts of this process to deliver an event, by what came of them and by subscription.",
   });
   const waiting = meter.createObservableGauge("platform_deliveries", {
-    description: "Deliveries that are pending, or dead: given up and kept to be seen.",
+    description: "Deliveries that are pending, or dead: given up and kept to be seen; by subscription.",
   });
   const age = meter.createObservableGauge("platform_delivery_oldest_pending_age", {
     description: "How long ago the event of the oldest pending delivery was recorded; 0 when none is.",
@@ -51,10 +60,11 @@ export async function serveMetrics({ database, listen, now }: DeliveryMetricsOpt
   meter.addBatchObservableCallback(
     async (observed) => {
       const queue = database.queue(deliveriesQueue);
-      const [pending, dead] = await Promise.all([queue.depth("pending"), queue.depth("dead")]);
-      observed.observe(waiting, pending.count, { state: "pending" });
-      observed.observe(waiting, dead.count, { state: "dead" });
-      observed.observe(age, pending.oldestUs === undefined ? 0 : Math.max(0, now() / 1000 - pending.oldestUs / 1e6));
+      for (const state of ["pending", "dead"] as const)
+        for (const [subscription, count] of largest(await queue.depths(state)))
+          observed.observe(waiting, count, { state, subscription });
+      const { oldestUs } = await queue.depth("pending");
+      observed.observe(age, oldestUs === undefined ? 0 : Math.max(0, now() / 1000 - oldestUs / 1e6));
     },
     [waiting, age],
   );
@@ -65,7 +75,13 @@ export async function serveMetrics({ database, listen, now }: DeliveryMetricsOpt
   await listening(server, listen);
   return {
     port: (server.address() as AddressInfo).port,
-    countAttempt: ({ result }) => attempts.add(1, { result: classOf(result) }),
+    countAttempt({ result }, subscription) {
+      if (attempted.size < maxSubscriptions) attempted.add(subscription);
+      attempts.add(1, {
+        result: classOf(result),
+        subscription: attempted.has(subscription) ? subscription : others,
+      });
+    },
     async close() {
       const closed = new Promise((resolve) => server.close(resolve));
       server.closeAllConnections();
@@ -73,6 +89,16 @@ export async function serveMetrics({ database, listen, now }: DeliveryMetricsOpt
       await provider.shutdown();
     },
   };
+}
+
+/** The counts of the lanes that have most, then that of all others together; of events that wait for their fan-out under a name of its own. */
+function largest(
+  depths: readonly { readonly lane: string; readonly count: number }[],
+): readonly (readonly [string, number])[] {
+  const counts = depths.map(({ lane, count }) => [lane === fanOutLane ? fanOutName : lane, count] as const);
+  const sorted = counts.toSorted(([, a], [, b]) => b - a);
+  const rest = sorted.slice(maxSubscriptions).reduce((sum, [, count]) => sum + count, 0);
+  return [...sorted.slice(0, maxSubscriptions), [others, rest]];
 }
 
 /** `2xx` for `204`; what is no status stays. */

@@ -3,9 +3,10 @@
  *
  * What a sink answers decides by its status alone. Its body is read, up to 64 KiB, only so that the connection can be used again, and nothing of it is kept.
  */
-import { type OutboundConnection, type OutboundConnectionOptions, OutboundRefused, openOutbound } from "../outbound.ts";
+import { type OutboundConnection, type OutboundConnectionOptions, openOutbound } from "../outbound.ts";
 import { parentOf } from "../uid.ts";
 import type { Event } from "./event.ts";
+import { failureOf } from "./failure.ts";
 import { parseRetryAfter } from "./retry.ts";
 import { type DeliveryTokens, signatureHeaders, tokenAudience } from "./signing.ts";
 import type { Subscription } from "./subscription.ts";
@@ -14,7 +15,7 @@ import type { Subscription } from "./subscription.ts";
 export interface Attempt {
   /** `delivered` for 2xx, `gone` for 410. */
   readonly outcome: "delivered" | "failed" | "gone";
-  /** The HTTP status, or `timeout`, `refused` for an address we do not speak to, `failed` for no answer. */
+  /** The HTTP status, or why there is none, in words: {@link failureOf}. */
   readonly result: string;
   /** What the sink asks for, in milliseconds; 0 for nothing. */
   readonly retryAfterMs: number;
@@ -96,9 +97,4 @@ function eventHeaders({ id, type, source, subject, timeMs, extensions }: Event):
 function attemptOf(status: number, retryAfterMs: number): Attempt {
   const outcome = status >= 200 && status < 300 ? "delivered" : status === 410 ? "gone" : "failed";
   return { outcome, result: String(status), retryAfterMs };
-}
-
-function failureOf(error: unknown): string {
-  if (error instanceof OutboundRefused) return "refused";
-  return (error as Error & { cause?: Error }).cause?.name === "TimeoutError" ? "timeout" : "failed";
 }

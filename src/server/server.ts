@@ -298,7 +298,7 @@ export async function startServer(config: Config, log: Logger, signal?: AbortSig
       allowLoopbackSinks: config.allowLoopbackSinks,
       now,
       report: reportAs("delivery"),
-      onAttempt: (attempt) => metrics?.countAttempt(attempt),
+      onAttempt: (attempt, subscription) => metrics?.countAttempt(attempt, subscription),
     });
     health.setServing(isServing());
     log.info(

@@ -63,6 +63,14 @@ export interface LeaseRequest {
 /** The place of an entry among those of its state: by time, then id, then lane. */
 export type QueuePlace = QueueKey & Pick<QueueEntry, "timeUs">;
 
+/** Which of the latest entries to read. */
+export interface QueueScan {
+  /** Only those before this place; the newest of all unless told. */
+  readonly before?: QueuePlace | undefined;
+  readonly sinceUs: number;
+  readonly limit: number;
+}
+
 /** A queue of a database. */
 export interface Queue {
   /** Adds what is not there yet; how many. */
@@ -85,10 +93,14 @@ export interface Queue {
   forget(beforeUs: number, limit: number): Promise<number>;
   /** The next entries of a state, oldest first. */
   entries(state: QueueState, scan: { after: QueuePlace; limit: number }): Promise<QueueEntry[]>;
+  /** The next entries of a state that are not older than `sinceUs`, newest first. */
+  latestEntries(state: QueueState, scan: QueueScan): Promise<QueueEntry[]>;
   /** The entries with one id and one time, of any state, by lane. */
   entriesOf(id: string, timeUs: number): Promise<QueueEntry[]>;
   /** How many entries a state has, and the time of the oldest. */
   depth(state: QueueState): Promise<{ count: number; oldestUs: number | undefined }>;
+  /** How many entries of a state each lane has that has any. */
+  depths(state: QueueState): Promise<{ lane: string; count: number }[]>;
 }
 
 /** The statements on one queue that a session runs too. */
@@ -98,6 +110,9 @@ export interface QueueStatements {
   /** Slots `lane` and `limit`. */
   readonly removePending: Statement;
 }
+
+/** Behind every entry. */
+const end: QueuePlace = { timeUs: Number.MAX_SAFE_INTEGER, id: "", lane: "" };
 
 const states: readonly QueueState[] = ["pending", "done", "dead"];
 const columns = ["lane", "id", "state", "time_us", "due_us", "expire_us", "attempts", "tried_us", "result"] as const;
@@ -176,12 +191,21 @@ export function createQueue(engine: Engine, name: string): Queue {
       const values = { state: states.indexOf(state), time_us: timeUs, id, lane, limit };
       return (await engine.reader.rows(statements.entries, values)).map(entryOf);
     },
+    async latestEntries(state, { before = end, sinceUs, limit }) {
+      const { timeUs, id, lane } = before;
+      const values = { state: states.indexOf(state), time_us: timeUs, id, lane, since_us: sinceUs, limit };
+      return (await engine.reader.rows(statements.latestEntries, values)).map(entryOf);
+    },
     async entriesOf(id, timeUs) {
       return (await engine.reader.rows(statements.entriesOf, { id, time_us: timeUs })).map(entryOf);
     },
     async depth(state) {
       const [row] = await engine.reader.rows(statements.depth, { state: states.indexOf(state) });
       return { count: row![0] as number, oldestUs: (row![1] as number | null) ?? undefined };
+    },
+    async depths(state) {
+      const rows = await engine.reader.rows(statements.depths, { state: states.indexOf(state) });
+      return rows.map(([lane, count]) => ({ lane: lane as string, count: count as number }));
     },
   };
 }
@@ -248,6 +272,13 @@ function ownStatements(dialect: Dialect, name: string) {
         where q.state = ${slot("state")} and (q.time_us, q.id, q.lane) > (${slot("time_us")}, ${slot("id")}, ${slot("lane")})
         order by q.time_us, q.id, q.lane limit ${rowCount("limit")}`,
     ),
+    latestEntries: compile(
+      query,
+      sql`select ${all("q")} from ${table} as q
+        where q.state = ${slot("state")} and q.time_us >= ${slot("since_us")}
+          and (q.time_us, q.id, q.lane) < (${slot("time_us")}, ${slot("id")}, ${slot("lane")})
+        order by q.time_us desc, q.id desc, q.lane desc limit ${rowCount("limit")}`,
+    ),
     entriesOf: compile(
       query,
       sql`select ${all("q")} from ${table} as q
@@ -257,6 +288,10 @@ function ownStatements(dialect: Dialect, name: string) {
       query,
       sql`select count(*), (select time_us from ${table} where state = ${slot("state")} order by time_us limit 1)
         from ${table} where state = ${slot("state")}`,
+    ),
+    depths: compile(
+      query,
+      sql`select lane, count(*) from ${table} where state = ${slot("state")} group by lane order by lane`,
     ),
   };
 }

@@ -69,10 +69,11 @@ const eventId = () =>
   String(sink.at("/good").find(({ headers }) => headers["ce-subject"] === repo.uid)!.headers["ce-id"]);
 
 describe("list", () => {
-  test("prints what became of deliveries, those of the oldest events first", async () => {
+  test("prints what became of deliveries, those of the newest events first", async () => {
     await expect.poll(() => list("--subscription", good.uid, "--state", "pending"), { interval: 500 }).toEqual([]);
     const all = await list();
-    expect(all.map(({ eventTime }) => eventTime)).toEqual(all.map(({ eventTime }) => eventTime).toSorted());
+    const times = all.map(({ eventTime }) => eventTime);
+    expect(times).toEqual(times.toSorted().toReversed());
     const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:]{8}\.\d{3}Z$/);
     expect(all.filter((delivery) => delivery.eventId === eventId() && delivery.subscription === good.uid)).toEqual([
       {
@@ -104,11 +105,56 @@ describe("list", () => {
     const { stdout } = await events("list", "--subscription", good.uid);
     const [heading, ...lines] = stdout.trimEnd().split("\n");
     expect(heading).toBe(
-      "EVENT TIME                STATE      ATTEMPTS  LAST     NEXT ATTEMPT              EVENT                                 SUBSCRIPTION",
+      "EVENT TIME                STATE      ATTEMPTS  LAST                          NEXT ATTEMPT              EVENT                                 SUBSCRIPTION",
     );
     expect(lines.find((line) => line.includes(eventId()))).toBe(
-      `${repo.createTime}  delivered  1         200      -                         ${eventId()}  ${good.uid}`,
+      `${repo.createTime}  delivered  1         200                           -                         ${eventId()}  ${good.uid}`,
     );
+  });
+});
+
+describe("list --limit", () => {
+  test("prints so many, and says that there are more", async () => {
+    const all = await list("--limit", "0");
+    const first = await events("list", "--json", "--limit", "2");
+    expect(first).toMatchObject({
+      code: 0,
+      stderr: "there are older ones: --limit prints more than 2, --summary counts them\n",
+    });
+    expect(
+      first.stdout
+        .trimEnd()
+        .split("\n")
+        .map((line) => JSON.parse(line).eventId),
+    ).toEqual(all.slice(0, 2).map((each) => each.eventId));
+    expect((await events("list", "--limit", String(all.length))).stderr).toBe("");
+  });
+
+  test.each(["-1", "x", "1.5"])("%j is no limit", async (limit) => {
+    expect(await events("list", `--limit=${limit}`)).toMatchObject({ code: 1, stdout: "" });
+  });
+});
+
+describe("list --summary", () => {
+  test("counts deliveries by subscription and state", async () => {
+    const all = await list("--limit", "0");
+    const count = (subscription: string, state: string) =>
+      all.filter((each) => each.subscription === subscription && each.state === state).length;
+    const counts = await list("--summary");
+    expect(counts.map(({ subscription }) => subscription)).toEqual([good.uid, failing.uid, gone.uid].toSorted());
+    for (const { subscription, ...states } of counts)
+      expect(states).toEqual({
+        pending: count(subscription, "pending"),
+        delivered: count(subscription, "delivered"),
+        dead: count(subscription, "dead"),
+      });
+    expect(await list("--summary", "--subscription", good.uid)).toHaveLength(1);
+    const { stdout } = await events("list", "--summary");
+    expect(stdout).toMatch(/^PENDING +DELIVERED +DEAD +SUBSCRIPTION\n/);
+  });
+
+  test("takes no other filter", async () => {
+    expect(await events("list", "--summary", "--state", "dead")).toMatchObject({ code: 1, stdout: "" });
   });
 });
 
@@ -157,6 +203,17 @@ describe("replay", () => {
       .at("/good")
       .flatMap(({ headers }) => (headers["ce-subject"] === repo.uid ? [headers["ce-id"]] : []));
     expect(new Set(ids)).toEqual(new Set([eventId()]));
+  });
+
+  test("asks which, where there are several", async () => {
+    const { code, stdout, stderr } = await events("replay", eventId());
+    expect([code, stdout]).toEqual([1, ""]);
+    expect(stderr).toContain("say which by --subscription, or give --all:");
+    for (const { uid } of [good, failing]) expect(stderr).toContain(uid);
+    const before = received("/good", repo.uid);
+    const all = await events("replay", eventId(), "--all");
+    expect(all.stdout).toMatch(/^[23] deliveries are due again\n$/);
+    await expect.poll(() => received("/good", repo.uid)).toBe(before + 1);
   });
 
   test("delivers what a subscription did not get, once it takes it", async () => {

@@ -170,6 +170,19 @@ onEveryDatabase("queues", (database) => {
       if (page.length < 2) break;
     }
     expect(seen.map(({ timeUs, id, lane }) => `${timeUs}${id}${lane}`)).toEqual(["1ay", "1zx", "2ax", "2bx", "2by"]);
+    const down: QueueEntry[] = [];
+    for (;;) {
+      const page = await queue.latestEntries("pending", { before: down.at(-1), sinceUs: 0, limit: 2 });
+      down.push(...page);
+      if (page.length < 2) break;
+    }
+    expect(down).toEqual(seen.toReversed());
+    expect(await queue.latestEntries("pending", { sinceUs: 2, limit: 9 })).toEqual(seen.slice(2).toReversed());
+    expect(await queue.depths("pending")).toEqual([
+      { lane: "x", count: 3 },
+      { lane: "y", count: 2 },
+    ]);
+    expect(await queue.depths("dead")).toEqual([]);
     expect(await queue.depth("pending")).toEqual({ count: 5, oldestUs: 1 });
     expect(await queue.depth("dead")).toEqual({ count: 0, oldestUs: undefined });
   });

@@ -1,8 +1,11 @@
 /** One attempt at a sink: what it is sent, what its answers mean, and that a bad one costs no more than its time. */
 import { createHash } from "node:crypto";
+import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
 import { HTTP } from "cloudevents";
 import { Webhook } from "standardwebhooks";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { failureOf } from "../../src/delivery/failure.ts";
 import type { Event } from "../../src/delivery/index.ts";
 import { createDeliveryTokens } from "../../src/delivery/signing.ts";
 import { createSink, type SinkOptions } from "../../src/delivery/sink.ts";
@@ -119,7 +122,11 @@ const results: Readonly<Record<string, string>> = {
   "answers 500 a byte at a time": "500",
   "answers 500 without end": "500",
   "redirects to itself": "307",
-  "has a certificate of its own making": "failed",
+  "has a certificate of its own making": "tls: self-signed certificate",
+  "resets the connection": "connection closed",
+  "closes the connection": "connection closed",
+  "sends headers without end": "no HTTP",
+  "speaks another protocol": "no HTTP",
 };
 
 describe("a sink that", () => {
@@ -131,6 +138,40 @@ describe("a sink that", () => {
     expect(first.result).toBe(results[name] ?? "failed");
     expect(sink.received.every(({ path }) => path === "/hook")).toBe(true);
   });
+});
+
+test.each([
+  ["a name that does not resolve", "https://sink.invalid/", "ENOTFOUND", "dns"],
+  ["a resolver that is down", "https://sink.example/", "EAI_AGAIN", "dns"],
+])("%s is told as %s", async (_, url, code, result) => {
+  const resolve = () => Promise.reject(Object.assign(new Error("resolver"), { code }));
+  expect(await openSink({ resolve })(url)).toEqual({ outcome: "failed", result, retryAfterMs: 0 });
+});
+
+test("a port that nobody listens at is told", async () => {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  expect(await openSink()(`http://127.0.0.1:${port}/`)).toMatchObject({
+    outcome: "failed",
+    result: "connection refused",
+  });
+});
+
+test.each([
+  ["DEPTH_ZERO_SELF_SIGNED_CERT", "tls: self-signed certificate"],
+  ["CERT_HAS_EXPIRED", "tls: expired certificate"],
+  ["ERR_TLS_CERT_ALTNAME_INVALID", "tls: certificate of another host"],
+  ["ERR_SSL_WRONG_VERSION_NUMBER", "tls: handshake failed"],
+  ["UND_ERR_CONNECT_TIMEOUT", "timeout"],
+  ["ENETUNREACH", "unreachable"],
+  ["toString", "failed"],
+])("%s is %s in words", (code, words) => {
+  const cause = Object.assign(new Error("secret of the sink"), { code });
+  expect(failureOf(new Error("no answer", { cause }))).toBe(words);
+  expect(failureOf(new Error("no answer", { cause: new AggregateError([cause, new Error("other")]) }))).toBe(words);
 });
 
 /** Every way to write an address of this machine or its network; the port is that of a sink that listens on loopback. */
