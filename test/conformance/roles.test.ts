@@ -1,7 +1,6 @@
 /** Roles: built-in ones that everybody reads and nobody changes, custom ones that never hold more than their maker. */
 import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
-import { isWithoutFastLane } from "../cli/platform-process.ts";
 import type { Json } from "./contract.ts";
 import {
   bind,
@@ -181,34 +180,29 @@ onEveryServer("roles", (platform) => {
     expect((await platform().read("GetRole", { uid: own.uid })).capabilities).toEqual(["CAP_REPO_LIST"]);
   });
 
-  if (isWithoutFastLane)
-    console.warn("not over Connect: without the fast lane its JSON is read by a library that knows one spelling");
-  test.each(isWithoutFastLane ? ["REST"] : ["REST", "Connect"])(
-    "take capabilities in both spellings over %s, each once",
-    async (over) => {
-      const send = async (verb: "Create" | "Update", uid: string, capabilities: Json) => {
-        const role = { name: "reader", capabilities };
-        const [target, init] =
-          over === "Connect"
-            ? [
-                `/platform.iam.v2.RolesService/${verb}Role`,
-                { body: verb === "Create" ? { parent: uid, role } : { role: { ...role, uid } } },
-              ]
-            : [`/iam/v2/roles/${uid}`, { method: verb === "Create" ? "POST" : "PATCH", body: role }];
-        const response = await platform().fetch(target, { method: "POST", ...init, body: JSON.stringify(init.body) });
-        expect(response.status).toBe(200);
-        return (await response.json()) as Json;
-      };
-      const given = ["repo.list", "CAP_TAG_LIST", "CAP_REPO_LIST", "tag.list", 1605];
-      const created = await send("Create", platform().root, given);
-      expect(created.capabilities).toEqual(["CAP_REPO_LIST", "CAP_TAG_LIST"]);
-      expect(await platform().read("GetRole", { uid: created.uid })).toEqual(created);
-      const updated = await send("Update", created.uid, ["groups.list", "groups.list"]);
-      expect(updated.capabilities).toEqual(["CAP_IAM_GROUPS_LIST"]);
-      const again = await send("Update", created.uid, ["CAP_IAM_GROUPS_LIST", "groups.list"]);
-      expect(again).toEqual(updated);
-    },
-  );
+  test.each(["REST", "Connect"])("take capabilities in both spellings over %s, each once", async (over) => {
+    const send = async (verb: "Create" | "Update", uid: string, capabilities: Json) => {
+      const role = { name: "reader", capabilities };
+      const [target, init] =
+        over === "Connect"
+          ? [
+              `/platform.iam.v2.RolesService/${verb}Role`,
+              { body: verb === "Create" ? { parent: uid, role } : { role: { ...role, uid } } },
+            ]
+          : [`/iam/v2/roles/${uid}`, { method: verb === "Create" ? "POST" : "PATCH", body: role }];
+      const response = await platform().fetch(target, { method: "POST", ...init, body: JSON.stringify(init.body) });
+      expect(response.status).toBe(200);
+      return (await response.json()) as Json;
+    };
+    const given = ["repo.list", "CAP_TAG_LIST", "CAP_REPO_LIST", "tag.list", 1605];
+    const created = await send("Create", platform().root, given);
+    expect(created.capabilities).toEqual(["CAP_REPO_LIST", "CAP_TAG_LIST"]);
+    expect(await platform().read("GetRole", { uid: created.uid })).toEqual(created);
+    const updated = await send("Update", created.uid, ["groups.list", "groups.list"]);
+    expect(updated.capabilities).toEqual(["CAP_IAM_GROUPS_LIST"]);
+    const again = await send("Update", created.uid, ["CAP_IAM_GROUPS_LIST", "groups.list"]);
+    expect(again).toEqual(updated);
+  });
 
   test("refusals name capabilities as roles take them", async () => {
     const { uid: parent } = await makeGroup(platform());
