@@ -155,6 +155,11 @@ describe("what keeps it from starting is said in one line, with the setting", ()
     ["a file that is no database", ["--database", "sqlite:junk.pem"], /--database: junk\.pem is not a SQLite database/],
     ["a folder that cannot be made", ["--database", "sqlite:/proc/nope/x.db"], /--database: .*\/proc\/nope.*ENOENT/],
     [
+      "a database URL that is none",
+      ["--database", "postgres://u:5ecre7@host:port/none"],
+      /--database: the URL of the database cannot be used/,
+    ],
+    [
       "a database server that is not there",
       ["--database", "postgres://u:5ecre7@127.0.0.1:1/none", "--database-wait", "0s"],
       /--database: the database at 127\.0\.0\.1:1\/none cannot be reached: connect ECONNREFUSED/,

@@ -4,7 +4,7 @@
  */
 import { setImmediate } from "node:timers/promises";
 import pg from "pg";
-import { UnavailableError } from "../errors.ts";
+import { RefusedError, UnavailableError } from "../errors.ts";
 import { notConnected } from "./postgres-errors.ts";
 
 /** A server that has not answered for so long is waited for no longer by statements that are under way, and by none until it answers again. */
@@ -25,8 +25,7 @@ export class Outage {
 
   constructor(url: string) {
     this.#url = url;
-    const { host, port, database } = new pg.Client(url);
-    this.address = `${host}:${port}/${database ?? ""}`;
+    this.address = addressOf(url);
   }
 
   /** A connection that is to be cut when the server hangs. */
@@ -104,6 +103,16 @@ export class Outage {
     setTimeout(() => {
       for (const client of this.#guarded) cut(client);
     }, endMs).unref();
+  }
+}
+
+/** Errors: RefusedError when the URL, or a file that it names, cannot be read; without a cause, which may hold the password. */
+function addressOf(url: string): string {
+  try {
+    const { host, port, database } = new pg.Client(url);
+    return `${host}:${port}/${database ?? ""}`;
+  } catch (error) {
+    throw new RefusedError(`the URL of the database cannot be used: ${(error as Error).message}`);
   }
 }
 
