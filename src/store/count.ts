@@ -22,4 +22,10 @@ export function count(reading: Reading, selection: Selection): Eventually<number
   return andThen(below, async (rows) => rows + (await countRows(reading, { uids: selves, ...unconditional })));
 }
 
+/** Whether a selection has a row. Reading stops at the first, whichever it is: those that share a value may be many. */
+export async function exists(reading: Reading, selection: Selection): Promise<boolean> {
+  const selected = resolve(reading.table, selection);
+  return selected !== undefined && (await countRows(reading, await withFinder(reading, selected), 1)) > 0;
+}
+
 const unconditional = { comparisons: [], finders: [], values: {} };

@@ -1,7 +1,7 @@
 /** Reading: single rows, pages, totals, settings. */
 
 import { andThen, type Eventually } from "../eventually.ts";
-import { count } from "./count.ts";
+import { count, exists } from "./count.ts";
 import type { CounterClass, CounterStatements, Counters } from "./counters.ts";
 import { type ScalarValue, storedFacet } from "./facet.ts";
 import { list } from "./list.ts";
@@ -116,8 +116,8 @@ export class Reader implements ReadSession {
     return count(this.#reading(table), selection);
   }
 
-  async exists(table: TableSpec, selection: Selection): Promise<boolean> {
-    return (await this.list(table, { ...selection, orderBy: [], skip: 0, limit: 1 })).length > 0;
+  exists(table: TableSpec, selection: Selection): Promise<boolean> {
+    return exists(this.#reading(table), selection);
   }
 
   changes(): Eventually<number> {
