@@ -29,6 +29,8 @@ export interface Config {
   /** 32 bytes that seal secrets in the database; undefined: a key kept in the database itself. */
   readonly secretKey: Buffer | undefined;
   readonly allowLoopbackIssuers: boolean;
+  /** How many identities with patterns an organisation may have. */
+  readonly maxPatternIdentities: number;
   /** Whether events may be sent to sinks on a loopback host, by http too. */
   readonly allowLoopbackSinks: boolean;
   readonly openRootGroups: boolean;
@@ -162,6 +164,12 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     help: "accept token issuers at http://localhost (for tests)",
     default: "false",
     parse: parseSwitch,
+  },
+  maxPatternIdentities: {
+    help: "identities with patterns that an organisation may have: each is compared with tokens of its issuer",
+    placeholder: "NUMBER",
+    default: "100",
+    parse: (value) => Number(oneOf(/^[0-9]{1,5}$/, "a number from 0 to 99999")(value)),
   },
   allowLoopbackSinks: {
     help: "send events to sinks at http://localhost (for tests and for trying things out)",

@@ -70,9 +70,20 @@ export function permissionDenied(text: string): ConnectError {
   return failure(Code.PermissionDenied, text);
 }
 
-/** UNAUTHENTICATED; says what to send, never which key or claim failed in detail. */
-export function unauthenticated(text: string): ConnectError {
-  return failure(Code.Unauthenticated, text);
+/** UNAUTHENTICATED without a token; says what to send. `challenge` is what `WWW-Authenticate` says over HTTP, metadata over gRPC. */
+export function unauthenticated(text: string, challenge = "Bearer"): ConnectError {
+  const error = failure(Code.Unauthenticated, text);
+  error.metadata.set("www-authenticate", challenge);
+  return error;
+}
+
+/**
+ * UNAUTHENTICATED with a token that is not accepted, told as RFC 6750, 3.1, has it; never which key or claim failed in detail. `description` is for
+ * what is no secret to who has the token; it has no quotes.
+ */
+export function invalidToken(text: string, description?: string): ConnectError {
+  const more = description === undefined ? "" : `, error_description="${description}"`;
+  return unauthenticated(text, `Bearer error="invalid_token"${more}`);
 }
 
 /** ABORTED: the resource changed since it was read (stale etag), or a conflict outlived its retries. */

@@ -53,6 +53,11 @@ export function logCall(logger: Logger, { method, code, ms, caller, requestId }:
   );
 }
 
+/** Logs why the token of a call is refused, which its bearer is not told. */
+export function logRefusedToken(logger: Logger, method: string, cause: unknown, requestId: string | null): void {
+  logger.info({ method, reason: cause instanceof Error ? cause.message : String(cause), requestId }, "token refused");
+}
+
 /** A text as JSON; most ids have nothing to escape. */
 function quoted(text: string): string {
   return /^[\w./:-]*$/.test(text) ? `"${text}"` : JSON.stringify(text);

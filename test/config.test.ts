@@ -38,6 +38,7 @@ test("the defaults", () => {
     serviceHost: "platform.internal",
     pageTokenKey: undefined,
     allowLoopbackIssuers: false,
+    maxPatternIdentities: 100,
     allowLoopbackSinks: false,
     openRootGroups: false,
     corsOrigins: [],

@@ -2,9 +2,13 @@
  * `Authorization: Bearer <token>` (RFC 6750) → {@link Caller}.
  *
  * A token of our own names an identity by its uid. A token of another issuer speaks for every identity whose rule it matches, and for the user
- * of an identity provider that has its issuer and, as client, its audience. Rules and providers are compared before any signature is verified,
- * so that a token nobody expects costs no cryptography and, above all, no network traffic: the keys of an issuer are fetched only for a token
- * that some provider accepts or whose issuer, subject, audience and claims all match some identity.
+ * of an identity provider that has its issuer and, as client, its audience. In this order:
+ *
+ * 1. Whose keys may verify it: found by issuer and subject in indexes, so that a token that nobody expects costs a few look-ups, whatever tenants have
+ *    stored, and no network traffic. No pattern runs.
+ * 2. Its signature, by one key of each of these.
+ * 3. Its times.
+ * 4. The rules of the identities of that issuer, and the audiences of its providers.
  *
  * The result of the cryptography is remembered for ten minutes at most; identities and their rules are asked for on every call, so that a
  * deleted identity or a changed rule counts on the next one. Only verified tokens are remembered: bad ones cannot push them out.
@@ -13,13 +17,14 @@ import { hash } from "node:crypto";
 import { unauthenticated } from "../errors.ts";
 import { andThen, type Eventually, settle } from "../eventually.ts";
 import { RecentMap } from "../recent-map.ts";
-import { defaultAudiences, type MatchRule, matches } from "./claim-match.ts";
+import { bearerIn, refusalOf } from "./bearer.ts";
+import { defaultAudiences, type MatchRule, matches, missesAudience } from "./claim-match.ts";
 import type { Issuer } from "./issuer.ts";
 import { parseKeySet } from "./key-set.ts";
 import { type KeySets, keySetLifetimeMs } from "./key-sets.ts";
 import { type Narrowing, narrowingOf } from "./narrowing.ts";
 import { externalGroupsOf, type ProviderSignIn, type ProviderSource } from "./provider.ts";
-import { type Claims, checkPeriod, isIdentifier, parseToken, type Token, TokenRejected } from "./token.ts";
+import { type Claims, checkPeriod, isIdentifier, parseToken, type Token, TokenMisfit, TokenRejected } from "./token.ts";
 
 /** Who is calling. */
 export interface Caller {
@@ -29,6 +34,8 @@ export interface Caller {
   readonly identities: readonly string[];
   /** `iss` of the token. */
   readonly issuer: string;
+  /** `iss` of the token from outside that the caller has come with, at first where it was exchanged since; absent for a token that we made without one. */
+  readonly outsideIssuer?: string;
   /** Only when the issuer says that it verified it. The issuer may be anyone's: compare {@link issuer} before trusting it with more. */
   readonly email?: string;
   readonly claims: Readonly<Claims>;
@@ -49,11 +56,21 @@ export interface MatchableIdentity {
   readonly rule: MatchRule;
 }
 
+/** Whose keys may verify a token of some issuer and subject. */
+export interface KeySources {
+  /** Whether the keys that the issuer publishes may: of an issuer that a rule names, or of one at an origin that a rule's pattern is about. */
+  readonly published: "named" | "at origin" | undefined;
+  /** Key sets that identities carry, as text, in the order in which to try them: a few at most. */
+  readonly carried: readonly string[];
+}
+
 /** The identities, as authentication sees them. */
 export interface IdentitySource {
+  /** Asked for every token that is not verified: as much work however many identities there are. */
+  keySources(issuer: string, subject: string): Promise<KeySources>;
   /**
-   * Every identity whose rule might match a token of this issuer and subject: issuer literally equal or a pattern, and subject literally
-   * equal or a pattern. More than match is harmless, fewer is not.
+   * Every identity whose rule might match a verified token of this issuer and subject: issuer literally equal or a pattern about its origin, and
+   * subject literally equal or a pattern. More than match is harmless, fewer is not.
    */
   candidates(issuer: string, subject: string): Eventually<readonly MatchableIdentity[]>;
   /** Whether there is such an identity that tokens may speak for now. */
@@ -65,7 +82,8 @@ export interface IdentitySource {
 /** Turns the header of a call into its caller. */
 export interface Authenticator {
   /**
-   * Errors: UNAUTHENTICATED `missing bearer token` or `invalid bearer token`, never more; why it is invalid is the error's `cause`, for the log.
+   * Errors: UNAUTHENTICATED `missing bearer token` or `invalid bearer token`; the challenge of one that is genuine says what it misses. Why any is
+   * invalid is the error's `cause`, for the log.
    */
   authenticate(authorizationHeader: string | null): Eventually<Caller>;
 }
@@ -88,6 +106,8 @@ interface VerifiedToken {
   readonly token: Token;
   /** The sources whose keys have verified it; a key set by its digest. */
   readonly verifiedBy: Set<KeySource>;
+  /** Whether its issuer is one that somebody names, not only one at an origin. */
+  isNamed: boolean;
   readonly untilMs: number;
   /** Whom a token of our own names; whether the identity and its provider exist is asked on every call. */
   caller?: Caller;
@@ -114,21 +134,55 @@ export function createAuthenticator({
     const remembered = verifiedTokens.get(endOf(header));
     const isKnown = remembered?.header === header && clock() < remembered.untilMs;
     const known = isKnown ? remembered : unverified(header);
-    checkPeriod(known.token.claims, clock());
-    if (known.token.claims.iss === issuer.url) return ownCaller(known);
-    return outsideSpeaker(known).then((speaker) => describe(speaker, known.token));
+    const { claims } = known.token;
+    const isOurs = claims.iss === issuer.url;
+    return andThen(isKnown ? undefined : isOurs ? verifyOwn(known) : verifyOutside(known), () => {
+      checkPeriod(claims, clock());
+      if (isOurs) return ownCaller(known);
+      return outsideSpeaker(known).then((speaker) => ({
+        ...describe(speaker, known.token),
+        outsideIssuer: claims.iss,
+      }));
+    });
   }
 
   function unverified(header: string): VerifiedToken {
-    const text = /^Bearer +([\w.-]+)$/i.exec(header)?.[1];
+    const text = bearerIn(header);
     if (text === undefined) throw new TokenRejected("not a bearer token");
-    return { header, token: parseToken(text), verifiedBy: new Set(), untilMs: clock() + keySetLifetimeMs };
+    const untilMs = clock() + keySetLifetimeMs;
+    return { header, token: parseToken(text), verifiedBy: new Set(), isNamed: false, untilMs };
+  }
+
+  function verifyOwn(known: VerifiedToken): Promise<void> {
+    return verify(known, publishedKeys, () => issuer.verify(known.token));
+  }
+
+  /** Verifies a token by the first source whose keys do; those that need no fetch come first. Errors: TokenRejected when there is none. */
+  async function verifyOutside(known: VerifiedToken): Promise<void> {
+    const { algorithm, claims } = known.token;
+    const { iss, sub } = claims;
+    const [{ published, carried }, hasProvider] = await Promise.all([
+      identities.keySources(iss, sub),
+      providers.hasIssuer(iss),
+    ]);
+    known.isNamed = hasProvider || published === "named";
+    const isPublished = hasProvider || published !== undefined;
+    const tried = algorithm === "ES384" ? carried.slice(0, 1) : carried; // a signature of P-384 costs as much as seven others
+    const sources: readonly KeySource[] = isPublished ? [...tried, publishedKeys] : tried;
+    let rejection: TokenRejected | undefined;
+    for (const source of sources) {
+      try {
+        return await verifyBy(known, source);
+      } catch (error) {
+        if (!(error instanceof TokenRejected)) throw error;
+        rejection = error;
+      }
+    }
+    throw rejection ?? new TokenRejected("nobody expects it");
   }
 
   function ownCaller(known: VerifiedToken): Eventually<Caller> {
     const { token } = known;
-    if (!known.verifiedBy.has(publishedKeys))
-      return verify(known, publishedKeys, () => issuer.verify(token)).then(() => ownCaller(known));
     const { sub, idp } = token.claims;
     return andThen(identities.isActive(sub), (isActive) => {
       if (!isActive) throw new TokenRejected("identity does not exist");
@@ -144,12 +198,14 @@ export function createAuthenticator({
   }
 
   async function outsideSpeaker(known: VerifiedToken): Promise<Speaker> {
-    const { claims, audiences } = known.token;
+    const { token } = known;
+    const { claims, audiences } = token;
     const [candidates, accepting] = await Promise.all([
       identities.candidates(claims.iss, claims.sub),
       providers.accepting(claims.iss, audiences),
     ]);
-    const expecting = candidates.filter(({ rule }) => matches(rule, known.token, defaults, clock()));
+    const expecting = candidates.filter(({ rule }) => matches(rule, token, defaults, clock()));
+    if (expecting.length === 0 && accepting.length === 0) throw await unexpected(token, candidates);
     const sources = new Set<KeySource>(expecting.map(({ rule }) => sourceOf(rule)));
     if (accepting.length > 0) sources.add(publishedKeys);
     const verified = await verifiedSources(known, sources);
@@ -167,19 +223,24 @@ export function createAuthenticator({
     return { identities: [...uids], providers: signIns };
   }
 
+  /** Why nobody takes a token that is genuine. */
+  async function unexpected(token: Token, candidates: readonly MatchableIdentity[]): Promise<TokenRejected> {
+    const isForOthers =
+      candidates.some(({ rule }) => missesAudience(rule, token, defaults, clock())) ||
+      (await providers.hasIssuer(token.claims.iss));
+    return isForOthers ? new TokenMisfit("for another audience") : new TokenRejected("nobody expects it");
+  }
+
   /** Those of `sources` whose keys verify the token. Errors: TokenRejected when there is none. */
   async function verifiedSources(
     known: VerifiedToken,
     sources: ReadonlySet<KeySource>,
   ): Promise<ReadonlySet<KeySource>> {
-    const { token } = known;
     const verified = new Set<KeySource>();
     let rejection = new TokenRejected("nobody expects it");
     const verifying = [...sources].map(async (source) => {
       try {
-        await verify(known, source, async () =>
-          (source === publishedKeys ? keySets : parseKeySet(source)).verify(token),
-        );
+        await verifyBy(known, source);
         verified.add(source);
       } catch (error) {
         if (!(error instanceof TokenRejected)) throw error;
@@ -189,6 +250,13 @@ export function createAuthenticator({
     await Promise.all(verifying);
     if (verified.size === 0) throw rejection;
     return verified;
+  }
+
+  function verifyBy(known: VerifiedToken, source: KeySource): Promise<void> {
+    const { token, isNamed } = known;
+    return verify(known, source, async () =>
+      source === publishedKeys ? keySets.verify(token, isNamed) : parseKeySet(source).verify(token),
+    );
   }
 
   async function verify(known: VerifiedToken, source: KeySource, check: () => Promise<unknown>): Promise<void> {
@@ -207,7 +275,7 @@ export function createAuthenticator({
         (caller) => caller,
         (error) => {
           if (!(error instanceof TokenRejected)) throw error;
-          throw Object.assign(unauthenticated("invalid bearer token"), { cause: error });
+          throw refusalOf(header, error);
         },
       );
     },
@@ -230,11 +298,16 @@ function actorFirst(a: MatchableIdentity, b: MatchableIdentity): number {
 
 /** Whom a token of our own names. */
 function ownCallerOf(token: Token): Caller {
-  const { sub, idp } = token.claims;
+  const { sub, idp, act } = token.claims;
   const signIns = () => [{ uid: String(idp), externalGroups: externalGroupsOf(token.claims, "groups") }];
   const speaker = { identities: [sub], ...(idp !== undefined && { providers: signIns() }) };
   const narrowing = narrowingOf(token.claims);
-  return { ...describe(speaker, token), ...(narrowing && { narrowing }) };
+  const outsideIssuer = (act as Partial<Claims> | undefined)?.iss;
+  return {
+    ...describe(speaker, token),
+    ...(outsideIssuer !== undefined && { outsideIssuer }),
+    ...(narrowing && { narrowing }),
+  };
 }
 
 function describe(speaker: Speaker, { claims }: Token): Caller {

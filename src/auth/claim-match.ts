@@ -2,13 +2,16 @@
  * Whether an identity may be assumed with a token: the rules a tenant writes, compared with what the token says.
  *
  * - Issuer and subject: the literal exactly, or the whole value by pattern; if a rule has both, both. With neither, nothing matches.
+ *   A pattern of issuers is about one origin (see `issuer-pattern.ts`); any other matches nothing.
  * - Audience: one value of `aud` must be the literal and match the pattern, as far as the rule has them. A rule with neither expects
  *   this platform: the issuer's URL or its host, with or without scheme (see {@link defaultAudiences}).
  * - Claims: by their names at the top level of the token. A text is compared as it is, a number or boolean by its JSON text (`42`, `true`).
  *   Lists, objects, null, and integers too large to be read exactly never match.
  *
- * A rule's empty text counts as unset, as in a protobuf message.
+ * A rule's empty text counts as unset, as in a protobuf message. Rules are compared with tokens whose signature holds, never with others: patterns are
+ * work that their tenants set and everybody waits for. What has no pattern is compared first.
  */
+import { matchesIssuerPattern } from "./issuer-pattern.ts";
 import { matchesPattern } from "./pattern.ts";
 import type { Token } from "./token.ts";
 
@@ -42,29 +45,37 @@ export type MatchRule = ClaimMatch | StaticKeys;
 
 /** Whether a token says what the rule asks for. The signature is another question. */
 export function matches(rule: MatchRule, token: Token, defaults: ReadonlySet<string>, nowMs: number): boolean {
-  return rule.kind === "static_keys"
-    ? matchesStaticKeys(rule, token, defaults, nowMs)
-    : matchesClaims(rule, token, defaults);
+  return isFor(rule, token, defaults) && fits(rule, token, nowMs);
 }
 
-/** The audiences that mean this platform: its issuer URL and that URL's origin, each with or without scheme, with or without final slash. */
+/** Whether a token says all that the rule asks for, save that it is for another audience. */
+export function missesAudience(rule: MatchRule, token: Token, defaults: ReadonlySet<string>, nowMs: number): boolean {
+  return !isFor(rule, token, defaults) && fits(rule, token, nowMs);
+}
+
+/** The audiences that mean this platform: its issuer URL and that URL's origin, each with or without scheme, and no other spelling of them. */
 export function defaultAudiences(issuerUrl: string): ReadonlySet<string> {
-  const url = new URL(issuerUrl);
-  const addresses = [issuerUrl.replace(/\/$/, ""), url.origin];
-  const spellings = addresses.flatMap((address) => [address, address.slice(`${url.protocol}//`.length)]);
-  return new Set(spellings.flatMap((spelling) => [spelling, `${spelling}/`]));
+  const { origin, protocol } = new URL(issuerUrl);
+  const addresses = [issuerUrl, origin];
+  return new Set([...addresses, ...addresses.map((address) => address.slice(`${protocol}//`.length))]);
 }
 
-function matchesClaims(rule: ClaimMatch, { claims, audiences }: Token, defaults: ReadonlySet<string>): boolean {
+function isFor(rule: MatchRule, { audiences }: Token, defaults: ReadonlySet<string>): boolean {
+  if (rule.kind === "claim_match" && isGiven(rule.audience, rule.audiencePattern))
+    return audiences.some((audience) => agrees(audience, rule.audience, rule.audiencePattern));
+  const accepted = rule.kind === "static_keys" && rule.audiences.length > 0 ? new Set(rule.audiences) : defaults;
+  return audiences.some((audience) => accepted.has(audience));
+}
+
+function fits(rule: MatchRule, { claims }: Token, nowMs: number): boolean {
+  if (rule.kind === "static_keys")
+    return nowMs < rule.expireTimeMs && claims.iss === rule.issuer && claims.sub === rule.subject;
   return (
     isGiven(rule.issuer, rule.issuerPattern) &&
     isGiven(rule.subject, rule.subjectPattern) &&
-    agrees(claims.iss, rule.issuer, rule.issuerPattern) &&
-    agrees(claims.sub, rule.subject, rule.subjectPattern) &&
-    (isGiven(rule.audience, rule.audiencePattern)
-      ? audiences.some((audience) => agrees(audience, rule.audience, rule.audiencePattern))
-      : audiences.some((audience) => defaults.has(audience))) &&
     Object.entries(rule.claims).every(([name, expected]) => textOf(claims, name) === expected) &&
+    agrees(claims.iss, rule.issuer, rule.issuerPattern, matchesIssuerPattern) &&
+    agrees(claims.sub, rule.subject, rule.subjectPattern) &&
     Object.entries(rule.claimPatterns).every(([name, pattern]) => {
       const text = textOf(claims, name);
       return text !== undefined && matchesPattern(pattern, text);
@@ -72,27 +83,17 @@ function matchesClaims(rule: ClaimMatch, { claims, audiences }: Token, defaults:
   );
 }
 
-function matchesStaticKeys(
-  rule: StaticKeys,
-  { claims, audiences }: Token,
-  defaults: ReadonlySet<string>,
-  nowMs: number,
-): boolean {
-  const accepted = rule.audiences.length > 0 ? new Set(rule.audiences) : defaults;
-  return (
-    nowMs < rule.expireTimeMs &&
-    claims.iss === rule.issuer &&
-    claims.sub === rule.subject &&
-    audiences.some((audience) => accepted.has(audience))
-  );
-}
-
 function isGiven(...texts: (string | undefined)[]): boolean {
   return texts.some((text) => text !== undefined && text !== "");
 }
 
-function agrees(value: string, literal: string | undefined, pattern: string | undefined): boolean {
-  return (!isGiven(literal) || value === literal) && (!isGiven(pattern) || matchesPattern(pattern!, value));
+function agrees(
+  value: string,
+  literal: string | undefined,
+  pattern: string | undefined,
+  matchesIt = matchesPattern,
+): boolean {
+  return (!isGiven(literal) || value === literal) && (!isGiven(pattern) || matchesIt(pattern!, value));
 }
 
 function textOf(claims: Readonly<Record<string, unknown>>, name: string): string | undefined {

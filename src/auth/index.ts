@@ -26,6 +26,7 @@ export {
   requireCapabilities,
   scopesOf,
 } from "./authorize.ts";
+export { bearerIn, refusalOf } from "./bearer.ts";
 export {
   type CapabilityInfo,
   capabilities,
@@ -35,10 +36,11 @@ export {
 } from "./capabilities.ts";
 export { defaultAudiences, type MatchRule } from "./claim-match.ts";
 export { createIssuer, type Issuer, TokenTooLong } from "./issuer.ts";
-export { parseKeySet } from "./key-set.ts";
+export { originOfIssuer, originOfPattern } from "./issuer-pattern.ts";
+export { checkKeySet } from "./key-set.ts";
 export { createKeySets, type KeySets } from "./key-sets.ts";
 export { type Narrowing, narrower, narrowingClaims, narrowingOf } from "./narrowing.ts";
-export { isPattern } from "./pattern.ts";
+export { matchesPattern, patternFault } from "./pattern.ts";
 export type { Provider, ProviderSignIn, ProviderSource } from "./provider.ts";
 export {
   generateSigningKey,

@@ -7,7 +7,7 @@ import { randomUUID } from "node:crypto";
 import { importJWK, type JWK, SignJWT } from "jose";
 import { type KeySet, parseKeySet, UnknownKey } from "./key-set.ts";
 import { keyReadIntervalMs, keysAt, maxTokenLifeSeconds, type StoredKey, signingAlgorithm } from "./signing-keys.ts";
-import { checkPeriod, maxTokenLength, parseToken, type Token, TokenRejected } from "./token.ts";
+import { checkPeriod, maxTokenLength, parseToken, type Token, TokenMisfit, TokenRejected } from "./token.ts";
 
 /** What a token of ours says. */
 export interface MintRequest {
@@ -126,15 +126,15 @@ export async function createIssuer({ issuer, keys, readKeys, clock }: IssuerOpti
     },
     async verify(given) {
       const token = typeof given === "string" ? parseToken(given) : given;
-      if (token.claims.iss !== issuer || !token.audiences.includes(issuer))
-        throw new TokenRejected("not ours, or not for us");
-      checkPeriod(token.claims, clock());
+      if (token.claims.iss !== issuer) throw new TokenRejected("not ours");
       try {
         await (await ringNow()).keySet.verify(token);
       } catch (error) {
         if (!(error instanceof UnknownKey)) throw error;
         await (await ringNow(unknownKeyIntervalMs)).keySet.verify(token);
       }
+      checkPeriod(token.claims, clock());
+      if (!token.audiences.includes(issuer)) throw new TokenMisfit("for another audience");
       return token;
     },
   };

@@ -1,12 +1,12 @@
 /**
  * A JSON Web Key Set (RFC 7517) to verify signatures with. Of a published set only these keys count: public RSA keys of 2048 to 8192 bits,
- * EC keys on P-256 or P-384, Ed25519 keys, meant for signatures by `use` and `key_ops`. Symmetric keys, keys whose private half is
- * published too, and certificates (`x5c`, `x5u`) are passed over.
+ * EC keys on P-256 or P-384, Ed25519 keys, meant for signatures by `use` and `key_ops`. Symmetric keys, keys of which anything private is
+ * published too, weaker ones, and certificates (`x5c`, `x5u`) are passed over. In a set that a caller gives the first two of these are faults.
  *
  * A token must name its key by `kid`, unless exactly one key of the set fits its algorithm (OpenID Connect Core, 10.1).
  */
-import { compactVerify, createLocalJWKSet, errors, type JWK } from "jose";
-import { signatureAlgorithms, type Token, TokenRejected } from "./token.ts";
+import { constants, createPublicKey, type JsonWebKey, type KeyObject, type SigningOptions, verify } from "node:crypto";
+import { type SignatureAlgorithm, type Token, TokenRejected } from "./token.ts";
 
 /** No key of the set is the one the token names; a newer set might have it. */
 export class UnknownKey extends TokenRejected {
@@ -24,10 +24,45 @@ export interface KeySet {
 }
 
 const maxKeys = 100;
-const maxRsaModulusBytes = 1024;
-const maxRsaExponentBytes = 8; // larger ones make verification slow and have no use
+const minRsaBits = 2048;
+const maxRsaBits = 8192;
+const maxRsaExponentBytes = 3; // larger ones make verification slow and have no use
+/** Of private keys (RFC 7518, 6.2.2 and 6.3.2; RFC 8037, 2) and symmetric ones (RFC 7518, 6.4). */
+const privateMembers = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"];
 const publicMembers = ["kty", "kid", "alg", "use", "key_ops", "n", "e", "crv", "x", "y"] as const;
-const algorithms = [...signatureAlgorithms];
+
+/** A key of a set: what is public of it, and what it is for. */
+interface PublicKey extends JsonWebKey {
+  readonly kid?: unknown;
+  readonly alg?: unknown;
+  readonly use?: unknown;
+  readonly key_ops?: unknown;
+}
+
+/** How a signature is verified (RFC 7518, 3; RFC 8037, 3.1), and with which keys. */
+interface Algorithm {
+  readonly kty: string;
+  readonly crv?: string;
+  readonly digest: string | null;
+  readonly options: SigningOptions;
+}
+
+const pss = { padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: constants.RSA_PSS_SALTLEN_DIGEST };
+const rsa = (bits: number, options: SigningOptions): Algorithm => ({ kty: "RSA", digest: `sha${bits}`, options });
+const ecdsa = (crv: string, bits: number): Algorithm => {
+  return { kty: "EC", crv, digest: `sha${bits}`, options: { dsaEncoding: "ieee-p1363" } };
+};
+const algorithms: Readonly<Record<SignatureAlgorithm, Algorithm>> = {
+  RS256: rsa(256, { padding: constants.RSA_PKCS1_PADDING }),
+  RS384: rsa(384, { padding: constants.RSA_PKCS1_PADDING }),
+  RS512: rsa(512, { padding: constants.RSA_PKCS1_PADDING }),
+  PS256: rsa(256, pss),
+  PS384: rsa(384, pss),
+  PS512: rsa(512, pss),
+  ES256: ecdsa("P-256", 256),
+  ES384: ecdsa("P-384", 384),
+  EdDSA: { kty: "OKP", crv: "Ed25519", digest: null, options: {} },
+};
 
 /**
  * Reads the text of a key set. At least one key must be usable.
@@ -36,20 +71,70 @@ const algorithms = [...signatureAlgorithms];
  */
 export function parseKeySet(text: string): KeySet {
   const keys = usableKeys(text);
-  const select = createLocalJWKSet({ keys });
+  const imported = new Map<PublicKey, KeyObject>();
+
+  function importedKey(jwk: PublicKey): KeyObject {
+    const key = imported.get(jwk) ?? importKey(jwk);
+    imported.set(jwk, key);
+    return key;
+  }
+
   return {
     async verify(token) {
-      try {
-        await compactVerify(token.text, select, { algorithms });
-      } catch (cause) {
-        if (cause instanceof errors.JWKSNoMatchingKey) throw new UnknownKey("no such key", { cause });
-        throw new TokenRejected("signature not verified", { cause });
-      }
+      const fitting = keys.filter((jwk) => fits(jwk, token));
+      const [jwk, ...others] = fitting;
+      if (jwk === undefined) throw new UnknownKey("no such key");
+      if (others.length > 0) throw new TokenRejected("several keys fit");
+      if (!isSigned(token, importedKey(jwk))) throw new TokenRejected("signature not verified");
     },
   };
 }
 
-function usableKeys(text: string): JWK[] {
+/** Whether a key is the one that a token names, or one of those that could have signed it. */
+function fits({ kty, crv, kid, alg, use, key_ops: operations }: PublicKey, { algorithm, keyId }: Token): boolean {
+  const { kty: neededType, crv: neededCurve } = algorithms[algorithm];
+  return (
+    kty === neededType &&
+    (neededCurve === undefined || crv === neededCurve) &&
+    (keyId === undefined || kid === keyId) &&
+    (alg === undefined || alg === algorithm) &&
+    (use === undefined || use === "sig") &&
+    (operations === undefined || (Array.isArray(operations) && operations.includes("verify")))
+  );
+}
+
+/** In this thread: handing it to another costs more than a signature takes, but for P-384's. */
+function isSigned({ text, algorithm }: Token, key: KeyObject): boolean {
+  const { digest, options } = algorithms[algorithm];
+  const end = text.lastIndexOf(".");
+  const signature = Buffer.from(text.slice(end + 1), "base64url");
+  return verify(digest, Buffer.from(text.slice(0, end)), { key, ...options }, signature);
+}
+
+function importKey(jwk: PublicKey): KeyObject {
+  try {
+    return createPublicKey({ key: jwk, format: "jwk" });
+  } catch (cause) {
+    throw new TokenRejected("key is not valid", { cause });
+  }
+}
+
+/**
+ * Judges a key set that a caller gives: beside what {@link parseKeySet} asks for, no key in it may have a private member or be too weak, and what is
+ * usable must be a key indeed.
+ *
+ * Errors: {@link TokenRejected}, whose message says what is wrong.
+ */
+export function checkKeySet(text: string): void {
+  for (const [i, key] of publishedKeys(text).entries()) {
+    const fault = isObject(key) ? (exposureOf(key) ?? weaknessOf(key)) : "is not an object";
+    if (fault !== undefined) throw new TokenRejected(`keys[${i}] ${fault}`);
+    if (isUsable(key) && !isValid(publicPart(key))) throw new TokenRejected(`keys[${i}] is not a valid key`);
+  }
+  usableKeys(text);
+}
+
+function publishedKeys(text: string): readonly unknown[] {
   let set: { keys?: unknown } | null;
   try {
     set = JSON.parse(text);
@@ -59,22 +144,60 @@ function usableKeys(text: string): JWK[] {
   const published = set?.keys;
   if (!Array.isArray(published) || published.length > maxKeys)
     throw new TokenRejected(`not a set of at most ${maxKeys} keys`);
-  const keys = published
-    .filter(isUsable)
-    .map((jwk) => Object.fromEntries(publicMembers.filter((m) => jwk[m] !== undefined).map((m) => [m, jwk[m]])));
+  return published;
+}
+
+function usableKeys(text: string): PublicKey[] {
+  const keys = publishedKeys(text).filter(isUsable).map(publicPart);
   if (keys.length === 0) throw new TokenRejected("key set without a usable key");
-  return keys as JWK[];
+  return keys;
 }
 
-/** The rest (shape of members, RSA below 2048 bits, points off the curve) fails when the key is imported. */
-function isUsable(jwk: Record<string, unknown> | null): jwk is Record<string, unknown> {
-  if (typeof jwk !== "object" || jwk === null || "d" in jwk) return false;
-  const { kty, crv, n, e } = jwk;
-  if (kty === "RSA") return isNumber(n, maxRsaModulusBytes) && isNumber(e, maxRsaExponentBytes);
-  return (kty === "EC" && (crv === "P-256" || crv === "P-384")) || (kty === "OKP" && crv === "Ed25519");
+function publicPart(jwk: Record<string, unknown>): PublicKey {
+  return Object.fromEntries(publicMembers.filter((m) => jwk[m] !== undefined).map((m) => [m, jwk[m]]));
 }
 
-/** Whether a value is a base64url number (RFC 7518, 2) of at most so many bytes. */
-function isNumber(value: unknown, maxBytes: number): boolean {
-  return typeof value === "string" && value.length <= Math.ceil((maxBytes * 4) / 3);
+/** The rest (shape of members, points off the curve) fails when the key is imported. */
+function isUsable(jwk: unknown): jwk is Record<string, unknown> {
+  if (!isObject(jwk) || exposureOf(jwk) !== undefined || weaknessOf(jwk) !== undefined) return false;
+  const { kty, crv } = jwk;
+  return (
+    kty === "RSA" || (kty === "EC" && (crv === "P-256" || crv === "P-384")) || (kty === "OKP" && crv === "Ed25519")
+  );
+}
+
+function exposureOf(jwk: Record<string, unknown>): string | undefined {
+  const exposed = privateMembers.find((name) => Object.hasOwn(jwk, name));
+  return exposed === undefined ? undefined : `has the private member ${JSON.stringify(exposed)}`;
+}
+
+/** What keeps an RSA key from being strong, or from being verified with quickly. */
+function weaknessOf({ kty, n, e }: Record<string, unknown>): string | undefined {
+  if (kty !== "RSA") return undefined;
+  const [modulus, exponent] = [bytesOf(n), bytesOf(e)];
+  const bits = modulus.length === 0 ? 0 : modulus.length * 8 - Math.clz32(modulus[0]!) + 24;
+  if (bits < minRsaBits || bits > maxRsaBits) return `has ${bits} bits, not ${minRsaBits} to ${maxRsaBits}`;
+  const isOdd = ((exponent.at(-1) ?? 0) & 1) === 1;
+  const isOne = exponent.length === 1 && exponent[0] === 1;
+  return isOdd && !isOne && exponent.length <= maxRsaExponentBytes ? undefined : "has an unusable exponent";
+}
+
+/** A base64url number (RFC 7518, 2) without leading zeros; none of what is not one. */
+function bytesOf(value: unknown): Uint8Array {
+  const bytes = typeof value === "string" ? Buffer.from(value, "base64url") : Buffer.alloc(0);
+  const first = bytes.findIndex((byte) => byte !== 0);
+  return first < 0 ? Buffer.alloc(0) : bytes.subarray(first);
+}
+
+function isValid(jwk: PublicKey): boolean {
+  try {
+    importKey(jwk);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -3,13 +3,18 @@
  *
  *     <issuer>/.well-known/openid-configuration  →  its `issuer` must be the same  →  its `jwks_uri`  →  the key set
  *
- * Tenants choose the issuers, so a fetch obeys `outbound.ts`, takes 5 s at most for both documents, and happens at most once in 30 s for an
+ * Tenants choose the issuers, so a fetch obeys `outbound.ts`, takes 5 s and 256 KiB a document at most, and happens at most once in 30 s for an
  * issuer, whatever the tokens say and whether or not it succeeds. Requests that need the same keys wait for the same fetch. A set is
- * trusted for ten minutes; when it cannot be renewed it is dropped. A key that is not in the set renews it early. The 1000 issuers used
- * last are remembered.
+ * trusted for ten minutes; when it cannot be renewed it is dropped. A key that is not in the set renews it early.
+ *
+ * A fetch costs more than all else about a token, and whoever makes tokens chooses the issuers that they name, among those that rules name or have a
+ * pattern for. Issuers whose keys have verified a token are fetched again whenever they must be. For all others together there are 2000 fetches in
+ * a minute; for those at one origin that no rule names, 10 in 30 s. The 1000 issuers of either kind used last are remembered, so that neither pushes
+ * out the other.
  */
 import { fetchLimited, OutboundFailed, OutboundRefused, parseOutboundUrl } from "../outbound.ts";
 import { RecentMap } from "../recent-map.ts";
+import { originOfIssuer } from "./issuer-pattern.ts";
 import { type KeySet, parseKeySet, UnknownKey } from "./key-set.ts";
 import { type Token, TokenRejected } from "./token.ts";
 
@@ -19,11 +24,12 @@ export const keySetLifetimeMs = 10 * 60_000;
 /** Verifies signatures with the keys their issuers publish. */
 export interface KeySets {
   /**
-   * Verifies the token's signature with the keys of its `iss`, fetching them when needed.
+   * Verifies the token's signature with the keys of its `iss`, fetching them when needed. `isNamed` unless the issuer is only at an origin that
+   * somebody has a pattern for.
    *
    * Errors: {@link TokenRejected}, also when the issuer cannot be reached.
    */
-  verify(token: Token): Promise<void>;
+  verify(token: Token, isNamed?: boolean): Promise<void>;
 }
 
 /** What {@link createKeySets} needs. */
@@ -37,6 +43,8 @@ export interface KeySetsOptions {
 
 interface IssuerKeys {
   readonly issuer: string;
+  /** Whether its keys have verified a token. */
+  isProven: boolean;
   keys?: KeySet;
   trustedUntilMs: number;
   nextFetchMs: number;
@@ -46,34 +54,48 @@ interface IssuerKeys {
 const maxIssuers = 1000;
 const fetchIntervalMs = 30_000;
 const fetchTimeoutMs = 5000;
+const maxDocumentBytes = 256 * 1024;
+const unprovenFetches = { count: 2000, windowMs: 60_000 };
+const fetchesAtOrigin = { count: 10, windowMs: 30_000 };
 
 /** An empty cache of key sets; it starts no timer. */
 export function createKeySets({ allowLoopbackHttp, clock, fetch = fetchLimited }: KeySetsOptions): KeySets {
-  const issuers = new RecentMap<string, IssuerKeys>(maxIssuers);
+  const proven = new RecentMap<string, IssuerKeys>(maxIssuers);
+  const unproven = new RecentMap<string, IssuerKeys>(maxIssuers);
+  const ofUnproven = createQuota(unprovenFetches, clock);
+  const ofOrigins = new RecentMap<string, () => boolean>(maxIssuers);
 
   function keysOf(issuer: string): IssuerKeys {
-    let known = issuers.get(issuer);
+    let known = proven.get(issuer) ?? unproven.get(issuer);
     if (known === undefined) {
-      known = { issuer, trustedUntilMs: 0, nextFetchMs: 0 };
-      issuers.set(issuer, known);
+      known = { issuer, isProven: false, trustedUntilMs: 0, nextFetchMs: 0 };
+      unproven.set(issuer, known);
     }
     return known;
   }
 
-  function refresh(known: IssuerKeys): Promise<KeySet> {
-    known.pending ??= renew(known).finally(() => {
+  function refresh(known: IssuerKeys, isNamed: boolean): Promise<KeySet> {
+    known.pending ??= renew(known, isNamed).finally(() => {
       known.pending = undefined;
     });
     return known.pending;
   }
 
-  async function renew(known: IssuerKeys): Promise<KeySet> {
+  async function renew(known: IssuerKeys, isNamed: boolean): Promise<KeySet> {
     const startMs = clock();
     if (startMs < known.nextFetchMs) throw new TokenRejected("keys were fetched a moment ago");
+    if (!known.isProven && !((isNamed || mayFetchAt(originOfIssuer(known.issuer) ?? "")) && ofUnproven()))
+      throw new TokenRejected("keys of too many issuers are being fetched");
     known.nextFetchMs = startMs + fetchIntervalMs;
     known.keys = await load(known.issuer);
     known.trustedUntilMs = startMs + keySetLifetimeMs;
     return known.keys;
+  }
+
+  function mayFetchAt(origin: string): boolean {
+    const quota = ofOrigins.get(origin) ?? createQuota(fetchesAtOrigin, clock);
+    ofOrigins.set(origin, quota);
+    return quota();
   }
 
   async function load(issuer: string): Promise<KeySet> {
@@ -86,9 +108,9 @@ export function createKeySets({ allowLoopbackHttp, clock, fetch = fetchLimited }
       if (typeof discovery.jwks_uri !== "string") throw new TokenRejected("discovery document without jwks_uri");
       return parseKeySet(await get(discovery.jwks_uri, signal));
     } catch (cause) {
-      if (cause instanceof OutboundRefused || cause instanceof OutboundFailed || cause instanceof SyntaxError) {
-        throw new TokenRejected("keys of the issuer cannot be fetched", { cause });
-      }
+      if (cause instanceof OutboundRefused || cause instanceof OutboundFailed)
+        throw new TokenRejected(`keys of the issuer cannot be fetched: ${cause.message}`, { cause });
+      if (cause instanceof SyntaxError) throw new TokenRejected("discovery document is not JSON", { cause });
       throw cause;
     }
   }
@@ -98,6 +120,7 @@ export function createKeySets({ allowLoopbackHttp, clock, fetch = fetchLimited }
       allowLoopbackHttp,
       signal,
       timeoutMs: fetchTimeoutMs,
+      maxBytes: maxDocumentBytes,
       headers: { accept: "application/json" },
     });
     if (status !== 200) throw new TokenRejected(`issuer answered ${status}`);
@@ -105,15 +128,29 @@ export function createKeySets({ allowLoopbackHttp, clock, fetch = fetchLimited }
   }
 
   return {
-    async verify(token) {
+    async verify(token, isNamed = true) {
       const known = keysOf(token.claims.iss);
-      const keys = known.keys !== undefined && clock() < known.trustedUntilMs ? known.keys : await refresh(known);
+      const isTrusted = known.keys !== undefined && clock() < known.trustedUntilMs;
+      const keys = isTrusted ? known.keys! : await refresh(known, isNamed);
       try {
         await keys.verify(token);
       } catch (error) {
         if (!(error instanceof UnknownKey)) throw error;
-        await (await refresh(known)).verify(token);
+        await (await refresh(known, isNamed)).verify(token);
       }
+      if (known.isProven) return;
+      known.isProven = true;
+      proven.set(known.issuer, known);
     },
+  };
+}
+
+/** Says yes at most so often in a time. */
+function createQuota({ count, windowMs }: typeof unprovenFetches, clock: () => number): () => boolean {
+  let used = 0;
+  let startMs = clock();
+  return () => {
+    if (clock() - startMs >= windowMs) [used, startMs] = [0, clock()];
+    return ++used <= count;
   };
 }

@@ -2,55 +2,74 @@
  * Regular expressions that tenants write, in RE2 syntax: matching takes time linear in the value, never exponential. Three more bounds,
  * because linear is not yet little:
  *
- * - A pattern has at most 1024 characters and compiles to at most 1024 instructions. Counted repetition is what makes a short pattern a
+ * - A pattern has at most 1024 characters and compiles to at most 256 instructions. Counted repetition is what makes a short pattern a
  *   large program, so its size is estimated from the text first: (characters + counts) × the product of counts that follow a group.
- * - Instructions × characters of the value is at most 2¹⁷; a value beyond that, or beyond 1024 characters, does not match.
- * - Compiled patterns are kept, at most 512, as long as the automaton grown inside them stays near 256 KiB.
+ * - Instructions × characters of the value is at most 2¹⁶: values of 256 characters are compared with every pattern, longer ones with smaller
+ *   patterns. A value beyond that, or beyond 1024 characters, does not match.
+ * - Compiled patterns are kept, at most 1024, while they and the automata grown inside them stay below about 32 MiB in all.
  */
 import { RE2JS } from "@bufbuild/re2";
 import { RecentMap } from "../recent-map.ts";
 
 const maxLength = 1024;
-const maxInstructions = 1024;
-const maxEstimate = 16 * 1024;
-const maxWork = 2 ** 17;
-const maxAutomatonWords = 2 ** 16;
+const maxInstructions = 256;
+const maxEstimate = 4 * 1024;
+const maxWork = 2 ** 16;
+const maxKeptBytes = 2 ** 25;
+const bytesOfInstruction = 100;
+/** Of a state's table for ASCII; it has a list of instructions too. */
+const bytesOfState = 1200;
 
-/** null: not a usable pattern. */
-const compiled = new RecentMap<string, RE2JS | null>(512);
+/** A text that is no usable pattern is kept with the reason. */
+const compiled = new RecentMap<string, RE2JS | string>(1024);
+/** What has been added to `compiled`; what it has forgotten since counts too. */
+let keptBytes = 0;
 
-/** Whether a text is a pattern within the bounds; what is not one matches nothing. */
-export function isPattern(text: string): boolean {
-  return compile(text) !== null;
+/** Why a text is not a pattern within the bounds; what is not one matches nothing. undefined for a pattern. */
+export function patternFault(text: string): string | undefined {
+  const re = compile(text);
+  return typeof re === "string" ? re : undefined;
 }
 
 /** Whether the whole value matches the pattern. */
 export function matchesPattern(pattern: string, value: string): boolean {
   const re = compile(pattern);
-  if (re === null) return false;
+  if (typeof re === "string") return false;
   const { prog, dfa } = re.re2();
-  if (value.length > maxLength || value.length * prog.numInst() > maxWork) return false;
+  const instructions = prog.numInst();
+  if (value.length > maxLength || value.length * instructions > maxWork) return false;
+  const states = dfa.stateCount;
   const matches = re.testExact(value);
-  // A state holds a table for ASCII and a list of instructions.
-  if (dfa.stateCount * (prog.numInst() + 300) > maxAutomatonWords) compiled.delete(pattern);
+  keep((dfa.stateCount - states) * (bytesOfState + 4 * instructions));
   return matches;
 }
 
-function compile(text: string): RE2JS | null {
+function compile(text: string): RE2JS | string {
   const known = compiled.get(text);
   if (known !== undefined) return known;
   const re = compileAnew(text);
   compiled.set(text, re);
+  keep(bytesOfState + (typeof re === "string" ? 0 : re.re2().prog.numInst() * bytesOfInstruction));
   return re;
 }
 
-function compileAnew(text: string): RE2JS | null {
-  if (text.length > maxLength || estimate(text) > maxEstimate) return null;
+function keep(bytes: number): void {
+  keptBytes += bytes;
+  if (keptBytes <= maxKeptBytes) return;
+  compiled.clear();
+  keptBytes = 0;
+}
+
+function compileAnew(text: string): RE2JS | string {
+  if (text.length > maxLength) return `must have at most ${maxLength} characters`;
+  if (estimate(text) > maxEstimate) return "repeats too much: its counts multiply";
   try {
     const re = new RE2JS(text);
-    return re.re2().prog.numInst() > maxInstructions ? null : re;
-  } catch {
-    return null;
+    const instructions = re.re2().prog.numInst();
+    if (instructions <= maxInstructions) return re;
+    return `is too large: it compiles to ${instructions} instructions, at most ${maxInstructions} are allowed`;
+  } catch (error) {
+    return `is not an RE2 pattern: ${(error as Error).message.replace("error parsing regexp: ", "")}`;
   }
 }
 

@@ -21,6 +21,8 @@ export interface ProviderSignIn {
 
 /** The identity providers; asked on every call, so that a deleted one counts no more on the next. */
 export interface ProviderSource {
+  /** Whether there is a provider of this issuer. Asked for every token that is not verified: as much work however many there are. */
+  hasIssuer(issuer: string): Promise<boolean>;
   /** The providers of this issuer with one of the audiences as their client id. */
   accepting(issuer: string, audiences: readonly string[]): Promise<readonly Provider[]>;
   exists(uid: string): Promise<boolean>;

@@ -7,7 +7,9 @@
  * - Header and claims are JSON objects in UTF-8, and no object in them names a member twice.
  * - `alg` is one of {@link signatureAlgorithms}; `typ` is absent, `JWT` or `at+jwt`; `crit` is refused, since no extension is known here.
  * - A key, or the address of one, in the header (`jwk`, `jku`, `x5c`, `x5u`) is refused: a token never says what to verify it with.
- * - `iss`, `sub`, `aud` and `exp` are present. `iss` and `sub` are at most 1024 characters, none of them a control character.
+ * - A header that says how the claims are coded (`b64` of RFC 7797, `zip`, `enc`) is refused: they are base64url and nothing else.
+ * - `iss`, `sub`, `aud` and `exp` are present. `iss`, `sub` and each audience are at most 1024 characters, none of them a control character.
+ *   There are at most 100 audiences.
  */
 
 /** The algorithms a signature may use: asymmetric ones only (RFC 7518, RFC 8037). */
@@ -22,10 +24,25 @@ export const signatureAlgorithms = [
   "ES384",
   "EdDSA",
 ] as const;
+export type SignatureAlgorithm = (typeof signatureAlgorithms)[number];
 
 /** The token is not accepted. The message is for the log: the caller is never told which check failed. */
 export class TokenRejected extends Error {
   override readonly name: string = "TokenRejected";
+}
+
+/** What its bearer may be told of a token whose signature holds, since the token says it: it completes "the token is …". */
+export type Misfit = "expired" | "not yet valid" | "for another audience";
+
+/** The token is genuine, but not for now or not for here. */
+export class TokenMisfit extends TokenRejected {
+  override readonly name = "TokenMisfit";
+  readonly misfit: Misfit;
+
+  constructor(misfit: Misfit) {
+    super(misfit);
+    this.misfit = misfit;
+  }
 }
 
 /** The claims every accepted token has, and whatever else its issuer wrote. */
@@ -43,6 +60,9 @@ export interface Claims {
 /** A token that has the right form. Nothing it says is proven until its signature is verified. */
 export interface Token {
   readonly text: string;
+  readonly algorithm: SignatureAlgorithm;
+  /** Names the key, among those of the issuer. */
+  readonly keyId: string | undefined;
   readonly claims: Claims;
   /** `aud` as a list. */
   readonly audiences: readonly string[];
@@ -52,6 +72,8 @@ export interface Token {
 export const maxTokenLength = 8192;
 
 const embeddedKeys = ["jwk", "jku", "x5c", "x5u"];
+const codings = ["b64", "zip", "enc"];
+const maxAudiences = 100;
 const maxIdentifierLength = 1024;
 const leewaySeconds = 60;
 
@@ -65,21 +87,21 @@ export function parseToken(text: string): Token {
   const parts = text.split(".");
   if (parts.length !== 3) throw new TokenRejected("not three parts");
   const [header, claims, signature] = parts as [string, string, string];
-  checkHeader(parseObject(header));
+  const signedBy = checkHeader(parseObject(header));
   decode(signature);
-  return tokenOf(text, parseObject(claims));
+  return { text, ...signedBy, ...checkClaims(parseObject(claims)) };
 }
 
 /**
- * Checks the validity period. Clocks may differ by 60 s, at its beginning and at its end.
+ * Checks the validity period; a token issued in the future is not yet valid. Clocks may differ by 60 s, at its beginning and at its end.
  *
- * Errors: {@link TokenRejected}.
+ * Errors: {@link TokenMisfit}.
  */
 export function checkPeriod({ exp, nbf, iat }: Claims, nowMs: number): void {
   const now = nowMs / 1000;
-  if (now >= exp + leewaySeconds) throw new TokenRejected("expired");
-  if (nbf !== undefined && nbf > now + leewaySeconds) throw new TokenRejected("not yet valid");
-  if (iat !== undefined && iat > now + leewaySeconds) throw new TokenRejected("issued in the future");
+  if (now >= exp + leewaySeconds) throw new TokenMisfit("expired");
+  if ([nbf, iat].some((from) => from !== undefined && from > now + leewaySeconds))
+    throw new TokenMisfit("not yet valid");
 }
 
 /** Whether a token has the right form and its time; its signature and what it says are other questions. */
@@ -104,24 +126,28 @@ export function isIdentifier(value: unknown): value is string {
   );
 }
 
-function checkHeader(header: Record<string, unknown>): void {
+function checkHeader(header: Record<string, unknown>): Pick<Token, "algorithm" | "keyId"> {
   const { alg, typ, crit, kid } = header;
-  if (!signatureAlgorithms.some((a) => a === alg)) throw new TokenRejected("algorithm not accepted");
+  const algorithm = signatureAlgorithms.find((a) => a === alg);
+  if (algorithm === undefined) throw new TokenRejected("algorithm not accepted");
   if (typ !== undefined && !(typeof typ === "string" && /^(?:at\+)?jwt$/i.test(typ)))
     throw new TokenRejected("not of type JWT");
   if (crit !== undefined) throw new TokenRejected("critical extension");
   if (embeddedKeys.some((name) => Object.hasOwn(header, name))) throw new TokenRejected("brings its own key");
+  if (codings.some((name) => Object.hasOwn(header, name))) throw new TokenRejected("claims coded otherwise");
   if (kid !== undefined && !isIdentifier(kid)) throw new TokenRejected("malformed kid");
+  return { algorithm, keyId: kid };
 }
 
-function tokenOf(text: string, claims: Record<string, unknown>): Token {
+function checkClaims(claims: Record<string, unknown>): Pick<Token, "claims" | "audiences"> {
   const { iss, sub, aud, exp, nbf, iat } = claims;
   if (!isIdentifier(iss) || !isIdentifier(sub)) throw new TokenRejected("no issuer or subject");
   const audiences: unknown[] = Array.isArray(aud) ? aud : [aud];
   if (audiences.length === 0 || !audiences.every(isIdentifier)) throw new TokenRejected("no audience");
+  if (audiences.length > maxAudiences) throw new TokenRejected("too many audiences");
   if (!isNumericDate(exp)) throw new TokenRejected("no expiry");
   if (![nbf, iat].every((date) => date === undefined || isNumericDate(date))) throw new TokenRejected("malformed date");
-  return { text, claims: claims as Claims, audiences };
+  return { claims: claims as Claims, audiences };
 }
 
 function isNumericDate(value: unknown): value is number {

@@ -12,8 +12,12 @@ export interface CallEnvironment {
   readonly pageTokens: PageTokens;
   /** Seals what a row must hold and nobody may read there. */
   readonly secrets: Secrets;
+  /** `iss` of the platform's own tokens. */
+  readonly issuerUrl: string;
   /** Whether token issuers may be at http on a loopback host. */
   readonly allowLoopbackIssuers: boolean;
+  /** How many identities with patterns an organisation may have. */
+  readonly maxPatternIdentities: number;
   /** When the call began, in milliseconds since 1970: the one time of everything that it writes. */
   readonly nowMs: number;
   /** What the call has changed so far. */

@@ -65,14 +65,16 @@ export async function ensureSecretKey(database: Database): Promise<Uint8Array> {
 /** What calls need of a database and its settings. */
 export async function readEnvironment(
   database: Database,
-  { pageTokenKey }: Installation,
+  { pageTokenKey, issuerUrl }: Installation,
   config: Config,
 ): Promise<Omit<CallEnvironment, "session" | "nowMs" | "changes">> {
   const ownSecretKey = await ensureSecretKey(database);
   return {
     pageTokens: createPageTokens(config.pageTokenKey ?? pageTokenKey),
     secrets: createSecrets(config.secretKey === undefined ? [ownSecretKey] : [config.secretKey, ownSecretKey]),
+    issuerUrl,
     allowLoopbackIssuers: config.allowLoopbackIssuers,
+    maxPatternIdentities: config.maxPatternIdentities,
   };
 }
 

@@ -6,7 +6,7 @@ import { type Contract, nulViolations, violationsOf } from "../contract/index.ts
 import { alreadyExists, atEdge, invalid, reasonOf } from "../errors.ts";
 import { type Eventually, settle } from "../eventually.ts";
 import { type CallRequest, type CallResponse, type Layer, onError } from "../layer.ts";
-import { type Logger, logCall } from "../log.ts";
+import { type Logger, logCall, logRefusedToken } from "../log.ts";
 import { type CallEnvironment, provideEnvironment } from "../resource/index.ts";
 import { type Database, NotUniqueError, UnavailableError, type WriteSession } from "../store/index.ts";
 import { type Audit, auditFailures, recordOf } from "./audit.ts";
@@ -59,13 +59,13 @@ export function createPipeline(options: PipelineOptions): Pipeline {
 
 /** One line for every call: what, for whom, how it ended, how long it took. */
 function logCalls({ log }: PipelineOptions): Layer {
-  const write = ({ method, contextValues, header }: CallRequest, startMs: number, code: string) =>
+  const write = (request: CallRequest, startMs: number, code: string) =>
     logCall(log, {
-      method: `${method.parent.typeName}/${method.name}`,
+      method: nameOf(request),
       code,
       ms: performance.now() - startMs,
-      caller: knownCallerOf(contextValues)?.subject,
-      requestId: header.get("x-request-id"),
+      caller: knownCallerOf(request.contextValues)?.subject,
+      requestId: request.header.get("x-request-id"),
     });
   return (next) => (request) => {
     const startMs = performance.now();
@@ -83,19 +83,23 @@ function logCalls({ log }: PipelineOptions): Layer {
   };
 }
 
+function nameOf({ method }: CallRequest): string {
+  return `${method.parent.typeName}/${method.name}`;
+}
+
 /** Whatever is no error for callers, and no failure of the database, is a bug: logged with its cause, answered with a fixed text. */
 function hideBugs({ contract, log, serviceHost, reportOutage }: PipelineOptions): Layer {
   return onError((error, request) => {
     const { domain } = contract.of(request.method);
+    const requestId = request.header.get("x-request-id");
     if (error instanceof ConnectError) {
       if (error.code === Code.Unauthenticated && error.cause !== undefined)
-        log.debug({ reason: String(error.cause) }, "token refused");
+        logRefusedToken(log, nameOf(request), error.cause, requestId);
       throw atEdge(error, serviceHost, domain);
     }
     const described = callersError(error);
     reportOutage?.(error);
-    if (described.code === Code.Internal)
-      log.error({ err: error, method: request.method.name, requestId: request.header.get("x-request-id") }, "bug");
+    if (described.code === Code.Internal) log.error({ err: error, method: request.method.name, requestId }, "bug");
     throw atEdge(described, serviceHost, domain);
   });
 }

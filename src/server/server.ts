@@ -32,6 +32,7 @@ import {
   grantSource,
   hasSubscriptions,
   identitySource,
+  indexIdentities,
   providerSource,
   refreshDerivedRows,
   sessions,
@@ -351,6 +352,7 @@ async function prepareDatabase(url: string, issuerUrl: string, now: () => number
     const installation = existing ?? made ?? (await readInstallation(database.read));
     if (installation === undefined) throw new Error("the database lost its installation while it was prepared");
     if (made === undefined) await refreshBuiltIns(database, now);
+    await indexIdentities(database);
     await refreshDerivedRows(database, now);
     return { database, installation, isNew: made !== undefined };
   } catch (error) {

@@ -12,9 +12,10 @@
  */
 import type { Registry } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
+import { bearerIn, refusalOf } from "../auth/index.ts";
 import { atEdge, invalid, reasonOf, unauthenticated } from "../errors.ts";
 import type { Eventually } from "../eventually.ts";
-import type { Logger } from "../log.ts";
+import { type Logger, logRefusedToken } from "../log.ts";
 import { breakOff, headerOf, Refusal, send, writeStatus } from "../rest/index.ts";
 import type { IssuedToken, NarrowingRequest, TokenExchange } from "../services/index.ts";
 import { type Audit, isDenial, nothing } from "./audit.ts";
@@ -155,12 +156,16 @@ export function createSts({ exchange, registry, serviceHost, reportOutage, log, 
       code = codeOf(failure);
       reportOutage(reason);
       if (code === "INTERNAL") log.error({ err: reason, path, requestId: record.requestId }, "bug");
-      if (failure instanceof ConnectError && isDenial(failure.code)) audit.report({ ...record, code });
+      if (failure instanceof ConnectError && isDenial(failure.code)) {
+        audit.report({ ...record, code });
+        if (failure.cause !== undefined) logRefusedToken(log, record.method, failure.cause, record.requestId);
+      }
       if (failure instanceof Refusal) await answerStatus(response, failure.error, failure.httpStatus);
       else if (failure instanceof ConnectError && !isOAuth) await answerStatus(response, failure);
       else {
         const { httpStatus, body } = oauthAnswerOf(failure, presented);
-        if (httpStatus === 401) response.setHeader("www-authenticate", "Bearer");
+        const challenge = failure instanceof ConnectError ? failure.metadata.get("www-authenticate") : null;
+        if (httpStatus === 401) response.setHeader("www-authenticate", challenge ?? "Bearer");
         if (httpStatus === 503) response.setHeader("retry-after", "1");
         await answer(response, httpStatus, body);
       }
@@ -202,8 +207,8 @@ function codeOf(failure: ConnectError | OAuthError | Refusal): string {
 function bearerOf(request: PortRequest): string | undefined {
   const header = headerOf(request, "authorization");
   if (header === undefined || header.trim() === "") return undefined;
-  const token = /^Bearer +([\w.-]+)$/i.exec(header)?.[1];
-  if (token === undefined) throw unauthenticated("invalid bearer token");
+  const token = bearerIn(header);
+  if (token === undefined) throw refusalOf(header);
   return token;
 }
 

@@ -39,6 +39,7 @@ export { pruneDocuments, saveDocument } from "./advisory/documents.ts";
 export { pruneVulnerabilityMetadata, saveVulnerabilityMetadata } from "./advisory/vulnerability-metadata.ts";
 export { ensureAdministrator, ensureFirstGroup, groupExists, identityExists } from "./iam/bootstrap.ts";
 export { grantSource } from "./iam/grants.ts";
+export { indexIdentities } from "./iam/identity-index.ts";
 export { identitySource } from "./iam/identity-source.ts";
 export { providerSource } from "./iam/provider-source.ts";
 export { storeBuiltInRoles } from "./iam/roles.ts";

@@ -1,5 +1,5 @@
 import { Code, ConnectError } from "@connectrpc/connect";
-import type { JWK } from "jose";
+import { importJWK, type JWK } from "jose";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type Authenticator, createAuthenticator, type MatchableIdentity } from "../../src/auth/authenticate.ts";
 import type { ClaimMatch, StaticKeys } from "../../src/auth/claim-match.ts";
@@ -15,6 +15,7 @@ import {
   signText,
   type TrustedHand,
 } from "./forged-tokens.ts";
+import { keySourcesIn } from "./identity-table.ts";
 import {
   discoveryPath,
   forge,
@@ -33,6 +34,7 @@ let nowMs: number;
 const clock = () => nowMs;
 
 let ownKey: StoredKey;
+let ownSigner: TestKey;
 let own: Issuer;
 let key: TestKey;
 let rsa: TestKey;
@@ -46,6 +48,12 @@ let authenticator: Authenticator;
 
 beforeAll(async () => {
   ownKey = await generateSigningKey();
+  const { privateJwk, kid } = ownKey;
+  ownSigner = {
+    alg: "ES256",
+    privateKey: (await importJWK(privateJwk, "ES256")) as TestKey["privateKey"],
+    jwk: { kid },
+  };
   own = await createIssuer({ issuer: platform, keys: [ownKey], clock });
   key = await testKey("ES256", "a");
   rsa = await testKey("RS256", "r");
@@ -66,6 +74,7 @@ beforeEach(() => {
     clock,
     keySets: createKeySets({ allowLoopbackHttp: true, clock }),
     identities: {
+      keySources: async (issuer, subject) => keySourcesIn(identities, issuer, subject),
       async candidates(issuer, subject) {
         asked.push([issuer, subject]);
         return identities;
@@ -77,7 +86,12 @@ beforeEach(() => {
   });
 });
 
-const noProviders = { accepting: async () => [], exists: async () => false, signIn: async () => undefined };
+const noProviders = {
+  hasIssuer: async () => false,
+  accepting: async () => [],
+  exists: async () => false,
+  signIn: async () => undefined,
+};
 
 function claimMatch(uid: string, change: Partial<ClaimMatch> = {}, createTimeUs = 1): MatchableIdentity {
   return {
@@ -261,19 +275,39 @@ describe("tokens of other issuers", () => {
     await expectRefused(token);
   });
 
-  it("cause no traffic unless issuer, subject, audience and claims all match", async () => {
+  it("cause no traffic unless somebody names the issuer, or has a pattern about its origin", async () => {
     identities = [
-      claimMatch("a", { subject: "other" }),
-      claimMatch("b", { issuer: "", issuerPattern: "http://127.*", subject: "", subjectPattern: "other.*" }),
-      claimMatch("c", { issuer: "", issuerPattern: ".*", audience: "elsewhere" }),
-      claimMatch("d", { issuer: "", issuerPattern: ".*", audiencePattern: "else.*" }),
-      claimMatch("e", { claims: { ref: "main" } }),
+      claimMatch("a", { issuer: `${external.url}/` }),
+      claimMatch("b", { issuer: "", issuerPattern: "http://127.*" }),
+      claimMatch("c", { issuer: "", issuerPattern: ".*" }),
+      claimMatch("d", { issuer: "", issuerPattern: "http://127\\.0\\.0\\.1:[0-9]+" }),
+      claimMatch("e", { issuer: "", issuerPattern: `https://other.example|${external.url}` }),
       claimMatch("f", { issuer: "https://10.0.0.1" }),
     ];
     await expectRefused(await tokenOf());
     expect(external.requests).toEqual([]);
-    identities.push(claimMatch("g", { issuer: "", issuerPattern: "http://127\\..*" }));
-    expect((await authenticate(await tokenOf())).subject).toBe("g");
+    identities.push(claimMatch("g", { issuer: "", issuerPattern: `${external.url.replaceAll(".", "\\.")}(/.*)?$` }));
+    await expectRefused(await tokenOf());
+    expect(external.requests).toEqual([]);
+    identities.push(claimMatch("h", { issuer: "", issuerPattern: `^${external.url.replaceAll(".", "\\.")}$` }));
+    expect((await authenticate(await tokenOf())).subject).toBe("h");
+  });
+
+  it("are compared with rules once they are verified, and cause no more traffic then", async () => {
+    identities = [
+      claimMatch("a", { subject: "other" }),
+      claimMatch("b", { audience: "elsewhere" }),
+      claimMatch("c", { subject: "", subjectPattern: "(a?){80}" }),
+      claimMatch("d", { claims: { ref: "main" } }),
+    ];
+    for (let i = 0; i < 10; i++) await expectRefused(await tokenOf({ jti: `${i}` }));
+    expect(external.requests).toEqual([discoveryPath, "/keys"]);
+  });
+
+  it("with a pattern about the origin alone, are refused after they are verified", async () => {
+    identities = [claimMatch("a", { issuer: "", issuerPattern: `${external.url}/[a-z]+` })];
+    await expectRefused(await tokenOf());
+    expect(external.requests).toEqual([discoveryPath, "/keys"]);
   });
 
   it("are refused while the issuer cannot be reached", async () => {
@@ -293,7 +327,7 @@ describe("tokens of other issuers", () => {
       issuer: own,
       clock,
       keySets,
-      identities: { candidates: broken, isActive: broken },
+      identities: { keySources: broken, candidates: broken, isActive: broken },
       providers: noProviders,
     });
     await expect(failing.authenticate(`Bearer ${await tokenOf()}`)).rejects.toThrow(/^store$/);
@@ -373,10 +407,56 @@ describe("forged and broken tokens", () => {
     await authenticate(await tokenOf({}, rsa));
   });
 
+  /** The challenge of a refusal, and its cause. */
+  async function refusal(header: string | null): Promise<[challenge: string | null, cause: string | undefined]> {
+    const error = await (async () => authenticator.authenticate(header))().catch((reason) => reason);
+    expect(error.rawMessage).toBe(
+      header === null ? "Unauthenticated: missing bearer token" : "Unauthenticated: invalid bearer token",
+    );
+    return [error.metadata.get("www-authenticate"), error.cause?.message];
+  }
+  const invalid = 'Bearer error="invalid_token"';
+
   it("are refused in the same words, the reason kept for the log", async () => {
-    const error = await authenticate(await tokenOf({ exp: 1 })).catch((reason) => reason);
-    expect(error.cause.message).toBe("expired");
-    expect(error.rawMessage).toBe("Unauthenticated: invalid bearer token");
+    const stranger = await testKey("ES256", "a");
+    const causes = {
+      "signature not verified": await tokenOf({}, stranger),
+      "nobody expects it": await tokenOf({ iss: "https://other.example" }),
+      "not three parts": "a.b",
+      "keys were fetched a moment ago": await tokenOf({}, await testKey("ES256", "unknown")),
+    };
+    for (const [cause, token] of Object.entries(causes))
+      expect(await refusal(`Bearer ${token}`)).toEqual([invalid, cause]);
+    expect(await refusal(`Bearer ${await tokenOf({ sub: "nobody" })}`)).toEqual([invalid, "nobody expects it"]);
+    expect(await refusal(`Bearer ${await tokenOf({ exp: 1 }, stranger)}`)).toEqual([invalid, "signature not verified"]);
+    expect(await refusal(`Bearer ${await tokenOf({ exp: 1, iss: "https://other.example" })}`)).toEqual([
+      invalid,
+      "nobody expects it",
+    ]);
+  });
+
+  it("say of a genuine token what it says itself", async () => {
+    const now = startMs / 1000;
+    const described = (misfit: string) => [`${invalid}, error_description="the token is ${misfit}"`, misfit];
+    for (const tokenWith of [
+      (change: Record<string, unknown>) => tokenOf(change),
+      (change: Record<string, unknown>) => sign(ownSigner, { ...claimsOf(), iss: platform, ...change }),
+    ]) {
+      expect(await refusal(`Bearer ${await tokenWith({ exp: now - 60 })}`)).toEqual(described("expired"));
+      expect(await refusal(`Bearer ${await tokenWith({ nbf: now + 61 })}`)).toEqual(described("not yet valid"));
+      expect(await refusal(`Bearer ${await tokenWith({ iat: now + 61 })}`)).toEqual(described("not yet valid"));
+      expect(await refusal(`Bearer ${await tokenWith({ aud: ["a", "b"] })}`)).toEqual(
+        described("for another audience"),
+      );
+    }
+  });
+
+  it("are told from no token at all (RFC 6750, 3.1)", async () => {
+    expect(await refusal(null)).toEqual(["Bearer", undefined]);
+    for (const header of ["Basic YTpi", "Bearerx a.b.c", await tokenOf()])
+      expect(await refusal(header)).toEqual(["Bearer", "not a bearer token"]);
+    for (const header of ["Bearer", "bearer x y"])
+      expect(await refusal(header)).toEqual([invalid, "not a bearer token"]);
   });
 
   it("do not push verified tokens out", async () => {

@@ -8,7 +8,7 @@ const defaults = defaultAudiences(platform);
 
 function token(claims: Record<string, unknown> = {}): Token {
   const all = { iss: "https://idp.example", sub: "repo:a", aud: platform, exp: 1, ...claims };
-  return { text: "", claims: all, audiences: [all.aud].flat() };
+  return { text: "", algorithm: "ES256", keyId: undefined, claims: all, audiences: [all.aud].flat() };
 }
 
 const rule = (change: Partial<ClaimMatch> = {}): ClaimMatch => ({
@@ -21,21 +21,10 @@ const rule = (change: Partial<ClaimMatch> = {}): ClaimMatch => ({
 });
 
 describe("defaultAudiences", () => {
-  it("is the issuer URL or its origin, with or without scheme, with or without slash", () => {
-    const expected = ["https://h", "https://h/", "h", "h/"];
-    expect([...defaultAudiences("https://h")].sort()).toEqual([...expected].sort());
-    expect([...defaultAudiences("https://h/")].sort()).toEqual([...expected].sort());
+  it("is the issuer URL or its origin, with or without scheme, and nothing nearly so", () => {
+    expect([...defaultAudiences("https://h")].sort()).toEqual(["h", "https://h"]);
     expect([...defaultAudiences("https://h:8443/a")].sort()).toEqual(
-      [
-        "https://h:8443/a",
-        "https://h:8443/a/",
-        "h:8443/a",
-        "h:8443/a/",
-        "https://h:8443",
-        "https://h:8443/",
-        "h:8443",
-        "h:8443/",
-      ].sort(),
+      ["https://h:8443/a", "h:8443/a", "https://h:8443", "h:8443"].sort(),
     );
   });
 });
@@ -44,12 +33,13 @@ describe("claim match", () => {
   const good: [Partial<ClaimMatch>, Record<string, unknown>?][] = [
     [{}],
     [{ issuerPattern: "", subjectPattern: "", audience: "", audiencePattern: "" }],
-    [{ issuer: "", issuerPattern: "https://[a-z]+\\.example" }],
-    [{ issuerPattern: "https://.*" }],
+    [{ issuer: "", issuerPattern: "https://idp\\.example" }],
+    [{ issuer: "", issuerPattern: "https://idp\\.example/[a-z]+" }, { iss: "https://idp.example/a" }],
+    [{ issuerPattern: "^https://idp.example$" }],
     [{ subject: "", subjectPattern: "repo:.*" }],
     [{}, { aud: ["other", "api.platform.example"] }],
-    [{}, { aud: "https://api.platform.example/" }],
-    [{}, { aud: "api.platform.example/base/" }],
+    [{}, { aud: "https://api.platform.example" }],
+    [{}, { aud: "api.platform.example/base" }],
     [{ audience: "mine" }, { aud: ["other", "mine"] }],
     [{ audiencePattern: "m.*" }, { aud: "mine" }],
     [{ audience: "mine", audiencePattern: "m.*" }, { aud: "mine" }],
@@ -69,6 +59,10 @@ describe("claim match", () => {
     [{ issuer: "https://IDP.example" }],
     [{ issuer: "", issuerPattern: "https://idp" }],
     [{ issuerPattern: "https://other.*" }],
+    [{ issuerPattern: "https://.*" }],
+    [{ issuer: "", issuerPattern: "https://[a-z]+\\.example" }],
+    [{ issuer: "", issuerPattern: "https://idp.example" }, { iss: "https://idpxexample" }],
+    [{ issuer: "", issuerPattern: "https://other.example|https://idp.example" }],
     [{ issuer: "", issuerPattern: "(" }],
     [{ subject: "repo:" }],
     [{ subject: "REPO:A" }],
@@ -78,6 +72,11 @@ describe("claim match", () => {
     [{}, { aud: "http://api.platform.example" }],
     [{}, { aud: "https://api.platform.example.evil.org" }],
     [{}, { aud: "platform.example" }],
+    [{}, { aud: "https://api.platform.example/" }],
+    [{}, { aud: "https://api.platform.example/base/" }],
+    [{}, { aud: "api.platform.example/base/" }],
+    [{}, { aud: "API.platform.example" }],
+    [{}, { aud: "https://api.platform.example:443" }],
     [{}, { aud: "https://api.platform.example/base/x" }],
     [{ audience: "mine" }],
     [{ audiencePattern: "min" }, { aud: "mine" }],

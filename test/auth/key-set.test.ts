@@ -1,7 +1,7 @@
 import { generateKeyPairSync, sign as signBytes } from "node:crypto";
 import { exportJWK } from "jose";
 import { beforeAll, describe, expect, it } from "vitest";
-import { parseKeySet, UnknownKey } from "../../src/auth/key-set.ts";
+import { checkKeySet, parseKeySet, UnknownKey } from "../../src/auth/key-set.ts";
 import { parseToken, signatureAlgorithms, TokenRejected } from "../../src/auth/token.ts";
 import { forge, sign, type TestKey, testKey } from "./local-issuer.ts";
 
@@ -40,8 +40,9 @@ describe("verify", () => {
     const { privateKey, publicKey } = generateKeyPairSync("rsa", { modulusLength: 1024 });
     const signed = forge({ alg: "RS256", kid: "a" }, claims).split(".").slice(0, 2).join(".");
     const text = `${signed}.${signBytes("sha256", Buffer.from(signed), privateKey).toString("base64url")}`;
-    const set = setOf({ ...(await exportJWK(publicKey)), kid: "a" });
-    await expect(set.verify(parseToken(text))).rejects.toThrow(TokenRejected);
+    const weak = { ...(await exportJWK(publicKey)), kid: "a" };
+    expect(() => setOf(weak)).toThrow("key set without a usable key");
+    await expect(setOf(weak, keys.get("ES256")!.jwk).verify(parseToken(text))).rejects.toThrow(UnknownKey);
   });
 
   it.each([
@@ -99,4 +100,48 @@ describe("parseKeySet", () => {
     ["an enormous exponent", JSON.stringify({ keys: [{ kty: "RSA", n, e: n }] })],
   ];
   it.each(bad)("refuses %s", (_, text) => expect(() => parseKeySet(text)).toThrow(TokenRejected));
+});
+
+describe("checkKeySet", () => {
+  const check =
+    (...set: unknown[]) =>
+    () =>
+      checkKeySet(JSON.stringify({ keys: set }));
+
+  it("accepts every kind of key, and passes over kinds that it does not know", () => {
+    const all = [...keys.values()].map(({ jwk }) => jwk);
+    check(...all, { kty: "EC", crv: "P-521", x: "a", y: "b" }, { kty: "OKP", crv: "X25519", x: "a" })();
+  });
+
+  it("refuses a key with any private member, beside whatever good one", async () => {
+    const good = keys.get("ES256")!.jwk;
+    for (const alg of ["ES256", "RS256", "EdDSA"]) {
+      const { privateKey, jwk } = keys.get(alg)!;
+      const whole = await exportJWK(privateKey);
+      const hidden = Object.keys(whole).filter((name) => !(name in jwk));
+      expect(hidden).toContain("d");
+      for (const name of hidden)
+        expect(check(good, { ...jwk, [name]: whole[name as keyof typeof whole] }), `${alg} ${name}`).toThrow(
+          `keys[1] has the private member "${name}"`,
+        );
+    }
+    expect(check(good, { kty: "oct", k: "AAAA" })).toThrow('keys[1] has the private member "k"');
+  });
+
+  it("refuses weak keys", () => {
+    const { jwk } = keys.get("RS256")!;
+    const bits = (size: number) =>
+      generateKeyPairSync("rsa", { modulusLength: size }).publicKey.export({ format: "jwk" });
+    expect(check(bits(1024))).toThrow("keys[0] has 1024 bits, not 2048 to 8192");
+    expect(check(bits(2040))).toThrow("has 2040 bits");
+    check(bits(2048))();
+    for (const e of ["AQ", "Ag", "", "AAAAAQ", "AQAAAQ"]) expect(check({ ...jwk, e }), e).toThrow("exponent");
+  });
+
+  it("refuses what is no key", () => {
+    const { jwk } = keys.get("ES256")!;
+    expect(check({ ...jwk, x: jwk.y })).toThrow("keys[0] is not a valid key");
+    expect(check(jwk, null)).toThrow("keys[1] is not an object");
+    expect(check({ kty: "EC", crv: "P-521", x: "a", y: "b" })).toThrow("without a usable key");
+  });
 });

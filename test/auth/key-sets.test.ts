@@ -24,7 +24,8 @@ afterEach(() => issuer.close());
 
 const tokenOf = async (signer: TestKey, iss = issuer.url) =>
   parseToken(await sign(signer, { iss, sub: "a", aud: "b", exp: 2_000_000_000 }));
-const verify = async (signer: TestKey, iss?: string) => keySets.verify(await tokenOf(signer, iss));
+const verify = async (signer: TestKey, iss?: string, isNamed?: boolean) =>
+  keySets.verify(await tokenOf(signer, iss), isNamed);
 const asked = () => issuer.requests.splice(0);
 
 describe("fetching", () => {
@@ -107,20 +108,60 @@ describe("fetching", () => {
     other.close();
   });
 
-  it("forgets the issuers used longest ago", async () => {
-    await verify(key);
-    asked();
+  /** Key sets of issuers that are all there, and what has been fetched for them. */
+  function everywhere(): string[] {
     const fetched: string[] = [];
     keySets = createKeySets({
       allowLoopbackHttp: true,
       clock: () => nowMs,
       fetch: async (address) => {
         fetched.push(address);
-        const iss = new URL(address).origin;
+        const iss = address.replace(/\/(?:keys|\.well-known\/.*)$/, "");
         const document = address.endsWith("/keys") ? { keys: [key.jwk] } : { issuer: iss, jwks_uri: `${iss}/keys` };
         return { status: 200, headers: {}, body: Buffer.from(JSON.stringify(document)) };
       },
     });
+    return fetched;
+  }
+
+  it("is for ten issuers in 30 s at an origin where nobody names them, and none that verify pay for it", async () => {
+    const fetched = everywhere();
+    const at = (i: number) => `https://issuer.example/${i}`;
+    for (let i = 0; i < 10; i++) await verify(key, at(i), false);
+    for (let i = 10; i < 30; i++) await expect(verify(key, at(i), false)).rejects.toThrow("too many issuers");
+    expect(fetched).toHaveLength(20);
+    await verify(key, at(30), true);
+    await verify(key, "https://other.example/1", false);
+    nowMs += 30_000;
+    await expect(verify(newKey, at(0), false)).rejects.toThrow("no such key"); // fetched again: its keys have verified a token
+    for (let i = 10; i < 20; i++) await verify(key, at(i), false);
+    await expect(verify(key, at(20), false)).rejects.toThrow("too many issuers");
+  });
+
+  it("is for 2000 issuers in a minute whose keys have verified nothing", async () => {
+    const fetched = everywhere();
+    await verify(key, "https://good.example");
+    for (let i = 0; i < 1999; i++)
+      await expect(verify(newKey, `https://issuer-${i}.example`)).rejects.toThrow("a moment ago");
+    await expect(verify(key, "https://late.example")).rejects.toThrow("too many issuers");
+    nowMs += 30_000;
+    fetched.length = 0;
+    await expect(verify(newKey, "https://good.example")).rejects.toThrow("no such key");
+    expect(fetched).toHaveLength(2);
+    nowMs += 30_000;
+    await verify(key, "https://late.example");
+  });
+
+  it("takes no document of more than 256 KiB", async () => {
+    const padding = { padding: "x".repeat(256 * 1024) };
+    issuer.answers.set("/keys", { status: 200, body: JSON.stringify({ keys: [key.jwk], ...padding }) });
+    await expect(verify(key)).rejects.toThrow("cannot be fetched");
+  });
+
+  it("forgets the issuers used longest ago", async () => {
+    await verify(key);
+    asked();
+    const fetched = everywhere();
     for (let i = 0; i <= 1000; i++) await verify(key, `https://issuer-${i}.example`);
     fetched.length = 0;
     await verify(key, "https://issuer-1000.example");

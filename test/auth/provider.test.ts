@@ -6,7 +6,17 @@ import { createKeySets } from "../../src/auth/key-sets.ts";
 import { externalGroupsOf, type Provider } from "../../src/auth/provider.ts";
 import { generateSigningKey } from "../../src/auth/signing-keys.ts";
 import type { Claims } from "../../src/auth/token.ts";
-import { forge, type LocalIssuer, sign, startIssuer, startMs, type TestKey, testKey } from "./local-issuer.ts";
+import { keySourcesIn } from "./identity-table.ts";
+import {
+  discoveryPath,
+  forge,
+  type LocalIssuer,
+  sign,
+  startIssuer,
+  startMs,
+  type TestKey,
+  testKey,
+} from "./local-issuer.ts";
 
 const platform = "https://api.platform.example";
 const user = "1".repeat(40);
@@ -42,8 +52,13 @@ beforeEach(() => {
     issuer: own,
     clock,
     keySets: createKeySets({ allowLoopbackHttp: true, clock }),
-    identities: { candidates: async () => identities, isActive: async (uid) => uid === user && !isDeleted },
+    identities: {
+      keySources: async (issuer, subject) => keySourcesIn(identities, issuer, subject),
+      candidates: async () => identities,
+      isActive: async (uid) => uid === user && !isDeleted,
+    },
     providers: {
+      hasIssuer: async (issuer) => issuer === external.url && providers.size > 0,
       accepting: async (issuer, audiences) =>
         issuer === external.url ? audiences.flatMap((audience) => providers.get(audience) ?? []) : [],
       exists: async (uid) => [...providers.values()].some((provider) => provider.uid === uid),
@@ -124,11 +139,14 @@ describe("a provider's token", () => {
     expect(signedIn).toEqual([]);
   });
 
-  it("causes no traffic for another audience or an issuer of no provider", async () => {
+  it("causes no traffic for an issuer of no provider, and signs nobody in for another audience", async () => {
+    await expectRefused(await tokenOf({ iss: "http://127.0.0.1:1" }));
+    await expectRefused(await tokenOf({ iss: `${external.url}/` }));
+    expect(external.requests).toEqual([]);
     await expectRefused(await tokenOf({ aud: "elsewhere" }));
     await expectRefused(await tokenOf({ aud: platform }));
-    await expectRefused(await tokenOf({ iss: "http://127.0.0.1:1" }));
-    expect([external.requests, signedIn]).toEqual([[], []]);
+    expect(external.requests).toEqual([discoveryPath, "/keys"]);
+    expect(signedIn).toEqual([]);
   });
 });
 

@@ -313,8 +313,12 @@ describe("an issuer on loopback", () => {
       const key = await testKey("RS256", "k");
       const issuer = await startIssuer(key);
       try {
-        const rule = { issuerPattern: "http://127\\.0\\.0\\.1:[0-9]+", subject: "s" };
+        const rule = { issuerPattern: issuer.url.replaceAll(".", "\\."), subject: "s" };
+        const request = { parent: platform().root, identity: { name: "x", claimMatch: rule } };
+        await platform().refused("CreateIdentity", request, "INVALID_ARGUMENT");
+        await platform().restart({ allowLoopbackIssuers: true });
         await bindViewer(platform(), rule);
+        await platform().restart();
         const claims = { iss: issuer.url, sub: "s", aud: platform().baseUrl, iat: seconds(), exp: seconds() + 300 };
         await platform().refused("ListGroups", {}, "UNAUTHENTICATED", { as: await sign(key, claims) });
         expect(issuer.requests).toEqual([]);

@@ -57,7 +57,7 @@ onEveryServer(
       };
       hands.publisher = hand(external.url, "robot");
       hands.puller = hand("https://pull.example", "puller");
-      const issuerKeys = JSON.stringify({ keys: published.map(({ jwk }) => jwk) });
+      const issuerKeys = JSON.stringify({ keys: published.flatMap(({ jwk }) => (jwk === short.jwk ? [] : [jwk])) });
       await trust({ claimMatch: { issuer: external.url, subject: "robot" } });
       await trust({ staticKeys: { issuer: "https://pull.example", subject: "puller", issuerKeys, ...validity } });
       for (const [name, { claims }] of Object.entries(hands))

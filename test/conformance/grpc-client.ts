@@ -67,7 +67,7 @@ export async function callOverGrpc(
       received = initial;
     });
   });
-  const header = (name: string) => received.get(name)[0]?.toString() ?? null;
+  const header = (name: string) => (received.get(name)[0] ?? error?.metadata?.get(name)[0])?.toString() ?? null;
   if (error === null) return { ok: true, message: fromProtobufjs(method.output, answer), header };
   const [packed] = error.metadata?.get("grpc-status-details-bin") ?? [];
   if (packed === undefined)

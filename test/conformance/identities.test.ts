@@ -121,6 +121,23 @@ onEveryServer("identities", (platform) => {
       { ...claimMatch(), claimPatterns: { email: "[" } },
       'claim_match.claim_patterns["email"]',
     ],
+    [
+      "a pattern of hosts",
+      { issuerPattern: "https://[a-z]+\\.example\\.com", subject: "s" },
+      "claim_match.issuer_pattern",
+    ],
+    ["a pattern of any issuer", { issuerPattern: "https://.*", subject: "s" }, "claim_match.issuer_pattern"],
+    [
+      "a pattern of two hosts",
+      { issuerPattern: "https://a.example/x|https://b.example/x", subject: "s" },
+      "claim_match.issuer_pattern",
+    ],
+    ["a pattern at http", { issuerPattern: "http://localhost:1234/.*", subject: "s" }, "claim_match.issuer_pattern"],
+    [
+      "a pattern that is too large",
+      { issuer: "https://i.example.com", subjectPattern: "(?:[a-z0-9]{1,40}|x){1,8}!" },
+      "claim_match.subject_pattern",
+    ],
     ["a broken audience pattern", { ...claimMatch(), audiencePattern: "(" }, "claim_match.audience_pattern"],
   ])("refuses a claim match with %s", async (_, rule, field) => {
     const request = { parent: platform().root, identity: { name: "x", claimMatch: rule } };
@@ -129,7 +146,7 @@ onEveryServer("identities", (platform) => {
 
   test("takes patterns, audiences and claims", async () => {
     const rule = {
-      issuerPattern: "https://[a-z]+\\.example\\.com",
+      issuerPattern: "https://login\\.example\\.com/[a-z]+",
       subjectPattern: "repo:acme/.*",
       audience: "anybody",
       claims: { ref: "main" },

@@ -66,7 +66,8 @@ export async function readRest(response: Response, isEmpty = false): Promise<Out
     expect(response.status).toBe(200);
     return { ok: true, message: json, header };
   }
-  if (response.status === 401) expect(header("www-authenticate")).toBe("Bearer");
+  if (response.status === 401)
+    expect(header("www-authenticate")).toMatch(/^Bearer(?: error="invalid_token"(?:, .+)?)?$/);
   const isTransports = [405, 406, 413, 414, 415, 431].includes(response.status);
   if (!isTransports) expect(response.status, text).toBe(httpStatusOf[json.code]);
   return { ok: false, status: json, header };

@@ -150,14 +150,18 @@ onEveryServer("token exchange", {}, (server) => {
         await exchange(await outside(one.subject, {}, await testKey("ES256", "a"))),
         await exchange(forge({ alg: "none" }, decodeJwt(one.token)), { identity: one.identity }),
       ];
-      for (const reply of replies) {
+      const invalid = 'Bearer error="invalid_token"';
+      const expired = `${invalid}, error_description="the token is expired"`;
+      for (const [i, reply] of replies.entries()) {
         expectDenied(reply, 401, 16);
-        expect(reply.headers.get("www-authenticate")).toBe("Bearer");
+        expect(reply.headers.get("www-authenticate")).toBe(i === 2 || i === 3 ? expired : invalid);
       }
       expect(new Set(replies.map(({ body }) => body.message))).toEqual(
         new Set(["Unauthenticated: invalid bearer token"]),
       );
-      expectDenied(await exchange(undefined), 401, 16);
+      const missing = await exchange(undefined);
+      expectDenied(missing, 401, 16);
+      expect(missing.headers.get("www-authenticate")).toBe("Bearer");
     });
 
     test("issues tokens for the platform only", async () => {

@@ -1,13 +1,19 @@
 /** The schema: brought up to date, and refused when it is newer. */
 import { randomBytes } from "node:crypto";
-import { create, toBinary } from "@bufbuild/protobuf";
+import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import { expect, test } from "vitest";
+import { IdentitySchema } from "../../gen/platform/iam/v2/identities_pb.ts";
 import { AdvisorySchema } from "../../gen/platform/vulnerabilities/v2/advisories_pb.ts";
+import { contentOf } from "../../src/resource/index.ts";
+import { identities as identityResource } from "../../src/services/iam/identities.ts";
+import { indexIdentities } from "../../src/services/index.ts";
 import { NotUniqueError, openDatabase } from "../../src/store/index.ts";
 import { pack } from "../../src/store/packed.ts";
 import { onEveryDatabase } from "./databases.ts";
 import { migrateUpTo } from "./migrate-up-to.ts";
 import { identities, roleBindings } from "./tables.ts";
+
+type Relationship = NonNullable<MessageInitShape<typeof IdentitySchema>["relationship"]>;
 
 onEveryDatabase("migrations", (database) => {
   test("run once", async () => {
@@ -130,6 +136,42 @@ onEveryDatabase("migrations", (database) => {
     await (await database().open()).migrate();
     const rows = await database().sql("select uid, advisory_id, artifact_name from advisories order by uid");
     expect(rows.map((row) => ({ ...row }))).toEqual(expected);
+  });
+
+  test("tell from identities whose keys verify tokens, and which have patterns", async () => {
+    await migrateUpTo("0008-key-sources", database());
+    const claimMatch = (value: object) => ({ case: "claimMatch", value }) as Relationship;
+    const literal = { iss: { case: "issuer", value: "https://i" }, sub: { case: "subject", value: "s" } };
+    const pattern = (value: string) => claimMatch({ ...literal, iss: { case: "issuerPattern", value } });
+    const keys = { issuer: "https://i", subject: "s", issuerKeys: "{}" };
+    const expected: [relationship: Relationship, keySource: string, hasPatterns: number][] = [
+      [claimMatch(literal), "https://i", 0],
+      [{ case: "staticKeys", value: keys } as Relationship, "carried https://i", 0],
+      [pattern("https://h\\.example/.*"), "origin https://h.example", 1],
+      [pattern("https://.*"), "", 1],
+      [claimMatch({ ...literal, sub: { case: "subjectPattern", value: "a.*" } }), "https://i", 1],
+      [claimMatch({ ...literal, aud: { case: "audiencePattern", value: "a.*" } }), "https://i", 1],
+      [claimMatch({ ...literal, claimPatterns: { ref: "a.*" } }), "https://i", 1],
+    ];
+    const bytes = (value: Uint8Array) => {
+      const hex = Buffer.from(value).toString("hex");
+      return database().name === "sqlite" ? `x'${hex}'` : `'\\x${hex}'`;
+    };
+    for (const [i, [relationship]] of expected.entries()) {
+      const { body, facets } = contentOf(identityResource, create(IdentitySchema, { name: "x", relationship }));
+      const spine = { uid: `r/${i}`, parent: "r", version: 1, createTimeUs: 0, updateTimeUs: 0 };
+      await database().sql(`
+        insert into identities (uid, parent, version, create_time_us, update_time_us, packed, name, relationship, issuer, subject, last_seen_us)
+        values ('r/${i}', 'r', 1, 0, 0, ${bytes(pack({ ...spine, body }))}, 'x', ${facets.relationship}, '${facets.issuer}', '${facets.subject}', 0)`);
+    }
+    const db = await database().open();
+    await db.migrate();
+    await indexIdentities(db);
+    const rows = await db.read.list(identityResource.table, { orderBy: [], skip: 0, limit: 100 });
+    expect(rows.map(({ facets }) => [facets.key_source, facets.has_patterns])).toEqual(
+      expected.map(([, ...facets]) => facets),
+    );
+    expect(rows.map(({ version, updateTimeUs }) => [version, updateTimeUs])).toEqual(expected.map(() => [1, 0]));
   });
 
   test("give text the order of its bytes", async () => {

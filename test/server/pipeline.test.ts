@@ -63,7 +63,9 @@ async function open(methods: Record<string, Method> = {}) {
     environment: {
       pageTokens: createPageTokens(installation.pageTokenKey),
       secrets: createSecrets([await ensureSecretKey(database)]),
+      issuerUrl: issuer.url,
       allowLoopbackIssuers: false,
+      maxPatternIdentities: 100,
     },
     audit,
     events,

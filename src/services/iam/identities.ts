@@ -6,16 +6,13 @@ import {
   type DeleteIdentityRequest,
   IdentitiesService,
   type Identity,
-  type Identity_ClaimMatch,
-  type Identity_StaticKeys,
   IdentitySchema,
   ListIdentitiesRequestSchema,
   type LookupIdentityRequest,
   LookupIdentityResponseSchema,
   type UpdateIdentityRequest,
 } from "../../../gen/platform/iam/v2/identities_pb.ts";
-import { isPattern, parseKeySet } from "../../auth/index.ts";
-import { type FieldViolation, invalid } from "../../errors.ts";
+import { invalid } from "../../errors.ts";
 import {
   databaseOf,
   defineResource,
@@ -35,9 +32,8 @@ import {
 import { userIdentityUid } from "../../uid.ts";
 import { requireAllGranted } from "./grantable-roles.ts";
 import { groups } from "./groups.ts";
-
-/** Static keys live at most this long, and so long by default. */
-const maxStaticKeysLifeMs = 365 * 24 * 60 * 60 * 1000;
+import { requireRoom } from "./identity-quotas.ts";
+import { hasPatterns, keySourceOf, literalsOf, ruleViolations } from "./identity-rules.ts";
 
 const relationships = { claimMatch: 1, staticKeys: 2 } as const;
 
@@ -53,6 +49,8 @@ export const identities = defineResource({
     },
     issuer: { text: (identity) => literalsOf(identity).issuer },
     subject: { text: (identity) => literalsOf(identity).subject },
+    key_source: { text: keySourceOf },
+    has_patterns: { integer: (identity) => Number(hasPatterns(identity)) },
     last_seen_us: {
       integer: ({ lastSeenTime }) => (lastSeenTime === undefined ? 0 : timestampMs(lastSeenTime) * 1000),
     },
@@ -61,18 +59,12 @@ export const identities = defineResource({
   restore(identity, row) {
     identity.lastSeenTime = timestampFromMs(Number(row.facets.last_seen_us) / 1000);
   },
-  check({ before, after }, context) {
-    const { nowMs, allowLoopbackIssuers } = environmentOf(context);
-    if (before === undefined) after.lastSeenTime = timestampFromMs(nowMs);
-    const { relationship } = after;
-    const violations: FieldViolation[] = [];
-    if (literalsOf(after).issuer.startsWith("http:") && !allowLoopbackIssuers) {
-      const field = relationship.case === "staticKeys" ? "static_keys.issuer" : "claim_match.issuer";
-      violations.push({ field, description: "must be an https URL" });
-    }
-    if (relationship.case === "claimMatch") violations.push(...claimMatchViolations(relationship.value));
-    if (relationship.case === "staticKeys") violations.push(...staticKeysViolations(relationship.value, before, nowMs));
+  async check(change, context): Promise<void> {
+    const environment = environmentOf(context);
+    if (change.before === undefined) change.after.lastSeenTime = timestampFromMs(environment.nowMs);
+    const violations = ruleViolations(change, environment);
     if (violations.length > 0) throw invalid(violations);
+    await requireRoom(identities.table, change, context);
   },
 });
 
@@ -114,58 +106,4 @@ export function identitiesService(
 function isSameRule(one: Identity, other: Identity): boolean {
   const [a, b] = [one, other].map(({ relationship }) => create(IdentitySchema, { relationship }));
   return equals(IdentitySchema, a!, b!);
-}
-
-/** The exact issuer and subject of an identity's rule; "" where it has a pattern. */
-function literalsOf({ relationship }: Identity): { issuer: string; subject: string } {
-  switch (relationship.case) {
-    case "claimMatch": {
-      const { iss, sub } = relationship.value;
-      return { issuer: iss.case === "issuer" ? iss.value : "", subject: sub.case === "subject" ? sub.value : "" };
-    }
-    case "staticKeys":
-      return relationship.value;
-    default:
-      return { issuer: "", subject: "" };
-  }
-}
-
-function claimMatchViolations({ iss, sub, aud, claimPatterns }: Identity_ClaimMatch): FieldViolation[] {
-  const patterns: [string, string | undefined][] = [
-    ["issuer_pattern", iss.case === "issuerPattern" ? iss.value : undefined],
-    ["subject_pattern", sub.case === "subjectPattern" ? sub.value : undefined],
-    ["audience_pattern", aud.case === "audiencePattern" ? aud.value : undefined],
-    ...Object.entries(claimPatterns).map(([name, pattern]): [string, string] => [
-      `claim_patterns[${JSON.stringify(name)}]`,
-      pattern,
-    ]),
-  ];
-  return patterns.flatMap(([field, pattern]) =>
-    pattern === undefined || isPattern(pattern)
-      ? []
-      : [{ field: `claim_match.${field}`, description: "is not an RE2 pattern of reasonable size" }],
-  );
-}
-
-function staticKeysViolations(
-  keys: Identity_StaticKeys,
-  before: Identity | undefined,
-  nowMs: number,
-): FieldViolation[] {
-  const violations: FieldViolation[] = [];
-  try {
-    parseKeySet(keys.issuerKeys);
-  } catch (error) {
-    violations.push({ field: "static_keys.issuer_keys", description: (error as Error).message });
-  }
-  keys.expirationTime ??= timestampFromMs(nowMs + maxStaticKeysLifeMs);
-  const expirationMs = timestampMs(keys.expirationTime);
-  const isKept =
-    before?.relationship.case === "staticKeys" &&
-    before.relationship.value.expirationTime !== undefined &&
-    timestampMs(before.relationship.value.expirationTime) === expirationMs;
-  if (!isKept && (expirationMs <= nowMs || expirationMs > nowMs + maxStaticKeysLifeMs)) {
-    violations.push({ field: "static_keys.expiration_time", description: "must lie in the next 365 days" });
-  }
-  return violations;
 }

@@ -45,6 +45,7 @@ import type { Row } from "../../store/index.ts";
 import { parentOf } from "../../uid.ts";
 import { grantableRole, requireAllGranted, requireGrantable } from "./grantable-roles.ts";
 import { groups } from "./groups.ts";
+import { httpsNeeded, isSameIssuer, ownIssuer } from "./identity-rules.ts";
 import { bindingsOfUsers } from "./role-bindings.ts";
 import { roles } from "./roles.ts";
 import { removeSignIns } from "./sign-ins.ts";
@@ -69,14 +70,16 @@ export const identityProviders = defineResource({
     }
     oidc.clientSecret = sealedSecret(change, context);
     const role = await grantableRole(databaseOf(context), after.defaultRole, parent);
+    const { allowLoopbackIssuers, issuerUrl } = environmentOf(context);
     const violations: FieldViolation[] = [];
     if (parentOf(parent) !== "") violations.push({ field: "parent", description: "must be a root group" });
     if (role === undefined) {
       violations.push({ field: "default_role", description: "no role that can be bound in this group" });
     }
-    if (oidc.issuer.startsWith("http:") && !environmentOf(context).allowLoopbackIssuers) {
-      violations.push({ field: "oidc.issuer", description: "must be an https URL" });
+    if (oidc.issuer.startsWith("http:") && !allowLoopbackIssuers) {
+      violations.push({ field: "oidc.issuer", description: httpsNeeded });
     }
+    if (isSameIssuer(oidc.issuer, issuerUrl)) violations.push({ field: "oidc.issuer", description: ownIssuer });
     if (oidc.clientSecret === "" && !oidc.pkceEnabled) {
       violations.push({ field: "oidc.client_secret", description: "is needed unless pkce_enabled is set" });
     }

@@ -4,11 +4,14 @@
  */
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import type { Identity } from "../../../gen/platform/iam/v2/identities_pb.ts";
-import type { IdentitySource, MatchRule } from "../../auth/index.ts";
+import { type IdentitySource, type MatchRule, originOfIssuer } from "../../auth/index.ts";
 import { messageOf } from "../../resource/index.ts";
-import type { Database } from "../../store/index.ts";
+import type { Database, ReadSession, Row } from "../../store/index.ts";
+import { rootOf } from "../../uid.ts";
 import { identities } from "./identities.ts";
 import { identityProviders } from "./identity-providers.ts";
+import { maxCarryingKeys } from "./identity-quotas.ts";
+import { keySources } from "./identity-rules.ts";
 import { remembered } from "./remembered.ts";
 
 /** The last use of an identity is written down this often at most. */
@@ -34,13 +37,27 @@ export function identitySource({ database, issuerUrl, now, report }: IdentitySou
   }
 
   return {
+    async keySources(issuer, subject) {
+      const sources = sourcesFor(issuer);
+      const exists = (...sources: readonly string[]) =>
+        database.read.exists(identities.table, { where: [{ column: "key_source", in: sources }] });
+      if (sources === undefined || !(await exists(...Object.values(sources))))
+        return { published: undefined, carried: [] };
+      const [isNamed, isAtOrigin, carried] = await Promise.all([
+        exists(sources.named),
+        exists(sources.atOrigin),
+        carriedKeys(database.read, sources.carried, subject),
+      ]);
+      return { published: isNamed ? "named" : isAtOrigin ? "at origin" : undefined, carried };
+    },
     candidates: remembered(
       database.read,
       (...names) => JSON.stringify(names),
       async (issuer: string, subject: string) => {
+        const sources = Object.values(sourcesFor(issuer) ?? {});
         const rows = await database.read.list(identities.table, {
           where: [
-            { column: "issuer", in: [issuer, ""] },
+            { column: "key_source", in: sources },
             { column: "subject", in: [subject, ""] },
           ],
           orderBy: [{ column: "uid", descending: false }],
@@ -79,6 +96,45 @@ export function identitySource({ database, issuerUrl, now, report }: IdentitySou
         .catch(report);
     },
   };
+}
+
+/** The key sources of identities whose tokens can be of an issuer; undefined where none can. */
+function sourcesFor(issuer: string): Record<keyof typeof keySources, string> | undefined {
+  const origin = originOfIssuer(issuer);
+  if (origin === undefined) return undefined;
+  return {
+    named: keySources.named(issuer),
+    atOrigin: keySources.atOrigin(origin),
+    carried: keySources.carried(issuer),
+  };
+}
+
+/**
+ * The key sets that identities carry for a token: as many as one organisation may have, and one of another. The first of each organisation come first, so
+ * that none stands in the way of the next.
+ */
+async function carriedKeys(session: ReadSession, source: string, subject: string): Promise<string[]> {
+  const find = (limit: number, after?: readonly string[]) =>
+    session.list(identities.table, {
+      where: [
+        { column: "key_source", equals: source },
+        { column: "subject", equals: subject },
+      ],
+      orderBy: [{ column: "uid", descending: false }],
+      skip: 0,
+      limit,
+      ...(after && { after }),
+    });
+  const rows = [...(await find(maxCarryingKeys))];
+  const [organisation, ...others] = new Set(rows.map(({ uid }) => rootOf(uid)));
+  if (organisation !== undefined && others.length === 0) rows.push(...(await find(1, [`${organisation}0`])));
+  const isFirst = (row: Row) => rows.find(({ uid }) => rootOf(uid) === rootOf(row.uid)) === row;
+  const inTurn = [...rows.filter(isFirst), ...rows.filter((row) => !isFirst(row))];
+  const sets = inTurn.flatMap((row) => {
+    const { relationship } = messageOf(identities, row);
+    return relationship.case === "staticKeys" ? [relationship.value.issuerKeys] : [];
+  });
+  return [...new Set(sets)];
 }
 
 function ruleOf({ relationship }: Identity): MatchRule | undefined {

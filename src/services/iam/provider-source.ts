@@ -38,6 +38,9 @@ export type RecordSignIn = (
 /** Identity providers by what a token says. */
 export function providerSource(database: Database, now: () => number, record: RecordSignIn): ProviderSource {
   return {
+    hasIssuer: (issuer) =>
+      database.read.exists(identityProviders.table, { where: [{ column: "issuer", equals: issuer }] }),
+
     async accepting(issuer, audiences) {
       const rows = await database.read.list(identityProviders.table, {
         where: [

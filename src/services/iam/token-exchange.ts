@@ -94,7 +94,8 @@ export function createTokenExchange(options: TokenExchangeOptions): TokenExchang
     try {
       return await authenticator.authenticate(`Bearer ${token}`);
     } catch (error) {
-      if (isRefusal(error) && identity !== undefined && isReadableToken(token, now())) throw notAssumable();
+      if (isRefusal(error) && identity !== undefined && isReadableToken(token, now()))
+        throw Object.assign(notAssumable(), { cause: error.cause });
       throw error;
     }
   }
@@ -189,11 +190,14 @@ export function createTokenExchange(options: TokenExchangeOptions): TokenExchang
       return { ...issued, refreshToken: next };
     },
 
-    revoke: (refreshToken) => database.transact((session) => endSession(session, refreshToken)),
+    async revoke(refreshToken) {
+      if ((await findSession(database.read, refreshToken, now())) === undefined) return undefined; // anybody may ask: no transaction
+      return database.transact((session) => endSession(session, refreshToken));
+    },
   };
 }
 
-function isRefusal(error: unknown): boolean {
+function isRefusal(error: unknown): error is ConnectError {
   return error instanceof ConnectError && error.code === Code.Unauthenticated;
 }
 

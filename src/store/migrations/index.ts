@@ -7,6 +7,7 @@ import { sessionsAudit } from "./0004-sessions-audit.ts";
 import { advisoriesLibrariesImages } from "./0005-advisories-libraries-images.ts";
 import { delivery } from "./0006-delivery.ts";
 import { packedRows } from "./0007-packed-rows.ts";
+import { keySources } from "./0008-key-sources.ts";
 import { uniqueRoleBindings } from "./0009-unique-role-bindings.ts";
 import { feeds } from "./0010-feeds.ts";
 import { advisoryOrders } from "./0011-advisory-orders.ts";
@@ -20,6 +21,7 @@ export const migrations: readonly Migration[] = [
   advisoriesLibrariesImages,
   delivery,
   packedRows,
+  keySources,
   uniqueRoleBindings,
   feeds,
   advisoryOrders,

@@ -130,7 +130,10 @@ export const IdentitySchema: GenMessage<Identity> = /*@__PURE__*/
   messageDesc(file_platform_iam_v2_identities, 0);
 
 /**
- * A rule about the claims of a token. Patterns are RE2 regular expressions that must match the whole value.
+ * A rule about the claims of a token. Patterns are RE2 regular expressions that must match the whole value. They have
+ * at most 1024 characters and compile to at most 256 instructions; a value beyond 256 characters may be too long for a
+ * large pattern, and then does not match. An organisation has a limited number of identities with patterns
+ * (RESOURCE_EXHAUSTED).
  *
  * @generated from message platform.iam.v2.Identity.ClaimMatch
  */
@@ -142,7 +145,7 @@ export type Identity_ClaimMatch = Message<"platform.iam.v2.Identity.ClaimMatch">
    */
   iss: {
     /**
-     * The exact issuer, an https URL. Where the server allows it, http to a loopback host.
+     * The exact issuer, an https URL. Where the server allows it, http to a loopback host. Never the platform itself.
      *
      * @generated from field: string issuer = 1;
      */
@@ -150,7 +153,8 @@ export type Identity_ClaimMatch = Message<"platform.iam.v2.Identity.ClaimMatch">
     case: "issuer";
   } | {
     /**
-     * A pattern the issuer must match.
+     * A pattern the issuer must match: `https://`, a host without wildcards, and a pattern of the path, as in
+     * `https://login\.example\.com/[a-z]+/v2`. There is no `|` outside of parentheses.
      *
      * @generated from field: string issuer_pattern = 2;
      */
@@ -182,7 +186,7 @@ export type Identity_ClaimMatch = Message<"platform.iam.v2.Identity.ClaimMatch">
   } | { case: undefined; value?: undefined };
 
   /**
-   * The token's `aud`. Unset: the platform's own issuer, as a URL or as a host.
+   * The token's `aud`. Unset: the platform's own issuer, as a URL or as a host, exactly so: without a final slash.
    *
    * @generated from oneof platform.iam.v2.Identity.ClaimMatch.aud
    */
@@ -227,7 +231,8 @@ export const Identity_ClaimMatchSchema: GenMessage<Identity_ClaimMatch> = /*@__P
   messageDesc(file_platform_iam_v2_identities, 0, 0);
 
 /**
- * Keys of an issuer that publishes none.
+ * Keys of an issuer that publishes none. An organisation has at most four identities with keys of one issuer and
+ * subject (RESOURCE_EXHAUSTED).
  *
  * @generated from message platform.iam.v2.Identity.StaticKeys
  */
@@ -247,7 +252,8 @@ export type Identity_StaticKeys = Message<"platform.iam.v2.Identity.StaticKeys">
   subject: string;
 
   /**
-   * The issuer's public keys: a JSON Web Key Set, as text.
+   * The issuer's public keys: a JSON Web Key Set, as text. No key has a private member or, with RSA, fewer than 2048
+   * bits.
    *
    * @generated from field: string issuer_keys = 3;
    */
@@ -609,7 +615,8 @@ export const RelationshipTypeSchema: GenEnum<RelationshipType> = /*@__PURE__*/
  */
 export const IdentitiesService: GenService<{
   /**
-   * Creates an identity in a group. Errors: INVALID_ARGUMENT, PERMISSION_DENIED; NOT_FOUND on the parent.
+   * Creates an identity in a group. Errors: INVALID_ARGUMENT, PERMISSION_DENIED, RESOURCE_EXHAUSTED; NOT_FOUND on the
+   * parent.
    *
    * @generated from rpc platform.iam.v2.IdentitiesService.CreateIdentity
    */
@@ -640,9 +647,9 @@ export const IdentitiesService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Changes an identity. Errors: INVALID_ARGUMENT, NOT_FOUND; PERMISSION_DENIED, also when `claim_match` or
-   * `static_keys` change and the caller lacks a capability that a role binding of the identity grants; ABORTED when
-   * `etag` is stale.
+   * Changes an identity. Errors: INVALID_ARGUMENT, NOT_FOUND, RESOURCE_EXHAUSTED; PERMISSION_DENIED, also when
+   * `claim_match` or `static_keys` change and the caller lacks a capability that a role binding of the identity grants;
+   * ABORTED when `etag` is stale.
    *
    * @generated from rpc platform.iam.v2.IdentitiesService.UpdateIdentity
    */

@@ -108,7 +108,7 @@ export const IdentityProviderSchema: GenMessage<IdentityProvider> = /*@__PURE__*
 export type IdentityProvider_OIDC = Message<"platform.iam.v2.IdentityProvider.OIDC"> & {
   /**
    * The provider's issuer, an https URL with a discovery document below it. Where the server allows it, http to a
-   * loopback host.
+   * loopback host. Never the platform itself.
    *
    * @generated from field: string issuer = 1;
    */

@@ -1,0 +1,27 @@
+/**
+ * How the keys that may verify a token are found: by an index of the identities' key sources. What a pattern of issuers or a pattern of anything
+ * else makes of them is in the message alone: -1 marks the rows that the program still has to look into.
+ */
+import { sql } from "kysely";
+import type { Migration } from "../migrate.ts";
+
+/** 0008. */
+export const keySources: Migration = {
+  name: "0008-key-sources",
+  statements: ({ query, types }) => [
+    query.schema
+      .alterTable("identities")
+      .addColumn("key_source", types.text as never, (c) => c.notNull().defaultTo("")),
+    query.schema
+      .alterTable("identities")
+      .addColumn("has_patterns", types.integer as never, (c) => c.notNull().defaultTo(-1)),
+    sql`update identities set key_source = case relationship when 1 then issuer when 2 then 'carried ' || issuer else '' end`,
+    sql`update identities set has_patterns = 0 where relationship <> 1 or parent = ''`,
+    query.schema.dropIndex("identities_issuer_subject"),
+    query.schema
+      .createIndex("identities_key_source_subject")
+      .on("identities")
+      .columns(["key_source", "subject", "uid"]),
+    query.schema.createIndex("identities_has_patterns").on("identities").columns(["has_patterns", "uid"]),
+  ],
+};
