@@ -4,7 +4,15 @@ import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { GroupsService } from "../../gen/platform/iam/v2/groups_pb.ts";
 import { builtInRoleUid } from "../../src/services/iam/built-in-roles.ts";
 import { userIdentityUid } from "../../src/uid.ts";
-import { forge, type LocalIssuer, sign, startIssuer, type TestKey, testKey } from "../auth/local-issuer.ts";
+import {
+  discoveryPath,
+  forge,
+  type LocalIssuer,
+  sign,
+  startIssuer,
+  type TestKey,
+  testKey,
+} from "../auth/local-issuer.ts";
 import { failureOf, type IamServer, onEveryServer } from "./iam-server.ts";
 
 const viewer = builtInRoleUid("viewer");
@@ -51,6 +59,7 @@ onEveryServer(
       const body = { name: "login", defaultRole: viewer, oidc: configuration };
       return (await s.ok(`POST ${providers}/${group}`, body)).uid;
     }
+    const ownIssuer = async () => (await s.ok("GET /.well-known/openid-configuration")).issuer;
     const statusOf = async (token: string, call: string, body?: unknown) => (await s.rest(token, call, body)).status;
     const namesSeen = async (token: string) => {
       const answer = await s.rest(token, `GET ${groups}?order_by=name`);
@@ -135,9 +144,9 @@ onEveryServer(
       const token = await tokenOf();
       await namesSeen(token);
       const own = await s.tokenOf(jane());
-      const forPlatform = await tokenOf({ aud: (await s.ok("GET /.well-known/openid-configuration")).issuer });
+      const forPlatform = await tokenOf({ aud: await ownIssuer() });
       expect(await namesSeen(own)).toEqual(["acme"]);
-      expect(await namesSeen(forPlatform)).toEqual(["acme"]);
+      expect(await namesSeen(forPlatform)).toEqual([]);
       await s.ok(`DELETE ${providers}/${provider}`);
       for (const other of [token, own, forPlatform]) expect(await statusOf(other, `GET ${groups}`)).toBe(401);
       expect((await failureOf(s.grpc(GroupsService, token).listGroups({}))).code).toBe(Code.Unauthenticated);
@@ -161,6 +170,35 @@ onEveryServer(
       await s.ok(`POST ${bindings}/${open}`, { identityUid: jane(), roleUid: viewer });
       expect(await namesSeen(web)).toEqual(["acme", "open"]);
       expect(await namesSeen(cli)).toEqual(["bolt", "open"]);
+    });
+
+    test("are let in where an organisation has a provider by its own providers' tokens only, exchanged or not", async () => {
+      const bolt = (await s.ok(`POST ${groups}`, { name: "bolt" })).uid;
+      const open = (await s.ok(`POST ${groups}`, { name: "open" })).uid;
+      const [web, forPlatform] = [
+        await tokenOf(),
+        await tokenOf({ aud: await ownIssuer(), act: { iss: "https://x" } }),
+      ];
+      await namesSeen(web);
+      await s.ok(`POST ${bindings}/${bolt}`, { identityUid: jane(), roleUid: viewer });
+      await s.ok(`POST ${bindings}/${open}`, { identityUid: jane(), roleUid: viewer });
+      expect(await namesSeen(web)).toEqual(["acme", "bolt", "open"]);
+      expect(await namesSeen(forPlatform)).toEqual(["bolt", "open"]);
+      const cli = await makeProvider(bolt, "cli");
+      const exchanged = async (token: string) => (await s.rest(token, "POST /sts/exchange")).body.token;
+      const [webs, platforms] = [await exchanged(web), await exchanged(forPlatform)];
+      const { refreshToken } = (await s.rest(forPlatform, "POST /sts/exchange")).body;
+      const renewed = (await s.rest("", "POST /sts/exchange_refresh_token", { refreshToken })).body;
+      for (const token of [web, webs, await exchanged(webs)]) expect(await namesSeen(token)).toEqual(["acme", "open"]);
+      for (const token of [forPlatform, platforms, await exchanged(platforms), renewed.token.token])
+        expect(await namesSeen(token)).toEqual(["open"]);
+      expect(await statusOf(forPlatform, `GET ${groups}/${bolt}`)).toBe(403);
+      expect((await failureOf(s.grpc(GroupsService, platforms).getGroup({ uid: acme }))).code).toBe(
+        Code.PermissionDenied,
+      );
+      await s.ok(`DELETE ${providers}/${cli}`);
+      for (const token of [web, webs]) expect(await namesSeen(token)).toEqual(["acme", "bolt", "open"]);
+      for (const token of [forPlatform, platforms]) expect(await namesSeen(token)).toEqual(["bolt", "open"]);
     });
 
     test("have the roles of their groups, live and for that token only", async () => {
@@ -201,23 +239,24 @@ onEveryServer(
     test("are not made by tokens that are not in order, and nobody is asked about those of strangers", async () => {
       const now = Math.floor(Date.now() / 1000);
       const silent = [
-        await tokenOf({ aud: "elsewhere" }),
         await tokenOf({ aud: [] }),
         await tokenOf({ iss: "http://127.0.0.1:1" }),
         await tokenOf({ iss: `${issuer.url}/` }),
-        await tokenOf({ exp: now - 61 }),
-        await tokenOf({ nbf: now + 3600 }),
         forge({ alg: "none" }, claimsOf({}), ""),
         forge({ alg: "HS256", kid: "k" }, claimsOf({})),
       ];
       for (const token of silent) expect(await statusOf(token, `GET ${groups}`)).toBe(401);
       expect(issuer.requests).toEqual([]);
-      const forged = [
+      const refused = [
+        await tokenOf({ aud: "elsewhere" }),
+        await tokenOf({ exp: now - 61 }),
+        await tokenOf({ nbf: now + 3600 }),
         await tokenOf({}, stranger),
         forge({ alg: "RS256", kid: "k" }, claimsOf({})),
         `${(await tokenOf({ sub: "john" })).split(".").slice(0, 2).join(".")}.${(await tokenOf()).split(".")[2]}`,
       ];
-      for (const token of forged) expect(await statusOf(token, `GET ${groups}`)).toBe(401);
+      for (const token of refused) expect(await statusOf(token, `GET ${groups}`)).toBe(401);
+      expect(issuer.requests).toEqual([discoveryPath, "/keys"]);
       expect((await s.ok(`GET ${identities}?name=user`)).totalCount).toBe("0");
       expect((await s.ok(`GET ${bindings}?uidp.children_of=${acme}&role=${viewer}`)).totalCount).toBe("0");
     });

@@ -4,7 +4,8 @@
  *
  * A user identity may be bound in many organisations, and many may have a provider of its issuer, each with a client of its own there. Where an
  * organisation has one, what is bound there counts only for tokens which a provider of that organisation accepts: a token that the issuer made
- * for another organisation's client must not open this one.
+ * for another organisation's client, or for this platform as such, must not open this one. So it is for tokens of our own that these are exchanged
+ * for. A token that the operator mints is none of the issuer's.
  */
 import type { Capability } from "../../../gen/platform/capabilities/capabilities_pb.ts";
 import { type Caller, capabilities, type Grant, type GrantSource, type ProviderSignIn } from "../../auth/index.ts";
@@ -25,7 +26,8 @@ const administratorRoleUid = builtInRoleUid(administratorRole);
 export function grantSource(session: ReadSession): GrantSource {
   const setOf = rememberSets();
   return {
-    grantsOf: remembered(session, keyOf, async ({ identities, providers = [] }) => {
+    grantsOf: remembered(session, keyOf, async (caller) => {
+      const { identities, providers = [] } = caller;
       const [bindings, mappings] = await Promise.all([
         session.list(roleBindings.table, { where: [{ column: "identity_uid", in: identities }], ...all }),
         mappingsOf(session, providers),
@@ -33,7 +35,7 @@ export function grantSource(session: ReadSession): GrantSource {
       const roleUids = [...bindings, ...mappings].map((row) => String(row.facets.role_uid));
       const [roleRows, closed] = await Promise.all([
         session.getMany(roles.table, [...new Set(roleUids)]),
-        closedOrganisations(session, providers, bindings),
+        closedOrganisations(session, caller, bindings),
       ]);
       const bound = bindings.flatMap((binding): Grant[] => {
         const role = roleRows.get(String(binding.facets.role_uid));
@@ -52,8 +54,17 @@ export function grantSource(session: ReadSession): GrantSource {
 }
 
 /** What grants depend on beside rows. */
-function keyOf({ identities, providers }: Pick<Caller, "identities" | "providers">): string {
-  return providers === undefined ? identities.join() : JSON.stringify([identities, providers]);
+function keyOf(caller: Caller): string {
+  const { identities, providers } = caller;
+  const issuer = userIssuerOf(caller);
+  return providers === undefined && issuer === undefined
+    ? identities.join()
+    : JSON.stringify([identities, providers, issuer]);
+}
+
+/** The issuer whose user the caller is, if it is one and has come with its token. */
+function userIssuerOf({ identities, outsideIssuer }: Caller): string | undefined {
+  return identities.some((uid) => parentOf(uid) === "") ? outsideIssuer : undefined;
 }
 
 /** What the providers map to the groups that the token names. */
@@ -68,24 +79,20 @@ async function mappingsOf(session: ReadSession, providers: readonly ProviderSign
   return (await Promise.all(lists)).flat();
 }
 
-/** The organisations of `bindings` that have providers of the token's issuer, none of which has accepted it. */
+/** The organisations of `bindings` that have a provider of the user's issuer and none that has accepted the token. */
 async function closedOrganisations(
   session: ReadSession,
-  accepting: readonly ProviderSignIn[],
+  caller: Caller,
   bindings: readonly Row[],
 ): Promise<ReadonlySet<string>> {
-  if (accepting.length === 0) return new Set();
-  const accepted = await session.getMany(
-    identityProviders.table,
-    accepting.map(({ uid }) => uid),
-  );
-  const open = new Set([...accepted.values()].map(({ parent }) => parent));
+  const issuer = userIssuerOf(caller);
+  if (issuer === undefined) return new Set();
+  const open = new Set((caller.providers ?? []).map(({ uid }) => rootOf(uid)));
   const others = bindings.map(({ parent }) => rootOf(parent)).filter((organisation) => !open.has(organisation));
   if (others.length === 0) return new Set();
-  const issuers = [...accepted.values()].map(({ facets }) => facets.issuer ?? "");
   const where = [
-    { column: "issuer", in: issuers },
-    { column: "parent", in: others },
+    { column: "issuer", equals: issuer },
+    { column: "parent", in: [...new Set(others)] },
   ];
   const closed = await session.list(identityProviders.table, { where, ...all });
   return new Set(closed.map(({ parent }) => parent));
