@@ -5,8 +5,11 @@
  * order of registration; a candidate without the HTTP method is passed over. Matching is on the raw path, so an
  * escaped slash or colon is data.
  *
- * Empty segments: `*` never matches one. `**` matches no segment, one empty segment (`/groups/`), or any number of
- * segments that are not empty.
+ * Empty segments: `*` never matches one. `**` matches any number of segments, empty ones among them: `/groups/a/` and
+ * `/groups/a//b` capture `a/` and `a//b`. What such a value means, or that it means nothing, is for the host to say.
+ *
+ * A colon that no verb begins is data, unless the host says that the last segment's value never has one: then the path
+ * is unknown.
  */
 import type { Binding } from "./binding.ts";
 import { methodName } from "./binding.ts";
@@ -36,9 +39,14 @@ function createNode(): Node {
 export class Router {
   readonly #root = createNode();
   readonly #verbs = new Set<string>();
+  readonly #mayEndInColon: (binding: Binding) => boolean;
 
-  /** Errors: Error that names both methods when two bindings match the same requests. */
-  constructor(bindings: Iterable<Binding>) {
+  /**
+   * @param mayEndInColon whether what a binding captures of the last segment may have a colon; all may, unless told.
+   * Errors: Error that names both methods when two bindings match the same requests.
+   */
+  constructor(bindings: Iterable<Binding>, mayEndInColon: (binding: Binding) => boolean = () => true) {
+    this.#mayEndInColon = mayEndInColon;
     for (const binding of bindings) {
       this.#add(binding);
     }
@@ -83,7 +91,8 @@ export class Router {
   }
 
   #find(httpMethod: string, segments: string[], verb: string): RouteMatch {
-    const walk = new Walk(httpMethod, segments, verb);
+    const hasOwnColon = verb === "" && segments.at(-1)?.includes(":") === true;
+    const walk = new Walk(httpMethod, segments, verb, hasOwnColon ? this.#mayEndInColon : () => true);
     walk.from(this.#root, 0);
     if (walk.found !== undefined) {
       return { kind: "found", binding: walk.found, segments };
@@ -116,15 +125,17 @@ class Walk {
   readonly #httpMethod: string;
   readonly #segments: readonly string[];
   readonly #verb: string;
+  readonly #mayEnd: (binding: Binding) => boolean;
   /** The first binding that fits. */
   found: Binding | undefined;
   /** The HTTP methods of bindings that fit but for their method. */
   readonly allow = new Set<string>();
 
-  constructor(httpMethod: string, segments: readonly string[], verb: string) {
+  constructor(httpMethod: string, segments: readonly string[], verb: string, mayEnd: (binding: Binding) => boolean) {
     this.#httpMethod = httpMethod;
     this.#segments = segments;
     this.#verb = verb;
+    this.#mayEnd = mayEnd;
   }
 
   /** Matches the segments from `at` on below the node; says whether a binding was found. */
@@ -146,9 +157,7 @@ class Walk {
   }
 
   #fromDoubleStar(tail: Node, start: number): boolean {
-    const firstEmpty = this.#segments.indexOf("", start);
-    const lastEnd = firstEmpty < 0 ? this.#segments.length : Math.max(firstEmpty, start + 1);
-    for (let end = Math.max(start, this.#segments.length - tail.height); end <= lastEnd; end++) {
+    for (let end = Math.max(start, this.#segments.length - tail.height); end <= this.#segments.length; end++) {
       if (this.from(tail, end)) {
         return true;
       }
@@ -161,12 +170,14 @@ class Walk {
     if (byMethod === undefined) {
       return false;
     }
+    const bindingOf = (httpMethod: string) => {
+      const binding = byMethod.get(httpMethod);
+      return binding !== undefined && this.#mayEnd(binding) ? binding : undefined;
+    };
     this.found =
-      byMethod.get(this.#httpMethod) ??
-      (this.#httpMethod === "HEAD" ? byMethod.get("GET") : undefined) ??
-      byMethod.get("*");
-    for (const httpMethod of byMethod.keys()) {
-      this.allow.add(httpMethod);
+      bindingOf(this.#httpMethod) ?? (this.#httpMethod === "HEAD" ? bindingOf("GET") : undefined) ?? bindingOf("*");
+    for (const [httpMethod, binding] of byMethod) {
+      if (this.#mayEnd(binding)) this.allow.add(httpMethod);
     }
     return this.found !== undefined;
   }

@@ -97,9 +97,14 @@ describe.each<[string, [string, string][]]>([
       ["POST /v1/repos", "/v1/repos/{parent=**} parent="],
       ["POST /v1/repos/", "/v1/repos/{parent=**} parent="],
       ["GET /v1/repos//readme", "/v1/repos/{uid=**}/readme uid="],
-      ["GET /v1/repos//", "404"],
-      ["GET /v1/repos/a/", "404"],
-      ["GET /v1/repos/a//b", "404"],
+      ["GET /v1/repos//", "/v1/repos/{uid=**} uid=/"],
+      ["GET /v1/repos/a/", "/v1/repos/{uid=**} uid=a/"],
+      ["GET /v1/repos/a/b/", "/v1/repos/{uid=**} uid=a/b/"],
+      ["GET /v1/repos/a//b", "/v1/repos/{uid=**} uid=a//b"],
+      ["GET /v1/repos//a", "/v1/repos/{uid=**} uid=/a"],
+      ["GET /v1/repos/a//readme", "/v1/repos/{uid=**}/readme uid=a/"],
+      ["GET /v1/repos/a/readme/", "/v1/repos/{uid=**} uid=a/readme/"],
+      ["GET /v1/repos/a//digests/d/size", "/v1/repos/{uid=**}/digests/{digest}/size uid=a/ digest=d"],
       ["GET //v1/repos", "404"],
       ["GET /v1//repos", "404"],
       ["GET /v1/images/", "404"],
@@ -107,7 +112,8 @@ describe.each<[string, [string, string][]]>([
       ["GET /v1/images/a/", "404"],
       ["GET /v1/images/:undelete", "/v1/images/{digest} digest=:undelete"],
       ["POST /v1/images/:undelete", "405 GET,HEAD"],
-      ["GET /v1/repos/a/digests//size", "404"],
+      ["GET /v1/repos/a/digests//size", "/v1/repos/{uid=**} uid=a/digests//size"],
+      ["GET /v1/repos/a/digests/d/size/", "/v1/repos/{uid=**} uid=a/digests/d/size/"],
     ],
   ],
   [
@@ -184,6 +190,25 @@ describe.each<[string, [string, string][]]>([
   test.each(cases)("%s", (request, expected) => {
     expect(routeTo(API, request)).toBe(expected);
   });
+});
+
+test("an unknown verb is data, but where the host says that values have no colon it makes an unknown path", () => {
+  const match = (request: string) => {
+    const [httpMethod = "", path = ""] = request.split(" ");
+    const found = new Router(API.map(bindingOf), ({ template }) => !template.text.includes("=**")).match(
+      httpMethod,
+      path,
+    );
+    return found.kind === "found" ? found.binding.template.text : found.kind;
+  };
+  expect(match("GET /v1/repos/a:undelete")).toBe("unknown path");
+  expect(match("PATCH /v1/repos/a/b:undelete")).toBe("unknown path");
+  expect(match("PUT /v1/repos/a:undelete")).toBe("unknown path");
+  expect(match("PUT /v1/repos/a")).toBe("wrong method");
+  expect(match("GET /v1/repos/a%3Aundelete")).toBe("/v1/repos/{uid=**}");
+  expect(match("GET /v1/repos/a:b/c")).toBe("/v1/repos/{uid=**}");
+  expect(match("POST /v1/repos/a:move")).toBe("/v1/repos/{uid=**}:move");
+  expect(match("GET /v1/images/sha256:abc")).toBe("/v1/images/{digest}");
 });
 
 test("an escaped slash in several segments is decoded on demand, but never splits", () => {
