@@ -58,6 +58,8 @@ export interface Config {
   readonly maxUrlBytes: number;
   /** Bytes of a request's header fields with its URL. */
   readonly maxHeaderBytes: number;
+  /** Bytes of request bodies that are under way, in total; one connection may hold an eighth of it, or one body. */
+  readonly maxPendingBodyBytes: number;
   readonly fullDoors: boolean;
   readonly logLevel: LogLevel;
 }
@@ -251,6 +253,12 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     placeholder: "BYTES",
     default: "16384",
     parse: parseBytes(4096, 1024 * 1024),
+  },
+  maxPendingBodyBytes: {
+    help: "memory for request bodies that are being received, in bytes; an eighth of it for one connection",
+    placeholder: "BYTES",
+    default: "67108864",
+    parse: parseBytes(1024 * 1024, 999_999_999),
   },
   fullDoors: {
     help: "serve every call by the full doors, plain unary ones too (to compare)",

@@ -46,6 +46,7 @@ test("the defaults", () => {
     maxRequestBytes: 1_048_576,
     maxUrlBytes: 8192,
     maxHeaderBytes: 16_384,
+    maxPendingBodyBytes: 67_108_864,
     fullDoors: false,
     logLevel: "info",
   });

@@ -5,13 +5,21 @@
 import { promisify } from "node:util";
 import { brotliDecompress, gunzip, type ZlibOptions } from "node:zlib";
 import { Code, ConnectError } from "@connectrpc/connect";
-import { andThen, type Eventually } from "../eventually.ts";
+import { andThen, type Eventually, settle } from "../eventually.ts";
 import { declaredLength, type HttpRequest, headerOf, type StreamedRequest } from "./http.ts";
 import { CODINGS, type Coding, isJsonContentType, parseCoding } from "./negotiation.ts";
 import { invalidArgument, Refusal } from "./status.ts";
 
 /** What a binding takes as its body. */
 export type BodyKind = "none" | "json" | "raw";
+
+/** Decides about a body while it comes. Errors, of both: why it is not read any further. */
+export interface BodyWatch {
+  /** Asked before anything of the body is read or decoded. */
+  begin(): Eventually<void>;
+  /** Asked about each piece of a body that comes in pieces. Until the answer is there, nothing more is read. */
+  take(bytes: number): Eventually<void>;
+}
 
 /**
  * Judges the headers of a request body.
@@ -45,23 +53,33 @@ export function checkBodyHeaders(request: HttpRequest, kind: BodyKind, maxBytes:
 
 /**
  * Reads a body whose headers passed. Empty when there is none.
- * Errors: as `checkBodyHeaders`; INVALID_ARGUMENT for damaged compression, CANCELED when the client goes away.
+ * Errors: as `checkBodyHeaders`; those of the watch; INVALID_ARGUMENT for damaged compression, CANCELED when the client goes away.
  */
 export function readBody(
   request: HttpRequest,
   kind: BodyKind,
   maxBytes: number,
+  watch: BodyWatch | undefined,
   setting?: string,
 ): Eventually<Uint8Array> {
   if (declaredLength(request) === 0) {
     return NOTHING;
   }
   if (kind === "none") {
-    return readAll(request as StreamedRequest, 0, unexpectedBody);
+    return readAll(request as StreamedRequest, 0, unexpectedBody, undefined);
   }
+  return andThen(watch?.begin(), () => readWatched(request, maxBytes, watch, setting));
+}
+
+function readWatched(
+  request: HttpRequest,
+  maxBytes: number,
+  watch: BodyWatch | undefined,
+  setting: string | undefined,
+): Eventually<Uint8Array> {
   const coding = parseCoding(headerOf(request, "content-encoding"));
-  const whole =
-    "wholeBody" in request ? request.wholeBody : readAll(request, maxBytes, () => tooLarge(maxBytes, setting));
+  const refuse = () => tooLarge(maxBytes, setting);
+  const whole = "wholeBody" in request ? request.wholeBody : readAll(request, maxBytes, refuse, watch);
   if (coding === undefined || coding === null) {
     return whole;
   }
@@ -70,18 +88,28 @@ export function readBody(
 
 const NOTHING = new Uint8Array();
 
-function readAll(request: StreamedRequest, maxBytes: number, refuse: () => Error): Promise<Uint8Array> {
+function readAll(
+  request: StreamedRequest,
+  maxBytes: number,
+  refuse: () => Error,
+  watch: BodyWatch | undefined,
+): Promise<Uint8Array> {
   const { promise, resolve, reject } = Promise.withResolvers<Uint8Array>();
   const chunks: Uint8Array[] = [];
   let length = 0;
+  const stop = (reason: unknown) => {
+    request.off("data", take);
+    request.pause();
+    chunks.length = 0;
+    reject(reason);
+  };
   const take = (chunk: Uint8Array) => {
     length += chunk.length;
     if (length > maxBytes) {
-      request.off("data", take);
-      request.pause();
-      reject(refuse());
+      return stop(refuse());
     }
     chunks.push(chunk);
+    watchPiece(request, chunk.length, watch, stop);
   };
   const fail = () => reject(new ConnectError("the client has gone", Code.Canceled));
   request
@@ -95,6 +123,24 @@ function readAll(request: StreamedRequest, maxBytes: number, refuse: () => Error
     .once("error", fail)
     .once("close", fail);
   return promise;
+}
+
+/** Has a watch decide about a piece that came; a request that it is not sure about waits. */
+export function watchPiece(
+  request: StreamedRequest,
+  bytes: number,
+  watch: BodyWatch | undefined,
+  stop: (reason: unknown) => void,
+): void {
+  void settle(
+    () => {
+      const decision = watch?.take(bytes);
+      if (decision instanceof Promise) request.pause();
+      return decision?.then(() => void request.resume());
+    },
+    () => {},
+    stop,
+  );
 }
 
 const inflaters: Readonly<Record<Coding, (body: Uint8Array, options: ZlibOptions) => Promise<Buffer>>> = {

@@ -11,7 +11,10 @@ import type {
 import { Code, ConnectError, type Transport } from "@connectrpc/connect";
 import { andThen, type Eventually, settle } from "../eventually.ts";
 import { type Binding, readBindings } from "./binding.ts";
-import { checkBodyHeaders, readBody, toldLimit } from "./body.ts";
+import { type BodyWatch, checkBodyHeaders, readBody, toldLimit } from "./body.ts";
+import { isNotModified } from "./conditional.ts";
+import { Deadline } from "./deadline.ts";
+import type { FieldPath } from "./field-path.ts";
 import { CallHeader, callHeaders, responseHeaders } from "./headers.ts";
 import {
   breakOff,
@@ -42,8 +45,8 @@ export interface RestOptions {
   readonly registry: Registry;
   /** Beyond these a request is refused with 413 or 414. */
   readonly limits?: {
-    /** Size of a request body, before and after decompression; 1 MiB unless told. */
-    readonly maxBodyBytes?: number | undefined;
+    /** Size of a request body, before and after decompression; 1 MiB unless told. A function: of each method. */
+    readonly maxBodyBytes?: number | ((method: RestMethod) => number) | undefined;
     /** Length of the request target; 8 KiB unless told. */
     readonly maxUrlBytes?: number | undefined;
     /** What an operator sets these by, for the errors that tell them: `--max-body`. */
@@ -52,10 +55,17 @@ export interface RestOptions {
   /** The header fields that every answer to a request has. Asked for before anything else is done with the request, once. */
   answerHeaders?(request: HttpRequest): OutgoingHttpHeaders;
   /**
+   * Whether the value of a field that is captured from the path may have a colon; all may, unless told. Where it may
+   * not, what follows a colon at the end of the path is a verb, and an unknown one makes an unknown path.
+   */
+  mayHaveColon?(field: FieldPath): boolean;
+  /** Who decides about the body of a request while it comes; undefined: nobody. */
+  watchBody?(request: HttpRequest, response: HttpResponse, method: RestMethod): BodyWatch | undefined;
+  /**
    * Completes every error before it is written, for instance by an ErrorInfo. An error that was not a ConnectError
    * arrives as INTERNAL with a fixed message and the original as its cause. `method` is undefined when no route fits.
    */
-  describeError?(error: ConnectError, method: DescMethodUnary | DescMethodServerStreaming | undefined): ConnectError;
+  describeError?(error: ConnectError, method: RestMethod | undefined): ConnectError;
   /** Skip unknown keys of a body instead of refusing them. */
   readonly ignoreUnknownFields?: boolean | undefined;
   /** Skip unknown query parameters instead of refusing them. */
@@ -70,6 +80,9 @@ export interface RestOptions {
    */
   readonly sendsContinue?: boolean | undefined;
 }
+
+/** A method that is served over REST. */
+export type RestMethod = DescMethodUnary | DescMethodServerStreaming;
 
 /** Starts unary calls in this process. */
 export interface DirectCalls {
@@ -106,7 +119,8 @@ const MAX_TIMEOUT_MS = 2 ** 31 - 1;
  */
 export function createRestHandler(options: RestOptions): RestHandler {
   const bindings = readBindings(options.services);
-  const router = new Router(bindings);
+  const { mayHaveColon } = options;
+  const router = new Router(bindings, mayHaveColon && ((binding) => mayEndInColon(binding, mayHaveColon)));
   const endpoints = new Map(bindings.map((binding) => [binding, createEndpoint(binding, options)]));
   const maxUrlBytes = options.limits?.maxUrlBytes ?? MAX_URL_BYTES;
 
@@ -144,6 +158,12 @@ export function createRestHandler(options: RestOptions): RestHandler {
       (reason) => answerError(response, common, describe(reason), options),
     );
   };
+}
+
+/** Whether the value that a binding captures of the last segment, if it does, may have a colon. */
+function mayEndInColon({ template, variables }: Binding, mayHaveColon: (path: FieldPath) => boolean): boolean {
+  const last = variables.find(({ end }) => end === template.segments.length);
+  return last === undefined || mayHaveColon(last.path);
 }
 
 /** Path and query of a request target, in origin form or, as proxies send it, in absolute form. */
@@ -213,33 +233,32 @@ function createEndpoint(binding: Binding, options: RestOptions): Endpoint {
   const { transport, registry } = options;
   const reader = createRequestReader(binding, options);
   const payload = createPayloadWriter(binding, registry);
-  const maxBodyBytes = options.limits?.maxBodyBytes ?? MAX_BODY_BYTES;
+  const { maxBodyBytes: limit = MAX_BODY_BYTES } = options.limits ?? {};
+  const maxBodyBytes = typeof limit === "number" ? limit : limit(method);
   const offered = method.methodKind === "unary" ? STREAM_TYPES.slice(0, 1) : STREAM_TYPES;
   const isEmpty = binding.responseBody === undefined && method.output.typeName === "google.protobuf.Empty";
 
   const begin = transport.begin ?? beginThrough(transport);
 
-  function serveUnary({ request, response, common }: Exchange, message: Message, timeoutMs: number | undefined) {
-    const call = begin(method as DescMethodUnary, message, new CallHeader(request), timeoutMs);
+  function serveUnary({ request, response, common }: Exchange, message: Message, deadline: Deadline | undefined) {
+    const call = begin(method as DescMethodUnary, message, new CallHeader(request), deadline?.leftMs());
     if (call.answer instanceof Promise) onGone(response, call.cancel);
-    return andThen(call.answer, (answer) =>
-      sendMessage(
-        response,
-        answer.message,
-        responseHeaders(common, answer.touchedHeader, answer.touchedTrailer),
-        isEmpty ? undefined : payload,
-      ),
-    );
+    return andThen(call.answer, (answer) => {
+      const headers = responseHeaders(common, answer.touchedHeader, answer.touchedTrailer);
+      return isNotModified(request, headers)
+        ? send(response, { httpStatus: 304, headers, body: "", deadline })
+        : sendMessage(response, answer.message, headers, isEmpty ? undefined : payload, deadline);
+    });
   }
 
-  async function serveStream(exchange: Exchange, message: Message, timeoutMs: number | undefined, type: StreamType) {
+  async function serveStream(exchange: Exchange, message: Message, deadline: Deadline | undefined, type: StreamType) {
     const { request, response, common } = exchange;
     const signal = abortedWith(response);
     const input = message as MessageInitShape<typeof method.input>;
     const answer = await transport.stream(
       method as DescMethodServerStreaming,
       signal,
-      timeoutMs,
+      deadline?.leftMs(),
       callHeaders(request),
       only(input),
     );
@@ -259,11 +278,11 @@ function createEndpoint(binding: Binding, options: RestOptions): Endpoint {
         return response.handBack();
       }
       const type = negotiate(request, payload, offered);
-      const timeoutMs = parseTimeout(headerOf(request, "x-server-timeout"));
-      return andThen(readMessage(exchange, reader, maxBodyBytes, options), (message) =>
+      const deadline = readDeadline(request);
+      return andThen(readMessage(exchange, reader, maxBodyBytes, options, method), (message) =>
         method.methodKind === "unary"
-          ? serveUnary(exchange, message, timeoutMs)
-          : serveStream(exchange, message, timeoutMs, type),
+          ? serveUnary(exchange, message, deadline)
+          : serveStream(exchange, message, deadline, type),
       );
     },
   };
@@ -277,29 +296,32 @@ function negotiate(request: HttpRequest, payload: PayloadWriter, offered: readon
   return type ?? "application/json";
 }
 
-/** `x-server-timeout`: decimal seconds. */
-function parseTimeout(text: string | undefined): number | undefined {
+/** `x-server-timeout`: decimal seconds, from when the request came. */
+function readDeadline(request: HttpRequest): Deadline | undefined {
+  const text = headerOf(request, "x-server-timeout");
   if (text === undefined) {
     return undefined;
   }
   if (!/^\d{1,12}(?:\.\d{1,9})?$/.test(text)) {
     throw invalidArgument([{ field: "x-server-timeout", description: "must be a decimal number of seconds" }]);
   }
-  return Math.min(Math.ceil(Number(text) * 1000), MAX_TIMEOUT_MS);
+  return new Deadline(request, Math.min(Number(text) * 1000, MAX_TIMEOUT_MS));
 }
 
 function readMessage(
   { request, response, segments, query }: Exchange,
   reader: RequestReader,
   maxBodyBytes: number,
-  { sendsContinue = false, limits }: RestOptions,
+  { sendsContinue = false, watchBody, limits }: RestOptions,
+  method: RestMethod,
 ): Eventually<Message> {
   checkBodyHeaders(request, reader.bodyKind, maxBodyBytes, limits?.settings?.body);
   const complete = reader.begin(segments, query);
   if (sendsContinue && declaredLength(request) > 0 && headerOf(request, "expect")?.toLowerCase() === "100-continue") {
     (response as StreamedResponse).writeContinue();
   }
-  return andThen(readBody(request, reader.bodyKind, maxBodyBytes, limits?.settings?.body), (bytes) =>
+  const watch = declaredLength(request) === 0 ? undefined : watchBody?.(request, response, method);
+  return andThen(readBody(request, reader.bodyKind, maxBodyBytes, watch, limits?.settings?.body), (bytes) =>
     complete({ bytes, contentType: headerOf(request, "content-type") ?? "" }),
   );
 }
@@ -346,17 +368,18 @@ function sendMessage(
   message: Message,
   headers: ReturnType<typeof responseHeaders>,
   payload: PayloadWriter | undefined,
+  deadline: Deadline | undefined,
 ): Eventually<void> {
   if (payload === undefined) {
-    return send(response, { httpStatus: 200, headers, body: "" });
+    return send(response, { httpStatus: 200, headers, body: "", deadline });
   }
   if (payload.kind === "json") {
     headers["content-type"] = "application/json";
-    return send(response, { httpStatus: 200, headers, body: payload.write(message) });
+    return send(response, { httpStatus: 200, headers, body: payload.write(message), deadline });
   }
   const { contentType, data } = payload.write(message);
   if (contentType !== "") {
     headers["content-type"] = contentType;
   }
-  return send(response, { httpStatus: 200, headers, body: data, isRaw: true });
+  return send(response, { httpStatus: 200, headers, body: data, isRaw: true, deadline });
 }

@@ -12,7 +12,13 @@ import { type Http2ServerRequest, type Http2ServerResponse, constants as http2 }
 export type HttpRequest = StreamedRequest | WholeRequest;
 
 /** A request whose body is still to be read. */
-export type StreamedRequest = IncomingMessage | Http2ServerRequest;
+export type StreamedRequest = (IncomingMessage | Http2ServerRequest) & Arrival;
+
+/** When a request came. */
+export interface Arrival {
+  /** When its first byte came, or its headers, on the clock of `performance.now()`; absent: just now. */
+  startedMs?: number;
+}
 
 /** The response to an {@link HttpRequest}. */
 export type HttpResponse = StreamedResponse | WholeResponse;
@@ -28,7 +34,7 @@ export interface WholeRequest {
   readonly headers: IncomingHttpHeaders;
   readonly complete: true;
   readonly wholeBody: Buffer;
-  /** When its headers came, of `performance.now()`, if that was before its body. */
+  /** As {@link Arrival.startedMs}. */
   readonly startedMs?: number;
 }
 

@@ -23,10 +23,14 @@
  * handler, and answers its own refusals through `writeStatus`.
  */
 export { listRoutes, type Route } from "./binding.ts";
-export { checkBodyHeaders, readBody, toldLimit } from "./body.ts";
-export { createRestHandler, type DirectCalls, type RestHandler, type RestOptions } from "./handler.ts";
+export { type BodyWatch, checkBodyHeaders, readBody, toldLimit, watchPiece } from "./body.ts";
+export { Deadline } from "./deadline.ts";
+export type { FieldPath } from "./field-path.ts";
+export { createRestHandler, type DirectCalls, type RestHandler, type RestMethod, type RestOptions } from "./handler.ts";
 export {
+  type Arrival,
   breakOff,
+  declaredLength,
   type HttpRequest,
   type HttpResponse,
   headerOf,
@@ -35,5 +39,5 @@ export {
   type WholeResponse,
 } from "./http.ts";
 export type { SlashInMultiSegment } from "./path.ts";
-export { type Answer, send } from "./send.ts";
+export { type Answer, discardBody, isLongUnread, send } from "./send.ts";
 export { formatStatus, httpStatusOf, Refusal, type StatusOptions, writeStatus } from "./status.ts";

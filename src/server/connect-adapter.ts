@@ -8,8 +8,17 @@
  */
 import type { IncomingMessage } from "node:http";
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from "node:http2";
+import type { Readable } from "node:stream";
 import type { DescMethod, DescService, JsonReadOptions, JsonWriteOptions, Registry } from "@bufbuild/protobuf";
-import { Code, ConnectError, type ConnectRouter, type ContextValues, createConnectRouter } from "@connectrpc/connect";
+import {
+  Code,
+  ConnectError,
+  type ConnectRouter,
+  type ContextValues,
+  createConnectRouter,
+  createContextKey,
+  createContextValues,
+} from "@connectrpc/connect";
 import type { UniversalHandler } from "@connectrpc/connect/protocol";
 import { errorToJsonBytes } from "@connectrpc/connect/protocol-connect";
 import { setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
@@ -20,10 +29,13 @@ import {
   universalResponseToNodeResponse,
 } from "@connectrpc/connect-node";
 import { unimplemented } from "../errors.ts";
-import { breakOff, type WholeResponse } from "../rest/index.ts";
+import type { Eventually } from "../eventually.ts";
+import { breakOff, Deadline, discardBody, isLongUnread, type WholeRequest, type WholeResponse } from "../rest/index.ts";
 import { forwarding } from "./forwarding.ts";
 import { respellGrpcMessage, withGrpcMessage } from "./grpc-message.ts";
 import { parseGrpcTimeout } from "./grpc-timeout.ts";
+import { type IncomingBody, unverifiedBytes } from "./incoming-bodies.ts";
+import { readMaxBytesOf } from "./lane.ts";
 import type { LocalTransport } from "./local-transport.ts";
 import type { PortRequest, PortResponse } from "./one-port.ts";
 import { readByCodecs } from "./rpc-request.ts";
@@ -43,6 +55,14 @@ export interface ConnectHandlerOptions {
   answerHeaders(headers: IncomingHttpHeaders): OutgoingHttpHeaders;
   /** The values a call starts with. */
   contextValues?(request: PortRequest): ContextValues;
+  /** Whether a method needs no token: it takes no more than anybody may send. */
+  isOpen?(method: DescMethod): boolean;
+  /** Who decides about the body of a request while it comes; undefined: nobody. */
+  watchBody?(
+    request: PortRequest | WholeRequest,
+    response: PortResponse | WholeResponse,
+    method: DescMethod,
+  ): IncomingBody | undefined;
   /** Completes an error in place before it is sent, whoever made it. Called more than once for some. `method`: undefined if unknown. */
   describeError?(error: ConnectError, method: DescMethod | undefined): void;
   /** The body, JSON text, of a refusal before any RPC protocol is spoken: 400, 404, 405, 415, 505. */
@@ -71,6 +91,9 @@ export const defaultConnectLimits: ConnectLimits = {
   maxTimeoutMs: 24 * 3_600_000,
 };
 
+/** What is asked before the body of a request is read. */
+const gateKey = createContextKey<(() => Eventually<void>) | undefined>(undefined);
+
 /** The type of a refusal's body. Plain `application/json`, at the address of an RPC, would be an error of Connect's own form. */
 const refusalType = "application/json; charset=utf-8";
 
@@ -97,7 +120,7 @@ export const rpcPath = /^\/[a-z]\w*(\.\w+)+\/\w+$/i;
 export function createConnectHandler(options: ConnectHandlerOptions): ConnectHandler {
   const limits = { ...defaultConnectLimits, ...options.limits };
   const compressions = [compressionGzip, compressionBrotli];
-  const reading = { readMaxBytes: limits.readMaxBytes, compressions };
+  const readLimits = { ...options, readMaxBytes: limits.readMaxBytes };
   const methods = unaryMethods(options.services, options.registry);
   const describe = (error: unknown, method: DescMethod | undefined) => {
     if (!(error instanceof ConnectError)) return;
@@ -109,12 +132,14 @@ export function createConnectHandler(options: ConnectHandlerOptions): ConnectHan
     acceptCompression: compressions,
     jsonOptions: jsonOptionsOf(options.registry),
     // The handlers abort a call's signal with its error before they write the error: the one moment to reach those of the protocol layer.
-    requestGate: ({ signal, method }) => {
+    requestGate: ({ signal, method, values }) => {
       signal.addEventListener("abort", () => describe(signal.reason, method), { once: true });
+      return values.get(gateKey)?.();
     },
   });
   for (const service of options.services) {
-    router.service(service, forwarding(service, options.transport));
+    const isOpen = service.methods.every((method) => options.isOpen?.(method));
+    router.service(service, forwarding(service, options.transport), isOpen ? { readMaxBytes: unverifiedBytes } : {});
   }
   options.mount?.(router);
   const handlers = new Map(router.handlers.map((handler) => [handler.requestPath, handler]));
@@ -127,18 +152,30 @@ export function createConnectHandler(options: ConnectHandlerOptions): ConnectHan
     handler: UniversalHandler,
     request: PortRequest,
     response: PortResponse,
-    // What is left of a refused body is forgotten, not its connection.
-    body: AsyncIterable<Uint8Array> = request.iterator({ destroyOnReturn: false }),
+    body?: AsyncIterable<Uint8Array>,
   ) => {
-    capTimeout(request, limits.maxTimeoutMs);
+    const deadline = startTimeout(request, limits.maxTimeoutMs);
     if (!("stream" in request)) response.once("finish", () => forgetBody(request));
+    const watch = options.watchBody?.(request, response, handler.method);
+    const values = options.contextValues?.(request) ?? createContextValues();
+    values.set(gateKey, () => watch?.begin());
     const call = {
-      ...universalRequestFromNodeRequest(request, response, undefined, options.contextValues?.(request)),
-      body,
+      ...universalRequestFromNodeRequest(request, response, undefined, values),
+      body: body ?? restOf(request, watch),
     };
     const method = methods.get(handler.requestPath);
+    const reading = { compressions, readMaxBytes: readMaxBytesOf(readLimits, handler.method) };
     const read = method === undefined ? call : readByCodecs(method, call, reading);
-    await universalResponseToNodeResponse(withGrpcMessage(await handler(read)), response);
+    let answer = await handler(read);
+    if (deadline?.isPast && handler.method.methodKind === "unary") {
+      values.set(gateKey, () => deadline.check());
+      answer = await handler(read);
+    }
+    const isClosing = isLongUnread(request);
+    if (isClosing) answer.header?.set("connection", "close");
+    const { body: content } = answer;
+    const sent = isClosing && content !== undefined ? { ...answer, body: lingering(content, request) } : answer;
+    await universalResponseToNodeResponse(withGrpcMessage(sent), response);
   };
 
   return (path, request, response, body) => {
@@ -218,10 +255,35 @@ function send(
   else response.end(body);
 }
 
-/** Connect refuses a time-out above its maximum; a long one is no reason to refuse a call. What is malformed stays for Connect to refuse. */
-function capTimeout({ headers }: PortRequest, maxTimeoutMs: number): void {
-  if (parseGrpcTimeout(String(headers["grpc-timeout"])) > maxTimeoutMs) headers["grpc-timeout"] = `${maxTimeoutMs}m`;
-  if (Number(headers["connect-timeout-ms"]) > maxTimeoutMs) headers["connect-timeout-ms"] = String(maxTimeoutMs);
+/**
+ * Has Connect count a time-out from when the request came, and gives its end. Connect refuses one above its maximum; a long one is no reason to
+ * refuse a call. What is malformed stays for Connect to refuse.
+ */
+function startTimeout(request: PortRequest, maxTimeoutMs: number): Deadline | undefined {
+  const { headers } = request;
+  const isGrpc = /^application\/grpc/.test(headers["content-type"] ?? "");
+  const name = isGrpc ? "grpc-timeout" : "connect-timeout-ms";
+  const text = String(headers[name]);
+  const timeoutMs = isGrpc ? parseGrpcTimeout(text) : /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN;
+  if (Number.isNaN(timeoutMs)) return undefined;
+  const deadline = new Deadline(request, Math.min(timeoutMs, maxTimeoutMs));
+  const leftMs = Math.max(0, deadline.leftMs());
+  headers[name] = isGrpc ? `${leftMs}m` : String(leftMs);
+  return deadline;
+}
+
+/** What is still to come of a body, as far as its watch lets it come. What is left of a refused one is forgotten, not its connection. */
+export async function* restOf(request: Readable, watch: IncomingBody | undefined): AsyncGenerator<Uint8Array> {
+  for await (const piece of request.iterator({ destroyOnReturn: false })) {
+    await watch?.take(piece.length);
+    yield piece;
+  }
+}
+
+/** An answer that ends once the client has sent the rest of its request, or has had a short time for it: on a connection closed before, it may be lost. */
+async function* lingering(body: AsyncIterable<Uint8Array>, request: PortRequest): AsyncGenerator<Uint8Array> {
+  yield* body;
+  await discardBody(request);
 }
 
 /** Whether a URL can be made of the request, as Connect's handlers need. */

@@ -5,13 +5,13 @@
  * Follows: the Connect protocol, https://connectrpc.com/docs/protocol#unary-request.
  */
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from "node:http";
-import type { Readable } from "node:stream";
 import type { Registry } from "@bufbuild/protobuf";
 import { mergeNonProtocolHeaders } from "@connectrpc/connect/protocol";
 import { codeToHttpStatus, errorToJsonBytes } from "@connectrpc/connect/protocol-connect";
-import { breakOff, send, type WholeRequest, type WholeResponse } from "../rest/index.ts";
-import { jsonOptionsOf } from "./connect-adapter.ts";
-import { beginCall, checkLength, endCall, type LaneOptions, readOrRefuse } from "./lane.ts";
+import { breakOff, Deadline, send, type WholeRequest, type WholeResponse, watchPiece } from "../rest/index.ts";
+import { type ConnectHandlerOptions, jsonOptionsOf, restOf } from "./connect-adapter.ts";
+import type { IncomingBody } from "./incoming-bodies.ts";
+import { beginCall, checkLength, endCall, type LaneOptions, readMaxBytesOf, readOrRefuse } from "./lane.ts";
 import type { Touched } from "./local-call.ts";
 import type { PortRequest, PortResponse } from "./one-port.ts";
 import { addFields, PlainHeaders } from "./plain-headers.ts";
@@ -23,6 +23,8 @@ export interface ConnectLaneOptions extends LaneOptions {
   readonly registry: Registry;
   /** The header fields that every answer has. May complete those of the request. */
   answerHeaders(headers: IncomingHttpHeaders): OutgoingHttpHeaders;
+  /** As the full door's: {@link ConnectHandlerOptions.watchBody}. */
+  readonly watchBody: ConnectHandlerOptions["watchBody"];
   /** Answers a request that this lane has begun to read; `body` gives all of its bytes. */
   handBack(request: PortRequest, response: PortResponse, body: AsyncIterable<Uint8Array>): void;
 }
@@ -38,19 +40,17 @@ export interface ConnectLane {
 interface Plan {
   readonly method: UnaryMethod;
   readonly isJson: boolean;
-  /** On the clock of `performance.now()`. */
-  readonly deadline: number | undefined;
+  readonly deadline: Deadline | undefined;
+  /** Of the request. */
+  readonly maxBytes: number;
 }
 
 /** Creates the lane. */
 export function createConnectLane(options: ConnectLaneOptions): ConnectLane {
-  const { methods, readMaxBytes, maxTimeoutMs } = options;
+  const { methods, maxTimeoutMs } = options;
 
-  function planOf(
-    path: string,
-    { method: httpMethod, headers }: PortRequest | WholeRequest,
-    startedMs = performance.now(),
-  ): Plan | undefined {
+  function planOf(path: string, request: PortRequest | WholeRequest): Plan | undefined {
+    const { method: httpMethod, headers } = request;
     if (httpMethod !== "POST") return undefined;
     const method = methods.get(path);
     if (method === undefined) return undefined;
@@ -59,26 +59,29 @@ export function createConnectLane(options: ConnectLaneOptions): ConnectLane {
     if (isJson === undefined || (encoding !== undefined && encoding !== "identity")) return undefined;
     const timeout = headers["connect-timeout-ms"];
     if (timeout !== undefined && !/^\d{1,10}$/.test(String(timeout))) return undefined;
-    const deadline = timeout === undefined ? undefined : startedMs + Math.min(Number(timeout), maxTimeoutMs);
-    return Number(headers["content-length"] ?? 0) > readMaxBytes ? undefined : { method, isJson, deadline };
+    const deadline = timeout === undefined ? undefined : new Deadline(request, Math.min(Number(timeout), maxTimeoutMs));
+    const maxBytes = readMaxBytesOf(options, method.method);
+    return Number(headers["content-length"] ?? 0) > maxBytes ? undefined : { method, isJson, deadline, maxBytes };
   }
 
   return {
     take(path, request, response) {
       const plan = planOf(path, request);
-      if (plan === undefined) return false;
+      const watch = plan && options.watchBody?.(request, response, plan.method.method);
+      if (plan === undefined || watch?.beginNow() === false) return false;
       const handBack = (body: AsyncIterable<Uint8Array>) => options.handBack(request, response, body);
       const serveWhole = (bytes: Buffer) => {
         if (request.aborted) return;
         serve(options, plan, bytes, request, response);
       };
-      readWhole(request, readMaxBytes, serveWhole, handBack);
+      readWhole(request, plan.maxBytes, watch, serveWhole, handBack);
       return true;
     },
     takeWhole(path, request, response) {
-      const { wholeBody, startedMs } = request;
-      const plan = wholeBody.length > readMaxBytes ? undefined : planOf(path, request, startedMs);
-      if (plan === undefined) return false;
+      const { wholeBody } = request;
+      const plan = planOf(path, request);
+      if (plan === undefined || wholeBody.length > plan.maxBytes) return false;
+      if (options.watchBody?.(request, response, plan.method.method)?.beginNow() === false) return false;
       serve(options, plan, wholeBody, request, response);
       return true;
     },
@@ -100,9 +103,8 @@ function serve(
   response: PortResponse | WholeResponse,
 ): void {
   const common = options.answerHeaders(request.headers);
-  const timeoutMs = deadline === undefined ? undefined : deadline - performance.now();
   const call = beginCall(
-    (message) => options.transport.begin(method, message, new PlainHeaders(request.headers), timeoutMs),
+    (message) => options.transport.begin(method, message, new PlainHeaders(request.headers), deadline?.leftMs()),
     readOrRefuse(() => (isJson ? readJson(bytes) : readBinary(bytes))),
   );
   if (call.answer instanceof Promise)
@@ -115,7 +117,7 @@ function serve(
       // A character has three bytes at most: only what may be too long is measured.
       checkLength(body.length * 3 > options.writeMaxBytes ? Buffer.byteLength(body) : body.length, options);
       const headers = headersOf(common, isJson ? "application/json" : "application/proto", answer);
-      return send(response, { httpStatus: 200, headers, body });
+      return send(response, { httpStatus: 200, headers, body, deadline });
     },
     refuse(error) {
       const { touchedHeader, touchedTrailer } = call.touched;
@@ -141,10 +143,11 @@ function headersOf(
   return headers;
 }
 
-/** Reads a body whole, unless it is longer than `maxBytes`: then what was read and what is left is handed back. */
+/** Reads a body whole, unless it is longer than `maxBytes` or its watch stops it: then what was read and what is left is handed back. */
 function readWhole(
-  body: Readable,
+  body: PortRequest,
   maxBytes: number,
+  watch: IncomingBody | undefined,
   onWhole: (bytes: Buffer) => void,
   handBack: (body: AsyncIterable<Uint8Array>) => void,
 ): void {
@@ -156,15 +159,23 @@ function readWhole(
     body.off("data", take);
     onWhole(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, length));
   };
+  const leave = (rest: AsyncIterable<Uint8Array>) => {
+    body.off("data", take).off("end", end);
+    body.pause();
+    handBack(all(chunks, rest));
+  };
   const take = (chunk: Buffer) => {
     chunks.push(chunk);
     length += chunk.length;
-    if (length <= maxBytes) return;
-    body.off("data", take).off("end", end);
-    body.pause();
-    handBack(all(chunks, body.iterator({ destroyOnReturn: false })));
+    if (length > maxBytes) leave(restOf(body, watch));
+    else watchPiece(body, chunk.length, watch, (reason) => leave(failing(reason)));
   };
   body.on("data", take).once("end", end);
+}
+
+/** What is left of a body that must not be read. */
+function failing(reason: unknown): AsyncIterable<never> {
+  return { [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(reason) }) };
 }
 
 /** A body that has been read, as one that is still to be read. */

@@ -10,6 +10,7 @@ const requestHeaders = [
   "Authorization",
   "Idempotency-Key",
   "If-Match",
+  "If-None-Match",
   "X-Request-Id",
   "X-Server-Timeout",
 ].join(", ");

@@ -1,9 +1,14 @@
 /**
- * Tells cleartext HTTP/2 from HTTP/1 by the first bytes of a connection: only HTTP/2's preface (RFC 9113 section 3.4) begins with `PRI`.
+ * Tells by the first bytes of a connection what is spoken on it: only HTTP/2's preface (RFC 9113 section 3.4) begins with `PRI`, only TLS with the
+ * number of a handshake record (RFC 8446 section 5.1), which is no text.
  */
 import type { Socket } from "node:net";
 
+/** What a connection begins with. */
+export type Opening = "http1" | "http2" | "tls";
+
 const preface = Buffer.from("PRI");
+const handshakeRecord = 22;
 
 /**
  * Reads from the socket until the protocol is certain, puts what it read back, and calls `decided` once. A socket that ends, fails or stays
@@ -11,7 +16,7 @@ const preface = Buffer.from("PRI");
  *
  * A short first chunk is kept aside rather than put back: unshifting makes the socket readable again at once, and waiting would spin.
  */
-export function readFirstBytes(socket: Socket, limitMs: number, decided: (protocol: "http1" | "http2") => void): void {
+export function readFirstBytes(socket: Socket, limitMs: number, decided: (opening: Opening) => void): void {
   let head: Buffer = Buffer.alloc(0);
   const timer = setTimeout(() => socket.destroy(), limitMs);
   const abandon = () => socket.destroy();
@@ -28,7 +33,7 @@ export function readFirstBytes(socket: Socket, limitMs: number, decided: (protoc
     clearTimeout(timer);
     socket.off("readable", onReadable).off("end", abandon).off("close", forget);
     socket.unshift(head);
-    decided(mayBeHttp2 ? "http2" : "http1");
+    decided(mayBeHttp2 ? "http2" : head[0] === handshakeRecord ? "tls" : "http1");
   };
 
   socket.on("readable", onReadable).on("end", abandon).on("close", forget);

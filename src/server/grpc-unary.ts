@@ -7,11 +7,13 @@
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from "node:http";
 import type { ConnectError } from "@connectrpc/connect";
 import { setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
+import { Deadline } from "../rest/index.ts";
 import { respellGrpcMessage } from "./grpc-message.ts";
 import { parseGrpcTimeout } from "./grpc-timeout.ts";
 import { nothing } from "./http2-frames.ts";
 import type { LaneStream, ServeWhole } from "./http2-stream.ts";
-import { beginCall, checkLength, endCall, type LaneOptions, readOrRefuse } from "./lane.ts";
+import { unverifiedBytes } from "./incoming-bodies.ts";
+import { beginCall, checkLength, endCall, type LaneOptions, readMaxBytesOf, readOrRefuse } from "./lane.ts";
 import type { Touched } from "./local-call.ts";
 import type { PlainFields } from "./plain-fields.ts";
 import { addFields, PlainHeaders } from "./plain-headers.ts";
@@ -21,6 +23,8 @@ import type { UnaryMethod } from "./unary-methods.ts";
 export interface GrpcLaneOptions extends LaneOptions {
   /** The header fields that every answer has. May complete those of the request. */
   answerHeaders(headers: IncomingHttpHeaders): OutgoingHttpHeaders;
+  /** Whether it is known that more may be read than anybody may send. */
+  isVerified?(headers: IncomingHttpHeaders): boolean;
 }
 
 /** Who answers a plain unary call once it is whole; undefined for any other. */
@@ -32,16 +36,19 @@ const contentTypes = new Set(["application/grpc", "application/grpc+proto"]);
 
 /** Creates the lane. */
 export function createGrpcLane(options: GrpcLaneOptions): GrpcLane {
-  const { methods, readMaxBytes, maxTimeoutMs } = options;
+  const { methods, maxTimeoutMs } = options;
   return (fields) => {
     const method = methods.get(fields.url);
     if (method === undefined || !isPlain(fields)) return undefined;
     const timeout = fields.headers["grpc-timeout"];
     const timeoutMs = timeout === undefined ? undefined : parseGrpcTimeout(String(timeout));
     if (Number.isNaN(timeoutMs)) return undefined;
-    const deadline = timeoutMs === undefined ? undefined : performance.now() + Math.min(timeoutMs, maxTimeoutMs);
+    const deadline = timeoutMs === undefined ? undefined : new Deadline(fields, Math.min(timeoutMs, maxTimeoutMs));
     return ({ wholeBody: bytes }, stream) => {
-      const content = bytes.length > prefixBytes + readMaxBytes ? undefined : contentOf(bytes);
+      const isForFullDoor =
+        bytes.length > prefixBytes + readMaxBytesOf(options, method.method) ||
+        (bytes.length > unverifiedBytes && options.isVerified?.(fields.headers) === false);
+      const content = isForFullDoor ? undefined : contentOf(bytes);
       if (content === undefined) stream.handBack();
       else serve(options, method, content, deadline, stream, fields.headers);
     };
@@ -67,7 +74,7 @@ function serve(
   options: GrpcLaneOptions,
   { method, readBinary, writeBinary }: UnaryMethod,
   content: Buffer,
-  deadline: number | undefined,
+  deadline: Deadline | undefined,
   stream: LaneStream,
   headers: IncomingHttpHeaders,
 ): void {
@@ -75,9 +82,8 @@ function serve(
     "content-type": headers["content-type"],
     ...options.answerHeaders(headers),
   };
-  const timeoutMs = deadline === undefined ? undefined : deadline - performance.now();
   const call = beginCall(
-    (message) => options.transport.begin(method, message, new PlainHeaders(headers), timeoutMs),
+    (message) => options.transport.begin(method, message, new PlainHeaders(headers), deadline?.leftMs()),
     readOrRefuse(() => readBinary(content)),
   );
   if (call.answer instanceof Promise) stream.once("close", call.cancel);
@@ -85,6 +91,7 @@ function serve(
     answer(response) {
       const frame = writeBinary(response.message, prefixBytes);
       checkLength(frame.length - prefixBytes, options);
+      deadline?.check();
       if (!stream.destroyed) answer(stream, answerHeaders, response, frame);
     },
     refuse(error) {

@@ -19,8 +19,8 @@ export interface Http1LaneOptions {
   onPlainRequest(request: PlainRequest, response: PlainResponse): void;
   /** Told before each request. `isQueued`: it may have been sent later than others of this turn of the event loop. */
   tellRead(isQueued: boolean): void;
-  /** Serves a connection of which nothing is read that is not answered. */
-  handOver(socket: Socket): void;
+  /** Serves a connection of which nothing is read that is not answered. `startedMs`: when the request came that has begun. */
+  handOver(socket: Socket, startedMs: number | undefined): void;
 }
 
 /** The lane. */
@@ -70,6 +70,9 @@ class Connection implements PlainConnection {
   readonly #share: Share;
   /** What has come, from the request on that is being answered. */
   #unread = nothing;
+  /** When its first byte came; where in it the pieces begin that came later, and when they did. */
+  #firstMs = 0;
+  #later: { at: number; readonly ms: number }[] = [];
   #response: PlainResponse | undefined;
   #isServing = false;
   #isLast = false;
@@ -93,7 +96,14 @@ class Connection implements PlainConnection {
   }
 
   readonly #take = (chunk: Buffer) => {
-    this.#unread = this.#unread.length === 0 ? chunk : Buffer.concat([this.#unread, chunk]);
+    const nowMs = performance.now();
+    if (this.#unread.length === 0) {
+      this.#unread = chunk;
+      this.#firstMs = nowMs;
+    } else {
+      this.#later.push({ at: this.#unread.length, ms: nowMs });
+      this.#unread = Buffer.concat([this.#unread, chunk]);
+    }
     if (this.#response === undefined) this.#serve(false);
     if (this.#unread.length > maxUnreadBytes) this.socket.pause();
   };
@@ -130,6 +140,7 @@ class Connection implements PlainConnection {
         this.handBack();
         break;
       }
+      request.startedMs = this.#firstMs;
       this.#response = new PlainResponse(request, this);
       this.#options.tellRead(queued);
       this.#options.onPlainRequest(request, this.#response);
@@ -150,12 +161,19 @@ class Connection implements PlainConnection {
   onAnswered(): void {
     const { length } = this.#response!.req;
     this.#unread = length === this.#unread.length ? nothing : this.#unread.subarray(length);
+    if (this.#later.length > 0) this.#forgetTimes(length);
     this.#response = undefined;
     this.#answered++;
     this.#turn.answered();
     this.#count();
     if (this.#isLast) this.#endSocket();
     else if (!this.#isServing) this.#serve(true);
+  }
+
+  /** What came first has been served. */
+  #forgetTimes(bytes: number): void {
+    while (this.#later.length > 0 && this.#later[0]!.at <= bytes) this.#firstMs = this.#later.shift()!.ms;
+    for (const piece of this.#later) piece.at -= bytes;
   }
 
   handBack(): void {
@@ -168,9 +186,10 @@ class Connection implements PlainConnection {
     socket.off("data", this.#take).off("drain", this.#resume).off("end", this.#end).off("close", this.#close);
     socket.pause(); // or what is put back would go to nobody
     socket.unshift(this.#unread);
+    const startedMs = this.#unread.length > 0 ? this.#firstMs : undefined;
     this.#unread = nothing;
     this.#share.set(0);
-    this.#options.handOver(socket);
+    this.#options.handOver(socket, startedMs);
     socket.resume();
   }
 

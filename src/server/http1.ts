@@ -14,11 +14,13 @@ import {
 import { createServer as createSecureServer } from "node:https";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
+import type { Arrival } from "../rest/index.ts";
 import { createHttp1Lane } from "./http1-lane.ts";
 import { Pipeline } from "./http1-pipeline.ts";
 import type { PlainRequest } from "./plain-request.ts";
 import type { PlainResponse } from "./plain-response.ts";
 import type { PortLimits } from "./port-limits.ts";
+import { isAuthority, repeatsField } from "./request-fields.ts";
 import type { SharedBytes } from "./shared-bytes.ts";
 import type { Turns } from "./turns.ts";
 
@@ -41,8 +43,12 @@ export interface Http1Options {
 
 /** The HTTP/1.1 side of the port. */
 export interface Http1Side {
-  /** Listens for the whole port. Its `connection` (TLS: `secureConnection`) listener has been taken off. */
+  /** Listens for the whole port. Its `connection` (TLS: `secureConnection` too) listener has been taken off. */
   readonly server: Server;
+  /** Begins TLS on a connection; `secureConnection` tells of its end. */
+  beginTls(socket: Socket): void;
+  /** Answers what is no TLS on a port that speaks it. */
+  refuseCleartext(socket: Socket): void;
   /** Serves HTTP/1.1 on a connection. */
   accept(socket: Socket): void;
   /** Enforces the limits Node does not know; to be called every `checkIntervalMs`. */
@@ -83,13 +89,20 @@ export function createHttp1Side({
     : createServer(options);
   server.maxConnections = limits.maxConnections;
 
-  const event = tls ? "secureConnection" : "connection";
-  const serve = server.listeners(event).at(-1) as (this: Server, socket: Socket) => void;
-  server.off(event, serve);
+  type Listener = (this: Server, socket: Socket) => void;
+  const takeOff = (event: string) => {
+    const listener = server.listeners(event).at(-1) as Listener;
+    server.off(event, listener);
+    return listener;
+  };
+  const begin = takeOff("connection");
+  const serve = tls ? takeOff("secureConnection") : begin;
 
   /** Every connection that Node serves, with its latest response. */
   const connections = new Map<Duplex, ServerResponse | undefined>();
   const pipelines = new Map<Duplex, Pipeline>();
+  /** When the requests came whose first bytes others have read. */
+  const started = new WeakMap<Duplex, number>();
   /** Ended responses that are not yet sent, with the instant they were first seen so. */
   const endedMs = new WeakMap<ServerResponse, number>();
   let closing = false;
@@ -109,15 +122,20 @@ export function createHttp1Side({
     response.once("close", () => socket.end(() => socket.destroy()));
   };
 
-  server.on("request", (request: IncomingMessage, response: ServerResponse) => {
-    connections.set(request.socket, response);
-    if (closing) finish(request.socket, response);
-    if (request.headers.host === undefined && request.httpVersion === "1.1") return answer(response, 400);
-    pipelines.get(request.socket)?.add(response, (isQueued) => {
+  const take = (request: IncomingMessage & Arrival, response: ServerResponse) => {
+    const { socket } = request;
+    request.startedMs = started.get(socket) ?? performance.now();
+    started.delete(socket);
+    connections.set(socket, response);
+    if (closing) finish(socket, response);
+    if (!isWellFormed(request)) return answer(response, 400);
+    pipelines.get(socket)?.add(response, (isQueued) => {
       tellRead(isQueued);
       onRequest(request, response);
     });
-  });
+  };
+  server.on("request", take);
+  server.on("checkContinue", take); // whoever reads the body asks for it
   server.on("checkExpectation", (_request, response: ServerResponse) => answer(response, 417));
   server.on("connect", (_request, socket: Duplex) => refuse(socket, 400));
   server.on("clientError", (error: Error & { code?: string }, socket: Duplex) => {
@@ -135,8 +153,7 @@ export function createHttp1Side({
   };
 
   /** Answers where Node has no response object. The peer may still be sending: we read on for a while, or a reset would eat the answer. */
-  const refuse = (socket: Duplex, status: number) => {
-    const body = refusalBody(status);
+  const refuse = (socket: Duplex, status: number, body = refusalBody(status)) => {
     const length = Buffer.byteLength(body);
     const head = `content-type: application/json\r\ncontent-length: ${length}\r\nconnection: close`;
     socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head}\r\n\r\n${body}`);
@@ -144,7 +161,8 @@ export function createHttp1Side({
     socket.once("close", () => clearTimeout(timer)).once("end", () => socket.destroy());
   };
 
-  const acceptByNode = (socket: Socket) => {
+  const acceptByNode = (socket: Socket, startedMs?: number) => {
+    if (startedMs !== undefined) started.set(socket, startedMs);
     connections.set(socket, undefined);
     pipelines.set(socket, new Pipeline(socket, turns, unsent));
     socket.once("close", () => {
@@ -158,7 +176,12 @@ export function createHttp1Side({
 
   return {
     server,
-    accept: lane?.accept ?? acceptByNode,
+    beginTls: (socket) => begin.call(server, socket),
+    refuseCleartext(socket) {
+      socket.resume();
+      refuse(socket, 400, refusalBody(cleartextToTls));
+    },
+    accept: lane?.accept ?? ((socket) => acceptByNode(socket)),
     check() {
       lane?.check();
       const now = performance.now();
@@ -177,6 +200,15 @@ export function createHttp1Side({
       for (const [socket, response] of connections) finish(socket, response);
     },
   };
+}
+
+/** The refusal of HTTP on a port that speaks TLS: answered with 400, since a client cannot upgrade there as 426 would have it. */
+const cleartextToTls = 426;
+
+/** Whether a request names its host and no field twice that decides about it, RFC 9112 section 3.2. HTTP/1.0 need not name a host. */
+function isWellFormed({ headers: { host }, httpVersion, rawHeaders }: IncomingMessage): boolean {
+  const hasHost = host === undefined ? httpVersion !== "1.1" : isAuthority(host);
+  return hasHost && !repeatsField(rawHeaders);
 }
 
 /** The status that answers a failure of the parser or of its time-outs; undefined where the connection itself has failed. */

@@ -52,7 +52,11 @@ export class Bridge {
   /** @param values what the client has set. */
   constructor(outer: BridgedConnection, values: ReadonlyMap<number, number>) {
     this.#outer = outer;
-    this.socket = new BridgeSocket(outer.socket, (bytes) => this.#read(bytes));
+    this.socket = new BridgeSocket(
+      outer.socket,
+      (bytes) => this.#read(bytes),
+      (id) => this.#streams.get(id)?.startedMs,
+    );
     this.socket.on("error", () => {}); // Node tells of it as the session's
     this.socket.once("close", () => this.#end(0, constants.NGHTTP2_INTERNAL_ERROR));
     this.socket.give(Buffer.from(preface));
@@ -186,12 +190,15 @@ export class BridgeSocket extends Duplex {
   /** The client's. */
   readonly outer: Socket;
   readonly #onBytes: (bytes: Buffer) => void;
+  /** When the headers of a stream came, by Node's id of it. */
+  readonly startedMsOf: (id: number) => number | undefined;
   bytesRead = 0;
 
-  constructor(outer: Socket, onBytes: (bytes: Buffer) => void) {
+  constructor(outer: Socket, onBytes: (bytes: Buffer) => void, startedMsOf: (id: number) => number | undefined) {
     super();
     this.outer = outer;
     this.#onBytes = onBytes;
+    this.startedMsOf = startedMsOf;
   }
 
   /** Has Node read bytes. */

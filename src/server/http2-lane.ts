@@ -12,7 +12,7 @@ import { constants } from "node:http2";
 import type { Socket } from "node:net";
 import { ShortMap } from "../short-map.ts";
 import { asides, asidesOfRequest, Budget, bytesOfAside, faults } from "./frame-budget.ts";
-import type { HeaderList } from "./hpack.ts";
+import type { FieldList, HeaderList } from "./hpack.ts";
 import { Bridge, type BridgedConnection, type BridgeSocket } from "./http2-bridge.ts";
 import { demand, type FrameHandler, FrameReader, Http2Error } from "./http2-frame-reader.ts";
 import {
@@ -29,8 +29,10 @@ import {
 } from "./http2-frames.ts";
 import { Http2Sender } from "./http2-sender.ts";
 import { LaneStream, type ServeWhole } from "./http2-stream.ts";
+import { type BodyAccount, type IncomingBodies, unverifiedBytes } from "./incoming-bodies.ts";
 import { type PlainFields, plainFieldsOf } from "./plain-fields.ts";
 import type { PortLimits } from "./port-limits.ts";
+import { hasMalformedField, isMalformedRequest } from "./request-fields.ts";
 import type { Share, SharedBytes } from "./shared-bytes.ts";
 import { Turn, type Turns } from "./turns.ts";
 
@@ -42,6 +44,8 @@ export interface Http2LaneOptions {
   readonly unsent: SharedBytes;
   /** What may be there of header lists of open streams, over all connections. */
   readonly headers: SharedBytes;
+  /** Counts what is held of requests until they are whole. */
+  readonly bodies: IncomingBodies;
   /** Who will answer a plain request once it is whole; undefined if it is not to be waited for. */
   takePlain(fields: PlainFields): ServeWhole | undefined;
   /** Told before the first stream that is opened by what was just read from a connection. */
@@ -104,6 +108,7 @@ export function createHttp2Lane(options: Http2LaneOptions): Http2Lane {
 /** One connection. */
 class Connection implements BridgedConnection, FrameHandler {
   readonly socket: Socket;
+  readonly #account: BodyAccount;
   readonly #options: Http2LaneOptions;
   readonly #reader: FrameReader;
   readonly #sender: Http2Sender;
@@ -122,6 +127,7 @@ class Connection implements BridgedConnection, FrameHandler {
   /** The last header list, and what it says: clients tend to send the same again. */
   #list: HeaderList | undefined;
   #fields: PlainFields | undefined;
+  #isMalformed = false;
   /** What the client may still send, and what a new stream may be sent. */
   #receiveWindow = defaultWindow;
   #streamWindow = defaultWindow;
@@ -138,11 +144,14 @@ class Connection implements BridgedConnection, FrameHandler {
   readonly #faults = new Budget(faults);
   readonly #asides = new Budget(asides);
   #checkedMs = performance.now();
+  /** When what is read now came. */
+  #readMs = performance.now();
   /** Since when there is no stream. */
   #idleMs = performance.now();
 
   constructor(socket: Socket, options: Http2LaneOptions) {
     this.socket = socket;
+    this.#account = options.bodies.accountOf(socket);
     this.#options = options;
     this.#sender = new Http2Sender(socket, options.unsent, this.#forgetOver);
     this.#headers = options.headers.share(socket);
@@ -162,6 +171,7 @@ class Connection implements BridgedConnection, FrameHandler {
 
   readonly #take = (chunk: Buffer) => {
     if (this.#hasFailed) return this.#ignore(chunk);
+    if (chunk.length > 0) this.#readMs = performance.now();
     this.#isTold = false;
     this.#sender.hold();
     try {
@@ -261,8 +271,16 @@ class Connection implements BridgedConnection, FrameHandler {
     if (list !== this.#list) {
       this.#list = list;
       this.#fields = plainFieldsOf(list);
+      this.#isMalformed = this.#fields === undefined && !list.isTooLarge && isMalformedRequest(list.fields);
     }
-    const fields = this.#fields && { ...this.#fields, headers: { ...this.#fields.headers } };
+    if (this.#isMalformed) {
+      this.#keepsHeaders(-list.blockBytes);
+      this.#passOver(id);
+      this.onStreamError(id, protocolError);
+      return;
+    }
+    const startedMs = this.#readMs;
+    const fields = this.#fields && { ...this.#fields, headers: { ...this.#fields.headers }, startedMs };
     const serve = fields && this.#options.takePlain(fields);
     const stream = new LaneStream({
       id,
@@ -270,6 +288,7 @@ class Connection implements BridgedConnection, FrameHandler {
       list,
       fields,
       serve,
+      startedMs,
       window: this.#streamWindow,
     });
     this.#streams.set(id, stream);
@@ -333,10 +352,31 @@ class Connection implements BridgedConnection, FrameHandler {
   #takeContent(stream: LaneStream, content: Buffer, payloadBytes: number): void {
     stream.take(content, payloadBytes);
     if (stream.isWhole) this.#serve(stream);
-    else if (stream.received > defaultWindow - maxPayloadBytes) this.handBack(stream);
+    else if (stream.received > defaultWindow - maxPayloadBytes || !this.#mayHold(stream, content.length))
+      this.handBack(stream);
+  }
+
+  /** Whether what has come is kept here; if so, it counts. Who is not known to send a valid token is left to the full door. */
+  #mayHold(stream: LaneStream, bytes: number): boolean {
+    const { bodies } = this.#options;
+    if (stream.received > unverifiedBytes) {
+      stream.isVerified ||= bodies.check.isVerified(stream.authorization);
+      if (!stream.isVerified) return false;
+    }
+    if (!bodies.hasRoomForUnverified(this.#account, bytes)) return false;
+    bodies.hold(this.#account, bytes, false);
+    stream.heldBytes += bytes;
+    return true;
+  }
+
+  /** What came of a stream is no longer held here. */
+  #release(stream: LaneStream): void {
+    if (stream.heldBytes > 0) this.#options.bodies.release(this.#account, stream.heldBytes, false);
+    stream.heldBytes = 0;
   }
 
   #bridgeContent(stream: LaneStream, bridge: Bridge, content: Buffer, payloadBytes: number): void {
+    if (stream.isAnswered && !stream.isWhole) return; // nobody reads it, and Node would grant the client more
     bridge.data(stream, content, stream.isWhole);
     this.#creditPadding(stream, payloadBytes - content.length);
     this.#forgetOver(stream);
@@ -351,6 +391,11 @@ class Connection implements BridgedConnection, FrameHandler {
     demand(!stream.isWhole, streamClosed);
     demand(endStream, protocolError);
     demand(!isTooLarge, enhanceYourCalm);
+    if (hasMalformedField(fields)) this.onStreamError(stream.id, protocolError);
+    else this.#bridgeTrailers(stream, fields);
+  }
+
+  #bridgeTrailers(stream: LaneStream, fields: FieldList): void {
     if (stream.bridge === undefined) this.handBack(stream);
     stream.isWhole = true;
     stream.bridge?.headers(stream, fields, true);
@@ -452,6 +497,7 @@ class Connection implements BridgedConnection, FrameHandler {
       this.#bridge = new Bridge(this, this.#settings);
       this.#options.serveOthers(this.#bridge.socket);
     }
+    this.#release(stream);
     this.#bridge.open(stream, stream.window - this.#streamWindow);
     this.#endHandler(stream);
     this.#creditPadding(stream, stream.received - stream.content.length);
@@ -477,6 +523,7 @@ class Connection implements BridgedConnection, FrameHandler {
     if (!stream.isAnswered && this.#ready.includes(stream)) this.#ready.splice(this.#ready.indexOf(stream), 1);
     stream.bridge?.forget(stream);
     this.#sender.drop(stream);
+    this.#release(stream);
     if (stream.isReset) this.#passOver(stream.id);
     stream.close();
     this.#endHandler(stream);

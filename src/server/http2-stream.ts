@@ -31,6 +31,7 @@ export interface LaneStreamInit {
   /** What the list says, and who will answer; neither for a stream that is Node's from the start. */
   readonly fields: PlainFields | undefined;
   readonly serve: ServeWhole | undefined;
+  readonly startedMs: number;
   /** What may be sent, in bytes. */
   readonly window: number;
 }
@@ -44,7 +45,8 @@ export class LaneStream extends OwnResponse implements WholeResponse {
   readonly list: HeaderList;
   /** What is kept of the list, in bytes. References share their text until Node has a copy of the list. */
   listBytes: number;
-  readonly startedMs = performance.now();
+  /** When its headers came. */
+  readonly startedMs: number;
   readonly #connection: StreamConnection;
   readonly #fields: PlainFields | undefined;
   readonly #serve: ServeWhole | undefined;
@@ -55,6 +57,10 @@ export class LaneStream extends OwnResponse implements WholeResponse {
   isClosed = false;
   /** What DATA has counted for flow control. */
   received = 0;
+  /** What of the content counts as held until the request is whole. */
+  heldBytes = 0;
+  /** Whether its bearer token is known to be valid. */
+  isVerified = false;
   /** Whether the last frame of the request has come. */
   isWhole = false;
   /** Whether the last frame of the response is sent, or waits. */
@@ -73,7 +79,7 @@ export class LaneStream extends OwnResponse implements WholeResponse {
   bridge: Bridge | undefined;
   bridgedId = 0;
 
-  constructor({ id, connection, list, fields, serve, window }: LaneStreamInit) {
+  constructor({ id, connection, list, fields, serve, startedMs, window }: LaneStreamInit) {
     super();
     this.id = id;
     this.#connection = connection;
@@ -81,7 +87,12 @@ export class LaneStream extends OwnResponse implements WholeResponse {
     this.listBytes = list.blockBytes;
     this.#fields = fields;
     this.#serve = serve;
+    this.startedMs = startedMs;
     this.window = window;
+  }
+
+  get authorization(): string | undefined {
+    return this.#fields?.headers.authorization;
   }
 
   take(content: Buffer, payloadBytes: number): void {
@@ -116,7 +127,6 @@ export class LaneStream extends OwnResponse implements WholeResponse {
       ...this.#fields!,
       complete: true,
       wholeBody: this.content,
-      startedMs: this.startedMs,
     };
     return this.#request;
   }

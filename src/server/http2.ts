@@ -13,12 +13,15 @@ import {
   type ServerHttp2Stream,
 } from "node:http2";
 import type { Socket } from "node:net";
+import type { Arrival } from "../rest/index.ts";
 import { ShortMap } from "../short-map.ts";
 import { BridgeSocket } from "./http2-bridge.ts";
 import { defaultWindow } from "./http2-frames.ts";
 import { createHttp2Lane, type Http2LaneOptions } from "./http2-lane.ts";
 import { SessionRequests } from "./http2-requests.ts";
+import type { IncomingBodies } from "./incoming-bodies.ts";
 import type { PortLimits } from "./port-limits.ts";
+import { isMalformedRequest } from "./request-fields.ts";
 import type { Share, SharedBytes } from "./shared-bytes.ts";
 import type { Turns } from "./turns.ts";
 
@@ -30,6 +33,7 @@ export interface Http2Options {
   readonly unsent: SharedBytes;
   /** What may be there of header lists of open streams, over all connections. */
   readonly headers: SharedBytes;
+  readonly bodies: IncomingBodies;
   onRequest(request: Http2ServerRequest, response: Http2ServerResponse): void;
   /** Who will answer a plain request once it is whole, if not `onRequest`; see {@link Http2LaneOptions.takePlain}. Without it all streams are Node's. */
   readonly takePlain: Http2LaneOptions["takePlain"] | undefined;
@@ -78,6 +82,7 @@ export function createHttp2Side({
   turns,
   unsent,
   headers: allHeaders,
+  bodies,
   onRequest,
   takePlain,
   onRead,
@@ -111,6 +116,7 @@ export function createHttp2Side({
       used: false,
       bytesRead: 0,
     });
+    bodies.share(session, bodies.accountOf(socket));
     if (lane !== undefined) session.setLocalWindowSize(laneWindow);
     session.once("close", () => sessions.delete(session));
   });
@@ -135,7 +141,8 @@ export function createHttp2Side({
       if (session.streams.size === 0) session.idleSince = performance.now();
     });
 
-    const request = new Http2ServerRequest(stream, headers, {}, rawHeaders); // before its response, which else does not know it
+    const request: Http2ServerRequest & Arrival = new Http2ServerRequest(stream, headers, {}, rawHeaders); // before its response, which else does not know it
+    request.startedMs = startOf(session.socket, stream);
     // What nobody will read is thrown away. Node would close a stream that nobody has begun to read, and may lose the end of the answer by that.
     stream.once("finish", () => {
       stream.resume();
@@ -143,9 +150,9 @@ export function createHttp2Side({
     });
     // Node enforces maxHeaderListSize only after the peer has acknowledged it.
     if (listBytes > limits.maxHeaderBytes) return refuse(stream, 431);
+    if (lane === undefined && isMalformedRequest(rawHeaders)) return stream.close(constants.NGHTTP2_PROTOCOL_ERROR);
     if (headers[":path"] === undefined) return refuse(stream, 400); // CONNECT
     const response = new Http2ServerResponse(stream);
-    if (headers.expect === "100-continue") response.writeContinue();
     session.requests.add(stream, () => onRequest(request, response));
   });
 
@@ -166,7 +173,16 @@ export function createHttp2Side({
   };
   const lane =
     takePlain &&
-    createHttp2Lane({ limits, turns, unsent, headers: allHeaders, takePlain, onRead, serveOthers: acceptByNode });
+    createHttp2Lane({
+      limits,
+      turns,
+      unsent,
+      headers: allHeaders,
+      bodies,
+      takePlain,
+      onRead,
+      serveOthers: acceptByNode,
+    });
 
   return {
     accept: lane?.accept ?? acceptByNode,
@@ -196,6 +212,11 @@ export function createHttp2Side({
       else lane.close();
     },
   };
+}
+
+/** When the headers of a stream came. */
+function startOf(socket: Connection, { id = 0 }: ServerHttp2Stream): number {
+  return (socket instanceof BridgeSocket ? socket.startedMsOf(id) : undefined) ?? performance.now();
 }
 
 /** The size of a header list as RFC 9113 section 6.5.2 counts it. `rawHeaders`: names and values in turn. */

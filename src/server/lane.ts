@@ -7,6 +7,7 @@ import type { DescMethod, Message } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { internal } from "../errors.ts";
 import { andThen, settle } from "../eventually.ts";
+import { unverifiedBytes } from "./incoming-bodies.ts";
 import type { LocalAnswer } from "./local-call.ts";
 import type { BegunCall, LocalTransport } from "./local-transport.ts";
 import type { UnaryMethod } from "./unary-methods.ts";
@@ -15,6 +16,8 @@ import type { UnaryMethod } from "./unary-methods.ts";
 export interface LaneOptions {
   readonly transport: LocalTransport;
   readonly methods: ReadonlyMap<string, UnaryMethod>;
+  /** Whether a method needs no token: it takes no more than anybody may send. */
+  isOpen?(method: DescMethod): boolean;
   /** Bytes of one message that comes in, and of one that goes out. */
   readonly readMaxBytes: number;
   readonly writeMaxBytes: number;
@@ -24,6 +27,14 @@ export interface LaneOptions {
   describeError(error: ConnectError, method: DescMethod): void;
   /** Told what kept an answer from being made or sent. */
   onError(error: unknown): void;
+}
+
+/** Bytes of one message that a method takes. */
+export function readMaxBytesOf(
+  { isOpen, readMaxBytes }: Pick<LaneOptions, "isOpen" | "readMaxBytes">,
+  method: DescMethod,
+): number {
+  return isOpen?.(method) ? Math.min(unverifiedBytes, readMaxBytes) : readMaxBytes;
 }
 
 /** Refuses a message that is too long to be sent. */

@@ -1,6 +1,7 @@
 /** One call inside this process, as layers and handlers see it, and the limits on its time. */
 import type { DescMethod, DescMethodUnary, DescService, Message } from "@bufbuild/protobuf";
 import { Code, ConnectError, type ContextValues, type HandlerContext, type UnaryResponse } from "@connectrpc/connect";
+import { deadlineExceeded } from "../errors.ts";
 import type { Eventually } from "../eventually.ts";
 import { PlainHeaders } from "./plain-headers.ts";
 
@@ -120,16 +121,30 @@ export class LocalCall implements HandlerContext {
     return this.#deadline === undefined ? undefined : this.#deadline - performance.now();
   }
 
-  /** Does the work, but rejects as soon as the deadline passes or the caller cancels. One piece of work at a time. */
+  /**
+   * Does the work, but rejects as soon as the deadline passes or the caller cancels, also if the work is done by then: a loop that was busy fires
+   * its timers too late. One piece of work at a time.
+   */
   limit<T>(work: () => Eventually<T>): Eventually<T> {
     this.throwIfAborted();
     const result = work();
-    if (!(result instanceof Promise)) return result;
+    if (!(result instanceof Promise)) {
+      this.#lookAtClock();
+      this.throwIfAborted();
+      return result;
+    }
     return new Promise((resolve, reject) => {
       this.#stopWork = reject;
       if (this.#stopReason !== undefined) reject(this.#stopReason);
-      result.then(resolve, reject);
+      result.then((value) => {
+        this.#lookAtClock();
+        resolve(value);
+      }, reject);
     });
+  }
+
+  #lookAtClock(): void {
+    if (this.#deadline !== undefined && performance.now() >= this.#deadline) this.#onDeadline();
   }
 
   /** Takes the limits off. To be called once the call has ended, in whatever way. */
@@ -153,7 +168,7 @@ export class LocalCall implements HandlerContext {
   }
 
   readonly #onDeadline = () => {
-    this.#stop(new ConnectError("Deadline exceeded: the call took longer than its time-out", Code.DeadlineExceeded));
+    this.#stop(deadlineExceeded("the call took longer than its time-out"));
   };
 
   readonly #onCallerAbort = () => {

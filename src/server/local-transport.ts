@@ -64,6 +64,8 @@ export interface LocalTransport extends Transport {
     timeoutMs: number | undefined,
     caller?: Caller,
   ): BegunCall;
+  /** Rejects as a call that was refused before its message was read: observers see it. */
+  refuse(method: DescMethodUnary, header: RequestHeader, error: unknown): Promise<never>;
 }
 
 /** Header fields by lower-case name. */
@@ -152,6 +154,22 @@ export function createLocalTransport(
         },
       );
       return { answer, touched: call, cancel: () => call.cancel() };
+    },
+    async refuse(method, header, error) {
+      const call = new LocalCall({
+        method,
+        message: create(method.input),
+        header: header as Headers,
+        values: createContextValues(),
+        signal: undefined,
+        timeoutMs: undefined,
+      });
+      try {
+        await compose(observers, () => Promise.reject(error))(call as unknown as CallRequest);
+      } finally {
+        call.end();
+      }
+      throw error;
     },
     async unary(method, signal, timeoutMs, header, input, values = createContextValues()) {
       const message = create(method.input, input);

@@ -12,18 +12,19 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
 import type { AddressInfo, Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
-import { breakOff, type WholeRequest, type WholeResponse } from "../rest/index.ts";
-import { readFirstBytes } from "./first-bytes.ts";
+import { type Arrival, breakOff, type WholeRequest, type WholeResponse } from "../rest/index.ts";
+import { type Opening, readFirstBytes } from "./first-bytes.ts";
 import { createHttp1Side } from "./http1.ts";
 import { createHttp2Side } from "./http2.ts";
 import type { ServeWhole } from "./http2-stream.ts";
+import { IncomingBodies } from "./incoming-bodies.ts";
 import type { PlainFields } from "./plain-fields.ts";
 import { defaultPortLimits, type PortLimits } from "./port-limits.ts";
 import { SharedBytes } from "./shared-bytes.ts";
 import { Turns } from "./turns.ts";
 
 /** A request of either HTTP version. */
-export type PortRequest = IncomingMessage | Http2ServerRequest;
+export type PortRequest = (IncomingMessage | Http2ServerRequest) & Arrival;
 
 /** The response to a {@link PortRequest}. */
 export type PortResponse = ServerResponse | Http2ServerResponse;
@@ -33,6 +34,8 @@ export interface OnePortOptions {
   /** Certificate chain and key in PEM. Without it the port is cleartext. TLS 1.2 at least. */
   readonly tls?: { readonly cert: string | Buffer; readonly key: string | Buffer } | undefined;
   readonly limits?: Partial<PortLimits>;
+  /** Counts what is held of requests that are under way; by default 64 MiB are. */
+  readonly bodies?: IncomingBodies;
   /** Answers one request. What it throws is reported and ends that request only. */
   onRequest(request: PortRequest, response: PortResponse): void;
   /** Answers a plain request by HTTP/1.1, or hands it back, for `onRequest` to answer. No objects of Node's are made for it. */
@@ -64,6 +67,7 @@ export interface OnePort {
 /** Creates a port; it is opened by {@link OnePort.listen}. */
 export function createOnePort(options: OnePortOptions): OnePort {
   const limits: PortLimits = { ...defaultPortLimits, ...options.limits };
+  const { bodies = new IncomingBodies(64 * 2 ** 20, 8 * 2 ** 20) } = options;
   const onError = (error: Error) => options.onError?.(error);
 
   const guarded =
@@ -105,7 +109,7 @@ export function createOnePort(options: OnePortOptions): OnePort {
   const refusalBody = (httpStatus: number) => options.refusalBody(httpStatus);
   const shared = { limits, turns, unsent, onRequest, onRead, refusalBody, onError };
   const http1 = createHttp1Side({ ...shared, tls: options.tls, onPlainRequest });
-  const http2 = createHttp2Side({ ...shared, headers, takePlain });
+  const http2 = createHttp2Side({ ...shared, headers, bodies, takePlain });
   const sides = { http1, http2 };
   const { server } = http1;
 
@@ -118,6 +122,11 @@ export function createOnePort(options: OnePortOptions): OnePort {
     if (!socket.destroyed) sides[protocol].accept(socket);
   };
 
+  const beginTls = (socket: Socket, opening: Opening) => {
+    if (opening === "tls") http1.beginTls(socket);
+    else http1.refuseCleartext(socket);
+  };
+
   server.on("connection", (socket: Socket) => {
     const peer = peerOf(socket);
     connections.add(socket);
@@ -127,7 +136,9 @@ export function createOnePort(options: OnePortOptions): OnePort {
       connections.delete(socket);
       if (undecided.get(peer) === socket) undecided.delete(peer);
     });
-    if (!options.tls) readFirstBytes(socket, limits.firstBytesMs, (protocol) => accept(socket, protocol));
+    if (options.tls) readFirstBytes(socket, limits.handshakeMs, (opening) => beginTls(socket, opening));
+    else
+      readFirstBytes(socket, limits.firstBytesMs, (opening) => accept(socket, opening === "tls" ? "http1" : opening));
   });
   server.on("secureConnection", (socket: TLSSocket) => {
     accept(socket, socket.alpnProtocol === "h2" ? "http2" : "http1");

@@ -1,9 +1,11 @@
 /** What the header list of an HTTP/2 request says, if it is the plainest of requests: every field one that all servers read alike, and each once. */
 import type { IncomingHttpHeaders } from "node:http";
+import type { Arrival } from "../rest/index.ts";
 import type { HeaderList } from "./hpack.ts";
+import { isAuthority } from "./request-fields.ts";
 
 /** A request without its content. */
-export interface PlainFields {
+export interface PlainFields extends Arrival {
   readonly method: string;
   /** `:path` */
   readonly url: string;
@@ -51,7 +53,7 @@ export function plainFieldsOf({ fields, isTooLarge }: HeaderList): PlainFields |
     methods.has(method) &&
     target.test(url) &&
     (scheme === "http" || scheme === "https") &&
-    /^[!-~]+$/.test(authority) &&
+    isAuthority(authority) &&
     Object.keys(others).length === 0 &&
     te === "trailers" &&
     /^\d{1,9}$/.test(length);

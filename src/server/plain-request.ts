@@ -4,10 +4,12 @@
  */
 import type { IncomingHttpHeaders } from "node:http";
 import type { WholeRequest } from "../rest/index.ts";
+import { isAuthority } from "./request-fields.ts";
 
 /** A plain request, and how many bytes it has. */
 export interface PlainRequest extends WholeRequest {
   readonly length: number;
+  startedMs?: number;
 }
 
 /** Reads the requests of one connection, one after the other. */
@@ -92,6 +94,7 @@ function readFields(text: string, from: number): Fields | undefined {
   const { host, connection = "keep-alive", "content-length": bodyLength = "0" } = headers;
   const isPlain =
     host !== undefined &&
+    isAuthority(host) &&
     connection.toLowerCase() === "keep-alive" &&
     /^\d{1,9}$/.test(bodyLength) &&
     notPlain.every((name) => headers[name] === undefined);

@@ -2,7 +2,7 @@
 export interface PortLimits {
   /** From accept until enough bytes have come to tell HTTP/1 from HTTP/2. Cleartext only: under TLS, ALPN tells. */
   readonly firstBytesMs: number;
-  /** From accept until the TLS handshake is done. */
+  /** From accept until the first byte of the TLS handshake has come, and from then until it is done. */
   readonly handshakeMs: number;
   /** HTTP/1: from the first byte of a request until its headers are complete. Expiry answers 408. */
   readonly headersMs: number;

@@ -10,6 +10,7 @@ const refusals: Readonly<Record<number, readonly [Code, string]>> = {
   413: [Code.ResourceExhausted, "Resource exhausted: the chunk extensions of the request body are too large"],
   415: [Code.InvalidArgument, "Invalid argument: the content type is none that this path takes"],
   417: [Code.InvalidArgument, "Invalid argument: the expectation cannot be met"],
+  426: [Code.InvalidArgument, "Invalid argument: this port speaks TLS, use https"],
   431: [Code.ResourceExhausted, "Resource exhausted: the header of the request is larger"],
   505: [Code.Unimplemented, "Method not allowed: this method needs HTTP/2"],
 };

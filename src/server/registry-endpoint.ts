@@ -6,7 +6,10 @@ import type { RegistryNotificationsOptions } from "./registry-notifications.ts";
 
 /** What {@link openNotifications} needs beside the settings. */
 export interface NotificationParts
-  extends Pick<RegistryNotificationsOptions, "types" | "serviceHost" | "log" | "recordEvent" | "reportOutage"> {
+  extends Pick<
+    RegistryNotificationsOptions,
+    "types" | "bodies" | "serviceHost" | "log" | "recordEvent" | "reportOutage"
+  > {
   readonly operator: Omit<OperatorOptions, "subject">;
 }
 

@@ -24,6 +24,7 @@ import { breakOff, checkBodyHeaders, headerOf, Refusal, readBody, send, writeSta
 import { registryContents } from "../services/index.ts";
 import type { Database, WriteSession } from "../store/index.ts";
 import type { Endpoint, Endpoints } from "./endpoints.ts";
+import type { IncomingBodies } from "./incoming-bodies.ts";
 import type { PortRequest, PortResponse } from "./one-port.ts";
 import { type Notification, notificationTypes, parseNotifications } from "./registry-envelope.ts";
 import type { Mirror } from "./registry-mirror.ts";
@@ -58,6 +59,7 @@ export interface RegistryNotificationsOptions {
   /** Absent: nobody is told of pushes and pulls. */
   readonly recordEvent?: RecordRegistryEvent;
   readonly types: TypeRegistry;
+  readonly bodies: IncomingBodies;
   /** Host part of error domains. */
   readonly serviceHost: string;
   /** Takes an error of the database's that keeps calls from being answered; false when it is another. */
@@ -78,8 +80,19 @@ const oldNewsMs = 60_000;
 
 /** The endpoint of a server. */
 export function createRegistryNotifications(options: RegistryNotificationsOptions): Endpoints {
-  const { secret, registry, registryUrl, mirror, database, recordEvent, types, serviceHost, reportOutage, log } =
-    options;
+  const {
+    secret,
+    registry,
+    registryUrl,
+    mirror,
+    database,
+    recordEvent,
+    types,
+    bodies,
+    serviceHost,
+    reportOutage,
+    log,
+  } = options;
   const host = new URL(registryUrl).host;
   const done = new Set<string>();
   let turn: Promise<unknown> = Promise.resolve();
@@ -196,7 +209,7 @@ export function createRegistryNotifications(options: RegistryNotificationsOption
     );
   }
 
-  async function take(request: PortRequest): Promise<number> {
+  async function take(request: PortRequest, response: PortResponse): Promise<number> {
     if (request.method !== "POST")
       throw new Refusal(405, Code.Unimplemented, "Method not allowed: this path takes POST", { allow: "POST" });
     if (!isSecret(headerOf(request, "authorization"), secret))
@@ -207,7 +220,8 @@ export function createRegistryNotifications(options: RegistryNotificationsOption
       const accept = notificationTypes.join(", ");
       throw new Refusal(415, Code.InvalidArgument, `Invalid argument: the body must be one of ${accept}`, { accept });
     }
-    const notifications = parseNotifications(await readBody(request, "raw", maxBodyBytes));
+    const watch = bodies.watch(request, response, "verified");
+    const notifications = parseNotifications(await readBody(request, "raw", maxBodyBytes, watch));
     await inTurn(async () => {
       for (const notification of notifications) await settle(notification);
     });
@@ -219,7 +233,7 @@ export function createRegistryNotifications(options: RegistryNotificationsOption
     let code = "OK";
     let count = 0;
     try {
-      count = await take(request);
+      count = await take(request, response);
       await send(response, { httpStatus: 200, headers: {}, body: "" });
     } catch (reason) {
       const failure = failureOf(reason);

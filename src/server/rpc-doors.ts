@@ -2,6 +2,7 @@
  * The doors for RPC: gRPC, gRPC-Web and Connect. A plain unary call goes through the fast lane of its protocol, everything else through the full
  * door, Connect's own protocol handlers.
  */
+import type { IncomingHttpHeaders } from "node:http";
 import type { WholeRequest, WholeResponse } from "../rest/index.ts";
 import { type ConnectHandlerOptions, createConnectHandler, defaultConnectLimits, rpcPath } from "./connect-adapter.ts";
 import { createConnectLane } from "./connect-unary.ts";
@@ -14,6 +15,8 @@ import { unaryMethods } from "./unary-methods.ts";
 /** What the doors are made from. */
 export interface RpcDoorsOptions extends ConnectHandlerOptions {
   readonly hasFastLane: boolean;
+  /** Whether the bearer token in a header is known to be valid; absent: all are. */
+  isVerified?(headers: IncomingHttpHeaders): boolean;
   /** Told the path of whatever no fast lane answers, and whether one had begun to read it. */
   onFullDoor?(path: string, isHandedBack: boolean): void;
 }
@@ -47,6 +50,7 @@ export function createRpcDoors(options: RpcDoorsOptions): RpcDoors {
     ...options,
     ...defaultConnectLimits,
     ...options.limits,
+    watchBody: options.watchBody,
     methods: hasFastLane ? unaryMethods(services, registry) : new Map(),
     describeError: options.describeError ?? (() => {}),
     onError: options.onError ?? (() => {}),

@@ -1,9 +1,11 @@
 /** Builds the server, part by part, and takes it apart in reverse. */
 import { randomUUID } from "node:crypto";
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from "node:http";
-import { createRegistry, type DescMethod } from "@bufbuild/protobuf";
+import { createRegistry, type DescMethod, getOption } from "@bufbuild/protobuf";
 import { Code, type ConnectError } from "@connectrpc/connect";
+import { resource_reference } from "../../gen/google/api/resource_pb.ts";
 import { file_google_rpc_error_details } from "../../gen/google/rpc/error_details_pb.ts";
+import { iam_scope } from "../../gen/platform/annotations/annotations_pb.ts";
 import { CapabilitySchema } from "../../gen/platform/capabilities/capabilities_pb.ts";
 import { capabilitiesByName, createAuthenticator, createIssuer, createKeySets } from "../auth/index.ts";
 import { addEnumNames } from "../codec/index.ts";
@@ -20,6 +22,7 @@ import { atEdge, unavailable } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import {
   createRestHandler,
+  type FieldPath,
   formatStatus,
   toldLimit,
   type WholeRequest,
@@ -49,6 +52,7 @@ import { createEventRecorder } from "./events.ts";
 import { createHealth, mountHealth } from "./health.ts";
 import { startHousekeeping } from "./housekeeping.ts";
 import { idempotentAnswers } from "./idempotency.ts";
+import { IncomingBodies, unverifiedBytes } from "./incoming-bodies.ts";
 import { type Installation, install, readEnvironment, readInstallation, refreshBuiltIns } from "./installation.ts";
 import { createLocalTransport } from "./local-transport.ts";
 import { createOnePort, type PortRequest, type PortResponse } from "./one-port.ts";
@@ -57,6 +61,7 @@ import { mountReflection } from "./reflection.ts";
 import { refusalOf } from "./refusals.ts";
 import { openNotifications } from "./registry-endpoint.ts";
 import { createRpcDoors, pathOf, type RpcDoors } from "./rpc-doors.ts";
+import { createSenderCheck } from "./sender-check.ts";
 import { listenFailure, readCertificate } from "./start-failure.ts";
 import { answerWhileStarting, whenReachable } from "./starting.ts";
 import { callersError } from "./store-errors.ts";
@@ -106,11 +111,16 @@ export async function startServer(config: Config, log: Logger, signal?: AbortSig
   let takePlain: RpcDoors["takePlain"] = () => undefined;
   const onPlainRequest = (request: WholeRequest, response: WholeResponse) => answerPlain(request, response);
   let database: Database | undefined;
+  const bodies = new IncomingBodies(
+    config.maxPendingBodyBytes,
+    Math.max(config.maxPendingBodyBytes / 8, config.maxRequestBytes),
+  );
   const port = createOnePort({
     tls: readCertificate(config),
     onRequest: (request, response) => answer(request, response),
+    bodies,
     ...(config.fullDoors
-      ? {}
+      ? { takePlain: () => undefined } // Node's server would drop malformed fields and serve the rest
       : {
           onPlainRequest,
           takePlain: (fields) => takePlain(fields, onPlainRequest),
@@ -189,6 +199,16 @@ export async function startServer(config: Config, log: Logger, signal?: AbortSig
       now,
     });
     const transport = createLocalTransport(services, policy.layers, { observers: policy.observers });
+    bodies.check = createSenderCheck({ authenticator, transport, identify });
+    const withToken = new Set(
+      contract.methods.flatMap(({ method, authorization }) => (authorization.kind === "open" ? [] : [method])),
+    );
+    const isOpen = (method: DescMethod) => !withToken.has(method);
+    const watchBody = (
+      request: PortRequest | WholeRequest,
+      response: PortResponse | WholeResponse,
+      method: DescMethod,
+    ) => bodies.watch(request, response, isOpen(method) ? "anybody" : method);
     const describeError = (error: ConnectError, method: DescMethod | undefined) =>
       atEdge(error, serviceHost, method?.parent.typeName.split(".")[1]);
     const rest = createRestHandler({
@@ -197,12 +217,14 @@ export async function startServer(config: Config, log: Logger, signal?: AbortSig
       registry,
       answerHeaders: ({ headers }) => answerHeaders(headers),
       describeError,
+      watchBody,
       limits: {
-        maxBodyBytes: maxRequestBytes,
+        maxBodyBytes: (method) => (isOpen(method) ? unverifiedBytes : maxRequestBytes),
         maxUrlBytes,
         settings: { body: flagOf("maxRequestBytes"), url: flagOf("maxUrlBytes") },
       },
       slashInMultiSegment: "decode",
+      mayHaveColon: (field) => !holdsUid(field),
     });
     const doors = createRpcDoors({
       transport,
@@ -216,6 +238,9 @@ export async function startServer(config: Config, log: Logger, signal?: AbortSig
       },
       answerHeaders,
       describeError,
+      watchBody,
+      isOpen,
+      isVerified: ({ authorization }) => bodies.check.isVerified(authorization),
       refusalBody,
       onError: (error) => log.debug({ err: error }, "answer not sent"),
     });
@@ -237,12 +262,14 @@ export async function startServer(config: Config, log: Logger, signal?: AbortSig
       reportOutage,
       log,
       audit,
+      bodies,
       now,
     });
     const notifications = await openNotifications(config, {
       operator: { services, contract, database, environment, audit, events, now },
       recordEvent: events.recordRegistryEvent,
       types: registry,
+      bodies,
       serviceHost,
       reportOutage,
       log,
@@ -333,6 +360,13 @@ export async function startServer(config: Config, log: Logger, signal?: AbortSig
     await database?.close();
     throw error;
   }
+}
+
+/** Whether a field of a request holds a uid and nothing else: an artifact is asked for by its id, too. */
+function holdsUid(path: FieldPath): boolean {
+  const { type } = getOption(path.at(-1)!, resource_reference);
+  const isOfResource = type !== "" && type !== "libraries.platform.internal/Artifact";
+  return isOfResource || path.some((field) => getOption(field, iam_scope));
 }
 
 interface PreparedDatabase {

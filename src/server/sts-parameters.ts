@@ -5,12 +5,13 @@
 import { Code } from "@connectrpc/connect";
 import { type JsonNode, JsonSyntaxError, parseJson } from "../codec/index.ts";
 import { invalid } from "../errors.ts";
-import { checkBodyHeaders, headerOf, Refusal, readBody } from "../rest/index.ts";
+import { type BodyWatch, checkBodyHeaders, headerOf, Refusal, readBody } from "../rest/index.ts";
 import { shorten } from "../violations.ts";
+import { unverifiedBytes } from "./incoming-bodies.ts";
 import type { PortRequest } from "./one-port.ts";
 
-/** The largest body, before and after decompression. */
-const maxBodyBytes = 64 * 1024;
+/** The largest body, before and after decompression: its token is in it, so that nobody is verified before it is read. */
+const maxBodyBytes = unverifiedBytes;
 const secretNames = ["token", "subject_token", "actor_token", "refresh_token", "access_token", "client_secret"];
 
 /** Parameters by name. */
@@ -44,7 +45,7 @@ export class Parameters {
 /**
  * Reads the parameters of a request. Errors: INVALID_ARGUMENT, and refusals (415, 413) of what the headers of the body or its length show.
  */
-export async function readParameters(request: PortRequest): Promise<Parameters> {
+export async function readParameters(request: PortRequest, watch: BodyWatch | undefined): Promise<Parameters> {
   const values = new Map<string, string[]>();
   const add = (name: string, value: string) => {
     if (value === "") return;
@@ -65,7 +66,7 @@ export async function readParameters(request: PortRequest): Promise<Parameters> 
   const hasBody = request.method === "POST";
   checkBodyHeaders(request, hasBody ? "raw" : "none", maxBodyBytes);
   const type = bodyType(request);
-  const body = await readBody(request, hasBody ? "raw" : "none", maxBodyBytes);
+  const body = await readBody(request, hasBody ? "raw" : "none", maxBodyBytes, watch);
   if (body.length === 0) return new Parameters(values);
   if (type === "form") for (const [name, value] of new URLSearchParams(utf8(body))) add(name, value);
   else for (const [name, value] of membersOf(body)) add(snakeCase(name), value);

@@ -21,6 +21,7 @@ import type { IssuedToken, NarrowingRequest, TokenExchange } from "../services/i
 import { type Audit, isDenial, nothing } from "./audit.ts";
 import type { AuditRecord } from "./audit-log.ts";
 import type { Endpoint, Endpoints } from "./endpoints.ts";
+import type { IncomingBodies } from "./incoming-bodies.ts";
 import type { PortRequest, PortResponse } from "./one-port.ts";
 import { callersError } from "./store-errors.ts";
 import { OAuthError, oauthAnswerOf, type Presented } from "./sts-errors.ts";
@@ -36,6 +37,7 @@ export interface StsOptions {
   reportOutage(error: unknown): boolean;
   readonly log: Logger;
   readonly audit: Audit;
+  readonly bodies: IncomingBodies;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 }
@@ -64,7 +66,16 @@ const subjectTokenTypes = [accessTokenType, jwtType, "urn:ietf:params:oauth:toke
 const narrowingNames = ["aud", "audience", "resource", "scope", "scopes", "cap"];
 
 /** The token service of a server. */
-export function createSts({ exchange, registry, serviceHost, reportOutage, log, audit, now }: StsOptions): Endpoints {
+export function createSts({
+  exchange,
+  registry,
+  serviceHost,
+  reportOutage,
+  log,
+  audit,
+  bodies,
+  now,
+}: StsOptions): Endpoints {
   const routes: Readonly<Record<string, StsRoute>> = {
     "/sts/exchange": { methods: ["GET", "HEAD", "POST"], answer: exchangeToken },
     "/sts/exchange_refresh_token": { methods: ["POST"], answer: refreshToken },
@@ -141,7 +152,7 @@ export function createSts({ exchange, registry, serviceHost, reportOutage, log, 
         const allow = route.methods.join(", ");
         throw new Refusal(405, Code.Unimplemented, `Method not allowed: this path takes ${allow}`, { allow });
       }
-      const parameters = await readParameters(request);
+      const parameters = await readParameters(request, bodies.watch(request, response, "anybody"));
       const grants = parameters.all("grant_type");
       isOAuth ||= grants.length > 0;
       if (grants.includes(refreshGrant)) presented = "refresh token";

@@ -75,12 +75,15 @@ onEveryServer("routing", (platform) => {
     "/iam/v1/groups",
     "/registry/v1/repos",
     "/vulnerabilities/v1/advisories",
-    "/iam/v2/groups//",
     "//iam/v2/groups",
     "/iam/v2/../v2/groups",
     "/IAM/v2/groups",
     "/ping/v2/ping/",
     "/iam/v2/groups:nope",
+    "/iam/v2/groups/nope:nope",
+    `/registry/v2/repos/${"0".repeat(40)}:undelete`,
+    `/registry/v2/repos/${"0".repeat(40)}/${"0".repeat(16)}:batchGet`,
+    `/advisory/v2/documents/${"0".repeat(40)}:undelete`,
   ])("GET %s is no path: a Status outside any domain", async (path) => {
     expectRaw(await raw(platform(), "GET", path), 404, "NOT_FOUND");
   });
@@ -88,8 +91,37 @@ onEveryServer("routing", (platform) => {
   test("`**` swallows what follows a collection: nothing is an empty uid, a name is none", async () => {
     const empty = expectRaw(await raw(platform(), "GET", "/registry/v2/tags/"), 400, "INVALID_ARGUMENT", "registry");
     expect(fieldsOf(empty)).toEqual(["uid"]);
-    for (const path of ["/iam/v2/groups/nope", "/iam/v2/groups/nope:nope", "/iam/v2/groups/nope/readme"])
+    for (const path of ["/iam/v2/groups/nope", "/iam/v2/groups/nope/readme", "/iam/v2/groups//"])
       expectRaw(await raw(platform(), "GET", path), 404, "NOT_FOUND", "iam");
+  });
+
+  test("no uid has an empty segment: a slash more is another name, which nothing has", async () => {
+    const { uid } = await makeRepo(platform(), platform().root);
+    const [root = "", id = ""] = uid.split("/");
+    for (const name of [`${uid}/`, `/${uid}`, `${root}//${id}`, `${uid}//`, `${uid}%2F`]) {
+      const path = `/registry/v2/repos/${name}`;
+      expectRaw(await raw(platform(), "GET", path), 404, "NOT_FOUND", "registry");
+      expectRaw(await raw(platform(), "GET", `${path}/readme`), 404, "NOT_FOUND", "registry");
+      expectRaw(await raw(platform(), "DELETE", path), 404, "NOT_FOUND", "registry");
+      expectRaw(await raw(platform(), "PATCH", path, json, "{}"), 404, "NOT_FOUND", "registry");
+      expectRaw(await raw(platform(), "POST", path, json, '{"name":"below"}'), 404, "NOT_FOUND", "registry");
+    }
+    expect((await raw(platform(), "GET", `/registry/v2/repos/${uid}`)).status).toBe(200);
+  });
+
+  test("a colon that no verb begins is data where values have it", async () => {
+    const { uid } = await makeRepo(platform(), platform().root);
+    const digest = `sha256:${"0".repeat(64)}`;
+    for (const [path, domain] of [
+      ["/libraries/v2/artifacts/javascript:left-pad", "libraries"],
+      [`/registry/v2/repos/${uid}/digests/${digest}/size`, "registry"],
+    ] as const)
+      expectRaw(await raw(platform(), "GET", path), 404, "NOT_FOUND", domain);
+    const unknown = expectRaw(await raw(platform(), "DELETE", `/registry/v2/repos/${uid}:undelete`), 404, "NOT_FOUND");
+    expect(unknown.details.map((detail: Json) => detail["@type"])).not.toContain(
+      "type.googleapis.com/google.rpc.ResourceInfo",
+    );
+    expectRaw(await raw(platform(), "GET", `/registry/v2/repos/${uid}%3Aundelete`), 404, "NOT_FOUND", "registry");
   });
 
   test.each([

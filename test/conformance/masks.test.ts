@@ -265,6 +265,33 @@ onEveryServer("partial updates", (platform) => {
   });
 
   describe("etags", () => {
+    test("If-None-Match over REST: 304 while nothing has changed", async () => {
+      const repo = await makeRepo(platform(), platform().root);
+      const ask = (tags: string, method = "GET", headers = {}) =>
+        platform().fetch(`/registry/v2/repos/${repo.uid}`, { method, headers: { "if-none-match": tags, ...headers } });
+      for (const tags of [repo.etag, `W/${repo.etag}`, `"a,b", ${repo.etag}`, "*"]) {
+        for (const method of ["GET", "HEAD"]) {
+          const response = await ask(tags, method);
+          expect([tags, response.status, await response.text()]).toEqual([tags, 304, ""]);
+          expect(response.headers.get("etag")).toBe(repo.etag);
+          expect(response.headers.get("vary")).toMatch(/accept-encoding/i);
+          expect(response.headers.get("cache-control")).toBe("no-store");
+          expect(["content-length", "content-type"].map((name) => response.headers.get(name))).toEqual([null, null]);
+        }
+      }
+      expect((await ask(repo.etag, "GET", { authorization: "Bearer e30.e30.e30" })).status).toBe(401);
+      const stranger = await platform().fetch(`/registry/v2/repos/${freshUid()}`, {
+        headers: { "if-none-match": "*" },
+      });
+      expect(stranger.status).toBe(404);
+      expect((await patch(repo.uid, { description: "1" }, "", { "if-none-match": repo.etag })).status).toBe(200);
+      for (const tags of [repo.etag, '"other"', repo.etag.replaceAll('"', ""), ""]) {
+        const response = await ask(tags);
+        expect([tags, response.status]).toEqual([tags, 200]);
+        expect(await response.json()).not.toMatchObject({ etag: repo.etag });
+      }
+    });
+
     test("If-Match over REST, on GET, PATCH and DELETE", async () => {
       const repo = await makeRepo(platform(), platform().root);
       const address = `/registry/v2/repos/${repo.uid}`;

@@ -70,7 +70,7 @@ const asked = fc.record({
   surplus: fc.constantFrom(undefined, undefined, 0, 0, 1),
   fields: fc.uniqueArray(
     fc.constantFrom(
-      ...["x-a=v", "x-a=", "x-b= lead", "x-c=été", "x-d=a b", `x-long=${"y".repeat(5000)}`, "cookie=a", "cookie=b"],
+      ...["x-a=v", "x-a=", "x-b=b", "x-c=été", "x-d=a b", `x-long=${"y".repeat(5000)}`, "cookie=a", "cookie=b"],
       ...["te=trailers", "te=gzip", "connection=close", "host=other", "X-Upper=v", ":late=v", "expect=100-continue"],
     ),
     { maxLength: 4 },

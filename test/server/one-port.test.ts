@@ -2,8 +2,10 @@ import { once } from "node:events";
 import { request as request1, type ServerResponse } from "node:http";
 import { type ClientHttp2Session, connect as connect2 } from "node:http2";
 import { request as request1s } from "node:https";
+import { connect as connectTcp } from "node:net";
+import { Duplex } from "node:stream";
 import { text } from "node:stream/consumers";
-import { TLSSocket } from "node:tls";
+import { connect as connectSecurely, TLSSocket } from "node:tls";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { frame, preface, settingsFrame, types } from "../../src/server/http2-frames.ts";
 import type { OnePortOptions } from "../../src/server/one-port.ts";
@@ -315,4 +317,39 @@ describe("one port, TLS only", () => {
       await closed;
     },
   );
+});
+
+describe("HTTP without TLS to a port that speaks TLS", () => {
+  it.each([
+    "GET / HTTP/1.1\r\nhost: x\r\n\r\n",
+    "DELETE /a HTTP/1.1\r\nhost: x\r\n\r\n",
+    `POST / HTTP/1.1\r\n${"x".repeat(100_000)}`,
+    preface,
+  ])("%.20s is answered once, with 400, and the connection closed", async (sent) => {
+    const { port, dial } = await openPort(true);
+    onTestFinished(() => port.close({ graceMs: 0 }));
+    const { socket, closed } = await dial(null);
+    socket.end(sent);
+    const text = await closed;
+    expect(text).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n/);
+    expect(text).toContain("connection: close");
+    expect(text.split("\r\n\r\n")[1]).toBe(JSON.stringify({ code: 426, message: "refused", details: [] }));
+  });
+
+  it("and TLS whose first bytes come one by one is TLS", async () => {
+    const { port, number } = await openPort(true);
+    onTestFinished(() => port.close({ graceMs: 0 }));
+    const raw = connectTcp(number, "127.0.0.1");
+    const slow = new Duplex({
+      read() {},
+      write(chunk: Buffer, _encoding, done) {
+        for (const byte of chunk) raw.write(Buffer.of(byte));
+        done();
+      },
+    });
+    raw.setNoDelay(true).on("data", (chunk) => slow.push(chunk));
+    const secured = connectSecurely({ socket: slow, ca: certificate.cert, host: "127.0.0.1" });
+    await once(secured, "secureConnect");
+    raw.destroy();
+  });
 });
