@@ -8,7 +8,7 @@
  */
 
 /** A handler that has begun is not interrupted: with it, a connection's turn may last longer. */
-const sliceMs = 5;
+const sliceMs = 2;
 /** Handlers of one connection that begin in one round without an answer. */
 const maxBurst = 16;
 
