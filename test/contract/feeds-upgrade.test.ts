@@ -26,6 +26,8 @@ import { onEveryDatabase } from "./databases.ts";
 import { migrateUpTo } from "./migrate-up-to.ts";
 
 const nowMs = Date.UTC(2026, 10, 5);
+/** Columns of advisories that came after feeds had names. */
+const laterColumns = new Set(["advisory_id", "artifact_name"]);
 const advisories = defineAdvisories(groups, severitiesOf);
 const fixedAt = (timeMs: number) => ({
   time: timestampFromMs(timeMs),
@@ -42,10 +44,11 @@ onEveryDatabase("an upgrade", (database) => {
     facets: Record<string, string> = {},
   ) => {
     const content = contentOf(resource, message);
-    const row = { ...content, facets: { ...content.facets, ...facets } };
-    return db.transact((session) =>
-      session.insert(resource.table, { ...place, createTimeUs: 1, updateTimeUs: 2, ...row }),
-    );
+    const all = Object.entries({ ...content.facets, ...facets }).filter(([name]) => !laterColumns.has(name));
+    const row = { ...content, facets: Object.fromEntries(all) };
+    const types = Object.entries(resource.table.facets).filter(([name]) => !laterColumns.has(name));
+    const table = { ...resource.table, facets: Object.fromEntries(types) };
+    return db.transact((session) => session.insert(table, { ...place, createTimeUs: 1, updateTimeUs: 2, ...row }));
   };
   const readAll = (db: Database, resource: Resource) =>
     db.read.list(resource.table, { orderBy: [{ column: "uid", descending: false }], skip: 0, limit: 100 });
