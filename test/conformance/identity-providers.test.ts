@@ -91,7 +91,7 @@ onEveryServer("identity providers", (server) => {
     const call = `POST ${providers}/${s.root}`;
     const own = (change: object) => ({ ...provider, oidc: { ...oidc, ...change } });
     expect(await violationsOf(call, {})).toEqual(["name"]);
-    expect(await violationsOf(call, { name: "login" })).toEqual(["default_role", "configuration"]);
+    expect(await violationsOf(call, { name: "login" })).toEqual(["default_role", "oidc"]);
     expect(await violationsOf(call, own({ issuer: "", clientId: "" }))).toEqual(["oidc.issuer", "oidc.client_id"]);
     for (const issuer of ["http://login.example.com", "ftp://x", "https://x?y", "https://u@x"])
       expect(await violationsOf(call, own({ issuer }))).toEqual(["oidc.issuer"]);
