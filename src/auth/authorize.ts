@@ -103,7 +103,7 @@ function require(grants: readonly Grant[], scope: string, capabilities: readonly
 
 function scopeOf({ field, resourceType, uidOf }: Scope, request: Message): string {
   const uid = uidOf(request);
-  if (uid === "") throw invalid({ field, description: "must not be empty" });
+  if (uid === "") throw invalid({ field, description: "is required" });
   if (!isUid(uid)) throw notFound({ type: resourceType, uid });
   return uid;
 }

@@ -10,6 +10,7 @@
  */
 import { RE2JS } from "@bufbuild/re2";
 import { RecentMap } from "../recent-map.ts";
+import { shorten } from "../violations.ts";
 
 const maxLength = 1024;
 const maxInstructions = 256;
@@ -25,7 +26,7 @@ const compiled = new RecentMap<string, RE2JS | string>(1024);
 /** What has been added to `compiled`; what it has forgotten since counts too. */
 let keptBytes = 0;
 
-/** Why a text is not a pattern within the bounds; what is not one matches nothing. undefined for a pattern. */
+/** Why a text is no pattern within the bounds, to follow its field; undefined for a pattern. */
 export function patternFault(text: string): string | undefined {
   const re = compile(text);
   return typeof re === "string" ? re : undefined;
@@ -62,14 +63,15 @@ function keep(bytes: number): void {
 
 function compileAnew(text: string): RE2JS | string {
   if (text.length > maxLength) return `must have at most ${maxLength} characters`;
-  if (estimate(text) > maxEstimate) return "repeats too much: its counts multiply";
+  if (estimate(text) > maxEstimate) return "must not repeat so much of itself: its counts multiply";
   try {
     const re = new RE2JS(text);
     const instructions = re.re2().prog.numInst();
     if (instructions <= maxInstructions) return re;
-    return `is too large: it compiles to ${instructions} instructions, at most ${maxInstructions} are allowed`;
+    return `must compile to at most ${maxInstructions} instructions, it compiles to ${instructions}`;
   } catch (error) {
-    return `is not an RE2 pattern: ${(error as Error).message.replace("error parsing regexp: ", "")}`;
+    const [, reason, part = ""] = /^error parsing regexp: (.*?)(?:: `(.*)`)?$/s.exec((error as Error).message) ?? [];
+    return `must be an RE2 pattern: ${reason} in ${JSON.stringify(shorten(part))}`;
   }
 }
 

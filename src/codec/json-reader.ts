@@ -8,6 +8,7 @@ import {
   create,
   type DescField,
   type DescMessage,
+  getOption,
   type JsonValue,
   type Message,
   type Registry,
@@ -15,7 +16,8 @@ import {
   toBinary,
 } from "@bufbuild/protobuf";
 import { type Any, AnySchema, ListValueSchema, StructSchema, type Value, ValueSchema } from "@bufbuild/protobuf/wkt";
-import { shorten } from "../violations.ts";
+import { field as fieldOption } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
+import { counted, shorten } from "../violations.ts";
 import { type JsonMembers, type JsonNode, JsonNumber } from "./json-parser.ts";
 import { type Leaf, leafOf, scalarLeaf, wellKnownLeaf } from "./leaf.ts";
 import { hasCustomJson, type Local, type LocalOneof, setField, setOwn } from "./local.ts";
@@ -164,13 +166,25 @@ function holdsNull(field: DescField): boolean {
   return field.message?.typeName === "google.protobuf.Value" || field.enum?.typeName === "google.protobuf.NullValue";
 }
 
+/** How many items a list or map may have by its value rules, of which nothing else is looked at here: reading more would be for nothing. */
+function maxSizeOf(field: DescField): number {
+  const { type } = getOption(field, fieldOption);
+  const max = type.case === "repeated" ? type.value.maxItems : type.case === "map" ? type.value.maxPairs : 0n;
+  return max === 0n ? Number.POSITIVE_INFINITY : Number(max);
+}
+
 function listReader(field: DescField, read: Read): ReadField {
+  const maxSize = maxSizeOf(field);
   return (message, json, violations) => {
     if (json === null) {
       return;
     }
     if (!Array.isArray(json)) {
       violations.add("must be an array");
+      return;
+    }
+    if (json.length > maxSize) {
+      violations.add(`must have at most ${counted(maxSize, "item")}`);
       return;
     }
     const items = message[field.localName] as unknown[];
@@ -187,12 +201,17 @@ function listReader(field: DescField, read: Read): ReadField {
 
 function mapReader(field: DescField & { fieldKind: "map" }, read: Read): ReadField {
   const readKey = mapKeyReader(field.mapKey);
+  const maxSize = maxSizeOf(field);
   return (message, json, violations) => {
     if (json === null) {
       return;
     }
     if (!(json instanceof Map)) {
       violations.add("must be an object");
+      return;
+    }
+    if (json.size > maxSize) {
+      violations.add(`must have at most ${counted(maxSize, "entry")}`);
       return;
     }
     const entries = message[field.localName] as Local;

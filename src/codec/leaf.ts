@@ -2,7 +2,9 @@
  * Readers of the values that are a single JSON scalar: proto scalars, enums, and the well-known types with a text or
  * bare form (Timestamp, Duration, FieldMask, wrappers). JSON bodies and URL parameters are read by the same ones.
  */
-import { create, type DescEnum, type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
+import { create, type DescEnum, type DescField, type DescMessage, getOption, ScalarType } from "@bufbuild/protobuf";
+import { field as fieldOption } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
+import { toldValues } from "../violations.ts";
 import { type JsonNode, JsonNumber } from "./json-parser.ts";
 import { isUnwrapped, type Local, wrapperValue } from "./local.ts";
 import { parseBytes, parseDuration, parseFieldMask, parseTimestamp } from "./text-forms.ts";
@@ -24,7 +26,7 @@ export function leafOf(field: DescField): Leaf | undefined {
     return enumLeaf(field.enum);
   }
   if (field.message === undefined) {
-    return scalarLeaf(field.scalar, field.fieldKind !== "map" && field.longAsString);
+    return scalarLeaf(field.scalar, field.fieldKind !== "map" && field.longAsString, leastOf(field));
   }
   const leaf = wellKnownLeaf(field.message);
   const wrapped = isUnwrapped(field) ? wrapperValue(field.message) : undefined;
@@ -49,7 +51,7 @@ export function wellKnownLeaf(desc: DescMessage): Leaf | undefined {
     case "google.protobuf.FieldMask":
       return messageLeaf(
         desc,
-        "comma-separated field paths",
+        "at most 1000 comma-separated field paths",
         ofText((text) => {
           const paths = parseFieldMask(text);
           return paths === undefined ? undefined : { paths };
@@ -60,8 +62,25 @@ export function wellKnownLeaf(desc: DescMessage): Leaf | undefined {
   }
 }
 
-/** The reader for a scalar type. `longAsString` fields hold 64-bit integers as strings. */
-export function scalarLeaf(type: ScalarType, longAsString = false): Leaf {
+/** The least integer that a value rule leaves a field, so that what is told of its range holds. The rule itself is others' to check. */
+function leastOf(field: DescField): bigint | undefined {
+  const { type } = getOption(field, fieldOption);
+  if (type.case !== "int32" && type.case !== "int64") {
+    return undefined;
+  }
+  const { greaterThan } = type.value;
+  return greaterThan.case === undefined ? undefined : BigInt(greaterThan.value) + (greaterThan.case === "gt" ? 1n : 0n);
+}
+
+/** The reader for a scalar type. `longAsString` fields hold 64-bit integers as strings; `least` is told as the least of the type's range. */
+export function scalarLeaf(type: ScalarType, longAsString = false, least?: bigint): Leaf {
+  const leaf = leafOfType(type, longAsString);
+  return least === undefined
+    ? leaf
+    : { ...leaf, expects: leaf.expects.replace(/(?<=^an integer from )-?\d+/, `${least}`) };
+}
+
+function leafOfType(type: ScalarType, longAsString: boolean): Leaf {
   switch (type) {
     case ScalarType.STRING:
       return { expects: "a string", read: (json) => (typeof json === "string" ? json : undefined) };
@@ -111,7 +130,7 @@ function enumLeaf(desc: DescEnum): Leaf {
   const int32 = scalarLeaf(ScalarType.INT32);
   const isNullValue = desc.typeName === "google.protobuf.NullValue";
   return {
-    expects: `a name or number of ${desc.name}`,
+    expects: `one of ${toldValues(desc.values.map(({ name }) => name))}`,
     read(json) {
       if (typeof json === "string") {
         return numbers.get(json);

@@ -134,16 +134,19 @@ export function formatFieldMask(paths: readonly string[]): string {
     .join(",");
 }
 
+/** More than any message has fields to name. */
+const MAX_PATHS = 1000;
+
 /**
- * Reads comma-separated paths into snake_case. ProtoJSON knows lowerCamelCase only; snake_case is accepted too,
+ * Reads comma-separated paths, at most 1,000, into snake_case. ProtoJSON knows lowerCamelCase only; snake_case is accepted too,
  * since clients write masks by hand. `*` stays as it is.
  */
 export function parseFieldMask(text: string): string[] | undefined {
   if (text === "") {
     return [];
   }
-  const paths = text.split(",").map(snakeCase);
-  return paths.includes("") ? undefined : paths;
+  const paths = text.split(",", MAX_PATHS + 1);
+  return paths.includes("") || paths.length > MAX_PATHS ? undefined : paths.map(snakeCase);
 }
 
 function snakeCase(path: string): string {

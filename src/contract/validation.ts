@@ -13,11 +13,11 @@ import {
   field as fieldOption,
   oneof as oneofOption,
 } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
-import { type FieldViolation, maxViolations } from "../violations.ts";
+import { counted, type FieldViolation, maxViolations } from "../violations.ts";
 import { matches } from "./patterns.ts";
 import { createQuickCheck } from "./quick-check.ts";
 import { contentOf } from "./text.ts";
-import { counted, describe, fieldOf } from "./wording.ts";
+import { describe, fieldOf } from "./wording.ts";
 
 const validator = createValidator({ regexMatch: matches });
 const surely = createQuickCheck(matches);

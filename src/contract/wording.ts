@@ -4,7 +4,7 @@ import type { Path } from "@bufbuild/protobuf/reflect";
 import { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
 import type { Violation } from "@bufbuild/protovalidate";
 import { field as fieldOption } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
-import { shorten, toldValues } from "../violations.ts";
+import { counted, shorten, toldValues } from "../violations.ts";
 import { isOneLine, matchesAlone } from "./patterns.ts";
 
 /** The rule that the specification shows for a name that is missing, too; every other field that is missing is required. */
@@ -24,11 +24,6 @@ export function fieldOf(path: Path): string {
       }
     }
   }, "");
-}
-
-/** `1 item`, `2 items`, `3 entries`. */
-export function counted(count: number, noun: string): string {
-  return `${count} ${count === 1 ? noun : noun.endsWith("y") ? `${noun.slice(0, -1)}ies` : `${noun}s`}`;
 }
 
 /** What is wrong with a value of a field, or with its only item. `name` is the path in which the pattern of the violation is told. */

@@ -7,6 +7,7 @@ import { type ReflectMessage, reflect } from "@bufbuild/protobuf/reflect";
 import type { FieldMask } from "@bufbuild/protobuf/wkt";
 import { readBehaviors } from "../contract/index.ts";
 import { type FieldViolation, invalid } from "../errors.ts";
+import { shorten } from "../violations.ts";
 
 /** A field, from the resource downwards. */
 export type FieldPath = readonly DescField[];
@@ -16,7 +17,7 @@ export type FieldPath = readonly DescField[];
  * Errors: INVALID_ARGUMENT on `update_mask` for a path that names no field.
  */
 export function concernedPaths(schema: DescMessage, mask: FieldMask | undefined, body: Message): FieldPath[] {
-  const given = mask?.paths ?? [];
+  const given = [...new Set(mask?.paths)];
   const paths =
     given.length === 0
       ? populatedPaths(reflect(schema, body))
@@ -66,7 +67,7 @@ function parsePath(schema: DescMessage, text: string): FieldPath {
       (f) => f.name === name || f.jsonName === name || f.localName === name,
     );
     if (field === undefined)
-      throw invalid({ field: "update_mask", description: `${JSON.stringify(text)} is not a field` });
+      throw invalid({ field: "update_mask", description: `${JSON.stringify(shorten(text))} is not a field` });
     path.push(field);
     message = field.fieldKind === "message" ? field.message : undefined;
   }

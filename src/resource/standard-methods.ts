@@ -214,7 +214,7 @@ export async function removeSelected(resource: Resource, selection: Selection, c
 
 /** Checks a uid in a method that names no scope. Errors: INVALID_ARGUMENT when it is empty, NOT_FOUND when it is none. */
 export function requireUid(field: string, uid: string, resource: Resource): void {
-  if (uid === "") throw invalid({ field, description: "must not be empty" });
+  if (uid === "") throw invalid({ field, description: "is required" });
   if (!isUid(uid)) throw notFound({ type: resource.contract.type, uid });
 }
 

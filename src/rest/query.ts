@@ -27,6 +27,9 @@ export function createQueryReader(binding: Binding, ignoreUnknown: boolean): Que
       if (parameter === "") {
         continue;
       }
+      if (violations.isFull) {
+        break;
+      }
       const [rawName, rawValue] = splitOnce(parameter, "=");
       const name = decodeText(rawName.replaceAll("+", " "));
       const value = decodeText(rawValue.replaceAll("+", " "));
@@ -65,6 +68,8 @@ function findTarget(binding: Binding, name: string): Target | undefined {
 class Assignment {
   /** Canonical paths of the fields that were given a value. */
   readonly given = new Set<string>();
+  /** How many items of each list were given, acceptable or not. */
+  readonly #items = new Map<string, number>();
   readonly #binding: Binding;
   readonly #message: Message;
   readonly #violations: Violations;
@@ -85,9 +90,20 @@ class Assignment {
     }
     const problem = this.#conflict(path, name) ?? this.#put(path, field, key, text);
     if (problem !== undefined) {
-      this.#violations.add(problem, key === undefined ? name : `${name}[${JSON.stringify(shorten(key))}]`);
+      this.#violations.add(problem, name + this.#subscript(field, name, key));
     }
     this.given.add(name);
+    if (field.fieldKind === "list") {
+      this.#items.set(name, (this.#items.get(name) ?? 0) + 1);
+    }
+  }
+
+  /** What names the item of a list or map that was just given. */
+  #subscript({ fieldKind }: DescField, name: string, key: string | undefined): string {
+    if (fieldKind === "list") {
+      return `[${this.#items.get(name) ?? 0}]`;
+    }
+    return key === undefined ? "" : `[${JSON.stringify(shorten(key))}]`;
   }
 
   #conflict(path: FieldPath, name: string): string | undefined {

@@ -105,7 +105,7 @@ function readCapture({ path, fieldPath }: BoundVariable, text: string | undefine
     return violations.add("malformed escape or text in the path", fieldPath);
   }
   if (text === "" && isRequired(leafField(path))) {
-    return violations.add("must not be empty", fieldPath);
+    return violations.add("is required", fieldPath);
   }
   return reader.read(text) ?? violations.add(`must be ${reader.expects}`, fieldPath);
 }

@@ -13,6 +13,9 @@
  */
 import type { Binding } from "./binding.ts";
 import { methodName } from "./binding.ts";
+import { isRequired } from "./field-behavior.ts";
+import { leafField } from "./field-path.ts";
+import { captureOf } from "./path.ts";
 import { normalizeSegment } from "./template.ts";
 
 /** Where a request leads. */
@@ -176,9 +179,24 @@ class Walk {
     };
     this.found =
       bindingOf(this.#httpMethod) ?? (this.#httpMethod === "HEAD" ? bindingOf("GET") : undefined) ?? bindingOf("*");
-    for (const [httpMethod, binding] of byMethod) {
-      if (this.#mayEnd(binding)) this.allow.add(httpMethod);
+    if (this.found === undefined) {
+      const isFirst = this.allow.size === 0;
+      for (const [httpMethod, binding] of byMethod) {
+        if (this.#mayEnd(binding) && this.#isServed(binding, isFirst)) {
+          this.allow.add(httpMethod);
+        }
+      }
     }
     return this.found !== undefined;
+  }
+
+  /** Whether the path makes sense to a binding: nothing that it needs is empty, nor does `**` swallow what others name (`/repos/1/readme`). */
+  #isServed(binding: Binding, isFirst: boolean): boolean {
+    return binding.variables.every((variable) => {
+      if (captureOf(variable, binding, this.#segments, "keep") !== "") {
+        return isFirst || !variable.isMultiSegment;
+      }
+      return variable.path.length === 1 && !isRequired(leafField(variable.path));
+    });
   }
 }

@@ -110,7 +110,7 @@ export function wrapStatus(status: string): string {
   return `{"error":${status}}`;
 }
 
-/** A detail shows what it says and no zero values. One that cannot be decoded shows its bytes; it never hides the error it came with. */
+/** A detail shows what it says and no zero values but the field of a violation, "" where none applies. One that cannot be decoded shows its bytes; it never hides the error it came with. */
 function formatDetail(detail: ConnectError["details"][number], registry: Registry): string {
   try {
     if ("desc" in detail) return formatAny(detail.desc, create(detail.desc, detail.value));
@@ -127,6 +127,10 @@ function formatDetail(detail: ConnectError["details"][number], registry: Registr
 }
 
 function formatAny(desc: DescMessage, message: Message): string {
-  const json = toJson(AnySchema, anyPack(desc, message), { registry: createRegistry(desc) });
-  return JSON.stringify({ "@type": "", ...(json as JsonObject) });
+  const json = toJson(AnySchema, anyPack(desc, message), { registry: createRegistry(desc) }) as JsonObject;
+  if (desc.typeName === BadRequestSchema.typeName) {
+    const violations = (json.fieldViolations ?? []) as JsonObject[];
+    json.fieldViolations = violations.map((violation) => ({ field: "", ...violation }));
+  }
+  return JSON.stringify({ "@type": "", ...json });
 }

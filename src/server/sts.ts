@@ -231,7 +231,7 @@ function tokenOf({ parameters, bearer }: StsCall, name: string): string {
   const token = given ?? bearer;
   if (token !== undefined) return token;
   if (parameters.one("grant_type") === undefined && name !== "token") throw unauthenticated("missing bearer token");
-  throw invalid({ field: name, description: `${name} must be given` });
+  throw invalid({ field: name, description: "is required" });
 }
 
 function checkTypes(parameters: Parameters): void {

@@ -1,4 +1,4 @@
-/** What the quick check lets pass, the library finds nothing wrong with. */
+/** What the quick check lets pass, the library finds nothing wrong with; what the search finds anything wrong with, it does too. */
 import { create, type DescMessage, getOption, hasOption, type Message, ScalarType } from "@bufbuild/protobuf";
 import { createValidator } from "@bufbuild/protovalidate";
 import { field as fieldOption } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
@@ -9,6 +9,7 @@ import {
   RepoSchema,
 } from "../../gen/platform/registry/v2/repos_pb.ts";
 import type { Local } from "../../src/codec/index.ts";
+import { violationsOf } from "../../src/contract/index.ts";
 import { matches } from "../../src/contract/patterns.ts";
 import { createQuickCheck } from "../../src/contract/quick-check.ts";
 import { contractTypes } from "../codec/message-types.ts";
@@ -49,6 +50,7 @@ test("of random messages of the contract", { timeout: 120_000 }, () => {
     const isFine = isValid(schema, message);
     const isSure = surelyKeepsRules(schema, message);
     if (isSure) expect(isFine, `${schema.typeName} of seed ${seed}`).toBe(true);
+    expect(violationsOf(schema, message).length === 0, `${schema.typeName} of seed ${seed}`).toBe(isFine);
     if (isFine) valid++;
     if (isSure) passed++;
   }

@@ -1,9 +1,19 @@
-import { create } from "@bufbuild/protobuf";
+import { create, type DescField, type DescMessage, getOption, isFieldSet, type Message } from "@bufbuild/protobuf";
+import {
+  field as fieldOption,
+  MapRulesSchema,
+  message as messageOption,
+  RepeatedRulesSchema,
+} from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import { describe, expect, test } from "vitest";
+import { FieldBehavior, field_behavior } from "../../gen/google/api/field_behavior_pb.ts";
+import { ListResolvedVulnsReportsRequestSchema } from "../../gen/platform/advisory/v2/security_advisory_pb.ts";
 import { IdentitySchema } from "../../gen/platform/iam/v2/identities_pb.ts";
 import { ListReposRequestSchema, RepoSchema } from "../../gen/platform/registry/v2/repos_pb.ts";
 import { TagSchema } from "../../gen/platform/registry/v2/tags_pb.ts";
 import { violationsOf } from "../../src/contract/index.ts";
+import { contractServices } from "../../src/services/index.ts";
+import { contractTypes } from "../codec/message-types.ts";
 
 const nameRule = { field: "name", description: 'name must match "^[a-z0-9 ._-]{1,}$"' };
 
@@ -67,3 +77,78 @@ describe("only what is asked for", () => {
     expect(violations.map(({ field }) => field)).toEqual(fields);
   });
 });
+
+test("the search ends when there is more than an answer tells", () => {
+  const tags = Array(100).fill("not a tag");
+  const images = Array(200).fill({ repo: "", tags });
+  const request = create(ListResolvedVulnsReportsRequestSchema, { imageRefs: images });
+  expect(violationsOf(ListResolvedVulnsReportsRequestSchema, request)).toHaveLength(21);
+});
+
+test("of a list or map that is too long no item is looked at", () => {
+  const repo = create(RepoSchema, { name: "nginx", bundles: Array(100_000).fill("No Bundle") });
+  expect(violationsOf(RepoSchema, repo)).toEqual([{ field: "bundles", description: "must have at most 20 items" }]);
+  const claims = Object.fromEntries(Array.from({ length: 33 }, (_, i) => [`${i}`, ""]));
+  const identity = create(IdentitySchema, {
+    name: "ci",
+    relationship: {
+      case: "claimMatch",
+      value: { iss: { case: "issuer", value: "https://a.example" }, sub: { case: "subject", value: "a" }, claims },
+    },
+  });
+  expect(violationsOf(IdentitySchema, identity)).toEqual([
+    { field: "claim_match.claims", description: "must have at most 32 entries" },
+  ]);
+});
+
+test("a oneof is named by its members, a key by no more than its beginning", () => {
+  const value = { claims: { ["k".repeat(2000)]: "x" } };
+  const identity = create(IdentitySchema, { name: "ci", relationship: { case: "claimMatch", value } });
+  expect(violationsOf(IdentitySchema, identity)).toEqual([
+    { field: "claim_match.issuer", description: "one of issuer, issuer_pattern is required" },
+    { field: "claim_match.subject", description: "one of subject, subject_pattern is required" },
+    { field: `claim_match.claims["${"k".repeat(64)}…"]`, description: "its key must be at most 255 characters" },
+  ]);
+});
+
+test("the rules of the contract are those that the search knows", () => {
+  for (const schema of contractTypes.filter(({ typeName }) => typeName.startsWith("platform."))) {
+    const own = getOption(schema, messageOption);
+    expect([...own.cel, ...own.celExpression, ...own.oneof], schema.typeName).toEqual([]);
+    for (const field of schema.fields.filter(({ fieldKind }) => fieldKind === "list" || fieldKind === "map")) {
+      const { type, required, cel } = getOption(field, fieldOption);
+      expect([required, cel], `${field}`).toEqual([false, []]);
+      if (type.case !== "repeated" && type.case !== "map") continue;
+      const rules: Message = type.value;
+      const { fields } = type.case === "repeated" ? RepeatedRulesSchema : MapRulesSchema;
+      const names = fields.filter((rule) => isFieldSet(rules, rule)).map(({ name }) => name);
+      expect(["min_items", "max_items", "items", "min_pairs", "max_pairs", "keys", "values"], `${field}`).toEqual(
+        expect.arrayContaining(names),
+      );
+    }
+  }
+});
+
+test("every list and map that a caller may fill has a greatest size", () => {
+  const inputs = new Set<DescMessage>();
+  const collect = (schema: DescMessage) => {
+    if (inputs.has(schema) || schema.typeName.startsWith("google.protobuf.")) return;
+    inputs.add(schema);
+    for (const { message } of schema.fields.filter((field) => !isOutputOnly(field))) if (message) collect(message);
+  };
+  for (const { methods } of contractServices) for (const { input } of methods) collect(input);
+  const unbounded = [...inputs].flatMap(({ fields }) =>
+    fields.filter((field) => !isOutputOnly(field) && isUnbounded(field)),
+  );
+  expect(unbounded.map(String)).toEqual([]);
+});
+
+function isOutputOnly(field: DescField): boolean {
+  return getOption(field, field_behavior).includes(FieldBehavior.OUTPUT_ONLY);
+}
+
+function isUnbounded(field: DescField): boolean {
+  const { type } = getOption(field, fieldOption);
+  if (field.fieldKind === "list") return type.case !== "repeated" || type.value.maxItems === 0n;
+  return field.fieldKind === "map" && (type.case !== "map" || type.value.maxPairs === 0n);
+}

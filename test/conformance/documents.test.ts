@@ -65,7 +65,7 @@ onEveryServer("documents", (platform) => {
     await platform().refused("GetDocument", { uid: "CVE-2026-0001" }, "NOT_FOUND");
     for (const over of ["grpc", "connect"] as const) {
       const outcome = await platform().call("GetDocument", { uid: "" }, { over });
-      expect(outcome.ok ? "" : outcome.status.message).toBe("Invalid argument: uid: must not be empty");
+      expect(outcome.ok ? "" : outcome.status.message).toBe("Invalid argument: uid: is required");
     }
   });
 

@@ -533,7 +533,7 @@ onEveryServer("gRPC and Connect", (platform) => {
       );
     });
     client.close();
-    expect(error?.details).toBe("Invalid argument: uid: must not be empty");
+    expect(error?.details).toBe("Invalid argument: uid: is required");
   });
 
   test("a typed Connect client over HTTP/1.1 and HTTP/2", async () => {

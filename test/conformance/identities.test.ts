@@ -95,17 +95,19 @@ onEveryServer("identities", (platform) => {
     ).toEqual(["name"]);
     const rest = { name: "yes", description: "a\nb", company: "x".repeat(256), claimMatch: rule };
     const status = await platform().refused("CreateIdentity", { parent, identity: rest }, "INVALID_ARGUMENT");
-    expect(fieldsOf(status)).toEqual(["description", "company", "claim_match.issuer", "claim_match.sub"]);
+    expect(fieldsOf(status)).toEqual(["description", "company", "claim_match.issuer", "claim_match.subject"]);
   });
 
   test("needs a relationship", async () => {
     const request = { parent: platform().root, identity: { name: "x" } };
-    expect(fieldsOf(await platform().refused("CreateIdentity", request, "INVALID_ARGUMENT"))).toEqual(["relationship"]);
+    expect(violationsOf(await platform().refused("CreateIdentity", request, "INVALID_ARGUMENT"))).toEqual([
+      { field: "claim_match", description: "one of claim_match, static_keys is required" },
+    ]);
   });
 
   test.each([
-    ["no issuer", { subject: "s" }, "claim_match.iss"],
-    ["no subject", { issuer: "https://issuer.example.com" }, "claim_match.sub"],
+    ["no issuer", { subject: "s" }, "claim_match.issuer"],
+    ["no subject", { issuer: "https://issuer.example.com" }, "claim_match.subject"],
     ["an empty subject", { issuer: "https://issuer.example.com", subject: "" }, "claim_match.subject"],
     ["an http issuer", { issuer: "http://issuer.example.com", subject: "s" }, "claim_match.issuer"],
     ["a loopback issuer", { issuer: "http://localhost:1234", subject: "s" }, "claim_match.issuer"],
@@ -214,7 +216,19 @@ onEveryServer("identities", (platform) => {
       { identity: { uid }, updateMask: "staticKeys" },
       "INVALID_ARGUMENT",
     );
-    expect(fieldsOf(status)).toEqual(["relationship"]);
+    expect(fieldsOf(status)).toEqual(["claim_match"]);
+  });
+
+  test.each([
+    ["(a", 'must be an RE2 pattern: missing closing ) in "(a"'],
+    ["(?=a)", 'must be an RE2 pattern: invalid or unsupported Perl syntax in "(?="'],
+    ["((a{100}){100}){100}", "must not repeat so much of itself: its counts multiply"],
+  ])("says why %s is no pattern", async (subjectPattern, description) => {
+    const claimMatch = { issuer: "https://i.example.com", subjectPattern };
+    const request = { parent: platform().root, identity: { name: "x", claimMatch } };
+    expect(violationsOf(await platform().refused("CreateIdentity", request, "INVALID_ARGUMENT"))).toEqual([
+      { field: "claim_match.subject_pattern", description },
+    ]);
   });
 
   test("lists by the kind of rule, by name, by place", async () => {

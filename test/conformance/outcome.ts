@@ -1,5 +1,5 @@
 /** How a call ended, in one form for every protocol, and what must hold of every error that the platform gives. */
-import { type DescMethodUnary, fromBinary, type JsonObject, toJson } from "@bufbuild/protobuf";
+import { type DescMethodUnary, fromBinary, toJson } from "@bufbuild/protobuf";
 import { expect } from "vitest";
 import {
   BadRequestSchema,
@@ -136,5 +136,8 @@ const detailSchemas = [
 export function unpackDetail(typeName: string, value: Uint8Array): Json {
   const schema = detailSchemas.find((candidate) => candidate.typeName === typeName);
   if (schema === undefined) throw new Error(`an error carries a ${typeName}`);
-  return { "@type": `type.googleapis.com/${typeName}`, ...(toJson(schema, fromBinary(schema, value)) as JsonObject) };
+  const detail = toJson(schema, fromBinary(schema, value)) as Json;
+  if (schema === BadRequestSchema)
+    detail.fieldViolations = detail.fieldViolations.map((violation: Json) => ({ field: "", ...violation }));
+  return { "@type": `type.googleapis.com/${typeName}`, ...detail };
 }

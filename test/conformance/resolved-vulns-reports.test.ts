@@ -347,11 +347,11 @@ onEveryServer("resolved vulnerability reports", (platform) => {
   it("refuses what is no question", async () => {
     const images = [repo.name];
     const bad: [request: Json, part: string][] = [
-      [{ ...range }, "image_refs: at least one image"],
-      [{ ...range, images: [":latest"] }, "images: "],
-      [{ ...range, images: ["repo:"] }, "images: "],
-      [{ images, endTime: range.endTime }, "start_time: value is required"],
-      [{ images, startTime: range.startTime }, "end_time: value is required"],
+      [{ ...range }, "images: is required: at least one image"],
+      [{ ...range, images: [":latest"] }, "images[0]: "],
+      [{ ...range, images: ["repo:"] }, "images[0]: "],
+      [{ images, endTime: range.endTime }, "start_time: is required"],
+      [{ images, startTime: range.startTime }, "end_time: is required"],
       [{ images, startTime: range.endTime, endTime: range.startTime }, "end_time: must not be before start_time"],
       [
         { images, startTime: "2010-01-01T00:00:00Z", endTime: "2026-01-01T00:00:00Z" },

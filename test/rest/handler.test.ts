@@ -277,9 +277,9 @@ describe.each([
         {},
         400,
         3,
-        "Invalid argument: number: must be an integer from -2147483648 to 2147483647; kind: must be a name or number of Kind",
+        "Invalid argument: number: must be an integer from -2147483648 to 2147483647; kind: must be one of KIND_UNSPECIFIED, KIND_PAPER, KIND_AUDIO",
       ],
-      ["required field empty", "/v1/repos/", {}, 400, 3, "Invalid argument: uid: must not be empty"],
+      ["required field empty", "/v1/repos/", {}, 400, 3, "Invalid argument: uid: is required"],
       ["unknown parameter", "/v1/repos?nme=x", {}, 400, 3, "Invalid argument: nme: unknown parameter"],
       [
         "parameter against body",

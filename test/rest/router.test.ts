@@ -1,11 +1,15 @@
+import type { DescField } from "@bufbuild/protobuf";
 import { describe, expect, test } from "vitest";
 import type { Binding } from "../../src/rest/binding.ts";
 import { captureOf } from "../../src/rest/path.ts";
 import { Router } from "../../src/rest/router.ts";
 import { parseTemplate } from "../../src/rest/template.ts";
-import { library } from "./fixture.ts";
+import { desc, library } from "./fixture.ts";
 
-/** A binding with a template alone; the router looks at nothing else. */
+const required = desc("GetRepoRequest").fields[0] as DescField;
+const optional = desc("ListReposRequest").fields[0] as DescField;
+
+/** A binding with a template alone, whose uids are required; the router looks at nothing else. */
 function bindingOf(route: string): Binding {
   const [httpMethod = "", text = ""] = route.split(" ");
   const template = parseTemplate(text);
@@ -15,7 +19,7 @@ function bindingOf(route: string): Binding {
     template,
     variables: template.variables.map((variable) => ({
       ...variable,
-      path: [] as never,
+      path: [text.includes("{uid=") ? required : optional],
       isMultiSegment: variable.end - variable.start > 1 || template.segments[variable.start]?.kind === "**",
     })),
     body: undefined,
@@ -161,8 +165,9 @@ describe.each<[string, [string, string][]]>([
     [
       ["HEAD /v1/repos", "/v1/repos"],
       ["DELETE /v1/repos/a", "405 GET,HEAD,PATCH,POST"],
-      ["OPTIONS /v1/repos", "405 GET,HEAD,PATCH,POST"],
-      ["get /v1/repos", "405 GET,HEAD,PATCH,POST"],
+      ["OPTIONS /v1/repos", "405 GET,HEAD,POST"],
+      ["get /v1/repos", "405 GET,HEAD,POST"],
+      ["DELETE /v1/repos/a/readme", "405 GET,HEAD"],
       ["BREW /v1/any", "/v1/any"],
     ],
   ],

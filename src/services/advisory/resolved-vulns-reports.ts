@@ -140,14 +140,14 @@ function imagesOf({ imageRefs, images }: ListResolvedVulnsReportsRequest): reado
   const refs = imageRefs.flatMap(({ repo, tags }) =>
     (tags.length === 0 ? [defaultTag] : tags).map((tag) => ({ field: "image_refs" as const, repo, tag })),
   );
-  const texts = images.map((text) => {
+  const texts = images.map((text, i) => {
     const [, repo = "", tag = defaultTag] = /^(.*?)(?::([^:/]*))?$/s.exec(text)!;
     if (repo === "" || tag === "")
-      throw invalid({ field: "images", description: `${JSON.stringify(text)} must be a repo, ":" and a tag` });
+      throw invalid({ field: `images[${i}]`, description: `${JSON.stringify(text)} must be a repo, ":" and a tag` });
     return { field: "images" as const, repo, tag };
   });
   const asked = [...new Map([...refs, ...texts].map((image) => [`${image.repo}:${image.tag}`, image])).values()];
-  if (asked.length === 0) throw invalid({ field: "image_refs", description: "at least one image must be given" });
+  if (asked.length === 0) throw invalid({ field: "images", description: "is required: at least one image" });
   if (asked.length > maxImages)
     throw invalid({ field: asked[0]!.field, description: `must name at most ${maxImages} images` });
   return asked;
@@ -182,8 +182,8 @@ function nameOf({ repo, tag }: AskedImage): string {
 
 /** The first moments of the days from one instant to another, both included. Errors: INVALID_ARGUMENT. */
 function daysOf({ startTime, endTime }: ListResolvedVulnsReportsRequest): number[] {
-  if (startTime === undefined) throw invalid({ field: "start_time", description: "value is required" });
-  if (endTime === undefined) throw invalid({ field: "end_time", description: "value is required" });
+  if (startTime === undefined) throw invalid({ field: "start_time", description: "is required" });
+  if (endTime === undefined) throw invalid({ field: "end_time", description: "is required" });
   const isReversed =
     endTime.seconds < startTime.seconds || (endTime.seconds === startTime.seconds && endTime.nanos < startTime.nanos);
   if (isReversed) throw invalid({ field: "end_time", description: "must not be before start_time" });

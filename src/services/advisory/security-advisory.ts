@@ -40,7 +40,7 @@ function getNamed(
   const get = standardMethods(SecurityAdvisoryService, resource)[`get${resource.contract.kind}`]!;
   return async (request: Message & { uid: string }, context: HandlerContext) => {
     const { uid } = request;
-    if (uid === "") throw invalid({ field: "uid", description: "must not be empty" });
+    if (uid === "") throw invalid({ field: "uid", description: "is required" });
     return get({ ...request, uid: (await find(databaseOf(context), uid)) ?? uid } as never, context);
   };
 }

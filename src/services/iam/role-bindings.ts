@@ -16,7 +16,7 @@ import {
   RoleBindingsService,
 } from "../../../gen/platform/iam/v2/role_bindings_pb.ts";
 import { authorityOf, capabilityNamed, holds } from "../../auth/index.ts";
-import { alreadyExists, type FieldViolation, invalid } from "../../errors.ts";
+import { alreadyExists, type FieldViolation, invalid, invalidWithin } from "../../errors.ts";
 import type { Eventually } from "../../eventually.ts";
 import {
   databaseOf,
@@ -108,7 +108,11 @@ export const roleBindingsService = implement(RoleBindingsService, standardMethod
       const { identityUid = "", roleUid = "" } = item.roleBinding ?? {};
       const body = create(RoleBindingSchema, { identityUid, roleUid: roleUid || request.roleUid });
       refuseRepeated(places, body, i);
-      rows.push(await insertResource(roleBindings, request.parent, body, context));
+      try {
+        rows.push(await insertResource(roleBindings, request.parent, body, context));
+      } catch (error) {
+        throw invalidWithin(`requests[${i}].role_binding`, error);
+      }
     }
     const created = await presentAll(roleBindings, rows, context);
     return create(BatchCreateRoleBindingsResponseSchema, { roleBindings: created });

@@ -40,7 +40,7 @@ export async function findArtifact(
   field: string,
   id: string,
 ): Promise<Row | undefined> {
-  if (id === "") throw invalid({ field, description: "must not be empty" });
+  if (id === "") throw invalid({ field, description: "is required" });
   const ecosystems = [...ecosystemNames.keys()];
   const qualified = ecosystems.find((ecosystem) => id.startsWith(`${ecosystemNames.get(ecosystem)}:`));
   const name = id.slice(id.indexOf(":") + 1);
