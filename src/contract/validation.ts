@@ -5,7 +5,7 @@
  * these alone. A list or map with more items than it may have is one violation, and its items are not looked at. So what a message costs that is
  * refused does not grow with what is wrong in it.
  */
-import { create, type DescField, type DescMessage, getOption, type Message } from "@bufbuild/protobuf";
+import { create, type DescField, type DescMessage, getOption, type Message, ScalarType } from "@bufbuild/protobuf";
 import type { Path } from "@bufbuild/protobuf/reflect";
 import { createValidator } from "@bufbuild/protovalidate";
 import {
@@ -88,9 +88,17 @@ class Search {
       if (this.#hasItsSize(rules, entries.length, here)) this.#items(field, entries, here);
     } else if (field.fieldKind === "message" && value !== undefined && rules.type.case === undefined) {
       this.message(field.message, value as Local, here);
-    } else {
+    } else if (!this.#isFarTooLong(rules, value, here)) {
       this.#ask(field, value, here);
     }
+  }
+
+  /** Tells of a text that is too long in whatever way its characters are counted; its pattern is not tried. */
+  #isFarTooLong({ type }: FieldRules, value: unknown, path: Path): boolean {
+    const most = type.case === "string" ? Number(type.value.maxLen) : 0;
+    const isFarTooLong = most > 0 && typeof value === "string" && value.length > 2 * most;
+    if (isFarTooLong) this.#add(path, `must be at most ${counted(most, "character")}`);
+    return isFarTooLong;
   }
 
   #hasItsSize({ type }: FieldRules, size: number, path: Path): boolean {
@@ -113,7 +121,9 @@ class Search {
       if (this.#isFull) return;
       if (surely.keepsItem(field, item)) continue;
       const subscript: Subscript =
-        typeof key === "number" ? { kind: "list_sub", index: key } : { kind: "map_sub", key };
+        typeof key === "number"
+          ? { kind: "list_sub", index: key }
+          : { kind: "map_sub", key: isTextKey(field) ? key : BigInt(key) };
       if (field.message !== undefined && !hasEntryRules(field))
         this.message(field.message, item as Local, [...path, subscript]);
       else this.#ask(field, field.fieldKind === "map" ? { [key]: item } : [item], path, subscript);
@@ -139,6 +149,10 @@ class Search {
   #add(path: Path, description: string): void {
     if (this.#concerns(path)) this.found.push({ field: fieldOf(path), description });
   }
+}
+
+function isTextKey(field: DescField): boolean {
+  return field.fieldKind !== "map" || field.mapKey === ScalarType.STRING || field.mapKey === ScalarType.BOOL;
 }
 
 function hasEntryRules(field: DescField): boolean {

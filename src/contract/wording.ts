@@ -17,7 +17,7 @@ export function fieldOf(path: Path): string {
       case "list_sub":
         return `${text}[${part.index}]`;
       case "map_sub":
-        return `${text}[${JSON.stringify(shorten(String(part.key)))}]`;
+        return `${text}[${typeof part.key === "string" ? JSON.stringify(shorten(part.key)) : part.key}]`;
       default: {
         const name = part.kind === "oneof" ? part.fields[0]!.name : part.name;
         return text === "" ? name : `${text}.${name}`;
