@@ -88,10 +88,10 @@ export async function openPostgres(url: string, patienceMs: number): Promise<Eng
     answered: () => outage.answered(),
   };
   try {
-    const client = await connections.take();
-    client.release();
+    await outage.check(connectTimeoutMs); // its connection is there when it is asked again
   } catch (error) {
     await pool.end();
+    outage.close();
     throw error;
   }
   const names = new StatementNames();
