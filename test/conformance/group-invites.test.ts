@@ -15,6 +15,8 @@ onEveryServer("group invites", (server) => {
   const invite = (fields: object = {}, group = server().root) =>
     server().ok(`POST /iam/v2/groupInvites/${group}`, { roleUid: viewer, ttl: week, ...fields });
   const accept = (token: string, code: string) => server().rest(token, "POST /iam/v2/groupInvites:accept", { code });
+  /** Removes a role that an invite names, which the API refuses: older databases have such invites. */
+  const removeRole = (uid: string) => server().database.sql(`delete from roles where uid = '${uid}'`);
   const subgroup = async (name: string) => (await server().ok(`POST /iam/v2/groups/${server().root}`, { name })).uid;
 
   describe("made", () => {
@@ -131,7 +133,7 @@ onEveryServer("group invites", (server) => {
       const { ok, root } = server();
       const role = await ok(`POST /iam/v2/roles/${root}`, { name: "short-lived", capabilities: ["CAP_REPO_LIST"] });
       const { uid } = await invite({ roleUid: role.uid });
-      await ok(`DELETE /iam/v2/roles/${role.uid}`);
+      await removeRole(role.uid);
       const got = await ok(`GET /iam/v2/groupInvites/${uid}`);
       expect(got.roleUid).toBe(role.uid);
       expect(got).not.toHaveProperty("role");
@@ -270,7 +272,7 @@ onEveryServer("group invites", (server) => {
     await ok(`DELETE /iam/v2/groupInvites/${deleted.uid}`);
     const role = await ok(`POST /iam/v2/roles/${root}`, { name: "gone", capabilities: ["CAP_REPO_LIST"] });
     const roleless = await invite({ roleUid: role.uid });
-    await ok(`DELETE /iam/v2/roles/${role.uid}`);
+    await removeRole(role.uid);
     const addressed = await invite({ email: "alice@example.com" });
     const content = JSON.parse(Buffer.from(right.code, "base64").toString("utf8"));
     const forged = (change: object) => Buffer.from(JSON.stringify({ ...content, ...change })).toString("base64");
