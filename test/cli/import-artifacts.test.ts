@@ -169,6 +169,7 @@ test.each([
   [["--ecosystem", "npm", "--packages-file", "missing"], /missing/],
 ])("refuses %j", async (args, reason) => {
   const { database } = settingsIn(await temporaryFolder());
+  await runPlatform(["init", ...database]);
   const command = ["import", "artifacts", "https://registry.example.com", ...database, ...args];
   expect(await runPlatform(command)).toEqual({ code: 1, stdout: "", stderr: expect.stringMatching(reason) });
 });
