@@ -187,8 +187,7 @@ export class Bridge {
 
 /** Node's end of a bridge. */
 export class BridgeSocket extends Duplex {
-  /** The client's. */
-  readonly outer: Socket;
+  readonly #outer: Socket;
   readonly #onBytes: (bytes: Buffer) => void;
   /** When the headers of a stream came, by Node's id of it. */
   readonly startedMsOf: (id: number) => number | undefined;
@@ -196,9 +195,14 @@ export class BridgeSocket extends Duplex {
 
   constructor(outer: Socket, onBytes: (bytes: Buffer) => void, startedMsOf: (id: number) => number | undefined) {
     super();
-    this.outer = outer;
+    this.#outer = outer;
     this.#onBytes = onBytes;
     this.startedMsOf = startedMsOf;
+  }
+
+  /** What the client has been sent, by whomever. */
+  get bytesWritten(): number {
+    return this.#outer.bytesWritten;
   }
 
   /** Has Node read bytes. */

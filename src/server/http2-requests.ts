@@ -3,8 +3,7 @@
  * the streams, once too much waited to be sent.
  */
 import type { ServerHttp2Stream } from "node:http2";
-import type { Socket } from "node:net";
-import type { Share, SharedBytes } from "./shared-bytes.ts";
+import type { Connection, Share, SharedBytes } from "./shared-bytes.ts";
 import { Turn, type Turns } from "./turns.ts";
 
 /** How large an answer is taken to be of a session that has not been seen to send any. */
@@ -20,11 +19,8 @@ export class SessionRequests {
   #expectedBytes = firstExpectedBytes;
   #isBeginning = false;
 
-  /**
-   * @param socket the client's.
-   * @param unsent what may be there of answers that are not sent, over all connections.
-   */
-  constructor(socket: Socket, turns: Turns, unsent: SharedBytes) {
+  /** @param unsent what may be there of answers that are not sent, over all connections. */
+  constructor(socket: Connection, turns: Turns, unsent: SharedBytes) {
     this.#turn = new Turn(turns, this.#begin);
     this.#share = unsent.share(socket);
   }

@@ -106,9 +106,9 @@ export function createHttp2Side({
 
   server.on("session", (session) => {
     const idleSince = performance.now();
-    const socket = accepting instanceof BridgeSocket ? accepting.outer : accepting;
+    const socket = accepting;
     sessions.set(session, {
-      socket: accepting,
+      socket,
       streams: new ShortMap(),
       requests: new SessionRequests(socket, turns, unsent),
       headers: allHeaders.share(socket),

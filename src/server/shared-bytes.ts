@@ -3,8 +3,11 @@
  * room for those who come later, and many that hold much get less each, as the buffers of a switch are divided ("dynamic thresholds"). When nothing
  * is left for long, the connections are closed that take longest to give back what they hold.
  */
-import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
 import type { Turn } from "./turns.ts";
+
+/** A connection, which tells how much it has been given to send. */
+export type Connection = Duplex & { readonly bytesWritten: number };
 
 /** The sum over all connections. */
 export class SharedBytes {
@@ -22,7 +25,7 @@ export class SharedBytes {
   }
 
   /** The share of a connection, until that is closed. */
-  share(socket: Socket): Share {
+  share(socket: Connection): Share {
     const share = new Share(this, socket);
     this.#shares.add(share);
     socket.once("close", () => {
@@ -75,13 +78,13 @@ export class SharedBytes {
 /** What one connection holds. */
 class Share {
   readonly #all: SharedBytes;
-  readonly socket: Socket;
+  readonly socket: Connection;
   bytes = 0;
   /** What the client had taken when this was last looked at, and between the last two looks. */
   #takenBytes = 0;
   #newlyTakenBytes = 0;
 
-  constructor(all: SharedBytes, socket: Socket) {
+  constructor(all: SharedBytes, socket: Connection) {
     this.#all = all;
     this.socket = socket;
   }

@@ -524,6 +524,22 @@ it("lets Node reset any number of streams without harm to others", async () => {
   expect((await client.answerOf(1)).body).toBe("content");
 });
 
+it("keeps nothing of Node's sessions that have ended behind it", async () => {
+  const warnings: Error[] = [];
+  const onWarning = (warning: Error) => void warnings.push(warning);
+  process.on("warning", onWarning); // of more listeners than a connection has
+  onTestFinished(() => void process.off("warning", onWarning));
+  const { client } = await openRaw();
+  for (let stream = 1; stream < 60; stream += 2) {
+    client.ask(stream, "/node", { flag: 0, fields: ["content-length", "5"] }); // which Node ends the session for
+    client.socket.write(frame(types.data, flags.endStream, stream, Buffer.from("content")));
+    await client.endOf(stream);
+  }
+  client.ask(61, "/node");
+  await client.answerOf(61);
+  expect(warnings).toEqual([]);
+});
+
 it.each(["/late", "/node?bytes=100", "/back?bytes=100"])(
   "answers %s to a client that has closed its side",
   async (path) => {
