@@ -376,10 +376,17 @@ class Connection implements BridgedConnection, FrameHandler {
   }
 
   #bridgeContent(stream: LaneStream, bridge: Bridge, content: Buffer, payloadBytes: number): void {
-    if (stream.isAnswered && !stream.isWhole) return; // nobody reads it, and Node would grant the client more
-    bridge.data(stream, content, stream.isWhole);
-    this.#creditPadding(stream, payloadBytes - content.length);
+    if (stream.isAnswered) this.#passOverContent(stream, bridge);
+    else {
+      bridge.data(stream, content, stream.isWhole);
+      this.#creditPadding(stream, payloadBytes - content.length);
+    }
     this.#forgetOver(stream);
+  }
+
+  /** Nobody reads what comes after the answer, and Node would grant the client more. Node must not take the content for shorter than it was declared. */
+  #passOverContent(stream: LaneStream, bridge: Bridge): void {
+    if (stream.isWhole) bridge.reset(stream, constants.NGHTTP2_NO_ERROR);
   }
 
   /** Node does not know of padding, and credits the stream for the content alone. */
@@ -398,7 +405,8 @@ class Connection implements BridgedConnection, FrameHandler {
   #bridgeTrailers(stream: LaneStream, fields: FieldList): void {
     if (stream.bridge === undefined) this.handBack(stream);
     stream.isWhole = true;
-    stream.bridge?.headers(stream, fields, true);
+    if (stream.isAnswered) this.#passOverContent(stream, stream.bridge!);
+    else stream.bridge?.headers(stream, fields, true);
     this.#forgetOver(stream);
   }
 
