@@ -117,9 +117,9 @@ export async function insertResource<R extends DescMessage>(
   if (declaration.parent !== undefined) await requireResource(declaration.parent, parent, context);
   const after = body === undefined ? emptyMessage(resource) : copyOf(resource, body);
   settleBehaviors(declaration.schema, undefined, after);
-  keepDistinct(declaration.schema, after);
   Object.assign(after, output);
   await checkChange(resource, { uid, parent, before: undefined, after, paths: undefined }, context);
+  keepDistinct(declaration.schema, after);
   const content = contentOf(resource, after);
   await refuseTaken(resource, parent, uid, content.facets, context);
   return insertContent(resource, uid, parent, content, context);
@@ -164,8 +164,8 @@ export async function updateResource<R extends DescMessage>(
   const paths = concernedPaths(schema, mask, body);
   const after = applyPaths(schema, before, body, paths);
   settleBehaviors(schema, before, after);
-  keepDistinct(schema, after);
   await checkChange(resource, { uid, parent: row.parent, before, after, paths }, context);
+  keepDistinct(schema, after);
   if (equals(schema, before, after)) return row;
   const content = contentOf(resource, after);
   await refuseTaken(resource, row.parent, uid, content.facets, context);

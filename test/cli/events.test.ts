@@ -247,10 +247,10 @@ test.each(["list", "replay"])("%s knows no other states", async (command) => {
   expect(stderr).toContain("Allowed choices are pending, delivered, dead.");
 });
 
-test("an uninitialised database has no events", async () => {
+test("a database that does not exist has no events", async () => {
   const other = await emptySqlite();
   const { code, stderr } = await runPlatform(["events", "list", "--database", other.url]);
-  expect([code, stderr]).toEqual([1, expect.stringContaining("the database is not initialised")]);
+  expect([code, stderr]).toEqual([1, expect.stringContaining("there is no database at")]);
   await other.remove();
 });
 

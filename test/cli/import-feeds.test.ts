@@ -141,7 +141,7 @@ describe("import osv", () => {
     expect([missing.code, missing.summary?.refused]).toEqual([1, 1]);
     expect(missing.stderr).toMatch(/^refused: .*none: ENOENT: no such file or directory/);
     const empty = await runPlatform(["import", "osv", ".", "--database", `sqlite:${join(folder, "new.db")}`]);
-    expect([empty.code, empty.stderr]).toEqual([1, expect.stringContaining("not initialised")]);
+    expect([empty.code, empty.stderr]).toEqual([1, expect.stringContaining("there is no database at")]);
   });
 
   test.each([["osv"], ["advisories"], ["artifacts"]])("%s of a place with nothing to read fails", async (what) => {

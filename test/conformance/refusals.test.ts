@@ -101,7 +101,7 @@ onEveryServer("violations", (platform) => {
   test("of a list that is too long, only that is told", async () => {
     const { parent, names } = { parent: platform().root, names: Array(40_000).fill("No Bundle") };
     for (const request of [
-      { method: "ListRepos", json: { uidp: { ids: names.slice(0, 201) } }, field: "uidp.ids", most: 200 },
+      { method: "ListRepos", json: { uidp: { ids: names.slice(0, 1001) } }, field: "uidp.ids", most: 1000 },
       {
         method: "CreateRepo",
         json: { parent, repo: { name: freshName(), bundles: names } },
