@@ -101,7 +101,12 @@ onEveryServer("violations", (platform) => {
   test("of a list that is too long, only that is told", async () => {
     const { parent, names } = { parent: platform().root, names: Array(40_000).fill("No Bundle") };
     for (const request of [
-      { method: "ListRepos", json: { uidp: { ids: names.slice(0, 1001) } }, field: "uidp.ids", most: 1000 },
+      {
+        method: "ListAdvisories",
+        json: { componentLocations: Array(201).fill("x") },
+        field: "component_locations",
+        most: 200,
+      },
       {
         method: "CreateRepo",
         json: { parent, repo: { name: freshName(), bundles: names } },
