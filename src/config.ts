@@ -102,19 +102,19 @@ const text = (value: string) => value;
 /** The settings, in the order `--help` prints them. */
 export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   listen: {
-    help: "address to listen on; a port alone is one of 127.0.0.1",
+    help: "address to listen on; a port alone listens on 127.0.0.1",
     placeholder: "HOST:PORT",
     default: "127.0.0.1:8080",
     parse: parseListen,
   },
   database: {
-    help: "sqlite:PATH, sqlite::memory: (kept until the server ends) or postgres://…",
+    help: "sqlite:PATH, sqlite::memory: (discarded when the server ends) or postgres://…",
     placeholder: "URL",
     default: "sqlite:./data/platform.db",
     parse: oneOf(/^(sqlite:.+|postgres(ql)?:\/\/.+)$/, "sqlite:PATH or postgres://…"),
   },
   databaseWait: {
-    help: "how long a server that starts waits for a PostgreSQL that cannot be reached: 90s, 5m, 1h",
+    help: "how long to wait at the start for a PostgreSQL server that cannot be reached: 90s, 5m, 1h",
     placeholder: "DURATION",
     default: "60s",
     parse: parseDuration,
@@ -138,7 +138,7 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     parse: text,
   },
   tlsCert: {
-    help: "PEM file of the certificate chain; turns TLS on",
+    help: "PEM file of the certificate chain; enables TLS",
     placeholder: "FILE",
     default: undefined,
     parse: text,
@@ -151,13 +151,13 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     parse: oneOf(/^[a-z0-9]([a-z0-9.-]{0,200}[a-z0-9])?$/, "a host name"),
   },
   pageTokenKey: {
-    help: "64 hex digits that seal page tokens (default: a key kept in the database)",
+    help: "key that encrypts page tokens, 64 hex digits (default: a key stored in the database)",
     placeholder: "HEX",
     default: undefined,
     parse: parseKey,
   },
   secretKey: {
-    help: "64 hex digits that encrypt secrets in the database (default: a key kept there too)",
+    help: "key that encrypts secrets in the database, 64 hex digits (default: a key stored in the database)",
     placeholder: "HEX",
     default: undefined,
     parse: parseKey,
@@ -168,17 +168,21 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     parse: parseSwitch,
   },
   maxPatternIdentities: {
-    help: "identities with patterns that an organisation may have: each is compared with tokens of its issuer",
+    help: "maximum number of identities with patterns in an organisation",
     placeholder: "NUMBER",
     default: "100",
     parse: (value) => Number(oneOf(/^[0-9]{1,5}$/, "a number from 0 to 99999")(value)),
   },
   allowLoopbackSinks: {
-    help: "send events to sinks at http://localhost (for tests and for trying things out)",
+    help: "send events to sinks at http://localhost (for tests and trials)",
     default: "false",
     parse: parseSwitch,
   },
-  openRootGroups: { help: "let every root-level identity create root groups", default: "false", parse: parseSwitch },
+  openRootGroups: {
+    help: "allow every root-level identity to create root groups",
+    default: "false",
+    parse: parseSwitch,
+  },
   termsDocuments: {
     help: "legal documents that groups can accept: a JSON list of {id, label, url}, or a file with one",
     placeholder: "JSON|FILE",
@@ -192,31 +196,31 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     parse: (value) => value.split(",").flatMap((origin) => origin.trim() || []),
   },
   auditRetentionDays: {
-    help: "days for which the audit log is kept (default: for ever)",
+    help: "days to keep the audit log (default: forever)",
     placeholder: "DAYS",
     default: undefined,
     parse: parseDays,
   },
   eventRetentionDays: {
-    help: "days for which events and their deliveries are kept",
+    help: "days to keep events and their deliveries",
     placeholder: "DAYS",
     default: "30",
     parse: parseDays,
   },
   metricsListen: {
-    help: "address at which metrics can be read, in Prometheus' format (default: none)",
+    help: "address that serves metrics in the Prometheus format (default: none)",
     placeholder: "HOST:PORT",
     default: undefined,
     parse: parseListen,
   },
   registryUrl: {
-    help: "registry whose notifications are taken at /registry/notifications",
+    help: "registry whose notifications are accepted at /registry/notifications",
     placeholder: "URL",
     default: undefined,
     parse: parseBaseUrl,
   },
   registryGroup: {
-    help: "group that holds that registry's repos",
+    help: "group that holds the repos of the registry",
     placeholder: "UID",
     default: undefined,
     parse: (value) => {
@@ -225,7 +229,7 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     },
   },
   registrySecret: {
-    help: "file with the secret of 16 characters or more that the registry sends as bearer token",
+    help: "file with the bearer token that the registry sends, 16 to 1024 characters",
     placeholder: "FILE",
     default: undefined,
     parse: (path) => oneOf(/^[!-~]{16,1024}$/, "a file with 16 to 1024 visible ASCII characters")(readSecret(path)),
@@ -237,36 +241,36 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     parse: parseCredentials,
   },
   maxRequestBytes: {
-    help: "largest body or message of a request, in bytes, before and after decompression",
+    help: "maximum size of a request body or message, in bytes, before and after decompression",
     placeholder: "BYTES",
     default: "1048576",
     parse: parseBytes(16 * 1024, 64 * 1024 * 1024),
   },
   maxUrlBytes: {
-    help: "longest URL of a REST request, in bytes",
+    help: "maximum length of the URL of a REST request, in bytes",
     placeholder: "BYTES",
     default: "8192",
     parse: parseBytes(1024, 1024 * 1024),
   },
   maxHeaderBytes: {
-    help: "largest header of a request, its URL included, in bytes",
+    help: "maximum size of the header fields of a request, in bytes, including its URL",
     placeholder: "BYTES",
     default: "16384",
     parse: parseBytes(4096, 1024 * 1024),
   },
   maxPendingBodyBytes: {
-    help: "memory for request bodies that are being received, in bytes; an eighth of it for one connection",
+    help: "maximum memory for request bodies that are being received, in bytes; one connection may use an eighth of it",
     placeholder: "BYTES",
     default: "67108864",
     parse: parseBytes(1024 * 1024, 999_999_999),
   },
   fullDoors: {
-    help: "serve every call by the full doors, plain unary ones too (to compare)",
+    help: "disable the fast path for unary calls and use Node's HTTP implementation (for comparison)",
     default: "false",
     parse: parseSwitch,
   },
   logLevel: {
-    help: `least severe log lines to write: ${logLevels.join(", ")}`,
+    help: `minimum severity of log lines: ${logLevels.join(", ")}`,
     placeholder: "LEVEL",
     default: "info",
     parse: (value) => oneOf(new RegExp(`^(${logLevels.join("|")})$`), logLevels.join(", "))(value) as LogLevel,
@@ -324,11 +328,11 @@ export function readConfig(sources: ConfigSources): Config {
     }),
   ) as unknown as Config;
   if ((config.tlsCert === undefined) !== (config.tlsKey === undefined)) {
-    throw new ConfigError(`${flagOf("tlsCert")} and ${flagOf("tlsKey")} go together`);
+    throw new ConfigError(`${flagOf("tlsCert")} and ${flagOf("tlsKey")} must be set together`);
   }
   const together = ["registryUrl", "registryGroup", "registrySecret"] as const;
   if (new Set(together.map((key) => config[key] === undefined)).size > 1)
-    throw new ConfigError(`${together.map(flagOf).join(", ")} go together`);
+    throw new ConfigError(`${together.map(flagOf).join(", ")} must be set together`);
   return config;
 }
 
@@ -454,7 +458,7 @@ function parseTermsDocuments(value: string): readonly TermsDocument[] {
       throw new Error(`document ${i}: label and url must be strings`);
     return { id, label, url };
   });
-  if (new Set(documents.map(({ id }) => id)).size < documents.length) throw new Error("an id is there twice");
+  if (new Set(documents.map(({ id }) => id)).size < documents.length) throw new Error("two documents have the same id");
   return documents;
 }
 
@@ -465,7 +469,7 @@ function readSecret(path: string): string {
 
 function parseCredentials(path: string): RegistryCredentials {
   const [, username, password] = /^([^:\s]+):([^\r\n]+)$/.exec(readSecret(path)) ?? [];
-  if (username === undefined || password === undefined) throw new Error(`${path} must hold USER:PASSWORD`);
+  if (username === undefined || password === undefined) throw new Error(`${path} must contain USER:PASSWORD`);
   return { username, password };
 }
 

@@ -190,8 +190,8 @@ describe("the file", () => {
 });
 
 test("a certificate and its key go together", () => {
-  expect(() => read({ flags: { tlsCert: "cert.pem" } })).toThrow("--tls-cert and --tls-key go together");
-  expect(() => read({ env: { PLATFORM_TLS_KEY: "key.pem" } })).toThrow("--tls-cert and --tls-key go together");
+  expect(() => read({ flags: { tlsCert: "cert.pem" } })).toThrow("--tls-cert and --tls-key must be set together");
+  expect(() => read({ env: { PLATFORM_TLS_KEY: "key.pem" } })).toThrow("--tls-cert and --tls-key must be set together");
   expect(read({ flags: { tlsCert: "cert.pem" }, env: { PLATFORM_TLS_KEY: "key.pem" } }).tlsCert).toBe("cert.pem");
 });
 

@@ -35,5 +35,7 @@ function addressesOf({ listenUrl, baseUrl }: RunningServer): string {
 }
 
 function noticeOf({ database }: Config): string {
-  return database === "sqlite::memory:" ? "the database is in memory: nothing is kept when the server ends\n" : "";
+  return database === "sqlite::memory:"
+    ? "the database is in memory: all data is discarded when the server ends\n"
+    : "";
 }

@@ -34,7 +34,7 @@ Try:
 `;
 }
 
-const withoutToken = `  administrator token  not shown, because this is no terminal (--init-token-file writes it to a file);
+const withoutToken = `  administrator token  not shown: standard output is not a terminal (--init-token-file writes it to a file);
                        \`npx platform token\` makes one on this machine
 
 `;

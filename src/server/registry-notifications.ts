@@ -122,7 +122,7 @@ export function createRegistryNotifications(options: RegistryNotificationsOption
       else if (action === "pull") await record("pull", await mirror.findRepo(repository), notification, undefined);
     } catch (error) {
       if (!(error instanceof RegistryRefusal)) throw error;
-      log.warn({ reason: error.message, action, repository, tag }, "registry notification passed over");
+      log.warn({ reason: error.message, action, repository, tag }, "registry notification skipped");
     }
     if (done.size >= maxRemembered) done.delete(done.values().next().value!);
     done.add(notification.id);

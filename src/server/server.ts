@@ -242,7 +242,7 @@ export async function startServer(config: Config, log: Logger, signal?: AbortSig
       isOpen,
       isVerified: ({ authorization }) => bodies.check.isVerified(authorization),
       refusalBody,
-      onError: (error) => log.debug({ err: error }, "answer not sent"),
+      onError: (error) => log.debug({ err: error }, "response not sent"),
     });
     const endpoints = createEndpoints({
       issuer,

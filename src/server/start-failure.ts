@@ -17,8 +17,12 @@ export function readCertificate({
   if (tlsCert === undefined || tlsKey === undefined) return undefined;
   const cert = readPem("tlsCert", tlsCert);
   const key = readPem("tlsKey", tlsKey);
-  const certificate = described("tlsCert", `${tlsCert} holds no certificate in PEM`, () => new X509Certificate(cert));
-  const privateKey = described("tlsKey", `${tlsKey} holds no private key in PEM without a passphrase`, () =>
+  const certificate = described(
+    "tlsCert",
+    `${tlsCert} does not contain a PEM certificate`,
+    () => new X509Certificate(cert),
+  );
+  const privateKey = described("tlsKey", `${tlsKey} does not contain a PEM private key without a passphrase`, () =>
     createPrivateKey(key),
   );
   if (!certificate.checkPrivateKey(privateKey))
@@ -44,11 +48,11 @@ function described<T>(setting: keyof Config, what: string, work: () => T): T {
 /** Why an address cannot be listened at; the error itself where nothing more is known. */
 export function listenFailure(setting: keyof Config, { host, port }: ListenAddress, error: unknown): unknown {
   const reasons: Readonly<Record<string, string>> = {
-    EADDRINUSE: `port ${port} of ${host} is in use, perhaps by another platform server; stop it (\`ss -ltnp\` shows who it is) or choose another port`,
-    EACCES: `port ${port} may not be opened by this user; choose one above 1023`,
-    EADDRNOTAVAIL: `${host} is no address of this machine`,
-    ENOTFOUND: `the host ${host} is not known`,
-    EAI_AGAIN: `the host ${host} is not known`,
+    EADDRINUSE: `port ${port} of ${host} is in use, perhaps by another platform server; stop it (\`ss -ltnp\` shows the process) or choose another port`,
+    EACCES: `this user may not open port ${port}; choose a port above 1023`,
+    EADDRNOTAVAIL: `${host} is not an address of this machine`,
+    ENOTFOUND: `the host name ${host} does not resolve`,
+    EAI_AGAIN: `the host name ${host} does not resolve`,
   };
   const reason = reasons[(error as NodeJS.ErrnoException).code ?? ""];
   return reason === undefined ? error : new StartFailure(`${flagOf(setting)}: ${reason}`, { cause: error });

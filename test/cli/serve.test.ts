@@ -103,13 +103,13 @@ test("it prints where it listens, and the base URL where that is another", async
     .toMatch(/^platform listens on http:\/\/127\.0\.0\.1:\d+\nbase URL https:\/\/api\.example\.com\n/);
 });
 
-test("a database in memory serves, says that nothing is kept, and leaves nothing", async () => {
+test("a database in memory serves, says that its data is discarded, and leaves nothing", async () => {
   const tmp = await temporaryFolder();
   const surroundings = { cwd: tmp, env: { TMPDIR: tmp } };
   const serve = ["--database", "sqlite::memory:", "--listen", "127.0.0.1:0", "--init-token-file", "token"];
   const server = await startPlatformForTest(serve, surroundings);
   await expect.poll(server.stdout).toContain("repos/");
-  expect(server.stdout()).toContain("nothing is kept");
+  expect(server.stdout()).toContain("all data is discarded");
   const token = readFileSync(join(tmp, "token"), "utf8").trim();
   const rest = restClient(server.baseUrl, token);
   const root = (await rest.get("/iam/v2/groups")).body.groups[0].uid;
@@ -140,8 +140,12 @@ describe("what keeps it from starting is said in one line, with the setting", ()
       /--tls-cert: missing\.pem cannot be read: ENOENT/,
     ],
     ["a key that is not there", tls("cert.pem", "missing.pem"), /--tls-key: missing\.pem cannot be read: ENOENT/],
-    ["a certificate that is none", tls("junk.pem", "key.pem"), /--tls-cert: junk\.pem holds no certificate in PEM/],
-    ["a key that is none", tls("cert.pem", "junk.pem"), /--tls-key: junk\.pem holds no private key in PEM/],
+    [
+      "a certificate that is none",
+      tls("junk.pem", "key.pem"),
+      /--tls-cert: junk\.pem does not contain a PEM certificate/,
+    ],
+    ["a key that is none", tls("cert.pem", "junk.pem"), /--tls-key: junk\.pem does not contain a PEM private key/],
     [
       "a key of another certificate",
       tls("cert.pem", "other.pem"),
@@ -167,7 +171,7 @@ describe("what keeps it from starting is said in one line, with the setting", ()
     [
       "an address that is not this machine's",
       ["--listen", "192.0.2.1:0"],
-      /--listen: 192\.0\.2\.1 is no address of this/,
+      /--listen: 192\.0\.2\.1 is not an address of this/,
     ],
   ])("%s", async (_what, args, expected) => {
     const cwd = await temporaryFolder();
