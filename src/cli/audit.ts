@@ -15,7 +15,7 @@ interface Options {
 export function auditCommand(): Command {
   const command = withSettings(new Command("audit"), ["database"])
     .description("print the audit log, oldest records first")
-    .option("--since <TIME>", "only what is not older: 90s, 15m, 1h, 7d, or an RFC 3339 time")
+    .option("--since <TIME>", "only records since this time: 90s, 15m, 1h, 7d, or an RFC 3339 time")
     .option("--caller <UID>", "only calls of this identity")
     .option("--method <NAME>", "only this method: CreateGroup, platform.iam.v2.GroupsService/CreateGroup")
     .option("--json", "print one JSON object for each record");

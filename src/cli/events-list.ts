@@ -26,12 +26,12 @@ interface Options {
 
 export function listCommand(): Command {
   const command = withSettings(new Command("list"), ["database"])
-    .description("print deliveries, those of the newest events first")
-    .option("--subscription <UID>", "only those to this subscription")
-    .addOption(new Option("--state <STATE>", "only those in this state").choices(deliveryStates))
-    .option("--since <TIME>", "only of events that are not older: 90s, 15m, 1h, 7d, or an RFC 3339 time")
-    .option("--limit <N>", "print at most so many; 0 prints all", "50")
-    .option("--summary", "print instead how many deliveries each subscription has in each state")
+    .description("print deliveries, newest events first")
+    .option("--subscription <UID>", "only deliveries to this subscription")
+    .addOption(new Option("--state <STATE>", "only deliveries in this state").choices(deliveryStates))
+    .option("--since <TIME>", "only deliveries of events since this time: 90s, 15m, 1h, 7d, or an RFC 3339 time")
+    .option("--limit <N>", "maximum number of deliveries to print; 0 prints all", "50")
+    .option("--summary", "print the number of deliveries of each subscription in each state instead")
     .option("--json", "print one JSON object for each line");
   return command.action(() =>
     withDatabase(command, async (database) => {
@@ -44,7 +44,7 @@ export function listCommand(): Command {
         newestFirst: true,
       };
       if (summary && (since !== undefined || state !== undefined))
-        throw new CommandFailure("--summary counts all deliveries: it takes neither --since nor --state");
+        throw new CommandFailure("--summary counts all deliveries and cannot be combined with --since or --state");
       await requireInstallation(database);
       if (summary) {
         const counts = await countDeliveries(database);
@@ -57,7 +57,7 @@ export function listCommand(): Command {
       const taken = { hasMore: false };
       await printListing(takeFirst(readDeliveries(database, filter), limit, taken), deliveryListing, json);
       if (taken.hasMore)
-        console.error(`there are older ones: --limit prints more than ${limit}, --summary counts them`);
+        console.error(`older deliveries exist: print more than ${limit} with --limit, or count them with --summary`);
     }),
   );
 }

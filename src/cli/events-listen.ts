@@ -23,18 +23,18 @@ interface Options {
 
 export function listenCommand(): Command {
   const command = withSettings(new Command("listen"), ["baseUrl", "issuer"])
-    .description("receive events on this machine and print them, with whether they verify")
+    .description("receive events on this machine, verify them and print them")
     .option("--port <PORT>", `port on ${host}; 0 lets the system choose`, "8090")
-    .option("--secret <SECRET>", "the subscription's signing secret; without it signatures are not checked")
-    .option("--group <UID>", "the subscription's group; without it any will do")
-    .option("--count <N>", "stop after so many deliveries");
+    .option("--secret <SECRET>", "signing secret of the subscription; without it, signatures are not checked")
+    .option("--group <UID>", "group of the subscription; without it, any group is accepted")
+    .option("--count <N>", "stop after this number of deliveries");
   return command.action(async () => {
     const config = settingsOf(command);
     const { secret, group, ...options } = command.opts<Options>();
     const port = parseNumber("--port", options.port, 0, 65_535);
     const count = options.count === undefined ? Number.POSITIVE_INFINITY : parseNumber("--count", options.count, 1);
     if (secret !== undefined && !/^whsec_[A-Za-z0-9+/]{32,}={0,2}$/.test(secret))
-      throw new CommandFailure("--secret must be `whsec_` and base64, as CreateSubscription answered");
+      throw new CommandFailure("--secret must be `whsec_` and base64, as CreateSubscription returned it");
     const issuer = config.issuer ?? baseUrlOf(config);
     const told = stopSignal();
     const enough = new AbortController();

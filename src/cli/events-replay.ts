@@ -20,16 +20,16 @@ interface Options {
 
 export function replayCommand(): Command {
   const command = withSettings(new Command("replay"), ["database"])
-    .description("deliver again: one event, or what a subscription did not get")
-    .argument("[EVENT_ID]", "the event's id, as in Ce-Id")
+    .description("deliver again: one event, or the deliveries of a subscription in one state")
+    .argument("[EVENT_ID]", "id of the event, as in Ce-Id")
     .option("--subscription <UID>", "only to this subscription")
-    .addOption(new Option("--state <STATE>", "only what is in this state").choices(deliveryStates))
-    .addOption(new Option("--all", "one event to every subscription that it was for").conflicts("subscription"));
+    .addOption(new Option("--state <STATE>", "only deliveries in this state").choices(deliveryStates))
+    .addOption(new Option("--all", "deliver the event to all of its subscriptions").conflicts("subscription"));
   return command.action((id: string | undefined) =>
     withDatabase(command, async (database) => {
       const { subscription, state, all = false } = command.opts<Options>();
       if (id === undefined && (subscription === undefined || state === undefined))
-        throw new CommandFailure("say which: an EVENT_ID, or --subscription and --state");
+        throw new CommandFailure("an EVENT_ID, or --subscription and --state, is required");
       await requireInstallation(database);
       const isMeant = (delivery: Delivery) =>
         (subscription ?? delivery.subscription) === delivery.subscription &&
@@ -51,7 +51,7 @@ export function replayCommand(): Command {
         if (batch.length >= batchSize) await flush();
       }
       await flush();
-      console.log(replayed === 1 ? "1 delivery is due again" : `${replayed} deliveries are due again`);
+      console.log(replayed === 1 ? "1 delivery scheduled" : `${replayed} deliveries scheduled`);
     }),
   );
 }
@@ -62,7 +62,7 @@ function requireOne(deliveries: readonly Delivery[]): void {
   const shown = deliveries.slice(0, maxShown).map(({ subscription, state }) => `\n  ${subscription}  ${state}`);
   const more = deliveries.length > maxShown ? `\n  and ${deliveries.length - maxShown} more` : "";
   throw new CommandFailure(
-    `the event was for ${deliveries.length} subscriptions; say which by --subscription, or give --all:${shown.join("")}${more}`,
+    `the event was for ${deliveries.length} subscriptions; choose one with --subscription, or all with --all:${shown.join("")}${more}`,
   );
 }
 

@@ -11,7 +11,7 @@ import { withSettings } from "./settings.ts";
 export function showCommand(): Command {
   const command = withSettings(new Command("show"), ["database"])
     .description("print an event and its deliveries")
-    .argument("<EVENT_ID>", "the event's id, as in Ce-Id")
+    .argument("<EVENT_ID>", "id of the event, as in Ce-Id")
     .option("--json", "print one JSON object");
   return command.action((id: string) =>
     withDatabase(command, async (database) => {
@@ -27,8 +27,8 @@ export function showCommand(): Command {
       }
       for (const [name, value] of Object.entries(attributes)) console.log(`${name.padEnd(18)}${value}`);
       console.log(`\n${JSON.stringify(data, undefined, 2)}\n`);
-      if (isWaiting) console.log("its subscriptions have not been looked for yet");
-      else if (deliveries.length === 0) console.log("nobody has subscribed to it");
+      if (isWaiting) console.log("its subscriptions have not been looked up yet");
+      else if (deliveries.length === 0) console.log("no subscription matches this event");
       else await printListing(deliveries, deliveryListing, false);
     }),
   );
@@ -37,6 +37,7 @@ export function showCommand(): Command {
 /** The event. Errors: CommandFailure when there is none. */
 export async function requireEvent(database: Database, id: string): Promise<Event> {
   const event = (await readEvents(database.read, [id])).get(id);
-  if (event === undefined) throw new CommandFailure(`there is no event ${JSON.stringify(id)}, or it is forgotten`);
+  if (event === undefined)
+    throw new CommandFailure(`there is no event ${JSON.stringify(id)}, or its retention has ended`);
   return event;
 }

@@ -67,7 +67,7 @@ export function createVerifier(expected: Expectations): (delivery: Delivery) => 
     const event = checkEvent(delivery);
     const signature = checkSignature(delivery, expected);
     if (delivery.headers.authorization === undefined)
-      return { status: event.outcome === "refused" ? 400 : 401, event, token: refused("there is none"), signature };
+      return { status: event.outcome === "refused" ? 400 : 401, event, token: refused("missing"), signature };
     try {
       const token = await checkToken(delivery, await discovered(), expected);
       const isBad = [token, signature].some(({ outcome }) => outcome === "refused");
@@ -87,7 +87,7 @@ function checkEvent({ headers, body }: Delivery): Finding {
   try {
     JSON.parse(body.toString("utf8"));
   } catch {
-    return refused("the body says it is JSON and is not");
+    return refused("the body is not valid JSON");
   }
   return { outcome: "verified", text: "CloudEvents 1.0" };
 }
@@ -110,20 +110,20 @@ async function checkToken(
   }
   const { sub = "", webhook } = claims as JWTPayload & { readonly webhook?: { readonly digest?: string } };
   const subscribed = sub.slice("webhook:".length);
-  if (!sub.startsWith("webhook:") || !isUid(subscribed)) return refused("its subject is no webhook");
-  if (group !== undefined && subscribed !== group) return refused(`it is for the group ${subscribed}`);
+  if (!sub.startsWith("webhook:") || !isUid(subscribed)) return refused("the subject of the token is not a webhook");
+  if (group !== undefined && subscribed !== group) return refused(`the token is for the group ${subscribed}`);
   if (webhook?.digest !== `sha256:${createHash("sha256").update(body).digest("hex")}`)
-    return refused("its digest is not the body's");
+    return refused("the digest in the token does not match the body");
   return { outcome: "verified", text: sub };
 }
 
 function checkSignature({ headers, body }: Delivery, { secret, now }: Expectations): Finding {
   if (secret === undefined) return { outcome: "unchecked", text: "--secret is not given" };
   const { "webhook-id": id, "webhook-timestamp": timestamp, "webhook-signature": signatures = "" } = headers;
-  if (typeof id !== "string" || typeof timestamp !== "string") return refused("there is none");
-  if (id !== headers["ce-id"]) return refused("webhook-id is not ce-id");
+  if (typeof id !== "string" || typeof timestamp !== "string") return refused("missing");
+  if (id !== headers["ce-id"]) return refused("webhook-id differs from ce-id");
   if (!/^\d{1,15}$/.test(timestamp) || Math.abs(now() / 1000 - Number(timestamp)) > toleranceSeconds)
-    return refused("more than five minutes old, or ahead");
+    return refused("the timestamp differs from now by more than five minutes");
   const key = Buffer.from(secret.replace(/^whsec_/, ""), "base64");
   const right = Buffer.from(
     `v1,${createHmac("sha256", key).update(`${id}.${timestamp}.`).update(body).digest("base64")}`,
@@ -132,7 +132,7 @@ function checkSignature({ headers, body }: Delivery, { secret, now }: Expectatio
     .split(" ")
     .map((one) => Buffer.from(one))
     .some((one) => one.length === right.length && timingSafeEqual(one, right));
-  return isSigned ? { outcome: "verified", text: "Standard Webhooks" } : refused("it is not by this secret");
+  return isSigned ? { outcome: "verified", text: "Standard Webhooks" } : refused("it was not made with this secret");
 }
 
 /** The keys that the issuer's discovery document leads to (OpenID Connect Discovery 1.0, 4). */
@@ -141,7 +141,8 @@ async function discoverKeys(issuer: string): Promise<JWTVerifyGetKey> {
   const response = await fetch(address, { redirect: "error", signal: AbortSignal.timeout(fetchTimeoutMs) });
   if (!response.ok) throw new Error(`status ${response.status}`);
   const document = (await response.json()) as { readonly issuer?: unknown; readonly jwks_uri?: unknown };
-  if (document.issuer !== issuer) throw new Error(`it calls itself ${JSON.stringify(document.issuer)}`);
+  if (document.issuer !== issuer)
+    throw new Error(`its discovery document names the issuer ${JSON.stringify(document.issuer)}`);
   return createRemoteJWKSet(new URL(String(document.jwks_uri)), { timeoutDuration: fetchTimeoutMs });
 }
 

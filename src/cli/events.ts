@@ -7,7 +7,7 @@ import { showCommand } from "./events-show.ts";
 
 export function eventsCommand(): Command {
   return new Command("events")
-    .description("events: what became of them, and a sink to try them with")
+    .description("inspect and replay event deliveries, or receive events on this machine")
     .addCommand(listCommand().exitOverride())
     .addCommand(showCommand().exitOverride())
     .addCommand(replayCommand().exitOverride())

@@ -16,7 +16,7 @@ export function explain(error: unknown): string {
 /** The line about what a file, an address or a database refused. */
 function explainKnown(error: unknown): string | undefined {
   if (error instanceof CommandFailure || error instanceof StartFailure) return error.message;
-  if (error instanceof ConflictError) return "--database: other programs keep it locked; try again";
+  if (error instanceof ConflictError) return "--database: the database is locked by another program; try again";
   if (error instanceof UnavailableError || error instanceof RefusedError) return `--database: ${error.message}`;
   if (!(error instanceof Error) || error instanceof TypeError || error instanceof RangeError) return undefined;
   const { code } = error as NodeJS.ErrnoException;

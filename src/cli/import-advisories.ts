@@ -36,19 +36,19 @@ interface Options {
 export function importAdvisoriesCommand(): Command {
   const command = withFeed(withSettings(new Command("advisories"), ["database"]))
     .description(
-      "import package advisories: advisory documents (schema 2.x), the security.json of a package repository, or OpenVEX, each known by its content. " +
-        "Each feed keeps its own statements about a package, and the API answers them merged. Advisories that a feed does not list any more stay " +
-        "until --prune, which removes only what this feed said. Documents and advisories count alike",
+      "import package advisories: advisory documents (schema 2.x), the security.json of a package repository, or OpenVEX. The format is detected. " +
+        "Data of each feed is stored separately, and the API returns it merged. Advisories that a feed no longer lists are kept; " +
+        "--prune removes them for this feed only. The summary counts documents and advisories",
     )
-    .requiredOption("--group <UID>", "the group that holds the advisories")
-    .option("--feed <NAME>", "the name of the feed; by default the host and path of the URL, or the absolute path")
+    .requiredOption("--group <UID>", "group that holds the advisories")
+    .option("--feed <NAME>", "name of the feed (default: the host and path of the URL, or the absolute path)")
     .option(
       "--feed-order <NAMES>",
-      "the feeds whose statements come before those of others, the first first, separated by commas; it is stored, and holds until it is given again",
+      "comma-separated names of the feeds that take precedence, the first one first; stored in the database until it is given again",
     )
     .option(
       "--distribution <NAME>",
-      "the distribution that the packages are of, with its release if the feed is about one, as package URLs name them: wolfi, alpine-3.19; for formats that do not say (OpenVEX does). Without it reports match packages of every distribution",
+      "distribution of the packages, with its release if the feed covers one, as in package URLs: wolfi, alpine-3.19. Not used for OpenVEX, which names it. Without it, reports match packages of every distribution",
     );
   return command.action((location: string) =>
     withDatabase(command, async (database) => {

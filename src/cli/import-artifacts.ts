@@ -37,14 +37,17 @@ const maxPackagesFileBytes = 16 * 1024 * 1024;
 export function importArtifactsCommand(): Command {
   const command = withFeed(withSettings(new Command("artifacts"), ["database"]))
     .description(
-      "import artifacts and their versions from maven-metadata.xml, POMs, documents of PyPI's JSON API, wheels, core metadata and packuments, each " +
-        "known by its name and content. With packages named, the URL is that of a registry: what stands before NAME in npm, before NAME/json in PyPI, " +
-        "before the path of the group in Maven. --prune removes the artifacts that the feed does not have, of the ecosystems it has documents of or of " +
-        "the packages named, and versions of artifacts; versions that are removed count too",
+      "import artifacts and their versions from maven-metadata.xml, POMs, documents of PyPI's JSON API, wheels, core metadata and packuments. The " +
+        "format is detected by name and content. With --package or --packages-file, the URL is the base URL of a registry: the part before NAME in npm, " +
+        "before NAME/json in PyPI, before the path of the group in Maven. --prune removes artifacts and versions that the feed does not have, within " +
+        "the ecosystems of the feed or the packages given. Removed versions are counted",
     )
-    .option("--ecosystem <NAME>", `only documents of ${[...ecosystems.keys()].join(", ")}; needed to ask a registry`)
-    .option("--package <NAME...>", "ask the registry for these packages: NAME, @SCOPE/NAME, GROUP:ARTIFACT", [])
-    .option("--packages-file <FILE>", "ask it for the packages in a file, one in a line; # begins a comment");
+    .option(
+      "--ecosystem <NAME>",
+      `only documents of ${[...ecosystems.keys()].join(", ")}; required with --package and --packages-file`,
+    )
+    .option("--package <NAME...>", "request these packages from the registry: NAME, @SCOPE/NAME, GROUP:ARTIFACT", [])
+    .option("--packages-file <FILE>", "request the packages listed in a file, one per line; # begins a comment");
   return command.action((location: string) =>
     withDatabase(command, async (database) => {
       const { prune = false, json = false, ...options } = command.opts<Options>();

@@ -33,8 +33,8 @@ export interface FeedImport<T>
 /** Adds what every importer of feeds takes. */
 export function withFeed(command: Command): Command {
   return command
-    .argument("<PATH|URL>", "a file, a directory, a .zip, a .tar.gz, JSON lines, or an http(s) address of one")
-    .option("--prune", "remove what the feed does not have, if all of it could be read")
+    .argument("<PATH|URL>", "a file, a directory, a .zip, a .tar.gz, a JSON Lines file, or an http(s) URL of one")
+    .option("--prune", "remove what the feed no longer has, if all of it could be read")
     .option("--json", "print the summary as one JSON object");
 }
 
@@ -62,10 +62,11 @@ export async function importFeed<T>(
     const { summary } = report;
     process.stdout.write(`${isJson ? JSON.stringify(summary) : summaryText(summary)}\n`);
   }
-  if (signal.aborted) throw new CommandFailure("stopped; run it again to go on");
+  if (signal.aborted) throw new CommandFailure("stopped; run the command again to continue");
   const { refused, read } = report.summary;
   if (refused > 0) throw new CommandFailure(`${refused} refused`);
-  if (read === 0 && isAnswered?.() !== true) throw new CommandFailure(`${location}: nothing in it could be read`);
+  if (read === 0 && isAnswered?.() !== true)
+    throw new CommandFailure(`${location}: contains nothing that could be read`);
 }
 
 /** Reads items from files of JSON or YAML records; what is wrong with one record leaves the others of its file. */

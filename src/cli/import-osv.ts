@@ -9,8 +9,8 @@ import { withSettings } from "./settings.ts";
 
 export function importOsvCommand(): Command {
   const command = withFeed(withSettings(new Command("osv"), ["database"])).description(
-    "import vulnerability metadata from OSV 1.x records in JSON or YAML. Withdrawn records are kept without severities. --prune removes metadata of " +
-      "the sources that the feed has records of, a source being what an id begins with (PYSEC)",
+    "import vulnerability metadata from OSV 1.x records in JSON or YAML. Withdrawn records are kept without severities. --prune removes metadata " +
+      "that the feed does not have, within the sources of the feed. The source is the prefix of an id, such as PYSEC",
   );
   return command.action((location: string) =>
     withDatabase(command, async (database) => {

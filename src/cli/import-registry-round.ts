@@ -50,7 +50,7 @@ export async function runRound(options: RoundOptions): Promise<void> {
     }
   }
   if (repositories.length > 0) return;
-  if (seen.size === 0 && prune) return report.refuse("the catalog", "is empty: nothing is removed");
+  if (seen.size === 0 && prune) return report.refuse("the catalog", "is empty; nothing was removed");
   for await (const repos of registryContents.repos(read, group)) {
     for (const { uid, name } of repos.filter((repo) => !seen.has(repo.name))) {
       signal.throwIfAborted();
@@ -70,7 +70,7 @@ async function mirrorRepository(name: string, options: RoundOptions): Promise<vo
     const pages = await registry.tags(name);
     if (pages === undefined && repositories.length > 0) {
       const uid = await mirror.findRepo(name);
-      if (uid === undefined) return report.refuse(name, "the registry knows no such repository");
+      if (uid === undefined) return report.refuse(name, "the registry does not have this repository");
       if (!prune) return report.gone(name);
       await mirror.removeRepo(uid);
       return report.count("removed");

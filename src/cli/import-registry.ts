@@ -30,14 +30,14 @@ const unitMs: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_
 export function importRegistryCommand(): Command {
   const command = withSettings(new Command("registry"), ["database", "registryCredentials"])
     .description(
-      "import repositories, tags and image sizes from an OCI distribution registry. Repositories and tags count alike; " +
-        "what the registry does not have any more is reported as gone",
+      "import repositories, tags and image sizes from an OCI distribution registry. The summary counts repositories and tags. " +
+        "Those that the registry no longer has are kept and counted as gone, unless --prune is given",
     )
-    .argument("<URL>", "where the registry is, such as https://registry.example.com")
-    .requiredOption("--group <UID>", "the group that holds the repos")
-    .option("--repo <NAME...>", "only these repositories, instead of all that the catalog lists", [])
+    .argument("<URL>", "URL of the registry, such as https://registry.example.com")
+    .requiredOption("--group <UID>", "group that holds the repos")
+    .option("--repo <NAME...>", "only these repositories, instead of the whole catalog", [])
     .option("--prune", "delete repos and tags of the group that the registry does not have")
-    .option("--watch <INTERVAL>", "go on until it is stopped, with a pause between two rounds: 30s, 5m, 1h")
+    .option("--watch <INTERVAL>", "repeat until stopped, with this pause between runs: 30s, 5m, 1h")
     .option("--json", "print each summary as one JSON object");
   return command.action((address: string) =>
     withDatabase(command, async (database, config) => {
@@ -53,7 +53,7 @@ export function importRegistryCommand(): Command {
         const round = { registry, mirror, read: database.read, group, repositories, prune, signal };
         if (pauseMs === undefined) {
           const { refused } = await runOnce(round, json);
-          if (signal.aborted) throw new CommandFailure("stopped; run it again to go on");
+          if (signal.aborted) throw new CommandFailure("stopped; run the command again to continue");
           if (refused > 0) throw new CommandFailure(`${refused} refused`);
         }
         while (pauseMs !== undefined && !signal.aborted) {

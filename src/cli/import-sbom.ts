@@ -19,11 +19,11 @@ const maxBytes = 256 * 1024 * 1024;
 export function importSbomCommand(): Command {
   const command = withSettings(new Command("sbom"), ["database"])
     .description(
-      "import the packages of an image from an SPDX 2 or CycloneDX document in JSON; it replaces those that the image had",
+      "import the packages of an image from an SPDX 2 or CycloneDX document in JSON. They replace the packages stored for the image",
     )
-    .argument("<PATH>", "the document")
-    .requiredOption("--repo <UID>", "the repo that holds the image")
-    .requiredOption("--digest <DIGEST>", "the image: its index, or the manifest of one platform")
+    .argument("<PATH>", "the SPDX or CycloneDX document")
+    .requiredOption("--repo <UID>", "repo that holds the image")
+    .requiredOption("--digest <DIGEST>", "digest of the image: of its index, or of the manifest of one platform")
     .option("--json", "print the summary as one JSON object");
   return command.action((path: string) =>
     withDatabase(command, async (database) => {
@@ -36,7 +36,7 @@ export function importSbomCommand(): Command {
         if (!(await registryContents.hasRepo(session, repo)))
           throw new CommandFailure(`--repo: there is no repo ${repo}`);
         if (!(await registryContents.hasDigest(session, repo, digest)))
-          throw new CommandFailure(`--digest: the repo has neither an image nor a tag with ${digest}`);
+          throw new CommandFailure(`--digest: the repo has no image and no tag with ${digest}`);
         return saveImagePackages(session, repo, digest, packages, Date.now());
       });
       report.end();

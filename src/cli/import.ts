@@ -9,7 +9,7 @@ import { importSbomCommand } from "./import-sbom.ts";
 
 export function importCommand(): Command {
   const command = new Command("import")
-    .description("import what registries and feeds publish")
+    .description("import data from registries and feeds")
     .hook("preAction", growYoungSpace);
   for (const sub of [
     importOsvCommand,

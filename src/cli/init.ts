@@ -15,7 +15,7 @@ export function initCommand(): Command {
   const command = withSettings(new Command("init"), ["database", "listen", "baseUrl", "issuer", "tlsCert", "tlsKey"])
     .description("initialise an empty database and print the administrator's token, once")
     .option("--json", "print one JSON object")
-    .option("--recover", "on an initialised database: make a fresh administrator token, offline");
+    .option("--recover", "restore the administrator of an initialised database and print a new token");
   return command.action(() => {
     const { json, recover } = command.opts<{ json?: boolean; recover?: boolean }>();
     const initialise = async (database: Database, config: Config) => {
@@ -49,6 +49,6 @@ async function installed(database: Database, issuerUrl: string): Promise<Install
   await database.migrate();
   const installation = await install(database, issuerUrl, Date.now);
   if (installation === undefined)
-    throw new CommandFailure("the database is initialised already; `--recover` makes a fresh administrator token");
+    throw new CommandFailure("the database is already initialised; `--recover` creates a new administrator token");
   return installation;
 }

@@ -8,15 +8,15 @@ import { withSettings } from "./settings.ts";
 
 export function keysCommand(): Command {
   return new Command("keys")
-    .description("the keys that sign the platform's own tokens")
+    .description("manage the keys that sign the platform's own tokens")
     .addCommand(listCommand().exitOverride())
     .addCommand(rotateCommand().exitOverride());
 }
 
 function listCommand(): Command {
   const command = withSettings(new Command("list"), ["database"])
-    .description("print the keys, newest first, and where each is in its life")
-    .option("--json", "print one JSON object for each");
+    .description("print the keys and their state, newest first")
+    .option("--json", "print one JSON object for each key");
   return command.action(() =>
     withDatabase(command, async (database) => {
       print((await requireInstallation(database)).signingKeys, command.opts<{ json?: boolean }>().json === true);
@@ -27,7 +27,7 @@ function listCommand(): Command {
 function rotateCommand(): Command {
   const command = withSettings(new Command("rotate"), ["database"])
     .description(
-      "add a key; running servers publish it within 30 s, and sign with it once every copy of the key set is renewed",
+      "add a key; running servers publish it within 30 s, and sign with it when cached copies of the key set have expired",
     )
     .option("--json", "print one JSON object for each key");
   return command.action(() =>

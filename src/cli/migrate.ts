@@ -5,9 +5,7 @@ import { withDatabase } from "./database.ts";
 import { withSettings } from "./settings.ts";
 
 export function migrateCommand(): Command {
-  const command = withSettings(new Command("migrate"), ["database"]).description(
-    "bring the database's tables up to this version",
-  );
+  const command = withSettings(new Command("migrate"), ["database"]).description("apply pending database migrations");
   return command.action(() =>
     withDatabase(
       command,

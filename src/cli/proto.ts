@@ -16,19 +16,19 @@ const ownGoModule = "platform.internal/api";
 const sources = ["../../proto/", "../../../proto/"].map((path) => new URL(path, import.meta.url));
 
 export function protoCommand(): Command {
-  const command = new Command("proto").description("the protobuf files of the contract");
+  const command = new Command("proto").description("export the protobuf files of the API");
   command
     .command("export")
     .exitOverride()
-    .description("write every file of the contract with its dependencies, ready for protoc, buf or grpcio-tools")
-    .argument("<dir>", "the folder to write into; it is the import path (-I) for the generator")
+    .description("write the protobuf files of the API and their dependencies, for protoc, buf or grpcio-tools")
+    .argument("<dir>", "folder to write to; pass it to the generator as import path (-I)")
     .option(
       "--root <name>",
-      "folder of our files, in place of `platform`: Python needs another one",
+      "folder of the API's own files; Python needs a name other than `platform`",
       parseRoot,
       ownRoot,
     )
-    .option("--go-module <path>", "the Go module that the generated code will be part of", parseGoModule, ownGoModule)
+    .option("--go-module <path>", "Go module of the generated code", parseGoModule, ownGoModule)
     .option("--debug-redact", "keep `debug_redact` on secrets; needs protoc 22 or newer", false)
     .action(async (dir: string, options: ExportOptions) => {
       const files = await exportedFiles(options);

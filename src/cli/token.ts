@@ -11,9 +11,9 @@ const unitSeconds: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d:
 
 export function tokenCommand(): Command {
   const command = withSettings(new Command("token"), ["database"])
-    .description("print a token of the platform's own and nothing else")
-    .option("--identity <UID>", "whose token (default: the administrator's)")
-    .option("--ttl <DURATION>", "how long it lives: 90s, 15m, 1h, at most 30d", "1h");
+    .description("print a token signed by the platform")
+    .option("--identity <UID>", "identity that the token is for (default: the administrator)")
+    .option("--ttl <DURATION>", "lifetime of the token: 90s, 15m, 1h, at most 30d", "1h");
   return command.action(() =>
     withDatabase(command, async (database) => {
       const { identity, ttl } = command.opts<{ identity?: string; ttl: string }>();

@@ -68,7 +68,7 @@ describe("init", () => {
     expect(await runPlatform(["init", "--json", ...database])).toEqual({
       code: 1,
       stdout: "",
-      stderr: "error: the database is initialised already; `--recover` makes a fresh administrator token\n",
+      stderr: "error: the database is already initialised; `--recover` creates a new administrator token\n",
     });
   });
 

@@ -74,8 +74,8 @@ test("it prints what arrives and whether it verifies, and answers as receivers d
   |     "uid": "1"
   |   }
   | }`);
-  expect(blocks[1]).toContain("  token       refused, its digest is not the body's\n");
-  expect(blocks[2]).toContain("  token       refused, there is none\n");
+  expect(blocks[1]).toContain("  token       refused, the digest in the token does not match the body\n");
+  expect(blocks[2]).toContain("  token       refused, missing\n");
 });
 
 test.each(["SIGINT", "SIGTERM"] as const)("%s ends it", async (signal) => {
@@ -100,7 +100,7 @@ describe("it says what it cannot use", () => {
     [["--port", "http"], '--port must be a number from 0, not "http"'],
     [["--port", "70000"], '--port must be a number from 0, not "70000"'],
     [["--count", "0"], '--count must be a number from 1, not "0"'],
-    [["--secret", "secret"], "--secret must be `whsec_` and base64, as CreateSubscription answered"],
+    [["--secret", "secret"], "--secret must be `whsec_` and base64, as CreateSubscription returned it"],
   ])("%j", async (args, message) => {
     const outcome = await runPlatform(["events", "listen", ...args]);
     expect(outcome).toEqual({ code: 1, stdout: "", stderr: `error: ${message}\n` });

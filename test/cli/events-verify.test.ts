@@ -58,7 +58,7 @@ describe("is no event", () => {
     ["without a source", { headers: { "ce-source": undefined } }, "no ce-source"],
     ["without a type", { headers: { "ce-type": undefined } }, "no ce-type"],
     ["with another body", { headers: { "content-type": "text/plain" } }, "the body is not JSON"],
-    ["with a broken body", { arriving: "{" }, "the body says it is JSON and is not"],
+    ["with a broken body", { arriving: "{" }, "the body is not valid JSON"],
   ])("%s", async (_, forgery, text) => {
     const { status, event } = await verdictOf(forgery);
     expect([status, event]).toEqual([400, { outcome: "refused", text }]);
@@ -67,16 +67,16 @@ describe("is no event", () => {
 
 test("without a token it is nobody's", async () => {
   const { status, token } = await verdictOf({ headers: { authorization: undefined } });
-  expect([status, token]).toEqual([401, { outcome: "refused", text: "there is none" }]);
+  expect([status, token]).toEqual([401, { outcome: "refused", text: "missing" }]);
 });
 
 describe("the token is refused", () => {
   test.each<[string, () => Forgery, RegExp]>([
-    ["for another body", () => ({ arriving: '{"actor":{},"body":{}}' }), /digest is not the body's/],
-    ["with another digest", () => ({ digest: "sha256:00" }), /digest is not the body's/],
+    ["for another body", () => ({ arriving: '{"actor":{},"body":{}}' }), /digest in the token does not match the body/],
+    ["with another digest", () => ({ digest: "sha256:00" }), /digest in the token does not match the body/],
     ["for another audience", () => ({ audience: "somebody" }), /"aud"/],
-    ["for another group", () => ({ subject: `webhook:${group.slice(0, 40)}` }), /^it is for the group 0123/],
-    ["about something else", () => ({ subject: group }), /no webhook/],
+    ["for another group", () => ({ subject: `webhook:${group.slice(0, 40)}` }), /^the token is for the group 0123/],
+    ["about something else", () => ({ subject: group }), /is not a webhook/],
     ["expired", () => ({ ttlSeconds: -60 }), /"exp"/],
     ["by a key that was never published", () => ({ by: stranger }), /no applicable key/],
     ["in another scheme", () => ({ headers: { authorization: "Basic eA==" } }), /not a bearer token/],
@@ -90,16 +90,20 @@ describe("the token is refused", () => {
 describe("the signature is refused", () => {
   const past = String(Math.floor(Date.now() / 1000) - 10);
   test.each<[string, Forgery, RegExp]>([
-    ["by another secret", { secret: "whsec_AAAA" }, /not by this secret/],
-    ["for another body", { arriving: "[]" }, /not by this secret/],
-    ["for another time", { headers: { "webhook-timestamp": past } }, /not by this secret/],
+    ["by another secret", { secret: "whsec_AAAA" }, /not made with this secret/],
+    ["for another body", { arriving: "[]" }, /not made with this secret/],
+    ["for another time", { headers: { "webhook-timestamp": past } }, /not made with this secret/],
     ["too old", { age: 301 }, /five minutes/],
     ["ahead", { age: -301 }, /five minutes/],
     ["at no time", { headers: { "webhook-timestamp": "now" } }, /five minutes/],
-    ["that is missing", { headers: { "webhook-signature": undefined } }, /not by this secret/],
-    ["without its time", { headers: { "webhook-timestamp": undefined } }, /there is none/],
-    ["for another event", { headers: { "webhook-id": "other" } }, /webhook-id is not ce-id/],
-    ["of no known form", { headers: { "webhook-signature": `v1,${"é".repeat(44)} v2,x` } }, /not by this secret/],
+    ["that is missing", { headers: { "webhook-signature": undefined } }, /not made with this secret/],
+    ["without its time", { headers: { "webhook-timestamp": undefined } }, /^missing$/],
+    ["for another event", { headers: { "webhook-id": "other" } }, /webhook-id differs from ce-id/],
+    [
+      "of no known form",
+      { headers: { "webhook-signature": `v1,${"é".repeat(44)} v2,x` } },
+      /not made with this secret/,
+    ],
   ])("%s", async (_, forgery, text) => {
     const { status, signature } = await verdictOf(forgery);
     expect([status, signature]).toEqual([403, { outcome: "refused", text: expect.stringMatching(text) }]);

@@ -119,7 +119,7 @@ describe("list --limit", () => {
     const first = await events("list", "--json", "--limit", "2");
     expect(first).toMatchObject({
       code: 0,
-      stderr: "there are older ones: --limit prints more than 2, --summary counts them\n",
+      stderr: "older deliveries exist: print more than 2 with --limit, or count them with --summary\n",
     });
     expect(
       first.stdout
@@ -188,7 +188,7 @@ describe("show", () => {
     expect(await events("show", "nothing")).toEqual({
       code: 1,
       stdout: "",
-      stderr: 'error: there is no event "nothing", or it is forgotten\n',
+      stderr: 'error: there is no event "nothing", or its retention has ended\n',
     });
   });
 });
@@ -197,7 +197,7 @@ describe("replay", () => {
   test("delivers an event again, with the same id", async () => {
     const before = received("/good", repo.uid);
     const { code, stdout } = await events("replay", eventId(), "--subscription", good.uid);
-    expect([code, stdout]).toEqual([0, "1 delivery is due again\n"]);
+    expect([code, stdout]).toEqual([0, "1 delivery scheduled\n"]);
     await expect.poll(() => received("/good", repo.uid)).toBe(before + 1);
     const ids = sink
       .at("/good")
@@ -208,18 +208,18 @@ describe("replay", () => {
   test("asks which, where there are several", async () => {
     const { code, stdout, stderr } = await events("replay", eventId());
     expect([code, stdout]).toEqual([1, ""]);
-    expect(stderr).toContain("say which by --subscription, or give --all:");
+    expect(stderr).toContain("choose one with --subscription, or all with --all:");
     for (const { uid } of [good, failing]) expect(stderr).toContain(uid);
     const before = received("/good", repo.uid);
     const all = await events("replay", eventId(), "--all");
-    expect(all.stdout).toMatch(/^[23] deliveries are due again\n$/);
+    expect(all.stdout).toMatch(/^[23] deliveries scheduled\n$/);
     await expect.poll(() => received("/good", repo.uid)).toBe(before + 1);
   });
 
   test("delivers what a subscription did not get, once it takes it", async () => {
     answers.set("/failing", 200);
     const { code, stdout } = await events("replay", "--subscription", failing.uid, "--state", "pending");
-    expect([code, stdout]).toEqual([0, expect.stringMatching(/^(1 delivery is|\d+ deliveries are) due again\n$/)]);
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/^(1 delivery|\d+ deliveries) scheduled\n$/)]);
     // A sink that has failed rests for up to a minute.
     await expect
       .poll(() => list("--subscription", failing.uid, "--state", "pending"), { timeout: 120_000, interval: 500 })
@@ -229,13 +229,13 @@ describe("replay", () => {
 
   test("finds nothing where there is nothing", async () => {
     const { code, stdout } = await events("replay", "--subscription", good.uid, "--state", "dead");
-    expect([code, stdout]).toEqual([0, "0 deliveries are due again\n"]);
+    expect([code, stdout]).toEqual([0, "0 deliveries scheduled\n"]);
   });
 
   test.each([
-    [[], "say which: an EVENT_ID, or --subscription and --state"],
-    [["--subscription", "a"], "say which: an EVENT_ID, or --subscription and --state"],
-    [["nothing"], 'there is no event "nothing", or it is forgotten'],
+    [[], "an EVENT_ID, or --subscription and --state, is required"],
+    [["--subscription", "a"], "an EVENT_ID, or --subscription and --state, is required"],
+    [["nothing"], 'there is no event "nothing", or its retention has ended'],
   ])("%j is not enough", async (args, message) => {
     expect(await events("replay", ...args)).toEqual({ code: 1, stdout: "", stderr: `error: ${message}\n` });
   });

@@ -152,7 +152,7 @@ describe("import osv", () => {
     const into = what === "advisories" ? ["--group", group] : [];
     expect(await run(what, join(folder, "empty"), ...into)).toEqual({
       code: 1,
-      stderr: `error: ${join(folder, "empty")}: nothing in it could be read\n`,
+      stderr: `error: ${join(folder, "empty")}: contains nothing that could be read\n`,
       summary: { ...nothing, passedOver: 2 },
     });
     const gone = await run(what, join(folder, "gone"), ...into);
@@ -261,7 +261,7 @@ describe("import advisories", () => {
     await once(child, "close");
     const stored = await storedDocuments(database);
     if (signal === "SIGINT") {
-      expect([child.exitCode, await stderr]).toEqual([1, "error: stopped; run it again to go on\n"]);
+      expect([child.exitCode, await stderr]).toEqual([1, "error: stopped; run the command again to continue\n"]);
       expect(JSON.parse(await stdout)).toEqual({ ...nothing, read: 11 * stored, added: 11 * stored });
     }
     const feed = await put("feed.jsonl", all.join(""));

@@ -64,7 +64,7 @@ test("an empty catalog removes nothing", async () => {
   const run = await importRegistry(registry.url, "--prune");
   expect(run).toMatchObject({ code: 1 });
   expect(JSON.parse(run.stdout)).toEqual({ ...nothing, read: 1, refused: 1 });
-  expect(run.stderr).toContain("refused: the catalog: is empty: nothing is removed");
+  expect(run.stderr).toContain("refused: the catalog: is empty; nothing was removed");
 });
 
 test("a list that breaks off removes nothing", async () => {

@@ -77,7 +77,7 @@ test("the packages of an image are stored whole, and the second time nothing", a
 
   const other = `sha256:${"0".repeat(64)}`;
   const refusals: [unknown, string, string, string][] = [
-    [document, repo, other, `--digest: the repo has neither an image nor a tag with ${other}`],
+    [document, repo, other, `--digest: the repo has no image and no tag with ${other}`],
     [document, `${group}/0000000000000000`, digest, `--repo: there is no repo ${group}/0000000000000000`],
     ["{", repo, digest, "is not JSON"],
   ];

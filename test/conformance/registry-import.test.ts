@@ -123,7 +123,7 @@ if ("missing" in found) {
       const other = await platform().ok("CreateGroup", { parent: platform().root, group: { name: "named" } });
       const run = await importRegistry(platform(), registry.url, other.uid, "--repo", "solo", "missing");
       expect(run).toMatchObject({ status: 1, summary: { added: 2, refused: 1 } });
-      expect(run.messages).toContain("refused: missing: the registry knows no such repository");
+      expect(run.messages).toContain("refused: missing: the registry does not have this repository");
     });
   });
 }
