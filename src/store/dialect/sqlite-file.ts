@@ -19,7 +19,7 @@ export interface DatabaseFile {
  * `mustExist`; then nothing is made.
  */
 export function prepareFile(path: string, mustExist: boolean): DatabaseFile {
-  if (mustExist && path === inMemory) throw new RefusedError("a database in memory is that of one server alone");
+  if (mustExist && path === inMemory) throw new RefusedError("an in-memory database exists only in the server that opened it");
   if (mustExist && !existsSync(path))
     throw new RefusedError(`there is no database at ${path}; \`platform serve\` or \`platform init\` makes one`);
   if (path === inMemory) return temporaryFile();
