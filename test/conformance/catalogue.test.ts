@@ -14,7 +14,9 @@ import { makeGroup } from "./fixtures.ts";
 import { onEveryServer } from "./platform.ts";
 
 const suffix = ".advisories.yaml";
-const size = { documents: 1600, advisories: 3 };
+const advisoriesOfDocument = 3;
+/** A quarter on PostgreSQL, where an import of all takes minutes. */
+const documentsOn = { sqlite: 1600, postgresql: 400 };
 /** Starting the program and importing, on a machine that does other things. */
 const timeout = 300_000;
 
@@ -24,7 +26,7 @@ onEveryServer("a published catalogue", (platform) => {
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), "platform-catalogue-"));
     group = (await makeGroup(platform())).uid;
-    await writeCatalogue(folder, size);
+    await writeCatalogue(folder, { documents: documentsOn[platform().database], advisories: advisoriesOfDocument });
   }, timeout);
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
@@ -48,7 +50,8 @@ onEveryServer("a published catalogue", (platform) => {
   test("is answered as it was written, in every field", { timeout }, async () => {
     const published = await readPublished(folder);
     const advisoryCount = published.reduce((sum, { advisories }) => sum + advisories.length, 0);
-    expect([published.length, advisoryCount > 4000]).toEqual([size.documents, true]);
+    const documents = documentsOn[platform().database];
+    expect([published.length, advisoryCount > 2.5 * documents]).toEqual([documents, true]);
     const count = published.length + advisoryCount;
     const nothing = {
       read: count,
@@ -63,22 +66,22 @@ onEveryServer("a published catalogue", (platform) => {
     expect(await importAll()).toEqual({ code: 0, said: "", summary: { ...nothing, added: count } });
     expect(await importAll("--prune")).toEqual({ code: 0, said: "", summary: { ...nothing, unchanged: count } });
 
-    const documents = new Map((await all("ListDocuments", "documents")).map((each) => [each.id, each]));
+    const documentsAnswered = new Map((await all("ListDocuments", "documents")).map((each) => [each.id, each]));
     const request = { uidp: { childrenOf: group } };
     const advisories = new Map(
       (await all("ListAdvisories", "advisories", request)).map((each) => [each.advisoryId, each]),
     );
-    expect([documents.size, advisories.size]).toEqual([published.length, advisoryCount]);
+    expect([documentsAnswered.size, advisories.size]).toEqual([published.length, advisoryCount]);
     const compared = { fields: 0, different: [] as string[] };
     for (const document of published) {
-      compare(documents.get(document.package.name), documentJson(document), document.package.name, compared);
+      compare(documentsAnswered.get(document.package.name), documentJson(document), document.package.name, compared);
       for (const advisory of document.advisories) {
         const place = `${document.package.name} ${advisory.id}`;
         compare(advisories.get(advisory.id), advisoryJson(document.package.name, advisory), place, compared);
       }
     }
     expect(compared.different.slice(0, 20)).toEqual([]);
-    expect(compared.fields).toBeGreaterThan(100_000);
+    expect(compared.fields).toBeGreaterThan(60 * documents);
   });
 });
 
