@@ -205,7 +205,10 @@ test.each([
 
 test("token does not reach a database in memory", async () => {
   const { code, stderr } = await runPlatform(["token", "--database", "sqlite::memory:"]);
-  expect([code, stderr]).toEqual([1, "error: --database: an in-memory database exists only in the server that opened it\n"]);
+  expect([code, stderr]).toEqual([
+    1,
+    "error: --database: an in-memory database exists only in the server that opened it\n",
+  ]);
 });
 
 test("--version prints the version of the package", async () => {

@@ -19,7 +19,8 @@ export interface DatabaseFile {
  * `mustExist`; then nothing is made.
  */
 export function prepareFile(path: string, mustExist: boolean): DatabaseFile {
-  if (mustExist && path === inMemory) throw new RefusedError("an in-memory database exists only in the server that opened it");
+  if (mustExist && path === inMemory)
+    throw new RefusedError("an in-memory database exists only in the server that opened it");
   if (mustExist && !existsSync(path))
     throw new RefusedError(`there is no database at ${path}; \`platform serve\` or \`platform init\` makes one`);
   if (path === inMemory) return temporaryFile();
