@@ -144,8 +144,10 @@ function fieldReader(field: DescField, compiler: Compiler): ReadField {
         if (isUnset(json, field)) {
           return;
         }
-        if (oneof !== undefined && (message[oneof.localName] as LocalOneof).case !== undefined) {
-          violations.add(`cannot be given with another member of ${oneof.name}`);
+        const given = oneof === undefined ? undefined : (message[oneof.localName] as LocalOneof).case;
+        if (given !== undefined) {
+          const other = oneof?.fields.find(({ localName }) => localName === given);
+          violations.add(`cannot be given with ${other?.name}`);
           return;
         }
         const value = read(json, violations);

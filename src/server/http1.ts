@@ -205,10 +205,14 @@ export function createHttp1Side({
 /** The refusal of HTTP on a port that speaks TLS: answered with 400, since a client cannot upgrade there as 426 would have it. */
 const cleartextToTls = 426;
 
-/** Whether a request names its host and no field twice that decides about it, RFC 9112 section 3.2. HTTP/1.0 need not name a host. */
-function isWellFormed({ headers: { host }, httpVersion, rawHeaders }: IncomingMessage): boolean {
+/**
+ * Whether a request names its host and no field twice that decides about it, RFC 9112 section 3.2, and its content has no transfer coding but `chunked`.
+ * HTTP/1.0 need not name a host.
+ */
+function isWellFormed({ headers, httpVersion, rawHeaders }: IncomingMessage): boolean {
+  const { host, "transfer-encoding": coding } = headers;
   const hasHost = host === undefined ? httpVersion !== "1.1" : isAuthority(host);
-  return hasHost && !repeatsField(rawHeaders);
+  return hasHost && !repeatsField(rawHeaders) && (coding === undefined || coding.toLowerCase() === "chunked");
 }
 
 /** The status that answers a failure of the parser or of its time-outs; undefined where the connection itself has failed. */

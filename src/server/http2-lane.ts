@@ -293,7 +293,7 @@ class Connection implements BridgedConnection, FrameHandler {
     });
     this.#streams.set(id, stream);
     stream.isWhole = endStream;
-    if (serve === undefined) this.handBack(stream);
+    if (serve === undefined || !(endStream || this.#mayWaitFor(stream))) this.handBack(stream);
     else if (endStream) this.#serve(stream);
   }
 
@@ -354,6 +354,13 @@ class Connection implements BridgedConnection, FrameHandler {
     if (stream.isWhole) this.#serve(stream);
     else if (stream.received > defaultWindow - maxPayloadBytes || !this.#mayHold(stream, content.length))
       this.handBack(stream);
+  }
+
+  /** Whether content is waited for: a little, or that of somebody who is known to send a valid token. The full door verifies anybody else first. */
+  #mayWaitFor(stream: LaneStream): boolean {
+    if (stream.declaredBytes > unverifiedBytes)
+      stream.isVerified = this.#options.bodies.check.isVerified(stream.authorization);
+    return stream.declaredBytes <= unverifiedBytes || stream.isVerified;
   }
 
   /** Whether what has come is kept here; if so, it counts. Who is not known to send a valid token is left to the full door. */

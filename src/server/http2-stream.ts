@@ -95,6 +95,11 @@ export class LaneStream extends OwnResponse implements WholeResponse {
     return this.#fields?.headers.authorization;
   }
 
+  /** The content that the request says it has, in bytes; 0 where it does not say. */
+  get declaredBytes(): number {
+    return Number(this.#fields?.headers["content-length"] ?? 0);
+  }
+
   take(content: Buffer, payloadBytes: number): void {
     this.received += payloadBytes;
     // What is kept of little must not keep all that it came in.

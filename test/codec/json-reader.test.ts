@@ -142,7 +142,7 @@ test.each<[string, string]>([
   ['{"kindsByNumber":{"0":1,"-0":1}}', 'kinds_by_number["-0"]: duplicate key'],
   ['{"matchesByFlag":{"1":{}}}', 'matches_by_flag["1"]: invalid key'],
   ['{"matchesByFlag":{"true":{"subject":1}}}', 'matches_by_flag["true"].subject: must be a string'],
-  ['{"choiceString":"a","choiceLong":1}', "choice_long: cannot be given with another member of choice"],
+  ['{"choiceString":"a","choiceLong":1}', "choice_long: cannot be given with choice_string"],
   ['{"createTime":"2023-02-30T00:00:00Z"}', "create_time: must be an RFC 3339 timestamp"],
   ['{"ttl":"5"}', 'ttl: must be a duration in seconds, such as "1.5s"'],
   ['{"mask":"a,,b"}', "mask: must be at most 1000 comma-separated field paths"],

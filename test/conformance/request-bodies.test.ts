@@ -96,13 +96,17 @@ function suite(server: () => LiveServer): void {
     async (protocol) => {
       const { path, type } = protocol;
       const client = new RawHttp2Client(await dial(), []);
+      const declared = [`content-length: ${tooLong}`];
+      const requests = senders.flatMap((sender) => [
+        { lines: sender, pieces: [pieceOf(type, 16_000), Buffer.alloc(1000, " ")] },
+        { lines: [...sender, ...declared], pieces: [pieceOf(type, 100)] },
+      ]);
       await Promise.all(
-        senders.map(async (sender, i) => {
+        requests.map(async ({ lines, pieces }, i) => {
           const id = i * 2 + 1;
-          const fields = ["content-type", type, ...sender.flatMap((line) => line.split(": "))];
+          const fields = ["content-type", type, ...lines.flatMap((line) => line.split(": "))];
           client.ask(id, path, { flag: 0, fields });
-          client.socket.write(frame(types.data, 0, id, pieceOf(type, 16_000)));
-          client.socket.write(frame(types.data, 0, id, Buffer.alloc(1000, " ")));
+          for (const piece of pieces) client.socket.write(frame(types.data, 0, id, piece));
           await expect.poll(() => client.isAnswered(id)).toBe(true);
           const reader = new HeaderReader(2 ** 16); // no list of the server's needs those before it
           const fieldsOf = client.of(types.headers, id).flatMap(({ payload }) => reader.read(payload).fields);

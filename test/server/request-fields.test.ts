@@ -58,6 +58,13 @@ describe.each([
     expect(await ask(...lines)).toBe("400");
   });
 
+  it.each(["xchunked", "identity", "chunked, gzip"])("the transfer coding %s: 400, in full", async (coding) => {
+    const { socket, received } = await (await open(options)).dial();
+    socket.write(`POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: ${coding}\r\n\r\n0\r\n\r\n`);
+    await expect.poll(received).toMatch(/^HTTP\/1\.1 400 [\s\S]*\r\n\r\n./);
+    socket.destroy();
+  });
+
   it("one of each: 200", async () => {
     expect(await ask("host: a:1", "authorization: Bearer a", "content-type: text/plain", "x-a: 1", "x-a: 2")).toBe(
       "200",
