@@ -6,7 +6,7 @@
  * thrown away, until the client has finished or a short time has passed. Over HTTP/2 it is thrown away as well, for as long as the
  * host lets it come.
  */
-import type { OutgoingHttpHeader, OutgoingHttpHeaders, ServerResponse } from "node:http";
+import type { IncomingMessage, OutgoingHttpHeader, OutgoingHttpHeaders, ServerResponse } from "node:http";
 import { promisify } from "node:util";
 import { brotliCompress, gzip, constants as zlib } from "node:zlib";
 import { andThen, type Eventually } from "../eventually.ts";
@@ -104,7 +104,9 @@ export async function discardBody(request: StreamedRequest): Promise<void> {
   let discarded = 0;
   request.on("data", (chunk: Uint8Array) => {
     discarded += chunk.length;
-    if (discarded > MAX_DISCARDED) request.pause();
+    if (discarded <= MAX_DISCARDED) return;
+    request.pause();
+    if (!isHttp2(request)) (request as IncomingMessage).socket.pause(); // or the next piece would be read, and kept
   });
   request.once("end", resolve).once("close", resolve).once("error", resolve).resume();
   await promise;
