@@ -7,22 +7,41 @@ const patience = { testTimeout: 60_000, hookTimeout: 60_000, expect: { poll: { t
 /** Programs that tests start, hundreds of times, find here what Node compiled of them before. */
 const env = { NODE_COMPILE_CACHE: join(import.meta.dirname, "node_modules/.cache/compile") };
 
-/** A project is a folder of tests with one promise; see CONTRIBUTING.md. */
-const project = (name: string, include: string, more: { exclude?: string[]; globalSetup?: string } = {}) => ({
-  test: { name, include: [include], environment: "node", env, ...patience, ...more },
+interface More {
+  readonly exclude?: string[];
+  readonly globalSetup?: string[];
+  readonly env?: Record<string, string>;
+}
+
+/**
+ * A project is a folder of tests with one promise; see CONTRIBUTING.md. Its files share their modules, which are loaded and optimized once for each
+ * worker: a test restores what it changes in them.
+ */
+const project = (name: string, include: string, more: More = {}) => ({
+  test: {
+    name,
+    include: [include],
+    environment: "node",
+    isolate: false,
+    ...patience,
+    ...more,
+    env: { ...env, ...more.env },
+  },
 });
 
 /** Both databases are real: PostgreSQL is started once for a run, unless TEST_POSTGRES_URL names one. */
-const globalSetup = "test/contract/postgres.ts";
+const globalSetup = ["test/databases/postgres.ts", "test/databases/migrated.ts"];
 
 export default defineConfig({
   test: {
     maxWorkers: 3, // of two cores too: many tests wait for processes, sockets and timers
     reporters: ["default", ["json", { outputFile: "node_modules/.cache/test-report.json" }]],
     projects: [
-      project("unit", "test/**/*.test.ts", { exclude: ["test/contract/**", "test/conformance/**"] }),
-      project("contract", "test/contract/**/*.test.ts", { globalSetup }),
+      project("unit", "test/**/*.test.ts", { exclude: ["test/databases/**", "test/conformance/**"] }),
+      project("databases", "test/databases/**/*.test.ts", { globalSetup }),
       project("conformance", "test/conformance/**/*.test.ts", { globalSetup }),
+      // What the projects above run in short; see test/campaign.ts.
+      project("campaigns", "test/**/*.campaign.test.ts", { globalSetup, env: { TEST_CAMPAIGN: "full" } }),
     ],
   },
 });

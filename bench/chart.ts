@@ -1,4 +1,4 @@
-/** The ratios as a bar chart in SVG, readable on light and on dark pages. */
+/** Draws the ratios as a bar chart in SVG, for light and dark pages. */
 import { reaches } from "./rows.ts";
 import { formatLimit, type Outcome } from "./table.ts";
 
@@ -32,7 +32,10 @@ const style = `
     }
   `;
 
-/** Draws each ratio from the line of 1, on a logarithmic scale; a short line marks what is accepted. Rates first, then times. */
+/**
+ * Draws each ratio as a bar from 1, on a logarithmic scale. A short line marks the accepted ratio. Rates first, then
+ * times.
+ */
 export function drawChart(outcomes: readonly Outcome[]): string {
   const ratios = outcomes.flatMap(({ sqlite, bar }) => [sqlite.ratio, bar?.[0] ?? 1]);
   const [lowest, highest] = [Math.min(0.5, ...ratios), Math.max(2, ...ratios)];

@@ -1,25 +1,25 @@
 /**
- * The data that is measured on: a root group, groups below it (10,000, or a tenth of the rows where that is fewer), and repos spread over them.
- * The platform's own database is made by the platform, and its repos written straight into the table, because a million calls would take longer
- * than the measurement. Peers have the same repos in a table of plain columns.
+ * The data of a benchmark: a root group, groups below it (10,000, or a tenth of the rows if that is fewer), and repos
+ * spread over them. The platform initialises its own database. Groups and repos are written directly into its tables,
+ * because a million calls would take longer than the benchmark. Peers have the same repos in a table of plain columns.
  */
 import { create, toBinary } from "@bufbuild/protobuf";
 import { GroupSchema, OrgStatus } from "../gen/platform/iam/v2/groups_pb.ts";
 import { RepoSchema } from "../gen/platform/registry/v2/repos_pb.ts";
-import { pack } from "../src/store/packed.ts";
+import { pack } from "../src/store/rows/packed.ts";
 import { newUid } from "../src/uid.ts";
 import { type Filling, openPostgres, openSqlite } from "./filling.ts";
 
 const maxGroups = 10_000;
 const description = "What is in this repository, in a sentence";
 
-/** What peers ask their database. */
+/** The schema of the peers' database. */
 export const peerSchema = `
   create table repos (uid text primary key, parent text not null, name text not null, description text not null,
     create_time_us integer not null, update_time_us integer not null) without rowid;
   create table counts (parent text primary key, count integer not null) without rowid;`;
 
-/** Fills the platform's database at `url`, which is initialised, and makes that of the peers in a file; the uid of one repo. */
+/** Fills the initialised database at `url`, and creates that of the peers in a file. Returns the uid of one repo. */
 export async function fill(url: string, peerFile: string, root: string, size: number): Promise<string> {
   const groups = Array.from({ length: Math.max(1, Math.min(maxGroups, size / 10)) }, () => newUid(root));
   const repos = Array.from({ length: size }, (_, i) => newUid(groups[i % groups.length]!)).sort();
@@ -47,7 +47,7 @@ async function fillOurs(
   nowUs: number,
 ): Promise<void> {
   const columns = ["uid", "parent", "version", "create_time_us", "update_time_us", "packed", "name"];
-  const spine = (uid: string, body: Uint8Array) => {
+  const baseValues = (uid: string, body: Uint8Array) => {
     const packed = pack({ uid, version: 1, createTimeUs: nowUs, updateTimeUs: nowUs, body });
     return [uid, parentOf(uid), 1, nowUs, nowUs, packed];
   };
@@ -56,7 +56,7 @@ async function fillOurs(
     [...columns, "verified"],
     groups.values().map((uid, i) => {
       const message = create(GroupSchema, { name: `group-${i}`, status: OrgStatus.READY });
-      return [...spine(uid, toBinary(GroupSchema, message)), message.name, 0];
+      return [...baseValues(uid, toBinary(GroupSchema, message)), message.name, 0];
     }),
   );
   await ours.insert(
@@ -64,7 +64,7 @@ async function fillOurs(
     columns,
     repos.values().map((uid, i) => {
       const message = create(RepoSchema, { name: `repo-${i}`, description });
-      return [...spine(uid, toBinary(RepoSchema, message)), message.name];
+      return [...baseValues(uid, toBinary(RepoSchema, message)), message.name];
     }),
   );
   const reposOf = new Map<string, number>();

@@ -1,4 +1,7 @@
-/** The results in the documentation, between two comments, and their chart. `node bench/docs.ts` writes them again from `results.json`. */
+/**
+ * Writes the results into the documentation, between two comments, and their chart. `node bench/docs.ts` writes them
+ * again from `results.json`.
+ */
 import { readFileSync, writeFileSync } from "node:fs";
 import { drawChart } from "./chart.ts";
 import { reaches } from "./rows.ts";
@@ -9,7 +12,7 @@ const chart = new URL("../docs/bench.svg", import.meta.url);
 const begin = "<!-- results: written by npm run bench -->";
 const end = "<!-- end of results -->";
 
-/** Writes `docs/performance.md` and `docs/bench.svg`. Errors: a plain Error when the page has lost its comments. */
+/** Writes `docs/performance.md` and `docs/bench.svg`. Errors: a plain Error if the page lacks the comments. */
 export function writeDocs(results: Results): void {
   const text = readFileSync(page, "utf8");
   const [from, to] = [text.indexOf(begin), text.indexOf(end)];

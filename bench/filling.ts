@@ -1,14 +1,14 @@
-/** Many rows into a database, fast. */
+/** Bulk inserts. */
 import { DatabaseSync } from "node:sqlite";
 import pg from "pg";
 
 type Value = string | number | Uint8Array;
 
-/** A database that is only filled: nothing has to survive a power cut until it is closed. */
+/** A database that is being filled. Nothing is durable until it is closed. */
 export interface Filling {
-  /** Inserts rows; `ending` is SQL that follows the values. */
+  /** Inserts rows. @param ending SQL after the values. */
   insert(table: string, columns: readonly string[], rows: Iterable<readonly Value[]>, ending?: string): Promise<void>;
-  /** Commits, and lets the database see how much it has. */
+  /** Commits and updates the statistics of the query planner. */
   close(): Promise<void>;
 }
 

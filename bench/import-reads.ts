@@ -1,6 +1,7 @@
 /**
- * How an import and reads bear each other: `node bench/import-reads.ts [advisories] [postgres://…]`. It starts a server on a database of its own, reads
- * through the API alone and while a generated feed is imported twice, and prints times and memory. Nothing is asserted: a busy machine tells nothing.
+ * Measures reads during an import: `node bench/import-reads.ts [advisories] [postgres://…]`. Starts a server on a new
+ * database, reads through the API alone and while a generated feed is imported twice, and prints times and memory.
+ * Asserts nothing, because times on a busy machine mean nothing.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -78,7 +79,7 @@ async function listening({ stdout }: ChildProcess): Promise<string> {
   throw new Error("the server ended");
 }
 
-/** Reads one request after another until it is told to stop; how long each took, in milliseconds. */
+/** Sends one request after another until the signal. Returns their times in milliseconds. */
 function reader(baseUrl: string, token: string): (until: AbortSignal) => Promise<number[]> {
   const paths = ["/iam/v2/groups", "/vulnerabilities/v2/advisories?page_size=50", "/advisory/v2/documents?page_size=5"];
   return async (until) => {
@@ -96,7 +97,7 @@ function reader(baseUrl: string, token: string): (until: AbortSignal) => Promise
   };
 }
 
-/** The most memory that a process had until it ended, in MB, as Linux counts it. */
+/** The peak memory of a process in MB, from `/proc`. */
 async function peakMemory({ pid }: ChildProcess, until: AbortSignal): Promise<number> {
   let peakKb = 0;
   while (!until.aborted) {

@@ -1,14 +1,15 @@
 /**
- * `npm run bench`: this server beside what a user would pick instead, on this machine, now. Only ratios of one run mean something: each pair is
- * measured in turns, both hot, several times, and the median ratio is given with its spread. docs/performance.md says more.
+ * `npm run bench`: compares this server with alternatives on this machine. Only ratios within one run are meaningful:
+ * each pair is measured alternately, both warmed up, several times, and the median ratio is printed with its spread.
+ * See docs/performance.md.
  *
- *     npm run bench                              every row, on up to 1,000,000 repos
+ *     npm run bench                              all rows, on up to 1,000,000 repos
  *     npm run bench -- --quick                   the main rows, in less than five minutes
- *     npm run bench -- --large                   on 10,000,000 repos too
- *     npm run bench -- --postgres URL            the main rows on PostgreSQL too, in databases made there for the run; or DATABASE_URL
- *     npm run bench -- --peer NAME=HOST:PORT     one more REST peer that serves the same two addresses
- *     npm run bench -- --only TEXT               the rows that have this in their name; nothing is written
- *     npm run bench -- --soak [MINUTES]          full load of everything at once: is memory flat, does the event loop stand still?
+ *     npm run bench -- --large                   also on 10,000,000 repos
+ *     npm run bench -- --postgres URL            the main rows also on PostgreSQL, or DATABASE_URL
+ *     npm run bench -- --peer NAME=HOST:PORT     another REST peer that serves the same two paths
+ *     npm run bench -- --only TEXT               rows with this text in their names; writes no results
+ *     npm run bench -- --soak [MINUTES]          full load of all kinds: checks memory growth and event loop stalls
  */
 import { parseArgs } from "node:util";
 import { writeDocs } from "./docs.ts";
@@ -34,7 +35,7 @@ const { quick, large, only } = values;
 const soakMinutes = Number(positionals[0] ?? 10);
 if (!(soakMinutes > 0)) throw new Error(`--soak takes minutes, not ${positionals[0]}`);
 const postgres = values.postgres ?? process.env.DATABASE_URL;
-const pace = quick
+const timing = quick
   ? { rounds: 3, durationMs: 1500, warmUpMs: 300, firstWarmUpMs: 7_000 }
   : { rounds: 5, durationMs: 3000, warmUpMs: 500, firstWarmUpMs: 15_000 };
 /** Filling PostgreSQL takes longer than the measurement. */
@@ -50,7 +51,7 @@ try {
 }
 
 async function compareAll(): Promise<void> {
-  const meter = new Meter(servers, startLoad(), pace);
+  const meter = new Meter(servers, startLoad(), timing);
   const outcomes: Outcome[] = [];
   printHead();
   for (const row of rowsOf({ quick, large, peers: values.peer })) {

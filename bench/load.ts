@@ -1,6 +1,7 @@
 /**
- * The load generator, a process of its own: closed loops over raw sockets, so that it costs far less than the server it drives. It speaks just
- * enough HTTP/1.1 and HTTP/2 for one prepared request repeated: a response counts when its last byte is there.
+ * The load generator, a process of its own: closed loops over raw sockets, which cost far less CPU than the server. It
+ * implements just enough of HTTP/1.1 and HTTP/2 to repeat one prepared request. A response counts when its last byte
+ * has arrived.
  */
 import { connect, type Socket } from "node:net";
 
@@ -12,38 +13,38 @@ export interface Request {
   readonly path: string;
   readonly method: "GET" | "POST";
   readonly headers: Readonly<Record<string, string>>;
-  /** In base64. Where it holds {@link unique}, each request has a number of its own there. */
+  /** In base64. {@link unique} in it is replaced by a different number in each request. */
   readonly body: string;
 }
 
 /** One measurement. */
 export interface Job extends Request {
-  /** Requests under way at any moment. */
+  /** Concurrent requests. */
   readonly concurrency: number;
-  /** How long requests run before one counts. */
+  /** Duration of requests that do not count. */
   readonly warmUpMs: number;
-  /** The warm-up is over before its time when the rate is steady. */
+  /** Whether to end the warm-up early once the rate is steady. */
   readonly untilSteady?: boolean;
   readonly durationMs: number;
-  /** Leaves its core to others while it waits: for servers that need more than the one they have. */
+  /** Whether to leave the core idle while waiting, for servers that use several cores. */
   readonly yieldsCore?: boolean;
 }
 
-/** What a measurement gives. */
+/** The result of a measurement. */
 export interface Measured {
   readonly perSecond: number;
   readonly medianMs: number;
   readonly p99Ms: number;
 }
 
-/** Stands in a body for a number that no request has had; as long as one. */
+/** Placeholder in a body for a unique number of the same length. */
 export const unique = "{unique--number}";
 
 const streamsPerConnection = 8;
 const steadyRates = { everyMs: 500, count: 3, within: 0.03 };
 let nextNumber = Date.now() * 1000;
 
-/** Runs a job. Errors: a plain Error when an answer is not 200 or a connection fails. */
+/** Runs a job. Errors: a plain Error if a response is not 200 or a connection fails. */
 export async function measure(job: Job): Promise<Measured> {
   const latencies: number[] = [];
   let answers = 0;
@@ -82,13 +83,13 @@ export async function measure(job: Job): Promise<Measured> {
   return { perSecond: latencies.length / seconds, medianMs: at(0.5), p99Ms: at(0.99) };
 }
 
-/** Whether the last rates are all alike. */
+/** Whether the last rates differ by less than the tolerance. */
 function isSteady(rates: readonly number[]): boolean {
   const last = rates.slice(-steadyRates.count);
   return last.length === steadyRates.count && Math.max(...last) < Math.min(...last) * (1 + steadyRates.within);
 }
 
-/** Keeps this process from sleeping: to wake a sleeping core costs the server that answers more than the answer does. */
+/** Keeps the core of this process awake: waking it would cost the server more than the response. */
 function spin(isOver: () => boolean): void {
   if (!isOver()) setImmediate(spin, isOver);
 }
@@ -126,7 +127,7 @@ const openHttp1: Open = ({ host, port, path, method, headers, body }, _streams, 
   return socket;
 };
 
-/** A request to send: a copy, with a number of its own where there is place for one. */
+/** A copy of the request with a unique number at the placeholder, if there is one. */
 function numbered(request: Buffer, numberAt: number): Buffer {
   const copy = Buffer.from(request);
   if (numberAt >= 0) copy.write(String(nextNumber++), numberAt);
@@ -218,7 +219,7 @@ function frame(type: number, flag: number, stream: number, payload: Uint8Array):
   return Buffer.concat([head, payload]);
 }
 
-/** HPACK: a literal field that is not indexed, without Huffman coding. */
+/** HPACK: a literal field without indexing and without Huffman coding. */
 function literal(name: string, value: string): Buffer {
   return Buffer.concat([Buffer.of(0), text(name), text(value)]);
 }

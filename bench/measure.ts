@@ -1,4 +1,4 @@
-/** Measures a row: finds its two sides, and pairs them. */
+/** Measures rows: finds both sides of a row and measures them in pairs. */
 import { join } from "node:path";
 import type { Job, Measured } from "./load.ts";
 import { type Comparison, comparePairs, measurePairs, type Pair, type Side } from "./pairs.ts";
@@ -8,34 +8,37 @@ import { requests, type Target } from "./requests.ts";
 import type { Row } from "./rows.ts";
 import type { DatabaseKind, Servers } from "./servers.ts";
 
-/** How long a run takes its time. */
-export interface Pace {
+/** Durations of a run. */
+export interface Timing {
   readonly rounds: number;
   readonly durationMs: number;
-  /** Before each measurement. */
+  /** Warm-up before each measurement. */
   readonly warmUpMs: number;
-  /** Before the first of a request, at most. */
+  /** Longest warm-up before the first measurement of a request. */
   readonly firstWarmUpMs: number;
 }
 
-/** Requests under way while a side is made hot, whatever is measured then. */
+/** Minimum concurrency of the first warm-up. */
 const warmUpConcurrency = 32;
 
 /** Measures rows one after another. */
 export class Meter {
   readonly #servers: Servers;
   readonly #load: (job: Job) => Promise<Measured>;
-  readonly #pace: Pace;
-  readonly #hot = new Set<string>();
+  readonly #timing: Timing;
+  readonly #warm = new Set<string>();
   readonly #measured = new Map<string, Pair[]>();
 
-  constructor(servers: Servers, load: (job: Job) => Promise<Measured>, pace: Pace) {
+  constructor(servers: Servers, load: (job: Job) => Promise<Measured>, timing: Timing) {
     this.#servers = servers;
     this.#load = load;
-    this.#pace = pace;
+    this.#timing = timing;
   }
 
-  /** The platform, with its rows on `kind`, and the row's peer. Rows that differ by their figure only share their measurements. */
+  /**
+   * Compares the platform, on this kind of database, with the peer of a row. Rows that differ only by figure share
+   * measurements.
+   */
   async compare(row: Row, kind: DatabaseKind): Promise<Comparison> {
     const { request, peer, peerRequest = request, rows, concurrency, figure } = row;
     const key = JSON.stringify([kind, request, peer, peerRequest, rows, concurrency]);
@@ -44,7 +47,7 @@ export class Meter {
       (await measurePairs(
         this.#side(row, request, await this.#servers.platform(rows, kind), kind),
         peer === "sqlite" ? this.#inserts() : this.#side(row, peerRequest, await this.#peer(row, kind), kind),
-        this.#pace.rounds,
+        this.#timing.rounds,
       ));
     this.#measured.set(key, pairs);
     emptyLogs();
@@ -60,15 +63,15 @@ export class Meter {
   }
 
   #side({ concurrency }: Row, name: Row["request"], target: Target, kind: DatabaseKind): Side {
-    const { rounds: _, firstWarmUpMs, ...pace } = this.#pace;
-    const job = { ...requests[name](target), ...pace, concurrency, yieldsCore: kind === "postgres" };
+    const { rounds: _, firstWarmUpMs, ...timing } = this.#timing;
+    const job = { ...requests[name](target), ...timing, concurrency, yieldsCore: kind === "postgres" };
     const key = `${target.host}:${target.port} ${name}`;
     return {
       warm: async () => {
-        if (this.#hot.has(key)) return;
-        this.#hot.add(key);
-        const hot = { untilSteady: true, warmUpMs: firstWarmUpMs, durationMs: 0 };
-        await this.#load({ ...job, ...hot, concurrency: Math.max(concurrency, warmUpConcurrency) });
+        if (this.#warm.has(key)) return;
+        this.#warm.add(key);
+        const warmUp = { untilSteady: true, warmUpMs: firstWarmUpMs, durationMs: 0 };
+        await this.#load({ ...job, ...warmUp, concurrency: Math.max(concurrency, warmUpConcurrency) });
       },
       measure: () => this.#load(job),
     };
@@ -76,6 +79,6 @@ export class Meter {
 
   #inserts(): Side {
     const insert = async (durationMs: number) => bareInserts(join(folder, "bare.db"), durationMs);
-    return { warm: async () => void (await insert(500)), measure: () => insert(this.#pace.durationMs) };
+    return { warm: async () => void (await insert(500)), measure: () => insert(this.#timing.durationMs) };
   }
 }

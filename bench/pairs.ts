@@ -1,27 +1,27 @@
-/** How two are compared: both hot, then in turns, the first of a round always the other one. */
+/** Compares two sides: both are warmed up, then measured alternately. The order changes with every round. */
 import type { Measured } from "./load.ts";
 
-/** One of the two. */
+/** One side of a comparison. */
 export interface Side {
-  /** Lets it run until it is as fast as it gets; done again it costs nothing. */
+  /** Runs until the rate is steady. Does nothing when called again. */
   warm(): Promise<void>;
   measure(): Promise<Measured>;
 }
 
-/** What was measured side by side. */
+/** The measurements of one round. */
 export interface Pair {
   readonly ours: Measured;
   readonly peer: Measured;
 }
 
-/** The pair whose ratio is the median, and the spread of all. */
+/** The pair with the median ratio, and the spread of all ratios. */
 export interface Comparison extends Pair {
   readonly ratio: number;
   readonly lowest: number;
   readonly highest: number;
 }
 
-/** Measures in as many rounds. */
+/** Measures both sides in several rounds. */
 export async function measurePairs(ours: Side, peer: Side, rounds: number): Promise<Pair[]> {
   await ours.warm();
   await peer.warm();
@@ -35,7 +35,7 @@ export async function measurePairs(ours: Side, peer: Side, rounds: number): Prom
   return pairs;
 }
 
-/** Compares by one figure of what was measured. */
+/** Compares by one figure. */
 export function comparePairs(pairs: readonly Pair[], figure: keyof Measured): Comparison {
   const ratioOf = ({ ours, peer }: Pair) => ours[figure] / peer[figure];
   const sorted = [...pairs].sort((a, b) => ratioOf(a) - ratioOf(b));

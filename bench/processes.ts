@@ -1,4 +1,4 @@
-/** The processes of a run: servers on one core, the load generator on the other, where the system can pin them. */
+/** The processes of a run: servers on one core, the load generator on another, if the system can pin them. */
 import { type ChildProcess, fork, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, openSync, readFileSync, rmSync, truncateSync } from "node:fs";
@@ -7,11 +7,11 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Job, Measured } from "./load.ts";
 
-/** Whether processes are pinned to cores. A soak shows the server as it runs, with all cores for its garbage collector. */
+/** Whether processes are pinned to cores. Not for a soak, where the garbage collector may use all cores. */
 export const isPinned =
   availableParallelism() > 1 && !process.argv.includes("--soak") && spawnSync("taskset", ["-V"]).status === 0;
 
-/** Where a run keeps its databases and logs; gone with it. */
+/** Temporary folder of the run, for databases and logs. */
 export const folder = mkdtempSync(join(tmpdir(), "platform-bench-"));
 
 const children: ChildProcess[] = [];
@@ -19,11 +19,11 @@ const logs: string[] = [];
 
 /** A server process. */
 export interface Running {
-  /** Sends it a message; its answer. */
+  /** Sends a message and returns the answer. */
   ask<T>(question: string): Promise<T>;
 }
 
-/** Starts a server of this folder, with standard error, where access logs belong, into a file of its own; its first message. */
+/** Starts a server program with its standard error, the access log, in a file. Returns its first message. */
 export async function start<T>(program: string, args: readonly string[]): Promise<T & Running> {
   const log = join(folder, `${children.length}.log`);
   const child = run(program, args, 0, openSync(log, "a"));
@@ -31,7 +31,7 @@ export async function start<T>(program: string, args: readonly string[]): Promis
   const ended = once(child, "exit").then(([code]): never => {
     throw new Error(`${program} ended with status ${code}: ${readFileSync(log, "utf8").slice(-2000)}`);
   });
-  ended.catch(() => {}); // it may end when it has said all
+  ended.catch(() => {}); // it may end after its last message
   const next = async <A>() => (await Promise.race([once(child, "message"), ended]))[0] as A;
   const ask = <A>(question: string) => {
     child.send(question);
@@ -65,12 +65,12 @@ function run(program: string, args: readonly string[], core: number, errors: num
   return child;
 }
 
-/** Empties the access logs: at full load they would fill a disk. */
+/** Empties the access logs, which would fill the disk at full load. */
 export function emptyLogs(): void {
   for (const log of logs) truncateSync(log);
 }
 
-/** Ends all of them. */
+/** Kills all processes. */
 export function stopAll(): void {
   for (const child of children) child.kill("SIGKILL");
 }

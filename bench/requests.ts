@@ -1,4 +1,4 @@
-/** The requests that are measured, each for any server that serves them. */
+/** The measured requests. */
 import { create, type DescMessage, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import {
   CreateRepoRequestSchema,
@@ -7,15 +7,16 @@ import {
 } from "../gen/platform/registry/v2/repos_pb.ts";
 import { type Request, unique } from "./load.ts";
 
-/** A server that runs, and what can be asked of it. */
+/** A running server, and the values for requests to it. */
 export interface Target {
   readonly host: string;
   readonly port: number;
-  /** Where it speaks HTTP/1.1, when that is a port of its own. */
+  /** Port for HTTP/1.1, if it is a separate one. */
   readonly http1Port?: number;
   readonly token: string;
-  /** The uid of the group above all repos, and that of one repo. */
+  /** uid of the root group of all repos. */
   readonly root: string;
+  /** uid of one repo. */
   readonly repo: string;
 }
 
@@ -57,7 +58,10 @@ function grpc<Desc extends DescMessage>(
 
 const base64 = (body: string | Uint8Array) => Buffer.from(body).toString("base64");
 
-/** By protocol and method. `list50` asks for what is below the root group, `list50.all` for all there is; both answer 50 repos and a total. */
+/**
+ * Requests by protocol and method. `list50` lists repos below the root group, `list50.all` all repos. Both responses
+ * have 50 repos and a total.
+ */
 export const requests = {
   "rest.get": (target: Target) => rest(target, `/${target.repo}`),
   "rest.list50": (target: Target) => rest(target, `?uidp.descendants_of=${target.root}`),
@@ -73,5 +77,5 @@ export const requests = {
     grpc(target, "CreateRepo", CreateRepoRequestSchema, { parent: target.root, repo: newRepo }),
 } as const;
 
-/** A request by its name. */
+/** Name of a request. */
 export type RequestName = keyof typeof requests;

@@ -1,25 +1,25 @@
-/** What is compared with what. */
+/** The rows of the benchmark: which requests are compared with which peers. */
 import type { Measured } from "./load.ts";
 import type { RequestName } from "./requests.ts";
 
 /** A row of the table. */
 export interface Row {
-  /** What is asked of the platform, and of whom else: `rest.get/fastify`. */
+  /** Request and peer: `rest.get/fastify`. */
   readonly name: string;
   readonly request: RequestName;
-  /** A program of the folder `peers`; the platform itself on fewer rows; SQLite; or a server that runs already. */
+  /** A program of the folder `peers`, the platform on fewer rows, SQLite, or a running server. */
   readonly peer: { readonly program: string } | { readonly rows: number } | "sqlite" | { readonly address: string };
-  /** What is asked of the peer, when it is not the same. */
+  /** Request to the peer, if it differs. */
   readonly peerRequest?: RequestName;
-  /** How many rows the platform has. */
+  /** Number of repos of the platform. */
   readonly rows: number;
-  /** Requests under way at any moment. */
+  /** Concurrent requests. */
   readonly concurrency: number;
-  /** Rates are better high, times low. */
+  /** The figure to compare. Higher rates and lower times are better. */
   readonly figure: keyof Measured;
-  /** What is accepted, and what is aimed at; none where a row is only shown. */
+  /** The accepted ratio and the target. A row without them is informational. */
   readonly bar?: readonly [accepted: number, aim: number];
-  /** A row that `--quick` has too, and PostgreSQL. */
+  /** Whether the row is part of `--quick`, and measured on PostgreSQL. */
   readonly isMain: boolean;
 }
 
@@ -62,7 +62,7 @@ const created = (request: RequestName, isMain: boolean): Row => ({
   isMain,
 });
 
-/** Times of one call at a time, on many rows and on few. */
+/** Compares the times of sequential calls on many rows with those on few rows. */
 const sized = (request: RequestName, rows: number, label: string, isMain: boolean): Row => ({
   name: `${label}.${shortened(rows)}/1k.time`,
   request,
@@ -76,7 +76,7 @@ const sized = (request: RequestName, rows: number, label: string, isMain: boolea
 
 const shortened = (rows: number) => (rows < 1_000_000 ? `${rows / 1_000}k` : `${rows / 1_000_000}m`);
 
-/** The rows of a run: the main ones, or all; with ten million rows; with peers by address. */
+/** The rows of a run: the main ones or all, optionally with ten million repos and additional peers. */
 export function rowsOf(options: { quick: boolean; large: boolean; peers: readonly string[] }): Row[] {
   const byAddress = options.peers.flatMap((peer) => {
     const [name = "", address = ""] = peer.split("=");
@@ -97,7 +97,7 @@ export function rowsOf(options: { quick: boolean; large: boolean; peers: readonl
   return all.filter(({ isMain }) => isMain || !options.quick);
 }
 
-/** Whether a ratio is as good as `limit`. */
+/** Whether a ratio meets `limit`. */
 export function reaches({ figure }: Pick<Row, "figure">, ratio: number, limit: number): boolean {
   return figure === "perSecond" ? ratio >= limit : ratio <= limit;
 }

@@ -1,4 +1,4 @@
-/** The servers of a run, each started, with its database, when it is first needed. */
+/** The servers of a run, started with their databases on first use. */
 import { randomBytes } from "node:crypto";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -8,10 +8,10 @@ import type { Health } from "./peers/platform.ts";
 import { folder, type Running, start } from "./processes.ts";
 import type { Target } from "./requests.ts";
 
-/** Where the platform keeps its rows. */
+/** Kind of the platform's database. */
 export type DatabaseKind = "sqlite" | "postgres";
 
-/** The platform, which can also be asked how it fares. */
+/** A running platform. */
 export interface Platform extends Target {
   health(): Promise<Health>;
 }
@@ -27,12 +27,12 @@ export class Servers {
     this.#postgres = postgres;
   }
 
-  /** The platform on as many rows. */
+  /** The platform with this number of repos. */
   platform(rows: number, kind: DatabaseKind = "sqlite"): Promise<Platform> {
     return this.#once(`${kind}-${rows}`, () => this.#startPlatform(rows, kind));
   }
 
-  /** A program of the folder `peers`, on the rows that the platform has. */
+  /** A program of the folder `peers`, on the same repos as the platform. */
   peer(name: string, rows: number): Promise<Target> {
     return this.#once(name, async () => {
       const { root, repo, token } = await this.platform(rows);
@@ -46,7 +46,7 @@ export class Servers {
     });
   }
 
-  /** Removes the databases that are not in the folder of the run. */
+  /** Drops the databases created in PostgreSQL. */
   async remove(): Promise<void> {
     for (const name of this.#databases) await this.#query(`drop database if exists ${name} with (force)`);
   }
@@ -58,12 +58,12 @@ export class Servers {
   }
 
   async #startPlatform(rows: number, kind: DatabaseKind): Promise<Platform> {
-    const place = join(folder, `${kind}-${rows}`);
-    mkdirSync(place);
-    const url = kind === "sqlite" ? `sqlite:${join(place, "platform.db")}` : await this.#createDatabase();
+    const databaseFolder = join(folder, `${kind}-${rows}`);
+    mkdirSync(databaseFolder);
+    const url = kind === "sqlite" ? `sqlite:${join(databaseFolder, "platform.db")}` : await this.#createDatabase();
     type Installed = { root: string; administrator: string };
     const { root, administrator } = await start<Installed>("peers/platform.ts", [url, "initialise"]);
-    const repo = await fill(url, join(place, "peer.db"), root, rows);
+    const repo = await fill(url, join(databaseFolder, "peer.db"), root, rows);
     type Ready = { port: number; token: string };
     const { port, token, ask }: Ready & Running = await start<Ready>("peers/platform.ts", [url, administrator]);
     return { host: "127.0.0.1", port, token, root, repo, health: () => ask<Health>("health") };

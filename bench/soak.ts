@@ -1,7 +1,7 @@
 /**
- * A soak: for minutes the server gets more than it can do, of every kind at once, and is asked each half minute how it fares. Its memory must be
- * flat once it is hot, and its event loop must never stand still for long. This process has nothing to do meanwhile, and is the witness: when it
- * stands still as well, it is the machine that did.
+ * A soak test: overloads the server with all kinds of requests for minutes, and samples its health every half minute.
+ * Its memory must not grow after the warm-up, and its event loop must not stall for long. This process is idle
+ * meanwhile and serves as a reference: a stall of both processes at the same time is attributed to the machine.
  */
 import type { Job, Measured } from "./load.ts";
 import { emptyLogs } from "./processes.ts";
@@ -10,7 +10,7 @@ import type { Platform } from "./servers.ts";
 import { lengthOf, ownLengthOf, watchStalls } from "./stalls.ts";
 import { round2 } from "./table.ts";
 
-/** Requests of each kind under way at any moment. */
+/** Concurrent requests of each kind. */
 const mix: Partial<Record<RequestName, number>> = {
   "rest.get": 12,
   "rest.list50": 4,
@@ -20,12 +20,12 @@ const mix: Partial<Record<RequestName, number>> = {
   "grpc.create": 4,
 };
 const sampleMs = 30_000;
-/** Fewer say nothing about memory. */
+/** Fewer samples are not enough to judge memory. */
 const minSamples = 6;
 const flatMbPerMinute = 1;
 const maxStallMs = 50;
 
-/** Runs as many minutes after a warm-up, prints each half minute, and says at the end what came of it. */
+/** Runs for `minutes` after a warm-up. Prints a line each half minute, and the results at the end. */
 export async function soak(platform: Platform, load: (job: Job) => Promise<Measured>, minutes: number): Promise<void> {
   const run = (durationMs: number) =>
     Promise.all(
@@ -34,16 +34,16 @@ export async function soak(platform: Platform, load: (job: Job) => Promise<Measu
       ),
     );
   await run(15_000);
-  await platform.health(); // what came before does not count
-  const witnessed = watchStalls();
+  await platform.health(); // discards the stalls so far
+  const referenceStalls = watchStalls();
   const samples: { rssMb: number; ownStallMs: number }[] = [];
-  printCells(["minute", "calls/s", "p99 ms", "RSS MB", "longest stall ms", "of the server's own"]);
+  printCells(["minute", "calls/s", "p99 ms", "RSS MB", "longest stall ms", "without the machine's"]);
   while (samples.length < minutes * 2) {
-    witnessed(); // what this process did between two runs was its own doing
+    referenceStalls(); // discards those between two runs
     const measured = await run(sampleMs);
     const { rssMb, stalls } = await platform.health();
-    const pauses = witnessed();
-    const ownStallMs = longest(stalls.map((stall) => ownLengthOf(stall, pauses)));
+    const reference = referenceStalls();
+    const ownStallMs = longest(stalls.map((stall) => ownLengthOf(stall, reference)));
     samples.push({ rssMb, ownStallMs });
     emptyLogs();
     printCells([
@@ -58,7 +58,7 @@ export async function soak(platform: Platform, load: (job: Job) => Promise<Measu
   const stallMs = longest(samples.map(({ ownStallMs }) => ownStallMs));
   console.log(`memory ${judgeMemory(samples.map(({ rssMb }) => rssMb))}`);
   console.log(
-    `longest stall of the server's own: ${round2(stallMs)} ms, ${stallMs <= maxStallMs ? "within" : "BEYOND"} ${maxStallMs} ms`,
+    `longest stall without the machine's: ${round2(stallMs)} ms, ${stallMs <= maxStallMs ? "within" : "BEYOND"} ${maxStallMs} ms`,
   );
 }
 
@@ -70,14 +70,14 @@ function longest(lengthsMs: readonly number[]): number {
   return Math.max(0, ...lengthsMs);
 }
 
-/** The first third does not count: caches are being filled. */
+/** Ignores the first third, in which caches are filled. */
 function judgeMemory(rssMb: readonly number[]): string {
   if (rssMb.length < minSamples) return "is not judged: the soak is too short";
   const slope = slopePerMinute(rssMb.slice(Math.floor(rssMb.length / 3)));
   return `${slope <= flatMbPerMinute ? "is flat" : "GROWS"}: ${round2(slope)} MB a minute after the first third`;
 }
 
-/** By least squares, over samples of half a minute each. */
+/** The slope by least squares, over samples of half a minute each. */
 function slopePerMinute(values: readonly number[]): number {
   const middle = (values.length - 1) / 2;
   const mean = values.reduce((sum, value) => sum + value, 0) / values.length;

@@ -1,4 +1,6 @@
-/** When an event loop stood still, on the clock that all processes of a machine share: so it shows who stood still at the same time. */
+/**
+ * Records stalls of the event loop, on the clock that all processes of a machine share, so that they can be compared.
+ */
 
 /** A span of time in milliseconds. */
 export interface Stall {
@@ -7,10 +9,10 @@ export interface Stall {
 }
 
 const everyMs = 2;
-/** Shorter ones are nobody's concern. */
+/** Shorter stalls are not recorded. */
 const minStallMs = 2;
 
-/** Watches this process. Gives the stalls since it was last asked. */
+/** Watches this process. The returned function gives the stalls since its last call. */
 export function watchStalls(): () => Stall[] {
   const stalls: Stall[] = [];
   let dueMs = nowMs() + everyMs;
@@ -26,14 +28,14 @@ function nowMs(): number {
   return Number(process.hrtime.bigint()) / 1e6;
 }
 
-/** How long one lasted. */
+/** The length of a stall in milliseconds. */
 export function lengthOf({ fromMs, toMs }: Stall): number {
   return toMs - fromMs;
 }
 
-/** How much of a stall is left when the time is taken away for which a witness, who had nothing to do, stood still as well. */
-export function ownLengthOf(stall: Stall, witnessed: readonly Stall[]): number {
-  const shared = witnessed.map(({ fromMs, toMs }) =>
+/** The length of a stall without the time for which an idle reference process stalled, too. */
+export function ownLengthOf(stall: Stall, reference: readonly Stall[]): number {
+  const shared = reference.map(({ fromMs, toMs }) =>
     Math.max(0, Math.min(stall.toMs, toMs) - Math.max(stall.fromMs, fromMs)),
   );
   return lengthOf(stall) - shared.reduce((sum, ms) => sum + ms, 0);

@@ -1,4 +1,4 @@
-/** What a run says while it goes, and what it leaves: the lines of a table, and `results.json`. */
+/** The output of a run: the lines of a table, and `results.json`. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import type { Measured } from "./load.ts";
@@ -6,13 +6,13 @@ import type { Comparison } from "./pairs.ts";
 import { isPinned } from "./processes.ts";
 import type { Row } from "./rows.ts";
 
-/** A row with what was measured. */
+/** A row with its measurements. */
 export interface Outcome extends Pick<Row, "name" | "figure" | "bar"> {
   readonly sqlite: Comparison;
   readonly postgres?: Comparison;
 }
 
-/** What a run leaves. */
+/** The content of `results.json`. */
 export interface Results {
   readonly date: string;
   readonly mode: "quick" | "full";
@@ -22,9 +22,9 @@ export interface Results {
     readonly node: string;
     readonly pinned: boolean;
   };
-  /** By the name of the row; for times, less is better. */
+  /** Ratios by name of the row. Lower is better for times. */
   readonly ratios: Readonly<Record<string, number>>;
-  /** The same, the platform on PostgreSQL. */
+  /** Ratios of the platform on PostgreSQL. */
   readonly postgres?: Readonly<Record<string, number>>;
   readonly rows: readonly Outcome[];
 }
@@ -39,14 +39,14 @@ export const machine = {
   pinned: isPinned,
 };
 
-/** The head of the table. */
+/** Prints the head of the table. */
 export function printHead(): void {
   const { model, cores, node, pinned } = machine;
   console.log(`${model}, ${cores} cores, ${pinned ? "servers on one, load on another" : "not pinned"}, Node ${node}`);
   printLine(["", "ratio", "spread", "bar, aim", "postgres", "ours", "peer"]);
 }
 
-/** A line of the table. */
+/** Prints a line of the table. */
 export function printOutcome({ name, figure, bar, sqlite, postgres }: Outcome): void {
   const { ratio, lowest, highest, ours, peer } = sqlite;
   printLine([
@@ -101,7 +101,7 @@ export function readResults(): Results {
   return JSON.parse(readFileSync(resultsFile, "utf8")) as Results;
 }
 
-/** Two digits are all that two runs agree on. */
+/** Rounds to two digits; runs differ in the others. */
 export function round2(value: number): number {
   return Math.round(value * 100) / 100;
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// Starts the command: the sources of a checkout, whatever was built of older ones; the emitted JavaScript of an installed package, which has no sources. A
-// checkout brings the Node it needs as a dependency, so an older one on the PATH only has to find it.
+// Starts the command line: the sources in a checkout, even if there is an older build; the emitted JavaScript in an
+// installed package. A checkout has the required Node as a dependency, so an older Node on the PATH only needs to find it.
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -10,7 +10,7 @@ const entry = fileURLToPath(existsSync(source) ? source : new URL("../dist/src/m
 const ownNode = fileURLToPath(new URL("../node_modules/node/bin/node", import.meta.url));
 
 const args = process.argv.slice(2);
-// An import lets garbage gather up to what it is given; it lives on a tenth of this.
+// An import uses all the heap it is given before it collects garbage; a tenth of this would be enough.
 const limits = args[0] === "import" ? ["--max-old-space-size=256", "--max-semi-space-size=8"] : [];
 const [major, minor] = process.versions.node.split(".").map(Number);
 const isRecent = major > 24 || (major === 24 && minor >= 16);

@@ -1,103 +1,118 @@
 /**
- * Typed settings of the server. One table says everything about each setting: its flag, its environment variable, its default and its check.
- * A flag wins over the environment, the environment over the configuration file, the file over the default.
+ * The settings. One table defines all of them: help text, default and parser; flag and environment variable follow from
+ * the name. A flag wins over the environment, the environment over the configuration file, the file over the default.
  */
 import { readFileSync } from "node:fs";
 import { isIP } from "node:net";
+import {
+  type ListenAddress,
+  oneOf,
+  parseBaseUrl,
+  parseBytes,
+  parseChoice,
+  parseCredentials,
+  parseDays,
+  parseDuration,
+  parseKey,
+  parseListen,
+  parseSwitch,
+  parseTermsDocuments,
+  type RegistryCredentials,
+  readSecret,
+  type TermsDocument,
+} from "./config-values.ts";
+import { suggestion } from "./did-you-mean.ts";
 import { type LogLevel, logLevels } from "./log.ts";
 import { isUid } from "./uid.ts";
 
-/** Everything the server can be told. Times are in milliseconds unless the name says otherwise. */
+export type { ListenAddress, RegistryCredentials, TermsDocument };
+
+/** All settings. Times are in milliseconds unless the name says otherwise. */
 export interface Config {
   readonly listen: ListenAddress;
   /** `sqlite:<path>` or `postgres://…`. */
   readonly database: string;
-  /** How long a server that starts waits for a database that cannot be reached. */
+  /** How long a start waits for a database that cannot be reached. */
   readonly databaseWait: number;
   /** Where clients reach the server, without a trailing slash; undefined: derived from `listen`. */
   readonly baseUrl: string | undefined;
   /** `iss` of the platform's own tokens; used when a database is initialised, kept there afterwards. */
   readonly issuer: string | undefined;
-  /** Where the first administrator's token is written when a start initialises the database; undefined: it is printed on a terminal. */
+  /**
+   * File for the first administrator's token, if a start initialises the database; undefined: it is printed on a
+   * terminal.
+   */
   readonly initTokenFile: string | undefined;
   readonly tlsCert: string | undefined;
   readonly tlsKey: string | undefined;
   /** Host part of `ErrorInfo.domain` and of resource types. */
   readonly serviceHost: string;
-  /** 32 bytes that seal page tokens, for servers that share no database; undefined: the database's own key. */
+  /** 32 bytes that seal page tokens, for servers without a common database; undefined: the database's own key. */
   readonly pageTokenKey: Buffer | undefined;
-  /** 32 bytes that seal secrets in the database; undefined: a key kept in the database itself. */
+  /** 32 bytes that seal secrets in the database; undefined: a key that is stored in the database. */
   readonly secretKey: Buffer | undefined;
   readonly allowLoopbackIssuers: boolean;
-  /** How many identities with patterns an organisation may have. */
+  /** Maximum number of identities with patterns in an organisation. */
   readonly maxPatternIdentities: number;
-  /** Whether events may be sent to sinks on a loopback host, by http too. */
+  /** Whether events may be sent to sinks on a loopback host, also by http. */
   readonly allowLoopbackSinks: boolean;
   readonly openRootGroups: boolean;
-  /** What groups can accept as terms; undefined: documents with neutral names. */
+  /** The documents that groups can accept; undefined: documents with neutral names. */
   readonly termsDocuments: readonly TermsDocument[] | undefined;
   /** Origins that may call from a browser; empty: CORS is off. */
   readonly corsOrigins: readonly string[];
-  /** How long the audit log is kept; undefined: for ever. */
+  /** How long the audit log is kept; undefined: forever. */
   readonly auditRetentionDays: number | undefined;
-  /** How long events, and what became of them, are kept. */
+  /** How long events and their deliveries are kept. */
   readonly eventRetentionDays: number;
-  /** Where metrics can be read; undefined: nowhere. */
+  /** Address that serves metrics; undefined: none does. */
   readonly metricsListen: ListenAddress | undefined;
-  /** Where the registry is whose notifications are taken; undefined: none are. */
+  /** Registry whose notifications are accepted; undefined: none are. */
   readonly registryUrl: string | undefined;
-  /** The uid of the group that holds its repos. */
+  /** uid of the group that holds its repos. */
   readonly registryGroup: string | undefined;
-  /** What its notifications carry as their bearer token. */
+  /** Bearer token of its notifications. */
   readonly registrySecret: string | undefined;
-  /** Who reads it; undefined: anybody may. */
+  /** Credentials for reading it; undefined: it is read without any. */
   readonly registryCredentials: RegistryCredentials | undefined;
-  /** Bytes of a request's body or message, before and after decompression. */
+  /** Maximum size of a request's body or message, in bytes, before and after decompression. */
   readonly maxRequestBytes: number;
-  /** Bytes of a request's URL over REST. */
+  /** Maximum length of a REST request's URL, in bytes. */
   readonly maxUrlBytes: number;
-  /** Bytes of a request's header fields with its URL. */
+  /** Maximum size of a request's header fields and URL, in bytes. */
   readonly maxHeaderBytes: number;
-  /** Bytes of request bodies that are under way, in total; one connection may hold an eighth of it, or one body. */
+  /** Maximum size of all request bodies under way, in bytes; of one connection, an eighth of it or one body. */
   readonly maxPendingBodyBytes: number;
-  readonly fullDoors: boolean;
+  /** The HTTP/2 implementation: this program's or Node's. */
+  readonly http2: "own" | "node";
+  /** Whether plain unary calls take the fast path. */
+  readonly fastPath: "on" | "off";
+  /** Whether codecs are generated for each message type; off: those of the protobuf library are used. */
+  readonly generatedCode: "on" | "off";
+  /** Whether garbage collection is tuned for short pauses; off: V8's defaults. */
+  readonly gcTuning: "on" | "off";
   readonly logLevel: LogLevel;
 }
 
-/** Who reads a registry. */
-export interface RegistryCredentials {
-  readonly username: string;
-  readonly password: string;
-}
-
-/** A legal document. */
-export interface TermsDocument {
-  /** `registry-tos.v1`; a new version is a new document. */
-  readonly id: string;
-  readonly label: string;
-  /** Where it can be read; "" where it has no address. */
-  readonly url: string;
-}
-
-/** A host and a port; port 0 lets the system choose. */
-export interface ListenAddress {
-  readonly host: string;
-  readonly port: number;
-}
-
-/** How one setting is given: its key in the configuration file gives the flag (`--base-url`) and the variable (`PLATFORM_BASE_URL`). */
+/**
+ * One setting. Its key in the configuration file gives the flag (`--base-url`) and the variable (`PLATFORM_BASE_URL`).
+ */
 export interface Setting<T> {
   readonly help: string;
-  /** Shown in `--help`, in place of the value. Absent: the setting is a switch. */
+  /** Stands for the value in `--help`. Absent: the setting is a switch. */
   readonly placeholder?: string;
   readonly default: string | undefined;
   parse(text: string): T;
 }
 
-/** A setting that cannot be used; the message names where it came from. */
+/** A value that cannot be used; the message names its flag, variable or file. */
 export class ConfigError extends Error {}
 
-const text = (value: string) => value;
+const aUrl = { placeholder: "URL", default: undefined, parse: parseBaseUrl } as const;
+const aFile = { placeholder: "FILE", default: undefined, parse: (path: string) => path } as const;
+const aKey = { placeholder: "HEX", default: undefined, parse: parseKey } as const;
+const aSwitch = { default: "false", parse: parseSwitch } as const;
+const onOrOff = { placeholder: "on|off", default: "on", parse: parseChoice("on", "off") } as const;
 
 /** The settings, in the order `--help` prints them. */
 export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
@@ -119,31 +134,17 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     default: "60s",
     parse: parseDuration,
   },
-  baseUrl: {
-    help: "URL at which clients reach the server",
-    placeholder: "URL",
-    default: undefined,
-    parse: parseBaseUrl,
-  },
+  baseUrl: { help: "URL at which clients reach the server", ...aUrl },
   issuer: {
     help: "issuer of the platform's own tokens, fixed when the database is initialised (default: the base URL)",
-    placeholder: "URL",
-    default: undefined,
-    parse: parseBaseUrl,
+    ...aUrl,
   },
   initTokenFile: {
     help: "file to write the first administrator's token to, when the start initialises the database",
-    placeholder: "FILE",
-    default: undefined,
-    parse: text,
+    ...aFile,
   },
-  tlsCert: {
-    help: "PEM file of the certificate chain; enables TLS",
-    placeholder: "FILE",
-    default: undefined,
-    parse: text,
-  },
-  tlsKey: { help: "PEM file of the certificate's private key", placeholder: "FILE", default: undefined, parse: text },
+  tlsCert: { help: "PEM file of the certificate chain; enables TLS", ...aFile },
+  tlsKey: { help: "PEM file of the certificate's private key", ...aFile },
   serviceHost: {
     help: "host part of error domains and resource types",
     placeholder: "NAME",
@@ -152,37 +153,21 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   },
   pageTokenKey: {
     help: "key that encrypts page tokens, 64 hex digits (default: a key stored in the database)",
-    placeholder: "HEX",
-    default: undefined,
-    parse: parseKey,
+    ...aKey,
   },
   secretKey: {
     help: "key that encrypts secrets in the database, 64 hex digits (default: a key stored in the database)",
-    placeholder: "HEX",
-    default: undefined,
-    parse: parseKey,
+    ...aKey,
   },
-  allowLoopbackIssuers: {
-    help: "accept token issuers at http://localhost (for tests)",
-    default: "false",
-    parse: parseSwitch,
-  },
+  allowLoopbackIssuers: { help: "accept token issuers at http://localhost (for tests)", ...aSwitch },
   maxPatternIdentities: {
     help: "maximum number of identities with patterns in an organisation",
     placeholder: "NUMBER",
     default: "100",
     parse: (value) => Number(oneOf(/^[0-9]{1,5}$/, "a number from 0 to 99999")(value)),
   },
-  allowLoopbackSinks: {
-    help: "send events to sinks at http://localhost (for tests and trials)",
-    default: "false",
-    parse: parseSwitch,
-  },
-  openRootGroups: {
-    help: "allow every root-level identity to create root groups",
-    default: "false",
-    parse: parseSwitch,
-  },
+  allowLoopbackSinks: { help: "send events to sinks at http://localhost (for tests and trials)", ...aSwitch },
+  openRootGroups: { help: "allow every root-level identity to create root groups", ...aSwitch },
   termsDocuments: {
     help: "legal documents that groups can accept: a JSON list of {id, label, url}, or a file with one",
     placeholder: "JSON|FILE",
@@ -213,12 +198,7 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     default: undefined,
     parse: parseListen,
   },
-  registryUrl: {
-    help: "registry whose notifications are accepted at /registry/notifications",
-    placeholder: "URL",
-    default: undefined,
-    parse: parseBaseUrl,
-  },
+  registryUrl: { help: "registry whose notifications are accepted at /registry/notifications", ...aUrl },
   registryGroup: {
     help: "group that holds the repos of the registry",
     placeholder: "UID",
@@ -264,11 +244,18 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     default: "67108864",
     parse: parseBytes(1024 * 1024, 999_999_999),
   },
-  fullDoors: {
-    help: "disable the fast path for unary calls and use Node's HTTP implementation (for comparison)",
-    default: "false",
-    parse: parseSwitch,
+  http2: {
+    help: "HTTP/2 implementation: own, or node for that of Node.js",
+    placeholder: "own|node",
+    default: "own",
+    parse: parseChoice("own", "node"),
   },
+  fastPath: { help: "fast path for unary calls: on or off", ...onOrOff },
+  generatedCode: {
+    help: "codecs generated for each message type: on, or off for those of the protobuf library",
+    ...onOrOff,
+  },
+  gcTuning: { help: "garbage collection tuned for short pauses: on or off", ...onOrOff },
   logLevel: {
     help: `minimum severity of log lines: ${logLevels.join(", ")}`,
     placeholder: "LEVEL",
@@ -279,53 +266,68 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
 
 const keys = Object.keys(settings) as (keyof Config)[];
 
+/** The setting that `http2` and `fastPath` replace; it is accepted until the next release. */
+const fullDoors = "fullDoors";
+type SettingName = keyof Config | typeof fullDoors;
+
 /** `baseUrl` → `--base-url`. */
-export function flagOf(key: keyof Config): string {
-  return `--${key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+export function flagOf(name: SettingName): string {
+  return `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }
 
 /** `baseUrl` → `PLATFORM_BASE_URL`. */
-export function variableOf(key: keyof Config): string {
-  return `PLATFORM_${key.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`;
+export function variableOf(name: SettingName): string {
+  return `PLATFORM_${name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`;
 }
 
 /** Where {@link readConfig} looks. */
 export interface ConfigSources {
   /** Values of the flags given, by setting. */
-  readonly flags: Readonly<Partial<Record<keyof Config, string>>>;
+  readonly flags: Readonly<Partial<Record<SettingName, string>>>;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Path of a JSON file whose keys are the settings' names. */
   readonly file?: string | undefined;
-  /** Told about every `PLATFORM_*` variable that is no setting. */
+  /** Called for each `PLATFORM_*` variable that is not a setting, and for a deprecated setting. */
   warn(message: string): void;
 }
 
-/** Reads every setting. Errors: ConfigError on an unusable value, an unknown key of the file, a certificate without its key. */
+/**
+ * Reads all settings. Errors: ConfigError on an unusable value, an unknown key of the file, a certificate without its
+ * key.
+ */
 export function readConfig(sources: ConfigSources): Config {
   const known = new Set(["PLATFORM_CONFIG", ...keys.map(variableOf)]);
   for (const name of Object.keys(sources.env)) {
-    if (name.startsWith("PLATFORM_") && !known.has(name))
+    if (name.startsWith("PLATFORM_") && !known.has(name) && name !== variableOf(fullDoors))
       sources.warn(`unknown environment variable ${name} is ignored${suggestion(name, known)}`);
   }
   const env = withoutServiceLink(sources);
   const file = sources.file === undefined ? {} : readFile(sources.file);
+
+  /** The text of a setting and its origin. */
+  const given = (name: SettingName) =>
+    [
+      { text: sources.flags[name], origin: flagOf(name) },
+      { text: env[variableOf(name)], origin: variableOf(name) },
+      { text: file[name], origin: `${sources.file}: ${name}` },
+    ].find(({ text }) => text !== undefined);
+
+  function parsed(name: SettingName, parse: (text: string) => unknown, byDefault: string | undefined): unknown {
+    const { text, origin } = given(name) ?? { text: byDefault, origin: name };
+    try {
+      return text === undefined ? undefined : parse(text);
+    } catch (error) {
+      throw new ConfigError(`${origin}: ${(error as Error).message}`);
+    }
+  }
+
+  const deprecated = given(fullDoors);
+  if (deprecated !== undefined)
+    sources.warn(`${deprecated.origin} is deprecated: use --http2=node and --fast-path=off`);
+  const isFullDoors = parsed(fullDoors, parseSwitch, "false");
+  const defaults: Partial<Record<keyof Config, string>> = isFullDoors ? { http2: "node", fastPath: "off" } : {};
   const config = Object.fromEntries(
-    keys.map((key) => {
-      const [value, origin] =
-        sources.flags[key] !== undefined
-          ? [sources.flags[key], flagOf(key)]
-          : env[variableOf(key)] !== undefined
-            ? [env[variableOf(key)], variableOf(key)]
-            : file[key] !== undefined
-              ? [file[key], `${sources.file}: ${key}`]
-              : [settings[key].default, key];
-      if (value === undefined) return [key, undefined];
-      try {
-        return [key, settings[key].parse(value)];
-      } catch (error) {
-        throw new ConfigError(`${origin}: ${(error as Error).message}`);
-      }
-    }),
+    keys.map((key) => [key, parsed(key, settings[key].parse, defaults[key] ?? settings[key].default)]),
   ) as unknown as Config;
   if ((config.tlsCert === undefined) !== (config.tlsKey === undefined)) {
     throw new ConfigError(`${flagOf("tlsCert")} and ${flagOf("tlsKey")} must be set together`);
@@ -336,7 +338,7 @@ export function readConfig(sources: ConfigSources): Config {
   return config;
 }
 
-/** The URL clients use: the setting, else one made from the address in use. */
+/** The URL that clients use: the setting, or else one for the address in use. */
 export function baseUrlOf(config: Config, address: ListenAddress = config.listen): string {
   if (config.baseUrl !== undefined) return config.baseUrl;
   const anyHost = address.host === "0.0.0.0" || address.host === "::";
@@ -348,7 +350,7 @@ export function addressUrlOf({ tlsCert }: Config, { host, port }: ListenAddress)
   return `${tlsCert === undefined ? "http" : "https"}://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
-function readFile(path: string): Partial<Record<keyof Config, string>> {
+function readFile(path: string): Partial<Record<SettingName, string>> {
   let content: unknown;
   try {
     content = JSON.parse(readFileSync(path, "utf8"));
@@ -358,7 +360,7 @@ function readFile(path: string): Partial<Record<keyof Config, string>> {
   if (typeof content !== "object" || content === null || Array.isArray(content))
     throw new ConfigError(`${path}: not a JSON object`);
   for (const [key, value] of Object.entries(content)) {
-    if (!(keys as string[]).includes(key))
+    if (!(keys as string[]).includes(key) && key !== fullDoors)
       throw new ConfigError(`${path}: unknown key "${key}"${suggestion(key, keys)}`);
     if (!["string", "number", "boolean"].includes(typeof value))
       throw new ConfigError(`${path}: "${key}" must be a string, number or boolean`);
@@ -367,119 +369,12 @@ function readFile(path: string): Partial<Record<keyof Config, string>> {
 }
 
 /**
- * The environment without what Kubernetes injects for a service named `platform`: PLATFORM_SERVICE_HOST is its address there, beside its port, and the name
- * of a setting here.
+ * The environment without what Kubernetes injects for a service named `platform`: its address, as
+ * PLATFORM_SERVICE_HOST, which is a setting here, and its port.
  */
 function withoutServiceLink({ env, warn }: ConfigSources): ConfigSources["env"] {
   const { PLATFORM_SERVICE_HOST: host, ...others } = env;
   if (host === undefined || env.PLATFORM_SERVICE_PORT === undefined || isIP(host) === 0) return env;
   warn("PLATFORM_SERVICE_HOST is ignored: with PLATFORM_SERVICE_PORT it is an address that Kubernetes injects");
   return others;
-}
-
-/** The name that was probably meant. */
-function suggestion(name: string, known: Iterable<string>): string {
-  const [nearest] = [...known]
-    .map((other) => ({ other, distance: name.startsWith(`${other}_`) ? 1 : editDistance(name, other) }))
-    .filter(({ distance }) => distance <= 3)
-    .sort((a, b) => a.distance - b.distance);
-  return nearest === undefined ? "" : `; did you mean ${nearest.other}?`;
-}
-
-/** How many characters must be added, removed or replaced to make one text of another. */
-function editDistance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, j) => j);
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i];
-    for (let j = 1; j <= b.length; j++)
-      next.push(Math.min(row[j]! + 1, next[j - 1]! + 1, row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1)));
-    row = next;
-  }
-  return row[b.length]!;
-}
-
-function parseListen(value: string): ListenAddress {
-  const match = /^(?:(?<host>\[[0-9a-fA-F:.]+\]|[^:[\]]*):)?(?<port>[0-9]+)$/.exec(value);
-  const port = Number(match?.groups?.port);
-  if (match === null) throw new Error(`must be HOST:PORT, not "${value}"`);
-  if (port > 65535) throw new Error(`must be HOST:PORT with a port from 0 to 65535, not "${value}"`);
-  return { host: (match.groups?.host || "127.0.0.1").replace(/^\[|\]$/g, ""), port };
-}
-
-function parseBaseUrl(value: string): string {
-  const url = URL.canParse(value) ? new URL(value) : undefined;
-  if (
-    url === undefined ||
-    !/^https?:$/.test(url.protocol) ||
-    url.search !== "" ||
-    url.hash !== "" ||
-    url.username !== ""
-  ) {
-    throw new Error(`must be an http or https URL without query, not "${value}"`);
-  }
-  return url.href.replace(/\/+$/, "");
-}
-
-const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
-
-/** Milliseconds; a number alone is of seconds. */
-function parseDuration(value: string): number {
-  const [, number, unit = "s"] = /^([0-9]{1,6})(ms|s|m|h)?$/.exec(value) ?? [];
-  if (number === undefined) throw new Error(`must be a duration like 90s, 5m or 1h, not "${value}"`);
-  return Number(number) * unitMs[unit]!;
-}
-
-function parseDays(value: string): number {
-  return Number(oneOf(/^[1-9][0-9]{0,4}$/, "a number of days from 1 to 99999")(value));
-}
-
-function parseBytes(least: number, most: number): (value: string) => number {
-  return (value) => {
-    const bytes = /^[0-9]{1,9}$/.test(value) ? Number(value) : 0;
-    if (bytes < least || bytes > most) throw new Error(`must be a number of bytes from ${least} to ${most}`);
-    return bytes;
-  };
-}
-
-function parseKey(value: string): Buffer {
-  return Buffer.from(oneOf(/^[0-9a-fA-F]{64}$/, "64 hex digits")(value), "hex");
-}
-
-function parseTermsDocuments(value: string): readonly TermsDocument[] {
-  const list: unknown = JSON.parse(value.trimStart().startsWith("[") ? value : readFileSync(value, "utf8"));
-  if (!Array.isArray(list)) throw new Error("must be a JSON list");
-  const documents = list.map((item: unknown, i): TermsDocument => {
-    const { id, label = "", url = "", ...rest } = Object(item) as Record<string, unknown>;
-    const [unknown] = Object.keys(rest);
-    if (unknown !== undefined) throw new Error(`document ${i}: unknown key "${unknown}"`);
-    if (typeof id !== "string" || !/^[\w.-]{1,255}$/.test(id))
-      throw new Error(`document ${i}: id must be 1 to 255 letters, digits, ".", "_" and "-"`);
-    if (typeof label !== "string" || typeof url !== "string")
-      throw new Error(`document ${i}: label and url must be strings`);
-    return { id, label, url };
-  });
-  if (new Set(documents.map(({ id }) => id)).size < documents.length) throw new Error("two documents have the same id");
-  return documents;
-}
-
-/** What a file holds, without the line break at its end. */
-function readSecret(path: string): string {
-  return readFileSync(path, "utf8").replace(/\r?\n$/, "");
-}
-
-function parseCredentials(path: string): RegistryCredentials {
-  const [, username, password] = /^([^:\s]+):([^\r\n]+)$/.exec(readSecret(path)) ?? [];
-  if (username === undefined || password === undefined) throw new Error(`${path} must contain USER:PASSWORD`);
-  return { username, password };
-}
-
-function parseSwitch(value: string): boolean {
-  return oneOf(/^(true|false)$/, "true or false")(value) === "true";
-}
-
-function oneOf(pattern: RegExp, meaning: string): (value: string) => string {
-  return (value) => {
-    if (!pattern.test(value)) throw new Error(`must be ${meaning}`);
-    return value;
-  };
 }

@@ -1,7 +1,7 @@
 /**
- * The only place that makes errors for callers. Each constructor sets the canonical code, a message with its fixed prefix and the typed
- * detail of google.rpc (AIP-193). The `ErrorInfo` that stands first in every answer is added once, by {@link atEdge},
- * because only the edge knows the domain of the method that was called and the host in use.
+ * The only place that makes errors for callers. Each function sets the canonical code, a message with its fixed prefix
+ * and the typed detail of google.rpc (AIP-193). {@link completeError} adds the `ErrorInfo`, which is the first detail
+ * of every error: it needs the domain of the called method and the host in use.
  */
 import { create, type DescMessage, type Message, type MessageInitShape } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
@@ -14,7 +14,7 @@ import {
   ResourceInfoSchema,
   RetryInfoSchema,
 } from "../gen/google/rpc/error_details_pb.ts";
-import { type FieldViolation, shorten, toldViolations } from "./violations.ts";
+import { type FieldViolation, listedViolations, shorten } from "./violations.ts";
 
 export type { FieldViolation };
 
@@ -25,37 +25,45 @@ export interface PreconditionViolation {
   readonly description: string;
 }
 
-/** A resource as an error names it: its type (`iam.platform.internal/Group`) and the uid asked for. */
+/** A resource in an error: its type (`iam.platform.internal/Group`) and the requested uid. */
 export interface ResourceName {
   readonly type: string;
   readonly uid: string;
 }
 
-/** INVALID_ARGUMENT with the violations in the order given, as many as an answer tells. Field paths are in snake_case, relative to the resource for bodies. */
+/**
+ * INVALID_ARGUMENT with the first violations, see violations.ts. Field paths are in snake_case, relative to the
+ * resource for bodies.
+ */
 export function invalid(violations: FieldViolation | readonly FieldViolation[]): ConnectError {
-  const fieldViolations = [...toldViolations("field" in violations ? [violations] : violations)];
+  const fieldViolations = [...listedViolations("field" in violations ? [violations] : violations)];
   const text = fieldViolations.map((v) => (v.field === "" ? v.description : `${v.field}: ${v.description}`)).join("; ");
   return failure(Code.InvalidArgument, text, detail(BadRequestSchema, { fieldViolations }));
 }
 
-/** The same error about the fields below `path`: of an item of a batch, `requests[1]`. */
+/** The error of an item of a batch, for the batch: its fields are below `path`, such as `requests[1]`. */
 export function invalidWithin(path: string, error: unknown): unknown {
   if (!(error instanceof ConnectError) || error.code !== Code.InvalidArgument) return error;
   const violations = error.findDetails(BadRequestSchema).flatMap(({ fieldViolations }) => fieldViolations);
   return invalid(violations.map((v) => ({ ...v, field: v.field === "" ? path : `${path}.${v.field}` })));
 }
 
-/** NOT_FOUND about one resource. `text` is for one that was asked for by something else than its uid. */
+/** NOT_FOUND about one resource. `text`: for a resource that was not requested by its uid. */
 export function notFound(
   resource: ResourceName,
-  text = `${kindOf(resource)} ${JSON.stringify(toldName(resource))} does not exist`,
+  text = `${kindOf(resource)} ${JSON.stringify(nameOf(resource))} does not exist`,
 ): ConnectError {
   return failure(Code.NotFound, text, about(resource));
 }
 
-/** ALREADY_EXISTS; `resource` is the one that exists, `what` says which value collides. */
+/** ALREADY_EXISTS. `resource`: the one that exists. `what`: the value that collides. */
 export function alreadyExists(resource: ResourceName, what: string): ConnectError {
   return failure(Code.AlreadyExists, `${kindOf(resource)} with ${what} exists`, about(resource));
+}
+
+/** ALREADY_EXISTS for what a batch would make twice; none exists to be named, since nothing of the batch is made. */
+export function repeatedInBatch(type: string, text: string): ConnectError {
+  return failure(Code.AlreadyExists, text, about({ type, uid: "" }));
 }
 
 /** FAILED_PRECONDITION with every violation. */
@@ -70,7 +78,10 @@ export function permissionDenied(text: string): ConnectError {
   return failure(Code.PermissionDenied, text);
 }
 
-/** UNAUTHENTICATED without a token; says what to send. `challenge` is what `WWW-Authenticate` says over HTTP, metadata over gRPC. */
+/**
+ * UNAUTHENTICATED without a token. `challenge`: the value of `WWW-Authenticate`, a header over HTTP and metadata over
+ * gRPC.
+ */
 export function unauthenticated(text: string, challenge = "Bearer"): ConnectError {
   const error = failure(Code.Unauthenticated, text);
   error.metadata.set("www-authenticate", challenge);
@@ -78,8 +89,8 @@ export function unauthenticated(text: string, challenge = "Bearer"): ConnectErro
 }
 
 /**
- * UNAUTHENTICATED with a token that is not accepted, told as RFC 6750, 3.1, has it; never which key or claim failed in detail. `description` is for
- * what is no secret to who has the token; it has no quotes.
+ * UNAUTHENTICATED with a token that is not accepted (RFC 6750, 3.1). It does not say which key or claim failed.
+ * `description`: a text without quotes that the holder of the token may read.
  */
 export function invalidToken(text: string, description?: string): ConnectError {
   const more = description === undefined ? "" : `, error_description="${description}"`;
@@ -91,14 +102,14 @@ export function aborted(text: string): ConnectError {
   return failure(Code.Aborted, text);
 }
 
-/** RESOURCE_EXHAUSTED with the quota and, if waiting helps, how long to wait in milliseconds. */
+/** RESOURCE_EXHAUSTED with the quota. `retryAfterMs`: absent if waiting does not help. */
 export function resourceExhausted(subject: string, text: string, retryAfterMs?: number): ConnectError {
   const quota = detail(QuotaFailureSchema, { violations: [{ subject, description: text }] });
   if (retryAfterMs === undefined) return failure(Code.ResourceExhausted, text, quota);
   return retryable(failure(Code.ResourceExhausted, text, quota), retryAfterMs);
 }
 
-/** UNIMPLEMENTED: the contract names the method, this server does not serve it yet. */
+/** UNIMPLEMENTED: the method is in the contract, and this server does not serve it. */
 export function unimplemented(text: string): ConnectError {
   return failure(Code.Unimplemented, `Unimplemented: ${text}`);
 }
@@ -108,7 +119,7 @@ export function unavailable(text: string, retryAfterMs = 1000): ConnectError {
   return retryable(failure(Code.Unavailable, text), retryAfterMs);
 }
 
-/** UNKNOWN: whether the call has changed something is not known, so that it must not be repeated without looking. */
+/** UNKNOWN: the call may or may not have changed something, so the client must read before it repeats the call. */
 export function undecided(text: string): ConnectError {
   return failure(Code.Unknown, text);
 }
@@ -118,17 +129,17 @@ export function deadlineExceeded(text: string): ConnectError {
   return failure(Code.DeadlineExceeded, text);
 }
 
-/** INTERNAL with the fixed text that hides a bug; the cause stays for the log. */
+/** INTERNAL with a fixed text. `cause` is for the log alone. */
 export function internal(cause: unknown): ConnectError {
   return new ConnectError("Internal error", Code.Internal, undefined, undefined, cause);
 }
 
 /**
- * The error as it leaves the server, whoever made it: its message begins as its code wants, `ErrorInfo` is its first detail, the typed detail of
- * its code follows, and resource types carry the host in use instead of the one that the proto files are annotated with. `domain` is the API's
- * domain (`iam`), undefined outside any.
+ * Completes an error of any origin before it leaves the server. Its message gets the prefix of its code, `ErrorInfo`
+ * becomes its first detail, the typed detail of its code follows, and resource types get the host in use instead of
+ * that of the proto files. `domain`: the API's domain (`iam`); undefined outside any.
  */
-export function atEdge(error: ConnectError, host: string, domain: string | undefined): ConnectError {
+export function completeError(error: ConnectError, host: string, domain: string | undefined): ConnectError {
   const message = withPrefix(error.code, error.rawMessage);
   if (message !== error.rawMessage) Object.assign(error, { rawMessage: message, message });
   const typeOf = (d: ConnectError["details"][number]) => ("desc" in d ? d.desc.typeName : d.type);
@@ -148,7 +159,7 @@ export function atEdge(error: ConnectError, host: string, domain: string | undef
   return error;
 }
 
-/** The detail that errors of a code always carry, for those that a library or the port itself made. */
+/** The detail that errors of a code always have, for errors of a library or of the port. */
 function typedDetail(code: Code, message: string): Detail | undefined {
   const description = message.slice(prefixes[code]?.length);
   if (code === Code.InvalidArgument) return detail(BadRequestSchema, { fieldViolations: [{ description }] });
@@ -156,7 +167,7 @@ function typedDetail(code: Code, message: string): Detail | undefined {
   return undefined;
 }
 
-/** A code's name as google.rpc.Code spells it: `NOT_FOUND`. */
+/** The name of a code in google.rpc.Code: `NOT_FOUND`. */
 export function reasonOf(code: Code): string {
   return code === Code.Canceled ? "CANCELLED" : Code[code].replace(/(?<=[a-z])[A-Z]/g, "_$&").toUpperCase();
 }
@@ -167,7 +178,7 @@ function failure(code: Code, text: string, ...details: Detail[]): ConnectError {
   return new ConnectError(withPrefix(code, text), code, undefined, details);
 }
 
-/** Adds when to try again: as a detail, and as the header of HTTP. */
+/** Adds when to try again, as a detail and as the header `Retry-After`. */
 function retryable(error: ConnectError, retryAfterMs: number): ConnectError {
   const seconds = Math.floor(retryAfterMs / 1000);
   const retryDelay = { seconds: BigInt(seconds), nanos: (retryAfterMs - seconds * 1000) * 1_000_000 };
@@ -176,7 +187,7 @@ function retryable(error: ConnectError, retryAfterMs: number): ConnectError {
   return error;
 }
 
-/** How the messages of a code begin. */
+/** Prefixes of messages. */
 const prefixes: Readonly<Partial<Record<Code, string>>> = {
   [Code.InvalidArgument]: "Invalid argument: ",
   [Code.NotFound]: "Not found: ",
@@ -197,13 +208,13 @@ function withPrefix(code: Code, text: string): string {
 }
 
 function about(resource: ResourceName): Detail {
-  return detail(ResourceInfoSchema, { resourceType: resource.type, resourceName: toldName(resource) });
+  return detail(ResourceInfoSchema, { resourceType: resource.type, resourceName: nameOf(resource) });
 }
 
-/** No uid is longer than this; what a caller takes for one may be. */
+/** No uid is longer; a caller may send anything. */
 const maxUidLength = 2048;
 
-function toldName({ uid }: ResourceName): string {
+function nameOf({ uid }: ResourceName): string {
   return uid.length > maxUidLength ? shorten(uid) : uid;
 }
 

@@ -1,6 +1,7 @@
 /** Entry: hands the arguments to the command line. */
-import { prepareCollector } from "./collector.ts";
+import { isTuningOn, prepareCollector } from "./app/garbage-collection.ts";
 
-prepareCollector();
+const args = process.argv.slice(2);
+if (isTuningOn(args, process.env)) prepareCollector();
 const { runCommand } = await import("./cli/index.ts");
-process.exitCode = await runCommand(process.argv.slice(2));
+process.exitCode = await runCommand(args);

@@ -1,30 +1,31 @@
 /**
- * The HTTP client for addresses that tenants choose: issuers, key sets, event sinks. It exists so that a tenant cannot make this server
- * speak to the network it stands in (server-side request forgery) nor hold it up.
+ * The HTTP client for addresses that tenants choose: issuers, key sets, event sinks. With it, a tenant can neither make
+ * this server send requests to its own network (server-side request forgery) nor block it.
  *
- * A request goes out only when
- * - the URL is https without credentials; http only to a host spelled as loopback (`localhost`, 127/8, ::1) and only when the caller's
- *   setting allows loopback at all;
- * - a literal host, in whatever spelling the URL standard reads as an address (`0x7f.1`, `2130706433`), is public;
- * - every address a name resolves to is public. One private address among them refuses the name. The connection is made to the
- *   addresses that were judged, never to the result of a second resolution. Every connection is judged anew; only {@link openOutbound}
- *   keeps one for some seconds, to the address that was judged when it was made.
+ * A request is sent only if
+ * - the URL is https without credentials, or http to a host spelled as loopback (`localhost`, 127/8, ::1) if the
+ *   caller's setting allows that;
+ * - a literal address, in any spelling that the URL standard accepts (`0x7f.1`, `2130706433`), is public;
+ * - every address of a name is public. One private address is enough to refuse the name. The connection is made to the
+ *   addresses that were checked, never to the result of a second resolution. Addresses are checked for every
+ *   connection; {@link openOutbound} keeps one open for some seconds.
  *
- * Public means IANA global unicast. Ranges that embed or stand for another address (v4-mapped, NAT64, 6to4, Teredo) are not.
+ * Public means IANA global unicast. Ranges that embed or map to another address (v4-mapped, NAT64, 6to4, Teredo) are
+ * not public.
  *
- * An answer is bounded in time (connection, head and body together) and in bytes. Redirects are returned, not followed. Bodies are asked
- * for unencoded and never decompressed.
+ * A response is limited in time (connection, head and body together) and in bytes. Redirects are returned, not
+ * followed. Bodies are requested without a content coding and never decompressed.
  */
 import { lookup } from "node:dns/promises";
 import type { LookupFunction } from "node:net";
 import ipaddr from "ipaddr.js";
 
-/** The address is not one this server will speak to. Trying again does not help unless the name is moved. */
+/** The address is not allowed. Trying again does not help unless the name resolves to another one. */
 export class OutboundRefused extends Error {
   override readonly name = "OutboundRefused";
 }
 
-/** The address is allowed but no complete answer came: no route, TLS, time-out, too large. */
+/** The address is allowed, but there was no complete response: no route, TLS, time-out, too large. */
 export class OutboundFailed extends Error {
   override readonly name = "OutboundFailed";
 }
@@ -32,13 +33,13 @@ export class OutboundFailed extends Error {
 /** All addresses of a host name. */
 export type Resolve = (hostname: string) => Promise<readonly { readonly address: string; readonly family: number }[]>;
 
-/** What to send and how long to listen. */
+/** What to send, and the limits of the response. */
 export interface OutboundOptions {
-  /** Whether hosts spelled as loopback may be reached, by http too. For development. */
+  /** Whether hosts spelled as loopback are allowed, also by http. For development. */
   readonly allowLoopbackHttp: boolean;
-  /** Largest body, 1 MiB by default. 0 reads no body: the answer is its status and headers. */
+  /** Maximum size of the body, 1 MiB by default. 0: the body is not read. */
   readonly maxBytes?: number;
-  /** For everything together, 5 s by default. */
+  /** For the whole request, 5 s by default. */
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
   readonly method?: "GET" | "POST";
@@ -48,7 +49,7 @@ export interface OutboundOptions {
   readonly resolve?: Resolve;
 }
 
-/** An answer of any status, redirects included. */
+/** A response of any status, redirects included. */
 export interface OutboundAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
@@ -58,7 +59,7 @@ export interface OutboundAnswer {
 const maxUrlLength = 2048;
 
 /**
- * Sends one request and gives the whole answer.
+ * Sends one request and returns the whole response.
  *
  * Errors: {@link OutboundRefused}, {@link OutboundFailed}.
  */
@@ -67,14 +68,14 @@ export async function fetchLimited(address: string, options: OutboundOptions): P
   const url = parseOutboundUrl(address, options.allowLoopbackHttp);
   const timeout = AbortSignal.timeout(timeoutMs);
   const signal = options.signal === undefined ? timeout : AbortSignal.any([timeout, options.signal]);
-  const { Client } = await import("undici"); // only when first needed: most servers never are
+  const { Client } = await import("undici"); // loaded when first needed: most servers never need it
   const client = new Client(url.origin, {
     allowH2: false,
     pipelining: 0,
     ...(maxBytes > 0 && { maxResponseSize: maxBytes }),
     connect: { lookup: judgedLookup(resolve), timeout: timeoutMs },
   });
-  // Not the request's own signal: that one waits for the connection.
+  // The request's own signal would wait for the connection.
   signal.addEventListener("abort", () => void client.destroy(signal.reason));
   try {
     signal.throwIfAborted();
@@ -86,7 +87,7 @@ export async function fetchLimited(address: string, options: OutboundOptions): P
     });
     const { statusCode: status, headers } = answer;
     if (maxBytes === 0) {
-      answer.body.on("error", () => {}); // it is cut off below, on purpose
+      answer.body.on("error", () => {}); // destroyed below
       return { status, headers, body: new Uint8Array() };
     }
     if ((headers["content-encoding"] ?? "identity") !== "identity") throw new Error("the answer is compressed");
@@ -99,31 +100,34 @@ export async function fetchLimited(address: string, options: OutboundOptions): P
   }
 }
 
-/** How to open a connection for many requests. */
+/** Options of a connection for many requests. */
 export interface OutboundConnectionOptions extends Pick<OutboundOptions, "allowLoopbackHttp" | "resolve"> {
-  /** For everything about one request together. */
+  /** For one whole request. */
   readonly timeoutMs: number;
-  /** How much of an answer's body is read before the connection is given up. */
+  /** How much of a response's body is read before the connection is closed. */
   readonly maxAnswerBytes: number;
 }
 
-/** A connection to one address, for one request at a time. It is made with the first, and made anew after one that failed or a pause of some seconds. */
+/**
+ * A connection to one address, for one request at a time. It is opened by the first, and again after a failure or some
+ * idle seconds.
+ */
 export interface OutboundConnection {
   /**
-   * Posts a body and gives the answer's status and headers; its body is read and dropped. An answer whose body is too long or does not end in time is
-   * given nevertheless.
+   * Posts a body and returns the status and headers of the response. Its body is read and dropped; one that is too long
+   * or does not end in time is not an error.
    *
    * Errors: {@link OutboundRefused}, {@link OutboundFailed}.
    */
   post(headers: Readonly<Record<string, string>>, body: string): Promise<Omit<OutboundAnswer, "body">>;
-  /** Ends the connection, and the request under way. */
+  /** Closes the connection, and fails the request under way. */
   close(): void;
 }
 
 const maxIdleMs = 10_000;
 
 /**
- * A connection for many requests to one address.
+ * Prepares a connection for many requests to one address.
  *
  * Errors: {@link OutboundRefused}.
  */
@@ -166,7 +170,7 @@ export async function openOutbound(address: string, options: OutboundConnectionO
   };
 }
 
-/** Reads a body to its end; false when that does not come. */
+/** Reads a body to its end; false if it is too long or broken off. */
 async function endsWithin(body: AsyncIterable<Uint8Array>, maxBytes: number): Promise<boolean> {
   let bytes = 0;
   try {
@@ -176,12 +180,12 @@ async function endsWithin(body: AsyncIterable<Uint8Array>, maxBytes: number): Pr
     }
     return true;
   } catch {
-    return false; // cut off: the status has said all that matters
+    return false; // broken off: the status is enough
   }
 }
 
 /**
- * The URL, if a request to it may be tried: everything about it is judged but the addresses its name resolves to.
+ * Parses the URL of a request and checks everything but the addresses that its name resolves to.
  *
  * Errors: {@link OutboundRefused}.
  */
@@ -197,8 +201,8 @@ export function parseOutboundUrl(address: string, allowLoopbackHttp: boolean): U
 }
 
 /**
- * Whether a host, as written in a URL (brackets optional), is `localhost` or a literal address that is not public, in any spelling.
- * Other names are not forbidden as such; what they resolve to is judged at every request.
+ * Whether a host, as written in a URL (brackets optional), is `localhost` or a literal address that is not public, in
+ * any spelling. Other names are allowed here; the addresses that they resolve to are checked for every connection.
  */
 export function isForbiddenAddress(host: string): boolean {
   const hostname = canonicalHost(host);
@@ -207,7 +211,9 @@ export function isForbiddenAddress(host: string): boolean {
   return literal === undefined ? isLocalhost(hostname) : !isPublic(literal);
 }
 
-/** The host as the URL standard reads it (lower case, addresses in their usual form), or undefined when it is none. */
+/**
+ * The host as the URL standard normalises it (lower case, addresses in their usual form); undefined if it is malformed.
+ */
 function canonicalHost(host: string): string | undefined {
   const url = URL.parse(`https://${host.includes(":") && !host.startsWith("[") ? `[${host}]` : host}`);
   return url === null || url.href !== `https://${url.hostname}/` ? undefined : url.hostname;
@@ -231,22 +237,22 @@ function isLoopback(address: string): boolean {
   return ipaddr.parse(address).range() === "loopback";
 }
 
-/** Global unicast, one address excepted: Azure's host agent answers at a public one, to its own machines only. */
+/** Global unicast, except for the public address at which Azure's host agent answers to its own machines. */
 function isPublic(address: string): boolean {
   const parsed = ipaddr.parse(address);
   if (parsed.range() !== "unicast" || address === "168.63.129.16") return false;
   return !(parsed instanceof ipaddr.IPv6) || parsed.match(ipaddr.IPv6.parse("2000::"), 3);
 }
 
-/** All addresses that the system knows of a name. */
+/** Resolves a name by the system's resolver. */
 export const resolveBySystem: Resolve = (hostname) => lookup(hostname, { all: true });
 
 /**
- * The name resolution of a connection to a URL that {@link parseOutboundUrl} let pass: every address is judged. A host spelled as loopback may only
- * lead to loopback.
+ * The name resolution of a connection to a URL of {@link parseOutboundUrl}. It checks every address; a host spelled as
+ * loopback must resolve to loopback.
  */
 export function judgedLookup(resolve: Resolve): LookupFunction {
-  const judge: Resolve = async (hostname) => {
+  const check: Resolve = async (hostname) => {
     const addresses = await resolve(hostname);
     const isAllowed = isLocalhost(hostname) ? isLoopback : isPublic;
     if (addresses.length === 0) throw new Error(`${hostname} has no address`);
@@ -255,7 +261,7 @@ export function judgedLookup(resolve: Resolve): LookupFunction {
     return addresses;
   };
   return (hostname, options, callback) => {
-    judge(hostname).then(
+    check(hostname).then(
       (addresses) =>
         options.all ? callback(null, [...addresses]) : callback(null, addresses[0]!.address, addresses[0]!.family),
       (error) => callback(error, "", 0),

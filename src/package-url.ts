@@ -4,45 +4,45 @@
 export interface PackageUrl {
   /** Lower case. */
   readonly type: string;
-  /** "" where there is none. */
+  /** "" if there is none. */
   readonly namespace: string;
   readonly name: string;
-  /** "" where there is none. */
+  /** "" if there is none. */
   readonly version: string;
   readonly qualifiers: ReadonlyMap<string, string>;
 }
 
-/** What tells packages of one name from each other. */
+/** Properties that distinguish packages of the same name. */
 export interface PackageKind {
-  /** As package URLs name it: `apk`, `npm`; "" where unknown. */
+  /** Type of the package URL: `apk`, `npm`; "" if unknown. */
   readonly type: string;
-  /** The distribution that it is of, `wolfi`, or what else is no part of its name; absent where there is none, or it is unknown. */
+  /** The distribution, `wolfi`, or another namespace that is not part of the name; absent if none or unknown. */
   readonly namespace?: string | undefined;
-  /** The release of the distribution, as the qualifier `distro` names it: `alpine-3.19`; absent where unknown. */
+  /** The release of the distribution, as in the qualifier `distro`: `alpine-3.19`; absent if unknown. */
   readonly distro?: string | undefined;
 }
 
 const shape = /^pkg:\/*([a-z][a-z0-9.+-]*)\/([^?#]+)(?:\?([^#]*))?(?:#.*)?$/is;
 
-/** How names are written where a package URL parts them; elsewhere a namespace is no part of the name. */
+/** Separators between namespace and name, by type. In other types, the namespace is not part of the name. */
 const joiners: Readonly<Record<string, string>> = { npm: "/", golang: "/", maven: ":", composer: "/", github: "/" };
 
-/** Types of the packages of distributions: the namespace is the distribution, and not everybody who names one says which. */
+/** Types of packages of distributions. The namespace is the distribution; some tools leave it out. */
 const distributions = new Set(["apk", "deb", "rpm", "alpm"]);
 
-/** Types whose namespaces are written in lower case. */
+/** Types with case-insensitive namespaces. */
 const lowerNamespaces = new Set([...distributions, "composer", "github"]);
 
-/** Parses a package URL; undefined for what is none. */
+/** Parses a package URL; undefined for an invalid one. */
 export function parsePackageUrl(text: string): PackageUrl | undefined {
   const [, givenType = "", path = "", query = ""] = shape.exec(text) ?? [];
   if (givenType === "") return undefined;
   const type = givenType.toLowerCase();
   const slash = path.lastIndexOf("/");
-  const mark = path.lastIndexOf("@");
-  const isVersioned = mark > slash;
-  const whole = (isVersioned ? path.slice(0, mark) : path).replace(/^\/+|\/+$/g, "");
-  const segments = whole.split("/").map(decode);
+  const at = path.lastIndexOf("@");
+  const isVersioned = at > slash;
+  const unversioned = (isVersioned ? path.slice(0, at) : path).replace(/^\/+|\/+$/g, "");
+  const segments = unversioned.split("/").map(decode);
   const name = segments.pop() ?? "";
   if (name === "") return undefined;
   const qualifiers = new Map<string, string>();
@@ -50,7 +50,7 @@ export function parsePackageUrl(text: string): PackageUrl | undefined {
     const equals = pair.indexOf("=");
     if (equals > 0) qualifiers.set(pair.slice(0, equals).toLowerCase(), decode(pair.slice(equals + 1)));
   }
-  const version = isVersioned ? decode(path.slice(mark + 1)) : "";
+  const version = isVersioned ? decode(path.slice(at + 1)) : "";
   const namespace = segments.filter(Boolean).join("/");
   return {
     type,
@@ -61,22 +61,25 @@ export function parsePackageUrl(text: string): PackageUrl | undefined {
   };
 }
 
-/** The package URL of a package: no version, and no qualifier but `distro`. The name is as {@link packageName} gives it. */
+/**
+ * The package URL of a package without version, and with no qualifier but `distro`. @param name as of {@link
+ * packageName}.
+ */
 export function formatPackageUrl({ type, namespace = "", distro = "" }: PackageKind, name: string): string {
   const joiner = joiners[type];
   const end = joiner === undefined ? -1 : name.lastIndexOf(joiner);
-  const before = end < 0 ? namespace : name.slice(0, end);
-  const path = [...before.split("/").filter(Boolean), name.slice(end < 0 ? 0 : end + 1)].map(encodeURIComponent);
+  const prefix = end < 0 ? namespace : name.slice(0, end);
+  const path = [...prefix.split("/").filter(Boolean), name.slice(end < 0 ? 0 : end + 1)].map(encodeURIComponent);
   return `pkg:${[type, ...path].join("/")}${distro === "" ? "" : `?distro=${encodeURIComponent(distro)}`}`;
 }
 
-/** A package's name as its ecosystem writes it: `openssl`, `@scope/name`, `group:artifact`. */
+/** The name of a package as written in its ecosystem: `openssl`, `@scope/name`, `group:artifact`. */
 export function packageName({ type, namespace, name }: PackageUrl): string {
   const joiner = joiners[type];
   return joiner === undefined || namespace === "" ? name : `${namespace}${joiner}${name}`;
 }
 
-/** What kind of package a package URL names. */
+/** The kind of the package of a package URL. */
 export function packageKind({ type, namespace, qualifiers }: PackageUrl): PackageKind {
   const distro = qualifiers.get("distro");
   return {
@@ -87,8 +90,11 @@ export function packageKind({ type, namespace, qualifiers }: PackageUrl): Packag
 }
 
 /**
- * Whether packages of one name are the same package: of one type, which must be known; of one namespace, unless one of two packages of distributions
- * has none; of releases one of which includes the other (`alpine-3.19` and `alpine-3.19.1`), unless one is unknown.
+ * Whether packages of the same name are the same package. All of these must match:
+ *
+ * - The types, which must be known.
+ * - The namespaces. A package of a distribution without namespace matches any.
+ * - The releases, if both are known: one must include the other (`alpine-3.19` and `alpine-3.19.1`).
  */
 export function isSameKind(a: PackageKind, b: PackageKind): boolean {
   if (a.type === "" || a.type !== b.type) return false;
@@ -99,7 +105,7 @@ export function isSameKind(a: PackageKind, b: PackageKind): boolean {
   );
 }
 
-/** Text that is not encoded as it should be is taken as it is. */
+/** Decodes percent-encoding. Returns a malformed text as it is. */
 function decode(text: string): string {
   try {
     return decodeURIComponent(text);

@@ -1,9 +1,9 @@
 /**
- * Uids: the path of a resource's ancestors' ids (a materialised path). A root is 40 hex digits, a child its parent's uid, `/`, and 16 hex
- * digits: `0a…9f/1122334455667788`. What lives below P is therefore exactly what starts with `P/`.
+ * Uids are materialised paths: a root's is 40 hex digits, a child's is its parent's uid, `/`, and 16 hex digits:
+ * `0a…9f/1122334455667788`. The descendants of P are therefore exactly the resources whose uid starts with `P/`.
  */
 import { createHash } from "node:crypto";
-import { randomHex } from "./random.ts";
+import { randomHex } from "./random-hex.ts";
 
 const shape = /^[0-9a-f]{40}(?:\/[0-9a-f]{16})*$/;
 /** Deeper than any real hierarchy, and short enough for a URL. */
@@ -14,12 +14,13 @@ export function isUid(text: string): boolean {
   return text.length <= maxLength && shape.test(text);
 }
 
-/** A child's id begins with the count of these milliseconds, which comes round again every 17 minutes. */
+/** A child's id begins with a 16-bit count of these ticks, which repeats every 17 minutes. */
 const tickMs = 16;
 
 /**
- * A fresh uid from a CSPRNG: below `parent`, or a root when it is "". The first 16 of a child's 64 bits are a clock's, so that resources made together
- * lie together: at random places in the indexes, each of them would change pages of its own.
+ * A new uid below `parent`, or of a root if that is "". It is from a CSPRNG, except for the first 16 of a child's 64
+ * bits, which are from a clock: resources that are created together are neighbours in the indexes, where random ids
+ * would each change pages of their own.
  */
 export function newUid(parent: string): string {
   if (parent === "") return randomHex(20);
@@ -27,7 +28,7 @@ export function newUid(parent: string): string {
   return `${parent}/${tick.toString(16).padStart(4, "0")}${randomHex(6)}`;
 }
 
-/** A root uid that always comes out the same for the same parts; NUL stands between them. */
+/** A root uid that is always the same for the same parts: SHA-256 over them, separated by NUL. */
 export function fixedUid(...parts: readonly string[]): string {
   return createHash("sha256").update(parts.join("\0")).digest("hex").slice(0, 40);
 }

@@ -20,7 +20,7 @@ function read(flags: Parameters<typeof readConfig>[0]["flags"]) {
 const registryUrl = "https://registry.example.com/";
 const registryGroup = "0a".repeat(20);
 
-test("a registry is an address, a group, and files with its secret and with who reads it", () => {
+test("a registry is an address, a group, and files with its secret and its credentials", () => {
   const registrySecret = fileOf("sixteen-or-longer\n");
   const registryCredentials = fileOf("reader:pass:word\r\n");
   expect(read({ registryUrl, registryGroup, registrySecret, registryCredentials })).toMatchObject({

@@ -39,7 +39,7 @@ describe("the documents of the operator", () => {
     ["an id that is no text", '[{"id":1}]'],
     ["an id with a space", '[{"id":"ours v1"}]'],
     ["a label that is no text", '[{"id":"ours.v1","label":1}]'],
-    ["a key that nobody knows", '[{"id":"ours.v1","link":"https://example.com"}]'],
+    ["an unknown key", '[{"id":"ours.v1","link":"https://example.com"}]'],
     ["an id twice", '[{"id":"ours.v1"},{"id":"ours.v1"}]'],
   ];
   it.each(bad)("are refused with %s", (_, text) => {

@@ -1,7 +1,9 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, describe, expect, test } from "vitest";
+import { Command } from "commander";
+import { afterAll, describe, expect, test, vi } from "vitest";
+import { settingsOf, withSettings } from "../src/cli/settings.ts";
 import {
   baseUrlOf,
   type Config,
@@ -47,7 +49,10 @@ test("the defaults", () => {
     maxUrlBytes: 8192,
     maxHeaderBytes: 16_384,
     maxPendingBodyBytes: 67_108_864,
-    fullDoors: false,
+    http2: "own",
+    fastPath: "on",
+    generatedCode: "on",
+    gcTuning: "on",
     logLevel: "info",
   });
 });
@@ -122,7 +127,7 @@ describe("values", () => {
     ["maxHeaderBytes", "1048577"],
     ["logLevel", "INFO"],
     ["logLevel", "trace"],
-  ])("%s %j is refused, and it is said where it stands", (key, text) => {
+  ])("%s %j is refused, with its origin", (key, text) => {
     const file = fileOf(JSON.stringify({ [key]: text }));
     for (const [sources, origin] of [
       [{ flags: { [key]: text } }, flagOf(key)],
@@ -161,7 +166,7 @@ describe("precedence", () => {
     });
   });
 
-  test("a value that another wins over is not looked at", () => {
+  test("a value that another takes precedence over is not parsed", () => {
     expect(read({ flags: { logLevel: "debug" }, env: { PLATFORM_LOG_LEVEL: "nonsense" } }).logLevel).toBe("debug");
   });
 });
@@ -195,7 +200,7 @@ test("a certificate and its key go together", () => {
   expect(read({ flags: { tlsCert: "cert.pem" }, env: { PLATFORM_TLS_KEY: "key.pem" } }).tlsCert).toBe("cert.pem");
 });
 
-test("variables that are no setting are told, others are nobody's business", () => {
+test("unknown PLATFORM_ variables are reported, others are not", () => {
   const warnings: string[] = [];
   read({
     env: {
@@ -215,7 +220,7 @@ test("variables that are no setting are told, others are nobody's business", () 
   ]);
 });
 
-test("what Kubernetes injects for a service named platform is no setting", () => {
+test("what Kubernetes injects for a service named platform is not a setting", () => {
   const warnings: string[] = [];
   const warn = (message: string) => warnings.push(message);
   const link = { PLATFORM_SERVICE_HOST: "10.0.0.1", PLATFORM_SERVICE_PORT: "8080" };
@@ -242,4 +247,32 @@ test("every setting has a help text, and a default that it accepts", () => {
     expect(help, key).not.toBe("");
     if (byDefault !== undefined) expect(() => parse(byDefault), key).not.toThrow();
   }
+});
+
+describe("--full-doors, which --http2 and --fast-path replace", () => {
+  const off = { http2: "node", fastPath: "off" };
+  test.each<[string, Partial<ConfigSources>, object]>([
+    ["--full-doors", { flags: { fullDoors: "true" } }, off],
+    ["PLATFORM_FULL_DOORS", { env: { PLATFORM_FULL_DOORS: "true" } }, off],
+    ["fullDoors", { file: fileOf('{"fullDoors": true}') }, off],
+    ["PLATFORM_FULL_DOORS", { env: { PLATFORM_FULL_DOORS: "false" } }, { http2: "own", fastPath: "on" }],
+    ["--full-doors", { flags: { fullDoors: "true", http2: "own" } }, { http2: "own", fastPath: "off" }],
+    [
+      "--full-doors",
+      { flags: { fullDoors: "true" }, env: { PLATFORM_FAST_PATH: "on" } },
+      { http2: "node", fastPath: "on" },
+    ],
+  ])("%s is accepted, with a warning: %j", (name, sources, expected) => {
+    const warnings: string[] = [];
+    expect(read({ ...sources, warn: (message) => warnings.push(message) })).toMatchObject(expected);
+    expect(warnings).toEqual([expect.stringContaining(`${name} is deprecated: use --http2=node and --fast-path=off`)]);
+  });
+
+  test("is a flag of serve that the help does not show", async () => {
+    const warn = vi.spyOn(console, "error").mockReturnValue();
+    const command = withSettings(new Command("serve"));
+    expect(command.helpInformation()).not.toContain("--full-doors");
+    expect(settingsOf(command.parse(["--full-doors"], { from: "user" }))).toMatchObject(off);
+    expect(warn).toHaveBeenCalledWith("warning: --full-doors is deprecated: use --http2=node and --fast-path=off");
+  });
 });

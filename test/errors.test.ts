@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import {
   aborted,
   alreadyExists,
-  atEdge,
+  completeError,
   deadlineExceeded,
   failedPrecondition,
   internal,
@@ -21,7 +21,7 @@ import {
 
 const repo = { type: "registry.platform.internal/Repo", uid: "a/b" };
 
-/** The details as the constructors and the edge made them: type and fields. */
+/** The details of an error: type and fields. */
 function detailsOf(error: ConnectError) {
   return error.details.map((detail) => {
     if (!("desc" in detail)) throw new Error("not made here");
@@ -105,30 +105,30 @@ describe("code, prefix and typed detail", () => {
   });
 });
 
-test("when to try again is a header too, in whole seconds", () => {
+test("when to try again is also a header, in whole seconds", () => {
   const headers = [unavailable("later"), resourceExhausted("x", "too many", 1500), resourceExhausted("x", "too many")];
   expect(headers.map(({ metadata }) => metadata.get("retry-after"))).toEqual(["1", "2", null]);
 });
 
-describe("at the edge", () => {
+describe("completeError", () => {
   test.each([
     ["platform.internal", "iam", "iam.platform.internal"],
     ["platform.example.com", "registry", "registry.platform.example.com"],
     ["platform.example.com", undefined, "platform.example.com"],
   ])("ErrorInfo comes first and names the domain: %s, %s", (host, domain, expected) => {
-    const error = atEdge(invalid({ field: "name", description: "x" }), host, domain);
+    const error = completeError(invalid({ field: "name", description: "x" }), host, domain);
     expect(detailsOf(error).map(([name]) => name)).toEqual(["ErrorInfo", "BadRequest"]);
     expect(detailsOf(error)[0]).toEqual(["ErrorInfo", { reason: "INVALID_ARGUMENT", domain: expected, metadata: {} }]);
   });
 
-  test("it is added once, however often an error passes", () => {
-    const error = atEdge(atEdge(notFound(repo), "host", "iam"), "host", "registry");
+  test("ErrorInfo is added once, however often an error is completed", () => {
+    const error = completeError(completeError(notFound(repo), "host", "iam"), "host", "registry");
     expect(detailsOf(error).map(([name]) => name)).toEqual(["ErrorInfo", "ResourceInfo"]);
     expect(detailsOf(error)[0]?.[1]).toMatchObject({ domain: "iam.host" });
   });
 
-  test("also to an error that somebody else made", () => {
-    const error = atEdge(new ConnectError("odd", Code.DataLoss), "host", undefined);
+  test("ErrorInfo is added to an error of another origin", () => {
+    const error = completeError(new ConnectError("odd", Code.DataLoss), "host", undefined);
     expect(detailsOf(error)).toEqual([["ErrorInfo", expect.objectContaining({ reason: "DATA_LOSS", domain: "host" })]]);
   });
 
@@ -137,8 +137,8 @@ describe("at the edge", () => {
     ["iam.platform.internal/Group", "platform.internal", "iam.platform.internal/Group"],
     ["iam.platform.internal/Group", "$&.example", "iam.$&.example/Group"],
     ["grpc.health.v1/Service", "platform.example.com", "grpc.health.v1/Service"],
-  ])("a resource type carries the host in use: %s at %s", (type, host, expected) => {
-    const error = atEdge(notFound({ type, uid: "a" }), host, "iam");
+  ])("a resource type gets the host in use: %s at %s", (type, host, expected) => {
+    const error = completeError(notFound({ type, uid: "a" }), host, "iam");
     expect(detailsOf(error)[1]?.[1]).toMatchObject({ resourceType: expected });
   });
 });

@@ -3,7 +3,10 @@ import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 
-/** Where a program is, or undefined; why it cannot be had, for want of Go or of the way to its module, is printed then. `version`: as Go writes it. */
+/**
+ * Where a program is, or undefined; why it cannot be had, for want of Go or of the way to its module, is printed then.
+ * `version`: as Go writes it.
+ */
 export function goProgram(module: string, version: string): string | undefined {
   const name = basename(module);
   const cache = resolve(import.meta.dirname, "../node_modules/.cache", `${name}-${version}`);

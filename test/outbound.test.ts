@@ -55,7 +55,7 @@ const notPublic = [
     "[2002:7f00:1::]",
     "[2001:0:7f00:1::]",
   ],
-  // metadata and hosts' own agents
+  // metadata services and agents of hosts
   [
     "169.254.169.254",
     "0xa9fea9fe",
@@ -103,7 +103,7 @@ const notPublic = [
     "[2001:2::1]",
     "[5f00::1]",
   ],
-  // no host at all
+  // malformed
   ["", "a b", "a/b", "a@b", "a:b", "256.1.1.1", "1.2.3.4.5", "[::1", "::1]", "[::1]:80", "a:80", "a?b", "a#b", "%00"],
 ].flat();
 
@@ -262,21 +262,21 @@ describe("fetchLimited", () => {
   it.each(["/silent", "/half"])("fails when time is up: %s", (path) =>
     expect(get(path, { timeoutMs: 100 })).rejects.toThrow(OutboundFailed),
   );
-  it.each(["/cut", "/head-too-large"])("fails on a broken answer: %s", (path) =>
+  it.each(["/cut", "/head-too-large"])("fails on a broken response: %s", (path) =>
     expect(get(path)).rejects.toThrow(OutboundFailed),
   );
   it("does not decompress", () => expect(get("/gzip", { maxBytes: 1_000_000 })).rejects.toThrow(OutboundFailed));
   it.each(["/100", "/endless", "/half", "/gzip"])("reads no body when none is wanted: %s", async (path) => {
     expect(await get(path, { maxBytes: 0 })).toMatchObject({ status: 200, body: new Uint8Array() });
   });
-  it("obeys the caller's signal", async () => {
+  it("stops on the caller's signal", async () => {
     const controller = new AbortController();
     const answer = get("/silent", { signal: controller.signal });
     controller.abort();
     await expect(answer).rejects.toThrow(OutboundFailed);
     await expect(get("/hello", { signal: controller.signal })).rejects.toThrow(OutboundFailed);
   });
-  it("fails when nobody listens", () =>
+  it("fails when nothing listens", () =>
     expect(fetchLimited("http://127.0.0.1:1", { allowLoopbackHttp: true })).rejects.toThrow(OutboundFailed));
 
   describe("with names", () => {
@@ -309,7 +309,7 @@ describe("fetchLimited", () => {
       expect(requests).toEqual([]);
     });
 
-    it("connects to the judged address, resolving once per request", async () => {
+    it("connects to the address that was checked, resolving once per request", async () => {
       let resolutions = 0;
       const resolve = async () => {
         resolutions += 1;

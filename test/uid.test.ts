@@ -34,14 +34,14 @@ describe("isUid", () => {
 });
 
 describe("newUid", () => {
-  it("draws roots and children that never come twice", () => {
+  it("creates roots and children that are never the same", () => {
     const uids = Array.from({ length: 1000 }, (_, i) => newUid(i % 2 === 0 ? "" : root));
     expect(new Set(uids).size).toBe(1000);
     expect(uids.every(isUid)).toBe(true);
     expect(parentOf(newUid(child))).toBe(child);
   });
 
-  it("gives children that are made together neighbouring places, whoever their process is", () => {
+  it("makes neighbours of children that are created together, also by several processes", () => {
     vi.useFakeTimers({ now: 1_800_000_000_000 });
     onTestFinished(() => void vi.useRealTimers());
     const placeOf = (uid: string) => Number.parseInt(uid.slice(root.length + 1, root.length + 5), 16);

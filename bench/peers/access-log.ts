@@ -1,4 +1,6 @@
-/** What every server of a run does beside its work: a line for each call, to standard error, buffered, as pino's documentation advises. */
+/**
+ * The access log of all servers: a line for each call to standard error, buffered as pino's documentation recommends.
+ */
 import pino from "pino";
 
 /** Opens the access log. */

@@ -1,4 +1,4 @@
-/** connect-node by itself: its adapter on node:http and node:http2, over the same statements, with an access log and a cached token check. */
+/** connect-node on node:http and node:http2, with the same statements, an access log and a cached token check. */
 import { createServer } from "node:http";
 import { createServer as createHttp2Server } from "node:http2";
 import { create } from "@bufbuild/protobuf";

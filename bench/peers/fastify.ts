@@ -1,4 +1,7 @@
-/** Fastify as a user would write it: response schemas, plain columns of its own table, prepared statements, an access log, a cached token check. */
+/**
+ * Fastify as in a typical application: response schemas, a table of plain columns, prepared statements, an access log,
+ * a cached token check.
+ */
 import Fastify from "fastify";
 import { openAccessLog } from "./access-log.ts";
 import { createTokenCheck, openStatements, repoJson } from "./statements.ts";
@@ -36,7 +39,7 @@ const page = {
 const log = openAccessLog();
 const server = Fastify({ loggerInstance: log, disableRequestLogging: true });
 server.addHook("onResponse", async ({ method, url }, { elapsedTime }) => {
-  log.info({ method, url, ms: elapsedTime }, "call"); // one line, as the others; its own log has two
+  log.info({ method, url, ms: elapsedTime }, "call"); // one line, like the others; Fastify's own log has two
 });
 server.addHook("onRequest", async (request, reply) => {
   if (!isKnown(request.headers.authorization)) return reply.code(401).send({ code: 16 });

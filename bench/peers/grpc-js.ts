@@ -1,4 +1,7 @@
-/** grpc-js with proto-loader, the usual gRPC server of Node, over the same statements, with an access log and a cached token check. */
+/**
+ * grpc-js with proto-loader, the usual gRPC server of Node, with the same statements, an access log and a cached token
+ * check.
+ */
 import {
   loadPackageDefinition,
   Server,
@@ -32,7 +35,7 @@ const repoOf = (row: RepoRow) => ({
 });
 
 type Call<Request> = ServerUnaryCall<Request, unknown>;
-/** A method with the token check before it and a line in the log after it. */
+/** Wraps a method with the token check and the access log. */
 const method =
   <Request>(handle: (request: Request) => unknown) =>
   (call: Call<Request>, answer: sendUnaryData<unknown>) => {

@@ -1,4 +1,7 @@
-/** Bare node:http: two answers from memory through JSON.stringify and an access log; the ceiling for REST and Connect. */
+/**
+ * Bare node:http: two constant responses through JSON.stringify, and an access log. The upper limit for REST and
+ * Connect.
+ */
 import { createServer } from "node:http";
 import { openAccessLog } from "./access-log.ts";
 import { createTokenCheck, openStatements, repoJson } from "./statements.ts";

@@ -1,11 +1,11 @@
 /**
- * The platform itself, from its sources, with its own access log, on standard error. `initialise` stops it as soon as its database is made.
- * Asked anything, it answers with its memory, and with when its event loop has stood still since it was asked before.
+ * The platform, from its sources, with its access log on standard error. With `initialise`, it stops once its database
+ * is initialised. It answers every message with its memory and the stalls of its event loop since the previous message.
  */
-import { prepareCollector, shortenPauses } from "../../src/collector.ts";
+import { prepareCollector, shortenPauses } from "../../src/app/garbage-collection.ts";
 import { type Stall, watchStalls } from "../stalls.ts";
 
-/** How a server fares. */
+/** Memory and stalls of a server. */
 export interface Health {
   readonly rssMb: number;
   readonly stalls: readonly Stall[];
@@ -15,7 +15,7 @@ prepareCollector(); // as the program does, before it loads the rest
 const [{ readConfig }, { createLogger }, { startServer }] = await Promise.all([
   import("../../src/config.ts"),
   import("../../src/log.ts"),
-  import("../../src/server/index.ts"),
+  import("../../src/app/index.ts"),
 ]);
 const [database = "", ...options] = process.argv.slice(2);
 const config = readConfig({
@@ -23,7 +23,10 @@ const config = readConfig({
   env: {},
   warn: (message) => console.error(message),
 });
-const server = await startServer({ ...config, fullDoors: options.includes("no-fast-lane") }, createLogger("info"));
+const server = await startServer(
+  { ...config, fastPath: options.includes("no-fast-path") ? "off" : "on" },
+  createLogger("info"),
+);
 const { installed } = server;
 if (options.includes("initialise")) {
   await server.stop();
@@ -34,7 +37,7 @@ if (options.includes("initialise")) {
   const token = await server.mintToken(options[0] ?? "", 86_400);
   let stalls: (() => Stall[]) | undefined;
   process.on("message", () => {
-    stalls ??= watchStalls(); // from the first question on: a bench that asks nothing pays nothing
+    stalls ??= watchStalls(); // only from the first message on, because watching has a cost
     process.send?.({ rssMb: process.memoryUsage.rss() / 2 ** 20, stalls: stalls() } satisfies Health);
   });
   process.send?.({ port: Number(new URL(server.baseUrl).port), token });

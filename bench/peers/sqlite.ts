@@ -1,11 +1,11 @@
-/** Bare SQLite: one row after another, each a durable transaction of its own. */
+/** Bare SQLite: inserts rows one after another, each in a durable transaction. */
 import { rmSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { newUid } from "../../src/uid.ts";
 import { peerSchema } from "../data.ts";
 import type { Measured } from "../load.ts";
 
-/** Inserts for a while. */
+/** Inserts rows for `durationMs`. */
 export function bareInserts(path: string, durationMs: number): Measured {
   rmSync(path, { force: true });
   const database = new DatabaseSync(path);

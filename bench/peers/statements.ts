@@ -1,4 +1,7 @@
-/** What every peer asks SQLite: the row of a repo, and a page of 50 with its total, as the platform answers them. */
+/**
+ * The SQLite statements of all peers: the row of a repo, and a page of 50 with its total, as in the platform's
+ * responses.
+ */
 import { DatabaseSync } from "node:sqlite";
 
 /** A row of the peers' table. */
@@ -20,7 +23,7 @@ export function openStatements(path: string) {
   const count = database.prepare("select count from counts where parent = ?");
   return {
     get: (uid: string) => get.get(uid) as unknown as RepoRow | undefined,
-    /** The first 50 below `root`, whether there are more, and how many in all. */
+    /** The first 50 repos below `root`, whether there are more, and the total. */
     list(root: string) {
       const rows = page.all(`${root}/`, `${root}0`) as unknown as RepoRow[];
       return { rows: rows.slice(0, 50), hasMore: rows.length > 50, total: Number(count.get(root)?.count ?? 0) };
@@ -28,7 +31,7 @@ export function openStatements(path: string) {
   };
 }
 
-/** A cached token check: what a service that verifies each token once does on every further call. */
+/** A token check with a warm cache, as on every call but the first of a token. */
 export function createTokenCheck(token: string) {
   const known = new Map([[token, { subject: "bench", expireTimeMs: Date.now() + 86_400_000 }]]);
   return (authorization: string | undefined): boolean => {
@@ -37,7 +40,7 @@ export function createTokenCheck(token: string) {
   };
 }
 
-/** A repo in protobuf JSON, with all its fields, as the platform writes it. */
+/** A repo in protobuf JSON, with the same fields as the platform's response. */
 export function repoJson(row: RepoRow) {
   return {
     uid: row.uid,

@@ -1,53 +1,33 @@
 /**
  * `Authorization: Bearer <token>` (RFC 6750) → {@link Caller}.
  *
- * A token of our own names an identity by its uid. A token of another issuer speaks for every identity whose rule it matches, and for the user
- * of an identity provider that has its issuer and, as client, its audience. In this order:
+ * A platform token names an identity by its uid. A token of another issuer speaks for every identity whose rule it
+ * matches, and for the user of an identity provider with its issuer and one of its audiences as client. Steps:
  *
- * 1. Whose keys may verify it: found by issuer and subject in indexes, so that a token that nobody expects costs a few look-ups, whatever tenants have
- *    stored, and no network traffic. No pattern runs.
- * 2. Its signature, by one key of each of these.
- * 3. Its times.
- * 4. The rules of the identities of that issuer, and the audiences of its providers.
+ * 1. Find whose keys may verify it, by issuer and subject, in indexes. So an unexpected token costs a few index
+ *    lookups, whatever tenants have stored, and no network traffic. No pattern is matched.
+ * 2. Verify its signature with a key of each of these sources.
+ * 3. Check its times.
+ * 4. Match the rules of the identities of that issuer and the audiences of its providers.
  *
- * The result of the cryptography is remembered for ten minutes at most; identities and their rules are asked for on every call, so that a
- * deleted identity or a changed rule counts on the next one. Only verified tokens are remembered: bad ones cannot push them out.
+ * The result of the verification is cached for at most ten minutes. Identities and their rules are read on every call,
+ * so a deleted identity or a changed rule takes effect on the next one. Only verified tokens are cached, so invalid
+ * ones cannot evict them.
  */
+
 import { hash } from "node:crypto";
+import { type Awaitable, chain, tryChain } from "../awaitable.ts";
 import { unauthenticated } from "../errors.ts";
-import { andThen, type Eventually, settle } from "../eventually.ts";
-import { RecentMap } from "../recent-map.ts";
+import { LruMap } from "../lru-map.ts";
 import { bearerIn, refusalOf } from "./bearer.ts";
+import type { Caller } from "./caller.ts";
 import { defaultAudiences, type MatchRule, matches, missesAudience } from "./claim-match.ts";
 import type { Issuer } from "./issuer.ts";
 import { parseKeySet } from "./key-set.ts";
 import { type KeySets, keySetLifetimeMs } from "./key-sets.ts";
-import { type Narrowing, narrowingOf } from "./narrowing.ts";
-import { externalGroupsOf, type ProviderSignIn, type ProviderSource } from "./provider.ts";
+import { narrowingOf } from "./narrowing.ts";
+import { externalGroupsOf, type ProviderSource } from "./provider.ts";
 import { type Claims, checkPeriod, isIdentifier, parseToken, type Token, TokenMisfit, TokenRejected } from "./token.ts";
-
-/** Who is calling. */
-export interface Caller {
-  /** uid of the identity that acts, in events and audit: the one at root level, else the oldest. */
-  readonly subject: string;
-  /** uids of the identities whose grants unite; `subject` is among them. */
-  readonly identities: readonly string[];
-  /** `iss` of the token. */
-  readonly issuer: string;
-  /** `iss` of the token from outside that the caller has come with, at first where it was exchanged since; absent for a token that we made without one. */
-  readonly outsideIssuer?: string;
-  /** Only when the issuer says that it verified it. The issuer may be anyone's: compare {@link issuer} before trusting it with more. */
-  readonly email?: string;
-  readonly claims: Readonly<Claims>;
-  readonly expireTimeMs: number;
-  /**
-   * The identity providers that the caller came through; absent for who came otherwise. A token of our own says it in two claims, so that one
-   * exchanged for a provider's token is worth no more: `idp`, the provider's uid, and `groups`, the names of the user's groups there.
-   */
-  readonly providers?: readonly ProviderSignIn[];
-  /** What a token of our own restricts the grants to. */
-  readonly narrowing?: Narrowing;
-}
 
 /** An identity that a token may match. */
 export interface MatchableIdentity {
@@ -56,40 +36,43 @@ export interface MatchableIdentity {
   readonly rule: MatchRule;
 }
 
-/** Whose keys may verify a token of some issuer and subject. */
+/** The sources of keys that may verify a token of an issuer and subject. */
 export interface KeySources {
-  /** Whether the keys that the issuer publishes may: of an issuer that a rule names, or of one at an origin that a rule's pattern is about. */
+  /**
+   * Whether the published keys of the issuer may: "named" when a rule names the issuer, "at origin" when the pattern of
+   * a rule is about its origin.
+   */
   readonly published: "named" | "at origin" | undefined;
-  /** Key sets that identities carry, as text, in the order in which to try them: a few at most. */
+  /** The static key sets of identities, as text, in the order in which to try them; at most a few. */
   readonly carried: readonly string[];
 }
 
-/** The identities, as authentication sees them. */
+/** The identities, for authentication. */
 export interface IdentitySource {
-  /** Asked for every token that is not verified: as much work however many identities there are. */
+  /** Called for every token that is not cached. Its cost must not depend on the number of identities. */
   keySources(issuer: string, subject: string): Promise<KeySources>;
   /**
-   * Every identity whose rule might match a verified token of this issuer and subject: issuer literally equal or a pattern about its origin, and
-   * subject literally equal or a pattern. More than match is harmless, fewer is not.
+   * Every identity whose rule might match a verified token of this issuer and subject: with the same issuer or a
+   * pattern about its origin, and with the same subject or a pattern. It may return others, but must not omit any.
    */
-  candidates(issuer: string, subject: string): Eventually<readonly MatchableIdentity[]>;
-  /** Whether there is such an identity that tokens may speak for now. */
-  isActive(uid: string): Eventually<boolean>;
-  /** Told of every use of an external token for an identity. */
+  candidates(issuer: string, subject: string): Awaitable<readonly MatchableIdentity[]>;
+  /** Whether the identity exists and tokens may speak for it now. */
+  isActive(uid: string): Awaitable<boolean>;
+  /** Called for every use of a token of another issuer for an identity. */
   seen?(uid: string): void;
 }
 
-/** Turns the header of a call into its caller. */
+/** Authenticates the caller of a call. */
 export interface Authenticator {
   /**
-   * Errors: UNAUTHENTICATED `missing bearer token` or `invalid bearer token`; the challenge of one that is genuine says what it misses. Why any is
-   * invalid is the error's `cause`, for the log.
+   * Errors: UNAUTHENTICATED `missing bearer token` or `invalid bearer token`. The challenge says what is wrong with a
+   * token whose signature is valid. The `cause` of the error, for the log, says why any token is invalid.
    */
-  authenticate(authorizationHeader: string | null): Eventually<Caller>;
+  authenticate(authorizationHeader: string | null): Awaitable<Caller>;
 }
 
 /** What {@link createAuthenticator} needs. */
-export interface AuthenticatorOptions {
+interface AuthenticatorOptions {
   readonly issuer: Issuer;
   readonly identities: IdentitySource;
   readonly providers: ProviderSource;
@@ -98,28 +81,28 @@ export interface AuthenticatorOptions {
   readonly clock: () => number;
 }
 
-/** Where the keys to verify with come from: the issuer, or the key set, as text, that an identity carries. */
+/** Where keys come from: the issuer publishes them, or an identity has a static key set, as text. */
 type KeySource = typeof publishedKeys | string;
 
 interface VerifiedToken {
   readonly header: string;
   readonly token: Token;
-  /** The sources whose keys have verified it; a key set by its digest. */
+  /** The sources whose keys have verified it; of a key set its digest. */
   readonly verifiedBy: Set<KeySource>;
-  /** Whether its issuer is one that somebody names, not only one at an origin. */
+  /** Whether a rule or provider names its issuer, not only its origin. */
   isNamed: boolean;
   readonly untilMs: number;
-  /** Whom a token of our own names; whether the identity and its provider exist is asked on every call. */
+  /** The caller of a platform token. Whether its identity and provider exist is checked on every call. */
   caller?: Caller;
 }
 
 const maxVerifiedTokens = 10_000;
 const publishedKeys = Symbol("published keys");
 
-/** For whom a token speaks. */
+/** The identities that a token speaks for. */
 type Speaker = Pick<Caller, "identities" | "providers">;
 
-/** An authenticator with an empty memory. */
+/** An authenticator with an empty cache. */
 export function createAuthenticator({
   issuer,
   identities,
@@ -127,16 +110,16 @@ export function createAuthenticator({
   keySets,
   clock,
 }: AuthenticatorOptions): Authenticator {
-  const verifiedTokens = new RecentMap<string, VerifiedToken>(maxVerifiedTokens);
+  const verifiedTokens = new LruMap<string, VerifiedToken>(maxVerifiedTokens);
   const defaults = defaultAudiences(issuer.url);
 
-  function callerOf(header: string): Eventually<Caller> {
-    const remembered = verifiedTokens.get(endOf(header));
-    const isKnown = remembered?.header === header && clock() < remembered.untilMs;
-    const known = isKnown ? remembered : unverified(header);
+  function callerOf(header: string): Awaitable<Caller> {
+    const cached = verifiedTokens.get(cacheKeyOf(header));
+    const isCached = cached?.header === header && clock() < cached.untilMs;
+    const known = isCached ? cached : unverified(header);
     const { claims } = known.token;
     const isOurs = claims.iss === issuer.url;
-    return andThen(isKnown ? undefined : isOurs ? verifyOwn(known) : verifyOutside(known), () => {
+    return chain(isCached ? undefined : isOurs ? verifyOwn(known) : verifyOutside(known), () => {
       checkPeriod(claims, clock());
       if (isOurs) return ownCaller(known);
       return outsideSpeaker(known).then((speaker) => ({
@@ -157,7 +140,10 @@ export function createAuthenticator({
     return verify(known, publishedKeys, () => issuer.verify(known.token));
   }
 
-  /** Verifies a token by the first source whose keys do; those that need no fetch come first. Errors: TokenRejected when there is none. */
+  /**
+   * Verifies a token with the first source whose keys verify it; sources without a fetch come first. Errors:
+   * TokenRejected when none does.
+   */
   async function verifyOutside(known: VerifiedToken): Promise<void> {
     const { algorithm, claims } = known.token;
     const { iss, sub } = claims;
@@ -167,7 +153,7 @@ export function createAuthenticator({
     ]);
     known.isNamed = hasProvider || published === "named";
     const isPublished = hasProvider || published !== undefined;
-    const tried = algorithm === "ES384" ? carried.slice(0, 1) : carried; // a signature of P-384 costs as much as seven others
+    const tried = algorithm === "ES384" ? carried.slice(0, 1) : carried; // one of P-384 costs as much as seven others
     const sources: readonly KeySource[] = isPublished ? [...tried, publishedKeys] : tried;
     let rejection: TokenRejected | undefined;
     for (const source of sources) {
@@ -181,16 +167,16 @@ export function createAuthenticator({
     throw rejection ?? new TokenRejected("nobody expects it");
   }
 
-  function ownCaller(known: VerifiedToken): Eventually<Caller> {
+  function ownCaller(known: VerifiedToken): Awaitable<Caller> {
     const { token } = known;
     const { sub, idp } = token.claims;
-    return andThen(identities.isActive(sub), (isActive) => {
+    return chain(identities.isActive(sub), (isActive) => {
       if (!isActive) throw new TokenRejected("identity does not exist");
       known.caller ??= ownCallerOf(token);
       const { caller } = known;
       if (idp === undefined) return caller;
       if (typeof idp !== "string") throw new TokenRejected("identity provider does not exist");
-      return andThen(providers.exists(idp), (exists) => {
+      return chain(providers.exists(idp), (exists) => {
         if (!exists) throw new TokenRejected("identity provider does not exist");
         return caller;
       });
@@ -223,7 +209,7 @@ export function createAuthenticator({
     return { identities: [...uids], providers: signIns };
   }
 
-  /** Why nobody takes a token that is genuine. */
+  /** The reason why no identity accepts a verified token. */
   async function unexpected(token: Token, candidates: readonly MatchableIdentity[]): Promise<TokenRejected> {
     const isForOthers =
       candidates.some(({ rule }) => missesAudience(rule, token, defaults, clock())) ||
@@ -231,7 +217,7 @@ export function createAuthenticator({
     return isForOthers ? new TokenMisfit("for another audience") : new TokenRejected("nobody expects it");
   }
 
-  /** Those of `sources` whose keys verify the token. Errors: TokenRejected when there is none. */
+  /** The sources whose keys verify the token. Errors: TokenRejected when there is none. */
   async function verifiedSources(
     known: VerifiedToken,
     sources: ReadonlySet<KeySource>,
@@ -264,13 +250,13 @@ export function createAuthenticator({
     if (known.verifiedBy.has(keys)) return;
     await check();
     known.verifiedBy.add(keys);
-    verifiedTokens.set(endOf(known.header), known);
+    verifiedTokens.set(cacheKeyOf(known.header), known);
   }
 
   return {
     authenticate(header) {
       if (header === null || header.trim() === "") throw unauthenticated("missing bearer token");
-      return settle(
+      return tryChain(
         () => callerOf(header),
         (caller) => caller,
         (error) => {
@@ -282,8 +268,11 @@ export function createAuthenticator({
   };
 }
 
-/** By what a verified token is found again: the end of its signature. All of a long text costs more to look up than all else that is done for a caller. */
-function endOf(header: string): string {
+/**
+ * The cache key of a verified token: the end of its signature. The lookup of a long text would cost more than the rest
+ * of authentication.
+ */
+function cacheKeyOf(header: string): string {
   return header.slice(-32);
 }
 
@@ -296,7 +285,7 @@ function actorFirst(a: MatchableIdentity, b: MatchableIdentity): number {
   return depth(a) - depth(b) || a.createTimeUs - b.createTimeUs || (a.uid < b.uid ? -1 : 1);
 }
 
-/** Whom a token of our own names. */
+/** The caller that a platform token names. */
 function ownCallerOf(token: Token): Caller {
   const { sub, idp, act } = token.claims;
   const signIns = () => [{ uid: String(idp), externalGroups: externalGroupsOf(token.claims, "groups") }];

@@ -1,18 +1,21 @@
 /**
- * The two layers that stand before every handler. Authentication turns the bearer token into a caller; authorization decides from the
- * uid alone, before any row of the resource is read (AIP-211), so that foreign and missing resources cannot be told apart.
+ * The interceptors before every handler. Authentication turns the bearer token into a caller. Authorization decides by
+ * the uid alone, before any row of the resource is read (AIP-211), so that a caller cannot distinguish foreign from
+ * missing resources.
  */
+
 import type { Message } from "@bufbuild/protobuf";
 import { type ContextKey, type ContextValues, createContextKey, type HandlerContext } from "@connectrpc/connect";
 import type { Capability } from "../../gen/platform/capabilities/capabilities_pb.ts";
+import { type Awaitable, chain } from "../awaitable.ts";
+import type { CallInterceptor } from "../call/index.ts";
 import type { Contract, Scope } from "../contract/index.ts";
 import { invalid, notFound, permissionDenied, unauthenticated } from "../errors.ts";
-import { andThen, type Eventually } from "../eventually.ts";
-import type { Layer } from "../layer.ts";
 import { isUid } from "../uid.ts";
-import type { Caller } from "./authenticate.ts";
-import { type Authority, type Grant, type GrantSource, holds, scopesHolding } from "./authority.ts";
+import { type Authority, holds, scopesHolding } from "./authority.ts";
+import type { Caller } from "./caller.ts";
 import { capabilities, capabilityList } from "./capabilities.ts";
+import type { Grant, GrantSource } from "./grant.ts";
 import { narrowGrants } from "./narrowing.ts";
 
 const callerKey: ContextKey<Caller | undefined> = createContextKey<Caller | undefined>(undefined);
@@ -21,7 +24,7 @@ const scopesKey: ContextKey<readonly string[] | undefined> = createContextKey<re
 
 type WithValues = Pick<HandlerContext, "values">;
 
-/** Who calls. Errors: UNAUTHENTICATED in a method that is open and was called without a token. */
+/** The caller. Errors: UNAUTHENTICATED in an open method that was called without a token. */
 export function callerOf(context: WithValues): Caller {
   return authorityOf(context).caller;
 }
@@ -33,19 +36,19 @@ export function authorityOf(context: WithValues): Authority {
   return authority;
 }
 
-/** In an unscoped method: the outermost scopes where the caller holds what the method needs; [""] is everything. */
+/** The outermost scopes where the caller of an unscoped method holds its capabilities; [""] is everything. */
 export function scopesOf(context: WithValues): readonly string[] {
   const scopes = context.values.get(scopesKey);
   if (scopes === undefined) throw new Error("scopes are known in unscoped methods only");
   return scopes;
 }
 
-/** Who calls, for a log; undefined before authentication and in open methods. */
+/** The caller, for the log; undefined before authentication and in open methods. */
 export function knownCallerOf(values: ContextValues): Caller | undefined {
   return values.get(callerKey);
 }
 
-/** Lets a call of this program's own through: `subject` holds every capability, everywhere. It has no token and no row. */
+/** Authorizes an internal call: `subject` holds every capability everywhere. It has no token and no row. */
 export function authorizeOperator(values: ContextValues, subject: string): void {
   const claims = { iss: "", sub: subject, aud: [], exp: Number.POSITIVE_INFINITY };
   const caller = { subject, identities: [], issuer: "", claims, expireTimeMs: Number.POSITIVE_INFINITY };
@@ -54,22 +57,25 @@ export function authorizeOperator(values: ContextValues, subject: string): void 
   values.set(scopesKey, [""]);
 }
 
-/** Turns the `Authorization` header into a caller. Errors: UNAUTHENTICATED, unless the method is open. */
+/** Turns the `Authorization` header into a caller. Errors: UNAUTHENTICATED unless the method is open. */
 export function authentication(
   contract: Contract,
-  authenticate: (authorization: string | null) => Eventually<Caller>,
-): Layer {
+  authenticate: (authorization: string | null) => Awaitable<Caller>,
+): CallInterceptor {
   return (next) => (request) => {
     if (contract.of(request.method).authorization.kind === "open") return next(request);
-    return andThen(authenticate(request.header.get("authorization")), (caller) => {
+    return chain(authenticate(request.header.get("authorization")), (caller) => {
       request.contextValues.set(callerKey, caller);
       return next(request);
     });
   };
 }
 
-/** Lets a call through when its caller's grants allow it. Errors: INVALID_ARGUMENT without a uid, NOT_FOUND for no uid, PERMISSION_DENIED. */
-export function authorization(contract: Contract, source: GrantSource): Layer {
+/**
+ * Requires that the grants of the caller allow the call. Errors: INVALID_ARGUMENT without a uid, NOT_FOUND for an
+ * invalid uid, PERMISSION_DENIED.
+ */
+export function authorization(contract: Contract, source: GrantSource): CallInterceptor {
   return (next) => (request) => {
     const rule = contract.of(request.method).authorization;
     if (rule.kind === "open") return next(request);
@@ -77,7 +83,7 @@ export function authorization(contract: Contract, source: GrantSource): Layer {
     if (caller === undefined) throw new Error("authorization runs after authentication");
     if (request.stream) throw new Error("methods of the contract do not stream");
     const uid = rule.kind === "scoped" ? scopeOf(rule.scope, request.message) : undefined;
-    return andThen(source.grantsOf(caller), (granted) => {
+    return chain(source.grantsOf(caller), (granted) => {
       const grants = caller.narrowing === undefined ? granted : narrowGrants(granted, caller.narrowing);
       request.contextValues.set(authorityKey, { caller, grants });
       if (uid === undefined) {

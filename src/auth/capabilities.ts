@@ -1,6 +1,6 @@
 /**
- * Capabilities as the enum's annotations describe them. Each has two spellings, `groups.list` in tokens and `CAP_IAM_GROUPS_LIST` in roles; both are
- * understood wherever one is read.
+ * Capabilities, from the annotations of the enum. Each has two spellings: `groups.list` in tokens and
+ * `CAP_IAM_GROUPS_LIST` in roles. Both are accepted wherever one is read.
  */
 import { getOption } from "@bufbuild/protobuf";
 import {
@@ -9,8 +9,8 @@ import {
   capability as capabilityOption,
 } from "../../gen/platform/capabilities/capabilities_pb.ts";
 
-/** One capability: its two spellings, and whether only holders of `internal` may have it in a role. */
-export interface CapabilityInfo {
+/** A capability: its two spellings, and whether only holders of `internal` may have it in a role. */
+interface CapabilityInfo {
   /** `groups.list`. */
   readonly name: string;
   /** `CAP_IAM_GROUPS_LIST`. */
@@ -35,19 +35,19 @@ export const capabilitiesByName: ReadonlyMap<string, Capability> = new Map(
   ]),
 );
 
-/** The capability with that name; a name that no capability has is a mistake of the program. */
+/** The capability with that name. Errors: a plain Error when there is none, which is a bug. */
 export function capabilityNamed(name: string): Capability {
   const capability = capabilitiesByName.get(name);
   if (capability === undefined) throw new Error(`no capability is named ${name}`);
   return capability;
 }
 
-/** Capabilities as a role takes them, for texts: `CAP_IAM_GROUPS_LIST, CAP_REPO_LIST`. */
+/** Capabilities in the spelling of roles, for texts: `CAP_IAM_GROUPS_LIST, CAP_REPO_LIST`. */
 export function capabilityList(list: readonly Capability[]): string {
   return list.map((capability) => capabilities.get(capability)?.enumName ?? `capability ${capability}`).join(", ");
 }
 
-/** A capability's dotted name; its number in words where this server does not know it. */
+/** The dotted name of a capability, or its number in words if this server does not know it. */
 export function capabilityName(capability: Capability): string {
   return capabilities.get(capability)?.name ?? `capability ${capability}`;
 }

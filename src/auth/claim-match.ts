@@ -1,21 +1,24 @@
 /**
- * Whether an identity may be assumed with a token: the rules a tenant writes, compared with what the token says.
+ * Whether a token matches the rule of an identity, which a tenant has written.
  *
- * - Issuer and subject: the literal exactly, or the whole value by pattern; if a rule has both, both. With neither, nothing matches.
- *   A pattern of issuers is about one origin (see `issuer-pattern.ts`); any other matches nothing.
- * - Audience: one value of `aud` must be the literal and match the pattern, as far as the rule has them. A rule with neither expects
- *   this platform: the issuer's URL or its host, with or without scheme (see {@link defaultAudiences}).
- * - Claims: by their names at the top level of the token. A text is compared as it is, a number or boolean by its JSON text (`42`, `true`).
- *   Lists, objects, null, and integers too large to be read exactly never match.
+ * - Issuer and subject: equal to the literal, or matched as a whole by the pattern. A rule with both requires both. A
+ *   rule with neither matches nothing. A pattern for issuers is about one origin (see `issuer-pattern.ts`); any other
+ *   matches nothing.
+ * - Audience: one value of `aud` must equal the literal and match the pattern, as far as the rule has them. A rule with
+ *   neither expects this platform: the URL of the issuer or its host, with or without scheme (see {@link
+ *   defaultAudiences}).
+ * - Claims: by their names at the top level of the token. A string is compared as it is, a number or boolean by its
+ *   JSON text (`42`, `true`). Lists, objects, null, and integers that are too large to be exact never match.
  *
- * A rule's empty text counts as unset, as in a protobuf message. Rules are compared with tokens whose signature holds, never with others: patterns are
- * work that their tenants set and everybody waits for. What has no pattern is compared first.
+ * An empty text in a rule counts as unset, as in a protobuf message. Rules are matched only with tokens whose signature
+ * is verified, because tenants choose the cost of patterns and everyone pays it. Members without a pattern are compared
+ * first.
  */
 import { matchesIssuerPattern } from "./issuer-pattern.ts";
 import { matchesPattern } from "./pattern.ts";
 import type { Token } from "./token.ts";
 
-/** Tokens of an OIDC issuer that publishes its keys. */
+/** Matches tokens of an OIDC issuer that publishes its keys. */
 export interface ClaimMatch {
   readonly kind: "claim_match";
   readonly issuer?: string;
@@ -28,32 +31,35 @@ export interface ClaimMatch {
   readonly claimPatterns: Readonly<Record<string, string>>;
 }
 
-/** Tokens signed by keys that the identity itself carries. */
+/** Matches tokens signed with static keys of the identity. */
 export interface StaticKeys {
   readonly kind: "static_keys";
   readonly issuer: string;
   readonly subject: string;
-  /** Text of a JSON Web Key Set. */
+  /** A JSON Web Key Set, as text. */
   readonly issuerKeys: string;
   readonly expireTimeMs: number;
-  /** In place of the default ones when not empty. */
+  /** The accepted audiences, unless empty; then the default ones. */
   readonly audiences: readonly string[];
 }
 
-/** How an identity is assumed. */
+/** The rule of an identity. */
 export type MatchRule = ClaimMatch | StaticKeys;
 
-/** Whether a token says what the rule asks for. The signature is another question. */
+/** Whether a token matches a rule. Its signature is not checked. */
 export function matches(rule: MatchRule, token: Token, defaults: ReadonlySet<string>, nowMs: number): boolean {
   return isFor(rule, token, defaults) && fits(rule, token, nowMs);
 }
 
-/** Whether a token says all that the rule asks for, save that it is for another audience. */
+/** Whether a token matches a rule except for its audience. */
 export function missesAudience(rule: MatchRule, token: Token, defaults: ReadonlySet<string>, nowMs: number): boolean {
   return !isFor(rule, token, defaults) && fits(rule, token, nowMs);
 }
 
-/** The audiences that mean this platform: its issuer URL and that URL's origin, each with or without scheme, and no other spelling of them. */
+/**
+ * The audiences of this platform: its issuer URL and the origin of that URL, each with or without scheme. Other
+ * spellings are not accepted.
+ */
 export function defaultAudiences(issuerUrl: string): ReadonlySet<string> {
   const { origin, protocol } = new URL(issuerUrl);
   const addresses = [issuerUrl, origin];

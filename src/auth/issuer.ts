@@ -1,7 +1,7 @@
 /**
- * The platform's own OpenID Connect issuer. Tokens are signed with ES256. There may be several keys: one signs, all that have not retired
- * verify and are published (see `signing-keys.ts`). The caller stores the keys; nothing here writes. Keys that another process has added are
- * noticed within 30 s, and at once by a token that names one.
+ * The OpenID Connect issuer of the platform. Tokens are signed with ES256. There may be several keys: one signs, and
+ * all that have not retired verify and are published (see `signing-keys.ts`). The caller stores the keys; nothing here
+ * writes. Keys that another process adds are read within 30 s, or at once when a token names one.
  */
 import { randomUUID } from "node:crypto";
 import { importJWK, type JWK, SignJWT } from "jose";
@@ -9,24 +9,24 @@ import { type KeySet, parseKeySet, UnknownKey } from "./key-set.ts";
 import { keyReadIntervalMs, keysAt, maxTokenLifeSeconds, type StoredKey, signingAlgorithm } from "./signing-keys.ts";
 import { checkPeriod, maxTokenLength, parseToken, type Token, TokenMisfit, TokenRejected } from "./token.ts";
 
-/** What a token of ours says. */
-export interface MintRequest {
+/** The content of a new platform token. */
+interface MintRequest {
   /** uid of an identity. */
   readonly subject: string;
-  /** Our own API when unset. */
+  /** The own API of the platform when absent. */
   readonly audience?: string | readonly string[];
   /** At most {@link maxTokenLifeSeconds}. */
   readonly ttlSeconds: number;
-  /** Further claims; the registered ones are not among them. */
+  /** More claims, none of them a registered one. */
   readonly claims?: Readonly<Record<string, unknown>>;
 }
 
-/** The claims do not fit into a token that anyone would accept. */
+/** The token would be longer than any that is accepted. */
 export class TokenTooLong extends Error {
   override readonly name = "TokenTooLong";
 }
 
-/** Signs tokens, publishes the keys, verifies what it signed. */
+/** Signs tokens, publishes the keys, and verifies tokens that it signed. */
 export interface Issuer {
   /** The value of `iss`. */
   readonly url: string;
@@ -37,7 +37,7 @@ export interface Issuer {
   /** The document at `/.well-known/openid-configuration` (OpenID Connect Discovery 1.0, 3; RFC 8414, 2). */
   discovery(): Readonly<Record<string, unknown>>;
   /**
-   * The token, if it is ours, meant for our own API, and valid now.
+   * Verifies a platform token: signed here, for the own API, and valid now.
    *
    * Errors: {@link TokenRejected}.
    */
@@ -45,18 +45,18 @@ export interface Issuer {
 }
 
 /** What {@link createIssuer} needs. */
-export interface IssuerOptions {
+interface IssuerOptions {
   /** A URL without query or fragment. */
   readonly issuer: string;
   /** At least one. */
   readonly keys: readonly StoredKey[];
-  /** Reads the keys as they are stored now; without it they stay as they are. */
+  /** Reads the stored keys; when absent, the keys never change. */
   readonly readKeys?: () => Promise<readonly StoredKey[]>;
   /** Milliseconds since 1970. */
   readonly clock: () => number;
 }
 
-/** The keys as they are used for some time. */
+/** The keys, prepared for use. */
 interface KeyRing {
   readonly signingKid: string;
   readonly privateKey: Awaited<ReturnType<typeof importJWK>>;
@@ -65,17 +65,17 @@ interface KeyRing {
 }
 
 const registeredClaims = ["iss", "sub", "aud", "exp", "nbf", "iat", "jti"];
-/** Tokens that name a key nobody has make us read the stored ones this often at most. */
+/** The stored keys are read at most this often because of tokens that name an unknown key. */
 const unknownKeyIntervalMs = 1000;
 
-/** The issuer of these keys. Fails when a key cannot be used. */
+/** Creates the issuer with these keys. Errors: a plain Error when a key cannot be used. */
 export async function createIssuer({ issuer, keys, readKeys, clock }: IssuerOptions): Promise<Issuer> {
   let ring = await ringOf(keys, clock());
   let readTimeMs = clock();
   let reading: Promise<KeyRing> | undefined;
   const base = issuer.replace(/\/$/, "");
 
-  /** The keys as they were stored at most so long ago. */
+  /** The keys as they were stored at most `maxAgeMs` ago. */
   async function ringNow(maxAgeMs = keyReadIntervalMs): Promise<KeyRing> {
     if (clock() - readTimeMs < maxAgeMs) return ring;
     reading ??= readRing().finally(() => {

@@ -1,14 +1,15 @@
 /**
- * A JSON Web Key Set (RFC 7517) to verify signatures with. Of a published set only these keys count: public RSA keys of 2048 to 8192 bits,
- * EC keys on P-256 or P-384, Ed25519 keys, meant for signatures by `use` and `key_ops`. Symmetric keys, keys of which anything private is
- * published too, weaker ones, and certificates (`x5c`, `x5u`) are passed over. In a set that a caller gives the first two of these are faults.
+ * JSON Web Key Sets (RFC 7517) for the verification of signatures. These keys of a published set are used: public RSA
+ * keys of 2048 to 8192 bits, EC keys on P-256 or P-384, and Ed25519 keys, if `use` and `key_ops` allow signatures.
+ * Ignored are symmetric keys, keys with a private member, weaker keys, and certificates (`x5c`, `x5u`). In a set that a
+ * caller gives, private members and weak keys are errors.
  *
  * A token must name its key by `kid`, unless exactly one key of the set fits its algorithm (OpenID Connect Core, 10.1).
  */
 import { constants, createPublicKey, type JsonWebKey, type KeyObject, type SigningOptions, verify } from "node:crypto";
 import { type SignatureAlgorithm, type Token, TokenRejected } from "./token.ts";
 
-/** No key of the set is the one the token names; a newer set might have it. */
+/** The set does not have the key that the token names. A newer set may have it. */
 export class UnknownKey extends TokenRejected {
   override readonly name = "UnknownKey";
 }
@@ -16,7 +17,7 @@ export class UnknownKey extends TokenRejected {
 /** The keys of one issuer. */
 export interface KeySet {
   /**
-   * Verifies the signature and nothing else.
+   * Verifies the signature only.
    *
    * Errors: {@link UnknownKey}, {@link TokenRejected}.
    */
@@ -27,11 +28,11 @@ const maxKeys = 100;
 const minRsaBits = 2048;
 const maxRsaBits = 8192;
 const maxRsaExponentBytes = 3; // larger ones make verification slow and have no use
-/** Of private keys (RFC 7518, 6.2.2 and 6.3.2; RFC 8037, 2) and symmetric ones (RFC 7518, 6.4). */
+/** The members of private keys (RFC 7518, 6.2.2 and 6.3.2; RFC 8037, 2) and symmetric ones (RFC 7518, 6.4). */
 const privateMembers = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"];
 const publicMembers = ["kty", "kid", "alg", "use", "key_ops", "n", "e", "crv", "x", "y"] as const;
 
-/** A key of a set: what is public of it, and what it is for. */
+/** The public members of a key, and its use. */
 interface PublicKey extends JsonWebKey {
   readonly kid?: unknown;
   readonly alg?: unknown;
@@ -39,7 +40,7 @@ interface PublicKey extends JsonWebKey {
   readonly key_ops?: unknown;
 }
 
-/** How a signature is verified (RFC 7518, 3; RFC 8037, 3.1), and with which keys. */
+/** How a signature is verified (RFC 7518, 3; RFC 8037, 3.1), and the type of its key. */
 interface Algorithm {
   readonly kty: string;
   readonly crv?: string;
@@ -90,7 +91,7 @@ export function parseKeySet(text: string): KeySet {
   };
 }
 
-/** Whether a key is the one that a token names, or one of those that could have signed it. */
+/** Whether a key is the one that a token names, or may have signed it. */
 function fits({ kty, crv, kid, alg, use, key_ops: operations }: PublicKey, { algorithm, keyId }: Token): boolean {
   const { kty: neededType, crv: neededCurve } = algorithms[algorithm];
   return (
@@ -103,7 +104,7 @@ function fits({ kty, crv, kid, alg, use, key_ops: operations }: PublicKey, { alg
   );
 }
 
-/** In this thread: handing it to another costs more than a signature takes, but for P-384's. */
+/** Verifies on this thread. The transfer to another thread costs more than a signature, except one of P-384. */
 function isSigned({ text, algorithm }: Token, key: KeyObject): boolean {
   const { digest, options } = algorithms[algorithm];
   const end = text.lastIndexOf(".");
@@ -120,8 +121,8 @@ function importKey(jwk: PublicKey): KeyObject {
 }
 
 /**
- * Judges a key set that a caller gives: beside what {@link parseKeySet} asks for, no key in it may have a private member or be too weak, and what is
- * usable must be a key indeed.
+ * Checks a key set that a caller gives. Beyond the requirements of {@link parseKeySet}, no key may have a private
+ * member or be too weak, and usable keys must be valid.
  *
  * Errors: {@link TokenRejected}, whose message says what is wrong.
  */
@@ -157,7 +158,7 @@ function publicPart(jwk: Record<string, unknown>): PublicKey {
   return Object.fromEntries(publicMembers.filter((m) => jwk[m] !== undefined).map((m) => [m, jwk[m]]));
 }
 
-/** The rest (shape of members, points off the curve) fails when the key is imported. */
+/** Other faults (form of members, points off the curve) fail when the key is imported. */
 function isUsable(jwk: unknown): jwk is Record<string, unknown> {
   if (!isObject(jwk) || exposureOf(jwk) !== undefined || weaknessOf(jwk) !== undefined) return false;
   const { kty, crv } = jwk;
@@ -171,7 +172,7 @@ function exposureOf(jwk: Record<string, unknown>): string | undefined {
   return exposed === undefined ? undefined : `has the private member ${JSON.stringify(exposed)}`;
 }
 
-/** What keeps an RSA key from being strong, or from being verified with quickly. */
+/** Why an RSA key is too weak, or too slow to verify with. */
 function weaknessOf({ kty, n, e }: Record<string, unknown>): string | undefined {
   if (kty !== "RSA") return undefined;
   const [modulus, exponent] = [bytesOf(n), bytesOf(e)];
@@ -182,7 +183,7 @@ function weaknessOf({ kty, n, e }: Record<string, unknown>): string | undefined 
   return isOdd && !isOne && exponent.length <= maxRsaExponentBytes ? undefined : "has an unusable exponent";
 }
 
-/** A base64url number (RFC 7518, 2) without leading zeros; none of what is not one. */
+/** The bytes of a base64url number (RFC 7518, 2) without leading zeros; none for anything else. */
 function bytesOf(value: unknown): Uint8Array {
   const bytes = typeof value === "string" ? Buffer.from(value, "base64url") : Buffer.alloc(0);
   const first = bytes.findIndex((byte) => byte !== 0);

@@ -3,29 +3,31 @@
  *
  *     <issuer>/.well-known/openid-configuration  →  its `issuer` must be the same  →  its `jwks_uri`  →  the key set
  *
- * Tenants choose the issuers, so a fetch obeys `outbound.ts`, takes 5 s and 256 KiB a document at most, and happens at most once in 30 s for an
- * issuer, whatever the tokens say and whether or not it succeeds. Requests that need the same keys wait for the same fetch. A set is
- * trusted for ten minutes; when it cannot be renewed it is dropped. A key that is not in the set renews it early.
+ * Tenants choose the issuers. So a fetch follows the rules of `outbound.ts`, takes at most 5 s and 256 KiB for each
+ * document, and happens at most once in 30 s for an issuer, whether or not it succeeds. Requests that need the same
+ * keys share a fetch. A key set is trusted for ten minutes and dropped when it cannot be renewed. A key that is not in
+ * the set renews it early.
  *
- * A fetch costs more than all else about a token, and whoever makes tokens chooses the issuers that they name, among those that rules name or have a
- * pattern for. Issuers whose keys have verified a token are fetched again whenever they must be. For all others together there are 2000 fetches in
- * a minute; for those at one origin that no rule names, 10 in 30 s. The 1000 issuers of either kind used last are remembered, so that neither pushes
- * out the other.
+ * A fetch costs more than everything else about a token, and whoever makes tokens chooses their issuers among those
+ * that rules name or have a pattern for. Issuers whose keys have verified a token are fetched again whenever needed.
+ * For all others together there are 2000 fetches in a minute; for those at one origin that no rule names, 10 in 30 s.
+ * The 1000 most recently used issuers of either kind are cached, so that neither kind evicts the other.
  */
+
+import { LruMap } from "../lru-map.ts";
 import { fetchLimited, OutboundFailed, OutboundRefused, parseOutboundUrl } from "../outbound.ts";
-import { RecentMap } from "../recent-map.ts";
 import { originOfIssuer } from "./issuer-pattern.ts";
 import { type KeySet, parseKeySet, UnknownKey } from "./key-set.ts";
 import { type Token, TokenRejected } from "./token.ts";
 
-/** How long a published key set, and a signature verified with it, is trusted. */
+/** How long a published key set, and a signature that it verified, is trusted. */
 export const keySetLifetimeMs = 10 * 60_000;
 
-/** Verifies signatures with the keys their issuers publish. */
+/** Verifies signatures with the published keys of issuers. */
 export interface KeySets {
   /**
-   * Verifies the token's signature with the keys of its `iss`, fetching them when needed. `isNamed` unless the issuer is only at an origin that
-   * somebody has a pattern for.
+   * Verifies the signature of a token with the keys of its `iss`, and fetches them when needed. `isNamed` is false when
+   * only a pattern is about the origin of the issuer.
    *
    * Errors: {@link TokenRejected}, also when the issuer cannot be reached.
    */
@@ -33,11 +35,11 @@ export interface KeySets {
 }
 
 /** What {@link createKeySets} needs. */
-export interface KeySetsOptions {
+interface KeySetsOptions {
   readonly allowLoopbackHttp: boolean;
   /** Milliseconds since 1970. */
   readonly clock: () => number;
-  /** In place of the guarded client. */
+  /** Replaces the restricted HTTP client, for tests. */
   readonly fetch?: typeof fetchLimited;
 }
 
@@ -60,10 +62,10 @@ const fetchesAtOrigin = { count: 10, windowMs: 30_000 };
 
 /** An empty cache of key sets; it starts no timer. */
 export function createKeySets({ allowLoopbackHttp, clock, fetch = fetchLimited }: KeySetsOptions): KeySets {
-  const proven = new RecentMap<string, IssuerKeys>(maxIssuers);
-  const unproven = new RecentMap<string, IssuerKeys>(maxIssuers);
+  const proven = new LruMap<string, IssuerKeys>(maxIssuers);
+  const unproven = new LruMap<string, IssuerKeys>(maxIssuers);
   const ofUnproven = createQuota(unprovenFetches, clock);
-  const ofOrigins = new RecentMap<string, () => boolean>(maxIssuers);
+  const ofOrigins = new LruMap<string, () => boolean>(maxIssuers);
 
   function keysOf(issuer: string): IssuerKeys {
     let known = proven.get(issuer) ?? unproven.get(issuer);
@@ -145,7 +147,7 @@ export function createKeySets({ allowLoopbackHttp, clock, fetch = fetchLimited }
   };
 }
 
-/** Says yes at most so often in a time. */
+/** Returns true at most `count` times in each window. */
 function createQuota({ count, windowMs }: typeof unprovenFetches, clock: () => number): () => boolean {
   let used = 0;
   let startMs = clock();

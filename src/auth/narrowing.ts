@@ -1,27 +1,22 @@
 /**
- * Narrowed tokens. An exchange may restrict what its token can do below what its identity may do: to some groups and all below them, to some
- * capabilities. The token says so in two claims, and every call cuts the caller's live grants by them:
+ * Narrowed tokens. An exchange may restrict a token to less than its identity may do: to some groups and everything
+ * below them, and to some capabilities. The token has two claims for it, by which every call restricts the current
+ * grants of the caller:
  *
  *     scopes   uids of groups; a grant at or above one counts only within it
  *     cap      names of capabilities; a grant counts only for these
  *
- * An absent claim restricts nothing, an empty one leaves nothing. Only tokens of our own are read this way: an outside issuer may give the
- * same names to claims of its own.
+ * An absent claim restricts nothing, an empty one allows nothing. Only platform tokens are read this way: other issuers
+ * may use the same names for other claims.
  */
-import type { Capability } from "../../gen/platform/capabilities/capabilities_pb.ts";
+
 import { covers, isUid, outermost } from "../uid.ts";
-import type { Grant } from "./authority.ts";
+import type { Narrowing } from "./caller.ts";
 import { capabilitiesByName, capabilityName } from "./capabilities.ts";
+import type { Grant } from "./grant.ts";
 import { TokenRejected } from "./token.ts";
 
-/** What a token is restricted to; what is absent is not restricted. */
-export interface Narrowing {
-  /** uids of groups, none of which covers another. */
-  readonly scopes?: readonly string[];
-  readonly capabilities?: readonly Capability[];
-}
-
-/** What of a token's claims narrows it; undefined where nothing does. Errors: TokenRejected when the claims cannot be understood. */
+/** The narrowing in the claims of a token; undefined when there is none. Errors: TokenRejected for malformed claims. */
 export function narrowingOf(claims: Readonly<Record<string, unknown>>): Narrowing | undefined {
   const scopes = textsOf(claims, "scopes");
   const names = textsOf(claims, "cap");
@@ -33,19 +28,19 @@ export function narrowingOf(claims: Readonly<Record<string, unknown>>): Narrowin
   };
 }
 
-/** The claims that say it. */
+/** The claims of a narrowing. */
 export function narrowingClaims({ scopes, capabilities }: Narrowing): Readonly<Record<string, readonly string[]>> {
   return { ...(scopes && { scopes }), ...(capabilities && { cap: capabilities.map(capabilityName) }) };
 }
 
-/** What is left when both restrictions hold: never more than either. */
+/** The intersection of two narrowings: never more than either. */
 export function narrower(one: Narrowing, other: Narrowing): Narrowing {
   const scopes = bothOf(one.scopes, other.scopes, (a, b) => outermost(a.flatMap((scope) => within(scope, b))));
   const kept = bothOf(one.capabilities, other.capabilities, (a, b) => a.filter((capability) => b.includes(capability)));
   return { ...(scopes && { scopes }), ...(kept && { capabilities: kept }) };
 }
 
-/** The grants as far as the narrowing lets them count. */
+/** The grants, restricted by a narrowing. */
 export function narrowGrants(grants: readonly Grant[], { scopes, capabilities }: Narrowing): readonly Grant[] {
   return grants.flatMap((grant) => {
     const kept = capabilities && new Set(capabilities.filter((capability) => grant.capabilities.has(capability)));

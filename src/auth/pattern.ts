@@ -1,15 +1,16 @@
 /**
- * Regular expressions that tenants write, in RE2 syntax: matching takes time linear in the value, never exponential. Three more bounds,
- * because linear is not yet little:
+ * Regular expressions of tenants, in RE2 syntax: matching takes time linear in the length of the value. Three more
+ * limits bound the constant factor:
  *
- * - A pattern has at most 1024 characters and compiles to at most 256 instructions. Counted repetition is what makes a short pattern a
- *   large program, so its size is estimated from the text first: (characters + counts) × the product of counts that follow a group.
- * - Instructions × characters of the value is at most 2¹⁶: values of 256 characters are compared with every pattern, longer ones with smaller
- *   patterns. A value beyond that, or beyond 1024 characters, does not match.
- * - Compiled patterns are kept, at most 1024, while they and the automata grown inside them stay below about 32 MiB in all.
+ * - A pattern has at most 1024 characters and compiles to at most 256 instructions. Counted repetition makes a large
+ *   program of a short pattern, so the size is estimated from the text first: (characters + counts) × the product of
+ *   the counts that follow a group.
+ * - Instructions × characters of the value is at most 2¹⁶: values of 256 characters are matched with every pattern,
+ *   longer ones with smaller patterns. A value beyond that, or beyond 1024 characters, does not match.
+ * - At most 1024 compiled patterns are cached, while they and their automata are below about 32 MiB in total.
  */
 import { RE2JS } from "@bufbuild/re2";
-import { RecentMap } from "../recent-map.ts";
+import { LruMap } from "../lru-map.ts";
 import { shorten } from "../violations.ts";
 
 const maxLength = 1024;
@@ -18,15 +19,15 @@ const maxEstimate = 4 * 1024;
 const maxWork = 2 ** 16;
 const maxKeptBytes = 2 ** 25;
 const bytesOfInstruction = 100;
-/** Of a state's table for ASCII; it has a list of instructions too. */
+/** The table of a state for ASCII. A state also has a list of instructions. */
 const bytesOfState = 1200;
 
-/** A text that is no usable pattern is kept with the reason. */
-const compiled = new RecentMap<string, RE2JS | string>(1024);
-/** What has been added to `compiled`; what it has forgotten since counts too. */
+/** The compiled pattern of a text, or the reason why it is none. */
+const compiled = new LruMap<string, RE2JS | string>(1024);
+/** The bytes added to `compiled` since it was cleared, evicted patterns included. */
 let keptBytes = 0;
 
-/** Why a text is no pattern within the bounds, to follow its field; undefined for a pattern. */
+/** Why a text is not a valid pattern, to follow the name of its field; undefined for a valid one. */
 export function patternFault(text: string): string | undefined {
   const re = compile(text);
   return typeof re === "string" ? re : undefined;
@@ -75,7 +76,10 @@ function compileAnew(text: string): RE2JS | string {
   }
 }
 
-/** Half the compiled size or more: a counted group ends with `)`, anything else that is counted is one instruction, two with its branch. */
+/**
+ * At least half the compiled size. A counted group ends with `)`; anything else that is counted is one instruction, or
+ * two with its branch.
+ */
 function estimate(pattern: string): number {
   let size = pattern.length;
   let factor = 1;

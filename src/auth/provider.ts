@@ -1,6 +1,7 @@
 /**
- * Identity providers as authentication sees them: login services of organisations, each with a client that the platform is known as. A token of a
- * provider's issuer with that client as its audience signs its user in, and the groups that it names count for as long as the token is used.
+ * Identity providers, for authentication: the login services of organisations, each with the client id of the platform
+ * there. A token of the issuer of a provider with that client as its audience signs its user in. The groups in the
+ * token count while the token is used.
  */
 import type { Claims } from "./token.ts";
 
@@ -11,7 +12,7 @@ export interface Provider {
   readonly groupsClaim: string;
 }
 
-/** A caller's coming through a provider. */
+/** The sign-in of a caller through a provider. */
 export interface ProviderSignIn {
   /** uid of the provider. */
   readonly uid: string;
@@ -19,21 +20,24 @@ export interface ProviderSignIn {
   readonly externalGroups: readonly string[];
 }
 
-/** The identity providers; asked on every call, so that a deleted one counts no more on the next. */
+/** The identity providers, read on every call, so that a deleted one stops with the next call. */
 export interface ProviderSource {
-  /** Whether there is a provider of this issuer. Asked for every token that is not verified: as much work however many there are. */
+  /**
+   * Whether a provider has this issuer. Called for every token that is not cached; its cost must not depend on the
+   * number of providers.
+   */
   hasIssuer(issuer: string): Promise<boolean>;
   /** The providers of this issuer with one of the audiences as their client id. */
   accepting(issuer: string, audiences: readonly string[]): Promise<readonly Provider[]>;
   exists(uid: string): Promise<boolean>;
   /**
-   * The uid of the user identity of a verified token, made and bound where this is the first one that a provider sees. undefined when the identity
-   * has been deleted since, or no provider is left.
+   * The uid of the user identity of a verified token, created and bound when a provider sees the user for the first
+   * time. undefined when the identity was deleted since, or no provider is left.
    */
   signIn(providers: readonly Provider[], claims: Claims): Promise<string | undefined>;
 }
 
-/** The groups in a claim: a list of texts or a single one; anything else names none. */
+/** The groups in a claim: a list of strings or a single one; none for anything else. */
 export function externalGroupsOf(claims: Claims, claim: string): readonly string[] {
   const value = Object.hasOwn(claims, claim) ? claims[claim] : undefined;
   const values: unknown[] = Array.isArray(value) ? value : [value];

@@ -1,15 +1,17 @@
 /**
- * The life of the platform's signing keys. A rotation only adds a key; all else follows from the times at which keys were made, so that
- * every server of an installation comes to the same view without being told:
+ * The lifecycle of the signing keys of the platform. A rotation only adds a key. Everything else follows from the
+ * creation times of the keys, so that all servers of an installation agree without communication:
  *
- *     made ── published, does not sign ──> signs ── the next key signs ──> verifies ── the last token it signed has run out ──> retired
+ *     published  ──>  signing  ──>  verifying  ──>  retired
+ *          it has waited   the next key   its last token
+ *                          signs          has expired
  *
- * A key waits long enough for every server to have read it and every cached copy of the key set to have run out. The first key of an
- * installation has nobody to wait for.
+ * A key waits until every server has read it and every cached copy of the key set has expired. The first key of an
+ * installation does not wait.
  */
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, type JWK } from "jose";
 
-/** A signing key as it is stored; JSON. Whoever reads it can sign. */
+/** A stored signing key; JSON. Whoever reads it can sign. */
 export interface StoredKey {
   /** The key's thumbprint (RFC 7638). */
   readonly kid: string;
@@ -18,16 +20,16 @@ export interface StoredKey {
   readonly createTime: string;
 }
 
-/** Where a key is in its life. */
-export type KeyState = "published" | "signing" | "verifying" | "retired";
+/** The state of a key in its lifecycle. */
+type KeyState = "published" | "signing" | "verifying" | "retired";
 
-/** A key with its state at some moment. */
-export interface KeyInLife {
+/** A key with its state at a time. */
+interface KeyInLife {
   readonly key: StoredKey;
   readonly state: KeyState;
-  /** When it began or will begin to sign. */
+  /** When it begins or began to sign. */
   readonly signTimeMs: number;
-  /** When it retires; undefined while no other key comes after it. */
+  /** When it retires; undefined until there is a newer key. */
   readonly retireTimeMs: number | undefined;
 }
 
@@ -35,12 +37,12 @@ export interface KeyInLife {
 export const keySetMaxAgeSeconds = 300;
 /** How often a server looks for keys that another process has added. */
 export const keyReadIntervalMs = 30_000;
-/** From a key's making to its first signature: twice what its publication needs at most. */
+/** The time from the creation of a key to its first signature: twice the longest time that its publication takes. */
 export const publicationMs = 2 * (keySetMaxAgeSeconds * 1000 + keyReadIntervalMs);
-/** No token of ours lives longer. */
+/** The longest lifetime of a platform token. */
 export const maxTokenLifeSeconds = 30 * 86_400;
 
-/** How the platform signs. */
+/** The signature algorithm of the platform. */
 export const signingAlgorithm = "ES256";
 
 /** Makes a new signing key. */

@@ -1,18 +1,21 @@
 /**
- * Reads a signed JSON Web Token (RFC 7519 in the compact form of RFC 7515) before any key is touched, as strictly as RFC 8725 advises:
+ * Parses signed JSON Web Tokens (RFC 7519 in the compact form of RFC 7515) before any key is used, as strictly as RFC
+ * 8725 advises:
  *
  *     token = base64url(header) "." base64url(claims) "." base64url(signature)     at most 8192 characters
  *
- * - base64url is canonical, without padding: a token has one spelling.
- * - Header and claims are JSON objects in UTF-8, and no object in them names a member twice.
- * - `alg` is one of {@link signatureAlgorithms}; `typ` is absent, `JWT` or `at+jwt`; `crit` is refused, since no extension is known here.
- * - A key, or the address of one, in the header (`jwk`, `jku`, `x5c`, `x5u`) is refused: a token never says what to verify it with.
- * - A header that says how the claims are coded (`b64` of RFC 7797, `zip`, `enc`) is refused: they are base64url and nothing else.
- * - `iss`, `sub`, `aud` and `exp` are present. `iss`, `sub` and each audience are at most 1024 characters, none of them a control character.
- *   There are at most 100 audiences.
+ * - base64url is canonical and without padding: a token has one spelling.
+ * - Header and claims are JSON objects in UTF-8. No object in them has two members with one name.
+ * - `alg` is one of {@link signatureAlgorithms}. `typ` is absent, `JWT` or `at+jwt`. `crit` is rejected, since no
+ *   extension is supported.
+ * - A key or the address of one in the header (`jwk`, `jku`, `x5c`, `x5u`) is rejected: a token never says what to
+ *   verify it with.
+ * - A header that changes the encoding of the claims (`b64` of RFC 7797, `zip`, `enc`) is rejected.
+ * - `iss`, `sub`, `aud` and `exp` are present. `iss`, `sub` and each audience have at most 1024 characters and no
+ *   control characters. There are at most 100 audiences.
  */
 
-/** The algorithms a signature may use: asymmetric ones only (RFC 7518, RFC 8037). */
+/** The accepted signature algorithms, all asymmetric (RFC 7518, RFC 8037). */
 export const signatureAlgorithms = [
   "RS256",
   "RS384",
@@ -26,15 +29,18 @@ export const signatureAlgorithms = [
 ] as const;
 export type SignatureAlgorithm = (typeof signatureAlgorithms)[number];
 
-/** The token is not accepted. The message is for the log: the caller is never told which check failed. */
+/** The token is not accepted. The message is for the log; callers never learn which check failed. */
 export class TokenRejected extends Error {
   override readonly name: string = "TokenRejected";
 }
 
-/** What its bearer may be told of a token whose signature holds, since the token says it: it completes "the token is …". */
-export type Misfit = "expired" | "not yet valid" | "for another audience";
+/**
+ * What the bearer may know about a token whose signature is valid, since the token itself says it. It completes "the
+ * token is …".
+ */
+type Misfit = "expired" | "not yet valid" | "for another audience";
 
-/** The token is genuine, but not for now or not for here. */
+/** The signature is valid, but the token is not for this time or not for this platform. */
 export class TokenMisfit extends TokenRejected {
   override readonly name = "TokenMisfit";
   readonly misfit: Misfit;
@@ -45,7 +51,7 @@ export class TokenMisfit extends TokenRejected {
   }
 }
 
-/** The claims every accepted token has, and whatever else its issuer wrote. */
+/** The claims of every accepted token, and others of its issuer. */
 export interface Claims {
   readonly iss: string;
   readonly sub: string;
@@ -57,11 +63,11 @@ export interface Claims {
   readonly [name: string]: unknown;
 }
 
-/** A token that has the right form. Nothing it says is proven until its signature is verified. */
+/** A well-formed token. Nothing in it is proven until its signature is verified. */
 export interface Token {
   readonly text: string;
   readonly algorithm: SignatureAlgorithm;
-  /** Names the key, among those of the issuer. */
+  /** The name of the key among those of the issuer. */
   readonly keyId: string | undefined;
   readonly claims: Claims;
   /** `aud` as a list. */
@@ -78,7 +84,7 @@ const maxIdentifierLength = 1024;
 const leewaySeconds = 60;
 
 /**
- * Reads a token without verifying it.
+ * Parses a token without verifying it.
  *
  * Errors: {@link TokenRejected}.
  */
@@ -93,7 +99,8 @@ export function parseToken(text: string): Token {
 }
 
 /**
- * Checks the validity period; a token issued in the future is not yet valid. Clocks may differ by 60 s, at its beginning and at its end.
+ * Checks the validity period. A token that was issued in the future is not yet valid. Clocks may differ by 60 s at both
+ * ends.
  *
  * Errors: {@link TokenMisfit}.
  */
@@ -104,7 +111,7 @@ export function checkPeriod({ exp, nbf, iat }: Claims, nowMs: number): void {
     throw new TokenMisfit("not yet valid");
 }
 
-/** Whether a token has the right form and its time; its signature and what it says are other questions. */
+/** Whether a token is well-formed and within its validity period. Its signature is not checked. */
 export function isReadableToken(text: string, nowMs: number): boolean {
   try {
     checkPeriod(parseToken(text).claims, nowMs);
@@ -115,7 +122,7 @@ export function isReadableToken(text: string, nowMs: number): boolean {
   }
 }
 
-/** Whether a value is a non-empty text that can be compared, stored and logged as it is. */
+/** Whether a value is a non-empty string that can be compared, stored and logged as it is. */
 export function isIdentifier(value: unknown): value is string {
   return (
     typeof value === "string" &&
@@ -175,7 +182,10 @@ function parseObject(part: string): Record<string, unknown> {
   return value as Record<string, unknown>;
 }
 
-/** Whether an object in a valid JSON text has two members of one name. A string before a colon is a name; all others are skipped. */
+/**
+ * Whether an object in a valid JSON text has two members with one name. A string before a colon is a name; other
+ * strings are skipped.
+ */
 function namesMemberTwice(json: string): boolean {
   const open: Set<string>[] = [];
   for (const [mark, name] of json.matchAll(/[{}]|"(?:[^"\\]|\\.)*"(?=([ \t\r\n]*:)?)/g)) {

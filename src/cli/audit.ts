@@ -1,6 +1,7 @@
-/** `platform audit`: who did what, where, and how it ended. */
+/** `platform audit`: prints the audit log. */
+
 import { Command } from "commander";
-import { type AuditRecord, readAudit } from "../server/index.ts";
+import { type AuditRecord, readAudit } from "../pipeline/index.ts";
 import { requireInstallation, withDatabase } from "./database.ts";
 import { type Listing, parseSince, printListing } from "./listing.ts";
 import { withSettings } from "./settings.ts";

@@ -1,11 +1,11 @@
-/** How a command that cannot do its work says so: in one line, with the setting to change where there is one. */
-import { StartFailure } from "../server/index.ts";
+/** Error messages of commands: one line, with the setting to change if there is one. */
+import { StartFailure } from "../app/index.ts";
 import { ConflictError, RefusedError, UnavailableError } from "../store/index.ts";
 
-/** A failure to tell the user about in one line, without a stack. */
+/** A failure that is printed in one line, without a stack. */
 export class CommandFailure extends Error {}
 
-/** The one line about a failure. A bug says that it is one: its stack is shown where debugging is asked for. */
+/** The line to print for an error. The line for a bug says so, and how to print its stack. */
 export function explain(error: unknown): string {
   return (
     explainKnown(error) ??
@@ -13,7 +13,7 @@ export function explain(error: unknown): string {
   );
 }
 
-/** The line about what a file, an address or a database refused. */
+/** The line for an error of a file, an address or a database; undefined for a bug. */
 function explainKnown(error: unknown): string | undefined {
   if (error instanceof CommandFailure || error instanceof StartFailure) return error.message;
   if (error instanceof ConflictError) return "--database: the database is locked by another program; try again";
@@ -21,12 +21,12 @@ function explainKnown(error: unknown): string | undefined {
   if (!(error instanceof Error) || error instanceof TypeError || error instanceof RangeError) return undefined;
   const { code } = error as NodeJS.ErrnoException;
   if (typeof code !== "string") return undefined;
-  // A host with several addresses fails once for each, and the sum has no message.
+  // A host with several addresses fails once for each; the aggregate has no message.
   const { message } = error instanceof AggregateError ? (error.errors[0] as Error) : error;
   return code === "ERR_SQLITE_ERROR" ? `--database: ${message}` : message;
 }
 
-/** Whether a command line, or the environment, asks for the log lines that help to find a bug. */
+/** Whether the command line or the environment sets the log level `debug`. */
 export function isDebugging(args: readonly string[]): boolean {
   const at = args.lastIndexOf("--log-level");
   const given = args.find((arg) => arg.startsWith("--log-level="))?.slice("--log-level=".length);

@@ -1,15 +1,15 @@
 /**
- * The command line. A command reads its settings, does one thing, and says what it did: results on standard output, everything else on
- * standard error. Exit status 0 is success, 1 a failure that the message explains, 2 a command line or setting that cannot be used.
+ * cli: the command line. Results go to standard output, everything else to standard error. The exit status is 0 for
+ * success, 1 for a failure, and 2 for an invalid command line or setting.
  *
- * No command changes what a running server relies on: all of them may run beside one, on the same database.
+ * Every command may run beside a server on the same database.
  */
 import { Command, CommanderError } from "commander";
 import { ConfigError } from "../config.ts";
 import { auditCommand } from "./audit.ts";
-import { eventsCommand } from "./events.ts";
+import { eventsCommand } from "./events/index.ts";
 import { explain, isDebugging } from "./failure.ts";
-import { importCommand } from "./import.ts";
+import { importCommand } from "./import/index.ts";
 import { initCommand } from "./init.ts";
 import { keysCommand } from "./keys.ts";
 import { migrateCommand } from "./migrate.ts";
@@ -19,10 +19,7 @@ import { serveCommand } from "./serve.ts";
 import { tokenCommand } from "./token.ts";
 import { version } from "./version.ts";
 
-/** A failure to tell the user about, without a stack. */
-export { CommandFailure } from "./failure.ts";
-
-/** Runs one command to its end. `args`: without the program's own name. Returns the exit status. */
+/** Runs a command. Returns the exit status. @param args arguments without the name of the program. */
 export async function runCommand(args: readonly string[]): Promise<number> {
   const program = new Command("platform")
     .description("Platform API v2: identity, registry and advisories on one port.")

@@ -1,14 +1,17 @@
-/** `platform init`: makes the first group, its administrator and a token, or with `--recover` only brings the administrator back. */
+/**
+ * `platform init`: creates the root group, its administrator and a token. With `--recover`, restores the administrator
+ * of an initialised database.
+ */
 import { Command } from "commander";
+import { type Installation, install, recoverAdministrator } from "../app/index.ts";
 import { createIssuer } from "../auth/index.ts";
 import { baseUrlOf, type Config } from "../config.ts";
-import { type Installation, install, recoverAdministrator } from "../server/index.ts";
 import type { Database } from "../store/index.ts";
 import { requireInstallation, withDatabase } from "./database.ts";
 import { CommandFailure } from "./failure.ts";
 import { withSettings } from "./settings.ts";
 
-/** Life of the administrator's first token. */
+/** Lifetime of the administrator's first token. */
 export const firstTokenSeconds = 3600;
 
 export function initCommand(): Command {

@@ -1,7 +1,7 @@
-/** `platform keys`: the keys that sign the platform's own tokens. */
+/** `platform keys`: manages the keys that sign the platform's own tokens. */
 import { Command } from "commander";
+import { RotationRefused, rotateSigningKeys } from "../app/index.ts";
 import { keysAt, type StoredKey } from "../auth/index.ts";
-import { RotationRefused, rotateSigningKeys } from "../server/index.ts";
 import { requireInstallation, withDatabase } from "./database.ts";
 import { CommandFailure } from "./failure.ts";
 import { withSettings } from "./settings.ts";

@@ -1,20 +1,19 @@
-/** Listings on standard output: a line for each record, in columns or as JSON, written no faster than somebody reads them. */
+/** Listings on standard output: one line for each record, in columns or as JSON, with back-pressure. */
 import { once } from "node:events";
+import { durationMs } from "./duration.ts";
 import { CommandFailure } from "./failure.ts";
 
-/** How records are shown. */
+/** How records are printed. */
 export interface Listing<T> {
-  /** Heading and width of each column; a cell that is longer is as long as it is. */
+  /** Heading and minimum width of each column. */
   readonly columns: readonly (readonly [heading: string, width: number])[];
-  /** The cells of a record, one for each column; an empty one is shown as `-`. */
+  /** The cells of a record, one for each column. An empty cell is printed as `-`. */
   cells(record: T): readonly string[];
-  /** What JSON has of a record; all of it unless told. */
+  /** The JSON value of a record; the record itself by default. */
   json?(record: T): object;
 }
 
-const unitMs: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
-
-/** Prints records as they come, until they end or whoever reads has gone, as `head` does. */
+/** Prints records as they come, until they end or the reader closes the pipe, as `head` does. */
 export async function printListing<T>(
   records: AsyncIterable<T> | Iterable<T>,
   { columns, cells, json = (record) => record as object }: Listing<T>,
@@ -38,13 +37,12 @@ async function print(text: string): Promise<void> {
 }
 
 /**
- * The time that `--since` names, in milliseconds since 1970: so long ago (`90s`, `15m`, `1h`, `7d`), or an RFC 3339 time.
- * Errors: CommandFailure.
+ * Parses the value of `--since`: a duration before now (`90s`, `15m`, `1h`, `7d`), or an RFC 3339 time. Returns
+ * milliseconds since 1970. Errors: CommandFailure.
  */
 export function parseSince(text: string): number {
-  const [, amount, unit = ""] = /^([1-9][0-9]{0,6})([smhd])$/.exec(text) ?? [];
   const isDate = /^\d{4}-\d\d-\d\d(?:T|$)/.test(text);
-  const timeMs = isDate ? Date.parse(text) : Date.now() - Number(amount) * (unitMs[unit] ?? Number.NaN);
+  const timeMs = isDate ? Date.parse(text) : Date.now() - durationMs(text);
   if (Number.isNaN(timeMs))
     throw new CommandFailure(
       `--since must be like 90s, 15m, 1h or 7d, or an RFC 3339 time, not ${JSON.stringify(text)}`,

@@ -1,4 +1,4 @@
-/** `platform migrate`: brings the database's tables up to this version. `platform serve` does it too. */
+/** `platform migrate`: applies pending migrations. `platform serve` does so, too. */
 import { Command } from "commander";
 import { refreshDerivedRows } from "../services/index.ts";
 import { withDatabase } from "./database.ts";

@@ -1,6 +1,6 @@
 /**
- * Prints a file descriptor back to .proto source: what is needed of the language for the third-party files that the contract imports.
- * Comments are lost; everything a compiler reads is kept.
+ * Prints a file descriptor as .proto source. Supports the subset of the language used by the third-party files that the
+ * contract imports. Comments are lost; the rest is equivalent for a compiler.
  */
 import {
   createRegistry,
@@ -53,10 +53,10 @@ const labelNames = new Map([
   [Label.REQUIRED, "required "],
 ]);
 
-/** Options whose values are enum constants, which source spells without quotes. */
+/** Options with enum values, which are written without quotes. */
 const enumOptions = new Set(["optimize_for", "ctype", "jstype", "retention", "targets"]);
 
-/** The source text of `file`. Errors: none; a construct outside this subset prints text that does not compile. */
+/** The source of `file`. A construct outside the subset results in text that does not compile. */
 export function printFile(file: DescFile): string {
   const registry = createRegistry(file, ...file.dependencies);
   const proto = file.proto;
@@ -64,7 +64,7 @@ export function printFile(file: DescFile): string {
   const literal = (value: JsonValue): string => {
     if (Array.isArray(value)) return `[${value.map(literal).join(", ")}]`;
     if (value === null || typeof value !== "object") return JSON.stringify(value);
-    // A list of messages as a repeated key, not in brackets: both are text format, but protobufjs reads only this one.
+    // A list of messages is written as a repeated key: protobufjs does not read the form with brackets.
     const isMessageList = (inner: JsonValue): inner is JsonValue[] =>
       Array.isArray(inner) && typeof inner[0] === "object";
     const entries = Object.entries(value).flatMap(([key, inner]) =>

@@ -1,4 +1,4 @@
-/** `platform proto`: the contract as files, for generators of clients in any language. */
+/** `platform proto`: exports the contract as files, to generate clients in any language. */
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { DescFile } from "@bufbuild/protobuf";
@@ -8,11 +8,11 @@ import { file_google_rpc_status } from "../../gen/google/rpc/status_pb.ts";
 import { contractServices } from "../services/index.ts";
 import { printFile } from "./print-proto.ts";
 
-/** What the paths of our files begin with in the contract, and what `go_package` begins with. */
+/** The root folder of the API's own files in the contract, and the Go module of their `go_package`. */
 const ownRoot = "platform";
 const ownGoModule = "platform.internal/api";
 
-/** The sources: beside `src` in a checkout, beside `dist` in a package. */
+/** Folders of the sources: beside `src` in a checkout, beside `dist` in an installed package. */
 const sources = ["../../proto/", "../../../proto/"].map((path) => new URL(path, import.meta.url));
 
 export function protoCommand(): Command {
@@ -42,20 +42,19 @@ export function protoCommand(): Command {
   return command;
 }
 
-/** How the files are written. */
 interface ExportOptions {
-  /** The folder of our files, `"a/b"`. */
+  /** Root folder of the API's own files: `a/b`. */
   readonly root: string;
-  /** What `go_package` begins with. */
+  /** Go module of `go_package`. */
   readonly goModule: string;
-  /** Debian 12 and 13 and Ubuntu 24.04 have protoc 3.21, which refuses a file with `debug_redact`. */
+  /** protoc 3.21, part of Debian 12 and 13 and Ubuntu 24.04, rejects files with `debug_redact`. */
   readonly debugRedact: boolean;
 }
 
 /**
- * Path and text of every file of the contract, of the files it imports, and of what errors are made of; those of `google/protobuf`, which every
- * generator brings, are left out. Our files move to `root`; third-party files stay where their own packages have them, because a program that
- * holds two copies of one of them under two paths cannot load both.
+ * Paths and texts of all files of the contract, the files they import, and those of error details. Files of
+ * `google/protobuf` are left out because every generator includes them. The API's own files move to `root`. Third-party
+ * files keep their paths: a program cannot load two copies of a file under different paths.
  */
 async function exportedFiles(options: ExportOptions): Promise<ReadonlyMap<string, string>> {
   const found = new Map<string, DescFile>();

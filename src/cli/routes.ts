@@ -1,4 +1,4 @@
-/** `platform routes`: the REST binding of every method, from the contract. */
+/** `platform routes`: prints the REST bindings of the contract. */
 import { Command } from "commander";
 import { listRoutes } from "../rest/index.ts";
 import { contractServices } from "../services/index.ts";
@@ -9,7 +9,7 @@ export function routesCommand(): Command {
   });
 }
 
-/** One line for each binding: verb, template, body, method. */
+/** One line for each binding: HTTP method, path template, body, method. */
 export function formatRoutes(): string {
   const rows = listRoutes(contractServices).map(({ httpMethod, template, body, method }) => [
     httpMethod,

@@ -1,10 +1,10 @@
-/** `platform serve`: runs the server until it is told to stop. On an empty database it first does what `init` does. */
+/** `platform serve`: runs the server until SIGINT or SIGTERM. Initialises an empty database, as `init` does. */
 import { once } from "node:events";
 import { Command } from "commander";
-import { shortenPauses } from "../collector.ts";
+import { shortenPauses } from "../app/garbage-collection.ts";
+import { type RunningServer, startServer } from "../app/index.ts";
 import type { Config } from "../config.ts";
 import { createLogger } from "../log.ts";
-import { type RunningServer, startServer } from "../server/index.ts";
 import { settingsOf, withSettings } from "./settings.ts";
 import { stopSignal } from "./stop-signal.ts";
 import { welcome } from "./welcome.ts";
@@ -19,10 +19,10 @@ export function serveCommand(): Command {
     try {
       server = await startServer(config, log, signal);
     } catch (error) {
-      if (error === signal.reason) return; // it was told to stop while it waited for the database
+      if (error === signal.reason) return; // stopped while it waited for the database
       throw error;
     }
-    shortenPauses();
+    if (config.gcTuning === "on") shortenPauses();
     process.stdout.write(`${addressesOf(server)}${noticeOf(config)}${await welcome(server, config)}`);
     if (!signal.aborted) await once(signal, "abort");
     log.info({ signal: signal.reason.message }, "stopping");

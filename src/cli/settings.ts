@@ -1,8 +1,8 @@
-/** The settings as options of a command: `--listen`, `--database`, …; all of them, in every command that has a use for any. */
-import type { Command } from "commander";
+/** Settings as options of commands: `--listen`, `--database`, …. */
+import { type Command, Option } from "commander";
 import { type Config, flagOf, readConfig, settings, variableOf } from "../config.ts";
 
-/** Adds `--config`, `--log-level` and the named settings to a command. */
+/** Adds `--config`, `--log-level` and the given settings, all by default, to a command. */
 export function withSettings(
   command: Command,
   keys: readonly (keyof Config)[] = Object.keys(settings) as (keyof Config)[],
@@ -14,6 +14,7 @@ export function withSettings(
       byDefault === undefined || byDefault === "" || placeholder === undefined ? "" : `, default ${byDefault}`;
     command.option(`${flagOf(key)}${value}`, `${help} (${variableOf(key)}${suffix})`);
   }
+  if (keys.includes("fastPath")) command.addOption(new Option("--full-doors").hideHelp()); // see config.ts
   return command.option("--config <FILE>", "JSON file of settings by name (PLATFORM_CONFIG)");
 }
 
@@ -21,7 +22,7 @@ export function withSettings(
 export function settingsOf(command: Command): Config {
   const options = command.opts<Record<string, string | boolean | undefined>>();
   const flags = Object.fromEntries(
-    (Object.keys(settings) as (keyof Config)[]).flatMap((key) =>
+    [...Object.keys(settings), "fullDoors"].flatMap((key) =>
       options[key] === undefined ? [] : [[key, String(options[key])]],
     ),
   );

@@ -1,30 +1,30 @@
-/** How a command that runs long is told to stop. */
+/** Stops long-running commands on SIGINT and SIGTERM. */
 
 const names = ["SIGINT", "SIGTERM"] as const;
 /**
- * A signal that comes so soon after the first is the same one: Ctrl-C reaches every process of the terminal, and npm and npx pass it on to the program
- * as well.
+ * A second signal within this time is a duplicate: Ctrl-C reaches every process of the terminal, and npm and npx
+ * forward it to the program.
  */
-const sameSignalMs = 1000;
+const duplicateMs = 1000;
 
 /**
- * A signal that the first SIGINT or SIGTERM aborts, with its name as the message of the reason. One that comes more than a second later ends the process
- * at once. `release` removes the handlers.
+ * An AbortSignal that the first SIGINT or SIGTERM aborts, with the signal's name as message of the reason. Another
+ * signal after more than a second ends the process at once. `release` removes the handlers.
  */
 export function stopSignal(): { readonly signal: AbortSignal; release(): void } {
   const controller = new AbortController();
   let firstMs = 0;
-  const hear = (name: NodeJS.Signals) => {
+  const handle = (name: NodeJS.Signals) => {
     if (!controller.signal.aborted) {
       firstMs = performance.now();
       controller.abort(new DOMException(name, "AbortError"));
-    } else if (performance.now() - firstMs > sameSignalMs) process.exit(130);
+    } else if (performance.now() - firstMs > duplicateMs) process.exit(130);
   };
-  for (const name of names) process.on(name, hear);
+  for (const name of names) process.on(name, handle);
   return {
     signal: controller.signal,
     release() {
-      for (const name of names) process.off(name, hear);
+      for (const name of names) process.off(name, handle);
     },
   };
 }

@@ -1,13 +1,12 @@
-/** `platform token`: mints a token of the platform's own, for tests and for operators. */
+/** `platform token`: prints a token signed by the platform, for tests and operators. */
 import { Command } from "commander";
 import { createIssuer, maxTokenLifeSeconds } from "../auth/index.ts";
 import { identityExists } from "../services/index.ts";
 import { isUid } from "../uid.ts";
 import { requireInstallation, withDatabase } from "./database.ts";
+import { durationMs } from "./duration.ts";
 import { CommandFailure } from "./failure.ts";
 import { withSettings } from "./settings.ts";
-
-const unitSeconds: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
 
 export function tokenCommand(): Command {
   const command = withSettings(new Command("token"), ["database"])
@@ -29,8 +28,7 @@ export function tokenCommand(): Command {
 }
 
 function parseTtl(text: string): number {
-  const match = /^([1-9][0-9]{0,6})([smhd])$/.exec(text);
-  const seconds = Number(match?.[1]) * (unitSeconds[match?.[2] ?? ""] ?? Number.NaN);
+  const seconds = durationMs(text) / 1000;
   if (!(seconds <= maxTokenLifeSeconds))
     throw new CommandFailure(`--ttl must be like 90s, 15m, 1h or 7d and at most 30d, not ${JSON.stringify(text)}`);
   return seconds;

@@ -1,12 +1,13 @@
-/** What a server that has initialised its database says: what to try first, with the first token. */
+/** The message of a server that initialised its database: first steps and the first token. */
 import { renameSync, rmSync, writeFileSync } from "node:fs";
+import type { RunningServer } from "../app/index.ts";
 import type { Config } from "../config.ts";
-import type { RunningServer } from "../server/index.ts";
 import { firstTokenSeconds } from "./init.ts";
 
 /**
- * The text for standard output; "" when the database was initialised before. The token is in it only on a terminal: what is written elsewhere is
- * kept in logs. With `--init-token-file` it goes to that file, which only its owner can read.
+ * The text for standard output; "" if the database was initialised before. It contains the token only on a terminal,
+ * because other output is often kept in logs. With `--init-token-file`, the token is written to that file, readable by
+ * its owner alone.
  */
 export async function welcome(server: RunningServer, { initTokenFile }: Config): Promise<string> {
   const { baseUrl, installed, mintToken } = server;
@@ -39,15 +40,15 @@ const withoutToken = `  administrator token  not shown: standard output is not a
 
 `;
 
-/** Writes the token to a new file that takes the place of an old one; false, and says why, when it cannot. */
+/** Writes the token to a new file and renames it to `path`. Returns false after a warning if that fails. */
 function writeToken(path: string, token: string): boolean {
-  const made = `${path}.${process.pid}`;
+  const temporary = `${path}.${process.pid}`;
   try {
-    writeFileSync(made, `${token}\n`, { mode: 0o600, flag: "wx" });
-    renameSync(made, path);
+    writeFileSync(temporary, `${token}\n`, { mode: 0o600, flag: "wx" });
+    renameSync(temporary, path);
     return true;
   } catch (error) {
-    rmSync(made, { force: true });
+    rmSync(temporary, { force: true });
     console.error(`warning: --init-token-file: ${(error as Error).message}`);
     return false;
   }

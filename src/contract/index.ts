@@ -1,25 +1,21 @@
 /**
- * The contract room reads what the proto files say about methods and resources, once, at start-up, and answers questions about it.
+ * Reads what the proto files say about methods and resources, once, at start-up.
  *
- * - {@link readContract}: per method the authorization rule, the scope, the event and whether it mutates; per resource its type and the
- *   behaviour of its fields. It refuses to start the server on a method that says too little, naming the method.
+ * - {@link readContract}: for each method its authorization rule, its scope, its event, whether it mutates, and which
+ *   standard method it is; for each resource its type and the behavior of its fields. A method with incomplete
+ *   annotations is an error that names the method.
  * - {@link keepDistinct}: which repeated fields are sets.
- * - {@link violationsOf}: the value rules of `buf.validate`, worded as this API words them, in field-number order.
+ * - {@link violationsOf}: violations of the value rules of `buf.validate`, in the wording of this API and in the order
+ *   of field numbers.
  *
- * Nothing here decides about a call, reads a token or touches a row: `auth` and `resource` do that with what they read here.
- * Nothing the annotations say is repeated anywhere else.
+ * Nothing here decides about a call, reads a token or accesses a row: `auth` and `resource` do that with what they read
+ * here. What the annotations say is repeated nowhere else.
  *
- * Follows: AIP-203 (field behavior), AIP-4231 (resource names), protovalidate, google.api.http for the presence of a binding.
+ * Follows: AIP-130 (methods), AIP-203 (field behavior), AIP-4231 (resource names), protovalidate, google.api.http.
  */
-export {
-  type AuthorizationRule,
-  type Contract,
-  type EventContract,
-  type MethodContract,
-  readContract,
-  type Scope,
-} from "./methods.ts";
-export { type FieldBehaviors, type ResourceContract, readBehaviors, readResource } from "./resources.ts";
-export { keepDistinct } from "./sets.ts";
-export { nulViolations } from "./text.ts";
-export { violationsOf, warmValidation } from "./validation.ts";
+export { type Contract, type EventContract, type MethodContract, readContract, type Scope } from "./methods.ts";
+export { type ResourceContract, readBehaviors, readResource } from "./resources.ts";
+export { type StandardMethod, standardMethodOf } from "./standard-method.ts";
+export { nulViolations } from "./validation/nul.ts";
+export { keepDistinct } from "./validation/sets.ts";
+export { violationsOf, warmValidation } from "./validation/validate.ts";

@@ -1,4 +1,4 @@
-/** What the annotations say about each method, and the audit that refuses a method which says too little. */
+/** The annotations of methods. Incomplete annotations are an error. */
 import type { DescField, DescMethod, DescService, Message } from "@bufbuild/protobuf";
 import { getOption, hasOption } from "@bufbuild/protobuf";
 import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
@@ -7,35 +7,42 @@ import { resource_reference } from "../../gen/google/api/resource_pb.ts";
 import { Event_Audience, events, iam, iam_scope } from "../../gen/platform/annotations/annotations_pb.ts";
 import type { Capability } from "../../gen/platform/capabilities/capabilities_pb.ts";
 import { readResource } from "./resources.ts";
+import { type StandardMethod, standardMethodOf } from "./standard-method.ts";
 
 /** Who may call a method. */
-export type AuthorizationRule =
+type AuthorizationRule =
   /** Anyone, without a token. */
   | { readonly kind: "open" }
-  /** A caller holding every capability at the scope that the request names. */
+  /** A caller that holds every capability at the scope in the request. */
   | { readonly kind: "scoped"; readonly capabilities: readonly Capability[]; readonly scope: Scope }
-  /** Any authenticated caller; the handler restricts its answer to the scopes where the caller holds every capability. */
+  /**
+   * Any authenticated caller. The handler restricts its response to the scopes where the caller holds every capability.
+   */
   | { readonly kind: "unscoped"; readonly capabilities: readonly Capability[] };
 
-/** Where a request names the uid that it is authorized at. */
+/** The field of a request with the uid that it is authorized at. */
 export interface Scope {
-  /** Field path as errors name it: relative to the resource for bodies. */
+  /** The path of the field in errors, relative to the resource for bodies. */
   readonly field: string;
-  /** Type of the resource that the uid names: `iam.platform.internal/Group`. */
+  /** The type of the resource with that uid: `iam.platform.internal/Group`. */
   readonly resourceType: string;
-  /** The uid as sent; "" when there is none. */
+  /** The uid in a request; "" when there is none. */
   uidOf(request: Message): string;
 }
 
-/** All that the contract says about one method beside its HTTP binding. */
+/** The contract of one method, without its HTTP binding. */
 export interface MethodContract {
   readonly method: DescMethod;
   /** `iam` of `platform.iam.v2`. */
   readonly domain: string;
   readonly authorization: AuthorizationRule;
+  /** Absent for a custom method. */
+  readonly standard: StandardMethod | undefined;
   /** False for methods marked NO_SIDE_EFFECTS. */
   readonly mutates: boolean;
-  /** The event that a successful change emits, as annotated. */
+  /** Whether a repeated call changes nothing more: that of a method that reads, updates or deletes. */
+  readonly isIdempotent: boolean;
+  /** The event that a successful change emits. */
   readonly event: EventContract | undefined;
 }
 
@@ -45,18 +52,18 @@ export interface EventContract {
   readonly extensions: readonly string[];
   /** Never delivered to a subscription. */
   readonly internal: boolean;
-  /** The route's path up to its first variable: `/iam/v2/groups`. */
+  /** The path of the route up to its first variable: `/iam/v2/groups`. */
   readonly path: string;
 }
 
 /** The contract of every method that {@link readContract} was given. */
 export interface Contract {
-  /** Errors: a plain Error for a method outside the contract, a mistake of the program. */
+  /** Errors: a plain Error for a method that is not in the contract, which is a bug. */
   of(method: DescMethod): MethodContract;
   readonly methods: readonly MethodContract[];
 }
 
-/** Reads the contract of services. Errors: one Error listing every method that says too little. */
+/** Reads the contract of services. Errors: one Error that lists every method with incomplete annotations. */
 export function readContract(services: Iterable<DescService>): Contract {
   const faults: string[] = [];
   const methods = new Map<DescMethod, MethodContract>();
@@ -80,16 +87,22 @@ export function readContract(services: Iterable<DescService>): Contract {
   };
 }
 
+const idempotentVerbs: ReadonlySet<string> = new Set(["Update", "Delete", "BatchUpdate", "BatchDelete"]);
+
 function readMethod(method: DescMethod): MethodContract {
   const [, domain] = method.parent.file.proto.package.split(".");
   if (domain === undefined) throw new Error("its package names no domain");
   if (method.methodKind !== "unary") throw new Error("streams");
   if (!hasOption(method, http)) throw new Error("has no google.api.http binding");
+  const standard = standardMethodOf(method);
+  const mutates = method.idempotency !== MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS;
   return {
     method,
     domain,
+    standard,
     authorization: readAuthorization(method),
-    mutates: method.idempotency !== MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS,
+    mutates,
+    isIdempotent: !mutates || (standard !== undefined && idempotentVerbs.has(standard.verb)),
     event: hasOption(method, events) ? readEvent(method) : undefined,
   };
 }

@@ -1,9 +1,9 @@
-/** What the annotations say about a resource and its fields. */
+/** The annotations of resources and their fields. */
 import { type DescField, type DescMessage, getOption, hasOption } from "@bufbuild/protobuf";
 import { FieldBehavior, field_behavior } from "../../gen/google/api/field_behavior_pb.ts";
 import { resource } from "../../gen/google/api/resource_pb.ts";
 
-/** A resource's names and the behaviour of its fields. */
+/** The names of a resource and the behavior of its fields. */
 export interface ResourceContract {
   readonly schema: DescMessage;
   /** `iam.platform.internal/Group`, as annotated. */
@@ -12,18 +12,21 @@ export interface ResourceContract {
   readonly kind: string;
   /** `groups`. */
   readonly plural: string;
-  /** Of the resource's own fields. */
+  /** The behavior of the direct fields of the resource. */
   readonly behaviors: FieldBehaviors;
 }
 
-/** Which fields of a message the server alone sets, and which never change after creation (AIP-203). */
-export interface FieldBehaviors {
+/**
+ * The fields that only the server sets, those that never change after creation, and those that are never returned
+ * (AIP-203).
+ */
+interface FieldBehaviors {
   readonly outputOnly: ReadonlySet<DescField>;
   readonly immutable: ReadonlySet<DescField>;
   readonly inputOnly: ReadonlySet<DescField>;
 }
 
-/** Reads a resource's annotations. Errors: a plain Error when the message is no resource. */
+/** Reads the annotations of a resource. Errors: a plain Error when the message is not a resource. */
 export function readResource(schema: DescMessage): ResourceContract {
   if (!hasOption(schema, resource)) throw new Error(`${schema.typeName} has no google.api.resource`);
   const { type, plural } = getOption(schema, resource);
@@ -34,7 +37,7 @@ export function readResource(schema: DescMessage): ResourceContract {
 
 const cache = new WeakMap<DescMessage, FieldBehaviors>();
 
-/** The behaviour of a message's fields; nested messages have their own. */
+/** The behavior of the direct fields of a message. */
 export function readBehaviors(schema: DescMessage): FieldBehaviors {
   let behaviors = cache.get(schema);
   if (behaviors === undefined) {

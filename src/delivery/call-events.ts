@@ -1,13 +1,13 @@
 /**
- * The events of a call, told by the annotations of its method and by what it has changed.
+ * Derives the events of a call from the annotations of its method and from the resources that it changed.
  *
- * - A method that makes, changes or removes one resource emits its own event for it. Every other row that came or went with it emits the event of its own
- *   type: that of the method which would have done it alone.
- * - A method about many (its answer is no resource) emits one event for all.
- * - Nothing changed, nothing emitted.
+ * - A method that creates, updates or deletes one resource emits its own event for it. Every other resource that
+ *   changed with it emits the event of the standard method that would have changed it alone.
+ * - A method on several resources (its response is not a resource) emits one event for all of them.
+ * - A call that changed nothing emits nothing.
  *
- * The body is the answer, or the request of what deletes; `group` is the group that holds the subject, or the root where something else holds it. It says
- * nothing about who receives the event: those are the subscriptions of every group above the subject.
+ * The body is the response, or the request of a deletion. `group` is the parent group of the subject, or the root group
+ * if the parent is not a group. It does not decide who receives the event.
  */
 import {
   create,
@@ -25,27 +25,27 @@ import { parentOf, rootOf } from "../uid.ts";
 import type { NewEvent } from "./event.ts";
 import { redact } from "./redaction.ts";
 
-/** Something that a call has done to a resource. */
+/** One change to one resource. */
 export interface ChangedResource {
   readonly kind: "created" | "updated" | "deleted";
   readonly resource: ResourceContract;
-  /** What holds it; undefined where it has its holder's own uid, or is a group. */
+  /** The parent resource; undefined for a group, and for a resource with the uid of its parent. */
   readonly holder: ResourceContract | undefined;
   readonly uid: string;
-  /** The resource as a client would get it now. */
+  /** Reads the resource as a Get would return it now. */
   read(): Promise<Message>;
 }
 
-/** Who has done something. */
+/** Who made a change. */
 export interface Actor {
   /** uid of the identity. */
   readonly subject: string;
-  /** Claims of the token that it came with. */
+  /** Claims of the token that authenticated it. */
   readonly act: Readonly<Record<string, unknown>>;
 }
 
-/** A call that has succeeded, and that nobody has heard of. */
-export interface ChangingCall {
+/** A call that succeeded, and its changes. */
+interface ChangingCall {
   readonly method: DescMethod;
   readonly request: Message;
   readonly response: Message;
@@ -55,28 +55,28 @@ export interface ChangingCall {
   readonly timeMs: number;
 }
 
-/** Says what is to be recorded. */
-export interface CallEvents {
+/** Derives events from changes. */
+interface CallEvents {
   /** The events of a call. */
   ofCall(call: ChangingCall): Promise<NewEvent[]>;
-  /** The events of changes that no call has asked for. */
+  /** The events of changes made outside of a call, as by a sign-in. */
   ofChanges(changes: readonly ChangedResource[], actor: Actor, timeMs: number): Promise<NewEvent[]>;
 }
 
 /** What {@link createCallEvents} needs. */
-export interface CallEventsOptions {
+interface CallEventsOptions {
   readonly contract: Contract;
-  /** Where clients reach the API, without a trailing slash. */
+  /** Base URL of the API, without a trailing slash. */
   readonly baseUrl: string;
-  /** Finds the types of google.protobuf.Any values. */
-  readonly registry: Registry;
+  /** Resolves the types of google.protobuf.Any values. */
+  readonly typeRegistry: Registry;
 }
 
 const verbs = { created: "Create", updated: "Update", deleted: "Delete" } as const;
 
-/** Reads the annotations. */
-export function createCallEvents({ contract, baseUrl, registry }: CallEventsOptions): CallEvents {
-  const standard = new Map(contract.methods.map((method) => [standardName(method.method), method]));
+/** Creates the {@link CallEvents} of a contract. */
+export function createCallEvents({ contract, baseUrl, typeRegistry }: CallEventsOptions): CallEvents {
+  const byStandardName = new Map(contract.methods.map((method) => [standardName(method), method]));
 
   function event(
     { type, path }: EventContract,
@@ -84,7 +84,7 @@ export function createCallEvents({ contract, baseUrl, registry }: CallEventsOpti
     body: { schema: DescMessage; message: Message },
     { actor, timeMs }: Pick<ChangingCall, "actor" | "timeMs">,
   ): NewEvent {
-    const json = redact(body.schema.typeName, createJsonWriter(body.schema, { registry })(body.message));
+    const json = redact(body.schema.typeName, createJsonWriter(body.schema, { registry: typeRegistry })(body.message));
     return {
       timeMs,
       type,
@@ -99,7 +99,7 @@ export function createCallEvents({ contract, baseUrl, registry }: CallEventsOpti
     const events: NewEvent[] = [];
     for (const change of changes) {
       const name = `${verbs[change.kind]} ${change.resource.schema.file.proto.package} ${change.resource.kind}`;
-      const { method, event: own } = standard.get(name) ?? {};
+      const { method, event: own } = byStandardName.get(name) ?? {};
       if (method === undefined || own === undefined || own.internal) continue;
       const body =
         change.kind === "deleted"
@@ -119,9 +119,10 @@ export function createCallEvents({ contract, baseUrl, registry }: CallEventsOpti
       const { method, request, response, changes, actor, timeMs } = call;
       if (changes.length === 0) return [];
       const own = contract.of(method);
-      const isAboutMany = !hasOption(method.output, resourceOption) && !method.name.startsWith("Delete");
+      const isDelete = own.standard?.verb === "Delete";
+      const isAboutMany = !hasOption(method.output, resourceOption) && !isDelete;
       const isOwn = ({ resource }: ChangedResource) =>
-        isAboutMany || resource.schema === method.output || method.name === `Delete${resource.kind}`;
+        isAboutMany || resource.schema === method.output || (isDelete && own.standard?.kind === resource.kind);
       const change = changes.find(isOwn);
       const others = await ofChanges(
         changes.filter((other) => !isOwn(other)),
@@ -139,20 +140,19 @@ export function createCallEvents({ contract, baseUrl, registry }: CallEventsOpti
   };
 }
 
-/** `Create platform.iam.v2 Group`; other methods have a name that no change asks for. */
-function standardName({ name, parent }: DescMethod): string {
-  const [, verb = "", kind = name] = /^(Create|Update|Delete)(.+)$/.exec(name) ?? [];
-  return `${verb} ${parent.file.proto.package} ${kind}`;
+/** `Create platform.iam.v2 Group`. The name of a method that is not standard matches no change. */
+function standardName({ method, standard }: MethodContract): string {
+  return `${standard?.verb} ${method.parent.file.proto.package} ${standard?.kind}`;
 }
 
 /** Subject and extensions of an event about one resource. */
 function ofResource({ extensions }: EventContract, { kind, resource, holder, uid }: ChangedResource) {
   const isDeletedGroup = kind === "deleted" && resource.kind === "Group";
-  const place = holder === undefined && !isDeletedGroup ? uid : parentOf(uid);
-  return { subject: uid, extensions: attributes(extensions, place, holder?.kind ?? "Group") };
+  const parent = holder === undefined && !isDeletedGroup ? uid : parentOf(uid);
+  return { subject: uid, extensions: attributes(extensions, parent, holder?.kind ?? "Group") };
 }
 
-/** Subject and extensions of an event about what is below the scope of a call. */
+/** Subject and extensions of an event about several resources: those of the scope of the call. */
 function ofScope({ extensions }: EventContract, { method, authorization }: MethodContract, request: Message) {
   if (authorization.kind !== "scoped") throw new Error(`${method.name} has an event about many and no scope`);
   const subject = authorization.scope.uidOf(request);
@@ -160,12 +160,15 @@ function ofScope({ extensions }: EventContract, { method, authorization }: Metho
   return { subject, extensions: attributes(extensions, subject, kind) };
 }
 
-/** Extension attributes by name, for what is at a place of this kind: an attribute has the name of the kind of resource that it names. */
-function attributes(names: readonly string[], place: string, kind: string): Record<string, string> {
+/**
+ * Values of extension attributes for a resource with this parent. An attribute is named after the resource type whose
+ * uid it holds.
+ */
+function attributes(names: readonly string[], parent: string, parentKind: string): Record<string, string> {
   const uidOf = (name: string) => {
-    if (name === kind.toLowerCase()) return place || "/";
-    if (name === "group") return rootOf(place) || "/";
-    throw new Error(`what is in a ${kind} has no attribute ${name}`);
+    if (name === parentKind.toLowerCase()) return parent || "/";
+    if (name === "group") return rootOf(parent) || "/";
+    throw new Error(`a resource in a ${parentKind} has no attribute ${name}`);
   };
   return Object.fromEntries(names.map((name) => [name, uidOf(name)]));
 }

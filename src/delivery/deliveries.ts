@@ -1,16 +1,16 @@
 /**
- * Deliveries: an event on its way to one subscription. They are entries of a queue whose lanes are the uids of subscriptions; the lane "" holds
- * events that wait for their fan-out.
+ * Deliveries: each takes one event to one subscription. They are entries of a queue whose partitions are the uids of
+ * subscriptions; the partition "" holds events that wait for fan-out.
  */
 import type { Database, Queue, QueueEntry, QueueKey, QueuePlace, QueueState, WriteSession } from "../store/index.ts";
 import { deliveryLifeMs } from "./retry.ts";
 
-/** The queue of a database, by name. */
+/** Name of the queue. */
 export const deliveriesQueue = "deliveries";
-/** The lane of what has not been fanned out. */
-export const fanOutLane = "";
+/** The partition of events that wait for fan-out. */
+export const fanOutPartition = "";
 
-/** Where a delivery is: waiting for its next attempt, accepted by the sink, or given up. */
+/** `pending`: waiting for its next attempt. `delivered`: accepted by the sink. `dead`: given up. */
 export type DeliveryState = "pending" | "delivered" | "dead";
 
 /** One delivery. Times are in milliseconds since 1970. */
@@ -24,19 +24,22 @@ export interface Delivery {
   readonly attempts: number;
   /** undefined before the first attempt. */
   readonly lastAttemptTimeMs: number | undefined;
-  /** What came of the last attempt: an HTTP status, or why there was none (`timeout`, `dns`, `tls: …`); "" before the first. */
+  /**
+   * Result of the last attempt: an HTTP status, or why there was none (`timeout`, `dns`, `tls: …`). "" before the
+   * first.
+   */
   readonly lastResult: string;
-  /** undefined once it is delivered or dead. */
+  /** undefined once delivered or dead. */
   readonly nextAttemptTimeMs: number | undefined;
 }
 
 /** Which deliveries to read. */
-export interface DeliveryFilter {
-  /** Only those whose event was recorded then or later. */
+interface DeliveryFilter {
+  /** Only deliveries of events recorded at or after this time. */
   readonly sinceMs?: number | undefined;
   readonly subscription?: string | undefined;
   readonly state?: DeliveryState | undefined;
-  /** Whether those of the newest events come first. */
+  /** Deliveries of the newest events first, instead of the oldest. */
   readonly newestFirst?: boolean;
 }
 
@@ -46,58 +49,59 @@ const queueStates: Readonly<Record<DeliveryState, QueueState>> = {
   dead: "dead",
 };
 const batchSize = 500;
-/** So few that no other change waits for them. */
+/** Small, so that other writers do not wait. */
 const dropSize = 200;
 
-/** Deliveries in the order of their events' times, oldest first unless the filter says otherwise; read as they are asked for. */
+/** Streams deliveries in the order of their events' times. */
 export async function* readDeliveries(database: Database, filter: DeliveryFilter): AsyncGenerator<Delivery> {
   const { sinceMs = 0, subscription, state, newestFirst = false } = filter;
   const queue = database.queue(deliveriesQueue);
   const states = state === undefined ? (Object.keys(queueStates) as DeliveryState[]) : [state];
-  const read = newestFirst ? entriesDownTo : entriesFrom;
-  const streams = states.map((one) => read(queue, queueStates[one], sinceMs * 1000));
+  const read = newestFirst ? latestEntriesSince : entriesSince;
+  const streams = states.map((each) => read(queue, queueStates[each], sinceMs * 1000));
   for await (const entry of merged(streams, newestFirst ? -1 : 1)) {
-    if (entry.lane !== fanOutLane && (subscription ?? entry.lane) === entry.lane) yield deliveryOf(entry);
+    if (entry.partition !== fanOutPartition && (subscription ?? entry.partition) === entry.partition)
+      yield deliveryOf(entry);
   }
 }
 
 /** How many deliveries a subscription has in each state. */
 export type DeliveryCounts = { readonly subscription: string } & Readonly<Record<DeliveryState, number>>;
 
-/** The counts of every subscription that has deliveries, by its uid. */
+/** The counts of every subscription that has deliveries, ordered by uid. */
 export async function countDeliveries(database: Database): Promise<DeliveryCounts[]> {
   const queue = database.queue(deliveriesQueue);
   const all = new Map<string, Record<DeliveryState, number>>();
   for (const state of Object.keys(queueStates) as DeliveryState[]) {
-    for (const { lane, count } of await queue.depths(queueStates[state])) {
-      const counts = all.get(lane) ?? { pending: 0, delivered: 0, dead: 0 };
-      all.set(lane, { ...counts, [state]: count });
+    for (const { partition, count } of await queue.depths(queueStates[state])) {
+      const counts = all.get(partition) ?? { pending: 0, delivered: 0, dead: 0 };
+      all.set(partition, { ...counts, [state]: count });
     }
   }
-  all.delete(fanOutLane);
+  all.delete(fanOutPartition);
   return [...all].sort(([a], [b]) => (a < b ? -1 : 1)).map(([subscription, counts]) => ({ subscription, ...counts }));
 }
 
-/** The deliveries of one event, by subscription; `isWaiting` until its subscriptions have been looked for. */
+/** The deliveries of one event, ordered by subscription. `isWaiting`: the event waits for fan-out. */
 export async function deliveriesOf(
   database: Database,
   event: { readonly id: string; readonly timeMs: number },
 ): Promise<{ isWaiting: boolean; deliveries: Delivery[] }> {
   const entries = await database.queue(deliveriesQueue).entriesOf(event.id, event.timeMs * 1000);
   return {
-    isWaiting: entries.some(({ lane }) => lane === fanOutLane),
-    deliveries: entries.filter(({ lane }) => lane !== fanOutLane).map(deliveryOf),
+    isWaiting: entries.some(({ partition }) => partition === fanOutPartition),
+    deliveries: entries.filter(({ partition }) => partition !== fanOutPartition).map(deliveryOf),
   };
 }
 
-/** Makes deliveries due at once, for another 24 hours and with the same event id; how many there were. */
+/** Makes deliveries due at once, for another 24 hours and with the same event id. Returns how many existed. */
 export async function replay(
   database: Database,
   deliveries: readonly Pick<Delivery, "eventId" | "subscription">[],
   nowMs: number,
 ): Promise<number> {
   const queue = database.queue(deliveriesQueue);
-  const keys = deliveries.map(({ eventId, subscription }): QueueKey => ({ lane: subscription, id: eventId }));
+  const keys = deliveries.map(({ eventId, subscription }): QueueKey => ({ partition: subscription, id: eventId }));
   let replayed = 0;
   for (let start = 0; start < keys.length; start += batchSize) {
     const batch = keys.slice(start, start + batchSize);
@@ -107,15 +111,15 @@ export async function replay(
 }
 
 /**
- * Drops what a subscription waits for, in the transaction that deletes it. Where that is much, the dispatcher drops the rest: nothing more is sent, for it asks
- * for the subscription first.
+ * Drops pending deliveries of a subscription, in the transaction that deletes it. The dispatcher drops the rest: it
+ * reads the subscription before it sends, so nothing more is sent.
  */
 export async function dropDeliveries(session: WriteSession, subscription: string): Promise<void> {
   await session.removePending(deliveriesQueue, subscription, dropSize);
 }
 
-async function* entriesFrom(queue: Queue, state: QueueState, timeUs: number): AsyncGenerator<QueueEntry> {
-  for (let after: QueuePlace = { timeUs, id: "", lane: "" }; ; ) {
+async function* entriesSince(queue: Queue, state: QueueState, sinceUs: number): AsyncGenerator<QueueEntry> {
+  for (let after: QueuePlace = { timeUs: sinceUs, id: "", partition: "" }; ; ) {
     const entries = await queue.entries(state, { after, limit: batchSize });
     yield* entries;
     const last = entries.at(-1);
@@ -124,7 +128,7 @@ async function* entriesFrom(queue: Queue, state: QueueState, timeUs: number): As
   }
 }
 
-async function* entriesDownTo(queue: Queue, state: QueueState, sinceUs: number): AsyncGenerator<QueueEntry> {
+async function* latestEntriesSince(queue: Queue, state: QueueState, sinceUs: number): AsyncGenerator<QueueEntry> {
   for (let before: QueuePlace | undefined; ; ) {
     const entries = await queue.latestEntries(state, { before, sinceUs, limit: batchSize });
     yield* entries;
@@ -133,7 +137,7 @@ async function* entriesDownTo(queue: Queue, state: QueueState, sinceUs: number):
   }
 }
 
-/** Streams that are each in order, as one; the sign is that of the order. */
+/** Merges sorted streams. @param sign 1 for ascending order, -1 for descending. */
 async function* merged(streams: readonly AsyncGenerator<QueueEntry>[], sign: 1 | -1): AsyncGenerator<QueueEntry> {
   const heads = await Promise.all(streams.map(async (stream) => ({ stream, next: await stream.next() })));
   for (;;) {
@@ -148,13 +152,13 @@ async function* merged(streams: readonly AsyncGenerator<QueueEntry>[], sign: 1 |
 function compare(a: QueueEntry, b: QueueEntry): number {
   if (a.timeUs !== b.timeUs) return a.timeUs - b.timeUs;
   if (a.id !== b.id) return a.id < b.id ? -1 : 1;
-  return a.lane < b.lane ? -1 : 1;
+  return a.partition < b.partition ? -1 : 1;
 }
 
-function deliveryOf({ lane, id, state, timeUs, dueUs, attempts, triedUs, result }: QueueEntry): Delivery {
+function deliveryOf({ partition, id, state, timeUs, dueUs, attempts, triedUs, result }: QueueEntry): Delivery {
   return {
     eventId: id,
-    subscription: lane,
+    subscription: partition,
     state: state === "done" ? "delivered" : state,
     eventTimeMs: timeUs / 1000,
     attempts,

@@ -1,120 +1,123 @@
 /**
- * The dispatcher of a process: looks which lanes have something due, and has each of them worked on. It looks when it is woken, which the process does
- * after its own changes, and once a second, for the changes of others, for retries, and for what a process that died has left.
+ * The dispatcher of a process: finds the partitions of the queue that have due entries, and runs a worker for each.
+ *
+ * It polls once a second, for changes by other processes, for retries, and for expired leases of processes that died.
+ * The process wakes it after its own changes.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import type { Resolve } from "../outbound.ts";
 import type { Database } from "../store/index.ts";
-import { deliveriesQueue, fanOutLane } from "./deliveries.ts";
-import { rememberEvents } from "./event-memory.ts";
+import { deliveriesQueue, fanOutPartition } from "./deliveries.ts";
+import { createEventCache } from "./event-cache.ts";
 import { fanOut } from "./fan-out.ts";
-import { createLane, type Lane } from "./lane.ts";
-import { createPace } from "./pace.ts";
-import { createSettler } from "./settler.ts";
+import { createRateLimit } from "./rate-limit.ts";
+import { createSettlementBatcher } from "./settlement-batcher.ts";
 import { createDeliveryTokens, type SignToken } from "./signing.ts";
 import { type Attempt, createSink } from "./sink.ts";
 import type { SubscriptionSource } from "./subscription.ts";
+import { createSubscriptionWorker, type SubscriptionWorker } from "./subscription-worker.ts";
 
 /** What {@link startDispatcher} needs. */
 export interface DispatcherOptions {
   readonly database: Database;
   readonly subscriptions: SubscriptionSource;
   readonly sign: SignToken;
-  /** Whether sinks may be at http on a loopback host. */
+  /** Whether sinks may be http URLs on a loopback host. */
   readonly allowLoopbackSinks: boolean;
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  /** Told of what went wrong; it is tried again. */
+  /** Called with errors of this process; the work is retried. */
   report(error: unknown): void;
-  /** Told of every attempt and of the uid of its subscription. */
+  /** Called after every attempt, with the uid of the subscription. */
   onAttempt?(attempt: Attempt, subscription: string): void;
-  /** In place of the system's resolver. */
+  /** Replaces the system's resolver. */
   readonly resolve?: Resolve;
-  /** How long one attempt may take, 15 s unless told. */
+  /** Timeout of one attempt, 15 s by default. */
   readonly attemptTimeoutMs?: number;
 }
 
-/** Delivers, until it is stopped. */
+/** Delivers events until it is stopped. */
 export interface Dispatcher {
-  /** Says that a change has been committed. */
+  /** Looks for due deliveries soon. To be called after a commit. */
   wake(): void;
-  /** Begins nothing more, lets what is under way finish for 10 s, and gives the rest back. */
+  /** Starts no further deliveries, gives those in progress 10 s to finish, and makes the rest due again. */
   stop(): Promise<void>;
 }
 
 const pollMs = 1000;
-/** Many changes at once are looked at together. */
+/** Wake-ups within this time are handled together. */
 const wakeMs = 20;
 const graceMs = 10_000;
-/** Lanes worked on at once; a sink that takes all the time it may has rested before the next thousand are through. */
-const maxLanes = 1000;
-/** A lane that has not been worked on so long is forgotten, and with it what its sink has shown. */
+/** Partitions handled at once. Sinks that time out are in back-off before the next thousand are through. */
+const maxRunning = 1000;
+/** A worker idle for this long is discarded, with its concurrency and back-off. */
 const maxIdleMs = 10 * 60_000;
 
-/** Starts the dispatcher. */
+/** Starts a dispatcher. */
 export function startDispatcher(options: DispatcherOptions): Dispatcher {
   const { database, subscriptions, sign, allowLoopbackSinks, now, report, attemptTimeoutMs = 15_000 } = options;
   const queue = database.queue(deliveriesQueue);
   const tokens = createDeliveryTokens(sign, now);
-  const settler = createSettler(queue, report);
-  const pace = createPace();
-  const eventsOf = rememberEvents(database);
-  const lanes = new Map<string, { readonly lane: Lane; usedMs: number }>();
+  const settlements = createSettlementBatcher(queue, report);
+  const rateLimit = createRateLimit();
+  const eventsOf = createEventCache(database);
+  const workers = new Map<string, { readonly worker: SubscriptionWorker; usedMs: number }>();
+  /** Runs in progress, by partition. */
   const running = new Map<string, Promise<void>>();
-  /** Lanes that something became due in while they were worked on: their end may not have seen it. */
+  /** Partitions that were due while they were running: the run may have missed the new entries. */
   const missed = new Set<string>();
-  let looking: Promise<void> | undefined;
+  let polling: Promise<void> | undefined;
   let timer: NodeJS.Timeout | undefined;
   let isWoken = false;
   let isStopped = false;
 
-  /** Works on one lane. */
-  function start(name: string, work: () => Promise<unknown>): void {
-    const run = work()
+  function start(partition: string, run: () => Promise<unknown>): void {
+    const ended = run()
       .then(() => {}, report)
       .finally(() => {
-        running.delete(name);
-        if (missed.delete(name)) wake();
+        running.delete(partition);
+        if (missed.delete(partition)) wake();
       });
-    running.set(name, run);
+    running.set(partition, ended);
   }
 
   async function fanOutAll(): Promise<void> {
     while (!isStopped && (await fanOut({ queue, subscriptions, eventsOf, now })) > 0) wake();
   }
 
-  function laneOf(uid: string): Lane {
-    const known = lanes.get(uid)?.lane;
+  function workerOf(uid: string): SubscriptionWorker {
+    const existing = workers.get(uid)?.worker;
     const sinkOptions = { tokens, allowLoopbackHttp: allowLoopbackSinks, timeoutMs: attemptTimeoutMs, now };
-    const lane =
-      known ??
-      createLane({
+    const worker =
+      existing ??
+      createSubscriptionWorker({
         uid,
         queue,
-        settler,
+        settlements,
         subscriptions,
         sink: createSink({ ...sinkOptions, ...(options.resolve && { resolve: options.resolve }) }),
-        pace,
+        rateLimit,
         attemptTimeoutMs,
         eventsOf,
         onAttempt: (attempt) => options.onAttempt?.(attempt, uid),
         now,
       });
-    lanes.set(uid, { lane, usedMs: now() });
-    return lane;
+    workers.set(uid, { worker, usedMs: now() });
+    return worker;
   }
 
-  async function look(): Promise<void> {
-    for (const name of await queue.dueLanes(now() * 1000)) {
+  async function poll(): Promise<void> {
+    for (const partition of await queue.duePartitions(now() * 1000)) {
       if (isStopped) return;
-      if (running.has(name)) missed.add(name);
-      else if (name === fanOutLane) start(name, fanOutAll);
-      else if (running.size < maxLanes && laneOf(name).isReady()) start(name, () => laneOf(name).run());
+      if (running.has(partition)) missed.add(partition);
+      else if (partition === fanOutPartition) start(partition, fanOutAll);
+      else if (running.size < maxRunning && workerOf(partition).isReady())
+        start(partition, () => workerOf(partition).run());
     }
-    for (const [uid, { lane, usedMs }] of lanes) {
+    for (const [uid, { worker, usedMs }] of workers) {
       if (running.has(uid) || now() - usedMs < maxIdleMs) continue;
-      lane.close();
-      lanes.delete(uid);
+      worker.close();
+      workers.delete(uid);
     }
   }
 
@@ -122,10 +125,10 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
     clearTimeout(timer);
     timer = setTimeout(() => {
       isWoken = false;
-      looking = look()
+      polling = poll()
         .catch(report)
         .finally(() => {
-          looking = undefined;
+          polling = undefined;
           if (!isStopped) schedule(isWoken ? wakeMs : pollMs);
         });
     }, delayMs);
@@ -134,7 +137,7 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
   function wake(): void {
     if (isWoken || isStopped) return;
     isWoken = true;
-    if (looking === undefined) schedule(wakeMs);
+    if (polling === undefined) schedule(wakeMs);
   }
 
   schedule(0);
@@ -143,15 +146,15 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
     async stop() {
       isStopped = true;
       clearTimeout(timer);
-      await looking;
-      for (const { lane } of lanes.values()) lane.stop();
+      await polling;
+      for (const { worker } of workers.values()) worker.stop();
       const grace = new AbortController();
       const all = Promise.all(running.values());
       await Promise.race([all, delay(graceMs, undefined, { signal: grace.signal }).catch(() => {})]);
       grace.abort();
-      for (const { lane } of lanes.values()) lane.close();
+      for (const { worker } of workers.values()) worker.close();
       await all;
-      await settler.flush();
+      await settlements.flush();
     },
   };
 }

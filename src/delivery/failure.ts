@@ -1,7 +1,10 @@
-/** Why an attempt had no answer, in words that an operator can act on. They are few, for metrics are labelled by them, and none comes from the sink. */
+/**
+ * Why an attempt had no response, in words for operators. The set is small because metrics are labelled with them, and
+ * contains no text from the sink.
+ */
 import { OutboundRefused } from "../outbound.ts";
 
-/** By the code of a system, resolver, HTTP or TLS error. */
+/** Words by code of a system, resolver, HTTP or TLS error. */
 const words: Readonly<Record<string, string>> = {
   ENOTFOUND: "dns",
   EAI_AGAIN: "dns",
@@ -30,26 +33,29 @@ const words: Readonly<Record<string, string>> = {
   ERR_TLS_CERT_ALTNAME_INVALID: "tls: certificate of another host",
 };
 
-/** Codes of one family. */
-const families: readonly (readonly [RegExp, string])[] = [
+/** Words by pattern, for codes not listed above. */
+const patterns: readonly (readonly [RegExp, string])[] = [
   [/^(?:ERR_SSL_|ERR_TLS_|EPROTO$)/, "tls: handshake failed"],
   [/^(?:CERT_|UNABLE_TO_)/, "tls: invalid certificate"],
 ];
 
-/** `timeout`, `dns`, `tls: …`, `connection refused`; `refused` where we do not speak to the address; `failed` for anything else. */
+/**
+ * `timeout`, `dns`, `tls: …`, `connection refused` and others; `refused` if the address may not be connected to;
+ * `failed` for any other error.
+ */
 export function failureOf(error: unknown): string {
   if (error instanceof OutboundRefused) return "refused";
-  for (let cause = error; cause instanceof Error; cause = firstOf(cause)) {
+  for (let cause = error; cause instanceof Error; cause = causeOf(cause)) {
     if (cause.name === "TimeoutError") return "timeout";
     if (cause.name === "HTTPParserError") return "no HTTP";
     const code = "code" in cause && typeof cause.code === "string" ? cause.code : "";
-    const word = Object.hasOwn(words, code) ? words[code] : families.find(([family]) => family.test(code))?.[1];
+    const word = Object.hasOwn(words, code) ? words[code] : patterns.find(([pattern]) => pattern.test(code))?.[1];
     if (word !== undefined) return word;
   }
   return "failed";
 }
 
-/** What an error comes from; of several addresses that were tried, the first. */
-function firstOf(error: Error): unknown {
+/** The cause of an error; the error of the first address if several were tried. */
+function causeOf(error: Error): unknown {
   return error instanceof AggregateError ? error.errors[0] : error.cause;
 }

@@ -1,53 +1,62 @@
 /**
- * Fan-out: one delivery for every subscription that is to receive an event, those of the groups at and above its subject. It is no part of
- * the change, so that no change waits for subscriptions; it may be done twice, by two processes or after a crash, and comes to the same.
+ * Fan-out: creates one delivery for each subscription that receives an event, those of the groups at and above its
+ * subject. It runs after the change is committed, so changes do not wait for subscriptions. It is idempotent: two
+ * processes, or a restart after a crash, may fan out the same event.
  */
 import type { NewQueueEntry, Queue } from "../store/index.ts";
 import { parentOf } from "../uid.ts";
-import { fanOutLane } from "./deliveries.ts";
+import { fanOutPartition } from "./deliveries.ts";
 import type { Event } from "./event.ts";
 import { deliveryLifeMs } from "./retry.ts";
-import { placesHeardIn, type SubscriptionSource } from "./subscription.ts";
+import { groupsNotifiedOf, type SubscriptionSource } from "./subscription.ts";
 
-/** What {@link fanOut} works with. */
-export interface FanOutOptions {
+/** What {@link fanOut} needs. */
+interface FanOutOptions {
   readonly queue: Queue;
   readonly subscriptions: SubscriptionSource;
-  /** The events that exist, by id. */
+  /** Events by id; those that do not exist are left out. */
   eventsOf(ids: readonly string[]): Promise<ReadonlyMap<string, Event>>;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 }
 
-const eventsAtOnce = 100;
-const deliveriesAtOnce = 200;
+const maxEvents = 100;
+const maxDeliveriesAtOnce = 200;
 const leaseMs = 60_000;
-/** Servers' clocks may differ by this much; a subscription may receive what happened so long before it was made, and misses nothing after. */
+/**
+ * Tolerated difference between the clocks of servers. A new subscription may receive events from this long before its
+ * creation; it misses none after it.
+ */
 const clockSkewMs = 60_000;
 
-/** Fans out some of the events that wait for it; how many. */
+/** Fans out up to {@link maxEvents} of the waiting events. Returns their number. */
 export async function fanOut({ queue, subscriptions, eventsOf, now }: FanOutOptions): Promise<number> {
   const nowUs = now() * 1000;
-  const leased = await queue.lease({ lane: fanOutLane, nowUs, untilUs: nowUs + leaseMs * 1000, limit: eventsAtOnce });
+  const leased = await queue.lease({
+    partition: fanOutPartition,
+    nowUs,
+    untilUs: nowUs + leaseMs * 1000,
+    limit: maxEvents,
+  });
   if (leased.length === 0) return 0;
   const ids = leased.map(({ id }) => id);
   const events = [...(await eventsOf(ids)).values()];
-  const groups = new Set(events.flatMap(({ subject }) => placesHeardIn(subject)));
+  const groups = new Set(events.flatMap(({ subject }) => groupsNotifiedOf(subject)));
   const byGroup = Map.groupBy(await subscriptions.inGroups([...groups]), ({ uid }) => parentOf(uid));
   const deliveries = events.flatMap((event) =>
-    placesHeardIn(event.subject).flatMap((group) =>
+    groupsNotifiedOf(event.subject).flatMap((group) =>
       (byGroup.get(group) ?? [])
         .filter(({ uid, createTimeMs }) => uid !== event.subject && createTimeMs <= event.timeMs + clockSkewMs)
         .map(({ uid }) => deliveryTo(uid, event)),
     ),
   );
-  for (let start = 0; start < deliveries.length; start += deliveriesAtOnce) {
-    await queue.add(deliveries.slice(start, start + deliveriesAtOnce));
+  for (let start = 0; start < deliveries.length; start += maxDeliveriesAtOnce) {
+    await queue.add(deliveries.slice(start, start + maxDeliveriesAtOnce));
   }
-  await queue.remove(fanOutLane, ids);
+  await queue.remove(fanOutPartition, ids);
   return leased.length;
 }
 
 function deliveryTo(subscription: string, { id, timeMs }: Event): NewQueueEntry {
-  return { lane: subscription, id, timeUs: timeMs * 1000, expireUs: (timeMs + deliveryLifeMs) * 1000 };
+  return { partition: subscription, id, timeUs: timeMs * 1000, expireUs: (timeMs + deliveryLifeMs) * 1000 };
 }

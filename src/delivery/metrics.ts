@@ -1,27 +1,27 @@
 /**
- * Metrics of delivery, at an address of their own for Prometheus to read. What waits is counted when it is read, from the database, and so is the same from
- * every process; attempts are those of this process. None has a label that a tenant chooses.
+ * Metrics of delivery for Prometheus, at an address of their own. Deliveries are counted in the database on each
+ * scrape, so every process reports the same; attempts are those of this process. No label has a value chosen by a
+ * tenant.
  *
- * Series are labelled by the uid of the subscription, for so many subscriptions that a monitor can bear: the 100 with the most deliveries in a state, and the
- * first 100 that this process attempted to deliver to. All others are one series, `other`.
+ * Series are labelled with the uid of the subscription, for at most 100 subscriptions: those with the most deliveries
+ * in a state, and the first ones that this process attempted to deliver to. All others are one series, `other`.
  */
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Database } from "../store/index.ts";
-import { deliveriesQueue, fanOutLane } from "./deliveries.ts";
+import { deliveriesQueue, fanOutPartition } from "./deliveries.ts";
 import type { Attempt } from "./sink.ts";
 
-/** Metrics that can be read. */
+/** A running metrics endpoint. */
 export interface DeliveryMetrics {
-  /** The port they are read at. */
   readonly port: number;
-  /** Counts an attempt at a subscription. */
+  /** Counts an attempt to deliver to a subscription. */
   countAttempt(attempt: Attempt, subscription: string): void;
   close(): Promise<void>;
 }
 
 /** What {@link serveMetrics} needs. */
-export interface DeliveryMetricsOptions {
+interface DeliveryMetricsOptions {
   readonly database: Database;
   readonly listen: { readonly host: string; readonly port: number };
   /** Milliseconds since 1970. */
@@ -29,11 +29,11 @@ export interface DeliveryMetricsOptions {
 }
 
 const maxSubscriptions = 100;
-/** Where a series is of no one subscription. */
+/** Label of the series of all other subscriptions. */
 const others = "other";
 const fanOutName = "fan-out";
 
-/** Serves the metrics at `/metrics`. Their libraries are loaded only now. Errors: the address cannot be listened at. */
+/** Serves the metrics at `/metrics`. Loads their libraries on first use. Errors: those of listening at the address. */
 export async function serveMetrics({ database, listen, now }: DeliveryMetricsOptions): Promise<DeliveryMetrics> {
   const [{ PrometheusExporter }, { MeterProvider }] = await Promise.all([
     import("@opentelemetry/exporter-prometheus"),
@@ -91,17 +91,21 @@ export async function serveMetrics({ database, listen, now }: DeliveryMetricsOpt
   };
 }
 
-/** The counts of the lanes that have most, then that of all others together; of events that wait for their fan-out under a name of its own. */
+/**
+ * The counts of the largest partitions, then the sum of all others. Events that wait for fan-out have their own name.
+ */
 function largest(
-  depths: readonly { readonly lane: string; readonly count: number }[],
+  depths: readonly { readonly partition: string; readonly count: number }[],
 ): readonly (readonly [string, number])[] {
-  const counts = depths.map(({ lane, count }) => [lane === fanOutLane ? fanOutName : lane, count] as const);
+  const counts = depths.map(
+    ({ partition, count }) => [partition === fanOutPartition ? fanOutName : partition, count] as const,
+  );
   const sorted = counts.toSorted(([, a], [, b]) => b - a);
   const rest = sorted.slice(maxSubscriptions).reduce((sum, [, count]) => sum + count, 0);
   return [...sorted.slice(0, maxSubscriptions), [others, rest]];
 }
 
-/** `2xx` for `204`; what is no status stays. */
+/** `2xx` for `204`; a result that is not a status is returned as is. */
 function classOf(result: string): string {
   return /^\d{3}$/.test(result) ? `${result[0]}xx` : result;
 }

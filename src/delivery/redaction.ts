@@ -1,12 +1,12 @@
-/** What of a message an event does not tell. One table, by the type of the message. */
+/** Removes fields from messages in events that subscribers may not see. One table, by message type. */
 import { covers, parentOf } from "../uid.ts";
 
 interface Redaction {
-  /** The only members that stay. */
+  /** The only fields to keep. */
   readonly keep?: readonly string[];
-  /** Members that go, by their paths. */
+  /** Paths of fields to drop. */
   readonly drop?: readonly string[];
-  /** Changes what is left, in place. */
+  /** Changes the remaining fields in place. */
   readonly edit?: (members: Members) => void;
 }
 
@@ -19,7 +19,7 @@ const redactions: Readonly<Record<string, Redaction | null>> = {
   "platform.iam.v2.DeleteAccountAssociationRequest": null,
 };
 
-/** The JSON text of a message as events have it. */
+/** The JSON text of a message as it appears in events. */
 export function redact(typeName: string, json: string): string {
   const redaction = Object.hasOwn(redactions, typeName) ? redactions[typeName] : undefined;
   if (redaction === null) return "null";
@@ -40,7 +40,7 @@ function remove(members: Members, [name = "", ...rest]: readonly string[]): void
   else if (typeof members[name] === "object" && members[name] !== null) remove(members[name] as Members, rest);
 }
 
-/** The group's subscribers may know identities of the group; of one from elsewhere, a user of another organisation's even, they get the uid. */
+/** Clears everything but the uid of an identity outside the group, which may be a user of another organization. */
 function hideIdentity({ uid, identity }: Members): void {
   const members = identity as Members | undefined;
   if (members === undefined || covers(parentOf(String(uid)), String(members.uid))) return;

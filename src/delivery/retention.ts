@@ -1,12 +1,15 @@
-/** Old events, and what has become of their deliveries, are forgotten, a few at a time. */
+/** Deletes old events and their settled deliveries in small batches. */
 import type { Database } from "../store/index.ts";
 import { deliveriesQueue } from "./deliveries.ts";
 import { forgetEvents, oldestEventMs } from "./event.ts";
 
-/** So few that no other change waits for them. */
+/** Small, so that other writers do not wait. */
 const batchSize = 200;
 
-/** Drops some of the events recorded before `beforeMs` and of their deliveries, unless those are pending; whether there may be more. */
+/**
+ * Deletes a batch of the events recorded before `beforeMs`, or of their deliveries that are not pending. Returns
+ * whether there may be more.
+ */
 export async function forgetDelivered(database: Database, beforeMs: number): Promise<boolean> {
   const oldestMs = await oldestEventMs(database.read);
   if (oldestMs === undefined || oldestMs >= beforeMs) return false;

@@ -1,6 +1,9 @@
-/** When a delivery that has failed is tried again: exponential back-off with full jitter, for 24 hours; a sink's own `Retry-After` may ask for more. */
+/**
+ * When a failed delivery is retried: exponential back-off with full jitter, for 24 hours. `Retry-After` of the sink can
+ * lengthen a delay.
+ */
 
-/** How long a delivery is tried, from its event on. */
+/** How long a delivery is retried, from the time of its event. */
 export const deliveryLifeMs = 24 * 3_600_000;
 
 const firstDelayMs = 5000;
@@ -8,15 +11,17 @@ const maxDelayMs = 3_600_000;
 const minDelayMs = 500;
 
 /**
- * How long to wait after the n-th failed attempt, in milliseconds: anything up to twice as much as after the one before, so that what has failed together does not
- * come back together.
+ * The delay after the n-th failed attempt, in milliseconds: random, up to a limit that doubles with every attempt.
+ * Deliveries that failed together are not retried together.
  */
 export function retryDelayMs(attempts: number, retryAfterMs = 0, random: () => number = Math.random): number {
   const ceilingMs = Math.min(firstDelayMs * 2 ** (attempts - 1), maxDelayMs);
   return Math.max(minDelayMs, ceilingMs * random(), Math.min(retryAfterMs, maxDelayMs));
 }
 
-/** What `Retry-After` asks for (RFC 9110, 10.2.3: seconds or a date), in milliseconds; 0 where it says nothing that can be read. */
+/**
+ * The delay in `Retry-After` (RFC 9110, 10.2.3: seconds or a date), in milliseconds; 0 if it is absent or malformed.
+ */
 export function parseRetryAfter(value: string | string[] | undefined, nowMs: number): number {
   if (typeof value !== "string") return 0;
   const ms = /^\d{1,9}$/.test(value) ? Number(value) * 1000 : Date.parse(value) - nowMs;

@@ -1,8 +1,11 @@
-/** How a receiver knows that a delivery is ours: a token that any of the group's receivers can verify, and a signature by the subscription's secret. */
+/**
+ * How deliveries are authenticated: by a token signed by the platform, and by a signature with the secret of the
+ * subscription.
+ */
 import { createHash, createHmac } from "node:crypto";
 import type { Event } from "./event.ts";
 
-/** Signs a token of the platform's; the issuer's `mint`. */
+/** Signs a token of the platform: `mint` of the issuer. */
 export type SignToken = (request: {
   readonly subject: string;
   readonly audience: string;
@@ -10,24 +13,24 @@ export type SignToken = (request: {
   readonly claims: Readonly<Record<string, unknown>>;
 }) => Promise<string>;
 
-/** The token of an event for the subscriptions of a group. */
+/** Returns the token of an event for the subscriptions of a group. */
 export type DeliveryTokens = (event: Pick<Event, "id" | "data">, group: string) => Promise<string>;
 
-/** Who receives our tokens. */
+/** Audience of the tokens. */
 export const tokenAudience = "customer";
 
 const ttlSeconds = 3600;
-/** A token that is sent has at least half of its life before it. */
+/** A cached token is reused while at least half of its lifetime remains. */
 const reuseMs = (ttlSeconds * 1000) / 2;
 const maxTokens = 5000;
 
-/** Tokens, each signed once for an event and a group as long as it can be reused. */
+/** Creates the tokens of deliveries, cached by event and group. */
 export function createDeliveryTokens(sign: SignToken, now: () => number): DeliveryTokens {
   const signed = new Map<string, { readonly token: Promise<string>; readonly untilMs: number }>();
   return ({ id, data }, group) => {
-    const name = `${id} ${group}`;
-    const known = signed.get(name);
-    if (known !== undefined && now() < known.untilMs) return known.token;
+    const key = `${id} ${group}`;
+    const cached = signed.get(key);
+    if (cached !== undefined && now() < cached.untilMs) return cached.token;
     const digest = `sha256:${createHash("sha256").update(data).digest("hex")}`;
     const request = {
       subject: `webhook:${group}`,
@@ -36,9 +39,9 @@ export function createDeliveryTokens(sign: SignToken, now: () => number): Delive
       claims: { webhook: { digest } },
     };
     const token = sign(request);
-    token.catch(() => signed.delete(name));
-    signed.delete(name);
-    signed.set(name, { token, untilMs: now() + reuseMs });
+    token.catch(() => signed.delete(key));
+    signed.delete(key);
+    signed.set(key, { token, untilMs: now() + reuseMs });
     const [oldest] = signed.keys();
     if (signed.size > maxTokens && oldest !== undefined) signed.delete(oldest);
     return token;
@@ -46,7 +49,7 @@ export function createDeliveryTokens(sign: SignToken, now: () => number): Delive
 }
 
 /**
- * The headers of Standard Webhooks 1.0.0: the signature is of id, time and body.
+ * The headers of Standard Webhooks 1.0.0. The signature covers id, time and body.
  *
  * @param secret `whsec_` and base64.
  */
@@ -56,7 +59,7 @@ export function signatureHeaders(
   nowMs: number,
 ): Record<string, string> {
   const timestamp = String(Math.floor(nowMs / 1000));
-  const key = Buffer.from(secret.replace(/^whsec_/, ""), "base64");
-  const signature = createHmac("sha256", key).update(`${id}.${timestamp}.${data}`).digest("base64");
+  const secretBytes = Buffer.from(secret.replace(/^whsec_/, ""), "base64");
+  const signature = createHmac("sha256", secretBytes).update(`${id}.${timestamp}.${data}`).digest("base64");
   return { "webhook-id": id, "webhook-timestamp": timestamp, "webhook-signature": `v1,${signature}` };
 }

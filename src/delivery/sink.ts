@@ -1,7 +1,9 @@
 /**
- * Posts events to the address of a subscription: CloudEvents 1.0 in the binary mode of its HTTP binding, with our token and signature.
+ * Posts events to the URL of a subscription: CloudEvents 1.0 in the binary mode of its HTTP binding, with token and
+ * signature.
  *
- * What a sink answers decides by its status alone. Its body is read, up to 64 KiB, only so that the connection can be used again, and nothing of it is kept.
+ * Only the status of a response counts. Its body is read up to 64 KiB, so that the connection can be reused, and
+ * discarded.
  */
 import { type OutboundConnection, type OutboundConnectionOptions, openOutbound } from "../outbound.ts";
 import { parentOf } from "../uid.ts";
@@ -11,28 +13,28 @@ import { parseRetryAfter } from "./retry.ts";
 import { type DeliveryTokens, signatureHeaders, tokenAudience } from "./signing.ts";
 import type { Subscription } from "./subscription.ts";
 
-/** How an attempt ended. */
+/** The result of an attempt to deliver. */
 export interface Attempt {
   /** `delivered` for 2xx, `gone` for 410. */
   readonly outcome: "delivered" | "failed" | "gone";
-  /** The HTTP status, or why there is none, in words: {@link failureOf}. */
+  /** The HTTP status, or the word for why there is none: {@link failureOf}. */
   readonly result: string;
-  /** What the sink asks for, in milliseconds; 0 for nothing. */
+  /** The delay that the sink asks for; 0 if none. */
   readonly retryAfterMs: number;
 }
 
-/** Where a subscription's events go. */
+/** The receiver of a subscription's events. */
 export interface Sink {
-  /** Posts one event. Several may be under way, each on a connection of its own. */
+  /** Posts one event. Concurrent calls use a connection each. */
   post(event: Event, subscription: Subscription): Promise<Attempt>;
-  /** Ends every connection, and what is under way on it. */
+  /** Closes all connections and aborts the attempts in progress. */
   close(): void;
 }
 
 /** What {@link createSink} needs. */
 export interface SinkOptions extends Pick<OutboundConnectionOptions, "allowLoopbackHttp" | "resolve"> {
   readonly tokens: DeliveryTokens;
-  /** For one attempt, from the connection to the end of the answer. */
+  /** Timeout of one attempt, from connecting to the end of the response. */
   readonly timeoutMs: number;
   /** Milliseconds since 1970. */
   readonly now: () => number;
@@ -41,7 +43,7 @@ export interface SinkOptions extends Pick<OutboundConnectionOptions, "allowLoopb
 const userAgent = "platform-events/2";
 const maxAnswerBytes = 64 * 1024;
 
-/** A sink without connections. */
+/** Creates a sink. Connections are opened when they are needed, and reused. */
 export function createSink({ tokens, timeoutMs, now, ...options }: SinkOptions): Sink {
   const idle: OutboundConnection[] = [];
   const busy = new Set<OutboundConnection>();
@@ -75,7 +77,7 @@ export function createSink({ tokens, timeoutMs, now, ...options }: SinkOptions):
   };
 }
 
-/** CloudEvents HTTP binding 1.0.2, 3.1.3.2: what is not printable ASCII, and `"` and `%`, is percent-encoded. */
+/** CloudEvents HTTP binding 1.0.2, 3.1.3.2: `"`, `%`, and all but printable ASCII characters are percent-encoded. */
 function eventHeaders({ id, type, source, subject, timeMs, extensions }: Event): Record<string, string> {
   const attributes = {
     id,

@@ -1,72 +1,89 @@
-/** How a resource is declared: its message, the columns derived from it, its filters, and the rules that a descriptor cannot say. */
+/**
+ * The declaration of a resource: its message, its indexed columns, its filters, and the rules that a descriptor cannot
+ * express.
+ */
 import type { DescMessage, Message, MessageShape } from "@bufbuild/protobuf";
 import type { HandlerContext } from "@connectrpc/connect";
 import type { Grant } from "../auth/index.ts";
+import { snakeCase } from "../codec/index.ts";
 import { type ResourceContract, readResource } from "../contract/index.ts";
-import type { Condition, FacetType, ReadSession, Row, TableSpec } from "../store/index.ts";
+import type { ColumnType, Condition, ReadSession, Row, TableSpec } from "../store/index.ts";
 import type { FieldPath } from "./field-mask.ts";
 import { commonSortNames, type OrderColumn } from "./order-by.ts";
 
 /**
- * A column derived from the message on every write; booleans as 0 and 1, instants in microseconds. `texts` is a set to look for members of,
- * `search` a text to look for parts of.
+ * A column derived from the message on every write. Booleans are 0 and 1, times are in microseconds. `texts` is a set
+ * that is searched for members, `search` a text that is searched for substrings.
  */
-export type Facet<M> =
+type IndexedColumn<M> =
   | { text(message: M): string }
   | { integer(message: M): number }
   | { texts(message: M): readonly string[] }
   | { search(message: M): string };
 
 /**
- * Turns the value of a filter field, given by the client, into conditions; all must hold. The request is for filters whose meaning depends on
- * another field.
+ * Turns the value of a filter field into conditions, all of which must hold. `request` is for filters whose meaning
+ * depends on another field.
  */
 export type Filter<V, Q extends Message = Message> = (value: NonNullable<V>, request: Q) => readonly Condition[];
 
-/** The rows whose column has exactly the value. */
+/** The rows whose column equals the value. */
 export function equalTo(column: string): Filter<string | undefined> {
   return (value) => [{ column, equals: value }];
 }
 
 type PagingField = "uidp" | "pageSize" | "pageToken" | "orderBy" | "skip";
-/** The fields of a list request that filter. */
-export type FilterField<L extends DescMessage> = Exclude<keyof MessageShape<L> & string, PagingField | `$${string}`>;
+/** The fields of a list request that are filters. */
+type FilterField<L extends DescMessage> = Exclude<keyof MessageShape<L> & string, PagingField | `$${string}`>;
 
-/** A create or an update on its way to the store. */
+/** A create or an update before it is stored. */
 export interface Change<M> {
   readonly uid: string;
   readonly parent: string;
   /** undefined on create. */
   readonly before: M | undefined;
-  /** What will be stored; a check may still complete it. */
+  /** What will be stored. A check may complete it. */
   readonly after: M;
-  /** What an update's mask names; undefined on create. */
+  /** The effective paths of an update; undefined on create. */
   readonly paths: readonly FieldPath[] | undefined;
 }
 
-/** A declaration; see CONTRIBUTING.md for a worked example. */
-export interface ResourceDeclaration<R extends DescMessage, L extends DescMessage> {
+/** What the deletion of a parent does while it has such children: `block` refuses it, `cascade` deletes them too. */
+export type OnParentDelete = "block" | "cascade";
+
+/** Where a resource is in the hierarchy. Whatever has a parent says what the parent's deletion means for it. */
+type Parent =
+  /** Every row has a parent of this resource; Create requires that it exists. */
+  | { readonly parent: Resource; readonly nestsInItself?: never; readonly onParentDelete: OnParentDelete }
+  /** A row is at the root, or below another row of this resource; the resource checks which. */
+  | { readonly parent?: never; readonly nestsInItself: true; readonly onParentDelete: OnParentDelete }
+  | { readonly parent?: never; readonly nestsInItself?: never; readonly onParentDelete?: never };
+
+/** A declaration; see docs/adding-a-resource.md. */
+type ResourceDeclaration<R extends DescMessage, L extends DescMessage> = Declaration<R, L> & Parent;
+
+interface Declaration<R extends DescMessage, L extends DescMessage> {
   readonly schema: R;
   readonly list: L;
-  /** The resource that holds it; absent where the parent may be empty or is checked by the resource itself. */
-  readonly parent?: Resource;
-  readonly facets: Readonly<Record<string, Facet<MessageShape<R>>>>;
+  /** The resource that it is a part of: a row has the uid of one of that resource's, and is deleted with it. */
+  readonly partOf?: Resource;
+  readonly columns: Readonly<Record<string, IndexedColumn<MessageShape<R>>>>;
   readonly filters: { readonly [F in FilterField<L>]: Filter<MessageShape<L>[F], MessageShape<L>> };
-  /** What `order_by` may name beside `uid`, the times and `name`, and the column behind it. */
+  /** Names for `order_by` besides `uid`, the times and `name`, with the column of each. */
   readonly sortNames?: Readonly<Record<string, string>>;
-  /** The facets that are unique together within a parent. */
+  /** The columns whose values are unique together within a parent. */
   readonly unique?: readonly string[];
-  /** Whether authentication or authorization depends on it: what they remember is forgotten when it changes. */
-  readonly isWatched?: boolean;
-  /** uids that every authenticated caller may read and list. */
+  /** Whether authentication or authorization reads it: a change invalidates what they have cached. */
+  readonly invalidatesAuthCache?: boolean;
+  /** The uids that every authenticated caller may read and list. */
   readonly publicUids?: readonly string[];
-  /** The order of a list whose request names none; by uid where absent. */
+  /** The order of a list when its request names none; by uid when absent. */
   readonly defaultOrder?: readonly OrderColumn[];
-  /** Rules about more than one field or more than one row. Runs in the transaction, after the value rules. */
+  /** Checks rules about several fields or rows. Runs in the transaction, after the value rules. */
   check?(change: Change<MessageShape<R>>, context: HandlerContext): Promise<void> | void;
   /**
-   * Completes messages that leave the server from other rows; one call for a whole page. Tells nothing of a row outside the message's own parent that
-   * a client with these grants may not read.
+   * Completes messages from other rows before they leave the server, once for a whole page. It must not reveal a row
+   * outside the parent of a message that a client with these grants may not read.
    */
   hydrate?(
     messages: readonly MessageShape<R>[],
@@ -74,7 +91,7 @@ export interface ResourceDeclaration<R extends DescMessage, L extends DescMessag
     session: ReadSession,
     grants: readonly Grant[],
   ): Promise<void>;
-  /** Puts into a message what only the row's columns know. */
+  /** Sets fields whose values are only in the columns of the row. */
   restore?(message: MessageShape<R>, row: Row): void;
 }
 
@@ -87,23 +104,27 @@ export interface Resource<R extends DescMessage = DescMessage, L extends DescMes
   readonly defaultOrder: readonly OrderColumn[];
 }
 
-/** Declares a resource. Errors: a plain Error when its message is not annotated as one. */
+/** A change that a call has made to a row. */
+export interface RowChange {
+  readonly kind: "created" | "updated" | "deleted";
+  readonly resource: Resource;
+  /** The row after the change; before it when it is deleted. */
+  readonly row: Row;
+}
+
+/** Declares a resource. Errors: a plain Error when its message is not annotated as a resource. */
 export function defineResource<R extends DescMessage, L extends DescMessage>(
   declaration: ResourceDeclaration<R, L>,
 ): Resource<R, L> {
   const contract = readResource(declaration.schema);
-  const facets = Object.fromEntries(
-    Object.entries(declaration.facets).map(([name, facet]) => [name, Object.keys(facet)[0] as FacetType]),
+  const columns = Object.fromEntries(
+    Object.entries(declaration.columns).map(([name, column]) => [name, Object.keys(column)[0] as ColumnType]),
   );
   return {
     declaration,
     contract,
-    table: { name: snakeCase(contract.plural), facets, isWatched: declaration.isWatched ?? false },
-    sortNames: { ...("name" in facets && { name: "name" }), ...declaration.sortNames, ...commonSortNames },
+    table: { name: snakeCase(contract.plural), columns, isWatched: declaration.invalidatesAuthCache ?? false },
+    sortNames: { ...("name" in columns && { name: "name" }), ...declaration.sortNames, ...commonSortNames },
     defaultOrder: declaration.defaultOrder ?? [{ column: "uid", descending: false }],
   };
-}
-
-function snakeCase(name: string): string {
-  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }

@@ -1,6 +1,7 @@
 /**
- * Field masks of partial updates (AIP-134, AIP-161). A path names a field of the resource, nested through singular messages; repeated and
- * map fields are whole. `*` alone is full replacement. Without a mask the populated fields of the body are meant.
+ * Field masks of partial updates (AIP-134, AIP-161). A path names a field of the resource, also inside singular
+ * messages; repeated and map fields are updated as a whole. `*` alone replaces the whole resource. Without a mask the
+ * populated fields of the body are updated.
  */
 import { clone, type DescField, type DescMessage, equals, type Message, type MessageShape } from "@bufbuild/protobuf";
 import { type ReflectMessage, reflect } from "@bufbuild/protobuf/reflect";
@@ -13,10 +14,10 @@ import { shorten } from "../violations.ts";
 export type FieldPath = readonly DescField[];
 
 /**
- * The paths that an update concerns, output-only ones left out.
+ * The paths that an update changes, without output-only fields.
  * Errors: INVALID_ARGUMENT on `update_mask` for a path that names no field.
  */
-export function concernedPaths(schema: DescMessage, mask: FieldMask | undefined, body: Message): FieldPath[] {
+export function effectivePaths(schema: DescMessage, mask: FieldMask | undefined, body: Message): FieldPath[] {
   const given = [...new Set(mask?.paths)];
   const paths =
     given.length === 0
@@ -27,7 +28,7 @@ export function concernedPaths(schema: DescMessage, mask: FieldMask | undefined,
   return paths.filter((path) => !path.some(isSetByServer));
 }
 
-/** A copy of `before` in which each path has the value that `body` has there, or none. */
+/** A copy of `before` in which each path has its value of `body`, or none. */
 export function applyPaths<D extends DescMessage>(
   schema: D,
   before: MessageShape<D>,
@@ -40,17 +41,17 @@ export function applyPaths<D extends DescMessage>(
 }
 
 /**
- * Brings a resource that a client wrote in line with its fields' behavior (AIP-203), in place, at every depth: output-only fields are those of
- * `before`, immutable ones keep the value that they have.
+ * Enforces field behavior (AIP-203) at every depth, in place. Output-only fields get the values of `before`. Immutable
+ * fields keep theirs.
  * Errors: INVALID_ARGUMENT on every immutable field that the client changed.
  */
-export function settleBehaviors(schema: DescMessage, before: Message | undefined, after: Message): void {
+export function enforceFieldBehavior(schema: DescMessage, before: Message | undefined, after: Message): void {
   const violations: FieldViolation[] = [];
-  settle(before && reflect(schema, before), reflect(schema, after), "", violations);
+  enforce(before && reflect(schema, before), reflect(schema, after), "", violations);
   if (violations.length > 0) throw invalid(violations);
 }
 
-/** Names a path as masks and errors do: `claim_match.subject`. */
+/** The name of a path in masks and errors: `claim_match.subject`. */
 export function pathName(path: FieldPath): string {
   return path.map((field) => field.name).join(".");
 }
@@ -87,7 +88,7 @@ function replacedPaths(body: ReflectMessage): FieldPath[] {
   return body.fields.filter((field) => !immutable.has(field) || body.isSet(field)).map((field) => [field]);
 }
 
-/** Whether paths go on below a field: singular messages of the API itself, no well-known types. */
+/** Whether paths continue inside a field: in singular messages of the API, not in well-known types. */
 function hasFields(field: DescField): boolean {
   return field.fieldKind === "message" && !field.message.typeName.startsWith("google.protobuf.");
 }
@@ -106,7 +107,7 @@ function copyPath(from: ReflectMessage, to: ReflectMessage, path: FieldPath): vo
   copyPath(from.get(field) as ReflectMessage, to.get(field) as ReflectMessage, rest);
 }
 
-function settle(
+function enforce(
   before: ReflectMessage | undefined,
   after: ReflectMessage,
   prefix: string,
@@ -125,7 +126,7 @@ function settle(
         violations.push({ field: path, description: `${path} cannot change` });
       }
     } else if (hasFields(field) && after.isSet(field)) {
-      settle(
+      enforce(
         had as ReflectMessage | undefined,
         after.get(field) as ReflectMessage,
         `${prefix}${field.name}.`,

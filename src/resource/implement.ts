@@ -1,23 +1,56 @@
-/** Joins standard and custom handlers into the implementation of a service. */
+/** Implements services by standard and custom handlers. */
 import type { DescService } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
-import type { Handlers } from "./standard-methods.ts";
+import { standardMethodOf } from "../contract/index.ts";
+import type { Resource } from "./declaration.ts";
+import { linkDependents } from "./delete.ts";
+import { type Handlers, standardMethods } from "./standard-methods.ts";
 
-/** A service and a handler for each of its methods. */
-export interface ServiceImplementation {
+/** A service of the contract: a handler for each of its methods, and the resources that it serves. */
+export interface MountedService {
   readonly service: DescService;
   readonly methods: Handlers;
+  readonly resources: readonly Resource[];
 }
 
-/** Custom handlers win over standard ones. Errors: a plain Error naming the methods that have neither. */
+/**
+ * Implements a service by the standard methods of its resources and by custom handlers, which win over standard ones.
+ * Errors: a plain Error naming the methods that have neither, or a resource that is created below a parent and
+ * declares none.
+ */
 export function implement<S extends DescService>(
   service: S,
-  standard: Handlers,
+  resources: readonly Resource[],
   custom: Partial<ServiceImpl<S>> = {},
-): ServiceImplementation {
-  const methods = { ...standard, ...(custom as unknown as Handlers) };
+): MountedService {
+  for (const resource of resources) requireParent(service, resource);
+  const standard = resources.map((resource) => standardMethods(service, resource));
+  const methods: Handlers = Object.assign({}, ...standard, custom);
   const missing = service.methods.filter((method) => methods[method.localName] === undefined);
   if (missing.length > 0)
     throw new Error(`${service.typeName} lacks ${missing.map((method) => method.name).join(", ")}`);
-  return { service, methods };
+  return { service, methods, resources };
+}
+
+/**
+ * Errors: a plain Error when rows are created below a parent that the declaration does not name. The deletion of that
+ * parent would leave them behind.
+ */
+function requireParent(service: DescService, { contract, declaration }: Resource): void {
+  const { parent, partOf, nestsInItself } = declaration;
+  if ((parent ?? partOf ?? nestsInItself) !== undefined) return;
+  const isBelow = service.methods.some((method) => {
+    const standard = standardMethodOf(method);
+    return standard?.verb === "Create" && standard.kind === contract.kind && "parent" in method.input.field;
+  });
+  if (isBelow) throw new Error(`${contract.kind} is created below a parent, which its declaration does not name`);
+}
+
+/**
+ * Mounts services: from now on the deletion of a parent takes the children and parts of these resources into account,
+ * in the order of the services. Mounting a service again changes nothing.
+ */
+export function mount(services: readonly MountedService[]): readonly MountedService[] {
+  for (const { resources } of services) for (const resource of resources) linkDependents(resource);
+  return services;
 }

@@ -1,29 +1,47 @@
 /**
- * The resource room is API design made executable: the standard methods of a declared resource, and the pieces that custom methods share
- * with them.
+ * The standard methods of declared resources, and the functions that custom methods share with them.
  *
- * A resource is one declaration ({@link defineResource}): its message, the columns derived from it, one filter for each filter field of its
- * list request, and the rules that a descriptor cannot say. {@link standardMethods} makes Get, List, Create, Update and Delete of it.
+ * A resource is one declaration ({@link defineResource}): its message, its parent, the columns derived from it, one
+ * filter for each filter field of its list request, and the rules that a descriptor cannot express. {@link implement}
+ * gives a service the Get, List, Create, Update and Delete of its resources.
  *
- * Promises: a change and all that goes with it are one transaction. An update writes only what its mask names and nothing when nothing
- * changes. Value rules are those of the merged resource, for what the mask names. A page of a list costs the same whatever its position and
- * whatever else is in the table, and a row that is left alone comes exactly once in a walk. Totals are exact.
+ * Promises:
  *
- * It refuses to know protocols, tokens or SQL: requests are messages, callers come from `auth`, rows from `store`.
+ * - A change and everything that follows from it are one transaction.
+ * - An update writes only what its mask names, and nothing when nothing changes. Value rules are checked on the merged
+ *   resource, for the fields that the mask names.
+ * - The deletion of a parent is refused while it has children that block it, and deletes those that cascade.
+ * - The cost of a page does not depend on its position or on other rows of the table. A row that is not modified during
+ *   paging is returned exactly once. Totals are exact.
+ *
+ * It knows no protocols, tokens or SQL: requests are messages, callers come from `auth`, rows from `store`.
  *
  * Follows: AIP-121, 131 to 136, 148, 154, 158, 160, 161, 203, 211.
  */
-export { type CallEnvironment, databaseOf, environmentOf, provideEnvironment, transactionOf } from "./call.ts";
-export { changesOf, hydrated, type RowChange, removeRow } from "./changes.ts";
+
+export { createSecrets, type Secrets } from "../sealing.ts";
+export {
+  type CallEnvironment,
+  databaseOf,
+  environmentOf,
+  provideEnvironment,
+  transactionOf,
+} from "./call-environment.ts";
+export { changesOf, removeRow } from "./changes.ts";
+export { insertResource, storeResource } from "./create.ts";
 export {
   type Change,
   defineResource,
   equalTo,
-  type Facet,
   type Filter,
+  type OnParentDelete,
   type Resource,
-  type ResourceDeclaration,
+  type RowChange,
 } from "./declaration.ts";
+export { removeResource, removeSelected } from "./delete.ts";
+export { pathName } from "./field-mask.ts";
+export { findRow, requireResource, requireUid, standardGet } from "./get.ts";
+export { implement, type MountedService, mount } from "./implement.ts";
 export {
   defaultFeed,
   type FeedResource,
@@ -33,32 +51,14 @@ export {
   pruneOfFeed,
   readFeedOrder,
   removeOfFeed,
-  type SaidByFeed,
   saveOfFeed,
   writeFeedOrder,
-} from "./feed.ts";
-export { pathName } from "./field-mask.ts";
-export { implement, type ServiceImplementation } from "./implement.ts";
-export { type ListRequest, listResponse, openList } from "./list.ts";
+} from "./import/feed.ts";
+export { type Pruned, pruneResource } from "./import/prune.ts";
+export { prepareResource, type Saved, saveResource } from "./import/save.ts";
+export { type ListRequest, listResources, listResponse, openList } from "./list.ts";
 export { messagePageLength } from "./page-bytes.ts";
-export { createPageTokens, type PageTokens } from "./page-token.ts";
-export { type Pruned, pruneResource } from "./prune.ts";
-export { contentOf, etagOf, messageOf } from "./record.ts";
-export { prepareResource, type Saved, type SaveRequest, saveResource } from "./save.ts";
-export { createSecrets, type Secrets } from "./secrets.ts";
-export {
-  findRow,
-  type Handlers,
-  insertResource,
-  listResources,
-  present,
-  presentAll,
-  removeResource,
-  removeSelected,
-  requireResource,
-  requireUid,
-  rewriteResource,
-  standardMethods,
-  storeResource,
-  updateResource,
-} from "./standard-methods.ts";
+export { createPageTokens } from "./page-token.ts";
+export { hydrated, toResponse, toResponses } from "./response.ts";
+export { contentOf, messageOf, newRow } from "./row-mapping.ts";
+export { rewriteResource, updateResource } from "./update.ts";

@@ -1,9 +1,10 @@
 /**
- * The standard List (AIP-132, AIP-158, AIP-160): the caller's scopes cut by filters, in an order, a page at a time.
+ * List (AIP-132, AIP-158, AIP-160): the rows in the scopes of the caller that meet the filters, in an order, page by
+ * page.
  *
- * Pages are found by the key of the last row answered, never by counting, so rows written between two pages neither repeat nor hide a row
- * that was there all along. A page token continues its own query: what the request leaves out is taken from the token, what it repeats
- * must be the same.
+ * A page begins after the key of the last row of the page before, so rows written between two pages neither repeat nor
+ * hide rows that are not modified. A page token carries its query: fields that the request omits are taken from the
+ * token, and those that it repeats must be equal.
  */
 import { createHash } from "node:crypto";
 import {
@@ -18,25 +19,28 @@ import {
 import { type ReflectMessage, reflect } from "@bufbuild/protobuf/reflect";
 import type { HandlerContext } from "@connectrpc/connect";
 import type { UidpFilter } from "../../gen/platform/common/uidp_filter_pb.ts";
+import { scopesOf } from "../auth/index.ts";
+import { type Awaitable, both, chain } from "../awaitable.ts";
 import { createBinaryWriter } from "../codec/index.ts";
 import { invalid } from "../errors.ts";
-import { both, type Eventually } from "../eventually.ts";
 import { type Condition, columnValue, type Row, type ScalarValue, type Selection } from "../store/index.ts";
-import { databaseOf, environmentOf } from "./call.ts";
+import { databaseOf, environmentOf } from "./call-environment.ts";
 import type { Filter, Resource } from "./declaration.ts";
+import { selectionOf } from "./hierarchy-filter.ts";
 import { canonicalOrder, type OrderColumn, parseOrderBy } from "./order-by.ts";
-import { pageLength, rowBytes } from "./page-bytes.ts";
+import { messagePageLength, pageLength, rowBytes } from "./page-bytes.ts";
 import { pageTokenLifeMs } from "./page-token.ts";
-import { selectionOf } from "./selection.ts";
+import { isStoredForm, toResponses } from "./response.ts";
+import { storedList } from "./row-mapping.ts";
 
-/** Results per page when the request does not say. */
-export const defaultPageSize = 50;
-/** Results per page at most; a larger `page_size` gives this many. */
-export const maxPageSize = 200;
-/** A query whose encoding is larger is not carried inside its page token. */
+/** Results per page when the request sets none. */
+const defaultPageSize = 50;
+/** The maximum of results per page. A larger `page_size` is reduced to it. */
+const maxPageSize = 200;
+/** The largest encoding of a query that its page token carries; of a larger one it carries a digest. */
 const maxQueryBytes = 2048;
 
-/** Fields that every list request has. */
+/** The fields that every list request has. */
 export interface ListRequest extends Message {
   uidp?: UidpFilter;
   pageSize: number;
@@ -45,41 +49,67 @@ export interface ListRequest extends Message {
   skip: number;
 }
 
-/** Fields that every list response has beside its items. */
+/** The fields that every list response has besides its items. */
 interface ListResponse extends Message {
   nextPageToken?: string;
   totalCount?: bigint;
   skipped: number;
 }
 
-/** What the envelope of a page says. */
-export interface Envelope {
+/** The fields of a list response besides its items. */
+interface Envelope {
   readonly nextPageToken: string | undefined;
   readonly totalCount: number;
   readonly skipped: number;
 }
 
 /** One page of rows. */
-export interface Page {
+interface Page {
   readonly rows: readonly Row[];
-  /** Its envelope when it ends after so many of the rows. */
+  /** The envelope when the page ends after `count` rows. */
   envelope(count: number): Envelope;
 }
 
-/** What a list request asks for: where in which order, of which query. */
-export interface Position<Q extends ListRequest = ListRequest> {
-  /** The request without paging, with what its page token says. */
+/** The position of a page in a list. */
+interface Position<Q extends ListRequest = ListRequest> {
+  /** The request without paging fields, completed from its page token. */
   readonly query: Q;
   readonly order: readonly OrderColumn[];
-  /** The last row answered: its values of the columns of the order, then its uid. */
+  /** The key of the last row before the page: the values of its order columns, then its uid. */
   readonly after: readonly ScalarValue[] | undefined;
   readonly pageSize: number;
-  /** The page token for what comes after a row, given like {@link Position.after}. */
+  /** The page token of the page after the row with this key. */
   tokenAfter(key: readonly ScalarValue[]): string;
 }
 
+/** The method of a resource. */
+export function standardList(resource: Resource) {
+  return (request: ListRequest, context: HandlerContext) =>
+    listResources(resource, request, context, scopesOf(context));
+}
+
 /**
- * Opens a list request: its token, its order, its page size. For lists that no table holds, too.
+ * Lists what is visible in `scopes`; [""] is everything, for requests that only their filters restrict.
+ * Errors: INVALID_ARGUMENT on `order_by` or `page_token`.
+ */
+export function listResources(
+  resource: Resource,
+  request: ListRequest,
+  context: HandlerContext,
+  scopes: readonly string[],
+): Awaitable<Message> {
+  const { output } = context.method;
+  return chain(listPage(resource, request, context, scopes), ({ rows, envelope }) => {
+    if (isStoredForm(resource)) return withEnvelope(storedList(resource, output, rows), envelope(rows.length));
+    return chain(toResponses(resource, rows, context), (items) => {
+      const length = messagePageLength(resource.declaration.schema, items);
+      return listResponse(output, items.slice(0, length), envelope(length));
+    });
+  });
+}
+
+/**
+ * Reads the page token, the order and the page size of a list request. Also for lists that are not tables.
  * Errors: INVALID_ARGUMENT on `order_by` or `page_token`.
  */
 export function openList<Q extends ListRequest>(
@@ -105,15 +135,15 @@ export function openList<Q extends ListRequest>(
 }
 
 /**
- * Reads the page that `request` asks for, of what is in `scopes`; it ends early where rows as they are stored exceed what a page may hold.
+ * Reads the rows of a page in `scopes`. It ends early when its stored rows exceed the size of a page.
  * Errors: INVALID_ARGUMENT on `order_by` or `page_token`.
  */
-export function listPage(
+function listPage(
   resource: Resource,
   request: ListRequest,
   context: HandlerContext,
   scopes: readonly string[],
-): Eventually<Page> {
+): Awaitable<Page> {
   const session = databaseOf(context);
   const { query, order, after, pageSize, tokenAfter } = openList(resource, request, context);
   const selection = selectRows(resource, query, context, scopes);
@@ -121,7 +151,7 @@ export function listPage(
     ...selection,
     orderBy: order,
     ...(after && { after }),
-    ...(isStoredForm(resource) && { facets: [] }),
+    ...(isStoredForm(resource) && { columns: [] }),
     skip: request.skip,
     limit: pageSize + 1,
   });
@@ -140,12 +170,7 @@ export function listPage(
   });
 }
 
-/** Whether rows leave the server as they are stored. */
-export function isStoredForm({ declaration: { hydrate, restore } }: Resource): boolean {
-  return hydrate === undefined && restore === undefined;
-}
-
-/** Wraps items and page into the list response of a method. */
+/** Makes the list response of a method. */
 export function listResponse(schema: DescMessage, items: readonly Message[], envelope: Envelope): Message {
   const response = create(schema) as Message & Record<string, unknown>;
   const list = schema.fields.find((field) => field.fieldKind === "list");
@@ -154,8 +179,8 @@ export function listResponse(schema: DescMessage, items: readonly Message[], env
   return withEnvelope(response, envelope);
 }
 
-/** Says in a list response what is to be said of its page. */
-export function withEnvelope(message: Message, { nextPageToken, totalCount, skipped }: Envelope): Message {
+/** Sets the envelope of a list response. */
+function withEnvelope(message: Message, { nextPageToken, totalCount, skipped }: Envelope): Message {
   const response = message as ListResponse;
   if (nextPageToken !== undefined) response.nextPageToken = nextPageToken;
   response.totalCount = BigInt(totalCount);
@@ -188,7 +213,7 @@ function orderOf(resource: Pick<Resource, "sortNames" | "defaultOrder">, orderBy
   return parseOrderBy(orderBy, { ...names, ...resource.sortNames }, resource.defaultOrder);
 }
 
-/** The request without paging. Two spellings of one order are one query. */
+/** The request without paging fields. Equivalent orders are spelled in one way. */
 function queryOf(sortable: Pick<Resource, "sortNames" | "defaultOrder">, request: ListRequest): ListRequest {
   const { orderBy } = request;
   const order = orderBy === "" ? "" : canonicalOrder(parseOrderBy(orderBy, sortable.sortNames, sortable.defaultOrder));
@@ -217,7 +242,7 @@ function continueQuery(
   return continued;
 }
 
-/** Whether everything that `given` sets is the same in `continued`. */
+/** Whether every field that `given` sets is equal in `continued`. */
 function agrees(given: ReflectMessage, continued: ReflectMessage): boolean {
   return given.fields.every((field) => {
     if (!given.isSet(field)) return true;

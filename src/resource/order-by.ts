@@ -7,7 +7,7 @@ export interface OrderColumn {
   readonly descending: boolean;
 }
 
-/** Sort names of every resource and the columns behind them; both the column's name of old and the field's spellings are known. */
+/** The sort names of every resource with their columns, in the spellings of the old column and of the field. */
 export const commonSortNames: Readonly<Record<string, string>> = {
   uid: "uid",
   created_at: "create_time_us",
@@ -18,7 +18,7 @@ export const commonSortNames: Readonly<Record<string, string>> = {
   updateTime: "update_time_us",
 };
 
-/** Parses `text`; "" gives `byDefault`. Errors: INVALID_ARGUMENT on `order_by`. */
+/** Parses `text`; "" is `byDefault`. Errors: INVALID_ARGUMENT on `order_by`. */
 export function parseOrderBy(
   text: string,
   sortNames: Readonly<Record<string, string>>,
@@ -38,7 +38,7 @@ export function parseOrderBy(
   return columns;
 }
 
-/** The one spelling of an order, for comparing two: `name desc,uid asc`. */
+/** The canonical spelling of an order, to compare two: `name desc,uid asc`. */
 export function canonicalOrder(columns: readonly OrderColumn[]): string {
   return columns.map(({ column, descending }) => `${column} ${descending ? "desc" : "asc"}`).join(",");
 }

@@ -1,63 +1,64 @@
 /**
- * Page tokens (AIP-158). A token is the query it continues and the last key that was answered, sealed with AES-256-GCM so that a client can
- * neither read nor make one, and bound to its method. It grants nothing: scopes are evaluated afresh for every page.
+ * Page tokens (AIP-158). A token holds the query that it continues and the key of the last row returned. It is
+ * encrypted with AES-256-GCM, so that clients can neither read nor make tokens, and valid for one method. It grants
+ * nothing: scopes are evaluated for every page.
  */
-import { RecentMap } from "../recent-map.ts";
+import { LruMap } from "../lru-map.ts";
+import { createSecrets } from "../sealing.ts";
 import type { ScalarValue } from "../store/index.ts";
-import { createSecrets } from "./secrets.ts";
 
-/** A token's life; an older one is no error, its query restarts. */
+/** How long a token is valid. An older one is no error; it restarts its query. */
 export const pageTokenLifeMs = 3 * 24 * 60 * 60 * 1000;
 
-/** What a token carries. */
+/** The content of a token. */
 export interface PageToken {
   /** `platform.registry.v2.ReposService.ListRepos`. */
   readonly method: string;
-  /** Values of the order's columns in the last row answered, its uid last. */
+  /** The values of the order columns of the last row returned, then its uid. */
   readonly after: readonly ScalarValue[];
   readonly issueTimeMs: number;
-  /** The request without paging fields, encoded; only its SHA-256 when it is larger than 2 KiB. */
+  /** The encoded request without paging fields; only its SHA-256 when it is larger than 2 KiB. */
   readonly query: { readonly encoded: Uint8Array } | { readonly digest: Uint8Array };
 }
 
 /** Seals and opens page tokens. */
 export interface PageTokens {
   seal(token: PageToken): string;
-  /** undefined for anything that this key did not seal. */
+  /** undefined for any text that was not sealed with this key. */
   open(text: string): PageToken | undefined;
 }
 
 /**
- * Issue times are rounded up to the minute, so that the same page has the same token for a while and is sealed once, and no token lives less than
- * its life.
+ * Issue times are rounded up to the minute, so that the token of a page stays the same for a while and is encrypted
+ * once. No token is valid for less than its lifetime.
  */
 const precisionMs = 60_000;
-const maxRemembered = 1000;
+const maxCached = 1000;
 
-/** A token belongs to no row; what it belongs to stands in it. */
-const place = "";
+/** Page tokens are not bound to a row. */
+const context = "";
 
-/** `key`: 32 bytes; servers with the same key take each other's tokens. */
+/** Page tokens sealed with `key` of 32 bytes. Servers with the same key accept each other's tokens. */
 export function createPageTokens(key: Uint8Array): PageTokens {
   const secrets = createSecrets([key]);
-  const remembered = new RecentMap<string, string>(maxRemembered);
+  const cache = new LruMap<string, string>(maxCached);
   return {
     seal({ method, after, issueTimeMs, query }) {
       const [kind, bytes] = "digest" in query ? ["d", query.digest] : ["q", query.encoded];
       const encoded = Buffer.from(bytes).toString("base64url");
       const minute = Math.ceil(issueTimeMs / precisionMs) * precisionMs;
       const text = JSON.stringify([method, after, minute, kind, encoded]);
-      let sealed = remembered.get(text);
+      let sealed = cache.get(text);
       if (sealed === undefined) {
-        sealed = secrets.seal(text, place);
-        remembered.set(text, sealed);
+        sealed = secrets.seal(text, context);
+        cache.set(text, sealed);
       }
       return sealed;
     },
     open(text) {
       const isCanonical = Buffer.from(text, "base64url").toString("base64url") === text;
-      const opened = isCanonical ? secrets.open(text, place) : undefined;
-      if (opened === undefined) return undefined; // not sealed by this key: the caller answers INVALID_ARGUMENT
+      const opened = isCanonical ? secrets.open(text, context) : undefined;
+      if (opened === undefined) return undefined;
       const [method, after, issueTimeMs, kind, encoded] = JSON.parse(opened);
       const bytes = Buffer.from(encoded, "base64url");
       return { method, after, issueTimeMs, query: kind === "d" ? { digest: bytes } : { encoded: bytes } };

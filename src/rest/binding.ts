@@ -1,6 +1,6 @@
 /**
  * Bindings: how one HTTP method and template reach one RPC, read from the `google.api.http` option and checked against
- * the descriptors. Whatever could not be served is refused here, when the server starts.
+ * the descriptors. A binding that cannot be served is refused here, when the server starts.
  */
 import {
   type DescField,
@@ -19,7 +19,7 @@ import { parseTemplate, type Template, TemplateError, type Variable } from "./te
 /** A variable of a template and the request field it fills. */
 export interface BoundVariable extends Variable {
   readonly path: FieldPath;
-  /** Whether more than one segment, or none, may be captured. */
+  /** Whether it can capture any other number of segments than one. */
   readonly isMultiSegment: boolean;
 }
 
@@ -50,14 +50,11 @@ export function methodName(method: DescMethod): string {
 }
 
 function bindingsOf(method: DescMethod): Binding[] {
-  if (!hasOption(method, http)) {
-    return [];
-  }
+  if (!hasOption(method, http)) return [];
   const rule = getOption(method, http);
   return [rule, ...rule.additionalBindings].map((candidate) => {
-    if (candidate !== rule && candidate.additionalBindings.length > 0) {
+    if (candidate !== rule && candidate.additionalBindings.length > 0)
       throw new Error(`${methodName(method)}: additional_bindings must not be nested`);
-    }
     try {
       return readBinding(method, candidate);
     } catch (error) {
@@ -69,13 +66,10 @@ function bindingsOf(method: DescMethod): Binding[] {
 }
 
 function readBinding(method: DescMethod, rule: HttpRule): Binding {
-  if (method.methodKind === "client_streaming" || method.methodKind === "bidi_streaming") {
+  if (method.methodKind === "client_streaming" || method.methodKind === "bidi_streaming")
     throw new Error("client streams cannot be reached by HTTP bindings");
-  }
   const pattern = patternOf(rule);
-  if (pattern === undefined || pattern.httpMethod === "") {
-    throw new Error("an HTTP method and a path are needed");
-  }
+  if (pattern === undefined || pattern.httpMethod === "") throw new Error("an HTTP method and a path are needed");
   const template = parseTemplate(pattern.template);
   return {
     method: method as Binding["method"],
@@ -100,36 +94,27 @@ function patternOf({ pattern }: HttpRule): { httpMethod: string; template: strin
 
 function bindVariable(method: DescMethod, template: Template, variable: Variable): BoundVariable {
   const path = resolveFieldPath(method.input, variable.fieldPath.split("."));
-  if (path === undefined) {
+  if (path === undefined)
     throw new TemplateError(variable.column, `${method.input.typeName} has no field ${variable.fieldPath}`);
-  }
   const kind = leafField(path).fieldKind;
-  if (kind !== "scalar" && kind !== "enum") {
+  if (kind !== "scalar" && kind !== "enum")
     throw new TemplateError(variable.column, `${variable.fieldPath} is not a singular scalar field`);
-  }
   const segments = template.segments.slice(variable.start, variable.end);
   return { ...variable, path, isMultiSegment: segments.length > 1 || segments[0]?.kind === "**" };
 }
 
 function findBody(method: DescMethod, name: string): Binding["body"] {
-  if (name === "" || name === "*") {
-    return name === "" ? undefined : "*";
-  }
+  if (name === "" || name === "*") return name === "" ? undefined : "*";
   const field = findField(method.input, name);
-  if (field === undefined) {
-    throw new Error(`body: ${method.input.typeName} has no field ${name}`);
-  }
-  if (field.fieldKind !== "message") {
-    throw new Error(`body: ${name} is not a singular message field`);
-  }
+  if (field === undefined) throw new Error(`body: ${method.input.typeName} has no field ${name}`);
+  if (field.fieldKind !== "message") throw new Error(`body: ${name} is not a singular message field`);
   return field;
 }
 
 function findResponseBody(method: DescMethod, name: string): DescField | undefined {
   const field = findField(method.output, name);
-  if (field === undefined && name !== "") {
+  if (field === undefined && name !== "")
     throw new Error(`response_body: ${method.output.typeName} has no field ${name}`);
-  }
   return field;
 }
 

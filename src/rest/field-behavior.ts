@@ -1,4 +1,4 @@
-/** The `google.api.field_behavior` annotation (AIP-203), as far as the path of a request needs it. */
+/** The `google.api.field_behavior` annotation (AIP-203) of fields in the path of a request. */
 import { type DescField, getOption } from "@bufbuild/protobuf";
 import { FieldBehavior, field_behavior } from "../../gen/google/api/field_behavior_pb.ts";
 

@@ -2,7 +2,7 @@
 import { create, type DescField, type DescMessage, type Message } from "@bufbuild/protobuf";
 import { getField, hasCustomJson, type Local, setField } from "../codec/index.ts";
 
-/** The fields along a path, the last one being the field meant. All others are singular messages. */
+/** The fields along a path. All but the last are singular messages. */
 export type FieldPath = readonly [DescField, ...DescField[]];
 
 const fieldsByName = new WeakMap<DescMessage, Map<string, DescField>>();
@@ -12,23 +12,19 @@ export function findField(desc: DescMessage, name: string): DescField | undefine
   let fields = fieldsByName.get(desc);
   if (fields === undefined) {
     fields = new Map();
-    for (const field of desc.fields) {
-      fields.set(field.name, field).set(field.jsonName, field);
-    }
+    for (const field of desc.fields) fields.set(field.name, field).set(field.jsonName, field);
     fieldsByName.set(desc, fields);
   }
   return fields.get(name);
 }
 
-/** Follows names through singular messages; undefined where they lead nowhere. */
+/** Follows names through singular messages; undefined where a name is unknown. */
 export function resolveFieldPath(desc: DescMessage, names: readonly string[]): FieldPath | undefined {
   const path: DescField[] = [];
   let message: DescMessage | undefined = desc;
   for (const name of names) {
     const field: DescField | undefined = message === undefined ? undefined : findField(message, name);
-    if (field === undefined) {
-      return undefined;
-    }
+    if (field === undefined) return undefined;
     path.push(field);
     message = field.fieldKind === "message" && !hasCustomJson(field.message) ? field.message : undefined;
   }
@@ -45,7 +41,7 @@ export function formatFieldPath(path: FieldPath): string {
   return path.map((field) => field.name).join(".");
 }
 
-/** The message that holds the last field of the path, with the messages on the way made where they are missing. */
+/** The message that holds the last field of the path. Missing messages along the path are created. */
 export function holderOf(message: Message, path: FieldPath): Local {
   let holder = message as unknown as Local;
   for (const field of path.slice(0, -1)) {

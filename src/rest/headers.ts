@@ -1,8 +1,9 @@
-/** Headers that pass between HTTP and the call: all but those of one hop (RFC 9110, section 7.6.1) and of the content. */
-import type { OutgoingHttpHeaders } from "node:http";
-import { type HttpRequest, headerOf } from "./http.ts";
+/** Headers between HTTP and the call: all but those of one hop (RFC 9110, section 7.6.1) and of the content. */
 
-const HOP_AND_CONTENT = [
+import type { OutgoingHttpHeaders } from "node:http";
+import { type HttpRequest, headerOf } from "../http/index.ts";
+
+const hopAndContent = [
   "connection",
   "keep-alive",
   "proxy-connection",
@@ -15,8 +16,8 @@ const HOP_AND_CONTENT = [
   "content-length",
   "content-type",
 ];
-const STOPPED_IN = new Set([...HOP_AND_CONTENT, "expect", "accept-encoding"]);
-const STOPPED_OUT = new Set(HOP_AND_CONTENT);
+const stoppedIn = new Set([...hopAndContent, "expect", "accept-encoding"]);
+const stoppedOut = new Set(hopAndContent);
 
 /** The request header of a call, read field by field. */
 export class CallHeader {
@@ -40,18 +41,14 @@ export function callHeaders(request: HttpRequest): Record<string, string> {
   const headers: Record<string, string> = {};
   for (const name of Object.keys(request.headers)) {
     const value = headerOf(request, name);
-    if (value !== undefined && !name.startsWith(":") && isPassed(request, name)) {
-      headers[name] = value;
-    }
+    if (value !== undefined && !name.startsWith(":") && isPassed(request, name)) headers[name] = value;
   }
   return headers;
 }
 
-/** Whether a field is for the call: not of this hop or the content, and not named so by the client. */
+/** Whether a field is for the call: not of this hop, not of the content, and not listed in `Connection`. */
 function isPassed(request: HttpRequest, name: string): boolean {
-  if (STOPPED_IN.has(name)) {
-    return false;
-  }
+  if (stoppedIn.has(name)) return false;
   const connection = headerOf(request, "connection");
   return (
     connection === undefined ||
@@ -63,7 +60,7 @@ function isPassed(request: HttpRequest, name: string): boolean {
   );
 }
 
-/** HTTP headers from the headers and trailers of a call, after those that every answer has. */
+/** HTTP headers from the headers and trailers of a call, after those of every response. */
 export function responseHeaders(
   common: OutgoingHttpHeaders | undefined,
   ...sources: (Headers | undefined)[]
@@ -71,15 +68,10 @@ export function responseHeaders(
   const headers = { ...common } as Record<string, string | string[]>;
   for (const source of sources) {
     for (const [name, value] of source ?? []) {
-      if (STOPPED_OUT.has(name)) {
-        continue;
-      }
+      if (stoppedOut.has(name)) continue;
       const earlier = headers[name];
-      if (earlier === undefined) {
-        headers[name] = value;
-      } else {
-        headers[name] = name === "set-cookie" ? [earlier, value].flat() : `${earlier}, ${value}`;
-      }
+      if (earlier === undefined) headers[name] = value;
+      else headers[name] = name === "set-cookie" ? [earlier, value].flat() : `${earlier}, ${value}`;
     }
   }
   return headers;

@@ -1,12 +1,12 @@
 /**
- * What the variables of a template captured: a run of raw segments, decoded once.
+ * The texts that the variables of a template capture: raw segments, decoded once.
  *
  * A single segment is decoded completely. In a multi-segment capture `%2F` and `%2f` stay as sent, so that an escaped
- * slash can be told from a real one (http.proto), unless the host asks for them to be decoded too.
+ * slash differs from a real one (http.proto), unless the host has them decoded too.
  */
 import type { Binding, BoundVariable } from "./binding.ts";
 
-/** What becomes of `%2F` in a multi-segment capture. */
+/** How `%2F` in a multi-segment capture is treated. */
 export type SlashInMultiSegment = "keep" | "decode";
 
 /**
@@ -20,9 +20,7 @@ export function captureOf(
   slash: SlashInMultiSegment,
 ): string | undefined {
   const raw = capturedSegments(variable, binding, segments).join("/");
-  if (!raw.includes("%")) {
-    return raw;
-  }
+  if (!raw.includes("%")) return raw;
   if (variable.isMultiSegment && slash === "keep") {
     // The separators come out at odd places.
     return joinDefined(raw.split(/(%2[Ff])/).map((part, index) => (index % 2 === 1 ? part : decodeText(part))));
@@ -40,7 +38,7 @@ export function decodeText(raw: string): string | undefined {
   }
 }
 
-/** Segments of the template and of the path differ in number by what `**` matched, which stands at most once. */
+/** Maps segments of the template to those of the path: `**`, at most one, matches any number. */
 function capturedSegments(variable: BoundVariable, binding: Binding, segments: readonly string[]): readonly string[] {
   const surplus = segments.length - binding.template.segments.length;
   const doubleStar = binding.template.segments.findIndex(({ kind }) => kind === "**");

@@ -1,13 +1,23 @@
-/** What of a response message goes over the wire: the whole or one field, as JSON or, for google.api.HttpBody, raw. */
+/** The body of a response: the message or one of its fields, as JSON or, for google.api.HttpBody, raw. */
 import type { DescMessage, Message, Registry } from "@bufbuild/protobuf";
-import { createJsonFieldWriter, createJsonWriter, getField, type Local, wholeMessage } from "../codec/index.ts";
+import {
+  createJsonFieldWriter,
+  createJsonWriter,
+  getField,
+  type Local,
+  type StoredMessage,
+  wholeMessage,
+} from "../codec/index.ts";
 import type { Binding } from "./binding.ts";
 import { isHttpBody } from "./request.ts";
 
-/** Gives the payload of response messages. */
+/** Returns the body for a response message. */
 export type PayloadWriter =
-  | { readonly kind: "json"; write(message: Message): string }
-  | { readonly kind: "raw"; write(message: Message): { readonly contentType: string; readonly data: Uint8Array } };
+  | { readonly kind: "json"; write(message: Message | StoredMessage): string }
+  | {
+      readonly kind: "raw";
+      write(message: Message | StoredMessage): { readonly contentType: string; readonly data: Uint8Array };
+    };
 
 /** The payload writer of a binding. */
 export function createPayloadWriter(binding: Binding, registry: Registry): PayloadWriter {
@@ -18,9 +28,9 @@ export function createPayloadWriter(binding: Binding, registry: Registry): Paylo
     return {
       kind: "raw",
       write(message) {
-        const body = (field === undefined ? message : getField(wholeMessage(message) as unknown as Local, field)) as
-          | Local
-          | undefined;
+        const body = (
+          field === undefined ? wholeMessage(message) : getField(wholeMessage(message) as unknown as Local, field)
+        ) as Local | undefined;
         return {
           contentType: (body?.contentType as string | undefined) ?? "",
           data: (body?.data as Uint8Array | undefined) ?? new Uint8Array(),

@@ -2,9 +2,8 @@
  * Query parameters to request fields.
  *
  * A parameter is named by a field path, each segment in either spelling: `uidp.descendants_of`, `pageSize`; an entry of
- * a map by its key in brackets: `labels[env]`. Repeated fields repeat the parameter. Nothing is guessed: unknown
- * parameters, singular ones given twice and two members of a oneof are violations, since a mistyped filter would
- * list everything.
+ * a map by its key in brackets: `labels[env]`. Repeated fields repeat the parameter. Unknown parameters, singular ones
+ * given twice and two members of a oneof are violations: ignoring a mistyped filter would list everything.
  */
 import type { DescField, Message } from "@bufbuild/protobuf";
 import { getField, type Local, mapKeyReader, setField, setOwn, type Violations } from "../codec/index.ts";
@@ -14,22 +13,18 @@ import { type FieldPath, formatFieldPath, holderOf, leafField, resolveFieldPath 
 import { decodeText } from "./path.ts";
 import { textReaderOf } from "./text-value.ts";
 
-const MAX_PATH_LENGTH = 100;
+const maxPathLength = 100;
 
-/** Fills a request from a raw query, notes violations, and gives the paths of the fields that were given. */
-export type QueryReader = (query: string, message: Message, violations: Violations) => ReadonlySet<string>;
+/** Fills a request from a raw query, collects violations, and returns the paths of the fields that were given. */
+type QueryReader = (query: string, message: Message, violations: Violations) => ReadonlySet<string>;
 
 /** The reader for the parameters a binding takes: all fields bound neither by its path nor by its body. */
 export function createQueryReader(binding: Binding, ignoreUnknown: boolean): QueryReader {
   return (query, message, violations) => {
     const assignment = new Assignment(binding, message, violations);
     for (const parameter of query.split("&")) {
-      if (parameter === "") {
-        continue;
-      }
-      if (violations.isFull) {
-        break;
-      }
+      if (parameter === "") continue;
+      if (violations.isFull) break;
       const [rawName, rawValue] = splitOnce(parameter, "=");
       const name = decodeText(rawName.replaceAll("+", " "));
       const value = decodeText(rawValue.replaceAll("+", " "));
@@ -57,10 +52,8 @@ interface Target {
 function findTarget(binding: Binding, name: string): Target | undefined {
   const bracket = /^([^[\]]+)\[(.*)\]$/s.exec(name);
   const names = (bracket?.[1] ?? name).split(".");
-  const path = names.length <= MAX_PATH_LENGTH ? resolveFieldPath(binding.method.input, names) : undefined;
-  if (path === undefined || (leafField(path).fieldKind === "map") !== (bracket !== null)) {
-    return undefined;
-  }
+  const path = names.length <= maxPathLength ? resolveFieldPath(binding.method.input, names) : undefined;
+  if (path === undefined || (leafField(path).fieldKind === "map") !== (bracket !== null)) return undefined;
   const isBoundByPath = binding.variables.some((variable) => variable.fieldPath === formatFieldPath(path));
   return binding.body === "*" && !isBoundByPath ? undefined : { path, key: bracket?.[2] };
 }
@@ -86,38 +79,26 @@ class Assignment {
     const name = formatFieldPath(path);
     const field = leafField(path);
     if (field.message?.typeName === "google.protobuf.FieldMask" && text === "") {
-      return; // An empty mask says nothing: as if it were absent.
+      return; // An empty mask counts as absent.
     }
     const problem = this.#conflict(path, name) ?? this.#put(path, field, key, text);
-    if (problem !== undefined) {
-      this.#violations.add(problem, name + this.#subscript(field, name, key));
-    }
+    if (problem !== undefined) this.#violations.add(problem, name + this.#subscript(field, name, key));
     this.given.add(name);
-    if (field.fieldKind === "list") {
-      this.#items.set(name, (this.#items.get(name) ?? 0) + 1);
-    }
+    if (field.fieldKind === "list") this.#items.set(name, (this.#items.get(name) ?? 0) + 1);
   }
 
-  /** What names the item of a list or map that was just given. */
+  /** The step of a violation path for the item of a list or map that was just given. */
   #subscript({ fieldKind }: DescField, name: string, key: string | undefined): string {
-    if (fieldKind === "list") {
-      return `[${this.#items.get(name) ?? 0}]`;
-    }
+    if (fieldKind === "list") return `[${this.#items.get(name) ?? 0}]`;
     return key === undefined ? "" : `[${JSON.stringify(shorten(key))}]`;
   }
 
   #conflict(path: FieldPath, name: string): string | undefined {
     const { variables, body } = this.#binding;
-    if (variables.some((variable) => variable.fieldPath === name)) {
-      return "is already given by the path";
-    }
-    if (body === path[0]) {
-      return "is already given by the body";
-    }
+    if (variables.some((variable) => variable.fieldPath === name)) return "is already given by the path";
+    if (body === path[0]) return "is already given by the body";
     const kind = leafField(path).fieldKind;
-    if (kind !== "list" && kind !== "map" && this.given.has(name)) {
-      return "given twice";
-    }
+    if (kind !== "list" && kind !== "map" && this.given.has(name)) return "given twice";
     return this.#oneofConflict(path);
   }
 
@@ -127,9 +108,7 @@ class Assignment {
       if (field.oneof !== undefined) {
         const oneof = prefix + field.oneof.name;
         const member = this.#oneofs.get(oneof) ?? field.name;
-        if (member !== field.name) {
-          return `cannot be given with ${prefix}${member}`;
-        }
+        if (member !== field.name) return `cannot be given with ${prefix}${member}`;
         this.#oneofs.set(oneof, member);
       }
       prefix += `${field.name}.`;
@@ -137,36 +116,27 @@ class Assignment {
     return undefined;
   }
 
-  /** Puts a value into the message, or says why not. */
+  /** Puts a value into the message, or adds a violation. */
   #put(path: FieldPath, field: DescField, key: string | undefined, text: string): string | undefined {
     const reader = textReaderOf(field);
-    if (reader === undefined) {
-      return "cannot be given as a parameter";
-    }
+    if (reader === undefined) return "cannot be given as a parameter";
     const value = reader.read(text);
-    if (value === undefined) {
-      return `must be ${reader.expects}`;
-    }
+    if (value === undefined) return `must be ${reader.expects}`;
     const holder = holderOf(this.#message, path);
     if (field.fieldKind === "list") {
       (getField(holder, field) as unknown[]).push(value);
       return undefined;
     }
-    if (field.fieldKind === "map") {
+    if (field.fieldKind === "map")
       return putEntry(getField(holder, field) as Local, mapKeyReader(field.mapKey)(key ?? ""), value);
-    }
     setField(holder, field, value);
     return undefined;
   }
 }
 
 function putEntry(entries: Local, key: string | undefined, value: unknown): string | undefined {
-  if (key === undefined) {
-    return "invalid key";
-  }
-  if (Object.hasOwn(entries, key)) {
-    return "given twice";
-  }
+  if (key === undefined) return "invalid key";
+  if (Object.hasOwn(entries, key)) return "given twice";
   setOwn(entries, key, value);
   return undefined;
 }

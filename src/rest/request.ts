@@ -1,10 +1,11 @@
 /**
  * One request message from path, query and body, compiled per binding.
  *
- * The path wins over the body. Path and query are judged before the body is awaited. A PATCH whose body is a field and
- * whose query gives no `update_mask` gets one from the JSON keys present, so that `{"description": ""}` clears and
- * an absent key keeps; fields that the path binds are not part of it.
+ * The path wins over the body. Path and query are checked before the body is read. A PATCH whose body is a field and
+ * whose query has no `update_mask` gets one from the JSON keys present, so that `{"description": ""}` clears a field
+ * and an absent key keeps it. Fields that the path binds are not part of the mask.
  */
+
 import { create, type DescField, type DescMessage, type Message, type Registry } from "@bufbuild/protobuf";
 import { FieldMaskSchema } from "@bufbuild/protobuf/wkt";
 import {
@@ -19,28 +20,27 @@ import {
   setField,
   Violations,
 } from "../codec/index.ts";
+import { type BodyKind, invalidArgument } from "../http/index.ts";
 import type { Binding, BoundVariable } from "./binding.ts";
-import type { BodyKind } from "./body.ts";
 import { isRequired } from "./field-behavior.ts";
 import { findField, holderOf, leafField } from "./field-path.ts";
 import { captureOf, type SlashInMultiSegment } from "./path.ts";
 import { createQueryReader } from "./query.ts";
-import { invalidArgument } from "./status.ts";
 import { textReaderOf } from "./text-value.ts";
 
-/** How requests are read. */
-export interface RequestOptions {
+/** Options of a request reader. */
+interface RequestOptions {
   readonly registry: Registry;
   /** Skip unknown keys of the body instead of refusing them. */
   readonly ignoreUnknownFields?: boolean | undefined;
   /** Skip unknown query parameters instead of refusing them. */
   readonly ignoreUnknownParameters?: boolean | undefined;
-  /** What becomes of `%2F` in captures of several segments; `keep` unless told. */
+  /** How `%2F` in captures of several segments is treated; default `keep`. */
   readonly slashInMultiSegment?: SlashInMultiSegment | undefined;
 }
 
-/** The body as it arrived, decompressed. */
-export interface RequestBody {
+/** The decompressed body. */
+interface RequestBody {
   readonly bytes: Uint8Array;
   readonly contentType: string;
 }
@@ -49,8 +49,8 @@ export interface RequestBody {
 export interface RequestReader {
   readonly bodyKind: BodyKind;
   /**
-   * Judges path and query, and gives the function that completes the message with the body.
-   * Errors, of both: INVALID_ARGUMENT with all violations.
+   * Checks path and query, and returns the function that completes the message with the body.
+   * Errors of both: INVALID_ARGUMENT with all violations.
    */
   begin(segments: readonly string[], query: string): (body: RequestBody) => Message;
 }
@@ -73,40 +73,33 @@ export function createRequestReader(binding: Binding, options: RequestOptions): 
         ),
       );
       let message = create(input) as Message;
-      const given = query === "" ? NONE : readQuery(query, message, violations);
+      const given = query === "" ? noNames : readQuery(query, message, violations);
       throwIfAny(violations);
       return (body) => {
         const { replaced, paths } = readBody.read(message, body, violations);
         throwIfAny(violations);
         message = replaced ?? message;
-        if (maskField !== undefined && !given.has(maskField.name)) {
+        if (maskField !== undefined && !given.has(maskField.name))
           setField(message as unknown as Local, maskField, create(FieldMaskSchema, { paths }));
-        }
-        for (const [index, { path }] of binding.variables.entries()) {
+        for (const [index, { path }] of binding.variables.entries())
           setField(holderOf(message, path), leafField(path), captures[index]);
-        }
         return message;
       };
     },
   };
 }
 
-const NONE: ReadonlySet<string> = new Set();
+const noNames: ReadonlySet<string> = new Set();
 
 function throwIfAny(violations: Violations): void {
-  if (violations.list.length > 0) {
-    throw invalidArgument(violations.list);
-  }
+  if (violations.list.length > 0) throw invalidArgument(violations.list);
 }
 
 function readCapture({ path, fieldPath }: BoundVariable, text: string | undefined, violations: Violations): unknown {
   const reader = textReaderOf(leafField(path));
-  if (text === undefined || reader === undefined) {
+  if (text === undefined || reader === undefined)
     return violations.add("malformed escape or text in the path", fieldPath);
-  }
-  if (text === "" && isRequired(leafField(path))) {
-    return violations.add("is required", fieldPath);
-  }
+  if (text === "" && isRequired(leafField(path))) return violations.add("is required", fieldPath);
   return reader.read(text) ?? violations.add(`must be ${reader.expects}`, fieldPath);
 }
 
@@ -118,20 +111,16 @@ function impliedMaskField(binding: Binding): DescField | undefined {
 
 interface BodyReader {
   readonly kind: BodyKind;
-  /** Puts the body into the message, or gives one that replaces it; and the paths of the fields the JSON speaks of. */
+  /** Puts the body into the message, or returns one that replaces it; and the paths of the fields in the JSON. */
   read(message: Message, body: RequestBody, violations: Violations): { replaced?: Message; paths: string[] };
 }
 
 function createBodyReader(binding: Binding, options: RequestOptions): BodyReader {
   const { body } = binding;
-  if (body === undefined) {
-    return { kind: "none", read: () => ({ paths: [] }) };
-  }
+  if (body === undefined) return { kind: "none", read: () => ({ paths: [] }) };
   if (body === "*") {
     const { input } = binding.method;
-    if (isHttpBody(input)) {
-      return { kind: "raw", read: (_, raw) => ({ replaced: httpBodyOf(input, raw), paths: [] }) };
-    }
+    if (isHttpBody(input)) return { kind: "raw", read: (_, raw) => ({ replaced: httpBodyOf(input, raw), paths: [] }) };
     const read = createJsonReader(input, options);
     return {
       kind: "json",
@@ -163,12 +152,8 @@ function createFieldBodyReader(binding: Binding, field: DescField, options: Requ
     read(message, { bytes }, violations) {
       const json = bytes.length === 0 ? undefined : parse(bytes);
       const value = json === undefined ? emptyOf(desc) : read(json, violations);
-      if (json === null && value === undefined) {
-        violations.add("the body must not be null");
-      }
-      if (value !== undefined) {
-        setField(message as unknown as Local, field, value);
-      }
+      if (json === null && value === undefined) violations.add("the body must not be null");
+      if (value !== undefined) setField(message as unknown as Local, field, value);
       const paths = json === undefined ? [] : fieldPathsOf(desc, json);
       return { paths: paths.filter((path) => !bound.includes(`${field.name}.${path}`)) };
     },
@@ -183,9 +168,8 @@ function parse(bytes: Uint8Array): JsonNode {
   try {
     return parseJson(bytes);
   } catch (error) {
-    if (error instanceof JsonSyntaxError) {
+    if (error instanceof JsonSyntaxError)
       throw invalidArgument([{ field: "", description: `malformed JSON: ${error.message}` }]);
-    }
     throw error;
   }
 }

@@ -2,11 +2,11 @@
  * From method and path to a binding, through a tree of segments.
  *
  * At each segment a literal is tried before `*`, `*` before `**`, and for `**` the longest tail first, whatever the
- * order of registration; a candidate without the HTTP method is passed over. Matching is on the raw path, so an
+ * order of registration; a candidate without the HTTP method is skipped. Matching is on the raw path, so an
  * escaped slash or colon is data.
  *
  * Empty segments: `*` never matches one. `**` matches any number of segments, empty ones among them: `/groups/a/` and
- * `/groups/a//b` capture `a/` and `a//b`. What such a value means, or that it means nothing, is for the host to say.
+ * `/groups/a//b` capture `a/` and `a//b`. Services decide what such a value means.
  *
  * A colon that no verb begins is data, unless the host says that the last segment's value never has one: then the path
  * is unknown.
@@ -18,8 +18,8 @@ import { leafField } from "./field-path.ts";
 import { captureOf } from "./path.ts";
 import { normalizeSegment } from "./template.ts";
 
-/** Where a request leads. */
-export type RouteMatch =
+/** The result of routing a request. */
+type RouteMatch =
   | { readonly kind: "found"; readonly binding: Binding /** Raw, the verb cut off. */; readonly segments: string[] }
   | { readonly kind: "wrong method"; readonly allow: string[] }
   | { readonly kind: "unknown path" };
@@ -45,14 +45,12 @@ export class Router {
   readonly #mayEndInColon: (binding: Binding) => boolean;
 
   /**
-   * @param mayEndInColon whether what a binding captures of the last segment may have a colon; all may, unless told.
+   * @param mayEndInColon whether what a binding captures of the last segment may contain a colon; default yes.
    * Errors: Error that names both methods when two bindings match the same requests.
    */
   constructor(bindings: Iterable<Binding>, mayEndInColon: (binding: Binding) => boolean = () => true) {
     this.#mayEndInColon = mayEndInColon;
-    for (const binding of bindings) {
-      this.#add(binding);
-    }
+    for (const binding of bindings) this.#add(binding);
   }
 
   #add(binding: Binding): void {
@@ -75,9 +73,7 @@ export class Router {
 
   /** Finds the binding for a raw path, without query. HEAD is served by GET. */
   match(httpMethod: string, path: string): RouteMatch {
-    if (!path.startsWith("/")) {
-      return { kind: "unknown path" };
-    }
+    if (!path.startsWith("/")) return { kind: "unknown path" };
     const segments = path.slice(1).split("/");
     const last = segments.at(-1) as string;
     const colon = last.lastIndexOf(":");
@@ -85,9 +81,7 @@ export class Router {
       const verb = normalizeSegment(last.slice(colon + 1));
       if (verb !== "" && this.#verbs.has(verb)) {
         const match = this.#find(httpMethod, segments.with(-1, last.slice(0, colon)), verb);
-        if (match.kind !== "unknown path") {
-          return match;
-        }
+        if (match.kind !== "unknown path") return match;
       }
     }
     return this.#find(httpMethod, segments, "");
@@ -97,15 +91,9 @@ export class Router {
     const hasOwnColon = verb === "" && segments.at(-1)?.includes(":") === true;
     const walk = new Walk(httpMethod, segments, verb, hasOwnColon ? this.#mayEndInColon : () => true);
     walk.from(this.#root, 0);
-    if (walk.found !== undefined) {
-      return { kind: "found", binding: walk.found, segments };
-    }
-    if (walk.allow.size === 0) {
-      return { kind: "unknown path" };
-    }
-    if (walk.allow.has("GET")) {
-      walk.allow.add("HEAD");
-    }
+    if (walk.found !== undefined) return { kind: "found", binding: walk.found, segments };
+    if (walk.allow.size === 0) return { kind: "unknown path" };
+    if (walk.allow.has("GET")) walk.allow.add("HEAD");
     return { kind: "wrong method", allow: [...walk.allow].sort() };
   }
 }
@@ -129,9 +117,9 @@ class Walk {
   readonly #segments: readonly string[];
   readonly #verb: string;
   readonly #mayEnd: (binding: Binding) => boolean;
-  /** The first binding that fits. */
+  /** The first binding that matches. */
   found: Binding | undefined;
-  /** The HTTP methods of bindings that fit but for their method. */
+  /** The HTTP methods of the bindings that match except for their method. */
   readonly allow = new Set<string>();
 
   constructor(httpMethod: string, segments: readonly string[], verb: string, mayEnd: (binding: Binding) => boolean) {
@@ -141,38 +129,29 @@ class Walk {
     this.#mayEnd = mayEnd;
   }
 
-  /** Matches the segments from `at` on below the node; says whether a binding was found. */
+  /** Matches the segments from `at` on below the node. Returns whether a binding was found. */
   from(node: Node, at: number): boolean {
-    if (at === this.#segments.length) {
+    if (at === this.#segments.length)
       return this.#end(node) || (node.doubleStar !== undefined && this.from(node.doubleStar, at));
-    }
     const raw = this.#segments[at] as string;
     if (raw !== "") {
       const literal = node.literals.get(raw.includes("%") ? normalizeSegment(raw) : raw);
-      if (literal !== undefined && this.from(literal, at + 1)) {
-        return true;
-      }
-      if (node.star !== undefined && this.from(node.star, at + 1)) {
-        return true;
-      }
+      if (literal !== undefined && this.from(literal, at + 1)) return true;
+      if (node.star !== undefined && this.from(node.star, at + 1)) return true;
     }
     return node.doubleStar !== undefined && this.#fromDoubleStar(node.doubleStar, at);
   }
 
   #fromDoubleStar(tail: Node, start: number): boolean {
     for (let end = Math.max(start, this.#segments.length - tail.height); end <= this.#segments.length; end++) {
-      if (this.from(tail, end)) {
-        return true;
-      }
+      if (this.from(tail, end)) return true;
     }
     return false;
   }
 
   #end(node: Node): boolean {
     const byMethod = node.ends.get(this.#verb);
-    if (byMethod === undefined) {
-      return false;
-    }
+    if (byMethod === undefined) return false;
     const bindingOf = (httpMethod: string) => {
       const binding = byMethod.get(httpMethod);
       return binding !== undefined && this.#mayEnd(binding) ? binding : undefined;
@@ -182,20 +161,19 @@ class Walk {
     if (this.found === undefined) {
       const isFirst = this.allow.size === 0;
       for (const [httpMethod, binding] of byMethod) {
-        if (this.#mayEnd(binding) && this.#isServed(binding, isFirst)) {
-          this.allow.add(httpMethod);
-        }
+        if (this.#mayEnd(binding) && this.#isServed(binding, isFirst)) this.allow.add(httpMethod);
       }
     }
     return this.found !== undefined;
   }
 
-  /** Whether the path makes sense to a binding: nothing that it needs is empty, nor does `**` swallow what others name (`/repos/1/readme`). */
+  /**
+   * Whether a binding can serve the path: no required field is empty, and `**` does not capture a literal of another
+   * template (`/repos/1/readme`).
+   */
   #isServed(binding: Binding, isFirst: boolean): boolean {
     return binding.variables.every((variable) => {
-      if (captureOf(variable, binding, this.#segments, "keep") !== "") {
-        return isFirst || !variable.isMultiSegment;
-      }
+      if (captureOf(variable, binding, this.#segments, "keep") !== "") return isFirst || !variable.isMultiSegment;
       return variable.path.length === 1 && !isRequired(leafField(variable.path));
     });
   }

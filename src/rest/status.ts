@@ -1,7 +1,8 @@
 /**
  * Errors as google.rpc.Status in JSON, `{code, message, details}`, under the HTTP status that google/rpc/code.proto
- * gives each code. What HTTP itself refuses (no such path, body too large) keeps the HTTP status of its own.
+ * assigns to each code. Errors of HTTP itself (unknown path, body too large) have their own HTTP status.
  */
+
 import type { OutgoingHttpHeaders } from "node:http";
 import {
   create,
@@ -15,86 +16,33 @@ import {
   toJson,
 } from "@bufbuild/protobuf";
 import { AnySchema, anyPack } from "@bufbuild/protobuf/wkt";
-import { Code, ConnectError } from "@connectrpc/connect";
+import type { ConnectError } from "@connectrpc/connect";
 import { BadRequestSchema, RetryInfoSchema } from "../../gen/google/rpc/error_details_pb.ts";
-import type { Eventually } from "../eventually.ts";
-import { type FieldViolation, toldViolations } from "../violations.ts";
+import type { Awaitable } from "../awaitable.ts";
+import { type HttpResponse, httpStatusOf, send } from "../http/index.ts";
 import { responseHeaders } from "./headers.ts";
-import type { HttpResponse } from "./http.ts";
-import { send } from "./send.ts";
 
-const HTTP_STATUS: Readonly<Record<Code, number>> = {
-  [Code.Canceled]: 499,
-  [Code.Unknown]: 500,
-  [Code.InvalidArgument]: 400,
-  [Code.DeadlineExceeded]: 504,
-  [Code.NotFound]: 404,
-  [Code.AlreadyExists]: 409,
-  [Code.PermissionDenied]: 403,
-  [Code.ResourceExhausted]: 429,
-  [Code.FailedPrecondition]: 400,
-  [Code.Aborted]: 409,
-  [Code.OutOfRange]: 400,
-  [Code.Unimplemented]: 501,
-  [Code.Internal]: 500,
-  [Code.Unavailable]: 503,
-  [Code.DataLoss]: 500,
-  [Code.Unauthenticated]: 401,
-};
-
-/** The HTTP status of a code. */
-export function httpStatusOf(code: Code): number {
-  return HTTP_STATUS[code] ?? 500;
-}
-
-/** An error whose HTTP status does not follow from its code. */
-export class Refusal extends Error {
-  override readonly name = "Refusal";
-  readonly httpStatus: number;
-  readonly error: ConnectError;
-
-  constructor(httpStatus: number, code: Code, message: string, headers?: Record<string, string>) {
-    super(message);
-    this.httpStatus = httpStatus;
-    this.error = new ConnectError(message, code, headers);
-  }
-}
-
-/** INVALID_ARGUMENT with the violations, as many as an answer tells, in its message and in a google.rpc.BadRequest. */
-export function invalidArgument(violations: readonly FieldViolation[]): ConnectError {
-  const fieldViolations = toldViolations(violations);
-  const text = fieldViolations.map(({ field, description }) =>
-    field === "" ? description : `${field}: ${description}`,
-  );
-  return new ConnectError(`Invalid argument: ${text.join("; ")}`, Code.InvalidArgument, undefined, [
-    { desc: BadRequestSchema, value: { fieldViolations: [...fieldViolations] } },
-  ]);
-}
-
-/** How errors are written. */
+/** Options for writing errors. */
 export interface StatusOptions {
   /** Finds the types of error details that were not made in this process. */
   readonly registry: Registry;
-  /** Put the status into a member `error`, as AIP-193 shows it. */
+  /** Put the status into a member `error`, as in AIP-193. */
   readonly wrapErrors?: boolean | undefined;
   /** The HTTP status, where it does not follow from the code. */
   readonly httpStatus?: number | undefined;
-  /** Header fields beside those of the error. */
+  /** Header fields besides those of the error. */
   readonly headers?: OutgoingHttpHeaders | undefined;
 }
 
-/** Answers a request with an error. Headers already set on the response are kept. */
-export function writeStatus(response: HttpResponse, error: ConnectError, options: StatusOptions): Eventually<void> {
+/** Responds with an error. Headers already set on the response are kept. */
+export function writeStatus(response: HttpResponse, error: ConnectError, options: StatusOptions): Awaitable<void> {
   const httpStatus = options.httpStatus ?? httpStatusOf(error.code);
   const retryDelay = error.findDetails(RetryInfoSchema)[0]?.retryDelay;
   const headers = responseHeaders(options.headers, error.metadata);
   headers["content-type"] = "application/json";
-  if (httpStatus === 401) {
-    headers["www-authenticate"] ??= "Bearer";
-  }
-  if (retryDelay !== undefined) {
+  if (httpStatus === 401) headers["www-authenticate"] ??= "Bearer";
+  if (retryDelay !== undefined)
     headers["retry-after"] ??= String(Math.max(0, Math.ceil(Number(retryDelay.seconds) + retryDelay.nanos / 1e9)));
-  }
   const status = formatStatus(error, options.registry);
   return send(response, { httpStatus, headers, body: options.wrapErrors ? wrapStatus(status) : status });
 }
@@ -110,14 +58,17 @@ export function wrapStatus(status: string): string {
   return `{"error":${status}}`;
 }
 
-/** A detail shows what it says and no zero values but the field of a violation, "" where none applies. One that cannot be decoded shows its bytes; it never hides the error it came with. */
+/**
+ * The JSON of a detail, without zero values, except for the field of a violation. A detail that cannot be decoded is
+ * written as bytes, so that it never hides its error.
+ */
 function formatDetail(detail: ConnectError["details"][number], registry: Registry): string {
   try {
     if ("desc" in detail) return formatAny(detail.desc, create(detail.desc, detail.value));
     const desc = registry.getMessage(detail.type);
     if (desc !== undefined) return formatAny(desc, fromBinary(desc, detail.value));
   } catch {
-    // Shown as bytes.
+    // Written as bytes.
   }
   const [type, bytes] =
     "desc" in detail

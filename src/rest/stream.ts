@@ -6,25 +6,26 @@
  * | `application/x-ndjson` | one message a line                                   | a last line `{"error": Status}`  |
  * | `text/event-stream`    | events `data: message`                               | a last event `event: error`      |
  * | otherwise              | a JSON array                                         | a last item `{"error": Status}`  |
- * | (google.api.HttpBody)  | the data of all messages, with the first one's type  | the connection breaks off        |
+ * | (google.api.HttpBody)  | the data of all messages, with the first one's type  | the connection is aborted        |
  *
- * The head waits for the first message, so an error before it is an ordinary error answer. The next message is asked
- * for only when the client has taken the last.
+ * The head is sent with the first message, so an error before it is an ordinary error response. The next message is
+ * requested only when the client has accepted the last.
  */
+
 import { once } from "node:events";
 import type { OutgoingHttpHeaders, ServerResponse } from "node:http";
 import type { Message } from "@bufbuild/protobuf";
-import { breakOff, isGone, isOver, type StreamedResponse } from "./http.ts";
+import { breakOff, isGone, isOver, type PortResponse } from "../http/index.ts";
 import type { PayloadWriter } from "./payload.ts";
 import { wrapStatus } from "./status.ts";
 
 /** The media types a stream of JSON can have, the preferred first. */
-export const STREAM_TYPES = ["application/json", "application/x-ndjson", "text/event-stream"] as const;
+export const streamTypes = ["application/json", "application/x-ndjson", "text/event-stream"] as const;
 
 /** A media type of streams of JSON. */
-export type StreamType = (typeof STREAM_TYPES)[number];
+export type StreamType = (typeof streamTypes)[number];
 
-/** How messages are set apart from one another. */
+/** How messages are separated. */
 interface Framing {
   readonly start: string;
   readonly end: string;
@@ -39,7 +40,7 @@ const array: Framing = {
   error: (status, isFirst) => array.message(wrapStatus(status), isFirst),
 };
 
-const FRAMINGS: Readonly<Record<StreamType, Framing>> = {
+const framings: Readonly<Record<StreamType, Framing>> = {
   "application/json": array,
   "application/x-ndjson": {
     start: "",
@@ -55,8 +56,8 @@ const FRAMINGS: Readonly<Record<StreamType, Framing>> = {
   },
 };
 
-/** What a stream is written with. */
-export interface StreamOptions {
+/** Options for writing a stream. */
+interface StreamOptions {
   readonly type: StreamType;
   readonly payload: PayloadWriter;
   /** The headers of the call. */
@@ -67,7 +68,7 @@ export interface StreamOptions {
 
 /** Writes all messages. Rejects only when nothing has been sent. */
 export async function writeStream(
-  response: StreamedResponse,
+  response: PortResponse,
   messages: AsyncIterable<Message>,
   options: StreamOptions,
 ): Promise<void> {
@@ -86,25 +87,21 @@ type JsonPayload = PayloadWriter & { kind: "json" };
 type RawPayload = PayloadWriter & { kind: "raw" };
 
 async function writeFramed(
-  response: StreamedResponse,
+  response: PortResponse,
   first: IteratorResult<Message>,
   iterator: AsyncIterator<Message>,
   payload: JsonPayload,
   options: StreamOptions,
 ): Promise<void> {
-  const framing = FRAMINGS[options.type];
+  const framing = framings[options.type];
   let next = first;
   let json = next.done ? "" : payload.write(next.value);
-  if (!begin(response, options.headers, options.type)) {
-    return;
-  }
+  if (!begin(response, options.headers, options.type)) return;
   let isFirst = true;
   let text = framing.start;
   try {
     while (!next.done) {
-      if (!(await write(response, text + framing.message(json, isFirst)))) {
-        return;
-      }
+      if (!(await write(response, text + framing.message(json, isFirst)))) return;
       text = "";
       isFirst = false;
       next = await iterator.next();
@@ -118,33 +115,27 @@ async function writeFramed(
 }
 
 async function writeRaw(
-  response: StreamedResponse,
+  response: PortResponse,
   first: IteratorResult<Message>,
   iterator: AsyncIterator<Message>,
   payload: RawPayload,
   headers: OutgoingHttpHeaders,
 ): Promise<void> {
-  if (!begin(response, headers, first.done ? "" : payload.write(first.value).contentType)) {
-    return;
-  }
+  if (!begin(response, headers, first.done ? "" : payload.write(first.value).contentType)) return;
   try {
     for (let next = first; !next.done; next = await iterator.next()) {
-      if (!(await write(response, payload.write(next.value).data))) {
-        return;
-      }
+      if (!(await write(response, payload.write(next.value).data))) return;
     }
     response.end();
   } catch {
-    // Raw data has no place for a status: the client must see that it is incomplete.
+    // Raw data cannot carry a status: aborting shows the client that it is incomplete.
     breakOff(response);
   }
 }
 
-/** Sends the head; says whether content is to follow. */
-function begin(response: StreamedResponse, headers: OutgoingHttpHeaders, contentType: string): boolean {
-  if (isOver(response)) {
-    return false;
-  }
+/** Sends the head. Returns whether content follows. */
+function begin(response: PortResponse, headers: OutgoingHttpHeaders, contentType: string): boolean {
+  if (isOver(response)) return false;
   (response as ServerResponse).writeHead(
     200,
     contentType === "" ? headers : { ...headers, "content-type": contentType },
@@ -156,15 +147,11 @@ function begin(response: StreamedResponse, headers: OutgoingHttpHeaders, content
   return true;
 }
 
-/** Writes a chunk and waits until there is room for another; says whether the client is still there. */
-async function write(response: StreamedResponse, chunk: string | Uint8Array): Promise<boolean> {
-  if (isOver(response)) {
-    return false;
-  }
+/** Writes a chunk and waits until there is room for another. Returns whether the client is still connected. */
+async function write(response: PortResponse, chunk: string | Uint8Array): Promise<boolean> {
+  if (isOver(response)) return false;
   // Node's HTTP/2 sends uninitialized memory when the last of several pending chunks is empty.
-  if (chunk.length === 0) {
-    return true;
-  }
+  if (chunk.length === 0) return true;
   if (!(response as ServerResponse).write(chunk)) {
     const settled = new AbortController();
     const { signal } = settled;

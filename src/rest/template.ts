@@ -13,9 +13,9 @@
  */
 
 /** One segment: a literal in normal form (see `normalizeSegment`), or a wildcard. */
-export type Segment = { readonly kind: "literal"; readonly text: string } | { readonly kind: "*" | "**" };
+type Segment = { readonly kind: "literal"; readonly text: string } | { readonly kind: "*" | "**" };
 
-/** A field bound to a run of segments, `start` included and `end` not. */
+/** A field bound to the segments from `start` to before `end`. */
 export interface Variable {
   readonly fieldPath: string;
   readonly start: number;
@@ -57,8 +57,8 @@ export function normalizeSegment(raw: string): string {
   });
 }
 
-const LITERAL = /(?:[A-Za-z0-9\-._~!$&'()+,;=@]|%[0-9a-fA-F]{2})+/y;
-const FIELD_PATH = /[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*/y;
+const literalPattern = /(?:[A-Za-z0-9\-._~!$&'()+,;=@]|%[0-9a-fA-F]{2})+/y;
+const fieldPathPattern = /[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*/y;
 
 class Parser {
   readonly #text: string;
@@ -73,10 +73,8 @@ class Parser {
   parse(): Template {
     this.#expect("/");
     this.#parseSegments(false);
-    const verb = this.#skips(":") ? normalizeSegment(this.#match(LITERAL, "a verb")) : undefined;
-    if (this.#at < this.#text.length) {
-      throw this.#error(`unexpected ${this.#found()}`);
-    }
+    const verb = this.#skips(":") ? normalizeSegment(this.#match(literalPattern, "a verb")) : undefined;
+    if (this.#at < this.#text.length) throw this.#error(`unexpected ${this.#found()}`);
     return { text: this.#text, segments: this.#segments, variables: this.#variables, verb };
   }
 
@@ -89,34 +87,27 @@ class Parser {
   #parseSegment(inVariable: boolean): void {
     const column = this.#at + 1;
     if (this.#skips("**")) {
-      if (this.#segments.some(({ kind }) => kind === "**")) {
+      if (this.#segments.some(({ kind }) => kind === "**"))
         throw new TemplateError(column, "** may stand only once in a template");
-      }
       this.#segments.push({ kind: "**" });
     } else if (this.#skips("*")) {
       this.#segments.push({ kind: "*" });
     } else if (this.#skips("{")) {
-      if (inVariable) {
-        throw new TemplateError(column, "a variable must not contain a variable");
-      }
+      if (inVariable) throw new TemplateError(column, "a variable must not contain a variable");
       this.#parseVariable();
     } else {
-      this.#segments.push({ kind: "literal", text: normalizeSegment(this.#match(LITERAL, "a segment")) });
+      this.#segments.push({ kind: "literal", text: normalizeSegment(this.#match(literalPattern, "a segment")) });
     }
   }
 
   #parseVariable(): void {
     const column = this.#at + 1;
-    const fieldPath = this.#match(FIELD_PATH, "a field path");
-    if (this.#variables.some((variable) => variable.fieldPath === fieldPath)) {
+    const fieldPath = this.#match(fieldPathPattern, "a field path");
+    if (this.#variables.some((variable) => variable.fieldPath === fieldPath))
       throw new TemplateError(column, `${fieldPath} is bound twice`);
-    }
     const start = this.#segments.length;
-    if (this.#skips("=")) {
-      this.#parseSegments(true);
-    } else {
-      this.#segments.push({ kind: "*" });
-    }
+    if (this.#skips("=")) this.#parseSegments(true);
+    else this.#segments.push({ kind: "*" });
     this.#expect("}");
     this.#variables.push({ fieldPath, start, end: this.#segments.length, column });
   }
@@ -124,25 +115,19 @@ class Parser {
   #match(pattern: RegExp, what: string): string {
     pattern.lastIndex = this.#at;
     const match = pattern.exec(this.#text);
-    if (match === null) {
-      throw this.#error(`expected ${what}, found ${this.#found()}`);
-    }
+    if (match === null) throw this.#error(`expected ${what}, found ${this.#found()}`);
     this.#at = pattern.lastIndex;
     return match[0];
   }
 
   #skips(token: string): boolean {
-    if (!this.#text.startsWith(token, this.#at)) {
-      return false;
-    }
+    if (!this.#text.startsWith(token, this.#at)) return false;
     this.#at += token.length;
     return true;
   }
 
   #expect(token: string): void {
-    if (!this.#skips(token)) {
-      throw this.#error(`expected "${token}", found ${this.#found()}`);
-    }
+    if (!this.#skips(token)) throw this.#error(`expected "${token}", found ${this.#found()}`);
   }
 
   #found(): string {

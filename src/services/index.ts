@@ -1,11 +1,11 @@
 /**
- * The table of contents of the product: one line for each service that is mounted. This is the only place where domains meet; what one needs
- * of another it is given here.
+ * The services of the product, one line for each that is mounted. Only this file joins domains: what one needs of
+ * another is passed to it here.
  */
 import type { DescService } from "@bufbuild/protobuf";
 import type { TermsDocument } from "../config.ts";
 import type { HasSubscriptions, SubscriptionSource } from "../delivery/index.ts";
-import type { ServiceImplementation } from "../resource/index.ts";
+import { type MountedService, mount } from "../resource/index.ts";
 import type { Database } from "../store/index.ts";
 import { documentsOfFeeds } from "./advisory/documents.ts";
 import { resolvedVulnsReports } from "./advisory/resolved-vulns-reports.ts";
@@ -13,23 +13,23 @@ import { securityAdvisoryService } from "./advisory/security-advisory.ts";
 import { severitiesOf } from "./advisory/severities.ts";
 import { createSubscriptionSource, type SubscriptionSourceOptions } from "./events/subscription-source.ts";
 import { defineSubscriptions, subscriptionsService } from "./events/subscriptions.ts";
-import { accountAssociations, accountAssociationsService, removeServiceBindings } from "./iam/account-associations.ts";
+import { accountAssociationsService, removeServiceBindings } from "./iam/account-associations.ts";
 import { externalGroupRoleMappings, externalGroupRoleMappingsService } from "./iam/external-group-role-mappings.ts";
-import { groupInvites, groupInvitesService, isPromised } from "./iam/group-invites.ts";
+import { groupInvitesService, isPromised } from "./iam/group-invites.ts";
 import { groups, groupsService } from "./iam/groups.ts";
-import { identities, identitiesService } from "./iam/identities.ts";
+import { identitiesService } from "./iam/identities.ts";
 import { identityProviders, identityProvidersService } from "./iam/identity-providers.ts";
 import { roleBindings, roleBindingsService } from "./iam/role-bindings.ts";
-import { namedIn, roles, rolesService } from "./iam/roles.ts";
-import { termsAcceptances, termsService } from "./iam/terms.ts";
+import { namedIn, rolesService } from "./iam/roles.ts";
+import { termsService } from "./iam/terms.ts";
 import { artifactsService } from "./libraries/artifacts.ts";
 import { refreshVersions } from "./libraries/refresh-versions.ts";
 import { pingService } from "./ping/ping.ts";
 import { refreshDerived } from "./refresh-derived.ts";
-import { registryContents as contentsOf } from "./registry/contents.ts";
 import { imagesService } from "./registry/images.ts";
 import { namedPackages } from "./registry/named-packages.ts";
-import { defineRepos, reposService } from "./registry/repos.ts";
+import { registryContents as contentsOf } from "./registry/registry-contents.ts";
+import { defineReadmes, defineRepos, reposService } from "./registry/repos.ts";
 import { defineTags, tagsService } from "./registry/tags.ts";
 import { advisoriesService, defineAdvisories } from "./vulnerabilities/advisories.ts";
 import { advisoryWriter } from "./vulnerabilities/save-advisories.ts";
@@ -37,29 +37,29 @@ import { advisoryWriter } from "./vulnerabilities/save-advisories.ts";
 export { readFeedOrder, writeFeedOrder } from "../resource/index.ts";
 export { pruneDocuments, saveDocument } from "./advisory/documents.ts";
 export { pruneVulnerabilityMetadata, saveVulnerabilityMetadata } from "./advisory/vulnerability-metadata.ts";
+export { grantSource } from "./iam/auth/grants.ts";
+export { indexIdentities } from "./iam/auth/identity-index.ts";
+export { identitySource } from "./iam/auth/identity-source.ts";
+export { providerSource } from "./iam/auth/provider-source.ts";
 export { ensureAdministrator, ensureFirstGroup, groupExists, identityExists } from "./iam/bootstrap.ts";
-export { grantSource } from "./iam/grants.ts";
-export { indexIdentities } from "./iam/identity-index.ts";
-export { identitySource } from "./iam/identity-source.ts";
-export { providerSource } from "./iam/provider-source.ts";
+export { administratorRole, builtInRoles } from "./iam/built-in-roles.ts";
 export { storeBuiltInRoles } from "./iam/roles.ts";
-export { sessions } from "./iam/sessions.ts";
+export { sessions } from "./iam/tokens/sessions.ts";
 export {
   createTokenExchange,
-  type ExchangeRequest,
   type IssuedToken,
   type NarrowingRequest,
   type TokenExchange,
-} from "./iam/token-exchange.ts";
+} from "./iam/tokens/token-exchange.ts";
 export { artifactUid } from "./libraries/artifact-id.ts";
 export { pruneArtifacts } from "./libraries/prune-artifacts.ts";
-export { type ArtifactRecord, removeArtifact, saveArtifact, type VersionRecord } from "./libraries/save-artifact.ts";
-export type { RegistryContents, StoredRepo, StoredTag } from "./registry/contents.ts";
+export { type ArtifactToSave, saveArtifact } from "./libraries/save-artifact.ts";
 export { type ImagePackage, readImagePackages, removeImage, saveImagePackages } from "./registry/image-packages.ts";
 export { type Image, readImages, saveImage } from "./registry/images.ts";
-export type { AdvisoriesToSave, SavedAdvisories } from "./vulnerabilities/save-advisories.ts";
+export type { StoredTag } from "./registry/registry-contents.ts";
 
 const repos = defineRepos(groups);
+const readmes = defineReadmes(groups, repos);
 const tags = defineTags(repos);
 const subscriptions = defineSubscriptions(groups);
 const advisories = defineAdvisories(groups, severitiesOf);
@@ -67,7 +67,7 @@ const advisories = defineAdvisories(groups, severitiesOf);
 const writer = advisoryWriter(advisories);
 export const { prepareAdvisories, saveAdvisories, pruneAdvisories } = writer;
 
-/** Brings rows that follow from others up to this version of the program, and to the order of the feeds. */
+/** Brings derived rows up to date with this version of the program and with the order of the feeds. */
 export function refreshDerivedRows(database: Database, now: () => number): Promise<void> {
   const derived = { feeds: [documentsOfFeeds, writer.advisoriesOfFeeds], versions: refreshVersions };
   return refreshDerived(database, derived, now);
@@ -76,7 +76,8 @@ export function refreshDerivedRows(database: Database, now: () => number): Promi
 export const registryContents = contentsOf(repos, tags);
 
 /** Whether any of these groups has a subscription. */
-export const hasSubscriptions: HasSubscriptions = (session, groups) => session.hasChildren(subscriptions.table, groups);
+export const hasSubscriptions: HasSubscriptions = async (session, groups) =>
+  session.hasChildren(subscriptions.table, groups);
 
 /** Supplies `delivery` with subscriptions. */
 export function subscriptionSource(options: SubscriptionSourceOptions): SubscriptionSource {
@@ -84,26 +85,24 @@ export function subscriptionSource(options: SubscriptionSourceOptions): Subscrip
 }
 
 /** Settings that services depend on. */
-export interface ServicesOptions {
+interface ServicesOptions {
   readonly openRootGroups: boolean;
   readonly termsDocuments: readonly TermsDocument[] | undefined;
   readonly allowLoopbackSinks: boolean;
 }
 
-/** Every service of the contract. */
+/** Every service of the contract. The deletion of a group reports its children in the order of these lines. */
 export function createServices({
   openRootGroups,
   termsDocuments,
   allowLoopbackSinks,
-}: ServicesOptions): readonly ServiceImplementation[] {
-  return [
+}: ServicesOptions): readonly MountedService[] {
+  return mount([
     pingService,
-    groupsService({
-      openRootGroups,
-      blockedBy: [groups, repos, identities, roles, identityProviders, subscriptions, advisories],
-      deletedWith: [roleBindings, groupInvites, accountAssociations, termsAcceptances],
-      roleBindings,
-    }),
+    groupsService({ openRootGroups, roleBindings }),
+    reposService(repos, readmes),
+    tagsService(tags),
+    imagesService(repos),
     identitiesService(roleBindings, removeServiceBindings),
     rolesService([
       { isUsed: namedIn(roleBindings, "role_uid"), description: "is bound" },
@@ -112,20 +111,26 @@ export function createServices({
       { isUsed: isPromised, description: "a group invite promises" },
     ]),
     roleBindingsService,
-    reposService(repos, tags),
-    tagsService(tags),
-    identityProvidersService(externalGroupRoleMappings),
-    accountAssociationsService,
     groupInvitesService,
-    externalGroupRoleMappingsService,
+    accountAssociationsService,
     termsService(termsDocuments),
-    imagesService(repos),
+    identityProvidersService(externalGroupRoleMappings),
+    externalGroupRoleMappingsService,
+    subscriptionsService(subscriptions, allowLoopbackSinks),
     advisoriesService(advisories),
     artifactsService,
     securityAdvisoryService(resolvedVulnsReports(namedPackages(repos, tags))),
-    subscriptionsService(subscriptions, allowLoopbackSinks),
-  ];
+  ]);
 }
+
+/** Services of the contract that this server does not mount, by full name, with the reason. */
+export const notServed: ReadonlyMap<string, string> = new Map();
+
+/**
+ * Methods that need a capability which only the first administrator's role has, by full name, with the reason:
+ * `platform.iam.v2.GroupsService.GetGroup`.
+ */
+export const administratorOnly: ReadonlyMap<string, string> = new Map();
 
 /** The descriptors of {@link createServices}, for listings. */
 export const contractServices: readonly DescService[] = createServices({

@@ -1,21 +1,22 @@
 /**
- * Rows that follow from other rows, brought up to what this version of the program makes of them: the merges of feeds, when their order has changed or
- * they are merged in another way, and the places of versions, when they are compared in another way. What is so already is not written.
+ * Brings rows that are derived from other rows up to date: the merges of feeds, when the order of the feeds or the way
+ * of merging has changed, and the order of versions, when the way of comparing them has changed. Rows that are up to
+ * date are not written.
  */
 import { type FeedResource, mergeAgain, readFeedOrder } from "../resource/index.ts";
 import type { Database, ReadSession, WriteSession } from "../store/index.ts";
 
-/** Looks at a portion of rows after `after`; where the next one begins, if there is one. */
-export type RefreshPortion = (session: WriteSession, nowMs: number, after?: string) => Promise<string | undefined>;
+/** Refreshes a portion of rows after `after`. Returns where the next one begins. */
+type RefreshPortion = (session: WriteSession, nowMs: number, after?: string) => Promise<string | undefined>;
 
-/** What is derived, and how to derive it again. */
-export interface Derived {
-  // biome-ignore lint/suspicious/noExplicitAny: resources of any kind; what is merged is what was read
+/** The derived rows, and how to derive them again. */
+interface Derived {
+  // biome-ignore lint/suspicious/noExplicitAny: resources of any kind
   readonly feeds: readonly FeedResource<any>[];
   readonly versions: RefreshPortion;
 }
 
-/** How rows are derived: a higher number where this program does it in another way. */
+/** The version of each derivation: a higher number when this program derives in a new way. */
 const ways = { feeds: 1, versions: 1 };
 const settingName = "derived";
 
@@ -25,7 +26,7 @@ interface State {
   readonly feedOrder: readonly string[];
 }
 
-/** Derives again what was derived in another way. It may be interrupted: the next call goes on. */
+/** Derives rows again when they were derived in another way. After an interruption the next call continues. */
 export async function refreshDerived(database: Database, { feeds, versions }: Derived, now: () => number) {
   const state = await readState(database.read);
   const feedOrder = await readFeedOrder(database.read);

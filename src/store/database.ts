@@ -1,55 +1,71 @@
-/** A database: opened by address, read at any time, written in transactions. */
-import { counterStatements } from "./counters.ts";
-import type { Engine, Work } from "./dialect/dialect.ts";
-import { ConflictError, NotUniqueError } from "./errors.ts";
-import { logsOf } from "./log.ts";
-import { migrate, pendingMigrations } from "./migrate.ts";
-import { createQueue, type Queue, queuesOf } from "./queue.ts";
+/** Opens a database by its URL. It is read at any time and written in transactions. */
+import type { Engine, TransactionBody } from "./engines/engine.ts";
+import { tablesOf } from "./lists/table.ts";
+import { counterStatements } from "./logs/counters.ts";
+import { logsOf } from "./logs/log.ts";
+import { createQueue, type Queue, queuesOf } from "./logs/queue.ts";
+import { migrate, pendingMigrations } from "./migrations/migrate.ts";
 import { type Catalogue, Reader, type ReadSession } from "./read-session.ts";
 import { settingStatements } from "./settings.ts";
-import { tablesOf } from "./table.ts";
+import { ConflictError, NotUniqueError } from "./sql/errors.ts";
+import { compile } from "./sql/statement.ts";
 import { type StopSignal, Writer, type WriteSession } from "./write-session.ts";
 
 /** An open database. */
 export interface Database {
   readonly dialect: string;
-  /** Reads outside any transaction. They see only what is committed and never wait for a writer. */
+  /** Reads outside transactions. They see only committed data and never wait for a writer. */
   readonly read: ReadSession;
-  /** For what may have been asked since the last read: it sees what other processes have committed until now. */
+  /** Makes the next read see everything that other processes have committed by now. */
   refresh(): void;
   /**
-   * Runs `work` in a transaction and gives its result once that is durable; when it throws, nothing it did stays. It may run more than once, and
-   * others wait for it: it waits for nothing but its session. An aborted signal drops work that has not started, and fails its next statement.
-   * Errors: those of the session; ConflictError; UnavailableError, then what it did stays only where that says so.
+   * Runs `body` in a transaction and returns its result once the transaction is durable. When `body` throws, the
+   * transaction is rolled back. `body` may run more than once. Other transactions may wait for it, so it must wait for
+   * nothing but its session. Aborting the signal cancels a transaction that has not started, and fails the next
+   * statement of one that has.
+   * Errors: those of the session; ConflictError; UnavailableError, with `isUndecided` when the transaction may have
+   * been committed.
    */
-  transact<T>(work: (session: WriteSession) => Promise<T>, options?: { signal?: StopSignal }): Promise<T>;
+  transact<T>(body: (session: WriteSession) => Promise<T>, options?: { signal?: StopSignal }): Promise<T>;
   /** A queue, by the name of its table. */
   queue(name: string): Queue;
-  /** Brings the schema up to date; how many migrations ran. Safe when several processes do it at once. */
+  /** Brings the schema up to date and returns how many migrations ran. Several processes may call it at once. */
   migrate(): Promise<number>;
-  /** How many migrations are missing. Errors: the database is newer than this program. */
+  /** Returns how many migrations are missing. Errors: RefusedError when the database is newer than this program. */
   pendingMigrations(): Promise<number>;
-  /** Whether it can be used now, told within `timeoutMs`; asked once at a time. Errors: UnavailableError, RefusedError. */
+  /** The columns of every table, by its name. On PostgreSQL those of the current schema. */
+  columns(): Promise<ReadonlyMap<string, ReadonlySet<string>>>;
+  /**
+   * Checks within `timeoutMs` that the database can be used. One check at a time. Errors: UnavailableError,
+   * RefusedError.
+   */
   check(timeoutMs: number): Promise<void>;
-  /** Finishes the work under way, takes no more, closes. */
+  /** Refuses new transactions, waits for those that are running, and closes the database. */
   close(): Promise<void>;
 }
 
-/** How to open. */
+/** How to open a database. */
 export interface OpenOptions {
   /**
-   * How long SQLite itself may wait for a lock, which stops the event loop: for commands. By default it does not, and a timer tries again.
+   * How long SQLite itself may wait for a lock, which blocks the event loop; meant for commands. By default 0: a timer
+   * retries instead.
    */
   readonly busyWaitMs?: number;
-  /** How long work may wait for another process's lock, or lose against others, before it fails with a ConflictError. */
-  readonly patienceMs?: number;
-  /** Whether a SQLite file that is missing is refused; by default it is created. */
+  /**
+   * How long a transaction may wait for locks or be retried after conflicts before it fails with a ConflictError. By
+   * default 5000.
+   */
+  readonly lockTimeoutMs?: number;
+  /** Whether a missing SQLite file is refused. By default it is created. */
   readonly mustExist?: boolean;
 }
 
-const defaultPatienceMs = 5000;
+const defaultLockTimeoutMs = 5000;
 
-/** Opens `sqlite:PATH` (created when missing, with its folder), `sqlite::memory:` or `postgres://…`. Errors: UnavailableError, RefusedError. */
+/**
+ * Opens `sqlite:PATH` (the file and its folder are created when missing), `sqlite::memory:` or `postgres://…`.
+ * Errors: UnavailableError, RefusedError.
+ */
 export async function openDatabase(url: string, options: OpenOptions = {}): Promise<Database> {
   const engine = await openEngine(url, options);
   const { dialect } = engine;
@@ -64,10 +80,10 @@ export async function openDatabase(url: string, options: OpenOptions = {}): Prom
   let idle: PromiseWithResolvers<void> | undefined;
   let closing: Promise<void> | undefined;
 
-  /** Closing waits for it. */
+  /** Runs a transaction that closing waits for. */
   async function tracked<T>(start: () => Promise<T>): Promise<T> {
     if (closing !== undefined) throw new Error("the database is closed");
-    running++; // a number: what has gone from a Set may long be kept by it, see short-map.ts
+    running++; // not a Set, which may hold deleted entries for long: see http/http2/short-map.ts
     try {
       return await start();
     } finally {
@@ -86,10 +102,11 @@ export async function openDatabase(url: string, options: OpenOptions = {}): Prom
     dialect: dialect.name,
     read: new Reader(catalogue, engine.reader, undefined, engine.commits),
     refresh: () => engine.refresh?.(),
-    transact: (work, { signal } = {}) => tracked(() => engine.transact(inSession(engine, catalogue, work, signal))),
-    queue: (name) => createQueue({ ...engine, alone: (work) => tracked(() => engine.alone(work)) }, name),
+    transact: (body, { signal } = {}) => tracked(() => engine.transact(inSession(engine, catalogue, body, signal))),
+    queue: (name) => createQueue({ ...engine, autocommit: (body) => tracked(() => engine.autocommit(body)) }, name),
     migrate: () => migrate(engine),
     pendingMigrations: () => pendingMigrations(engine),
+    columns: () => columnsOfTables(engine),
     check: (timeoutMs) => engine.check(timeoutMs),
     close: () => {
       closing ??= finished().then(() => engine.close());
@@ -98,36 +115,48 @@ export async function openDatabase(url: string, options: OpenOptions = {}): Prom
   };
 }
 
-/** Loads only the driver that is used: the other's memory would be held for nothing. */
+async function columnsOfTables({ dialect, reader }: Engine): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
+  const tables = new Map<string, Set<string>>();
+  for (const [table, column] of await reader.rows(compile(dialect.query, dialect.columns), {})) {
+    const columns = tables.get(table as string) ?? new Set();
+    tables.set(table as string, columns.add(column as string));
+  }
+  return tables;
+}
+
+/** Loads only the driver that is used, to save the memory of the other. */
 async function openEngine(
   url: string,
-  { busyWaitMs = 0, patienceMs = defaultPatienceMs, mustExist = false }: OpenOptions,
+  { busyWaitMs = 0, lockTimeoutMs = defaultLockTimeoutMs, mustExist = false }: OpenOptions,
 ): Promise<Engine> {
   if (url.startsWith("sqlite:")) {
-    const { openSqlite } = await import("./dialect/sqlite.ts");
-    return openSqlite(url.slice("sqlite:".length), { busyWaitMs, patienceMs, mustExist });
+    const { openSqlite } = await import("./engines/sqlite/engine.ts");
+    return openSqlite(url.slice("sqlite:".length), { busyWaitMs, lockTimeoutMs, mustExist });
   }
   if (/^postgres(ql)?:/.test(url)) {
-    const { openPostgres } = await import("./dialect/postgres.ts");
-    return openPostgres(url, patienceMs);
+    const { openPostgres } = await import("./engines/postgres/engine.ts");
+    return openPostgres(url, lockTimeoutMs);
   }
   throw new Error("a database is sqlite:PATH or postgres://…");
 }
 
-/** Gives `work` a session in each of its runs, and lets an error of the database that calls for another run come through. */
+/**
+ * Runs `body` with a new session each time. Throws the error of a failed statement, which may call for another run,
+ * even where `body` hides it.
+ */
 function inSession<T>(
   { isConcurrent }: Engine,
   catalogue: Catalogue,
-  work: (session: WriteSession) => Promise<T>,
+  body: (session: WriteSession) => Promise<T>,
   signal: StopSignal | undefined,
-): Work<T> {
+): TransactionBody<T> {
   let mayRunAgain = isConcurrent;
   return async (connection, counters) => {
     signal?.throwIfAborted();
     const session = new Writer(catalogue, connection, counters, signal);
     try {
-      const value = await work(session);
-      if (session.failure !== undefined) throw session.failure; // the work hid it, but its transaction is lost
+      const value = await body(session);
+      if (session.failure !== undefined) throw session.failure; // `body` has caught it, but the transaction has failed
       return value;
     } catch (error) {
       const { failure } = session;

@@ -1,36 +1,35 @@
 /**
- * The storage room: rows with a spine and facets, in one table per resource, on SQLite or PostgreSQL.
+ * Storage: rows in one table per resource, on SQLite or PostgreSQL.
  *
- * It knows SQL and nothing else: no protobuf, no service, no caller. A body is bytes to it, a facet a value that someone derived from them.
- * It is the only room where SQL, dialects and drivers appear. It never waits for anything but the database.
+ * This module knows SQL, and neither protobuf nor services nor callers. The body of a row is opaque bytes. Indexed
+ * columns hold values that the caller derives from the body. No other module uses SQL or a database driver. Nothing
+ * here waits for anything but the database.
  *
- * Promises, the same on every database and held by test/contract:
- * - What `transact` has answered is durable; what it has refused left nothing. A check and the write that relies on it hold together.
- * - Neutral errors: NotUniqueError, StaleError and ConflictError about the work; UnavailableError, StatementTimeoutError and RefusedError about the
- *   database. Anything else is a bug.
- * - Text compares by its bytes. No column is NULL. Instants are integer microseconds since 1970.
- * - A page costs what its rows cost, wherever it is (keyset), and rows written between two pages neither repeat nor hide one that stays.
- * - Totals are exact, and read from counters that the writing transaction keeps for every ancestor.
- * - What a set of texts has, and which text is part of a search text, is answered exactly and by an index, as a page and as a total (on PostgreSQL,
- *   where another process reads, from three characters on); an index never lags behind its rows. No text is taken for the language of an index.
- * - Subtrees are key ranges: uids are materialised paths of printable ASCII above `/`.
- * - Several processes may use one SQLite file; a process killed at any moment loses nothing that was acknowledged.
+ * Guarantees, the same on every database, tested by test/databases:
+ * - A transaction that `transact` has acknowledged is durable. One that failed has changed nothing, unless its error
+ *   says that the outcome is unknown. Transactions are serializable: a check and the write that relies on it hold
+ *   together.
+ * - Errors are the same for every database: NotUniqueError, StaleError and ConflictError are about the transaction;
+ *   UnavailableError, StatementTimeoutError and RefusedError are about the database. Anything else is a bug.
+ * - Text compares by its bytes. No column is NULL. Times are integer microseconds since 1970.
+ * - The cost of a page depends on its own rows, not on its position (keyset pagination). A row that is not modified
+ *   while a list is paged through appears exactly once.
+ * - Totals are exact. They are read from counters that the writing transaction maintains for every ancestor.
+ * - Searches in sets and in text are exact and use an index, for pages and for totals. On PostgreSQL, that holds for
+ *   search texts of three or more characters. An index is updated in the transaction of its row. Search text is never
+ *   interpreted as query syntax.
+ * - A subtree is a range of keys: a uid is a materialised path of printable ASCII characters above `/`.
+ * - Several processes may use one SQLite file. A process that is killed loses nothing that it had acknowledged.
  *
- * Kysely builds the schema and compiles the statements; it runs none of them. Each shape of statement is compiled once and run by the driver,
- * prepared. `dialect/` holds all that differs between databases, `migrations/` the schema.
+ * Kysely builds the schema and compiles the statements; it runs none of them. Each shape of statement is compiled once,
+ * and prepared by the driver. `sql/` has the statements' vocabulary and the interface of a dialect, `rows/` single
+ * rows, `lists/` pages and totals, `logs/` logs, counters and queues, `migrations/` the schema, `engines/` all that
+ * differs between databases.
  */
+
 export { type Database, type OpenOptions, openDatabase } from "./database.ts";
-export {
-  ConflictError,
-  NotUniqueError,
-  RefusedError,
-  StaleError,
-  StatementTimeoutError,
-  UnavailableError,
-} from "./errors.ts";
-export type { FacetType, FacetValue, ScalarValue } from "./facet.ts";
-export type { LogEntry, LogScan, LogSpec } from "./log.ts";
-export { PackedRow } from "./packed.ts";
+export type { Condition, ListQuery, OrderTerm, Selection } from "./lists/query.ts";
+export type { LogEntry, LogScan, LogSpec } from "./logs/log.ts";
 export type {
   LeaseRequest,
   NewQueueEntry,
@@ -40,9 +39,19 @@ export type {
   QueuePlace,
   QueueState,
   Settlement,
-} from "./queue.ts";
+} from "./logs/queue.ts";
 export type { ReadSession } from "./read-session.ts";
-export { columnValue, type Row, type TableSpec } from "./row.ts";
-export type { Condition, ListQuery, OrderTerm, Selection } from "./selection.ts";
-export type { Subtree } from "./subtree.ts";
+export { PackedRow } from "./rows/packed.ts";
+export type { Row } from "./rows/record.ts";
+export { columnsOf, columnValue, type TableSpec } from "./rows/row.ts";
+export {
+  ConflictError,
+  NotUniqueError,
+  RefusedError,
+  StaleError,
+  StatementTimeoutError,
+  UnavailableError,
+} from "./sql/errors.ts";
+export type { ColumnType, ColumnValue, ScalarValue } from "./sql/indexed-column.ts";
+export type { Subtree } from "./sql/subtree.ts";
 export type { WriteSession } from "./write-session.ts";

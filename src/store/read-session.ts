@@ -1,49 +1,58 @@
-/** Reading: single rows, pages, totals, settings. */
+/** Reads: single rows, pages, totals, settings, logs. */
 
-import { andThen, type Eventually } from "../eventually.ts";
-import { count, exists } from "./count.ts";
-import type { CounterClass, CounterStatements, Counters } from "./counters.ts";
-import { type ScalarValue, storedFacet } from "./facet.ts";
-import { list } from "./list.ts";
-import { entryOf, type LogEntry, type LogScan, type LogSpec, type LogStatements, scanValues } from "./log.ts";
-import type { QueueStatements } from "./queue.ts";
-import type { Row, TableSpec } from "./row.ts";
-import type { ListQuery, Selection } from "./selection.ts";
+import { type Awaitable, chain } from "../awaitable.ts";
+import { count, exists } from "./lists/count.ts";
+import { list } from "./lists/plan.ts";
+import type { ListQuery, Selection } from "./lists/query.ts";
+import type { Table } from "./lists/table.ts";
+import type { CounterClass, CounterStatements, Counters } from "./logs/counters.ts";
+import { entryOf, type LogEntry, type LogScan, type LogSpec, type LogStatements, scanValues } from "./logs/log.ts";
+import type { QueueStatements } from "./logs/queue.ts";
+import type { Row } from "./rows/record.ts";
+import { columnValue, type TableSpec } from "./rows/row.ts";
 import type { SettingStatements } from "./settings.ts";
-import type { Connection } from "./statement.ts";
-import type { Table } from "./table.ts";
+import { type ScalarValue, storedColumn } from "./sql/indexed-column.ts";
+import type { SqlConnection } from "./sql/statement.ts";
 
 /**
- * Reads. Outside a transaction every call sees what this process had committed when it began, and other processes at the first read of this
- * turn of the event loop, or after the latest `refresh` in it.
+ * Reads. Outside a transaction, a call sees everything that this process had committed when the call began. Of other
+ * processes it sees what was committed at the first read in this turn of the event loop, or at the latest `refresh` in
+ * it.
  */
 export interface ReadSession {
-  get(table: TableSpec, uid: string): Eventually<Row | undefined>;
-  has(table: TableSpec, uid: string): Eventually<boolean>;
-  /** The rows that exist, by uid. */
+  get(table: TableSpec, uid: string): Awaitable<Row | undefined>;
+  has(table: TableSpec, uid: string): Awaitable<boolean>;
+  /** Those of the rows that exist, by uid. */
   getMany(table: TableSpec, uids: readonly string[]): Promise<Map<string, Row>>;
-  /** Whether a row has one of these parents. `exists` could tell too; asked for every event, it makes a create a fifth slower. */
-  hasChildren(table: TableSpec, parents: readonly string[]): Eventually<boolean>;
-  /** The uid of the child of `parent` with this value in a column that is unique among its children. */
-  childUid(table: TableSpec, parent: string, column: string, value: ScalarValue): Eventually<string | undefined>;
-  /** A page of a selection in its order; rows written between two pages neither repeat nor hide one that stays as it is. */
-  list(table: TableSpec, query: ListQuery): Eventually<Row[]>;
+  /** Whether any of these parents has a child. Cheaper than `exists`, which would make a create a fifth slower. */
+  hasChildren(table: TableSpec, parents: readonly string[]): Awaitable<boolean>;
+  /** The uid of the child of `parent` that has this value in a column that is unique among the children. */
+  childUid(table: TableSpec, parent: string, column: string, value: ScalarValue): Awaitable<string | undefined>;
+  /** One page of a selection in its order. */
+  list(table: TableSpec, query: ListQuery): Awaitable<Row[]>;
+  /** The first row of a selection in its order. */
+  first(table: TableSpec, query: Omit<ListQuery, "limit">): Awaitable<Row | undefined>;
+  /**
+   * All rows of a selection in its order, in pages of `limit` rows; none of them is empty. Each page is read when it is
+   * asked for, behind the last row of the one before, so the rows of a page may be changed or removed before the next.
+   */
+  pages(table: TableSpec, query: ListQuery): AsyncGenerator<Row[]>;
   /** How many rows a selection has, exactly. */
-  count(table: TableSpec, selection: Selection): Eventually<number>;
+  count(table: TableSpec, selection: Selection): Awaitable<number>;
   exists(table: TableSpec, selection: Selection): Promise<boolean>;
   /**
-   * How often watched tables have been changed, by whatever process: while this number stays the same, so does everything in them but facets
-   * that were set alone. In a transaction its own changes are counted.
+   * How many transactions of all processes have changed a watched table. While this number stays the same, so do those
+   * tables, except for columns written by `setColumns`. In a transaction, its own changes are counted.
    */
-  changes(): Eventually<number>;
+  changes(): Awaitable<number>;
   setting(name: string): Promise<Uint8Array | undefined>;
-  /** The entries of a log that exist, by id; for logs with an index of their ids. */
+  /** Those of the entries of a log that exist, by id. The log needs an index of ids. */
   find(log: LogSpec, ids: readonly string[]): Promise<Map<string, LogEntry>>;
   /** The next entries of a log, oldest first. */
   scan(log: LogSpec, scan: LogScan): Promise<LogEntry[]>;
 }
 
-/** Every statement of a database. */
+/** The compiled statements of a database. */
 export interface Catalogue {
   table(spec: TableSpec): Table;
   log(spec: LogSpec): LogStatements;
@@ -52,67 +61,83 @@ export interface Catalogue {
   readonly settings: SettingStatements;
 }
 
-/** Reads on one connection, or on any of a pool. */
+/** Reads on one connection, or on any connection of a pool. */
 export class Reader implements ReadSession {
   protected readonly catalogue: Catalogue;
-  readonly #connection: Connection;
+  readonly #connection: SqlConnection;
   readonly #counters: Counters | undefined;
 
   readonly #commits: (() => number) | undefined;
   #changes: { readonly commits: number; readonly count: number } | undefined;
 
   /**
-   * @param counters what the transaction has counted but not yet written.
-   * @param commits outside a transaction: a number that tells when to look at the counters again.
+   * @param counters the counts of this transaction that are not written yet.
+   * @param commits outside a transaction: a number that changes when the counters must be read again.
    */
-  constructor(catalogue: Catalogue, connection: Connection, counters?: Counters, commits?: () => number) {
+  constructor(catalogue: Catalogue, connection: SqlConnection, counters?: Counters, commits?: () => number) {
     this.catalogue = catalogue;
     this.#connection = connection;
     this.#counters = counters;
     this.#commits = commits;
   }
 
-  /** Where statements run now. */
-  protected connection(): Connection {
+  /** The connection that the next statement runs on. */
+  protected connection(): SqlConnection {
     return this.#connection;
   }
 
-  get(table: TableSpec, uid: string): Eventually<Row | undefined> {
+  get(table: TableSpec, uid: string): Awaitable<Row | undefined> {
     const { row, read } = this.catalogue.table(table);
-    return andThen(this.connection().rows(row.get, { uid }), ([columns]) => columns && read(columns));
+    return chain(this.connection().rows(row.get, { uid }), ([values]) => values && read(values));
   }
 
-  has(table: TableSpec, uid: string): Eventually<boolean> {
+  has(table: TableSpec, uid: string): Awaitable<boolean> {
     const { row } = this.catalogue.table(table);
-    return andThen(this.connection().rows(row.has, { uid }), (rows) => rows.length > 0);
+    return chain(this.connection().rows(row.has, { uid }), (rows) => rows.length > 0);
   }
 
   async getMany(table: TableSpec, uids: readonly string[]): Promise<Map<string, Row>> {
     if (uids.length === 0) return new Map();
     const { row, read } = this.catalogue.table(table);
     const rows = await this.connection().rows(row.getMany, { uids: JSON.stringify(uids) });
-    return new Map(rows.map((columns) => read(columns)).map((row) => [row.uid, row]));
+    return new Map(rows.map((values) => read(values)).map((row) => [row.uid, row]));
   }
 
-  hasChildren(table: TableSpec, parents: readonly string[]): Eventually<boolean> {
+  hasChildren(table: TableSpec, parents: readonly string[]): Awaitable<boolean> {
     if (parents.length === 0) return false;
     const { row } = this.catalogue.table(table);
     const found = this.connection().rows(row.anyChild(parents.length), { ...parents });
-    return andThen(found, (rows) => rows.length > 0);
+    return chain(found, (rows) => rows.length > 0);
   }
 
-  childUid(table: TableSpec, parent: string, column: string, value: ScalarValue): Eventually<string | undefined> {
+  childUid(table: TableSpec, parent: string, column: string, value: ScalarValue): Awaitable<string | undefined> {
     const { row } = this.catalogue.table(table);
-    const facet = storedFacet(table.facets[column]!, value);
-    const found = this.connection().rows(row.child(column), { parent, [column]: facet });
-    return andThen(found, ([columns]) => columns && (columns[0] as string));
+    const stored = storedColumn(table.columns[column]!, value);
+    const found = this.connection().rows(row.child(column), { parent, [column]: stored });
+    return chain(found, ([values]) => values && (values[0] as string));
   }
 
-  list(table: TableSpec, query: ListQuery): Eventually<Row[]> {
+  list(table: TableSpec, query: ListQuery): Awaitable<Row[]> {
     return list(this.#reading(table), query);
   }
 
-  count(table: TableSpec, selection: Selection): Eventually<number> {
+  first(table: TableSpec, query: Omit<ListQuery, "limit">): Awaitable<Row | undefined> {
+    return chain(this.list(table, { ...query, limit: 1 }), ([row]) => row);
+  }
+
+  async *pages(table: TableSpec, query: ListQuery): AsyncGenerator<Row[]> {
+    const { orderBy = [], limit } = query;
+    for (let page = query; ; ) {
+      const rows: Row[] = await this.list(table, page);
+      const last = rows.at(-1);
+      if (last === undefined) return;
+      yield rows;
+      if (rows.length < limit) return;
+      page = { ...query, skip: 0, after: [...orderBy.map(({ column }) => columnValue(last, column)), last.uid] };
+    }
+  }
+
+  count(table: TableSpec, selection: Selection): Awaitable<number> {
     return count(this.#reading(table), selection);
   }
 
@@ -120,10 +145,10 @@ export class Reader implements ReadSession {
     return exists(this.#reading(table), selection);
   }
 
-  changes(): Eventually<number> {
+  changes(): Awaitable<number> {
     const commits = this.#commits?.();
     if (commits !== undefined && this.#changes?.commits === commits) return this.#changes.count;
-    return andThen(this.#total("watched", "changes", [""]), (count) => {
+    return chain(this.#total("watched", "changes", [""]), (count) => {
       if (commits !== undefined) this.#changes = { commits, count };
       return count;
     });
@@ -137,13 +162,13 @@ export class Reader implements ReadSession {
   async find(log: LogSpec, ids: readonly string[]): Promise<Map<string, LogEntry>> {
     if (ids.length === 0) return new Map();
     const rows = await this.connection().rows(this.catalogue.log(log).find, { ids: JSON.stringify(ids) });
-    return new Map(rows.map((columns) => [columns[1] as string, entryOf(log, columns)]));
+    return new Map(rows.map((values) => [values[1] as string, entryOf(log, values)]));
   }
 
   async scan(log: LogSpec, scan: LogScan): Promise<LogEntry[]> {
     const statement = this.catalogue.log(log).scan(scan.where?.column);
     const rows = await this.connection().rows(statement, scanValues(log, scan));
-    return rows.map((columns) => entryOf(log, columns));
+    return rows.map((values) => entryOf(log, values));
   }
 
   #reading(spec: TableSpec) {
@@ -152,11 +177,11 @@ export class Reader implements ReadSession {
     return { table: this.catalogue.table(spec), connection: this.connection(), total };
   }
 
-  #total(table: string, counterClass: CounterClass, ancestors: readonly string[]): Eventually<number> {
+  #total(table: string, counterClass: CounterClass, ancestors: readonly string[]): Awaitable<number> {
     const { sum, sumMany } = this.catalogue.counters;
     const counted = { table, class: counterClass };
     const [ancestor] = ancestors;
-    return andThen(
+    return chain(
       ancestors.length === 1
         ? this.connection().rows(sum, { ...counted, ancestor })
         : this.connection().rows(sumMany, { ...counted, ancestors: JSON.stringify(ancestors) }),

@@ -1,12 +1,12 @@
-/** The statements on settings: bytes by name. */
-import type { Dialect } from "./dialect/dialect.ts";
-import { compile, type Statement, slot } from "./statement.ts";
+/** The statements on settings. A setting is bytes with a name. */
+import type { Dialect } from "./sql/dialect.ts";
+import { compile, type Statement, slot } from "./sql/statement.ts";
 
 /** Slots `name` and `value`. */
 export interface SettingStatements {
   readonly get: Statement;
   readonly put: Statement;
-  /** Changes no row when the setting exists. */
+  /** Changes nothing when the setting exists. */
   readonly add: Statement;
 }
 

@@ -1,72 +1,81 @@
-/** Writing: what a transaction may do. */
-import { type Eventually, settle } from "../eventually.ts";
-import type { Counters } from "./counters.ts";
-import { NotUniqueError, StaleError, UniqueViolation } from "./errors.ts";
-import type { FacetValue } from "./facet.ts";
-import { appendValues, type LogEntry, type LogSpec } from "./log.ts";
-import { pack } from "./packed.ts";
-import { addValues, type NewQueueEntry } from "./queue.ts";
-import { type Catalogue, Reader, type ReadSession } from "./read-session.ts";
-import { checkUid, type Row, readFacets, storedFacets, type TableSpec } from "./row.ts";
-import type { RowStatements } from "./row-statements.ts";
-import type { Connection, Statement, Values } from "./statement.ts";
+/** Writes: what a transaction can do. */
 
-/** Reads and writes of one transaction. It refuses use after its end, and after a statement of it failed. */
+import { type Awaitable, tryChain } from "../awaitable.ts";
+import type { Counters } from "./logs/counters.ts";
+import { appendValues, type LogEntry, type LogSpec } from "./logs/log.ts";
+import { addValues, type NewQueueEntry } from "./logs/queue.ts";
+import { type Catalogue, Reader, type ReadSession } from "./read-session.ts";
+import { pack } from "./rows/packed.ts";
+import type { Row } from "./rows/record.ts";
+import { checkUid, readColumns, storedColumns, type TableSpec } from "./rows/row.ts";
+import type { RowStatements } from "./rows/statements.ts";
+import { NotUniqueError, StaleError, UniqueViolation } from "./sql/errors.ts";
+import type { ColumnValue } from "./sql/indexed-column.ts";
+import type { SqlConnection, Statement, Values } from "./sql/statement.ts";
+
+/**
+ * Reads and writes of one transaction. It cannot be used after the transaction has ended or one of its statements has
+ * failed.
+ */
 export interface WriteSession extends ReadSession {
-  /** Stores a new row with version 1. Errors: NotUniqueError. */
+  /** Inserts a row with version 1. Errors: NotUniqueError. */
   insert(table: TableSpec, row: Omit<Row, "version">): Promise<Row>;
   /**
-   * Stores body, facets and update time of a row, whose version must be the one read; its uid and create time stay. Gives the row with its new
-   * version. Errors: StaleError when it has another version or is gone, NotUniqueError.
+   * Writes body, columns and update time of a row and returns it with its new version. `row.version` must be the stored
+   * version.
+   * Errors: StaleError when the stored version differs or the row is gone; NotUniqueError.
    */
   update(table: TableSpec, row: Row): Promise<Row>;
-  /** Sets the facets named and moves neither version nor times; false when there is no such row. Errors: NotUniqueError. */
-  setFacets(table: TableSpec, uid: string, facets: Readonly<Record<string, FacetValue>>): Promise<boolean>;
-  /** Removes a row and gives what it was; rows below it stay. */
+  /**
+   * Writes these columns and changes neither version nor times. Returns false when there is no such row. Errors:
+   * NotUniqueError.
+   */
+  setColumns(table: TableSpec, uid: string, columns: Readonly<Record<string, ColumnValue>>): Promise<boolean>;
+  /** Removes a row and returns it. Rows below it stay. */
   remove(table: TableSpec, uid: string): Promise<Row | undefined>;
   putSetting(name: string, value: Uint8Array): Promise<void>;
-  /** Stores a setting that does not exist yet; false when it does. */
+  /** Adds a setting. Returns false, and changes nothing, when it exists. */
   addSetting(name: string, value: Uint8Array): Promise<boolean>;
   append(log: LogSpec, entry: LogEntry): Promise<void>;
-  /** Adds entries to a queue, those that it does not have yet; how many. */
+  /** Adds those of the entries that a queue does not have. Returns how many. */
   enqueue(queue: string, entries: readonly NewQueueEntry[]): Promise<number>;
-  /** Removes some pending entries of a lane of a queue; how many. */
-  removePending(queue: string, lane: string, limit: number): Promise<number>;
-  /** Drops about `limit` of the oldest entries made before `beforeUs`; how many. */
+  /** Removes at most `limit` pending entries of a partition of a queue. Returns how many. */
+  removePending(queue: string, partition: string, limit: number): Promise<number>;
+  /** Removes about `limit` of the oldest entries that were made before `beforeUs`. Returns how many. */
   forget(log: LogSpec, beforeUs: number, limit: number): Promise<number>;
 }
 
-/** What of a signal a session asks. */
+/** The part of an AbortSignal that a session uses. */
 export type StopSignal = Pick<AbortSignal, "throwIfAborted">;
 
-/** The session of one work in a transaction. */
+/** The session of one run of a transaction's body. */
 export class Writer extends Reader implements WriteSession {
   readonly #counters: Counters;
   readonly #signal: StopSignal | undefined;
   #failure: unknown;
   #ended = false;
 
-  constructor(catalogue: Catalogue, connection: Connection, counters: Counters, signal: StopSignal | undefined) {
+  constructor(catalogue: Catalogue, connection: SqlConnection, counters: Counters, signal: StopSignal | undefined) {
     super(
       catalogue,
-      watched(connection, (error) => this.#fail(error)),
+      reportingFailures(connection, (error) => this.#fail(error)),
       counters,
     );
     this.#counters = counters;
     this.#signal = signal;
   }
 
-  /** The error of the statement that failed, if one did: the transaction can only be rolled back. */
+  /** The error of the statement that failed, if one did. The transaction can then only be rolled back. */
   get failure(): unknown {
     return this.#failure;
   }
 
-  /** Ends the session: its transaction is over. */
+  /** Makes the session refuse all further use. */
   end(): void {
     this.#ended = true;
   }
 
-  protected override connection(): Connection {
+  protected override connection(): SqlConnection {
     if (this.#ended) throw new Error("the transaction of this session has ended");
     if (this.#failure !== undefined) throw this.#failure;
     this.#signal?.throwIfAborted();
@@ -80,7 +89,7 @@ export class Writer extends Reader implements WriteSession {
 
   async insert(table: TableSpec, row: Omit<Row, "version">): Promise<Row> {
     checkUid(row.uid, row.parent);
-    const facets = storedFacets(table, row.facets);
+    const columns = storedColumns(table, row.columns);
     const { row: statements } = this.catalogue.table(table);
     const version = 1;
     await this.#run(table, statements.insert, {
@@ -90,17 +99,17 @@ export class Writer extends Reader implements WriteSession {
       create_time_us: row.createTimeUs,
       update_time_us: row.updateTimeUs,
       packed: pack({ ...row, version }),
-      ...facets,
+      ...columns,
     });
     this.#counters.inserted(table.name, row.uid, row.parent);
     if (table.isWatched) this.#counters.changed();
-    const inserted = { ...row, version, facets: readFacets(table, facets) };
-    await this.#keepIndexes(statements, row.uid, undefined, inserted.facets);
+    const inserted = { ...row, version, columns: readColumns(table, columns) };
+    await this.#maintainIndexes(statements, row.uid, undefined, inserted.columns);
     return inserted;
   }
 
   async update(table: TableSpec, row: Row): Promise<Row> {
-    const facets = storedFacets(table, row.facets);
+    const columns = storedColumns(table, row.columns);
     const version = row.version + 1;
     const { row: statements } = this.catalogue.table(table);
     const before = statements.indexes.length > 0 ? await this.get(table, row.uid) : undefined;
@@ -110,34 +119,34 @@ export class Writer extends Reader implements WriteSession {
       version,
       update_time_us: row.updateTimeUs,
       packed: pack({ ...row, version }),
-      ...facets,
+      ...columns,
     });
     if (changed === 0) throw new StaleError(table.name, row.uid);
     if (table.isWatched) this.#counters.changed();
-    const updated = { ...row, version, facets: readFacets(table, facets) };
-    if (before !== undefined) await this.#keepIndexes(statements, row.uid, before.facets, updated.facets);
+    const updated = { ...row, version, columns: readColumns(table, columns) };
+    if (before !== undefined) await this.#maintainIndexes(statements, row.uid, before.columns, updated.columns);
     return updated;
   }
 
-  async setFacets(table: TableSpec, uid: string, facets: Readonly<Record<string, FacetValue>>): Promise<boolean> {
-    const columns = Object.keys(facets);
+  async setColumns(table: TableSpec, uid: string, columns: Readonly<Record<string, ColumnValue>>): Promise<boolean> {
+    const names = Object.keys(columns);
     const { row: statements } = this.catalogue.table(table);
-    const isIndexed = statements.indexes.some(({ column }) => columns.includes(column));
+    const isIndexed = statements.indexes.some(({ column }) => names.includes(column));
     const before = isIndexed ? await this.get(table, uid) : undefined;
-    const set = storedFacets(table, facets, columns);
-    const changed = await this.#run(table, statements.setFacets(columns), { uid, ...set });
+    const set = storedColumns(table, columns, names);
+    const changed = await this.#run(table, statements.setColumns(names), { uid, ...set });
     if (before !== undefined)
-      await this.#keepIndexes(statements, uid, before.facets, { ...before.facets, ...readFacets(table, set) });
+      await this.#maintainIndexes(statements, uid, before.columns, { ...before.columns, ...readColumns(table, set) });
     return changed > 0;
   }
 
   async remove(table: TableSpec, uid: string): Promise<Row | undefined> {
     const { row: statements, read } = this.catalogue.table(table);
     const before = statements.indexes.length > 0 ? await this.get(table, uid) : undefined;
-    if (before !== undefined) await this.#keepIndexes(statements, uid, before.facets, undefined);
-    const [columns] = await this.connection().rows(statements.remove, { uid });
-    if (columns === undefined) return undefined;
-    const row = read(columns);
+    if (before !== undefined) await this.#maintainIndexes(statements, uid, before.columns, undefined);
+    const [values] = await this.connection().rows(statements.remove, { uid });
+    if (values === undefined) return undefined;
+    const row = read(values);
     this.#counters.removed(table.name, uid, row.parent);
     if (table.isWatched) this.#counters.changed();
     return row;
@@ -159,27 +168,27 @@ export class Writer extends Reader implements WriteSession {
     return this.connection().run(this.catalogue.queue(queue).add, addValues(entries));
   }
 
-  async removePending(queue: string, lane: string, limit: number): Promise<number> {
-    return this.connection().run(this.catalogue.queue(queue).removePending, { lane, limit });
+  async removePending(queue: string, partition: string, limit: number): Promise<number> {
+    return this.connection().run(this.catalogue.queue(queue).removePending, { partition, limit });
   }
 
   async forget(log: LogSpec, beforeUs: number, limit: number): Promise<number> {
     return this.connection().run(this.catalogue.log(log).forget, { time_us: beforeUs, limit });
   }
 
-  /** Brings the indexes of a row that is there from what they were told of it to what it holds. */
-  async #keepIndexes(
+  /** Updates the content indexes for a row that is stored, from its values before to its values after. */
+  async #maintainIndexes(
     { indexes }: RowStatements,
     uid: string,
-    before: Row["facets"] | undefined,
-    after: Row["facets"] | undefined,
+    before: Row["columns"] | undefined,
+    after: Row["columns"] | undefined,
   ): Promise<void> {
-    for (const { column, add, drop, told } of indexes) {
-      const wasTold = before && told(uid, before[column]!);
-      const isTold = after && told(uid, after[column]!);
-      if (wasTold === isTold) continue;
-      if (wasTold !== undefined) await this.connection().run(drop, { uid, told: wasTold });
-      if (isTold !== undefined) await this.connection().run(add, { uid, told: isTold });
+    for (const { column, add, drop, documentOf } of indexes) {
+      const oldDocument = before && documentOf(uid, before[column]!);
+      const newDocument = after && documentOf(uid, after[column]!);
+      if (oldDocument === newDocument) continue;
+      if (oldDocument !== undefined) await this.connection().run(drop, { uid, document: oldDocument });
+      if (newDocument !== undefined) await this.connection().run(add, { uid, document: newDocument });
     }
   }
 
@@ -193,10 +202,10 @@ export class Writer extends Reader implements WriteSession {
   }
 }
 
-/** A connection that tells of every statement that fails. */
-function watched(connection: Connection, fail: (error: unknown) => unknown): Connection {
-  const watch = <T>(run: () => Eventually<T>): Eventually<T> =>
-    settle(
+/** A connection that passes every error through `fail`. */
+function reportingFailures(connection: SqlConnection, fail: (error: unknown) => unknown): SqlConnection {
+  const report = <T>(run: () => Awaitable<T>): Awaitable<T> =>
+    tryChain(
       run,
       (result) => result,
       (error) => {
@@ -204,7 +213,7 @@ function watched(connection: Connection, fail: (error: unknown) => unknown): Con
       },
     );
   return {
-    rows: (statement, values) => watch(() => connection.rows(statement, values)),
-    run: (statement, values) => watch(() => connection.run(statement, values)),
+    rows: (statement, values) => report(() => connection.rows(statement, values)),
+    run: (statement, values) => report(() => connection.run(statement, values)),
   };
 }

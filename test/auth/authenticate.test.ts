@@ -389,7 +389,7 @@ describe("forged and broken tokens", () => {
     hand = { key, rsa, short, claims: claimsOf(), now: startMs / 1000 };
   });
 
-  it("are told from a good one", async () => {
+  it("are distinguished from a good one", async () => {
     await authenticate(await tokenOf());
     await authenticate(await signText(key, {}, JSON.stringify(claimsOf())));
     await authenticate(await rsaSigned(hand, "RS256", "sha256"));
@@ -451,7 +451,7 @@ describe("forged and broken tokens", () => {
     }
   });
 
-  it("are told from no token at all (RFC 6750, 3.1)", async () => {
+  it("are distinguished from a missing token (RFC 6750, 3.1)", async () => {
     expect(await refusal(null)).toEqual(["Bearer", undefined]);
     for (const header of ["Basic YTpi", "Bearerx a.b.c", await tokenOf()])
       expect(await refusal(header)).toEqual(["Bearer", "not a bearer token"]);

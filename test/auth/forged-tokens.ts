@@ -1,4 +1,4 @@
-/** Tokens that nobody may accept, by what is wrong with them. Each is wrong in one thing alone; all else is as in a good token. */
+/** Tokens that must be rejected, by what is wrong with them. Each has a single fault. */
 import { createHmac, sign as signBytes } from "node:crypto";
 import { type CryptoKey, exportJWK, exportSPKI, importJWK, type JWK } from "jose";
 import { forge, sign, type TestKey, testKey } from "./local-issuer.ts";
@@ -212,7 +212,7 @@ export async function signText(key: TestKey, header: object | string, claims: st
   return `${text}.${base64url(new Uint8Array(signature))}`;
 }
 
-/** Signs as the named algorithm with the digest that is told, whether they belong together or not. */
+/** Signs for the named algorithm with the given digest, whether they belong together or not. */
 export async function rsaSigned({ rsa, claims }: TrustedHand, alg: string, digest: string): Promise<string> {
   const text = signedPart({ alg, kid: rsa.jwk.kid }, claims);
   return `${text}.${base64url(await signedByNode(rsa, digest, text))}`;

@@ -1,6 +1,6 @@
 /**
- * An OpenID provider that nobody here wrote, on loopback: the npm package `oidc-provider`, as its users run it. A grant type of the test's own
- * stands in for the browser: the client names the user and gets the ID token that a login would have ended with.
+ * A third-party OpenID provider on loopback: the npm package `oidc-provider`, run as its users run it. A grant type of
+ * the test replaces the browser: the client names the user and gets the ID token that a login would return.
  */
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";

@@ -26,7 +26,7 @@ describe("verify", () => {
     await expect(setOf(keys.get("ES256")!.jwk, another.jwk).verify(token)).rejects.toThrow(TokenRejected);
   });
 
-  it("tells a key it does not have from a signature that is wrong", async () => {
+  it("distinguishes an unknown key from a wrong signature", async () => {
     const { jwk } = keys.get("ES256")!;
     const stranger = await testKey("ES256", "stranger");
     const impostor = await testKey("ES256", jwk.kid!);

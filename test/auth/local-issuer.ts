@@ -2,7 +2,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { type CryptoKey, exportJWK, generateKeyPair, type JWK, SignJWT } from "jose";
 
-/** A moment all tests of the room agree on, in milliseconds. */
+/** The start time of all tests of `auth`, in milliseconds since 1970. */
 export const startMs = Date.UTC(2026, 10, 5, 12);
 
 /** A key pair, its public half as it is published. */

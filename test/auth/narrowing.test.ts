@@ -1,8 +1,10 @@
 import { describe, expect, it } from "vitest";
 import type { Capability } from "../../gen/platform/capabilities/capabilities_pb.ts";
-import { type Grant, holds, scopesHolding } from "../../src/auth/authority.ts";
+import { holds, scopesHolding } from "../../src/auth/authority.ts";
+import type { Narrowing } from "../../src/auth/caller.ts";
 import { capabilityNamed } from "../../src/auth/capabilities.ts";
-import { type Narrowing, narrower, narrowGrants, narrowingClaims, narrowingOf } from "../../src/auth/narrowing.ts";
+import type { Grant } from "../../src/auth/grant.ts";
+import { narrower, narrowGrants, narrowingClaims, narrowingOf } from "../../src/auth/narrowing.ts";
 import { TokenRejected } from "../../src/auth/token.ts";
 
 const root = "a".repeat(40);

@@ -1,4 +1,7 @@
-/** The commands beside `serve`. */
+/**
+ * The commands beside `serve`: in a process of their own where exit status, environment or standard streams are the
+ * subject, else in this one.
+ */
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -7,6 +10,7 @@ import { decodeJwt, decodeProtectedHeader } from "jose";
 import { beforeAll, describe, expect, test } from "vitest";
 import { repository, runPlatform, settingsIn, startPlatformForTest, temporaryFolder } from "./platform-process.ts";
 import { restClient } from "./rest-client.ts";
+import { runHere } from "./run-here.ts";
 
 const uid = /^[0-9a-f]{40}$/;
 
@@ -39,7 +43,7 @@ describe("init", () => {
 
   test("without --json it prints the same facts, a line each", async () => {
     const { database } = settingsIn(await temporaryFolder());
-    const { code, stdout } = await runPlatform([
+    const { code, stdout } = await runHere([
       "init",
       ...database,
       "--base-url",
@@ -64,7 +68,7 @@ describe("init", () => {
 
   test("refuses a database that is initialised", async () => {
     const { database } = settingsIn(await temporaryFolder());
-    await runPlatform(["init", ...database]);
+    await runHere(["init", ...database]);
     expect(await runPlatform(["init", "--json", ...database])).toEqual({
       code: 1,
       stdout: "",
@@ -74,13 +78,13 @@ describe("init", () => {
 
   test("--recover brings back an administrator who was deleted, while the server runs", async () => {
     const { database, serve } = settingsIn(await temporaryFolder());
-    const facts = JSON.parse((await runPlatform(["init", "--json", ...database])).stdout);
+    const facts = JSON.parse((await runHere(["init", "--json", ...database])).stdout);
     const server = await startPlatformForTest(serve);
     const rest = restClient(server.baseUrl, facts.token);
     expect((await rest.delete(`/iam/v2/identities/${facts.identityUid}`)).status).toBe(200);
     expect((await rest.get("/iam/v2/groups")).body.groups ?? []).toEqual([]);
 
-    const { code, stdout } = await runPlatform(["init", "--recover", "--json", ...database]);
+    const { code, stdout } = await runHere(["init", "--recover", "--json", ...database]);
     expect(code).toBe(0);
     const recovered = JSON.parse(stdout);
     expect(recovered).toMatchObject({ rootGroupUid: facts.rootGroupUid, identityUid: facts.identityUid });
@@ -92,13 +96,13 @@ describe("init", () => {
 
   test("--recover brings back an administrator whose group was deleted", async () => {
     const { database, serve } = settingsIn(await temporaryFolder());
-    const facts = JSON.parse((await runPlatform(["init", "--json", ...database])).stdout);
+    const facts = JSON.parse((await runHere(["init", "--json", ...database])).stdout);
     const server = await startPlatformForTest(serve);
     expect((await restClient(server.baseUrl, facts.token).delete(`/iam/v2/groups/${facts.rootGroupUid}`)).status).toBe(
       200,
     );
 
-    const { code, stdout, stderr } = await runPlatform(["init", "--recover", "--json", ...database]);
+    const { code, stdout, stderr } = await runHere(["init", "--recover", "--json", ...database]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     const recovered = JSON.parse(stdout);
     const rest = restClient(server.baseUrl, recovered.token);
@@ -111,8 +115,8 @@ describe("init", () => {
 
   test("--recover on an empty database says what to do", async () => {
     const { database } = settingsIn(await temporaryFolder());
-    await runPlatform(["migrate", ...database]);
-    expect(await runPlatform(["init", "--recover", ...database])).toEqual({
+    await runHere(["migrate", ...database]);
+    expect(await runHere(["init", "--recover", ...database])).toEqual({
       code: 1,
       stdout: "",
       stderr: "error: the database is not initialised or not migrated; run `platform init` or `platform serve`\n",
@@ -123,7 +127,7 @@ describe("init", () => {
 describe("token", () => {
   test("prints a token and nothing else: the administrator's, or another identity's, for as long as asked", async () => {
     const { database, serve } = settingsIn(await temporaryFolder());
-    const facts = JSON.parse((await runPlatform(["init", "--json", ...database])).stdout);
+    const facts = JSON.parse((await runHere(["init", "--json", ...database])).stdout);
     const server = await startPlatformForTest(serve);
     const { body: identity } = await restClient(server.baseUrl, facts.token).post(
       `/iam/v2/identities/${facts.rootGroupUid}`,
@@ -138,7 +142,7 @@ describe("token", () => {
       [["--ttl", "15m", "--identity", identity.uid], identity.uid, 900],
       [["--ttl", "30d"], facts.identityUid, 30 * 86_400],
     ] as const) {
-      const { code, stdout, stderr } = await runPlatform(["token", ...args, ...database]);
+      const { code, stdout, stderr } = await runHere(["token", ...args, ...database]);
       expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
       expect(stdout).toMatch(/^[\w-]+\.[\w-]+\.[\w-]+\n$/);
       const claims = decodeJwt(stdout.trim());
@@ -153,7 +157,7 @@ describe("token", () => {
   beforeAll(async () => {
     const folder = await mkdtemp(join(tmpdir(), "platform-"));
     shared = settingsIn(folder).database;
-    await runPlatform(["init", ...shared]);
+    await runHere(["init", ...shared]);
     return () => rm(folder, { recursive: true });
   });
 
@@ -166,7 +170,7 @@ describe("token", () => {
     [["--identity", nobody], `there is no identity "${nobody}"`],
     [["--identity", "administrator"], 'there is no identity "administrator"'],
   ])("%j is refused", async (args, message) => {
-    expect(await runPlatform(["token", ...args, ...shared])).toEqual({
+    expect(await runHere(["token", ...args, ...shared])).toEqual({
       code: 1,
       stdout: "",
       stderr: `error: ${message}\n`,
@@ -175,8 +179,8 @@ describe("token", () => {
 
   test("on a database that is not initialised it says what to do", async () => {
     const { database } = settingsIn(await temporaryFolder());
-    await runPlatform(["migrate", ...database]);
-    const { code, stderr } = await runPlatform(["token", ...database]);
+    await runHere(["migrate", ...database]);
+    const { code, stderr } = await runHere(["token", ...database]);
     expect({ code, stderr }).toEqual({
       code: 1,
       stderr: "error: the database is not initialised or not migrated; run `platform init` or `platform serve`\n",
@@ -193,7 +197,7 @@ test.each([
   ["import", "osv", "package.json"],
 ])("%s %s on a database that is missing makes nothing and says so", async (...args) => {
   const cwd = await temporaryFolder();
-  const { code, stdout, stderr } = await runPlatform([...args, "--database", "sqlite:data/missing.db"], { cwd });
+  const { code, stdout, stderr } = await runHere([...args, "--database", "sqlite:data/missing.db"], { cwd });
   expect({ code, stdout, stderr }).toEqual({
     code: 1,
     stdout: "",
@@ -204,7 +208,7 @@ test.each([
 });
 
 test("token does not reach a database in memory", async () => {
-  const { code, stderr } = await runPlatform(["token", "--database", "sqlite::memory:"]);
+  const { code, stderr } = await runHere(["token", "--database", "sqlite::memory:"]);
   expect([code, stderr]).toEqual([
     1,
     "error: --database: an in-memory database exists only in the server that opened it\n",
@@ -218,12 +222,12 @@ test("--version prints the version of the package", async () => {
 
 test("migrate: once it does something, twice it does not", async () => {
   const { database } = settingsIn(await temporaryFolder());
-  expect(await runPlatform(["migrate", ...database])).toMatchObject({
+  expect(await runHere(["migrate", ...database])).toMatchObject({
     code: 0,
     stdout: expect.stringMatching(/^\d+ migrations? applied\n$/),
     stderr: "",
   });
-  expect(await runPlatform(["migrate", ...database])).toEqual({
+  expect(await runHere(["migrate", ...database])).toEqual({
     code: 0,
     stdout: "the database is up to date\n",
     stderr: "",
@@ -231,7 +235,7 @@ test("migrate: once it does something, twice it does not", async () => {
 });
 
 test("routes prints the REST address of every method", async () => {
-  const { code, stdout } = await runPlatform(["routes"]);
+  const { code, stdout } = await runHere(["routes"]);
   expect(code).toBe(0);
   const lines = stdout
     .trimEnd()
@@ -311,5 +315,5 @@ test("flags win over the environment, that over the file; unknown variables are 
   const { baseUrl, token } = JSON.parse(stdout);
   expect(baseUrl).toBe("http://by-flag.example.com");
   expect(decodeJwt(token).iss).toBe("http://issuer.by-variable.example.com");
-  expect((await runPlatform(["token", "--database", "sqlite:by-file.db"], { cwd })).code).toBe(0);
+  expect((await runHere(["token", "--database", "sqlite:by-file.db"], { cwd })).code).toBe(0);
 });

@@ -1,4 +1,7 @@
-/** `npx platform` in a checkout, and the launcher behind it, which finds the checkout's own Node when the one on the PATH is too old. */
+/**
+ * `npx platform` in a checkout, and the launcher behind it, which finds the checkout's own Node when the one on the
+ * PATH is too old.
+ */
 import { execFile, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";

@@ -1,4 +1,4 @@
-/** The program as its users run it: a process of its own, started from the sources. */
+/** Runs the program in its own process, from the sources. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -13,13 +13,13 @@ export const repository = fileURLToPath(new URL("../..", import.meta.url));
 
 const entry = join(repository, "src/main.ts");
 
-/** Where and with which variables a process runs, beside those of this one that are no settings. */
+/** Working directory and variables of a process, in addition to variables of this one that are not settings. */
 export interface Surroundings {
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** What a command left behind. */
+/** The result of a command. */
 export interface Outcome {
   readonly code: number | null;
   readonly stdout: string;
@@ -37,20 +37,20 @@ export async function runPlatform(args: readonly string[], surroundings: Surroun
   };
 }
 
-/** A server that has said where it listens. */
+/** A running server. */
 export interface PlatformProcess {
   readonly baseUrl: string;
   readonly pid: number;
-  /** What it has written so far. */
+  /** Its output so far. */
   stdout(): string;
   stderr(): string;
   /** Sends a signal, if it has not ended. */
   signal(name: NodeJS.Signals): void;
-  /** Sends a signal and waits for the end; the exit status, or null when the signal ended it. */
+  /** Sends a signal and waits for the end. Returns the exit status, or null if the signal ended it. */
   end(signal: NodeJS.Signals): Promise<number | null>;
 }
 
-/** Starts `serve` and waits for its address. Whoever starts it ends it. Errors: it ended first. */
+/** Starts `serve` and waits for its address. The caller stops it. Errors: the process ended before. */
 export async function startPlatform(
   args: readonly string[],
   surroundings: Surroundings = {},
@@ -88,7 +88,7 @@ export async function startPlatform(
   };
 }
 
-/** Starts `serve` for one test, which it does not outlive. */
+/** Starts `serve` for one test, and stops it with the test. */
 export async function startPlatformForTest(
   args: readonly string[],
   surroundings: Surroundings = {},
@@ -107,20 +107,31 @@ export async function temporaryFolder(): Promise<string> {
   return folder;
 }
 
-/** The settings that servers and commands of a test share: an embedded database in a folder, and any free port. */
+/** Settings for the servers and commands of a test: a SQLite database in a folder, and any free port. */
 export function settingsIn(folder: string): { database: string[]; serve: string[] } {
   const database = ["--database", `sqlite:${join(folder, "platform.db")}`];
   return { database, serve: [...database, "--listen", "127.0.0.1:0"] };
 }
 
-/** This process's variables without settings, so that whoever runs the tests decides nothing. */
+/** Variables of this process without settings, so that the environment does not influence tests. */
 export function cleanEnvironment(): NodeJS.ProcessEnv {
   const others = Object.entries(process.env).filter(([name]) => !name.startsWith("PLATFORM_"));
-  return { ...Object.fromEntries(others), ...(isWithoutFastLane && { PLATFORM_FULL_DOORS: "true" }) };
+  return {
+    ...Object.fromEntries(others),
+    ...(isOnNodesHttp2 && { PLATFORM_HTTP2: "node" }),
+    ...(isWithoutFastPath && { PLATFORM_FAST_PATH: "off" }),
+    ...(isWithoutGeneratedCode && { PLATFORM_GENERATED_CODE: "off" }),
+  };
 }
 
-/** Whether this run of the tests goes through the full doors alone. */
-export const isWithoutFastLane = process.env.TEST_NO_FAST_LANE === "true";
+/** Whether tests run with the HTTP/2 implementation of Node. */
+export const isOnNodesHttp2 = process.env.TEST_HTTP2 === "node";
+
+/** Whether tests run without the fast path. */
+export const isWithoutFastPath = process.env.TEST_FAST_PATH === "off";
+
+/** Whether tests run without generated code. */
+export const isWithoutGeneratedCode = process.env.TEST_GENERATED_CODE === "off";
 
 function spawnPlatform(args: readonly string[], { cwd = tmpdir(), env = {} }: Surroundings): ChildProcess {
   return spawn(process.execPath, [entry, ...args], {

@@ -8,7 +8,8 @@ import { FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
 import { describe, expect, test } from "vitest";
 import { contractServices } from "../../src/services/index.ts";
 import { goProgram } from "../go-program.ts";
-import { repository, runPlatform, settingsIn, startPlatformForTest, temporaryFolder } from "./platform-process.ts";
+import { repository, settingsIn, startPlatformForTest, temporaryFolder } from "./platform-process.ts";
+import { runHere } from "./run-here.ts";
 
 const buf = join(repository, "node_modules/.bin/buf");
 const python = process.env.TEST_PYTHON ?? "python3";
@@ -17,7 +18,7 @@ const javaRuntime = "/usr/share/java/protobuf.jar"; // Debian's libprotobuf-java
 /** Exports into a new folder. */
 async function exportTo(...options: string[]): Promise<string> {
   const folder = join(await temporaryFolder(), "proto");
-  const { code, stdout, stderr } = await runPlatform(["proto", "export", folder, ...options]);
+  const { code, stdout, stderr } = await runHere(["proto", "export", folder, ...options]);
   const written = `${filesOf(folder).length} files written to ${folder}\n`;
   expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: "", stderr: written });
   return folder;
@@ -89,7 +90,7 @@ describe("what is written", () => {
   });
 
   test("a root that is no folder name is refused", async () => {
-    const { code, stderr } = await runPlatform(["proto", "export", await temporaryFolder(), "--root", "../Up"]);
+    const { code, stderr } = await runHere(["proto", "export", await temporaryFolder(), "--root", "../Up"]);
     expect(code).toBe(2);
     expect(stderr).toContain("--root");
   });

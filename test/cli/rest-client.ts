@@ -1,19 +1,19 @@
-/** JSON over REST with one token, as tests of whole servers speak it. */
+/** A JSON client for REST with one token, for tests of servers. */
 
 /** A status and a parsed body; `{}` for an empty one. */
 export interface Answer {
   readonly status: number;
-  // biome-ignore lint/suspicious/noExplicitAny: tests read what they expect, and fail when it is not there.
+  // biome-ignore lint/suspicious/noExplicitAny: tests read the members they expect.
   readonly body: any;
 }
 
-/** A caller of one server. */
+/** A client of one server. */
 export interface RestClient {
   get(path: string): Promise<Answer>;
   post(path: string, body: unknown): Promise<Answer>;
   patch(path: string, body: unknown): Promise<Answer>;
   delete(path: string): Promise<Answer>;
-  /** Every row of a list, page by page, and the total that the last page told. Errors: a page that is no success. */
+  /** All rows of a list, page by page, and the total of the last page. Errors: a page without success. */
   walk(path: string, field: string): Promise<{ rows: Row[]; totalCount: number }>;
 }
 

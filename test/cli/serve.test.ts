@@ -8,7 +8,7 @@ import { credentials } from "@grpc/grpc-js";
 import { Agent } from "undici";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { grpcRepos } from "../conformance/grpc-repos.ts";
-import { selfSigned } from "../server/self-signed.ts";
+import { selfSigned } from "../http/self-signed.ts";
 import {
   cleanEnvironment,
   repository,
@@ -18,6 +18,7 @@ import {
   temporaryFolder,
 } from "./platform-process.ts";
 import { restClient } from "./rest-client.ts";
+import { runHere } from "./run-here.ts";
 
 /** Why no terminal can be had for a test. */
 const noTerminal = spawnSync("script", ["--version"]).error?.message;
@@ -40,7 +41,7 @@ describe("the first start", () => {
     const first = await startPlatformForTest(serve);
     await expect.poll(first.stdout).toContain("`npx platform token` makes one");
     expect(first.stdout()).not.toMatch(/ey[\w-]+\.[\w-]+\./);
-    expect((await runPlatform(["token", ...database])).code).toBe(0);
+    expect((await runHere(["token", ...database])).code).toBe(0);
 
     const other = settingsIn(join(cwd, "other"));
     writeFileSync(join(cwd, "token"), "old", { mode: 0o644 });
@@ -63,7 +64,7 @@ describe("the first start", () => {
   test("the second start prints its address and nothing else, and keeps everything", async () => {
     const { database, serve } = settingsIn(await temporaryFolder());
     const first = await startPlatformForTest(serve);
-    const { stdout: token } = await runPlatform(["token", ...database]);
+    const { stdout: token } = await runHere(["token", ...database]);
     await first.end("SIGTERM");
     const startMs = performance.now();
     const second = await startPlatformForTest(serve);
@@ -211,7 +212,7 @@ test("TLS: REST and gRPC on one port", async () => {
   const { database, serve } = settingsIn(cwd);
   const server = await startPlatformForTest([...serve, "--tls-cert", "cert.pem", "--tls-key", "key.pem"], { cwd });
   expect(server.baseUrl).toMatch(/^https:\/\/127\.0\.0\.1:/);
-  const token = (await runPlatform(["token", ...database])).stdout.trim();
+  const token = (await runHere(["token", ...database])).stdout.trim();
   for (const allowH2 of [false, true]) {
     const dispatcher = new Agent({ connect: { ca: cert, servername: "localhost" }, allowH2 });
     onTestFinished(() => dispatcher.close());
@@ -248,7 +249,10 @@ async function tryCommands(output: string, root: string | undefined, cwd?: strin
   expect(create).toMatchObject({ name: "my-repo", uid: expect.stringContaining(`${root}/`) });
 }
 
-/** Starts a server whose standard output is a terminal, which the program `script` makes; all that it prints at its start. */
+/**
+ * Starts a server whose standard output is a terminal, which the program `script` makes; all that it prints at its
+ * start.
+ */
 async function startOnTerminal(serve: readonly string[]): Promise<string> {
   const command = [process.execPath, join(repository, "src/main.ts"), "serve", ...serve].join(" ");
   const terminal = spawn("script", ["--quiet", "--return", "--command", `exec ${command}`, "/dev/null"], {

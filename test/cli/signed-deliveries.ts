@@ -1,34 +1,34 @@
-/** Deliveries as the platform makes them, and as somebody else might: signed here, with keys that a local issuer publishes. */
+/** Makes deliveries, valid and forged, signed with the keys of a local issuer. */
 import { createHash, createHmac } from "node:crypto";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createIssuer, generateSigningKey, type Issuer } from "../../src/auth/index.ts";
 
-/** A subscription as its receiver knows it. */
+/** The receiver's values of a subscription. */
 export interface Subscription {
   readonly issuer: string;
   readonly group: string;
   readonly secret: string;
 }
 
-/** What is different about a delivery. */
+/** Changes to a delivery. */
 export interface Forgery {
-  /** Headers to set, or with undefined to leave out, after everything was signed. */
+  /** Headers to set after signing; undefined removes one. */
   readonly headers?: Readonly<Record<string, string | undefined>>;
-  /** The body that arrives, in place of the one that was signed. */
+  /** Replaces the signed body. */
   readonly arriving?: string;
   readonly audience?: string;
   readonly subject?: string;
   readonly digest?: string;
   readonly ttlSeconds?: number;
   readonly secret?: string;
-  /** Seconds before now at which it was signed. */
+  /** Age of the signature in seconds. */
   readonly age?: number;
-  /** Who signs the token, in place of the platform. */
+  /** Replaces the platform as signer of the token. */
   readonly by?: Issuer;
 }
 
-/** A delivery to be sent. */
+/** A delivery to send. */
 export interface SignedDelivery {
   readonly headers: Record<string, string>;
   readonly body: Buffer;
@@ -67,15 +67,15 @@ export async function signDelivery(
   return { headers: Object.fromEntries(present), body: Buffer.from(forgery.arriving ?? body) };
 }
 
-/** An issuer whose discovery document and keys can be fetched. */
+/** An issuer that serves its discovery document and keys. */
 export interface PublishedIssuer {
   readonly issuer: Issuer;
-  /** How often something was fetched. */
+  /** Number of requests. */
   readonly requests: () => number;
   close(): Promise<void>;
 }
 
-/** Starts one on this machine; `answer` changes what it publishes. */
+/** Starts a local issuer. `answer` changes its responses. */
 export async function publishIssuer(
   answer: (path: string, document: unknown) => unknown = (_path, document) => document,
 ): Promise<PublishedIssuer> {

@@ -2,7 +2,7 @@
 import { create, type DescField, type DescMessage, type Message, ScalarType } from "@bufbuild/protobuf";
 import { anyPack } from "@bufbuild/protobuf/wkt";
 import fc, { type Arbitrary } from "fast-check";
-import { type Local, setField, setOwn } from "../../src/codec/local.ts";
+import { type Local, setField, setOwn } from "../../src/codec/message-fields.ts";
 import { desc as fixture } from "../rest/fixture.ts";
 
 const text = fc.oneof(
@@ -92,9 +92,7 @@ export function arbitraryMessage(desc: DescMessage, depth: number): Arbitrary<Me
         .map((values) => {
           const result = create(desc) as Message;
           for (const [index, field] of desc.fields.entries()) {
-            if (values[index] !== undefined) {
-              setField(result as unknown as Local, field, values[index]);
-            }
+            if (values[index] !== undefined) setField(result as unknown as Local, field, values[index]);
           }
           return result;
         });
@@ -125,9 +123,7 @@ function fieldValue(field: DescField, depth: number): Arbitrary<unknown> {
     case "map":
       return fc.array(fc.tuple(mapKey(field.mapKey), one), { maxLength: 3 }).map((entries) => {
         const map = {};
-        for (const [key, entry] of entries) {
-          setOwn(map, key, entry);
-        }
+        for (const [key, entry] of entries) setOwn(map, key, entry);
         return map;
       });
     default:
@@ -140,24 +136,18 @@ function mapKey(type: ScalarType): Arbitrary<string> {
 }
 
 function singleValue(field: DescField, depth: number): Arbitrary<unknown> {
-  if (field.enum !== undefined) {
+  if (field.enum !== undefined)
     return field.enum.typeName === "google.protobuf.NullValue" ? fc.constant(0) : fc.constantFrom(0, 1, 2, 77, -5);
-  }
   if (field.message === undefined) {
     const long = field.fieldKind !== "map" && field.longAsString;
     return long ? scalar(field.scalar).map(String) : scalar(field.scalar);
   }
-  if (field.message.typeName === "google.protobuf.Struct") {
-    return fc.dictionary(fc.string(), json, { maxKeys: 3 });
-  }
+  if (field.message.typeName === "google.protobuf.Struct") return fc.dictionary(fc.string(), json, { maxKeys: 3 });
   const wrapped = field.message.typeName.endsWith("Value") ? field.message.fields[0] : undefined;
-  if (wrapped?.fieldKind === "scalar" && field.fieldKind === "message" && field.oneof === undefined) {
+  if (wrapped?.fieldKind === "scalar" && field.fieldKind === "message" && field.oneof === undefined)
     return scalar(wrapped.scalar);
-  }
   const isRecursive = field.message === field.parent;
-  if (isRecursive && depth === 0) {
-    return fc.constant(undefined);
-  }
+  if (isRecursive && depth === 0) return fc.constant(undefined);
   return arbitraryMessage(field.message, isRecursive ? depth - 1 : depth);
 }
 

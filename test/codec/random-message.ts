@@ -1,7 +1,7 @@
 /** Messages of any type, with everything the wire format can hold: what JSON cannot express and unknown fields too. */
 import { create, type DescField, type DescMessage, type Message, ScalarType } from "@bufbuild/protobuf";
 import { WireType } from "@bufbuild/protobuf/wire";
-import { isUnwrapped, type Local, setField, setOwn, wrapperValue } from "../../src/codec/local.ts";
+import { isUnwrapped, type Local, setField, setOwn, wrapperValue } from "../../src/codec/message-fields.ts";
 import type { Random } from "./random.ts";
 
 /** `depth` bounds the messages inside messages. */
@@ -12,29 +12,22 @@ export function randomMessage(desc: DescMessage, random: Random, depth = 3): Mes
     // Required fields are nearly always there, or most messages could not be written.
     if (field.presence === 3 ? !random.oneIn(20) : random.oneIn(sparseness)) {
       const value = fieldValue(field, random, depth);
-      if (value !== undefined) {
-        setField(message as unknown as Local, field, value);
-      }
+      if (value !== undefined) setField(message as unknown as Local, field, value);
     }
   }
-  if (random.oneIn(8)) {
-    message.$unknown = Array.from({ length: 1 + random.below(3) }, () => unknownField(desc, random));
-  }
+  if (random.oneIn(8)) message.$unknown = Array.from({ length: 1 + random.below(3) }, () => unknownField(desc, random));
   return message;
 }
 
 function fieldValue(field: DescField, random: Random, depth: number): unknown {
-  if (field.message !== undefined && depth === 0) {
-    return undefined;
-  }
+  if (field.message !== undefined && depth === 0) return undefined;
   switch (field.fieldKind) {
     case "list":
       return Array.from({ length: random.below(4) }, () => singleValue(field, random, depth));
     case "map": {
       const entries: Local = {};
-      for (let count = random.below(3); count > 0; count--) {
+      for (let count = random.below(3); count > 0; count--)
         setOwn(entries, String(scalarValue(field.mapKey, random)), singleValue(field, random, depth));
-      }
       return entries;
     }
     default:
@@ -43,29 +36,26 @@ function fieldValue(field: DescField, random: Random, depth: number): unknown {
 }
 
 function singleValue(field: DescField, random: Random, depth: number): unknown {
-  if (field.enum !== undefined) {
-    return random.oneIn(8) ? random.bits() | 0 : random.pick(field.enum.values).number;
-  }
+  if (field.enum !== undefined) return random.oneIn(8) ? random.bits() | 0 : random.pick(field.enum.values).number;
   if (field.message === undefined) {
     const value = scalarValue(field.scalar, random);
     return field.fieldKind !== "map" && field.longAsString ? String(value) : value;
   }
-  if (field.message.typeName === "google.protobuf.Struct" && field.parent.typeName !== "google.protobuf.Value") {
+  if (field.message.typeName === "google.protobuf.Struct" && field.parent.typeName !== "google.protobuf.Value")
     return jsonObject(random, 2);
-  }
   const wrapped = isUnwrapped(field) ? wrapperValue(field.message) : undefined;
   return wrapped === undefined ? randomMessage(field.message, random, depth - 1) : scalarValue(wrapped.scalar, random);
 }
 
-const TEXTS = ["", "a", "é", "\0", "\ufeffBOM", "😀", "\ud800", "x\udc00y", "__proto__", "constructor", "€".repeat(50)];
+const texts = ["", "a", "é", "\0", "\ufeffBOM", "😀", "\ud800", "x\udc00y", "__proto__", "constructor", "€".repeat(50)];
 
 function text(random: Random): string {
   return random.oneIn(4)
-    ? random.pick(TEXTS)
+    ? random.pick(texts)
     : "0123456789abcdef/".repeat(9).slice(0, random.below(random.pick([20, 150])));
 }
 
-const DOUBLES = [0, -0, 1, -1.5, Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 5e-324, 1e308];
+const doubles = [0, -0, 1, -1.5, Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 5e-324, 1e308];
 
 function scalarValue(type: ScalarType, random: Random): unknown {
   switch (type) {
@@ -76,9 +66,9 @@ function scalarValue(type: ScalarType, random: Random): unknown {
     case ScalarType.BYTES:
       return random.bytes(random.below(12));
     case ScalarType.DOUBLE:
-      return random.oneIn(2) ? random.pick(DOUBLES) : random.bits() / 3;
+      return random.oneIn(2) ? random.pick(doubles) : random.bits() / 3;
     case ScalarType.FLOAT:
-      return Math.fround(random.oneIn(2) ? random.pick(DOUBLES) : random.bits() / 3);
+      return Math.fround(random.oneIn(2) ? random.pick(doubles) : random.bits() / 3);
     case ScalarType.INT32:
     case ScalarType.SINT32:
     case ScalarType.SFIXED32:
@@ -108,9 +98,7 @@ function long(random: Random): bigint {
 
 function jsonObject(random: Random, depth: number): Local {
   const json: Local = {};
-  for (let count = random.below(3); count > 0; count--) {
-    setOwn(json, text(random), jsonValue(random, depth));
-  }
+  for (let count = random.below(3); count > 0; count--) setOwn(json, text(random), jsonValue(random, depth));
   return json;
 }
 
@@ -122,7 +110,7 @@ function jsonValue(random: Random, depth: number): unknown {
     case 1:
       return random.oneIn(2);
     case 2:
-      return random.pick(DOUBLES);
+      return random.pick(doubles);
     case 3:
       return text(random);
     case 4:
@@ -132,7 +120,7 @@ function jsonValue(random: Random, depth: number): unknown {
   }
 }
 
-const UNKNOWN: [WireType, number[]][] = [
+const unknownValues: [WireType, number[]][] = [
   [WireType.Varint, [0x80, 0x01]],
   [WireType.Bit32, [1, 2, 3, 4]],
   [WireType.Bit64, [1, 2, 3, 4, 5, 6, 7, 8]],
@@ -141,9 +129,7 @@ const UNKNOWN: [WireType, number[]][] = [
 
 function unknownField(desc: DescMessage, random: Random) {
   let no = random.pick([7, 63, 64, 1000, 2 ** 29 - 2]);
-  while (desc.fields.some((field) => field.number === no)) {
-    no--;
-  }
-  const [wireType, data] = random.pick(UNKNOWN);
+  while (desc.fields.some((field) => field.number === no)) no--;
+  const [wireType, data] = random.pick(unknownValues);
   return { no, wireType, data: Uint8Array.from(data) };
 }

@@ -11,8 +11,6 @@ export const wireFiles = createFileRegistry(set);
 /** A message type, by its full name. */
 export function wireType(name: string): DescMessage {
   const found = wireFiles.getMessage(name);
-  if (found === undefined) {
-    throw new Error(`no message ${name}`);
-  }
+  if (found === undefined) throw new Error(`no message ${name}`);
   return found;
 }

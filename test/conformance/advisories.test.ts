@@ -1,4 +1,7 @@
-/** Advisories through the port, over every protocol: what they look like, every filter, and where their severities come from. */
+/**
+ * Advisories through the port, over every protocol: what they look like, every filter, and where their severities come
+ * from.
+ */
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { beforeAll, describe, expect, test } from "vitest";
 import { Severity_Type } from "../../gen/platform/advisory/v2/security_advisory_pb.ts";

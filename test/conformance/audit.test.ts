@@ -1,14 +1,15 @@
 /** Every mutation and every denied call is in the audit log, and no secret is. */
+
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { runCommand } from "../../src/cli/index.ts";
-import { type AuditRecord, readAudit } from "../../src/server/index.ts";
+import { type AuditRecord, readAudit } from "../../src/pipeline/index.ts";
 import { type Database, openDatabase } from "../../src/store/index.ts";
 import { type Json, onEveryServer } from "./live-server.ts";
 
 onEveryServer("audit", {}, (server) => {
   let database: Database;
   beforeEach(async () => {
-    database = await openDatabase(server().databaseUrl, { busyWaitMs: 5000 });
+    database = await openDatabase(server().databaseUrl);
   });
   afterEach(() => database.close());
 

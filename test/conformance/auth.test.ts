@@ -1,4 +1,7 @@
-/** Tokens: the platform's own and those of issuers outside, and what happens to them when identities and bindings come and go. */
+/**
+ * Tokens: the platform's own and those of issuers outside, and what happens to them when identities and bindings come
+ * and go.
+ */
 import { exportJWK, generateKeyPair, SignJWT } from "jose";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { forge, type LocalIssuer, sign, startIssuer, type TestKey, testKey } from "../auth/local-issuer.ts";

@@ -1,8 +1,9 @@
 /** `:batchGet`: the lists that look up many ids, over REST with the request in the body. */
+
 import { getOption } from "@bufbuild/protobuf";
 import { beforeAll, expect, test } from "vitest";
 import { http } from "../../gen/google/api/annotations_pb.ts";
-import { readAudit } from "../../src/server/index.ts";
+import { readAudit } from "../../src/pipeline/index.ts";
 import { openDatabase } from "../../src/store/index.ts";
 import { type Json, methods } from "./contract.ts";
 import { advisory, importAdvisories, importDocuments, importMetadata } from "./feed-fixtures.ts";
@@ -93,7 +94,7 @@ onEveryServer("a look-up of many ids", (platform) => {
     await makeRepo(platform(), group);
     const after = await batchGet(platform(), path, { uidp: { childrenOf: group } }, headers);
     expect([before, after].map((outcome) => outcome.ok && outcome.message.totalCount)).toEqual(["5", "6"]);
-    const database = await openDatabase(platform().databaseUrl, { busyWaitMs: 5000 });
+    const database = await openDatabase(platform().databaseUrl);
     const records: (string | undefined)[] = [];
     for await (const { requestId } of readAudit(database.read, {})) records.push(requestId);
     await database.close();

@@ -1,4 +1,7 @@
-/** A PostgreSQL that is stopped, hangs, or is cut off: what callers, probes and the log are told, and that the server is well again afterwards. */
+/**
+ * A PostgreSQL that is stopped, hangs, or is cut off: what callers, probes and the log are told, and that the server is
+ * well again afterwards.
+ */
 import { randomBytes } from "node:crypto";
 import { createServer } from "node:net";
 import { createClient } from "@connectrpc/connect";
@@ -7,9 +10,9 @@ import pg from "pg";
 import { pino } from "pino";
 import { describe, expect, inject, onTestFinished, test } from "vitest";
 import { Health, HealthCheckResponse_ServingStatus as Status } from "../../gen/grpc/health/v1/health_pb.ts";
+import { startServer } from "../../src/app/index.ts";
 import { readConfig } from "../../src/config.ts";
-import { startServer } from "../../src/server/index.ts";
-import { startPostgres } from "../contract/postgres.ts";
+import { startPostgres } from "../databases/postgres.ts";
 import { type DatabaseProxy, openProxy } from "./database-proxy.ts";
 
 type Line = Record<string, unknown>;

@@ -1,4 +1,7 @@
-/** A receiver of events on this machine. It keeps what it is sent, by the path that it was sent to, and answers as it is told. */
+/**
+ * A receiver of events on this machine. It keeps what it is sent, by the path that it was sent to, and answers as it is
+ * told.
+ */
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";

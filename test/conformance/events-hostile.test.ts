@@ -1,14 +1,15 @@
 /**
- * Ten hostile sinks beside a good one: how long the good one waits for an event, and what a call costs, with them and without, is printed. That the
- * good one misses nothing, and that none of the others is asked without end, is expected.
+ * Ten hostile sinks beside a good one: how long the good one waits for an event, and what a call costs, with them and
+ * without, is printed. That the good one misses nothing, and that none of the others is asked without end, is expected.
  */
 import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { createInterface } from "node:readline/promises";
 import { setTimeout } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
-import { runPlatform, settingsIn, startPlatformForTest, temporaryFolder } from "../cli/platform-process.ts";
+import { settingsIn, startPlatformForTest, temporaryFolder } from "../cli/platform-process.ts";
 import { type RestClient, restClient } from "../cli/rest-client.ts";
+import { runHere } from "../cli/run-here.ts";
 import { startSink } from "./event-sink.ts";
 
 const events = Number(process.env.EVENTS_HOSTILE_CALLS ?? 200);
@@ -18,7 +19,7 @@ test("ten hostile sinks beside a good one", { timeout: 180_000 }, async () => {
   const { database, serve } = settingsIn(await temporaryFolder());
   const env = { PLATFORM_ALLOW_LOOPBACK_SINKS: "true" };
   const server = await startPlatformForTest([...serve, "--log-level", "error"], { env });
-  const rest = restClient(server.baseUrl, (await runPlatform(["token", ...database])).stdout.trim());
+  const rest = restClient(server.baseUrl, (await runHere(["token", ...database])).stdout.trim());
   const group = (await rest.get("/iam/v2/groups")).body.groups[0].uid;
   const arrivals = new Map<string, number>();
   const good = await startSink(({ headers }, response) => {
@@ -40,7 +41,8 @@ test("ten hostile sinks beside a good one", { timeout: 180_000 }, async () => {
   console.log(`without hostile sinks: ${without}\nwith ten of them:      ${withThem}`);
   console.log(`asked: ${JSON.stringify(asked)}`);
   expect(hostile.addresses).toHaveLength(10);
-  // A gigabyte behind a 200 is a delivery like any other, also of what the subscriptions are; all others fail, and are left alone more and more.
+  // A gigabyte behind a 200 is a delivery like any other, also of what the subscriptions are; all others fail, and are
+  // left alone more and more.
   const { "a gigabyte": delivered = 0, ...failing } = asked;
   expect(delivered).toBeLessThanOrEqual(events + hostile.addresses.length);
   for (const [name, count] of Object.entries(failing)) expect(count, name).toBeLessThanOrEqual(20);

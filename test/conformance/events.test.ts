@@ -1,13 +1,14 @@
 /**
- * What a method emits: for every method of the contract that is annotated with an event, the call is made over REST and over gRPC, and exactly
- * the event that `expected-events.ts` says arrives at a subscription of the group, verifiably from us.
+ * What a method emits: for every method of the contract that is annotated with an event, the call is made over REST and
+ * over gRPC, and exactly the event that `expected-events.ts` says arrives at a subscription of the group, verifiably
+ * from us.
  */
 import { randomUUID } from "node:crypto";
 import { setTimeout } from "node:timers/promises";
 import { type DescMethodUnary, fromJson, getOption, hasOption } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Event_Audience, events as eventOption } from "../../gen/platform/annotations/annotations_pb.ts";
-import { createVerifier } from "../../src/cli/events-verify.ts";
+import { createVerifier } from "../../src/cli/events/verify.ts";
 import { type Json, methods } from "./contract.ts";
 import { type EventSink, jsonOf, type Received, shortType, startSink } from "./event-sink.ts";
 import { type Call, type ExpectedEvent, expectedEvents } from "./expected-events.ts";
@@ -22,15 +23,20 @@ import {
   makeTag,
   makeUser,
 } from "./fixtures.ts";
-import { methodFixtures } from "./method-fixtures.ts";
+import { expectFixtures, methodFixtures } from "./method-fixtures.ts";
 import { onEveryServer, type Platform } from "./platform.ts";
 
 const emitting = [...methods.values()].filter(
   (method) => hasOption(method, eventOption) && getOption(method, eventOption).audience === Event_Audience.CUSTOMER,
 );
 
+const described = emitting.filter(
+  ({ name }) => expectedEvents[name] !== undefined && methodFixtures[name] !== undefined,
+);
+
 test("every method with an event has an expectation", () => {
   const names = emitting.map(({ name }) => name);
+  expectFixtures(names);
   const missing = names.filter((name) => expectedEvents[name] === undefined);
   expect(missing, "say in test/conformance/expected-events.ts what each of these emits").toEqual([]);
   expect(
@@ -59,7 +65,10 @@ onEveryServer(
       return { path, group, createTime: created.createTime, signingSecret: created.signingSecret };
     }
 
-    /** What has arrived at a path of what happened after the subscription was made. It may receive what was not older than clocks differ. */
+    /**
+     * What has arrived at a path of what happened after the subscription was made. It may receive what was not older
+     * than clocks differ.
+     */
     function at({ path, createTime }: Subscribed): readonly Received[] {
       return sink.at(path).filter(({ headers }) => String(headers["ce-time"]) >= createTime);
     }
@@ -89,7 +98,7 @@ onEveryServer(
     }
 
     describe.each(["rest", "grpc"] as const)("over %s", (over) => {
-      test.each(emitting.map(({ name }) => name))("%s", async (name) => {
+      test.each(described.map(({ name }) => name))("%s", async (name) => {
         const expected = expectedEvents[name]!;
         const fixture = methodFixtures[name]!;
         const { uid: group } = await makeGroup(platform(), fixture.isOfOrganisations ? "" : platform().root);

@@ -1,4 +1,7 @@
-/** Which event each method emits: what the reference says, written down apart from the annotations that the server reads. */
+/**
+ * Which event each method emits: what the reference says, written down apart from the annotations that the server
+ * reads.
+ */
 import { parentOf, rootOf } from "../../src/uid.ts";
 import type { Json } from "./contract.ts";
 

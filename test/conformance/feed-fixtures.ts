@@ -8,7 +8,7 @@ import {
 } from "../../gen/platform/vulnerabilities/v2/advisories_pb.ts";
 import { defaultFeed } from "../../src/resource/index.ts";
 import {
-  type ArtifactRecord,
+  type ArtifactToSave,
   type Image,
   type ImagePackage,
   saveAdvisories,
@@ -90,7 +90,7 @@ export async function importMetadata(
 /** Stores artifacts, all of whose versions are told unless said otherwise. */
 export async function importArtifacts(
   platform: Platform,
-  ...records: (Omit<ArtifactRecord, "isWhole"> & { isWhole?: boolean })[]
+  ...records: (Omit<ArtifactToSave, "isWhole"> & { isWhole?: boolean })[]
 ): Promise<void> {
   await platform.write(async (session) => {
     for (const record of records)

@@ -1,4 +1,7 @@
-/** What `google.api.field_behavior` promises of every resource that can be written: read from the descriptors, tried on the port. */
+/**
+ * What `google.api.field_behavior` promises of every resource that can be written: read from the descriptors, tried on
+ * the port.
+ */
 import {
   type DescField,
   type DescMessage,
@@ -12,7 +15,7 @@ import { FieldBehavior, field_behavior } from "../../gen/google/api/field_behavi
 import { resource } from "../../gen/google/api/resource_pb.ts";
 import { camelCase, type Json, methods } from "./contract.ts";
 import { freshName, makeGroup, makeMember } from "./fixtures.ts";
-import { methodFixtures } from "./method-fixtures.ts";
+import { expectFixtures, methodFixtures, partOf } from "./method-fixtures.ts";
 import { fieldsOf } from "./outcome.ts";
 import { onEveryServer, type Platform } from "./platform.ts";
 
@@ -37,8 +40,10 @@ const writersNamed = (pattern: RegExp) =>
       return { name: method.name, get: `Get${field.message.name}`, key: field.jsonName, schema: field.message };
     });
 
-const creates = writersNamed(/^Create/);
-const updates = writersNamed(/^Update/);
+const hasFixture = ({ name }: Writer) => methodFixtures[name] !== undefined;
+const writers = { creates: writersNamed(/^Create/), updates: writersNamed(/^Update/) };
+const creates = writers.creates.filter(hasFixture);
+const updates = writers.updates.filter(hasFixture);
 
 /** Messages that fixtures leave out although fields of the server's own are within. */
 const completions: Record<string, Json> = { repo: { syncConfig: { source: "source" } } };
@@ -48,6 +53,7 @@ const writtenOver = ["rest", "grpc"] as const;
 
 onEveryServer("field behavior", (platform) => {
   test("the contract has fields to try it on", () => {
+    expectFixtures([...writers.creates, ...writers.updates].map(({ name }) => name));
     expect(creates.length).toBeGreaterThan(8);
     expect(updates.length).toBeGreaterThan(8);
     for (const { name, schema } of [...creates, ...updates])
@@ -98,7 +104,7 @@ onEveryServer("field behavior", (platform) => {
     test.each(updates)("is not taken by $name beside a change", async ({ name, get, key, schema }) => {
       const request = await methodFixtures[name]!.request(platform(), await organisation(platform()));
       const leaves = leavesOf(schema, FieldBehavior.OUTPUT_ONLY).filter((path) => nameOf(path) !== "uid");
-      const { uid } = request[key];
+      const { uid } = partOf(request, name, key);
       for (const path of leaves) put(request[key], path, forgedValue(path));
       await platform().ok(name, request, { over });
       const after = await platform().read(get, { uid });
@@ -176,14 +182,14 @@ onEveryServer("field behavior", (platform) => {
 /** A request that makes a resource. */
 async function creationOf(platform: Platform, name: string, key: string): Promise<Json> {
   const request = structuredClone(await methodFixtures[name]!.request(platform, await organisation(platform)));
-  Object.assign(request[key], structuredClone(completions[key]));
+  Object.assign(partOf(request, name, key), structuredClone(completions[key]));
   return request;
 }
 
 /** A resource that an update can be tried on, complete. */
 async function existing(platform: Platform, name: string, get: string, key: string) {
-  const { [key]: body } = await methodFixtures[name]!.request(platform, await organisation(platform));
-  const { uid } = body;
+  const request = await methodFixtures[name]!.request(platform, await organisation(platform));
+  const { uid } = partOf(request, name, key);
   if (completions[key] !== undefined) await platform.ok(name, { [key]: { uid, ...completions[key] } });
   return { uid, before: await platform.read(get, { uid }) };
 }

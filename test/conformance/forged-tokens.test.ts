@@ -1,6 +1,6 @@
 /**
- * Forged and broken tokens, sent to the port: all are refused in the same words over every protocol. They imitate a token of the platform's
- * own, of an issuer that publishes its keys, and of one whose keys an identity carries.
+ * Forged and broken tokens, sent to the port: all are refused in the same words over every protocol. They imitate a
+ * token of the platform's own, of an issuer that publishes its keys, and of one whose keys an identity carries.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {

@@ -1,12 +1,15 @@
-/** A server whose database file is on a disk that is full: what it refuses and what it still answers, and that it is well again when there is space. */
+/**
+ * A server whose database file is on a disk that is full: what it refuses and what it still answers, and that it is
+ * well again when there is space.
+ */
 import { execFileSync } from "node:child_process";
 import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
 import { expect, onTestFinished, test } from "vitest";
+import { startServer } from "../../src/app/index.ts";
 import { readConfig } from "../../src/config.ts";
-import { startServer } from "../../src/server/index.ts";
 
 /** A small file system in a folder, and why there can be none. */
 function mountDisk(): { readonly folder: string } | { readonly missing: string } {

@@ -1,6 +1,6 @@
 /**
- * A gRPC client that shares nothing with the server: `@grpc/grpc-js` speaks, `@grpc/proto-loader` reads the proto files and the wire. Messages
- * are brought from their JSON form into what protobufjs takes, and back.
+ * A gRPC client that shares nothing with the server: `@grpc/grpc-js` speaks, `@grpc/proto-loader` reads the proto files
+ * and the wire. Messages are brought from their JSON form into what protobufjs takes, and back.
  */
 import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";

@@ -1,4 +1,7 @@
-/** ReposService over gRPC with a client that shares no code with the server: `@grpc/grpc-js`, by the descriptors of the contract. */
+/**
+ * ReposService over gRPC with a client that shares no code with the server: `@grpc/grpc-js`, by the descriptors of the
+ * contract.
+ */
 import { toBinary } from "@bufbuild/protobuf";
 import { FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
 import {

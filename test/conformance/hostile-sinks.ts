@@ -1,6 +1,6 @@
 /**
- * Ten sinks, each with something wrong about it, as a program of its own: it prints their addresses, one JSON list on a line, and when its input
- * ends, how often each was asked.
+ * Ten sinks, each with something wrong about it, as a program of its own: it prints their addresses, one JSON list on a
+ * line, and when its input ends, how often each was asked.
  */
 import { createServer as createHttpServer, type ServerResponse } from "node:http";
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";

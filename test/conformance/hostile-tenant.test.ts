@@ -11,7 +11,10 @@ import { onEveryServer, type Platform } from "./platform.ts";
 
 const hostileIdentities = 600;
 const requests = 40;
-/** A refused call costs about a millisecond. One signature more doubles it at most; patterns made it a hundred times as dear. */
+/**
+ * A refused call costs about a millisecond. One signature more doubles it at most; patterns made it a hundred times as
+ * dear.
+ */
 const most = 8;
 type Relationship = MessageInitShape<typeof IdentitySchema>["relationship"];
 

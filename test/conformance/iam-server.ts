@@ -3,10 +3,10 @@ import type { DescService } from "@bufbuild/protobuf";
 import { type Client, ConnectError, createClient, type Interceptor } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import { afterEach, beforeEach } from "vitest";
+import { startServer } from "../../src/app/index.ts";
 import { type Config, readConfig } from "../../src/config.ts";
 import { createLogger } from "../../src/log.ts";
-import { startServer } from "../../src/server/index.ts";
-import { onEveryDatabase, type TestDatabase } from "../contract/databases.ts";
+import { onEveryDatabase, type TestDatabase } from "../databases/databases.ts";
 
 /** What came back over REST. */
 export interface Answer {

@@ -4,8 +4,8 @@ import { createConnectTransport, createGrpcTransport } from "@connectrpc/connect
 import { describe, expect, test } from "vitest";
 import { GroupInvitesService } from "../../gen/platform/iam/v2/group_invites_pb.ts";
 import { ReposService } from "../../gen/platform/registry/v2/repos_pb.ts";
-import { removeExpired } from "../../src/server/housekeeping.ts";
-import { idempotentAnswers } from "../../src/server/idempotency.ts";
+import { removeExpired } from "../../src/app/housekeeping.ts";
+import { idempotentAnswers } from "../../src/pipeline/idempotency.ts";
 import { openDatabase } from "../../src/store/index.ts";
 import { type Json, onEveryServer } from "./live-server.ts";
 
@@ -164,7 +164,7 @@ onEveryServer("idempotency keys", {}, (server) => {
       const second = await invites.createGroupInvite(request, { headers });
       expect(first.code).not.toBe("");
       expect(second).toEqual(first);
-      const database = await openDatabase(databaseUrl, { busyWaitMs: 5000 });
+      const database = await openDatabase(databaseUrl);
       try {
         const rows = await database.read.list(idempotentAnswers, { orderBy: [], skip: 0, limit: 1000 });
         expect(rows.length).toBeGreaterThan(0);
@@ -183,7 +183,7 @@ onEveryServer("idempotency keys", {}, (server) => {
       const place = await group();
       const key = newKey();
       await create(`/registry/v2/repos/${place}`, { name: "a" }, key);
-      const database = await openDatabase(databaseUrl, { busyWaitMs: 5000 });
+      const database = await openDatabase(databaseUrl);
       try {
         const hour = 3_600_000;
         const kept = await database.read.count(idempotentAnswers, {});

@@ -107,7 +107,7 @@ onEveryServer("images", (platform) => {
     expect((await platform().fetch(`${path}/architectures`)).status).toBe(200);
     await platform().ok("DeleteRepo", { uid: repoUid, force: true });
     const left = await platform().write(async (session) => {
-      const tables = ["images", "image_packages"].map((name) => ({ name, facets: {} }));
+      const tables = ["images", "image_packages"].map((name) => ({ name, columns: {} }));
       return Promise.all(tables.map((table) => session.exists(table, { parent: repoUid })));
     });
     expect(left).toEqual([false, false]);

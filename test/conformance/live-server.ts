@@ -1,14 +1,10 @@
 /** A server of a suite's own, on every database, as its clients see it. */
-import { randomBytes } from "node:crypto";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import pg from "pg";
 import { afterAll, beforeAll, describe, inject } from "vitest";
+import { type RunningServer, startServer } from "../../src/app/index.ts";
 import { readConfig } from "../../src/config.ts";
 import { createLogger } from "../../src/log.ts";
-import { type RunningServer, startServer } from "../../src/server/index.ts";
-import "../contract/postgres.ts";
+import "../databases/postgres.ts";
+import { type EmptyDatabase, migratedPostgres, migratedSqlite } from "./databases.ts";
 
 /** A JSON value that a test looks into as it likes. */
 // biome-ignore lint/suspicious/noExplicitAny: answers are checked by the expectations of the tests
@@ -43,13 +39,14 @@ type Settings = NonNullable<Parameters<typeof readConfig>[0]["flags"]>;
 
 /** Declares a suite for every database; `server()` is the one that its tests share. */
 export function onEveryServer(title: string, settings: Settings, suite: (server: () => LiveServer) => void): void {
-  describe(`${title} (sqlite)`, () => suite(perSuite(settings, createSqlite)));
+  describe(`${title} (sqlite)`, () => suite(perSuite(settings, migratedSqlite)));
   const postgres = inject("postgres") ?? { missing: "the project has no global set-up" };
   if ("url" in postgres)
-    describe(`${title} (postgresql)`, () => suite(perSuite(settings, () => createPostgres(postgres.url))));
+    describe(`${title} (postgresql)`, () => suite(perSuite(settings, () => migratedPostgres(postgres.url))));
   else {
     console.warn(`${title} is not tested on PostgreSQL: ${postgres.missing}`);
-    describe.skip(`${title} (postgresql, skipped: ${postgres.missing})`, () => suite(perSuite(settings, createSqlite)));
+    describe.skip(`${title} (postgresql, skipped: ${postgres.missing})`, () =>
+      suite(perSuite(settings, migratedSqlite)));
   }
 }
 
@@ -59,13 +56,8 @@ export async function replyOf(response: Response): Promise<Reply> {
   return { status: response.status, headers: response.headers, body: text === "" ? undefined : JSON.parse(text) };
 }
 
-interface Place {
-  readonly url: string;
-  remove(): Promise<void>;
-}
-
-function perSuite(settings: Settings, create: () => Promise<Place>): () => LiveServer {
-  let place: Place;
+function perSuite(settings: Settings, create: () => Promise<EmptyDatabase>): () => LiveServer {
+  let place: EmptyDatabase;
   let server: LiveServer;
   const started: RunningServer[] = [];
   beforeAll(async () => {
@@ -109,22 +101,4 @@ function perSuite(settings: Settings, create: () => Promise<Place>): () => LiveS
     await place?.remove();
   });
   return () => server;
-}
-
-async function createSqlite(): Promise<Place> {
-  const folder = await mkdtemp(join(tmpdir(), "platform-live-"));
-  return { url: `sqlite:${join(folder, "platform.db")}`, remove: () => rm(folder, { recursive: true }) };
-}
-
-async function createPostgres(server: string): Promise<Place> {
-  const name = `live_${randomBytes(6).toString("hex")}`;
-  const url = new URL(server);
-  url.pathname = `/${name}`;
-  const run = async (statement: string) => {
-    const client = new pg.Client(server);
-    await client.connect();
-    await client.query(statement).finally(() => client.end());
-  };
-  await run(`create database ${name}`);
-  return { url: url.href, remove: () => run(`drop database ${name} with (force)`) };
 }

@@ -1,20 +1,18 @@
 /**
- * Who may call what, for every method of the contract over every protocol. Generated from the descriptors: the capabilities and the scope are
- * those that the proto files name; what to call a method with comes from `method-fixtures.ts`.
+ * Who may call what, for every method of the contract over every protocol. Generated from the descriptors: the
+ * capabilities and the scope are those that the proto files name; what to call a method with comes from
+ * `method-fixtures.ts`.
  */
 import type { DescMethodUnary } from "@bufbuild/protobuf";
 import { beforeAll, describe, expect, test } from "vitest";
 import { Capability } from "../../gen/platform/capabilities/capabilities_pb.ts";
 import { type Json, methods, ruleOf, scopePathOf } from "./contract.ts";
 import { freshUid, makeGroup, makeMember } from "./fixtures.ts";
-import { methodFixtures } from "./method-fixtures.ts";
+import { expectFixtures, methodFixtures, partOf } from "./method-fixtures.ts";
 import { onEveryServer, type Platform, protocols } from "./platform.ts";
 
 test("every method has a fixture", () => {
-  const missing = [...methods.keys()].filter((name) => methodFixtures[name] === undefined);
-  expect(missing, "add a request for each of these to methodFixtures in test/conformance/method-fixtures.ts").toEqual(
-    [],
-  );
+  expectFixtures(methods.keys());
   const gone = Object.keys(methodFixtures).filter((name) => !methods.has(name));
   expect(gone, "the contract has no such methods; remove them from method-fixtures.ts").toEqual([]);
 });
@@ -92,10 +90,11 @@ onEveryServer("the matrix of authorization", (platform) => {
         test("says the same about what exists in another branch and what never did", async () => {
           const as = await holding(rule.capabilities, places()[1]);
           const existing = await request();
+          partOf(existing, name, ...scope);
           const missing = withFreshUid(existing, scope);
           const about = async (body: Json) => {
             const status = await platform().refused(name, body, "PERMISSION_DENIED", { as });
-            return JSON.stringify(status).replaceAll(uidAt(body, scope), "UID");
+            return JSON.stringify(status).replaceAll(partOf(body, name, ...scope), "UID");
           };
           expect(await about(existing)).toBe(await about(missing));
         });
@@ -135,10 +134,6 @@ async function makeHolder(platform: Platform, may: readonly Capability[] | strin
 function spoil(token: string): string {
   const [header, claims, signature = ""] = token.split(".");
   return [header, claims, signature.replace(/^./, (first) => (first === "A" ? "B" : "A"))].join(".");
-}
-
-function uidAt(body: Json, path: readonly string[]): string {
-  return path.reduce((json, key) => json[key], body);
 }
 
 /** The request about something that never was, beside what `body` is about. */

@@ -1,7 +1,8 @@
 /**
- * One request for every method of the contract, for the matrix of authorization. A request names things in one group; what it needs is made by
- * the administrator first.
+ * One request for every method of the contract, for the matrix of authorization. A request names things in one group;
+ * what it needs is made by the administrator first.
  */
+import { expect } from "vitest";
 import { Ecosystem } from "../../gen/platform/libraries/v2/artifacts_pb.ts";
 import type { Json } from "./contract.ts";
 import {
@@ -122,6 +123,25 @@ async function makeArtifact(platform: Platform): Promise<string> {
 async function makeSubscription(platform: Platform, group: string): Promise<string> {
   const subscription = { sink: "https://receiver.invalid/events" };
   return (await platform.ok("CreateSubscription", { parent: group, subscription })).uid;
+}
+
+/**
+ * Expects that every method of `names` has a fixture. Tests that are generated for methods leave out those without one,
+ * and say so once.
+ */
+export function expectFixtures(names: Iterable<string>): void {
+  const missing = [...names].filter((name) => methodFixtures[name] === undefined);
+  expect(missing, "add a request for each of these to methodFixtures in test/conformance/method-fixtures.ts").toEqual(
+    [],
+  );
+}
+
+/** What a request has at a path of JSON names. Errors: the fixture of the method has nothing there. */
+export function partOf(request: Json, method: string, ...path: readonly string[]): Json {
+  const part = path.reduce((json, key) => json?.[key], request);
+  if (part === undefined)
+    throw new Error(`the request for ${method} in test/conformance/method-fixtures.ts lacks ${path.join(".")}`);
+  return part;
 }
 
 /** By method name. */

@@ -78,8 +78,8 @@ const typedDetails: Partial<Record<CodeName, string>> = {
 };
 
 /**
- * What every error promises: its code, its prefix, ErrorInfo first, then the typed detail of its code. What HTTP itself refuses is about no
- * field and no resource: it has no such detail.
+ * What every error promises: its code, its prefix, ErrorInfo first, then the typed detail of its code. What HTTP itself
+ * refuses is about no field and no resource: it has no such detail.
  */
 export function expectStatus(status: Status, code: CodeName, domain: string | undefined, hasDetail = true): void {
   expect(status.message, `code ${status.code}, expected ${code}`).toMatch(new RegExp(`^${prefixes[code] ?? "."}`));

@@ -1,4 +1,6 @@
-/** A page ends early before it comes to what gRPC clients refuse by default, 4 MiB; the one used here has that limit. */
+/**
+ * A page ends early before it comes to what gRPC clients refuse by default, 4 MiB; the one used here has that limit.
+ */
 import { fromJson, toBinary } from "@bufbuild/protobuf";
 import { beforeAll, expect, test } from "vitest";
 import { Severity_Type } from "../../gen/platform/advisory/v2/security_advisory_pb.ts";

@@ -1,23 +1,20 @@
 /**
- * A running server as a client knows it. A suite runs once for each database, on one server of its own; its tests keep apart by working in
- * groups of their own. Reads and refusals are made over REST, gRPC and Connect at once and must come out the same.
+ * A running server as a client knows it. A suite runs once for each database, on one server of its own; its tests keep
+ * apart by working in groups of their own. Reads and refusals are made over REST, gRPC and Connect at once and must
+ * come out the same.
  */
-import { randomBytes } from "node:crypto";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import type { Transport } from "@connectrpc/connect";
 import type { Client } from "@grpc/grpc-js";
-import pg from "pg";
 import { pino } from "pino";
 import { afterAll, beforeAll, describe, expect, inject } from "vitest";
+import { type RunningServer, startServer } from "../../src/app/index.ts";
 import { type Config, readConfig } from "../../src/config.ts";
-import { type RunningServer, startServer } from "../../src/server/index.ts";
-import { openDatabase, type WriteSession } from "../../src/store/index.ts";
-import "../contract/postgres.ts";
-import { isWithoutFastLane } from "../cli/platform-process.ts";
+import { type Database, openDatabase, type WriteSession } from "../../src/store/index.ts";
+import "../databases/postgres.ts";
+import { isOnNodesHttp2, isWithoutFastPath, isWithoutGeneratedCode } from "../cli/platform-process.ts";
 import { callOverConnect, connectTransports } from "./connect-client.ts";
 import { type Json, methodNamed } from "./contract.ts";
+import { type EmptyDatabase, migratedPostgres, migratedSqlite } from "./databases.ts";
 import { callOverGrpc, connectGrpc } from "./grpc-client.ts";
 import { type CodeName, expectStatusOf, type Outcome, type Status } from "./outcome.ts";
 import { callOverRest } from "./rest-client.ts";
@@ -59,7 +56,10 @@ export interface Platform {
   read(method: string, request: Json, options?: Omit<CallOptions, "over">): Promise<Json>;
   /** The one error of a call over every protocol; its code, and all that every error promises, is expected. */
   refused(method: string, request: Json, code: CodeName, options?: Omit<CallOptions, "over">): Promise<Status>;
-  /** A plain HTTP request with the administrator's token and, with a body, JSON as its type, unless `headers` has others. */
+  /**
+   * A plain HTTP request with the administrator's token and, with a body, JSON as its type, unless `headers` has
+   * others.
+   */
   fetch(target: string, init?: RequestInit): Promise<Response>;
   /** Writes what no method makes, as an importer does: in a transaction of its own, beside the server. */
   write<T>(work: (session: WriteSession) => Promise<T>): Promise<T>;
@@ -73,29 +73,24 @@ export function onEveryServer(
   suite: (platform: () => Platform) => void,
   settings?: Partial<Config>,
 ): void {
-  describe(`${title} (sqlite)`, () => suite(onServer(createSqlite, "sqlite", settings)));
+  describe(`${title} (sqlite)`, () => suite(onServer(migratedSqlite, "sqlite", settings)));
   const postgres = inject("postgres") ?? { missing: "the conformance project has no global set-up" };
   if ("url" in postgres)
     describe(`${title} (postgresql)`, () =>
-      suite(onServer(() => createPostgres(postgres.url), "postgresql", settings)));
+      suite(onServer(() => migratedPostgres(postgres.url), "postgresql", settings)));
   else {
     console.warn(`${title} is not tested on PostgreSQL: ${postgres.missing}`);
     describe.skip(`${title} (postgresql, skipped: ${postgres.missing})`, () =>
-      suite(onServer(createSqlite, "sqlite", settings)));
+      suite(onServer(migratedSqlite, "sqlite", settings)));
   }
 }
 
-interface Place {
-  readonly url: string;
-  remove(): Promise<unknown>;
-}
-
 function onServer(
-  create: () => Promise<Place>,
+  create: () => Promise<EmptyDatabase>,
   database: Platform["database"],
   settings?: Partial<Config>,
 ): () => Platform {
-  let place: Place;
+  let place: EmptyDatabase;
   let platform: Started;
   beforeAll(async () => {
     place = await create();
@@ -120,13 +115,26 @@ async function start(url: string, database: Platform["database"], settings: Part
   });
   let server: RunningServer;
   let grpc: Client;
+  let writer: Promise<Database> | undefined;
   const transports = new Map<string, Transport>();
   async function open(more: Partial<Config> = {}) {
-    server = await startServer({ ...defaults, fullDoors: isWithoutFastLane, ...settings, ...more }, log);
+    server = await startServer(
+      {
+        ...defaults,
+        ...(isOnNodesHttp2 && { http2: "node" }),
+        ...(isWithoutFastPath && { fastPath: "off" }),
+        ...(isWithoutGeneratedCode && { generatedCode: "off" }),
+        ...settings,
+        ...more,
+      },
+      log,
+    );
     grpc = connectGrpc(server.baseUrl);
     transports.clear();
   }
   async function stop() {
+    await (await writer)?.close();
+    writer = undefined;
     grpc.close();
     await server.stop();
     expect(bugs, "the server logged no error of its own").toEqual([]);
@@ -204,8 +212,8 @@ async function start(url: string, database: Platform["database"], settings: Part
     },
 
     async write(work) {
-      const database = await openDatabase(url, { busyWaitMs: 5000 });
-      return database.transact(work).finally(() => database.close());
+      writer ??= openDatabase(url); // to wait for a lock it must not block the server, which is in this process
+      return (await writer).transact(work);
     },
 
     async restart(more) {
@@ -215,27 +223,4 @@ async function start(url: string, database: Platform["database"], settings: Part
     stop,
   };
   return platform;
-}
-
-async function createSqlite(): Promise<Place> {
-  const folder = await mkdtemp(join(tmpdir(), "platform-conformance-"));
-  return { url: `sqlite:${join(folder, "platform.db")}`, remove: () => rm(folder, { recursive: true }) };
-}
-
-async function createPostgres(server: string): Promise<Place> {
-  const name = `test_${randomBytes(6).toString("hex")}`;
-  const url = new URL(server);
-  url.pathname = `/${name}`;
-  await query(server, `create database ${name}`);
-  return { url: url.href, remove: () => query(server, `drop database ${name} with (force)`) };
-}
-
-async function query(url: string, text: string): Promise<void> {
-  const client = new pg.Client(url);
-  await client.connect();
-  try {
-    await client.query(text);
-  } finally {
-    await client.end();
-  }
 }

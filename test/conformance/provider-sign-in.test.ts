@@ -1,4 +1,7 @@
-/** Users of an organisation's own login service: what their tokens open, from the first one on, and what closes it again. */
+/**
+ * Users of an organisation's own login service: what their tokens open, from the first one on, and what closes it
+ * again.
+ */
 import { Code } from "@connectrpc/connect";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { GroupsService } from "../../gen/platform/iam/v2/groups_pb.ts";

@@ -1,6 +1,6 @@
 /**
- * Clients that make random changes, each in a group of its own. They work with what they were answered; what was cut off they forget, whatever
- * became of it. Every call that succeeds changes something.
+ * Clients that make random changes, each in a group of its own. They work with what they were answered; what was cut
+ * off they forget, whatever became of it. Every call that succeeds changes something.
  */
 import { randomBytes, randomInt } from "node:crypto";
 import type { Json } from "./contract.ts";

@@ -1,7 +1,7 @@
 /**
- * Every command of the README, as its reader runs them: in order, in one shell, in a checkout, beside a server that was started as the README
- * says. What the README shows after its commands must come out. Two commands are not run here: `npm ci`, which every change passes before its
- * tests, and `npm test`, which is what runs this.
+ * Every command of the README, as its reader runs them: in order, in one shell, in a checkout, beside a server that was
+ * started as the README says. What the README shows after its commands must come out. Two commands are not run here:
+ * `npm ci`, which every change passes before its tests, and `npm test`, which is what runs this.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -99,7 +99,10 @@ async function stop(): Promise<void> {
   await ended;
 }
 
-/** Runs lines in the one shell and gives what they print. What they say on standard error (curl its progress, npm its remarks) is no answer. */
+/**
+ * Runs lines in the one shell and gives what they print. What they say on standard error (curl its progress, npm its
+ * remarks) is no answer.
+ */
 async function run(script: string): Promise<string> {
   const end = `end of step ${Math.random()}`;
   printed = "";

@@ -1,14 +1,15 @@
 /**
- * What others make of our deliveries: the documented receivers in TypeScript and Python, the `cloudevents` and the `standardwebhooks` packages, and
- * `platform events listen`. A delivery is captured as it arrives and handed to each of them as it was; then with something wrong about it.
+ * What others make of our deliveries: the documented receivers in TypeScript and Python, the `cloudevents` and the
+ * `standardwebhooks` packages, and `platform events listen`. A delivery is captured as it arrives and handed to each of
+ * them as it was; then with something wrong about it.
  */
 import { execFileSync, spawn } from "node:child_process";
 import { type AddressInfo, createServer } from "node:net";
 import { type CloudEvent, HTTP } from "cloudevents";
 import { Webhook } from "standardwebhooks";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { readInstallation } from "../../src/app/index.ts";
 import { createIssuer, generateSigningKey, type Issuer } from "../../src/auth/index.ts";
-import { readInstallation } from "../../src/server/index.ts";
 import { openDatabase } from "../../src/store/index.ts";
 import { cleanEnvironment, repository } from "../cli/platform-process.ts";
 import { type Forgery, type Subscription, signDelivery } from "../cli/signed-deliveries.ts";
@@ -64,7 +65,7 @@ onEveryServer("receivers", { allowLoopbackSinks: "true" }, (server) => {
     const isOfRepo = ({ headers }: Received) => headers["ce-subject"] === repo.body.uid;
     await vi.waitUntil(() => sink.received.some(isOfRepo), { timeout: 30_000 });
     genuine = sink.received.find(isOfRepo)!;
-    const database = await openDatabase(databaseUrl, { busyWaitMs: 5000 });
+    const database = await openDatabase(databaseUrl);
     const { signingKeys } = (await readInstallation(database.read))!;
     await database.close();
     platform = await createIssuer({ issuer: baseUrl, keys: signingKeys, clock: Date.now });

@@ -1,6 +1,6 @@
 /**
- * A registry that nobody here wrote, filled with images made on the spot: imported, compared with what it answers itself, and followed through
- * its notifications. Skipped, with the reason, where no registry program is installed.
+ * A registry that nobody here wrote, filled with images made on the spot: imported, compared with what it answers
+ * itself, and followed through its notifications. Skipped, with the reason, where no registry program is installed.
  */
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
@@ -14,7 +14,7 @@ import {
   type MadeImage,
   pushImage,
   startRegistry,
-} from "../feeds/registry/distribution-registry.ts";
+} from "../feeds/registries/oci/distribution-registry.ts";
 import type { Json } from "./contract.ts";
 import { onEveryServer, type Platform } from "./platform.ts";
 

@@ -5,7 +5,7 @@ import {
   putManifest,
   startFakeRegistry,
   types,
-} from "../feeds/registry/fake-registry.ts";
+} from "../feeds/registries/oci/fake-registry.ts";
 import type { Json } from "./contract.ts";
 import { freshName, makeGroup } from "./fixtures.ts";
 import { onEveryServer } from "./platform.ts";

@@ -1,4 +1,6 @@
-/** A REST client that knows nothing but `google.api.http` and `fetch`. It checks what must hold of every REST answer. */
+/**
+ * A REST client that knows nothing but `google.api.http` and `fetch`. It checks what must hold of every REST answer.
+ */
 import { type DescMethodUnary, getOption } from "@bufbuild/protobuf";
 import { expect } from "vitest";
 import { http } from "../../gen/google/api/annotations_pb.ts";

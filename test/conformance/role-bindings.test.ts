@@ -1,4 +1,6 @@
-/** Role bindings: whole answers, live grants, no way to pass on what one does not hold, batches that are all or nothing. */
+/**
+ * Role bindings: whole answers, live grants, no way to pass on what one does not hold, batches that are all or nothing.
+ */
 import { expect, test } from "vitest";
 import type { Json } from "./contract.ts";
 import {
@@ -419,7 +421,9 @@ onEveryServer("role bindings", (platform) => {
     const batch = { parent, roleUid: viewer, requests };
     const status = await platform().refused("BatchCreateRoleBindings", batch, "ALREADY_EXISTS");
     expect(detailOf(status)).toEqual({ resourceType: "iam.platform.internal/RoleBinding" }); // none exists to be named
-    expect(status.message).toContain("requests[0] and requests[2]");
+    expect(status.message).toBe(
+      "Already exists: requests[2] repeats requests[0]: the same identity and role in the same group",
+    );
     expect((await platform().read("ListRoleBindings", { group: parent })).totalCount).toBe("0");
   });
 

@@ -21,7 +21,8 @@ const consoleViewer = `account_associations.list advisories.list apk.list build_
   referrers.list registry.settings.list repo.list role_bindings.list roles.list sboms.list subscriptions.list tag.list version.list
   vuln_report.list vuln_reports.list`;
 const viewer = `${consoleViewer} apk.blobs.get repo.blobs.get terms.list`;
-const editor = `${viewer} repo.create repo.delete repo.update subscriptions.create subscriptions.delete subscriptions.update`;
+const editor = `${viewer}
+  repo.create repo.delete repo.update subscriptions.create subscriptions.delete subscriptions.update`;
 const owner = `${editor} account_associations.create account_associations.delete account_associations.update apk.create apk.delete
   group_invites.create group_invites.delete groups.create groups.delete groups.update identity.create identity.delete identity.update
   identity_providers.create identity_providers.delete identity_providers.update identity_providers.scim.manage

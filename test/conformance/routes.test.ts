@@ -1,4 +1,7 @@
-/** The REST address of every method. Checks of breaking changes in proto files do not see HTTP rules, so the listing is checked in. */
+/**
+ * The REST address of every method. Checks of breaking changes in proto files do not see HTTP rules, so the listing is
+ * checked in.
+ */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";

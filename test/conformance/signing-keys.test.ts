@@ -1,9 +1,9 @@
 /** Signing keys rotate while servers run and tokens are used. */
 import { decodeProtectedHeader } from "jose";
 import { expect, test, vi } from "vitest";
+import { readInstallation, rotateSigningKeys } from "../../src/app/index.ts";
 import { keysAt, maxTokenLifeSeconds, publicationMs } from "../../src/auth/signing-keys.ts";
 import { runCommand } from "../../src/cli/index.ts";
-import { readInstallation, rotateSigningKeys } from "../../src/server/index.ts";
 import { openDatabase } from "../../src/store/index.ts";
 import { type Json, onEveryServer } from "./live-server.ts";
 
@@ -50,7 +50,7 @@ onEveryServer("signing keys", {}, (server) => {
   });
 
   test("drop out once their last token has run out", async () => {
-    const database = await openDatabase(server().databaseUrl, { busyWaitMs: 5000 });
+    const database = await openDatabase(server().databaseUrl);
     try {
       const before = (await readInstallation(database.read))!.signingKeys;
       const later = Date.now() + publicationMs + maxTokenLifeSeconds * 1000;

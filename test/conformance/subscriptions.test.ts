@@ -167,9 +167,9 @@ onEveryLiveServer("the signing secret of a subscription", {}, (server) => {
     const { call, group, databaseUrl } = server();
     const { body } = await call("POST", `/events/v2/subscriptions/${await group()}`, { sink });
     const secret = body.signingSecret.slice("whsec_".length);
-    const database = await openDatabase(databaseUrl, { busyWaitMs: 5000 });
+    const database = await openDatabase(databaseUrl);
     try {
-      const row = await database.read.get({ name: "subscriptions", facets: {} }, body.uid);
+      const row = await database.read.get({ name: "subscriptions", columns: {} }, body.uid);
       const stored = Buffer.from(row!.body).toString("latin1");
       expect(stored).toContain(sink);
       expect(stored).not.toContain(secret);

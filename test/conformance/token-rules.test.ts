@@ -1,4 +1,6 @@
-/** What identities and providers may say about tokens, how many may, and what is answered to a token that is refused. */
+/**
+ * What identities and providers may say about tokens, how many may, and what is answered to a token that is refused.
+ */
 import { create } from "@bufbuild/protobuf";
 import { createClient } from "@connectrpc/connect";
 import { createGrpcWebTransport } from "@connectrpc/connect-node";
@@ -7,9 +9,9 @@ import { pino } from "pino";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { GroupsService } from "../../gen/platform/iam/v2/groups_pb.ts";
 import { IdentitySchema } from "../../gen/platform/iam/v2/identities_pb.ts";
+import { startServer } from "../../src/app/index.ts";
 import { readConfig } from "../../src/config.ts";
 import { contentOf } from "../../src/resource/index.ts";
-import { startServer } from "../../src/server/index.ts";
 import { identities } from "../../src/services/iam/identities.ts";
 import { newUid } from "../../src/uid.ts";
 import { forge, type LocalIssuer, sign, startIssuer, type TestKey, testKey } from "../auth/local-issuer.ts";

@@ -1,6 +1,6 @@
 /**
- * Writers that keep a server busy and know what it has acknowledged: which rows must be there, with which content, which must be gone, and
- * which calls were cut off, whose outcome is either all or nothing.
+ * Writers that keep a server busy and know what it has acknowledged: which rows must be there, with which content,
+ * which must be gone, and which calls were cut off, whose outcome is either all or nothing.
  */
 import { setTimeout } from "node:timers/promises";
 import type { Answer, RestClient, Row } from "../cli/rest-client.ts";
@@ -40,7 +40,9 @@ export function emptyLedger(): Ledger {
   return { rows: new Map(), deleted: new Set(), cutOff: [], acknowledged: 0 };
 }
 
-/** What is compared of a row. Owner bindings are made by the server, so nobody here knows their uids: the group tells. */
+/**
+ * What is compared of a row. Owner bindings are made by the server, so nobody here knows their uids: the group tells.
+ */
 export function contentOf(kind: Kind, row: Row): Content {
   if (kind === "tag") return `${row.name} ${row.digest}`;
   if (kind === "roleBinding") return `${row.identity?.uid} ${row.role?.uid} ${row.group?.uid}`;

@@ -1,4 +1,4 @@
-/** The conformance service behind `connectNodeAdapter`: what any user of the library would have. */
+/** The conformance service behind `connectNodeAdapter`, as any user of the library would serve it. */
 import { createServer as createHttp1 } from "node:http";
 import { createServer as createHttp2, createSecureServer as createSecureHttp2 } from "node:http2";
 import { createServer as createSecureHttp1 } from "node:https";
@@ -14,7 +14,7 @@ import {
 } from "./gen/connectrpc/conformance/v1/service_pb.ts";
 import { conformance, requestTarget } from "./service.ts";
 
-/** Serves, and gives the port. */
+/** Serves, and returns the port. */
 export function serveByConnectNode({ httpVersion, serverCreds, messageReceiveLimit }: ServerCompatRequest) {
   const adapter = connectNodeAdapter({
     routes: (router) => router.service(ConformanceService, conformance),

@@ -1,32 +1,38 @@
 /** The official runner, https://github.com/connectrpc/conformance: a program in Go. */
 import { execFile } from "node:child_process";
 import { join } from "node:path";
+import { campaign } from "../campaign.ts";
 import { goProgram } from "../go-program.ts";
 
 const folder = import.meta.dirname;
+/** Which cases the runner has for the server. */
+const features = campaign({ short: "features-short.yaml", full: "features.yaml" });
 
-/** The runner's path; undefined if it cannot be had. */
+/** The runner's path; undefined if it cannot be built. */
 export function buildRunner(): string | undefined {
   return goProgram("connectrpc.com/conformance/cmd/connectconformance", "v1.0.5");
 }
 
-/** What the runner printed, and whether it is content. `more`: further flags of its own. */
+/** What the runner printed, and whether all cases passed. */
 export interface Verdict {
-  readonly isContent: boolean;
+  readonly hasPassed: boolean;
   readonly printed: string;
 }
 
-/** Runs every case of `features.yaml`, or those that `more` flags choose, against the server with the given doors. */
-export function runConformance(runner: string, doors: string, more: readonly string[] = []): Promise<Verdict> {
+/**
+ * Runs every case of `features.yaml`, or those that the flags `more` select, against the server in a mode
+ * (`server.ts`).
+ */
+export function runConformance(runner: string, mode: string, more: readonly string[] = []): Promise<Verdict> {
   const flags = [
-    ...["--mode", "server", "--conf", join(folder, "features.yaml")],
+    ...["--mode", "server", "--conf", join(folder, features)],
     ...["--known-flaky", `@${join(folder, "known-flaky.txt")}`],
-    ...["--parallel", "16", ...more],
+    ...["--parallel", "16", "--max-servers", "2", ...more], // it waits for a server no longer than some seconds
   ];
-  const server = [process.execPath, join(folder, "server.ts"), doors];
+  const server = [process.execPath, join(folder, "server.ts"), mode];
   return new Promise((resolve) => {
     execFile(runner, [...flags, "--", ...server], { maxBuffer: 2 ** 26 }, (error, stdout, stderr) =>
-      resolve({ isContent: error === null, printed: stdout + stderr }),
+      resolve({ hasPassed: error === null, printed: stdout + stderr }),
     );
   });
 }

@@ -1,9 +1,10 @@
 /**
- * The server under test of the Connect conformance runner: reads from stdin how to serve, serves, and says on stdout where. Both messages come
- * after their length in four bytes (https://github.com/connectrpc/conformance, docs/testing_servers.md).
+ * The server under test of the Connect conformance runner. It reads a configuration from stdin, serves, and writes its
+ * address to stdout. Both messages follow their length in four bytes (https://github.com/connectrpc/conformance,
+ * docs/testing_servers.md).
  *
- * Its argument chooses what serves: `fast-lane`, our doors as they are; `full-door`, the same with the fast lane forced off; `connect-node`, the
- * library's own adapter on Node's own servers, which is what ours are held to.
+ * Its argument selects the server: `platform`, this server as it is by default; `http2=node` and `fast-path=off`, this
+ * server with that setting; `connect-node`, the library's own adapter on Node's own servers, for comparison.
  */
 import { readFileSync } from "node:fs";
 import { create, fromBinary, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
@@ -13,12 +14,13 @@ import {
   ServerCompatRequestSchema,
   ServerCompatResponseSchema,
 } from "./gen/connectrpc/conformance/v1/server_compat_pb.ts";
-import { serveByOurDoors } from "./our-doors.ts";
+import { serveByPlatform } from "./platform.ts";
 
-/** How a server is made: listens on 127.0.0.1 and gives its port. */
+/** Starts a server on 127.0.0.1 and returns its port. */
 const servers: Record<string, (request: ServerCompatRequest) => Promise<number>> = {
-  "fast-lane": (request) => serveByOurDoors(request, true),
-  "full-door": (request) => serveByOurDoors(request, false),
+  platform: (request) => serveByPlatform(request, { http2: "own", fastPath: true }),
+  "http2=node": (request) => serveByPlatform(request, { http2: "node", fastPath: true }),
+  "fast-path=off": (request) => serveByPlatform(request, { http2: "own", fastPath: false }),
   "connect-node": serveByConnectNode,
 };
 

@@ -1,6 +1,6 @@
 /**
- * The service that the conformance runner calls. Every request says how it is to be answered, and every answer tells what was seen of the
- * request: its headers, its time-out, its messages.
+ * The service that the conformance runner calls. Every request says how to answer it, and every answer contains what
+ * was received of the request: its headers, its time-out and its messages.
  */
 import { setTimeout } from "node:timers/promises";
 import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
@@ -23,7 +23,7 @@ import {
 /** The target of the HTTP request, as its path and query; the context of a call in this process does not have it. */
 export const requestTarget = createContextKey("");
 
-/** Every rpc but `Unimplemented`, which nobody may implement. */
+/** Every method but `Unimplemented`, which must not be implemented. */
 export const conformance = {
   unary: (request, context) => answer(request.responseDefinition, [[UnaryRequestSchema, request]], context),
 
@@ -57,15 +57,15 @@ export const conformance = {
     let definition: StreamResponseDefinition | undefined;
     let fullDuplex = false;
     let isFirst = true;
-    let untold: Received[] = [];
+    let unreported: Received[] = [];
     let sent = 0;
     const respond = async () => {
       const { responseData = [], responseDelayMs = 0 } = definition ?? {};
       await pause(responseDelayMs, context);
       const data = responseData[sent]!;
-      const requestInfo = sent === 0 ? seen(context, untold) : { requests: untold.map(pack) };
+      const requestInfo = sent === 0 ? seen(context, unreported) : { requests: unreported.map(pack) };
       sent++;
-      untold = [];
+      unreported = [];
       return { payload: { data, requestInfo } };
     };
     const isLeft = () => sent < (definition?.responseData.length ?? 0);
@@ -76,14 +76,14 @@ export const conformance = {
         if (definition !== undefined) announce(definition, context);
         isFirst = false;
       }
-      untold.push([BidiStreamRequestSchema, request]);
+      unreported.push([BidiStreamRequestSchema, request]);
       if (!fullDuplex) continue;
       if (!isLeft()) break;
       yield await respond();
     }
     while (isLeft()) yield await respond();
     if (definition?.error !== undefined)
-      throw errorOf(definition.error, sent === 0 ? seen(context, untold) : undefined);
+      throw errorOf(definition.error, sent === 0 ? seen(context, unreported) : undefined);
   },
 } satisfies Partial<ServiceImpl<typeof ConformanceService>>;
 
@@ -138,7 +138,7 @@ function pack([schema, message]: Received) {
   return anyPack(schema, message);
 }
 
-/** The error that the request asks for. `requestInfo`: told with it when no message has told it. */
+/** The error that the request asks for. `requestInfo`: a detail of it, if no message has contained it. */
 function errorOf(
   { code, message, details }: ErrorDefinition,
   requestInfo: ReturnType<typeof seen> | undefined,

@@ -1,4 +1,4 @@
-/** Which events a call causes, with the real contract and changes that the test makes up. */
+/** Which events a call emits, by the real contract and made-up changes. */
 import { create, createRegistry, type DescMessage, type DescMethod, type Message } from "@bufbuild/protobuf";
 import { describe, expect, test } from "vitest";
 import { SubscriptionSchema, SubscriptionsService } from "../../gen/platform/events/v2/subscriptions_pb.ts";
@@ -30,7 +30,7 @@ const actor = { subject: "abc", act: { iss: "https://issuer.example.com" } };
 const { ofCall, ofChanges } = createCallEvents({
   contract: readContract(contractServices),
   baseUrl: "https://platform.example.com",
-  registry: createRegistry(...contractServices.map(({ file }) => file)),
+  typeRegistry: createRegistry(...contractServices.map(({ file }) => file)),
 });
 
 function change(
@@ -49,7 +49,7 @@ function change(
   };
 }
 
-/** The events of a call, without what all have in common. */
+/** The events of a call, without what all of them share. */
 async function eventsOf(method: DescMethod, request: object, response: Message, changes: ChangedResource[]) {
   const message = create(method.input, request as never);
   const events = await ofCall({ method, request: message, response, changes, actor, timeMs: 5 });
@@ -75,7 +75,7 @@ describe("subject, source and attributes", () => {
       { type: "iam.group.created.v1", source: "/iam/v2/groups", subject: group, group },
     ],
     [
-      "a deleted group is told to the one above",
+      "the group of a deleted group is its parent",
       GroupsService.method.deleteGroup,
       { uid: group },
       GroupSchema,
@@ -83,7 +83,7 @@ describe("subject, source and attributes", () => {
       { type: "iam.group.deleted.v1", subject: group, group: root, bodytype: "platform.iam.v2.DeleteGroupRequest" },
     ],
     [
-      "a deleted root group has none above",
+      "a deleted root group has no parent",
       GroupsService.method.deleteGroup,
       { uid: root },
       GroupSchema,
@@ -91,7 +91,7 @@ describe("subject, source and attributes", () => {
       { subject: root, group: "/" },
     ],
     [
-      "what lives in a group has that",
+      "a resource in a group has that group",
       ReposService.method.updateRepo,
       {},
       RepoSchema,
@@ -99,7 +99,7 @@ describe("subject, source and attributes", () => {
       { type: "platform.registry.repo.updated.v1", source: "/registry/v2/repos", subject: repo, group },
     ],
     [
-      "a readme is told as its repo",
+      "a readme has the event of its repo",
       ReposService.method.updateRepoReadme,
       {},
       RepoReadmeSchema,
@@ -107,7 +107,7 @@ describe("subject, source and attributes", () => {
       { type: "platform.registry.repo.updated.v1", source: "/registry/v2/repos", subject: repo, group },
     ],
     [
-      "what lives in something else has the root",
+      "a resource in another resource has the root group",
       TagsService.method.createTag,
       {},
       TagSchema,
@@ -123,7 +123,7 @@ describe("subject, source and attributes", () => {
       { type: "iam.external_group_role_mappings.created.v1", group: root, identityprovider: provider },
     ],
     [
-      "an association is its group's",
+      "an association has the uid of its group",
       AccountAssociationsService.method.updateAccountAssociation,
       {},
       AccountAssociationSchema,
@@ -136,7 +136,7 @@ describe("subject, source and attributes", () => {
   });
 });
 
-test("a method about many emits one event, for its scope", async () => {
+test("a method on several resources emits one event, for its scope", async () => {
   const bindings = [1, 2].map((n) => change("created", RoleBindingSchema, `${group}/${String(n).repeat(16)}`));
   const { batchCreateRoleBindings } = RoleBindingsService.method;
   const response = create(batchCreateRoleBindings.output, { roleBindings: [{ uid: "a" }] });
@@ -172,7 +172,7 @@ test("a method about many emits one event, for its scope", async () => {
   ]);
 });
 
-test("what comes or goes with another has an event of its own type; what has none is not told", async () => {
+test("resources changed with another have events of their own types, if there are any", async () => {
   const binding = `${group}/5555555555555555`;
   const invite = `${group}/6666666666666666`;
   const { createGroup, deleteGroup } = GroupsService.method;
@@ -213,11 +213,11 @@ test("what comes or goes with another has an event of its own type; what has non
   ]);
 });
 
-test("nothing changed, nothing told", async () => {
+test("a call that changed nothing emits nothing", async () => {
   expect(await eventsOf(GroupsService.method.updateGroup, {}, create(GroupSchema), [])).toEqual([]);
 });
 
-test("changes that no call has asked for are told as the methods that make them", async () => {
+test("changes outside of a call have the events of the standard methods", async () => {
   const user = "fedcba9876543210fedcba9876543210fedcba98";
   const events = await ofChanges([change("created", IdentitySchema, user)], actor, 7);
   expect(events).toMatchObject([
@@ -225,7 +225,7 @@ test("changes that no call has asked for are told as the methods that make them"
   ]);
 });
 
-describe("what is kept to ourselves", () => {
+describe("redaction", () => {
   const secret = "TOPSECRET";
   test.each<[DescMethod, Message, ChangedResource, object | null]>([
     [

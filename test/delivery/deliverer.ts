@@ -1,4 +1,4 @@
-/** A dispatcher beside a test: subscriptions in memory, events made by hand, a clock that can be moved. */
+/** A dispatcher for tests: with subscriptions in memory, hand-made events and a clock that can be moved. */
 import { onTestFinished } from "vitest";
 import {
   type Delivery,
@@ -18,9 +18,9 @@ import { newUid, parentOf } from "../../src/uid.ts";
 
 export const secret = `whsec_${Buffer.from("a secret of thirty-two bytes, ok").toString("base64")}`;
 
-/** Subscriptions that a test makes. */
+/** Subscriptions in memory. */
 export interface TestSubscriptions extends SubscriptionSource {
-  /** Subscribes a group; the uid. */
+  /** Adds a subscription to a group. Returns its uid. */
   add(group: string, sink: string, createTimeMs?: number): string;
   remove(uid: string): void;
   readonly disabled: Map<string, number>;
@@ -32,7 +32,7 @@ export function createSubscriptions(): TestSubscriptions {
   const disabled = new Map<string, number>();
   return {
     disabled,
-    hasAny: (_, groups) => [...all.keys()].some((uid) => groups.includes(parentOf(uid))),
+    hasAny: async (_, groups) => [...all.keys()].some((uid) => groups.includes(parentOf(uid))),
     add(group, sink, createTimeMs = 0) {
       const uid = newUid(group);
       all.set(uid, { uid, sink, signingSecret: secret, createTimeMs });
@@ -46,10 +46,10 @@ export function createSubscriptions(): TestSubscriptions {
   };
 }
 
-/** Says who asks for a token. */
+/** Returns the request as the token. */
 export const sign: DispatcherOptions["sign"] = async (request) => JSON.stringify(request);
 
-/** An event about something new in a group. */
+/** An event about a new resource in a group. */
 export function eventIn(group: string, more: Partial<NewEvent> = {}): NewEvent {
   return {
     timeMs: Date.now(),
@@ -62,7 +62,7 @@ export function eventIn(group: string, more: Partial<NewEvent> = {}): NewEvent {
   };
 }
 
-/** A database with a dispatcher on it; all stops with the test. */
+/** Dispatchers on a database. They stop with the test. */
 export function createDeliverer(database: Database, options: Partial<DispatcherOptions> = {}) {
   const subscriptions = createSubscriptions();
   const dispatchers: Dispatcher[] = [];
@@ -76,7 +76,7 @@ export function createDeliverer(database: Database, options: Partial<DispatcherO
     subscriptions,
     reports,
     now,
-    /** Moves the clock on. */
+    /** Advances the clock. */
     pass(ms: number) {
       aheadMs += ms;
     },
@@ -93,7 +93,7 @@ export function createDeliverer(database: Database, options: Partial<DispatcherO
       });
       for (const dispatcher of dispatchers) dispatcher.wake();
     },
-    /** Deletes a subscription as the service does. */
+    /** Deletes a subscription, as the service does. */
     async unsubscribe(uid: string): Promise<void> {
       subscriptions.remove(uid);
       await database.transact((session) => dropDeliveries(session, uid));

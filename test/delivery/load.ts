@@ -1,5 +1,6 @@
 /**
- * A program, not a test: 10,000 events to 10 sinks in another process, and how long the API takes to answer meanwhile. Prints; asserts nothing.
+ * A program, not a test: delivers 10,000 events to 10 sinks in another process, and prints how long API reads take
+ * meanwhile. It asserts nothing.
  *
  *     node test/delivery/load.ts [EVENTS] [DATABASE]
  */
@@ -12,15 +13,15 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { pino } from "pino";
+import { startServer } from "../../src/app/index.ts";
 import { readConfig } from "../../src/config.ts";
-import { startServer } from "../../src/server/index.ts";
 
 const sinks = 10;
 
 if (process.send === undefined) await measure();
 else serveSinks();
 
-/** The other process: takes every delivery and tells how many there were, and how many of them for the first time. */
+/** The other process: accepts every delivery, and reports the numbers of all and of distinct ones. */
 function serveSinks(): void {
   const seen = new Set<string>();
   let total = 0;
@@ -37,9 +38,9 @@ async function measure(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "platform-load-"));
   const [events = "10000", database = `sqlite:${join(folder, "platform.db")}`] = process.argv.slice(2);
   const child = fork(fileURLToPath(import.meta.url));
-  let told: { port?: number; total?: number; unique?: number } = {};
+  let reported: { port?: number; total?: number; unique?: number } = {};
   child.on("message", (message) => {
-    told = { ...told, ...(message as typeof told) };
+    reported = { ...reported, ...(message as typeof reported) };
   });
   const flags = { listen: "127.0.0.1:0", database, logLevel: "warn", allowLoopbackSinks: "true" };
   const server = await startServer(readConfig({ flags, env: {}, warn: console.warn }), pino({ level: "warn" }));
@@ -50,7 +51,7 @@ async function measure(): Promise<void> {
     answered(fetch(server.baseUrl + path, { method: "POST", headers, body: JSON.stringify(body) }));
   const get = () => answered(fetch(`${server.baseUrl}/iam/v2/groups/${root}`, { headers }));
 
-  /** Times of a read every few milliseconds. */
+  /** Measures a read every few milliseconds. */
   async function probe(isOver: () => boolean): Promise<string> {
     const times: number[] = [];
     while (!isOver()) {
@@ -70,9 +71,9 @@ async function measure(): Promise<void> {
 
   await probe(lasting(2000));
   console.log(`reads while idle:        ${await probe(lasting(5000))}`);
-  while (told.port === undefined) await delay(10);
+  while (reported.port === undefined) await delay(10);
   for (let i = 0; i < sinks; i++)
-    await post(`/events/v2/subscriptions/${root}`, { sink: `http://127.0.0.1:${told.port}/${i}` });
+    await post(`/events/v2/subscriptions/${root}`, { sink: `http://127.0.0.1:${reported.port}/${i}` });
   const start = performance.now();
   const seconds = () => ((performance.now() - start) / 1000).toFixed(1);
   let left = Number(events);
@@ -83,10 +84,10 @@ async function measure(): Promise<void> {
   );
   console.log(`reads while creating:    ${await probe(() => left <= 0)}`);
   await creating;
-  console.log(`${events} events made in ${seconds()} s; ${told.total} deliveries by then`);
+  console.log(`${events} events created in ${seconds()} s; ${reported.total} deliveries by then`);
   const wanted = Number(events) * sinks;
-  console.log(`reads while delivering:  ${await probe(() => (told.unique ?? 0) >= wanted)}`);
-  console.log(`${told.unique} deliveries in ${seconds()} s, ${told.total! - told.unique!} of them twice`);
+  console.log(`reads while delivering:  ${await probe(() => (reported.unique ?? 0) >= wanted)}`);
+  console.log(`${reported.unique} deliveries in ${seconds()} s, ${reported.total! - reported.unique!} of them twice`);
   child.kill();
   await server.stop();
   rmSync(folder, { recursive: true });

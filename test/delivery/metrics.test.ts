@@ -1,4 +1,4 @@
-/** Metrics as Prometheus reads them. */
+/** Metrics as Prometheus scrapes them. */
 import { expect, onTestFinished, test } from "vitest";
 import { serveMetrics } from "../../src/delivery/index.ts";
 import { openDatabase } from "../../src/store/index.ts";
@@ -7,7 +7,7 @@ import { temporaryFolder } from "../cli/platform-process.ts";
 import { createDeliverer, eventIn } from "./deliverer.ts";
 import { startSink } from "./sinks.ts";
 
-test("are labelled by 100 subscriptions at most, all others are one", async () => {
+test("at most 100 subscriptions have their own series; all others share one", async () => {
   const database = await openDatabase(`sqlite:${await temporaryFolder()}/platform.db`);
   onTestFinished(() => database.close());
   await database.migrate();
@@ -16,17 +16,17 @@ test("are labelled by 100 subscriptions at most, all others are one", async () =
   const group = newUid("");
   const attempt = { outcome: "failed", result: "tls: self-signed certificate", retryAfterMs: 0 } as const;
   for (let i = 0; i < 150; i++) {
-    const lane = newUid(group);
-    metrics.countAttempt(attempt, lane);
+    const subscription = newUid(group);
+    metrics.countAttempt(attempt, subscription);
     const entries = Array.from({ length: i < 100 ? 2 : 1 }, (_, id) => ({
-      lane,
+      partition: subscription,
       id: String(id),
       timeUs: 1,
       expireUs: 9,
     }));
     await database.queue("deliveries").add(entries);
   }
-  await database.queue("deliveries").add([{ lane: "", id: "new", timeUs: 1, expireUs: 9 }]);
+  await database.queue("deliveries").add([{ partition: "", id: "new", timeUs: 1, expireUs: 9 }]);
   const text = await (await fetch(`http://127.0.0.1:${metrics.port}/metrics`)).text();
   const series = (name: string) => text.split("\n").filter((line) => line.startsWith(`${name}{`));
   expect(series("platform_delivery_attempts_total")).toHaveLength(101);
@@ -38,7 +38,7 @@ test("are labelled by 100 subscriptions at most, all others are one", async () =
   expect(pending).toContain('platform_deliveries{state="pending",subscription="other"} 51');
 });
 
-test("tell what waits, what is dead, how old it is, and how attempts end", async () => {
+test("report pending and dead deliveries, the age of the oldest, and results of attempts", async () => {
   const database = await openDatabase(`sqlite:${await temporaryFolder()}/platform.db`);
   onTestFinished(() => database.close());
   await database.migrate();

@@ -1,14 +1,14 @@
 import { expect, test } from "vitest";
 import { parseRetryAfter, retryDelayMs } from "../../src/delivery/retry.ts";
 
-test("the delay may be twice as long after each attempt, up to an hour, and is anything below", () => {
+test("the delay is random, up to a limit that doubles with each attempt, up to an hour", () => {
   const longest = [1, 2, 3, 4, 10, 11, 50].map((attempts) => retryDelayMs(attempts, 0, () => 1));
   expect(longest).toEqual([5000, 10_000, 20_000, 40_000, 2_560_000, 3_600_000, 3_600_000]);
   expect(retryDelayMs(4, 0, () => 0.25)).toBe(10_000);
   expect(retryDelayMs(4, 0, () => 0)).toBe(500);
 });
 
-test("a sink may ask for more, up to an hour, never for less", () => {
+test("Retry-After can lengthen the delay, up to an hour, and not shorten it", () => {
   expect(retryDelayMs(1, 60_000, () => 1)).toBe(60_000);
   expect(retryDelayMs(1, 1000, () => 1)).toBe(5000);
   expect(retryDelayMs(1, 86_400_000, () => 1)).toBe(3_600_000);

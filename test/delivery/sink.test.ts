@@ -1,4 +1,4 @@
-/** One attempt at a sink: what it is sent, what its answers mean, and that a bad one costs no more than its time. */
+/** One attempt to deliver: the request, the meaning of responses, and hostile sinks. */
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
@@ -31,7 +31,7 @@ function openSink(options: Partial<SinkOptions> = {}) {
     sink.post(one, { uid: `${group}/fedcba9876543210`, sink: url, signingSecret: secret });
 }
 
-describe("what is sent", () => {
+describe("a request", () => {
   test("is a CloudEvent in binary mode, as the cloudevents package reads it", async () => {
     const sink = await startSink();
     await openSink()(sink.url);
@@ -52,7 +52,7 @@ describe("what is sent", () => {
     expect(headers["user-agent"]).toBe("platform-events/2");
   });
 
-  test("is signed as the standardwebhooks package verifies, for this body alone", async () => {
+  test("has a signature of its body that the standardwebhooks package verifies", async () => {
     const sink = await startSink();
     await openSink()(sink.url);
     const [{ headers, body }] = sink.received as [LocalSink["received"][number]];
@@ -76,7 +76,7 @@ describe("what is sent", () => {
     });
   });
 
-  test("goes over one connection as long as there is one", async () => {
+  test("reuses an idle connection", async () => {
     const sink = await startSink();
     const post = openSink();
     for (let i = 0; i < 5; i++) await post(sink.url);
@@ -104,14 +104,14 @@ test.each([
   expect(await openSink()(url)).toEqual({ outcome, result: String(status), retryAfterMs: 0 });
 });
 
-test("an answer without end does not undo its status", async () => {
+test("the status counts even if the body never ends", async () => {
   const sink = await startEndlessSink(200);
   const post = openSink();
   for (let i = 0; i < 2; i++) expect(await post(sink.url)).toMatchObject({ outcome: "delivered", result: "200" });
   expect(sink.connections()).toBe(2);
 });
 
-test("a sink may ask for time", async () => {
+test("Retry-After is read", async () => {
   const sink = await startSink(() => ({ status: 503, headers: { "retry-after": "7" } }));
   expect(await openSink()(sink.url)).toEqual({ outcome: "failed", result: "503", retryAfterMs: 7000 });
 });
@@ -122,7 +122,7 @@ const results: Readonly<Record<string, string>> = {
   "answers 500 a byte at a time": "500",
   "answers 500 without end": "500",
   "redirects to itself": "307",
-  "has a certificate of its own making": "tls: self-signed certificate",
+  "has a self-signed certificate": "tls: self-signed certificate",
   "resets the connection": "connection closed",
   "closes the connection": "connection closed",
   "sends headers without end": "no HTTP",
@@ -130,7 +130,7 @@ const results: Readonly<Record<string, string>> = {
 };
 
 describe("a sink that", () => {
-  test.each(Object.keys(hostileSinks))("%s fails within its time", async (name) => {
+  test.each(Object.keys(hostileSinks))("%s fails within the timeout", async (name) => {
     const sink = await hostileSinks[name]!();
     const post = openSink();
     const [first, second] = await Promise.all([post(sink.url), post(sink.url)]);
@@ -143,12 +143,12 @@ describe("a sink that", () => {
 test.each([
   ["a name that does not resolve", "https://sink.invalid/", "ENOTFOUND", "dns"],
   ["a resolver that is down", "https://sink.example/", "EAI_AGAIN", "dns"],
-])("%s is told as %s", async (_, url, code, result) => {
+])("the result for %s is %s", async (_, url, code, result) => {
   const resolve = () => Promise.reject(Object.assign(new Error("resolver"), { code }));
   expect(await openSink({ resolve })(url)).toEqual({ outcome: "failed", result, retryAfterMs: 0 });
 });
 
-test("a port that nobody listens at is told", async () => {
+test("the result for a port without a listener is `connection refused`", async () => {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
@@ -168,13 +168,13 @@ test.each([
   ["UND_ERR_CONNECT_TIMEOUT", "timeout"],
   ["ENETUNREACH", "unreachable"],
   ["toString", "failed"],
-])("%s is %s in words", (code, words) => {
+])("the word for %s is %s", (code, words) => {
   const cause = Object.assign(new Error("secret of the sink"), { code });
   expect(failureOf(new Error("no answer", { cause }))).toBe(words);
   expect(failureOf(new Error("no answer", { cause: new AggregateError([cause, new Error("other")]) }))).toBe(words);
 });
 
-/** Every way to write an address of this machine or its network; the port is that of a sink that listens on loopback. */
+/** Spellings of addresses of this machine or its network. PORT is that of a sink that listens on loopback. */
 const spellings = [
   "http://127.0.0.1:PORT/", // not https
   "http://localhost:PORT/",
@@ -249,7 +249,7 @@ describe("an address that is not public", () => {
     },
   );
 
-  test("a name that comes to resolve to one is refused from then on", async () => {
+  test("a name is refused once it resolves to one", async () => {
     const sink = await startSink();
     const { port } = new URL(sink.url);
     const answers = [
@@ -264,7 +264,7 @@ describe("an address that is not public", () => {
   });
 });
 
-test("a token is signed once for an event and a group, again when it has lived half its life, and again after a failure", async () => {
+test("a token is cached by event and group for half its lifetime; a failure is not cached", async () => {
   let nowMs = 0;
   const signed: string[] = [];
   const tokens = createDeliveryTokens(

@@ -1,12 +1,12 @@
-/** Sinks on this machine, good and bad. */
+/** Local sinks, well-behaved and hostile. */
 import { createServer, type IncomingHttpHeaders, type RequestListener, type Server } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import { type AddressInfo, createServer as createTcpServer, type Socket } from "node:net";
 import { buffer } from "node:stream/consumers";
 import { onTestFinished } from "vitest";
-import { selfSigned } from "../server/self-signed.ts";
+import { selfSigned } from "../http/self-signed.ts";
 
-/** What a sink was sent. */
+/** A request that a sink received. */
 export interface Received {
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
@@ -18,11 +18,11 @@ export interface Received {
 export interface LocalSink {
   readonly url: string;
   readonly received: Received[];
-  /** The connections that were made to it. */
+  /** Number of connections accepted so far. */
   readonly connections: () => number;
 }
 
-/** Answers with what `answer` says of the n-th request, from 0. */
+/** Starts a sink that answers the n-th request, from 0, with the result of `answer`. */
 export function startSink(
   answer: (n: number, received: Received) => number | { status: number; headers: Record<string, string> } = () => 204,
 ): Promise<LocalSink> {
@@ -31,14 +31,14 @@ export function startSink(
     void buffer(request).then((body) => {
       const { headers, method = "", url: path = "" } = request;
       received.push({ headers, body: body.toString(), method, path });
-      const said = answer(received.length - 1, received.at(-1)!);
-      if (typeof said === "number") response.writeHead(said).end();
-      else response.writeHead(said.status, said.headers).end();
+      const given = answer(received.length - 1, received.at(-1)!);
+      if (typeof given === "number") response.writeHead(given).end();
+      else response.writeHead(given.status, given.headers).end();
     });
   });
 }
 
-/** Answers with a status and a body that never ends. */
+/** Starts a sink that answers with a status and a body that never ends. */
 export function startEndlessSink(status: number): Promise<LocalSink> {
   return listen([], (_request, response) => {
     response.writeHead(status);
@@ -51,7 +51,7 @@ export function startEndlessSink(status: number): Promise<LocalSink> {
   });
 }
 
-/** Sinks that do what they should not, by name; each counts what reaches it. */
+/** Hostile sinks by name. */
 export const hostileSinks: Readonly<Record<string, () => Promise<LocalSink>>> = {
   "never answers": () => listen([], () => {}),
   "sends a byte now and then and no status": () =>
@@ -81,7 +81,7 @@ export const hostileSinks: Readonly<Record<string, () => Promise<LocalSink>>> = 
   "resets the connection": () => raw((socket) => socket.resetAndDestroy()),
   "closes the connection": () => raw((socket) => socket.end()),
   "speaks another protocol": () => raw((socket) => socket.end("220 mail.example.com ESMTP\r\n")),
-  "has a certificate of its own making": async () => {
+  "has a self-signed certificate": async () => {
     const server = createTlsServer(selfSigned(), (_request, response) => response.writeHead(204).end());
     return { ...(await listening(server, [])), url: `https://localhost:${(server.address() as AddressInfo).port}/` };
   },

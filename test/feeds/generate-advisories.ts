@@ -1,6 +1,6 @@
 /**
- * A feed of any number of advisories, always the same: `node test/feeds/generate-advisories.ts 340000 > feed.jsonl`, or with `yaml` behind it a
- * stream of YAML documents as packages' publishers write them, to be cut into files or imported in parts.
+ * Generates a reproducible feed of any number of advisories: `node test/feeds/generate-advisories.ts 340000 >
+ * feed.jsonl`. With `yaml` as second argument, it is a stream of YAML documents.
  */
 import { once } from "node:events";
 import { pathToFileURL } from "node:url";
@@ -16,7 +16,7 @@ const perDocument = 10;
 const firstMs = Date.UTC(2024, 0, 1);
 const hourMs = 3_600_000;
 
-/** Documents with `count` advisories altogether; the last one may have fewer than ten. */
+/** Documents with `count` advisories in total, ten each. */
 export function* advisoryDocuments(count: number): Generator<AdvisoryDocument> {
   for (let first = 0; first < count; first += perDocument) {
     const length = Math.min(perDocument, count - first);
@@ -28,7 +28,7 @@ export function* advisoryDocuments(count: number): Generator<AdvisoryDocument> {
   }
 }
 
-/** One in three is fixed, one in seven a false positive; the others are detected only. */
+/** One in three is fixed, one in seven is a false positive, the others are only detected. */
 function advisory(n: number): object {
   const at = (hours: number) => new Date(firstMs + (n % 15_000) * hourMs + hours * hourMs).toISOString();
   const componentName = `component-${n % 997}`;
@@ -60,7 +60,7 @@ function advisory(n: number): object {
 
 const alphabet = "23456789cfghjmpqrvwx";
 
-/** Three groups of four, different for every number. */
+/** Three groups of four characters, unique for each number. */
 function idOf(n: number): string {
   let rest = n;
   const digits = Array.from({ length: 12 }, () => {

@@ -1,6 +1,7 @@
 /**
- * A catalogue of advisory documents as they are published, always the same: members, nesting, shares and greatest lengths as counted over a public
- * catalogue of 1,616 documents with 30,030 advisories. `node test/feeds/generate-catalogue.ts DIRECTORY [DOCUMENTS] [ADVISORIES]` writes one.
+ * Generates a reproducible catalogue of advisory documents. Members, nesting, frequencies and maximum lengths are those
+ * of a public catalogue of 1,616 documents with 30,030 advisories. `node test/feeds/generate-catalogue.ts DIRECTORY
+ * [DOCUMENTS] [ADVISORIES]` writes one.
  */
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -10,19 +11,19 @@ import { type Random, randomNumbers } from "./random-numbers.ts";
 
 /** A file of a catalogue. */
 export interface CatalogueFile {
-  /** Its path in the catalogue. */
+  /** Path in the catalogue. */
   readonly name: string;
   readonly content: string;
 }
 
-/** How large a catalogue is. */
+/** Size of a catalogue. */
 export interface CatalogueSize {
   readonly documents: number;
-  /** Of one document, on average. */
+  /** Average for one document. */
   readonly advisories: number;
 }
 
-/** Events among 50,996, by what they are. */
+/** Frequencies of events, among 50,996. */
 const shares = {
   scan: 22_508,
   nvdapi: 38,
@@ -75,13 +76,13 @@ const componentTypes = [
 ];
 const schemaVersions = ["2", "2.0.1", "2.0.2"];
 const alphabet = "23456789cfghjmpqrvwx";
-/** What a YAML writer must quote, fold or escape stands among the words. */
+/** Some words need quoting, folding or escaping in YAML. */
 const words =
   "the affected: code # is not in 'this' package, \"see\" https://example.com/é?a=b&c {upstream} - [fix] no 1.10 ~ | >\n\n* %\tnull".split(
     " ",
   );
 
-/** The files of a catalogue: documents, and what a checkout of one holds beside them. */
+/** The files of a catalogue: documents, and the other files of a checkout. */
 export function* catalogue({ documents, advisories }: CatalogueSize): Generator<CatalogueFile> {
   const random = randomNumbers(20);
   yield { name: ".github/workflows/test.yaml", content: "on: push\njobs: {}\n" };
@@ -96,7 +97,7 @@ export function* catalogue({ documents, advisories }: CatalogueSize): Generator<
       package: { name },
       advisories: Array.from({ length: count }, () => advisory(next++, random)),
     };
-    // The version is written as publishers write it: a plain scalar.
+    // Publishers write the version as a plain scalar.
     const content = `schema-version: ${schemaVersions[n % 3]}\n${dump(body)}`;
     yield { name: `${name}.advisories.yaml`, content };
   }
@@ -106,7 +107,7 @@ function advisory(n: number, random: Random): object {
   const day = 86_400_000;
   let time = Date.UTC(2023, 0, 1) + random.below(1000) * day;
   const events = Array.from({ length: 1 + random.below(3) }, () => {
-    time += random.below(3) * 3_600_000; // two may be at one time
+    time += random.below(3) * 3_600_000; // two may have the same time
     return event(kindOf(random), new Date(time), n, random);
   });
   const aliases = [`CVE-2026-${10_000 + n}`, `GHSA-${id(n * 7 + 3)}`, `GO-2026-${n}`].slice(0, 1 + random.below(3));
@@ -114,7 +115,7 @@ function advisory(n: number, random: Random): object {
 }
 
 function event(kind: Kind, timestamp: Date, n: number, random: Random): object {
-  /** Text of the greatest length now and then, short most of the time. */
+  /** A text, usually short, sometimes of maximum length. */
   const text = (limit: number) =>
     proseOf(random.below(40) === 0 ? limit : 1 + random.below(Math.min(limit, 80)), random);
   switch (kind) {
@@ -180,7 +181,7 @@ function kindOf(random: Random): Kind {
   return found![0];
 }
 
-/** Three groups of four, different for every number. */
+/** Three groups of four characters, unique for each number. */
 function id(n: number): string {
   const digits = Array.from({ length: 12 }, (_, i) => alphabet[Math.floor(n / alphabet.length ** i) % alphabet.length]);
   return digits.join("").replace(/(.{4})(?=.)/g, "$1-");

@@ -1,12 +1,12 @@
-/** Numbers that are always the same for a seed (mulberry32). */
+/** Reproducible pseudo-random numbers (mulberry32). */
 
 /** A source of numbers. */
 export interface Random {
-  /** A whole number from 0 up, below `limit`. */
+  /** An integer from 0 to `limit` - 1. */
   below(limit: number): number;
 }
 
-/** The numbers of a seed. */
+/** Creates a source with a seed. */
 export function randomNumbers(seed: number): Random {
   let state = seed;
   return {

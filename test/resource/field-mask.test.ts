@@ -3,21 +3,21 @@ import { FieldMaskSchema } from "@bufbuild/protobuf/wkt";
 import { describe, expect, it } from "vitest";
 import { IdentitySchema } from "../../gen/platform/iam/v2/identities_pb.ts";
 import { RepoSchema } from "../../gen/platform/registry/v2/repos_pb.ts";
-import { applyPaths, concernedPaths, pathName, settleBehaviors } from "../../src/resource/field-mask.ts";
+import { applyPaths, effectivePaths, enforceFieldBehavior, pathName } from "../../src/resource/field-mask.ts";
 
 const repo = (init: MessageInitShape<typeof RepoSchema>) => create(RepoSchema, init);
 const mask = (...paths: string[]) => create(FieldMaskSchema, { paths });
-const names = (paths: ReturnType<typeof concernedPaths>) => paths.map(pathName);
+const names = (paths: ReturnType<typeof effectivePaths>) => paths.map(pathName);
 
-describe("concernedPaths", () => {
+describe("effectivePaths", () => {
   it("takes the populated fields without a mask, nested ones singly, output-only ones never", () => {
     const body = repo({ uid: "x", description: "d", syncConfig: { source: "s" }, bundles: ["base"], etag: '"1"' });
-    expect(names(concernedPaths(RepoSchema, undefined, body))).toEqual([
+    expect(names(effectivePaths(RepoSchema, undefined, body))).toEqual([
       "description",
       "bundles",
       "sync_config.source",
     ]);
-    expect(names(concernedPaths(RepoSchema, mask(), body))).toEqual(["description", "bundles", "sync_config.source"]);
+    expect(names(effectivePaths(RepoSchema, mask(), body))).toEqual(["description", "bundles", "sync_config.source"]);
   });
 
   it.each([
@@ -29,11 +29,11 @@ describe("concernedPaths", () => {
     [["syncConfig.source"], ["sync_config.source"]],
     [["uid", "createTime", "etag", "name"], ["name"]],
   ])("reads %j", (paths, expected) =>
-    expect(names(concernedPaths(RepoSchema, mask(...paths), repo({})))).toEqual(expected),
+    expect(names(effectivePaths(RepoSchema, mask(...paths), repo({})))).toEqual(expected),
   );
 
   it("names every mutable field for a single star", () => {
-    const all = names(concernedPaths(RepoSchema, mask("*"), repo({})));
+    const all = names(effectivePaths(RepoSchema, mask("*"), repo({})));
     expect(all).toContain("description");
     expect(all).not.toContain("uid");
     expect(all).not.toContain("create_time");
@@ -41,14 +41,14 @@ describe("concernedPaths", () => {
 
   it.each([["nope"], [""], ["name.x"], ["bundles.0"], ["sync_config.nope"], ["*", "name"], ["NAME"], ["__proto__"]])(
     "refuses %j on update_mask",
-    (...paths) => expect(() => concernedPaths(RepoSchema, mask(...paths), repo({}))).toThrow(/update_mask: /),
+    (...paths) => expect(() => effectivePaths(RepoSchema, mask(...paths), repo({}))).toThrow(/update_mask: /),
   );
 });
 
 describe("applyPaths", () => {
   const before = repo({ name: "a", description: "old", bundles: ["base"], syncConfig: { source: "s", google: "g" } });
   const apply = (body: MessageInitShape<typeof RepoSchema>, ...paths: string[]) =>
-    applyPaths(RepoSchema, before, repo(body), concernedPaths(RepoSchema, mask(...paths), repo(body)));
+    applyPaths(RepoSchema, before, repo(body), effectivePaths(RepoSchema, mask(...paths), repo(body)));
 
   it("changes only what is named and leaves the original alone", () => {
     const after = apply({ name: "b", description: "new" }, "description");
@@ -74,23 +74,23 @@ describe("applyPaths", () => {
       IdentitySchema,
       identity,
       body,
-      concernedPaths(IdentitySchema, mask("claim_match.subject"), body),
+      effectivePaths(IdentitySchema, mask("claim_match.subject"), body),
     );
     expect(after.relationship).toMatchObject({ case: "claimMatch", value: { sub: { value: "s" } } });
   });
 });
 
-describe("settleBehaviors", () => {
+describe("enforceFieldBehavior", () => {
   it("keeps what the server sets, at every depth", () => {
     const before = repo({ syncConfig: { source: "s", uniqueTags: true } });
     const after = repo({ uid: "forged", syncConfig: { source: "t", buildOverlay: "forged" } });
-    settleBehaviors(RepoSchema, before, after);
+    enforceFieldBehavior(RepoSchema, before, after);
     expect(after).toMatchObject({ uid: "", syncConfig: { source: "t", uniqueTags: true, buildOverlay: "" } });
   });
 
   it("clears it on create", () => {
     const identity = create(IdentitySchema, { uid: "forged", email: "a@b", name: "n" });
-    settleBehaviors(IdentitySchema, undefined, identity);
+    enforceFieldBehavior(IdentitySchema, undefined, identity);
     expect(identity).toMatchObject({ uid: "", email: "", name: "n" });
   });
 });

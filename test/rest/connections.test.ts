@@ -4,16 +4,16 @@ import { createServer } from "node:http";
 import { connect as connectHttp2, createServer as createHttp2Server } from "node:http2";
 import { type AddressInfo, connect as connectTcp } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { settle } from "../../src/eventually.ts";
+import { tryChain } from "../../src/awaitable.ts";
 import type { RestHandler } from "../../src/rest/index.ts";
-import { type Client, exchange, http1Client } from "./clients.ts";
+import { type Client, exchange, http1Client } from "../http/clients.ts";
 import { handlerWith, seen } from "./service.ts";
 
 /** A server and a client session; `handled` settles as the handler does with the first request. */
 async function observedHttp2(handler: RestHandler) {
   const { promise: handled, resolve, reject } = Promise.withResolvers<void>();
   const server = createHttp2Server(
-    (request, response) => void settle(() => handler(request, response), resolve, reject),
+    (request, response) => void tryChain(() => handler(request, response), resolve, reject),
   );
   await once(server.listen(0, "127.0.0.1"), "listening");
   const session = connectHttp2(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
@@ -33,7 +33,7 @@ async function cutOffHttp2(handler: RestHandler): Promise<void> {
 
 async function cutOffHttp1(handler: RestHandler): Promise<void> {
   const { promise: handled, resolve, reject } = Promise.withResolvers<void>();
-  const server = createServer((request, response) => void settle(() => handler(request, response), resolve, reject));
+  const server = createServer((request, response) => void tryChain(() => handler(request, response), resolve, reject));
   await once(server.listen(0, "127.0.0.1"), "listening");
   const socket = connectTcp((server.address() as AddressInfo).port, "127.0.0.1");
   socket.write("PUT /v1/files/a HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nsome");
@@ -108,9 +108,7 @@ describe("connections", () => {
     socket.write("POST /v1/images/1:undelete HTTP/1.1\r\nHost: x\r\n\r\n");
     const signal = await watched.promise;
     socket.destroy();
-    if (!signal.aborted) {
-      await once(signal, "abort");
-    }
+    if (!signal.aborted) await once(signal, "abort");
     expect(signal.aborted).toBe(true);
   });
 

@@ -58,9 +58,7 @@ export const library = files.getService("library.v1.Library") as DescService;
 /** A message type of the fixture. */
 export function desc(name: string): DescMessage {
   const found = files.getMessage(`library.v1.${name}`);
-  if (found === undefined) {
-    throw new Error(`no message ${name}`);
-  }
+  if (found === undefined) throw new Error(`no message ${name}`);
   return found;
 }
 

@@ -7,14 +7,14 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ErrorInfoSchema } from "../../gen/google/rpc/error_details_pb.ts";
 import type { RestOptions } from "../../src/rest/index.ts";
-import { type Call, type Client, exchange, http1Client, http2Client, json, laneClient } from "./clients.ts";
+import { type Call, type Client, exchange, http1Client, http2Client, json, laneClient } from "../http/clients.ts";
 import type { Any } from "./fixture.ts";
 import { handlerWith, seen } from "./service.ts";
 
 describe.each([
   ["HTTP/1.1", http1Client],
   ["HTTP/2", http2Client],
-  ["HTTP/2, by the lane", laneClient],
+  ["HTTP/2, fast path", laneClient],
 ] as const)("%s", (protocol, createClient) => {
   let client: Client;
   let call: Client["call"];
@@ -387,7 +387,7 @@ describe.each([
       expect(answer.headers["www-authenticate"]).toBe(code === 16 ? "Bearer" : undefined);
     });
 
-    test("a plain exception tells nothing", async () => {
+    test("a plain exception reveals nothing", async () => {
       const answer = await call("/v1/images/plain");
       expect([answer.status, answer.json]).toEqual([500, { code: 13, message: "Internal error", details: [] }]);
     });

@@ -32,9 +32,7 @@ function routeTo(routes: string[], request: string, slash: "keep" | "decode" = "
   const results = [routes, routes.toReversed()].map((ordered) => {
     const [httpMethod = "", path = ""] = request.split(" ");
     const match = new Router(ordered.map(bindingOf)).match(httpMethod, path);
-    if (match.kind !== "found") {
-      return match.kind === "wrong method" ? `405 ${match.allow}` : "404";
-    }
+    if (match.kind !== "found") return match.kind === "wrong method" ? `405 ${match.allow}` : "404";
     const { binding, segments } = match;
     const captures = binding.variables.map(
       (variable) => `${variable.fieldPath}=${captureOf(variable, binding, segments, slash)}`,
@@ -45,7 +43,7 @@ function routeTo(routes: string[], request: string, slash: "keep" | "decode" = "
   return results[0] as string;
 }
 
-const API = [
+const api = [
   "GET /v1/repos",
   "GET /v1/repos/{uid=**}",
   "PATCH /v1/repos/{uid=**}",
@@ -193,14 +191,14 @@ describe.each<[string, [string, string][]]>([
   ],
 ])("%s", (_, cases) => {
   test.each(cases)("%s", (request, expected) => {
-    expect(routeTo(API, request)).toBe(expected);
+    expect(routeTo(api, request)).toBe(expected);
   });
 });
 
 test("an unknown verb is data, but where the host says that values have no colon it makes an unknown path", () => {
   const match = (request: string) => {
     const [httpMethod = "", path = ""] = request.split(" ");
-    const found = new Router(API.map(bindingOf), ({ template }) => !template.text.includes("=**")).match(
+    const found = new Router(api.map(bindingOf), ({ template }) => !template.text.includes("=**")).match(
       httpMethod,
       path,
     );
@@ -217,12 +215,12 @@ test("an unknown verb is data, but where the host says that values have no colon
 });
 
 test("an escaped slash in several segments is decoded on demand, but never splits", () => {
-  expect(routeTo(API, "GET /v1/repos/a%2Fb%2fc", "decode")).toBe("/v1/repos/{uid=**} uid=a/b/c");
-  expect(routeTo(API, "GET /v1/repos/a%2Freadme", "decode")).toBe("/v1/repos/{uid=**} uid=a/readme");
-  expect(routeTo(API, "GET /v1/repos/a%252Fb", "decode")).toBe("/v1/repos/{uid=**} uid=a%2Fb");
+  expect(routeTo(api, "GET /v1/repos/a%2Fb%2fc", "decode")).toBe("/v1/repos/{uid=**} uid=a/b/c");
+  expect(routeTo(api, "GET /v1/repos/a%2Freadme", "decode")).toBe("/v1/repos/{uid=**} uid=a/readme");
+  expect(routeTo(api, "GET /v1/repos/a%252Fb", "decode")).toBe("/v1/repos/{uid=**} uid=a%2Fb");
 });
 
 test("many segments are walked in linear time", () => {
   const path = `/v1/repos/${"a/digests/".repeat(50_000)}b`;
-  expect(routeTo(API, `GET ${path}`)).toContain("/v1/repos/{uid=**}");
+  expect(routeTo(api, `GET ${path}`)).toContain("/v1/repos/{uid=**}");
 });

@@ -10,16 +10,14 @@ export const seen: {
   context?: HandlerContext;
   /** Number of messages the stream has been asked for. */
   inWatch: number;
-  /** Told the signal of a call that waits until it is aborted. */
+  /** Called with the signal of a call that waits until it is aborted. */
   onUndelete?: (signal: AbortSignal) => void;
 } = { inWatch: 0 };
 
 async function* watch({ count, failAfter }: Any) {
   seen.inWatch = 0;
   for (let index = 0; index < count; index++) {
-    if (failAfter > 0 && index === failAfter - 1) {
-      throw new ConnectError("Unavailable: gone", Code.Unavailable);
-    }
+    if (failAfter > 0 && index === failAfter - 1) throw new ConnectError("Unavailable: gone", Code.Unavailable);
     seen.inWatch = index;
     yield create("Repo", { name: `${index}`, description: count > 1000 ? "x".repeat(10_000) : "" });
   }
@@ -91,9 +89,7 @@ const transport = createRouterTransport(
       watch,
       async *downloadStream({ count, failAfter }: Any) {
         for (let index = 0; index < count; index++) {
-          if (index + 1 === failAfter) {
-            throw new ConnectError("Unavailable: gone", Code.Unavailable);
-          }
+          if (index + 1 === failAfter) throw new ConnectError("Unavailable: gone", Code.Unavailable);
           yield { contentType: "text/plain", data: new TextEncoder().encode(`${index};`) };
         }
       },
@@ -104,9 +100,7 @@ const transport = createRouterTransport(
 /** Plain errors reach the handler as they are only when no protocol stands between. */
 const direct: RestOptions["transport"] = {
   unary: async (method: Any, signal: Any, timeoutMs: Any, header: Any, message: Any) => {
-    if (method.name === "GetImage") {
-      answers.getImage!(message, {} as HandlerContext);
-    }
+    if (method.name === "GetImage") answers.getImage!(message, {} as HandlerContext);
     return transport.unary(method, signal, timeoutMs, header, message) as Any;
   },
   stream: transport.stream,

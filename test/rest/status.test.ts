@@ -1,8 +1,9 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { expect, test } from "vitest";
 import { ErrorInfoSchema } from "../../gen/google/rpc/error_details_pb.ts";
-import { formatStatus, httpStatusOf, writeStatus } from "../../src/rest/index.ts";
-import { http1Client, http2Client } from "./clients.ts";
+import { httpStatusOf } from "../../src/http/index.ts";
+import { formatStatus, writeStatus } from "../../src/rest/index.ts";
+import { http1Client, http2Client } from "../http/clients.ts";
 import { registry } from "./fixture.ts";
 
 const error = new ConnectError('Resource exhausted: "headers"', Code.ResourceExhausted, { "retry-after": "7" }, [

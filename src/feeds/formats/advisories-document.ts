@@ -1,9 +1,9 @@
 /**
- * Advisory documents, schema 2.x: `schema-version`, `package.name` and `advisories[]` of `id`, `aliases[]` and `events[]`, each event a
- * `timestamp`, a `type` and the `data` that the type wants. The data of a detection has a type of its own, and what the type wants in a `data`
- * of its own, `data: {type: scan/v1, data: {…}}`; some publishers write it beside the type.
+ * Advisory documents, schema 2.x: `schema-version`, `package.name`, and `advisories[]` of `id`, `aliases[]` and
+ * `events[]`. An event has a `timestamp`, a `type`, and the `data` of that type. The data of a detection has its own
+ * type and nested data, `data: {type: scan/v1, data: {…}}`; some publishers write the nested members beside the type.
  *
- * A wrong event is refused alone: its document is taken without it.
+ * An invalid event is refused alone: its document is read without it.
  */
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
@@ -13,19 +13,19 @@ import {
   DocumentSchema,
   FalsePositiveDetermination_Type,
 } from "../../../gen/platform/advisory/v2/security_advisory_pb.ts";
-import { FeedRefusal, type Fields } from "../fields.ts";
-import type { Published } from "./advisories.ts";
-import { readAliases, readIdentifier } from "./identifiers.ts";
+import type { Fields } from "../records/fields.ts";
+import { FeedRefusal } from "../source/refusal.ts";
+import type { Published } from "./published.ts";
+import { readAliases, readId } from "./record-id.ts";
 
-/** Who writes what stands in such documents. */
 const publication = { author: "advisories", artifactType: "apk" };
 
 const maxAdvisories = 50_000;
-/** As many as the API lets an advisory have. */
+/** The limit of the API. */
 const maxEvents = 1000;
 const maxNoteLength = 16_384;
 const maxCpeLength = 1024;
-/** A component may lie in hundreds of files. */
+/** A component may be in hundreds of files. */
 const maxLocationLength = 65_536;
 
 const falsePositiveTypes: ReadonlyMap<string, FalsePositiveDetermination_Type> = new Map([
@@ -41,30 +41,30 @@ const falsePositiveTypes: ReadonlyMap<string, FalsePositiveDetermination_Type> =
   ["inline-mitigations-exist", FalsePositiveDetermination_Type.INLINE_MITIGATIONS_EXIST],
 ]);
 
-/** Nothing of the schema is left out. */
-export const documentUnread: ReadonlySet<string> = new Set();
+/** None: the reader knows all of the schema. */
+export const documentIgnored: ReadonlySet<string> = new Set();
 
-/** The document of one package, and a refusal for each of its events that is not taken. Errors: FeedRefusal. */
+/** Reads the document of one package, and refusals of invalid events. Errors: FeedRefusal. */
 export function readAdvisoryDocument(fields: Fields): (Published | FeedRefusal)[] {
   const version = fields.text("schema-version");
   if (!/^2(?:\.\d+)*$/.test(version)) throw fields.refusal("schema-version", `${JSON.stringify(version)} is not 2.x`);
   const seen = new Set<string>();
   const refused: FeedRefusal[] = [];
   const document = create(DocumentSchema, {
-    id: readIdentifier(fields.object("package"), "name"),
+    id: readId(fields.object("package"), "name"),
     advisories: fields.objects("advisories", maxAdvisories).map((advisory) => {
-      const id = readIdentifier(advisory, "id");
-      if (seen.has(id)) throw advisory.refusal("id", `${JSON.stringify(id)} is there twice`);
+      const id = readId(advisory, "id");
+      if (seen.has(id)) throw advisory.refusal("id", `${JSON.stringify(id)} occurs twice`);
       seen.add(id);
-      const events = advisory.objects("events", maxEvents).flatMap((event) => taken(event, refused));
+      const events = advisory.objects("events", maxEvents).flatMap((event) => validEvent(event, refused));
       return { id, aliases: readAliases(advisory, "aliases"), events };
     }),
   });
   return [{ document, publication }, ...refused];
 }
 
-/** The event, or nothing of one that is refused. */
-function taken(fields: Fields, refused: FeedRefusal[]): EventInit[] {
+/** The event in a list; an empty list if it is refused. */
+function validEvent(fields: Fields, refused: FeedRefusal[]): EventInit[] {
   try {
     return [readEvent(fields)];
   } catch (error) {
@@ -90,10 +90,7 @@ function readEvent(fields: Fields): EventInit {
 
 const eventTypes: ReadonlyMap<string, (event: Fields) => EventData> = new Map<string, (event: Fields) => EventData>([
   ["detection", (event) => ({ case: "detection", value: { type: readDetection(event.object("data")) } })],
-  [
-    "fixed",
-    (event) => ({ case: "fixed", value: { fixedVersion: readIdentifier(event.object("data"), "fixed-version") } }),
-  ],
+  ["fixed", (event) => ({ case: "fixed", value: { fixedVersion: readId(event.object("data"), "fixed-version") } })],
   [
     "false-positive-determination",
     (event) => {
@@ -116,7 +113,7 @@ function readNote(event: Fields): string {
 function readDetection(data: Fields): NonNullable<MessageInitShape<typeof DetectionSchema>["type"]> {
   const type = data.text("type");
   const inner = data.optionalObject("data");
-  const said = (name: string, maxLength?: number) =>
+  const textOf = (name: string, maxLength?: number) =>
     (inner?.has(name) ? inner : data).optionalText(name, maxLength) ?? "";
   switch (type) {
     case "manual":
@@ -124,19 +121,19 @@ function readDetection(data: Fields): NonNullable<MessageInitShape<typeof Detect
     case "nvdapi":
       return {
         case: "nvdapi",
-        value: { cpeSearched: said("cpeSearched", maxCpeLength), cpeFound: said("cpeFound", maxCpeLength) },
+        value: { cpeSearched: textOf("cpeSearched", maxCpeLength), cpeFound: textOf("cpeFound", maxCpeLength) },
       };
     case "scan/v1":
       return {
         case: "scanv1",
         value: {
-          scanner: said("scanner"),
-          subpackageName: said("subpackageName"),
-          componentId: said("componentID"),
-          componentName: said("componentName"),
-          componentVersion: said("componentVersion"),
-          componentType: said("componentType"),
-          componentLocation: said("componentLocation", maxLocationLength),
+          scanner: textOf("scanner"),
+          subpackageName: textOf("subpackageName"),
+          componentId: textOf("componentID"),
+          componentName: textOf("componentName"),
+          componentVersion: textOf("componentVersion"),
+          componentType: textOf("componentType"),
+          componentLocation: textOf("componentLocation", maxLocationLength),
         },
       };
     default:

@@ -1,4 +1,5 @@
-/** The advisories of a group that say what a document says, one for each advisory in it. */
+/** Converts the advisories of a document to advisories of a group. */
+
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import type {
@@ -15,22 +16,15 @@ import {
   AdvisorySchema,
   ReviewState,
 } from "../../../gen/platform/vulnerabilities/v2/advisories_pb.ts";
+import type { Publication } from "./published.ts";
 
-/** What an advisory has that a document has not. */
-export interface Publication {
-  /** Who wrote the advisories and their events. */
-  readonly author: string;
-  /** What the packages are: `apk`. */
-  readonly artifactType: string;
-}
-
-/** Feeds speak of a package on every architecture, and where none says where in it, of all of it. */
+/** Feeds do not name architectures. Without a location, an advisory is about the whole package. */
 const allArchitectures = "all";
 const wholePackage = "/";
 
 /**
- * Advisories without uids. The component is the one that a scanner detected last, of two at the same time the later in the list; where none did, it is the package itself. What a feed publishes
- * has been reviewed: its events are approved.
+ * The advisories of a document, without uids. The component is that of the latest scan, the later in the list of two at
+ * the same time, or else the package itself. Events are approved, because publishers review them.
  */
 export function advisoriesOf(document: Document, { author, artifactType }: Publication): Advisory[] {
   return mergedById(document.advisories).map(({ id, aliases, events }) => {
@@ -55,7 +49,7 @@ export function advisoriesOf(document: Document, { author, artifactType }: Publi
   });
 }
 
-/** One of each id: a document has several where they are about packages of different types or distributions. */
+/** Merges advisories with the same id. A document has several for packages of different types or distributions. */
 function mergedById(advisories: Document["advisories"]): Pick<DocumentAdvisory, "id" | "aliases" | "events">[] {
   const merged = new Map<string, Pick<DocumentAdvisory, "id" | "aliases" | "events">>();
   for (const { id, aliases, events } of advisories) {
@@ -70,7 +64,7 @@ function mergedById(advisories: Document["advisories"]): Pick<DocumentAdvisory, 
   return [...merged.values()];
 }
 
-/** An event without a time is older than all. */
+/** Milliseconds since 1970. An event without a time is before all others. */
 export function timeOf({ timestamp }: DocumentEvent): number {
   return timestamp === undefined ? Number.MIN_SAFE_INTEGER : timestampMs(timestamp);
 }

@@ -1,51 +1,46 @@
 /**
- * Feeds of package advisories, told apart by what is in a record: an advisory document (schema 2.x), the `security.json` of a package repository
- * (secdb), or an OpenVEX document. Each gives documents, one for a package, and the advisories that say the same.
+ * Reads feeds of package advisories. The format of a record is detected by its members: an advisory document (schema
+ * 2.x), the `security.json` of a package repository (secdb), or an OpenVEX document. Each yields documents, one for a
+ * package, and equivalent advisories.
  */
 import type { Document } from "../../../gen/platform/advisory/v2/security_advisory_pb.ts";
 import type { Advisory } from "../../../gen/platform/vulnerabilities/v2/advisories_pb.ts";
 import { formatPackageUrl, type PackageKind } from "../../package-url.ts";
-import { FeedRefusal, Fields, type Unread } from "../fields.ts";
-import { documentUnread, readAdvisoryDocument } from "./advisories-document.ts";
-import { advisoriesOf, type Publication, timeOf } from "./advisories-of-document.ts";
-import { openVexUnread, readOpenVex } from "./openvex.ts";
-import { readSecdb, secdbUnread } from "./secdb.ts";
+import { Fields, type Unread } from "../records/fields.ts";
+import { FeedRefusal } from "../source/refusal.ts";
+import { documentIgnored, readAdvisoryDocument } from "./advisories-document.ts";
+import { advisoriesOf, timeOf } from "./advisories-of-document.ts";
+import { openVexIgnored, readOpenVex } from "./openvex.ts";
+import type { Published } from "./published.ts";
+import { readSecdb, secdbIgnored } from "./secdb.ts";
 
-/** A distribution, and its release where that is known, as package URLs name them. */
+/** A distribution and its release, if known, as in package URLs. */
 export type Distribution = Pick<PackageKind, "namespace" | "distro">;
 
-/** What `alpine-3.19`, `debian-12` or `wolfi` names; undefined for what names no distribution. */
+/** Parses a distribution like `alpine-3.19`, `debian-12` or `wolfi`; undefined for an invalid one. */
 export function parseDistribution(text: string): Distribution | undefined {
   const [, namespace, release] = /^([a-z][a-z0-9.]*(?:-[a-z][a-z0-9.]*)*)(-[0-9][a-z0-9._]*)?$/.exec(text) ?? [];
   if (namespace === undefined) return undefined;
   return release === undefined ? { namespace } : { namespace, distro: text };
 }
 
-/** What a feed says of one package. */
+/** The advisories of one package. */
 export interface PackageAdvisories {
   readonly document: Document;
-  /** Without uids; one for each advisory of the document, in its order. */
+  /** Advisories without uids, one for each of the document, in its order. */
   readonly advisories: readonly Advisory[];
 }
 
-/** What a format reads: a document, and what advisories have beside what stands in it. */
-export interface Published {
-  readonly document: Document;
-  readonly publication: Publication;
-  /** The release of the distribution that the packages are of: `3.19`. */
-  readonly release?: string | undefined;
-}
-
-/** A format: its reader, and the members that it knows and does not read. */
+/** A format: its reader, and the members that it ignores on purpose. */
 interface Format {
   readonly read: (fields: Fields) => (Published | FeedRefusal)[];
-  readonly unread: ReadonlySet<string>;
+  readonly ignored: ReadonlySet<string>;
 }
 
 /**
- * All packages that a record is about, their events newest first; for a package, or a part of it, that cannot be taken while others can, why.
- * @param distribution whose packages they are where the record does not say.
- * Errors: FeedRefusal.
+ * Reads the packages of a record, with events newest first, and refusals of packages or parts of them that are invalid.
+ * @param distribution distribution of the packages, if the record does not name it. Errors: FeedRefusal for the whole
+ * record.
  */
 export function readAdvisories(
   record: unknown,
@@ -64,7 +59,7 @@ export function readAdvisories(
     }
     return { document, advisories: advisoriesOf(document, publication) };
   });
-  fields.tellUnread(format.unread, unread);
+  fields.reportUnread(format.ignored, unread);
   return items;
 }
 
@@ -74,8 +69,8 @@ function ofRelease({ namespace, distro }: Distribution, release: string | undefi
 }
 
 function formatOf(fields: Fields): Format {
-  if (fields.has("schema-version")) return { read: readAdvisoryDocument, unread: documentUnread };
-  if (fields.has("packages")) return { read: readSecdb, unread: secdbUnread };
-  if (fields.has("@context")) return { read: readOpenVex, unread: openVexUnread };
+  if (fields.has("schema-version")) return { read: readAdvisoryDocument, ignored: documentIgnored };
+  if (fields.has("packages")) return { read: readSecdb, ignored: secdbIgnored };
+  if (fields.has("@context")) return { read: readOpenVex, ignored: openVexIgnored };
   throw new FeedRefusal("is none of advisory document (schema-version), secdb (packages) and OpenVEX (@context)");
 }

@@ -1,9 +1,11 @@
-/** CycloneDX 1.x in JSON: the components of a bill of materials, at any depth, that are packages. */
-import { FeedRefusal, Fields, type Unread } from "../fields.ts";
+/** CycloneDX 1.x in JSON. Reads the components that are packages, at any depth. */
+
+import { Fields, type Unread } from "../records/fields.ts";
+import { FeedRefusal } from "../source/refusal.ts";
 import { type ListedPackage, listedPackage, maxPackages, sortPackages } from "./packages.ts";
 
-/** Types of components that are not those of a package in an image. */
-const others = new Set([
+/** Types of components that are not packages in an image. */
+const otherTypes = new Set([
   "container",
   "operating-system",
   "device",
@@ -13,7 +15,7 @@ const others = new Set([
   "firmware",
   "data",
 ]);
-/** Properties in which well-known tools tell what CycloneDX has no field for. */
+/** Properties of common tools for values without a CycloneDX field. */
 const properties = {
   architecture: ["syft:metadata:architecture"],
   origin: ["syft:metadata:originPackage", "syft:metadata:source", "aquasecurity:trivy:SrcName"],
@@ -24,8 +26,8 @@ const maxProperties = 10_000;
 const maxLength = 4096;
 const maxValueLength = 1024 * 1024;
 
-/** Everything else of CycloneDX 1.0 to 1.7: who made the document, services, vulnerabilities, and what a component is beside its name and version. */
-const intended: ReadonlySet<string> = new Set([
+/** All other members of CycloneDX 1.0 to 1.7. */
+const ignored: ReadonlySet<string> = new Set([
   "$schema",
   "annotations",
   "citations",
@@ -86,7 +88,7 @@ export function readCycloneDx(json: unknown, unread: Unread): readonly ListedPac
   if (!/^1\.[0-9]+$/.test(document.text("specVersion"))) throw new FeedRefusal("specVersion: is not 1.x");
   const packages: ListedPackage[] = [];
   readComponents(document, packages, 0);
-  document.tellUnread(intended, unread);
+  document.reportUnread(ignored, unread);
   return sortPackages(packages);
 }
 
@@ -104,13 +106,13 @@ function readComponent(component: Fields): ListedPackage | undefined {
   const name = component.text("name", maxLength);
   const group = component.optionalText("group", maxLength) ?? "";
   const purl = component.optionalText("purl", maxLength);
-  if (purl === undefined && others.has(component.optionalText("type") ?? "")) return undefined;
-  const given = new Map(
+  if (purl === undefined && otherTypes.has(component.optionalText("type") ?? "")) return undefined;
+  const values = new Map(
     component
       .objects("properties", maxProperties)
       .map((property) => [property.optionalText("name", maxLength), property.optionalText("value", maxValueLength)]),
   );
-  const first = (names: readonly string[]) => names.map((key) => given.get(key)).find((value) => value);
+  const first = (names: readonly string[]) => names.map((key) => values.get(key)).find((value) => value);
   return listedPackage(purl, {
     name: group === "" ? name : `${group}/${name}`,
     version: component.optionalText("version", maxLength),

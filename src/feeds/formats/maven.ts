@@ -1,23 +1,25 @@
 /**
- * Documents of Maven repositories: `maven-metadata.xml` of an artifact, with all its versions (maven.apache.org/repository/metadata.html), and
- * POMs, each of one version (maven.apache.org/pom.html). A POM without a group or a version has those of its parent; of a description with
- * properties in it (`${project.name}`) nothing is known.
+ * Documents of Maven repositories: `maven-metadata.xml` with all versions of an artifact
+ * (maven.apache.org/repository/metadata.html), and POMs of one version (maven.apache.org/pom.html). A POM without a
+ * group or a version inherits those of its parent. A description that contains properties (`${project.name}`) is
+ * ignored.
  *
- * Neither tells when a version was published: `lastUpdated` is when the list was written.
+ * Neither has the time of a release: `lastUpdated` is the time of the list.
  */
 import { Ecosystem } from "../../../gen/platform/libraries/v2/artifacts_pb.ts";
-import { type ArtifactRecord, checkName, checkVersion, cutDescription, maxVersions } from "../artifact-record.ts";
-import { FeedRefusal, Fields, type Unread } from "../fields.ts";
-import { parseXml } from "../xml.ts";
+import { Fields, type Unread } from "../records/fields.ts";
+import { parseXml } from "../records/xml.ts";
+import { FeedRefusal } from "../source/refusal.ts";
+import { type ArtifactRecord, checkName, checkVersion, cutDescription, maxVersions } from "./artifact-record.ts";
 
-/** What a document of a Maven repository comes to. */
-export interface MavenRecord extends ArtifactRecord {
-  /** The version whose POM describes the artifact, where there are POMs beside the document. */
+/** The artifact of a document of a Maven repository. */
+interface MavenRecord extends ArtifactRecord {
+  /** The version whose POM describes the artifact. */
   readonly release?: string;
 }
 
-/** The other elements of both documents; attributes are no members. */
-const intended: ReadonlySet<string> = new Set([
+/** All other elements of both documents. Attributes are not read. */
+const ignored: ReadonlySet<string> = new Set([
   ...["artifactId", "groupId", "plugins", "version", "versioning"].map((member) => `metadata.${member}`),
   ...["lastUpdated", "latest", "release", "snapshot", "snapshotVersions", "versions"].map(
     (member) => `metadata.versioning.${member}`,
@@ -61,13 +63,13 @@ const maxTextLength = 1024 * 1024;
 const versionsPath = "metadata.versioning.versions.version";
 
 /**
- * The artifact of a `maven-metadata.xml` or a POM; undefined for the metadata of a group or of a snapshot, which lists no versions.
- * Errors: FeedRefusal.
+ * The artifact of a `maven-metadata.xml` or a POM; undefined for metadata of a group or a snapshot, which have no
+ * versions. Errors: FeedRefusal.
  */
 export async function readMavenDocument(bytes: Uint8Array, unread: Unread): Promise<MavenRecord | undefined> {
   const root = new Fields(await parseXml(bytes, new Set([versionsPath])));
   const record = readRoot(root);
-  root.tellUnread(intended, unread);
+  root.reportUnread(ignored, unread);
   return record;
 }
 
@@ -101,11 +103,11 @@ function readPom(project: Fields): ArtifactRecord {
   const inherited = (name: string) => {
     const holder = textOf(project, name) === undefined && parent !== undefined ? parent : project;
     const text = requiredText(holder, name);
-    if (hasProperties(text)) throw holder.refusal(name, `${JSON.stringify(text)} is not known: it is a property`);
+    if (hasProperties(text)) throw holder.refusal(name, `${JSON.stringify(text)} is a property, which is not resolved`);
     return text;
   };
-  const said = textOf(project, "description") ?? textOf(project, "name");
-  const description = said === undefined || hasProperties(said) ? undefined : cutDescription(said.replace(/\s+/g, " "));
+  const text = textOf(project, "description") ?? textOf(project, "name");
+  const description = text === undefined || hasProperties(text) ? undefined : cutDescription(text.replace(/\s+/g, " "));
   return {
     ecosystem: Ecosystem.JAVA,
     name: nameOf(inherited("groupId"), requiredText(project, "artifactId")),
@@ -119,12 +121,12 @@ function nameOf(groupId: string, artifactId: string): string {
   return checkName(`${groupId}:${artifactId}`);
 }
 
-/** A child that has children; undefined for one that is empty or not there. */
+/** A child with children; undefined if it is empty or absent. */
 function childOf(fields: Fields, name: string): Fields | undefined {
   return fields.isText(name) ? undefined : fields.optionalObject(name);
 }
 
-/** The text of a child; undefined for one that is empty or not there. */
+/** The text of a child; undefined if it is empty or absent. */
 function textOf(fields: Fields, name: string): string | undefined {
   return fields.optionalText(name, maxTextLength)?.trim() || undefined;
 }

@@ -1,9 +1,10 @@
 /**
- * Packuments: what an npm registry says of a package, all versions together (github.com/npm/registry, `docs/responses/package-metadata.md`).
- * Read are `name`, `description`, `versions`, `time`, and of a version `description`, `deprecated` and `dist.unpackedSize`. Abbreviated packuments
- * lack descriptions and times.
+ * Packuments: the metadata of an npm package with all its versions (github.com/npm/registry,
+ * `docs/responses/package-metadata.md`). Reads `name`, `description`, `versions`, `time`, and of a version
+ * `description`, `deprecated` and `dist.unpackedSize`. Abbreviated packuments have no descriptions and times.
  */
 import { Ecosystem } from "../../../gen/platform/libraries/v2/artifacts_pb.ts";
+import type { Fields } from "../records/fields.ts";
 import {
   type ArtifactRecord,
   checkName,
@@ -11,13 +12,10 @@ import {
   cutDescription,
   maxVersions,
   type VersionRecord,
-} from "../artifact-record.ts";
-import type { Fields } from "../fields.ts";
+} from "./artifact-record.ts";
 
-/**
- * What a registry keeps beside that. Of a version everything is known: it is the package's own `package.json`, in which an author may write anything.
- */
-export const packumentUnread: ReadonlySet<string> = new Set([
+/** All other members. Any member of a version is known: it is a `package.json`, which may contain anything. */
+export const packumentIgnored: ReadonlySet<string> = new Set([
   "_attachments",
   "_cached",
   "_contentLength",
@@ -53,12 +51,12 @@ export const packumentUnread: ReadonlySet<string> = new Set([
 
 const maxTextLength = 1024 * 1024;
 
-/** Whether a record looks like a packument. */
+/** Whether a record seems to be a packument. */
 export function isPackument(record: Fields): boolean {
   return record.has("name") && record.has("versions") && !record.has("info");
 }
 
-/** The artifact of a packument. Errors: FeedRefusal. */
+/** Reads the artifact of a packument. Errors: FeedRefusal. */
 export function readPackument(record: Fields): ArtifactRecord {
   const versions = record.map("versions");
   if (versions.names.length > maxVersions) throw record.refusal("versions", `has more than ${maxVersions} versions`);
@@ -73,10 +71,10 @@ export function readPackument(record: Fields): ArtifactRecord {
   };
 }
 
-function readVersion(version: string, said: Fields, times: Fields | undefined): VersionRecord {
-  const description = deprecationOf(said) ?? said.optionalText("description", maxTextLength);
+function readVersion(version: string, fields: Fields, times: Fields | undefined): VersionRecord {
+  const description = deprecationOf(fields) ?? fields.optionalText("description", maxTextLength);
   const createTimeMs = times?.optionalTimeMs(version);
-  const sizeBytes = said.optionalObject("dist")?.optionalCount("unpackedSize");
+  const sizeBytes = fields.optionalObject("dist")?.optionalCount("unpackedSize");
   return {
     version: checkVersion(version),
     ...(description !== undefined && { description: cutDescription(description) }),
@@ -85,7 +83,7 @@ function readVersion(version: string, said: Fields, times: Fields | undefined): 
   };
 }
 
-/** Why a version should not be used; `false` and "" say that it may. */
+/** The deprecation notice of a version; undefined if `deprecated` is absent, `false` or "". */
 function deprecationOf(version: Fields): string | undefined {
   if (version.isFlag("deprecated")) return version.optionalFlag("deprecated") ? "Deprecated" : undefined;
   const reason = version.optionalText("deprecated", maxTextLength);

@@ -1,14 +1,15 @@
 /**
- * OpenVEX documents (https://github.com/openvex/spec, 0.2.0): statements about what a vulnerability does to products, each product a package URL.
- * Packages of one name have one document, with an advisory for each vulnerability in each of them; the statements about it are the events, at their
- * time:
+ * OpenVEX documents (https://github.com/openvex/spec, 0.2.0): statements about the impact of a vulnerability on
+ * products, which are package URLs. Packages of one name form one document, with an advisory for each vulnerability of
+ * each package. Statements become events:
  *
- * - `not_affected` is a false positive determination, its type from the justification, its note the impact statement;
- * - `affected` is a true positive determination, its note the action statement;
- * - `fixed` is a fix in the version of the package URL, which must have one;
- * - `under_investigation` is a manual detection.
+ * - `not_affected`: a false positive determination, its type from the justification, its note from the impact
+ *   statement.
+ * - `affected`: a true positive determination, its note from the action statement.
+ * - `fixed`: a fix in the version of the package URL, which is required.
+ * - `under_investigation`: a manual detection.
  *
- * Subcomponents of products are not read. A wrong statement is refused alone.
+ * Subcomponents of products are not read. An invalid statement is refused alone.
  */
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
@@ -18,18 +19,19 @@ import {
   FalsePositiveDetermination_Type,
 } from "../../../gen/platform/advisory/v2/security_advisory_pb.ts";
 import { formatPackageUrl, type PackageUrl, packageKind, packageName, parsePackageUrl } from "../../package-url.ts";
-import { FeedRefusal, type Fields } from "../fields.ts";
-import type { Published } from "./advisories.ts";
-import { isIdentifier, readAliases, readIdentifier } from "./identifiers.ts";
+import type { Fields } from "../records/fields.ts";
+import { FeedRefusal } from "../source/refusal.ts";
+import type { Published } from "./published.ts";
+import { isRecordId, readAliases, readId } from "./record-id.ts";
 
 const maxStatements = 100_000;
 const maxProducts = 10_000;
 const maxNoteLength = 16_384;
 const maxPurlLength = 2048;
-/** As many as the API lets an advisory have. */
+/** The limit of the API. */
 const maxEvents = 1000;
 
-/** Why a vulnerability does not count, by OpenVEX's words for it. */
+/** Types of false positives by OpenVEX justification. */
 const justifications: ReadonlyMap<string, FalsePositiveDetermination_Type> = new Map([
   ["component_not_present", FalsePositiveDetermination_Type.COMPONENT_VULNERABILITY_MISMATCH],
   ["vulnerable_code_not_present", FalsePositiveDetermination_Type.VULNERABLE_CODE_NOT_INCLUDED_IN_PACKAGE],
@@ -41,8 +43,8 @@ const justifications: ReadonlyMap<string, FalsePositiveDetermination_Type> = new
   ["inline_mitigations_already_exist", FalsePositiveDetermination_Type.INLINE_MITIGATIONS_EXIST],
 ]);
 
-/** Who made the document and how; other names of the same things; what a status has no place for. */
-export const openVexUnread: ReadonlySet<string> = new Set([
+/** All other members of OpenVEX 0.2.0. */
+export const openVexIgnored: ReadonlySet<string> = new Set([
   "@id",
   "last_updated",
   "role",
@@ -87,14 +89,18 @@ interface Advisory {
   readonly events: Map<string, Event>;
 }
 
-/** The packages of one name; the first of them stands for all where there is room for one. */
+/** Packages of one name. */
 interface Package {
+  /** The first package, whose type the document has. */
   readonly purl: PackageUrl;
-  /** By the vulnerability's id and the package. Events by what they say: a statement often names one package for several architectures. */
+  /**
+   * By vulnerability and package. Equal events are merged: a statement often names a package once for each
+   * architecture.
+   */
   readonly advisories: Map<string, Advisory>;
 }
 
-/** The documents of the packages that statements are about, and a refusal for each statement that is not taken. Errors: FeedRefusal. */
+/** Reads the documents of packages, and refusals of invalid statements. Errors: FeedRefusal. */
 export function readOpenVex(fields: Fields): (Published | FeedRefusal)[] {
   if (!/^https:\/\/openvex\.dev\/ns\b/.test(fields.text("@context")))
     throw fields.refusal("@context", "is not that of OpenVEX");
@@ -103,7 +109,7 @@ export function readOpenVex(fields: Fields): (Published | FeedRefusal)[] {
   const refused: FeedRefusal[] = [];
   for (const statement of fields.objects("statements", maxStatements)) {
     try {
-      for (const said of readStatement(statement, fields)) addEvent(packages, said, statement);
+      for (const assertion of readStatement(statement, fields)) addEvent(packages, assertion, statement);
     } catch (error) {
       if (!(error instanceof FeedRefusal)) throw error;
       refused.push(error);
@@ -123,17 +129,17 @@ export function readOpenVex(fields: Fields): (Published | FeedRefusal)[] {
   return [...published, ...refused];
 }
 
-/** What a statement says of one of its products. */
-interface Said {
+/** A statement about one of its products. */
+interface Assertion {
   readonly purl: PackageUrl;
   readonly id: string;
   readonly aliases: readonly string[];
   readonly event: Event;
 }
 
-function readStatement(statement: Fields, document: Fields): Said[] {
+function readStatement(statement: Fields, document: Fields): Assertion[] {
   const vulnerability = statement.object("vulnerability");
-  const id = readIdentifier(vulnerability, "name");
+  const id = readId(vulnerability, "name");
   const aliases = readAliases(vulnerability, "aliases");
   const timeMs = statement.optionalTimeMs("timestamp") ?? document.timeMs("timestamp");
   const read = readStatus(statement);
@@ -143,7 +149,7 @@ function readStatement(statement: Fields, document: Fields): Said[] {
   });
 }
 
-function addEvent(packages: Map<string, Package>, { purl, id, aliases, event }: Said, statement: Fields): void {
+function addEvent(packages: Map<string, Package>, { purl, id, aliases, event }: Assertion, statement: Fields): void {
   const name = packageName(purl);
   const packageUrl = formatPackageUrl(packageKind(purl), name);
   const advisoryKey = JSON.stringify([id, packageUrl]);
@@ -162,7 +168,7 @@ function newAdvisory(id: string, packageUrl: string, packageNamespace: string): 
   return { id, packageUrl, packageNamespace, aliases: new Set(), events: new Map() };
 }
 
-/** What a statement says of each of its products. */
+/** Returns the function that makes the event of a product, by the status of the statement. */
 function readStatus(statement: Fields): (purl: PackageUrl, product: Fields) => EventData {
   const status = statement.text("status");
   switch (status) {
@@ -180,7 +186,7 @@ function readStatus(statement: Fields): (purl: PackageUrl, product: Fields) => E
     }
     case "fixed":
       return ({ version }, product) => {
-        if (version === "") throw product.refusal("@id", "has no version, so nothing says what is fixed");
+        if (version === "") throw product.refusal("@id", "has no version, so the fixed version is unknown");
         return { case: "fixed", value: { fixedVersion: version } };
       };
     case "under_investigation":
@@ -190,22 +196,22 @@ function readStatus(statement: Fields): (purl: PackageUrl, product: Fields) => E
   }
 }
 
-/** The package URL of a product: its id, or one of its identifiers. */
+/** The package URL of a product, from `identifiers.purl` or `@id`. Its name and version must be valid ids. */
 function readPurl(product: Fields): PackageUrl {
   const given = product.optionalObject("identifiers")?.optionalText("purl", maxPurlLength);
-  const purl = parsePurl(given ?? product.text("@id", maxPurlLength));
-  if (purl === undefined) throw product.refusal("@id", "is not a package URL");
+  const text = given ?? product.text("@id", maxPurlLength);
+  const purl = isWellEncoded(text) ? parsePackageUrl(text) : undefined;
+  if (purl === undefined || !isRecordId(packageName(purl)) || !(purl.version === "" || isRecordId(purl.version)))
+    throw product.refusal("@id", "is not a package URL");
   return purl;
 }
 
-/** A package URL that is escaped as it should be, of a package with a name and a version that are ids. */
-function parsePurl(text: string): PackageUrl | undefined {
+/** Whether all percent signs are valid escapes. The parser of package URLs accepts others as they are. */
+function isWellEncoded(text: string): boolean {
   try {
     decodeURIComponent(text);
+    return true;
   } catch {
-    return undefined; // a percent sign that escapes nothing
+    return false;
   }
-  const purl = parsePackageUrl(text);
-  if (purl === undefined || !isIdentifier(packageName(purl))) return undefined;
-  return purl.version === "" || isIdentifier(purl.version) ? purl : undefined;
 }

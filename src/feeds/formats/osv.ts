@@ -1,9 +1,9 @@
 /**
- * OSV records (Open Source Vulnerability format 1.x, https://ossf.github.io/osv-schema/) as vulnerability metadata. Which packages are affected is
- * not read: that is what advisories say.
+ * Reads OSV records (Open Source Vulnerability format 1.x, https://ossf.github.io/osv-schema/) as vulnerability
+ * metadata. Affected packages are not read: advisories have them.
  *
- * A withdrawn record stays readable by its ids, but rates nothing any more: its severities are left out. So are ratings on scales other than
- * CVSS, for which the API has no place; a reference of a type that the API does not know is of no type.
+ * A withdrawn record is kept without severities. Severities other than CVSS are ignored, because the API has no field
+ * for them. The type of a reference is unspecified if the API does not know it.
  */
 import { create } from "@bufbuild/protobuf";
 import {
@@ -12,8 +12,8 @@ import {
   type VulnerabilityMetadata,
   VulnerabilityMetadataSchema,
 } from "../../../gen/platform/advisory/v2/security_advisory_pb.ts";
-import { Fields, type Unread } from "../fields.ts";
-import { readAliases, readIdentifier } from "./identifiers.ts";
+import { Fields, type Unread } from "../records/fields.ts";
+import { readAliases, readId } from "./record-id.ts";
 
 const maxSummaryLength = 4096;
 const maxDetailsLength = 256 * 1024;
@@ -36,15 +36,15 @@ const referenceTypes: ReadonlyMap<string, Reference_Type> = new Map([
   ["WEB", Reference_Type.WEB],
 ]);
 
-/** Versions 3.0 and 3.1 are one scale; their vectors tell them apart. */
+/** CVSS 3.0 and 3.1 have one type; their vectors name the version. */
 const scales: ReadonlyMap<string, Severity_Type> = new Map([
   ["CVSS_V2", Severity_Type.CVSS_V2],
   ["CVSS_V3", Severity_Type.CVSS_V3],
   ["CVSS_V4", Severity_Type.CVSS_V4],
 ]);
 
-/** What the API has no place for: other vulnerabilities, who found it, what is affected, and what a database adds of its own. */
-const intended: ReadonlySet<string> = new Set([
+/** Members that the API has no field for. */
+const ignored: ReadonlySet<string> = new Set([
   "affected[].database_specific",
   "affected[].ecosystem_specific",
   "affected[].package",
@@ -56,15 +56,15 @@ const intended: ReadonlySet<string> = new Set([
   "upstream",
 ]);
 
-/** An address that is opened by going somewhere: nothing that a browser would run. */
+/** A URL with an authority. Excludes schemes that a browser would execute, as `javascript:`. */
 const url = /^[a-z][a-z0-9+.-]*:\/\/\S+$/i;
 
-/** The metadata in a record. Errors: FeedRefusal. */
+/** Reads the metadata of a record. Errors: FeedRefusal. */
 export function readOsv(record: unknown, unread: Unread): VulnerabilityMetadata {
   const fields = new Fields(record);
   const version = fields.optionalText("schema_version") ?? "1.0.0";
   if (!version.startsWith("1.")) throw fields.refusal("schema_version", `${JSON.stringify(version)} is not 1.x`);
-  const id = readIdentifier(fields, "id");
+  const id = readId(fields, "id");
   fields.timeMs("modified");
   fields.optionalTimeMs("published");
   const isWithdrawn = fields.optionalTimeMs("withdrawn") !== undefined;
@@ -76,7 +76,7 @@ export function readOsv(record: unknown, unread: Unread): VulnerabilityMetadata 
     aliases: readAliases(fields, "aliases"),
     references: fields.objects("references", maxReferences).map((reference) => {
       const address = reference.text("url", maxUrlLength);
-      if (!url.test(address)) throw reference.refusal("url", "is not an address");
+      if (!url.test(address)) throw reference.refusal("url", "is not a URL");
       return {
         type: referenceTypes.get(reference.optionalText("type") ?? "") ?? Reference_Type.UNSPECIFIED,
         url: address,
@@ -84,11 +84,11 @@ export function readOsv(record: unknown, unread: Unread): VulnerabilityMetadata 
     }),
     severities: isWithdrawn ? [] : severities,
   });
-  fields.tellUnread(intended, unread);
+  fields.reportUnread(ignored, unread);
   return metadata;
 }
 
-/** The ratings of the vulnerability and of the packages that it affects, each once. */
+/** The severities of the vulnerability and of its affected packages, without duplicates. */
 function readSeverities(fields: Fields) {
   const rated = [fields, ...fields.objects("affected", maxAffected)];
   const severities = rated.flatMap((each) =>

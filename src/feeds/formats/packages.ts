@@ -1,32 +1,32 @@
-/** The packages of a bill of materials, whatever its format. */
+/** The packages of a bill of materials of any format. */
 import { type PackageKind, type PackageUrl, packageKind, packageName, parsePackageUrl } from "../../package-url.ts";
 
-/** A package that something is made of. */
+/** A package of a bill of materials. */
 export interface ListedPackage extends PackageKind {
-  /** As its ecosystem writes it: `openssl`, `@scope/name`, `group:artifact`. */
+  /** As written in its ecosystem: `openssl`, `@scope/name`, `group:artifact`. */
   readonly name: string;
   readonly version: string;
-  /** "" where unknown. */
+  /** "" if unknown. */
   readonly architecture: string;
-  /** The package that it is built from; "" where unknown. */
+  /** The source package; "" if unknown. */
   readonly origin: string;
-  /** The version of the origin; "" where it is the package's own. */
+  /** Version of the source package; "" if it is that of the package. */
   readonly originVersion: string;
 }
 
-/** What a format's own fields say, where its package URL does not. */
-export type ListedFields = { readonly [F in keyof ListedPackage]?: string | undefined };
+/** Values of the format's own fields, used where the package URL has none. */
+type ListedFields = { readonly [F in keyof ListedPackage]?: string | undefined };
 
-/** Packages in one list at most. */
+/** Limit of packages in a list. */
 export const maxPackages = 100_000;
 
-/** Packages of the image itself: the URL names what is being listed, or where it lies. */
-const containers = new Set(["oci", "docker"]);
+/** Types of package URLs that name the image itself. */
+const imageTypes = new Set(["oci", "docker"]);
 
-/** A package by its URL and its format's own fields; undefined for what is no package, or has no version to compare. */
+/** A package by its URL and fields; undefined if it is not a package, or has no version. */
 export function listedPackage(purl: string | undefined, fields: ListedFields): ListedPackage | undefined {
   const url = purl === undefined ? undefined : parsePackageUrl(purl);
-  if (url !== undefined && containers.has(url.type)) return undefined;
+  if (url !== undefined && imageTypes.has(url.type)) return undefined;
   const name = url === undefined ? fields.name : packageName(url);
   const version = (url === undefined ? "" : versionOf(url)) || fields.version;
   if (!name || !version) return undefined;
@@ -41,24 +41,27 @@ export function listedPackage(purl: string | undefined, fields: ListedFields): L
   };
 }
 
-/** Every package once, in an order of our own, so that the same list in another order is the same. */
+/** Sorts packages and removes duplicates, so that the result does not depend on the order of the list. */
 export function sortPackages(packages: Iterable<ListedPackage>): readonly ListedPackage[] {
   const byText = new Map<string, ListedPackage>();
   for (const listed of packages) byText.set(JSON.stringify(Object.values(listed)), listed);
   return [...byText].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, listed]) => listed);
 }
 
-/** RPM's epoch stands beside the version. */
+/** The version of a package URL. For RPM, with the epoch, which is a qualifier. */
 function versionOf({ type, version, qualifiers }: PackageUrl): string {
   const epoch = qualifiers.get("epoch");
   return type === "rpm" && epoch !== undefined && version !== "" ? `${epoch}:${version}` : version;
 }
 
-/** `upstream=gcc-12`, `upstream=glibc@2.31-1`, `upstream=openssl-3.0.7-2.el9.src.rpm`: the source package and its version. */
+/**
+ * The source package and its version: `upstream=gcc-12`, `upstream=glibc@2.31-1`,
+ * `upstream=openssl-3.0.7-2.el9.src.rpm`.
+ */
 function upstreamOf(url: PackageUrl | undefined): readonly string[] {
   const upstream = url?.qualifiers.get("upstream") ?? "";
   const rpm = /^(.+)-([^-]+-[^-]+)\.src\.rpm$/.exec(upstream);
   if (rpm !== null) return rpm.slice(1);
-  const mark = upstream.lastIndexOf("@");
-  return mark > 0 ? [upstream.slice(0, mark), upstream.slice(mark + 1)] : [upstream];
+  const at = upstream.lastIndexOf("@");
+  return at > 0 ? [upstream.slice(0, at), upstream.slice(at + 1)] : [upstream];
 }

@@ -1,13 +1,15 @@
 /**
- * Core metadata of Python distributions (packaging.python.org, "Core metadata specifications"): the file `METADATA` of a wheel or `PKG-INFO`. It is
- * a head of `Name: value` lines as in an email (RFC 5322), a line that begins with white space going on with the one before; what follows the
- * first empty line is a long description and is not read.
+ * Core metadata of Python distributions (packaging.python.org, "Core metadata specifications"): the file `METADATA` of
+ * a wheel, or `PKG-INFO`. It consists of `Name: value` lines as in an email (RFC 5322). A line that begins with white
+ * space continues the one before. The long description after the first empty line is not read.
  */
-import { Ecosystem } from "../../../gen/platform/libraries/v2/artifacts_pb.ts";
-import { type ArtifactRecord, checkName, checkVersion, cutDescription } from "../artifact-record.ts";
-import { FeedRefusal, type Unread } from "../fields.ts";
 
-/** The fields of core metadata up to version 2.5, in lower case; a name and a summary are all that is wanted of them. */
+import { Ecosystem } from "../../../gen/platform/libraries/v2/artifacts_pb.ts";
+import type { Unread } from "../records/fields.ts";
+import { FeedRefusal } from "../source/refusal.ts";
+import { type ArtifactRecord, checkName, checkVersion, cutDescription } from "./artifact-record.ts";
+
+/** All fields of core metadata up to version 2.5, in lower case. */
 const known: ReadonlySet<string> = new Set([
   "author",
   "author-email",
@@ -43,7 +45,7 @@ const known: ReadonlySet<string> = new Set([
   "version",
 ]);
 
-/** The artifact of the version that a file of core metadata is about. Errors: FeedRefusal. */
+/** Reads the artifact of core metadata, with its one version. Errors: FeedRefusal. */
 export function readCoreMetadata(text: string, unread: Unread): ArtifactRecord {
   const fields = headOf(text);
   for (const name of fields.keys()) if (!known.has(name)) unread(name);
@@ -57,7 +59,7 @@ export function readCoreMetadata(text: string, unread: Unread): ArtifactRecord {
   };
 }
 
-/** The first value of each field, by its name in lower case. */
+/** The first value of each field, by name in lower case. */
 function headOf(text: string): ReadonlyMap<string, string> {
   const [head = ""] = text.split(/\r?\n\r?\n/, 1);
   const fields = new Map<string, string>();

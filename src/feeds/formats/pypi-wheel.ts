@@ -1,24 +1,26 @@
-/** Wheels (PEP 427): zip archives, of which only the core metadata is read, `NAME-VERSION.dist-info/METADATA`. */
+/** Wheels (PEP 427): zip archives. Reads only the core metadata, `NAME-VERSION.dist-info/METADATA`. */
+
 import { buffer } from "node:stream/consumers";
 import type { Entry, ZipFile } from "yauzl";
-import type { ArtifactRecord } from "../artifact-record.ts";
-import { FeedRefusal, type Unread } from "../fields.ts";
-import { decodeUtf8 } from "../parse-record.ts";
+import type { Unread } from "../records/fields.ts";
+import { decodeUtf8 } from "../records/parse.ts";
+import { FeedRefusal } from "../source/refusal.ts";
+import type { ArtifactRecord } from "./artifact-record.ts";
 import { readCoreMetadata } from "./pypi-metadata.ts";
 
 const maxEntries = 100_000;
 const maxMetadataBytes = 4 * 1024 * 1024;
 const metadataName = /^[^/]+\.dist-info\/METADATA$/;
 
-/** The artifact of the version that a wheel is. Errors: FeedRefusal. */
+/** Reads the artifact of a wheel, with its one version. Errors: FeedRefusal. */
 export async function readWheel(bytes: Uint8Array, unread: Unread): Promise<ArtifactRecord> {
-  const { fromBufferPromise } = await import("yauzl"); // only when first needed: the server never does
+  const { fromBufferPromise } = await import("yauzl"); // on first use: the server never needs it
   try {
     const zip = await fromBufferPromise(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length), {
       lazyEntries: true,
     });
     const entry = await findMetadata(zip);
-    const metadata = await buffer(await zip.openReadStreamPromise(entry)); // fails beyond the size that the entry tells
+    const metadata = await buffer(await zip.openReadStreamPromise(entry)); // fails beyond the size of the entry
     return readCoreMetadata(decodeUtf8(metadata), unread);
   } catch (error) {
     if (error instanceof FeedRefusal) throw error;

@@ -1,9 +1,10 @@
 /**
- * Documents of PyPI's JSON API (PyPI documentation, "JSON API"): of a project, `/pypi/NAME/json`, with all `releases`, or of one release,
- * `/pypi/NAME/VERSION/json`, whose files are `urls`. A release is as old as the first of its files and as large as all of them; it is yanked
- * (PEP 592) when all of them are, for the reason that the first one gives.
+ * Documents of PyPI's JSON API (PyPI documentation, "JSON API"): a project with all `releases`, `/pypi/NAME/json`, or
+ * one release with its files in `urls`, `/pypi/NAME/VERSION/json`. The time of a release is that of its oldest file,
+ * its size is the sum of its files. It is yanked (PEP 592) if all its files are, with the reason of the first one.
  */
 import { Ecosystem } from "../../../gen/platform/libraries/v2/artifacts_pb.ts";
+import type { Fields } from "../records/fields.ts";
 import {
   type ArtifactRecord,
   checkName,
@@ -11,10 +12,9 @@ import {
   cutDescription,
   maxVersions,
   type VersionRecord,
-} from "../artifact-record.ts";
-import type { Fields } from "../fields.ts";
+} from "./artifact-record.ts";
 
-const fileUnread = [
+const fileMembers = [
   "comment_text",
   "digests",
   "downloads",
@@ -32,8 +32,8 @@ const fileUnread = [
   "yanked_reason",
 ];
 
-/** What the API has beside that; some of it is read of other documents, or of other files. */
-export const pypiUnread: ReadonlySet<string> = new Set([
+/** All other members. Some are read only in one of the two kinds of documents. */
+export const pypiIgnored: ReadonlySet<string> = new Set([
   "last_serial",
   "ownership",
   "urls",
@@ -68,19 +68,19 @@ export const pypiUnread: ReadonlySet<string> = new Set([
     "yanked",
     "yanked_reason",
   ].map((member) => `info.${member}`),
-  ...fileUnread.map((member) => `releases.*[].${member}`),
-  ...fileUnread.map((member) => `urls[].${member}`),
+  ...fileMembers.map((member) => `releases.*[].${member}`),
+  ...fileMembers.map((member) => `urls[].${member}`),
 ]);
 
 const maxTextLength = 1024 * 1024;
 const maxFiles = 10_000;
 
-/** Whether a record looks like a document of the JSON API. */
+/** Whether a record seems to be a document of the JSON API. */
 export function isPypiDocument(record: Fields): boolean {
   return record.has("info") && (record.has("releases") || record.has("urls"));
 }
 
-/** The artifact of a document. Errors: FeedRefusal. */
+/** Reads the artifact of a document. Errors: FeedRefusal. */
 export function readPypiDocument(record: Fields): ArtifactRecord {
   const info = record.object("info");
   const summary = info.optionalText("summary", maxTextLength);

@@ -1,11 +1,13 @@
-/** A software bill of materials: SPDX or CycloneDX, by what the document says of itself. */
-import { FeedRefusal, type Unread } from "../fields.ts";
-import { parseJson } from "../parse-record.ts";
+/** Reads a software bill of materials: SPDX or CycloneDX, detected by its members. */
+
+import type { Unread } from "../records/fields.ts";
+import { parseJson } from "../records/parse.ts";
+import { FeedRefusal } from "../source/refusal.ts";
 import { readCycloneDx } from "./cyclonedx.ts";
 import type { ListedPackage } from "./packages.ts";
 import { readSpdx } from "./spdx.ts";
 
-/** The packages that a document lists, each once, in an order of our own. Errors: FeedRefusal. */
+/** The packages of a document, sorted and without duplicates. Errors: FeedRefusal. */
 export function readSbom(bytes: Uint8Array, unread: Unread): readonly ListedPackage[] {
   const json = parseJson(bytes);
   const { spdxVersion, bomFormat } = Object(json) as Record<string, unknown>;

@@ -1,21 +1,31 @@
-/** SPDX 2.2 and 2.3 in JSON: the packages of a document. Files, and what the document describes as a whole, are no packages. */
-import { FeedRefusal, Fields, type Unread } from "../fields.ts";
+/** SPDX 2.2 and 2.3 in JSON. Reads the packages of a document, without files and the described image itself. */
+
+import { Fields, type Unread } from "../records/fields.ts";
+import { FeedRefusal } from "../source/refusal.ts";
 import { type ListedPackage, listedPackage, maxPackages, sortPackages } from "./packages.ts";
 
-/** Purposes that are not those of a package in an image. */
-const others = new Set(["CONTAINER", "OPERATING-SYSTEM", "OPERATING_SYSTEM", "FILE", "SOURCE", "ARCHIVE", "DEVICE"]);
+/** Purposes that are not packages in an image. */
+const otherPurposes = new Set([
+  "CONTAINER",
+  "OPERATING-SYSTEM",
+  "OPERATING_SYSTEM",
+  "FILE",
+  "SOURCE",
+  "ARCHIVE",
+  "DEVICE",
+]);
 const maxReferences = 1000;
 const maxLength = 4096;
 
-/** Kinds that some tools tell in words only: `acquired package info from APK DB: /lib/apk/db/installed`. */
+/** Types that some tools give only in `sourceInfo`: `acquired package info from APK DB: /lib/apk/db/installed`. */
 const databases: readonly (readonly [RegExp, string])[] = [
   [/\bAPK DB\b/i, "apk"],
   [/\bDPKG DB\b/i, "deb"],
   [/\bRPM DB\b/i, "rpm"],
 ];
 
-/** Everything else of SPDX 2.3: who made the document, licences, files, relationships, and what a package is beside its name and version. */
-const intended: ReadonlySet<string> = new Set([
+/** All other members of SPDX 2.3. */
+const ignored: ReadonlySet<string> = new Set([
   "SPDXID",
   "annotations",
   "comment",
@@ -70,7 +80,7 @@ export function readSpdx(json: unknown, unread: Unread): readonly ListedPackage[
   if (!/^SPDX-2\.[23]$/.test(version))
     throw new FeedRefusal(`spdxVersion: ${JSON.stringify(version)} is not SPDX-2.2 or SPDX-2.3`);
   const packages = document.objects("packages", maxPackages).flatMap((item) => readPackage(item) ?? []);
-  document.tellUnread(intended, unread);
+  document.reportUnread(ignored, unread);
   return sortPackages(packages);
 }
 
@@ -81,7 +91,7 @@ function readPackage(item: Fields): ListedPackage | undefined {
     .objects("externalRefs", maxReferences)
     .find((reference) => reference.optionalText("referenceType") === "purl")
     ?.text("referenceLocator", maxLength);
-  if (purl === undefined && others.has(item.optionalText("primaryPackagePurpose") ?? "")) return undefined;
+  if (purl === undefined && otherPurposes.has(item.optionalText("primaryPackagePurpose") ?? "")) return undefined;
   const source = item.optionalText("sourceInfo", maxLength) ?? "";
   const type = databases.find(([pattern]) => pattern.test(source))?.[1];
   return listedPackage(purl, { name, version: version === "NOASSERTION" ? undefined : version, type });

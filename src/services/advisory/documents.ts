@@ -1,6 +1,7 @@
 /**
- * Documents: what is known of the vulnerabilities of one package. A package has one document, found by the package's name: the merge of what each
- * feed says of it. Advisories are the same by their id and the package that they are about; events by advisory, type and time, or by what they say where they have no time.
+ * Documents: the vulnerabilities of one package. A package has one document, found by the name of the package: the
+ * merge of what each feed has. Advisories are equal by their id and package. Events are equal by their type and time,
+ * or by their content when they have no time.
  */
 import { create } from "@bufbuild/protobuf";
 import { timestampMs } from "@bufbuild/protobuf/wkt";
@@ -28,7 +29,7 @@ import { fixedUid } from "../../uid.ts";
 export const documents = defineResource({
   schema: DocumentSchema,
   list: ListDocumentsRequestSchema,
-  facets: {
+  columns: {
     id: { text: (document) => document.id },
     identifiers: { texts: ({ advisories }) => [...new Set(advisories.flatMap(({ id, aliases }) => [id, ...aliases]))] },
   },
@@ -37,35 +38,38 @@ export const documents = defineResource({
   defaultOrder: [{ column: "id", descending: false }],
 });
 
-/** The uid of the document that `given` names by its uid or its id; undefined when there is none. */
+/** The uid of the document with the uid or the id `given`; undefined when there is none. */
 export async function documentNamed(session: ReadSession, given: string): Promise<string | undefined> {
   const candidates = [given, uidOf(given)];
   const rows = await session.getMany(documents.table, candidates);
   return candidates.find((uid) => rows.has(uid));
 }
 
-/** Documents as feeds say them. */
+/** The documents of feeds. */
 export const documentsOfFeeds: FeedResource<typeof DocumentSchema> = {
   resource: documents,
   rows: feedRows("feed_documents"),
   merge: mergeDocuments,
 };
 
-/** A document as a feed has it. */
-export interface DocumentToSave {
+/** A document of a feed. */
+interface DocumentToSave {
   readonly feed: string;
   readonly document: Document;
   readonly nowMs: number;
 }
 
-/** Stores a document in place of the one that the feed had of its package. Errors: INVALID_ARGUMENT, before anything is written. */
+/**
+ * Stores a document of a feed, replacing its former document of the package. Errors: INVALID_ARGUMENT, before anything
+ * is written.
+ */
 export async function saveDocument(session: WriteSession, { feed, document, nowMs }: DocumentToSave): Promise<Saved> {
-  const things = [{ uid: uidOf(document.id), parent: "", message: document }];
-  const [saved] = await saveOfFeed(documentsOfFeeds, session, feed, things, nowMs);
+  const entries = [{ uid: uidOf(document.id), parent: "", message: document }];
+  const [saved] = await saveOfFeed(documentsOfFeeds, session, feed, entries, nowMs);
   return saved!;
 }
 
-/** Removes, of the next documents of a feed after the row `after`, those whose id is not to be kept. */
+/** Checks the next documents of a feed after the row `after`, and removes those whose id is not to be kept. */
 export function pruneDocuments(
   session: WriteSession,
   { feed, nowMs, after }: { readonly feed: string; readonly nowMs: number; readonly after?: string | undefined },
@@ -74,11 +78,11 @@ export function pruneDocuments(
   return pruneOfFeed(documentsOfFeeds, session, { feed, parent: "", nowMs, after }, ({ id }) => isKept(id));
 }
 
-function mergeDocuments(said: readonly Document[]): Document {
-  const [first] = said;
-  if (said.length === 1 && first!.advisories.every(isNewestFirst)) return first!;
+function mergeDocuments(ofFeeds: readonly Document[]): Document {
+  const [first] = ofFeeds;
+  if (ofFeeds.length === 1 && first!.advisories.every(isNewestFirst)) return first!;
   const advisories = new Map<string, DocumentAdvisory[]>();
-  for (const advisory of said.flatMap((document) => document.advisories)) {
+  for (const advisory of ofFeeds.flatMap((document) => document.advisories)) {
     const key = JSON.stringify([advisory.id, advisory.packageUrl]);
     const others = advisories.get(key);
     if (others === undefined) advisories.set(key, [advisory]);
@@ -87,13 +91,13 @@ function mergeDocuments(said: readonly Document[]): Document {
   return create(DocumentSchema, { id: first!.id, advisories: [...advisories.values()].map(mergeAdvisories) });
 }
 
-function mergeAdvisories(said: readonly DocumentAdvisory[]): DocumentAdvisory {
+function mergeAdvisories(ofFeeds: readonly DocumentAdvisory[]): DocumentAdvisory {
   return {
-    ...said[0]!,
-    aliases: [...new Set(said.flatMap(({ aliases }) => aliases))],
-    packageNamespace: said.find(({ packageNamespace }) => packageNamespace !== "")?.packageNamespace ?? "",
+    ...ofFeeds[0]!,
+    aliases: [...new Set(ofFeeds.flatMap(({ aliases }) => aliases))],
+    packageNamespace: ofFeeds.find(({ packageNamespace }) => packageNamespace !== "")?.packageNamespace ?? "",
     events: mergeEntries(
-      said.map(({ events }) => events),
+      ofFeeds.map(({ events }) => events),
       keyOf,
       timeOf,
     ),
@@ -104,7 +108,7 @@ function keyOf({ timestamp, data }: DocumentEvent): string {
   return JSON.stringify([data.case, timestamp === undefined ? data.value : `${timestamp.seconds}.${timestamp.nanos}`]);
 }
 
-/** An event without a time is older than all. */
+/** Events without a time sort last. */
 function timeOf({ timestamp }: DocumentEvent): number {
   return timestamp === undefined ? Number.MIN_SAFE_INTEGER : timestampMs(timestamp);
 }

@@ -1,21 +1,23 @@
 /**
- * The packages that images hold, by name, and whether what an advisory says of a version holds for them.
+ * The packages in images, by name, and whether the fix of an advisory is in them.
  *
- * A package has its own name and that of the package it is built from. Where an image has several copies that an advisory is about, all must be fixed.
+ * A package has its own name and the name of the package that it is built from. If an image has several copies of the
+ * package of an advisory, all of them must be fixed.
  */
-import { isSameKind, type PackageKind } from "../../package-url.ts";
-import { comparePackageVersions } from "./package-versions.ts";
 
-/** A package that an image holds. */
+import { isSameKind, type PackageKind } from "../../package-url.ts";
+import { comparePackageVersions } from "../../versions/index.ts";
+
+/** A package in an image. */
 export interface HeldPackage extends PackageKind {
   readonly name: string;
   readonly version: string;
-  /** The package that it is built from, and its version where that differs; "" where unknown. */
+  /** The package that it is built from, and the version of that one if it differs; "" when unknown. */
   readonly origin: string;
   readonly originVersion: string;
 }
 
-/** One version of a package in an image. */
+/** One copy of a package in an image. */
 interface Copy extends PackageKind {
   readonly version: string;
 }
@@ -23,15 +25,15 @@ interface Copy extends PackageKind {
 /** Packages by name. */
 export interface HeldPackages {
   readonly names: readonly string[];
-  /** The names of packages whose type is unknown, in order: no advisory is about them. */
+  /** The sorted names of packages of unknown type, which no advisory can be about. */
   readonly untyped: readonly string[];
-  /** Whether an image holds packages of that name and kind, all of them at the version or above. */
+  /** Whether an image has packages of that name and kind, all of them at the version or above. */
   areFixed(name: string, kind: PackageKind, version: string): boolean;
 }
 
-/** Gathers the packages of images. */
+/** Indexes the packages of images. */
 export function holdPackages(images: readonly (readonly HeldPackage[])[]): HeldPackages {
-  /** By name, the copies of each image; of images that have the same, once. */
+  /** The copies in each image by name; images with the same copies are one entry. */
   const held = new Map<string, Map<string, readonly Copy[]>>();
   const untyped = new Set<string>();
   for (const packages of images) {
@@ -52,7 +54,7 @@ export function holdPackages(images: readonly (readonly HeldPackage[])[]): HeldP
   };
 }
 
-/** The copies in one image by name, each once by what it is. */
+/** The distinct copies in one image, by name. */
 function copiesByName(packages: readonly HeldPackage[]): ReadonlyMap<string, ReadonlyMap<string, Copy>> {
   const all = new Map<string, Map<string, Copy>>();
   const add = (name: string, copy: Copy) => {

@@ -1,10 +1,12 @@
 /**
- * Reports of what was resolved in images: one for each UTC day of a range, days without news included. A day lists the vulnerabilities with a
- * `fixed` event on it, for a package that an image holds, as its tag stands now, at or above the fixed version.
+ * Reports of resolved vulnerabilities in images: one for each UTC day of a range, also for days without any. A day
+ * lists the vulnerabilities with a `fixed` event on that day, for a package of an image that is at or above the fixed
+ * version, as the tag of the image is now.
  *
- * Packages and advisories meet by their package URLs: by type, namespace, distribution and name. Whatever could make a day look as if nothing was
- * resolved is told: an image that does not exist or has no list of packages is an error, packages and documents without a type are named. Reports
- * are stored nowhere: a uid follows from the images and the day, and both times of a report are its day's.
+ * Packages and advisories are matched by their package URLs: by type, namespace, distribution and name. A gap in the
+ * data must not look like a day without fixes: an image that does not exist or has no list of packages is an error, and
+ * packages and documents without a type are listed. Reports are not stored: the uid is derived from the images and the
+ * day, and both times are the day.
  */
 import { createHash } from "node:crypto";
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
@@ -31,24 +33,24 @@ import {
   messagePageLength,
   openList,
 } from "../../resource/index.ts";
-import type { ReadSession, Row } from "../../store/index.ts";
+import type { ReadSession } from "../../store/index.ts";
 import { fixedUid } from "../../uid.ts";
 import { documents } from "./documents.ts";
 import { type HeldPackage, type HeldPackages, holdPackages } from "./held-packages.ts";
 import { severitiesOf } from "./severities.ts";
 
-/** An image as it was found. */
+/** An image, as it was found. */
 interface FoundImage {
   readonly repoUid?: string;
   readonly isAmbiguous: boolean;
-  /** Absent where there is no such image. */
+  /** Absent when there is no such image. */
   readonly digest?: string;
-  /** Absent where the image has no bill of materials. */
+  /** Absent when the image has no bill of materials. */
   readonly packages?: readonly HeldPackage[];
 }
 
-/** Finds images by the uid or name of their repo and a tag, in the scopes given. */
-export type ImageSource = (
+/** Finds images by the uid or name of their repo and by a tag, in these scopes. */
+type ImageSource = (
   session: ReadSession,
   images: readonly { readonly repo: string; readonly tag: string }[],
   scopes: readonly string[],
@@ -60,7 +62,7 @@ interface AskedImage {
   readonly tag: string;
 }
 
-/** A vulnerability on the day of its fix. */
+/** A vulnerability that was fixed on a day. */
 interface Resolved {
   readonly id: string;
   readonly aliases: Set<string>;
@@ -70,13 +72,13 @@ const defaultTag = "latest";
 const maxImages = 200;
 const maxDays = 3660;
 const dayMs = 86_400_000;
-/** Documents read at once. */
+/** The documents that are read at once. */
 const portion = 1000;
-/** What has no type is named up to here, and counted beyond. */
+/** The packages and documents without a type that a response lists. All are counted. */
 const maxUntyped = 100;
 const maxViolations = 20;
 
-/** What reports can be ordered by: the times of a report are its day's. */
+/** The orders of reports. Both times of a report are its day. */
 const sortable = {
   sortNames: {
     date: "date",
@@ -91,7 +93,7 @@ const sortable = {
   defaultOrder: [{ column: "date", descending: false }],
 };
 
-/** The method that lists reports. */
+/** Lists reports. */
 export function resolvedVulnsReports(findImages: ImageSource) {
   return async (
     request: ListResolvedVulnsReportsRequest,
@@ -135,7 +137,7 @@ export function resolvedVulnsReports(findImages: ImageSource) {
   };
 }
 
-/** The images of a request, each once. Errors: INVALID_ARGUMENT on `image_refs` or `images`. */
+/** The distinct images of a request. Errors: INVALID_ARGUMENT on `image_refs` or `images`. */
 function imagesOf({ imageRefs, images }: ListResolvedVulnsReportsRequest): readonly AskedImage[] {
   const refs = imageRefs.flatMap(({ repo, tags }) =>
     (tags.length === 0 ? [defaultTag] : tags).map((tag) => ({ field: "image_refs" as const, repo, tag })),
@@ -154,7 +156,7 @@ function imagesOf({ imageRefs, images }: ListResolvedVulnsReportsRequest): reado
 }
 
 /**
- * Makes sure that every image is there and has a list of packages: without them days would look as if nothing had been resolved.
+ * Requires that every image exists and has a list of packages.
  * Errors: INVALID_ARGUMENT, NOT_FOUND, FAILED_PRECONDITION.
  */
 function requireImages(asked: readonly AskedImage[], found: readonly FoundImage[]): void {
@@ -180,7 +182,7 @@ function nameOf({ repo, tag }: AskedImage): string {
   return `${repo}:${tag}`;
 }
 
-/** The first moments of the days from one instant to another, both included. Errors: INVALID_ARGUMENT. */
+/** The days from one time to another, both included, in milliseconds since 1970. Errors: INVALID_ARGUMENT. */
 function daysOf({ startTime, endTime }: ListResolvedVulnsReportsRequest): number[] {
   if (startTime === undefined) throw invalid({ field: "start_time", description: "is required" });
   if (endTime === undefined) throw invalid({ field: "end_time", description: "is required" });
@@ -194,12 +196,12 @@ function daysOf({ startTime, endTime }: ListResolvedVulnsReportsRequest): number
   return Array.from({ length: count }, (_, i) => first + i * dayMs);
 }
 
-/** The first moment of an instant's day, in milliseconds since 1970. */
+/** The day of a time, in milliseconds since 1970. */
 function dayOf({ seconds }: Timestamp): number {
   return Math.floor(Number(seconds) / 86_400) * dayMs;
 }
 
-/** Compares keys by the columns of an order, the uid last, in the direction of the column before it. */
+/** Compares keys by the columns of an order, then by uid in the direction of the last column. */
 function comparator(order: readonly { readonly descending: boolean }[]) {
   const signs = [...order, order.at(-1)!].map(({ descending }) => (descending ? -1 : 1));
   return (a: readonly unknown[], b: readonly unknown[]): number => {
@@ -208,7 +210,7 @@ function comparator(order: readonly { readonly descending: boolean }[]) {
   };
 }
 
-/** What was fixed on each of the days, by day and id; and the documents with advisories of unknown type, by id. */
+/** The fixed vulnerabilities by day and id, and the sorted ids of documents that have advisories of unknown type. */
 async function resolvedByDay(session: ReadSession, held: HeldPackages, days: ReadonlySet<number>) {
   const resolved = new Map<number, Map<string, Resolved>>();
   const untyped = new Set<string>();
@@ -228,7 +230,7 @@ async function resolvedByDay(session: ReadSession, held: HeldPackages, days: Rea
   return { resolved, untyped: [...untyped].sort() };
 }
 
-/** The days of events that say in which version something was fixed, where that holds. */
+/** The days of the events whose fixed version is reached. */
 function daysFixed(
   events: readonly DocumentEvent[],
   days: ReadonlySet<number>,
@@ -256,17 +258,12 @@ function addResolved(
 async function* readDocuments(session: ReadSession, ids: readonly string[]): AsyncGenerator<Document> {
   for (let start = 0; start < ids.length; start += portion) {
     const where = [{ column: "id", in: ids.slice(start, start + portion) }];
-    for (let after: readonly string[] | undefined; ; ) {
-      const query = { where, orderBy: [], skip: 0, limit: portion, ...(after && { after }) };
-      const rows: Row[] = await session.list(documents.table, query);
+    for await (const rows of session.pages(documents.table, { where, limit: portion }))
       for (const row of rows) yield messageOf(documents, row);
-      if (rows.length < portion) break;
-      after = [rows.at(-1)!.uid];
-    }
   }
 }
 
-/** The vulnerabilities of each day, in the order of their ids, with their ratings. */
+/** The vulnerabilities of each day by id, with their ratings. */
 async function describe(
   session: ReadSession,
   resolved: ReadonlyMap<number, ReadonlyMap<string, Resolved>>,
@@ -285,7 +282,7 @@ async function describe(
   return result;
 }
 
-/** What the response says of packages and documents without a type. */
+/** The fields about packages and documents without a type. */
 function untypedFields(
   packages: readonly string[],
   untypedDocuments: readonly string[],

@@ -1,51 +1,62 @@
 /**
- * The service of security advisory data that belongs to no group. Documents and metadata are the same for every authenticated caller; a Get
- * takes the uid of a thing or the id that the world knows it by.
+ * The service of security advisory data that belongs to no group. Documents and metadata are the same for every
+ * authenticated caller. A Get takes a uid or a published id, such as a CVE id.
  */
-import type { Message } from "@bufbuild/protobuf";
+import type { DescMessage, Message, MessageShape } from "@bufbuild/protobuf";
 import type { HandlerContext } from "@connectrpc/connect";
-import { SecurityAdvisoryService } from "../../../gen/platform/advisory/v2/security_advisory_pb.ts";
+import {
+  type ListDocumentsResponse,
+  type ListVulnerabilityMetadataResponse,
+  SecurityAdvisoryService,
+} from "../../../gen/platform/advisory/v2/security_advisory_pb.ts";
+import type { Awaitable } from "../../awaitable.ts";
 import { invalid } from "../../errors.ts";
 import {
   databaseOf,
-  type Handlers,
   implement,
   listResources,
+  type MountedService,
   type Resource,
-  type ServiceImplementation,
-  standardMethods,
+  standardGet,
 } from "../../resource/index.ts";
 import type { ReadSession } from "../../store/index.ts";
 import { documentNamed, documents } from "./documents.ts";
+import type { resolvedVulnsReports } from "./resolved-vulns-reports.ts";
 import { metadataNamed, vulnerabilityMetadata } from "./vulnerability-metadata.ts";
 
-type Handler = Handlers[string];
+/** Lists are the same for everybody. */
+const everything = [""];
 
-/** @param listResolvedVulnsReports what answers about images, which another domain knows. */
-export function securityAdvisoryService(listResolvedVulnsReports: Handler): ServiceImplementation {
-  return implement(SecurityAdvisoryService, {
+/** @param listResolvedVulnsReports needs images, which another domain has. */
+export function securityAdvisoryService(
+  listResolvedVulnsReports: ReturnType<typeof resolvedVulnsReports>,
+): MountedService {
+  return implement(SecurityAdvisoryService, [documents, vulnerabilityMetadata], {
     getDocument: getNamed(documents, documentNamed),
-    listDocuments: listAll(documents),
+    listDocuments: (request, context) =>
+      listResources(documents, request, context, everything) as Awaitable<ListDocumentsResponse>,
     getVulnerabilityMetadata: getNamed(vulnerabilityMetadata, metadataNamed),
-    listVulnerabilityMetadata: listAll(vulnerabilityMetadata),
+    listVulnerabilityMetadata: (request, context) =>
+      listResources(
+        vulnerabilityMetadata,
+        request,
+        context,
+        everything,
+      ) as Awaitable<ListVulnerabilityMetadataResponse>,
     listResolvedVulnsReports,
   });
 }
 
-/** The standard Get, for whatever `find` knows the uid of. */
-function getNamed(
-  resource: Resource,
+/** The standard Get of what `find` knows the uid of. */
+function getNamed<R extends DescMessage>(
+  resource: Resource<R>,
   find: (session: ReadSession, given: string) => Promise<string | undefined>,
-): Handler {
-  const get = standardMethods(SecurityAdvisoryService, resource)[`get${resource.contract.kind}`]!;
-  return async (request: Message & { uid: string }, context: HandlerContext) => {
+) {
+  const get = standardGet(resource);
+  return async (request: Message & { uid: string }, context: HandlerContext): Promise<MessageShape<R>> => {
     const { uid } = request;
     if (uid === "") throw invalid({ field: "uid", description: "is required" });
-    return get({ ...request, uid: (await find(databaseOf(context), uid)) ?? uid } as never, context);
+    const found = (await find(databaseOf(context), uid)) ?? uid;
+    return (await get({ ...request, uid: found }, context)) as MessageShape<R>;
   };
-}
-
-/** The standard List; it holds the same for everybody. */
-function listAll(resource: Resource): Handler {
-  return (request, context) => listResources(resource, request, context, [""]);
 }

@@ -1,4 +1,4 @@
-/** Supplies `delivery` with subscriptions, from rows, for every few deliveries anew. */
+/** Supplies `delivery` with the subscriptions of the database, read again for each batch of deliveries. */
 
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type { SubscriptionSchema } from "../../../gen/platform/events/v2/subscriptions_pb.ts";
@@ -10,11 +10,11 @@ import { secretPlace } from "./signing-secret.ts";
 /** What {@link subscriptionSource} needs. */
 export interface SubscriptionSourceOptions {
   readonly database: Database;
-  /** Opens the signing secrets. */
+  /** Decrypts the signing secrets. */
   readonly secrets: Secrets;
 }
 
-/** The subscriptions of a database. Errors: a plain Error for a signing secret that was sealed by a key no longer known. */
+/** The subscriptions of a database. Errors: a plain Error for a signing secret that was sealed with an unknown key. */
 export function createSubscriptionSource(
   subscriptions: Resource<typeof SubscriptionSchema>,
   { database, secrets }: SubscriptionSourceOptions,
@@ -24,8 +24,6 @@ export function createSubscriptionSource(
     async inGroups(groups) {
       const rows = await database.read.list(table, {
         where: [{ column: "parent", in: groups }],
-        orderBy: [],
-        skip: 0,
         limit: Number.MAX_SAFE_INTEGER,
       });
       return rows

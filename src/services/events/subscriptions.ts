@@ -1,9 +1,9 @@
 /**
  * Subscriptions: addresses that receive the events of a group and of everything below it.
  *
- * The address is judged twice. Here, as far as its text tells: https without credentials, no private address in any spelling, no `localhost`.
- * At every delivery, what its name resolves to. The secret that deliveries are signed with is drawn here, is in the answer to Create and in no
- * other, and is stored sealed.
+ * The address is checked twice. Here its text: https without credentials, no private address in any spelling, no
+ * `localhost`. At every delivery the addresses that its name resolves to. The signing secret is created here, returned
+ * by Create only, and stored encrypted.
  */
 import {
   type CreateSubscriptionRequest,
@@ -20,23 +20,23 @@ import {
   environmentOf,
   implement,
   insertResource,
-  present,
+  type MountedService,
   type Resource,
   removeResource,
-  type ServiceImplementation,
-  standardMethods,
+  toResponse,
   transactionOf,
 } from "../../resource/index.ts";
 import { newUid } from "../../uid.ts";
 import { createSigningSecret, secretPlace } from "./signing-secret.ts";
 
-/** @param groups the resource that holds subscriptions. */
+/** @param groups the parent of subscriptions. */
 export function defineSubscriptions(groups: Resource) {
   return defineResource({
     schema: SubscriptionSchema,
     list: ListSubscriptionsRequestSchema,
     parent: groups,
-    facets: {},
+    onParentDelete: "block",
+    columns: {},
     filters: {},
     async hydrate(messages) {
       for (const subscription of messages) subscription.signingSecret = "";
@@ -48,15 +48,15 @@ export function defineSubscriptions(groups: Resource) {
 export function subscriptionsService(
   subscriptions: Resource<typeof SubscriptionSchema>,
   allowLoopbackSinks: boolean,
-): ServiceImplementation {
-  return implement(SubscriptionsService, standardMethods(SubscriptionsService, subscriptions), {
+): MountedService {
+  return implement(SubscriptionsService, [subscriptions], {
     async createSubscription({ parent, subscription }: CreateSubscriptionRequest, context) {
       const uid = newUid(parent);
       const signingSecret = createSigningSecret();
       const output = { signingSecret: environmentOf(context).secrets.seal(signingSecret, secretPlace(uid)) };
       const row = await insertResource(subscriptions, parent, subscription, context, { uid, output });
-      refuseForbidden(subscription?.sink ?? "", allowLoopbackSinks);
-      return Object.assign(await present(subscriptions, row, context), { signingSecret });
+      requireAllowed(subscription?.sink ?? "", allowLoopbackSinks);
+      return Object.assign(await toResponse(subscriptions, row, context), { signingSecret });
     },
 
     async deleteSubscription(request: DeleteSubscriptionRequest, context) {
@@ -67,8 +67,8 @@ export function subscriptionsService(
   });
 }
 
-/** Errors: INVALID_ARGUMENT when nothing would ever be sent to the address. */
-function refuseForbidden(sink: string, allowLoopback: boolean): void {
+/** Errors: INVALID_ARGUMENT when no delivery could be sent to the address. */
+function requireAllowed(sink: string, allowLoopback: boolean): void {
   try {
     parseOutboundUrl(sink, allowLoopback);
   } catch (error) {

@@ -1,9 +1,10 @@
 /**
- * Account associations: the accounts that a group's owners have elsewhere, at most one association for a group.
+ * Account associations: the accounts that the owners of a group have at other providers. A group has at most one
+ * association.
  *
- * An association has its group's uid, and so it is where its group is: a grant at the group covers it, and for hierarchy filters it stands where the
- * group stands. `children_of=G` finds the associations of the groups directly in G, `descendants_of=G` those of all groups below, `ids=G`
- * that of G itself.
+ * An association has the uid of its group. So a grant at the group covers it, and for hierarchy filters it is where the
+ * group is. `children_of=G` finds the associations of the groups directly in G, `descendants_of=G` those of all groups
+ * below G, `ids=G` that of G itself.
  */
 import { create } from "@bufbuild/protobuf";
 import type { HandlerContext } from "@connectrpc/connect";
@@ -23,10 +24,9 @@ import {
   implement,
   insertResource,
   messageOf,
-  present,
   requireResource,
   rewriteResource,
-  standardMethods,
+  toResponse,
 } from "../../resource/index.ts";
 import type { ReadSession } from "../../store/index.ts";
 import { parentOf } from "../../uid.ts";
@@ -38,7 +38,8 @@ const providers = ["amazon", "google", "platform", "azure", "github"] as const;
 export const accountAssociations = defineResource({
   schema: AccountAssociationSchema,
   list: ListAccountAssociationsRequestSchema,
-  facets: { name: { text: (association) => association.name } },
+  partOf: groups,
+  columns: { name: { text: (association) => association.name } },
   filters: { name: equalTo("name") },
   async check({ uid, before, after }, context) {
     const hasNone = (association: AccountAssociation) => providers.every((name) => association[name] === undefined);
@@ -52,22 +53,18 @@ export const accountAssociations = defineResource({
   },
 });
 
-export const accountAssociationsService = implement(
-  AccountAssociationsService,
-  standardMethods(AccountAssociationsService, accountAssociations),
-  {
-    async createAccountAssociation({ parent, accountAssociation }: CreateAccountAssociationRequest, context) {
-      await requireResource(groups, parent, context);
-      const uid = parent;
-      const row = await insertResource(accountAssociations, parentOf(uid), accountAssociation, context, { uid });
-      return present(accountAssociations, row, context);
-    },
+export const accountAssociationsService = implement(AccountAssociationsService, [accountAssociations], {
+  async createAccountAssociation({ parent, accountAssociation }: CreateAccountAssociationRequest, context) {
+    await requireResource(groups, parent, context);
+    const uid = parent;
+    const row = await insertResource(accountAssociations, parentOf(uid), accountAssociation, context, { uid });
+    return toResponse(accountAssociations, row, context);
   },
-);
+});
 
 /**
- * Takes an identity that is deleted out of the service bindings that name it: those of its group. With the last one `platform` goes; the association
- * stays, even if it had nothing else.
+ * Removes a deleted identity from the service bindings of its group. If none is left, `platform` is removed too; the
+ * association stays even if it is then empty.
  */
 export async function removeServiceBindings(identity: string, context: HandlerContext): Promise<void> {
   const row = await databaseOf(context).get(accountAssociations.table, parentOf(identity));
@@ -82,7 +79,7 @@ export async function removeServiceBindings(identity: string, context: HandlerCo
   await rewriteResource(accountAssociations, row, Object.assign(association!, { platform }), context);
 }
 
-/** Services act as identities that live directly in the group. Only what a change names anew is looked at. */
+/** Services act as identities directly in the group. Only bindings that a change adds are checked. */
 async function serviceBindingViolations(
   group: string,
   before: AccountAssociation | undefined,
@@ -91,7 +88,7 @@ async function serviceBindingViolations(
 ): Promise<FieldViolation[]> {
   const kept = before?.platform?.serviceBindings ?? {};
   const changed = Object.entries(after.platform?.serviceBindings ?? {}).filter(([name, uid]) => kept[name] !== uid);
-  const uids = changed.map(([, uid]) => uid).filter((uid) => parentOf(uid) === group); // of others nothing is read
+  const uids = changed.map(([, uid]) => uid).filter((uid) => parentOf(uid) === group);
   const rows = await session.getMany(identities.table, uids);
   return changed.flatMap(([name, uid]) =>
     rows.has(uid)

@@ -1,10 +1,13 @@
-/** The first group and its administrator, made when a database is initialised. The only rows that nobody had to be allowed to write. */
+/**
+ * The first group and its administrator, created when a database is initialised. They are the only rows that are
+ * written without authorization.
+ */
 import { create } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { GroupSchema, OrgStatus } from "../../../gen/platform/iam/v2/groups_pb.ts";
 import { IdentitySchema } from "../../../gen/platform/iam/v2/identities_pb.ts";
 import { RoleBindingSchema } from "../../../gen/platform/iam/v2/role_bindings_pb.ts";
-import { contentOf } from "../../resource/index.ts";
+import { contentOf, newRow } from "../../resource/index.ts";
 import type { ReadSession, WriteSession } from "../../store/index.ts";
 import { newUid, userIdentityUid } from "../../uid.ts";
 import { administratorRole, builtInRoleUid } from "./built-in-roles.ts";
@@ -15,17 +18,17 @@ import { storeBuiltInRoles } from "./roles.ts";
 
 const administratorSubject = "administrator";
 
-/** Makes sure that the built-in roles and the first group, a root group with this uid, are there. */
+/** Creates the built-in roles and the first group, a root group with this uid, unless they exist. */
 export async function ensureFirstGroup(session: WriteSession, uid: string, nowMs: number): Promise<void> {
   await storeBuiltInRoles(session, nowMs);
   if (await session.exists(groups.table, { uids: [uid] })) return;
   const group = create(GroupSchema, { name: "platform", description: "The first group", status: OrgStatus.READY });
-  await session.insert(groups.table, { ...spine(uid, "", nowMs), ...contentOf(groups, group) });
+  await session.insert(groups.table, newRow(uid, "", nowMs, contentOf(groups, group)));
 }
 
 /**
- * Makes sure that the administrator is there and bound in `group`, and returns its uid. `issuer` is the platform's own, so no token from
- * outside ever matches the administrator.
+ * Creates the administrator and its binding in `group` unless they exist, and returns its uid. `issuer` is the own
+ * issuer of the platform, so no token of another issuer matches the administrator.
  */
 export async function ensureAdministrator(
   session: WriteSession,
@@ -45,7 +48,7 @@ export async function ensureAdministrator(
       lastSeenTime: timestampFromMs(nowMs),
       relationship: { case: "claimMatch", value: rule },
     });
-    await session.insert(identities.table, { ...spine(uid, "", nowMs), ...contentOf(identities, identity) });
+    await session.insert(identities.table, newRow(uid, "", nowMs, contentOf(identities, identity)));
   }
   const roleUid = builtInRoleUid(administratorRole);
   const where = [
@@ -54,24 +57,17 @@ export async function ensureAdministrator(
   ];
   if (!(await session.exists(roleBindings.table, { where }))) {
     const binding = create(RoleBindingSchema, { identityUid: uid, roleUid });
-    await session.insert(roleBindings.table, {
-      ...spine(newUid(group), group, nowMs),
-      ...contentOf(roleBindings, binding),
-    });
+    await session.insert(roleBindings.table, newRow(newUid(group), group, nowMs, contentOf(roleBindings, binding)));
   }
   return uid;
 }
 
-function spine(uid: string, parent: string, nowMs: number) {
-  return { uid, parent, createTimeUs: nowMs * 1000, updateTimeUs: nowMs * 1000 };
-}
-
-/** Whether there is a group with this uid. */
+/** Whether a group with this uid exists. */
 export function groupExists(session: ReadSession, uid: string): Promise<boolean> {
   return session.exists(groups.table, { uids: [uid] });
 }
 
-/** Whether an identity with that uid exists. */
+/** Whether an identity with this uid exists. */
 export function identityExists(session: ReadSession, uid: string): Promise<boolean> {
   return session.exists(identities.table, { uids: [uid] });
 }

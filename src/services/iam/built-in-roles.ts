@@ -1,13 +1,13 @@
-/** The roles that every installation has. Their uids follow from their names, so they are the same everywhere. */
+/** The roles that every installation has. Their uids are derived from their names, and the same everywhere. */
 import { create, equals } from "@bufbuild/protobuf";
 import type { Capability } from "../../../gen/platform/capabilities/capabilities_pb.ts";
 import { type Role, RoleSchema } from "../../../gen/platform/iam/v2/roles_pb.ts";
 import { capabilities, capabilityNamed } from "../../auth/index.ts";
 import { fixedUid } from "../../uid.ts";
 
-/** Every capability on every root; only the first administrator gets it. */
+/** Every capability everywhere; only the first administrator has it. */
 export const administratorRole = "platform.admin";
-/** What the creator of a root group becomes there. */
+/** The role of the creator of a root group in that group. */
 export const ownerRole = "owner";
 
 const consoleViewer = names(
@@ -71,7 +71,7 @@ const sets: Readonly<Record<string, readonly string[]>> = {
   "advisories.admin": names("advisories.approve advisories.create advisories.delete advisories.list advisories.update"),
 };
 
-/** Every built-in role by its uid; the messages carry no times. */
+/** The built-in roles by uid; the messages have no times. */
 export const builtInRoles: ReadonlyMap<string, Role> = new Map(
   Object.entries(sets).map(([name, set]) => {
     const role = create(RoleSchema, {
@@ -85,12 +85,12 @@ export const builtInRoles: ReadonlyMap<string, Role> = new Map(
   }),
 );
 
-/** The uid of the built-in role with that name. */
+/** The uid of a built-in role. */
 export function builtInRoleUid(name: string): string {
   return fixedUid("role", name);
 }
 
-/** Whether a stored role is what this version of the server says it is. */
+/** Whether a stored role equals this version of it. */
 export function isCurrent(stored: Role, role: Role): boolean {
   return equals(
     RoleSchema,

@@ -1,6 +1,6 @@
 /**
- * External group role mappings: whoever comes through an identity provider and is in one of its groups has a role in the provider's organisation,
- * for that token only. A mapping is no role binding and never shows as one.
+ * External group role mappings: a user who signs in through an identity provider and is in one of its groups has a role
+ * in the organisation of the provider, for that token only. A mapping is not a role binding and is not listed as one.
  */
 import { create } from "@bufbuild/protobuf";
 import {
@@ -20,7 +20,6 @@ import {
   messageOf,
   removeRow,
   requireResource,
-  standardMethods,
 } from "../../resource/index.ts";
 import { parentOf, rootOf } from "../../uid.ts";
 import { grantableRole, requireGrantable } from "./grantable-roles.ts";
@@ -30,8 +29,9 @@ export const externalGroupRoleMappings = defineResource({
   schema: ExternalGroupRoleMappingSchema,
   list: ListExternalGroupRoleMappingsRequestSchema,
   parent: identityProviders,
-  isWatched: true,
-  facets: {
+  onParentDelete: "cascade",
+  invalidatesAuthCache: true,
+  columns: {
     external_group_id: { text: (mapping) => mapping.externalGroupId },
     role_uid: { text: (mapping) => mapping.roleUid },
   },
@@ -56,7 +56,7 @@ export const externalGroupRoleMappings = defineResource({
 
 export const externalGroupRoleMappingsService = implement(
   ExternalGroupRoleMappingsService,
-  standardMethods(ExternalGroupRoleMappingsService, externalGroupRoleMappings),
+  [externalGroupRoleMappings],
   {
     async batchDeleteExternalGroupRoleMappings(
       { parent, names }: BatchDeleteExternalGroupRoleMappingsRequest,

@@ -1,7 +1,8 @@
 /**
- * Which roles may be granted, and by whom. Whoever grants a role, by a binding or by a promise of one, holds everything that it holds at the
- * scope of the grant; so no grant gives more than its maker had. Credentials are capabilities: whoever decides which tokens act as an identity
- * holds everything that the identity's bindings grant.
+ * Which roles may be granted, and by whom. Whoever grants a role, by a binding or by the promise of one, must hold all
+ * its capabilities at the scope of the grant, so no grant gives more than its author has. Credentials count as
+ * capabilities: whoever decides which tokens act as an identity must hold everything that the bindings of the identity
+ * grant.
  */
 import type { HandlerContext } from "@connectrpc/connect";
 import type { Role } from "../../../gen/platform/iam/v2/roles_pb.ts";
@@ -13,13 +14,18 @@ import { covers } from "../../uid.ts";
 import { administratorRole, builtInRoleUid } from "./built-in-roles.ts";
 import { roles } from "./roles.ts";
 
-/** The role with that uid, if it can be granted in `group`: a built-in one, or one of the group or of a group above. */
+/**
+ * The role with that uid if it can be granted in `group`: a built-in role, or one of the group or of a group above it.
+ */
 export async function grantableRole(session: ReadSession, uid: string, group: string): Promise<Role | undefined> {
   const row = await session.get(roles.table, uid);
   return row !== undefined && covers(row.parent, group) ? messageOf(roles, row) : undefined;
 }
 
-/** Errors: PERMISSION_DENIED unless the caller holds at `group` whatever `role` does; always for the administrator's role. */
+/**
+ * Errors: PERMISSION_DENIED unless the caller holds all capabilities of `role` at `group`; always for the role of the
+ * administrator.
+ */
 export function requireGrantable(role: Role, group: string, context: HandlerContext): void {
   if (role.uid === builtInRoleUid(administratorRole))
     throw permissionDenied(`the role ${administratorRole} is granted only at initialisation`);
@@ -30,8 +36,8 @@ export function requireGrantable(role: Role, group: string, context: HandlerCont
 }
 
 /**
- * Errors: PERMISSION_DENIED unless the caller holds all that these role bindings grant, wherever they grant it. The text does not say what is lacking:
- * who may change an identity need not see what it is bound to.
+ * Errors: PERMISSION_DENIED unless the caller holds everything that these role bindings grant. The text does not name
+ * what is missing: who may change an identity need not be allowed to see its bindings.
  */
 export async function requireAllGranted(bindings: readonly Row[], context: HandlerContext): Promise<void> {
   const { grants } = authorityOf(context);
@@ -45,6 +51,6 @@ export async function requireAllGranted(bindings: readonly Row[], context: Handl
   }
 }
 
-function roleUidOf({ facets }: Row): string {
-  return String(facets.role_uid);
+function roleUidOf({ columns }: Row): string {
+  return String(columns.role_uid);
 }

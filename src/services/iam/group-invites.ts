@@ -1,15 +1,18 @@
 /**
- * Group invites: whoever accepts one by its code is bound to its role in its group.
+ * Group invites: who accepts one by its code is bound to its role in its group.
  *
- * The code is shown once; its digest is stored in its place and taken out of every message that leaves. An invite promises a binding, so whoever
- * makes or changes one holds all that its role does. Like a binding it then stands by itself: what its maker loses later does not revoke it. It is
- * listed, it expires, and whoever manages the group deletes it.
+ * The code is shown once. Its digest is stored in its place and removed from every message that leaves. An invite
+ * promises a binding, so whoever creates or changes one must hold all capabilities of its role. Like a binding it does
+ * not depend on its author afterwards. It is listed, it expires, and whoever manages the group can delete it.
  *
- * A code that is wrong, expired or used up, and an invite that is not for the caller, cannot be told apart. An invite is for the caller when:
- * - the acting identity may be bound in the group: it lives at root level, or in the group or above it;
- * - an address, if the invite has one, is the caller's. An issuer can say of any address that it verified it, so only those count that the
- *   organisation has chosen: the caller is a user whose issuer is that of an identity provider of the group's root. Addresses are the same when the
- *   part before the `@` is equal and the domain is equal but for its case (RFC 5321, section 2.4).
+ * A wrong, expired or used code and an invite that is not for the caller have the same answer. An invite is for the
+ * caller when:
+ *
+ * - the acting identity may be bound in the group: it is at the root, or in the group or above it;
+ * - the address of the invite, if it has one, is that of the caller. An issuer can claim to have verified any address,
+ *   so only issuers that the organisation has chosen count: the caller must be a user whose issuer is that of an
+ *   identity provider of the root group. Addresses are equal when their local parts are equal and their domains are
+ *   equal without regard to case (RFC 5321, section 2.4).
  */
 import { create } from "@bufbuild/protobuf";
 import { durationMs, timestampFromMs, timestampMs } from "@bufbuild/protobuf/wkt";
@@ -34,10 +37,9 @@ import {
   implement,
   insertResource,
   messageOf,
-  present,
   removeRow,
-  standardMethods,
   storeResource,
+  toResponse,
 } from "../../resource/index.ts";
 import type { ReadSession, Row } from "../../store/index.ts";
 import { covers, parentOf, rootOf } from "../../uid.ts";
@@ -46,7 +48,6 @@ import { groups } from "./groups.ts";
 import { identities } from "./identities.ts";
 import { identityProviders } from "./identity-providers.ts";
 import { createInviteCode, keyIdOf, matchesDigest } from "./invite-code.ts";
-import { portionsOf } from "./portions.ts";
 import { roleBindings } from "./role-bindings.ts";
 import { roles } from "./roles.ts";
 
@@ -54,7 +55,8 @@ export const groupInvites = defineResource({
   schema: GroupInviteSchema,
   list: ListGroupInvitesRequestSchema,
   parent: groups,
-  facets: { key_id: { text: (invite) => invite.keyId } },
+  onParentDelete: "cascade",
+  columns: { key_id: { text: (invite) => invite.keyId } },
   filters: { keyId: equalTo("key_id") },
   defaultOrder: [{ column: "create_time_us", descending: true }],
   async check({ parent, after }, context) {
@@ -79,12 +81,12 @@ export const groupInvites = defineResource({
   },
 });
 
-export const groupInvitesService = implement(GroupInvitesService, standardMethods(GroupInvitesService, groupInvites), {
+export const groupInvitesService = implement(GroupInvitesService, [groupInvites], {
   async createGroupInvite({ parent, groupInvite }: CreateGroupInviteRequest, context) {
     const { code, keyId, digest } = createInviteCode(parent);
     const output = { keyId, code: digest };
     const row = await insertResource(groupInvites, parent, groupInvite, context, { output });
-    return Object.assign(await present(groupInvites, row, context), { code });
+    return Object.assign(await toResponse(groupInvites, row, context), { code });
   },
 
   async acceptGroupInvite({ code }: AcceptGroupInviteRequest, context) {
@@ -92,26 +94,22 @@ export const groupInvitesService = implement(GroupInvitesService, standardMethod
     const group = parentOf(invite.uid);
     await requireAddressee(invite, group, context);
     if (invite.singleUse) await removeRow(groupInvites, invite.uid, context);
-    return present(roleBindings, await bindCaller(group, invite.roleUid, context), context);
+    return toResponse(roleBindings, await bindCaller(group, invite.roleUid, context), context);
   },
 });
 
-/** The invite that can still be accepted with `code`. Errors: NOT_FOUND. */
+/** The valid invite with this code. Errors: NOT_FOUND. */
 async function findByCode(code: string, context: HandlerContext): Promise<GroupInvite> {
-  const [row] = await databaseOf(context).list(groupInvites.table, {
-    where: [{ column: "key_id", equals: keyIdOf(code) }],
-    orderBy: [],
-    skip: 0,
-    limit: 1,
-  });
+  const where = [{ column: "key_id", equals: keyIdOf(code) }];
+  const row = await databaseOf(context).first(groupInvites.table, { where });
   const invite = row && messageOf(groupInvites, row);
-  const isRight = matchesDigest(code, invite?.code);
+  const isCorrect = matchesDigest(code, invite?.code);
   const expireTimeMs = invite?.expirationTime === undefined ? 0 : timestampMs(invite.expirationTime);
-  if (invite === undefined || !isRight || expireTimeMs <= environmentOf(context).nowMs) throw noSuchInvite();
+  if (invite === undefined || !isCorrect || expireTimeMs <= environmentOf(context).nowMs) throw noSuchInvite();
   return invite;
 }
 
-/** Errors: NOT_FOUND when the invite is not for the caller, or its role is gone. */
+/** Errors: NOT_FOUND when the invite is not for the caller, or its role does not exist any more. */
 async function requireAddressee(invite: GroupInvite, group: string, context: HandlerContext): Promise<void> {
   const session = databaseOf(context);
   const { subject, email } = callerOf(context);
@@ -123,31 +121,31 @@ async function requireAddressee(invite: GroupInvite, group: string, context: Han
     identity.parent === "" &&
     (await session.exists(identityProviders.table, {
       parent: rootOf(group),
-      where: [{ column: "issuer", equals: String(identity.facets.issuer) }],
+      where: [{ column: "issuer", equals: String(identity.columns.issuer) }],
     }));
   if (!isTrusted || email === undefined || !isSameAddress(email, invite.email)) throw noSuchInvite();
 }
 
-/** Whether an invite promises a role, which can only be one to the role's own group or below. There is no column of it: few roles are deleted. */
+/**
+ * Whether an invite promises a role, which is possible in the group of the role and below. Roles are rarely deleted, so
+ * there is no column for it.
+ */
 export async function isPromised(session: ReadSession, role: string): Promise<boolean> {
   const within = [{ root: parentOf(role), self: true }];
-  for await (const rows of portionsOf(session, groupInvites.table, { within }))
+  for await (const rows of session.pages(groupInvites.table, { within, limit: 1000 }))
     if (rows.some((row) => messageOf(groupInvites, row).roleUid === role)) return true;
   return false;
 }
 
-/** Binds the acting identity, or gives the binding that it has already: accepting twice is no second grant. */
+/** Binds the acting identity, or returns the binding that exists. */
 async function bindCaller(group: string, roleUid: string, context: HandlerContext): Promise<Row> {
   const identityUid = callerOf(context).subject;
-  const [existing] = await databaseOf(context).list(roleBindings.table, {
+  const existing = await databaseOf(context).first(roleBindings.table, {
     parent: group,
     where: [
       { column: "identity_uid", equals: identityUid },
       { column: "role_uid", equals: roleUid },
     ],
-    orderBy: [],
-    skip: 0,
-    limit: 1,
   });
   return existing ?? storeResource(roleBindings, group, create(RoleBindingSchema, { identityUid, roleUid }), context);
 }
@@ -160,7 +158,7 @@ function isSameAddress(a: string, b: string): boolean {
   return normal(a) === normal(b);
 }
 
-/** Names no uid: the caller gave none, and codes are secret. */
+/** The caller gave no uid, and codes are secret, so none is named. */
 function noSuchInvite(): ConnectError {
   return notFound({ type: groupInvites.contract.type, uid: "" }, "no invite that you can accept has this code");
 }

@@ -1,9 +1,11 @@
-/** Groups: a root group is an organisation, every other a folder in one. What lives in a group is reached through grants at or above it. */
+/**
+ * Groups: a root group is an organisation, any other a folder in one. Resources in a group are accessible by grants at
+ * the group or above it.
+ */
 import { create } from "@bufbuild/protobuf";
 import type { HandlerContext } from "@connectrpc/connect";
 import {
   type CreateGroupRequest,
-  type DeleteGroupRequest,
   type Group,
   GroupSchema,
   GroupsService,
@@ -13,7 +15,7 @@ import {
 } from "../../../gen/platform/iam/v2/groups_pb.ts";
 import { RoleBindingSchema } from "../../../gen/platform/iam/v2/role_bindings_pb.ts";
 import { authorityOf, callerOf, capabilityNamed, holds, requireCapabilities } from "../../auth/index.ts";
-import { alreadyExists, failedPrecondition, invalid } from "../../errors.ts";
+import { alreadyExists, invalid } from "../../errors.ts";
 import {
   type Change,
   databaseOf,
@@ -21,16 +23,13 @@ import {
   equalTo,
   implement,
   insertResource,
+  type MountedService,
   messageOf,
-  present,
   type Resource,
-  removeResource,
-  removeSelected,
   requireResource,
   requireUid,
-  type ServiceImplementation,
-  standardMethods,
   storeResource,
+  toResponse,
 } from "../../resource/index.ts";
 import { rootOf } from "../../uid.ts";
 import { builtInRoleUid, ownerRole } from "./built-in-roles.ts";
@@ -38,7 +37,9 @@ import { builtInRoleUid, ownerRole } from "./built-in-roles.ts";
 export const groups = defineResource({
   schema: GroupSchema,
   list: ListGroupsRequestSchema,
-  facets: { name: { text: (group) => group.name }, verified: { integer: (group) => Number(group.verified) } },
+  nestsInItself: true,
+  onParentDelete: "block",
+  columns: { name: { text: (group) => group.name }, verified: { integer: (group) => Number(group.verified) } },
   filters: { name: equalTo("name") },
   async check(change, context) {
     if (change.parent === "") {
@@ -62,20 +63,16 @@ export const groups = defineResource({
   },
 });
 
-/** What the groups service needs to know of the rest of the product. */
-export interface GroupsOptions {
+/** What the groups service needs besides its resource. */
+interface GroupsOptions {
   /** Whether every root-level identity may create root groups; otherwise only platform administrators may. */
   readonly openRootGroups: boolean;
-  /** What keeps a group from being deleted, in the order in which it is reported. */
-  readonly blockedBy: readonly Resource[];
-  /** What is deleted together with a group. */
-  readonly deletedWith: readonly Resource[];
   /** Role bindings: the creator of a root group becomes its owner. */
   readonly roleBindings: Resource<typeof RoleBindingSchema>;
 }
 
-export function groupsService(options: GroupsOptions): ServiceImplementation {
-  return implement(GroupsService, standardMethods(GroupsService, groups), {
+export function groupsService(options: GroupsOptions): MountedService {
+  return implement(GroupsService, [groups], {
     async createGroup(request: CreateGroupRequest, context) {
       const { parent } = request;
       if (parent === "") {
@@ -89,32 +86,12 @@ export function groupsService(options: GroupsOptions): ServiceImplementation {
       }
       const row = await insertResource(groups, parent, request.group, context);
       if (parent === "") await makeOwner(options.roleBindings, row.uid, context);
-      return present(groups, row, context);
-    },
-
-    async deleteGroup(request: DeleteGroupRequest, context) {
-      await requireResource(groups, request.uid, context);
-      const within = [{ root: request.uid, self: false }];
-      const violations = [];
-      for (const { table, contract } of options.blockedBy) {
-        if (!(await databaseOf(context).exists(table, { within }))) continue;
-        const plural = contract.plural.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
-        violations.push({
-          type: "RESOURCE_NOT_EMPTY",
-          subject: request.uid,
-          description: `cannot delete group with child ${plural}`,
-        });
-      }
-      if (violations.length > 0) throw failedPrecondition(violations);
-      const withGroup = [{ root: request.uid, self: true }]; // what has the group's own uid goes too
-      for (const resource of options.deletedWith) await removeSelected(resource, { within: withGroup }, context);
-      await removeResource(groups, request, context);
-      return {};
+      return toResponse(groups, row, context);
     },
   });
 }
 
-/** What only holders of `internal` may do: verify an organisation, give it a kind, rename a verified one. */
+/** Restricts to holders of `internal`: verifying an organisation, giving it a kind, renaming a verified one. */
 async function checkOrganisation({ uid, before, after }: Change<Group>, context: HandlerContext): Promise<void> {
   const isRename = before?.verified === true && before.name !== after.name;
   if (
@@ -140,18 +117,17 @@ async function checkOrganisation({ uid, before, after }: Change<Group>, context:
   };
   const rows = await databaseOf(context).list(groups.table, {
     ...sameName,
-    orderBy: [{ column: "uid", descending: false }],
-    skip: 0,
     limit: 2,
   });
   const other = rows.find((row) => row.uid !== uid);
   if (other === undefined) return;
+  // The other group may be of an organisation that the caller must not see.
   const isReadable = holds(authorityOf(context).grants, other.uid, [capabilityNamed("groups.list")]);
-  const existing = { type: groups.contract.type, uid: isReadable ? other.uid : "" }; // an organisation of somebody else's
+  const existing = { type: groups.contract.type, uid: isReadable ? other.uid : "" };
   throw alreadyExists(existing, `verified name ${JSON.stringify(after.name)}`);
 }
 
-/** Grants by construction: it runs only where the caller has just made the group. */
+/** Makes the caller the owner of the group that it has just created. */
 async function makeOwner(
   roleBindings: GroupsOptions["roleBindings"],
   group: string,

@@ -1,4 +1,4 @@
-/** Identities: who acts. An identity carries the rule that tells which tokens are its own. */
+/** Identities: the subjects that act. The rule of an identity decides which tokens act as it. */
 import { create, equals } from "@bufbuild/protobuf";
 import { timestampFromMs, timestampMs } from "@bufbuild/protobuf/wkt";
 import type { HandlerContext } from "@connectrpc/connect";
@@ -20,19 +20,18 @@ import {
   equalTo,
   findRow,
   implement,
+  type MountedService,
   messageOf,
-  present,
   type Resource,
   removeResource,
   removeSelected,
-  type ServiceImplementation,
-  standardMethods,
+  toResponse,
   updateResource,
 } from "../../resource/index.ts";
 import { userIdentityUid } from "../../uid.ts";
 import { requireAllGranted } from "./grantable-roles.ts";
 import { groups } from "./groups.ts";
-import { requireRoom } from "./identity-quotas.ts";
+import { requireQuota } from "./identity-quotas.ts";
 import { hasPatterns, keySourceOf, literalsOf, ruleViolations } from "./identity-rules.ts";
 
 const relationships = { claimMatch: 1, staticKeys: 2 } as const;
@@ -41,8 +40,9 @@ export const identities = defineResource({
   schema: IdentitySchema,
   list: ListIdentitiesRequestSchema,
   parent: groups,
-  isWatched: true,
-  facets: {
+  onParentDelete: "block",
+  invalidatesAuthCache: true,
+  columns: {
     name: { text: (identity) => identity.name },
     relationship: {
       integer: ({ relationship }) => (relationship.case === undefined ? 0 : relationships[relationship.case]),
@@ -57,37 +57,37 @@ export const identities = defineResource({
   },
   filters: { name: equalTo("name"), relationshipType: (type) => [{ column: "relationship", equals: type }] },
   restore(identity, row) {
-    identity.lastSeenTime = timestampFromMs(Number(row.facets.last_seen_us) / 1000);
+    identity.lastSeenTime = timestampFromMs(Number(row.columns.last_seen_us) / 1000);
   },
   async check(change, context): Promise<void> {
     const environment = environmentOf(context);
     if (change.before === undefined) change.after.lastSeenTime = timestampFromMs(environment.nowMs);
     const violations = ruleViolations(change, environment);
     if (violations.length > 0) throw invalid(violations);
-    await requireRoom(identities.table, change, context);
+    await requireQuota(identities.table, change, context);
   },
 });
 
 /**
- * @param roleBindings what identities hold. Deleted together with an identity: revoking must never be blocked.
- * @param forget takes a deleted identity out of what names it otherwise.
+ * @param roleBindings the bindings of identities. They are deleted with an identity, so that revoking is never blocked.
+ * @param forget removes a deleted identity from other references to it.
  */
 export function identitiesService(
   roleBindings: Resource,
   forget: (uid: string, context: HandlerContext) => Promise<void>,
-): ServiceImplementation {
+): MountedService {
   const boundTo = (uid: string) => ({ where: [{ column: "identity_uid", equals: uid }] });
-  return implement(IdentitiesService, standardMethods(IdentitiesService, identities), {
+  return implement(IdentitiesService, [identities], {
     async updateIdentity({ identity, updateMask }: UpdateIdentityRequest, context) {
       const body = identity ?? create(IdentitySchema);
       const before = messageOf(identities, await findRow(identities, body.uid, context));
       const row = await updateResource(identities, body.uid, body, updateMask, context);
       if (!isSameRule(before, messageOf(identities, row))) {
-        const all = { orderBy: [], skip: 0, limit: Number.MAX_SAFE_INTEGER };
+        const all = { limit: Number.MAX_SAFE_INTEGER };
         const bindings = await databaseOf(context).list(roleBindings.table, { ...boundTo(body.uid), ...all });
         await requireAllGranted(bindings, context);
       }
-      return present(identities, row, context);
+      return toResponse(identities, row, context);
     },
 
     async deleteIdentity(request: DeleteIdentityRequest, context) {

@@ -1,10 +1,11 @@
 /**
- * Identity providers: an organisation's own login service. What a provider gives to its users, it gives in the name of whoever configured it, so
- * who changes whom it speaks for must hold all that it gives: the default role, and every role mapped to its groups.
+ * Identity providers: the login service of an organisation. A provider grants its users roles on behalf of whoever
+ * configured it. So whoever changes which users it speaks for must hold everything that it grants: the default role,
+ * and every role mapped to its groups.
  *
- * A provider also says which tokens act as its issuer's users in the organisation: those for its client, and where the organisation has no provider of
- * an issuer, those for any organisation's. Whoever changes that, by making, changing or deleting a provider, must hold all that the users are
- * granted there.
+ * A provider also decides which tokens act as users of its issuer in the organisation: those for its client. Without a
+ * provider of the issuer, tokens for any organisation do. Whoever changes that, by creating, changing or deleting a
+ * provider, must hold everything that these users are granted in the organisation.
  */
 import { create } from "@bufbuild/protobuf";
 import type { HandlerContext } from "@connectrpc/connect";
@@ -30,14 +31,12 @@ import {
   findRow,
   implement,
   insertResource,
+  type MountedService,
   messageOf,
   pathName,
-  present,
   type Resource,
   removeResource,
-  removeSelected,
-  type ServiceImplementation,
-  standardMethods,
+  toResponse,
   transactionOf,
   updateResource,
 } from "../../resource/index.ts";
@@ -54,8 +53,9 @@ export const identityProviders = defineResource({
   schema: IdentityProviderSchema,
   list: ListIdentityProvidersRequestSchema,
   parent: groups,
-  isWatched: true,
-  facets: {
+  onParentDelete: "block",
+  invalidatesAuthCache: true,
+  columns: {
     name: { text: (provider) => provider.name },
     issuer: { text: (provider) => oidcOf(provider).issuer },
     client_id: { text: (provider) => oidcOf(provider).clientId },
@@ -91,15 +91,13 @@ export const identityProviders = defineResource({
   },
 });
 
-/** @param mappings the roles of a provider's groups: deleted together with it. */
-export function identityProvidersService(
-  mappings: Resource<typeof ExternalGroupRoleMappingSchema>,
-): ServiceImplementation {
-  return implement(IdentityProvidersService, standardMethods(IdentityProvidersService, identityProviders), {
+/** @param mappings the roles of a provider's groups. */
+export function identityProvidersService(mappings: Resource<typeof ExternalGroupRoleMappingSchema>): MountedService {
+  return implement(IdentityProvidersService, [identityProviders], {
     async createIdentityProvider({ parent, identityProvider }: CreateIdentityProviderRequest, context) {
       const row = await insertResource(identityProviders, parent, identityProvider, context);
       await requireGrantsOfUsers(parent, [issuerOf(row)], context);
-      return present(identityProviders, row, context);
+      return toResponse(identityProviders, row, context);
     },
 
     async updateIdentityProvider({ identityProvider, updateMask }: UpdateIdentityProviderRequest, context) {
@@ -110,7 +108,7 @@ export function identityProvidersService(
       if (speaksForOthers(before, after)) await requireMappedRoles(mappings, body.uid, context);
       if (before.issuer !== after.issuer || before.clientId !== after.clientId)
         await requireGrantsOfUsers(row.parent, [before.issuer, after.issuer], context);
-      return present(identityProviders, row, context);
+      return toResponse(identityProviders, row, context);
     },
 
     async deleteIdentityProvider(request: DeleteIdentityProviderRequest, context) {
@@ -119,20 +117,21 @@ export function identityProvidersService(
       const ofIssuer = { parent: row.parent, where: [{ column: "issuer", equals: issuerOf(row) }] };
       if (!(await databaseOf(context).exists(identityProviders.table, ofIssuer)))
         await requireGrantsOfUsers(row.parent, [issuerOf(row)], context);
-      await removeSelected(mappings, { parent: request.uid }, context);
       await removeSignIns(request.uid, transactionOf(context));
       return {};
     },
   });
 }
 
-/** The OpenID Connect side of a provider; it is the only one there is. */
+/** The OpenID Connect configuration of a provider, the only kind there is. */
 export function oidcOf({ configuration }: IdentityProvider): IdentityProvider_OIDC {
   if (configuration.case !== "oidc") throw new Error("an identity provider without configuration");
   return configuration.value;
 }
 
-/** The secret as it is stored. An empty one keeps what is stored, unless the mask names it; restating it changes nothing. */
+/**
+ * The secret as it is stored. An empty one keeps the stored one unless the mask names it. An equal one changes nothing.
+ */
 function sealedSecret(
   { uid, before, after, paths }: Change<IdentityProvider>,
   context: Pick<HandlerContext, "values">,
@@ -142,11 +141,11 @@ function sealedSecret(
   if (given === stored) return stored;
   if (given === "") return paths?.some((path) => pathName(path) === "oidc.client_secret") ? "" : stored;
   const { secrets } = environmentOf(context);
-  const place = `${uid} client_secret`;
-  return secrets.open(stored, place) === given ? stored : secrets.seal(given, place);
+  const sealedFor = `${uid} client_secret`;
+  return secrets.open(stored, sealedFor) === given ? stored : secrets.seal(given, sealedFor);
 }
 
-/** Whether other users than before have the provider's word, or their groups come from elsewhere. */
+/** Whether the provider speaks for other users than before, or their groups come from another claim. */
 function speaksForOthers(before: IdentityProvider_OIDC, after: IdentityProvider_OIDC): boolean {
   return (
     before.issuer !== after.issuer || before.clientId !== after.clientId || before.groupsClaim !== after.groupsClaim
@@ -162,15 +161,16 @@ async function requireMappedRoles(
   const session = databaseOf(context);
   const rows = await session.list(mappings.table, {
     parent: provider,
-    orderBy: [{ column: "uid", descending: false }],
-    skip: 0,
     limit: Number.MAX_SAFE_INTEGER,
   });
-  const mapped = await session.getMany(roles.table, [...new Set(rows.map((row) => String(row.facets.role_uid)))]);
+  const mapped = await session.getMany(roles.table, [...new Set(rows.map((row) => String(row.columns.role_uid)))]);
   for (const row of mapped.values()) requireGrantable(messageOf(roles, row), parentOf(provider), context);
 }
 
-/** Errors: PERMISSION_DENIED unless the caller holds all that is granted in an organisation to the users of these issuers. */
+/**
+ * Errors: PERMISSION_DENIED unless the caller holds everything that is granted in an organisation to the users of these
+ * issuers.
+ */
 async function requireGrantsOfUsers(
   organisation: string,
   issuers: readonly string[],
@@ -180,6 +180,6 @@ async function requireGrantsOfUsers(
     await requireAllGranted(bindings, context);
 }
 
-function issuerOf({ facets }: Row): string {
-  return String(facets.issuer);
+function issuerOf({ columns }: Row): string {
+  return String(columns.issuer);
 }

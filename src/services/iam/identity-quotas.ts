@@ -1,4 +1,4 @@
-/** How many identities of the kinds that make tokens dearer an organisation may have; all others are free. */
+/** Quotas for the identities of an organisation that make authentication more expensive. All others are unlimited. */
 import type { HandlerContext } from "@connectrpc/connect";
 import type { Identity } from "../../../gen/platform/iam/v2/identities_pb.ts";
 import { resourceExhausted } from "../../errors.ts";
@@ -7,11 +7,14 @@ import type { Selection, TableSpec } from "../../store/index.ts";
 import { rootOf } from "../../uid.ts";
 import { hasPatterns, keySourceOf, literalsOf } from "./identity-rules.ts";
 
-/** Identities of an organisation that carry keys of one issuer and subject: each is one more key to try for every token that names these. */
+/**
+ * The maximum of identities of an organisation with static keys for one issuer and subject. Each is one more key to try
+ * for every token that names these.
+ */
 export const maxCarryingKeys = 4;
 
-/** Errors: RESOURCE_EXHAUSTED when an identity would be one too many of its kind. */
-export async function requireRoom(
+/** Errors: RESOURCE_EXHAUSTED when an identity exceeds a quota. */
+export async function requireQuota(
   table: TableSpec,
   { uid, before, after }: Change<Identity>,
   context: HandlerContext,
@@ -19,13 +22,13 @@ export async function requireRoom(
   const organisation = rootOf(uid);
   const within = [{ root: organisation, self: false }];
   const session = databaseOf(context);
-  const require = async (most: number, where: NonNullable<Selection["where"]>, text: string) => {
-    if ((await session.count(table, { within, where })) >= most) throw resourceExhausted(organisation, text);
+  const requireBelow = async (max: number, where: NonNullable<Selection["where"]>, text: string) => {
+    if ((await session.count(table, { within, where })) >= max) throw resourceExhausted(organisation, text);
   };
   if (hasPatterns(after) && (before === undefined || !hasPatterns(before))) {
-    const { maxPatternIdentities: most } = environmentOf(context);
+    const { maxPatternIdentities: max } = environmentOf(context);
     const where = [{ column: "has_patterns", equals: 1 }];
-    await require(most, where, `an organisation can have ${most} identities with patterns`);
+    await requireBelow(max, where, `an organisation can have ${max} identities with patterns`);
   }
   if (after.relationship.case !== "staticKeys") return;
   const { subject } = literalsOf(after);
@@ -36,5 +39,5 @@ export async function requireRoom(
     { column: "subject", equals: subject },
   ];
   const text = `an organisation can have ${maxCarryingKeys} identities with static keys of one issuer and subject`;
-  await require(maxCarryingKeys, where, text);
+  await requireBelow(maxCarryingKeys, where, text);
 }

@@ -1,5 +1,6 @@
 /**
- * The rule by which an identity is assumed: what may be written, and by what of it a token's keys are found before anything else of the token counts.
+ * The rule of an identity: what may be written in it, and how the keys for its tokens are found before anything else of
+ * a token is considered.
  */
 import { timestampFromMs, timestampMs } from "@bufbuild/protobuf/wkt";
 import type { Identity, Identity_ClaimMatch, Identity_StaticKeys } from "../../../gen/platform/iam/v2/identities_pb.ts";
@@ -7,10 +8,10 @@ import { checkKeySet, matchesPattern, originOfPattern, patternFault } from "../.
 import type { FieldViolation } from "../../errors.ts";
 import type { CallEnvironment, Change } from "../../resource/index.ts";
 
-/** Static keys live at most this long, and so long by default. */
+/** The maximum and default lifetime of static keys. */
 const maxStaticKeysLifeMs = 365 * 24 * 60 * 60 * 1000;
 
-/** The exact issuer and subject of an identity's rule; "" where it has a pattern. */
+/** The exact issuer and subject of a rule; "" for a pattern. */
 export function literalsOf({ relationship }: Identity): { issuer: string; subject: string } {
   switch (relationship.case) {
     case "claimMatch": {
@@ -24,14 +25,17 @@ export function literalsOf({ relationship }: Identity): { issuer: string; subjec
   }
 }
 
-/** Where the keys that verify an identity's tokens come from: what its issuer publishes, what any issuer at an origin does, what it carries itself. */
+/**
+ * Where the keys for the tokens of an identity come from: the published keys of its issuer, those of any issuer at an
+ * origin, or its own static keys.
+ */
 export const keySources = {
   named: (issuer: string) => issuer,
   atOrigin: (origin: string) => `origin ${origin}`,
   carried: (issuer: string) => `carried ${issuer}`,
 } as const;
 
-/** The key source of an identity; "" where its pattern of issuers is not about one origin, so that no token is its own. */
+/** The key source of an identity; "" when its issuer pattern is not about one origin, so that no token matches. */
 export function keySourceOf(identity: Identity): string {
   const { relationship } = identity;
   const { issuer } = literalsOf(identity);
@@ -41,12 +45,12 @@ export function keySourceOf(identity: Identity): string {
   return origin === undefined ? "" : keySources.atOrigin(origin);
 }
 
-/** Whether a rule has any pattern. */
+/** Whether a rule has a pattern. */
 export function hasPatterns({ relationship }: Identity): boolean {
   return relationship.case === "claimMatch" && patternsOf(relationship.value).length > 0;
 }
 
-/** What is wrong with the rule of an identity that is made or changed. */
+/** The violations in the rule of an identity that is created or changed. */
 export function ruleViolations(
   { before, after }: Pick<Change<Identity>, "before" | "after">,
   { issuerUrl, allowLoopbackIssuers, nowMs }: Pick<CallEnvironment, "issuerUrl" | "allowLoopbackIssuers" | "nowMs">,
@@ -64,18 +68,18 @@ export function ruleViolations(
   return violations;
 }
 
-/** Said of an issuer at http where the server does not allow it. */
+/** For an issuer at http where the server does not allow it. */
 export const httpsNeeded = "must be an https URL";
-/** Said of the platform itself as an issuer outside. */
+/** For the platform itself as the issuer. */
 export const ownIssuer = "must not be this platform's own issuer";
 
-/** Whether two issuers are one, however the URL is spelled. */
+/** Whether two issuers are the same, in any spelling of the URL. */
 export function isSameIssuer(one: string, other: string): boolean {
   const spelled = (issuer: string) => (URL.parse(issuer)?.href ?? issuer).replace(/\/+$/, "");
   return spelled(one) === spelled(other);
 }
 
-/** The patterns of a rule, each with its field. */
+/** The patterns of a rule with their fields. */
 function patternsOf({ iss, sub, aud, claimPatterns }: Identity_ClaimMatch): [field: string, pattern: string][] {
   return [
     ...(iss.case === "issuerPattern" ? [["issuer_pattern", iss.value] as [string, string]] : []),
@@ -88,7 +92,9 @@ function patternsOf({ iss, sub, aud, claimPatterns }: Identity_ClaimMatch): [fie
   ];
 }
 
-/** What is wrong with the patterns that are new: an identity keeps those that were allowed once, though they may match nothing. */
+/**
+ * The violations in new patterns. An identity keeps patterns that were once accepted, even if they can match nothing.
+ */
 function patternViolations(
   rule: Identity_ClaimMatch,
   before: Identity | undefined,

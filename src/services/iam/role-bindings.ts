@@ -1,9 +1,9 @@
 /**
- * Role bindings: an identity has a role in a group and everything below it. Answers carry the group, the role, and of the identity what the reader may
- * get anyway; of any other only its uid.
+ * Role bindings: an identity has a role in a group and everything below it. Responses contain the group, the role, and
+ * of the identity what the reader may get; of other identities only the uid.
  *
- * A user can be bound before the first sign-in, by the uid that `lookupIdentity` tells. So whoever may not read users cannot tell one that exists
- * from one that does not: both can be bound, and both show as a uid.
+ * A user can be bound before the first sign-in, by the uid that `lookupIdentity` returns. So a caller who may not read
+ * users cannot find out whether one exists: both can be bound, and both are shown as a uid.
  */
 import { create } from "@bufbuild/protobuf";
 import type { HandlerContext } from "@connectrpc/connect";
@@ -16,8 +16,8 @@ import {
   RoleBindingsService,
 } from "../../../gen/platform/iam/v2/role_bindings_pb.ts";
 import { authorityOf, capabilityNamed, holds } from "../../auth/index.ts";
-import { alreadyExists, type FieldViolation, invalid, invalidWithin } from "../../errors.ts";
-import type { Eventually } from "../../eventually.ts";
+import type { Awaitable } from "../../awaitable.ts";
+import { type FieldViolation, invalid, invalidWithin, repeatedInBatch } from "../../errors.ts";
 import {
   databaseOf,
   defineResource,
@@ -25,26 +25,25 @@ import {
   implement,
   insertResource,
   messageOf,
-  presentAll,
-  standardMethods,
+  toResponses,
 } from "../../resource/index.ts";
 import type { ReadSession, Row } from "../../store/index.ts";
 import { covers, parentOf } from "../../uid.ts";
 import { grantableRole, requireGrantable } from "./grantable-roles.ts";
 import { groups } from "./groups.ts";
 import { identities } from "./identities.ts";
-import { portionsOf } from "./portions.ts";
 import { roles } from "./roles.ts";
 
-/** What it takes to read an identity. */
+/** The capabilities needed to read an identity. */
 const readingIdentities = [capabilityNamed("identity.list")];
 
 export const roleBindings = defineResource({
   schema: RoleBindingSchema,
   list: ListRoleBindingsRequestSchema,
   parent: groups,
-  isWatched: true,
-  facets: {
+  onParentDelete: "cascade",
+  invalidatesAuthCache: true,
+  columns: {
     identity_uid: { text: (binding) => binding.identityUid },
     role_uid: { text: (binding) => binding.roleUid },
   },
@@ -88,7 +87,7 @@ export const roleBindings = defineResource({
   },
 });
 
-export const roleBindingsService = implement(RoleBindingsService, standardMethods(RoleBindingsService, roleBindings), {
+export const roleBindingsService = implement(RoleBindingsService, [roleBindings], {
   async batchCreateRoleBindings(request: BatchCreateRoleBindingsRequest, context) {
     const violations = request.requests.flatMap((item, i): FieldViolation[] => {
       const roleUid = item.roleBinding?.roleUid || request.roleUid;
@@ -103,59 +102,62 @@ export const roleBindingsService = implement(RoleBindingsService, standardMethod
     });
     if (violations.length > 0) throw invalid(violations);
     const rows = [];
-    const places = new Map<string, number>();
+    const indexes = new Map<string, number>();
     for (const [i, item] of request.requests.entries()) {
       const { identityUid = "", roleUid = "" } = item.roleBinding ?? {};
       const body = create(RoleBindingSchema, { identityUid, roleUid: roleUid || request.roleUid });
-      refuseRepeated(places, body, i);
+      requireDistinct(indexes, body, i);
       try {
         rows.push(await insertResource(roleBindings, request.parent, body, context));
       } catch (error) {
         throw invalidWithin(`requests[${i}].role_binding`, error);
       }
     }
-    const created = await presentAll(roleBindings, rows, context);
+    const created = await toResponses(roleBindings, rows, context);
     return create(BatchCreateRoleBindingsResponseSchema, { roleBindings: created });
   },
 });
 
-/** Errors: ALREADY_EXISTS for a binding that an earlier request of the batch makes. It names none: of the batch nothing exists. */
-function refuseRepeated(places: Map<string, number>, { identityUid, roleUid }: RoleBinding, place: number): void {
+/** Errors: ALREADY_EXISTS for a binding that an earlier request of the batch makes. */
+function requireDistinct(indexes: Map<string, number>, { identityUid, roleUid }: RoleBinding, index: number): void {
   const grant = `${identityUid} ${roleUid}`;
-  const first = places.get(grant);
+  const first = indexes.get(grant);
   if (first !== undefined) {
-    const what = `the identity_uid and role_uid of both requests[${first}] and requests[${place}]`;
-    throw alreadyExists({ type: roleBindings.contract.type, uid: "" }, what);
+    const text = `requests[${index}] repeats requests[${first}]: the same identity and role in the same group`;
+    throw repeatedInBatch(roleBindings.contract.type, text);
   }
-  places.set(grant, place);
+  indexes.set(grant, index);
 }
 
-/** The bindings in an organisation of users of these issuers, in portions; also of identities that do not exist, whose issuer nobody knows. */
+/**
+ * The bindings of users of these issuers in an organisation, in portions. Includes bindings of identities that do not
+ * exist, whose issuer is unknown.
+ */
 export async function* bindingsOfUsers(
   session: ReadSession,
   organisation: string,
   issuers: readonly string[],
 ): AsyncGenerator<readonly Row[]> {
   const within = [{ root: organisation, self: true }];
-  for await (const rows of portionsOf(session, roleBindings.table, { within })) {
+  for await (const rows of session.pages(roleBindings.table, { within, limit: 1000 })) {
     const ofUsers = rows.filter((row) => parentOf(identityUidOf(row)) === "");
     const users = await session.getMany(identities.table, [...new Set(ofUsers.map(identityUidOf))]);
     yield ofUsers.filter((row) => {
       const user = users.get(identityUidOf(row));
-      return user === undefined || issuers.includes(String(user.facets.issuer));
+      return user === undefined || issuers.includes(String(user.columns.issuer));
     });
   }
 }
 
-/** Whether an identity can be bound in a group. Of a user whom the caller may not read the uid alone decides. */
-function isBindable(uid: string, group: string, context: HandlerContext): Eventually<boolean> {
+/** Whether an identity can be bound in a group. For a user whom the caller may not read, only the uid is considered. */
+function isBindable(uid: string, group: string, context: HandlerContext): Awaitable<boolean> {
   if (!covers(parentOf(uid), group)) return false;
   const isHidden = parentOf(uid) === "" && !holds(authorityOf(context).grants, uid, readingIdentities);
   return isHidden || databaseOf(context).has(identities.table, uid);
 }
 
-function identityUidOf({ facets }: Row): string {
-  return String(facets.identity_uid);
+function identityUidOf({ columns }: Row): string {
+  return String(columns.identity_uid);
 }
 
 function named({ uid, name, description }: { uid: string; name: string; description: string }) {

@@ -1,4 +1,7 @@
-/** Roles: named sets of capabilities. Custom ones belong to a group; built-in ones to nobody, and everybody may read them. */
+/**
+ * Roles: named sets of capabilities. Custom roles belong to a group. Built-in roles belong to none, and every caller
+ * may read them.
+ */
 import { create } from "@bufbuild/protobuf";
 import { Capability } from "../../../gen/platform/capabilities/capabilities_pb.ts";
 import {
@@ -25,14 +28,14 @@ import {
   equalTo,
   findRow,
   implement,
+  type MountedService,
   messageOf,
-  present,
+  newRow,
   type Resource,
   removeResource,
   requireResource,
   requireUid,
-  type ServiceImplementation,
-  standardMethods,
+  toResponse,
 } from "../../resource/index.ts";
 import type { ReadSession, WriteSession } from "../../store/index.ts";
 import { builtInRoles, isCurrent } from "./built-in-roles.ts";
@@ -42,8 +45,9 @@ export const roles = defineResource({
   schema: RoleSchema,
   list: ListRolesRequestSchema,
   parent: groups,
-  isWatched: true,
-  facets: { name: { text: (role) => role.name } },
+  onParentDelete: "block",
+  invalidatesAuthCache: true,
+  columns: { name: { text: (role) => role.name } },
   filters: { name: equalTo("name") },
   publicUids: [...builtInRoles.keys()],
   check({ uid, parent, before, after }, context) {
@@ -65,25 +69,25 @@ export const roles = defineResource({
   },
 });
 
-/** What gives a role to somebody, and so keeps it from being deleted. */
-export interface RoleUse {
-  /** Whether anything does. */
+/** A use of roles that keeps a role from being deleted while it is used. */
+interface RoleUse {
+  /** Whether the role is used. */
   isUsed(session: ReadSession, role: string): Promise<boolean>;
-  /** What is then told of the role: `is bound`. */
+  /** Completes the error "cannot delete a role that …": `is bound`. */
   readonly description: string;
 }
 
-/** Use by a resource that has the role's uid in a facet. */
+/** Use by a resource that has the uid of the role in a column. */
 export function namedIn({ table }: Resource, column: string): RoleUse["isUsed"] {
   return (session, role) => session.exists(table, { where: [{ column, equals: role }] });
 }
 
-export function rolesService(uses: readonly RoleUse[]): ServiceImplementation {
-  return implement(RolesService, standardMethods(RolesService, roles), {
+export function rolesService(uses: readonly RoleUse[]): MountedService {
+  return implement(RolesService, [roles], {
     async getRole(request: GetRoleRequest, context) {
       requireUid("uid", request.uid, roles);
       if (!builtInRoles.has(request.uid)) requireCapabilities(context, request.uid, capabilityNamed("roles.list"));
-      return present(roles, await findRow(roles, request.uid, context), context);
+      return toResponse(roles, await findRow(roles, request.uid, context), context);
     },
 
     async deleteRole(request: DeleteRoleRequest, context) {
@@ -105,21 +109,19 @@ export function rolesService(uses: readonly RoleUse[]): ServiceImplementation {
   });
 }
 
-/** Stores the built-in roles as this version of the server has them. Writes only what differs. */
+/** Stores the built-in roles of this version of the server, and writes only those that differ. */
 export async function storeBuiltInRoles(session: WriteSession, nowMs: number): Promise<void> {
   const stored = await session.getMany(roles.table, [...builtInRoles.keys()]);
-  const nowUs = nowMs * 1000;
   for (const [uid, role] of builtInRoles) {
     const row = stored.get(uid);
     const content = contentOf(roles, create(RoleSchema, role as Role));
-    if (row === undefined)
-      await session.insert(roles.table, { uid, parent: "", createTimeUs: nowUs, updateTimeUs: nowUs, ...content });
+    if (row === undefined) await session.insert(roles.table, newRow(uid, "", nowMs, content));
     else if (!isCurrent(messageOf(roles, row), role))
-      await session.update(roles.table, { ...row, ...content, updateTimeUs: nowUs });
+      await session.update(roles.table, { ...row, ...content, updateTimeUs: nowMs * 1000 });
   }
 }
 
-/** Nobody passes on what they do not hold. Errors: PERMISSION_DENIED. */
+/** Errors: PERMISSION_DENIED unless the caller holds the added capabilities. */
 function requireHeld(added: readonly Capability[], isHeld: boolean): void {
   if (!isHeld) throw permissionDenied(`the role would hold capabilities that you do not: ${capabilityList(added)}`);
 }

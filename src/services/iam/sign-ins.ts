@@ -1,26 +1,22 @@
 /**
- * Whom each identity provider has signed in: a row for every provider and user identity. It is written together with the user's first binding
- * and goes with the provider only, so that what an administrator takes away later (a binding, a whole identity) does not come back with the
- * user's next token.
+ * The users that each identity provider has signed in: a row for every provider and user identity. It is written with
+ * the first binding of the user and deleted with the provider only. So a binding or an identity that an administrator
+ * removes does not come back with the next token of the user.
  */
 import type { TableSpec, WriteSession } from "../../store/index.ts";
 
-/** The rows; all that they say is in their uids. */
-export const signIns: TableSpec = { name: "identity_provider_sign_ins", facets: {} };
+/** The rows. All their information is in the uids. */
+export const signIns: TableSpec = { name: "identity_provider_sign_ins", columns: {} };
 
 const batchSize = 200;
 
-/** The uid of the row for a provider and a user identity. */
+/** The uid of the row of a provider and a user identity. */
 export function signInUid(provider: string, identity: string): string {
   return `${provider}/${identity}`;
 }
 
-/** Forgets whom a provider has signed in. */
+/** Deletes the sign-ins of a provider. */
 export async function removeSignIns(provider: string, session: WriteSession): Promise<void> {
-  const first = { parent: provider, orderBy: [{ column: "uid", descending: false }], skip: 0, limit: batchSize };
-  for (let found = batchSize; found === batchSize; ) {
-    const rows = await session.list(signIns, first);
+  for await (const rows of session.pages(signIns, { parent: provider, limit: batchSize }))
     for (const { uid } of rows) await session.remove(signIns, uid);
-    found = rows.length;
-  }
 }

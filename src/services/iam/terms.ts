@@ -1,4 +1,7 @@
-/** Terms: which of the operator's documents a group has accepted. What an organisation accepts counts for all groups in it; nothing depends on it. */
+/**
+ * Terms: the documents of the operator that a group has accepted. Acceptance by an organisation applies to all its
+ * groups. Nothing depends on it.
+ */
 import { create } from "@bufbuild/protobuf";
 import {
   type AcceptTermsRequest,
@@ -17,8 +20,8 @@ import {
   equalTo,
   implement,
   listResources,
+  type MountedService,
   requireResource,
-  type ServiceImplementation,
   storeResource,
 } from "../../resource/index.ts";
 import { ancestorsOf } from "../../uid.ts";
@@ -28,7 +31,8 @@ export const termsAcceptances = defineResource({
   schema: TermsAcceptanceSchema,
   list: ListTermsAcceptancesRequestSchema,
   parent: groups,
-  facets: { doc_id: { text: (acceptance) => acceptance.docId } },
+  onParentDelete: "cascade",
+  columns: { doc_id: { text: (acceptance) => acceptance.docId } },
   filters: {
     group: (uid) => [{ column: "parent", in: [...ancestorsOf(uid), uid] }],
     docId: equalTo("doc_id"),
@@ -41,38 +45,32 @@ const neutralDocuments: readonly TermsDocument[] = [
   { id: "registry-tos.v1", label: "Terms of service of the registry", url: "" },
 ];
 
-/** @param documents what can be accepted. */
-export function termsService(documents = neutralDocuments): ServiceImplementation {
-  return implement(
-    TermsService,
-    {},
-    {
-      async acceptTerms({ group, documentIds }: AcceptTermsRequest, context) {
-        await requireResource(groups, group, context);
-        requireKnown(documents, documentIds);
-        const accepted = await databaseOf(context).list(termsAcceptances.table, {
-          parent: group,
-          where: [{ column: "doc_id", in: documentIds }],
-          orderBy: [],
-          skip: 0,
-          limit: documentIds.length,
-        });
-        const missing = new Set(documentIds);
-        for (const { facets } of accepted) missing.delete(String(facets.doc_id));
-        const acceptedBy = callerOf(context).subject;
-        for (const docId of missing) {
-          const acceptance = create(TermsAcceptanceSchema, { docId, acceptedBy, orgUid: group });
-          await storeResource(termsAcceptances, group, acceptance, context);
-        }
-        return create(AcceptTermsResponseSchema, { group, documentIds });
-      },
-
-      async listTermsAcceptances(request, context) {
-        await requireResource(groups, request.group, context);
-        return (await listResources(termsAcceptances, request, context, [""])) as ListTermsAcceptancesResponse;
-      },
+/** @param documents the documents that can be accepted. */
+export function termsService(documents = neutralDocuments): MountedService {
+  return implement(TermsService, [termsAcceptances], {
+    async acceptTerms({ group, documentIds }: AcceptTermsRequest, context) {
+      await requireResource(groups, group, context);
+      requireKnown(documents, documentIds);
+      const accepted = await databaseOf(context).list(termsAcceptances.table, {
+        parent: group,
+        where: [{ column: "doc_id", in: documentIds }],
+        limit: documentIds.length,
+      });
+      const missing = new Set(documentIds);
+      for (const { columns } of accepted) missing.delete(String(columns.doc_id));
+      const acceptedBy = callerOf(context).subject;
+      for (const docId of missing) {
+        const acceptance = create(TermsAcceptanceSchema, { docId, acceptedBy, orgUid: group });
+        await storeResource(termsAcceptances, group, acceptance, context);
+      }
+      return create(AcceptTermsResponseSchema, { group, documentIds });
     },
-  );
+
+    async listTermsAcceptances(request, context) {
+      await requireResource(groups, request.group, context);
+      return (await listResources(termsAcceptances, request, context, [""])) as ListTermsAcceptancesResponse;
+    },
+  });
 }
 
 /** Errors: INVALID_ARGUMENT on `document_ids`. */

@@ -1,39 +1,45 @@
 /**
- * What an artifact is called beside its uid:
+ * The ids of artifacts besides their uids:
  *
  *     id        = ecosystem ":" name | name
  *     ecosystem = "java" | "python" | "javascript"
  *
- * A Java name has a colon of its own (`org.slf4j:slf4j-api`), so an id is read with an ecosystem first, and as a name when there is no such artifact.
+ * A Java name contains a colon itself (`org.slf4j:slf4j-api`), so an id is first read with an ecosystem, then as a
+ * name.
  */
 import { Ecosystem } from "../../../gen/platform/libraries/v2/artifacts_pb.ts";
 import { invalid } from "../../errors.ts";
 import type { ReadSession, Row, TableSpec } from "../../store/index.ts";
 import { fixedUid, isUid } from "../../uid.ts";
 
-/** How ids name the ecosystems that artifacts can be of. */
+/** The names of ecosystems in ids. */
 const ecosystemNames: ReadonlyMap<Ecosystem, string> = new Map([
   [Ecosystem.JAVA, "java"],
   [Ecosystem.PYTHON, "python"],
   [Ecosystem.JAVASCRIPT, "javascript"],
 ]);
 
-/** The uid of the artifact of a name, in any of its spellings: importers of different feeds find the same one. */
+/** The uid of the artifact with a name in any spelling, so that importers of different feeds find the same one. */
 export function artifactUid(ecosystem: Ecosystem, name: string): string {
   return fixedUid("artifact", ecosystemNames.get(ecosystem) ?? "", canonicalName(ecosystem, name));
 }
 
-/** The uid of a version below its artifact's. */
+/** The uid of a version, below that of its artifact. */
 export function versionUid(artifact: string, version: string): string {
   return `${artifact}/${fixedUid("artifact version", artifact, version).slice(0, 16)}`;
 }
 
-/** A name as it is stored. PEP 503: case does not count, nor which and how many of `-`, `_` and `.` stand together; elsewhere all counts. */
+/**
+ * The canonical form of a name, which is stored. For Python it ignores case and treats runs of `-`, `_` and `.` as
+ * equal (PEP 503).
+ */
 export function canonicalName(ecosystem: Ecosystem, name: string): string {
   return ecosystem === Ecosystem.PYTHON ? name.toLowerCase().replace(/[-_.]+/g, "-") : name;
 }
 
-/** The artifact that an id means. Errors: INVALID_ARGUMENT on `field` for an empty id, or for a name of several ecosystems. */
+/**
+ * The artifact with an id. Errors: INVALID_ARGUMENT on `field` for an empty id, or for a name in several ecosystems.
+ */
 export async function findArtifact(
   table: TableSpec,
   session: ReadSession,

@@ -1,4 +1,7 @@
-/** Artifacts: the libraries of language ecosystems, and their versions. They come from importers; nobody writes them by the API. */
+/**
+ * Artifacts: the libraries of language ecosystems, and their versions. Importers write them; the API only reads them.
+ */
+
 import { create } from "@bufbuild/protobuf";
 import type { HandlerContext } from "@connectrpc/connect";
 import {
@@ -19,23 +22,23 @@ import {
   defineResource,
   implement,
   listResources,
-  present,
-  type ServiceImplementation,
+  type MountedService,
+  toResponse,
 } from "../../resource/index.ts";
 import { findArtifact } from "./artifact-id.ts";
-import { versionOrder } from "./version-order.ts";
+import { versionOrderOf } from "./version-order.ts";
 
 export const artifacts = defineResource({
   schema: ArtifactSchema,
   list: ListArtifactsRequestSchema,
-  facets: {
+  columns: {
     name: { text: (artifact) => artifact.name },
     ecosystem: { integer: (artifact) => artifact.ecosystem },
     search: { search: searchTextOf },
   },
   filters: {
     ecosystems: (ecosystems) => [{ column: "ecosystem", in: ecosystems }],
-    // A line break stands only between the texts that are searched, or within one that has lines.
+    // Line breaks separate the texts that are searched.
     query: (query) =>
       query.includes("\n") ? [{ column: "uid", in: [] }] : [{ column: "search", contains: query.toLowerCase() }],
   },
@@ -46,56 +49,53 @@ export const artifactVersions = defineResource({
   schema: ArtifactVersionSchema,
   list: ListArtifactVersionsRequestSchema,
   parent: artifacts,
-  facets: {
+  onParentDelete: "cascade",
+  columns: {
     version: { text: ({ version }) => version },
-    version_order: { text: ({ ecosystem, version }) => versionOrder(ecosystem, version).key },
+    version_order: { text: ({ ecosystem, version }) => versionOrderOf(ecosystem, version).key },
   },
   filters: { artifactId: (uid) => [{ column: "parent", equals: uid }] },
   sortNames: {
     version: "version_order",
-    name: "parent", // the name is the artifact's
+    name: "parent", // the name is that of the artifact
   },
   defaultOrder: [{ column: "version_order", descending: true }],
 });
 
-export const artifactsService: ServiceImplementation = implement(
-  ArtifactsService,
-  {},
-  {
-    async getArtifact({ uid }, context) {
-      return present(artifacts, await requireArtifact("uid", uid, context), context);
-    },
-
-    async listArtifacts(request, context) {
-      return (await listResources(artifacts, request, context, visibleScopes(context))) as ListArtifactsResponse;
-    },
-
-    async listArtifactVersions(request, context) {
-      const scopes = visibleScopes(context);
-      if (scopes.length > 0) {
-        const { uid } = await requireArtifact("artifact_id", request.artifactId, context);
-        request = { ...request, artifactId: uid };
-      }
-      return (await listResources(artifactVersions, request, context, scopes)) as ListArtifactVersionsResponse;
-    },
-
-    async getArtifactCount({ ecosystems }, context) {
-      const within = visibleScopes(context).map((root) => ({ root, self: true }));
-      const counts = [...new Set(ecosystems)].map(async (ecosystem) => {
-        const where = [{ column: "ecosystem", equals: ecosystem }];
-        return { ecosystem, totalCount: BigInt(await databaseOf(context).count(artifacts.table, { within, where })) };
-      });
-      return create(GetArtifactCountResponseSchema, { counts: await Promise.all(counts) });
-    },
+export const artifactsService: MountedService = implement(ArtifactsService, [artifacts, artifactVersions], {
+  async getArtifact({ uid }, context) {
+    return toResponse(artifacts, await requireArtifact("uid", uid, context), context);
   },
-);
 
-/** Artifacts belong to no group: whoever may list them anywhere may list all. */
+  async listArtifacts(request, context) {
+    return (await listResources(artifacts, request, context, visibleScopes(context))) as ListArtifactsResponse;
+  },
+
+  async listArtifactVersions(request, context) {
+    const scopes = visibleScopes(context);
+    if (scopes.length > 0) {
+      const { uid } = await requireArtifact("artifact_id", request.artifactId, context);
+      request = { ...request, artifactId: uid };
+    }
+    return (await listResources(artifactVersions, request, context, scopes)) as ListArtifactVersionsResponse;
+  },
+
+  async getArtifactCount({ ecosystems }, context) {
+    const within = visibleScopes(context).map((root) => ({ root, self: true }));
+    const counts = [...new Set(ecosystems)].map(async (ecosystem) => {
+      const where = [{ column: "ecosystem", equals: ecosystem }];
+      return { ecosystem, totalCount: BigInt(await databaseOf(context).count(artifacts.table, { within, where })) };
+    });
+    return create(GetArtifactCountResponseSchema, { counts: await Promise.all(counts) });
+  },
+});
+
+/** Artifacts belong to no group: a caller who may list them in any group may list all. */
 function visibleScopes(context: HandlerContext): readonly string[] {
   return scopesOf(context).length === 0 ? [] : [""];
 }
 
-/** Errors: INVALID_ARGUMENT for a name of several ecosystems, NOT_FOUND, also for a caller who may see none. */
+/** Errors: INVALID_ARGUMENT for a name in several ecosystems; NOT_FOUND, also for a caller who may see none. */
 async function requireArtifact(field: string, id: string, context: HandlerContext) {
   const isVisible = visibleScopes(context).length > 0;
   const row = isVisible ? await findArtifact(artifacts.table, databaseOf(context), field, id) : undefined;

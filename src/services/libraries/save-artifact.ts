@@ -1,4 +1,5 @@
-/** Storing what a feed says of an artifact: the artifact and its versions, all in the transaction of the importer. */
+/** Storing an artifact of a feed with its versions, in a transaction of the importer. */
+
 import { create } from "@bufbuild/protobuf";
 import {
   ArtifactSchema,
@@ -9,20 +10,20 @@ import { messageOf, pruneResource, type Saved, saveResource } from "../../resour
 import type { Row, WriteSession } from "../../store/index.ts";
 import { artifactUid, canonicalName, versionUid } from "./artifact-id.ts";
 import { artifacts, artifactVersions } from "./artifacts.ts";
-import { versionOrder } from "./version-order.ts";
+import { versionOrderOf } from "./version-order.ts";
 
-/** What a feed says of one artifact. What it leaves out stays as it is stored. */
-export interface ArtifactRecord {
+/** An artifact of a feed. Absent values stay as they are stored. */
+export interface ArtifactToSave {
   readonly ecosystem: Ecosystem;
   readonly name: string;
   readonly description?: string;
-  /** Whether the record has every version that there is; else its description is that of its newest version. */
+  /** Whether the record has every version. Otherwise its description is that of its newest version. */
   readonly isWhole: boolean;
-  readonly versions: readonly VersionRecord[];
+  readonly versions: readonly VersionToSave[];
 }
 
-/** What a feed says of one version of an artifact. */
-export interface VersionRecord {
+/** A version of an artifact of a feed. */
+interface VersionToSave {
   readonly version: string;
   readonly description?: string;
   /** When it was published, in milliseconds since 1970. */
@@ -32,15 +33,15 @@ export interface VersionRecord {
 }
 
 /** How to store an artifact. */
-export interface SaveArtifactOptions {
+interface SaveArtifactOptions {
   readonly nowMs: number;
-  /** Whether to remove the stored versions that a whole record does not have. */
+  /** Whether to remove stored versions that a whole record does not have. */
   readonly prune: boolean;
 }
 
-/** What storing an artifact came to. */
-export interface SavedArtifact {
-  /** What became of the artifact with its versions. */
+/** The result of storing an artifact. */
+interface SavedArtifact {
+  /** The change of the artifact with its versions. */
   readonly saved: Saved;
   /** How many versions were removed. */
   readonly removedVersions: number;
@@ -49,7 +50,7 @@ export interface SavedArtifact {
 /** Stores an artifact and its versions. Errors: INVALID_ARGUMENT for a value rule; NotUniqueError. */
 export async function saveArtifact(
   session: WriteSession,
-  record: ArtifactRecord,
+  record: ArtifactToSave,
   { nowMs, prune }: SaveArtifactOptions,
 ): Promise<SavedArtifact> {
   const name = canonicalName(record.ecosystem, record.name);
@@ -75,30 +76,30 @@ export async function removeArtifact(session: WriteSession, uid: string): Promis
 interface Saving {
   readonly uid: string;
   readonly name: string;
-  readonly record: ArtifactRecord;
+  readonly record: ArtifactToSave;
   readonly nowMs: number;
 }
 
-/** Whether any version was added or changed. */
+/** Stores versions. Returns whether any was added or changed. */
 async function saveVersions(
   session: WriteSession,
   { uid: parent, name, record, nowMs }: Saving,
-  versions: ReadonlyMap<string, VersionRecord>,
+  versions: ReadonlyMap<string, VersionToSave>,
 ): Promise<boolean> {
   const rows = await session.getMany(artifactVersions.table, [...versions.keys()]);
   let isChanged = false;
-  for (const [uid, said] of versions) {
+  for (const [uid, given] of versions) {
     const existing = rows.get(uid);
     const stored = existing && messageOf(artifactVersions, existing);
     const message = create(ArtifactVersionSchema, {
       name,
       ecosystem: record.ecosystem,
-      version: said.version,
-      description: said.description ?? stored?.description ?? "",
-      sizeBytes: said.sizeBytes === undefined ? (stored?.sizeBytes ?? 0n) : BigInt(said.sizeBytes),
-      yanked: said.yanked ?? stored?.yanked ?? false,
+      version: given.version,
+      description: given.description ?? stored?.description ?? "",
+      sizeBytes: given.sizeBytes === undefined ? (stored?.sizeBytes ?? 0n) : BigInt(given.sizeBytes),
+      yanked: given.yanked ?? stored?.yanked ?? false,
     });
-    const createTimeMs = said.createTimeMs ?? nowMs;
+    const createTimeMs = given.createTimeMs ?? nowMs;
     const saved = await saveResource(artifactVersions, session, {
       uid,
       parent,
@@ -112,17 +113,17 @@ async function saveVersions(
   return isChanged;
 }
 
-/** Stores the artifact itself, as its record and its stored versions make it. */
+/** Stores the artifact itself, computed from its record and its stored versions. */
 async function saveSummary(session: WriteSession, { uid, name, record, nowMs }: Saving): Promise<Saved> {
   const existing = await session.get(artifacts.table, uid);
   const latestVersion = await latestVersionOf(session, uid);
   const describesLatest = record.isWhole || record.versions.some(({ version }) => version === latestVersion);
-  const said = describesLatest ? record.description : undefined;
+  const given = describesLatest ? record.description : undefined;
   const stored = existing && messageOf(artifacts, existing).description;
   const message = create(ArtifactSchema, {
     name,
     ecosystem: record.ecosystem,
-    description: said ?? (stored || record.description) ?? "",
+    description: given ?? (stored || record.description) ?? "",
     latestVersion,
     versionCount: await session.count(artifactVersions.table, { parent: uid }),
   });
@@ -131,14 +132,17 @@ async function saveSummary(session: WriteSession, { uid, name, record, nowMs }: 
   return saveResource(artifacts, session, { uid, parent: "", message, nowMs, createTimeMs, existing });
 }
 
-/** The newest version that is stable and not yanked, else not yanked, else any; "" without versions. */
+/**
+ * The newest version that is stable and not yanked, else the newest that is not yanked, else the newest; "" when there
+ * is none.
+ */
 export async function latestVersionOf(session: WriteSession, parent: string): Promise<string> {
   let newest: string | undefined;
   let newestKept: string | undefined;
   for await (const { ecosystem, version, yanked } of newestFirst(session, parent)) {
     newest ??= version;
     if (yanked) continue;
-    if (versionOrder(ecosystem, version).isStable) return version;
+    if (versionOrderOf(ecosystem, version).isStable) return version;
     newestKept ??= version;
   }
   return newestKept ?? newest ?? "";
@@ -153,7 +157,7 @@ async function* newestFirst(session: WriteSession, parent: string) {
   }
 }
 
-/** How many versions were removed. */
+/** Removes versions and returns how many. */
 async function removeVersions(session: WriteSession, parent: string, isKept: (row: Row) => boolean): Promise<number> {
   let count = 0;
   let after: string | undefined;

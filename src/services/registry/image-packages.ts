@@ -1,8 +1,9 @@
 /**
- * The packages that images hold, as their bills of materials list them. A list is of one digest; that of an image with several platforms may be
- * of its index or of each platform's manifest, so what a tag names holds all of these.
+ * The packages in images, from their bills of materials. A list belongs to one digest. For an image with several
+ * platforms there may be a list for its index or for the manifest of each platform, so the packages of a tag are those
+ * of all these digests.
  */
-import type { Saved } from "../../resource/index.ts";
+import { newRow, type Saved } from "../../resource/index.ts";
 import type { ReadSession, TableSpec, WriteSession } from "../../store/index.ts";
 import { images, imageUid, readImages } from "./images.ts";
 
@@ -10,24 +11,24 @@ import { images, imageUid, readImages } from "./images.ts";
 export interface ImagePackage {
   readonly name: string;
   readonly version: string;
-  /** As package URLs name it: `apk`, `deb`, `npm`; "" where the list does not say. */
+  /** The type in package URLs: `apk`, `deb`, `npm`; "" when the list does not have it. */
   readonly type: string;
-  /** The distribution that it is of: `wolfi`; absent where the list does not say. */
+  /** The distribution: `wolfi`; absent when the list does not have it. */
   readonly namespace?: string | undefined;
-  /** The release of the distribution: `alpine-3.19`; absent where the list does not say. */
+  /** The release of the distribution: `alpine-3.19`; absent when the list does not have it. */
   readonly distro?: string | undefined;
-  /** "" where the list does not say. */
+  /** "" when the list does not have it. */
   readonly architecture: string;
-  /** The package that it is built from; "" where the list does not say. */
+  /** The package that it is built from; "" when the list does not have it. */
   readonly origin: string;
-  /** The version of the origin; "" where it is the package's own. */
+  /** The version of the origin; "" when it equals that of the package. */
   readonly originVersion: string;
 }
 
-/** The rows of package lists; the uid is that of the image. */
-export const imagePackages: TableSpec = { name: "image_packages", facets: {} };
+/** The rows of package lists. The uid is that of the image. */
+const imagePackages: TableSpec = { name: "image_packages", columns: {} };
 
-/** Stores the packages of a digest, in place of those that it had. The order of the list is kept. */
+/** Stores the packages of a digest in their order, replacing former ones. */
 export async function saveImagePackages(
   session: WriteSession,
   repoUid: string,
@@ -37,36 +38,24 @@ export async function saveImagePackages(
 ): Promise<Saved> {
   const uid = imageUid(repoUid, digest);
   const body = Buffer.from(JSON.stringify({ digest, packages }));
-  const updateTimeUs = nowMs * 1000;
   const row = await session.get(imagePackages, uid);
   if (row === undefined) {
-    await session.insert(imagePackages, {
-      uid,
-      parent: repoUid,
-      createTimeUs: updateTimeUs,
-      updateTimeUs,
-      body,
-      facets: {},
-    });
+    await session.insert(imagePackages, newRow(uid, repoUid, nowMs, { body, columns: {} }));
     return "added";
   }
   if (body.equals(row.body)) return "unchanged";
-  await session.update(imagePackages, { ...row, body, updateTimeUs });
+  await session.update(imagePackages, { ...row, body, updateTimeUs: nowMs * 1000 });
   return "changed";
 }
 
 /** Removes the images of a repo and their packages. */
 export async function removeImages(session: WriteSession, repoUid: string): Promise<void> {
-  for (const table of [images, imagePackages]) {
-    for (;;) {
-      const rows = await session.list(table, { parent: repoUid, orderBy: [], skip: 0, limit: 200 });
+  for (const table of [images, imagePackages])
+    for await (const rows of session.pages(table, { parent: repoUid, limit: 200 }))
       for (const { uid } of rows) await session.remove(table, uid);
-      if (rows.length < 200) break;
-    }
-  }
 }
 
-/** Removes what is known of a digest: the registry has it no more. */
+/** Removes a digest that the registry no longer has. Returns whether it was an image. */
 export async function removeImage(session: WriteSession, repoUid: string, digest: string): Promise<boolean> {
   const uid = imageUid(repoUid, digest);
   await session.remove(imagePackages, uid);
@@ -74,8 +63,8 @@ export async function removeImage(session: WriteSession, repoUid: string, digest
 }
 
 /**
- * The packages of digests of one repo, by digest: their own, and those of the platforms where it is an index. Absent where there is no list for any of
- * these.
+ * The packages of digests of one repo, by digest: those of the digest itself, and of the platforms if it is an index. A
+ * digest without any list is absent.
  */
 export async function readImagePackages(
   session: ReadSession,

@@ -1,6 +1,6 @@
 /**
- * Images: what a repo holds under a digest, an index or a single manifest. Images come from registries, never from callers, and what a digest
- * stands for never changes, so that a row only comes, and goes with its repo.
+ * Images: what a repo has under a digest, an index or a single manifest. Images come from registries, not from callers.
+ * The content of a digest never changes, so a row is only inserted and is deleted with its repo.
  */
 import type { ConnectError } from "@connectrpc/connect";
 import type { GetArchitecturesRequest, GetSizeRequest } from "../../../gen/platform/registry/v2/images_pb.ts";
@@ -9,76 +9,73 @@ import { notFound } from "../../errors.ts";
 import {
   databaseOf,
   implement,
+  type MountedService,
+  newRow,
   type Resource,
   requireResource,
   type Saved,
-  type ServiceImplementation,
 } from "../../resource/index.ts";
 import type { ReadSession, Row, TableSpec, WriteSession } from "../../store/index.ts";
 import { fixedUid } from "../../uid.ts";
 
 /** One platform that an image is built for. */
-export interface ImagePlatform {
-  /** As Go names it: `amd64`. */
+interface ImagePlatform {
+  /** The name in Go: `amd64`. */
   readonly architecture: string;
   /** `v7` of `arm`; "" where there is none. */
   readonly variant: string;
   readonly os: string;
-  /** Of the platform's own manifest. */
+  /** The digest of the manifest of the platform. */
   readonly digest: string;
   /** The configuration and all layers, in bytes. */
   readonly size: number;
 }
 
-/** What is known of one digest in a repo. */
+/** A digest in a repo. */
 export interface Image {
   readonly digest: string;
   readonly mediaType: string;
-  /** In the order of the index; empty for what is no image, such as a signature. */
+  /** In the order of the index; empty when the digest is no image, such as a signature. */
   readonly platforms: readonly ImagePlatform[];
 }
 
-/** The rows of images; each is below its repo. */
-export const images: TableSpec = { name: "images", facets: { digest: "text" } };
+/** The rows of images, below their repos. */
+export const images: TableSpec = { name: "images", columns: { digest: "text" } };
 
-/** The uid of an image: it follows from the repo's and the digest. */
+/** The uid of an image, derived from its repo and digest. */
 export function imageUid(repoUid: string, digest: string): string {
   return `${repoUid}/${fixedUid("image", digest).slice(0, 16)}`;
 }
 
-/** The architecture that is meant when none is named. */
+/** The architecture when none is named. */
 const defaultArchitecture = "amd64";
 
-/** Variants that are not written (containerd, `platforms/database.go`): `arm64/v8` is `arm64`. */
-const silentVariants: Readonly<Record<string, string>> = { amd64: "v1", arm64: "v8" };
-/** Variants that are written, and meant where none is: `arm` is `arm/v7`. */
-const usualVariants: Readonly<Record<string, string>> = { arm: "v7" };
+/** Variants that are omitted in names (containerd, `platforms/database.go`): `arm64/v8` is `arm64`. */
+const omittedVariants: Readonly<Record<string, string>> = { amd64: "v1", arm64: "v8" };
+/** Variants that are the default: `arm` is `arm/v7`. */
+const defaultVariants: Readonly<Record<string, string>> = { arm: "v7" };
 
-/** @param repos the resource that holds images. */
-export function imagesService(repos: Resource): ServiceImplementation {
-  return implement(
-    ImagesService,
-    {},
-    {
-      async getArchitectures({ repoUid, digest }: GetArchitecturesRequest, context) {
-        await requireResource(repos, repoUid, context);
-        const { platforms } = await requireImage(databaseOf(context), repoUid, digest);
-        return { architectures: [...new Set(platforms.map(nameOf))] };
-      },
-
-      async getSize({ repoUid, digest, architecture }: GetSizeRequest, context) {
-        await requireResource(repos, repoUid, context);
-        const { platforms } = await requireImage(databaseOf(context), repoUid, digest);
-        const wanted = architecture || defaultArchitecture;
-        const platform = platformNamed(platforms, wanted);
-        if (platform === undefined) throw noImage(digest, `has no architecture ${JSON.stringify(wanted)}`);
-        return { size: BigInt(platform.size), architecture: nameOf(platform) };
-      },
+/** @param repos the parent of images. */
+export function imagesService(repos: Resource): MountedService {
+  return implement(ImagesService, [], {
+    async getArchitectures({ repoUid, digest }: GetArchitecturesRequest, context) {
+      await requireResource(repos, repoUid, context);
+      const { platforms } = await requireImage(databaseOf(context), repoUid, digest);
+      return { architectures: [...new Set(platforms.map(nameOf))] };
     },
-  );
+
+    async getSize({ repoUid, digest, architecture }: GetSizeRequest, context) {
+      await requireResource(repos, repoUid, context);
+      const { platforms } = await requireImage(databaseOf(context), repoUid, digest);
+      const wanted = architecture || defaultArchitecture;
+      const platform = platformNamed(platforms, wanted);
+      if (platform === undefined) throw noImage(digest, `has no architecture ${JSON.stringify(wanted)}`);
+      return { size: BigInt(platform.size), architecture: nameOf(platform) };
+    },
+  });
 }
 
-/** The images of a repo by digest, of those digests that are known. */
+/** The known images of a repo among these digests, by digest. */
 export async function readImages(
   session: ReadSession,
   repoUid: string,
@@ -88,10 +85,10 @@ export async function readImages(
     images,
     digests.map((digest) => imageUid(repoUid, digest)),
   );
-  return new Map([...rows.values()].map((row) => [row.facets.digest as string, imageOf(row)]));
+  return new Map([...rows.values()].map((row) => [row.columns.digest as string, imageOf(row)]));
 }
 
-/** Stores what a digest stands for. */
+/** Stores an image of a repo. */
 export async function saveImage(
   session: WriteSession,
   repoUid: string,
@@ -102,9 +99,7 @@ export async function saveImage(
   const body = Buffer.from(JSON.stringify({ mediaType, platforms }));
   const row = await session.get(images, uid);
   if (row === undefined) {
-    const timeUs = nowMs * 1000;
-    const spine = { uid, parent: repoUid, createTimeUs: timeUs, updateTimeUs: timeUs };
-    await session.insert(images, { ...spine, body, facets: { digest } });
+    await session.insert(images, newRow(uid, repoUid, nowMs, { body, columns: { digest } }));
     return "added";
   }
   if (body.equals(row.body)) return "unchanged";
@@ -112,21 +107,21 @@ export async function saveImage(
   return "changed";
 }
 
-/** An architecture as callers name it: `arm64`, `arm/v7`; a variant that is not written is left out. */
+/** The name of an architecture: `arm64`, `arm/v7`. A default variant is omitted. */
 function nameOf({ architecture, variant }: ImagePlatform): string {
-  return variant === "" || silentVariants[architecture] === variant ? architecture : `${architecture}/${variant}`;
+  return variant === "" || omittedVariants[architecture] === variant ? architecture : `${architecture}/${variant}`;
 }
 
 /**
- * The platform of that name, Linux before others; `arm64/v8` is `arm64`. `arm` and `arm/v7` stand for one another where one is missing, and `arm` for any
- * variant of it where both are.
+ * The platform with that name, Linux before others. `arm64/v8` is `arm64`. If there is no `arm`, it means `arm/v7` and
+ * vice versa; if there is neither, `arm` means any variant.
  */
 function platformNamed(platforms: readonly ImagePlatform[], name: string): ImagePlatform | undefined {
   const [architecture = "", variant = ""] = name.split("/");
   const wanted = nameOf({ architecture, variant, os: "", digest: "", size: 0 });
   const named = platforms.filter((platform) => nameOf(platform) === wanted);
   const sameArchitecture = platforms.filter((platform) => platform.architecture === architecture);
-  const usual = Object.hasOwn(usualVariants, architecture) ? usualVariants[architecture] : undefined;
+  const usual = Object.hasOwn(defaultVariants, architecture) ? defaultVariants[architecture] : undefined;
   const meant = ["", usual].includes(variant)
     ? sameArchitecture.filter((each) => ["", usual].includes(each.variant))
     : [];
@@ -140,8 +135,8 @@ async function requireImage(session: ReadSession, repoUid: string, digest: strin
   return image;
 }
 
-function imageOf({ body, facets }: Row): Image {
-  return { digest: facets.digest as string, ...JSON.parse(Buffer.from(body).toString()) };
+function imageOf({ body, columns }: Row): Image {
+  return { digest: columns.digest as string, ...JSON.parse(Buffer.from(body).toString()) };
 }
 
 function noImage(digest: string, text: string): ConnectError {

@@ -1,4 +1,4 @@
-/** The packages that images hold now, for those who name images as people do: by a repo, its uid or its name, and a tag. */
+/** The packages in images that are named by a repo, by its uid or name, and a tag. */
 import type { RepoSchema } from "../../../gen/platform/registry/v2/repos_pb.ts";
 import type { TagSchema } from "../../../gen/platform/registry/v2/tags_pb.ts";
 import type { Resource } from "../../resource/index.ts";
@@ -6,33 +6,33 @@ import type { ReadSession } from "../../store/index.ts";
 import { covers, isUid } from "../../uid.ts";
 import { type ImagePackage, readImagePackages } from "./image-packages.ts";
 
-/** An image as it is asked for. */
-export interface ImageName {
+/** The name of an image. */
+interface ImageName {
   /** The uid or the name of a repo. */
   readonly repo: string;
   readonly tag: string;
 }
 
-/** What is known of an image that was asked for. */
-export interface NamedImage {
-  /** Absent where there is no such repo among those that may be seen. */
+/** What was found for the name of an image. */
+interface NamedImage {
+  /** Absent when no repo that the caller may see has the name. */
   readonly repoUid?: string;
   /** Whether several repos have the name. */
   readonly isAmbiguous: boolean;
-  /** What the tag names; absent where there is no such tag. */
+  /** The digest of the tag; absent when there is no such tag. */
   readonly digest?: string;
-  /** Those of the digest; absent where it has no bill of materials. */
+  /** The packages of the digest; absent when it has no bill of materials. */
   readonly packages?: readonly ImagePackage[];
 }
 
-/** Finds images in the scopes given, in the order in which they are asked for. */
-export type NamedPackages = (
+/** Finds images in these scopes, in the order of the names. */
+type NamedPackages = (
   session: ReadSession,
   images: readonly ImageName[],
   scopes: readonly string[],
 ) => Promise<readonly NamedImage[]>;
 
-/** @param repos and `tags`: the resources. */
+/** Finds the packages of images by the resources of repos and tags. */
 export function namedPackages(repos: Resource<typeof RepoSchema>, tags: Resource<typeof TagSchema>): NamedPackages {
   async function findRepos(session: ReadSession, repo: string, scopes: readonly string[]): Promise<string[]> {
     if (isUid(repo)) {
@@ -42,15 +42,15 @@ export function namedPackages(repos: Resource<typeof RepoSchema>, tags: Resource
     }
     const within = scopes.map((root) => ({ root, self: true }));
     const where = [{ column: "name", equals: repo }];
-    const query = { ...(!scopes.includes("") && { within }), where, orderBy: [], skip: 0, limit: 2 };
+    const query = { ...(!scopes.includes("") && { within }), where, limit: 2 };
     return (await session.list(repos.table, query)).map(({ uid }) => uid);
   }
 
-  /** What tags of one repo name, by tag. */
+  /** The digests and packages of tags of one repo, by tag. */
   async function tagged(session: ReadSession, repoUid: string, names: readonly string[]) {
     const where = [{ column: "name", in: names }];
-    const rows = await session.list(tags.table, { parent: repoUid, where, orderBy: [], skip: 0, limit: names.length });
-    const digests = new Map(rows.map(({ facets }) => [facets.name as string, facets.digest as string]));
+    const rows = await session.list(tags.table, { parent: repoUid, where, limit: names.length });
+    const digests = new Map(rows.map(({ columns }) => [columns.name as string, columns.digest as string]));
     const lists = await readImagePackages(session, repoUid, [...new Set(digests.values())]);
     return new Map(
       [...digests].map(([name, digest]) => {

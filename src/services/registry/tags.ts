@@ -15,17 +15,16 @@ import {
   type findRow,
   implement,
   insertResource,
-  present,
+  type MountedService,
   type Resource,
-  type ServiceImplementation,
-  standardMethods,
+  toResponse,
   updateResource,
 } from "../../resource/index.ts";
 
-/** Families of tags that a machine makes, told apart by their names; a name may be of several. */
+/** Families of generated tags, distinguished by their names. A name may be in several. */
 const families = { referrer: /^sha256-/, date: /-20[0-9]{6}$/, epoch: /-r[0-9]+$/ } as const;
 
-/** What the column `family` may hold: the families of a name, in order. */
+/** The values of the column `family`: the families of a name, in order. */
 const familySets = ["referrer", "referrer date", "referrer epoch", "date", "epoch"];
 
 function familiesOf(name: string): string {
@@ -38,13 +37,14 @@ function outside(family: keyof typeof families) {
   return () => [{ column: "family", notIn: familySets.filter((set) => set.includes(family)) }];
 }
 
-/** @param repos the resource that holds tags. */
+/** @param repos the parent of tags. */
 export function defineTags(repos: Resource<typeof RepoSchema>) {
   return defineResource({
     schema: TagSchema,
     list: ListTagsRequestSchema,
     parent: repos,
-    facets: {
+    onParentDelete: "block",
+    columns: {
       name: { text: (tag) => tag.name },
       digest: { text: (tag) => tag.digest },
       family: { text: (tag) => familiesOf(tag.name) },
@@ -56,7 +56,7 @@ export function defineTags(repos: Resource<typeof RepoSchema>) {
       excludeReferrers: outside("referrer"),
       excludeDates: outside("date"),
       excludeEpochs: outside("epoch"),
-      // Nothing is hidden, so there is nothing to include.
+      // No tag is hidden by default.
       includeReferrers: () => [],
       includeDates: () => [],
       includeEpochs: () => [],
@@ -65,13 +65,13 @@ export function defineTags(repos: Resource<typeof RepoSchema>) {
   });
 }
 
-export function tagsService(tags: Resource<typeof TagSchema>): ServiceImplementation {
-  return implement(TagsService, standardMethods(TagsService, tags), {
+export function tagsService(tags: Resource<typeof TagSchema>): MountedService {
+  return implement(TagsService, [tags], {
     async createTag({ parent, tag = create(TagSchema) }: CreateTagRequest, context) {
       const existing = await findByName(tags, parent, tag, context);
-      if (existing === undefined) return present(tags, await insertResource(tags, parent, tag, context), context);
+      if (existing === undefined) return toResponse(tags, await insertResource(tags, parent, tag, context), context);
       const mask = { $typeName: "google.protobuf.FieldMask" as const, paths: ["digest", "deprecated", "bundles"] };
-      return present(tags, await updateResource(tags, existing.uid, tag, mask, context), context);
+      return toResponse(tags, await updateResource(tags, existing.uid, tag, mask, context), context);
     },
   });
 }
@@ -83,12 +83,5 @@ async function findByName(
   context: Parameters<typeof findRow>[2],
 ) {
   const where = [{ column: "name", equals: tag.name }];
-  const [row] = await databaseOf(context).list(tags.table, {
-    parent,
-    where,
-    orderBy: [{ column: "uid", descending: false }],
-    skip: 0,
-    limit: 1,
-  });
-  return row;
+  return databaseOf(context).first(tags.table, { parent, where });
 }

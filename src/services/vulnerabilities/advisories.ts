@@ -1,4 +1,7 @@
-/** Advisories: what became of one vulnerability in one artifact. The API reads them; feeds bring them, each into a group. */
+/**
+ * Advisories: the state of one vulnerability in one artifact. Feeds write them, each into a group; the API only reads
+ * them.
+ */
 import { create, type Message } from "@bufbuild/protobuf";
 import {
   AdvisoriesService,
@@ -8,14 +11,7 @@ import {
   type Severity,
   SeveritySchema,
 } from "../../../gen/platform/vulnerabilities/v2/advisories_pb.ts";
-import {
-  defineResource,
-  type Filter,
-  implement,
-  type Resource,
-  type ServiceImplementation,
-  standardMethods,
-} from "../../resource/index.ts";
+import { defineResource, type Filter, implement, type MountedService, type Resource } from "../../resource/index.ts";
 import type { Condition, ReadSession } from "../../store/index.ts";
 import {
   type EventFilter,
@@ -27,22 +23,23 @@ import {
   termsOf,
 } from "./advisory-terms.ts";
 
-/** The ratings of several vulnerabilities, each given by all the ids it is known by. */
-export type SeveritySource = (
+/** Looks up the ratings of several vulnerabilities, each given by all its ids. */
+type SeveritySource = (
   session: ReadSession,
   vulnerabilities: readonly (readonly string[])[],
 ) => Promise<readonly (readonly Pick<Severity, "type" | "score">[])[]>;
 
 /**
- * @param groups the resource that holds advisories.
- * @param severitiesOf where severities come from whenever an advisory is read.
+ * @param groups the parent of advisories.
+ * @param severitiesOf looks up severities whenever an advisory is read.
  */
 export function defineAdvisories(groups: Resource, severitiesOf: SeveritySource) {
   return defineResource({
     schema: AdvisorySchema,
     list: ListAdvisoriesRequestSchema,
     parent: groups,
-    facets: {
+    onParentDelete: "block",
+    columns: {
       advisory_id: { text: ({ advisoryId }) => advisoryId },
       artifact_name: { text: ({ artifactName }) => artifactName },
       terms: { texts: termsOf },
@@ -60,7 +57,7 @@ export function defineAdvisories(groups: Resource, severitiesOf: SeveritySource)
       componentTypes: anyOf("component_type"),
       componentLocations: anyOf("component_location"),
       aliases: anyOf("alias"),
-      // A feed's artifacts are packages by the name that they are built from.
+      // The artifacts of feeds are packages, by the name of the package that they are built from.
       origin: (name) => having("artifact_name", [name]),
       eventReviewStates: ofOneEvent("eventReviewStates"),
       eventAuthors: ofOneEvent("eventAuthors"),
@@ -91,19 +88,19 @@ export function defineAdvisories(groups: Resource, severitiesOf: SeveritySource)
   });
 }
 
-export function advisoriesService(advisories: Resource<typeof AdvisorySchema>): ServiceImplementation {
-  return implement(AdvisoriesService, standardMethods(AdvisoriesService, advisories));
+export function advisoriesService(advisories: Resource<typeof AdvisorySchema>): MountedService {
+  return implement(AdvisoriesService, [advisories]);
 }
 
-/** Between the values that are searched in, so that no text is found across two of them. */
+/** Separates the values that are searched, so that no match spans two of them. */
 const separator = "\n";
 
-/** Texts as they are searched in and searched for: in any case. */
+/** The form of texts for a search that ignores case. */
 function searchable(...texts: readonly string[]): string {
   return texts.join(separator).toLowerCase();
 }
 
-/** An empty value matches nothing, not even an advisory where it is empty. */
+/** An empty value matches nothing, not even an advisory with an empty value. */
 function having(tag: Tag, values: readonly string[]): readonly Condition[] {
   return [{ column: "terms", hasAny: values.filter(Boolean).map((value) => term(tag, value)) }];
 }
@@ -114,7 +111,7 @@ function anyOf(tag: Tag): Filter<readonly string[]> {
 
 const eventFields = ["eventTypes", "eventReviewStates", "eventAuthors", "eventReviewers"] as const;
 
-/** The filters on events are one condition together; the first of them that is set gives it. */
+/** The filters on events make one condition together. The first of them that is set returns it. */
 function ofOneEvent(field: keyof EventFilter): Filter<unknown, EventFilter & Message> {
   return (_value, request) => {
     const first = eventFields.find((name) => request[name].length > 0);

@@ -1,10 +1,11 @@
 /**
- * Terms: what an advisory can be found by exactly, as members of one set. `artifact_name:openssl` is the term of an artifact's name; a filter is
- * the terms of its values, of which an advisory must have one.
+ * Terms: the values that an advisory can be found by exactly, as one set. `artifact_name:openssl` is the term of the
+ * name of an artifact. A filter is a list of terms, one of which an advisory must have.
  *
- * The filters on events are about one and the same event. So an event has a term for each set of its properties that is asked for at once:
- * `event:[3,2]` is its type and review state, `event:[3,2,"ann"]` and `event:[3,2,null,"bob"]` its author and its reviewer with them. A filter
- * that leaves types or states open asks for all of them: there are few. Authors alone have terms of their own, for they are excluded too.
+ * Filters on several properties of events must be met by a single event. So an event has a term for each combination of
+ * properties that can be filtered at once: `event:[3,2]` is its type and review state, `event:[3,2,"ann"]` and
+ * `event:[3,2,null,"bob"]` add its author or its reviewer. A filter that does not restrict types or states expands to
+ * all of them, which are few. Authors have terms of their own, because they can be excluded.
  */
 import { createHash } from "node:crypto";
 import { timestampMs } from "@bufbuild/protobuf/wkt";
@@ -17,7 +18,7 @@ import {
 } from "../../../gen/platform/vulnerabilities/v2/advisories_pb.ts";
 import { invalid } from "../../errors.ts";
 
-/** What a term is about. */
+/** The property that a term is about. */
 export type Tag =
   | "advisory_id"
   | "legacy_advisory_id"
@@ -32,9 +33,9 @@ export type Tag =
   | "event_author"
   | "latest_event";
 
-/** A longer value stands in its term as its SHA-256. */
+/** A longer value is replaced by its SHA-256 in its term. */
 const maxValueLength = 80;
-/** Terms that one filter may come to. */
+/** The maximum of terms in one filter. */
 const maxTerms = 10_000;
 
 const eventTypes: Readonly<Record<NonNullable<AdvisoryEvent["type"]["case"]>, EventTypeFilter>> = {
@@ -57,7 +58,7 @@ export function term(tag: Tag, value: string): string {
     : `${tag}#${createHash("sha256").update(value).digest("base64url")}`;
 }
 
-/** Every term of an advisory, each once. */
+/** The distinct terms of an advisory. */
 export function termsOf(advisory: Advisory): string[] {
   const latest = latestApproved(advisory.events);
   return [
@@ -78,25 +79,25 @@ export function termsOf(advisory: Advisory): string[] {
   ];
 }
 
-/** The term of advisories whose newest approved event is of a type. */
+/** The term of advisories whose newest approved event has this type. */
 export function latestEventTerm(type: EventTypeFilter): string {
   return term("latest_event", String(type));
 }
 
-/** The terms of advisories with an event by one of some authors. */
+/** The terms of advisories with an event by one of these authors. */
 export function eventAuthorTerms(authors: readonly string[]): string[] {
   return [...new Set(authors)].filter(Boolean).map((author) => term("event_author", author));
 }
 
-/** What events are filtered by; an empty list is no restriction. */
+/** The filters on events; an empty list does not restrict. */
 export type EventFilter = Pick<
   ListAdvisoriesRequest,
   "eventTypes" | "eventReviewStates" | "eventAuthors" | "eventReviewers"
 >;
 
 /**
- * The terms one of which an advisory has when one of its events meets all of a filter; the filter restricts something.
- * Errors: INVALID_ARGUMENT when authors and reviewers are too many to combine.
+ * The terms of a filter that restricts something: an advisory has one of them when one of its events meets the filter.
+ * Errors: INVALID_ARGUMENT when there are too many combinations of authors and reviewers.
  */
 export function eventFilterTerms(filter: EventFilter): string[] {
   const { eventTypes: given, eventReviewStates, eventAuthors, eventReviewers } = filter;
@@ -117,7 +118,7 @@ export function eventFilterTerms(filter: EventFilter): string[] {
   );
 }
 
-/** All where none is given; an empty text matches nothing. */
+/** The given values, or all when there are none. An empty text matches nothing. */
 function orAll<T>(given: readonly T[], all: readonly T[]): readonly T[] {
   return given.length === 0 ? all : [...new Set(given)].filter((value) => value !== "");
 }
@@ -140,7 +141,7 @@ function typeOf({ type }: AdvisoryEvent): EventTypeFilter {
   return type.case === undefined ? EventTypeFilter.UNSPECIFIED : eventTypes[type.case];
 }
 
-/** The newest approved event: of two at the same time the later in the list. One without a time is older than all. */
+/** The newest approved event; of two with the same time the later in the list. Events without a time are the oldest. */
 function latestApproved(events: readonly AdvisoryEvent[]): AdvisoryEvent | undefined {
   let latest: AdvisoryEvent | undefined;
   for (const event of events)

@@ -1,8 +1,8 @@
 /**
- * Storing what feeds say of the vulnerabilities of one artifact in a group. An advisory is known by artifact and advisory id: its uid is made
- * from them, so that importing again finds what is there, changes what differs and writes nothing else. It is the merge of what each feed says: its
- * fields are those of the feed that comes first, its aliases those of all. An event is known by its type and time, or by what it says where
- * it has no time, and keeps its uid while its text changes.
+ * Storing the advisories of feeds about one artifact in a group. The uid of an advisory is derived from artifact and
+ * advisory id, so that importing again finds the advisory and writes only what differs. An advisory is the merge of
+ * what each feed has: the fields of the first feed, the aliases of all. An event is identified by its type and time, or
+ * by its content when it has no time, and keeps its uid when its text changes.
  */
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import type {
@@ -27,45 +27,45 @@ import type { WriteSession } from "../../store/index.ts";
 import { fixedUid } from "../../uid.ts";
 import { term } from "./advisory-terms.ts";
 
-/** As many as the API lets an advisory have. */
+/** The maximum that the API allows in an advisory. */
 const maxEvents = 1000;
 const maxAliases = 100;
-/** Advisories looked at in one query. */
+/** The advisories of one query. */
 const portion = 200;
 
-/** How many advisories came to what. */
-export type SavedAdvisories = Record<Saved | "removed", number>;
+/** The number of advisories by result. */
+type SavedAdvisories = Record<Saved | "removed", number>;
 
-/** The advisories of one artifact in one group, as a feed has them. */
-export interface AdvisoriesToSave {
+/** The advisories of one artifact in one group, from a feed. */
+interface AdvisoriesToSave {
   readonly feed: string;
   /** The uid of the group. */
   readonly group: string;
   readonly artifactName: string;
-  /** All about this artifact, each advisory id once; uids are set here. */
+  /** All are about this artifact, with distinct advisory ids. Their uids are set here. */
   readonly advisories: readonly Advisory[];
   readonly nowMs: number;
-  /** Whether the feed's other advisories of the artifact in the group are removed. */
+  /** Whether to remove other advisories of the feed about the artifact in the group. */
   readonly prune: boolean;
 }
 
-/** Which of a group's advisories to look at for removing. */
-export interface AdvisoriesToPrune {
+/** Which advisories of a group to check for removal. */
+interface AdvisoriesToPrune {
   readonly feed: string;
   readonly group: string;
   readonly nowMs: number;
-  /** The row after which to go on. */
+  /** The row to continue after. */
   readonly after?: string | undefined;
 }
 
 /** Stores and removes advisories. */
-export interface AdvisoryWriter {
+interface AdvisoryWriter {
   readonly advisoriesOfFeeds: FeedResource<typeof AdvisorySchema>;
-  /** Does ahead of the transaction what can be done without the database. Errors: INVALID_ARGUMENT. */
+  /** Does the part that needs no database, ahead of the transaction. Errors: INVALID_ARGUMENT. */
   prepareAdvisories(request: Pick<AdvisoriesToSave, "group" | "artifactName" | "advisories">): void;
-  /** Errors: NOT_FOUND for the group, INVALID_ARGUMENT; then the transaction must be given up. */
+  /** Errors: NOT_FOUND for the group, INVALID_ARGUMENT; then the transaction must be rolled back. */
   saveAdvisories(session: WriteSession, request: AdvisoriesToSave): Promise<SavedAdvisories>;
-  /** Removes, of a feed's next advisories in a group, those whose artifact is not to be kept. */
+  /** Checks the next advisories of a feed in a group, and removes those whose artifact is not to be kept. */
   pruneAdvisories(
     session: WriteSession,
     request: AdvisoriesToPrune,
@@ -73,7 +73,7 @@ export interface AdvisoryWriter {
   ): Promise<Pruned>;
 }
 
-/** Creates the writer of a resource of advisories. */
+/** Creates a writer of the resource of advisories. */
 export function advisoryWriter(advisories: Resource<typeof AdvisorySchema>): AdvisoryWriter {
   const { table, declaration } = advisories;
   const ofFeeds = { resource: advisories, rows: feedRows("feed_advisories"), merge: mergeAdvisories };
@@ -91,14 +91,14 @@ export function advisoryWriter(advisories: Resource<typeof AdvisorySchema>): Adv
       const groups = declaration.parent!;
       if ((await session.get(groups.table, group)) === undefined)
         throw notFound({ type: groups.contract.type, uid: group });
-      const things = messages.map((message) => {
+      const entries = messages.map((message) => {
         const uid = uidOf(group, artifactName, message);
         identifyEvents(message, uid);
         return { uid, parent: group, message };
       });
       const saved: SavedAdvisories = { added: 0, changed: 0, unchanged: 0, removed: 0 };
-      for (const what of await saveOfFeed(ofFeeds, session, feed, things, nowMs)) saved[what]++;
-      const kept = new Set(things.map(({ uid }) => uid));
+      for (const what of await saveOfFeed(ofFeeds, session, feed, entries, nowMs)) saved[what]++;
+      const kept = new Set(entries.map(({ uid }) => uid));
       if (prune) saved.removed = await removeOthers(session, { feed, group, artifactName, nowMs }, kept);
       return saved;
     },
@@ -115,31 +115,27 @@ export function advisoryWriter(advisories: Resource<typeof AdvisorySchema>): Adv
     kept: ReadonlySet<string>,
   ): Promise<number> {
     const where = [{ column: "terms", hasAny: [term("artifact_name", artifactName)] }];
-    const orderBy = [{ column: "uid", descending: false }];
-    const query = { parent: group, where, orderBy, skip: 0, limit: portion, facets: [] };
     let removed = 0;
-    for (let after: string | undefined; ; ) {
-      const rows = await session.list(table, { ...query, ...(after !== undefined && { after: [after] }) });
+    for await (const rows of session.pages(table, { parent: group, where, limit: portion, columns: [] })) {
       const others = rows.map(({ uid }) => uid).filter((uid) => !kept.has(uid));
       removed += await removeOfFeed(ofFeeds, session, feed, others, nowMs);
-      if (rows.length < portion) return removed;
-      after = rows.at(-1)!.uid;
     }
+    return removed;
   }
 }
 
-function mergeAdvisories(said: readonly Advisory[], uid: string): Advisory {
-  const [first] = said;
-  if (said.length === 1 && first!.events.every((event, i, all) => i === 0 || timeOf(all[i - 1]!) >= timeOf(event)))
+function mergeAdvisories(ofFeeds: readonly Advisory[], uid: string): Advisory {
+  const [first] = ofFeeds;
+  if (ofFeeds.length === 1 && first!.events.every((event, i, all) => i === 0 || timeOf(all[i - 1]!) >= timeOf(event)))
     return first!;
   const events = mergeEntries(
-    said.map((advisory) => advisory.events),
+    ofFeeds.map((advisory) => advisory.events),
     keyOf,
     timeOf,
   );
   const merged: Advisory = {
     ...first!,
-    aliases: [...new Set(said.flatMap(({ aliases }) => aliases))].slice(0, maxAliases),
+    aliases: [...new Set(ofFeeds.flatMap(({ aliases }) => aliases))].slice(0, maxAliases),
     events: events.slice(0, maxEvents),
   };
   identifyEvents(merged, uid);
@@ -153,7 +149,7 @@ function keyOf({ createTime, type }: AdvisoryEvent): string {
   ]);
 }
 
-/** An event without a time is older than all. */
+/** Events without a time sort last. */
 function timeOf({ createTime }: AdvisoryEvent): number {
   return createTime === undefined ? Number.MIN_SAFE_INTEGER : timestampMs(createTime);
 }
@@ -172,7 +168,7 @@ function uidOf(group: string, artifactName: string, { advisoryId }: Advisory): s
   return childUid(group, "advisory", artifactName, advisoryId);
 }
 
-/** A uid below `parent` that always comes out the same for the same parts. */
+/** A uid below `parent`, derived from the parts. */
 function childUid(parent: string, ...parts: readonly string[]): string {
   return `${parent}/${fixedUid(...parts).slice(0, 16)}`;
 }

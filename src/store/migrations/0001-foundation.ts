@@ -1,6 +1,6 @@
-/** Settings, counters, and the resources of the first domains: groups and who may do what in them, repositories and their tags. */
-import type { Migration } from "../migrate.ts";
-import { keyedTable, resourceTable } from "./resource-table.ts";
+/** Settings, counters, and the first resources: groups, identities, roles, role bindings, repositories and tags. */
+import type { Migration } from "./migration.ts";
+import { keyedTable, resourceTableV1 } from "./resource-table.ts";
 
 /** 0001. */
 export const foundation: Migration = {
@@ -13,20 +13,20 @@ export const foundation: Migration = {
       { ancestor: "text", table_name: "text", class: "text", slot: "integer", count: "integer" },
       ["ancestor", "table_name", "class", "slot"],
     ).modifyEnd(dialect.clustered),
-    ...resourceTable(dialect, "groups", { facets: { name: "text", verified: "integer" } }),
-    ...resourceTable(dialect, "identities", {
-      facets: { name: "text", relationship: "integer", issuer: "text", subject: "text", last_seen_us: "integer" },
+    ...resourceTableV1(dialect, "groups", { columns: { name: "text", verified: "integer" } }),
+    ...resourceTableV1(dialect, "identities", {
+      columns: { name: "text", relationship: "integer", issuer: "text", subject: "text", last_seen_us: "integer" },
       indexes: [["issuer", "subject"], ["relationship"]],
     }),
-    ...resourceTable(dialect, "roles", { facets: { name: "text" } }),
-    ...resourceTable(dialect, "role_bindings", {
-      facets: { identity_uid: "text", role_uid: "text" },
+    ...resourceTableV1(dialect, "roles", { columns: { name: "text" } }),
+    ...resourceTableV1(dialect, "role_bindings", {
+      columns: { identity_uid: "text", role_uid: "text" },
       indexes: [["identity_uid"], ["role_uid"]],
     }),
-    ...resourceTable(dialect, "repos", { facets: { name: "text" }, unique: [["parent", "name"]] }),
-    ...resourceTable(dialect, "repo_readmes", {}),
-    ...resourceTable(dialect, "tags", {
-      facets: { name: "text", digest: "text", family: "text" },
+    ...resourceTableV1(dialect, "repos", { columns: { name: "text" }, unique: [["parent", "name"]] }),
+    ...resourceTableV1(dialect, "repo_readmes", {}),
+    ...resourceTableV1(dialect, "tags", {
+      columns: { name: "text", digest: "text", family: "text" },
       unique: [["parent", "name"]],
       indexes: [["digest"], ["parent", "family"]],
     }),

@@ -1,20 +1,20 @@
-/** Identity providers, the roles that they give to groups of their own, and whom they have signed in. */
-import type { Migration } from "../migrate.ts";
-import { resourceTable } from "./resource-table.ts";
+/** Identity providers, their mappings of external groups to roles, and the users that they have signed in. */
+import type { Migration } from "./migration.ts";
+import { resourceTableV1 } from "./resource-table.ts";
 
 /** 0002. */
 export const identityProviders: Migration = {
   name: "0002-identity-providers",
   statements: (dialect) => [
-    ...resourceTable(dialect, "identity_providers", {
-      facets: { name: "text", issuer: "text", client_id: "text", default_role: "text" },
+    ...resourceTableV1(dialect, "identity_providers", {
+      columns: { name: "text", issuer: "text", client_id: "text", default_role: "text" },
       indexes: [["issuer", "client_id"], ["default_role"]],
     }),
-    ...resourceTable(dialect, "external_group_role_mappings", {
-      facets: { external_group_id: "text", role_uid: "text" },
+    ...resourceTableV1(dialect, "external_group_role_mappings", {
+      columns: { external_group_id: "text", role_uid: "text" },
       unique: [["parent", "external_group_id", "role_uid"]],
       indexes: [["role_uid"]],
     }),
-    ...resourceTable(dialect, "identity_provider_sign_ins", {}),
+    ...resourceTableV1(dialect, "identity_provider_sign_ins", {}),
   ],
 };

@@ -1,13 +1,13 @@
-/** Invites to groups, accounts that groups have elsewhere, and which documents groups have accepted. */
-import type { Migration } from "../migrate.ts";
-import { resourceTable } from "./resource-table.ts";
+/** Invites to groups, account associations, and the terms that groups have accepted. */
+import type { Migration } from "./migration.ts";
+import { resourceTableV1 } from "./resource-table.ts";
 
 /** 0003. */
 export const invitesAssociationsTerms: Migration = {
   name: "0003-invites-associations-terms",
   statements: (dialect) => [
-    ...resourceTable(dialect, "group_invites", { facets: { key_id: "text" }, unique: [["key_id"]] }),
-    ...resourceTable(dialect, "account_associations", { facets: { name: "text" } }),
-    ...resourceTable(dialect, "terms_acceptances", { facets: { doc_id: "text" }, unique: [["parent", "doc_id"]] }),
+    ...resourceTableV1(dialect, "group_invites", { columns: { key_id: "text" }, unique: [["key_id"]] }),
+    ...resourceTableV1(dialect, "account_associations", { columns: { name: "text" } }),
+    ...resourceTableV1(dialect, "terms_acceptances", { columns: { doc_id: "text" }, unique: [["parent", "doc_id"]] }),
   ],
 };

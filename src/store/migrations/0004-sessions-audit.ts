@@ -1,17 +1,17 @@
-/** Sessions that refresh tokens continue, answers that idempotency keys replay, and the audit log. */
-import type { Migration } from "../migrate.ts";
-import { keyedTable, resourceTable } from "./resource-table.ts";
+/** Sessions of refresh tokens, responses that idempotency keys replay, and the audit log. */
+import type { Migration } from "./migration.ts";
+import { keyedTable, resourceTableV1 } from "./resource-table.ts";
 
 /** 0004. */
 export const sessionsAudit: Migration = {
   name: "0004-sessions-audit",
   statements: (dialect) => [
-    ...resourceTable(dialect, "sessions", {
-      facets: { family: "text", expire_us: "integer" },
+    ...resourceTableV1(dialect, "sessions", {
+      columns: { family: "text", expire_us: "integer" },
       unique: [["family"]],
       indexes: [["expire_us"]],
     }),
-    ...resourceTable(dialect, "idempotent_answers", { facets: { expire_us: "integer" }, indexes: [["expire_us"]] }),
+    ...resourceTableV1(dialect, "idempotent_answers", { columns: { expire_us: "integer" }, indexes: [["expire_us"]] }),
     keyedTable(
       dialect,
       "audit_log",

@@ -1,12 +1,12 @@
 /** Subscriptions, events, and the queue of their deliveries. */
-import type { Migration } from "../migrate.ts";
-import { keyedTable, resourceTable } from "./resource-table.ts";
+import type { Migration } from "./migration.ts";
+import { keyedTable, resourceTableV1 } from "./resource-table.ts";
 
 /** 0006. */
 export const delivery: Migration = {
   name: "0006-delivery",
   statements: (dialect) => [
-    ...resourceTable(dialect, "subscriptions", {}),
+    ...resourceTableV1(dialect, "subscriptions", {}),
     keyedTable(
       dialect,
       "events",

@@ -1,7 +1,8 @@
-/** Rows whose spine and body are one value, so that a row is read as one. */
+/** Puts the base columns and the body of a row into one value, so that a row is read as one. */
+
 import { sql } from "kysely";
-import type { Dialect } from "../dialect/dialect.ts";
-import type { Migration } from "../migrate.ts";
+import type { Dialect } from "../sql/dialect.ts";
+import type { Migration } from "./migration.ts";
 
 const tables = [
   "groups",
@@ -29,7 +30,7 @@ const tables = [
   "subscriptions",
 ];
 
-/** What `pack` makes of a row (packed.ts). */
+/** The value that `pack` of packed.ts makes. */
 const packed: Readonly<Record<Dialect["name"], ReturnType<typeof sql>>> = {
   sqlite: sql`cast(
     unhex(format('%08x%08x%016x%016x%08x', 28 + length(uid) + length(body), version, create_time_us, update_time_us, length(uid)))

@@ -1,9 +1,10 @@
 /**
- * How the keys that may verify a token are found: by an index of the identities' key sources. What a pattern of issuers or a pattern of anything
- * else makes of them is in the message alone: -1 marks the rows that the program still has to look into.
+ * Adds an index of the key sources of identities, which finds the keys that may verify a token. The key source of an
+ * identity with patterns can be derived only from its message: -1 marks the rows that the program has yet to index.
  */
+
 import { sql } from "kysely";
-import type { Migration } from "../migrate.ts";
+import type { Migration } from "./migration.ts";
 
 /** 0008. */
 export const keySources: Migration = {

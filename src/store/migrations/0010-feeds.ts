@@ -1,11 +1,12 @@
-/** What each feed says of a package: rows beside those of the documents and advisories that are merged of them. */
+/** Adds the documents and advisories of each feed, which are merged into `documents` and `advisories`. */
+
 import { sql } from "kysely";
-import type { Migration } from "../migrate.ts";
+import type { Migration } from "./migration.ts";
 import { resourceTable } from "./resource-table.ts";
 
-const facets = { feed: "text", merged: "text" } as const;
+const columns = { feed: "text", merged: "text" } as const;
 
-/** What was imported before belongs to the feed `default`, whose rows have the uids of what they are merged to. */
+/** Assigns what was imported before to the feed `default`, whose rows have the uids of the merged rows. */
 function byDefault(rows: string, merged: string) {
   return [
     sql`insert into ${sql.table(rows)} (uid, parent, version, create_time_us, update_time_us, packed, feed, merged)
@@ -19,11 +20,8 @@ function byDefault(rows: string, merged: string) {
 export const feeds: Migration = {
   name: "0010-feeds",
   statements: (dialect) => [
-    ...resourceTable(dialect, "feed_documents", { facets, indexes: [["merged"], ["feed"]] }),
-    ...resourceTable(dialect, "feed_advisories", { facets, indexes: [["merged"], ["parent", "feed"]] }),
-    ...["feed_documents", "feed_advisories"].map(
-      (table) => sql`alter table ${sql.table(table)} rename column body to packed`,
-    ),
+    ...resourceTable(dialect, "feed_documents", { columns, indexes: [["merged"], ["feed"]] }),
+    ...resourceTable(dialect, "feed_advisories", { columns, indexes: [["merged"], ["parent", "feed"]] }),
     ...byDefault("feed_documents", "documents"),
     ...byDefault("feed_advisories", "advisories"),
   ],

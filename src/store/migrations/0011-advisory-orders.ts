@@ -1,12 +1,13 @@
-/** Advisories in the order of their ids and of their artifacts' names, which stood only in their messages. */
+/** Adds orders of advisories by id and by artifact name, which only their messages had. */
+
 import { BinaryReader } from "@bufbuild/protobuf/wire";
 import { sql } from "kysely";
-import type { Dialect } from "../dialect/dialect.ts";
-import type { Migration } from "../migrate.ts";
-import { bytesOf, unpack } from "../packed.ts";
-import { type Connection, compile, rowCount, slot } from "../statement.ts";
+import { bytesOf, unpack } from "../rows/packed.ts";
+import type { Dialect } from "../sql/dialect.ts";
+import { compile, rowCount, type SqlConnection, slot } from "../sql/statement.ts";
+import type { Migration } from "./migration.ts";
 
-/** By column, the field of the message. */
+/** The number of the message's field, by column. */
 const fields = { advisory_id: 2, artifact_name: 7 } as const;
 const columns = Object.keys(fields) as (keyof typeof fields)[];
 const batchSize = 500;
@@ -22,7 +23,7 @@ export const advisoryOrders: Migration = {
   fill,
 };
 
-async function fill(connection: Connection, dialect: Dialect): Promise<void> {
+async function fill(connection: SqlConnection, dialect: Dialect): Promise<void> {
   const next = compile(
     dialect.query,
     sql`select uid, packed from advisories where uid > ${slot("after")} order by uid limit ${rowCount("limit")}`,
@@ -41,7 +42,7 @@ async function fill(connection: Connection, dialect: Dialect): Promise<void> {
   }
 }
 
-/** The texts of the columns, from an encoded message. */
+/** The values of the columns, from an encoded message. */
 function textsOf(body: Uint8Array): string[] {
   const texts = new Map<number, string>();
   const reader = new BinaryReader(body);

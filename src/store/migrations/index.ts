@@ -1,5 +1,5 @@
 /** All migrations, in the order in which they run. */
-import type { Migration } from "../migrate.ts";
+
 import { foundation } from "./0001-foundation.ts";
 import { identityProviders } from "./0002-identity-providers.ts";
 import { invitesAssociationsTerms } from "./0003-invites-associations-terms.ts";
@@ -11,8 +11,9 @@ import { keySources } from "./0008-key-sources.ts";
 import { uniqueRoleBindings } from "./0009-unique-role-bindings.ts";
 import { feeds } from "./0010-feeds.ts";
 import { advisoryOrders } from "./0011-advisory-orders.ts";
+import type { Migration } from "./migration.ts";
 
-/** The steps of the schema; a new one goes to the end. */
+/** The migrations. A new one goes to the end. */
 export const migrations: readonly Migration[] = [
   foundation,
   identityProviders,

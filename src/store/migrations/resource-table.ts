@@ -1,28 +1,42 @@
-/** The tables and indexes of a migration. */
+/** Statements that create tables and indexes, for migrations. */
 import type { CreateTableBuilder, RawBuilder } from "kysely";
-import type { Dialect } from "../dialect/dialect.ts";
-import { type FacetType, isContent } from "../facet.ts";
+import type { Dialect } from "../sql/dialect.ts";
+import { type ColumnType, isContent } from "../sql/indexed-column.ts";
 
-/** What a resource table has beside its spine. */
+/** What a resource table has in addition to the base columns. */
 export interface ResourceTable {
-  readonly facets?: Readonly<Record<string, FacetType>>;
+  readonly columns?: Readonly<Record<string, ColumnType>>;
   readonly unique?: readonly (readonly string[])[];
-  /** Each also ends with the uid, so that it gives an order. */
+  /** Each is extended by the uid, so that it has a total order. */
   readonly indexes?: readonly (readonly string[])[];
 }
 
 /**
- * A resource table: spine and facets, none of them ever NULL; indexes of the children of a parent, of both times and, where the resource has a
- * name, of the names and of the names below each parent. An index is called `<table>_<column>_<column>`, a unique one too: by that
- * name a violation is told. Columns that are looked into have an index each.
+ * The statements that create a resource table in the current layout, with its indexes: by parent, by both times, if
+ * there is a name by name and by parent and name, and those of `unique` and `indexes`. Each content column has a
+ * content index. No column is NULL.
+ *
+ * An index is named `<table>_<column>_<column>`; a NotUniqueError reports that name.
+ *
+ * A migration that changes the layout must keep this one under a versioned name, for the migrations before it.
  */
-export function resourceTable(
+export function resourceTable(dialect: Dialect, name: string, table: ResourceTable) {
+  return tableStatements(dialect, name, "packed", table);
+}
+
+/** The layout of migrations 0001 to 0006, which 0007 converts to the current one. */
+export function resourceTableV1(dialect: Dialect, name: string, table: ResourceTable) {
+  return tableStatements(dialect, name, "body", table);
+}
+
+function tableStatements(
   dialect: Dialect,
   name: string,
-  { facets = {}, unique = [], indexes = [] }: ResourceTable,
+  bytesColumn: "packed" | "body",
+  { columns = {}, unique = [], indexes = [] }: ResourceTable,
 ) {
   const isUnique = (index: readonly string[]) => unique.some((other) => other.join() === index.join());
-  const byName = "name" in facets ? [["name"], ["parent", "name"]].filter((index) => !isUnique(index)) : [];
+  const byName = "name" in columns ? [["name"], ["parent", "name"]].filter((index) => !isUnique(index)) : [];
   const ordered = [["parent"], ["create_time_us"], ["update_time_us"], ...byName, ...indexes];
   const create = (columns: readonly string[]) =>
     dialect.query.schema.createIndex(`${name}_${columns.join("_")}`).on(name);
@@ -30,28 +44,28 @@ export function resourceTable(
     create(columns)
       .unique()
       .columns([...columns]);
-  const columns = {
+  const allColumns = {
     uid: "text",
     parent: "text",
     version: "integer",
     create_time_us: "integer",
     update_time_us: "integer",
-    body: "bytes",
-    ...facets,
+    [bytesColumn]: "bytes",
+    ...columns,
   } as const;
-  const contents = Object.entries(facets).flatMap(([column, type]) => (isContent(type) ? [{ column, type }] : []));
+  const contents = Object.entries(columns).flatMap(([column, type]) => (isContent(type) ? [{ column, type }] : []));
   const key = contents.length > 0 ? dialect.rowKey : undefined;
   return [
     ...(key === undefined
-      ? [keyedTable(dialect, name, columns, ["uid"])]
-      : [keyedTable(dialect, name, { [key]: "integer", ...columns }, [key]), createUnique(["uid"])]),
+      ? [keyedTable(dialect, name, allColumns, ["uid"])]
+      : [keyedTable(dialect, name, { [key]: "integer", ...allColumns }, [key]), createUnique(["uid"])]),
     ...unique.map(createUnique),
     ...ordered.map((columns) => create(columns).columns([...columns, "uid"])),
     ...contents.flatMap(({ column, type }) => dialect.contentIndex(name, column, type)),
   ];
 }
 
-/** A table with a primary key and no column that can be NULL. */
+/** A table with a primary key, whose columns are all NOT NULL. */
 export function keyedTable(
   { query, types }: Dialect,
   name: string,

@@ -3,8 +3,8 @@ import { describe, expect, test } from "vitest";
 import { DocumentSchema } from "../../../gen/platform/advisory/v2/security_advisory_pb.ts";
 import { AdvisorySchema } from "../../../gen/platform/vulnerabilities/v2/advisories_pb.ts";
 import { violationsOf } from "../../../src/contract/index.ts";
-import { FeedRefusal } from "../../../src/feeds/fields.ts";
 import { type PackageAdvisories, readAdvisories } from "../../../src/feeds/formats/advisories.ts";
+import { FeedRefusal } from "../../../src/feeds/source/refusal.ts";
 
 const timestamp = "2026-01-02T03:04:05Z";
 
@@ -95,7 +95,7 @@ test.each([
   });
 });
 
-test("an advisory of a group says what its document says", () => {
+test("an advisory of a group has the content of its document", () => {
   const { document: read1, advisories } = read(
     document([
       {
@@ -145,7 +145,7 @@ test("an advisory of a group says what its document says", () => {
   ]);
 });
 
-test("where no scanner said more, the component is the package itself", () => {
+test("without a scan, the component is the package itself", () => {
   const [advisory] = read(document([{ id: "ADV-1" }])).advisories;
   expect(advisory).toMatchObject({
     componentName: "openssl",
@@ -172,10 +172,10 @@ test.each<[string, unknown, string]>([
   ["with advisories by name", document({ a: {} }), "advisories: is not a list"],
   ["with an advisory that is none", document(["ADV-1"]), "advisories[0]: is not an object"],
   ["with an advisory without an id", document([{}]), "advisories[0].id: is missing"],
-  ["with an id twice", document([{ id: "A" }, { id: "B" }, { id: "A" }]), 'advisories[2].id: "A" is there twice'],
-  ["with NUL in an alias", document([{ id: "A", aliases: ["C", "D\0"] }]), "advisories[0].aliases[1]: holds NUL"],
+  ["with an id twice", document([{ id: "A" }, { id: "B" }, { id: "A" }]), 'advisories[2].id: "A" occurs twice'],
+  ["with NUL in an alias", document([{ id: "A", aliases: ["C", "D\0"] }]), "advisories[0].aliases[1]: contains NUL"],
   ["with 2,000 events", withEvents(...Array(2000).fill(fixedEvent)), "advisories[0].events: has 2000 items"],
-])("a record %s is refused whole", (_, record, reason) => {
+])("a record %s is refused completely", (_, record, reason) => {
   expect(() => readAdvisories(record, () => {})).toThrow(FeedRefusal);
   expect(() => readAdvisories(record, () => {})).toThrow(reason);
 });
@@ -232,7 +232,7 @@ describe("the data of a detection", () => {
   const detection = (data: unknown) => eventsOf({ timestamp, type: "detection", data }).advisories[0]!.events[0];
   const { type, ...members } = scan;
 
-  test("is read beside the type and in data of its own", () => {
+  test("is read beside the type and in nested data", () => {
     expect(detection({ type, data: members })).toEqual(detection(scan));
     expect(detection({ type, scanner: "grype", data: { componentName: "a" } })).toMatchObject({
       detection: { scanv1: { scanner: "grype", componentName: "a" } },
@@ -242,7 +242,7 @@ describe("the data of a detection", () => {
     expect(detection({ type: "manual", data: {} })).toEqual(detection({ type: "manual" }));
   });
 
-  test("may lie in hundreds of files", () => {
+  test("may name hundreds of files", () => {
     const componentLocation = "/usr/lib/a.jar, ".repeat(4096).slice(0, 65_536);
     const { advisories } = read(
       withEvents({ timestamp, type: "detection", data: { type, data: { componentLocation } } }),
@@ -251,11 +251,11 @@ describe("the data of a detection", () => {
   });
 });
 
-test("a time may be a Date that the parser made", () => {
+test("a time may be a Date of the parser", () => {
   expect(eventsOf({ ...fixedEvent, timestamp: new Date(timestamp) })).toEqual(eventsOf(fixedEvent));
 });
 
-test("members that nobody knows are reported, each time", () => {
+test("unknown members are reported each time", () => {
   const unread: string[] = [];
   const data = { type: "scan/v1", scanner: "flat", data: { scanner: "grype", severity: "high", empty: null } };
   const record = document(

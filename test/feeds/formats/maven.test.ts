@@ -46,7 +46,7 @@ test.each([
     "a group",
     "<metadata><plugins><plugin><name>p</name><prefix>p</prefix><artifactId>p</artifactId></plugin></plugins></metadata>",
   ],
-])("the metadata of %s is about no artifact", async (_, metadata) => {
+])("the metadata of %s is not about an artifact", async (_, metadata) => {
   expect(await read(metadata)).toBeUndefined();
 });
 
@@ -88,7 +88,7 @@ test.each([
   expect(record?.versions).toEqual([{ version: "1", ...(description && { description }) }]);
 });
 
-test("a POM in another encoding that XML declares", async () => {
+test("a POM in another declared encoding", async () => {
   const pom = `<?xml version='1.0' encoding='ISO-8859-1'?><project><groupId>g</groupId><artifactId>a</artifactId><version>1</version><description>café</description></project>`;
   expect((await readMavenDocument(Buffer.from(pom, "latin1"), () => {}))?.description).toBe("café");
 });

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { Ecosystem } from "../../../gen/platform/libraries/v2/artifacts_pb.ts";
-import { Fields } from "../../../src/feeds/fields.ts";
 import { isPackument, readPackument } from "../../../src/feeds/formats/npm.ts";
+import { Fields } from "../../../src/feeds/records/fields.ts";
 
 const packument = {
   _id: "@example/widgets",
@@ -52,7 +52,7 @@ test("an abbreviated packument, and one without versions", () => {
   expect(readPackument(new Fields({ name: "w", versions: {}, time: null }))).toEqual({ ...record, versions: [] });
 });
 
-test("a long description is cut, never within a character", () => {
+test("a long description is cut, but not within a character", () => {
   const read = (description: string) => readPackument(new Fields({ name: "w", versions: {}, description })).description;
   expect(read("x".repeat(5000))).toBe("x".repeat(4096));
   expect(read(`${"x".repeat(4095)}🍺`)).toBe("x".repeat(4095));

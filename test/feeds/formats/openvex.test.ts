@@ -3,8 +3,8 @@ import { expect, test } from "vitest";
 import { DocumentSchema } from "../../../gen/platform/advisory/v2/security_advisory_pb.ts";
 import { AdvisorySchema } from "../../../gen/platform/vulnerabilities/v2/advisories_pb.ts";
 import { violationsOf } from "../../../src/contract/index.ts";
-import { FeedRefusal } from "../../../src/feeds/fields.ts";
 import { readAdvisories } from "../../../src/feeds/formats/advisories.ts";
+import { FeedRefusal } from "../../../src/feeds/source/refusal.ts";
 
 const time = "2026-01-02T03:04:05Z";
 const vex = <S>(statements: S, more: object = {}) => ({
@@ -50,7 +50,7 @@ test.each<[string, object, unknown]>([
   expect(document!.advisories[0]!.events).toEqual([{ timestamp: time, ...(event as object) }]);
 });
 
-test("statements come together by package and vulnerability, at their own times", () => {
+test("statements are grouped by package and vulnerability, with their own times", () => {
   const git = [
     product("pkg:apk/wolves/git@2.39.0-r1?arch=x86_64"),
     { "@id": "urn:git", identifiers: { purl: "pkg:apk/wolves/git@2.39.0-r1?arch=aarch64" } },
@@ -107,7 +107,7 @@ test("statements come together by package and vulnerability, at their own times"
   ]);
 });
 
-test("packages of one name and several types or distributions stay apart in their document", () => {
+test("packages of one name and several types or distributions have separate advisories", () => {
   const products = [
     "pkg:apk/wolfi/openssl@1-r0?arch=x86_64&distro=wolfi-20230201",
     "pkg:apk/wolfi/openssl@1-r0?arch=aarch64&distro=wolfi-20230201",
@@ -196,7 +196,7 @@ test.each<[string, Record<string, unknown> & { statements: object[] }, string]>(
   expect(items.map((item) => (item instanceof FeedRefusal ? "" : item.document.id))).toContain("curl");
 });
 
-test("members that nobody knows are reported", () => {
+test("unknown members are reported", () => {
   const unread: string[] = [];
   const record = vex(
     [

@@ -1,8 +1,8 @@
 import { toJson } from "@bufbuild/protobuf";
 import { expect, test } from "vitest";
 import { VulnerabilityMetadataSchema } from "../../../gen/platform/advisory/v2/security_advisory_pb.ts";
-import { FeedRefusal } from "../../../src/feeds/fields.ts";
 import { readOsv } from "../../../src/feeds/formats/osv.ts";
+import { FeedRefusal } from "../../../src/feeds/source/refusal.ts";
 
 const modified = "2026-01-02T03:04:05Z";
 const read = (record: unknown) =>
@@ -12,7 +12,7 @@ const read = (record: unknown) =>
   );
 const v3 = { type: "CVSS_V3", score: "CVSS:3.1/AV:N/AC:L/PR:N/UI:N/S:U/C:H/I:H/A:H" };
 
-test("a record is read whole, and what has no place is left out", () => {
+test("a record is read completely, except what the API has no field for", () => {
   const metadata = read({
     schema_version: "1.7.3",
     id: "TEST-2026-1",
@@ -54,7 +54,7 @@ test("a record is read whole, and what has no place is left out", () => {
   });
 });
 
-test("the least record", () => {
+test("the minimal record", () => {
   expect(read({ id: "TEST-1", modified, summary: null, references: null })).toEqual({ id: "TEST-1" });
 });
 
@@ -66,7 +66,7 @@ test("every type of reference", () => {
   );
 });
 
-test("a withdrawn record is kept and rates nothing", () => {
+test("a withdrawn record has no severities", () => {
   expect(read({ id: "TEST-1", modified, withdrawn: modified, aliases: ["CVE-1"], severity: [v3] })).toEqual({
     id: "TEST-1",
     aliases: ["CVE-1"],
@@ -84,16 +84,20 @@ test.each<[string, unknown, string]>([
   ["of the year 0", { id: "TEST-1", modified: "0000-01-01T00:00:00Z" }, "modified: "],
   ["published in the year 10000", { id: "TEST-1", modified, published: "10000-01-01T00:00:00Z" }, "published: "],
   ["withdrawn at no time", { id: "TEST-1", modified, withdrawn: "yes" }, "withdrawn: "],
-  ["with an alias that holds NUL", { id: "TEST-1", modified, aliases: ["CVE-1", "CVE\0"] }, "aliases[1]: holds NUL"],
+  [
+    "with an alias that contains NUL",
+    { id: "TEST-1", modified, aliases: ["CVE-1", "CVE\0"] },
+    "aliases[1]: contains NUL",
+  ],
   ["with an alias that is empty", { id: "TEST-1", modified, aliases: [""] }, 'aliases[0]: "" is not an id'],
   ["with an alias that cannot be seen", { id: "TEST-1", modified, aliases: ["CVE\u200b-1"] }, "aliases[0]: "],
   ["with one alias for a list", { id: "TEST-1", modified, aliases: "CVE-1" }, "aliases: is not a list"],
   ["with too many aliases", { id: "TEST-1", modified, aliases: Array(101).fill("CVE-1") }, "aliases: has 101 items"],
   ["with endless details", { id: "TEST-1", modified, details: "x".repeat(300_000) }, "details: has 300000 characters"],
   [
-    "with a script for an address",
+    "with a script as URL",
     { id: "TEST-1", modified, references: [{ type: "WEB", url: "javascript:alert(1)" }] },
-    "references[0].url: is not an address",
+    "references[0].url: is not a URL",
   ],
   [
     "with a reference to nowhere",
@@ -111,7 +115,7 @@ test.each<[string, unknown, string]>([
   expect(() => readOsv(record, () => {})).toThrow(reason);
 });
 
-test("members that nobody knows are reported, those that the API has no place for are not", () => {
+test("unknown members are reported, those ignored on purpose are not", () => {
   const unread: string[] = [];
   const record = {
     schema_version: "1.7.0",

@@ -4,7 +4,7 @@ import { zip } from "./zip.ts";
 
 const metadata = "Metadata-Version: 2.1\nName: widgets\nVersion: 1.0\n\n# Widgets\n";
 
-test("a wheel is told by its metadata", async () => {
+test("a wheel is read by its metadata", async () => {
   const wheel = zip([
     ["widgets/__init__.py", "print()"],
     ["other/widgets.dist-info/METADATA", "not this one"],

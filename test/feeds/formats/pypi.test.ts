@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { Ecosystem } from "../../../gen/platform/libraries/v2/artifacts_pb.ts";
-import { Fields } from "../../../src/feeds/fields.ts";
 import { isPypiDocument, readPypiDocument } from "../../../src/feeds/formats/pypi.ts";
+import { Fields } from "../../../src/feeds/records/fields.ts";
 
 const file = (time: string, size: number, more = {}) => ({
   filename: "w.whl",
@@ -69,7 +69,7 @@ test.each([
   [
     "a size that is no number",
     { releases: { "1.0": [{ size: "1" }] } },
-    /^releases\.1\.0\[0\]\.size: is not a whole number/,
+    /^releases\.1\.0\[0\]\.size: is not a non-negative integer/,
   ],
   [
     "yanked that is neither",

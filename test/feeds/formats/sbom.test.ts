@@ -26,7 +26,7 @@ function cyclonedx(...components: object[]) {
   return { bomFormat: "CycloneDX", specVersion: "1.6", components };
 }
 
-/** Package URLs and what they say. */
+/** Package URLs and their packages. */
 const purls: readonly (readonly [string, Partial<ListedPackage>])[] = [
   [
     "pkg:apk/wolfi/libssl3@3.3.1-r1?arch=x86_64&origin=openssl",
@@ -89,7 +89,7 @@ describe("package URLs", () => {
 });
 
 describe("SPDX", () => {
-  test("packages without a package URL are told apart by what the document says of them", () => {
+  test("packages without a package URL are read from other fields", () => {
     const document = spdx(
       { name: "musl", versionInfo: "1.2.5-r0", sourceInfo: "acquired package info from APK DB: /lib/apk/db/installed" },
       { name: "thing", versionInfo: "1" },
@@ -113,7 +113,7 @@ describe("SPDX", () => {
 });
 
 describe("CycloneDX", () => {
-  test("components of components count, and what tools tell in properties", () => {
+  test("nested components and properties of tools are read", () => {
     const properties = [
       { name: "syft:metadata:originPackage", value: "openssl" },
       { name: "syft:metadata:architecture", value: "aarch64" },
@@ -216,7 +216,7 @@ test.each([
     },
     ["components[].mood", "components[].mood", "components[].properties[].mood", "mood"],
   ],
-])("%s: what nobody knows is reported, what is left out on purpose is not", (_, document, expected) => {
+])("%s: unknown members are reported, those ignored on purpose are not", (_, document, expected) => {
   const unread: string[] = [];
   readSbom(Buffer.from(JSON.stringify(document)), (member) => unread.push(member));
   expect(unread.sort()).toEqual(expected);

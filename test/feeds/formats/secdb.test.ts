@@ -3,8 +3,8 @@ import { expect, test } from "vitest";
 import { DocumentSchema } from "../../../gen/platform/advisory/v2/security_advisory_pb.ts";
 import { AdvisorySchema } from "../../../gen/platform/vulnerabilities/v2/advisories_pb.ts";
 import { violationsOf } from "../../../src/contract/index.ts";
-import { FeedRefusal } from "../../../src/feeds/fields.ts";
 import { parseDistribution, readAdvisories } from "../../../src/feeds/formats/advisories.ts";
+import { FeedRefusal } from "../../../src/feeds/source/refusal.ts";
 
 const secdb = (...packages: unknown[]) => ({
   apkurl: "{{urlprefix}}/{{reponame}}/{{arch}}/{{pkg.name}}-{{pkg.ver}}.apk",
@@ -15,7 +15,7 @@ const secdb = (...packages: unknown[]) => ({
 });
 const pkg = (name: unknown, secfixes: unknown) => ({ pkg: { name, secfixes } });
 
-/** Documents as JSON; reasons as text. */
+/** Documents as JSON, and reasons as text. */
 const read = (record: unknown) =>
   readAdvisories(record, () => {}).map((item) => {
     if (item instanceof FeedRefusal) return item.message;
@@ -23,7 +23,7 @@ const read = (record: unknown) =>
     return toJson(DocumentSchema, item.document);
   });
 
-test("every package has a document, every vulnerability an advisory, every fixing version an event without a time", () => {
+test("a package is a document, a vulnerability an advisory, a fixed version an event without time", () => {
   const record = secdb(
     pkg("openssl", {
       "3.1.1-r0": ["CVE-2026-0002", "CVE-2026-0001 GHSA-aaaa-bbbb-cccc"],
@@ -67,11 +67,11 @@ test.each([
   expect(item).toMatchObject({ document: { advisories: [{ packageUrl }] } });
 });
 
-test.each(["", "Alpine", "3.19", "alpine-", "alpine 3", "a/b"])("%j is no distribution", (text) => {
+test.each(["", "Alpine", "3.19", "alpine-", "alpine 3", "a/b"])("%j is not a distribution", (text) => {
   expect(parseDistribution(text)).toBeUndefined();
 });
 
-test("advisories are approved, by the secdb, about the package as a whole", () => {
+test("advisories are approved, by the author secdb, about the whole package", () => {
   const [item] = readAdvisories(secdb(pkg("openssl", { "1-r0": ["CVE-1"] })), () => {});
   if (item === undefined || item instanceof FeedRefusal) throw item;
   expect(item.advisories.map((advisory) => toJson(AdvisorySchema, advisory))).toEqual([
@@ -94,12 +94,12 @@ test.each([
   ["CVE N/A ZBX-11023", "ZBX-11023", []],
   ["CVE_2019-2426", "CVE_2019-2426", []],
   ["  VSV00001\tCVE-2017-12425 ", "VSV00001", ["CVE-2017-12425"]],
-])("of %j the ids are read", (text, id, aliases) => {
+])("the ids of %j are read", (text, id, aliases) => {
   const [item] = readAdvisories(secdb(pkg("a", { "1": [text] })), () => {});
   expect(item).toMatchObject({ advisories: [{ advisoryId: id, aliases }] });
 });
 
-test("a package that is wrong is refused alone", () => {
+test("an invalid package is refused alone", () => {
   expect(
     read(
       secdb(
@@ -126,7 +126,7 @@ test("a package that is wrong is refused alone", () => {
     'packages[6].pkg.secfixes: "1\\u0000" is not a version',
     "packages[7].pkg.secfixes.1-r0[1]: is not text",
     'packages[8].pkg.secfixes.1-r0[0]: "n/a" names no vulnerability',
-    'packages[9].pkg.name: "good" is there twice',
+    'packages[9].pkg.name: "good" occurs twice',
     "packages[10].pkg: is missing",
   ]);
 });
@@ -135,11 +135,11 @@ test.each([
   [{ packages: {} }, "packages: is not a list"],
   [{ packages: ["text"] }, "packages[0]: is not an object"],
   [{ packages: [], reponame: 7 }, "reponame: is not text"],
-])("%j is refused whole", (record, reason) => {
+])("%j is refused completely", (record, reason) => {
   expect(() => readAdvisories(record, () => {})).toThrow(reason);
 });
 
-test("members that nobody knows are reported, those of the repository are not", () => {
+test("unknown members are reported, those of the repository are not", () => {
   const unread: string[] = [];
   const item = pkg("a", { "1": ["CVE-1"] }) as { pkg: object };
   const record = {

@@ -1,17 +1,17 @@
-/** Small zip archives (APPNOTE.TXT 6.3), which may lie about sizes. */
+/** Makes small zip archives (APPNOTE.TXT 6.3), optionally with wrong sizes. */
 import { crc32, deflateRawSync } from "node:zlib";
 
-/** A file in an archive; `size` is told in place of its own. */
+/** A file of an archive. `size` replaces the true size. */
 export type ZipEntry = readonly [name: string, content: string | Uint8Array, lie?: { readonly size: number }];
 
-/** An archive of deflated files. */
+/** Makes an archive of deflated files. */
 export function zip(entries: readonly ZipEntry[]): Buffer {
   const files: Buffer[] = [];
   const directory: Buffer[] = [];
   let offset = 0;
   for (const [name, content, { size } = { size: Buffer.byteLength(content) }] of entries) {
     const packed = deflateRawSync(content);
-    const about = Buffer.alloc(22); // what the local and the central header share
+    const about = Buffer.alloc(22); // shared by the local and the central header
     about.writeUInt16LE(20, 0);
     about.writeUInt16LE(8, 4);
     about.writeUInt32LE(crc32(content), 10);

@@ -40,7 +40,7 @@ describe("held packages", () => {
     expect(packages.names).toEqual(["libssl3", "openssl"]);
   });
 
-  it("of unknown type are told, and never fixed", () => {
+  it("of unknown type are listed, and never fixed", () => {
     const packages = holdPackages([
       [held("z", "9", { type: "" }), held("b", "9", { type: "" }), held("b", "9", { type: "" })],
     ]);

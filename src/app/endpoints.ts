@@ -1,0 +1,60 @@
+/**
+ * The endpoints of no service: liveness, readiness and the issuer's public documents. They take GET without a token.
+ */
+
+import { type Issuer, keySetMaxAgeSeconds } from "../auth/index.ts";
+import type { Endpoint, Endpoints, PortRequest, PortResponse } from "../http/index.ts";
+
+/** What {@link createEndpoints} needs. */
+export interface EndpointsOptions {
+  readonly issuer: Issuer;
+  /** Why the server takes no calls now; undefined while it does. */
+  unreadiness(): string | undefined;
+  /** Answers when a document cannot be read. */
+  onError(error: unknown, response: PortResponse): void;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly document: unknown;
+  readonly maxAgeSeconds?: number;
+}
+
+/** The endpoints of a server. */
+export function createEndpoints({ issuer, unreadiness, onError }: EndpointsOptions): Endpoints {
+  const ok = { status: 200, document: { status: "ok" } };
+  const ready = () => {
+    const status = unreadiness();
+    return status === undefined ? ok : { status: 503, document: { status } };
+  };
+  const published = (document: unknown) => ({ status: 200, document, maxAgeSeconds: keySetMaxAgeSeconds });
+  const documents: Readonly<Record<string, () => Answer | Promise<Answer>>> = {
+    "/livez": () => ok,
+    "/readyz": ready,
+    "/.well-known/openid-configuration": () => published(issuer.discovery()),
+    "/.well-known/jwks.json": async () => published(await issuer.jwks()),
+  };
+
+  async function answer(
+    make: () => Answer | Promise<Answer>,
+    request: PortRequest,
+    response: PortResponse,
+  ): Promise<void> {
+    const { status, document, maxAgeSeconds } = await make();
+    const body = JSON.stringify(document);
+    response.statusCode = status;
+    response.setHeader("content-type", "application/json");
+    response.setHeader("content-length", Buffer.byteLength(body));
+    if (maxAgeSeconds !== undefined) response.setHeader("cache-control", `public, max-age=${maxAgeSeconds}`);
+    response.end(request.method === "HEAD" ? "" : body);
+  }
+
+  const endpointOf =
+    (make: () => Answer | Promise<Answer>): Endpoint =>
+    (request, response) => {
+      if (request.method !== "GET" && request.method !== "HEAD") return false;
+      answer(make, request, response).catch((error: unknown) => onError(error, response));
+      return true;
+    };
+  return Object.fromEntries(Object.entries(documents).map(([path, make]) => [path, endpointOf(make)]));
+}

@@ -1,0 +1,24 @@
+/**
+ * app: the composition root. Beside the command line it is the only module that knows all others.
+ *
+ * - {@link startServer} (`server.ts`) starts the server in phases (`start/`): the port, the database, the parts that
+ *   run in the background, the calls, the handlers of requests. `stop` closes them in reverse, after the calls under
+ *   way have finished.
+ * - What happens to each call is the list in `pipeline/pipeline.ts`.
+ * - One port speaks every protocol (`http/port.ts`). Whatever the protocol, a call reaches the same transport
+ *   (`call/local-transport.ts`) and from there the same methods.
+ *
+ * No resource, no SQL and no HTTP mapping is described here.
+ */
+export {
+  type Installation,
+  install,
+  RotationRefused,
+  readInstallation,
+  recoverAdministrator,
+  refreshBuiltIns,
+  rotateSigningKeys,
+} from "./installation.ts";
+export { openOperator } from "./open-operator.ts";
+export { type RunningServer, startServer } from "./server.ts";
+export { StartFailure } from "./start/failure.ts";

@@ -1,0 +1,98 @@
+/** Starts the server in phases. Each returns its parts, which are closed in reverse, also when a later phase fails. */
+
+import { CapabilitySchema } from "../../gen/platform/capabilities/capabilities_pb.ts";
+import { capabilitiesByName } from "../auth/index.ts";
+import { addEnumNames, useGeneratedCode } from "../codec/index.ts";
+import { addressUrlOf, baseUrlOf, type Config } from "../config.ts";
+import { warmValidation } from "../contract/index.ts";
+import { unavailable } from "../errors.ts";
+import type { Logger } from "../log.ts";
+import { createHealth } from "../rpc/index.ts";
+import { readApi } from "./api.ts";
+import type { Installation } from "./installation.ts";
+import { buildCalls } from "./start/calls.ts";
+import type { StartContext } from "./start/context.ts";
+import { prepareDatabase } from "./start/database.ts";
+import { buildHandlers } from "./start/handlers.ts";
+import { openParts } from "./start/parts.ts";
+import { openPort } from "./start/port.ts";
+import { whenReachable } from "./start/waiting.ts";
+
+/** How long calls in flight may take to finish once the server stops. */
+const graceMs = 10_000;
+
+/** A server that takes calls. */
+export interface RunningServer {
+  /** Where clients reach it: `https://api.example.com`. */
+  readonly baseUrl: string;
+  /** Where it listens: `http://127.0.0.1:8080`. */
+  readonly listenUrl: string;
+  /** Set when this start initialised the database. */
+  readonly installed: Installation | undefined;
+  /** A token of the platform's own for an identity. */
+  mintToken(identityUid: string, ttlSeconds: number): Promise<string>;
+  /** Stops taking calls, lets those in flight finish for 10 s, closes the database. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts the server that `config` describes: opens the port, waits for the database, migrates it, initialises it if it
+ * is empty, and serves. `signal` ends the waiting. Errors: StartFailure if the operator can mend the cause; any other
+ * error. After an error nothing is left open.
+ */
+export async function startServer(config: Config, log: Logger, signal?: AbortSignal): Promise<RunningServer> {
+  useGeneratedCode(config.generatedCode === "on");
+  addEnumNames(CapabilitySchema, capabilitiesByName);
+  await using stack = new AsyncDisposableStack();
+  const context: StartContext = { config, log, api: readApi(config), now: Date.now, stack };
+  const shutdown = new AbortController();
+  const { descriptors, contract } = context.api;
+  const health = createHealth(
+    descriptors.map(({ typeName }) => typeName),
+    shutdown.signal,
+  );
+
+  const port = await openPort(context);
+  const baseUrl = baseUrlOf(config, port.address);
+  const listenUrl = addressUrlOf(config, port.address);
+
+  const prepared = await whenReachable(() => prepareDatabase(context, config.issuer ?? baseUrl), {
+    waitMs: /^postgres/.test(config.database) ? config.databaseWait : 0, // waiting does not make a file appear
+    log,
+    signal,
+  });
+  const parts = await openParts(context, prepared, baseUrl, (isUp) =>
+    health.setServing(isUp && !shutdown.signal.aborted),
+  );
+  const { database, availability, issuer } = parts;
+
+  const calls = buildCalls(context, parts);
+  const handlers = await buildHandlers({
+    context,
+    port,
+    parts,
+    calls,
+    health,
+    baseUrl,
+    unreadiness: () =>
+      shutdown.signal.aborted ? "stopping" : availability.isUp ? undefined : "the database is not available",
+  });
+  warmValidation(contract.methods.flatMap(({ method }) => [method.input, method.output]));
+
+  port.serve(handlers);
+  health.setServing(availability.isUp);
+  log.info({ listen: listenUrl, baseUrl, issuer: issuer.url, database: database.dialect }, "listening");
+  stack.defer(() => {
+    health.setServing(false);
+    shutdown.abort(unavailable("the server stops"));
+    return port.close(graceMs);
+  });
+  const running = stack.move();
+  return {
+    baseUrl,
+    listenUrl,
+    installed: prepared.isNew ? prepared.installation : undefined,
+    mintToken: (subject, ttlSeconds) => issuer.mint({ subject, ttlSeconds }),
+    stop: () => running.disposeAsync(),
+  };
+}

@@ -1,0 +1,42 @@
+/** What carries out the calls of a server, whatever their protocol. */
+
+import { type Authenticator, createAuthenticator, createKeySets } from "../../auth/index.ts";
+import { createLocalTransport, type LocalTransport } from "../../call/index.ts";
+import { createPipeline } from "../../pipeline/index.ts";
+import { grantSource, identitySource, providerSource } from "../../services/index.ts";
+import type { StartContext } from "./context.ts";
+import type { Parts } from "./parts.ts";
+
+/** What carries out calls. */
+export interface Calls {
+  readonly authenticator: Authenticator;
+  readonly transport: LocalTransport;
+}
+
+/** Builds the pipeline and the transport. */
+export function buildCalls({ config, log, api, now }: StartContext, parts: Parts): Calls {
+  const { services, contract } = api;
+  const { database, availability, issuer, environment, audit, events, dispatcher, reportAs } = parts;
+  const authenticator = createAuthenticator({
+    issuer,
+    identities: identitySource({ database, issuerUrl: issuer.url, now, report: reportAs("last use not written") }),
+    providers: providerSource(database, now, events.recordChanges),
+    keySets: createKeySets({ allowLoopbackHttp: config.allowLoopbackIssuers, clock: now }),
+    clock: now,
+  });
+  const { observers, interceptors } = createPipeline({
+    contract,
+    log,
+    serviceHost: config.serviceHost,
+    authenticator,
+    grants: grantSource(database.read),
+    database,
+    environment,
+    audit,
+    events,
+    reportOutage: availability.report,
+    onCommit: dispatcher.wake,
+    now,
+  });
+  return { authenticator, transport: createLocalTransport(services, interceptors, { observers }) };
+}

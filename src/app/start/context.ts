@@ -1,0 +1,15 @@
+/** The context of a start. */
+import type { Config } from "../../config.ts";
+import type { Logger } from "../../log.ts";
+import type { Api } from "../api.ts";
+
+/** What every phase of a start is given. */
+export interface StartContext {
+  readonly config: Config;
+  readonly log: Logger;
+  readonly api: Api;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  /** Each phase adds what it opens; a failed start, and stop(), close it in reverse. */
+  readonly stack: AsyncDisposableStack;
+}

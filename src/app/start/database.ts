@@ -1,0 +1,53 @@
+/** The database of a server that starts. */
+import {
+  administratorOnly,
+  administratorRole,
+  builtInRoles,
+  indexIdentities,
+  notServed,
+  refreshDerivedRows,
+} from "../../services/index.ts";
+import { type Database, openDatabase } from "../../store/index.ts";
+import { generatedServices } from "../generated-services.ts";
+import { type Installation, install, readInstallation, refreshBuiltIns } from "../installation.ts";
+import { checkStartup } from "../startup-check.ts";
+import type { StartContext } from "./context.ts";
+
+/** An open database that is up to date. */
+export interface PreparedDatabase {
+  readonly database: Database;
+  readonly installation: Installation;
+  /** Whether it was initialised now. */
+  readonly isNew: boolean;
+}
+
+/** Opens and migrates the database, and initialises one that is empty. Nothing is left open when that fails. */
+export async function prepareDatabase(
+  { config, api, now }: StartContext,
+  issuerUrl: string,
+): Promise<PreparedDatabase> {
+  const database = await openDatabase(config.database);
+  try {
+    await database.migrate();
+    checkStartup({
+      services: api.services,
+      contract: api.contract,
+      generated: await generatedServices(),
+      notServed,
+      roles: [...builtInRoles.values()].filter(({ name }) => name !== administratorRole),
+      administratorOnly,
+      columns: await database.columns(),
+    });
+    const existing = await readInstallation(database.read);
+    const made = existing === undefined ? await install(database, issuerUrl, now) : undefined;
+    const installation = existing ?? made ?? (await readInstallation(database.read));
+    if (installation === undefined) throw new Error("the database lost its installation while it was prepared");
+    if (made === undefined) await refreshBuiltIns(database, now);
+    await indexIdentities(database);
+    await refreshDerivedRows(database, now);
+    return { database, installation, isNew: made !== undefined };
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+}

@@ -1,0 +1,193 @@
+/** The handlers of requests: RPC, REST, and the endpoints of no service. */
+
+import { type DescMethod, getOption } from "@bufbuild/protobuf";
+import { Code, type ConnectError } from "@connectrpc/connect";
+import { resource_reference } from "../../../gen/google/api/resource_pb.ts";
+import { file_google_rpc_error_details } from "../../../gen/google/rpc/error_details_pb.ts";
+import { iam_scope } from "../../../gen/platform/annotations/annotations_pb.ts";
+import { flagOf } from "../../config.ts";
+import { completeError } from "../../errors.ts";
+import {
+  type BufferedRequest,
+  type BufferedResponse,
+  type PortRequest,
+  type PortResponse,
+  unverifiedBytes,
+} from "../../http/index.ts";
+import { callersError } from "../../pipeline/index.ts";
+import { openNotifications } from "../../registry-sync/index.ts";
+import { createRestHandler, type FieldPath, writeStatus } from "../../rest/index.ts";
+import {
+  type createHealth,
+  createRpcHandler,
+  mountHealth,
+  mountReflection,
+  pathOf,
+  setHeaders,
+} from "../../rpc/index.ts";
+import { createTokenExchange } from "../../services/index.ts";
+import { createSts } from "../../sts/index.ts";
+import { handleCors, setCorsHeaders } from "../cors.ts";
+import { createEndpoints } from "../endpoints.ts";
+import { answerHeaders, identify } from "../request-id.ts";
+import { createSenderCheck } from "../sender-check.ts";
+import type { Calls } from "./calls.ts";
+import type { StartContext } from "./context.ts";
+import type { Parts } from "./parts.ts";
+import type { RequestHandlers, ServerPort } from "./port.ts";
+
+/** What {@link buildHandlers} needs. */
+export interface HandlersOptions {
+  readonly context: StartContext;
+  readonly port: ServerPort;
+  readonly parts: Parts;
+  readonly calls: Calls;
+  readonly health: ReturnType<typeof createHealth>;
+  readonly baseUrl: string;
+  /** Why the server takes no calls now; undefined while it does. */
+  unreadiness(): string | undefined;
+}
+
+/** Builds the handlers. */
+export async function buildHandlers(options: HandlersOptions): Promise<RequestHandlers> {
+  const { context, port, calls } = options;
+  port.bodies.check = createSenderCheck({ ...calls, identify });
+  const { corsOrigins } = context.config;
+  const { rpc, rest } = buildProtocols(options);
+  const endpoints = new Map(Object.entries(await buildEndpoints(options)));
+
+  function onBufferedRequest(request: BufferedRequest, response: BufferedResponse): void {
+    const path = pathOf(request);
+    if (endpoints.has(path)) {
+      response.fallBack();
+      return;
+    }
+    if (corsOrigins.length > 0) {
+      setHeaders(response, answerHeaders(request.headers));
+      setCorsHeaders(corsOrigins, request, response);
+    }
+    if (!rpc.handleBuffered(path, request, response)) void rest(request, response);
+  }
+
+  return {
+    onRequest(request, response) {
+      if (corsOrigins.length > 0) {
+        setHeaders(response, answerHeaders(request.headers));
+        if (handleCors(corsOrigins, request, response)) return;
+      }
+      const path = pathOf(request);
+      if (rpc.handle(path, request, response)) return;
+      const endpoint = endpoints.get(path);
+      if (endpoint !== undefined) {
+        setHeaders(response, answerHeaders(request.headers));
+        if (endpoint(request, response)) return;
+      }
+      void rest(request, response);
+    },
+    onBufferedRequest,
+    planFastPath: (fields) => rpc.planFastPath(fields, onBufferedRequest),
+    onRead: () => options.parts.database.refresh(),
+  };
+}
+
+/** The handlers of the contract's methods. */
+function buildProtocols({ context, port, calls, health }: HandlersOptions) {
+  const { config, log, api } = context;
+  const { maxRequestBytes, maxUrlBytes, serviceHost } = config;
+  const { descriptors, contract, registry } = api;
+  const { bodies, refusalBody } = port;
+  const { transport } = calls;
+  const withToken = new Set(
+    contract.methods.flatMap(({ method, authorization }) => (authorization.kind === "open" ? [] : [method])),
+  );
+  const isOpen = (method: DescMethod) => !withToken.has(method);
+  const watchBody = (
+    request: PortRequest | BufferedRequest,
+    response: PortResponse | BufferedResponse,
+    method: DescMethod,
+  ) => bodies.watch(request, response, isOpen(method) ? "anybody" : method);
+  const describeError = (error: ConnectError, method: DescMethod | undefined) =>
+    completeError(error, serviceHost, method?.parent.typeName.split(".")[1]);
+  const rest = createRestHandler({
+    transport,
+    services: descriptors,
+    registry,
+    answerHeaders: ({ headers }) => answerHeaders(headers),
+    describeError,
+    watchBody,
+    limits: {
+      maxBodyBytes: (method) => (isOpen(method) ? unverifiedBytes : maxRequestBytes),
+      maxUrlBytes,
+      settings: { body: flagOf("maxRequestBytes"), url: flagOf("maxUrlBytes") },
+    },
+    slashInMultiSegment: "decode",
+    mayHaveColon: (field) => !holdsUid(field),
+  });
+  const rpc = createRpcHandler({
+    transport,
+    services: descriptors,
+    registry,
+    fastPath: config.fastPath === "on",
+    limits: { readMaxBytes: maxRequestBytes },
+    mount: (router) => {
+      mountHealth(router, health);
+      mountReflection(router, [{ file: file_google_rpc_error_details }]);
+    },
+    answerHeaders,
+    describeError,
+    watchBody,
+    isOpen,
+    isVerified: ({ authorization }) => bodies.check.isVerified(authorization),
+    refusalBody,
+    onError: (error) => log.debug({ err: error }, "response not sent"),
+  });
+  return { rpc, rest };
+}
+
+/** The endpoints of no service, by path. */
+async function buildEndpoints({ context, port, parts, calls, baseUrl, unreadiness }: HandlersOptions) {
+  const { config, log, api, now, stack } = context;
+  const { serviceHost } = config;
+  const { services, contract, registry } = api;
+  const { bodies } = port;
+  const { database, availability, issuer, environment, audit, events } = parts;
+  const reportOutage = availability.report;
+  const endpoints = createEndpoints({
+    issuer,
+    unreadiness,
+    onError(error, response) {
+      const described = callersError(error);
+      reportOutage(error);
+      if (described.code === Code.Internal) log.error({ err: error }, "bug");
+      void writeStatus(response, completeError(described, serviceHost, undefined), { registry });
+    },
+  });
+  const sts = createSts({
+    exchange: createTokenExchange({ database, issuer, authenticator: calls.authenticator, baseUrl, now }),
+    registry,
+    serviceHost,
+    reportOutage,
+    log,
+    audit,
+    bodies,
+    now,
+  });
+  const notifications = await openNotifications(config, {
+    operator: { services, contract, database, environment, audit, events, now },
+    recordEvent: events.recordRegistryEvent,
+    types: registry,
+    bodies,
+    serviceHost,
+    reportOutage,
+    log,
+  });
+  stack.defer(() => notifications?.close());
+  return { ...endpoints, ...sts, ...notifications?.endpoints };
+}
+
+/** Whether a field of a request holds a uid and nothing else. An artifact may also be named by its id. */
+function holdsUid(path: FieldPath): boolean {
+  const { type } = getOption(path.at(-1)!, resource_reference);
+  const isOfResource = type !== "" && type !== "libraries.platform.internal/Artifact";
+  return isOfResource || path.some((field) => getOption(field, iam_scope));
+}

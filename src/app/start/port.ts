@@ -1,0 +1,72 @@
+/** The port of a server. It is opened first, so that liveness is answered while the server waits for its database. */
+
+import { flagOf, type ListenAddress } from "../../config.ts";
+import { completeError } from "../../errors.ts";
+import { createOnePort, formatLimit, IncomingBodies, type OnePortOptions } from "../../http/index.ts";
+import { formatStatus } from "../../rest/index.ts";
+import type { StartContext } from "./context.ts";
+import { listenFailure, readCertificate } from "./failure.ts";
+import { refusalOf } from "./refusals.ts";
+import { answerWhileStarting } from "./waiting.ts";
+
+/** What answers the requests of a port. */
+export type RequestHandlers = Required<
+  Pick<OnePortOptions, "onRequest" | "onBufferedRequest" | "planFastPath" | "onRead">
+>;
+
+/** An open port. */
+export interface ServerPort {
+  /** Where it listens. */
+  readonly address: ListenAddress;
+  readonly bodies: IncomingBodies;
+  /** The body, JSON text, of a refusal that no handler sees. */
+  refusalBody(httpStatus: number): string;
+  /** Lets `handlers` answer from now on. Until then, all calls are refused as UNAVAILABLE. */
+  serve(handlers: RequestHandlers): void;
+  /** Closes the port; requests in flight may take `graceMs` to finish. */
+  close(graceMs: number): Promise<void>;
+}
+
+/** Opens the port of the settings. Errors: StartFailure. */
+export async function openPort({ config, log, api, stack }: StartContext): Promise<ServerPort> {
+  const { listen, serviceHost, maxHeaderBytes, maxPendingBodyBytes, maxRequestBytes } = config;
+  const headerLimit = formatLimit(maxHeaderBytes, flagOf("maxHeaderBytes"));
+  const refusalBody = (httpStatus: number) =>
+    formatStatus(completeError(refusalOf(httpStatus, headerLimit), serviceHost, undefined), api.registry);
+  let handlers: RequestHandlers = {
+    onRequest: answerWhileStarting(refusalBody(503), serviceHost),
+    onBufferedRequest: (_request, response) => response.fallBack(),
+    planFastPath: () => undefined,
+    onRead() {},
+  };
+  const bodies = new IncomingBodies(maxPendingBodyBytes, Math.max(maxPendingBodyBytes / 8, maxRequestBytes));
+  const port = createOnePort({
+    tls: readCertificate(config),
+    onRequest: (request, response) => handlers.onRequest(request, response),
+    bodies,
+    http2: config.http2,
+    ...(config.fastPath === "on" && {
+      onBufferedRequest: (request, response) => handlers.onBufferedRequest(request, response),
+      planFastPath: (fields) => handlers.planFastPath(fields),
+    }),
+    onRead: () => handlers.onRead(),
+    refusalBody,
+    limits: { maxHeaderBytes },
+    onError: (error) => log.debug({ err: error }, "connection"),
+  });
+  const { port: portNumber } = await port.listen(listen).catch((error) => {
+    throw listenFailure("listen", listen, error);
+  });
+  let closed: Promise<void> | undefined;
+  const close = (graceMs: number) => (closed ??= port.close({ graceMs }));
+  stack.defer(() => close(0));
+  return {
+    address: { host: listen.host, port: portNumber },
+    bodies,
+    refusalBody,
+    serve(ready) {
+      handlers = ready;
+    },
+    close,
+  };
+}

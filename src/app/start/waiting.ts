@@ -1,0 +1,77 @@
+/** A server that waits for its database. */
+
+import { setTimeout as delay } from "node:timers/promises";
+import { completeError, unavailable } from "../../errors.ts";
+import type { PortRequest, PortResponse } from "../../http/index.ts";
+import type { Logger } from "../../log.ts";
+import { refuseGrpc, setHeaders } from "../../rpc/index.ts";
+import { UnavailableError } from "../../store/index.ts";
+import { StartFailure } from "./failure.ts";
+
+/** Answers liveness, and refuses everything else as UNAVAILABLE, over HTTP with the JSON text `refusalBody`. */
+export function answerWhileStarting(
+  refusalBody: string,
+  serviceHost: string,
+): (request: PortRequest, response: PortResponse) => void {
+  return (request, response) => {
+    const path = request.url?.split("?")[0];
+    const contentType = String(request.headers["content-type"] ?? "");
+    request.resume();
+    if (contentType.startsWith("application/grpc"))
+      return refuseGrpc(
+        response,
+        contentType,
+        completeError(unavailable("the server is starting"), serviceHost, undefined),
+      );
+    setHeaders(response, { "content-type": "application/json", "cache-control": "no-store" });
+    if (path === "/livez") {
+      response.statusCode = 200;
+      response.end('{"status":"ok"}');
+      return;
+    }
+    response.statusCode = 503;
+    response.setHeader("retry-after", "1");
+    response.end(path === "/readyz" ? '{"status":"starting"}' : refusalBody);
+  };
+}
+
+/** What {@link whenReachable} needs. */
+export interface Waiting {
+  readonly waitMs: number;
+  readonly log: Logger;
+  /** Ends the waiting with its reason. */
+  readonly signal: AbortSignal | undefined;
+}
+
+const retryMs = 500;
+const lineMs = 10_000;
+
+/**
+ * Runs `work`, and again until it does not fail with UnavailableError. A line is logged every 10 s. Errors: any other
+ * error of `work`; StartFailure after `waitMs`; the signal's reason.
+ */
+export async function whenReachable<T>(work: () => Promise<T>, { waitMs, log, signal }: Waiting): Promise<T> {
+  const startMs = performance.now();
+  for (let nextLineMs = startMs; ; ) {
+    signal?.throwIfAborted();
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof UnavailableError)) throw error;
+      const nowMs = performance.now();
+      const leftMs = startMs + waitMs - nowMs;
+      if (leftMs <= 0) throw gaveUp(error, waitMs);
+      if (nowMs >= nextLineMs) {
+        log.warn({ reason: error.message, secondsLeft: Math.ceil(leftMs / 1000) }, "waiting for the database");
+        nextLineMs += lineMs;
+      }
+      // An abort is seen at the beginning of the loop.
+      await delay(Math.min(retryMs, leftMs), undefined, signal && { signal }).catch(() => {});
+    }
+  }
+}
+
+function gaveUp(error: UnavailableError, waitMs: number): StartFailure {
+  const waited = waitMs > 0 ? ` within ${waitMs / 1000} s (--database-wait)` : "";
+  return new StartFailure(`--database: ${error.message}${waited}`, { cause: error });
+}

@@ -1,0 +1,61 @@
+/**
+ * What was forgotten when a resource or a service was added, found when the server starts instead of by the first call.
+ */
+import type { DescService } from "@bufbuild/protobuf";
+import type { Role } from "../../gen/platform/iam/v2/roles_pb.ts";
+import { capabilityList } from "../auth/index.ts";
+import type { Contract } from "../contract/index.ts";
+import type { MountedService } from "../resource/index.ts";
+import { columnsOf } from "../store/index.ts";
+
+/** What is checked, against what. */
+export interface StartupFacts {
+  readonly services: readonly MountedService[];
+  readonly contract: Contract;
+  /** Every service of `gen/platform`. */
+  readonly generated: readonly DescService[];
+  /** Services that are not mounted on purpose, by full name. */
+  readonly notServed: ReadonlyMap<string, string>;
+  /** The roles that can be granted without making one: all built-in roles but the first administrator's. */
+  readonly roles: readonly Pick<Role, "capabilities">[];
+  /** Methods that are left to the first administrator on purpose, by full name. */
+  readonly administratorOnly: ReadonlyMap<string, string>;
+  /** The columns of every table of the database, by its name. */
+  readonly columns: ReadonlyMap<string, ReadonlySet<string>>;
+}
+
+/** Checks that nothing was forgotten. Errors: one plain Error that lists whatever was. */
+export function checkStartup(facts: StartupFacts): void {
+  const faults = [...unservedServices(facts), ...missingColumns(facts), ...uncallableMethods(facts)];
+  if (faults.length > 0) throw new Error(`the server is incomplete:\n  ${faults.join("\n  ")}`);
+}
+
+function unservedServices({ services, generated, notServed }: StartupFacts): string[] {
+  const mounted = new Set(services.map(({ service }) => service.typeName));
+  return generated
+    .filter(({ typeName }) => !mounted.has(typeName) && !notServed.has(typeName))
+    .map(({ typeName }) => `${typeName} is neither mounted nor listed as not served`);
+}
+
+function missingColumns({ services, columns }: StartupFacts): string[] {
+  return services
+    .flatMap(({ resources }) => resources)
+    .flatMap(({ contract: { kind }, table }) => {
+      const existing = columns.get(table.name);
+      if (existing === undefined) return [`the database has no table ${table.name} for ${kind}: add a migration`];
+      const missing = columnsOf(table).filter((column) => !existing.has(column));
+      return missing.map((column) => `the table ${table.name} has no column ${column} for ${kind}: add a migration`);
+    });
+}
+
+function uncallableMethods({ contract, roles, administratorOnly }: StartupFacts): string[] {
+  const granted = new Set(roles.flatMap(({ capabilities }) => capabilities));
+  return contract.methods.flatMap(({ method, authorization }) => {
+    const name = `${method.parent.typeName}.${method.name}`;
+    if (authorization.kind === "open" || administratorOnly.has(name)) return [];
+    const lacking = authorization.capabilities.filter((capability) => !granted.has(capability));
+    return lacking.length === 0
+      ? []
+      : [`${name} needs ${capabilityList(lacking)}, which no built-in role has but the administrator's`];
+  });
+}

@@ -1,0 +1,36 @@
+/**
+ * A value, or a promise of one.
+ *
+ * On the read path, a call that never waits is answered synchronously: a promise would cost more than reading the
+ * value. Use it only there; elsewhere `async` functions are simpler. `await` takes either kind.
+ */
+export type Awaitable<T> = T | Promise<T>;
+
+/**
+ * Calls `next` with the value, synchronously unless it is a promise. (Not named `then`: a module that exports `then`
+ * is taken for a promise.)
+ */
+export function chain<T, U>(value: Awaitable<T>, next: (value: T) => Awaitable<U>): Awaitable<U> {
+  return value instanceof Promise ? value.then(next) : next(value);
+}
+
+/** Calls `work`, then `onValue` with its result or `onError` with what it threw or rejected with. */
+export function tryChain<T, U>(
+  work: () => Awaitable<T>,
+  onValue: (value: T) => Awaitable<U>,
+  onError: (error: unknown) => Awaitable<U>,
+): Awaitable<U> {
+  let value: Awaitable<T>;
+  try {
+    value = work();
+  } catch (error) {
+    return onError(error);
+  }
+  return value instanceof Promise ? value.then(onValue, onError) : onValue(value);
+}
+
+/** Calls `next` with both values: synchronously unless one is a promise. */
+export function both<A, B, U>(a: Awaitable<A>, b: Awaitable<B>, next: (a: A, b: B) => Awaitable<U>): Awaitable<U> {
+  if (a instanceof Promise || b instanceof Promise) return Promise.all([a, b]).then(([a, b]) => next(a, b));
+  return next(a, b);
+}

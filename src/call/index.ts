@@ -1,0 +1,22 @@
+/**
+ * call: one call inside this process, through interceptors to a handler, whatever its protocol.
+ *
+ * It knows no protocol, no domain and no policy. Guarantees: errors pass as they were thrown; a call ends with its
+ * deadline or its caller's cancellation, even if the handler ignores them; a call that never waits is answered
+ * synchronously.
+ */
+export { addFields, PlainHeaders } from "./headers.ts";
+export {
+  type CallInterceptor,
+  type CallRequest,
+  type CallResponse,
+  onError,
+  type UnaryCallResponse,
+} from "./interceptor.ts";
+export { type LocalAnswer, LocalCall, type Touched } from "./local-call.ts";
+export {
+  type BegunCall,
+  createLocalTransport,
+  type LocalTransport,
+  type ServiceImplementation,
+} from "./local-transport.ts";

@@ -1,0 +1,238 @@
+/** One call inside this process, as interceptors and handlers see it, and its deadline and cancellation. */
+import type { DescMethod, DescMethodUnary, DescService, Message } from "@bufbuild/protobuf";
+import { Code, ConnectError, type ContextValues, type HandlerContext } from "@connectrpc/connect";
+import type { Awaitable } from "../awaitable.ts";
+import type { StoredMessage } from "../codec/index.ts";
+import { deadlineExceeded } from "../errors.ts";
+import { PlainHeaders } from "./headers.ts";
+import type { UnaryCallResponse } from "./interceptor.ts";
+
+/** What headers can be made from. */
+type HeaderInit = ConstructorParameters<typeof Headers>[0];
+
+/** What a call is made from. */
+export interface LocalCallInit {
+  readonly method: DescMethod;
+  readonly message: Message | AsyncIterable<Message>;
+  /** Read when first needed; a `Headers`, or an object with its `get`, is used as it is. */
+  readonly header: HeaderInit | undefined;
+  readonly values: ContextValues;
+  /** The caller's signal. */
+  readonly signal: AbortSignal | undefined;
+  /** At most 2³¹ - 1: longer timers of Node fire at once. */
+  readonly timeoutMs: number | undefined;
+}
+
+/** The reason of a signal that is aborted because its call has ended. A constant, because creating an error is slow. */
+const ended = new ConnectError("the call has ended", Code.Canceled);
+
+/**
+ * Both the request that interceptors see (Connect's `UnaryRequest` or `StreamRequest`) and the context that handlers
+ * see. Headers and signal are created when first read. The signal is aborted by the deadline, by the caller, and when
+ * the call has ended.
+ */
+export class LocalCall implements HandlerContext {
+  readonly stream: boolean;
+  readonly method: DescMethod;
+  readonly message: Message | AsyncIterable<Message>;
+  readonly values: ContextValues;
+  readonly requestMethod = "POST";
+  readonly protocolName = "local";
+
+  readonly #headerInit: HeaderInit | undefined;
+  readonly #callerSignal: AbortSignal | undefined;
+  readonly #deadline: number | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #header: Headers | undefined;
+  #responseHeader: Headers | undefined;
+  #responseTrailer: Headers | undefined;
+  #controller: AbortController | undefined;
+  #stopReason: ConnectError | undefined;
+  #stopWork: ((reason: ConnectError) => void) | undefined;
+
+  constructor({ method, message, header, values, signal, timeoutMs }: LocalCallInit) {
+    this.stream = method.methodKind !== "unary";
+    this.method = method;
+    this.message = message;
+    this.values = values;
+    this.#headerInit = header;
+    this.#callerSignal = signal;
+    if (timeoutMs !== undefined) {
+      this.#deadline = performance.now() + timeoutMs;
+      if (timeoutMs >= 1) this.#timer = setTimeout(this.#onDeadline, timeoutMs);
+      else this.#onDeadline(); // timers have a resolution of 1 ms
+    }
+    if (signal?.aborted) this.#onCallerAbort();
+    else signal?.addEventListener("abort", this.#onCallerAbort);
+  }
+
+  get service(): DescService {
+    return this.method.parent;
+  }
+
+  get url(): string {
+    return `local:/${this.method.parent.typeName}/${this.method.name}`;
+  }
+
+  get contextValues(): ContextValues {
+    return this.values;
+  }
+
+  get header(): Headers {
+    this.#header ??= isHeaders(this.#headerInit) ? this.#headerInit : new Headers(this.#headerInit);
+    return this.#header;
+  }
+
+  get requestHeader(): Headers {
+    return this.header;
+  }
+
+  get responseHeader(): Headers {
+    this.#responseHeader ??= new PlainHeaders();
+    return this.#responseHeader;
+  }
+
+  get responseTrailer(): Headers {
+    this.#responseTrailer ??= new PlainHeaders();
+    return this.#responseTrailer;
+  }
+
+  /** The response headers; undefined if nobody has read or set them. */
+  get touchedHeader(): Headers | undefined {
+    return this.#responseHeader;
+  }
+
+  /** The response trailers; undefined if nobody has read or set them. */
+  get touchedTrailer(): Headers | undefined {
+    return this.#responseTrailer;
+  }
+
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#stopReason !== undefined) this.#controller.abort(this.#stopReason);
+    }
+    return this.#controller.signal;
+  }
+
+  /** As the signal's `throwIfAborted`, without creating the signal. */
+  throwIfAborted(): void {
+    if (this.#stopReason !== undefined) throw this.#stopReason;
+  }
+
+  timeoutMs(): number | undefined {
+    return this.#deadline === undefined ? undefined : this.#deadline - performance.now();
+  }
+
+  /**
+   * Does the work, but rejects as soon as the deadline passes or the caller cancels. The clock is also checked when the
+   * work is done, because a busy event loop fires its timers late. One piece of work at a time.
+   */
+  limit<T>(work: () => Awaitable<T>): Awaitable<T> {
+    this.throwIfAborted();
+    const result = work();
+    if (!(result instanceof Promise)) {
+      this.#checkDeadline();
+      this.throwIfAborted();
+      return result;
+    }
+    return new Promise((resolve, reject) => {
+      this.#stopWork = reject;
+      if (this.#stopReason !== undefined) reject(this.#stopReason);
+      result.then((value) => {
+        this.#checkDeadline();
+        resolve(value);
+      }, reject);
+    });
+  }
+
+  #checkDeadline(): void {
+    if (this.#deadline !== undefined && performance.now() >= this.#deadline) this.#onDeadline();
+  }
+
+  /** Removes deadline and cancellation. To be called once the call has succeeded or failed. */
+  end(): void {
+    clearTimeout(this.#timer);
+    this.#callerSignal?.removeEventListener("abort", this.#onCallerAbort);
+    this.#stopReason ??= ended;
+    this.#controller?.abort(this.#stopReason);
+  }
+
+  /** Stops the call, because its caller has disconnected. */
+  cancel(): void {
+    if (this.#stopReason !== undefined) return;
+    this.#stop(new ConnectError("the client has gone", Code.Canceled));
+  }
+
+  #stop(reason: ConnectError): void {
+    this.#stopReason ??= reason;
+    this.#controller?.abort(this.#stopReason);
+    this.#stopWork?.(this.#stopReason);
+  }
+
+  readonly #onDeadline = () => {
+    this.#stop(deadlineExceeded("the call took longer than its time-out"));
+  };
+
+  readonly #onCallerAbort = () => {
+    const reason = ConnectError.from(this.#callerSignal?.reason, Code.Canceled);
+    if (reason.code === Code.DeadlineExceeded) this.#onDeadline();
+    else this.#stop(reason);
+  };
+}
+
+/** The response to a unary {@link LocalCall}; its headers are created when first read. */
+export class LocalResponse implements UnaryCallResponse {
+  readonly stream = false;
+  readonly message: Message | StoredMessage;
+  readonly #call: LocalCall;
+
+  constructor(call: LocalCall, message: Message | StoredMessage) {
+    this.#call = call;
+    this.message = message;
+  }
+
+  get service(): DescService {
+    return this.#call.service;
+  }
+
+  get method(): DescMethodUnary {
+    return this.#call.method as DescMethodUnary;
+  }
+
+  get header(): Headers {
+    return this.#call.responseHeader;
+  }
+
+  get trailer(): Headers {
+    return this.#call.responseTrailer;
+  }
+
+  /** The headers; undefined if nobody has read or set them, so that no empty ones are created. */
+  get touchedHeader(): Headers | undefined {
+    return this.#call.touchedHeader;
+  }
+
+  /** The trailers, likewise. */
+  get touchedTrailer(): Headers | undefined {
+    return this.#call.touchedTrailer;
+  }
+}
+
+/** Response headers and trailers; undefined where nobody has read or set them. */
+export type Touched = Pick<LocalCall, "touchedHeader" | "touchedTrailer">;
+
+/** What a protocol needs of a response. */
+export interface LocalAnswer extends Touched {
+  readonly message: Message | StoredMessage;
+}
+
+/** What a protocol needs of a response that an interceptor or a handler created. */
+export function answerOf(response: UnaryCallResponse): LocalAnswer {
+  if (response instanceof LocalResponse) return response;
+  return { message: response.message, touchedHeader: response.header, touchedTrailer: response.trailer };
+}
+
+function isHeaders(header: HeaderInit | undefined): header is Headers {
+  return header !== undefined && "get" in header && typeof header.get === "function";
+}

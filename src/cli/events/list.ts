@@ -1,0 +1,139 @@
+/** `platform events list`: prints deliveries, newest first, or their counts by subscription and state. */
+import { Command, Option } from "commander";
+import {
+  countDeliveries,
+  type Delivery,
+  type DeliveryCounts,
+  type DeliveryState,
+  readDeliveries,
+} from "../../delivery/index.ts";
+import { requireInstallation, withDatabase } from "../database.ts";
+import { CommandFailure } from "../failure.ts";
+import { type Listing, parseSince, printListing } from "../listing.ts";
+import { withSettings } from "../settings.ts";
+
+/** Choices of `--state`. */
+export const deliveryStates: readonly DeliveryState[] = ["pending", "delivered", "dead"];
+
+interface Options {
+  readonly subscription?: string;
+  readonly state?: DeliveryState;
+  readonly since?: string;
+  readonly limit: string;
+  readonly summary?: boolean;
+  readonly json?: boolean;
+}
+
+export function listCommand(): Command {
+  const command = withSettings(new Command("list"), ["database"])
+    .description("print deliveries, newest events first")
+    .option("--subscription <UID>", "only deliveries to this subscription")
+    .addOption(new Option("--state <STATE>", "only deliveries in this state").choices(deliveryStates))
+    .option("--since <TIME>", "only deliveries of events since this time: 90s, 15m, 1h, 7d, or an RFC 3339 time")
+    .option("--limit <N>", "maximum number of deliveries to print; 0 prints all", "50")
+    .option("--summary", "print the number of deliveries of each subscription in each state instead")
+    .option("--json", "print one JSON object for each line");
+  return command.action(() =>
+    withDatabase(command, async (database) => {
+      const { since, subscription, state, summary, json = false, ...options } = command.opts<Options>();
+      const limit = parseLimit(options.limit);
+      const filter = {
+        sinceMs: since === undefined ? undefined : parseSince(since),
+        subscription,
+        state,
+        newestFirst: true,
+      };
+      if (summary && (since !== undefined || state !== undefined))
+        throw new CommandFailure("--summary counts all deliveries and cannot be combined with --since or --state");
+      await requireInstallation(database);
+      if (summary) {
+        const counts = await countDeliveries(database);
+        return printListing(
+          counts.filter((each) => (subscription ?? each.subscription) === each.subscription),
+          summaryListing,
+          json,
+        );
+      }
+      const taken = { hasMore: false };
+      await printListing(takeFirst(readDeliveries(database, filter), limit, taken), deliveryListing, json);
+      if (taken.hasMore)
+        console.error(`older deliveries exist: print more than ${limit} with --limit, or count them with --summary`);
+    }),
+  );
+}
+
+function parseLimit(text: string): number {
+  if (!/^\d{1,15}$/.test(text)) throw new CommandFailure(`--limit must be a number, not ${JSON.stringify(text)}`);
+  return Number(text) || Number.POSITIVE_INFINITY;
+}
+
+/** Yields up to `limit` records. Sets `taken.hasMore` if there are more. */
+async function* takeFirst<T>(records: AsyncIterable<T>, limit: number, taken: { hasMore: boolean }): AsyncGenerator<T> {
+  let count = 0;
+  for await (const record of records) {
+    taken.hasMore = ++count > limit;
+    if (taken.hasMore) return;
+    yield record;
+  }
+}
+
+/** The columns of counts. */
+const summaryListing: Listing<DeliveryCounts> = {
+  columns: [
+    ["PENDING", 9],
+    ["DELIVERED", 9],
+    ["DEAD", 9],
+    ["SUBSCRIPTION", 0],
+  ],
+  cells: ({ subscription, pending, delivered, dead }) => [pending, delivered, dead, subscription].map(String),
+};
+
+/** A delivery as printed. Times are in RFC 3339; "" if absent. */
+interface DeliveryRecord {
+  readonly eventTime: string;
+  readonly state: DeliveryState;
+  readonly attempts: number;
+  /** `200`, `timeout`, `tls: self-signed certificate`; "" before the first attempt. */
+  readonly lastResult: string;
+  readonly lastAttemptTime: string;
+  readonly nextAttemptTime: string;
+  readonly eventId: string;
+  readonly subscription: string;
+}
+
+/** The columns of deliveries. */
+export const deliveryListing: Listing<Delivery> = {
+  columns: [
+    ["EVENT TIME", 24],
+    ["STATE", 9],
+    ["ATTEMPTS", 8],
+    ["LAST", 28],
+    ["NEXT ATTEMPT", 24],
+    ["EVENT", 36],
+    ["SUBSCRIPTION", 0],
+  ],
+  cells(delivery) {
+    const { eventTime, state, attempts, lastResult, nextAttemptTime, eventId, subscription } = recordOf(delivery);
+    return [eventTime, state, String(attempts), lastResult, nextAttemptTime, eventId, subscription];
+  },
+  json: recordOf,
+};
+
+/** A delivery as printed. */
+export function recordOf({ eventTimeMs, lastAttemptTimeMs, nextAttemptTimeMs, ...delivery }: Delivery): DeliveryRecord {
+  const { eventId, subscription, state, attempts, lastResult } = delivery;
+  return {
+    eventTime: textOf(eventTimeMs),
+    state,
+    attempts,
+    lastResult,
+    lastAttemptTime: textOf(lastAttemptTimeMs),
+    nextAttemptTime: textOf(nextAttemptTimeMs),
+    eventId,
+    subscription,
+  };
+}
+
+function textOf(ms: number | undefined): string {
+  return ms === undefined ? "" : new Date(ms).toISOString();
+}

@@ -1,0 +1,110 @@
+/** `platform events listen`: a local sink for tests, which verifies and prints deliveries. */
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type RequestListener, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { Command } from "commander";
+import { baseUrlOf } from "../../config.ts";
+import { CommandFailure } from "../failure.ts";
+import { settingsOf, withSettings } from "../settings.ts";
+import { stopSignal } from "../stop-signal.ts";
+import { formatDelivery } from "./format.ts";
+import { createVerifier } from "./verify.ts";
+
+const host = "127.0.0.1";
+const maxBodyBytes = 1024 * 1024;
+const requestTimeoutMs = 15_000;
+
+interface Options {
+  readonly port: string;
+  readonly secret?: string;
+  readonly group?: string;
+  readonly count?: string;
+}
+
+export function listenCommand(): Command {
+  const command = withSettings(new Command("listen"), ["baseUrl", "issuer"])
+    .description("receive events on this machine, verify them and print them")
+    .option("--port <PORT>", `port on ${host}; 0 lets the system choose`, "8090")
+    .option("--secret <SECRET>", "signing secret of the subscription; without it, signatures are not checked")
+    .option("--group <UID>", "group of the subscription; without it, any group is accepted")
+    .option("--count <N>", "stop after this number of deliveries");
+  return command.action(async () => {
+    const config = settingsOf(command);
+    const { secret, group, ...options } = command.opts<Options>();
+    const port = parseNumber("--port", options.port, 0, 65_535);
+    const count = options.count === undefined ? Number.POSITIVE_INFINITY : parseNumber("--count", options.count, 1);
+    if (secret !== undefined && !/^whsec_[A-Za-z0-9+/]{32,}={0,2}$/.test(secret))
+      throw new CommandFailure("--secret must be `whsec_` and base64, as CreateSubscription returned it");
+    const issuer = config.issuer ?? baseUrlOf(config);
+    const stopped = stopSignal();
+    const counted = new AbortController();
+    const server = createServer(sink({ issuer, group, secret, count, stop: () => counted.abort() }));
+    server.requestTimeout = requestTimeoutMs;
+    server.listen(port, host);
+    await once(server, "listening");
+    const { port: opened } = server.address() as AddressInfo;
+    process.stdout.write(`listening on http://${host}:${opened} for events signed by ${issuer}\n\n`);
+    await closeAfter(server, AbortSignal.any([stopped.signal, counted.signal]));
+    stopped.release();
+  });
+}
+
+interface SinkOptions {
+  readonly issuer: string;
+  readonly group: string | undefined;
+  readonly secret: string | undefined;
+  readonly count: number;
+  stop(): void;
+}
+
+function sink({ issuer, group, secret, count, stop }: SinkOptions): RequestListener {
+  const verify = createVerifier({ issuer, group, secret, now: Date.now });
+  const isColoured = process.stdout.isTTY === true && !process.env.NO_COLOR;
+  let deliveries = 0;
+  return async (request, response) => {
+    const receiveTime = new Date();
+    if (request.method !== "POST") {
+      response.writeHead(405, { allow: "POST" }).end();
+      return;
+    }
+    const body = await readBody(request);
+    if (body === undefined) {
+      if (!request.destroyed) response.writeHead(413, { connection: "close" }).end();
+      return;
+    }
+    const received = { headers: request.headers, body };
+    const verdict = await verify(received);
+    process.stdout.write(formatDelivery({ ...received, receiveTime, verdict }, isColoured));
+    response.writeHead(verdict.status).end();
+    if (++deliveries >= count) response.once("close", stop);
+  };
+}
+
+/** undefined if the body is too large or the sender aborted. */
+async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  try {
+    for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+      length += chunk.length;
+      if (length > maxBodyBytes) return undefined;
+      chunks.push(chunk);
+    }
+  } catch {
+    return undefined; // the sender aborted
+  }
+  return Buffer.concat(chunks);
+}
+
+async function closeAfter(server: Server, signal: AbortSignal): Promise<void> {
+  if (!signal.aborted) await once(signal, "abort");
+  server.close();
+  server.closeAllConnections();
+}
+
+function parseNumber(option: string, text: string, least: number, most = Number.MAX_SAFE_INTEGER): number {
+  const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
+  if (!(value >= least && value <= most))
+    throw new CommandFailure(`${option} must be a number from ${least}, not ${JSON.stringify(text)}`);
+  return value;
+}

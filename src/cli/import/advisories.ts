@@ -1,0 +1,115 @@
+/** `platform import advisories`: imports package advisories, as documents and as advisories of a group. */
+import { Code, ConnectError } from "@connectrpc/connect";
+import { Command } from "commander";
+import {
+  type Distribution,
+  FeedRefusal,
+  type PackageAdvisories,
+  parseDistribution,
+  readAdvisories,
+} from "../../feeds/index.ts";
+import {
+  groupExists,
+  prepareAdvisories,
+  pruneAdvisories,
+  pruneDocuments,
+  refreshDerivedRows,
+  saveAdvisories,
+  saveDocument,
+  writeFeedOrder,
+} from "../../services/index.ts";
+import { requireInstallation, withDatabase } from "../database.ts";
+import { CommandFailure } from "../failure.ts";
+import { withSettings } from "../settings.ts";
+import { type FeedImport, importFeed, recordReader, withFeed } from "./feed.ts";
+import { feedName, feedNames } from "./feed-name.ts";
+
+interface Options {
+  readonly group: string;
+  readonly feed?: string;
+  readonly feedOrder?: string;
+  readonly distribution?: string;
+  readonly prune?: boolean;
+  readonly json?: boolean;
+}
+
+export function importAdvisoriesCommand(): Command {
+  const command = withFeed(withSettings(new Command("advisories"), ["database"]))
+    .description(
+      "import package advisories: advisory documents (schema 2.x), the security.json of a package repository, or OpenVEX. The format is detected. " +
+        "Data of each feed is stored separately, and the API returns it merged. Advisories that a feed no longer lists are kept; " +
+        "--prune removes them for this feed only. The summary counts documents and advisories",
+    )
+    .requiredOption("--group <UID>", "group that holds the advisories")
+    .option("--feed <NAME>", "name of the feed (default: the host and path of the URL, or the absolute path)")
+    .option(
+      "--feed-order <NAMES>",
+      "comma-separated names of the feeds that take precedence, the first one first; stored in the database until it is given again",
+    )
+    .option(
+      "--distribution <NAME>",
+      "distribution of the packages, with its release if the feed covers one, as in package URLs: wolfi, alpine-3.19. Not used for OpenVEX, which names it. Without it, reports match packages of every distribution",
+    );
+  return command.action((location: string) =>
+    withDatabase(command, async (database) => {
+      const { group, feed, feedOrder, prune = false, json = false, ...options } = command.opts<Options>();
+      const name = feedName(feed, location);
+      const order = feedOrder === undefined ? undefined : feedNames("--feed-order", feedOrder);
+      const distribution = distributionOf(options.distribution);
+      await requireInstallation(database);
+      if (!(await groupExists(database.read, group))) throw new CommandFailure(`--group: there is no group ${group}`);
+      if (order !== undefined) await database.transact((session) => writeFeedOrder(session, order));
+      await refreshDerivedRows(database, Date.now);
+      await importFeed(database, location, importInto({ group, feed: name, distribution, prune }), json);
+    }),
+  );
+}
+
+function distributionOf(text: string | undefined): Distribution {
+  const distribution = text === undefined ? {} : parseDistribution(text);
+  if (distribution === undefined)
+    throw new CommandFailure(`--distribution must be like wolfi or alpine-3.19, not ${JSON.stringify(text)}`);
+  return distribution;
+}
+
+interface Target {
+  readonly group: string;
+  readonly feed: string;
+  readonly distribution: Distribution;
+  readonly prune: boolean;
+}
+
+function importInto({ group, feed, distribution, prune }: Target): FeedImport<PackageAdvisories> {
+  return {
+    read: recordReader((value, unread) =>
+      readAdvisories(value, unread, distribution).map((item) => {
+        if (item instanceof FeedRefusal) return item;
+        prepare(group, item);
+        return { id: item.document.id, value: item };
+      }),
+    ),
+
+    async save(session, { document, advisories }, nowMs) {
+      const artifactName = document.id;
+      const saved = await saveAdvisories(session, { feed, group, artifactName, advisories, nowMs, prune });
+      const documentSaved = await saveDocument(session, { feed, document, nowMs });
+      return { ...saved, [documentSaved]: saved[documentSaved] + 1 };
+    },
+
+    ...(prune && {
+      prune: [
+        (session, isKept, after) => pruneAdvisories(session, { feed, group, nowMs: Date.now(), after }, isKept),
+        (session, isKept, after) => pruneDocuments(session, { feed, nowMs: Date.now(), after }, isKept),
+      ],
+    }),
+  };
+}
+
+/** Prepares the advisories ahead of the transaction. Invalid ones are refused later, when they are saved. */
+function prepare(group: string, { document, advisories }: PackageAdvisories): void {
+  try {
+    prepareAdvisories({ group, artifactName: document.id, advisories });
+  } catch (error) {
+    if (ConnectError.from(error).code !== Code.InvalidArgument) throw error;
+  }
+}

@@ -1,0 +1,23 @@
+/** `platform import`: imports data that other systems publish. */
+import { Command } from "commander";
+import { growYoungSpace } from "../../app/garbage-collection.ts";
+import { importAdvisoriesCommand } from "./advisories.ts";
+import { importArtifactsCommand } from "./artifacts.ts";
+import { importOsvCommand } from "./osv.ts";
+import { importRegistryCommand } from "./registry.ts";
+import { importSbomCommand } from "./sbom.ts";
+
+export function importCommand(): Command {
+  const command = new Command("import")
+    .description("import data from registries and feeds")
+    .hook("preAction", growYoungSpace);
+  for (const sub of [
+    importOsvCommand,
+    importAdvisoriesCommand,
+    importArtifactsCommand,
+    importRegistryCommand,
+    importSbomCommand,
+  ])
+    command.addCommand(sub().exitOverride());
+  return command;
+}

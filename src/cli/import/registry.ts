@@ -1,0 +1,117 @@
+/**
+ * `platform import registry`: imports the repositories and tags of a container registry as repos and tags of a group.
+ */
+
+import { setTimeout } from "node:timers/promises";
+import { Command } from "commander";
+import { openOperator } from "../../app/index.ts";
+import {
+  ImportReport,
+  type ImportSummary,
+  openRegistry,
+  RegistryFailure,
+  RegistryRefusal,
+  summaryText,
+} from "../../feeds/index.ts";
+import { createSynchronizer, type FullSyncOptions, runFullSync } from "../../registry-sync/index.ts";
+import { groupExists } from "../../services/index.ts";
+import { requireInstallation, withDatabase } from "../database.ts";
+import { durationMs } from "../duration.ts";
+import { CommandFailure } from "../failure.ts";
+import { withSettings } from "../settings.ts";
+import { stopSignal } from "../stop-signal.ts";
+
+interface Options {
+  readonly group: string;
+  readonly repo: readonly string[];
+  readonly prune?: boolean;
+  readonly watch?: string;
+  readonly json?: boolean;
+}
+
+/** Longest delay of a timer. */
+const maxPauseMs = 2 ** 31 - 1;
+
+export function importRegistryCommand(): Command {
+  const command = withSettings(new Command("registry"), ["database", "registryCredentials"])
+    .description(
+      "import repositories, tags and image sizes from an OCI distribution registry. The summary counts repositories and tags. " +
+        "Those that the registry no longer has are kept and counted as gone, unless --prune is given",
+    )
+    .argument("<URL>", "URL of the registry, such as https://registry.example.com")
+    .requiredOption("--group <UID>", "group that holds the repos")
+    .option("--repo <NAME...>", "only these repositories, instead of the whole catalog", [])
+    .option("--prune", "delete repos and tags of the group that the registry does not have")
+    .option("--watch <INTERVAL>", "repeat until stopped, with this pause between runs: 30s, 5m, 1h")
+    .option("--json", "print each summary as one JSON object");
+  return command.action((address: string) =>
+    withDatabase(command, async (database, config) => {
+      const { group, repo: repositories, prune = false, watch, json = false } = command.opts<Options>();
+      const pauseMs = watch === undefined ? undefined : parseInterval(watch);
+      await requireInstallation(database);
+      if (!(await groupExists(database.read, group))) throw new CommandFailure(`--group: there is no group ${group}`);
+      const { signal, release } = stopSignal();
+      const registry = open(address, { credentials: config.registryCredentials, signal });
+      try {
+        const operator = await openOperator(database, config, "import registry");
+        const synchronizer = createSynchronizer({ database, operator, registry, group, now: Date.now });
+        const options = { registry, synchronizer, read: database.read, group, repositories, prune, signal };
+        if (pauseMs === undefined) {
+          const { refused } = await runOnce(options, json);
+          if (signal.aborted) throw new CommandFailure("stopped; run the command again to continue");
+          if (refused > 0) throw new CommandFailure(`${refused} refused`);
+        }
+        while (pauseMs !== undefined && !signal.aborted) {
+          await runOnce(options, json);
+          await setTimeout(pauseMs, undefined, { signal }).catch(() => {}); // stopped
+        }
+      } finally {
+        release();
+        await registry.close();
+      }
+    }),
+  );
+}
+
+/** Errors: CommandFailure for an invalid URL. */
+function open(...[address, options]: Parameters<typeof openRegistry>): ReturnType<typeof openRegistry> {
+  try {
+    return openRegistry(address, options);
+  } catch (error) {
+    if (error instanceof RegistryRefusal) throw new CommandFailure(`${address}: ${error.message}`);
+    throw error;
+  }
+}
+
+/** Synchronizes once and prints the summary. A registry that cannot be read counts as refused. */
+async function runOnce(options: Omit<FullSyncOptions, "report">, isJson: boolean): Promise<ImportSummary> {
+  const progress = new ImportReport(process.stderr);
+  let gone = 0;
+  const report = {
+    count: (what: Parameters<ImportReport["count"]>[0]) => progress.count(what),
+    refuse: (name: string, reason: string) => progress.refuse(name, reason),
+    gone(name: string) {
+      gone++;
+      progress.print(`gone: ${name}`);
+    },
+  };
+  try {
+    await runFullSync({ ...options, report });
+  } catch (error) {
+    const isKnown = error instanceof RegistryFailure || error instanceof RegistryRefusal;
+    if (!isKnown && !options.signal.aborted) throw error;
+    if (!options.signal.aborted) report.refuse("the registry", (error as Error).message);
+  }
+  progress.end();
+  const { unread: _, ...summary } = progress.summary; // manifests have no unread members
+  const text = gone === 0 ? summaryText(summary) : `${summaryText(summary)}, gone ${gone}`;
+  process.stdout.write(`${isJson ? JSON.stringify({ ...summary, gone }) : text}\n`);
+  return progress.summary;
+}
+
+function parseInterval(text: string): number {
+  const pauseMs = durationMs(text);
+  if (!(pauseMs <= maxPauseMs))
+    throw new CommandFailure(`--watch must be like 30s, 5m or 1h and at most 24d, not ${JSON.stringify(text)}`);
+  return pauseMs;
+}

@@ -1,0 +1,339 @@
+/**
+ * JSON to messages (ProtoJSON), by closures compiled once per message descriptor.
+ *
+ * Fields are found by lowerCamelCase and by proto name. Unlike the standard, it never guesses: a field given under both
+ * names, two members of a oneof, and unknown enum names are violations, even where unknown fields are ignored.
+ */
+import {
+  create,
+  type DescField,
+  type DescMessage,
+  getOption,
+  type JsonValue,
+  type Message,
+  type Registry,
+  ScalarType,
+  toBinary,
+} from "@bufbuild/protobuf";
+import { type Any, AnySchema, ListValueSchema, StructSchema, type Value, ValueSchema } from "@bufbuild/protobuf/wkt";
+import { field as fieldOption } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
+import { counted, shorten } from "../../violations.ts";
+import { zeroMessage } from "../compile/compile-function.ts";
+import { hasCustomJson, isBareStruct, type Local, type LocalOneof, setField, setOwn } from "../message-fields.ts";
+import { type JsonMembers, type JsonNode, JsonNumber } from "./parser.ts";
+import { type Leaf, leafOf, scalarLeaf, wellKnownLeaf } from "./scalar-reader.ts";
+import type { Violations } from "./violations.ts";
+
+/** Options of a reader. */
+interface JsonReaderOptions {
+  /** Finds the types of google.protobuf.Any values. */
+  readonly registry: Registry;
+  /** Skip unknown keys instead of reporting violations. */
+  readonly ignoreUnknownFields?: boolean | undefined;
+}
+
+/** Makes a message of parsed JSON and collects violations. The message is valid only if there are none. */
+type JsonReader = (json: JsonNode, violations: Violations) => Message;
+
+/** The reader for a message type. Readers are compiled once per registry. */
+export function createJsonReader(desc: DescMessage, options: JsonReaderOptions): JsonReader {
+  const read = compilerOf(options).message(desc);
+  return (json, violations) => (read(json, violations) ?? create(desc)) as Message;
+}
+
+/** Reads JSON as the value of one field, in its local form; undefined for null and for what is not acceptable. */
+export function createJsonFieldReader(
+  field: DescField,
+  options: JsonReaderOptions,
+): (json: JsonNode, violations: Violations) => unknown {
+  const read = valueReader(field, compilerOf(options));
+  return (json, violations) => (isUnset(json, field) ? undefined : read(json, violations));
+}
+
+/** Returns the value in its local form, or adds a violation and returns undefined. */
+type Read = (json: JsonNode, violations: Violations) => unknown;
+type ReadField = (message: Local, json: JsonNode, violations: Violations) => void;
+
+interface Compiler {
+  readonly options: JsonReaderOptions;
+  /** The reader for a message type, compiled when first asked for. */
+  message(desc: DescMessage): Read;
+}
+
+const strictCompilers = new WeakMap<Registry, Compiler>();
+const lenientCompilers = new WeakMap<Registry, Compiler>();
+
+function compilerOf(options: JsonReaderOptions): Compiler {
+  const compilers = options.ignoreUnknownFields === true ? lenientCompilers : strictCompilers;
+  let compiler = compilers.get(options.registry);
+  if (compiler === undefined) {
+    compiler = createCompiler(options);
+    compilers.set(options.registry, compiler);
+  }
+  return compiler;
+}
+
+function createCompiler(options: JsonReaderOptions): Compiler {
+  const readers = new Map<DescMessage, Read>();
+  const compiler: Compiler = {
+    options,
+    message(desc) {
+      let read = readers.get(desc) ?? wellKnownReader(desc, compiler);
+      if (read === undefined) {
+        const fields = new Map<string, NamedField>();
+        read = objectReader(desc, fields, options.ignoreUnknownFields ?? false);
+        // Stored before its fields are compiled, so that a recursive type finds itself.
+        readers.set(desc, read);
+        for (const field of desc.fields) {
+          const named = { field, read: fieldReader(field, compiler) };
+          fields.set(field.name, named).set(field.jsonName, named);
+        }
+      }
+      return read;
+    },
+  };
+  return compiler;
+}
+
+interface NamedField {
+  readonly field: DescField;
+  readonly read: ReadField;
+}
+
+function objectReader(desc: DescMessage, fields: Map<string, NamedField>, ignoreUnknown: boolean): Read {
+  const zero = zeroMessage(desc);
+  return (json, violations) => {
+    if (!(json instanceof Map)) return violations.add("must be an object");
+    const message = zero();
+    for (const [key, value] of json) {
+      if (violations.isFull) break;
+      const named = fields.get(key);
+      if (named === undefined) {
+        if (!ignoreUnknown) violations.add("unknown field", shorten(key));
+        continue;
+      }
+      const { field } = named;
+      violations.enter(field.name);
+      if (key !== field.name && json.has(field.name))
+        violations.add(`given twice, as ${field.name} and ${field.jsonName}`);
+      else named.read(message, value, violations);
+      violations.leave();
+    }
+    return message;
+  };
+}
+
+function fieldReader(field: DescField, compiler: Compiler): ReadField {
+  const read = valueReader(field, compiler);
+  switch (field.fieldKind) {
+    case "list":
+      return listReader(field, read);
+    case "map":
+      return mapReader(field, read);
+    default: {
+      const { oneof } = field;
+      return (message, json, violations) => {
+        if (isUnset(json, field)) return;
+        const given = oneof === undefined ? undefined : (message[oneof.localName] as LocalOneof).case;
+        if (given !== undefined) {
+          const other = oneof?.fields.find(({ localName }) => localName === given);
+          violations.add(`cannot be given with ${other?.name}`);
+          return;
+        }
+        const value = read(json, violations);
+        if (value !== undefined) setField(message, field, value);
+      };
+    }
+  }
+}
+
+/** null leaves a field unset, except where null is a value of its own. */
+function isUnset(json: JsonNode, field: DescField): boolean {
+  return json === null && !holdsNull(field);
+}
+
+function holdsNull(field: DescField): boolean {
+  return field.message?.typeName === "google.protobuf.Value" || field.enum?.typeName === "google.protobuf.NullValue";
+}
+
+/** The most items that the value rules of a list or map allow. Longer ones are refused without being read. */
+function maxSizeOf(field: DescField): number {
+  const { type } = getOption(field, fieldOption);
+  const max = type.case === "repeated" ? type.value.maxItems : type.case === "map" ? type.value.maxPairs : 0n;
+  return max === 0n ? Number.POSITIVE_INFINITY : Number(max);
+}
+
+function listReader(field: DescField, read: Read): ReadField {
+  const maxSize = maxSizeOf(field);
+  return (message, json, violations) => {
+    if (json === null) return;
+    if (!Array.isArray(json)) {
+      violations.add("must be an array");
+      return;
+    }
+    if (json.length > maxSize) {
+      violations.add(`must have at most ${counted(maxSize, "item")}`);
+      return;
+    }
+    const items = message[field.localName] as unknown[];
+    for (const [index, item] of json.entries()) {
+      if (violations.isFull) break;
+      violations.enterItem(index);
+      items.push(isUnset(item, field) ? violations.add("must not be null") : read(item, violations));
+      violations.leave();
+    }
+  };
+}
+
+function mapReader(field: DescField & { fieldKind: "map" }, read: Read): ReadField {
+  const readKey = mapKeyReader(field.mapKey);
+  const maxSize = maxSizeOf(field);
+  return (message, json, violations) => {
+    if (json === null) return;
+    if (!(json instanceof Map)) {
+      violations.add("must be an object");
+      return;
+    }
+    if (json.size > maxSize) {
+      violations.add(`must have at most ${counted(maxSize, "entry")}`);
+      return;
+    }
+    const entries = message[field.localName] as Local;
+    for (const [text, item] of json) {
+      if (violations.isFull) break;
+      violations.enterKey(text);
+      const key = readKey(text);
+      if (key === undefined) {
+        violations.add("invalid key");
+      } else if (Object.hasOwn(entries, key)) {
+        violations.add("duplicate key");
+      } else {
+        setOwn(entries, key, isUnset(item, field) ? violations.add("must not be null") : read(item, violations));
+      }
+      violations.leave();
+    }
+  };
+}
+
+/** Reads a map key given as text into the property name it has in the message object. */
+export function mapKeyReader(type: ScalarType): (text: string) => string | undefined {
+  switch (type) {
+    case ScalarType.STRING:
+      return (text) => text;
+    case ScalarType.BOOL:
+      return (text) => (text === "true" || text === "false" ? text : undefined);
+    default: {
+      const leaf = scalarLeaf(type);
+      return (text) => {
+        const value = /^-?\d+$/.test(text) ? leaf.read(text) : undefined;
+        return value === undefined ? undefined : String(value);
+      };
+    }
+  }
+}
+
+function valueReader(field: DescField, compiler: Compiler): Read {
+  const leaf = leafOf(field);
+  if (leaf !== undefined) return leafReader(leaf);
+  return isBareStruct(field) ? readStructObject : compiler.message(field.message as DescMessage);
+}
+
+function leafReader(leaf: Leaf): Read {
+  return (json, violations) => leaf.read(json) ?? violations.add(`must be ${leaf.expects}`);
+}
+
+function wellKnownReader(desc: DescMessage, compiler: Compiler): Read | undefined {
+  const leaf = wellKnownLeaf(desc);
+  if (leaf !== undefined) return leafReader(leaf);
+  switch (desc.typeName) {
+    case "google.protobuf.Any":
+      return (json, violations) => readAny(json, violations, compiler);
+    case "google.protobuf.Struct":
+      return readStruct;
+    case "google.protobuf.ListValue":
+      return readListValue;
+    case "google.protobuf.Value":
+      return readValue;
+    default:
+      return undefined;
+  }
+}
+
+function readAny(json: JsonNode, violations: Violations, compiler: Compiler): Any | undefined {
+  if (!(json instanceof Map)) return violations.add("must be an object");
+  if (json.size === 0) return create(AnySchema);
+  const typeUrl = json.get("@type");
+  if (typeof typeUrl !== "string" || !typeUrl.includes("/")) return violations.add("must be a type URL", "@type");
+  const desc = compiler.options.registry.getMessage(typeUrl.slice(typeUrl.lastIndexOf("/") + 1));
+  if (desc === undefined) return violations.add("unknown type", "@type");
+  const before = violations.list.length;
+  const message = readAnyContent(json, desc, violations, compiler);
+  // A message with violations might not be encodable.
+  if (message === undefined || violations.list.length > before) return undefined;
+  return create(AnySchema, { typeUrl, value: toBinary(desc, message as Message) });
+}
+
+function readAnyContent(json: JsonMembers, desc: DescMessage, violations: Violations, compiler: Compiler): unknown {
+  const content = new Map(json);
+  content.delete("@type");
+  const read = compiler.message(desc);
+  if (!hasCustomJson(desc)) return read(content, violations);
+  const value = content.get("value");
+  if (value === undefined || content.size > 1) return violations.add("must have the members @type and value");
+  violations.enter("value");
+  const message = read(value, violations);
+  violations.leave();
+  return message;
+}
+
+function readStructObject(json: JsonNode, violations: Violations): JsonValue | undefined {
+  return json instanceof Map ? readJsonValue(json, violations) : violations.add("must be an object");
+}
+
+function readJsonValue(json: JsonNode, violations: Violations): JsonValue | undefined {
+  if (json instanceof JsonNumber) return readNumber(json, violations);
+  if (Array.isArray(json)) return json.map((item) => readJsonValue(item, violations) ?? null);
+  if (json instanceof Map) {
+    const members: Local = {};
+    for (const [key, item] of json) setOwn(members, key, readJsonValue(item, violations));
+    return members as JsonValue;
+  }
+  return json;
+}
+
+function readNumber(json: JsonNumber, violations: Violations): number | undefined {
+  const number = Number(json.text);
+  return Number.isFinite(number) ? number : violations.add("must be a number of double precision");
+}
+
+function readStruct(json: JsonNode, violations: Violations): Message | undefined {
+  if (!(json instanceof Map)) return violations.add("must be an object");
+  const struct = create(StructSchema);
+  for (const [key, item] of json) setOwn(struct.fields, key, readValue(item, violations));
+  return struct;
+}
+
+function readListValue(json: JsonNode, violations: Violations): Message | undefined {
+  if (!Array.isArray(json)) return violations.add("must be an array");
+  return create(ListValueSchema, { values: json.map((item) => readValue(item, violations)) });
+}
+
+function readValue(json: JsonNode, violations: Violations): Value {
+  return create(ValueSchema, { kind: kindOf(json, violations) });
+}
+
+function kindOf(json: JsonNode, violations: Violations): Value["kind"] {
+  switch (typeof json) {
+    case "string":
+      return { case: "stringValue", value: json };
+    case "boolean":
+      return { case: "boolValue", value: json };
+    case "number":
+      return { case: "numberValue", value: json };
+  }
+  if (json === null) return { case: "nullValue", value: 0 };
+  if (json instanceof JsonNumber) return { case: "numberValue", value: readNumber(json, violations) ?? 0 };
+  return Array.isArray(json)
+    ? { case: "listValue", value: readListValue(json, violations) as never }
+    : { case: "structValue", value: readStruct(json, violations) as never };
+}

@@ -1,0 +1,138 @@
+/**
+ * The output of an import: progress, rewritten in place on a terminal and printed every few seconds elsewhere; refusals
+ * with file and reason, of which the first hundred are printed; unknown members; and a summary. All but the summary
+ * goes to standard error.
+ */
+import type { FeedReport } from "../source/feed.ts";
+import { printable } from "../source/printable.ts";
+
+/** What an import did with an item. */
+export type ImportOutcome = "added" | "changed" | "unchanged" | "removed";
+
+/** Counts of an import. */
+export interface ImportSummary extends Readonly<Record<ImportOutcome, number>> {
+  /** Sum of added, changed, unchanged and refused items. */
+  readonly read: number;
+  readonly refused: number;
+  /** Values of members that the reader does not know. */
+  readonly unread: number;
+  /** Skipped files. */
+  readonly passedOver: number;
+}
+
+/** The stream for progress: standard error. */
+interface ReportOutput {
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+  write(text: string): unknown;
+}
+
+const maxPrintedRefusals = 100;
+const maxPrintedMembers = 20;
+/** Different members that are counted separately. */
+const maxMembers = 1000;
+const terminalIntervalMs = 100;
+const plainIntervalMs = 5000;
+const barWidth = 24;
+
+/** The report of one import. */
+export class ImportReport implements FeedReport {
+  readonly #output: ReportOutput;
+  readonly #now: () => number;
+  readonly #startMs: number;
+  readonly #counts = { added: 0, changed: 0, unchanged: 0, removed: 0, refused: 0, unread: 0, passedOver: 0 };
+  readonly #members = new Map<string, { count: number; readonly first: string }>();
+  #fraction: number | undefined;
+  #nextMs: number;
+  #isLineOpen = false;
+
+  /** @param now a monotonic clock in milliseconds. */
+  constructor(output: ReportOutput, now: () => number = () => performance.now()) {
+    this.#output = output;
+    this.#now = now;
+    this.#startMs = now();
+    this.#nextMs = this.#startMs + this.#intervalMs;
+  }
+
+  get summary(): ImportSummary {
+    const { added, changed, unchanged, refused } = this.#counts;
+    return { read: added + changed + unchanged + refused, ...this.#counts };
+  }
+
+  count(what: ImportOutcome, times = 1): void {
+    this.#counts[what] += times;
+    this.#show();
+  }
+
+  refuse(name: string, reason: string): void {
+    this.#counts.refused += 1;
+    if (this.#counts.refused <= maxPrintedRefusals) this.print(`refused: ${name}: ${reason}`);
+    else if (this.#counts.refused === maxPrintedRefusals + 1) this.print("refused: … and more");
+  }
+
+  /** Counts an unknown member of a record of the file `name`. */
+  unread(member: string, name: string): void {
+    this.#counts.unread += 1;
+    const counted = this.#members.get(member);
+    if (counted !== undefined) counted.count += 1;
+    else if (this.#members.size < maxMembers) this.#members.set(member, { count: 1, first: name });
+  }
+
+  skip(_name: string): void {
+    this.#counts.passedOver += 1;
+  }
+
+  advance(fraction: number): void {
+    this.#fraction = fraction;
+    this.#show();
+  }
+
+  /** Prints a line. */
+  print(text: string): void {
+    this.#closeLine();
+    this.#output.write(`${text}\n`);
+  }
+
+  /** Clears the progress line and prints the unknown members, most frequent first. The summary can follow. */
+  end(): void {
+    this.#closeLine();
+    const members = [...this.#members].sort(([, a], [, b]) => b.count - a.count);
+    for (const [member, { count, first }] of members.slice(0, maxPrintedMembers))
+      this.print(`unread: ${printable(member)}: ${count === 1 ? "once" : `${count} times`}, first in ${first}`);
+    if (members.length > maxPrintedMembers) this.print("unread: … and more");
+  }
+
+  get #intervalMs(): number {
+    return this.#output.isTTY === true ? terminalIntervalMs : plainIntervalMs;
+  }
+
+  #show(): void {
+    const nowMs = this.#now();
+    if (nowMs < this.#nextMs) return;
+    this.#nextMs = nowMs + this.#intervalMs;
+    const { read, refused } = this.summary;
+    const perSecond = Math.round((read * 1000) / (nowMs - this.#startMs));
+    const parts = [`${read} read`, `${refused} refused`, `${perSecond}/s`];
+    if (this.#fraction !== undefined) parts.unshift(`${Math.floor(this.#fraction * 100)}%`);
+    if (this.#output.isTTY !== true) return void this.#output.write(`${parts.join(", ")}\n`);
+    const bar = this.#fraction === undefined ? "" : `[${barOf(this.#fraction)}] `;
+    this.#output.write(`\r${`${bar}${parts.join(", ")}`.slice(0, (this.#output.columns ?? 80) - 1)}\x1b[K`);
+    this.#isLineOpen = true;
+  }
+
+  #closeLine(): void {
+    if (this.#isLineOpen) this.#output.write("\r\x1b[K");
+    this.#isLineOpen = false;
+  }
+}
+
+function barOf(fraction: number): string {
+  return "#".repeat(Math.round(fraction * barWidth)).padEnd(barWidth);
+}
+
+/** The summary in one line: `read 3, added 2, …`. */
+export function summaryText({ passedOver, ...counts }: Omit<ImportSummary, "unread">): string {
+  const parts = Object.entries(counts).map(([name, count]) => `${name} ${count}`);
+  const skipped = passedOver === 1 ? "skipped 1 file" : `skipped ${passedOver} files`;
+  return [...parts, ...(passedOver > 0 ? [skipped] : [])].join(", ");
+}

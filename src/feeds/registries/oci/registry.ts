@@ -1,0 +1,225 @@
+/**
+ * Reads a container registry by the OCI Distribution Specification 1.1, or Docker's before it: repositories, tags, and
+ * images of digests.
+ *
+ * Lists are streamed page by page, by `Link` (RFC 8288), up to a bounded number of pages. Content is checked against
+ * its digest.
+ */
+import { createHash } from "node:crypto";
+import { authorizedSend, type Credentials } from "./authorization.ts";
+import { RegistryFailure, RegistryRefusal } from "./errors.ts";
+import { createRegistryHttp, type HttpAnswer, type HttpOptions } from "./http.ts";
+import {
+  acceptedTypes,
+  type Descriptor,
+  isDigest,
+  isImageConfig,
+  type Manifest,
+  type Platform,
+  parseConfig,
+  parseManifest,
+} from "./manifest.ts";
+
+/** The image of a digest. */
+export interface RegistryImage {
+  readonly digest: string;
+  readonly mediaType: string;
+  readonly platforms: readonly (Platform & {
+    readonly digest: string;
+    /** Size of the configuration and all layers, in bytes. */
+    readonly size: number;
+  })[];
+}
+
+/** A container registry, read only. Errors of every method: RegistryRefusal, RegistryFailure. */
+export interface ContainerRegistry {
+  /** Pages of repository names, unchecked. */
+  repositories(): AsyncGenerator<readonly string[]>;
+  /** Pages of tag names, unchecked; undefined if the registry does not have the repository. */
+  tags(repository: string): Promise<AsyncGenerator<readonly string[]> | undefined>;
+  /** The current digest of a tag or digest; undefined if there is none. */
+  resolveDigest(repository: string, reference: string): Promise<string | undefined>;
+  /** The image of a digest, then those of the platforms of an index; undefined if the registry does not have it. */
+  images(repository: string, digest: string): Promise<readonly RegistryImage[] | undefined>;
+  close(): Promise<void>;
+}
+
+/** Options of {@link openRegistry}. */
+export interface RegistryOptions extends HttpOptions {
+  readonly credentials?: Credentials | undefined;
+}
+
+const pageSize = 1000;
+const maxPages = 10_000;
+const maxEmptyPages = 100;
+const maxListBytes = 8 * 1024 * 1024;
+const maxManifestBytes = 4 * 1024 * 1024;
+const maxConfigBytes = 4 * 1024 * 1024;
+
+/** Whether `text` is a valid repository name (OCI Distribution Specification, "Pulling manifests"). */
+export function isRepositoryName(text: string): boolean {
+  const part = "[a-z0-9]+(?:(?:\\.|_|__|-+)[a-z0-9]+)*";
+  return text.length <= 255 && new RegExp(`^${part}(?:/${part})*$`).test(text);
+}
+
+/** Whether `text` is a valid tag. */
+export function isTagName(text: string): boolean {
+  return /^[a-zA-Z0-9_][a-zA-Z0-9._-]{0,127}$/.test(text);
+}
+
+/**
+ * Opens the registry at an http or https URL: `https://registry.example.com`. Makes no request yet. Errors:
+ * RegistryRefusal for an invalid URL.
+ */
+export function openRegistry(address: string, options: RegistryOptions = {}): ContainerRegistry {
+  const base = parseBase(address);
+  const root = `${base.pathname.replace(/\/$/, "")}/v2`;
+  const http = createRegistryHttp(base, options);
+  const send = authorizedSend(http, options.credentials);
+
+  async function get(repository: string, path: string, maxBytes: number, accept = "application/json") {
+    const url = new URL(`${root}/${repository}/${path}`, base);
+    return send(scopeOf(repository), { url, method: "GET", headers: { accept }, maxBytes });
+  }
+
+  async function page(scope: string, url: URL): Promise<HttpAnswer> {
+    return send(scope, { url, method: "GET", headers: { accept: "application/json" }, maxBytes: maxListBytes });
+  }
+
+  /** Follows pages from `first`. Each is a JSON object with a list at `member`. */
+  async function* pages(scope: string, first: HttpAnswer, at: URL, member: string) {
+    const seen = new Set([at.href]);
+    let answer = first;
+    let url = at;
+    let empty = 0;
+    for (;;) {
+      const names = namesOf(answer, member);
+      if (names.length > 0) yield names;
+      const next = nextOf(answer, url);
+      if (next === undefined) return;
+      empty += names.length === 0 ? 1 : 0;
+      if (seen.has(next.href) || seen.size >= maxPages || empty > maxEmptyPages)
+        throw new RegistryRefusal(`${at.pathname}: the list does not end`);
+      seen.add(next.href);
+      url = next;
+      answer = expectStatus(await page(scope, url), 200, url.pathname);
+    }
+  }
+
+  async function manifestOf(repository: string, { digest }: Pick<Descriptor, "digest">) {
+    const answer = await get(repository, `manifests/${digest}`, maxManifestBytes, acceptedTypes);
+    if (answer.status === 404) return undefined;
+    expectStatus(answer, 200, `${repository}@${digest}`);
+    checkDigest(answer.body, digest);
+    return parseManifest(answer.body, String(answer.headers["content-type"] ?? ""));
+  }
+
+  /** The image of a manifest of one platform. `indexed` is the platform given by its index. */
+  async function imageOf(repository: string, digest: string, manifest: Manifest, indexed: Platform | undefined) {
+    const { mediaType, config, size } = manifest;
+    const platform = indexed ?? (isImageConfig(config) ? await configOf(repository, config) : undefined);
+    const isNamed = platform !== undefined && platform.architecture !== "";
+    return { digest, mediaType, platforms: isNamed ? [{ ...platform, digest, size }] : [] };
+  }
+
+  async function configOf(repository: string, { digest }: Descriptor): Promise<Platform> {
+    const answer = expectStatus(await get(repository, `blobs/${digest}`, maxConfigBytes, "*/*"), 200, digest);
+    checkDigest(answer.body, digest);
+    return parseConfig(answer.body);
+  }
+
+  return {
+    async *repositories() {
+      const url = new URL(`${root}/_catalog?n=${pageSize}`, base);
+      const scope = "registry:catalog:*";
+      yield* pages(scope, expectStatus(await page(scope, url), 200, "the catalog"), url, "repositories");
+    },
+
+    async tags(repository) {
+      const url = new URL(`${root}/${repository}/tags/list?n=${pageSize}`, base);
+      const first = await page(scopeOf(repository), url);
+      if (first.status === 404) return undefined;
+      return pages(scopeOf(repository), expectStatus(first, 200, repository), url, "tags");
+    },
+
+    async resolveDigest(repository, reference) {
+      const url = new URL(`${root}/${repository}/manifests/${reference}`, base);
+      const request = { url, headers: { accept: acceptedTypes }, maxBytes: maxManifestBytes };
+      const head = await send(scopeOf(repository), { ...request, method: "HEAD" });
+      if (head.status === 404) return undefined;
+      const digest = head.headers["docker-content-digest"];
+      if (head.status === 200 && digest !== undefined) {
+        if (!isDigest(digest)) throw new RegistryRefusal(`${repository}:${reference} has a digest that is not SHA-256`);
+        return digest;
+      }
+      // Without the header, the digest is computed from the content.
+      const { status, body } = await send(scopeOf(repository), { ...request, method: "GET" });
+      if (status === 404) return undefined;
+      if (status !== 200) throw new RegistryFailure(`${repository}:${reference}: the registry answers ${status}`);
+      return sha256(body);
+    },
+
+    async images(repository, digest) {
+      const manifest = await manifestOf(repository, { digest });
+      if (manifest === undefined) return undefined;
+      if (manifest.kind === "manifest") return [await imageOf(repository, digest, manifest, undefined)];
+      const parts: RegistryImage[] = [];
+      for (const entry of manifest.manifests) {
+        const part = await manifestOf(repository, entry);
+        // An index may list platforms that the registry does not have.
+        if (part?.kind === "manifest") parts.push(await imageOf(repository, entry.digest, part, entry.platform));
+      }
+      return [{ digest, mediaType: manifest.mediaType, platforms: parts.flatMap((part) => part.platforms) }, ...parts];
+    },
+
+    close: () => http.close(),
+  };
+}
+
+function parseBase(address: string): URL {
+  const url = URL.parse(address);
+  if (url === null || !/^https?:$/.test(url.protocol) || url.search !== "" || url.hash !== "")
+    throw new RegistryRefusal("the address must be an http or https URL without a query");
+  if (url.username !== "" || url.password !== "") throw new RegistryRefusal("the address must not contain credentials");
+  url.pathname = url.pathname.replace(/\/(?:v2\/?)?$/, ""); // with or without the version
+  return url;
+}
+
+function scopeOf(repository: string): string {
+  return `repository:${repository}:pull`;
+}
+
+function expectStatus(answer: HttpAnswer, status: number, what: string): HttpAnswer {
+  if (answer.status !== status) throw new RegistryFailure(`${what}: the registry answers ${answer.status}`);
+  return answer;
+}
+
+function checkDigest(body: Uint8Array, digest: string): void {
+  if (sha256(body) !== digest) throw new RegistryRefusal(`the content does not match ${digest}`);
+}
+
+function sha256(body: Uint8Array): string {
+  return `sha256:${createHash("sha256").update(body).digest("hex")}`;
+}
+
+function namesOf({ body }: HttpAnswer, member: string): readonly string[] {
+  let list: unknown;
+  try {
+    list = (JSON.parse(Buffer.from(body).toString()) as Record<string, unknown> | null)?.[member] ?? [];
+  } catch {
+    throw new RegistryRefusal(`the list of ${member} is not JSON`);
+  }
+  if (!Array.isArray(list) || list.some((name) => typeof name !== "string"))
+    throw new RegistryRefusal(`the list of ${member} is not a list of names`);
+  return list as string[];
+}
+
+/** The URL of the next page, at the origin of this one: a registry behind a proxy may not know its public origin. */
+function nextOf({ headers }: HttpAnswer, url: URL): URL | undefined {
+  const links = typeof headers.link === "string" ? headers.link : "";
+  const target = /<([^>]*)>\s*;[^,<]*\brel\s*=\s*"?next"?/i.exec(links)?.[1];
+  if (target === undefined) return undefined;
+  const next = URL.parse(target, url.href);
+  if (next === null || next.hostname !== url.hostname) throw new RegistryRefusal("the next page is at another host");
+  return new URL(next.pathname + next.search, url.origin);
+}

@@ -1,0 +1,234 @@
+/**
+ * The HTTP/1.1 server of the port: a `node:http` or `node:https` server with its time-outs, a body on every refusal,
+ * and an orderly end. It owns the listening socket, because Node runs the time-outs only in a server that listens. With
+ * `onBufferedRequest`, connections begin on the fast path (`connection.ts`).
+ */
+
+import {
+  createServer,
+  type IncomingMessage,
+  type Server,
+  type ServerOptions,
+  type ServerResponse,
+  STATUS_CODES,
+} from "node:http";
+import { createServer as createSecureServer } from "node:https";
+import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import type { PortLimits } from "../message/limits.ts";
+import type { Arrival } from "../message/message.ts";
+import { isAuthority, repeatsField } from "../message/request-fields.ts";
+import type { SharedBytes } from "../shared-bytes.ts";
+import type { Turns } from "../turns.ts";
+import { createHttp1FastPath } from "./connection.ts";
+import type { SimpleRequest } from "./parse-request.ts";
+import { Pipeline } from "./pipeline.ts";
+import type { Http1Response } from "./response.ts";
+
+/** What the HTTP/1.1 server is made from. */
+export interface Http1Options {
+  readonly tls?: { readonly cert: string | Buffer; readonly key: string | Buffer } | undefined;
+  readonly limits: PortLimits;
+  readonly turns: Turns;
+  /** Counts the bytes of responses that are not sent yet. */
+  readonly unsent: SharedBytes;
+  onRequest(request: IncomingMessage, response: ServerResponse): void;
+  /** Answers a simple request, or has it fall back. Undefined: all requests are for `onRequest`. */
+  readonly onBufferedRequest: ((request: SimpleRequest, response: Http1Response) => void) | undefined;
+  /**
+   * Called before the requests of one round, and before each that came while another on its connection was answered.
+   */
+  onRead(): void;
+  /** The body, JSON text, of a response by the port itself. */
+  refusalBody(httpStatus: number): string;
+  onError(error: Error): void;
+}
+
+/** The HTTP/1.1 server of the port. */
+export interface Http1Server {
+  /** Listens for the port. Its `connection` (TLS: `secureConnection` too) listener has been removed. */
+  readonly server: Server;
+  /** Begins TLS on a connection; `server` emits `secureConnection` when the handshake is done. */
+  beginTls(socket: Socket): void;
+  /** Refuses a connection without TLS to a port that speaks TLS. */
+  refuseCleartext(socket: Socket): void;
+  /** Serves HTTP/1.1 on a connection. */
+  accept(socket: Socket): void;
+  /** Enforces the limits that Node does not have; to be called every `checkIntervalMs`. */
+  check(): void;
+  /** Ends idle connections now and each other one after the response in flight, which says `connection: close`. */
+  close(): void;
+}
+
+/** Creates the HTTP/1.1 server. */
+export function createHttp1Server({
+  tls,
+  limits,
+  turns,
+  unsent,
+  onRequest,
+  onBufferedRequest,
+  onRead,
+  refusalBody,
+  onError,
+}: Http1Options): Http1Server {
+  const options: ServerOptions = {
+    headersTimeout: Math.min(limits.headersMs, limits.requestMs),
+    requestTimeout: limits.requestMs,
+    keepAliveTimeout: limits.keepAliveMs,
+    connectionsCheckingInterval: limits.checkIntervalMs,
+    maxHeaderSize: limits.maxHeaderBytes,
+    requireHostHeader: false, // Node would refuse without a body; see isWellFormed.
+    optimizeEmptyRequests: true, // A request without a body is ended from the start, without events.
+  };
+  const server = tls
+    ? createSecureServer({
+        ...options,
+        ...tls,
+        minVersion: "TLSv1.2",
+        ALPNProtocols: ["h2", "http/1.1"],
+        handshakeTimeout: limits.handshakeMs,
+      })
+    : createServer(options);
+  server.maxConnections = limits.maxConnections;
+
+  type Listener = (this: Server, socket: Socket) => void;
+  const removeListener = (event: string) => {
+    const listener = server.listeners(event).at(-1) as Listener;
+    server.off(event, listener);
+    return listener;
+  };
+  const begin = removeListener("connection");
+  const serve = tls ? removeListener("secureConnection") : begin;
+
+  /** Every connection that Node serves, with its latest response. */
+  const connections = new Map<Duplex, ServerResponse | undefined>();
+  const pipelines = new Map<Duplex, Pipeline>();
+  /** When the requests came whose first bytes the fast path has read. */
+  const started = new WeakMap<Duplex, number>();
+  /** Responses that have ended and are not sent yet, with the time when that was first seen. */
+  const endedMs = new WeakMap<ServerResponse, number>();
+  let closing = false;
+  /** The round for which `onRead` was called: all requests that were ready in it had been sent by then. */
+  let reportedRound = -1;
+
+  const reportRead = (isQueued: boolean) => {
+    if (reportedRound === turns.round && !isQueued) return;
+    onRead();
+    reportedRound = turns.round;
+    turns.touch();
+  };
+
+  const finish = (socket: Duplex, response: ServerResponse | undefined) => {
+    if (response === undefined || response.writableFinished) return socket.destroy();
+    if (!response.headersSent) response.setHeader("connection", "close");
+    response.once("close", () => socket.end(() => socket.destroy()));
+  };
+
+  const take = (request: IncomingMessage & Arrival, response: ServerResponse) => {
+    const { socket } = request;
+    request.startedMs = started.get(socket) ?? performance.now();
+    started.delete(socket);
+    connections.set(socket, response);
+    if (closing) finish(socket, response);
+    if (!isWellFormed(request)) return answer(response, 400);
+    pipelines.get(socket)?.add(response, (isQueued) => {
+      reportRead(isQueued);
+      onRequest(request, response);
+    });
+  };
+  server.on("request", take);
+  server.on("checkContinue", take); // `100 Continue` is sent when the body is read
+  server.on("checkExpectation", (_request, response: ServerResponse) => answer(response, 417));
+  server.on("connect", (_request, socket: Duplex) => refuse(socket, 400));
+  server.on("clientError", (error: Error & { code?: string }, socket: Duplex) => {
+    if (socket.writableEnded) return; // Already refused; the parser repeats its error for whatever else the peer sends.
+    onError(error);
+    const response = connections.get(socket);
+    const isAnswering = response?.headersSent === true && !response.writableFinished;
+    const status = statusOf(error.code);
+    if (status === undefined || !socket.writable || isAnswering) socket.destroy();
+    else refuse(socket, status);
+  });
+
+  const answer = (response: ServerResponse, status: number) => {
+    response.writeHead(status, { "content-type": "application/json", connection: "close" }).end(refusalBody(status));
+  };
+
+  /**
+   * Answers where Node has no response object. It reads on for a while, because a reset of a peer that still sends
+   * would discard the response.
+   */
+  const refuse = (socket: Duplex, status: number, body = refusalBody(status)) => {
+    const length = Buffer.byteLength(body);
+    const head = `content-type: application/json\r\ncontent-length: ${length}\r\nconnection: close`;
+    socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head}\r\n\r\n${body}`);
+    const timer = setTimeout(() => socket.destroy(), limits.lingerMs);
+    socket.once("close", () => clearTimeout(timer)).once("end", () => socket.destroy());
+  };
+
+  const acceptByNode = (socket: Socket, startedMs?: number) => {
+    if (startedMs !== undefined) started.set(socket, startedMs);
+    connections.set(socket, undefined);
+    pipelines.set(socket, new Pipeline(socket, turns, unsent));
+    socket.once("close", () => {
+      connections.delete(socket);
+      pipelines.delete(socket);
+    });
+    serve.call(server, socket);
+  };
+  const fastPath =
+    onBufferedRequest &&
+    createHttp1FastPath({ limits, turns, unsent, onBufferedRequest, reportRead, serveByNode: acceptByNode });
+
+  return {
+    server,
+    beginTls: (socket) => begin.call(server, socket),
+    refuseCleartext(socket) {
+      socket.resume();
+      refuse(socket, 400, refusalBody(cleartextToTls));
+    },
+    accept: fastPath?.accept ?? ((socket) => acceptByNode(socket)),
+    check() {
+      fastPath?.check();
+      const now = performance.now();
+      for (const [socket, pipeline] of pipelines) {
+        pipeline.count();
+        const response = pipeline.current;
+        if (!response?.writableEnded || response.writableFinished) continue;
+        const since = endedMs.get(response);
+        if (since === undefined) endedMs.set(response, now);
+        else if (now - since > limits.responseMs) socket.destroy();
+      }
+    },
+    close() {
+      closing = true;
+      fastPath?.close();
+      for (const [socket, response] of connections) finish(socket, response);
+    },
+  };
+}
+
+/**
+ * The refusal of HTTP on a port that speaks TLS. It is sent with 400, since a client cannot upgrade the connection as
+ * 426 suggests.
+ */
+const cleartextToTls = 426;
+
+/**
+ * Whether a request has a valid host, except with HTTP/1.0, repeats no field that must be unique (RFC 9112 section
+ * 3.2), and has no transfer coding but `chunked`.
+ */
+function isWellFormed({ headers, httpVersion, rawHeaders }: IncomingMessage): boolean {
+  const { host, "transfer-encoding": coding } = headers;
+  const hasHost = host === undefined ? httpVersion !== "1.1" : isAuthority(host);
+  return hasHost && !repeatsField(rawHeaders) && (coding === undefined || coding.toLowerCase() === "chunked");
+}
+
+/** The status that answers an error of the parser or a time-out; undefined if the connection itself has failed. */
+function statusOf(code: string | undefined): number | undefined {
+  if (code === "HPE_HEADER_OVERFLOW") return 431;
+  if (code === "HPE_CHUNK_EXTENSIONS_OVERFLOW") return 413;
+  if (code === "ERR_HTTP_REQUEST_TIMEOUT") return 408;
+  return code?.startsWith("HPE_") ? 400 : undefined;
+}

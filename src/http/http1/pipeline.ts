@@ -1,0 +1,55 @@
+/**
+ * The requests of one HTTP/1.1 connection that Node serves. Node would begin all pipelined requests at once. Here a
+ * handler begins when the previous response is sent, there is room for a response, and it is the connection's turn.
+ */
+import type { ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import type { Share, SharedBytes } from "../shared-bytes.ts";
+import { Turn, type Turns } from "../turns.ts";
+
+/** The requests of one connection. */
+export class Pipeline {
+  readonly #socket: Socket;
+  readonly #turn: Turn;
+  readonly #share: Share;
+  readonly #waiting: { readonly response: ServerResponse; serve(isQueued: boolean): void }[] = [];
+  /** The response whose handler has begun, until it is sent. */
+  current: ServerResponse | undefined;
+
+  /** @param unsent counts the bytes of responses that are not sent yet. */
+  constructor(socket: Socket, turns: Turns, unsent: SharedBytes) {
+    this.#socket = socket;
+    this.#turn = new Turn(turns, () => this.#begin(true));
+    this.#share = unsent.share(socket);
+    socket.once("close", () => {
+      this.#waiting.length = 0;
+    });
+  }
+
+  /** Serves a request, now or later. `isQueued`: others may have been served since it came. */
+  add(response: ServerResponse, serve: (isQueued: boolean) => void): void {
+    this.#waiting.push({ response, serve });
+    this.#begin(response.socket === null);
+  }
+
+  #begin(isQueued: boolean): void {
+    if (this.current !== undefined || this.#waiting.length === 0) return;
+    if (!this.#share.hasRoomOrWaits(0, this.#turn) || !this.#turn.take()) return;
+    const { response, serve } = this.#waiting.shift()!;
+    this.current = response;
+    response.once("close", this.#next);
+    serve(isQueued);
+  }
+
+  readonly #next = (): void => {
+    this.current = undefined;
+    this.#turn.answered();
+    this.count();
+    this.#begin(true);
+  };
+
+  /** Counts the bytes that are not sent. */
+  count(): void {
+    this.#share.set((this.current ?? this.#socket).writableLength);
+  }
+}

@@ -1,0 +1,88 @@
+/** The response to a simple HTTP/1.1 request: head and body in one piece, with the fields that Node would add. */
+
+import { type OutgoingHttpHeader, type OutgoingHttpHeaders, STATUS_CODES } from "node:http";
+import type { Socket } from "node:net";
+import { BufferedResponseBase } from "../message/buffered-response.ts";
+import { httpDate } from "../message/date.ts";
+import type { BufferedResponse } from "../message/message.ts";
+import type { SimpleRequest } from "./parse-request.ts";
+
+/** The connection of a response. */
+export interface ResponseConnection {
+  readonly socket: Socket;
+  /** The lines of the head for `Connection` and, if it stays open, `Keep-Alive`. */
+  readonly persistence: string;
+  /** Called when the response is sent. */
+  onAnswered(): void;
+  /** Passes the connection to Node's server, which answers the request. */
+  fallBack(): void;
+}
+
+/** The response to one request. Errors, of {@link writeHead}: TypeError for a field that is not printable ASCII. */
+export class Http1Response extends BufferedResponseBase implements BufferedResponse {
+  readonly req: SimpleRequest;
+  readonly #connection: ResponseConnection;
+  #head = "";
+  #hasFallenBack = false;
+  writableEnded = false;
+
+  constructor(req: SimpleRequest, connection: ResponseConnection) {
+    super();
+    this.req = req;
+    this.#connection = connection;
+  }
+
+  /** Whether the client has gone, or Node answers the request. */
+  get destroyed(): boolean {
+    return this.#hasFallenBack || this.#connection.socket.destroyed;
+  }
+
+  get headersSent(): boolean {
+    return this.#head !== "";
+  }
+
+  writeHead(status: number, headers: OutgoingHttpHeaders): this {
+    const fields = this.withSetFields(headers);
+    let lines = "";
+    for (const name of Object.keys(fields)) {
+      const value = fields[name];
+      if (Array.isArray(value)) for (const one of value) lines += lineOf(name, one);
+      else if (value !== undefined) lines += lineOf(name, value);
+    }
+    this.#head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines}Date: ${httpDate()}\r\n`;
+    return this;
+  }
+
+  /** Sends the response, unless the client has gone. The head must have its length. */
+  end(content: string | Uint8Array, encoding: "latin1" | "utf8"): void {
+    if (this.writableEnded || this.destroyed) return;
+    const { socket } = this.#connection;
+    const head = `${this.#head}${this.#connection.persistence}\r\n`;
+    this.writableEnded = true;
+    if (typeof content === "string") socket.write(head + content, encoding);
+    else {
+      socket.cork();
+      socket.write(head, "latin1");
+      socket.write(content);
+      socket.uncork();
+    }
+    this.#connection.onAnswered();
+  }
+
+  destroy(): void {
+    this.#connection.socket.destroy();
+  }
+
+  fallBack(): void {
+    this.#hasFallenBack = true;
+    this.#connection.fallBack();
+  }
+}
+
+const fieldLine = /^[!#-'*+.^`|~\w-]+: [ -~]*\r\n$/;
+
+function lineOf(name: string, value: OutgoingHttpHeader): string {
+  const line = `${name}: ${value}\r\n`;
+  if (!fieldLine.test(line)) throw new TypeError(`the header field ${JSON.stringify(name)} is not printable ASCII`);
+  return line;
+}

@@ -1,0 +1,44 @@
+/** The HTTP/2 connections whose frames this program reads itself. */
+import type { Socket } from "node:net";
+import { Http2Connection } from "./connection.ts";
+import type { Http2ConnectionOptions } from "./connection-options.ts";
+import { settings, settingsFrame } from "./frames.ts";
+
+/** The connections of one port. */
+export interface Http2Connections {
+  /** Serves HTTP/2 on a connection whose first bytes are still unread. */
+  accept(socket: Socket): void;
+  /** Enforces the limits; to be called every `checkIntervalMs`. */
+  check(): void;
+  /** Sends GOAWAY on every connection; each ends with its last stream. */
+  close(): void;
+}
+
+/** Creates an empty set of connections. */
+export function createHttp2Connections(options: Http2ConnectionOptions): Http2Connections {
+  const connections = new Set<Http2Connection>();
+  const { maxConcurrentStreams, maxHeaderBytes } = options.limits;
+  const hello = settingsFrame(
+    new Map([
+      [settings.maxConcurrentStreams, maxConcurrentStreams],
+      [settings.maxHeaderListSize, maxHeaderBytes],
+    ]),
+  );
+  let isClosing = false;
+  return {
+    accept(socket) {
+      const connection = new Http2Connection(socket, options, hello);
+      connections.add(connection);
+      socket.once("close", () => connections.delete(connection));
+      if (isClosing) connection.retire();
+    },
+    check() {
+      const nowMs = performance.now();
+      for (const connection of connections) connection.check(nowMs);
+    },
+    close() {
+      isClosing = true;
+      for (const connection of connections) connection.retire();
+    },
+  };
+}

@@ -1,0 +1,196 @@
+/**
+ * One port for every protocol: HTTP/1.1 and HTTP/2, cleartext (prior knowledge) or TLS (ALPN).
+ *
+ * An http(s).Server listens. Its own connection listener is replaced by one that looks at the first bytes (cleartext)
+ * or at the negotiated protocol (TLS) and passes the connection to the HTTP/1.1 or the HTTP/2 server. A net.Server in
+ * front would be simpler, but Node runs its HTTP/1 time-outs only in a server that listens; `allowHTTP1` works only
+ * under TLS.
+ *
+ * Promises: whatever a peer sends or fails to send, its connection is closed within the limits of {@link PortLimits},
+ * nothing it does ends the process, and every refusal on HTTP/1 has a body.
+ */
+import type { ServerResponse } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+import type { TLSSocket } from "node:tls";
+import { createHttp1Server } from "./http1/node-server.ts";
+import { createHttp2Server } from "./http2/node-server.ts";
+import type { RequestHead } from "./http2/simple-fields.ts";
+import type { ServeBuffered } from "./http2/stream.ts";
+import { IncomingBodies } from "./incoming-bodies.ts";
+import { defaultPortLimits, type PortLimits } from "./message/limits.ts";
+import {
+  type BufferedRequest,
+  type BufferedResponse,
+  breakOff,
+  type PortRequest,
+  type PortResponse,
+} from "./message/message.ts";
+import { SharedBytes } from "./shared-bytes.ts";
+import { type Opening, readFirstBytes } from "./sniff-protocol.ts";
+import { Turns } from "./turns.ts";
+
+/** What a port is made from. */
+export interface OnePortOptions {
+  /** Certificate chain and key in PEM. Without it the port is cleartext. TLS 1.2 at least. */
+  readonly tls?: { readonly cert: string | Buffer; readonly key: string | Buffer } | undefined;
+  readonly limits?: Partial<PortLimits>;
+  /** Which HTTP/2 implementation reads the frames of clients: this program's, by default, or Node's. */
+  readonly http2?: "own" | "node";
+  /** Counts request bodies that are being received; by default up to 64 MiB. */
+  readonly bodies?: IncomingBodies;
+  /** Answers a request. An error that it throws is reported and ends that request only. */
+  onRequest(request: PortRequest, response: PortResponse): void;
+  /**
+   * Answers a simple HTTP/1.1 request, or has it fall back to `onRequest`. Absent: all HTTP/1.1 requests are for
+   * `onRequest`.
+   */
+  onBufferedRequest?(request: BufferedRequest, response: BufferedResponse): void;
+  /**
+   * Decides by its head how a simple HTTP/2 request is answered once it is buffered; undefined leaves it to
+   * `onRequest`. Absent, or with Node's HTTP/2: all HTTP/2 requests are for `onRequest`.
+   */
+  planFastPath?(head: RequestHead): ServeBuffered | undefined;
+  /** Called before a request is answered that may have been sent after the last call. */
+  onRead?(): void;
+  /**
+   * The body, JSON text, of a response by the port itself: 400, 408, 413, 417, 431 and, for a handler that throws, 500.
+   */
+  refusalBody(httpStatus: number): string;
+  /** Reports failures of connections, which are common, and errors that handlers throw. */
+  onError?(error: Error): void;
+}
+
+/** A port that can be opened once and closed. */
+export interface OnePort {
+  /** Opens the port; 0 lets the system choose one. Rejects if the address is not available. */
+  listen(address: { readonly host: string; readonly port: number }): Promise<AddressInfo>;
+  /**
+   * Stops listening, ends idle connections, waits at most `graceMs` for requests in flight, then destroys the
+   * connections that are left. Resolves when the last connection is closed.
+   */
+  close(options: { readonly graceMs: number }): Promise<void>;
+}
+
+/** Creates a port; it is opened by {@link OnePort.listen}. */
+export function createOnePort(options: OnePortOptions): OnePort {
+  const limits: PortLimits = { ...defaultPortLimits, ...options.limits };
+  const { bodies = new IncomingBodies(64 * 2 ** 20, 8 * 2 ** 20) } = options;
+  const onError = (error: Error) => options.onError?.(error);
+
+  const guarded =
+    <Request, Response extends PortResponse | BufferedResponse>(
+      serve: (request: Request, response: Response) => void,
+    ) =>
+    (request: Request, response: Response) => {
+      try {
+        serve(request, response);
+      } catch (error) {
+        onError(error as Error);
+        if (response.headersSent) return breakOff(response);
+        const body = options.refusalBody(500);
+        const headers = { "content-type": "application/json", "content-length": Buffer.byteLength(body) };
+        (response as ServerResponse).writeHead(500, headers).end(body);
+      }
+    };
+  const onRequest = guarded((request: PortRequest, response: PortResponse) => options.onRequest(request, response));
+  const onBufferedRequest =
+    options.onBufferedRequest &&
+    guarded((request: BufferedRequest, response: BufferedResponse) => options.onBufferedRequest?.(request, response));
+  const planFastPath = (head: RequestHead) => {
+    try {
+      const serve = options.planFastPath?.(head);
+      return serve && guarded(serve);
+    } catch (error) {
+      onError(error as Error);
+      return undefined;
+    }
+  };
+
+  const turns = new Turns();
+  const unsent = new SharedBytes(limits.maxUnsentMegabytes * 2 ** 20, limits.maxSessionMegabytes * 2 ** 20);
+  const headers = new SharedBytes(
+    limits.maxHeaderMegabytes * 2 ** 20,
+    limits.maxConcurrentStreams * limits.maxHeaderBytes,
+  );
+  const onRead = () => options.onRead?.();
+  const refusalBody = (httpStatus: number) => options.refusalBody(httpStatus);
+  const shared = { limits, turns, unsent, onRequest, onRead, refusalBody, onError };
+  const http1 = createHttp1Server({ ...shared, tls: options.tls, onBufferedRequest });
+  const http2 = createHttp2Server({ ...shared, implementation: options.http2 ?? "own", headers, bodies, planFastPath });
+  const servers = { http1, http2 };
+  const { server } = http1;
+
+  /**
+   * Every connection, and those whose protocol is not known yet, by the peer's address: a TLSSocket does not give its
+   * raw socket.
+   */
+  const connections = new Set<Socket>();
+  const undecided = new Map<string, Socket>();
+
+  const accept = (socket: Socket, protocol: "http1" | "http2") => {
+    undecided.delete(peerOf(socket));
+    if (!socket.destroyed) servers[protocol].accept(socket);
+  };
+
+  const beginTls = (socket: Socket, opening: Opening) => {
+    if (opening === "tls") http1.beginTls(socket);
+    else http1.refuseCleartext(socket);
+  };
+
+  server.on("connection", (socket: Socket) => {
+    const peer = peerOf(socket);
+    connections.add(socket);
+    undecided.set(peer, socket);
+    socket.on("error", onError);
+    socket.once("close", () => {
+      connections.delete(socket);
+      if (undecided.get(peer) === socket) undecided.delete(peer);
+    });
+    if (options.tls) readFirstBytes(socket, limits.handshakeMs, (opening) => beginTls(socket, opening));
+    else
+      readFirstBytes(socket, limits.firstBytesMs, (opening) => accept(socket, opening === "tls" ? "http1" : opening));
+  });
+  server.on("secureConnection", (socket: TLSSocket) => {
+    accept(socket, socket.alpnProtocol === "h2" ? "http2" : "http1");
+  });
+
+  let checking: NodeJS.Timeout;
+  const check = () => {
+    http1.check();
+    http2.check();
+    unsent.check();
+    headers.check();
+  };
+
+  return {
+    listen({ host, port }) {
+      return new Promise((resolve, reject) => {
+        server.once("error", reject);
+        server.listen(port, host, () => {
+          server.off("error", reject).on("error", onError);
+          checking = setInterval(check, limits.checkIntervalMs).unref();
+          resolve(server.address() as AddressInfo);
+        });
+      });
+    },
+    close({ graceMs }) {
+      return new Promise((resolve) => {
+        const destroyAll = setTimeout(() => {
+          for (const socket of connections) socket.destroy();
+        }, graceMs);
+        server.close(() => {
+          clearTimeout(destroyAll);
+          clearInterval(checking);
+          resolve();
+        });
+        for (const socket of undecided.values()) socket.destroy();
+        http1.close();
+        http2.close();
+      });
+    },
+  };
+}
+
+function peerOf(socket: Socket): string {
+  return `${socket.remoteAddress} ${socket.remotePort}`;
+}

@@ -1,0 +1,109 @@
+/**
+ * Fairness between connections. No connection runs handlers for long while others have data to read. Handlers that may
+ * not begin now wait until all data that was ready has been read, and until connections that began to wait earlier have
+ * had their turn.
+ *
+ * A round is one iteration of the event loop. In a round a connection begins handlers for `sliceMs`. A handler that
+ * does not answer at once may do all of its work in promises that run within the round, after that time was measured.
+ * So a connection begins few such handlers in a round: one more whenever another has answered, and twice as many in the
+ * next round if this one took less than `sliceMs`.
+ */
+
+/** How long a connection begins handlers in one round. A handler that has begun is not interrupted. */
+const sliceMs = 2;
+/** Maximum number of handlers that one connection begins in one round and that have not answered. */
+const maxBurst = 16;
+
+/** The rounds, and the connections that wait for the next. */
+export class Turns {
+  /**
+   * The number of the round. It changes once all data that was ready has been read, if {@link touch} was called in this
+   * round.
+   */
+  round = 0;
+  readonly #waiting: Turn[] = [];
+  #isDue = false;
+
+  /** Schedules the end of this round. */
+  touch(): void {
+    if (this.#isDue) return;
+    this.#isDue = true;
+    setImmediate(this.#next);
+  }
+
+  /** Resumes a turn in a later round. */
+  wait(turn: Turn): void {
+    if (turn.isWaiting) return;
+    turn.isWaiting = true;
+    this.#waiting.push(turn);
+    this.touch();
+  }
+
+  readonly #next = (): void => {
+    const startMs = performance.now();
+    this.#isDue = false;
+    this.round++;
+    for (let left = this.#waiting.length; left > 0; left--) {
+      const turn = this.#waiting.shift()!;
+      turn.isWaiting = false;
+      turn.resumeAt(startMs);
+      if (turn.isUnderWay || performance.now() - startMs > sliceMs) break;
+    }
+    if (this.#waiting.length > 0) this.touch();
+  };
+}
+
+/** The turns of one connection. */
+export class Turn {
+  readonly #turns: Turns;
+  readonly #resume: () => void;
+  #round = -1;
+  /** When it began its first handler in that round, and how many handlers have not answered. */
+  #sinceMs = 0;
+  #unanswered = 0;
+  #burst = 1;
+  isWaiting = false;
+
+  /** @param resume called when it is this connection's turn again, also if no handler is left to begin. */
+  constructor(turns: Turns, resume: () => void) {
+    this.#turns = turns;
+    this.#resume = resume;
+  }
+
+  /** Whether a handler may begin now; if so, it counts as begun. Otherwise the turn is resumed in a later round. */
+  take(): boolean {
+    const { round } = this.#turns;
+    const nowMs = performance.now();
+    if (this.#round !== round) {
+      this.#round = round;
+      this.#sinceMs = nowMs;
+      this.#unanswered = 0;
+      this.#turns.touch();
+    } else if (this.#unanswered >= this.#burst || nowMs - this.#sinceMs > sliceMs) {
+      this.wait();
+      return false;
+    }
+    this.#unanswered++;
+    return true;
+  }
+
+  /** Counts an answer. */
+  answered(): void {
+    if (this.#unanswered > 0) this.#unanswered--;
+  }
+
+  wait(): void {
+    this.#turns.wait(this);
+  }
+
+  /** Whether a handler of this round has not answered. */
+  get isUnderWay(): boolean {
+    return this.#round === this.#turns.round && this.#unanswered > 0;
+  }
+
+  /** Resumes the turn, in the round that began at `nowMs`. */
+  resumeAt(nowMs: number): void {
+    this.#burst = nowMs - this.#sinceMs < sliceMs ? Math.min(this.#burst * 2, maxBurst) : 1;
+    this.#resume();
+  }
+}

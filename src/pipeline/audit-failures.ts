@@ -1,0 +1,57 @@
+/** The audit records of calls. */
+import type { Message } from "@bufbuild/protobuf";
+import { Code, ConnectError, type UnaryRequest } from "@connectrpc/connect";
+import { knownCallerOf } from "../auth/index.ts";
+import { type CallInterceptor, onError } from "../call/index.ts";
+import type { Contract } from "../contract/index.ts";
+import { reasonOf } from "../errors.ts";
+import { isUid } from "../uid.ts";
+import type { Audit } from "./audit.ts";
+import { type AuditRecord, emptyRecord } from "./audit-log.ts";
+import { nameOf } from "./method-name.ts";
+
+/** Reports denied calls, and mutations that fail. */
+export function auditFailures(contract: Contract, audit: Audit): CallInterceptor {
+  return onError((error, request) => {
+    const code = error instanceof ConnectError ? error.code : Code.Internal;
+    const call = request as UnaryRequest;
+    const { validateOnly } = call.message as Message & { validateOnly?: boolean };
+    const isMutation = contract.of(call.method).mutates && validateOnly !== true;
+    if (isMutation || isDenial(code)) audit.report({ ...recordOf(contract, call), code: reasonOf(code) });
+    throw error;
+  });
+}
+
+/** Whether a code means that the caller may not do what it tried. */
+export function isDenial(code: Code): boolean {
+  return code === Code.Unauthenticated || code === Code.PermissionDenied;
+}
+
+/** The record of a call. `answer`: its response, if it succeeded. */
+export function recordOf(contract: Contract, call: UnaryRequest, answer?: Message): AuditRecord {
+  const { method, message, header, contextValues } = call;
+  const { authorization, standard } = contract.of(method);
+  const { subject: caller, issuer } = knownCallerOf(contextValues) ?? { subject: "", issuer: "" };
+  const target =
+    authorization.kind === "scoped" ? authorization.scope.uidOf(message) : textOf(message, "parent", "uid");
+  const scope = isUid(target) ? target : "";
+  const hasTarget = standard?.verb === "Update" || standard?.verb === "Delete";
+  return {
+    ...emptyRecord,
+    caller,
+    issuer,
+    method: nameOf(method),
+    scope,
+    resource: hasTarget ? scope : answer === undefined ? "" : textOf(answer, "uid"),
+    code: "OK",
+    requestId: header.get("x-request-id") ?? "",
+    count: 1,
+  };
+}
+
+/** The first of these fields that is a string and not empty; "" if none is. */
+function textOf(message: Message, ...names: readonly string[]): string {
+  const fields = message as unknown as Record<string, unknown>;
+  const values = names.map((name) => fields[name]);
+  return values.find((value): value is string => typeof value === "string" && value !== "") ?? "";
+}

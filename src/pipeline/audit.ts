@@ -1,0 +1,134 @@
+/**
+ * The audit log: who did what, where, and how it ended, for every mutation and every denied call.
+ *
+ * - A mutation that succeeds is recorded in its own transaction.
+ * - Calls that change nothing (failed mutations, denied calls) and all calls of the token service are recorded within a
+ *   second, in batches. 100 calls per caller and second get a line each; the rest are counted in one line without a
+ *   method. Memory is bounded, so that a flood of refused calls costs little. A process that is killed loses the last
+ *   second of these records.
+ * - While the database is unavailable, records wait in memory. Those that do not fit are counted, and their number is
+ *   logged.
+ */
+
+import { type Database, type LogEntry, UnavailableError, type WriteSession } from "../store/index.ts";
+import { type AuditRecord, appendAudit, auditEntry, emptyRecord } from "./audit-log.ts";
+
+/** Writes the log. */
+export interface Audit {
+  /** Adds a record to the transaction of `session`. */
+  append(session: WriteSession, record: AuditRecord): Promise<void>;
+  /** Writes a record outside of a transaction, within a second. */
+  report(record: AuditRecord): void;
+  /** Writes what has been reported. What cannot be written now waits. */
+  flush(): Promise<void>;
+  /** Writes what has been reported, or drops it. */
+  close(): Promise<void>;
+}
+
+/** What {@link createAudit} needs. */
+export interface AuditOptions {
+  readonly database: Database;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  /** Called with the number of records that could not be written, or could not be kept until they could. */
+  onLoss(count: number, error: unknown): void;
+}
+
+const flushMs = 1000;
+const maxPerCaller = 100;
+const maxCallers = 10_000;
+const maxPending = 10_000;
+const batchSize = 500;
+
+/** Calls of one caller since the last flush. `countedOnly`: those without a line of their own. */
+interface Tally {
+  reported: number;
+  countedOnly: number;
+}
+
+/** Creates the writer of a database's audit log. */
+export function createAudit({ database, now, onLoss }: AuditOptions): Audit {
+  let pending: LogEntry[] = [];
+  let tallies = new Map<string, Tally>();
+  let timer: NodeJS.Timeout | undefined;
+  let writing = Promise.resolve();
+  /** How many records did not fit into memory since the database became unavailable, and why it did. */
+  let dropped = 0;
+  let outage: UnavailableError | undefined;
+
+  /** Callers beyond `maxCallers` share one tally. */
+  function tallyOf(caller: string): Tally {
+    const name = tallies.has(caller) || tallies.size < maxCallers ? caller : "";
+    const tally = tallies.get(name) ?? { reported: 0, countedOnly: 0 };
+    tallies.set(name, tally);
+    return tally;
+  }
+
+  async function write(entries: readonly LogEntry[]): Promise<void> {
+    for (let start = 0; start < entries.length; start += batchSize) {
+      const batch = entries.slice(start, start + batchSize);
+      try {
+        await database.transact(async (session) => {
+          for (const entry of batch) await appendAudit(session, entry);
+        });
+      } catch (error) {
+        if (error instanceof UnavailableError) return keep(entries.slice(start), error);
+        onLoss(batch.length, error);
+      }
+    }
+    if (dropped > 0) onLoss(dropped, outage);
+    dropped = 0;
+  }
+
+  /** Keeps what fits, the oldest first. A record that was written in spite of the error is not written twice. */
+  function keep(entries: readonly LogEntry[], error: UnavailableError): void {
+    const all = [...entries, ...pending];
+    pending = all.slice(0, maxPending);
+    dropped += all.slice(maxPending).reduce((sum, { columns: { count } }) => sum + Number(count), 0);
+    outage = error;
+    schedule();
+  }
+
+  function schedule(): void {
+    timer ??= setTimeout(() => void flush(), flushMs).unref();
+  }
+
+  function flush(): Promise<void> {
+    clearTimeout(timer);
+    timer = undefined;
+    writing = writing.then(() => write(takeAll()));
+    return writing;
+  }
+
+  function takeAll(): readonly LogEntry[] {
+    const counts = [...tallies].filter(([, { countedOnly }]) => countedOnly > 0);
+    const entries = [
+      ...pending,
+      ...counts.map(([caller, { countedOnly: count }]) => auditEntry({ ...emptyRecord, caller, count }, now())),
+    ];
+    pending = [];
+    tallies = new Map();
+    return entries;
+  }
+
+  return {
+    append: (session, record) => appendAudit(session, auditEntry(record, now())),
+    report(record) {
+      const tally = tallyOf(record.caller);
+      if (tally.reported < maxPerCaller && pending.length < maxPending) {
+        tally.reported++;
+        pending.push(auditEntry(record, now()));
+      } else tally.countedOnly++;
+      schedule();
+    },
+    flush,
+    async close() {
+      await flush();
+      clearTimeout(timer);
+      const lost = dropped + pending.length;
+      if (lost > 0) onLoss(lost, outage);
+      pending = [];
+      dropped = 0;
+    },
+  };
+}

@@ -1,0 +1,38 @@
+/** The errors that callers see. */
+import { Code, ConnectError } from "@connectrpc/connect";
+import { type CallInterceptor, onError } from "../call/index.ts";
+import type { Contract } from "../contract/index.ts";
+import { completeError } from "../errors.ts";
+import { type Logger, logRefusedToken } from "../log.ts";
+import { nameOf } from "./method-name.ts";
+import { callersError } from "./store-errors.ts";
+
+/** What {@link hideBugs} needs. */
+export interface HideBugsOptions {
+  readonly contract: Contract;
+  readonly log: Logger;
+  /** Host part of error domains and resource types. */
+  readonly serviceHost: string;
+  /** Takes an error that says that the database is unavailable; false for any other. */
+  reportOutage?(error: unknown): boolean;
+}
+
+/**
+ * Completes errors that are made for callers, and translates those of the database. Any other error is a bug: it is
+ * logged with its cause and answered with a fixed text.
+ */
+export function hideBugs({ contract, log, serviceHost, reportOutage }: HideBugsOptions): CallInterceptor {
+  return onError((error, { method, header }) => {
+    const { domain } = contract.of(method);
+    const requestId = header.get("x-request-id");
+    if (error instanceof ConnectError) {
+      if (error.code === Code.Unauthenticated && error.cause !== undefined)
+        logRefusedToken(log, nameOf(method), error.cause, requestId);
+      throw completeError(error, serviceHost, domain);
+    }
+    const described = callersError(error);
+    reportOutage?.(error);
+    if (described.code === Code.Internal) log.error({ err: error, method: method.name, requestId }, "bug");
+    throw completeError(described, serviceHost, domain);
+  });
+}

@@ -1,0 +1,39 @@
+/** What happens to every call: the list of interceptors, one file each. */
+
+import { type Authenticator, authentication, authorization, type GrantSource } from "../auth/index.ts";
+import type { CallInterceptor } from "../call/index.ts";
+import { auditFailures } from "./audit-failures.ts";
+import { type HideBugsOptions, hideBugs } from "./hide-bugs.ts";
+import { logCalls } from "./log-calls.ts";
+import { type TransactOptions, transact } from "./transact.ts";
+import { validate } from "./validate.ts";
+
+/** What {@link createPipeline} needs. */
+export interface PipelineOptions extends HideBugsOptions, TransactOptions {
+  readonly authenticator: Authenticator;
+  readonly grants: GrantSource;
+}
+
+/** The interceptors, outermost first. */
+export interface Pipeline {
+  /** Around the deadline: they see how a call ends, whatever its handler still does. */
+  readonly observers: readonly CallInterceptor[];
+  /**
+   * `authorization` precedes `validate`, so that a stranger learns nothing from what is wrong with a request (AIP-211).
+   */
+  readonly interceptors: readonly CallInterceptor[];
+}
+
+/** Creates the pipeline. */
+export function createPipeline(options: PipelineOptions): Pipeline {
+  const { contract, authenticator, grants, audit, log } = options;
+  return {
+    observers: [logCalls(log), auditFailures(contract, audit), hideBugs(options)],
+    interceptors: [
+      authentication(contract, (header) => authenticator.authenticate(header)),
+      authorization(contract, grants),
+      validate,
+      transact(options),
+    ],
+  };
+}

@@ -1,0 +1,108 @@
+/** Records the events of changes by calls, sign-ins and a registry, in the transaction of the change. */
+
+import type { Message, Registry } from "@bufbuild/protobuf";
+import type { UnaryRequest } from "@connectrpc/connect";
+import { type Claims, callerOf } from "../auth/index.ts";
+import type { Contract } from "../contract/index.ts";
+import {
+  type Actor,
+  type ChangedResource,
+  createCallEvents,
+  type HasSubscriptions,
+  readEvents,
+  recordEvent,
+} from "../delivery/index.ts";
+import { changesOf, environmentOf, hydrated, type RowChange } from "../resource/index.ts";
+import type { WriteSession } from "../store/index.ts";
+import { rootOf } from "../uid.ts";
+import type { RecordRegistryEvent } from "./registry-event.ts";
+
+/** Records events. */
+export interface EventRecorder {
+  /** Records the events of a call that has succeeded. */
+  recordCall(session: WriteSession, call: UnaryRequest, response: Message): Promise<void>;
+  /** Records the events of changes that a token causes and no call does. */
+  recordChanges(session: WriteSession, changes: readonly RowChange[], by: Author, nowMs: number): Promise<void>;
+  readonly recordRegistryEvent: RecordRegistryEvent;
+}
+
+/** The authenticated author of a change. */
+export interface Author {
+  /** uid of the identity. */
+  readonly subject: string;
+  readonly claims: Readonly<Claims>;
+  readonly email?: string;
+}
+
+/** What {@link createEventRecorder} needs. */
+export interface EventRecorderOptions {
+  readonly contract: Contract;
+  /** Where clients reach the API. */
+  readonly baseUrl: string;
+  /** `iss` of the platform's own tokens. */
+  readonly issuerUrl: string;
+  /** Finds the types of google.protobuf.Any values. */
+  readonly registry: Registry;
+  readonly hasSubscriptions: HasSubscriptions;
+}
+
+/** Creates the recorder. */
+export function createEventRecorder(options: EventRecorderOptions): EventRecorder {
+  const { contract, baseUrl, issuerUrl, registry, hasSubscriptions } = options;
+  const events = createCallEvents({ contract, baseUrl, typeRegistry: registry });
+
+  /**
+   * The actor of an event: an exchanged token of the platform names in `act` the upstream token that it was exchanged
+   * for.
+   */
+  function actorOf({ subject, claims, email }: Author): Actor {
+    const upstream = claims.iss === issuerUrl && isObject(claims.act) ? claims.act : claims;
+    const { iss, sub, aud } = upstream;
+    return { subject, act: { iss, sub, aud, ...(email !== undefined && { email }) } };
+  }
+
+  return {
+    async recordCall(session, { method, message, contextValues }, response) {
+      const context = { values: contextValues };
+      const changes = changesOf(context);
+      if (changes.length === 0) return;
+      const recorded = await events.ofCall({
+        method,
+        request: message,
+        response,
+        changes: changes.map((change) => changedResource(change, session)),
+        actor: actorOf(callerOf(context)),
+        timeMs: environmentOf(context).nowMs,
+      });
+      for (const event of recorded) await recordEvent(session, event, hasSubscriptions);
+    },
+
+    async recordChanges(session, changes, by, nowMs) {
+      const changed = changes.map((change) => changedResource(change, session));
+      for (const event of await events.ofChanges(changed, actorOf(by), nowMs))
+        await recordEvent(session, event, hasSubscriptions);
+    },
+
+    async recordRegistryEvent(session, { id, type, source, timeMs, repoUid, attributes, body }) {
+      if ((await readEvents(session, [id])).has(id)) return; // the registry repeats itself
+      const extensions = { group: rootOf(repoUid), ...attributes };
+      const data = JSON.stringify({ body });
+      const event = { id, timeMs, type, source, subject: repoUid, extensions, data };
+      await recordEvent(session, event, hasSubscriptions);
+    },
+  };
+}
+
+function changedResource({ kind, resource, row }: RowChange, session: WriteSession): ChangedResource {
+  return {
+    kind,
+    resource: resource.contract,
+    holder: resource.declaration.parent?.contract,
+    uid: row.uid,
+    read: async () => hydrated(resource, row, session, []), // subscribers may read nothing but the resource
+  };
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

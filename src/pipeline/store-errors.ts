@@ -1,0 +1,26 @@
+/** Errors of the database, translated for callers. */
+import { ConnectError } from "@connectrpc/connect";
+import { aborted, deadlineExceeded, internal, unavailable, undecided } from "../errors.ts";
+import { ConflictError, RefusedError, StaleError, StatementTimeoutError, UnavailableError } from "../store/index.ts";
+
+/** Whether an error means that the database is unavailable. */
+export function isOutage(error: unknown): error is UnavailableError | RefusedError {
+  return error instanceof UnavailableError || error instanceof RefusedError;
+}
+
+/**
+ * The error for the caller. An error that is neither a ConnectError nor the database's is a bug: INTERNAL. A change
+ * that may have been committed is UNKNOWN, because clients repeat calls that are UNAVAILABLE.
+ */
+export function callersError(error: unknown): ConnectError {
+  if (error instanceof ConnectError) return error;
+  if (error instanceof StaleError || error instanceof ConflictError)
+    return aborted("another change came first; try again");
+  if (error instanceof StatementTimeoutError) return deadlineExceeded("the database took too long");
+  if (error instanceof UnavailableError && error.isUndecided)
+    return undecided(
+      "the database failed while it committed the change, which may have been made; read before trying again",
+    );
+  if (isOutage(error)) return unavailable("the database is not available; try again");
+  return internal(error);
+}

@@ -1,0 +1,70 @@
+/** The database session of each call. */
+import type { Message } from "@bufbuild/protobuf";
+import type { UnaryRequest } from "@connectrpc/connect";
+import type { Awaitable } from "../awaitable.ts";
+import { type CallInterceptor, type CallResponse, LocalCall, type UnaryCallResponse } from "../call/index.ts";
+import { alreadyExists } from "../errors.ts";
+import { type CallEnvironment, provideEnvironment } from "../resource/index.ts";
+import { type Database, NotUniqueError, UnavailableError } from "../store/index.ts";
+import { keyedCall } from "./idempotency.ts";
+import { type RecordCallOptions, recordCall } from "./record-call.ts";
+
+/** What {@link transact} needs. */
+export interface TransactOptions extends RecordCallOptions {
+  readonly database: Database;
+  readonly environment: Omit<CallEnvironment, "session" | "nowMs" | "changes">;
+  /** Called when a call has committed its changes. */
+  onCommit?(): void;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+}
+
+/** Rolls back the transaction of a call with `validate_only` that has succeeded. */
+class ValidatedOnly extends Error {
+  readonly response: UnaryCallResponse;
+  constructor(response: UnaryCallResponse) {
+    super("validate_only");
+    this.response = response;
+  }
+}
+
+/**
+ * Gives a mutating method a transaction, which runs again when it conflicts with another, and any other method a read
+ * session.
+ */
+export function transact(options: TransactOptions): CallInterceptor {
+  const { contract, database, environment, now } = options;
+  const record = recordCall(options);
+  const change = async (request: UnaryRequest, next: () => Awaitable<CallResponse>, nowMs: number) => {
+    const keyed = keyedCall(request, contract.of(request.method), environment.secrets, nowMs);
+    try {
+      const answer = await database.transact(
+        async (session) => {
+          provideEnvironment(request.contextValues, { ...environment, nowMs, session });
+          const replayed = await keyed?.replay(session);
+          const response = replayed ?? ((await next()) as UnaryCallResponse);
+          if ((request.message as Message & { validateOnly?: boolean }).validateOnly) throw new ValidatedOnly(response);
+          if (replayed === undefined) await keyed?.store(session, response);
+          await record(session, request, response);
+          return response;
+        },
+        // A LocalCall creates its signal when it is read.
+        { signal: request instanceof LocalCall ? request : request.signal },
+      );
+      options.onCommit?.();
+      return answer;
+    } catch (error) {
+      if (error instanceof ValidatedOnly) return error.response;
+      if (error instanceof UnavailableError && error.isUndecided && keyed !== undefined)
+        throw new UnavailableError(error.message, error.cause); // with its key, the call can be repeated safely
+      if (error instanceof NotUniqueError) throw alreadyExists({ type: error.table, uid: "" }, "this name");
+      throw error;
+    }
+  };
+  return (next) => (request) => {
+    const nowMs = now();
+    if (contract.of(request.method).mutates) return change(request as UnaryRequest, () => next(request), nowMs);
+    provideEnvironment(request.contextValues, { ...environment, nowMs, session: database.read });
+    return next(request);
+  };
+}

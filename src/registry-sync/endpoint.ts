@@ -1,0 +1,51 @@
+/** Opens the endpoint for registry notifications, if the settings name a registry. */
+
+import type { Config } from "../config.ts";
+import type { Endpoints } from "../http/index.ts";
+import { createOperator, type OperatorOptions } from "../pipeline/index.ts";
+import type { RegistryNotificationsOptions } from "./notifications.ts";
+
+/** What {@link openNotifications} needs beside the settings. */
+interface NotificationParts
+  extends Pick<
+    RegistryNotificationsOptions,
+    "types" | "bodies" | "serviceHost" | "log" | "recordEvent" | "reportOutage"
+  > {
+  readonly operator: Omit<OperatorOptions, "subject">;
+}
+
+/** The endpoint, and its connections to the registry. */
+interface OpenNotifications {
+  readonly endpoints: Endpoints;
+  close(): Promise<void>;
+}
+
+/** The caller that audit log and events name for changes reported by the registry. */
+const subject = "registry";
+
+/** Opens the endpoint. Returns undefined, and loads nothing, if the settings name no registry. */
+export async function openNotifications(
+  { registryUrl, registryGroup, registrySecret, registryCredentials }: Config,
+  { operator: parts, ...rest }: NotificationParts,
+): Promise<OpenNotifications | undefined> {
+  if (registryUrl === undefined || registryGroup === undefined || registrySecret === undefined) return undefined;
+  const [{ openRegistry }, { createSynchronizer }, { createRegistryNotifications }] = await Promise.all([
+    import("../feeds/index.ts"),
+    import("./synchronizer.ts"),
+    import("./notifications.ts"),
+  ]);
+  // No retries here: the registry sends a failed notification again.
+  const registry = openRegistry(registryUrl, { credentials: registryCredentials, maxAttempts: 1 });
+  const { database, now } = parts;
+  const operator = createOperator({ ...parts, subject });
+  const synchronizer = createSynchronizer({ database, operator, registry, group: registryGroup, now });
+  const endpoints = createRegistryNotifications({
+    ...rest,
+    secret: registrySecret,
+    registry,
+    registryUrl,
+    synchronizer,
+    database,
+  });
+  return { endpoints, close: () => registry.close() };
+}

@@ -1,0 +1,10 @@
+/**
+ * registry-sync: keeps the repositories and tags of a container registry as repos and tags of a group, by notifications
+ * from the registry (`endpoint.ts`) and by reading all of it (`full-sync.ts`).
+ *
+ * Notifications are only hints: what is written is what the registry answers when it is read. Changes go through the
+ * API's own methods.
+ */
+export { openNotifications } from "./endpoint.ts";
+export { type FullSyncOptions, runFullSync } from "./full-sync.ts";
+export { createSynchronizer } from "./synchronizer.ts";

@@ -1,0 +1,55 @@
+/**
+ * The environment of a call: what a handler has besides its request. The pipeline provides it through Connect's context
+ * values.
+ */
+
+import { type ContextKey, type ContextValues, createContextKey, type HandlerContext } from "@connectrpc/connect";
+import type { Secrets } from "../sealing.ts";
+import type { ReadSession, WriteSession } from "../store/index.ts";
+import type { RowChange } from "./declaration.ts";
+import type { PageTokens } from "./page-token.ts";
+
+/** The store as this call may use it, and the parts of the server that handlers need. */
+export interface CallEnvironment {
+  /** The transaction of the call in a mutating method; reads outside transactions in any other. */
+  readonly session: ReadSession | WriteSession;
+  readonly pageTokens: PageTokens;
+  /** Encrypts values that a row holds and that must not be readable there. */
+  readonly secrets: Secrets;
+  /** `iss` of the platform's own tokens. */
+  readonly issuerUrl: string;
+  /** Whether token issuers may use http on a loopback host. */
+  readonly allowLoopbackIssuers: boolean;
+  /** The maximum of identities with patterns in an organisation. */
+  readonly maxPatternIdentities: number;
+  /** When the call began, in milliseconds since 1970. Everything that the call writes has this time. */
+  readonly nowMs: number;
+  /** The changes of the call so far, in order. */
+  readonly changes: RowChange[];
+}
+
+const key: ContextKey<CallEnvironment | undefined> = createContextKey<CallEnvironment | undefined>(undefined);
+
+/** Gives a call its environment, without changes. */
+export function provideEnvironment(values: ContextValues, environment: Omit<CallEnvironment, "changes">): void {
+  values.set(key, { ...environment, changes: [] });
+}
+
+/** The environment of a call. */
+export function environmentOf(context: Pick<HandlerContext, "values">): CallEnvironment {
+  const environment = context.values.get(key);
+  if (environment === undefined) throw new Error("the pipeline has not provided the environment of this call");
+  return environment;
+}
+
+/** The database for reading; in a mutating method it sees the call's own writes. */
+export function databaseOf(context: Pick<HandlerContext, "values">): ReadSession {
+  return environmentOf(context).session;
+}
+
+/** The transaction of a mutating call. */
+export function transactionOf(context: Pick<HandlerContext, "values">): WriteSession {
+  const { session } = environmentOf(context);
+  if (!("insert" in session)) throw new Error("a method marked NO_SIDE_EFFECTS must not write");
+  return session;
+}

@@ -1,0 +1,54 @@
+/** Get (AIP-131), and what other methods do first with the resource that a request names. */
+import type { Message } from "@bufbuild/protobuf";
+import type { HandlerContext } from "@connectrpc/connect";
+import { type Awaitable, chain } from "../awaitable.ts";
+import { aborted, invalid, notFound } from "../errors.ts";
+import type { Row } from "../store/index.ts";
+import { isUid } from "../uid.ts";
+import { databaseOf } from "./call-environment.ts";
+import type { Resource } from "./declaration.ts";
+import { isStoredForm, toResponse } from "./response.ts";
+import { etagOf, storedMessage } from "./row-mapping.ts";
+
+/** The method of a resource. */
+export function standardGet(resource: Resource) {
+  return ({ uid }: Message & { uid: string }, context: HandlerContext) =>
+    chain(findRow(resource, uid, context), (row) => {
+      checkEtag(row, undefined, context);
+      if (!isStoredForm(resource)) return toResponse(resource, row, context);
+      context.responseHeader.set("etag", etagOf(row));
+      return storedMessage(resource, row);
+    });
+}
+
+/** A row that must exist. Errors: NOT_FOUND. */
+export function findRow(resource: Resource, uid: string, context: HandlerContext): Awaitable<Row> {
+  return chain(databaseOf(context).get(resource.table, uid), (row) => {
+    if (row === undefined) throw notFound({ type: resource.contract.type, uid });
+    return row;
+  });
+}
+
+/** Makes sure that a resource exists. Errors: NOT_FOUND. */
+export function requireResource(resource: Resource, uid: string, context: HandlerContext): Awaitable<void> {
+  return chain(databaseOf(context).has(resource.table, uid), (exists) => {
+    if (!exists) throw notFound({ type: resource.contract.type, uid });
+  });
+}
+
+/** Checks a uid in a method that names no scope. Errors: INVALID_ARGUMENT for an empty one, NOT_FOUND for no uid. */
+export function requireUid(field: string, uid: string, resource: Resource): void {
+  if (uid === "") throw invalid({ field, description: "is required" });
+  if (!isUid(uid)) throw notFound({ type: resource.contract.type, uid });
+}
+
+/**
+ * Checks the etag of a request (AIP-154): `If-Match` over REST, else the `etag` field. Without one there is no check.
+ * Errors: ABORTED when the row has another one.
+ */
+export function checkEtag(row: Row, etag: string | undefined, context: HandlerContext): void {
+  const given = etag || context.requestHeader.get("if-match");
+  if (!given || given === "*") return;
+  const tags = given.split(",").map((tag) => tag.trim());
+  if (!tags.includes(etagOf(row))) throw aborted("the resource has changed since its etag was read");
+}

@@ -1,0 +1,31 @@
+/** Removing rows that a feed no longer has, a portion at a time. */
+import type { Row, Selection, WriteSession } from "../../store/index.ts";
+import type { Resource } from "../declaration.ts";
+
+/** The result of one portion. */
+export interface Pruned {
+  readonly removed: number;
+  /** Where the next portion begins; undefined after the last one. */
+  readonly next: string | undefined;
+}
+
+/** The rows of one transaction. */
+const portion = 200;
+
+/** Checks the next rows of a selection, by uid, and removes those that are not to be kept. */
+export async function pruneResource(
+  { table }: Resource,
+  session: WriteSession,
+  selection: Selection,
+  isKept: (row: Row) => boolean,
+  after?: string,
+): Promise<Pruned> {
+  const rows = await session.list(table, {
+    ...selection,
+    ...(after !== undefined && { after: [after] }),
+    limit: portion,
+  });
+  const gone = rows.filter((row) => !isKept(row));
+  for (const { uid } of gone) await session.remove(table, uid);
+  return { removed: gone.length, next: rows.length < portion ? undefined : rows.at(-1)!.uid };
+}

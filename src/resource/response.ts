@@ -1,0 +1,56 @@
+/** Rows as they leave the server: as stored, or hydrated with what the reader may see. */
+import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
+import type { HandlerContext } from "@connectrpc/connect";
+import { authorityOf, type Grant } from "../auth/index.ts";
+import { type Awaitable, chain } from "../awaitable.ts";
+import type { ReadSession, Row } from "../store/index.ts";
+import { databaseOf } from "./call-environment.ts";
+import type { Resource } from "./declaration.ts";
+import { etagOf, messageOf } from "./row-mapping.ts";
+
+/** The response that a row makes, hydrated; its etag is also in the `etag` header. */
+export function toResponse<R extends DescMessage>(
+  resource: Resource<R>,
+  row: Row,
+  context: HandlerContext,
+): Awaitable<MessageShape<R>> {
+  return chain(toResponses(resource, [row], context), ([message]) => {
+    context.responseHeader.set("etag", etagOf(row));
+    return message!;
+  });
+}
+
+/** The items that rows make in a response, hydrated with what the caller may read. */
+export function toResponses<R extends DescMessage>(
+  resource: Resource<R>,
+  rows: readonly Row[],
+  context: HandlerContext,
+): Awaitable<MessageShape<R>[]> {
+  return hydratedAll(resource, rows, databaseOf(context), authorityOf(context).grants);
+}
+
+/** A row as a client with these grants sees it. */
+export function hydrated<R extends DescMessage>(
+  resource: Resource<R>,
+  row: Row,
+  session: ReadSession,
+  grants: readonly Grant[],
+): Awaitable<MessageShape<R>> {
+  return chain(hydratedAll(resource, [row], session, grants), ([message]) => message!);
+}
+
+/** Whether rows leave the server as they are stored. */
+export function isStoredForm({ declaration: { hydrate, restore } }: Resource): boolean {
+  return hydrate === undefined && restore === undefined;
+}
+
+function hydratedAll<R extends DescMessage>(
+  resource: Resource<R>,
+  rows: readonly Row[],
+  session: ReadSession,
+  grants: readonly Grant[],
+): Awaitable<MessageShape<R>[]> {
+  const messages = rows.map((row) => messageOf(resource, row));
+  const { hydrate } = resource.declaration;
+  return hydrate === undefined ? messages : chain(hydrate(messages, rows, session, grants), () => messages);
+}

@@ -1,0 +1,195 @@
+/** One method over HTTP: reads the request message, makes the call, writes the response. */
+
+import type { OutgoingHttpHeaders } from "node:http";
+import type { DescMethodServerStreaming, DescMethodUnary, Message, MessageInitShape } from "@bufbuild/protobuf";
+import { Code, type ConnectError, type Transport } from "@connectrpc/connect";
+import { type Awaitable, chain } from "../awaitable.ts";
+import type { StoredMessage } from "../codec/index.ts";
+import {
+  checkBodyHeaders,
+  chooseMediaType,
+  Deadline,
+  declaredLength,
+  type HttpRequest,
+  type HttpResponse,
+  headerOf,
+  invalidArgument,
+  isBuffered,
+  isGone,
+  type PortResponse,
+  Refusal,
+  readBody,
+  send,
+} from "../http/index.ts";
+import type { Binding } from "./binding.ts";
+import { isNotModified } from "./conditional.ts";
+import { CallHeader, callHeaders, responseHeaders } from "./headers.ts";
+import type { DirectCalls, RestMethod, RestOptions } from "./options.ts";
+import { createPayloadWriter, type PayloadWriter } from "./payload.ts";
+import { createRequestReader, type RequestReader } from "./request.ts";
+import { formatStatus } from "./status.ts";
+import { type StreamType, streamTypes, writeStream } from "./stream.ts";
+
+const defaultMaxBodyBytes = 1024 * 1024;
+const maxTimeoutMs = 2 ** 31 - 1;
+
+/** One request and its response. */
+interface Exchange {
+  readonly request: HttpRequest;
+  readonly response: HttpResponse;
+  /** The header fields of every response to the request. */
+  readonly common: OutgoingHttpHeaders | undefined;
+  readonly segments: readonly string[];
+  readonly query: string;
+  /** The error to be written for what was thrown. */
+  describe(reason: unknown): { readonly error: ConnectError };
+}
+
+/** One method, reached by one binding. */
+export interface Endpoint {
+  readonly method: Binding["method"];
+  /** Responds to a request, or throws or rejects with the error to be described. */
+  serve(exchange: Exchange): Awaitable<void>;
+}
+
+/** Builds the endpoint of a binding. */
+export function createEndpoint(binding: Binding, options: RestOptions): Endpoint {
+  const { method } = binding;
+  const { transport, registry } = options;
+  const reader = createRequestReader(binding, options);
+  const payload = createPayloadWriter(binding, registry);
+  const { maxBodyBytes: limit = defaultMaxBodyBytes } = options.limits ?? {};
+  const maxBodyBytes = typeof limit === "number" ? limit : limit(method);
+  const offered = method.methodKind === "unary" ? streamTypes.slice(0, 1) : streamTypes;
+  const isEmpty = binding.responseBody === undefined && method.output.typeName === "google.protobuf.Empty";
+
+  const begin = transport.begin ?? beginThrough(transport);
+
+  function serveUnary({ request, response, common }: Exchange, message: Message, deadline: Deadline | undefined) {
+    const call = begin(method as DescMethodUnary, message, new CallHeader(request), deadline?.leftMs());
+    if (call.answer instanceof Promise) onGone(response, call.cancel);
+    return chain(call.answer, (answer) => {
+      const headers = responseHeaders(common, answer.touchedHeader, answer.touchedTrailer);
+      return isNotModified(request, headers)
+        ? send(response, { httpStatus: 304, headers, body: "", deadline })
+        : sendMessage(response, answer.message, headers, isEmpty ? undefined : payload, deadline);
+    });
+  }
+
+  async function serveStream(exchange: Exchange, message: Message, deadline: Deadline | undefined, type: StreamType) {
+    const { request, response, common } = exchange;
+    const signal = abortedWith(response);
+    const input = message as MessageInitShape<typeof method.input>;
+    const answer = await transport.stream(
+      method as DescMethodServerStreaming,
+      signal,
+      deadline?.leftMs(),
+      callHeaders(request),
+      only(input),
+    );
+    await writeStream(response as PortResponse, answer.message, {
+      type,
+      payload,
+      headers: responseHeaders(common, answer.header),
+      describe: (reason) => formatStatus(exchange.describe(reason).error, registry),
+    });
+  }
+
+  return {
+    method,
+    serve(exchange) {
+      const { request, response } = exchange;
+      if (method.methodKind !== "unary" && isBuffered(response)) return response.fallBack();
+      const type = negotiate(request, payload, offered);
+      const deadline = readDeadline(request);
+      return chain(readMessage(exchange, reader, maxBodyBytes, options, method), (message) =>
+        method.methodKind === "unary"
+          ? serveUnary(exchange, message, deadline)
+          : serveStream(exchange, message, deadline, type),
+      );
+    },
+  };
+}
+
+function negotiate(request: HttpRequest, payload: PayloadWriter, offered: readonly StreamType[]): StreamType {
+  const type = chooseMediaType(headerOf(request, "accept"), offered);
+  if (type === undefined && payload.kind === "json")
+    throw new Refusal(406, Code.InvalidArgument, `Invalid argument: this method answers with ${offered.join(", ")}`);
+  return type ?? "application/json";
+}
+
+/** `x-server-timeout`: decimal seconds since the request arrived. */
+function readDeadline(request: HttpRequest): Deadline | undefined {
+  const text = headerOf(request, "x-server-timeout");
+  if (text === undefined) return undefined;
+  if (!/^\d{1,12}(?:\.\d{1,9})?$/.test(text))
+    throw invalidArgument([{ field: "x-server-timeout", description: "must be a decimal number of seconds" }]);
+  return new Deadline(request, Math.min(Number(text) * 1000, maxTimeoutMs));
+}
+
+function readMessage(
+  { request, response, segments, query }: Exchange,
+  reader: RequestReader,
+  maxBodyBytes: number,
+  { sendsContinue = false, watchBody, limits }: RestOptions,
+  method: RestMethod,
+): Awaitable<Message> {
+  checkBodyHeaders(request, reader.bodyKind, maxBodyBytes, limits?.settings?.body);
+  const complete = reader.begin(segments, query);
+  if (sendsContinue && declaredLength(request) > 0 && headerOf(request, "expect")?.toLowerCase() === "100-continue")
+    (response as PortResponse).writeContinue();
+  const watch = declaredLength(request) === 0 ? undefined : watchBody?.(request, response, method);
+  return chain(readBody(request, reader.bodyKind, maxBodyBytes, watch, limits?.settings?.body), (bytes) =>
+    complete({ bytes, contentType: headerOf(request, "content-type") ?? "" }),
+  );
+}
+
+/** Starts unary calls through any transport. */
+function beginThrough(transport: Transport): DirectCalls["begin"] {
+  return (method, message, header, timeoutMs) => {
+    const controller = new AbortController();
+    const input = message as MessageInitShape<typeof method.input>;
+    return {
+      answer: transport
+        .unary(method, controller.signal, timeoutMs, (header as CallHeader).all(), input)
+        .then((answer) => ({ message: answer.message, touchedHeader: answer.header, touchedTrailer: answer.trailer })),
+      cancel: () => controller.abort(),
+    };
+  };
+}
+
+/** Aborts when the client disconnects before its response is complete. */
+function abortedWith(response: HttpResponse): AbortSignal {
+  const controller = new AbortController();
+  onGone(response, () => controller.abort());
+  return controller.signal;
+}
+
+/** Calls `notify` when the client disconnects before its response is complete. */
+function onGone(response: HttpResponse, notify: () => void): void {
+  if (isGone(response)) notify();
+  response.once("close", () => {
+    if (!response.writableEnded) notify();
+  });
+}
+
+async function* only<T>(message: T): AsyncIterable<T> {
+  yield message;
+}
+
+function sendMessage(
+  response: HttpResponse,
+  message: Message | StoredMessage,
+  headers: ReturnType<typeof responseHeaders>,
+  payload: PayloadWriter | undefined,
+  deadline: Deadline | undefined,
+): Awaitable<void> {
+  if (payload === undefined) return send(response, { httpStatus: 200, headers, body: "", deadline });
+  if (payload.kind === "json") {
+    headers["content-type"] = "application/json";
+    return send(response, { httpStatus: 200, headers, body: payload.write(message), deadline });
+  }
+  const { contentType, data } = payload.write(message);
+  if (contentType !== "") headers["content-type"] = contentType;
+  return send(response, { httpStatus: 200, headers, body: data, isRaw: true, deadline });
+}

@@ -1,0 +1,72 @@
+/** Implements a service for Connect's handlers by calls through a transport. */
+
+import type { DescMethod, DescMethodServerStreaming, DescMethodUnary, DescService, Message } from "@bufbuild/protobuf";
+import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
+import type { LocalTransport, Touched } from "../../call/index.ts";
+import { wholeMessage } from "../../codec/index.ts";
+import { messageOf } from "./request.ts";
+
+/**
+ * The implementation. It passes on the signal, the remaining time, the headers and the context values of a call, and
+ * returns response headers and trailers, also of a call that fails. Errors: Error for a service with client streams.
+ */
+export function forwarding(service: DescService, transport: LocalTransport): Partial<ServiceImpl<DescService>> {
+  const forward = (method: DescMethod) => {
+    if (method.methodKind === "unary") return forwardingUnary(method as DescMethodUnary, transport);
+    if (method.methodKind === "server_streaming")
+      return forwardingStream(method as DescMethodServerStreaming, transport);
+    throw new Error(`${service.typeName}.${method.name}: a client stream cannot be forwarded`);
+  };
+  return Object.fromEntries(service.methods.map((method) => [method.localName, forward(method)])) as never;
+}
+
+function forwardingUnary(method: DescMethodUnary, transport: LocalTransport) {
+  return async (given: Message, context: HandlerContext) => {
+    const call = transport.begin(
+      method,
+      messageOf(context, given),
+      context.requestHeader,
+      context.timeoutMs(),
+      context,
+    );
+    let touched: Touched = call.touched;
+    try {
+      const answer = await call.answer;
+      touched = answer;
+      return wholeMessage(answer.message);
+    } finally {
+      copyHeaders(touched.touchedHeader, context.responseHeader);
+      copyHeaders(touched.touchedTrailer, context.responseTrailer);
+    }
+  };
+}
+
+function forwardingStream(method: DescMethodServerStreaming, transport: LocalTransport) {
+  return async function* (request: Message, context: HandlerContext) {
+    const { signal, requestHeader, values } = context;
+    const requests = only(request);
+    const response = await transport.stream(method, signal, context.timeoutMs(), requestHeader, requests, values);
+    let header: Headers | undefined = response.header;
+    const copyHeader = () => {
+      copyHeaders(header, context.responseHeader);
+      header = undefined;
+    };
+    try {
+      for await (const message of response.message) {
+        copyHeader(); // The implementation has set them before its first message.
+        yield message;
+      }
+    } finally {
+      copyHeader();
+      copyHeaders(response.trailer, context.responseTrailer);
+    }
+  };
+}
+
+async function* only<T>(value: T): AsyncGenerator<T> {
+  yield value;
+}
+
+function copyHeaders(from: Headers | undefined, to: Headers): void {
+  for (const [name, value] of from ?? []) to.append(name, value);
+}

@@ -1,0 +1,148 @@
+/**
+ * The fast path of gRPC: unary calls over our own HTTP/2, without Node's request and response, iterables or Headers.
+ * Answers are never compressed.
+ *
+ * Follows: gRPC over HTTP/2 (PROTOCOL-HTTP2.md).
+ */
+
+import type { IncomingHttpHeaders, OutgoingHttpHeaders } from "node:http";
+import type { ConnectError } from "@connectrpc/connect";
+import { setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
+import { addFields, PlainHeaders, type Touched } from "../../call/index.ts";
+import {
+  Deadline,
+  emptyBuffer,
+  type Http2Stream,
+  type RequestHead,
+  type ServeBuffered,
+  unverifiedBytes,
+} from "../../http/index.ts";
+import {
+  beginCall,
+  checkLength,
+  endCall,
+  type FastPathOptions,
+  readMaxBytesOf,
+  readOrRefuse,
+} from "../unary/fast-path.ts";
+import type { UnaryMethod } from "../unary/methods.ts";
+import { encodeGrpcMessage } from "./message.ts";
+import { parseGrpcTimeout } from "./timeout.ts";
+
+/** What the fast path is made from. */
+export interface GrpcFastPathOptions extends FastPathOptions {
+  /** The header fields of every answer. May complete those of the request. */
+  answerHeaders(headers: IncomingHttpHeaders): OutgoingHttpHeaders;
+  /**
+   * Whether the bearer token in a header is known to be valid; without one a body has at most {@link unverifiedBytes}.
+   * Absent: all are.
+   */
+  isVerified?(headers: IncomingHttpHeaders): boolean;
+}
+
+/** Decides by its head how a simple unary call is answered once it is buffered; undefined for any other request. */
+export type GrpcFastPath = (head: RequestHead) => ServeBuffered | undefined;
+
+/** The flag and the length before a message. */
+const prefixBytes = 5;
+const contentTypes = new Set(["application/grpc", "application/grpc+proto"]);
+
+/** Creates the fast path. */
+export function createGrpcFastPath(options: GrpcFastPathOptions): GrpcFastPath {
+  const { methods, maxTimeoutMs } = options;
+  return (head) => {
+    const method = methods.get(head.url);
+    if (method === undefined || !isSimple(head)) return undefined;
+    const timeout = head.headers["grpc-timeout"];
+    const timeoutMs = timeout === undefined ? undefined : parseGrpcTimeout(String(timeout));
+    if (Number.isNaN(timeoutMs)) return undefined;
+    const deadline = timeoutMs === undefined ? undefined : new Deadline(head, Math.min(timeoutMs, maxTimeoutMs));
+    return ({ bufferedBody: bytes }, stream) => {
+      const mustFallBack =
+        bytes.length > prefixBytes + readMaxBytesOf(options, method.method) ||
+        (bytes.length > unverifiedBytes && options.isVerified?.(head.headers) === false);
+      const content = mustFallBack ? undefined : contentOf(bytes);
+      if (content === undefined) stream.fallBack();
+      else serve(options, method, content, deadline, stream, head.headers);
+    };
+  };
+}
+
+function isSimple({ method, headers }: RequestHead): boolean {
+  const encoding = headers["grpc-encoding"];
+  return (
+    method === "POST" &&
+    contentTypes.has(headers["content-type"] ?? "") &&
+    (encoding === undefined || encoding === "identity")
+  );
+}
+
+/** The message of a body that is exactly one, uncompressed; otherwise undefined. */
+function contentOf(bytes: Buffer): Buffer | undefined {
+  const isOne = bytes.length >= prefixBytes && bytes[0] === 0 && bytes.readUInt32BE(1) === bytes.length - prefixBytes;
+  return isOne ? bytes.subarray(prefixBytes) : undefined;
+}
+
+function serve(
+  options: GrpcFastPathOptions,
+  { method, readBinary, writeBinary }: UnaryMethod,
+  content: Buffer,
+  deadline: Deadline | undefined,
+  stream: Http2Stream,
+  headers: IncomingHttpHeaders,
+): void {
+  const answerHeaders: OutgoingHttpHeaders = {
+    "content-type": headers["content-type"],
+    ...options.answerHeaders(headers),
+  };
+  const call = beginCall(
+    (message) => options.transport.begin(method, message, new PlainHeaders(headers), deadline?.leftMs()),
+    readOrRefuse(() => readBinary(content)),
+  );
+  if (call.answer instanceof Promise) stream.once("close", call.cancel);
+  endCall(options, method, call, {
+    answer(response) {
+      const frame = writeBinary(response.message, prefixBytes);
+      checkLength(frame.length - prefixBytes, options);
+      deadline?.check();
+      if (!stream.destroyed) answer(stream, answerHeaders, response, frame);
+    },
+    refuse(error) {
+      if (!stream.destroyed) refuse(stream, answerHeaders, call.touched, error);
+    },
+    giveUp: () => stream.destroy(),
+  });
+}
+
+function answer(
+  stream: Http2Stream,
+  headers: OutgoingHttpHeaders,
+  { touchedHeader, touchedTrailer }: Touched,
+  frame: Uint8Array,
+): void {
+  const trailers: OutgoingHttpHeaders = { "grpc-status": "0" };
+  addFields(headers, touchedHeader);
+  addFields(trailers, touchedTrailer);
+  const length = frame.length - prefixBytes;
+  frame.set([0, length >>> 24, length >>> 16, length >>> 8, length]);
+  stream.sendCall(headers, frame, trailers);
+}
+
+/** Sends an error: with the headers alone ("Trailers-Only"), unless the handler has set headers of its own. */
+function refuse(
+  stream: Http2Stream,
+  headers: OutgoingHttpHeaders,
+  { touchedHeader, touchedTrailer }: Touched,
+  error: ConnectError,
+): void {
+  const status = setTrailerStatus(new Headers(touchedTrailer), error);
+  encodeGrpcMessage(status);
+  const trailers: OutgoingHttpHeaders = {};
+  addFields(trailers, status);
+  if (touchedHeader === undefined) {
+    stream.sendCall({ ...headers, ...trailers }, emptyBuffer, undefined);
+  } else {
+    addFields(headers, touchedHeader);
+    stream.sendCall(headers, emptyBuffer, trailers);
+  }
+}

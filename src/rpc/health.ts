@@ -1,0 +1,79 @@
+/**
+ * `grpc.health.v1.Health`, the gRPC health checking protocol: the server as a whole under the empty name, and each
+ * service under its own. All share one status, because here a service is served exactly when the server serves.
+ */
+import { Code, ConnectError, type ConnectRouter, type HandlerContext, type ServiceImpl } from "@connectrpc/connect";
+import {
+  Health,
+  type HealthCheckRequest,
+  HealthCheckResponse_ServingStatus as ServingStatus,
+} from "../../gen/grpc/health/v1/health_pb.ts";
+import { notFound } from "../errors.ts";
+import { unverifiedBytes } from "../http/index.ts";
+
+/** The health of the server, and the service that reports it. */
+export interface HealthState {
+  readonly implementation: ServiceImpl<typeof Health>;
+  readonly isServing: boolean;
+  /** Notifies watchers at once. */
+  setServing(isServing: boolean): void;
+}
+
+/**
+ * Health of a server with these services (type names), at first not serving. `shutdown` ends watches with the
+ * ConnectError that is its reason.
+ */
+export function createHealth(services: Iterable<string>, shutdown: AbortSignal): HealthState {
+  const names = new Set(["", ...services]);
+  let isServing = false;
+  let change = Promise.withResolvers<void>();
+
+  const statusOf = (service: string) => {
+    if (!names.has(service)) return undefined;
+    return isServing ? ServingStatus.SERVING : ServingStatus.NOT_SERVING;
+  };
+
+  const implementation: ServiceImpl<typeof Health> = {
+    /** Errors: NOT_FOUND. */
+    check({ service }: HealthCheckRequest) {
+      const status = statusOf(service);
+      if (status === undefined) throw notFound({ type: "grpc.health.v1/Service", uid: service });
+      return { status };
+    },
+
+    /** An unknown service is SERVICE_UNKNOWN and stays watched, as the protocol requires. */
+    async *watch({ service }: HealthCheckRequest, context: HandlerContext) {
+      const signal = AbortSignal.any([context.signal, shutdown]);
+      const aborted = new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+      for (let last: ServingStatus | undefined; !signal.aborted; ) {
+        const changed = change.promise;
+        const status = statusOf(service) ?? ServingStatus.SERVICE_UNKNOWN;
+        if (status !== last) yield { status };
+        last = status;
+        await Promise.race([changed, aborted]);
+      }
+      throw ConnectError.from(signal.reason, Code.Canceled);
+    },
+
+    list() {
+      return { statuses: Object.fromEntries([...names].map((name) => [name, { status: statusOf(name)! }])) };
+    },
+  };
+
+  return {
+    implementation,
+    get isServing() {
+      return isServing;
+    },
+    setServing(value) {
+      isServing = value;
+      change.resolve();
+      change = Promise.withResolvers();
+    },
+  };
+}
+
+/** Mounts the health service on a router. */
+export function mountHealth(router: ConnectRouter, { implementation }: HealthState): void {
+  router.service(Health, implementation, { readMaxBytes: unverifiedBytes });
+}

@@ -1,0 +1,97 @@
+/**
+ * What the fast paths of gRPC and Connect have in common. A fast path decides by the header fields of a call whether it
+ * takes it. A body that then turns out not to be simple falls back, with the bytes that were read, to Connect's
+ * protocol handlers, so that a fast path needs no protocol errors of its own. It does refuse a message that cannot be
+ * decoded: the handlers would decode it with the same codecs.
+ */
+
+import type { DescMethod, Message } from "@bufbuild/protobuf";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { chain, tryChain } from "../../awaitable.ts";
+import type { BegunCall, LocalAnswer, LocalTransport } from "../../call/index.ts";
+import { internal } from "../../errors.ts";
+import { unverifiedBytes } from "../../http/index.ts";
+import type { UnaryMethod } from "./methods.ts";
+
+/** What a fast path is made from. */
+export interface FastPathOptions {
+  readonly transport: LocalTransport;
+  readonly methods: ReadonlyMap<string, UnaryMethod>;
+  /** Whether a method needs no token. Its messages have at most {@link unverifiedBytes}. */
+  isOpen?(method: DescMethod): boolean;
+  /** Maximum size of a request message and of a response message, in bytes. */
+  readonly readMaxBytes: number;
+  readonly writeMaxBytes: number;
+  /** Longer time-outs are shortened to this. */
+  readonly maxTimeoutMs: number;
+  /** Completes an error in place before it is sent. */
+  describeError(error: ConnectError, method: DescMethod): void;
+  /** Reports what kept an answer from being made or sent. */
+  onError(error: unknown): void;
+}
+
+/** Maximum size of a request message of a method, in bytes. */
+export function readMaxBytesOf(
+  { isOpen, readMaxBytes }: Pick<FastPathOptions, "isOpen" | "readMaxBytes">,
+  method: DescMethod,
+): number {
+  return isOpen?.(method) ? Math.min(unverifiedBytes, readMaxBytes) : readMaxBytes;
+}
+
+/** Errors: RESOURCE_EXHAUSTED for a response message that is too long to be sent. */
+export function checkLength(length: number, { writeMaxBytes }: Pick<FastPathOptions, "writeMaxBytes">): void {
+  if (length > writeMaxBytes)
+    throw new ConnectError(`the answer has ${length} bytes, more than ${writeMaxBytes}`, Code.ResourceExhausted);
+}
+
+/** Decodes a message, or gives the error, INVALID_ARGUMENT, of one that cannot be decoded. */
+export function readOrRefuse(read: () => Message): Message | ConnectError {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof ConnectError) return error;
+    throw error;
+  }
+}
+
+/** Begins a call with a message, or one that has failed already with an error. */
+export function beginCall(begin: (message: Message) => BegunCall, message: Message | ConnectError): BegunCall {
+  if (!(message instanceof ConnectError)) return begin(message);
+  const answer = Promise.reject(message);
+  return { answer, touched: { touchedHeader: undefined, touchedTrailer: undefined }, cancel() {} };
+}
+
+/** How a fast path ends a call. */
+export interface Ending {
+  answer(answer: LocalAnswer): unknown;
+  refuse(error: ConnectError): unknown;
+  /** Called when neither could be sent. */
+  giveUp(): void;
+}
+
+/** Answers a call, refuses it, or gives up. */
+export function endCall(
+  { describeError, onError }: FastPathOptions,
+  method: DescMethod,
+  call: BegunCall,
+  ending: Ending,
+): void {
+  void tryChain(
+    () =>
+      tryChain(
+        () => chain(call.answer, (answer) => ending.answer(answer)),
+        () => {},
+        (reason) => {
+          if (!(reason instanceof ConnectError)) onError(reason);
+          const error = reason instanceof ConnectError ? reason : internal(reason);
+          describeError(error, method);
+          return ending.refuse(error);
+        },
+      ),
+    () => {},
+    (error) => {
+      onError(error);
+      ending.giveUp();
+    },
+  );
+}

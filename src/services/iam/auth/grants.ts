@@ -1,0 +1,116 @@
+/**
+ * Supplies `auth` with grants from the database: the role bindings of the identities of a caller, and the roles that
+ * identity providers map to the groups in its token.
+ *
+ * A user identity may be bound in many organisations, and many may have a provider of its issuer, each with a client of
+ * its own. If an organisation has one, bindings there count only for tokens that a provider of the organisation
+ * accepts: a token that was made for the client of another organisation, or for this platform itself, must not give
+ * access to this one. The same holds for platform tokens that are exchanged for such a token. A token that the operator
+ * mints does not come from the issuer.
+ */
+import type { Capability } from "../../../../gen/platform/capabilities/capabilities_pb.ts";
+import { type Caller, capabilities, type Grant, type GrantSource, type ProviderSignIn } from "../../../auth/index.ts";
+import { messageOf } from "../../../resource/index.ts";
+import type { ReadSession, Row } from "../../../store/index.ts";
+import { covers, parentOf, rootOf } from "../../../uid.ts";
+import { administratorRole, builtInRoleUid } from "../built-in-roles.ts";
+import { externalGroupRoleMappings } from "../external-group-role-mappings.ts";
+import { identityProviders } from "../identity-providers.ts";
+import { roleBindings } from "../role-bindings.ts";
+import { roles } from "../roles.ts";
+import { cachedUntilChange } from "./cached-until-change.ts";
+
+const all = { limit: Number.MAX_SAFE_INTEGER };
+const administratorRoleUid = builtInRoleUid(administratorRole);
+
+/** The grants of a caller. A binding outside the subtree of its identity grants nothing. */
+export function grantSource(session: ReadSession): GrantSource {
+  const setOf = cacheSets();
+  return {
+    grantsOf: cachedUntilChange(session, keyOf, async (caller) => {
+      const { identities, providers = [] } = caller;
+      const [bindings, mappings] = await Promise.all([
+        session.list(roleBindings.table, { where: [{ column: "identity_uid", in: identities }], ...all }),
+        mappingsOf(session, providers),
+      ]);
+      const roleUids = [...bindings, ...mappings].map((row) => String(row.columns.role_uid));
+      const [roleRows, closed] = await Promise.all([
+        session.getMany(roles.table, [...new Set(roleUids)]),
+        closedOrganisations(session, caller, bindings),
+      ]);
+      const bound = bindings.flatMap((binding): Grant[] => {
+        const role = roleRows.get(String(binding.columns.role_uid));
+        const confinement = parentOf(String(binding.columns.identity_uid));
+        if (role === undefined || !covers(confinement, binding.parent)) return [];
+        if (confinement === "" && closed.has(rootOf(binding.parent))) return [];
+        return [{ scope: role.uid === administratorRoleUid ? "" : binding.parent, capabilities: setOf(role) }];
+      });
+      const mapped = mappings.flatMap((mapping): Grant[] => {
+        const role = roleRows.get(String(mapping.columns.role_uid));
+        return role === undefined ? [] : [{ scope: rootOf(mapping.parent), capabilities: setOf(role) }];
+      });
+      return [...bound, ...mapped];
+    }),
+  };
+}
+
+/** Everything that grants depend on besides rows. */
+function keyOf(caller: Caller): string {
+  const { identities, providers } = caller;
+  const issuer = userIssuerOf(caller);
+  return providers === undefined && issuer === undefined
+    ? identities.join()
+    : JSON.stringify([identities, providers, issuer]);
+}
+
+/** The issuer of the user that the caller is, if it is one and came with a token of that issuer. */
+function userIssuerOf({ identities, outsideIssuer }: Caller): string | undefined {
+  return identities.some((uid) => parentOf(uid) === "") ? outsideIssuer : undefined;
+}
+
+/** The mappings of the groups in the token. */
+async function mappingsOf(session: ReadSession, providers: readonly ProviderSignIn[]): Promise<Row[]> {
+  const lists = providers.map(({ uid, externalGroups }) =>
+    session.list(externalGroupRoleMappings.table, {
+      parent: uid,
+      where: [{ column: "external_group_id", in: externalGroups }],
+      ...all,
+    }),
+  );
+  return (await Promise.all(lists)).flat();
+}
+
+/**
+ * The organisations of `bindings` that have a provider of the issuer of the user, none of which has accepted the token.
+ */
+async function closedOrganisations(
+  session: ReadSession,
+  caller: Caller,
+  bindings: readonly Row[],
+): Promise<ReadonlySet<string>> {
+  const issuer = userIssuerOf(caller);
+  if (issuer === undefined) return new Set();
+  const open = new Set((caller.providers ?? []).map(({ uid }) => rootOf(uid)));
+  const others = bindings.map(({ parent }) => rootOf(parent)).filter((organisation) => !open.has(organisation));
+  if (others.length === 0) return new Set();
+  const where = [
+    { column: "issuer", equals: issuer },
+    { column: "parent", in: [...new Set(others)] },
+  ];
+  const closed = await session.list(identityProviders.table, { where, ...all });
+  return new Set(closed.map(({ parent }) => parent));
+}
+
+/** The capability sets of roles, decoded once per version of a row. */
+function cacheSets(): (role: Row) => ReadonlySet<Capability> {
+  const cache = new Map<string, { etag: string; set: ReadonlySet<Capability> }>();
+  return (role) => {
+    const etag = `${role.createTimeUs}-${role.version}`;
+    const known = cache.get(role.uid);
+    if (known?.etag === etag) return known.set;
+    const set = new Set(messageOf(roles, role).capabilities.filter((capability) => capabilities.has(capability)));
+    if (cache.size >= 10_000) cache.clear();
+    cache.set(role.uid, { etag, set });
+    return set;
+  };
+}

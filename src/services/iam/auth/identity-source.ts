@@ -1,0 +1,163 @@
+/**
+ * Supplies `auth` with the identities of the database. A user identity belongs to no group and is active only while an
+ * organisation has an identity provider with its issuer. The issuer of the administrator is the platform itself.
+ */
+import { timestampMs } from "@bufbuild/protobuf/wkt";
+import type { Identity } from "../../../../gen/platform/iam/v2/identities_pb.ts";
+import { type IdentitySource, type MatchRule, originOfIssuer } from "../../../auth/index.ts";
+import { messageOf } from "../../../resource/index.ts";
+import type { Database, ReadSession, Row } from "../../../store/index.ts";
+import { rootOf } from "../../../uid.ts";
+import { identities } from "../identities.ts";
+import { identityProviders } from "../identity-providers.ts";
+import { maxCarryingKeys } from "../identity-quotas.ts";
+import { keySources } from "../identity-rules.ts";
+import { cachedUntilChange } from "./cached-until-change.ts";
+
+/** The time of the last use of an identity is written at most this often. */
+const seenPrecisionMs = 60_000;
+
+/** What {@link identitySource} needs. */
+interface IdentitySourceOptions {
+  readonly database: Database;
+  /** `iss` of the platform's own tokens. */
+  readonly issuerUrl: string;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  /** Called when the time of the last use could not be written. */
+  report(error: unknown): void;
+}
+
+/** Identities by the rules that a token may match. */
+export function identitySource({ database, issuerUrl, now, report }: IdentitySourceOptions): IdentitySource {
+  const lastSeenMs = new Map<string, number>();
+
+  function hasProvider(issuer: string): Promise<boolean> {
+    return database.read.exists(identityProviders.table, { where: [{ column: "issuer", equals: issuer }] });
+  }
+
+  return {
+    async keySources(issuer, subject) {
+      const sources = sourcesFor(issuer);
+      const exists = (...sources: readonly string[]) =>
+        database.read.exists(identities.table, { where: [{ column: "key_source", in: sources }] });
+      if (sources === undefined || !(await exists(...Object.values(sources))))
+        return { published: undefined, carried: [] };
+      const [isNamed, isAtOrigin, carried] = await Promise.all([
+        exists(sources.named),
+        exists(sources.atOrigin),
+        carriedKeys(database.read, sources.carried, subject),
+      ]);
+      return { published: isNamed ? "named" : isAtOrigin ? "at origin" : undefined, carried };
+    },
+    candidates: cachedUntilChange(
+      database.read,
+      (...names) => JSON.stringify(names),
+      async (issuer: string, subject: string) => {
+        const sources = Object.values(sourcesFor(issuer) ?? {});
+        const rows = await database.read.list(identities.table, {
+          where: [
+            { column: "key_source", in: sources },
+            { column: "subject", in: [subject, ""] },
+          ],
+          limit: Number.MAX_SAFE_INTEGER,
+        });
+        const withUsers = rows.some(({ parent }) => parent === "") && (await hasProvider(issuer));
+        return rows.flatMap((row) => {
+          if (row.parent === "" && !withUsers) return [];
+          const rule = ruleOf(messageOf(identities, row));
+          return rule === undefined ? [] : [{ uid: row.uid, createTimeUs: row.createTimeUs, rule }];
+        });
+      },
+    ),
+    isActive: cachedUntilChange(database.read, String, async (uid: string) => {
+      const row = await database.read.get(identities.table, uid);
+      if (row === undefined || row.parent !== "") return row !== undefined;
+      const issuer = String(row.columns.issuer);
+      return issuer === issuerUrl || hasProvider(issuer);
+    }),
+    seen(uid) {
+      const nowMs = now();
+      if (nowMs - (lastSeenMs.get(uid) ?? 0) < seenPrecisionMs) return;
+      lastSeenMs.delete(uid);
+      lastSeenMs.set(uid, nowMs);
+      for (const oldest of lastSeenMs.keys()) {
+        if (lastSeenMs.size <= 10_000) break;
+        lastSeenMs.delete(oldest);
+      }
+      database
+        .transact(async (session) => {
+          const row = await session.get(identities.table, uid);
+          const isDue = row !== undefined && nowMs * 1000 - Number(row.columns.last_seen_us) >= seenPrecisionMs * 1000;
+          if (isDue) await session.setColumns(identities.table, uid, { last_seen_us: nowMs * 1000 });
+        })
+        .catch(report);
+    },
+  };
+}
+
+/** The key sources of identities whose tokens this issuer can issue; undefined when there can be none. */
+function sourcesFor(issuer: string): Record<keyof typeof keySources, string> | undefined {
+  const origin = originOfIssuer(issuer);
+  if (origin === undefined) return undefined;
+  return {
+    named: keySources.named(issuer),
+    atOrigin: keySources.atOrigin(origin),
+    carried: keySources.carried(issuer),
+  };
+}
+
+/**
+ * The static key sets for a token: at most as many as one organisation may have, plus one of another organisation. The
+ * first key set of each organisation comes first, so that no organisation can delay the others.
+ */
+async function carriedKeys(session: ReadSession, source: string, subject: string): Promise<string[]> {
+  const find = (limit: number, after?: readonly string[]) =>
+    session.list(identities.table, {
+      where: [
+        { column: "key_source", equals: source },
+        { column: "subject", equals: subject },
+      ],
+      limit,
+      ...(after && { after }),
+    });
+  const rows = [...(await find(maxCarryingKeys))];
+  const [organisation, ...others] = new Set(rows.map(({ uid }) => rootOf(uid)));
+  if (organisation !== undefined && others.length === 0) rows.push(...(await find(1, [`${organisation}0`])));
+  const isFirst = (row: Row) => rows.find(({ uid }) => rootOf(uid) === rootOf(row.uid)) === row;
+  const inTurn = [...rows.filter(isFirst), ...rows.filter((row) => !isFirst(row))];
+  const sets = inTurn.flatMap((row) => {
+    const { relationship } = messageOf(identities, row);
+    return relationship.case === "staticKeys" ? [relationship.value.issuerKeys] : [];
+  });
+  return [...new Set(sets)];
+}
+
+function ruleOf({ relationship }: Identity): MatchRule | undefined {
+  switch (relationship.case) {
+    case "claimMatch": {
+      const { iss, sub, aud, claims, claimPatterns } = relationship.value;
+      return {
+        kind: "claim_match",
+        ...(iss.case === undefined ? {} : { [iss.case]: iss.value }),
+        ...(sub.case === undefined ? {} : { [sub.case]: sub.value }),
+        ...(aud.case === undefined ? {} : { [aud.case]: aud.value }),
+        claims,
+        claimPatterns,
+      };
+    }
+    case "staticKeys": {
+      const { issuer, subject, issuerKeys, expirationTime, audiences } = relationship.value;
+      return {
+        kind: "static_keys",
+        issuer,
+        subject,
+        issuerKeys,
+        audiences,
+        expireTimeMs: expirationTime === undefined ? 0 : timestampMs(expirationTime),
+      };
+    }
+    default:
+      return undefined;
+  }
+}

@@ -1,0 +1,71 @@
+/** The stored contents of repos, for the comparison with a registry. */
+import type { MessageShape } from "@bufbuild/protobuf";
+import type { TagSchema } from "../../../gen/platform/registry/v2/tags_pb.ts";
+import { messageOf, type Resource } from "../../resource/index.ts";
+import type { ReadSession, Row, Selection } from "../../store/index.ts";
+import { readImages } from "./images.ts";
+
+/** A stored tag. */
+export type StoredTag = MessageShape<typeof TagSchema>;
+
+/** A stored repo. */
+interface StoredRepo {
+  readonly uid: string;
+  readonly name: string;
+}
+
+/** Reads the stored contents of repos. */
+interface RegistryContents {
+  /** Whether a repo with this uid exists. */
+  hasRepo(session: ReadSession, uid: string): Promise<boolean>;
+  /** Whether a repo has a digest, as an image or by a tag. */
+  hasDigest(session: ReadSession, repoUid: string, digest: string): Promise<boolean>;
+  /** The uid of the repo of a group with this name. */
+  findRepo(session: ReadSession, group: string, name: string): Promise<string | undefined>;
+  /** The repos directly in a group by name, in portions. */
+  repos(session: ReadSession, group: string): AsyncGenerator<readonly StoredRepo[]>;
+  /** The tags of a repo that have these names, by name. */
+  tagsNamed(session: ReadSession, repoUid: string, names: readonly string[]): Promise<ReadonlyMap<string, StoredTag>>;
+  /** The tags of a repo by name, in portions; those of one digest if it is given. */
+  tags(session: ReadSession, repoUid: string, digest?: string): AsyncGenerator<readonly StoredTag[]>;
+}
+
+const pageSize = 200;
+
+/** Reads the resources of repos and tags. */
+export function registryContents(repos: Resource, tags: Resource<typeof TagSchema>): RegistryContents {
+  return {
+    hasRepo: (session, uid) => session.exists(repos.table, { uids: [uid] }),
+
+    async hasDigest(session, repoUid, digest) {
+      if ((await readImages(session, repoUid, [digest])).size > 0) return true;
+      return session.exists(tags.table, { parent: repoUid, where: [{ column: "digest", equals: digest }] });
+    },
+
+    async findRepo(session, group, name) {
+      const selection = { parent: group, where: [{ column: "name", equals: name }] };
+      return (await session.first(repos.table, selection))?.uid;
+    },
+
+    async *repos(session, group) {
+      for await (const rows of pagesByName(session, repos, { parent: group }))
+        yield rows.map(({ uid, columns }) => ({ uid, name: columns.name as string }));
+    },
+
+    async tagsNamed(session, repoUid, names) {
+      const selection = { parent: repoUid, where: [{ column: "name", in: names }] };
+      const rows = await session.list(tags.table, { ...selection, limit: names.length });
+      return new Map(rows.map((row) => [row.columns.name as string, messageOf(tags, row)]));
+    },
+
+    async *tags(session, repoUid, digest) {
+      const where = digest === undefined ? [] : [{ column: "digest", equals: digest }];
+      for await (const rows of pagesByName(session, tags, { parent: repoUid, where }))
+        yield rows.map((row) => messageOf(tags, row));
+    },
+  };
+}
+
+function pagesByName(session: ReadSession, { table }: Resource, selection: Selection): AsyncGenerator<Row[]> {
+  return session.pages(table, { ...selection, orderBy: [{ column: "name", descending: false }], limit: pageSize });
+}

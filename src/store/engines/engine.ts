@@ -1,0 +1,40 @@
+/** The interface of a database engine. */
+
+import type { Counters } from "../logs/counters.ts";
+import type { Dialect } from "../sql/dialect.ts";
+import type { SqlConnection } from "../sql/statement.ts";
+
+/** An open database, as the store uses it. */
+export interface Engine {
+  readonly dialect: Dialect;
+  /** Reads outside transactions. */
+  readonly reader: SqlConnection;
+  /** A number that changes whenever any process may have committed. Absent where only the server knows. */
+  readonly commits?: () => number;
+  /** Makes the next read see everything that all processes have committed by now. Absent where every read does. */
+  refresh?(): void;
+  /**
+   * Whether transactions run concurrently, so that a unique violation may be caused by a row that the transaction could
+   * not see.
+   */
+  readonly isConcurrent: boolean;
+  /**
+   * Runs `body` in a transaction and returns its result once the transaction is durable. Rolls back when it throws. A
+   * concurrent engine runs it again after a ConflictError, and once after a NotUniqueError.
+   */
+  transact<T>(body: TransactionBody<T>): Promise<T>;
+  /** Runs `body`, a single writing statement, as its own transaction. It does not conflict with other transactions. */
+  autocommit<T>(body: (connection: SqlConnection) => T | Promise<T>): Promise<T>;
+  /** Runs `body` in a transaction that excludes the exclusive transactions of other processes. */
+  exclusively<T>(body: (connection: SqlConnection) => Promise<T>): Promise<T>;
+  /**
+   * Checks within `timeoutMs` that the database can be used. One check at a time. Errors: UnavailableError,
+   * RefusedError.
+   */
+  check(timeoutMs: number): Promise<void>;
+  /** Closes the database. No transaction may be running. */
+  close(): Promise<void>;
+}
+
+/** What runs in a transaction. It counts in `counters` what it inserts and removes. */
+export type TransactionBody<T> = (connection: SqlConnection, counters: Counters) => Promise<T>;

@@ -1,0 +1,188 @@
+/**
+ * PostgreSQL through a pool of connections. Transactions run concurrently and SERIALIZABLE, so that a check and the
+ * write that relies on it hold together without explicit locks. A transaction that fails with a conflict runs again.
+ * Query plans depend on the text of the statements, not on statistics: scans that no statement should use are disabled,
+ * and one generic plan serves all values of a statement.
+ *
+ * It uses only features that CockroachDB has, too: no advisory locks, no LISTEN.
+ */
+
+import { setTimeout } from "node:timers/promises";
+import { PostgresAdapter, PostgresQueryCompiler, sql } from "kysely";
+import pg from "pg";
+import { Counters, counterStatements } from "../../logs/counters.ts";
+import { type Dialect, queryBuilder } from "../../sql/dialect.ts";
+import { ConflictError, NotUniqueError, UnavailableError } from "../../sql/errors.ts";
+import type { SqlConnection } from "../../sql/statement.ts";
+import type { Engine, TransactionBody } from "../engine.ts";
+import { PostgresConnection, StatementNames, sessionSettings, types } from "./connection.ts";
+import { endsConnection, notConnected, translated } from "./errors.ts";
+import { postgresContent } from "./full-text.ts";
+import { Outage } from "./outage.ts";
+
+/** The dialect of PostgreSQL. An expression over a column has the column's value and no index. */
+export const postgres: Dialect = {
+  name: "postgresql",
+  query: queryBuilder(new PostgresAdapter(), new PostgresQueryCompiler()),
+  types: {
+    text: sql`text collate "C"`,
+    integer: sql`bigint`,
+    texts: sql`text collate "C"`,
+    search: sql`text collate "C"`,
+    bytes: sql`bytea`,
+  },
+  plain: (column, type) => (type === "text" ? sql`(${column} || '')` : sql`(${column} + 0)`),
+  elements: (json) => sql`json_array_elements(${json}::json) as r(value)`,
+  texts: (json) => sql`json_array_elements_text(${json}::json) as r(value)`,
+  isIn: (column, type, json) =>
+    sql<boolean>`${column} = any(array(select value::${sql.raw(type === "text" ? "text" : "bigint")} from json_array_elements_text(${json}::json)))`,
+  eachOf: (r, table, uids) =>
+    sql`${r} cross join lateral (${uids}) as u cross join lateral (select * from ${sql.table(table)} as i where i.uid = u.uid) as t`,
+  ...postgresContent,
+  skipLocked: sql`for update skip locked`,
+  clustered: sql``,
+  columns: sql`select table_name, column_name from information_schema.columns where table_schema = current_schema()`,
+  tableExists: (name) =>
+    sql`select 1 from information_schema.tables where table_schema = current_schema() and table_name = ${name}`,
+};
+
+/**
+ * The number of connections of a process, and of slots of a counter: two transactions of a process never write the same
+ * slot.
+ */
+const poolSize = 16;
+const connectTimeoutMs = 10_000;
+
+/** Opens a pool on the database at `url`, and checks that it answers. Errors: UnavailableError, RefusedError. */
+export async function openPostgres(url: string, lockTimeoutMs: number): Promise<Engine> {
+  const slots = new WeakMap<pg.ClientBase, number>();
+  let nextSlot = Math.floor(Math.random() * poolSize);
+  const outage = new Outage(url);
+  const pool = new pg.Pool({
+    connectionString: url,
+    max: poolSize,
+    connectionTimeoutMillis: connectTimeoutMs,
+    keepAlive: true,
+    types,
+    onConnect: async (client) => {
+      client.on("error", () => {}); // the next statement on a lost connection reports it
+      slots.set(client, nextSlot++ % poolSize);
+      outage.guard(client);
+      await client.query(sessionSettings);
+    },
+  });
+  pool.on("error", () => {});
+  const connections = {
+    async take() {
+      outage.refuse();
+      try {
+        return await pool.connect();
+      } catch (error) {
+        throw notConnected(error, outage.address);
+      }
+    },
+    answered: () => outage.answered(),
+  };
+  try {
+    await outage.check(connectTimeoutMs); // later checks use the same connection
+  } catch (error) {
+    await pool.end();
+    outage.close();
+    throw error;
+  }
+  const names = new StatementNames();
+  const statements = counterStatements(postgres);
+
+  /**
+   * Runs `body` once, in a transaction that begins with `begin`. Errors: those of the statements, translated; an
+   * UnavailableError with `isUndecided` when the reply to its COMMIT is lost.
+   */
+  async function once<T>(
+    begin: string,
+    body: (connection: SqlConnection, client: pg.PoolClient) => Promise<T>,
+  ): Promise<T> {
+    const client = await connections.take();
+    let isBroken = false;
+    let isCommitting = false;
+    try {
+      await client.query(begin);
+      const value = await body(new PostgresConnection(client, names, connections), client);
+      isCommitting = true;
+      await client.query("commit");
+      return value;
+    } catch (error) {
+      const failure = translated(error);
+      isBroken = endsConnection(failure);
+      if (!isBroken)
+        await client.query("rollback").catch(() => {
+          isBroken = true;
+        });
+      throw isCommitting && failure instanceof UnavailableError
+        ? new UnavailableError(`the answer to a COMMIT is lost: ${failure.message}`, failure.cause, true)
+        : failure;
+    } finally {
+      client.release(isBroken);
+    }
+  }
+
+  async function transact<T>(body: TransactionBody<T>): Promise<T> {
+    const giveUpAt = performance.now() + lockTimeoutMs;
+    for (let attempt = 0, collided = false; ; attempt++) {
+      try {
+        return await once("begin isolation level serializable", async (connection, client) => {
+          const counters = new Counters(statements);
+          const value = await body(connection, counters);
+          await counters.write(connection, slots.get(client) ?? 0);
+          return value;
+        });
+      } catch (error) {
+        if (error instanceof NotUniqueError && !collided) collided = true;
+        else if (!(error instanceof ConflictError) || performance.now() > giveUpAt) throw error;
+      }
+      await setTimeout(Math.random() * Math.min(2 ** attempt, 100));
+    }
+  }
+
+  const any = new PostgresConnection(undefined, names, connections);
+  return {
+    dialect: postgres,
+    reader: any,
+    isConcurrent: true,
+    transact,
+    // Outside a transaction block, each statement is a READ COMMITTED transaction.
+    autocommit: async (body) => body(any),
+    exclusively: async (body) => {
+      await createLock(any);
+      return once("begin", async (connection, client) => {
+        await client.query("set local statement_timeout = 0; set local lock_timeout = 0");
+        await client.query("select id from migration_lock where id = 1 for update");
+        return body(connection);
+      });
+    },
+    check: (timeoutMs) => outage.check(timeoutMs),
+    close: async () => {
+      await pool.end();
+      outage.close();
+    },
+  };
+}
+
+/**
+ * Creates the row that migrations lock. Processes that create the table at once may collide in the catalogue, so it is
+ * retried.
+ */
+async function createLock(connection: SqlConnection): Promise<void> {
+  for (let triesLeft = 5; ; triesLeft--) {
+    try {
+      await connection.run(createLockTable, {});
+      await connection.run(addLock, {});
+      return;
+    } catch (error) {
+      if (triesLeft === 0 || error instanceof UnavailableError) throw error;
+    }
+    await setTimeout(20 + Math.random() * 100);
+  }
+}
+
+const createLockTable = { text: "create table if not exists migration_lock (id bigint primary key)", slots: [] };
+const addLock = { text: "insert into migration_lock (id) values (1) on conflict do nothing", slots: [] };

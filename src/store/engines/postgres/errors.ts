@@ -1,0 +1,67 @@
+/** Translates PostgreSQL's error codes and lost connections to the errors of the store. */
+import pg from "pg";
+import {
+  ConflictError,
+  RefusedError,
+  StatementTimeoutError,
+  UnavailableError,
+  UniqueViolation,
+} from "../../sql/errors.ts";
+
+const uniqueViolation = "23505";
+const queryCanceled = "57014";
+const conflicts = new Set(["40001", "40P01", "55P03"]); // serialization failure, deadlock, lock not available
+/**
+ * The server closes connections or refuses new ones (57P0x, class 08, too many connections, idle timeouts), is out of
+ * memory or disk space, or is read-only, as a standby is.
+ */
+const outages = /^(57P0.|08...|53...|58...|25P03|25006)$/;
+/** Authentication failures, and a database that does not exist. */
+const refusals = /^(28...|3D000)$/;
+
+/** Translates the error of a statement. Returns an error that has no translation unchanged. */
+export function translated(error: unknown): unknown {
+  if (!(error instanceof pg.DatabaseError)) return isLostConnection(error) ? unavailable(error) : error;
+  const code = error.code ?? "";
+  if (code === uniqueViolation) return new UniqueViolation(error.constraint, error);
+  if (code === queryCanceled) return new StatementTimeoutError(error);
+  if (conflicts.has(code)) return new ConflictError(error);
+  return outages.test(code) ? unavailable(error) : error;
+}
+
+/** Translates the error of connecting, before any statement was sent. */
+export function notConnected(error: unknown, address: string): Error {
+  const isRefusal = error instanceof pg.DatabaseError && refusals.test(error.code ?? "");
+  const reason = reasonOf(error);
+  return isRefusal
+    ? new RefusedError(`the database at ${address} refuses: ${reason}`, { cause: error })
+    : new UnavailableError(`the database at ${address} cannot be reached: ${reason}`, error);
+}
+
+/** Whether a connection cannot be used after this error: it is lost, or its server has become read-only. */
+export function endsConnection(error: unknown): boolean {
+  return error instanceof UnavailableError;
+}
+
+function unavailable(error: unknown): UnavailableError {
+  return new UnavailableError(`the database is not available: ${reasonOf(error)}`, error);
+}
+
+/** Node's socket errors have a code. Those that pg makes for a closed connection have only a message. */
+function isLostConnection(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  if (
+    "syscall" in error ||
+    /^(ECONN|EPIPE|ETIMEDOUT|ERR_STREAM|ERR_SOCKET)/.test(String((error as NodeJS.ErrnoException).code))
+  )
+    return true;
+  return /^(Connection terminated|Client (has encountered a connection error|was closed)|timeout e)/.test(
+    error.message,
+  );
+}
+
+/** For a host with several addresses, Node throws an AggregateError without a message. */
+function reasonOf(error: unknown): string {
+  const one = error instanceof AggregateError ? error.errors[0] : error;
+  return one instanceof Error ? one.message : String(one);
+}

@@ -1,0 +1,25 @@
+/**
+ * The thread that checkpoints a SQLite file. It runs one task at a time, reports when each is done, and ends on
+ * `close`.
+ */
+import { DatabaseSync } from "node:sqlite";
+import { parentPort, workerData } from "node:worker_threads";
+import type { ThreadTask } from "./checkpoints.ts";
+
+/** How long to wait for readers. Those of this process end with a turn of the event loop. */
+const readersWaitMs = 50;
+
+const database = new DatabaseSync(workerData as string, { timeout: readersWaitMs });
+// What is written to the file must be on disk before the log restarts.
+database.exec("pragma synchronous = full");
+const passive = database.prepare("pragma wal_checkpoint(passive)");
+const restart = database.prepare("pragma wal_checkpoint(restart)");
+
+parentPort?.on("message", (task: ThreadTask) => {
+  if (task === "close") {
+    database.close();
+    return parentPort?.close();
+  }
+  (task === "passive" ? passive : restart).get();
+  parentPort?.postMessage("done");
+});

@@ -1,0 +1,108 @@
+/**
+ * Checkpoints: copies the write-ahead log to the database file, on a thread, because that takes tens of milliseconds,
+ * in which the event loop would be blocked. Most of it happens while transactions run. Then they pause, because the log
+ * can restart only once all of it is in the file. The thread starts when the log is long enough for the first time. If
+ * it fails, SQLite's automatic checkpoint takes over, in a commit that finds the log very long.
+ */
+import { extname } from "node:path";
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+import { Worker } from "node:worker_threads";
+
+/** A task of the thread: a checkpoint while writers run, one that restarts the log, or the end of the thread. */
+export type ThreadTask = "passive" | "restart" | "close";
+
+/**
+ * The pages in the log that start a checkpoint. A page that several commits change is then copied once: SQLite's
+ * default of 1000 doubles the writes.
+ */
+const minPages = 4000;
+
+/** The checkpoints of one file. */
+export class Checkpoints {
+  readonly #path: string;
+  readonly #log: StatementSync;
+  #thread: Worker | undefined;
+  #task: PromiseWithResolvers<void> | undefined;
+  #hasFailed = false;
+  #needsPause = false;
+
+  /** @param writer the connection that writes the file at `path`. */
+  constructor(writer: DatabaseSync, path: string) {
+    this.#path = path;
+    this.#log = writer.prepare("pragma wal_checkpoint(noop)");
+    this.#log.setReturnArrays(true);
+  }
+
+  /** Whether so little is left to copy that transactions can wait for it. */
+  get needsPause(): boolean {
+    return this.#needsPause;
+  }
+
+  /** To be called after each commit. */
+  committed(): void {
+    if (this.#task !== undefined || this.#needsPause || this.#hasFailed) return;
+    try {
+      const [, pages, moved] = this.#log.get() as unknown as [busy: number, pages: number, moved: number];
+      if (pages - moved < minPages) return;
+      void this.#do("passive").then(() => {
+        this.#needsPause = true;
+      });
+    } catch {
+      this.#giveUp();
+    }
+  }
+
+  /**
+   * Copies the rest, so that the next transaction restarts the log. Waits for readers, which prevent that, for a short
+   * time.
+   */
+  async restartLog(): Promise<void> {
+    this.#needsPause = false;
+    if (this.#hasFailed) return;
+    this.#thread?.ref(); // the process must not exit while this is awaited
+    await this.#do("restart");
+    this.#thread?.unref();
+  }
+
+  #do(task: ThreadTask): Promise<void> {
+    this.#task = Promise.withResolvers();
+    this.#thread ??= this.#start();
+    this.#thread.postMessage(task);
+    return this.#task.promise;
+  }
+
+  #start(): Worker {
+    const thread = new Worker(new URL(`./checkpoint-thread${extname(import.meta.url)}`, import.meta.url), {
+      workerData: this.#path,
+      execArgv: [],
+      resourceLimits: { maxYoungGenerationSizeMb: 1, maxOldGenerationSizeMb: 16 },
+    });
+    thread.on("message", () => this.#done());
+    thread.on("error", () => this.#giveUp());
+    thread.unref();
+    return thread;
+  }
+
+  #done(): void {
+    const task = this.#task;
+    this.#task = undefined;
+    task?.resolve();
+  }
+
+  /** Leaves checkpoints to SQLite after a failure. */
+  #giveUp(): void {
+    this.#hasFailed = true;
+    this.#thread = undefined;
+    this.#done();
+  }
+
+  /** Ends the thread. */
+  async close(): Promise<void> {
+    const thread = this.#thread;
+    if (thread === undefined) return;
+    thread.ref(); // nothing else may be keeping the process alive
+    const ended = new Promise((resolve) => thread.once("exit", resolve));
+    thread.postMessage("close" satisfies ThreadTask);
+    await ended;
+  }
+}

@@ -1,0 +1,149 @@
+/** The connections to a SQLite file: one that writes and one that reads snapshots. */
+import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
+import { parametersOf, type Statement, type Values } from "../../sql/statement.ts";
+import { translated } from "./errors.ts";
+import type { WritingConnection } from "./group-commit.ts";
+
+/** Runs statements synchronously. Each is prepared on its first use. */
+export class SqliteConnection implements WritingConnection {
+  readonly #database: DatabaseSync;
+  readonly #prepared = new WeakMap<Statement, StatementSync>();
+  #writes = 0;
+
+  constructor(database: DatabaseSync) {
+    this.#database = database;
+  }
+
+  get writes(): number {
+    return this.#writes;
+  }
+
+  rows(statement: Statement, values: Values): unknown[][] {
+    try {
+      const rows = this.#prepare(statement).all(...bind(statement, values)) as unknown as unknown[][];
+      if (!statement.text.startsWith("select ")) this.#writes++;
+      return rows;
+    } catch (error) {
+      throw translated(error);
+    }
+  }
+
+  run(statement: Statement, values: Values): number {
+    try {
+      const { changes } = this.#prepare(statement).run(...bind(statement, values));
+      this.#writes++;
+      return Number(changes);
+    } catch (error) {
+      throw translated(error);
+    }
+  }
+
+  #prepare(statement: Statement): StatementSync {
+    let prepared = this.#prepared.get(statement);
+    if (prepared === undefined) {
+      prepared = this.#database.prepare(statement.text);
+      prepared.setReturnArrays(true);
+      this.#prepared.set(statement, prepared);
+    }
+    return prepared;
+  }
+}
+
+/**
+ * Reads from snapshots. All reads in one turn of the event loop share a snapshot, because a statement costs less than
+ * the locks around it. While a commit of this process is being flushed to disk, the snapshot from before it is kept, so
+ * that nothing is read that a power failure may take back. If another process commits meanwhile, a new snapshot is
+ * taken, because reads must see that commit.
+ */
+export class SnapshotConnection extends SqliteConnection {
+  readonly #database: DatabaseSync;
+  readonly #others: StatementSync;
+  readonly #begin: StatementSync;
+  readonly #dataVersion: StatementSync;
+  readonly #commit: StatementSync;
+  #isOpen = false;
+  #version: unknown;
+  #commits = 0;
+  /** The writer's data version when the snapshot began to be kept; undefined while it is not. */
+  #othersWhenHeld: unknown;
+
+  /** @param writer the connection of this process that writes. */
+  constructor(database: DatabaseSync, writer: DatabaseSync) {
+    super(database);
+    this.#database = database;
+    this.#others = dataVersion(writer);
+    this.#begin = database.prepare("begin");
+    this.#commit = database.prepare("commit");
+    this.#dataVersion = dataVersion(database);
+  }
+
+  override rows(statement: Statement, values: Values): unknown[][] {
+    this.#open();
+    return super.rows(statement, values);
+  }
+
+  /** A number that changes with every commit of any connection. */
+  commits(): number {
+    this.#open();
+    return this.#commits;
+  }
+
+  /** Keeps a snapshot from now on: the writer is about to commit. */
+  hold(): void {
+    this.renew();
+    this.#open();
+    this.#othersWhenHeld = versionOf(this.#others);
+  }
+
+  /** Makes the commit of the writer visible. */
+  release(): void {
+    this.#othersWhenHeld = undefined;
+    this.renew();
+  }
+
+  /** Ends the snapshot, unless it is kept and no other process has committed since. */
+  renew(): void {
+    if (!this.#isOpen) return;
+    if (this.#othersWhenHeld !== undefined && !this.#hasChanged()) return;
+    this.#isOpen = false;
+    if (this.#database.isTransaction) this.#commit.run();
+  }
+
+  #hasChanged(): boolean {
+    try {
+      return versionOf(this.#others) !== this.#othersWhenHeld;
+    } catch {
+      return true; // the next read reports the error
+    }
+  }
+
+  #open(): void {
+    if (this.#isOpen) return;
+    this.#isOpen = true;
+    setImmediate(() => this.renew());
+    try {
+      this.#begin.run();
+      const version = versionOf(this.#dataVersion);
+      if (version !== this.#version) this.#commits++;
+      this.#version = version;
+    } catch (error) {
+      this.renew();
+      throw translated(error);
+    }
+  }
+}
+
+/** A statement whose result changes when any other connection than its own has committed. */
+function dataVersion(database: DatabaseSync): StatementSync {
+  const statement = database.prepare("pragma data_version");
+  statement.setReturnArrays(true);
+  return statement;
+}
+
+function versionOf(dataVersion: StatementSync): unknown {
+  return (dataVersion.get() as unknown as [unknown])[0];
+}
+
+function bind(statement: Statement, values: Values): SQLInputValue[] {
+  return parametersOf(statement, values) as SQLInputValue[];
+}

@@ -1,0 +1,56 @@
+/**
+ * Chooses the driving index of a selection with conditions on content columns: the content index that finds its rows,
+ * or none, when its scope does. A single index that knows scopes is always chosen. Otherwise each index is asked how
+ * many rows it would find, and the one with the fewest is chosen, unless the scope has fewer. The other conditions are
+ * checked on the rows.
+ */
+
+import { holds } from "../sql/subtree.ts";
+import { countFound, type Reading, readKeys } from "./read.ts";
+import type { Resolved } from "./selection.ts";
+
+/** A content index is not queried with more ranges than this. */
+const maxRanges = 8;
+/** For more ranges, the uids of at most this many rows are read and compared with the ranges here. */
+const maxUids = 20_000;
+
+/**
+ * The selection with its driving index, if one is chosen. With many ranges, it is the selection by the uids that the
+ * index finds.
+ */
+export async function withDrivingIndex(reading: Reading, selected: Resolved): Promise<Resolved> {
+  const { uids, parent, ranges = [], comparisons, usableIndexes, values } = selected;
+  const [first, ...others] = usableIndexes;
+  if (uids !== undefined || first === undefined) return selected;
+  const hasMany = ranges.length > maxRanges;
+  const counted = hasMany ? { comparisons, usableIndexes, values } : selected;
+  const isEverything = parent === undefined && ranges.length === 0;
+  if (others.length === 0 && !hasMany && (isEverything || reading.table.knowsScope(first)))
+    return { ...selected, drivingIndex: first };
+  let fewest = await scopeSize(reading, selected);
+  if (hasMany) fewest = Math.min(fewest, maxUids);
+  let drivingIndex: string | undefined;
+  for (const column of usableIndexes) {
+    const found = await countFound(reading, { ...counted, drivingIndex: column }, fewest + 1);
+    if (found <= fewest) [drivingIndex, fewest] = [column, found];
+  }
+  if (drivingIndex === undefined) return selected;
+  return hasMany ? inRanges(reading, { ...selected, drivingIndex }) : { ...selected, drivingIndex };
+}
+
+/** The approximate number of rows in the scope of a selection. */
+async function scopeSize({ total }: Reading, { parent, roots }: Resolved): Promise<number> {
+  if (parent !== undefined) return total("children", [parent]);
+  return total("below", roots === undefined ? [""] : roots.map(({ root }) => root));
+}
+
+/** The selection by the uids of the rows that the driving index finds in the ranges. */
+async function inRanges(reading: Reading, { ranges, ...everywhere }: Resolved): Promise<Resolved> {
+  const { comparisons, usableIndexes, values } = everywhere;
+  const page = { order: byUid, skip: 0, limit: maxUids, columns: [] };
+  const keys = await readKeys(reading, everywhere, page, { source: "found", plan: "sort" });
+  const uids = keys.map(([uid]) => uid as string).filter((uid) => holds(ranges!, uid));
+  return { uids, comparisons, usableIndexes, values };
+}
+
+const byUid = { terms: [{ column: "uid", descending: false }], after: undefined };

@@ -1,0 +1,233 @@
+/** The statements that read many rows of a table. Each shape of query is compiled once. */
+
+import { type Expression, type RawBuilder, sql } from "kysely";
+import { columnType, type TableSpec } from "../rows/row.ts";
+import type { Content, ContentColumn, Dialect, Lookup } from "../sql/dialect.ts";
+import type { ContentType, ScalarType } from "../sql/indexed-column.ts";
+import type { ContentOperator, Operator, ScalarOperator } from "../sql/operators.ts";
+import { compile, memoize, rowCount, type Statement, slot } from "../sql/statement.ts";
+import { type Comparison, comparisonSlot, type OrderTerm, partsSlot } from "./query.ts";
+
+/** Everything that the text of a statement depends on. */
+export interface Shape {
+  /**
+   * What is read:
+   * - `rows`: whole rows; `joined`: the same without indexed columns, as one value; `keys`: the columns of the order.
+   *   Slots `limit` and `skip`.
+   * - `count`: the number of rows; `limitedCount`: counted up to slot `limit`.
+   * - `foundCount`: the number of rows that the driving index finds, counted up to slot `limit`.
+   */
+  readonly read: "rows" | "joined" | "keys" | "count" | "limitedCount" | "foundCount";
+  /**
+   * Where rows come from:
+   * - `table`: the whole table.
+   * - `range`: one range of keys. Slots `lo` and `hi`.
+   * - `ranges`: several. Slot `ranges`, a JSON array of `[lo, hi]`.
+   * - `eachRange`: the first rows by uid of each of `ranges`, in their order. Slot `limit` for one range, slot `total`
+   *   for all.
+   * - `uids`: slot `uids`, a JSON array.
+   * - `found`, `foundInRanges`: the driving index; in the latter only rows in slot `ranges`.
+   */
+  readonly source: "table" | "range" | "ranges" | "uids" | "eachRange" | "found" | "foundInRanges";
+  /** The indexed columns to read. */
+  readonly columns: readonly string[];
+  /** Only children of slot `parent`. */
+  readonly parent: boolean;
+  readonly comparisons: readonly Comparison[];
+  /** The content column whose index finds the rows. */
+  readonly drivingIndex: string | undefined;
+  readonly order: readonly OrderTerm[];
+  /** Only rows after the values in slots `after0`, `after1`, … of the order's columns. */
+  readonly after: boolean;
+  /**
+   * `walk` reads an index in the order and filters; `sort` finds rows by the filters and sorts; `free` leaves it to the
+   * database.
+   */
+  readonly plan: "walk" | "sort" | "free";
+}
+
+/** Returns the statement of a shape. */
+export type ListStatements = (shape: Shape) => Statement;
+
+/** Statements of a table by shape. */
+export function listStatements(dialect: Dialect, table: TableSpec): ListStatements {
+  const statement = memoize((shape: Shape) => compile(dialect.query, build(dialect, table, shape)));
+  return (shape) => statement(keyOf(shape), shape);
+}
+
+function keyOf({ read, source, columns, parent, comparisons, drivingIndex, order, after, plan }: Shape): string {
+  let key = `${read} ${source} ${plan} ${parent} ${after} ${drivingIndex}`;
+  for (const column of columns) key += ` ${column}`;
+  for (const { column, descending } of order) key += descending ? ` >${column}` : ` <${column}`;
+  for (const { column, operator } of comparisons) key += ` ${column}:${operator}`;
+  return key;
+}
+
+function build(dialect: Dialect, table: TableSpec, shape: Shape): RawBuilder<unknown> {
+  if (shape.read === "foundCount") {
+    const found = dialect.found(lookupOf(table, shape, "t"));
+    return sql`select count(*) from (select 1 from (${found}) as f limit ${rowCount("limit")}) as c`;
+  }
+  if (shape.source === "eachRange") {
+    const elements = dialect.elements(slot("ranges"));
+    const source = sql.table(table.name);
+    const filters = filtersOf(dialect, table, shape, "s");
+    const uids = sql`select s.uid from ${source} as s where ${all(filters)} order by ${orderOf(dialect, table, shape, "s")} limit ${rowCount("limit")}`;
+    const any = sql`exists (select 1 from ${source} as s where ${inRange(sql.ref("s.uid"))})`;
+    return sql`select ${columnsOf(shape)} from ${dialect.eachOf(elements, table.name, uids, any)} limit ${rowCount("total")}`;
+  }
+  const from = fromOf(dialect, table, shape);
+  const filters = filtersOf(dialect, table, shape, "t");
+  const where = filters.length === 0 ? sql`` : sql` where ${all(filters)}`;
+  switch (shape.read) {
+    case "count":
+      return sql`select count(*) from ${from}${where}`;
+    case "limitedCount":
+      return sql`select count(*) from (select 1 from ${from}${where} limit ${rowCount("limit")}) as c`;
+    case "joined":
+      return dialect.joined!(
+        sql`select t.packed from ${from}${where} order by ${orderOf(dialect, table, shape, "t")} limit ${rowCount("limit")} offset ${rowCount("skip")}`,
+      );
+    default:
+      return sql`select ${columnsOf(shape)} from ${from}${where} order by ${orderOf(dialect, table, shape, "t")} limit ${rowCount("limit")} offset ${rowCount("skip")}`;
+  }
+}
+
+function fromOf(dialect: Dialect, table: TableSpec, shape: Shape): RawBuilder<unknown> {
+  if (shape.drivingIndex !== undefined) return dialect.finds(lookupOf(table, shape, "t")).from;
+  const rows = sql`${sql.table(table.name)} as t`;
+  return shape.source === "ranges" ? sql`${dialect.elements(slot("ranges"))} cross join ${rows}` : rows;
+}
+
+function columnsOf({ read, order, columns }: Shape): RawBuilder<unknown> {
+  const names = read === "keys" ? order.map(({ column }) => column) : ["packed", ...columns];
+  return sql.join(names.map((name) => sql.ref(`t.${name}`)));
+}
+
+function all(filters: readonly RawBuilder<unknown>[]): RawBuilder<unknown> {
+  return sql.join(filters, sql` and `);
+}
+
+/** Whether a uid is in the range of `r`. */
+function inRange(uid: Expression<unknown>): RawBuilder<unknown> {
+  return sql`${uid} >= r.value ->> 0 and ${uid} < r.value ->> 1`;
+}
+
+function filtersOf(dialect: Dialect, table: TableSpec, shape: Shape, alias: string): RawBuilder<unknown>[] {
+  const column = (name: string) => {
+    const ref = sql.ref(`${alias}.${name}`);
+    return shape.plan === "walk" || shape.drivingIndex !== undefined
+      ? dialect.plain(ref, columnType(table, name))
+      : ref;
+  };
+  const filters: RawBuilder<unknown>[] = [];
+  if (shape.source === "range")
+    filters.push(sql`${column("uid")} >= ${slot("lo")} and ${column("uid")} < ${slot("hi")}`);
+  if (shape.source === "ranges" || shape.source === "eachRange") filters.push(inRange(column("uid")));
+  if (shape.source === "uids") filters.push(dialect.isIn(column("uid"), "text", slot("uids")));
+  if (shape.source === "foundInRanges")
+    filters.push(sql`exists (select 1 from ${dialect.elements(slot("ranges"))} where ${inRange(column("uid"))})`);
+  if (shape.parent) filters.push(sql`${column("parent")} = ${slot("parent")}`);
+  for (const [i, { column: name, operator }] of shape.comparisons.entries()) {
+    if (!isContentOperator(operator))
+      filters.push(compare(dialect, column(name), columnType(table, name), operator, slot(comparisonSlot(i))));
+    else if (name !== shape.drivingIndex)
+      filters.push(dialect.holds(columnAt(table, alias, name), contentCondition(operator, i)));
+  }
+  if (shape.drivingIndex !== undefined) filters.push(...dialect.finds(lookupOf(table, shape, alias)).filters);
+  if (shape.after) filters.push(behind(dialect, table, shape, alias));
+  return filters;
+}
+
+const contentOperators: ReadonlySet<Operator> = new Set(["has", "hasAny", "hasNone", "contains", "containsExact"]);
+
+function isContentOperator(operator: Operator): operator is ContentOperator {
+  return contentOperators.has(operator);
+}
+
+function columnAt({ name: table, columns }: TableSpec, alias: string, column: string): ContentColumn {
+  return { table, alias, column, type: columns[column] as ContentType };
+}
+
+function contentCondition(operator: ContentOperator, index: number): Content {
+  return { operator, value: slot(comparisonSlot(index)) };
+}
+
+/** The query of the driving index. */
+function lookupOf(table: TableSpec, { drivingIndex, comparisons, parent, source }: Shape, alias: string): Lookup {
+  return {
+    at: columnAt(table, alias, drivingIndex!),
+    contents: comparisons.flatMap(({ column, operator }, i) =>
+      column === drivingIndex ? [contentCondition(operator as ContentOperator, i)] : [],
+    ),
+    parts: slot(partsSlot(drivingIndex!)),
+    parent: parent ? slot("parent") : undefined,
+    ranges: source === "foundInRanges" ? slot("ranges") : undefined,
+  };
+}
+
+function compare(
+  dialect: Dialect,
+  column: Expression<unknown>,
+  type: ScalarType,
+  operator: ScalarOperator,
+  value: Expression<unknown>,
+): RawBuilder<unknown> {
+  switch (operator) {
+    case "equals":
+      return sql`${column} = ${value}`;
+    case "greaterThan":
+      return sql`${column} > ${value}`;
+    case "in":
+      return dialect.isIn(column, type, value);
+    case "notIn":
+      return sql`not ${dialect.isIn(column, type, value)}`;
+  }
+}
+
+function orderOf(dialect: Dialect, table: TableSpec, shape: Shape, alias: string): RawBuilder<unknown> {
+  return sql.join(
+    shape.order.map(({ column, descending }) => {
+      const ref = orderColumn(dialect, table, shape, alias, column);
+      return descending ? sql`${ref} desc` : sql`${ref} asc`;
+    }),
+  );
+}
+
+/**
+ * A column in ORDER BY and in the cursor. With `sort` no index may serve it, so that the database does not walk one.
+ */
+function orderColumn(
+  dialect: Dialect,
+  table: TableSpec,
+  shape: Shape,
+  alias: string,
+  column: string,
+): Expression<unknown> {
+  const ref = sql.ref(`${alias}.${column}`);
+  return shape.plan === "sort" ? dialect.plain(ref, columnType(table, column)) : ref;
+}
+
+/**
+ * The condition for rows after the cursor. For a single direction it is a row comparison, which both databases seek by.
+ * For mixed directions it is a bound on the first column, to seek by, and the exact condition, which no index may
+ * serve: the planner would search once for each OR.
+ */
+function behind(dialect: Dialect, table: TableSpec, shape: Shape, alias: string): RawBuilder<unknown> {
+  const { order } = shape;
+  const columns = order.map(({ column }) => orderColumn(dialect, table, shape, alias, column));
+  const values = order.map((_, i) => slot(`after${i}`));
+  const first = order[0]!;
+  if (order.every(({ descending }) => descending === first.descending)) {
+    const sign = first.descending ? sql`<` : sql`>`;
+    return sql`(${sql.join(columns)}) ${sign} (${sql.join(values)})`;
+  }
+  const plain = order.map(({ column }) => dialect.plain(sql.ref(`${alias}.${column}`), columnType(table, column)));
+  let exact: RawBuilder<unknown> | undefined;
+  for (let i = order.length - 1; i >= 0; i--) {
+    const beyond = order[i]!.descending ? sql`${plain[i]} < ${values[i]}` : sql`${plain[i]} > ${values[i]}`;
+    exact = exact === undefined ? beyond : sql`(${beyond} or (${plain[i]} = ${values[i]} and ${exact}))`;
+  }
+  const bound = first.descending ? sql`${columns[0]} <= ${values[0]}` : sql`${columns[0]} >= ${values[0]}`;
+  return sql`${bound} and ${exact}`;
+}

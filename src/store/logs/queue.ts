@@ -1,0 +1,334 @@
+/**
+ * Queues: entries that become due, in partitions.
+ *
+ * An entry is pending, done or dead. A pending entry that is due can be leased. It becomes due again when the lease
+ * expires, so only one process has it at a time, and the entries of a process that dies are leased again. The holder of
+ * the lease settles the entry. A settlement has no effect once the lease has expired and another process has leased the
+ * entry. Settled entries remain readable until they are forgotten.
+ *
+ * The length of a partition does not slow down others. A skip scan of the index of pending entries finds the partitions
+ * that are due, and entries are leased from one partition at a time.
+ *
+ * Each call is one statement in its own transaction. A session writes what must be atomic with other changes. On
+ * PostgreSQL these transactions are READ COMMITTED and do not conflict with SERIALIZABLE ones.
+ *
+ * The column of the partition is named `lane` since migration 0006.
+ */
+
+import { type RawBuilder, sql } from "kysely";
+import type { Dialect } from "../sql/dialect.ts";
+import { stored } from "../sql/indexed-column.ts";
+import { compile, memoize, rowCount, type SqlConnection, type Statement, slot, type Values } from "../sql/statement.ts";
+
+/** Identifies an entry. */
+export interface QueueKey {
+  readonly partition: string;
+  /** Unique in its partition. */
+  readonly id: string;
+}
+
+/** The state of an entry. */
+export type QueueState = "pending" | "done" | "dead";
+
+/** An entry. Times are microseconds since 1970. */
+export interface QueueEntry extends QueueKey {
+  readonly state: QueueState;
+  /** The time that the caller gave it. */
+  readonly timeUs: number;
+  /** When it can be leased; for a leased entry, when the lease expires. */
+  readonly dueUs: number;
+  /** When it is no longer worth another attempt. */
+  readonly expireUs: number;
+  readonly attempts: number;
+  /** The time of the last attempt; 0 for never. */
+  readonly triedUs: number;
+  /** The result of the last attempt. */
+  readonly result: string;
+}
+
+/** A new entry. It is due at `timeUs`. */
+export type NewQueueEntry = QueueKey & Pick<QueueEntry, "timeUs" | "expireUs">;
+
+/** The outcome of a leased entry. */
+export interface Settlement extends QueueKey, Pick<QueueEntry, "state" | "dueUs" | "attempts" | "triedUs" | "result"> {
+  /** The `dueUs` of the entry when it was leased. */
+  readonly leaseUs: number;
+}
+
+/** Which entries of one partition to lease. */
+export interface LeaseRequest {
+  readonly partition: string;
+  readonly nowUs: number;
+  /** When the lease expires. */
+  readonly untilUs: number;
+  readonly limit: number;
+}
+
+/** The position of an entry among those of its state: by time, then id, then partition. */
+export type QueuePlace = QueueKey & Pick<QueueEntry, "timeUs">;
+
+/** Which of the newest entries to read. */
+export interface QueueScan {
+  /** Only entries before this position; by default all. */
+  readonly before?: QueuePlace | undefined;
+  readonly sinceUs: number;
+  readonly limit: number;
+}
+
+/** A queue of a database. */
+export interface Queue {
+  /** Adds those of the entries that it does not have. Returns how many. */
+  add(entries: readonly NewQueueEntry[]): Promise<number>;
+  /** The partitions with pending entries that are due, in the order of their names. */
+  duePartitions(nowUs: number): Promise<string[]>;
+  /** Leases the entries of a partition that have been due longest. */
+  lease(request: LeaseRequest): Promise<QueueEntry[]>;
+  /** Settles those of the entries whose lease is still the same. Returns how many. */
+  settle(settlements: readonly Settlement[]): Promise<number>;
+  /** Makes entries of any state pending and due now, with no attempts. Returns how many exist. */
+  requeue(keys: readonly QueueKey[], nowUs: number, expireUs: number): Promise<number>;
+  /** Removes entries of a partition, in any state. Returns how many existed. */
+  remove(partition: string, ids: readonly string[]): Promise<number>;
+  /** Removes at most `limit` pending entries of a partition. Returns how many. */
+  removePending(partition: string, limit: number): Promise<number>;
+  /** Makes at most `limit` entries of a partition dead that are due and have expired. Returns how many. */
+  expire(partition: string, nowUs: number, limit: number): Promise<number>;
+  /** Removes at most `limit` done and `limit` dead entries whose time is before `beforeUs`. Returns how many. */
+  forget(beforeUs: number, limit: number): Promise<number>;
+  /** The next entries of a state, oldest first. */
+  entries(state: QueueState, scan: { after: QueuePlace; limit: number }): Promise<QueueEntry[]>;
+  /** The next entries of a state that are not older than `sinceUs`, newest first. */
+  latestEntries(state: QueueState, scan: QueueScan): Promise<QueueEntry[]>;
+  /** The entries with this id and time, in any state, by partition. */
+  entriesOf(id: string, timeUs: number): Promise<QueueEntry[]>;
+  /** The number of entries in a state, and the time of the oldest. */
+  depth(state: QueueState): Promise<{ count: number; oldestUs: number | undefined }>;
+  /** The number of entries in a state by partition, for partitions that have any. */
+  depths(state: QueueState): Promise<{ partition: string; count: number }[]>;
+}
+
+/** The statements on a queue that sessions run, too. */
+export interface QueueStatements {
+  /** Slot `entries`; see {@link addValues}. */
+  readonly add: Statement;
+  /** Slots `partition` and `limit`. */
+  readonly removePending: Statement;
+}
+
+/** The position after all entries. */
+const end: QueuePlace = { timeUs: Number.MAX_SAFE_INTEGER, id: "", partition: "" };
+
+const states: readonly QueueState[] = ["pending", "done", "dead"];
+const columns = ["lane", "id", "state", "time_us", "due_us", "expire_us", "attempts", "tried_us", "result"] as const;
+
+/** The slots that add entries. */
+export function addValues(entries: readonly NewQueueEntry[]): Values {
+  const rows = entries.map(({ partition, id, timeUs, expireUs }) => [
+    stored("text", partition),
+    stored("text", id),
+    timeUs,
+    expireUs,
+  ]);
+  return { entries: JSON.stringify(rows) };
+}
+
+function queueStatements(dialect: Dialect, name: string): QueueStatements {
+  const { query } = dialect;
+  const table = sql.table(name);
+  return {
+    add: compile(
+      query,
+      sql`insert into ${table} (lane, id, state, time_us, due_us, expire_us, attempts, tried_us, result)
+        select r.value ->> 0, r.value ->> 1, 0, ${integer(2)}, ${integer(2)}, ${integer(3)}, 0, 0, ''
+        from ${dialect.elements(slot("entries"))} where true
+        on conflict (lane, id) do nothing`,
+    ),
+    removePending: compile(
+      query,
+      sql`delete from ${table} where (lane, id) in
+        (select lane, id from ${table} where state = 0 and lane = ${slot("partition")} order by due_us limit ${rowCount("limit")})`,
+    ),
+  };
+}
+
+/** Returns the statements of a queue. They are compiled at the first call. */
+export function queuesOf(dialect: Dialect): (name: string) => QueueStatements {
+  const known = memoize((name: string) => queueStatements(dialect, name));
+  return (name) => known(name, name);
+}
+
+/** What a queue needs from an open database. */
+export interface QueueDatabase {
+  readonly dialect: Dialect;
+  readonly reader: SqlConnection;
+  /** Runs one writing statement in its own transaction. */
+  autocommit<T>(body: (connection: SqlConnection) => T | Promise<T>): Promise<T>;
+}
+
+/** A queue of an open database. */
+export function createQueue(database: QueueDatabase, name: string): Queue {
+  const { dialect } = database;
+  const statements = { ...queueStatements(dialect, name), ...ownStatements(dialect, name) };
+  const run = (statement: Statement, values: Values) =>
+    database.autocommit((connection) => connection.run(statement, values));
+  return {
+    add: async (entries) => (entries.length === 0 ? 0 : run(statements.add, addValues(entries))),
+    async duePartitions(nowUs) {
+      const rows = await database.reader.rows(statements.duePartitions, { now_us: nowUs });
+      return rows.map(([partition]) => partition as string);
+    },
+    async lease({ partition, nowUs, untilUs, limit }) {
+      const values = { partition, now_us: nowUs, until_us: untilUs, limit };
+      return (await database.autocommit((connection) => connection.rows(statements.lease, values))).map(entryOf);
+    },
+    settle: async (settlements) =>
+      settlements.length === 0 ? 0 : run(statements.settle, { settlements: JSON.stringify(settlements.map(settled)) }),
+    requeue: (keys, nowUs, expireUs) =>
+      run(statements.requeue, {
+        keys: JSON.stringify(keys.map(({ partition, id }) => [partition, id])),
+        now_us: nowUs,
+        expire_us: expireUs,
+      }),
+    remove: (partition, ids) => run(statements.remove, { partition, ids: JSON.stringify(ids) }),
+    removePending: (partition, limit) => run(statements.removePending, { partition, limit }),
+    expire: (partition, nowUs, limit) => run(statements.expire, { partition, now_us: nowUs, limit }),
+    async forget(beforeUs, limit) {
+      const values = { before_us: beforeUs, limit };
+      return (
+        (await run(statements.forget, { ...values, state: 1 })) +
+        (await run(statements.forget, { ...values, state: 2 }))
+      );
+    },
+    async entries(state, { after, limit }) {
+      const { timeUs, id, partition } = after;
+      const values = { state: states.indexOf(state), time_us: timeUs, id, partition, limit };
+      return (await database.reader.rows(statements.entries, values)).map(entryOf);
+    },
+    async latestEntries(state, { before = end, sinceUs, limit }) {
+      const { timeUs, id, partition } = before;
+      const values = { state: states.indexOf(state), time_us: timeUs, id, partition, since_us: sinceUs, limit };
+      return (await database.reader.rows(statements.latestEntries, values)).map(entryOf);
+    },
+    async entriesOf(id, timeUs) {
+      return (await database.reader.rows(statements.entriesOf, { id, time_us: timeUs })).map(entryOf);
+    },
+    async depth(state) {
+      const [row] = await database.reader.rows(statements.depth, { state: states.indexOf(state) });
+      return { count: row![0] as number, oldestUs: (row![1] as number | null) ?? undefined };
+    },
+    async depths(state) {
+      const rows = await database.reader.rows(statements.depths, { state: states.indexOf(state) });
+      return rows.map(([partition, count]) => ({ partition: partition as string, count: count as number }));
+    },
+  };
+}
+
+function ownStatements(dialect: Dialect, name: string) {
+  const { query } = dialect;
+  const table = sql.table(name);
+  const all = (alias: string) => sql.join(columns.map((column) => sql.ref(`${alias}.${column}`)));
+  const nextPartition = (above: RawBuilder<unknown>) =>
+    sql`(select lane from ${table} where state = 0 and ${above} order by lane limit 1)`;
+  return {
+    duePartitions: compile(
+      query,
+      sql`with recursive lanes (lane) as (
+          select ${nextPartition(sql`lane >= ''`)}
+          union all
+          select ${nextPartition(sql`lane > lanes.lane`)} from lanes where lanes.lane is not null
+        )
+        select lane from lanes where lane is not null and
+          (select min(due_us) from ${table} as q where q.state = 0 and q.lane = lanes.lane) <= ${slot("now_us")}`,
+    ),
+    lease: compile(
+      query,
+      sql`with due as materialized (
+          select lane, id from ${table}
+          where state = 0 and lane = ${slot("partition")} and due_us <= ${slot("now_us")}
+          order by due_us, id limit ${rowCount("limit")} ${dialect.skipLocked}
+        )
+        update ${table} set due_us = ${slot("until_us")} from due
+        where ${table}.lane = due.lane and ${table}.id = due.id returning ${all(name)}`,
+    ),
+    settle: compile(
+      query,
+      sql`update ${table} as q set state = ${integer(3)}, due_us = ${integer(4)}, attempts = ${integer(5)},
+          tried_us = ${integer(6)}, result = r.value ->> 7
+        from ${dialect.elements(slot("settlements"))}
+        where q.lane = r.value ->> 0 and q.id = r.value ->> 1
+          and ${dialect.plain(sql.ref("q.state"), "integer")} = 0 and ${dialect.plain(sql.ref("q.due_us"), "integer")} = ${integer(2)}`,
+    ),
+    requeue: compile(
+      query,
+      sql`update ${table} as q set state = 0, due_us = ${slot("now_us")}, expire_us = ${slot("expire_us")}, attempts = 0
+        from ${dialect.elements(slot("keys"))} where q.lane = r.value ->> 0 and q.id = r.value ->> 1`,
+    ),
+    remove: compile(
+      query,
+      sql`delete from ${table} where lane = ${slot("partition")} and ${dialect.isIn(sql.ref("id"), "text", slot("ids"))}`,
+    ),
+    expire: compile(
+      query,
+      sql`update ${table} set state = 2 where (lane, id) in
+        (select lane, id from ${table} where state = 0 and lane = ${slot("partition")} and due_us <= ${slot("now_us")}
+          and expire_us <= ${slot("now_us")} order by due_us limit ${rowCount("limit")})`,
+    ),
+    forget: compile(
+      query,
+      sql`delete from ${table} where (lane, id) in
+        (select lane, id from ${table} where state = ${slot("state")} and time_us < ${slot("before_us")}
+          order by time_us limit ${rowCount("limit")})`,
+    ),
+    entries: compile(
+      query,
+      sql`select ${all("q")} from ${table} as q
+        where q.state = ${slot("state")} and (q.time_us, q.id, q.lane) > (${slot("time_us")}, ${slot("id")}, ${slot("partition")})
+        order by q.time_us, q.id, q.lane limit ${rowCount("limit")}`,
+    ),
+    latestEntries: compile(
+      query,
+      sql`select ${all("q")} from ${table} as q
+        where q.state = ${slot("state")} and q.time_us >= ${slot("since_us")}
+          and (q.time_us, q.id, q.lane) < (${slot("time_us")}, ${slot("id")}, ${slot("partition")})
+        order by q.time_us desc, q.id desc, q.lane desc limit ${rowCount("limit")}`,
+    ),
+    entriesOf: compile(
+      query,
+      sql`select ${all("q")} from ${table} as q
+        where q.state in (0, 1, 2) and q.time_us = ${slot("time_us")} and q.id = ${slot("id")} order by q.lane`,
+    ),
+    depth: compile(
+      query,
+      sql`select count(*), (select time_us from ${table} where state = ${slot("state")} order by time_us limit 1)
+        from ${table} where state = ${slot("state")}`,
+    ),
+    depths: compile(
+      query,
+      sql`select lane, count(*) from ${table} where state = ${slot("state")} group by lane order by lane`,
+    ),
+  };
+}
+
+/** The n-th member of element `r` of a JSON array, as a number. */
+function integer(index: number) {
+  return sql`cast(r.value ->> ${sql.lit(index)} as bigint)`;
+}
+
+function settled({ partition, id, leaseUs, state, dueUs, attempts, triedUs, result }: Settlement): unknown[] {
+  return [partition, id, leaseUs, states.indexOf(state), dueUs, attempts, triedUs, stored("text", result)];
+}
+
+function entryOf(row: readonly unknown[]): QueueEntry {
+  const [partition, id, state, timeUs, dueUs, expireUs, attempts, triedUs, result] = row;
+  return {
+    partition: partition as string,
+    id: id as string,
+    state: states[state as number]!,
+    timeUs: timeUs as number,
+    dueUs: dueUs as number,
+    expireUs: expireUs as number,
+    attempts: attempts as number,
+    triedUs: triedUs as number,
+    result: result as string,
+  };
+}

@@ -1,0 +1,90 @@
+/** The statements on single rows of one table. */
+import { sql } from "kysely";
+import type { Dialect } from "../sql/dialect.ts";
+import { type ColumnValue, isContent } from "../sql/indexed-column.ts";
+import { compile, memoize, type Statement, slot } from "../sql/statement.ts";
+import { baseColumns, type TableSpec } from "./row.ts";
+
+/** The statements on single rows. A slot has the name of its column. */
+export interface RowStatements {
+  readonly get: Statement;
+  /** Returns one row if the uid exists. */
+  readonly has: Statement;
+  /** Slot `uids`: a JSON array. */
+  readonly getMany: Statement;
+  /** Slots `0`, `1`, … for that many parents. Returns one row if any of them has a child. */
+  anyChild(parents: number): Statement;
+  /** Slots `parent` and the column. Returns the uid of the child that has the value. */
+  child(column: string): Statement;
+  readonly insert: Statement;
+  /** Slot `read_version`: the version that the row must have. */
+  readonly update: Statement;
+  /** Returns the row that it removes. */
+  readonly remove: Statement;
+  /** Writes these columns only. */
+  setColumns(columns: readonly string[]): Statement;
+  /** The content indexes that sessions maintain. */
+  readonly indexes: readonly MaintainedIndex[];
+}
+
+/** A content index that sessions maintain. The statements have the slots `uid` and `document`. */
+export interface MaintainedIndex {
+  readonly column: string;
+  readonly add: Statement;
+  readonly drop: Statement;
+  /** The document that the index holds for a row with this value. */
+  documentOf(uid: string, value: ColumnValue): string;
+}
+
+/** Compiles the statements of a table. */
+export function rowStatements(dialect: Dialect, table: TableSpec): RowStatements {
+  const { query } = dialect;
+  const columns = Object.keys(table.columns);
+  const read = ["packed", ...columns];
+  const rows = query.selectFrom(table.name).select(read);
+  const assign = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, slot(name)]));
+  const setColumns = memoize((names: readonly string[]) =>
+    compile(query, query.updateTable(table.name).set(assign(names)).where("uid", "=", slot("uid"))),
+  );
+  const child = memoize((column: string) =>
+    compile(
+      query,
+      query.selectFrom(table.name).select("uid").where("parent", "=", slot("parent")).where(column, "=", slot(column)),
+    ),
+  );
+  const anyChild = memoize((parents: number) => {
+    const ofEach = Array.from(
+      { length: parents },
+      (_, i) => sql`select 1 from ${sql.table(table.name)} where parent = ${slot(String(i))}`,
+    );
+    return compile(query, sql`${sql.join(ofEach, sql` union all `)} limit 1`);
+  });
+  return {
+    get: compile(query, rows.where("uid", "=", slot("uid"))),
+    has: compile(query, query.selectFrom(table.name).select(sql.lit(1).as("one")).where("uid", "=", slot("uid"))),
+    getMany: compile(query, rows.where(dialect.isIn(sql.ref("uid"), "text", slot("uids")))),
+    anyChild: (parents) => anyChild(String(parents), parents),
+    child: (column) => child(column, column),
+    insert: compile(query, query.insertInto(table.name).values(assign([...baseColumns, ...columns]))),
+    update: compile(
+      query,
+      query
+        .updateTable(table.name)
+        .set(assign(["version", "update_time_us", "packed", ...columns]))
+        .where("uid", "=", slot("uid"))
+        .where("version", "=", slot("read_version")),
+    ),
+    remove: compile(query, query.deleteFrom(table.name).where("uid", "=", slot("uid")).returning(read)),
+    setColumns: (names) => setColumns(names.join(" "), names),
+    indexes: maintainedIndexes(dialect, table),
+  };
+}
+
+function maintainedIndexes(dialect: Dialect, { name, columns }: TableSpec): MaintainedIndex[] {
+  return Object.entries(columns).flatMap(([column, type]) => {
+    const maintenance = isContent(type) ? dialect.indexMaintenance(name, column, type) : undefined;
+    if (maintenance === undefined) return [];
+    const { add, drop, documentOf } = maintenance;
+    return [{ column, add: compile(dialect.query, add), drop: compile(dialect.query, drop), documentOf }];
+  });
+}

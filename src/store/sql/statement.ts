@@ -1,0 +1,80 @@
+/** Statements: SQL that is compiled once, with named slots for values. */
+import { type CompiledQuery, type QueryExecutorProvider, sql } from "kysely";
+import type { Awaitable } from "../../awaitable.ts";
+
+/** A compiled statement. A connection caches its prepared form by the identity of this object. */
+export interface Statement {
+  readonly text: string;
+  /** The slots of its parameters, in order. */
+  readonly slots: readonly string[];
+}
+
+/** Values by the names of the slots they fill. */
+export type Values = Readonly<Record<string, unknown>>;
+
+/** Runs statements: on one connection, or on any connection of a pool outside transactions. */
+export interface SqlConnection {
+  /**
+   * Runs a statement and returns its rows, each an array of its columns. Integers are numbers, bytes are Uint8Array.
+   */
+  rows(statement: Statement, values: Values): Awaitable<unknown[][]>;
+  /** Runs a statement and returns how many rows it changed. */
+  run(statement: Statement, values: Values): Awaitable<number>;
+}
+
+class Slot {
+  readonly name: string;
+
+  constructor(name: string) {
+    this.name = name;
+  }
+}
+
+/** A named slot for a value in a query that is to be compiled. */
+export function slot(name: string) {
+  return sql.val(new Slot(name));
+}
+
+/** A slot for LIMIT or OFFSET. The cast keeps SQLite from preparing the statement again for each value. */
+export function rowCount(name: string) {
+  return sql`cast(${slot(name)} as bigint)`;
+}
+
+/** Compiles a query for the database of `builder`. All values in it must be slots. */
+export function compile(
+  builder: QueryExecutorProvider,
+  query: { compile(builder: QueryExecutorProvider): CompiledQuery },
+): Statement {
+  const { sql: text, parameters } = query.compile(builder);
+  if (/\b(limit|offset) [?$]/.test(text)) throw new Error(`LIMIT or OFFSET without rowCount(): ${text}`);
+  const slots = parameters.map((parameter) => {
+    if (!(parameter instanceof Slot)) throw new Error(`a value is not a slot: ${text}`);
+    return parameter.name;
+  });
+  return { text, slots };
+}
+
+/** The parameters of a statement, in order. */
+export function parametersOf(statement: Statement, values: Values): unknown[] {
+  return statement.slots.map((name) => values[name]);
+}
+
+/**
+ * How many values one cache keeps. A table has more shapes of statements only with unusual orders. The cache is then
+ * emptied.
+ */
+const maxShapes = 500;
+
+/** Caches what `build` makes of a key under a name. */
+export function memoize<K, V>(build: (key: K) => V): (name: string, key: K) => V {
+  const made = new Map<string, V>();
+  return (name, key) => {
+    let value = made.get(name);
+    if (value === undefined) {
+      if (made.size >= maxShapes) made.clear();
+      value = build(key);
+      made.set(name, value);
+    }
+    return value;
+  };
+}

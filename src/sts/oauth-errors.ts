@@ -1,0 +1,57 @@
+/** OAuth 2.0 errors of the token service (RFC 6749, 5.2; RFC 8693, 2.2.2; RFC 7009, 2.2.1). */
+import { Code, ConnectError } from "@connectrpc/connect";
+import { BadRequestSchema } from "../../gen/google/rpc/error_details_pb.ts";
+
+/** An error that only OAuth has a code for. */
+export class OAuthError extends Error {
+  readonly code: string;
+
+  constructor(code: string, description: string) {
+    super(description);
+    this.code = code;
+  }
+}
+
+/** The response to an OAuth client. */
+export interface OAuthAnswer {
+  readonly httpStatus: number;
+  readonly body: { readonly error: string; readonly error_description: string };
+}
+
+/** Error codes of invalid parameters that have one of their own. */
+const codesByField: Readonly<Record<string, string>> = {
+  aud: "invalid_target",
+  scopes: "invalid_scope",
+  cap: "invalid_scope",
+};
+
+/** What the client presented. A bad refresh token is `invalid_grant`, a bad token in the header `invalid_client`. */
+export type Presented = "subject token" | "token in the header" | "refresh token";
+
+/** The response of an error. */
+export function oauthAnswerOf(error: ConnectError | OAuthError, presented: Presented): OAuthAnswer {
+  const text = error instanceof ConnectError ? error.rawMessage : error.message;
+  const [httpStatus, code] = error instanceof OAuthError ? [400, error.code] : statusOf(error, presented);
+  return { httpStatus, body: { error: code, error_description: text.replaceAll(/[^ -~]|["\\]/g, "'") } };
+}
+
+function statusOf(error: ConnectError, presented: Presented): [number, string] {
+  switch (error.code) {
+    case Code.InvalidArgument: {
+      const fields = error.findDetails(BadRequestSchema).flatMap(({ fieldViolations }) => fieldViolations);
+      const named = fields.map(({ field }) => codesByField[field]).find((code) => code !== undefined);
+      return [400, named ?? "invalid_request"];
+    }
+    case Code.Unauthenticated:
+      if (presented === "token in the header") return [401, "invalid_client"];
+      return [400, presented === "refresh token" ? "invalid_grant" : "invalid_request"];
+    case Code.PermissionDenied:
+      return [400, "invalid_request"];
+    case Code.Aborted:
+    case Code.DeadlineExceeded:
+    case Code.Unavailable:
+      return [503, "temporarily_unavailable"];
+    default:
+      return [500, "server_error"];
+  }
+}

@@ -1,0 +1,8 @@
+/**
+ * versions: the orders of package versions. Pure functions without knowledge of services or the store.
+ *
+ * {@link comparePackageVersions} compares two versions of a type of package. {@link versionOrder} returns a sort key
+ * for a version.
+ */
+export { comparePackageVersions } from "./compare.ts";
+export { type VersionOrder, type VersionScheme, versionOrder } from "./order.ts";

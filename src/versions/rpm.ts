@@ -1,0 +1,45 @@
+/**
+ * The order of RPM versions (`rpmvercmp` of rpm 4.15 and later): `[epoch:]version[-release]`.
+ *
+ * Versions are runs of digits and runs of letters; all other characters only separate them. Digits compare as numbers
+ * and are greater than letters. Letters compare as texts. If one version is a prefix of the other, the longer is
+ * greater. `~` is less than everything, including the end; `^` is less than everything but the end. A version without a
+ * release is before the same version with one.
+ */
+import { compareDigits } from "./digits.ts";
+
+/** Negative if `a` is before `b`, 0 if they are equal, positive if it is after. */
+export function compareRpmVersions(a: string, b: string): number {
+  const [x, y] = [parse(a), parse(b)];
+  return compareRuns(x.epoch, y.epoch) || compareRuns(x.version, y.version) || compareRuns(x.release, y.release);
+}
+
+function parse(text: string) {
+  const [, epoch = "0", rest = ""] = /^(?:([0-9]+):)?(.*)$/s.exec(text)!;
+  const dash = rest.lastIndexOf("-");
+  return dash < 0
+    ? { epoch, version: rest, release: "" }
+    : { epoch, version: rest.slice(0, dash), release: rest.slice(dash + 1) };
+}
+
+function compareRuns(a: string, b: string): number {
+  const [x, y] = [a.match(/[0-9]+|[a-zA-Z]+|[~^]/g) ?? [], b.match(/[0-9]+|[a-zA-Z]+|[~^]/g) ?? []];
+  for (let i = 0; i < Math.max(x.length, y.length); i++) {
+    const order = rank(x[i]) - rank(y[i]) || compareSameKind(x[i]!, y[i]!);
+    if (order !== 0) return order;
+  }
+  return 0;
+}
+
+/** The order of the kinds of runs: `~`, the end, `^`, letters, digits. */
+function rank(run: string | undefined): number {
+  if (run === undefined) return 1;
+  if (run === "~") return 0;
+  if (run === "^") return 2;
+  return /^[0-9]/.test(run) ? 4 : 3;
+}
+
+function compareSameKind(x: string, y: string): number {
+  if (/^[0-9]/.test(x)) return compareDigits(x, y);
+  return x < y ? -1 : x > y ? 1 : 0;
+}

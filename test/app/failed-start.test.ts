@@ -1,0 +1,53 @@
+/** A start that fails half-way, when the database is open and work in the background has begun. */
+import { once } from "node:events";
+import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pino } from "pino";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { StartFailure, startServer } from "../../src/app/index.ts";
+import { readConfig } from "../../src/config.ts";
+
+const occupier = createServer();
+let folder: string;
+beforeEach(async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval"] });
+  occupier.listen(0, "127.0.0.1");
+  await once(occupier, "listening");
+  folder = await mkdtemp(join(tmpdir(), "platform-failed-start-"));
+});
+afterEach(async () => {
+  vi.useRealTimers();
+  await new Promise((resolve) => occupier.close(resolve));
+  await rm(folder, { recursive: true });
+});
+
+function start(flags: Readonly<Record<string, string>>) {
+  const all = { database: `sqlite:${join(folder, "platform.db")}`, listen: "127.0.0.1:0", ...flags };
+  return startServer(readConfig({ flags: all, env: {}, warn: expect.fail }), pino({ level: "silent" }));
+}
+
+/** The listening sockets and connections of this process. */
+const sockets = () => process.getActiveResourcesInfo().filter((kind) => kind.startsWith("TCP")).length;
+
+test("leaves no timer, no handle, and the database closed", async () => {
+  const { port } = occupier.address() as { port: number };
+  const before = sockets();
+  const begun = vi.spyOn(globalThis, "setInterval");
+  await expect(start({ metricsListen: `127.0.0.1:${port}` })).rejects.toThrow(StartFailure);
+  expect(begun).toHaveBeenCalledWith(expect.any(Function), 60_000); // housekeeping
+  expect(vi.getTimerCount()).toBe(0);
+  await expect.poll(sockets).toBe(before);
+  expect(await readdir(folder)).toEqual(["platform.db"]); // a file that is open has its log beside it
+});
+
+test("a server that stops leaves as little", async () => {
+  const before = sockets();
+  const server = await start({});
+  expect(vi.getTimerCount()).toBeGreaterThan(0);
+  await server.stop();
+  expect(vi.getTimerCount()).toBe(0);
+  await expect.poll(sockets).toBe(before);
+  expect(await readdir(folder)).toEqual(["platform.db"]);
+});

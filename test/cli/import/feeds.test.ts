@@ -1,0 +1,288 @@
+/** The importers of feeds as their users run them. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { mkdir, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { setTimeout } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
+import { dump } from "js-yaml";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { documents } from "../../../src/services/advisory/documents.ts";
+import { type Database, openDatabase } from "../../../src/store/index.ts";
+import { advisoryDocuments } from "../../feeds/generate-advisories.ts";
+import { tarOf, zipOf } from "../../feeds/source/archives.ts";
+import { cleanEnvironment, repository, settingsIn, temporaryFolder } from "../platform-process.ts";
+import { runHere } from "../run-here.ts";
+
+const osv = (id: string, more: object = {}) => ({
+  id,
+  modified: "2026-01-02T03:04:05Z",
+  summary: `about ${id}`,
+  ...more,
+});
+
+/** An initialised database in a folder of one test. */
+async function installation() {
+  const folder = await temporaryFolder();
+  const { database } = settingsIn(folder);
+  const { stdout } = await runHere(["init", "--json", ...database]);
+  const { rootGroupUid: group } = JSON.parse(stdout) as { rootGroupUid: string };
+  const put = async (name: string, content: string | Uint8Array) => {
+    await writeFile(join(folder, name), content);
+    return join(folder, name);
+  };
+  const run = async (...args: string[]) => {
+    const { code, stdout: out, stderr } = await runHere(["import", ...args, ...database, "--json"]);
+    return { code, stderr, summary: out === "" ? undefined : (JSON.parse(out) as Record<string, number>) };
+  };
+  return { folder, group, put, run, url: database[1]! };
+}
+
+/** How many documents there are, which are stored with their advisories or not at all. */
+async function storedDocuments(database: Database): Promise<number> {
+  const ids = await database.read.list(documents.table, {
+    orderBy: [{ column: "uid", descending: false }],
+    skip: 0,
+    limit: 1000,
+  });
+  return ids.length;
+}
+
+const nothing = { read: 0, added: 0, changed: 0, unchanged: 0, removed: 0, refused: 0, unread: 0, passedOver: 0 };
+
+describe("import osv", () => {
+  test("takes records in every form, changes nothing the second time, and only what changed the third", async () => {
+    const { run, put } = await installation();
+    const a = osv("TEST-2026-1", { aliases: ["CVE-2026-1"], details: "1.10" });
+    const b = osv("TEST-2026-2");
+    const forms = [
+      await put(
+        "a.tar.gz",
+        gzipSync(await tarOf({ name: "v/1.yaml", content: dump(a) }, { name: "v/.id", content: "" })),
+      ),
+      await put("b.zip", zipOf({ name: "2.json", content: JSON.stringify(b) })),
+      await put("c.jsonl", `${JSON.stringify(a)}\n${JSON.stringify(b)}\n`),
+    ];
+    expect((await run("osv", forms[0]!)).summary).toEqual({ ...nothing, read: 1, added: 1, passedOver: 1 });
+    expect((await run("osv", forms[1]!)).summary).toEqual({ ...nothing, read: 1, added: 1 });
+    expect(await run("osv", forms[2]!)).toEqual({
+      code: 0,
+      stderr: "",
+      summary: { ...nothing, read: 2, unchanged: 2 },
+    });
+    const changed = await put("d.json", JSON.stringify({ ...b, summary: "changed" }));
+    expect((await run("osv", changed)).summary).toEqual({ ...nothing, read: 1, changed: 1 });
+  });
+
+  test("refuses what is bad with file and reason, and takes the rest", async () => {
+    const { run, put } = await installation();
+    const path = await put(
+      "feed.zip",
+      zipOf(
+        { name: "a.json", content: JSON.stringify(osv("TEST-1")) },
+        { name: "broken.json", content: "{" },
+        { name: "year.json", content: JSON.stringify(osv("TEST-2", { modified: "10000-01-01T00:00:00Z" })) },
+        { name: "zero.json", content: JSON.stringify(osv("TEST-3", { published: "0000-01-01T00:00:00Z" })) },
+        { name: "../up.json", content: JSON.stringify(osv("TEST-4")) },
+        { name: "b.json", content: JSON.stringify(osv("TEST-1")) },
+        { name: "c.yaml", content: `${dump(osv("TEST-5"))}---\nid: 1\n---\n${dump(osv("TEST-6"))}` },
+      ),
+    );
+    const { code, summary, stderr } = await run("osv", path);
+    expect([code, summary]).toEqual([1, { ...nothing, read: 9, added: 3, refused: 6 }]);
+    for (const place of [
+      "broken.json: is not JSON",
+      "year.json: modified: ",
+      "zero.json: published: ",
+      "c.yaml",
+      "../up.json: its name",
+    ])
+      expect(stderr).toContain(`refused: ${place}`);
+    expect(stderr).toContain('refused: b.json: "TEST-1" occurs twice in the feed\n');
+    expect(stderr).toMatch(/error: 6 refused\n$/);
+  });
+
+  test("prunes the sources that the feed has records of, if it could be read", async () => {
+    const { run, put } = await installation();
+    const lines = (...ids: string[]) => ids.map((id) => JSON.stringify(osv(id))).join("\n");
+    await run("osv", await put("all.jsonl", lines("A-1", "A-2", "B-1")));
+    const part = await put("part.jsonl", lines("A-2"));
+    expect((await run("osv", part)).summary).toEqual({ ...nothing, read: 1, unchanged: 1 });
+    const bad = await put("bad.jsonl", `${lines("A-2")}\n{`);
+    const refused = await run("osv", bad, "--prune");
+    expect(refused.summary).toEqual({ ...nothing, read: 2, unchanged: 1, refused: 1 });
+    expect(refused.stderr).toContain("nothing was removed, because not all of the feed could be read");
+    expect((await run("osv", part, "--prune")).summary).toEqual({ ...nothing, read: 1, unchanged: 1, removed: 1 });
+    expect((await run("osv", await put("b.jsonl", lines("A-1", "B-1")))).summary).toMatchObject({
+      added: 1,
+      unchanged: 1,
+    });
+  });
+
+  test("reads from an address", async () => {
+    const { run } = await installation();
+    const server = createServer((_, response) =>
+      response.end(zipOf({ name: "a.json", content: JSON.stringify(osv("A-1")) })),
+    );
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    onTestFinished(() => void server.close());
+    const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}/all`;
+    expect(await run("osv", address)).toEqual({ code: 0, stderr: "", summary: { ...nothing, read: 1, added: 1 } });
+  });
+
+  test("says what is missing", async () => {
+    const { run, folder } = await installation();
+    const missing = await run("osv", join(folder, "none"));
+    expect([missing.code, missing.summary?.refused]).toEqual([1, 1]);
+    expect(missing.stderr).toMatch(/^refused: .*none: ENOENT: no such file or directory/);
+    const empty = await runHere(["import", "osv", ".", "--database", `sqlite:${join(folder, "new.db")}`]);
+    expect([empty.code, empty.stderr]).toEqual([1, expect.stringContaining("there is no database at")]);
+  });
+
+  test.each([["osv"], ["advisories"], ["artifacts"]])("%s of a place with nothing to read fails", async (what) => {
+    const { run, folder, group, put } = await installation();
+    await mkdir(join(folder, "empty/.git"), { recursive: true });
+    await put("empty/readme.md", "nothing");
+    await put("empty/.git/a.json", "{}");
+    const into = what === "advisories" ? ["--group", group] : [];
+    expect(await run(what, join(folder, "empty"), ...into)).toEqual({
+      code: 1,
+      stderr: `error: ${join(folder, "empty")}: contains nothing that could be read\n`,
+      summary: { ...nothing, passedOver: 2 },
+    });
+    const gone = await run(what, join(folder, "gone"), ...into);
+    expect([gone.code, gone.stderr]).toEqual([1, expect.stringContaining(`refused: ${join(folder, "gone")}: ENOENT`)]);
+  });
+
+  test("reports what no reader knows, by name, and ends well", async () => {
+    const { run, put } = await installation();
+    const records = [osv("A-1", { mood: "good", credits: [] }), osv("A-2", { mood: "bad", affected: [{ size: 1 }] })];
+    expect(await run("osv", await put("feed.jsonl", records.map((each) => JSON.stringify(each)).join("\n")))).toEqual({
+      code: 0,
+      stderr: "unread: mood: 2 times, first in feed.jsonl:1\nunread: affected[].size: once, first in feed.jsonl:2\n",
+      summary: { ...nothing, read: 2, added: 2, unread: 3 },
+    });
+  });
+
+  const records = fileURLToPath(new URL("../../../../shared/data/pysec-osv.tar.gz", import.meta.url));
+  if (!existsSync(records))
+    console.log("import osv: real records are not tried, ../shared/data/pysec-osv.tar.gz is not here");
+  test.skipIf(!existsSync(records))("takes 2,661 real records, and nothing the second time", async () => {
+    const { run } = await installation();
+    expect((await run("osv", records)).summary).toMatchObject({ read: 2661, added: 2661, refused: 0, unread: 0 });
+    expect((await run("osv", records)).summary).toMatchObject({ read: 2661, unchanged: 2661, refused: 0 });
+  });
+});
+
+describe("import advisories", () => {
+  const lines = (count: number) => [...advisoryDocuments(count)].map((document) => `${JSON.stringify(document)}\n`);
+
+  test("takes documents and their advisories into a group, once", async () => {
+    const { run, put, group } = await installation();
+    const feed = await put("feed.jsonl", lines(100).join(""));
+    expect(await run("advisories", feed, "--group", group)).toEqual({
+      code: 0,
+      stderr: "",
+      summary: { ...nothing, read: 110, added: 110 },
+    });
+    expect((await run("advisories", feed, "--group", group)).summary).toEqual({
+      ...nothing,
+      read: 110,
+      unchanged: 110,
+    });
+  });
+
+  test("prunes packages that are gone, with their documents", async () => {
+    const { run, put, group } = await installation();
+    const into = ["--group", group, "--feed", "packages"];
+    await run("advisories", await put("feed.jsonl", lines(30).join("")), ...into);
+    const part = await put("part.jsonl", lines(30).slice(1).join(""));
+    const pruned = await run("advisories", part, ...into, "--prune");
+    expect(pruned.summary).toEqual({ ...nothing, read: 22, unchanged: 22, removed: 11 });
+    expect((await run("advisories", part, ...into, "--prune")).summary).toMatchObject({ unchanged: 22, removed: 0 });
+  });
+
+  test("of several feeds settles, each by its place unless it has a name, and prunes its own", async () => {
+    const { run, put, group, folder } = await installation();
+    await mkdir(join(folder, "a"));
+    await mkdir(join(folder, "b"));
+    const rich = await put("a/feed.jsonl", lines(20).join(""));
+    const secdb = (...names: string[]) =>
+      JSON.stringify({ packages: names.map((name) => ({ pkg: { name, secfixes: { "1-r0": ["CVE-1"] } } })) });
+    const poor = await put("b/feed.jsonl", secdb("package-0", "package-7"));
+    const into = ["--group", group];
+    expect((await run("advisories", rich, ...into, "--prune")).summary).toEqual({ ...nothing, read: 22, added: 22 });
+    expect((await run("advisories", poor, ...into, "--prune")).summary).toEqual({ ...nothing, read: 4, added: 4 });
+    for (let round = 0; round < 2; round++) {
+      const [again, other] = [
+        await run("advisories", rich, ...into, "--prune"),
+        await run("advisories", poor, ...into, "--prune", "--feed-order", "x, y"),
+      ];
+      expect(again.summary).toEqual({ ...nothing, read: 22, unchanged: 22 });
+      expect(other.summary).toEqual({ ...nothing, read: 4, unchanged: 4 });
+    }
+    await put("b/feed.jsonl", secdb("package-7"));
+    const pruned = await run("advisories", poor, ...into, "--prune");
+    expect(pruned.summary).toEqual({ ...nothing, read: 2, unchanged: 2, removed: 2 });
+    expect((await run("advisories", rich, ...into)).summary).toEqual({ ...nothing, read: 22, unchanged: 22 });
+    const named = await run("advisories", rich, ...into, "--feed", "other");
+    expect(named.summary).toEqual({ ...nothing, read: 22, added: 22 });
+    const refused = await run("advisories", rich, ...into, "--feed", "a,b");
+    expect([refused.code, refused.summary, refused.stderr]).toEqual([
+      1,
+      undefined,
+      expect.stringMatching(/^error: --feed must be a name of 1 to 255 characters/),
+    ]);
+  });
+
+  test.each([["SIGKILL"], ["SIGINT"]] as const)("is continued by running again after %s", async (signal) => {
+    const { run, put, group, url } = await installation();
+    const all = lines(3000);
+    const server = createServer((_, response) => response.write(all.slice(0, 200).join(""))); // and no end
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    onTestFinished(() => {
+      server.closeAllConnections();
+      server.close();
+    });
+    const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}/feed.jsonl`;
+    const args = ["import", "advisories", address, "--group", group, "--feed", "f", "--database", url, "--json"];
+    const child = spawn(process.execPath, [join(repository, "src/main.ts"), ...args], { env: cleanEnvironment() });
+    const [stdout, stderr] = [text(child.stdout), text(child.stderr)];
+    const database = await openDatabase(url);
+    onTestFinished(() => database.close());
+    while ((await storedDocuments(database)) === 0) await setTimeout(20);
+    child.kill(signal);
+    await once(child, "close");
+    const stored = await storedDocuments(database);
+    if (signal === "SIGINT") {
+      expect([child.exitCode, await stderr]).toEqual([1, "error: stopped; run the command again to continue\n"]);
+      expect(JSON.parse(await stdout)).toEqual({ ...nothing, read: 11 * stored, added: 11 * stored });
+    }
+    const feed = await put("feed.jsonl", all.join(""));
+    expect((await run("advisories", feed, "--group", group, "--feed", "f")).summary).toEqual({
+      ...nothing,
+      read: 3300,
+      added: 3300 - 11 * stored,
+      unchanged: 11 * stored,
+    });
+  });
+
+  test("needs a group that is there", async () => {
+    const { run, put } = await installation();
+    const feed = await put("feed.jsonl", lines(10).join(""));
+    expect(await run("advisories", feed)).toMatchObject({ code: 2, summary: undefined });
+    const unknown = "0".repeat(40);
+    expect(await run("advisories", feed, "--group", unknown)).toEqual({
+      code: 1,
+      stderr: `error: --group: there is no group ${unknown}\n`,
+      summary: undefined,
+    });
+  });
+});

