@@ -3,16 +3,22 @@
  * `--fast-path=off`.
  */
 import { describe, expect, it } from "vitest";
+import { campaign } from "../campaign.ts";
 import { buildRunner, runConformance } from "../connect-conformance/runner.ts";
 
 const runner = buildRunner();
 
+type Mode = [name: string, more: string[]];
+
+const platform: Mode = ["platform", []];
+const fallbacks: Mode[] = [
+  ["http2=node", ["--run", "**/HTTPVersion:2/**"]], // it changes nothing in HTTP/1.1
+  ["fast-path=off", ["--run", "**/unary/**"]], // streams never take the fast path
+];
+const modes = campaign({ short: [platform], full: [platform, ...fallbacks] });
+
 describe("every case that the runner has for what we serve", () => {
-  it.skipIf(runner === undefined).each<[mode: string, more: string[]]>([
-    ["platform", []],
-    ["http2=node", ["--run", "**/HTTPVersion:2/**"]], // it changes nothing in HTTP/1.1
-    ["fast-path=off", ["--run", "**/unary/**"]], // streams never take the fast path
-  ])("%s", { timeout: 300_000 }, async (mode, more) => {
+  it.skipIf(runner === undefined).each(modes)("%s", { timeout: 300_000 }, async (mode, more) => {
     const { hasPassed, printed } = await runConformance(runner!, mode, more);
     console.log(`${mode}: ${/\d+ passed.*/.exec(printed)?.[0]}`);
     expect(hasPassed, printed).toBe(true);

@@ -6,7 +6,7 @@
 import { randomInt } from "node:crypto";
 import { setTimeout } from "node:timers/promises";
 import type { Client } from "@grpc/grpc-js";
-import { expect, inject, test } from "vitest";
+import { type ExpectStatic, expect, inject, test } from "vitest";
 import { parentOf } from "../../src/uid.ts";
 import { campaign } from "../campaign.ts";
 import { type PlatformProcess, runPlatform, startPlatform } from "../cli/platform-process.ts";
@@ -30,14 +30,17 @@ if (!("url" in postgres)) console.warn(`killed servers are not tested on Postgre
 const timeout = 600_000;
 
 // At once: what a killed server had leased comes back after a minute, and to wait for that costs nothing.
-test.concurrent("every change is delivered, and nothing else (sqlite)", { timeout }, () => run(emptySqlite));
+test.concurrent("every change is delivered, and nothing else (sqlite)", { timeout }, ({ expect }) =>
+  run(emptySqlite, expect),
+);
 test
   .skipIf(!("url" in postgres))
-  .concurrent("every change is delivered, and nothing else (postgresql)", { timeout }, () =>
-    run(() => emptyPostgres((postgres as { url: string }).url)),
+  .concurrent("every change is delivered, and nothing else (postgresql)", { timeout }, ({ expect }) =>
+    run(() => emptyPostgres((postgres as { url: string }).url), expect),
   );
 
-async function run(make: () => Promise<EmptyDatabase>): Promise<void> {
+/** `expect`: of the test, since `expect.poll` of the module belongs to one test at a time. */
+async function run(make: () => Promise<EmptyDatabase>, expect: ExpectStatic): Promise<void> {
   const database = await make();
   const sink = await startSink();
   const servers = await startServers(database);

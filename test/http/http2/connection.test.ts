@@ -1,5 +1,5 @@
 /**
- * Our HTTP/2 connections and their bridge to Node, frame by frame. `test/conformance/h2spec.test.ts` tests what every
+ * Our HTTP/2 connections and their bridge to Node, frame by frame. `test/conformance/h2spec.campaign.test.ts` tests what every
  * server must do.
  */
 

@@ -6,6 +6,7 @@ import { execFile } from "node:child_process";
 import { describe, expect, it } from "vitest";
 import type { ServeBuffered } from "../../src/http/http2/stream.ts";
 import type { OnePortOptions } from "../../src/http/port.ts";
+import { campaign } from "../campaign.ts";
 import { goProgram } from "../go-program.ts";
 import { openPort } from "../http/open-port.ts";
 
@@ -41,27 +42,35 @@ const node = [
   "3: Sends multiple WINDOW_UPDATE frames increasing the flow control window to above 2^31-1 on a stream",
 ];
 
+type Way = [what: string, options: Partial<OnePortOptions>, failing: string[]];
+
+const fastPath: Way = ["by the fast path", { planFastPath: () => answer }, sharedPort];
+const fallbacks: Way[] = [
+  ["by Node, behind our frame reader", {}, [...sharedPort, ...behindOurs]],
+  ["by Node, after the fast path", { planFastPath: () => (_request, response) => response.fallBack() }, sharedPort],
+  ["by Node alone", { http2: "node" }, [...sharedPort, ...node]],
+];
+
 // At the same time, since most of it is waiting for what does not come.
 describe.concurrent("every case of h2spec, strict ones too", () => {
-  it.skipIf(h2spec === undefined).each<[what: string, options: Partial<OnePortOptions>, failing: string[]]>([
-    ["by the fast path", { planFastPath: () => answer }, sharedPort],
-    ["by Node, behind our frame reader", {}, [...sharedPort, ...behindOurs]],
-    ["by Node, after the fast path", { planFastPath: () => (_request, response) => response.fallBack() }, sharedPort],
-    ["by Node alone", { http2: "node" }, [...sharedPort, ...node]],
-  ])("%s", { timeout: 120_000 }, async (_what, options, failing) => {
-    const { number, port } = await openPort(false, {
-      ...options,
-      onRequest: (request, response) => void request.on("end", () => response.end(content)).resume(),
-    });
-    try {
-      const printed = await new Promise<string>((resolve) => {
-        execFile(h2spec!, ["-p", String(number), "-S", "--timeout", "5"], (_error, stdout) => resolve(stdout));
+  it.skipIf(h2spec === undefined).each(campaign({ short: [fastPath], full: [fastPath, ...fallbacks] }))(
+    "%s",
+    { timeout: 120_000 },
+    async (_what, options, failing) => {
+      const { number, port } = await openPort(false, {
+        ...options,
+        onRequest: (request, response) => void request.on("end", () => response.end(content)).resume(),
       });
-      const failures = printed.slice(printed.indexOf("Failures:")).match(/(?<=× ).*/g);
-      expect(failures, printed).toEqual(failing);
-      expect(printed).toContain(`146 tests, ${146 - failing.length} passed`);
-    } finally {
-      await port.close({ graceMs: 0 });
-    }
-  });
+      try {
+        const printed = await new Promise<string>((resolve) => {
+          execFile(h2spec!, ["-p", String(number), "-S", "--timeout", "5"], (_error, stdout) => resolve(stdout));
+        });
+        const failures = printed.slice(printed.indexOf("Failures:")).match(/(?<=× ).*/g);
+        expect(failures, printed).toEqual(failing);
+        expect(printed).toContain(`146 tests, ${146 - failing.length} passed`);
+      } finally {
+        await port.close({ graceMs: 0 });
+      }
+    },
+  );
 });
