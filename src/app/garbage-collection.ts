@@ -59,13 +59,13 @@ const checkMs = 1000;
 
 /**
  * For a server that has started. The space for young objects doubles up to `youngBytes`; V8 takes such a limit only
- * when it starts. A full collection runs when the heap has grown by three fifths; V8 would let it grow several times as
- * large and then pause for longer. One fifth was too little: large list responses alone made ten full collections a
+ * when it starts. A full collection runs when the heap has grown to two and a half times its size; V8 would let it grow
+ * further and then pause for longer. At 1.2 and 1.6 times, large list responses alone made ten full collections a
  * second, of 9 ms each. Young garbage, of which little survives, is collected without other threads: when these got no
  * processor, the program waited for them twenty times as long as a collection without them takes.
  */
 export function shortenPauses(): void {
-  setFlagsFromString("--heap-growing-percent=60");
+  setFlagsFromString("--heap-growing-percent=150");
   setFlagsFromString("--no-parallel-scavenge");
   collectNow();
   const observer = new PerformanceObserver(decide);

@@ -10,7 +10,7 @@
  */
 
 /** How long a connection begins handlers in one round. A handler that has begun is not interrupted. */
-const sliceMs = 2;
+const sliceMs = 0.5;
 /** Maximum number of handlers that one connection begins in one round and that have not answered. */
 const maxBurst = 16;
 

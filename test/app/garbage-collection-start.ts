@@ -31,7 +31,7 @@ const observer = new PerformanceObserver((list) => {
   }
 });
 observer.observe({ entryTypes: ["gc"] });
-const working = await replace(5, 400);
+const working = await replace(5, 2000);
 await turn();
 process.stdout.write(JSON.stringify({ collections, isHeld: started.length > 0 && working.length > 0 }));
 process.exit(0);

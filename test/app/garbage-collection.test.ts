@@ -15,8 +15,8 @@ async function collections(...args: string[]): Promise<number> {
 }
 
 it("collects soon after the start of a server, not when the heap has grown several times", async () => {
-  const [tuned, untuned] = await Promise.all([collections(), collections("untuned")]);
-  expect(tuned).toBeGreaterThan(untuned);
+  const tuned = await collections();
+  expect(tuned).toBeGreaterThan(await collections("untuned"));
 });
 
 describe("--gc-tuning", () => {
@@ -72,7 +72,7 @@ syncBuiltinESMExports();
 
   it("off leaves V8 as it is, while the program is loaded and afterwards", async () => {
     const [on, off] = await Promise.all([flagsOf("--gc-tuning=on"), flagsOf("--gc-tuning=off")]);
-    expect(on).toEqual(expect.arrayContaining(["--no-allocation-site-pretenuring", "--heap-growing-percent=60"]));
+    expect(on).toEqual(expect.arrayContaining(["--no-allocation-site-pretenuring", "--heap-growing-percent=150"]));
     expect(off).toEqual([]);
   });
 });
