@@ -56,7 +56,12 @@ let standard: OpenPort;
 beforeAll(async () => {
   const implementations = [{ service: Health, methods: { check } as never }];
   const open = (fastPath: boolean) => {
-    const { onRequest, planFastPath, ...callbacks } = rpcCallbacks({ implementations, fastPath, onError: () => {} });
+    const { onRequest, planFastPath, ...callbacks } = rpcCallbacks({
+      implementations,
+      fastPath,
+      onError: () => {},
+      describeError: (error) => error.metadata.set("is-described", "yes"),
+    });
     return openPort(false, {
       ...callbacks,
       onRequest(request, response) {
@@ -156,6 +161,12 @@ describe.each(Object.keys(protocols))("%s", (name) => {
         exceeded,
       );
       expect(done).toEqual([]);
+    });
+
+    it.each(["fast", "standard"])("%s: a time-out of zero has passed, and its error is described", async (way) => {
+      const answer = await ask(way === "fast" ? fast : standard, name, "at once", { timeoutMs: 0 });
+      expect(answer).toMatch(exceeded);
+      expect(answer).toMatch(/is-described\W+yes/);
     });
 
     it.each([

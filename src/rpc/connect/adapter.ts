@@ -151,15 +151,25 @@ export function createConnectHandler(options: ConnectHandlerOptions): ConnectHan
     acceptCompression: compressions,
     jsonOptions: jsonOptionsOf(options.registry),
     // The handlers abort a call's signal with its error before they write the error. It is the only moment to reach
-    // errors of the protocol layer.
-    requestGate: ({ signal, method, values }) => {
+    // errors of the protocol layer. A deadline may have aborted the signal already: errors of the gate and of the call
+    // are described where they are thrown.
+    requestGate: async ({ signal, method, values }) => {
       signal.addEventListener("abort", () => describe(signal.reason, method), { once: true });
-      return values.get(gateKey)?.();
+      try {
+        await values.get(gateKey)?.();
+      } catch (error) {
+        describe(error, method);
+        throw error;
+      }
     },
   });
   for (const service of options.services) {
     const isOpen = service.methods.every((method) => options.isOpen?.(method));
-    router.service(service, forwarding(service, options.transport), isOpen ? { readMaxBytes: unverifiedBytes } : {});
+    router.service(
+      service,
+      forwarding(service, options.transport, describe),
+      isOpen ? { readMaxBytes: unverifiedBytes } : {},
+    );
   }
   options.mount?.(router);
   const handlers = new Map(router.handlers.map((handler) => [handler.requestPath, handler]));

@@ -6,21 +6,28 @@ import type { LocalTransport, Touched } from "../../call/index.ts";
 import { wholeMessage } from "../../codec/index.ts";
 import { messageOf } from "./request.ts";
 
+/** Completes an error in place. */
+type Describe = (error: unknown, method: DescMethod) => void;
+
 /**
  * The implementation. It passes on the signal, the remaining time, the headers and the context values of a call, and
  * returns response headers and trailers, also of a call that fails. Errors: Error for a service with client streams.
  */
-export function forwarding(service: DescService, transport: LocalTransport): Partial<ServiceImpl<DescService>> {
+export function forwarding(
+  service: DescService,
+  transport: LocalTransport,
+  describe: Describe,
+): Partial<ServiceImpl<DescService>> {
   const forward = (method: DescMethod) => {
-    if (method.methodKind === "unary") return forwardingUnary(method as DescMethodUnary, transport);
+    if (method.methodKind === "unary") return forwardingUnary(method as DescMethodUnary, transport, describe);
     if (method.methodKind === "server_streaming")
-      return forwardingStream(method as DescMethodServerStreaming, transport);
+      return forwardingStream(method as DescMethodServerStreaming, transport, describe);
     throw new Error(`${service.typeName}.${method.name}: a client stream cannot be forwarded`);
   };
   return Object.fromEntries(service.methods.map((method) => [method.localName, forward(method)])) as never;
 }
 
-function forwardingUnary(method: DescMethodUnary, transport: LocalTransport) {
+function forwardingUnary(method: DescMethodUnary, transport: LocalTransport, describe: Describe) {
   return async (given: Message, context: HandlerContext) => {
     const call = transport.begin(
       method,
@@ -34,6 +41,9 @@ function forwardingUnary(method: DescMethodUnary, transport: LocalTransport) {
       const answer = await call.answer;
       touched = answer;
       return wholeMessage(answer.message);
+    } catch (error) {
+      describe(error, method);
+      throw error;
     } finally {
       copyHeaders(touched.touchedHeader, context.responseHeader);
       copyHeaders(touched.touchedTrailer, context.responseTrailer);
@@ -41,7 +51,7 @@ function forwardingUnary(method: DescMethodUnary, transport: LocalTransport) {
   };
 }
 
-function forwardingStream(method: DescMethodServerStreaming, transport: LocalTransport) {
+function forwardingStream(method: DescMethodServerStreaming, transport: LocalTransport, describe: Describe) {
   return async function* (request: Message, context: HandlerContext) {
     const { signal, requestHeader, values } = context;
     const requests = only(request);
@@ -56,6 +66,9 @@ function forwardingStream(method: DescMethodServerStreaming, transport: LocalTra
         copyHeader(); // The implementation has set them before its first message.
         yield message;
       }
+    } catch (error) {
+      describe(error, method);
+      throw error;
     } finally {
       copyHeader();
       copyHeaders(response.trailer, context.responseTrailer);
