@@ -20,5 +20,12 @@ export {
   rotateSigningKeys,
 } from "./installation.ts";
 export { openOperator } from "./open-operator.ts";
+export {
+  type OpenApiFormat,
+  type OpenApiVersion,
+  openApiFormats,
+  openApiVersions,
+  readOpenApi,
+} from "./openapi-files.ts";
 export { type RunningServer, startServer } from "./server.ts";
 export { StartFailure } from "./start/failure.ts";

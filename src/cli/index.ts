@@ -13,6 +13,7 @@ import { importCommand } from "./import/index.ts";
 import { initCommand } from "./init.ts";
 import { keysCommand } from "./keys.ts";
 import { migrateCommand } from "./migrate.ts";
+import { openApiCommand } from "./openapi.ts";
 import { protoCommand } from "./proto.ts";
 import { routesCommand } from "./routes.ts";
 import { serveCommand } from "./serve.ts";
@@ -24,6 +25,7 @@ export async function runCommand(args: readonly string[]): Promise<number> {
   const program = new Command("platform")
     .description("Platform API v2: identity, registry and advisories on one port.")
     .version(version())
+    .enablePositionalOptions()
     .exitOverride()
     .showSuggestionAfterError();
   for (const command of [
@@ -37,6 +39,7 @@ export async function runCommand(args: readonly string[]): Promise<number> {
     migrateCommand,
     routesCommand,
     protoCommand,
+    openApiCommand,
   ]) {
     program.addCommand(command().exitOverride());
   }

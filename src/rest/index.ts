@@ -21,7 +21,7 @@
  * Not included: CORS, request ids, logging, rate limits, authentication. The host does these before it calls the
  * handler, and writes its own errors with `writeStatus`.
  */
-export { listRoutes, type Route } from "./binding.ts";
+export { type Binding, listRoutes, type Route, readBindings } from "./binding.ts";
 export type { FieldPath } from "./field-path.ts";
 export { createRestHandler, type RestHandler } from "./handler.ts";
 export type { RestOptions } from "./options.ts";

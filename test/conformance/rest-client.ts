@@ -5,6 +5,7 @@ import { type DescMethodUnary, getOption } from "@bufbuild/protobuf";
 import { expect } from "vitest";
 import { http } from "../../gen/google/api/annotations_pb.ts";
 import { camelCase, type Json, snakeCase } from "./contract.ts";
+import { expectDocumented } from "./documented.ts";
 import { httpStatusOf, type Outcome } from "./outcome.ts";
 
 /** The address, verb and body of a call. */
@@ -48,7 +49,9 @@ export async function callOverRest(
     headers: { ...(body === undefined ? {} : { "content-type": "application/json" }), ...headers },
     ...(body === undefined ? {} : { body }),
   });
-  return readRest(response, method.output.typeName === "google.protobuf.Empty");
+  const outcome = await readRest(response, method.output.typeName === "google.protobuf.Empty");
+  expectDocumented(method, response.status, outcome.ok ? outcome.message : outcome.status);
+  return outcome;
 }
 
 /** Reads an answer of the API, whatever it is. */

@@ -1,0 +1,19 @@
+// A plugin of buf that writes the OpenAPI documents of the API, one for each version. Usage: in buf.gen.yaml
+import { runNodeJs } from "@bufbuild/protoplugin";
+import { openApiDocument } from "../src/app/openapi.ts";
+import { createOpenApiPlugin } from "../src/openapi/plugin.ts";
+
+const plugin = createOpenApiPlugin({
+  name: "openapi",
+  version: "1",
+  documentsOf(services, commentOf) {
+    const versions = Map.groupBy(services, ({ file }) => /^platform\.\w+\.(v\d+)$/.exec(file.proto.package)?.[1]);
+    return Object.fromEntries(
+      [...versions].flatMap(([version, members]) =>
+        version === undefined ? [] : [[`openapi/platform-${version}`, openApiDocument(members, version, commentOf)]],
+      ),
+    );
+  },
+});
+
+runNodeJs(plugin);

@@ -1,0 +1,132 @@
+/** What the OpenAPI documents of this API say beyond their descriptors. */
+import type { DescMethod, DescService } from "@bufbuild/protobuf";
+import { Code } from "@connectrpc/connect";
+import {
+  BadRequestSchema,
+  ErrorInfoSchema,
+  PreconditionFailureSchema,
+  QuotaFailureSchema,
+  ResourceInfoSchema,
+  RetryInfoSchema,
+} from "../../gen/google/rpc/error_details_pb.ts";
+import { capabilityList } from "../auth/index.ts";
+import { type MethodContract, readContract } from "../contract/index.ts";
+import { type CommentOf, createDocument, type Document, type MethodNotes } from "../openapi/index.ts";
+import examples from "./openapi-examples.json" with { type: "json" };
+
+const parameters = {
+  "Idempotency-Key": {
+    name: "Idempotency-Key",
+    in: "header",
+    description: "Makes a create call safe to repeat: for 24 hours, a call with the same key gets the same answer.",
+    schema: { type: "string", pattern: "^[!-~]{1,255}$" },
+  },
+  "If-Match": {
+    name: "If-Match",
+    in: "header",
+    description: "Etags of the resource as it was read. If it has changed since, the call fails with `ABORTED`.",
+    schema: { type: "string" },
+  },
+  "If-None-Match": {
+    name: "If-None-Match",
+    in: "header",
+    description: "Etags that the client has. If one is current, the answer is 304 without a body.",
+    schema: { type: "string" },
+  },
+  "X-Request-Id": {
+    name: "X-Request-Id",
+    in: "header",
+    description: "The id of the request in the logs and in the answer. Default: a random one.",
+    schema: { type: "string", pattern: "^[A-Za-z0-9_.:-]{1,128}$" },
+  },
+};
+
+const description = `Identity, container registry metadata, vulnerabilities, libraries, advisories and events behind one API.
+
+The same operations answer gRPC, gRPC-Web, Connect and JSON/REST on one port.
+
+**Uids.** A uid is the path of a resource: 40 hexadecimal digits for what has no parent, otherwise the uid of the parent,
+a slash, and 16 more. In a path, the slashes of a uid may be written as they are or as \`%2F\`, which generated clients do.
+
+**Lists** take \`page_size\` (default 50, at most 200), \`page_token\`, \`order_by\` and \`skip\`, and answer with the exact
+\`totalCount\`. While \`nextPageToken\` is there, another page follows.
+
+**Names.** JSON has lowerCamelCase names. Bodies and query parameters are also read in snake_case.
+
+**Errors** are a \`google.rpc.Status\`, with typed details.`;
+
+/** The document of one version of the API. `services`: those of the version, with comments. */
+export function openApiDocument(services: readonly DescService[], version: string, commentOf: CommentOf): Document {
+  const contract = readContract(services);
+  const domains = Map.groupBy(services, ({ file }) => file.proto.package.split(".")[1]!);
+  return createDocument({
+    services,
+    errorDetails: [
+      ErrorInfoSchema,
+      BadRequestSchema,
+      PreconditionFailureSchema,
+      QuotaFailureSchema,
+      ResourceInfoSchema,
+      RetryInfoSchema,
+    ],
+    commentOf,
+    info: {
+      title: "Platform API",
+      version,
+      description,
+      contact: { name: "The operator of this server" },
+      license: { name: "Apache-2.0", url: "https://www.apache.org/licenses/LICENSE-2.0.html" },
+    },
+    servers: [{ url: "/", description: "The server that has answered with this document" }],
+    security: {
+      schemes: {
+        bearer: {
+          type: "http",
+          scheme: "bearer",
+          bearerFormat: "JWT",
+          description: "A token of the platform, or of an OpenID provider that an identity trusts.",
+        },
+      },
+      required: [{ bearer: [] }],
+    },
+    parameters,
+    more: {
+      "x-tagGroups": [...domains].map(([domain, members]) => ({
+        name: domain,
+        tags: members.map(({ name }) => name.replace(/Service$/, "")),
+      })),
+    },
+    notesOf: (method) => notesOf(method, contract.of(method)),
+    examples,
+  });
+}
+
+function notesOf(method: DescMethod, { authorization, mutates, isIdempotent, standard }: MethodContract): MethodNotes {
+  const errors = [Code.ResourceExhausted, Code.Unavailable];
+  if (authorization.kind === "open") return { security: [], parameters: ["X-Request-Id"], errors };
+  const { capabilities } = authorization;
+  const needed =
+    capabilities.length === 0
+      ? "Needs a token, and no capability."
+      : authorization.kind === "scoped"
+        ? `Needs ${capabilityList(capabilities)}.`
+        : `Answers with what lies in the groups where the caller has ${capabilityList(capabilities)}.`;
+  const isGet = standard?.verb === "Get";
+  const hasEtag = isGet && "etag" in method.output.field;
+  const isChange = standard?.verb === "Update" || standard?.verb === "Delete";
+  return {
+    description: needed,
+    parameters: [
+      ...(mutates && !isIdempotent ? ["Idempotency-Key"] : []),
+      ...(isChange ? ["If-Match"] : []),
+      ...(hasEtag ? ["If-None-Match"] : []),
+      "X-Request-Id",
+    ],
+    errors: [...errors, Code.Unauthenticated, Code.PermissionDenied],
+    isConditional: hasEtag,
+    ...(hasEtag && {
+      responseHeaders: { ETag: { description: "The etag of the resource.", schema: { type: "string" } } },
+    }),
+    extensions: { "x-capabilities": [capabilityList(capabilities)].filter((text) => text !== "") },
+  };
+}

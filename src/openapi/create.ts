@@ -1,0 +1,150 @@
+/** The document of services, from their descriptors. */
+import type { DescMessage, DescService } from "@bufbuild/protobuf";
+import { readBindings } from "../rest/index.ts";
+import type { Document, Json, Operation, Schema } from "./document.ts";
+import { type Example, errorName, type MethodNotes, operationIds, operationOf, tagOf } from "./operations.ts";
+import { pathsOf } from "./paths.ts";
+import { type CommentOf, Schemas } from "./schemas.ts";
+
+/** What a document is made from. */
+export interface DocumentOptions {
+  readonly services: readonly DescService[];
+  /** The types of error details that the server sends. */
+  readonly errorDetails: readonly DescMessage[];
+  readonly commentOf: CommentOf;
+  /** Title, version, description, licence. */
+  readonly info: Readonly<Record<string, Json>>;
+  readonly servers?: Json;
+  /** Schemes by name, and the requirement of every method whose notes have none. */
+  readonly security?: { readonly schemes: Readonly<Record<string, Json>>; readonly required: Json };
+  /** Parameters that notes refer to, by name. */
+  readonly parameters?: Readonly<Record<string, Json>>;
+  /** Members of the document besides: `tags` is merged by name, others are added. */
+  readonly more?: Readonly<Record<string, Json>>;
+  notesOf?(service: DescService["methods"][number]): MethodNotes;
+  readonly examples?: Readonly<Record<string, Example>>;
+}
+
+/** Makes the document. Errors: as those of the REST handler, for bindings that cannot be served. */
+export function createDocument(options: DocumentOptions): Document {
+  const { services, commentOf, errorDetails, security, notesOf = () => ({}), examples = {} } = options;
+  const bindings = readBindings(services);
+  const inputs = bindings.map(({ method }) => method.input);
+  const outputs = bindings.map(({ method }) => method.output);
+  const schemas = new Schemas({ inputs, outputs: [...outputs, ...errorDetails], commentOf });
+  const ids = operationIds(bindings);
+  const unknown = Object.keys(examples).filter((id) => ![...ids.values()].includes(id));
+  if (unknown.length > 0) throw new Error(`examples of no operation: ${unknown.join(", ")}`);
+
+  const paths: Record<string, Record<string, Operation>> = {};
+  for (const bound of pathsOf(bindings)) {
+    const { binding, path } = bound;
+    paths[path] ??= {};
+    paths[path][methodOf(binding.httpMethod)] = operationOf(ids.get(binding)!, bound, {
+      schemas,
+      commentOf,
+      notesOf,
+      examples,
+    });
+  }
+  const routed = services.filter((service) => bindings.some(({ method }) => method.parent === service));
+  const responses = errorResponses(schemas, errorDetails);
+  return {
+    openapi: "3.1.1",
+    info: options.info,
+    servers: options.servers ?? [{ url: "/" }],
+    security: security?.required ?? [],
+    tags: routed.map((service) => ({ name: tagOf(service), description: commentOf(service) })),
+    paths: Object.fromEntries(Object.entries(paths).sort(([a], [b]) => (a < b ? -1 : 1))),
+    components: {
+      ...usedComponents(paths, {
+        schemas: schemas.components,
+        responses,
+        parameters: options.parameters ?? {},
+      }),
+      ...(security && { securitySchemes: security.schemes }),
+    },
+    ...options.more,
+  };
+}
+
+/** Components by kind and name. */
+type Components = Readonly<Record<string, Readonly<Record<string, Json>>>>;
+
+/** The components that the paths refer to, directly or by other components. */
+function usedComponents(paths: Json, all: Components): Record<string, Record<string, Json>> {
+  const used = new Set<string>();
+  const visit = (value: Json | undefined) => {
+    if (typeof value !== "object" || value === null) return;
+    for (const [key, inner] of Object.entries(value)) {
+      if (key !== "$ref" || typeof inner !== "string") visit(inner);
+      else if (!used.has(inner)) {
+        used.add(inner);
+        const [kind = "", name = ""] = inner.split("/").slice(2);
+        visit(all[kind]?.[name]);
+      }
+    }
+  };
+  visit(paths);
+  const entries = Object.entries(all).map(([kind, members]): [string, Record<string, Json>] => [
+    kind,
+    Object.fromEntries(Object.entries(members).filter(([name]) => used.has(`#/components/${kind}/${name}`))),
+  ]);
+  return Object.fromEntries(entries.filter(([, members]) => Object.keys(members).length > 0));
+}
+
+/** The key of an operation in its path. A binding for any method is documented as POST. */
+function methodOf(httpMethod: string): string {
+  return httpMethod === "*" ? "post" : httpMethod.toLowerCase();
+}
+
+const statusTexts: Readonly<Record<number, string>> = {
+  400: "The request is invalid, or the state of the resource forbids it: `INVALID_ARGUMENT`, `FAILED_PRECONDITION`, `OUT_OF_RANGE`.",
+  401: "The token is missing or not accepted: `UNAUTHENTICATED`.",
+  403: "The caller lacks a capability: `PERMISSION_DENIED`.",
+  404: "No such resource, or no such path: `NOT_FOUND`.",
+  409: "The name is taken, or the resource has changed: `ALREADY_EXISTS`, `ABORTED`.",
+  429: "A limit is reached: `RESOURCE_EXHAUSTED`.",
+  503: "The server cannot answer now: `UNAVAILABLE`. See `Retry-After`.",
+};
+
+function errorResponses(schemas: Schemas, details: readonly DescMessage[]): Record<string, Json> {
+  const variants = details.map((desc) => {
+    const { properties, required, ...object } = schemas.object(desc, desc.fields); // zero values are left out
+    const type = { type: "string", const: `type.googleapis.com/${desc.typeName}` };
+    return schemas.add(`${desc.name}Detail`, {
+      ...object,
+      title: `${desc.name}Detail`,
+      required: ["@type"],
+      properties: { "@type": type, ...(properties as Schema) },
+    });
+  });
+  const other = schemas.add("OtherDetail", {
+    type: "object",
+    title: "OtherDetail",
+    description: "A detail of another type.",
+    properties: { "@type": { type: "string" } },
+    required: ["@type"],
+  });
+  const status = schemas.add("Status", {
+    type: "object",
+    title: "Status",
+    description: "An error, as `google.rpc.Status`.",
+    required: ["code", "message", "details"],
+    properties: {
+      code: { type: "integer", format: "int32", description: "The code, a number of `google.rpc.Code`." },
+      message: { type: "string", description: "What is wrong, in English." },
+      details: {
+        type: "array",
+        description: "Typed details.",
+        items: variants.length === 0 ? other : { anyOf: [...variants, other] },
+      },
+    },
+  });
+  const content = { "application/json": { schema: status } };
+  const named = Object.entries(statusTexts).map(([code, description]): [string, Json] => [
+    errorName(Number(code)),
+    { description, content },
+  ]);
+  return { Error: { description: "Any other error.", content }, ...Object.fromEntries(named) };
+}

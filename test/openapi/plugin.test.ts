@@ -1,0 +1,169 @@
+/** The plugin, run by buf on a contract that is not ours. */
+import { execFileSync } from "node:child_process";
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { repository } from "../cli/platform-process.ts";
+import { findingsIn } from "./findings.ts";
+
+// biome-ignore lint/suspicious/noExplicitAny: a document has any shape
+type Any = any;
+
+let folder: string;
+let document: Any;
+
+/** Runs `buf generate` with the plugin, and returns what it printed about an error. */
+function generate(...options: string[]): string {
+  const plugin = { local: ["node", join(repository, "bin/protoc-gen-openapi-rest.js")], out: "out", strategy: "all" };
+  const template = { version: "v2", plugins: [{ ...plugin, opt: ["target=ts", ...options] }] };
+  const args = ["generate", "--template", JSON.stringify(template), "--path", "bookstore.proto"];
+  try {
+    execFileSync(join(repository, "node_modules/.bin/buf"), args, { cwd: folder, stdio: "pipe" });
+    return "";
+  } catch (error) {
+    return String((error as { stderr: Buffer }).stderr);
+  }
+}
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "platform-"));
+  const google = dirname(createRequire(import.meta.url).resolve("google-proto-files/package.json"));
+  mkdirSync(join(folder, "google/api"), { recursive: true });
+  for (const name of ["annotations", "field_behavior", "http", "httpbody"])
+    cpSync(join(google, `google/api/${name}.proto`), join(folder, `google/api/${name}.proto`));
+  cpSync(join(import.meta.dirname, "bookstore.proto"), join(folder, "bookstore.proto"));
+  writeFileSync(join(folder, "buf.yaml"), "version: v2\n");
+  expect(
+    generate("title=Bookstore", "version=1.2.3", "server=https://books.example", "license=MIT", "format=both"),
+  ).toBe("");
+  document = JSON.parse(readFileSync(join(folder, "out/openapi.json"), "utf8"));
+});
+
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+test("validators and linters find nothing", async () => {
+  expect(await findingsIn(document)).toEqual([]);
+});
+
+test("the options are in the document, in both formats", () => {
+  expect(document.info).toMatchObject({ title: "Bookstore", version: "1.2.3" });
+  expect(document.servers).toEqual([{ url: "https://books.example" }]);
+  expect(readFileSync(join(folder, "out/openapi.yaml"), "utf8")).toMatch(/^openapi: 3\.1\.1\n/);
+});
+
+test("an unknown option is an error that names it", () => {
+  expect(generate("titel=Bookstore")).toContain("unknown option titel; known: title");
+  expect(generate("format=xml")).toContain("format must be one of json, yaml, both, not xml");
+});
+
+describe("paths", () => {
+  test("each shape is one path, each binding one operation", () => {
+    const operations = Object.entries(document.paths).flatMap(([path, item]) =>
+      Object.entries(item as Any).map(([method, { operationId }]: Any) => `${method} ${path} ${operationId}`),
+    );
+    expect(operations.sort()).toEqual([
+      "delete /v1/shelves/{name}/books/{name_2} DeleteBook",
+      "get /v1/books/{name} GetBook2",
+      "get /v1/files/{name} DownloadBook",
+      "get /v1/shelves/{name}/books/{name_2} GetBook",
+      "get /v1/shelves/{name}/books/{name_2}:read ReadBook",
+      "get /v1/shelves/{parent}/books ListBooks",
+      "patch /v1/shelves/{name}/books/{name_2} UpdateBook",
+      "post /v1/shelves/{name}/books/{name_2}:move MoveBook",
+      "post /v1/shelves/{parent}/books CreateBook",
+    ]);
+  });
+
+  test("calls need a token where that is said", () => {
+    expect(document.security).toEqual([]);
+    expect(generate("security=bearer", "file=with-token")).toBe("");
+    const { security, components } = JSON.parse(readFileSync(join(folder, "out/with-token.json"), "utf8"));
+    expect([security, components.securitySchemes]).toEqual([
+      [{ bearer: [] }],
+      { bearer: { type: "http", scheme: "bearer" } },
+    ]);
+  });
+
+  test("a variable of several segments says what its field holds", () => {
+    const { parameters } = document.paths["/v1/shelves/{name}/books/{name_2}"].get;
+    expect(parameters.map(({ name, description }: Any) => [name, description])).toEqual([
+      ["name", "The value of `name` is `shelves/{name}/books/*`."],
+      ["name_2", "The value of `name` is `shelves/*/books/{name_2}`."],
+    ]);
+    const [file] = document.paths["/v1/files/{name}"].get.parameters;
+    expect(file.description).toContain("%2F");
+  });
+});
+
+describe("requests", () => {
+  test("query parameters: what text can express, nested by dots, not endlessly", () => {
+    const { parameters } = document.paths["/v1/shelves/{parent}/books"].get;
+    const inQuery = parameters.filter((parameter: Any) => parameter.in === "query");
+    expect(inQuery.map(({ name }: Any) => name)).toEqual(["page_size", "filter.author", "genres", "labels", "since"]);
+    expect(inQuery[3]).toMatchObject({ style: "deepObject", schema: { additionalProperties: { type: "string" } } });
+    expect(inQuery[4].schema).toEqual({ type: "string", format: "date-time" });
+  });
+
+  test("a body is a field, or what the path leaves of the request", () => {
+    const bodyOf = (path: string, method: string) =>
+      document.paths[path][method].requestBody.content["application/json"].schema;
+    expect(bodyOf("/v1/shelves/{parent}/books", "post")).toEqual({ $ref: "#/components/schemas/Book" });
+    expect(bodyOf("/v1/shelves/{name}/books/{name_2}", "patch")).toEqual({ $ref: "#/components/schemas/BookPatch" });
+    expect(bodyOf("/v1/shelves/{name}/books/{name_2}:move", "post")).toMatchObject({
+      properties: { shelf: { type: "string", description: "Where it goes." } },
+      required: ["shelf"],
+    });
+    expect(document.components.schemas.BookPatch).not.toHaveProperty("required");
+  });
+});
+
+describe("responses", () => {
+  const contentOf = (path: string) => document.paths[path].get.responses["200"].content;
+
+  test("a field of the response, a stream, a file", () => {
+    expect(contentOf("/v1/shelves/{parent}/books")["application/json"].schema).toMatchObject({
+      type: "array",
+      items: { $ref: "#/components/schemas/Book" },
+    });
+    const streamed = contentOf("/v1/shelves/{name}/books/{name_2}:read");
+    expect(Object.keys(streamed)).toEqual(["application/json", "application/x-ndjson", "text/event-stream"]);
+    expect(contentOf("/v1/files/{name}")).toEqual({ "*/*": { schema: {} } });
+  });
+
+  test("errors that the comment names", () => {
+    const { responses } = document.paths["/v1/shelves/{name}/books/{name_2}"].get;
+    expect(Object.keys(responses)).toEqual(["200", "400", "404", "default"]);
+  });
+});
+
+describe("schemas", () => {
+  test("fields with their behavior", () => {
+    const { required, properties, dependentSchemas } = document.components.schemas.Book;
+    expect(required).toEqual(["name", "title"]);
+    expect(properties).toMatchObject({
+      name: { readOnly: true },
+      secret: { writeOnly: true },
+      old: { deprecated: true },
+      isbn: { description: "Cannot be changed." },
+      cover: { contentEncoding: "base64" },
+      sold: { type: "string", format: "int64" },
+      subtitle: { type: ["string", "null"] },
+      more: { type: "object" },
+      chapters: { type: "array", items: { $ref: "#/components/schemas/Chapter" } },
+      authors: { additionalProperties: { $ref: "#/components/schemas/Author" } },
+    });
+    expect(dependentSchemas).toMatchObject({ price: { properties: { loan: false } } });
+  });
+
+  test("messages that hold themselves, enums with their comments, messages in messages", () => {
+    const { Chapter, Genre, BookLoan, Page } = document.components.schemas;
+    expect(Chapter.properties.chapters.items).toEqual({ $ref: "#/components/schemas/Chapter" });
+    expect(Genre.enum).toEqual(["GENRE_UNSPECIFIED", "GENRE_FICTION", "GENRE_FACT"]);
+    expect(Genre.description).toContain("- `GENRE_FICTION`: Made up.");
+    expect(BookLoan.description).toBe("A loan.");
+    expect(Page.required).toEqual(["number", "text"]);
+  });
+});
