@@ -91,6 +91,8 @@ export interface Config {
   readonly generatedCode: "on" | "off";
   /** Whether garbage collection is tuned for short pauses; off: V8's defaults. */
   readonly gcTuning: "on" | "off";
+  /** Whether the front page, the API reference and the OpenAPI documents are served. */
+  readonly pages: "on" | "off";
   readonly logLevel: LogLevel;
 }
 
@@ -256,6 +258,7 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     ...onOrOff,
   },
   gcTuning: { help: "garbage collection tuned for short pauses: on or off", ...onOrOff },
+  pages: { help: "front page, API reference and OpenAPI documents: on or off", ...onOrOff },
   logLevel: {
     help: `minimum severity of log lines: ${logLevels.join(", ")}`,
     placeholder: "LEVEL",

@@ -53,6 +53,7 @@ test("the defaults", () => {
     fastPath: "on",
     generatedCode: "on",
     gcTuning: "on",
+    pages: "on",
     logLevel: "info",
   });
 });

@@ -6,6 +6,7 @@
  */
 import { Command, CommanderError } from "commander";
 import { ConfigError } from "../config.ts";
+import { version } from "../version.ts";
 import { auditCommand } from "./audit.ts";
 import { eventsCommand } from "./events/index.ts";
 import { explain, isDebugging } from "./failure.ts";
@@ -18,7 +19,6 @@ import { protoCommand } from "./proto.ts";
 import { routesCommand } from "./routes.ts";
 import { serveCommand } from "./serve.ts";
 import { tokenCommand } from "./token.ts";
-import { version } from "./version.ts";
 
 /** Runs a command. Returns the exit status. @param args arguments without the name of the program. */
 export async function runCommand(args: readonly string[]): Promise<number> {

@@ -33,7 +33,7 @@ export {
   type PortRequest,
   type PortResponse,
 } from "./message/message.ts";
-export { chooseMediaType } from "./message/negotiation.ts";
+export { type Coding, chooseCoding, chooseMediaType } from "./message/negotiation.ts";
 export { httpStatuses, httpStatusOf, invalidArgument, Refusal } from "./message/refusal.ts";
 export { type Answer, discardBody, isLongUnread, send } from "./message/send.ts";
 export { createOnePort, type OnePort, type OnePortOptions } from "./port.ts";

@@ -8,4 +8,5 @@
 export { createDocument, type DocumentOptions } from "./create.ts";
 export type { Document, Json } from "./document.ts";
 export type { Example, MethodNotes } from "./operations.ts";
+export { addGrpcSamples, type GrpcAddress } from "./samples.ts";
 export type { CommentOf } from "./schemas.ts";

@@ -85,6 +85,11 @@ export function onEveryServer(
   }
 }
 
+/** Declares a suite that has nothing to do with the database, for one server. */
+export function onOneServer(title: string, suite: (platform: () => Platform) => void): void {
+  describe(title, () => suite(onServer(migratedSqlite, "sqlite")));
+}
+
 function onServer(
   create: () => Promise<EmptyDatabase>,
   database: Platform["database"],

@@ -29,6 +29,7 @@ import { createTokenExchange } from "../../services/index.ts";
 import { createSts } from "../../sts/index.ts";
 import { handleCors, setCorsHeaders } from "../cors.ts";
 import { createEndpoints } from "../endpoints.ts";
+import { openPages } from "../pages.ts";
 import { answerHeaders, identify } from "../request-id.ts";
 import { createSenderCheck } from "../sender-check.ts";
 import type { Calls } from "./calls.ts";
@@ -152,16 +153,14 @@ async function buildEndpoints({ context, port, parts, calls, baseUrl, unreadines
   const { bodies } = port;
   const { database, availability, issuer, environment, audit, events } = parts;
   const reportOutage = availability.report;
-  const endpoints = createEndpoints({
-    issuer,
-    unreadiness,
-    onError(error, response) {
-      const described = callersError(error);
-      reportOutage(error);
-      if (described.code === Code.Internal) log.error({ err: error }, "bug");
-      void writeStatus(response, completeError(described, serviceHost, undefined), { registry });
-    },
-  });
+  const onError = (error: unknown, response: PortResponse) => {
+    const described = callersError(error);
+    reportOutage(error);
+    if (described.code === Code.Internal) log.error({ err: error }, "bug");
+    void writeStatus(response, completeError(described, serviceHost, undefined), { registry });
+  };
+  const endpoints = createEndpoints({ issuer, unreadiness, onError });
+  const pages = config.pages === "on" ? openPages({ services: api.descriptors, baseUrl, onError }) : {};
   const sts = createSts({
     exchange: createTokenExchange({ database, issuer, authenticator: calls.authenticator, baseUrl, now }),
     registry,
@@ -182,7 +181,7 @@ async function buildEndpoints({ context, port, parts, calls, baseUrl, unreadines
     log,
   });
   stack.defer(() => notifications?.close());
-  return { ...endpoints, ...sts, ...notifications?.endpoints };
+  return { ...endpoints, ...pages, ...sts, ...notifications?.endpoints };
 }
 
 /** Whether a field of a request holds a uid and nothing else. An artifact may also be named by its id. */

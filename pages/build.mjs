@@ -1,0 +1,47 @@
+// Writes what browsers load for the pages into dist/pages: each file under a name with its digest, and compressed.
+// Usage: node pages/build.mjs (npm runs it after an installation, by `prepare`)
+import { createHash } from "node:crypto";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { extname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { brotliCompressSync, constants, gzipSync } from "node:zlib";
+
+const target = join(import.meta.dirname, "../dist/pages");
+
+/** Paths of the files, by name. */
+const files = {
+  "page.css": join(import.meta.dirname, "page.css"),
+  "page.js": join(import.meta.dirname, "page.js"),
+  "icon.svg": join(import.meta.dirname, "icon.svg"),
+  "viewer.css": join(import.meta.dirname, "viewer.css"),
+  "viewer.js": join(import.meta.dirname, "viewer.js"),
+};
+
+/** The viewer, one file that needs no other; undefined where development dependencies are left out. */
+function viewer() {
+  try {
+    return fileURLToPath(new URL("browser/standalone.js", import.meta.resolve("@scalar/api-reference")));
+  } catch (error) {
+    if (error.code !== "ERR_MODULE_NOT_FOUND") throw error;
+    console.error("pages: @scalar/api-reference is not installed; /docs will have no viewer");
+    return undefined;
+  }
+}
+
+const scalar = viewer();
+if (scalar !== undefined) files["scalar.js"] = scalar;
+
+const quality = { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } };
+
+rmSync(target, { recursive: true, force: true });
+mkdirSync(target, { recursive: true });
+for (const [name, path] of Object.entries(files)) {
+  // The source map of a viewer is not served.
+  const content = Buffer.from(readFileSync(path, "utf8").replace(/\n\/\/# sourceMappingURL=.*\s*$/, "\n"));
+  const digest = createHash("sha256").update(content).digest("hex").slice(0, 16);
+  const extension = extname(name);
+  const file = join(target, `${name.slice(0, -extension.length)}-${digest}${extension}`);
+  writeFileSync(file, content);
+  writeFileSync(`${file}.br`, brotliCompressSync(content, quality));
+  writeFileSync(`${file}.gz`, gzipSync(content, { level: 9 }));
+}

@@ -1,0 +1,84 @@
+/** The endpoints of pages. */
+import { randomBytes } from "node:crypto";
+import { chooseMediaType, type Endpoint, type Endpoints, type PortResponse, send } from "../http/index.ts";
+import { type Asset, readAssets } from "./assets.ts";
+import { coded, contentEndpoint } from "./content.ts";
+import { contentSecurityPolicy, pageHeaders } from "./headers.ts";
+import { type HomeFacts, homePage } from "./home.ts";
+import { referencePage } from "./reference.ts";
+
+/** What pages show. */
+export interface PagesOptions {
+  readonly home: HomeFacts;
+  /** The OpenAPI document, as it is published. */
+  openApi(format: "json" | "yaml"): Promise<string>;
+  /** The document of the viewer, in JSON. */
+  viewerDocument(): Promise<string>;
+  /** Answers when a document cannot be read. */
+  onError(error: unknown, response: PortResponse): void;
+}
+
+/** The endpoints by path: the front page, the reference, the documents and what the pages load. */
+export function createPages({ home, openApi, viewerDocument, onError }: PagesOptions): Endpoints {
+  const assets = readAssets();
+  const document = (type: string, read: () => Promise<string>) =>
+    contentEndpoint({
+      type,
+      headers: { "cache-control": "no-cache", "x-content-type-options": "nosniff" },
+      load: async () => coded(await read()),
+      onError,
+    });
+  return {
+    "/": homeEndpoint(home, assets, onError),
+    "/docs": page(() => {
+      const nonce = randomBytes(16).toString("base64url");
+      return { body: referencePage(home.title, assets, nonce), policy: contentSecurityPolicy(nonce) };
+    }, onError),
+    "/docs/openapi.json": document("application/json", viewerDocument),
+    "/openapi.json": document("application/json", () => openApi("json")),
+    "/openapi.yaml": document("application/yaml", () => openApi("yaml")),
+    ...Object.fromEntries([...assets.values()].map((asset) => [asset.path, assetEndpoint(asset, onError)])),
+  };
+}
+
+type OnError = PagesOptions["onError"];
+
+/** An endpoint that makes a page for each request. */
+function page(make: () => { readonly body: string; readonly policy: string }, onError: OnError): Endpoint {
+  return (request, response) => {
+    if (request.method !== "GET" && request.method !== "HEAD") return false;
+    const { body, policy } = make();
+    const headers = {
+      ...pageHeaders,
+      "content-type": "text/html; charset=utf-8",
+      "content-security-policy": policy,
+      "cache-control": "no-store",
+    };
+    Promise.resolve(send(response, { httpStatus: 200, headers, body })).catch((error) => onError(error, response));
+    return true;
+  };
+}
+
+/** HTML for browsers, JSON for everybody else. */
+function homeEndpoint(home: HomeFacts, assets: ReadonlyMap<string, Asset>, onError: OnError): Endpoint {
+  const body = homePage(home, assets);
+  const asHtml = page(() => ({ body, policy: contentSecurityPolicy() }), onError);
+  const json = `${JSON.stringify(home, undefined, 2)}\n`;
+  return (request, response) => {
+    if (request.method !== "GET" && request.method !== "HEAD") return false;
+    response.setHeader("vary", "accept");
+    if (chooseMediaType(request.headers.accept, ["application/json", "text/html"]) === "text/html")
+      return asHtml(request, response);
+    const headers = { ...pageHeaders, "content-type": "application/json", "cache-control": "no-store" };
+    Promise.resolve(send(response, { httpStatus: 200, headers, body: json })).catch((error) =>
+      onError(error, response),
+    );
+    return true;
+  };
+}
+
+/** A file never changes under its name. It is read when somebody asks, since browsers keep it. */
+function assetEndpoint({ type, read }: Asset, onError: OnError): Endpoint {
+  const headers = { ...pageHeaders, "cache-control": "public, max-age=31536000, immutable" };
+  return contentEndpoint({ type, headers, load: read, onError });
+}

@@ -1,0 +1,24 @@
+/** Header fields of pages. Nothing inline runs, nothing comes from elsewhere, nothing frames a page. */
+
+/** The fields that every page and every file of a page has. */
+export const pageHeaders: Readonly<Record<string, string>> = {
+  "x-content-type-options": "nosniff",
+  "referrer-policy": "no-referrer",
+  "cross-origin-opener-policy": "same-origin",
+  "cross-origin-resource-policy": "same-origin",
+  "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
+};
+
+/** The policy of a page. `nonce`: of the style elements that a script of the page makes. */
+export function contentSecurityPolicy(nonce?: string): string {
+  return [
+    "default-src 'none'",
+    "script-src 'self'",
+    `style-src 'self'${nonce === undefined ? "" : ` 'nonce-${nonce}'`}`,
+    `img-src 'self'${nonce === undefined ? "" : " data:"}`,
+    ...(nonce === undefined ? [] : ["connect-src 'self'"]),
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join("; ");
+}
