@@ -67,7 +67,7 @@ function expectRaw({ status, headers, body }: RawAnswer, httpStatus: number, cod
 
 onEveryServer("routing", (platform) => {
   test.each([
-    "/",
+    "/nope/",
     "/nope",
     "/iam/v2/nope",
     "/iam/v2beta1/groups",
