@@ -65,7 +65,10 @@ export class Schemas {
     if (!this.#schemas.has(name)) {
       this.#schemas.set(name, {}); // for a message that is found inside itself
       const { required, anyOf, allOf, ...schema } = this.object(desc, desc.fields);
-      this.#schemas.set(name, differs ? schema : defined({ ...schema, required, anyOf, allOf }));
+      this.#schemas.set(name, {
+        title: name, // what generators name their types after
+        ...(differs ? schema : defined({ ...schema, required, anyOf, allOf })),
+      });
     }
     return refTo("schemas", name);
   }
@@ -80,7 +83,6 @@ export class Schemas {
     const description = paragraphs(this.#commentOf(desc), ...oneofs.map((oneof) => this.#oneofNote(oneof)));
     return {
       type: "object",
-      title: desc.name,
       ...(description !== "" && { description }),
       properties: Object.fromEntries(fields.map((field) => [field.jsonName, this.field(field)])),
       ...(required.length > 0 && { required }),
@@ -117,7 +119,11 @@ export class Schemas {
       case "list":
         return { type: "array", items: { ...this.#valueType(field), ...items } };
       case "map":
-        return { type: "object", additionalProperties: this.#valueType(field) };
+        return {
+          title: `${this.#nameOf(field.parent)}${pascal(field.jsonName)}Map`,
+          type: "object",
+          additionalProperties: this.#valueType(field),
+        };
       default:
         return this.#valueType(field);
     }
@@ -152,8 +158,8 @@ export class Schemas {
       });
       const description = paragraphs(this.#commentOf(desc), values.join("\n"));
       this.#schemas.set(name, {
+        title: name,
         type: "string",
-        title: desc.name,
         description,
         enum: desc.values.map((value) => value.name),
       });
@@ -162,20 +168,14 @@ export class Schemas {
   }
 
   /**
-   * The fields that are always there: in a request those that it must have; in a response also those without presence,
-   * since they are written whatever their value. The server alone sets fields that are read-only, and messages that are
-   * in no request.
+   * The fields that are always there. In a message that is in some request, those that a request must have. Fields that
+   * the server sets are not among them, though responses have them: many generators would ask callers for them. In other
+   * messages, those without presence, which are written whatever their value.
    */
   #requiredOf(desc: DescMessage, left: readonly DescField[]): string[] {
+    const isResponse = this.#onlyInResponses.has(desc);
     return desc.fields
-      .filter((field) => !left.includes(field))
-      .filter((field) => {
-        const isOutput =
-          this.#onlyInResponses.has(desc) || getOption(field, field_behavior).includes(FieldBehavior.OUTPUT_ONLY);
-        // Validators do not look for `readOnly` beside a reference, and would miss the field in requests.
-        const isReference = field.enum !== undefined && !this.#onlyInResponses.has(desc);
-        return this.isRequired(field) || (isOutput && !isReference && !hasPresence(field));
-      })
+      .filter((field) => !left.includes(field) && (this.isRequired(field) || (isResponse && !hasPresence(field))))
       .map(({ jsonName }) => jsonName);
   }
 
@@ -213,7 +213,7 @@ function oneofKeywords(oneofs: readonly DescOneof[]): Schema {
     names.length < 2 ? [] : names.map((name): [string, Json] => [name, { properties: without(names, name), ...open }]),
   );
   const choices = oneofs.filter(isRequired).map(({ fields }) => ({
-    anyOf: fields.map(({ jsonName }) => ({ properties: { [jsonName]: true }, required: [jsonName], ...open })),
+    anyOf: fields.map(({ jsonName }) => ({ properties: { [jsonName]: {} }, required: [jsonName], ...open })),
   }));
   const choice = choices.length === 1 ? choices[0]! : choices.length > 1 ? { allOf: choices } : {};
   return { ...(exclusions.length > 0 && { dependentSchemas: Object.fromEntries(exclusions) }), ...choice };
@@ -221,7 +221,7 @@ function oneofKeywords(oneofs: readonly DescOneof[]): Schema {
 
 /** Properties that must not be there. */
 function without(names: readonly string[], name: string): Schema {
-  return Object.fromEntries(names.filter((other) => other !== name).map((other) => [other, false]));
+  return Object.fromEntries(names.filter((other) => other !== name).map((other) => [other, { not: {} }]));
 }
 
 /** Joins texts as paragraphs of Markdown; empty ones are left out. */

@@ -137,7 +137,7 @@ function readSteps(markdown: string): Step[] {
 /** A folder like a fresh checkout after `npm ci`; what it is told to write, it writes there. */
 async function copyOfCheckout(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "platform-checkout-"));
-  for (const name of ["bin", "gen", "proto", "src", "package.json"]) {
+  for (const name of ["bin", "gen", "pages", "proto", "src", "package.json"]) {
     cpSync(join(repository, name), join(folder, name), { recursive: true });
   }
   symlinkSync(join(repository, "node_modules"), join(folder, "node_modules"));

@@ -103,6 +103,22 @@ onEveryDatabase("lists", (database) => {
     );
   });
 
+  test("read ranges in their order, whatever the database believes to know about the table", async () => {
+    const db = await database().open();
+    const insert = (uid: string) => db.transact((session) => session.insert(table, newRow(uid, { name: "" })));
+    await insert("q/1");
+    await database().sql(database().name === "sqlite" ? "analyze" : `vacuum ${table.name}`);
+    for (const uid of ["a/b/1", "a/bb/1", "a/z/1"]) await insert(uid);
+    const within = ["a/bb", "a/z", "a/b", "a0/b"].map((root) => ({ root, self: false }));
+    for (const descending of [false, true]) {
+      const order = [{ column: "uid", descending }];
+      const first = await db.read.first(table, { within, orderBy: order, skip: 0 });
+      expect(first?.uid).toBe(descending ? "a/z/1" : "a/b/1");
+      const rows = await walk(db, table, { within, orderBy: order, limit: 1 });
+      expect(rows.map(({ uid }) => uid)).toHaveLength(3);
+    }
+  });
+
   test("neither repeat nor miss a row that stays while others come and go", async () => {
     const db = await database().open();
     const uidsOf = (prefix: string) => Array.from({ length: 60 }, (_, i) => `r/${i % 7}/${prefix}${i}`);

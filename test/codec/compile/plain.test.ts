@@ -28,7 +28,10 @@ beforeAll(async () => {
   vi.resetModules();
   plain = await import("../../../src/codec/index.ts");
   plain.useGeneratedCode(false);
-  return () => vi.unstubAllGlobals();
+  return () => {
+    vi.unstubAllGlobals();
+    vi.resetModules(); // the next file shall not get modules with generated code switched off
+  };
 });
 
 function codecsOf(codec: Codec, type: DescMessage) {

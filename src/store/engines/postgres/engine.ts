@@ -36,8 +36,9 @@ export const postgres: Dialect = {
   texts: (json) => sql`json_array_elements_text(${json}::json) as r(value)`,
   isIn: (column, type, json) =>
     sql<boolean>`${column} = any(array(select value::${sql.raw(type === "text" ? "text" : "bigint")} from json_array_elements_text(${json}::json)))`,
+  // `offset 0` keeps the planner from joining the table in another order than that of the elements.
   eachOf: (r, table, uids) =>
-    sql`${r} cross join lateral (${uids}) as u cross join lateral (select * from ${sql.table(table)} as i where i.uid = u.uid) as t`,
+    sql`${r} cross join lateral (${uids}) as u cross join lateral (select * from ${sql.table(table)} as i where i.uid = u.uid offset 0) as t`,
   ...postgresContent,
   skipLocked: sql`for update skip locked`,
   clustered: sql``,
