@@ -9,7 +9,7 @@ import { firstTokenSeconds } from "./init.ts";
  * because other output is often kept in logs. With `--init-token-file`, the token is written to that file, readable by
  * its owner alone.
  */
-export async function welcome(server: RunningServer, { initTokenFile }: Config): Promise<string> {
+export async function welcome(server: RunningServer, { initTokenFile, pages }: Config): Promise<string> {
   const { baseUrl, installed, mintToken } = server;
   if (installed === undefined) return "";
   const facts = `
@@ -32,7 +32,7 @@ Try:
   curl -H "Authorization: Bearer $TOKEN" ${baseUrl}/iam/v2/groups
   curl -H "Authorization: Bearer $TOKEN" -d '{"name":"my-repo"}' ${baseUrl}/registry/v2/repos/${installed.rootGroupUid}
 
-`;
+${pages === "on" ? `In a browser: ${baseUrl}\n\n` : ""}`;
 }
 
 const withoutToken = `  administrator token  not shown: standard output is not a terminal (--init-token-file writes it to a file);
