@@ -88,6 +88,10 @@ export function operationOf(id: string, { binding, parameters }: BoundPath, opti
     ...parameters.map((parameter) => pathParameter(parameter, schemas)),
     ...queryParameters(binding, schemas),
   ].map((parameter) => withExample(parameter, example));
+  const unknown = Object.keys(example?.parameters ?? {}).filter((name) =>
+    all.every((parameter) => parameter.name !== name),
+  );
+  if (unknown.length > 0) throw new Error(`the example of ${id} has unknown parameters: ${unknown.join(", ")}`);
   const body = requestBody(binding, schemas, example?.body);
   return {
     operationId: id,

@@ -35,13 +35,14 @@ const typeScript: Language = {
       );
       if (installed instanceof Error) return `npm cannot install ${packages[0]}: ${installed.message.split("\n")[0]}`;
     }
-    const place = await mkdtemp(join(cache, "tour-"));
+    const place = join(cache, "tour");
+    await mkdir(place, { recursive: true });
     const bin = (name: string) => join(cache, "node_modules/.bin", name);
     await run(bin("openapi-typescript"), [join(folder, "openapi.json"), "-o", join(place, "api.d.ts")]);
     await writeFile(
       join(place, "tour.ts"),
       `import createClient from "openapi-fetch";
-import type { paths } from "./api.d.ts";
+import type { paths } from "./api.js";
 
 const { API: baseUrl = "", TOKEN, ROOT = "", GROUP = "" } = process.env;
 const api = createClient<paths>({ baseUrl, headers: { authorization: \`Bearer \${TOKEN}\` } });
@@ -60,10 +61,9 @@ const reason = gone.error?.details.flatMap((detail) => ("reason" in detail ? [de
 console.log(changed.data?.name, changed.data?.description, list.data?.totalCount, reason);
 `,
     );
-    const options =
-      "--strict --module nodenext --target es2022 --skipLibCheck --allowImportingTsExtensions --noEmit --types node";
+    const options = "--strict --module nodenext --target es2022 --skipLibCheck --types node";
     await run(bin("tsc"), [...options.split(" "), join(place, "tour.ts")]);
-    return { command: [process.execPath, join(place, "tour.ts")], cwd: place };
+    return { command: [process.execPath, join(place, "tour.js")], cwd: place };
   },
 };
 
@@ -85,15 +85,15 @@ const python: Language = {
       join(folder, "tour.py"),
       `import os
 from api_client import AuthenticatedClient
-from api_client.api.groups import create_group_2
+from api_client.api.groups import create_group
 from api_client.api.repos import create_repo, delete_repo, get_repo, list_repos, update_repo
 from api_client.models import Group, Repo, RepoPatch
 
 api = AuthenticatedClient(base_url=os.environ["API"], token=os.environ["TOKEN"])
-group = create_group_2.sync(os.environ["ROOT"], client=api, body=Group(name=os.environ["GROUP"]))
+group = create_group.sync(os.environ["ROOT"], client=api, body=Group(name=os.environ["GROUP"]))
 repo = create_repo.sync(group.uid, client=api, body=Repo(name="my-repo"))
 changed = update_repo.sync(repo.uid, client=api, body=RepoPatch(description="Changed"))
-page = list_repos.sync(client=api, uidpdescendants_of=group.uid, page_size=5, order_by="name desc")
+page = list_repos.sync(client=api, uidp_descendants_of=group.uid, page_size=5, order_by="name desc")
 delete_repo.sync_detailed(repo.uid, client=api)
 gone = get_repo.sync(repo.uid, client=api)
 print(changed.name, changed.description, page.total_count, gone.details[0].reason)
@@ -109,9 +109,23 @@ const go: Language = {
     const generator = goProgram("github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen", "v2.5.0");
     if (generator === undefined) return "oapi-codegen cannot be built";
     await mkdir(join(folder, "api"), { recursive: true });
-    await run(generator, ["-generate", "types,client", "-package", "api", "-o", "api/api.go", "openapi.json"], {
-      cwd: folder,
-    });
+    await run(
+      generator,
+      [
+        "-response-type-suffix",
+        "HTTPResponse",
+        "-generate",
+        "types,client",
+        "-package",
+        "api",
+        "-o",
+        "api/api.go",
+        "openapi.json",
+      ],
+      {
+        cwd: folder,
+      },
+    );
     await writeFile(join(folder, "go.mod"), "module example.com/tour\n\ngo 1.24\n");
     await writeFile(
       join(folder, "main.go"),
@@ -140,7 +154,7 @@ func main() {
 	}
 	client, err := api.NewClientWithResponses(os.Getenv("API"), api.WithRequestEditorFn(token))
 	check(err)
-	group, err := client.CreateGroup2WithResponse(ctx, os.Getenv("ROOT"), nil, api.Group{Name: os.Getenv("GROUP")})
+	group, err := client.CreateGroupWithResponse(ctx, os.Getenv("ROOT"), nil, api.Group{Name: os.Getenv("GROUP")})
 	check(err)
 	repo, err := client.CreateRepoWithResponse(ctx, *group.JSON200.Uid, nil, api.Repo{Name: "my-repo"})
 	check(err)
@@ -156,7 +170,7 @@ func main() {
 	check(err)
 	detail, err := gone.JSON404.Details[0].AsErrorInfoDetail()
 	check(err)
-	fmt.Println(*changed.JSON200.Name, *changed.JSON200.Description, *list.JSON200.TotalCount, *detail.Reason)
+	fmt.Println(changed.JSON200.Name, *changed.JSON200.Description, *list.JSON200.TotalCount, *detail.Reason)
 }
 `,
     );
