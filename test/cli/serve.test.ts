@@ -46,7 +46,7 @@ describe("the first start", () => {
     const other = settingsIn(join(cwd, "other"));
     writeFileSync(join(cwd, "token"), "old", { mode: 0o644 });
     const second = await startPlatformForTest([...other.serve, "--init-token-file", "token"], { cwd });
-    await expect.poll(second.stdout).toMatch(/repos\/[0-9a-f]{40}\n\n$/);
+    await expect.poll(second.stdout).toMatch(/In a browser: http:.*\n\n$/);
     expect(second.stdout()).toContain("export TOKEN=$(cat token)\n");
     expect(statSync(join(cwd, "token")).mode & 0o777).toBe(0o600);
     const { root } = /root group {11}(?<root>[0-9a-f]{40})\n/.exec(second.stdout())?.groups ?? {};

@@ -95,6 +95,20 @@ onOneServer("pages over HTTP", (platform) => {
   });
 });
 
+onOneServer(
+  "pages that are switched off",
+  (platform) => {
+    test.each(["/", "/docs", "/docs/openapi.json", "/openapi.json", "/openapi.yaml"])(
+      "%s is not found",
+      async (path) => {
+        expect((await fetch(platform().baseUrl + path, { headers: { accept: "text/html" } })).status).toBe(404);
+        expect((await fetch(`${platform().baseUrl}/readyz`)).status).toBe(200);
+      },
+    );
+  },
+  { pages: "off" },
+);
+
 onOneServer("pages in a browser", (platform) => {
   let browser: Browser;
   beforeAll(async () => {

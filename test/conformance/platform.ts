@@ -86,8 +86,12 @@ export function onEveryServer(
 }
 
 /** Declares a suite that has nothing to do with the database, for one server. */
-export function onOneServer(title: string, suite: (platform: () => Platform) => void): void {
-  describe(title, () => suite(onServer(migratedSqlite, "sqlite")));
+export function onOneServer(
+  title: string,
+  suite: (platform: () => Platform) => void,
+  settings?: Partial<Config>,
+): void {
+  describe(title, () => suite(onServer(migratedSqlite, "sqlite", settings)));
 }
 
 function onServer(
