@@ -124,7 +124,24 @@ export function createServices({
 }
 
 /** Services of the contract that this server does not mount, by full name, with the reason. */
-export const notServed: ReadonlyMap<string, string> = new Map();
+export const notServed: ReadonlyMap<string, string> = new Map(
+  [
+    "platform.advisory.v1.SecurityAdvisory",
+    "platform.iam.v1.ExternalGroupRoleMappings",
+    "platform.iam.v1.GroupAccountAssociations",
+    "platform.iam.v1.GroupInvites",
+    "platform.iam.v1.Groups",
+    "platform.iam.v1.Identities",
+    "platform.iam.v1.IdentityProviders",
+    "platform.iam.v1.RoleBindings",
+    "platform.iam.v1.Roles",
+    "platform.iam.v1.Terms",
+    "platform.libraries.v1.Artifacts",
+    "platform.registry.v1.Registry",
+    "platform.registry.v1.Vulnerabilities",
+    "platform.vulnerabilities.v1.Advisories",
+  ].map((name) => [name, "v1 has no handlers yet"]),
+);
 
 /**
  * Methods that need a capability which only the first administrator's role has, by full name, with the reason:

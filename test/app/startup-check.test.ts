@@ -73,7 +73,7 @@ describe("a service of gen/platform", () => {
   });
 
   test("that is listed as not served", () => {
-    const listed = new Map([[ReposService.typeName, "for this test"]]);
+    const listed = new Map([...notServed, [ReposService.typeName, "for this test"]]);
     expect(faultOf({ services: withoutRepos, notServed: listed })).not.toThrow();
   });
 });

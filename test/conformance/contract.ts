@@ -1,24 +1,24 @@
 /**
- * The contract as tests read it: methods by name, and how JSON names relate to proto names. Only descriptors, nothing
- * of the server.
+ * The contract of the served services as tests read it: methods by name, and how JSON names relate to proto names. Only
+ * descriptors, nothing of the server.
  */
 import { type DescMethodUnary, getOption } from "@bufbuild/protobuf";
 import { iam, iam_scope } from "../../gen/platform/annotations/annotations_pb.ts";
 import type { Capability } from "../../gen/platform/capabilities/capabilities_pb.ts";
-import { generatedServices } from "../contract/generated.ts";
+import { servedServices } from "../contract/generated.ts";
 
 /** A message in its JSON form, as a client writes and reads it. */
 // biome-ignore lint/suspicious/noExplicitAny: tests read answers the way a client without types does
 export type Json = any;
 
-/** Every method of the contract by its name; names are unique across services. */
+/** Every method that is served, by its name; names are unique across services. */
 export const methods: ReadonlyMap<string, DescMethodUnary> = new Map(
-  generatedServices.flatMap((service) =>
+  servedServices.flatMap((service) =>
     service.methods.map((method) => [method.name, method as DescMethodUnary] as const),
   ),
 );
 
-const total = generatedServices.reduce((sum, service) => sum + service.methods.length, 0);
+const total = servedServices.reduce((sum, service) => sum + service.methods.length, 0);
 if (methods.size !== total) throw new Error("two methods of the contract have one name");
 
 /** The method of that name. */

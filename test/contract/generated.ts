@@ -2,6 +2,7 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { DescFile, DescService } from "@bufbuild/protobuf";
+import { notServed } from "../../src/services/index.ts";
 
 const folder = join(import.meta.dirname, "../../gen/platform");
 
@@ -16,3 +17,6 @@ const modules: Record<string, DescFile>[] = await Promise.all(
 export const generatedServices: readonly DescService[] = modules
   .flatMap((module) => Object.values(module))
   .flatMap((each) => (each.kind === "file" ? each.services : []));
+
+/** Those that the server mounts. */
+export const servedServices = generatedServices.filter(({ typeName }) => !notServed.has(typeName));
