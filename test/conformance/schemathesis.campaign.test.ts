@@ -14,7 +14,7 @@ const python = process.env.TEST_PYTHON;
 const program = python === undefined ? undefined : join(dirname(python), "schemathesis");
 
 /** Requests for each operation. */
-const { examples } = campaign({ short: { examples: 2 }, full: { examples: 65 } });
+const { examples } = campaign({ short: { examples: 2 }, full: { examples: 40 } });
 
 const checks = [
   "not_a_server_error",
