@@ -39,9 +39,9 @@ export default defineConfig({
     projects: [
       project("unit", "test/**/*.test.ts", { exclude: ["test/databases/**", "test/conformance/**"] }),
       project("databases", "test/databases/**/*.test.ts", { globalSetup }),
-      project("conformance", "test/conformance/**/*.test.ts", { globalSetup }),
-      // What the projects above run in short; see test/campaign.ts.
-      project("campaigns", "test/**/*.campaign.test.ts", { globalSetup, env: { TEST_CAMPAIGN: "full" } }),
+      project("conformance", "test/conformance/**/*.test.ts", { globalSetup, exclude: ["**/*.long.test.ts"] }),
+      // What the projects above run in short, see test/campaign.ts, and what has no short form.
+      project("campaigns", "test/**/*.{campaign,long}.test.ts", { globalSetup, env: { TEST_CAMPAIGN: "full" } }),
     ],
   },
 });

@@ -17,7 +17,7 @@ import { type EmptyDatabase, emptyPostgres, emptySqlite } from "./databases.ts";
 import { type GrpcRepos, grpcRepos } from "./grpc-repos.ts";
 
 /** In short, one of so many names. */
-const oneOf = campaign({ short: 4, full: 1 });
+const oneOf = campaign({ short: 8, full: 1 });
 const names = readNames().filter((_, i) => i % oneOf === 0);
 
 /** A kept repo, by the columns of every order. */

@@ -7,7 +7,6 @@ import { dirname, join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { readOpenApi } from "../../src/app/index.ts";
-import { campaign } from "../campaign.ts";
 import { goProgram } from "../go-program.ts";
 import { onOneServer } from "./platform.ts";
 
@@ -186,7 +185,7 @@ onOneServer("generated REST clients", (platform) => {
   });
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
-  test.for(campaign({ short: [typeScript], full: [typeScript, python, go] }))(
+  test.for([typeScript, python, go])(
     "$name",
     { timeout: 600_000 },
     async ({ name, prepare }, { skip }) => {

@@ -6,7 +6,6 @@ import { execFile } from "node:child_process";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
-import { campaign } from "../campaign.ts";
 import { makeRepo } from "./fixtures.ts";
 import { onOneServer } from "./platform.ts";
 
@@ -14,7 +13,7 @@ const python = process.env.TEST_PYTHON;
 const program = python === undefined ? undefined : join(dirname(python), "schemathesis");
 
 /** Requests for each operation. */
-const { examples } = campaign({ short: { examples: 2 }, full: { examples: 40 } });
+const examples = 40;
 
 const checks = [
   "not_a_server_error",
