@@ -185,24 +185,20 @@ onOneServer("generated REST clients", (platform) => {
   });
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
-  test.for([typeScript, python, go])(
-    "$name",
-    { timeout: 600_000 },
-    async ({ name, prepare }, { skip }) => {
-      const place = join(folder, name.split(",")[0]!);
-      await mkdir(place);
-      await writeFile(join(place, "openapi.json"), await readOpenApi("v2", "json"));
-      const prepared = await prepare(place);
-      if (typeof prepared === "string") {
-        console.log(`skipped: ${prepared}`);
-        skip();
-        return;
-      }
-      const [command, ...args] = prepared.command;
-      const { baseUrl: API, admin: TOKEN, root: ROOT } = platform();
-      const env = { ...process.env, API, TOKEN, ROOT, GROUP: name.split(",")[0]!.toLowerCase() };
-      const { stdout } = await run(command!, args, { cwd: prepared.cwd, env });
-      expect(stdout).toBe(expected);
-    },
-  );
+  test.for([typeScript, python, go])("$name", { timeout: 600_000 }, async ({ name, prepare }, { skip }) => {
+    const place = join(folder, name.split(",")[0]!);
+    await mkdir(place);
+    await writeFile(join(place, "openapi.json"), await readOpenApi("v2", "json"));
+    const prepared = await prepare(place);
+    if (typeof prepared === "string") {
+      console.log(`skipped: ${prepared}`);
+      skip();
+      return;
+    }
+    const [command, ...args] = prepared.command;
+    const { baseUrl: API, admin: TOKEN, root: ROOT } = platform();
+    const env = { ...process.env, API, TOKEN, ROOT, GROUP: name.split(",")[0]!.toLowerCase() };
+    const { stdout } = await run(command!, args, { cwd: prepared.cwd, env });
+    expect(stdout).toBe(expected);
+  });
 });

@@ -8,7 +8,6 @@ import { setTimeout } from "node:timers/promises";
 import type { Client } from "@grpc/grpc-js";
 import { type ExpectStatic, expect, inject, test } from "vitest";
 import { parentOf } from "../../src/uid.ts";
-import { campaign } from "../campaign.ts";
 import { type PlatformProcess, runPlatform, startPlatform } from "../cli/platform-process.ts";
 import { restClient } from "../cli/rest-client.ts";
 import "../databases/postgres.ts";
@@ -21,7 +20,8 @@ import { codes } from "./outcome.ts";
 import { makeRandomCalls, type Send } from "./random-calls.ts";
 import { callOverRest } from "./rest-client.ts";
 
-const { calls, kills } = campaign({ short: { calls: 250, kills: 1 }, full: { calls: 1000, kills: 4 } });
+const calls = 1000;
+const kills = 4;
 const env = { PLATFORM_ALLOW_LOOPBACK_SINKS: "true" };
 
 const postgres = inject("postgres") ?? { missing: "the project has no global set-up" };
