@@ -65,6 +65,14 @@ export function parseBytes(least: number, most: number): (value: string) => numb
   };
 }
 
+export function parseCount(least: number, most: number): (value: string) => number {
+  return (value) => {
+    const count = /^[0-9]{1,9}$/.test(value) ? Number(value) : -1;
+    if (count < least || count > most) throw new Error(`must be a number from ${least} to ${most}`);
+    return count;
+  };
+}
+
 export function parseKey(value: string): Buffer {
   return Buffer.from(oneOf(/^[0-9a-fA-F]{64}$/, "64 hex digits")(value), "hex");
 }

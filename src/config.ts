@@ -10,6 +10,7 @@ import {
   parseBaseUrl,
   parseBytes,
   parseChoice,
+  parseCount,
   parseCredentials,
   parseDays,
   parseDuration,
@@ -93,6 +94,8 @@ export interface Config {
   readonly gcTuning: "on" | "off";
   /** Whether the front page, the API reference and the OpenAPI documents are served. */
   readonly pages: "on" | "off";
+  /** The most items of a list that v1 answers whole. */
+  readonly v1MaxListItems: number;
   readonly logLevel: LogLevel;
 }
 
@@ -166,7 +169,7 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     help: "maximum number of identities with patterns in an organisation",
     placeholder: "NUMBER",
     default: "100",
-    parse: (value) => Number(oneOf(/^[0-9]{1,5}$/, "a number from 0 to 99999")(value)),
+    parse: parseCount(0, 99_999),
   },
   allowLoopbackSinks: { help: "send events to sinks at http://localhost (for tests and trials)", ...aSwitch },
   openRootGroups: { help: "allow every root-level identity to create root groups", ...aSwitch },
@@ -259,6 +262,12 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   },
   gcTuning: { help: "garbage collection tuned for short pauses: on or off", ...onOrOff },
   pages: { help: "front page, API reference and OpenAPI documents: on or off", ...onOrOff },
+  v1MaxListItems: {
+    help: "maximum number of items of a list that the v1 API answers whole",
+    placeholder: "COUNT",
+    default: "200000",
+    parse: parseCount(1, 10_000_000),
+  },
   logLevel: {
     help: `minimum severity of log lines: ${logLevels.join(", ")}`,
     placeholder: "LEVEL",

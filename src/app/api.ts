@@ -13,16 +13,23 @@ export interface Api {
   readonly contract: Contract;
   /** Finds the types of google.protobuf.Any values and of error details. */
   readonly registry: Registry;
+  /** How many calls of each method of v1 this process has answered, by full name of the method. */
+  readonly callsOfV1: ReadonlyMap<string, number>;
 }
 
 /** Reads the services that the settings ask for. */
 export function readApi(config: Config): Api {
-  const services = createServices(config);
+  const callsOfV1 = new Map<string, number>();
+  const services = createServices(config, ({ parent, name }) => {
+    const key = `${parent.typeName}/${name}`;
+    callsOfV1.set(key, (callsOfV1.get(key) ?? 0) + 1);
+  });
   const descriptors = services.map(({ service }) => service);
   return {
     services,
     descriptors,
     contract: readContract(descriptors),
     registry: createRegistry(...descriptors.map(({ file }) => file), file_google_rpc_error_details),
+    callsOfV1,
   };
 }

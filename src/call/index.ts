@@ -13,7 +13,7 @@ export {
   onError,
   type UnaryCallResponse,
 } from "./interceptor.ts";
-export { type LocalAnswer, LocalCall, type Touched } from "./local-call.ts";
+export { type LocalAnswer, LocalCall, type Touched, takesParts } from "./local-call.ts";
 export {
   type BegunCall,
   createLocalTransport,

@@ -21,6 +21,8 @@ export interface LocalCallInit {
   readonly signal: AbortSignal | undefined;
   /** At most 2³¹ - 1: longer timers of Node fire at once. */
   readonly timeoutMs: number | undefined;
+  /** Whether the caller takes the response in parts. */
+  readonly takesParts?: boolean | undefined;
 }
 
 /** The reason of a signal that is aborted because its call has ended. A constant, because creating an error is slow. */
@@ -36,6 +38,8 @@ export class LocalCall implements HandlerContext {
   readonly method: DescMethod;
   readonly message: Message | AsyncIterable<Message>;
   readonly values: ContextValues;
+  /** Whether the caller takes a response in parts. */
+  readonly takesParts: boolean;
   readonly requestMethod = "POST";
   readonly protocolName = "local";
 
@@ -50,11 +54,12 @@ export class LocalCall implements HandlerContext {
   #stopReason: ConnectError | undefined;
   #stopWork: ((reason: ConnectError) => void) | undefined;
 
-  constructor({ method, message, header, values, signal, timeoutMs }: LocalCallInit) {
+  constructor({ method, message, header, values, signal, timeoutMs, takesParts = false }: LocalCallInit) {
     this.stream = method.methodKind !== "unary";
     this.method = method;
     this.message = message;
     this.values = values;
+    this.takesParts = takesParts;
     this.#headerInit = header;
     this.#callerSignal = signal;
     if (timeoutMs !== undefined) {
@@ -222,7 +227,7 @@ export class LocalResponse implements UnaryCallResponse {
 /** Response headers and trailers; undefined where nobody has read or set them. */
 export type Touched = Pick<LocalCall, "touchedHeader" | "touchedTrailer">;
 
-/** What a protocol needs of a response. */
+/** What a protocol needs of a response. The message is in parts only if the caller takes them. */
 export interface LocalAnswer extends Touched {
   readonly message: Message | StoredMessage;
 }
@@ -231,6 +236,11 @@ export interface LocalAnswer extends Touched {
 export function answerOf(response: UnaryCallResponse): LocalAnswer {
   if (response instanceof LocalResponse) return response;
   return { message: response.message, touchedHeader: response.header, touchedTrailer: response.trailer };
+}
+
+/** Whether the caller takes a response in parts, as MessageParts. Only then a handler may return one. */
+export function takesParts(context: HandlerContext): boolean {
+  return context instanceof LocalCall && context.takesParts;
 }
 
 function isHeaders(header: HeaderInit | undefined): header is Headers {

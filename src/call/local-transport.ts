@@ -30,7 +30,7 @@ import {
   type UnaryResponse,
 } from "@connectrpc/connect";
 import { type Awaitable, chain, tryChain } from "../awaitable.ts";
-import { isStored, type StoredMessage, wholeMessage } from "../codec/index.ts";
+import { isStored, MessageParts, type StoredMessage, wholeMessage } from "../codec/index.ts";
 import { unimplemented } from "../errors.ts";
 import type { CallFn, CallInterceptor, CallRequest, UnaryCallResponse } from "./interceptor.ts";
 import {
@@ -78,8 +78,10 @@ type RequestHeader = Pick<Headers, "get">;
 
 /** What protocols that have them pass along with a call. */
 export interface Caller {
-  readonly signal: AbortSignal;
-  readonly values: ContextValues;
+  readonly signal?: AbortSignal;
+  readonly values?: ContextValues;
+  /** Whether the response may be {@link MessageParts}; the call then lasts until they are read. */
+  readonly takesParts?: boolean;
 }
 
 /** A call under way. */
@@ -146,12 +148,15 @@ export function createLocalTransport(
         values: caller?.values ?? createContextValues(),
         signal: caller?.signal,
         timeoutMs: limitOf(timeoutMs),
+        takesParts: caller?.takesParts,
       });
       const answer = tryChain(
         () => chainOf(method)(call as unknown as CallRequest),
         (response) => {
+          const answer = answerOf(response as UnaryCallResponse);
+          if (answer.message instanceof MessageParts) return inParts(call, answer, answer.message);
           call.end();
-          return answerOf(response as UnaryCallResponse);
+          return answer;
         },
         (error) => {
           call.end();
@@ -215,7 +220,11 @@ function invocation(method: DescMethod, implementation: Implementation): CallFn 
       return (request) => {
         const call = callOf(request);
         const message = implementation(call.message as Message, call) as Awaitable<Message | StoredMessage>;
-        return chain(message, (shape) => new LocalResponse(call, isStored(shape) ? shape : create(output, shape)));
+        return chain(
+          message,
+          (shape) =>
+            new LocalResponse(call, isStored(shape) || shape instanceof MessageParts ? shape : create(output, shape)),
+        );
       };
     case "server_streaming":
       return async (request): Promise<StreamResponse> => {
@@ -251,6 +260,12 @@ async function* createEach(
   messages: AsyncIterable<MessageInitShape<DescMessage>>,
 ): AsyncGenerator<Message> {
   for await (const message of messages) yield create(desc, message);
+}
+
+/** An answer whose parts are read while the call lasts. */
+function inParts(call: LocalCall, { touchedHeader, touchedTrailer }: Touched, { parts }: MessageParts): LocalAnswer {
+  const message = new MessageParts(limitEach(call, parts)) as unknown as Message;
+  return { message, touchedHeader, touchedTrailer };
 }
 
 /** The messages until the call ends. The implementation is then aborted and not waited for. */

@@ -43,6 +43,7 @@ export {
   createJsonWriter,
 } from "./json/writer.ts";
 export { getField, hasCustomJson, type Local, setField, setOwn, wrapperValue } from "./message-fields.ts";
+export { MessageParts } from "./message-parts.ts";
 export { asciiOf, JsonBytes } from "./stored/json-buffer.ts";
 export {
   type ByteRange,

@@ -102,9 +102,16 @@ function readMethod(method: DescMethod): MethodContract {
     standard,
     authorization: readAuthorization(method),
     mutates,
-    isIdempotent: !mutates || (standard !== undefined && idempotentVerbs.has(standard.verb)),
+    isIdempotent:
+      !mutates || (standard === undefined ? isIdempotentOverHttp(method) : idempotentVerbs.has(standard.verb)),
     event: hasOption(method, events) ? readEvent(method) : undefined,
   };
+}
+
+/** Whether the HTTP method of a method is idempotent (RFC 9110, section 9.2.2). */
+function isIdempotentOverHttp(method: DescMethod): boolean {
+  const { case: httpMethod } = getOption(method, http).pattern;
+  return httpMethod === "put" || httpMethod === "delete";
 }
 
 function readEvent(method: DescMethod): EventContract {

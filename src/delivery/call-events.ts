@@ -134,7 +134,7 @@ export function createCallEvents({ contract, baseUrl, typeRegistry }: CallEvents
       const body =
         change.kind === "deleted" && !isAboutMany
           ? { schema: method.input, message: request }
-          : { schema: method.output, message: response };
+          : { schema: typeRegistry.getMessage(response.$typeName) ?? method.output, message: response };
       return [event(own.event, about, body, call), ...others];
     },
   };

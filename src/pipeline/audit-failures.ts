@@ -30,19 +30,19 @@ export function isDenial(code: Code): boolean {
 /** The record of a call. `answer`: its response, if it succeeded. */
 export function recordOf(contract: Contract, call: UnaryRequest, answer?: Message): AuditRecord {
   const { method, message, header, contextValues } = call;
-  const { authorization, standard } = contract.of(method);
+  const { authorization, standard, mutates, isIdempotent } = contract.of(method);
   const { subject: caller, issuer } = knownCallerOf(contextValues) ?? { subject: "", issuer: "" };
   const target =
     authorization.kind === "scoped" ? authorization.scope.uidOf(message) : textOf(message, "parent", "uid");
   const scope = isUid(target) ? target : "";
-  const hasTarget = standard?.verb === "Update" || standard?.verb === "Delete";
+  const hasTarget = mutates && isIdempotent && standard?.verb.startsWith("Batch") !== true;
   return {
     ...emptyRecord,
     caller,
     issuer,
     method: nameOf(method),
     scope,
-    resource: hasTarget ? scope : answer === undefined ? "" : textOf(answer, "uid"),
+    resource: hasTarget ? scope : answer === undefined ? "" : textOf(answer, "uid", "id"),
     code: "OK",
     requestId: header.get("x-request-id") ?? "",
     count: 1,
@@ -50,7 +50,7 @@ export function recordOf(contract: Contract, call: UnaryRequest, answer?: Messag
 }
 
 /** The first of these fields that is a string and not empty; "" if none is. */
-function textOf(message: Message, ...names: readonly string[]): string {
+export function textOf(message: Message, ...names: readonly string[]): string {
   const fields = message as unknown as Record<string, unknown>;
   const values = names.map((name) => fields[name]);
   return values.find((value): value is string => typeof value === "string" && value !== "") ?? "";

@@ -24,6 +24,7 @@ import type { MethodContract } from "../contract/index.ts";
 import { invalid } from "../errors.ts";
 import type { Secrets } from "../resource/index.ts";
 import type { TableSpec, WriteSession } from "../store/index.ts";
+import { textOf } from "./audit-failures.ts";
 import { nameOf } from "./method-name.ts";
 
 /** A call that takes effect once for its key. */
@@ -84,7 +85,7 @@ export function keyedCall(
         throw invalid({ field: headerName, description: "has been used for another request" });
       const answer = fromBinary(method.output, Buffer.from(stored.message, "base64"));
       if (authorization.kind === "unscoped" && authorization.capabilities.length > 0)
-        requireCapabilities(context, (answer as Message & { uid: string }).uid, ...authorization.capabilities);
+        requireCapabilities(context, textOf(answer, "uid", "id"), ...authorization.capabilities);
       return {
         stream: false,
         service: request.service,

@@ -3,6 +3,7 @@ import type { UnaryCallResponse } from "../call/index.ts";
 import { wholeMessage } from "../codec/index.ts";
 import type { Contract } from "../contract/index.ts";
 import type { WriteSession } from "../store/index.ts";
+import { carriedOutBy } from "../translation/index.ts";
 import type { Audit } from "./audit.ts";
 import { recordOf } from "./audit-failures.ts";
 import type { EventRecorder } from "./record-events.ts";
@@ -19,6 +20,11 @@ export function recordCall({ contract, audit, events }: RecordCallOptions) {
   return async (session: WriteSession, call: UnaryRequest, response: UnaryCallResponse): Promise<void> => {
     const message = wholeMessage(response.message);
     await audit.append(session, recordOf(contract, call, message));
-    await events.recordCall(session, call, message);
+    const {
+      method = call.method,
+      request = call.message,
+      response: answer = message,
+    } = carriedOutBy(call.contextValues) ?? {};
+    await events.recordCall(session, { method, message: request, contextValues: call.contextValues }, answer);
   };
 }

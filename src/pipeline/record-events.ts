@@ -20,7 +20,11 @@ import type { RecordRegistryEvent } from "./registry-event.ts";
 /** Records events. */
 export interface EventRecorder {
   /** Records the events of a call that has succeeded. */
-  recordCall(session: WriteSession, call: UnaryRequest, response: Message): Promise<void>;
+  recordCall(
+    session: WriteSession,
+    call: Pick<UnaryRequest, "method" | "message" | "contextValues">,
+    response: Message,
+  ): Promise<void>;
   /** Records the events of changes that a token causes and no call does. */
   recordChanges(session: WriteSession, changes: readonly RowChange[], by: Author, nowMs: number): Promise<void>;
   readonly recordRegistryEvent: RecordRegistryEvent;

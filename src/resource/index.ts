@@ -43,6 +43,7 @@ export { pathName } from "./field-mask.ts";
 export { findRow, requireResource, requireUid, standardGet } from "./get.ts";
 export { implement, type MountedService, mount } from "./implement.ts";
 export {
+  apiFeed,
   defaultFeed,
   type FeedResource,
   feedRows,
@@ -50,6 +51,7 @@ export {
   mergeEntries,
   pruneOfFeed,
   readFeedOrder,
+  readOfFeed,
   removeOfFeed,
   saveOfFeed,
   writeFeedOrder,

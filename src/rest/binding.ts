@@ -107,7 +107,8 @@ function findBody(method: DescMethod, name: string): Binding["body"] {
   if (name === "" || name === "*") return name === "" ? undefined : "*";
   const field = findField(method.input, name);
   if (field === undefined) throw new Error(`body: ${method.input.typeName} has no field ${name}`);
-  if (field.fieldKind !== "message") throw new Error(`body: ${name} is not a singular message field`);
+  if (field.fieldKind !== "message" && field.fieldKind !== "list")
+    throw new Error(`body: ${name} is neither a message nor a list`);
   return field;
 }
 

@@ -4,7 +4,7 @@ import type { OutgoingHttpHeaders } from "node:http";
 import type { DescMethodServerStreaming, DescMethodUnary, Message, MessageInitShape } from "@bufbuild/protobuf";
 import { Code, type ConnectError, type Transport } from "@connectrpc/connect";
 import { type Awaitable, chain } from "../awaitable.ts";
-import type { StoredMessage } from "../codec/index.ts";
+import { MessageParts, type StoredMessage } from "../codec/index.ts";
 import {
   checkBodyHeaders,
   chooseMediaType,
@@ -28,7 +28,7 @@ import type { DirectCalls, RestMethod, RestOptions } from "./options.ts";
 import { createPayloadWriter, type PayloadWriter } from "./payload.ts";
 import { createRequestReader, type RequestReader } from "./request.ts";
 import { formatStatus } from "./status.ts";
-import { type StreamType, streamTypes, writeStream } from "./stream.ts";
+import { type StreamType, streamTypes, writeParts, writeStream } from "./stream.ts";
 
 const defaultMaxBodyBytes = 1024 * 1024;
 const maxTimeoutMs = 2 ** 31 - 1;
@@ -63,13 +63,24 @@ export function createEndpoint(binding: Binding, options: RestOptions): Endpoint
   const offered = method.methodKind === "unary" ? streamTypes.slice(0, 1) : streamTypes;
   const isEmpty = binding.responseBody === undefined && method.output.typeName === "google.protobuf.Empty";
 
+  const listField = method.output.fields[0];
   const begin = transport.begin ?? beginThrough(transport);
 
   function serveUnary({ request, response, common }: Exchange, message: Message, deadline: Deadline | undefined) {
-    const call = begin(method as DescMethodUnary, message, new CallHeader(request), deadline?.leftMs());
+    const inParts = options.mayAnswerInParts?.(method, message) === true;
+    if (inParts && isBuffered(response)) return response.fallBack();
+    const caller = inParts ? { takesParts: true } : undefined;
+    const call = begin(method as DescMethodUnary, message, new CallHeader(request), deadline?.leftMs(), caller);
     if (call.answer instanceof Promise) onGone(response, call.cancel);
     return chain(call.answer, (answer) => {
       const headers = responseHeaders(common, answer.touchedHeader, answer.touchedTrailer);
+      if (answer.message instanceof MessageParts)
+        return writeParts(response as PortResponse, answer.message, {
+          field: listField,
+          registry,
+          headers,
+          onBroken: (error) => options.onBrokenAnswer?.(error, method),
+        });
       return isNotModified(request, headers)
         ? send(response, { httpStatus: 304, headers, body: "", deadline })
         : sendMessage(response, answer.message, headers, isEmpty ? undefined : payload, deadline);

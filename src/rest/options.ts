@@ -4,7 +4,7 @@ import type { OutgoingHttpHeaders } from "node:http";
 import type { DescMethodServerStreaming, DescMethodUnary, DescService, Message, Registry } from "@bufbuild/protobuf";
 import type { ConnectError, Transport } from "@connectrpc/connect";
 import type { Awaitable } from "../awaitable.ts";
-import type { StoredMessage } from "../codec/index.ts";
+import type { MessageParts, StoredMessage } from "../codec/index.ts";
 import type { BodyWatch, HttpRequest, HttpResponse } from "../http/index.ts";
 import type { FieldPath } from "./field-path.ts";
 import type { SlashInMultiSegment } from "./path.ts";
@@ -40,6 +40,13 @@ export interface RestOptions {
    * as INTERNAL, with a fixed message and the original as its cause. `method` is undefined when no route matches.
    */
   describeError?(error: ConnectError, method: RestMethod | undefined): ConnectError;
+  /**
+   * Whether the answer to a request may come in parts; default no. It then takes the way of streams, which costs more.
+   * The response of such a method has one field, a list of messages.
+   */
+  mayAnswerInParts?(method: RestMethod, request: Message): boolean;
+  /** Takes what broke off an answer in parts, of which the client has seen some. */
+  onBrokenAnswer?(error: unknown, method: RestMethod): void;
   /** Skip unknown keys of a body instead of refusing them. */
   readonly ignoreUnknownFields?: boolean | undefined;
   /** Skip unknown query parameters instead of refusing them. */
@@ -65,6 +72,7 @@ export interface DirectCalls {
     message: Message,
     header: Pick<Headers, "get">,
     timeoutMs: number | undefined,
+    caller?: { readonly takesParts: boolean },
   ): {
     readonly answer: Awaitable<DirectAnswer>;
     /** Ends the call, because the client has disconnected. */
@@ -74,7 +82,7 @@ export interface DirectCalls {
 
 /** The response to a call that was started directly. */
 interface DirectAnswer {
-  readonly message: Message | StoredMessage;
+  readonly message: Message | StoredMessage | MessageParts;
   /** The header and the trailer of the response; undefined where nobody has touched them. */
   readonly touchedHeader: Headers | undefined;
   readonly touchedTrailer: Headers | undefined;

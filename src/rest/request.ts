@@ -135,6 +135,7 @@ function createBodyReader(binding: Binding, options: RequestOptions): BodyReader
 }
 
 function createFieldBodyReader(binding: Binding, field: DescField, options: RequestOptions): BodyReader {
+  if (field.fieldKind === "list") return createListBodyReader(field, options);
   const desc = field.message as DescMessage;
   if (isHttpBody(desc)) {
     return {
@@ -156,6 +157,21 @@ function createFieldBodyReader(binding: Binding, field: DescField, options: Requ
       if (value !== undefined) setField(message as unknown as Local, field, value);
       const paths = json === undefined ? [] : fieldPathsOf(desc, json);
       return { paths: paths.filter((path) => !bound.includes(`${field.name}.${path}`)) };
+    },
+  };
+}
+
+/** Reads a body that is the array of a list field. */
+function createListBodyReader(field: DescField, options: RequestOptions): BodyReader {
+  const read = createJsonFieldReader(field, options);
+  return {
+    kind: "json",
+    read(message, { bytes }, violations) {
+      const json = bytes.length === 0 ? undefined : parse(bytes);
+      const list = json === undefined ? undefined : read(json, violations);
+      if (json === null) violations.add("the body must not be null");
+      if (list !== undefined) setField(message as unknown as Local, field, list);
+      return { paths: [] };
     },
   };
 }

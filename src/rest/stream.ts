@@ -14,7 +14,8 @@
 
 import { once } from "node:events";
 import type { OutgoingHttpHeaders, ServerResponse } from "node:http";
-import type { Message } from "@bufbuild/protobuf";
+import type { DescField, Message, Registry } from "@bufbuild/protobuf";
+import { createJsonFieldWriter, type MessageParts } from "../codec/index.ts";
 import { breakOff, isGone, isOver, type PortResponse } from "../http/index.ts";
 import type { PayloadWriter } from "./payload.ts";
 import { wrapStatus } from "./status.ts";
@@ -78,6 +79,54 @@ export async function writeStream(
     await (options.payload.kind === "raw"
       ? writeRaw(response, first, iterator, options.payload, options.headers)
       : writeFramed(response, first, iterator, options.payload, options));
+  } finally {
+    await iterator.return?.();
+  }
+}
+
+/** Options for writing a message in parts. */
+interface PartsOptions {
+  /** The only field of the message, a list. */
+  readonly field: DescField | undefined;
+  readonly registry: Registry;
+  readonly headers: OutgoingHttpHeaders;
+  /** Takes what broke off the message. */
+  onBroken(reason: unknown): void;
+}
+
+/**
+ * Writes a message in parts as one JSON object. The first part has been made when the head is sent. An error after it
+ * breaks off the response, so that the client cannot take what came for the whole. Rejects only when nothing has been
+ * sent.
+ */
+export async function writeParts(
+  response: PortResponse,
+  { parts }: MessageParts,
+  { field, registry, headers, onBroken }: PartsOptions,
+): Promise<void> {
+  if (field?.fieldKind !== "list") throw new Error("a message in parts has one field, a list");
+  const writeItems = createJsonFieldWriter(field, { registry });
+  const iterator = parts[Symbol.asyncIterator]();
+  try {
+    let next = await iterator.next();
+    if (!begin(response, headers, "application/json")) return;
+    let text = `{"${field.jsonName}":[`;
+    let isFirst = true;
+    try {
+      for (; !next.done; next = await iterator.next()) {
+        const items = writeItems(next.value).slice(1, -1);
+        if (items === "") continue;
+        if (!(await write(response, isFirst ? text + items : `,${items}`))) return;
+        text = "";
+        isFirst = false;
+      }
+    } catch (reason) {
+      onBroken(reason);
+      breakOff(response);
+      return;
+    }
+    await write(response, `${text}]}`);
+    response.end();
   } finally {
     await iterator.return?.();
   }

@@ -2,7 +2,7 @@
  * The services of the product, one line for each that is mounted. Only this file joins domains: what one needs of
  * another is passed to it here.
  */
-import type { DescService } from "@bufbuild/protobuf";
+import type { DescMethod, DescService } from "@bufbuild/protobuf";
 import type { TermsDocument } from "../config.ts";
 import type { HasSubscriptions, SubscriptionSource } from "../delivery/index.ts";
 import { type MountedService, mount } from "../resource/index.ts";
@@ -31,7 +31,9 @@ import { namedPackages } from "./registry/named-packages.ts";
 import { registryContents as contentsOf } from "./registry/registry-contents.ts";
 import { defineReadmes, defineRepos, reposService } from "./registry/repos.ts";
 import { defineTags, tagsService } from "./registry/tags.ts";
+import { advisoriesOfV1, createServicesOfV1, groupsOfV1, registryOfV1 } from "./v1/index.ts";
 import { advisoriesService, defineAdvisories } from "./vulnerabilities/advisories.ts";
+import { advisoryEditor } from "./vulnerabilities/edit-advisories.ts";
 import { advisoryWriter } from "./vulnerabilities/save-advisories.ts";
 
 export { readFeedOrder, writeFeedOrder } from "../resource/index.ts";
@@ -89,10 +91,32 @@ interface ServicesOptions {
   readonly openRootGroups: boolean;
   readonly termsDocuments: readonly TermsDocument[] | undefined;
   readonly allowLoopbackSinks: boolean;
+  /** The most items of a list that v1 answers whole. */
+  readonly v1MaxListItems: number;
 }
 
-/** Every service of the contract. The deletion of a group reports its children in the order of these lines. */
-export function createServices({
+/** Every service of the contract. `onCallOfV1`: called for every call of v1 that has succeeded. */
+export function createServices(
+  options: ServicesOptions,
+  onCallOfV1?: (method: DescMethod) => void,
+): readonly MountedService[] {
+  const services = createServicesOfV2(options);
+  const others = [
+    advisoriesOfV1(advisoryEditor(advisories, writer)),
+    groupsOfV1(options.openRootGroups),
+    registryOfV1({ repos, readmes, tags }),
+  ];
+  const ofV1 = createServicesOfV1({
+    successors: services,
+    others,
+    maxListItems: options.v1MaxListItems,
+    onCall: onCallOfV1,
+  });
+  return [...services, ...ofV1];
+}
+
+/** The services of v2. The deletion of a group reports its children in the order of these lines. */
+function createServicesOfV2({
   openRootGroups,
   termsDocuments,
   allowLoopbackSinks,
@@ -124,24 +148,9 @@ export function createServices({
 }
 
 /** Services of the contract that this server does not mount, by full name, with the reason. */
-export const notServed: ReadonlyMap<string, string> = new Map(
-  [
-    "platform.advisory.v1.SecurityAdvisory",
-    "platform.iam.v1.ExternalGroupRoleMappings",
-    "platform.iam.v1.GroupAccountAssociations",
-    "platform.iam.v1.GroupInvites",
-    "platform.iam.v1.Groups",
-    "platform.iam.v1.Identities",
-    "platform.iam.v1.IdentityProviders",
-    "platform.iam.v1.RoleBindings",
-    "platform.iam.v1.Roles",
-    "platform.iam.v1.Terms",
-    "platform.libraries.v1.Artifacts",
-    "platform.registry.v1.Registry",
-    "platform.registry.v1.Vulnerabilities",
-    "platform.vulnerabilities.v1.Advisories",
-  ].map((name) => [name, "v1 has no handlers yet"]),
-);
+export const notServed: ReadonlyMap<string, string> = new Map([
+  ["platform.registry.v1.Vulnerabilities", "no handlers yet"],
+]);
 
 /**
  * Methods that need a capability which only the first administrator's role has, by full name, with the reason:
@@ -154,4 +163,5 @@ export const contractServices: readonly DescService[] = createServices({
   openRootGroups: false,
   termsDocuments: undefined,
   allowLoopbackSinks: false,
+  v1MaxListItems: 0,
 }).map(({ service }) => service);

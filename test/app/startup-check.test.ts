@@ -17,7 +17,12 @@ import {
 import { columnsOf, openDatabase } from "../../src/store/index.ts";
 import { generatedServices as contractServices } from "../contract/generated.ts";
 
-const services = createServices({ openRootGroups: false, termsDocuments: undefined, allowLoopbackSinks: false });
+const services = createServices({
+  openRootGroups: false,
+  termsDocuments: undefined,
+  allowLoopbackSinks: false,
+  v1MaxListItems: 1000,
+});
 
 /** The product as it is, with tables that have whatever its resources declare. */
 const complete: StartupFacts = {

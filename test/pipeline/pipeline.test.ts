@@ -74,9 +74,12 @@ async function open(methods: Record<string, Method> = {}) {
     events,
     now: Date.now,
   });
-  const repos = createServices({ openRootGroups: false, termsDocuments: [], allowLoopbackSinks: false }).find(
-    ({ service }) => service === ReposService,
-  )!;
+  const repos = createServices({
+    openRootGroups: false,
+    termsDocuments: [],
+    allowLoopbackSinks: false,
+    v1MaxListItems: 1000,
+  }).find(({ service }) => service === ReposService)!;
   const served = [
     { service: PingService, methods },
     { service: ReposService, methods: { ...repos.methods, ...methods } },

@@ -172,7 +172,12 @@ describe("children", () => {
 });
 
 describe("the product", () => {
-  const services = createServices({ openRootGroups: false, termsDocuments: undefined, allowLoopbackSinks: false });
+  const services = createServices({
+    openRootGroups: false,
+    termsDocuments: undefined,
+    allowLoopbackSinks: false,
+    v1MaxListItems: 1000,
+  });
   const groupsService = services.find(({ service }) => service === GroupsService)!;
   const [groups] = groupsService.resources;
   const declare = (onParentDelete: OnParentDelete) =>

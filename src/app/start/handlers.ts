@@ -1,6 +1,6 @@
 /** The handlers of requests: RPC, REST, and the endpoints of no service. */
 
-import { type DescMethod, getOption } from "@bufbuild/protobuf";
+import { type DescMethod, getOption, type Message } from "@bufbuild/protobuf";
 import { Code, type ConnectError } from "@connectrpc/connect";
 import { resource_reference } from "../../../gen/google/api/resource_pb.ts";
 import { file_google_rpc_error_details } from "../../../gen/google/rpc/error_details_pb.ts";
@@ -121,6 +121,8 @@ function buildProtocols({ context, port, calls, health }: HandlersOptions) {
       maxUrlBytes,
       settings: { body: flagOf("maxRequestBytes"), url: flagOf("maxUrlBytes") },
     },
+    mayAnswerInParts: isWholeList,
+    onBrokenAnswer: (error, { name }) => log.error({ err: error, method: name }, "answer broken off"),
     slashInMultiSegment: "decode",
     mayHaveColon: (field) => !holdsUid(field),
   });
@@ -182,6 +184,13 @@ async function buildEndpoints({ context, port, parts, calls, baseUrl, unreadines
   });
   stack.defer(() => notifications?.close());
   return { ...endpoints, ...pages, ...sts, ...notifications?.endpoints };
+}
+
+/** Whether a call asks for a whole list: one of v1, without the id of one item. */
+function isWholeList({ parent, output }: DescMethod, request: Message): boolean {
+  if (!parent.file.proto.package.endsWith(".v1")) return false;
+  const [items, ...others] = output.fields;
+  return items?.fieldKind === "list" && others.length === 0 && !(request as Message & { id?: string }).id;
 }
 
 /** Whether a field of a request holds a uid and nothing else. An artifact may also be named by its id. */

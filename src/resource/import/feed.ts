@@ -31,6 +31,9 @@ export interface FeedEntry<M> {
 /** The feed of rows that were imported before feeds had names. It comes last. */
 export const defaultFeed = "default";
 
+/** The feed of what is written through the API. */
+export const apiFeed = "api";
+
 const orderSetting = "feed_order";
 /** The rows that are read or written at once. */
 const portion = 200;
@@ -72,6 +75,17 @@ export async function saveOfFeed<R extends DescMessage>(
   }
   await mergeRows(of, session, [...changed.keys()], nowMs, changed);
   return saved;
+}
+
+/** A resource as one feed describes it; undefined when it does not. */
+export async function readOfFeed<R extends DescMessage>(
+  of: FeedResource<R>,
+  session: ReadSession,
+  feed: string,
+  uid: string,
+): Promise<MessageShape<R> | undefined> {
+  const row = await session.get(of.rows, rowUid(feed, uid));
+  return row && messageOf(of.resource, row);
 }
 
 /** Removes the rows of a feed about these resources and returns how many there were. */

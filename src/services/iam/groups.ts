@@ -76,9 +76,8 @@ export function groupsService(options: GroupsOptions): MountedService {
     async createGroup(request: CreateGroupRequest, context) {
       const { parent } = request;
       if (parent === "") {
-        const { subject, narrowing } = callerOf(context);
-        const mayCreateRoots = options.openRootGroups && !subject.includes("/") && narrowing === undefined;
-        if (!mayCreateRoots) requireCapabilities(context, "", capabilityNamed("groups.create"));
+        if (!mayOpenRootGroup(options.openRootGroups, context))
+          requireCapabilities(context, "", capabilityNamed("groups.create"));
       } else {
         requireUid("parent", parent, groups);
         requireCapabilities(context, parent, capabilityNamed("groups.create"));
@@ -89,6 +88,12 @@ export function groupsService(options: GroupsOptions): MountedService {
       return toResponse(groups, row, context);
     },
   });
+}
+
+/** Whether the caller may create a root group because every root-level identity may. */
+export function mayOpenRootGroup(openRootGroups: boolean, context: HandlerContext): boolean {
+  const { subject, narrowing } = callerOf(context);
+  return openRootGroups && !subject.includes("/") && narrowing === undefined;
 }
 
 /** Restricts to holders of `internal`: verifying an organisation, giving it a kind, renaming a verified one. */

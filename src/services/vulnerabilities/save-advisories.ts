@@ -59,8 +59,10 @@ interface AdvisoriesToPrune {
 }
 
 /** Stores and removes advisories. */
-interface AdvisoryWriter {
+export interface AdvisoryWriter {
   readonly advisoriesOfFeeds: FeedResource<typeof AdvisorySchema>;
+  /** The uid of the advisory about an artifact with this advisory id. */
+  advisoryUid(group: string, artifactName: string, advisoryId: string): string;
   /** Does the part that needs no database, ahead of the transaction. Errors: INVALID_ARGUMENT. */
   prepareAdvisories(request: Pick<AdvisoriesToSave, "group" | "artifactName" | "advisories">): void;
   /** Errors: NOT_FOUND for the group, INVALID_ARGUMENT; then the transaction must be rolled back. */
@@ -79,10 +81,11 @@ export function advisoryWriter(advisories: Resource<typeof AdvisorySchema>): Adv
   const ofFeeds = { resource: advisories, rows: feedRows("feed_advisories"), merge: mergeAdvisories };
   return {
     advisoriesOfFeeds: ofFeeds,
+    advisoryUid,
 
     prepareAdvisories({ group, artifactName, advisories: messages }) {
       for (const message of messages) {
-        identifyEvents(message, uidOf(group, artifactName, message));
+        identifyEvents(message, advisoryUid(group, artifactName, message.advisoryId));
         prepareResource(advisories, message);
       }
     },
@@ -92,7 +95,7 @@ export function advisoryWriter(advisories: Resource<typeof AdvisorySchema>): Adv
       if ((await session.get(groups.table, group)) === undefined)
         throw notFound({ type: groups.contract.type, uid: group });
       const entries = messages.map((message) => {
-        const uid = uidOf(group, artifactName, message);
+        const uid = advisoryUid(group, artifactName, message.advisoryId);
         identifyEvents(message, uid);
         return { uid, parent: group, message };
       });
@@ -164,7 +167,7 @@ function identifyEvents({ events }: Advisory, advisoryUid: string): void {
   }
 }
 
-function uidOf(group: string, artifactName: string, { advisoryId }: Advisory): string {
+function advisoryUid(group: string, artifactName: string, advisoryId: string): string {
   return childUid(group, "advisory", artifactName, advisoryId);
 }
 

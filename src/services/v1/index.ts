@@ -1,0 +1,88 @@
+/**
+ * The services of v1, carried out by those of v2 on the same data. A table for each resource says what differs; only
+ * what has no counterpart in v2 has code of its own.
+ */
+import { type DescMethod, getOption } from "@bufbuild/protobuf";
+import { http } from "../../../gen/google/api/annotations_pb.ts";
+import type { MountedService } from "../../resource/index.ts";
+import { type Handler, Translator, translateMethods } from "../../translation/index.ts";
+import { accountAssociationsOfV1 } from "./account-associations.ts";
+import { artifactsOfV1 } from "./artifacts.ts";
+import { newInV2, renamedFields, type ServiceOfV1 } from "./common.ts";
+import { externalGroupRoleMappingsOfV1 } from "./external-group-role-mappings.ts";
+import { groupInvitesOfV1 } from "./group-invites.ts";
+import { identitiesOfV1 } from "./identities.ts";
+import { identityProvidersOfV1 } from "./identity-providers.ts";
+import { roleBindingsOfV1 } from "./role-bindings.ts";
+import { rolesOfV1 } from "./roles.ts";
+import { securityAdvisoryOfV1 } from "./security-advisory.ts";
+import { termsOfV1 } from "./terms.ts";
+
+export { advisoriesOfV1 } from "./advisories.ts";
+export { groupsOfV1 } from "./groups.ts";
+export { registryOfV1 } from "./registry.ts";
+
+/** What the services of v1 need. */
+interface ServicesOfV1Options {
+  /** The services of v2. */
+  readonly successors: readonly MountedService[];
+  /** Services that need more than v2 has. */
+  readonly others: readonly ServiceOfV1[];
+  /** The most items of a list that is answered whole. */
+  readonly maxListItems: number;
+  /** Called for every call of v1 that has succeeded. */
+  readonly onCall: ((method: DescMethod) => void) | undefined;
+}
+
+/** Every service of v1. Errors: a plain Error that lists the fields and values which the tables forget. */
+export function createServicesOfV1({
+  successors,
+  others,
+  maxListItems,
+  onCall,
+}: ServicesOfV1Options): readonly MountedService[] {
+  const services = [
+    ...others,
+    accountAssociationsOfV1,
+    artifactsOfV1,
+    externalGroupRoleMappingsOfV1,
+    groupInvitesOfV1,
+    identitiesOfV1,
+    identityProvidersOfV1,
+    roleBindingsOfV1,
+    rolesOfV1,
+    securityAdvisoryOfV1,
+    termsOfV1,
+  ];
+  const handlers = new Map(
+    successors.flatMap(({ service, methods }) =>
+      service.methods.map((method): [DescMethod, Handler] => [method, methods[method.localName] as Handler]),
+    ),
+  );
+  const translations = translateMethods({
+    translator: new Translator({
+      messages: services.flatMap(({ tables }) => tables.messages ?? []),
+      enums: services.flatMap(({ tables }) => tables.enums ?? []),
+      fields: renamedFields,
+      onlyNewer: newInV2,
+    }),
+    handlerOf(method) {
+      const handler = handlers.get(method);
+      if (handler === undefined) throw new Error(`${method.parent.typeName}.${method.name} is not served`);
+      return handler;
+    },
+    maxItems: maxListItems,
+    setting: "--v1-max-list-items",
+    onSuccess(method, successor, { responseHeader }) {
+      onCall?.(method);
+      if (successor !== undefined) responseHeader.set("link", `<${pathOf(successor)}>; rel="successor-version"`);
+    },
+  });
+  return services.map(({ mount }) => mount(translations));
+}
+
+/** The path of a method up to its first variable: `/iam/v2/groups`. */
+function pathOf(method: DescMethod): string {
+  const { value } = getOption(method, http).pattern;
+  return String(value).split(/\/?\{/)[0]!;
+}

@@ -1,0 +1,89 @@
+/** Repos of v1, which hold their readme. */
+import { create, type DescMethod } from "@bufbuild/protobuf";
+import type { HandlerContext } from "@connectrpc/connect";
+import * as v1 from "../../../gen/platform/registry/v1/repos_pb.ts";
+import * as v2 from "../../../gen/platform/registry/v2/repos_pb.ts";
+import { capabilityNamed, requireCapabilities } from "../../auth/index.ts";
+import { chain } from "../../awaitable.ts";
+import { alreadyExists } from "../../errors.ts";
+import { databaseOf, messageOf, type Resource } from "../../resource/index.ts";
+import type { Handler, MethodTranslations, Tables } from "../../translation/index.ts";
+import { byId } from "./common.ts";
+
+export const repoTables: Partial<Tables> = {
+  messages: [
+    {
+      older: v1.RepoSchema,
+      newer: v2.RepoSchema,
+      onlyOlder: { readme: "a resource of its own" },
+      refused: { custom_overlay: "this server builds no images" },
+    },
+    {
+      older: v1.SyncConfigSchema,
+      newer: v2.SyncConfigSchema,
+      onlyOlder: { sync_apks: "nothing is copied, and v2 has no such field" },
+    },
+    {
+      older: v1.CreateRepoRequestSchema,
+      newer: v2.CreateRepoRequestSchema,
+      onlyOlder: { prevent_existing: "decides what happens to a repo that exists" },
+    },
+    { older: v1.RepoFilterSchema, newer: v2.ListReposRequestSchema, onlyOlder: byId },
+  ],
+};
+
+/** The methods of v1 that are about repos. */
+export function repoMethods(
+  { call, calling, replacing, list, custom, invoke }: MethodTranslations,
+  repos: Resource,
+  readmes: Resource<typeof v2.RepoReadmeSchema>,
+) {
+  const { createRepo, updateRepo, listRepos, getRepo, updateRepoReadme, deleteRepo } = v2.ReposService.method;
+
+  async function supplyReadmes(items: readonly v1.Repo[], context: HandlerContext): Promise<void> {
+    const rows = await databaseOf(context).getMany(
+      readmes.table,
+      items.map(({ id }) => id),
+    );
+    for (const item of items) {
+      const row = rows.get(item.id);
+      if (row !== undefined) item.readme = messageOf(readmes, row).content;
+    }
+  }
+
+  /** Sets the readme of a repo that has been answered. */
+  async function saveReadme(repo: v1.Repo, readme: string, context: HandlerContext): Promise<v1.Repo> {
+    await supplyReadmes([repo], context);
+    if (repo.readme === readme) return repo;
+    requireCapabilities(context, repo.id, capabilityNamed("repo.update"));
+    const repoReadme = { uid: repo.id, content: readme };
+    const updateMask = { paths: ["content"] };
+    await invoke(updateRepoReadme, create(v2.UpdateRepoReadmeRequestSchema, { repoReadme, updateMask }), context);
+    repo.readme = readme;
+    return repo;
+  }
+
+  const insert = calling(createRepo, v1.CreateRepoRequestSchema, v1.RepoSchema);
+  const update = replacing(updateRepo, v1.RepoSchema);
+
+  const save = (repo: v1.Repo, context: HandlerContext) =>
+    chain(update(repo, context), (changed) => saveReadme(changed as v1.Repo, repo.readme, context));
+
+  return {
+    createRepo: (method) =>
+      custom(method, createRepo, async (request: v1.CreateRepoRequest, context) => {
+        const { parentId, repo = create(v1.RepoSchema), preventExisting } = request;
+        const where = [{ column: "name", equals: repo.name }];
+        const existing = await databaseOf(context).first(repos.table, { parent: parentId, where });
+        if (existing === undefined)
+          return saveReadme((await insert(request, context)) as v1.Repo, repo.readme, context);
+        if (preventExisting)
+          throw alreadyExists({ type: repos.contract.type, uid: existing.uid }, `name ${JSON.stringify(repo.name)}`);
+        requireCapabilities(context, existing.uid, capabilityNamed("repo.update"));
+        return save({ ...repo, id: existing.uid }, context);
+      }),
+    updateRepo: (method) => custom(method, updateRepo, save),
+    listRepos: (method) => list(method, listRepos, { get: getRepo, supply: supplyReadmes }),
+    deleteRepo: (method) => call(method, deleteRepo),
+  } satisfies Record<string, (method: DescMethod) => Handler>;
+}

@@ -1,0 +1,77 @@
+/** Role bindings of v1. */
+import { create } from "@bufbuild/protobuf";
+import { GroupSchema } from "../../../gen/platform/iam/v1/groups_pb.ts";
+import * as v1 from "../../../gen/platform/iam/v1/role_bindings_pb.ts";
+import * as v2 from "../../../gen/platform/iam/v2/role_bindings_pb.ts";
+import { byId, type ServiceOfV1, serviceOfV1 } from "./common.ts";
+
+const notShown = "bindings tell the name of the group";
+const noFilter = "no filter of v1";
+const bothForms = { identity_uid: "in identity", role_uid: "in role" } as const;
+
+export const roleBindingsOfV1: ServiceOfV1 = {
+  tables: {
+    messages: [
+      {
+        older: v1.RoleBindingSchema,
+        newer: v2.RoleBindingSchema,
+        fields: { identity: "identity_uid", role: "role_uid", group: "group.uid" },
+        onlyNewer: { identity: "v1 answers its uid", role: "v1 answers its uid" },
+      },
+      {
+        older: v1.RoleBindingList_BindingSchema,
+        newer: v2.RoleBindingSchema,
+        fields: {
+          identity: "identity.uid",
+          email: "identity.email",
+          claim_match_issuer: "identity.issuer",
+          claim_match_subject: "identity.subject",
+        },
+        onlyOlder: { email_unverified: "addresses that nobody verified are not shown" },
+        onlyNewer: bothForms,
+      },
+      {
+        older: GroupSchema,
+        newer: v2.RoleBindingGroupSchema,
+        onlyOlder: { resource_limits: notShown, verified: notShown, kind: notShown, status: notShown },
+      },
+      {
+        older: v1.RoleBindingFilterSchema,
+        newer: v2.ListRoleBindingsRequestSchema,
+        onlyOlder: byId,
+        onlyNewer: { identity: noFilter, group: noFilter, role: noFilter },
+      },
+      {
+        older: v1.CreateRoleBindingBatchRequestSchema,
+        newer: v2.BatchCreateRoleBindingsRequestSchema,
+        onlyOlder: { role_bindings: "becomes requests" },
+        onlyNewer: { requests: "made of role_bindings", role_uid: "each binding names its role" },
+      },
+    ],
+  },
+  mount: ({ call, replace, list, translate }) => {
+    const { createRoleBinding, batchCreateRoleBindings, updateRoleBinding } = v2.RoleBindingsService.method;
+    const { listRoleBindings, getRoleBinding, deleteRoleBinding } = v2.RoleBindingsService.method;
+    const binding = translate(v1.RoleBindingSchema, v2.RoleBindingSchema);
+    return serviceOfV1(v1.RoleBindings, {
+      create: (method) => call(method, createRoleBinding),
+      createBatch: (method) =>
+        call(
+          method,
+          batchCreateRoleBindings,
+          ({ parent, roleBindings }: v1.CreateRoleBindingBatchRequest, query: v2.BatchCreateRoleBindingsRequest) => ({
+            ...query,
+            requests: roleBindings.map((each) =>
+              create(v2.CreateRoleBindingRequestSchema, {
+                parent,
+                roleBinding: binding.toNewer(each) as v2.RoleBinding,
+              }),
+            ),
+          }),
+        ),
+      update: (method) => replace(method, updateRoleBinding),
+      list: (method) => list(method, listRoleBindings, { get: getRoleBinding }),
+      delete: (method) => call(method, deleteRoleBinding),
+    });
+  },
+};

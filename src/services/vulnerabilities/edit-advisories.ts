@@ -1,0 +1,142 @@
+/**
+ * Advisories that are written through the API. They are one more feed: what the API writes is merged with what the
+ * feeds say about the same artifact and vulnerability, and it alone can be changed or deleted through the API.
+ */
+import { create } from "@bufbuild/protobuf";
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+import type { HandlerContext } from "@connectrpc/connect";
+import {
+  type Advisory,
+  type AdvisoryEvent,
+  AdvisoryEventSchema,
+  AdvisorySchema,
+} from "../../../gen/platform/vulnerabilities/v2/advisories_pb.ts";
+import { alreadyExists, failedPrecondition, invalid, notFound } from "../../errors.ts";
+import {
+  apiFeed,
+  environmentOf,
+  findRow,
+  type Resource,
+  readOfFeed,
+  removeOfFeed,
+  requireResource,
+  toResponse,
+  transactionOf,
+} from "../../resource/index.ts";
+import { parentOf } from "../../uid.ts";
+import type { AdvisoryWriter } from "./save-advisories.ts";
+
+/** Writes advisories as calls ask for. Each method returns what is then stored. */
+export interface AdvisoryEditor {
+  /** Errors: NOT_FOUND for the group, INVALID_ARGUMENT; ALREADY_EXISTS, also when it is of a feed. */
+  create(group: string, advisory: Advisory, context: HandlerContext): Promise<Advisory>;
+  /** Replaces an advisory. Errors: NOT_FOUND, INVALID_ARGUMENT; FAILED_PRECONDITION when it is of a feed. */
+  replace(advisory: Advisory, context: HandlerContext): Promise<Advisory>;
+  /** Errors: NOT_FOUND; FAILED_PRECONDITION when it is of a feed. */
+  remove(uid: string, context: HandlerContext): Promise<void>;
+  /** Adds an event to any advisory, now. Errors: NOT_FOUND, INVALID_ARGUMENT. */
+  addEvent(advisoryUid: string, event: AdvisoryEvent, context: HandlerContext): Promise<AdvisoryEvent>;
+  /** Replaces an event but for its type and time. Errors: as `replace`. */
+  replaceEvent(event: AdvisoryEvent, context: HandlerContext): Promise<AdvisoryEvent>;
+}
+
+export function advisoryEditor(advisories: Resource<typeof AdvisorySchema>, writer: AdvisoryWriter): AdvisoryEditor {
+  const { advisoriesOfFeeds, saveAdvisories, advisoryUid } = writer;
+
+  async function save(group: string, advisory: Advisory, context: HandlerContext): Promise<Advisory> {
+    const { nowMs } = environmentOf(context);
+    const { artifactName } = advisory;
+    const request = { feed: apiFeed, group, artifactName, advisories: [advisory], nowMs, prune: false };
+    await saveAdvisories(transactionOf(context), request);
+    const uid = advisoryUid(group, artifactName, advisory.advisoryId);
+    return toResponse(advisories, await findRow(advisories, uid, context), context);
+  }
+
+  /** What the API has written of an advisory. */
+  const ownOf = (uid: string, context: HandlerContext) =>
+    readOfFeed(advisoriesOfFeeds, transactionOf(context), apiFeed, uid);
+
+  async function requireOwn(uid: string, context: HandlerContext): Promise<Advisory> {
+    await requireResource(advisories, uid, context);
+    const own = await ownOf(uid, context);
+    if (own === undefined) throw ofFeeds(uid);
+    return own;
+  }
+
+  const stamped = (event: AdvisoryEvent, context: HandlerContext): AdvisoryEvent =>
+    create(AdvisoryEventSchema, { ...event, createTime: timestampFromMs(environmentOf(context).nowMs) });
+
+  return {
+    async create(group, advisory, context) {
+      await requireResource(advisories.declaration.parent!, group, context);
+      requireId(advisory);
+      const uid = advisoryUid(group, advisory.artifactName, advisory.advisoryId);
+      if ((await transactionOf(context).get(advisories.table, uid)) !== undefined)
+        throw alreadyExists(
+          { type: advisories.contract.type, uid },
+          `artifact ${JSON.stringify(advisory.artifactName)} and id ${JSON.stringify(advisory.advisoryId)}`,
+        );
+      const events = advisory.events.map((event) => stamped(event, context));
+      return save(group, create(AdvisorySchema, { ...advisory, events }), context);
+    },
+
+    async replace(advisory, context) {
+      const { uid } = advisory;
+      const own = await requireOwn(uid, context);
+      for (const name of ["advisoryId", "artifactName"] as const)
+        if (advisory[name] !== own[name])
+          throw invalid({
+            field: AdvisorySchema.fields.find(({ localName }) => localName === name)!.name,
+            description: "cannot be changed",
+          });
+      const times = new Map(own.events.map((event) => [event.uid, event.createTime]));
+      const events = advisory.events.map((event) => {
+        const createTime = times.get(event.uid);
+        return createTime === undefined
+          ? stamped(event, context)
+          : create(AdvisoryEventSchema, { ...event, createTime });
+      });
+      return save(parentOf(uid), create(AdvisorySchema, { ...advisory, events }), context);
+    },
+
+    async remove(uid, context) {
+      await requireOwn(uid, context);
+      await removeOfFeed(advisoriesOfFeeds, transactionOf(context), apiFeed, [uid], environmentOf(context).nowMs);
+    },
+
+    async addEvent(advisoryUid, event, context) {
+      const stored = await toResponse(advisories, await findRow(advisories, advisoryUid, context), context);
+      const own = (await ownOf(advisoryUid, context)) ?? create(AdvisorySchema, { ...stored, events: [] });
+      const added = stamped(event, context);
+      await save(parentOf(advisoryUid), create(AdvisorySchema, { ...own, events: [...own.events, added] }), context);
+      return added;
+    },
+
+    async replaceEvent(event, context) {
+      const uid = parentOf(event.uid);
+      const own = await requireOwn(uid, context);
+      const before = own.events.find((each) => each.uid === event.uid);
+      if (before === undefined) throw notFound({ type: eventType, uid: event.uid });
+      if (event.type.case !== before.type.case)
+        throw invalid({ field: event.type.case ?? "type", description: "the type of an event cannot be changed" });
+      const after = create(AdvisoryEventSchema, { ...event, createTime: before.createTime });
+      const events = own.events.map((each) => (each === before ? after : each));
+      await save(parentOf(uid), create(AdvisorySchema, { ...own, events }), context);
+      return after;
+    },
+  };
+}
+
+const eventType = "vulnerabilities.platform.internal/AdvisoryEvent";
+
+function requireId({ advisoryId }: Advisory): void {
+  if (advisoryId === "") throw invalid({ field: "advisory_id", description: "is required" });
+}
+
+function ofFeeds(uid: string) {
+  return failedPrecondition({
+    type: "OF_FEED",
+    subject: uid,
+    description: "the advisory comes from a feed, whose next import would undo the change",
+  });
+}

@@ -1,0 +1,24 @@
+/**
+ * translation: services of an older version of an API, carried out by the handlers of the newer one.
+ *
+ * Tables say what differs between the messages of both. All else must be equal: a field or an enum value that is
+ * neither equal nor in a table stops the server when it starts. It knows no domain.
+ */
+export {
+  type Conversion,
+  type EnumTable,
+  type MessageTable,
+  type Tables,
+  type Translation,
+  Translator,
+} from "./messages.ts";
+export {
+  type CarriedOut,
+  type CarryOut,
+  carriedOutBy,
+  type Handler,
+  type MethodTranslations,
+  setCarriedOut,
+  type TranslationOptions,
+  translateMethods,
+} from "./methods.ts";

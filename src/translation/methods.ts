@@ -1,0 +1,355 @@
+/**
+ * Methods of an older version, carried out by the handlers of the newer one: in the same session, with the same grants
+ * and rules. Errors name the fields of the older messages.
+ */
+import { setImmediate as turn } from "node:timers/promises";
+import {
+  create,
+  type DescField,
+  type DescMessage,
+  type DescMethod,
+  type DescMethodUnary,
+  equals,
+  fromBinary,
+  getOption,
+  type Message,
+} from "@bufbuild/protobuf";
+import { FieldMaskSchema } from "@bufbuild/protobuf/wkt";
+import { Code, ConnectError, type ContextValues, createContextKey, type HandlerContext } from "@connectrpc/connect";
+import { FieldBehavior, field_behavior } from "../../gen/google/api/field_behavior_pb.ts";
+import { BadRequestSchema } from "../../gen/google/rpc/error_details_pb.ts";
+import { type UidpFilter, UidpFilterSchema } from "../../gen/platform/common/uidp_filter_pb.ts";
+import { scopesOf } from "../auth/index.ts";
+import { type Awaitable, chain, tryChain } from "../awaitable.ts";
+import { takesParts } from "../call/index.ts";
+import {
+  createBinaryWriter,
+  MessageParts,
+  type StoredMessage,
+  storedMessageMaker,
+  wholeMessage,
+} from "../codec/index.ts";
+import { invalid, resourceExhausted } from "../errors.ts";
+import { covers } from "../uid.ts";
+import type { Translation, Translator } from "./messages.ts";
+import { MethodContext } from "./method-context.ts";
+
+/** A unary handler. */
+export type Handler = (request: never, context: HandlerContext) => Awaitable<Message | StoredMessage | MessageParts>;
+
+/** What {@link translateMethods} needs. */
+export interface TranslationOptions {
+  readonly translator: Translator;
+  /** The handler of a method of the newer version. */
+  handlerOf(method: DescMethod): Handler;
+  /** The most items of a list that is answered whole. `setting`: names it in errors. */
+  readonly maxItems: number;
+  readonly setting: string;
+  /** Called for every call of an older method that has succeeded. `newer`: its successor, if it has one. */
+  onSuccess?(older: DescMethod, newer: DescMethod | undefined, context: HandlerContext): void;
+}
+
+/** The call of a newer method that carried out an older one. */
+export interface CarriedOut {
+  readonly method: DescMethodUnary;
+  readonly request: Message;
+  readonly response: Message;
+}
+
+const carriedOutKey = createContextKey<CarriedOut | undefined>(undefined);
+
+/** What carried out a call; undefined for a method of the newest version. */
+export function carriedOutBy(values: ContextValues): CarriedOut | undefined {
+  return values.get(carriedOutKey);
+}
+
+/** Records what carried out a call, for its events. */
+export function setCarriedOut(values: ContextValues, carriedOut: CarriedOut): void {
+  values.set(carriedOutKey, carriedOut);
+}
+
+/** A newer request, completed from the older one beyond what the tables say. */
+type Complete = (request: never, query: never) => Message;
+
+/** How a list is carried out. */
+export interface ListOptions {
+  /** The method that reads one resource by its uid, for filters by id. */
+  readonly get?: DescMethod;
+  /** The filter that holds the id of one resource; default `id`, "" for none. */
+  readonly idField?: string;
+  /** Whether `get` may be asked for any id, because it decides itself who may read it. */
+  readonly isPublic?: boolean;
+  readonly complete?: Complete;
+  /** Completes items from elsewhere. */
+  readonly supply?: (items: readonly never[], context: HandlerContext) => Awaitable<void>;
+}
+
+/** Carries out a call of an older method by a newer one. Errors name the fields of the newer request. */
+export type CarryOut = (request: Message, context: HandlerContext) => Awaitable<Message>;
+
+/** The makers of handlers for older methods. */
+export interface MethodTranslations {
+  /** A method whose request and response are translated as they are. */
+  call(older: DescMethod, newer: DescMethod, complete?: Complete): Handler;
+  /** An update by a whole resource: what the request omits is reset. */
+  replace(older: DescMethod, newer: DescMethod): Handler;
+  /** A list that is answered whole. */
+  list(older: DescMethod, newer: DescMethod, options?: ListOptions): Handler;
+  /** A method of its own. `newer`: the method that succeeds it and whose fields its errors name. */
+  custom(
+    older: DescMethod,
+    newer: DescMethod | undefined,
+    handle: (request: never, context: HandlerContext) => Awaitable<Message>,
+  ): Handler;
+  /** What {@link call} does, for a handler that does more. */
+  calling(newer: DescMethod, request: DescMessage, response: DescMessage, complete?: Complete): CarryOut;
+  /** What {@link replace} does, for a handler that does more. */
+  replacing(newer: DescMethod, resource: DescMessage): CarryOut;
+  /** Calls the handler of a newer method, within a call of an older one. */
+  invoke(method: DescMethod, request: Message, context: HandlerContext): Awaitable<Message>;
+  translate(older: DescMessage, newer: DescMessage): Translation;
+}
+
+/** Items of the newer method per page, while a list is read whole. */
+const pageSize = 200;
+/** The largest list for a client that takes no parts. Protobuf messages are sent in one piece. */
+const maxListBytes = 32 * 1024 * 1024;
+
+/** Makes the handlers of older methods. */
+export function translateMethods(options: TranslationOptions): MethodTranslations {
+  const { translator, handlerOf, maxItems, setting, onSuccess } = options;
+
+  const invoke: MethodTranslations["invoke"] = (method, request, context) =>
+    chain(handlerOf(method)(request as never, new MethodContext(context, method)), (response) =>
+      wholeMessage(response as Message | StoredMessage),
+    );
+
+  const custom = (
+    older: DescMethod,
+    newer: DescMethod | undefined,
+    handle: (request: never, context: HandlerContext) => ReturnType<Handler>,
+  ): Handler => {
+    const translations = translationsIn(translator, older, newer);
+    return (request, context) =>
+      tryChain(
+        () => handle(request, context),
+        (response) => {
+          onSuccess?.(older, newer, context);
+          return response;
+        },
+        (error) => {
+          throw withOlderFields(translations, error);
+        },
+      );
+  };
+
+  const carryOut = (newer: DescMethod, output: DescMessage, toRequest: (request: Message) => Message): CarryOut => {
+    const answer = output === newer.output ? undefined : translator.between(output, newer.output);
+    return (message, context) => {
+      const request = toRequest(message);
+      return chain(invoke(newer, request, context), (response) => {
+        setCarriedOut(context.values, { method: newer as DescMethodUnary, request, response });
+        return answer === undefined ? response : answer.toOlder(response);
+      });
+    };
+  };
+
+  const calling: MethodTranslations["calling"] = (newer, input, output, complete) => {
+    const translation = translator.between(input, newer.input);
+    return carryOut(newer, output, (request) => {
+      const query = translation.toNewer(request);
+      return complete === undefined ? query : complete(request as never, query as never);
+    });
+  };
+
+  const replacing: MethodTranslations["replacing"] = (newer, resource) => {
+    const field = newer.input.fields.find(({ message }) => message !== undefined && message === newer.output);
+    if (field?.message === undefined) throw new Error(`${newer.name} updates no resource`);
+    const translation = translator.between(resource, field.message);
+    const paths = translation.pairs.flatMap(({ newer: [top, ...inner] }) =>
+      top !== undefined && inner.length === 0 && isChangeable(top) ? [top.name] : [],
+    );
+    return carryOut(newer, resource, (request) => {
+      const updateMask = create(FieldMaskSchema, { paths });
+      return create(newer.input, { [field.localName]: translation.toNewer(request), updateMask });
+    });
+  };
+
+  return {
+    invoke,
+    custom,
+    calling,
+    replacing,
+    translate: (older, newer) => translator.between(older, newer),
+    call: (older, newer, complete) => custom(older, newer, calling(newer, older.input, older.output, complete)),
+    replace: (older, newer) => custom(older, newer, replacing(newer, older.input)),
+
+    list(older, newer, { get, idField = "id", isPublic = false, complete, supply } = {}) {
+      const request = translator.between(older.input, newer.input);
+      const olderItems = itemsOf(older);
+      const newerItems = itemsOf(newer);
+      const item = translator.between(olderItems.message, newerItems.message);
+      const writeBinary = createBinaryWriter(older.output);
+      const toStored = storedMessageMaker<DataView<ArrayBuffer>>(older.output, {
+        bytes: (view) => ({ view, start: 0, end: view.byteLength }),
+        supplied: {},
+        message: (view) => fromBinary(older.output, new Uint8Array(view.buffer)),
+      });
+
+      const listOf = (found: readonly Message[], context: HandlerContext): Awaitable<Message> => {
+        const items = found.map((each) => item.toOlder(each));
+        return chain(supply?.(items as never[], context), () =>
+          create(older.output, { [olderItems.localName]: items }),
+        );
+      };
+
+      /** All pages after the first. */
+      async function* pagesAfter(first: Page, query: Message, context: HandlerContext): AsyncGenerator<Message> {
+        for (let { pageToken } = first; pageToken !== ""; ) {
+          await turn();
+          context.signal.throwIfAborted();
+          const page = readPage(await invoke(newer, { ...query, pageSize, pageToken } as Message, context), newerItems);
+          yield listOf(page.items, context);
+          pageToken = page.pageToken;
+        }
+      }
+
+      const readAll = (query: Message, context: HandlerContext): ReturnType<Handler> =>
+        chain(invoke(newer, { ...query, pageSize } as Message, context), (response): ReturnType<Handler> => {
+          const first = readPage(response, newerItems);
+          if (first.total > maxItems)
+            throw resourceExhausted(
+              "list",
+              `the list has ${first.total} items, more than ${maxItems} (${setting}); filter it, or page with ${newer.parent.typeName}.${newer.name}`,
+            );
+          if (first.pageToken === "") return listOf(first.items, context);
+          const parts = (async function* () {
+            yield await listOf(first.items, context);
+            yield* pagesAfter(first, query, context);
+          })();
+          return takesParts(context) ? new MessageParts(parts) : joined(parts);
+        });
+
+      /** All parts as one message in the wire format, where lists are joined by joining their bytes. */
+      async function joined(parts: AsyncIterable<Message>): Promise<StoredMessage> {
+        const pieces: Uint8Array[] = [];
+        let length = 0;
+        for await (const part of parts) {
+          const bytes = writeBinary(part);
+          length += bytes.length;
+          if (length > maxListBytes)
+            throw resourceExhausted(
+              "list",
+              `the list has more than ${maxListBytes} bytes; take it over REST, where it comes in parts, or page with ${newer.parent.typeName}.${newer.name}`,
+            );
+          pieces.push(bytes.slice());
+        }
+        const all = new Uint8Array(length);
+        let at = 0;
+        for (const piece of pieces) {
+          all.set(piece, at);
+          at += piece.length;
+        }
+        return toStored(new DataView(all.buffer));
+      }
+
+      /** The one resource with this id, or none. */
+      const readOne = (uid: string, method: DescMethod, context: HandlerContext): Awaitable<Message> =>
+        tryChain(
+          () => invoke(method, create(method.input, { uid }), context),
+          (resource) => listOf([resource], context),
+          noneIfMissing,
+        );
+
+      const noneIfMissing = (error: unknown): Message => {
+        const isMissing = error instanceof ConnectError && missing.includes(error.code);
+        if (!isMissing) throw error;
+        return create(older.output);
+      };
+
+      return custom(older, newer, (message, context) => {
+        const translated = request.toNewer(message);
+        const query = complete === undefined ? translated : complete(message, translated as never);
+        const id = (message as Record<string, string>)[idField] ?? "";
+        if (id !== "") {
+          const isAlone = equals(older.input, message, create(older.input, { [idField]: id }));
+          const mayGet = isPublic || scopesOf(context).some((scope) => covers(scope, id));
+          if (isAlone && get !== undefined && mayGet) return readOne(id, get, context);
+        }
+        return tryChain(
+          () => readAll(id === "" ? query : withId(query as Message & { uidp?: UidpFilter }, id), context),
+          (answer) => answer,
+          noneIfMissing,
+        );
+      });
+    },
+  };
+}
+
+/** The errors of a resource that is missing, or that the caller may not read. */
+const missing: readonly Code[] = [Code.NotFound, Code.PermissionDenied];
+
+/** A page of the newer list. */
+interface Page {
+  readonly items: readonly Message[];
+  readonly pageToken: string;
+  readonly total: number;
+}
+
+function readPage(response: Message, { localName }: { readonly localName: string }): Page {
+  const { [localName]: items, nextPageToken = "", totalCount } = response as unknown as Record<string, unknown>;
+  return {
+    items: items as Message[],
+    pageToken: nextPageToken as string,
+    total: Number(totalCount ?? (items as Message[]).length),
+  };
+}
+
+/** A query for a resource with this id that also meets the other filters. */
+function withId(query: Message & { uidp?: UidpFilter }, id: string): Message {
+  const { ids = [] } = query.uidp ?? {};
+  const wanted = ids.length === 0 || ids.includes(id) ? [id] : [noUid];
+  return { ...query, uidp: { ...(query.uidp ?? create(UidpFilterSchema)), ids: wanted } } as Message;
+}
+
+/** The uid of no resource: uids are random or those of built-in roles. */
+const noUid = "0".repeat(40);
+
+/** Whether an update may name the field. */
+function isChangeable(field: DescField): boolean {
+  const fixed: FieldBehavior[] = [FieldBehavior.IDENTIFIER, FieldBehavior.OUTPUT_ONLY, FieldBehavior.IMMUTABLE];
+  return !getOption(field, field_behavior).some((behavior) => fixed.includes(behavior));
+}
+
+function itemsOf({ output }: DescMethod) {
+  const field = output.fields.find(({ fieldKind, message }) => fieldKind === "list" && message !== undefined);
+  if (field?.message === undefined) throw new Error(`${output.typeName} has no list of messages`);
+  return { localName: field.localName, message: field.message };
+}
+
+/** The translations of a request, and of the resource that it holds or is. */
+function translationsIn(translator: Translator, older: DescMethod, newer: DescMethod | undefined): Translation[] {
+  if (newer === undefined) return [];
+  const found = translator.find(older.input, newer.input);
+  const body = newer.input.fields.flatMap(({ message }) =>
+    message === undefined ? [] : (translator.find(older.input, message) ?? []),
+  );
+  const within = found?.pairs.flatMap((pair) => pair.within ?? []) ?? [];
+  return [found ?? [], body, within].flat();
+}
+
+/** An error with violations of a newer request, as one of the older request. */
+function withOlderFields(translations: readonly Translation[], error: unknown): unknown {
+  if (!(error instanceof ConnectError) || error.code !== Code.InvalidArgument || translations.length === 0)
+    return error;
+  const violations = error.findDetails(BadRequestSchema).flatMap(({ fieldViolations }) => fieldViolations);
+  if (violations.length === 0) return error;
+  const pathOf = (path: string) => {
+    for (const translation of translations) {
+      const found = translation.olderPath(path);
+      if (found !== undefined) return found;
+    }
+    return path;
+  };
+  return invalid(violations.map(({ field, description }) => ({ field: pathOf(field), description })));
+}
