@@ -2,7 +2,7 @@
 import { readFile } from "node:fs/promises";
 
 /** The versions of the API that have a document. */
-export const openApiVersions = ["v2"] as const;
+export const openApiVersions = ["v1", "v2"] as const;
 
 /** The forms of a document. */
 export const openApiFormats = ["json", "yaml"] as const;

@@ -13,6 +13,7 @@ import { capabilityList } from "../auth/index.ts";
 import { type MethodContract, readContract } from "../contract/index.ts";
 import { type CommentOf, createDocument, type Document, type MethodNotes } from "../openapi/index.ts";
 import examples from "./openapi-examples.json" with { type: "json" };
+import type { OpenApiVersion } from "./openapi-files.ts";
 
 const parameters = {
   "Idempotency-Key": {
@@ -56,7 +57,11 @@ a slash, and 16 more. In a path, the slashes of a uid may be written as they are
 **Errors** are a \`google.rpc.Status\`, with typed details.`;
 
 /** The document of one version of the API. `services`: those of the version, with comments. */
-export function openApiDocument(services: readonly DescService[], version: string, commentOf: CommentOf): Document {
+export function openApiDocument(
+  services: readonly DescService[],
+  version: OpenApiVersion,
+  commentOf: CommentOf,
+): Document {
   const contract = readContract(services);
   const domains = Map.groupBy(services, ({ file }) => file.proto.package.split(".")[1]!);
   return createDocument({
@@ -97,7 +102,7 @@ export function openApiDocument(services: readonly DescService[], version: strin
       })),
     },
     notesOf: (method) => notesOf(method, contract.of(method)),
-    examples,
+    examples: examples[version],
   });
 }
 

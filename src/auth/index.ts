@@ -33,7 +33,7 @@ export {
 } from "./authorize.ts";
 export { bearerIn, refusalOf } from "./bearer.ts";
 export type { Caller, Narrowing } from "./caller.ts";
-export { capabilities, capabilitiesByName, capabilityList, capabilityName, capabilityNamed } from "./capabilities.ts";
+export { capabilities, capabilitiesByName, capabilityList, capabilityNamed } from "./capabilities.ts";
 export { defaultAudiences, type MatchRule } from "./claim-match.ts";
 export type { Grant, GrantSource } from "./grant.ts";
 export { createIssuer, type Issuer, TokenTooLong } from "./issuer.ts";

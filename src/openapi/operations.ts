@@ -133,7 +133,9 @@ function requestBody(binding: Binding, schemas: Schemas, example: Json | undefin
   const rest = method.input.fields.filter(({ name }) => !bound.has(name));
   const schema =
     body !== "*"
-      ? schemas.message(body.message!, httpMethod === "PATCH" ? "patch" : "whole")
+      ? body.fieldKind === "list"
+        ? schemas.field(body)
+        : schemas.message(body.message!, httpMethod === "PATCH" ? "patch" : "whole")
       : rest.length < method.input.fields.length
         ? schemas.object(method.input, rest)
         : schemas.message(method.input);

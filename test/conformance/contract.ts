@@ -11,19 +11,33 @@ import { servedServices } from "../contract/generated.ts";
 // biome-ignore lint/suspicious/noExplicitAny: tests read answers the way a client without types does
 export type Json = any;
 
-/** Every method that is served, by its name; names are unique across services. */
+const served = servedServices.flatMap((service) => service.methods.map((method) => method as DescMethodUnary));
+const isOfV1 = ({ parent }: DescMethodUnary) => parent.file.proto.package.endsWith(".v1");
+
+/** The name of a method, unique across services: `CreateGroup`, and in v1 `v1.Groups.Create`. */
+export function nameOf(method: DescMethodUnary): string {
+  return isOfV1(method) ? `v1.${method.parent.name}.${method.name}` : method.name;
+}
+
+/** Every method that is served, by its name. */
+export const allMethods: ReadonlyMap<string, DescMethodUnary> = new Map(
+  served.map((method) => [nameOf(method), method]),
+);
+if (allMethods.size !== served.length) throw new Error("two methods of the contract have one name");
+
+/** Those of v2. */
 export const methods: ReadonlyMap<string, DescMethodUnary> = new Map(
-  servedServices.flatMap((service) =>
-    service.methods.map((method) => [method.name, method as DescMethodUnary] as const),
-  ),
+  [...allMethods].filter(([, method]) => !isOfV1(method)),
 );
 
-const total = servedServices.reduce((sum, service) => sum + service.methods.length, 0);
-if (methods.size !== total) throw new Error("two methods of the contract have one name");
+/** Those of v1. */
+export const methodsOfV1: ReadonlyMap<string, DescMethodUnary> = new Map(
+  [...allMethods].filter(([, method]) => isOfV1(method)),
+);
 
 /** The method of that name. */
 export function methodNamed(name: string): DescMethodUnary {
-  const method = methods.get(name);
+  const method = allMethods.get(name);
   if (method === undefined) throw new Error(`the contract has no method ${name}`);
   return method;
 }

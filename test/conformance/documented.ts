@@ -11,13 +11,20 @@ interface Operation {
   readonly responses: Record<string, { readonly content?: unknown }>;
 }
 
-const document = JSON.parse(readFileSync(new URL("../../gen/openapi/platform-v2.json", import.meta.url), "utf8")) as {
+interface Document {
   readonly paths: Record<string, Record<string, Operation>>;
-};
+}
+
+const documents = new Map(
+  ["v1", "v2"].map((version): [string, Document] => [
+    version,
+    JSON.parse(readFileSync(new URL(`../../gen/openapi/platform-${version}.json`, import.meta.url), "utf8")),
+  ]),
+);
 
 const ajv = new Ajv2020({ strict: false, logger: false });
 addFormats.default(ajv);
-ajv.addSchema(forResponses(document) as object, "openapi.json");
+for (const [version, document] of documents) ajv.addSchema(forResponses(document) as object, version);
 
 /** The document without the requirements that OpenAPI makes of requests alone: fields that are only written. */
 function forResponses(value: unknown): unknown {
@@ -33,13 +40,15 @@ function forResponses(value: unknown): unknown {
 }
 
 /** Where the operation of the first binding of each method is, by full name of the method. */
-const places = new Map<string, { readonly pointer: string; readonly operation: Operation }>();
-for (const [path, item] of Object.entries(document.paths)) {
-  for (const [verb, operation] of Object.entries(item)) {
-    const name = /RPC: `(.*)`\.$/.exec(operation.description)?.[1];
-    const pointer = `/paths/${path.replaceAll("~", "~0").replaceAll("/", "~1")}/${verb}`;
-    const isFirst = name !== undefined && operation.operationId.endsWith(name.split("/")[1]!);
-    if (isFirst) places.set(name, { pointer, operation });
+const places = new Map<string, { readonly version: string; readonly pointer: string; readonly operation: Operation }>();
+for (const [version, document] of documents) {
+  for (const [path, item] of Object.entries(document.paths)) {
+    for (const [verb, operation] of Object.entries(item)) {
+      const name = /RPC: `(.*)`\.$/.exec(operation.description)?.[1];
+      const pointer = `/paths/${path.replaceAll("~", "~0").replaceAll("/", "~1")}/${verb}`;
+      const isFirst = name !== undefined && operation.operationId.endsWith(name.split("/")[1]!);
+      if (isFirst) places.set(name, { version, pointer, operation });
+    }
   }
 }
 
@@ -55,10 +64,11 @@ export function expectDocumented({ parent, name }: DescMethod, status: number, a
   }
   const pointer =
     status === 200 ? `${place.pointer}/responses/200/content/application~1json/schema` : "/components/schemas/Status";
-  let validate = validators.get(pointer);
+  const { version } = place;
+  let validate = validators.get(version + pointer);
   if (validate === undefined) {
-    validate = ajv.compile({ $ref: `openapi.json#${encodeURI(pointer)}` });
-    validators.set(pointer, validate);
+    validate = ajv.compile({ $ref: `${version}#${encodeURI(pointer)}` });
+    validators.set(version + pointer, validate);
   }
   const isValid = validate(answer);
   expect(isValid, `${name}: ${ajv.errorsText(validate.errors)} in ${JSON.stringify(answer)}`).toBe(true);

@@ -17,7 +17,7 @@ import {
 import { loadSync } from "@grpc/proto-loader";
 import { expect } from "vitest";
 import { StatusSchema } from "../../gen/google/rpc/status_pb.ts";
-import { type Json, methods, snakeCase } from "./contract.ts";
+import { allMethods, type Json, snakeCase } from "./contract.ts";
 import { type Outcome, unpackDetail } from "./outcome.ts";
 
 const home = join(import.meta.dirname, "../..");
@@ -29,12 +29,15 @@ export function protoFolders(): string[] {
   return [join(home, "proto"), join(home, ".proto-deps")];
 }
 
-const definition = loadSync([...new Set([...methods.values()].map((method) => `${method.parent.file.name}.proto`))], {
-  includeDirs: protoFolders(),
-  longs: String,
-  enums: String,
-  defaults: true,
-});
+const definition = loadSync(
+  [...new Set([...allMethods.values()].map((method) => `${method.parent.file.name}.proto`))],
+  {
+    includeDirs: protoFolders(),
+    longs: String,
+    enums: String,
+    defaults: true,
+  },
+);
 
 /** A connection for gRPC calls. */
 export function connectGrpc(baseUrl: string): Client {

@@ -2,7 +2,7 @@
 import { credentials, loadPackageDefinition, type ServiceError } from "@grpc/grpc-js";
 import { loadSync } from "@grpc/proto-loader";
 import { expect, test } from "vitest";
-import { type Json, methods } from "./contract.ts";
+import { allMethods, type Json } from "./contract.ts";
 import { protoFolders } from "./grpc-client.ts";
 import { onEveryServer, type Platform } from "./platform.ts";
 
@@ -19,7 +19,7 @@ const definition = loadPackageDefinition(
   ),
 ) as Json;
 
-const services = [...new Set([...methods.values()].map(({ parent }) => parent.typeName))];
+const services = [...new Set([...allMethods.values()].map(({ parent }) => parent.typeName))];
 
 function clientOf(platform: Platform, Service: Json): Json {
   return new Service(new URL(platform.baseUrl).host, credentials.createInsecure());

@@ -34,7 +34,9 @@ export interface MethodFixture {
   /** Set where the contract says `unscoped` but the method decides by a uid of the request: the path to it. */
   readonly scope?: readonly string[];
   /** Set where a list names what it is about, so that to whoever may not see it, it does not exist. */
-  readonly namesItems?: true;
+  readonly namesItems?: boolean;
+  /** The code of the error that the method always answers whoever may call it with. */
+  readonly fails?: "FAILED_PRECONDITION";
   /** Set where the method works on root groups only: the groups of the matrix are then two organisations. */
   readonly isOfOrganisations?: true;
 }
@@ -144,8 +146,8 @@ export function partOf(request: Json, method: string, ...path: readonly string[]
   return part;
 }
 
-/** By method name. */
-export const methodFixtures: Readonly<Record<string, MethodFixture>> = {
+/** The methods of v2, by name. */
+const fixtures: Readonly<Record<string, MethodFixture>> = {
   Ping: { request: () => ({}) },
 
   GetGroup: { request: (_platform, group) => ({ uid: group }) },
@@ -358,3 +360,191 @@ export const methodFixtures: Readonly<Record<string, MethodFixture>> = {
   ListSubscriptions: { request: () => ({}) },
   DeleteSubscription: { request: async (platform, group) => ({ uid: await makeSubscription(platform, group) }) },
 };
+
+/** A request of v1 about something that a request of v2 is about too: its uid by the name that v1 has for it. */
+function like(name: string, toOlder: (request: Json) => Json): MethodFixture {
+  const { request, ...more } = fixtures[name]!;
+  return { ...more, request: async (platform, group) => toOlder(await request(platform, group)) };
+}
+
+const byId = ({ uid }: Json) => ({ id: uid });
+
+/** The methods of v1, by name. */
+const fixturesOfV1: Readonly<Record<string, MethodFixture>> = {
+  "v1.Groups.Create": like("CreateGroup", (request) => request),
+  "v1.Groups.Update": like("UpdateGroup", ({ group: { uid } }) => ({ id: uid, name: freshName() })),
+  "v1.Groups.List": like("ListGroups", () => ({})),
+  "v1.Groups.Delete": like("DeleteGroup", byId),
+  "v1.Groups.CheckEligibility": { request: () => ({}) },
+  "v1.Groups.LookupGroup": { request: () => ({}), fails: "FAILED_PRECONDITION" },
+  "v1.Groups.RequestGroupAccess": { request: (_platform, group) => ({ groupId: group }), fails: "FAILED_PRECONDITION" },
+
+  "v1.Identities.Create": like("CreateIdentity", ({ parent, identity }) => ({ parentId: parent, identity })),
+  "v1.Identities.Update": like("UpdateIdentity", ({ identity: { uid } }) => ({
+    id: uid,
+    name: freshName(),
+    claimMatch: claimMatch(),
+  })),
+  "v1.Identities.List": like("ListIdentities", () => ({})),
+  "v1.Identities.Lookup": like("LookupIdentity", (request) => request),
+  "v1.Identities.Delete": like("DeleteIdentity", byId),
+
+  "v1.Roles.Create": like("CreateRole", ({ parent, role: { name } }) => ({
+    parentId: parent,
+    role: { name, capabilities: ["roles.create"] },
+  })),
+  "v1.Roles.Update": like("UpdateRole", ({ role: { uid } }) => ({
+    id: uid,
+    name: freshName(),
+    capabilities: ["repo.list"],
+  })),
+  "v1.Roles.List": like("ListRoles", ({ uidp }) => ({ uidp })),
+  "v1.Roles.Delete": like("DeleteRole", byId),
+
+  "v1.RoleBindings.Create": like("CreateRoleBinding", ({ parent, roleBinding: { identityUid, roleUid } }) => ({
+    parent,
+    roleBinding: { identity: identityUid, role: roleUid },
+  })),
+  "v1.RoleBindings.CreateBatch": like("BatchCreateRoleBindings", ({ parent, roleUid, requests }) => ({
+    parent,
+    roleBindings: requests.map(({ roleBinding: { identityUid } }: Json) => ({ identity: identityUid, role: roleUid })),
+  })),
+  "v1.RoleBindings.Update": {
+    request: async (platform, group) => {
+      const { bindingUid, uid } = await makeMember(platform, group, ["CAP_REPO_LIST"]);
+      const role = (await makeRole(platform, group, ["CAP_IAM_ROLE_BINDINGS_UPDATE"])).uid;
+      return { id: bindingUid, identity: uid, role };
+    },
+  },
+  "v1.RoleBindings.List": like("ListRoleBindings", () => ({})),
+  "v1.RoleBindings.Delete": like("DeleteRoleBinding", byId),
+
+  "v1.IdentityProviders.Create": like("CreateIdentityProvider", ({ parent, identityProvider }) => ({
+    parentId: parent,
+    identityProvider,
+  })),
+  "v1.IdentityProviders.Update": ofProvider(async (id, platform, group) => ({
+    id,
+    ...(await providerBody(platform, group)),
+  })),
+  "v1.IdentityProviders.List": like("ListIdentityProviders", () => ({})),
+  "v1.IdentityProviders.Delete": like("DeleteIdentityProvider", byId),
+
+  "v1.GroupAccountAssociations.Create": like("CreateAccountAssociation", ({ parent, accountAssociation }) => ({
+    group: parent,
+    ...accountAssociation,
+  })),
+  "v1.GroupAccountAssociations.Update": like("UpdateAccountAssociation", ({ accountAssociation: { uid } }) => ({
+    group: uid,
+    name: freshName(),
+    amazon: { account: "210987654321" },
+  })),
+  "v1.GroupAccountAssociations.List": like("ListAccountAssociations", () => ({})),
+  "v1.GroupAccountAssociations.Delete": like("DeleteAccountAssociation", ({ uid }) => ({ group: uid })),
+  "v1.GroupAccountAssociations.Check": like("GetAccountAssociation", ({ uid }) => ({
+    group: uid,
+    accountType: "AZURE",
+  })),
+
+  "v1.GroupInvites.Create": like("CreateGroupInvite", ({ parent, groupInvite: { roleUid, ttl } }) => ({
+    group: parent,
+    role: roleUid,
+    ttl,
+  })),
+  "v1.GroupInvites.List": like("ListGroupInvites", () => ({})),
+  "v1.GroupInvites.Delete": like("DeleteGroupInvite", byId),
+
+  "v1.ExternalGroupRoleMappings.Create": like(
+    "CreateExternalGroupRoleMapping",
+    ({ parent, externalGroupRoleMapping: { externalGroupId, roleUid } }) => ({
+      parentId: parent,
+      mapping: { externalGroupId, roleUidp: roleUid },
+    }),
+  ),
+  "v1.ExternalGroupRoleMappings.Get": like("GetExternalGroupRoleMapping", (request) => request),
+  "v1.ExternalGroupRoleMappings.List": like("ListExternalGroupRoleMappings", () => ({})),
+  "v1.ExternalGroupRoleMappings.Delete": like("DeleteExternalGroupRoleMapping", byId),
+  "v1.ExternalGroupRoleMappings.BatchDelete": like("BatchDeleteExternalGroupRoleMappings", ({ parent, names }) => ({
+    parentId: parent,
+    ids: names,
+  })),
+
+  "v1.Terms.AcceptTerms": like("AcceptTerms", (request) => request),
+  "v1.Terms.ListAccepted": like("ListTermsAcceptances", (request) => request),
+
+  "v1.Registry.CreateRepo": like("CreateRepo", ({ parent, repo }) => ({ parentId: parent, repo })),
+  "v1.Registry.UpdateRepo": like("UpdateRepo", ({ repo: { uid } }) => ({ id: uid, name: freshName() })),
+  "v1.Registry.ListRepos": like("ListRepos", () => ({})),
+  "v1.Registry.DeleteRepo": like("DeleteRepo", byId),
+  "v1.Registry.CreateTag": like("CreateTag", ({ parent, tag }) => ({ repoId: parent, tag })),
+  "v1.Registry.UpdateTag": {
+    request: async (platform, group) => {
+      const { uid, name } = await makeTag(platform, (await makeRepo(platform, group)).uid);
+      return { id: uid, name, digest: digestOf(2) };
+    },
+  },
+  "v1.Registry.ListTags": like("ListTags", () => ({})),
+  "v1.Registry.DeleteTag": like("DeleteTag", byId),
+  "v1.Registry.GetArchs": {
+    ...like("GetArchitectures", ({ repoUid, digest }) => ({ repoId: repoUid, digest })),
+    scope: ["repoId"],
+  },
+  "v1.Registry.GetSize": {
+    ...like("GetSize", ({ repoUid, digest }) => ({ repoId: repoUid, digest })),
+    scope: ["repoId"],
+  },
+
+  "v1.Advisories.Create": { request: (_platform, group) => ({ parentId: group, advisory: advisoryOfV1() }) },
+  "v1.Advisories.List": like("ListAdvisories", () => ({})),
+  "v1.Advisories.Update": ofOwnAdvisory(({ id, advisoryId, artifactName }) => ({
+    ...advisoryOfV1(),
+    id,
+    advisoryId,
+    artifactName,
+  })),
+  "v1.Advisories.Delete": ofOwnAdvisory(({ id }) => ({ id })),
+  "v1.Advisories.CreateAdvisoryEvent": ofOwnAdvisory(({ id }) => ({ parentId: id, advisoryEvent: eventOfV1() })),
+  "v1.Advisories.ListAdvisoryEvents": ofOwnAdvisory(({ id }) => ({ parentId: id })),
+  "v1.Advisories.UpdateAdvisoryEvent": ofOwnAdvisory(({ events: [event] }) => ({ ...eventOfV1(), id: event.id })),
+
+  "v1.Artifacts.List": like("ListArtifacts", () => ({ ecosystems: ["JAVA"] })),
+  "v1.Artifacts.ListVersions": like("ListArtifactVersions", ({ artifactId }) => ({ id: artifactId })),
+  "v1.Artifacts.GetArtifactCount": like("GetArtifactCount", () => ({ ecosystems: ["JAVA"] })),
+
+  "v1.SecurityAdvisory.ListDocuments": like("ListDocuments", () => ({})),
+  "v1.SecurityAdvisory.ListVulnerabilityMetadata": like("ListVulnerabilityMetadata", () => ({})),
+  "v1.SecurityAdvisory.ListResolvedVulnsReports": {
+    ...like("ListResolvedVulnsReports", ({ images, startTime, endTime }) => ({ images, from: startTime, to: endTime })),
+    namesItems: false,
+  },
+};
+
+function eventOfV1(): Json {
+  return { author: "me@example.com", status: "APPROVED", fixed: { fixedVersion: "1.2.3-r0" } };
+}
+
+function advisoryOfV1(): Json {
+  return {
+    advisoryId: freshName("CGA"),
+    artifactType: "apk",
+    artifactName: freshName("package"),
+    artifactArchitecture: "x86_64",
+    componentName: "openssl",
+    componentLocation: "/usr/lib/libssl.so",
+    componentType: "apk",
+    author: "me@example.com",
+    aliases: ["CVE-2026-1000"],
+    events: [eventOfV1()],
+  };
+}
+
+/** A method about an advisory that was written through the API. */
+function ofOwnAdvisory(toRequest: (advisory: Json) => Json): MethodFixture {
+  return {
+    request: async (platform, group) =>
+      toRequest(await platform.ok("v1.Advisories.Create", { parentId: group, advisory: advisoryOfV1() })),
+  };
+}
+
+/** By method name. */
+export const methodFixtures: Readonly<Record<string, MethodFixture>> = { ...fixtures, ...fixturesOfV1 };

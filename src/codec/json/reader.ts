@@ -41,12 +41,23 @@ export function createJsonReader(desc: DescMessage, options: JsonReaderOptions):
   return (json, violations) => (read(json, violations) ?? create(desc)) as Message;
 }
 
-/** Reads JSON as the value of one field, in its local form; undefined for null and for what is not acceptable. */
+/**
+ * Reads JSON as the value of one field that is no map, in its local form; undefined for null and for what is not
+ * acceptable.
+ */
 export function createJsonFieldReader(
   field: DescField,
   options: JsonReaderOptions,
 ): (json: JsonNode, violations: Violations) => unknown {
   const read = valueReader(field, compilerOf(options));
+  if (field.fieldKind === "list") {
+    const readList = listReader(field, read);
+    return (json, violations) => {
+      const holder: Local = { [field.localName]: [] };
+      readList(holder, json, violations);
+      return json === null ? undefined : holder[field.localName];
+    };
+  }
   return (json, violations) => (isUnset(json, field) ? undefined : read(json, violations));
 }
 

@@ -1,11 +1,18 @@
 /** Role bindings of v1. */
 import { create } from "@bufbuild/protobuf";
-import { GroupSchema } from "../../../gen/platform/iam/v1/groups_pb.ts";
+import type { HandlerContext } from "@connectrpc/connect";
+import * as v1Groups from "../../../gen/platform/iam/v1/groups_pb.ts";
 import * as v1 from "../../../gen/platform/iam/v1/role_bindings_pb.ts";
+import * as v1Roles from "../../../gen/platform/iam/v1/roles_pb.ts";
+import { GroupSchema } from "../../../gen/platform/iam/v2/groups_pb.ts";
 import * as v2 from "../../../gen/platform/iam/v2/role_bindings_pb.ts";
+import { RoleSchema } from "../../../gen/platform/iam/v2/roles_pb.ts";
+import { databaseOf, messageOf } from "../../resource/index.ts";
+import { groups } from "../iam/groups.ts";
+import { roles } from "../iam/roles.ts";
 import { byId, type ServiceOfV1, serviceOfV1 } from "./common.ts";
 
-const notShown = "bindings tell the name of the group";
+const supplied = "supplied from the group";
 const noFilter = "no filter of v1";
 const bothForms = { identity_uid: "in identity", role_uid: "in role" } as const;
 
@@ -31,9 +38,9 @@ export const roleBindingsOfV1: ServiceOfV1 = {
         onlyNewer: bothForms,
       },
       {
-        older: GroupSchema,
+        older: v1Groups.GroupSchema,
         newer: v2.RoleBindingGroupSchema,
-        onlyOlder: { resource_limits: notShown, verified: notShown, kind: notShown, status: notShown },
+        onlyOlder: { resource_limits: supplied, verified: supplied, kind: supplied, status: supplied },
       },
       {
         older: v1.RoleBindingFilterSchema,
@@ -53,6 +60,32 @@ export const roleBindingsOfV1: ServiceOfV1 = {
     const { createRoleBinding, batchCreateRoleBindings, updateRoleBinding } = v2.RoleBindingsService.method;
     const { listRoleBindings, getRoleBinding, deleteRoleBinding } = v2.RoleBindingsService.method;
     const binding = translate(v1.RoleBindingSchema, v2.RoleBindingSchema);
+    const group = translate(v1Groups.GroupSchema, GroupSchema);
+    const role = translate(v1Roles.RoleSchema, RoleSchema);
+
+    /** Groups and roles as a whole, where the bindings of v2 tell their names. */
+    async function supply(items: readonly v1.RoleBindingList_Binding[], context: HandlerContext): Promise<void> {
+      const session = databaseOf(context);
+      const uids = (read: (item: v1.RoleBindingList_Binding) => string | undefined) => [
+        ...new Set(items.flatMap((item) => read(item) ?? [])),
+      ];
+      const [groupRows, roleRows] = await Promise.all([
+        session.getMany(
+          groups.table,
+          uids((item) => item.group?.id),
+        ),
+        session.getMany(
+          roles.table,
+          uids((item) => item.role?.id),
+        ),
+      ]);
+      for (const item of items) {
+        const groupRow = groupRows.get(item.group?.id ?? "");
+        const roleRow = roleRows.get(item.role?.id ?? "");
+        if (groupRow !== undefined) item.group = group.toOlder(messageOf(groups, groupRow)) as v1Groups.Group;
+        if (roleRow !== undefined) item.role = role.toOlder(messageOf(roles, roleRow)) as v1Roles.Role;
+      }
+    }
     return serviceOfV1(v1.RoleBindings, {
       create: (method) => call(method, createRoleBinding),
       createBatch: (method) =>
@@ -70,7 +103,7 @@ export const roleBindingsOfV1: ServiceOfV1 = {
           }),
         ),
       update: (method) => replace(method, updateRoleBinding),
-      list: (method) => list(method, listRoleBindings, { get: getRoleBinding }),
+      list: (method) => list(method, listRoleBindings, { get: getRoleBinding, supply }),
       delete: (method) => call(method, deleteRoleBinding),
     });
   },

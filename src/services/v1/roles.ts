@@ -6,7 +6,7 @@ import * as v1 from "../../../gen/platform/iam/v1/roles_pb.ts";
 import { GroupInviteRoleSchema } from "../../../gen/platform/iam/v2/group_invites_pb.ts";
 import { RoleBindingRoleSchema } from "../../../gen/platform/iam/v2/role_bindings_pb.ts";
 import * as v2 from "../../../gen/platform/iam/v2/roles_pb.ts";
-import { capabilitiesByName, capabilityName } from "../../auth/index.ts";
+import { capabilities as allCapabilities, capabilitiesByName } from "../../auth/index.ts";
 import { suggestion } from "../../did-you-mean.ts";
 import { invalid } from "../../errors.ts";
 import type { Conversion } from "../../translation/index.ts";
@@ -15,7 +15,7 @@ import { byId, type ServiceOfV1, serviceOfV1 } from "./common.ts";
 const capabilities: Conversion = {
   name: "capabilities",
   toNewer: (names: readonly string[]) => names.map(capabilityOf),
-  toOlder: (numbers: readonly Capability[]) => numbers.map(capabilityName),
+  toOlder: (numbers: readonly Capability[]) => numbers.flatMap((number) => allCapabilities.get(number)?.name ?? []),
 };
 
 function capabilityOf(name: string, index: number): Capability {
@@ -46,7 +46,7 @@ export const rolesOfV1: ServiceOfV1 = {
       {
         older: v1.RoleSchema,
         newer: RoleBindingRoleSchema,
-        onlyOlder: { capabilities: "bindings tell the name of the role" },
+        onlyOlder: { capabilities: "supplied from the role" },
       },
       {
         older: v1.RoleFilterSchema,

@@ -25,7 +25,6 @@ export const securityAdvisoryOfV1: ServiceOfV1 = {
         older: v1.ResolvedVulnsReportFilterSchema,
         newer: v2.ListResolvedVulnsReportsRequestSchema,
         fields: { from: "start_time", to: "end_time" },
-        onlyNewer: { images: "no filter of v1" },
       },
       {
         older: v1.ResolvedVulnsReportSchema,
