@@ -26,9 +26,11 @@
 export { type Distribution, type PackageAdvisories, parseDistribution, readAdvisories } from "./formats/advisories.ts";
 export { isArtifactDocument, maxDocumentBytes, readArtifactDocument } from "./formats/artifact-document.ts";
 export type { ArtifactRecord } from "./formats/artifact-record.ts";
+export { type Product, type ProductCycle, readProduct } from "./formats/end-of-life.ts";
 export { readOsv } from "./formats/osv.ts";
 export type { ListedPackage } from "./formats/packages.ts";
 export { readSbom } from "./formats/sbom.ts";
+export { readVulnReport, type VulnFinding, type VulnScan } from "./formats/vuln-report.ts";
 export { ImportReport, type ImportSummary, summaryText } from "./import/report.ts";
 export { type ImportItem, type ImportOptions, type Prune, type PrunedPortion, runImport } from "./import/run.ts";
 export type { Unread } from "./records/fields.ts";

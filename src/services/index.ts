@@ -31,7 +31,7 @@ import { namedPackages } from "./registry/named-packages.ts";
 import { registryContents as contentsOf } from "./registry/registry-contents.ts";
 import { defineReadmes, defineRepos, reposService } from "./registry/repos.ts";
 import { defineTags, tagsService } from "./registry/tags.ts";
-import { advisoriesOfV1, createServicesOfV1, groupsOfV1, registryOfV1 } from "./v1/index.ts";
+import { advisoriesOfV1, createServicesOfV1, groupsOfV1, registryOfV1, vulnerabilitiesOfV1 } from "./v1/index.ts";
 import { advisoriesService, defineAdvisories } from "./vulnerabilities/advisories.ts";
 import { advisoryEditor } from "./vulnerabilities/edit-advisories.ts";
 import { advisoryWriter } from "./vulnerabilities/save-advisories.ts";
@@ -58,7 +58,9 @@ export { pruneArtifacts } from "./libraries/prune-artifacts.ts";
 export { type ArtifactToSave, saveArtifact } from "./libraries/save-artifact.ts";
 export { type ImagePackage, readImagePackages, removeImage, saveImagePackages } from "./registry/image-packages.ts";
 export { type Image, readImages, saveImage } from "./registry/images.ts";
+export { type Product, saveProduct } from "./registry/products.ts";
 export type { StoredTag } from "./registry/registry-contents.ts";
+export { packReport, type ReportToSave, saveReport } from "./registry/vuln-reports.ts";
 
 const repos = defineRepos(groups);
 const readmes = defineReadmes(groups, repos);
@@ -105,6 +107,7 @@ export function createServices(
     advisoriesOfV1(advisoryEditor(advisories, writer)),
     groupsOfV1(options.openRootGroups),
     registryOfV1({ repos, readmes, tags }),
+    vulnerabilitiesOfV1({ repos, tags }, options.v1MaxListItems),
   ];
   const ofV1 = createServicesOfV1({
     successors: services,
@@ -148,9 +151,7 @@ function createServicesOfV2({
 }
 
 /** Services of the contract that this server does not mount, by full name, with the reason. */
-export const notServed: ReadonlyMap<string, string> = new Map([
-  ["platform.registry.v1.Vulnerabilities", "no handlers yet"],
-]);
+export const notServed: ReadonlyMap<string, string> = new Map();
 
 /**
  * Methods that need a capability which only the first administrator's role has, by full name, with the reason:

@@ -22,3 +22,4 @@ export {
   type TranslationOptions,
   translateMethods,
 } from "./methods.ts";
+export { wholeListAnswer } from "./whole-list.ts";

@@ -10,7 +10,6 @@ import {
   type DescMethod,
   type DescMethodUnary,
   equals,
-  fromBinary,
   getOption,
   type Message,
 } from "@bufbuild/protobuf";
@@ -21,18 +20,12 @@ import { BadRequestSchema } from "../../gen/google/rpc/error_details_pb.ts";
 import { type UidpFilter, UidpFilterSchema } from "../../gen/platform/common/uidp_filter_pb.ts";
 import { scopesOf } from "../auth/index.ts";
 import { type Awaitable, chain, tryChain } from "../awaitable.ts";
-import { takesParts } from "../call/index.ts";
-import {
-  createBinaryWriter,
-  MessageParts,
-  type StoredMessage,
-  storedMessageMaker,
-  wholeMessage,
-} from "../codec/index.ts";
+import { type MessageParts, type StoredMessage, wholeMessage } from "../codec/index.ts";
 import { invalid, resourceExhausted } from "../errors.ts";
 import { covers } from "../uid.ts";
 import type { Translation, Translator } from "./messages.ts";
 import { MethodContext } from "./method-context.ts";
+import { wholeListAnswer } from "./whole-list.ts";
 
 /** A unary handler. */
 export type Handler = (request: never, context: HandlerContext) => Awaitable<Message | StoredMessage | MessageParts>;
@@ -96,11 +89,7 @@ export interface MethodTranslations {
   /** A list that is answered whole. */
   list(older: DescMethod, newer: DescMethod, options?: ListOptions): Handler;
   /** A method of its own. `newer`: the method that succeeds it and whose fields its errors name. */
-  custom(
-    older: DescMethod,
-    newer: DescMethod | undefined,
-    handle: (request: never, context: HandlerContext) => Awaitable<Message>,
-  ): Handler;
+  custom(older: DescMethod, newer: DescMethod | undefined, handle: Handler): Handler;
   /** What {@link call} does, for a handler that does more. */
   calling(newer: DescMethod, request: DescMessage, response: DescMessage, complete?: Complete): CarryOut;
   /** What {@link replace} does, for a handler that does more. */
@@ -112,8 +101,6 @@ export interface MethodTranslations {
 
 /** Items of the newer method per page, while a list is read whole. */
 const pageSize = 200;
-/** The largest list for a client that takes no parts. Protobuf messages are sent in one piece. */
-const maxListBytes = 32 * 1024 * 1024;
 
 /** Makes the handlers of older methods. */
 export function translateMethods(options: TranslationOptions): MethodTranslations {
@@ -124,11 +111,7 @@ export function translateMethods(options: TranslationOptions): MethodTranslation
       wholeMessage(response as Message | StoredMessage),
     );
 
-  const custom = (
-    older: DescMethod,
-    newer: DescMethod | undefined,
-    handle: (request: never, context: HandlerContext) => ReturnType<Handler>,
-  ): Handler => {
+  const custom = (older: DescMethod, newer: DescMethod | undefined, handle: Handler): Handler => {
     const translations = translationsIn(translator, older, newer);
     return (request, context) =>
       tryChain(
@@ -189,12 +172,7 @@ export function translateMethods(options: TranslationOptions): MethodTranslation
       const olderItems = itemsOf(older);
       const newerItems = itemsOf(newer);
       const item = translator.between(olderItems.message, newerItems.message);
-      const writeBinary = createBinaryWriter(older.output);
-      const toStored = storedMessageMaker<DataView<ArrayBuffer>>(older.output, {
-        bytes: (view) => ({ view, start: 0, end: view.byteLength }),
-        supplied: {},
-        message: (view) => fromBinary(older.output, new Uint8Array(view.buffer)),
-      });
+      const answer = wholeListAnswer(older.output, `, or page with ${newer.parent.typeName}.${newer.name}`);
 
       const listOf = (found: readonly Message[], context: HandlerContext): Awaitable<Message> => {
         const items = found.map((each) => item.toOlder(each));
@@ -227,31 +205,8 @@ export function translateMethods(options: TranslationOptions): MethodTranslation
             yield await listOf(first.items, context);
             yield* pagesAfter(first, query, context);
           })();
-          return takesParts(context) ? new MessageParts(parts) : joined(parts);
+          return answer(parts, context);
         });
-
-      /** All parts as one message in the wire format, where lists are joined by joining their bytes. */
-      async function joined(parts: AsyncIterable<Message>): Promise<StoredMessage> {
-        const pieces: Uint8Array[] = [];
-        let length = 0;
-        for await (const part of parts) {
-          const bytes = writeBinary(part);
-          length += bytes.length;
-          if (length > maxListBytes)
-            throw resourceExhausted(
-              "list",
-              `the list has more than ${maxListBytes} bytes; take it over REST, where it comes in parts, or page with ${newer.parent.typeName}.${newer.name}`,
-            );
-          pieces.push(bytes.slice());
-        }
-        const all = new Uint8Array(length);
-        let at = 0;
-        for (const piece of pieces) {
-          all.set(piece, at);
-          at += piece.length;
-        }
-        return toStored(new DataView(all.buffer));
-      }
 
       /** The one resource with this id, or none. */
       const readOne = (uid: string, method: DescMethod, context: HandlerContext): Awaitable<Message> =>

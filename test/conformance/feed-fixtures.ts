@@ -1,4 +1,5 @@
 /** Things that only feeds bring, written as importers write them. */
+
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { DocumentSchema, VulnerabilityMetadataSchema } from "../../gen/platform/advisory/v2/security_advisory_pb.ts";
 import {
@@ -6,16 +7,19 @@ import {
   AdvisorySchema,
   ReviewState,
 } from "../../gen/platform/vulnerabilities/v2/advisories_pb.ts";
+import { readVulnReport } from "../../src/feeds/index.ts";
 import { defaultFeed } from "../../src/resource/index.ts";
 import {
   type ArtifactToSave,
   type Image,
   type ImagePackage,
+  packReport,
   saveAdvisories,
   saveArtifact,
   saveDocument,
   saveImage,
   saveImagePackages,
+  saveReport,
   saveVulnerabilityMetadata,
 } from "../../src/services/index.ts";
 import { freshName } from "./fixtures.ts";
@@ -124,4 +128,18 @@ export async function importPackages(
 ): Promise<void> {
   const all = packages.map((each) => ({ type: "apk", architecture: "", origin: "", originVersion: "", ...each }));
   await platform.write((session) => saveImagePackages(session, repoUid, digest, all, Date.now()));
+}
+
+/** Stores a report of a vulnerability scanner about a digest. */
+export async function importVulnReport(
+  platform: Platform,
+  repoUid: string,
+  digest: string,
+  report: object,
+  tags: readonly string[] = [],
+): Promise<void> {
+  const file = Buffer.from(JSON.stringify(report));
+  const scan = readVulnReport(file, { refuse: () => {}, unread: () => {} });
+  const packed = await packReport({ ...scan, repoUid, digest, scanMs: scan.createMs!, tags, file });
+  await platform.write((session) => saveReport(session, packed, Date.now()));
 }

@@ -4,6 +4,7 @@
  */
 import { expect } from "vitest";
 import { Ecosystem } from "../../gen/platform/libraries/v2/artifacts_pb.ts";
+import { grypeReport } from "../feeds/formats/vuln-reports.ts";
 import type { Json } from "./contract.ts";
 import {
   advisory,
@@ -13,6 +14,7 @@ import {
   importImages,
   importMetadata,
   importPackages,
+  importVulnReport,
 } from "./feed-fixtures.ts";
 import {
   claimMatch,
@@ -105,6 +107,13 @@ async function makeImage(platform: Platform, group: string): Promise<Json> {
   const digest = digestOf(1);
   await importImages(platform, repoUid, { digest, platforms: [{ architecture: "amd64", digest, size: 1 }] });
   return { repoUid, digest };
+}
+
+/** An image in a repo of its own, with a report of a scanner. */
+async function makeScannedImage(platform: Platform, group: string): Promise<Json> {
+  const image = await makeImage(platform, group);
+  await importVulnReport(platform, image.repoUid, image.digest, grypeReport());
+  return image;
 }
 
 /** The uid of a repo whose tag `latest` is an image with a list of packages. */
@@ -493,6 +502,23 @@ const fixturesOfV1: Readonly<Record<string, MethodFixture>> = {
     ...like("GetSize", ({ repoUid, digest }) => ({ repoId: repoUid, digest })),
     scope: ["repoId"],
   },
+
+  "v1.Registry.ListEolTags": like("ListTags", () => ({})),
+  "v1.Registry.GetVulnReport": {
+    request: async (platform, group) => {
+      const { repoUid, digest } = await makeScannedImage(platform, group);
+      return { repoId: repoUid, digest };
+    },
+    scope: ["repoId"],
+  },
+  "v1.Vulnerabilities.ListVulnReports": {
+    request: async (platform, group) => ({ repoId: (await makeScannedImage(platform, group)).repoUid }),
+  },
+  "v1.Vulnerabilities.GetRawVulnReport": {
+    request: async (platform, group) => ({ digest: (await makeScannedImage(platform, group)).digest }),
+  },
+  "v1.Vulnerabilities.ListVulnCountReports": { request: () => ({ repo: "app" }) },
+  "v1.Vulnerabilities.ListCumulativeVulnCountReports": { request: () => ({ repo: "app" }) },
 
   "v1.Advisories.Create": { request: (_platform, group) => ({ parentId: group, advisory: advisoryOfV1() }) },
   "v1.Advisories.List": like("ListAdvisories", () => ({})),

@@ -3,9 +3,11 @@ import { Command } from "commander";
 import { growYoungSpace } from "../../app/garbage-collection.ts";
 import { importAdvisoriesCommand } from "./advisories.ts";
 import { importArtifactsCommand } from "./artifacts.ts";
+import { importEolCommand } from "./end-of-life.ts";
 import { importOsvCommand } from "./osv.ts";
 import { importRegistryCommand } from "./registry.ts";
 import { importSbomCommand } from "./sbom.ts";
+import { importVulnReportCommand } from "./vuln-report.ts";
 
 export function importCommand(): Command {
   const command = new Command("import")
@@ -17,6 +19,8 @@ export function importCommand(): Command {
     importArtifactsCommand,
     importRegistryCommand,
     importSbomCommand,
+    importVulnReportCommand,
+    importEolCommand,
   ])
     command.addCommand(sub().exitOverride());
   return command;

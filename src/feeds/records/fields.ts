@@ -120,6 +120,13 @@ export class Fields {
     return value as number;
   }
 
+  optionalNumber(name: string): number | undefined {
+    const value = this.#get(name);
+    if (value === undefined) return undefined;
+    if (typeof value !== "number" || !Number.isFinite(value)) throw this.refusal(name, "is not a number");
+    return value;
+  }
+
   isFlag(name: string): boolean {
     return typeof this.#get(name) === "boolean";
   }

@@ -25,6 +25,7 @@ import {
 } from "../../resource/index.ts";
 import type { Row } from "../../store/index.ts";
 import { removeImages } from "./image-packages.ts";
+import { removeReports } from "./vuln-reports.ts";
 
 /** @param groups the parent of repos. */
 export function defineRepos(groups: Resource) {
@@ -60,6 +61,7 @@ export function reposService(
     async deleteRepo(request: DeleteRepoRequest, context) {
       await removeResource(repos, request, context);
       await removeImages(transactionOf(context), request.uid);
+      await removeReports(transactionOf(context), request.uid);
       return {};
     },
 

@@ -9,15 +9,7 @@ import { chain } from "../../awaitable.ts";
 import { invalid } from "../../errors.ts";
 import type { Conversion } from "../../translation/index.ts";
 import type { AdvisoryEditor } from "../vulnerabilities/edit-advisories.ts";
-import { byId, type ServiceOfV1, serviceOfV1 } from "./common.ts";
-
-const maxPageSize = 2 ** 31 - 1;
-
-const pageSize: Conversion = {
-  name: "page_size",
-  toNewer: (size: bigint) => Number(size > maxPageSize ? BigInt(maxPageSize) : size),
-  toOlder: (size: number) => BigInt(size),
-};
+import { byId, longPageSize, type ServiceOfV1, serviceOfV1 } from "./common.ts";
 
 const orders: Partial<Record<v1.OrderBy, string>> = {
   [v1.OrderBy.ID_ASC]: "uid asc",
@@ -77,7 +69,7 @@ export function advisoriesOfV1(editor: AdvisoryEditor): ServiceOfV1 {
             event_author: "event_authors",
             event_reviewer: "event_reviewers",
             exclude_event_author: "exclude_event_authors",
-            page_size: pageSize,
+            page_size: longPageSize,
             order_by: orderBy,
           },
           onlyOlder: byId,

@@ -61,3 +61,12 @@ export function asUidpFilter(field: "ids" | "childrenOf"): Conversion {
 
 /** The filter by the id of one resource, which the translation of lists reads itself. */
 export const byId = { id: "the id of one resource" } as const;
+
+const maxPageSize = 2 ** 31 - 1;
+
+/** A page size that v1 holds in 64 bits. */
+export const longPageSize: Conversion = {
+  name: "page_size",
+  toNewer: (size: bigint) => Number(size > maxPageSize ? BigInt(maxPageSize) : size),
+  toOlder: (size: number) => BigInt(size),
+};

@@ -21,6 +21,7 @@ import { termsOfV1 } from "./terms.ts";
 export { advisoriesOfV1 } from "./advisories.ts";
 export { groupsOfV1 } from "./groups.ts";
 export { registryOfV1 } from "./registry.ts";
+export { vulnerabilitiesOfV1 } from "./vuln-reports.ts";
 
 /** What the services of v1 need. */
 interface ServicesOfV1Options {

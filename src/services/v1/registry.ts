@@ -16,7 +16,9 @@ import * as v2 from "../../../gen/platform/registry/v2/tags_pb.ts";
 import { type Resource, toResponse, updateResource } from "../../resource/index.ts";
 import { setCarriedOut } from "../../translation/index.ts";
 import { byId, type ServiceOfV1, serviceOfV1 } from "./common.ts";
+import { eolTagTables, listEolTags } from "./eol-tags.ts";
 import { repoMethods, repoTables } from "./repos.ts";
+import { getVulnReport } from "./vuln-reports.ts";
 
 const always = "every tag is listed unless it is excluded";
 
@@ -32,6 +34,7 @@ export function registryOfV1({ repos, readmes, tags }: RegistryResources): Servi
     tables: {
       messages: [
         ...(repoTables.messages ?? []),
+        ...eolTagTables,
         { older: v1.TagSchema, newer: v2.TagSchema, fields: { last_updated: "update_time" } },
         { older: v1.CreateTagRequestSchema, newer: v2.CreateTagRequestSchema, fields: { repo_id: "parent" } },
         {
@@ -73,6 +76,8 @@ export function registryOfV1({ repos, readmes, tags }: RegistryResources): Servi
         deleteTag: (method) => call(method, deleteTag),
         getArchs: (method) => call(method, getArchitectures),
         getSize: (method) => call(method, getSize),
+        listEolTags: listEolTags(translations, repos),
+        getVulnReport: getVulnReport(translations, repos),
       });
     },
   };

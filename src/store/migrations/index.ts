@@ -11,6 +11,7 @@ import { keySources } from "./0008-key-sources.ts";
 import { uniqueRoleBindings } from "./0009-unique-role-bindings.ts";
 import { feeds } from "./0010-feeds.ts";
 import { advisoryOrders } from "./0011-advisory-orders.ts";
+import { vulnReports } from "./0012-vuln-reports.ts";
 import type { Migration } from "./migration.ts";
 
 /** The migrations. A new one goes to the end. */
@@ -26,4 +27,5 @@ export const migrations: readonly Migration[] = [
   uniqueRoleBindings,
   feeds,
   advisoryOrders,
+  vulnReports,
 ];

@@ -1,0 +1,103 @@
+/** The JSON report of Trivy, schema version 2. */
+import type { Fields } from "../records/fields.ts";
+import { digestsIn, limits, readEach, type VulnFinding, type VulnReportNotes, type VulnScan } from "./vuln-report.ts";
+
+const severities: ReadonlySet<string> = new Set(["LOW", "MEDIUM", "HIGH", "CRITICAL"]);
+
+const fixStates: Readonly<Record<string, VulnFinding["fix"]["state"]>> = {
+  fixed: "FIXED",
+  affected: "NOT_FIXED",
+  fix_deferred: "NOT_FIXED",
+  will_not_fix: "WONT_FIX",
+  end_of_life: "WONT_FIX",
+};
+
+/** The members of a rating with a score, and the version of CVSS of each. */
+const scores = { V2Score: "2.0", V3Score: "3.1", V40Score: "4.0" } as const;
+
+/** Members that are ignored on purpose. */
+const ignored: ReadonlySet<string> = new Set([
+  "ArtifactID",
+  "ArtifactName",
+  "ArtifactType",
+  "ReportID",
+  "SchemaVersion",
+  "Trivy",
+  ...["DiffIDs", "ImageConfig", "ImageID", "Layers", "OS", "Reference", "RepoTags", "Size"].map(
+    (name) => `Metadata.${name}`,
+  ),
+  ...[
+    "Class",
+    "CustomResources",
+    "ExperimentalModifiedFindings",
+    "Licenses",
+    "MisconfSummary",
+    "Misconfigurations",
+  ].map((name) => `Results[].${name}`),
+  ...["Packages", "Secrets", "Target", "Type"].map((name) => `Results[].${name}`),
+  ...["CweIDs", "Fingerprint", "LastModifiedDate", "Layer", "PublishedDate", "SeveritySource", "VendorSeverity"].map(
+    (name) => `Results[].Vulnerabilities[].${name}`,
+  ),
+  "Results[].Vulnerabilities[].DataSource.BaseID",
+  "Results[].Vulnerabilities[].DataSource.Name",
+  "Results[].Vulnerabilities[].DataSource.URL",
+  "Results[].Vulnerabilities[].PkgIdentifier.BOMRef",
+  "Results[].Vulnerabilities[].PkgIdentifier.UID",
+  ...["V2Vector", "V3Vector", "V40Vector"].map((name) => `Results[].Vulnerabilities[].CVSS.*.${name}`),
+]);
+
+/** Reads a report. Errors: FeedRefusal. */
+export function readTrivy(report: Fields, notes: VulnReportNotes): VulnScan {
+  const version = report.optionalCount("SchemaVersion");
+  if (version !== 2) throw report.refusal("SchemaVersion", `is ${version}, not 2`);
+  const metadata = report.optionalObject("Metadata");
+  const scan: VulnScan = {
+    scanner: { name: "TRIVY", version: report.optionalObject("Trivy")?.optionalText("Version") ?? "" },
+    databaseMs: undefined,
+    createMs: report.optionalTimeMs("CreatedAt"),
+    digests: digestsIn(metadata?.texts("RepoDigests", limits.short) ?? []),
+    findings: report
+      .objects("Results", 10_000)
+      .flatMap((result) => readEach(result.objects("Vulnerabilities", limits.findings), notes, readVulnerability)),
+  };
+  report.reportUnread(ignored, notes.unread);
+  return scan;
+}
+
+function readVulnerability(found: Fields): VulnFinding {
+  const fixed = found.optionalText("FixedVersion", limits.name) ?? "";
+  const status = found.optionalText("Status") ?? "";
+  const severity = found.optionalText("Severity") ?? "";
+  const title = found.optionalText("Title", limits.text) ?? "";
+  const url = found.optionalText("PrimaryURL", limits.name) ?? "";
+  const path = found.optionalText("PkgPath", limits.name) ?? "";
+  const ratings = found.optionalMap("CVSS");
+  return {
+    id: found.text("VulnerabilityID"),
+    aliases: found.texts("VendorIDs", limits.short),
+    source: found.optionalObject("DataSource")?.optionalText("ID") ?? "",
+    description: found.optionalText("Description", limits.text) || title,
+    severity: severities.has(severity) ? (severity as VulnFinding["severity"]) : "UNKNOWN",
+    cvss: (ratings?.names ?? []).flatMap((name) => {
+      const rating = ratings!.object(name);
+      return Object.entries(scores).flatMap(([member, version]) => {
+        const score = rating.optionalNumber(member);
+        return score === undefined ? [] : [{ score: String(score), version }];
+      });
+    }),
+    urls: [...new Set([url, ...found.texts("References", limits.urls)])].filter(Boolean),
+    fix: {
+      versions: fixed === "" ? [] : fixed.split(", "),
+      state: fixed === "" ? (fixStates[status] ?? "UNKNOWN") : "FIXED",
+    },
+    package: {
+      id: found.optionalText("PkgID", limits.name) ?? "",
+      name: found.text("PkgName", limits.name),
+      version: found.optionalText("InstalledVersion", limits.name) ?? "",
+      licenses: [],
+      purl: found.optionalObject("PkgIdentifier")?.optionalText("PURL", limits.name) ?? "",
+      cpes: [],
+      locations: path === "" ? [] : [path],
+    },
+  };
+}

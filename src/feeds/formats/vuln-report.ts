@@ -1,0 +1,92 @@
+/**
+ * Reports of vulnerability scanners about an image: the JSON of Grype and of Trivy. Both list a finding for each package
+ * that has a vulnerability. A finding that cannot be read is refused alone.
+ */
+import { Fields, type Unread } from "../records/fields.ts";
+import { parseJson } from "../records/parse.ts";
+import { FeedRefusal } from "../source/refusal.ts";
+import { readGrype } from "./grype.ts";
+import { readTrivy } from "./trivy.ts";
+
+/** How severe a vulnerability is. */
+export type VulnSeverity = "UNKNOWN" | "NEGLIGIBLE" | "LOW" | "MEDIUM" | "HIGH" | "CRITICAL";
+
+/** A vulnerability in a package. Texts are "" where the report has none. */
+export interface VulnFinding {
+  readonly id: string;
+  readonly aliases: readonly string[];
+  /** Who published it: `nvd:cpe`, `ghsa`. */
+  readonly source: string;
+  readonly description: string;
+  readonly severity: VulnSeverity;
+  /** Scores from 0 to 10. */
+  readonly cvss: readonly { readonly score: string; readonly version: string }[];
+  readonly urls: readonly string[];
+  readonly fix: {
+    readonly versions: readonly string[];
+    readonly state: "UNKNOWN" | "FIXED" | "NOT_FIXED" | "WONT_FIX";
+  };
+  readonly package: {
+    readonly id: string;
+    readonly name: string;
+    readonly version: string;
+    readonly licenses: readonly string[];
+    readonly purl: string;
+    readonly cpes: readonly string[];
+    /** Paths in the image. */
+    readonly locations: readonly string[];
+  };
+}
+
+/** What a report says. */
+export interface VulnScan {
+  readonly scanner: { readonly name: "GRYPE" | "TRIVY"; readonly version: string };
+  /** When the scanner's database was built, in milliseconds since 1970. */
+  readonly databaseMs: number | undefined;
+  /** When the report was made. */
+  readonly createMs: number | undefined;
+  /** The digests that the report names for the image; empty where it names none. */
+  readonly digests: readonly string[];
+  readonly findings: readonly VulnFinding[];
+}
+
+/** Takes what a reader leaves out. */
+export interface VulnReportNotes {
+  refuse(name: string, reason: string): void;
+  readonly unread: Unread;
+}
+
+/** Limits of the texts and lists of a report. */
+export const limits = {
+  findings: 200_000,
+  text: 64 * 1024,
+  name: 4096,
+  urls: { maxItems: 1000, maxLength: 4096 },
+  short: { maxItems: 1000, maxLength: 4096 },
+} as const;
+
+/** Reads a report. Errors: FeedRefusal for what is no report. */
+export function readVulnReport(bytes: Uint8Array, notes: VulnReportNotes): VulnScan {
+  const fields = new Fields(parseJson(bytes));
+  if (fields.has("matches") && fields.has("descriptor")) return readGrype(fields, notes);
+  if (fields.has("SchemaVersion")) return readTrivy(fields, notes);
+  throw new FeedRefusal("is neither a report of Grype nor one of Trivy in JSON");
+}
+
+/** The digest in a reference `name@sha256:…`. */
+export function digestsIn(references: readonly string[]): string[] {
+  return references.flatMap((reference) => /(sha256:[0-9a-f]{64})$/.exec(reference)?.[1] ?? []);
+}
+
+/** Reads the findings that can be read. */
+export function readEach<T>(items: readonly Fields[], notes: VulnReportNotes, read: (item: Fields) => T): T[] {
+  return items.flatMap((item) => {
+    try {
+      return [read(item)];
+    } catch (error) {
+      if (!(error instanceof FeedRefusal)) throw error;
+      notes.refuse(item.path, error.message);
+      return [];
+    }
+  });
+}
