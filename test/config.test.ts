@@ -41,6 +41,7 @@ test("the defaults", () => {
     pageTokenKey: undefined,
     allowLoopbackIssuers: false,
     maxPatternIdentities: 100,
+    v1MaxListItems: 200_000,
     allowLoopbackSinks: false,
     openRootGroups: false,
     corsOrigins: [],

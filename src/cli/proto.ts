@@ -73,7 +73,9 @@ function rewrite(source: string, { root, goModule, debugRedact }: ExportOptions)
   const text = source
     .replaceAll(`import "${ownRoot}/`, `import "${root}/`)
     .replace(`option go_package = "${ownGoModule}/${ownRoot}/`, `option go_package = "${goModule}/${root}/`);
-  return debugRedact ? text : text.replaceAll(/,\s*debug_redact = true|debug_redact = true,\s*/g, "");
+  return debugRedact
+    ? text
+    : text.replaceAll(/,\s*debug_redact = true| \[debug_redact = true\]|debug_redact = true,\s*/g, "");
 }
 
 function collect(file: DescFile, found: Map<string, DescFile>): void {

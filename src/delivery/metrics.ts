@@ -26,6 +26,16 @@ interface DeliveryMetricsOptions {
   readonly listen: { readonly host: string; readonly port: number };
   /** Milliseconds since 1970. */
   readonly now: () => number;
+  /** Counters that other parts keep. */
+  readonly counters?: readonly CounterOfParts[];
+}
+
+/** A counter with one label, whose values are few and fixed. */
+interface CounterOfParts {
+  readonly name: string;
+  readonly description: string;
+  readonly label: string;
+  readonly values: ReadonlyMap<string, number>;
 }
 
 const maxSubscriptions = 100;
@@ -34,7 +44,12 @@ const others = "other";
 const fanOutName = "fan-out";
 
 /** Serves the metrics at `/metrics`. Loads their libraries on first use. Errors: those of listening at the address. */
-export async function serveMetrics({ database, listen, now }: DeliveryMetricsOptions): Promise<DeliveryMetrics> {
+export async function serveMetrics({
+  database,
+  listen,
+  now,
+  counters = [],
+}: DeliveryMetricsOptions): Promise<DeliveryMetrics> {
   const [{ PrometheusExporter }, { MeterProvider }] = await Promise.all([
     import("@opentelemetry/exporter-prometheus"),
     import("@opentelemetry/sdk-metrics"),
@@ -68,6 +83,10 @@ export async function serveMetrics({ database, listen, now }: DeliveryMetricsOpt
     },
     [waiting, age],
   );
+  for (const { name, description, label, values } of counters)
+    meter.createObservableCounter(name, { description }).addCallback((observed) => {
+      for (const [value, count] of values) observed.observe(count, { [label]: value });
+    });
   const server = createServer((request, response) => {
     if (request.url === "/metrics") exporter.getMetricsRequestHandler(request, response);
     else response.writeHead(404).end();

@@ -30,7 +30,8 @@ export { type Product, type ProductCycle, readProduct } from "./formats/end-of-l
 export { readOsv } from "./formats/osv.ts";
 export type { ListedPackage } from "./formats/packages.ts";
 export { readSbom } from "./formats/sbom.ts";
-export { readVulnReport, type VulnFinding, type VulnScan } from "./formats/vuln-report.ts";
+export type { VulnFinding, VulnScan } from "./formats/scans/scan.ts";
+export { readVulnReport } from "./formats/scans/vuln-report.ts";
 export { ImportReport, type ImportSummary, summaryText } from "./import/report.ts";
 export { type ImportItem, type ImportOptions, type Prune, type PrunedPortion, runImport } from "./import/run.ts";
 export type { Unread } from "./records/fields.ts";

@@ -36,7 +36,7 @@ import { advisoriesService, defineAdvisories } from "./vulnerabilities/advisorie
 import { advisoryEditor } from "./vulnerabilities/edit-advisories.ts";
 import { advisoryWriter } from "./vulnerabilities/save-advisories.ts";
 
-export { readFeedOrder, writeFeedOrder } from "../resource/index.ts";
+export { apiFeed, readFeedOrder, writeFeedOrder } from "../resource/index.ts";
 export { pruneDocuments, saveDocument } from "./advisory/documents.ts";
 export { pruneVulnerabilityMetadata, saveVulnerabilityMetadata } from "./advisory/vulnerability-metadata.ts";
 export { grantSource } from "./iam/auth/grants.ts";

@@ -3,7 +3,7 @@
  * equal in both descriptors: a field that is forgotten stops the server.
  */
 import { create, type DescEnum, type DescField, type DescMessage, isFieldSet, type Message } from "@bufbuild/protobuf";
-import { getField, type Local, setField } from "../codec/index.ts";
+import { getField, type Local, setField, zeroMessage } from "../codec/index.ts";
 import { invalid } from "../errors.ts";
 
 /** Why a field or a value has no counterpart, by its name in the proto file. */
@@ -196,10 +196,14 @@ export class Translation {
   pairs: readonly FieldPair[] = [];
 
   readonly #refused: readonly (readonly [DescField, string])[];
+  readonly #emptyOlder: () => Local;
+  readonly #emptyNewer: () => Local;
 
   constructor(older: DescMessage, newer: DescMessage, refused: Reasons = {}) {
     this.older = older;
     this.newer = newer;
+    this.#emptyOlder = zeroMessage(older);
+    this.#emptyNewer = zeroMessage(newer);
     this.#refused = older.fields.flatMap((field) => {
       const reason = refused[field.name];
       return reason === undefined ? [] : [[field, reason] as const];
@@ -213,10 +217,10 @@ export class Translation {
   toNewer(message: Message): Message {
     const refused = this.#refused.filter(([field]) => isFieldSet(message, field));
     if (refused.length > 0) throw invalid(refused.map(([{ name }, description]) => ({ field: name, description })));
-    const result = create(this.newer);
+    const result = this.#emptyNewer();
     for (const { older, newer, toNewer } of this.pairs) {
       if (!isFieldSet(message, older)) continue;
-      let holder = result as unknown as Local;
+      let holder = result;
       for (const field of newer.slice(0, -1)) {
         const within = getField(holder, field) ?? create(field.message!);
         setField(holder, field, within);
@@ -224,24 +228,19 @@ export class Translation {
       }
       setField(holder, newer.at(-1)!, toNewer(getField(message as unknown as Local, older)));
     }
-    return result;
+    return result as unknown as Message;
   }
 
   /** The newer message as the older one. */
   toOlder(message: Message): Message {
-    const result = create(this.older);
+    const result = this.#emptyOlder();
     for (const { older, newer, toOlder } of this.pairs) {
       let value: unknown = message;
       for (const field of newer) value = value === undefined ? undefined : getField(value as Local, field);
       const counterpart = value === undefined ? undefined : toOlder(value);
-      if (counterpart !== undefined) setField(result as unknown as Local, older, counterpart);
+      if (counterpart !== undefined) setField(result, older, counterpart);
     }
-    return result;
-  }
-
-  /** The fields of the newer message that an older one can write. */
-  writtenFields(): readonly DescField[] {
-    return this.pairs.flatMap(({ newer }) => (newer.length === 1 ? newer : []));
+    return result as unknown as Message;
   }
 
   /**

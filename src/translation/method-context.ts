@@ -5,9 +5,9 @@ import { PlainHeaders } from "../call/index.ts";
 /** The context of a call, as the handler of another method sees it. Its response headers are not those of the call. */
 export class MethodContext implements HandlerContext {
   readonly method: DescMethod;
-  readonly responseHeader = new PlainHeaders();
-  readonly responseTrailer = new PlainHeaders();
   readonly #call: HandlerContext;
+  #responseHeader: Headers | undefined;
+  #responseTrailer: Headers | undefined;
 
   constructor(call: HandlerContext, method: DescMethod) {
     this.method = method;
@@ -40,6 +40,16 @@ export class MethodContext implements HandlerContext {
 
   get requestHeader() {
     return this.#call.requestHeader;
+  }
+
+  get responseHeader(): Headers {
+    this.#responseHeader ??= new PlainHeaders();
+    return this.#responseHeader;
+  }
+
+  get responseTrailer(): Headers {
+    this.#responseTrailer ??= new PlainHeaders();
+    return this.#responseTrailer;
   }
 
   timeoutMs() {

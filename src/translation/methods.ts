@@ -9,8 +9,8 @@ import {
   type DescMessage,
   type DescMethod,
   type DescMethodUnary,
-  equals,
   getOption,
+  isFieldSet,
   type Message,
 } from "@bufbuild/protobuf";
 import { FieldMaskSchema } from "@bufbuild/protobuf/wkt";
@@ -20,7 +20,7 @@ import { BadRequestSchema } from "../../gen/google/rpc/error_details_pb.ts";
 import { type UidpFilter, UidpFilterSchema } from "../../gen/platform/common/uidp_filter_pb.ts";
 import { scopesOf } from "../auth/index.ts";
 import { type Awaitable, chain, tryChain } from "../awaitable.ts";
-import { type MessageParts, type StoredMessage, wholeMessage } from "../codec/index.ts";
+import { type MessageParts, type StoredMessage, wholeMessage, zeroMessage } from "../codec/index.ts";
 import { invalid, resourceExhausted } from "../errors.ts";
 import { covers } from "../uid.ts";
 import type { Translation, Translator } from "./messages.ts";
@@ -172,13 +172,17 @@ export function translateMethods(options: TranslationOptions): MethodTranslation
       const olderItems = itemsOf(older);
       const newerItems = itemsOf(newer);
       const item = translator.between(olderItems.message, newerItems.message);
+      const empty = zeroMessage(older.output);
+      const otherFilters = older.input.fields.filter(({ name }) => name !== idField);
       const answer = wholeListAnswer(older.output, `, or page with ${newer.parent.typeName}.${newer.name}`);
 
       const listOf = (found: readonly Message[], context: HandlerContext): Awaitable<Message> => {
         const items = found.map((each) => item.toOlder(each));
-        return chain(supply?.(items as never[], context), () =>
-          create(older.output, { [olderItems.localName]: items }),
-        );
+        return chain(supply?.(items as never[], context), () => {
+          const list = empty();
+          list[olderItems.localName] = items;
+          return list as unknown as Message;
+        });
       };
 
       /** All pages after the first. */
@@ -211,7 +215,7 @@ export function translateMethods(options: TranslationOptions): MethodTranslation
       /** The one resource with this id, or none. */
       const readOne = (uid: string, method: DescMethod, context: HandlerContext): Awaitable<Message> =>
         tryChain(
-          () => invoke(method, create(method.input, { uid }), context),
+          () => invoke(method, Object.assign(zeroMessage(method.input)(), { uid }) as unknown as Message, context),
           (resource) => listOf([resource], context),
           noneIfMissing,
         );
@@ -219,18 +223,17 @@ export function translateMethods(options: TranslationOptions): MethodTranslation
       const noneIfMissing = (error: unknown): Message => {
         const isMissing = error instanceof ConnectError && missing.includes(error.code);
         if (!isMissing) throw error;
-        return create(older.output);
+        return empty() as unknown as Message;
       };
 
       return custom(older, newer, (message, context) => {
+        const id = (message as Record<string, string>)[idField] ?? "";
+        if (id !== "" && get !== undefined && otherFilters.every((field) => !isFieldSet(message, field))) {
+          const mayGet = isPublic || scopesOf(context).some((scope) => covers(scope, id));
+          if (mayGet) return readOne(id, get, context);
+        }
         const translated = request.toNewer(message);
         const query = complete === undefined ? translated : complete(message, translated as never);
-        const id = (message as Record<string, string>)[idField] ?? "";
-        if (id !== "") {
-          const isAlone = equals(older.input, message, create(older.input, { [idField]: id }));
-          const mayGet = isPublic || scopesOf(context).some((scope) => covers(scope, id));
-          if (isAlone && get !== undefined && mayGet) return readOne(id, get, context);
-        }
         return tryChain(
           () => readAll(id === "" ? query : withId(query as Message & { uidp?: UidpFilter }, id), context),
           (answer) => answer,

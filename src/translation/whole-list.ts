@@ -6,7 +6,7 @@ import { createBinaryWriter, MessageParts, type StoredMessage, storedMessageMake
 import { resourceExhausted } from "../errors.ts";
 
 /** The largest list in one piece. */
-const maxBytes = 32 * 1024 * 1024;
+const maxBytes = 8 * 1024 * 1024;
 
 /**
  * Returns a function that answers with the merge of parts of a message. `hint`: what to do about a list that is too

@@ -95,7 +95,9 @@ describe("a method", () => {
   });
 
   test("that is left to the administrator", () => {
-    const left = new Map([[`${GroupsService.typeName}.UpdateGroup`, "for this test"]]);
+    const left = new Map(
+      [`${GroupsService.typeName}.UpdateGroup`, "platform.iam.v1.Groups.Update"].map((name) => [name, "for this test"]),
+    );
     expect(faultOf({ roles, administratorOnly: left })).not.toThrow();
   });
 });

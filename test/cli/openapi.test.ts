@@ -16,5 +16,5 @@ test.each([
 test("a version that does not exist is refused", async () => {
   const { code, stderr } = await runHere(["openapi", "--version", "v9"]);
   expect(code).toBe(2);
-  expect(stderr).toContain("Allowed choices are v2.");
+  expect(stderr).toContain("Allowed choices are v1, v2.");
 });

@@ -103,7 +103,7 @@ describe("refused when built", () => {
     [
       "GetLayer",
       post("/v1", { body: "uid" }),
-      "library.v1.Library.GetLayer: /v1: body: uid is not a singular message field",
+      "library.v1.Library.GetLayer: /v1: body: uid is neither a message nor a list",
     ],
     [
       "ListRepos",

@@ -81,7 +81,7 @@ export async function openParts(
       report: reportAs("housekeeping"),
     }),
   );
-  const metrics = await openMetrics(config.metricsListen, database, now);
+  const metrics = await openMetrics(config.metricsListen, database, api.callsOfV1, now);
   stack.defer(() => metrics?.close());
   const dispatcher = startDispatcher({
     database,
@@ -101,10 +101,19 @@ export async function openParts(
 async function openMetrics(
   listen: StartContext["config"]["metricsListen"],
   database: Database,
+  callsOfV1: ReadonlyMap<string, number>,
   now: () => number,
 ): Promise<DeliveryMetrics | undefined> {
   if (listen === undefined) return undefined;
-  return serveMetrics({ database, listen, now }).catch((error) => {
+  const counters = [
+    {
+      name: "platform_v1_calls",
+      description: "Calls of the v1 API that this process has answered, by method.",
+      label: "method",
+      values: callsOfV1,
+    },
+  ];
+  return serveMetrics({ database, listen, now, counters }).catch((error) => {
     throw listenFailure("metricsListen", listen, error);
   });
 }

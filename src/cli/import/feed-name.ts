@@ -1,5 +1,6 @@
 /** Names of feeds: given by the operator, or derived from the location. */
 import { resolve } from "node:path";
+import { apiFeed } from "../../services/index.ts";
 import { CommandFailure } from "../failure.ts";
 
 const maxLength = 255;
@@ -12,6 +13,7 @@ const shape = /^[^\p{C},]+$/u;
  * invalid given name.
  */
 export function feedName(given: string | undefined, location: string): string {
+  if (given === apiFeed) throw new CommandFailure(`--feed: ${apiFeed} is the feed of what the API writes`);
   if (given !== undefined) return checkFeedName("--feed", given);
   const url = /^https?:\/\//i.test(location) ? URL.parse(location) : null;
   const name = url === null ? resolve(location) : `${url.host}${url.pathname}`;

@@ -5,7 +5,7 @@
 import { Fields } from "../records/fields.ts";
 import { parseJson } from "../records/parse.ts";
 import { FeedRefusal } from "../source/refusal.ts";
-import { readEach, type VulnReportNotes } from "./vuln-report.ts";
+import { readEach, type VulnReportNotes } from "./scans/scan.ts";
 
 /** A version of a product, of which there are several releases: `3.12`. Dates are `YYYY-MM-DD`, or "". */
 export interface ProductCycle {

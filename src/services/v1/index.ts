@@ -60,6 +60,7 @@ export function createServicesOfV1({
       service.methods.map((method): [DescMethod, Handler] => [method, methods[method.localName] as Handler]),
     ),
   );
+  const links = new Map<DescMethod, string>();
   const translations = translateMethods({
     translator: new Translator({
       messages: services.flatMap(({ tables }) => tables.messages ?? []),
@@ -76,7 +77,10 @@ export function createServicesOfV1({
     setting: "--v1-max-list-items",
     onSuccess(method, successor, { responseHeader }) {
       onCall?.(method);
-      if (successor !== undefined) responseHeader.set("link", `<${pathOf(successor)}>; rel="successor-version"`);
+      if (successor === undefined) return;
+      const link = links.get(successor) ?? `<${pathOf(successor)}>; rel="successor-version"`;
+      links.set(successor, link);
+      responseHeader.set("link", link);
     },
   });
   return services.map(({ mount }) => mount(translations));

@@ -4,9 +4,10 @@ import type { HandlerContext } from "@connectrpc/connect";
 import * as v1 from "../../../gen/platform/registry/v1/repos_pb.ts";
 import * as v2 from "../../../gen/platform/registry/v2/repos_pb.ts";
 import { capabilityNamed, requireCapabilities } from "../../auth/index.ts";
-import { chain } from "../../awaitable.ts";
+import { type Awaitable, chain } from "../../awaitable.ts";
 import { alreadyExists } from "../../errors.ts";
 import { databaseOf, messageOf, type Resource } from "../../resource/index.ts";
+import type { Row } from "../../store/index.ts";
 import type { Handler, MethodTranslations, Tables } from "../../translation/index.ts";
 import { byId } from "./common.ts";
 
@@ -40,15 +41,19 @@ export function repoMethods(
 ) {
   const { createRepo, updateRepo, listRepos, getRepo, updateRepoReadme, deleteRepo } = v2.ReposService.method;
 
-  async function supplyReadmes(items: readonly v1.Repo[], context: HandlerContext): Promise<void> {
-    const rows = await databaseOf(context).getMany(
-      readmes.table,
-      items.map(({ id }) => id),
-    );
-    for (const item of items) {
-      const row = rows.get(item.id);
-      if (row !== undefined) item.readme = messageOf(readmes, row).content;
-    }
+  const setReadme = (item: v1.Repo, row: Row | undefined) => {
+    if (row !== undefined) item.readme = messageOf(readmes, row).content;
+  };
+
+  function supplyReadmes(items: readonly v1.Repo[], context: HandlerContext): Awaitable<void> {
+    const session = databaseOf(context);
+    const [only] = items;
+    if (only !== undefined && items.length === 1)
+      return chain(session.get(readmes.table, only.id), (row) => setReadme(only, row));
+    const ids = items.map(({ id }) => id);
+    return session.getMany(readmes.table, ids).then((rows) => {
+      for (const item of items) setReadme(item, rows.get(item.id));
+    });
   }
 
   /** Sets the readme of a repo that has been answered. */

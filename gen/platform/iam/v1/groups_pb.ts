@@ -463,8 +463,8 @@ export const Groups: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Finds the verified organisation of the caller's e-mail domain. Errors: NOT_FOUND, the same when there is no such
-   * organisation, when the caller's issuer is not trusted, and when the domain is blocked.
+   * Finds the verified organisation of the caller's e-mail domain. Errors: FAILED_PRECONDITION, always: this server
+   * knows no e-mail domains of organisations.
    *
    * @generated from rpc platform.iam.v1.Groups.LookupGroup
    */
@@ -474,8 +474,8 @@ export const Groups: GenService<{
     output: typeof LookupGroupResponseSchema;
   },
   /**
-   * Asks the owners of a verified organisation to let the caller join it. Errors: INVALID_ARGUMENT; NOT_FOUND as
-   * LookupGroup; RESOURCE_EXHAUSTED when the caller has asked recently.
+   * Asks the owners of a verified organisation to let the caller join it. Errors: FAILED_PRECONDITION, always, as
+   * LookupGroup.
    *
    * @generated from rpc platform.iam.v1.Groups.RequestGroupAccess
    */

@@ -72,7 +72,7 @@ export type Repo = Message<"platform.registry.v1.Repo"> & {
   syncConfig?: SyncConfig | undefined;
 
   /**
-   * What is added to the images when they are built.
+   * What is added to the images when they are built. This server builds none, so a request must not set it.
    *
    * @generated from field: platform.registry.v1.CustomOverlay custom_overlay = 7;
    */

@@ -1341,7 +1341,8 @@ export const EventTypeFilterSchema: GenEnum<EventTypeFilter> = /*@__PURE__*/
  */
 export const Advisories: GenService<{
   /**
-   * Creates an advisory in a group. Errors: INVALID_ARGUMENT, PERMISSION_DENIED; NOT_FOUND on the parent.
+   * Creates an advisory in a group. Errors: INVALID_ARGUMENT, PERMISSION_DENIED; NOT_FOUND on the parent; ALREADY_EXISTS
+   * when the group has an advisory with this id about the artifact.
    *
    * @generated from rpc platform.vulnerabilities.v1.Advisories.Create
    */
@@ -1365,7 +1366,8 @@ export const Advisories: GenService<{
     output: typeof AdvisoriesListSchema;
   },
   /**
-   * Replaces an advisory: fields that are left out are reset. Errors: INVALID_ARGUMENT, NOT_FOUND, PERMISSION_DENIED.
+   * Replaces an advisory: fields that are left out are reset. Errors: INVALID_ARGUMENT, NOT_FOUND, PERMISSION_DENIED;
+   * FAILED_PRECONDITION when the advisory comes from an imported feed.
    *
    * @generated from rpc platform.vulnerabilities.v1.Advisories.Update
    */
@@ -1375,7 +1377,8 @@ export const Advisories: GenService<{
     output: typeof AdvisorySchema;
   },
   /**
-   * Deletes an advisory and its events. Errors: NOT_FOUND, PERMISSION_DENIED.
+   * Deletes an advisory and its events. Errors: NOT_FOUND, PERMISSION_DENIED; FAILED_PRECONDITION when the advisory comes
+   * from an imported feed.
    *
    * @generated from rpc platform.vulnerabilities.v1.Advisories.Delete
    */
@@ -1407,7 +1410,7 @@ export const Advisories: GenService<{
   },
   /**
    * Replaces an event, and so changes the state of its review. Errors: INVALID_ARGUMENT, NOT_FOUND, PERMISSION_DENIED;
-   * FAILED_PRECONDITION when the review has ended.
+   * FAILED_PRECONDITION when the event comes from an imported feed.
    *
    * @generated from rpc platform.vulnerabilities.v1.Advisories.UpdateAdvisoryEvent
    */

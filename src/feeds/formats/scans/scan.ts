@@ -1,12 +1,6 @@
-/**
- * Reports of vulnerability scanners about an image: the JSON of Grype and of Trivy. Both list a finding for each package
- * that has a vulnerability. A finding that cannot be read is refused alone.
- */
-import { Fields, type Unread } from "../records/fields.ts";
-import { parseJson } from "../records/parse.ts";
-import { FeedRefusal } from "../source/refusal.ts";
-import { readGrype } from "./grype.ts";
-import { readTrivy } from "./trivy.ts";
+/** What reports of vulnerability scanners have in common. */
+import type { Fields, Unread } from "../../records/fields.ts";
+import { FeedRefusal } from "../../source/refusal.ts";
 
 /** How severe a vulnerability is. */
 export type VulnSeverity = "UNKNOWN" | "NEGLIGIBLE" | "LOW" | "MEDIUM" | "HIGH" | "CRITICAL";
@@ -64,14 +58,6 @@ export const limits = {
   urls: { maxItems: 1000, maxLength: 4096 },
   short: { maxItems: 1000, maxLength: 4096 },
 } as const;
-
-/** Reads a report. Errors: FeedRefusal for what is no report. */
-export function readVulnReport(bytes: Uint8Array, notes: VulnReportNotes): VulnScan {
-  const fields = new Fields(parseJson(bytes));
-  if (fields.has("matches") && fields.has("descriptor")) return readGrype(fields, notes);
-  if (fields.has("SchemaVersion")) return readTrivy(fields, notes);
-  throw new FeedRefusal("is neither a report of Grype nor one of Trivy in JSON");
-}
 
 /** The digest in a reference `name@sha256:…`. */
 export function digestsIn(references: readonly string[]): string[] {

@@ -1,6 +1,6 @@
 /** The JSON report of Grype. */
-import type { Fields } from "../records/fields.ts";
-import { digestsIn, limits, readEach, type VulnFinding, type VulnReportNotes, type VulnScan } from "./vuln-report.ts";
+import type { Fields } from "../../records/fields.ts";
+import { digestsIn, limits, readEach, type VulnFinding, type VulnReportNotes, type VulnScan } from "./scan.ts";
 
 const severities: Readonly<Record<string, VulnFinding["severity"]>> = {
   negligible: "NEGLIGIBLE",

@@ -1,6 +1,6 @@
 /** The JSON report of Trivy, schema version 2. */
-import type { Fields } from "../records/fields.ts";
-import { digestsIn, limits, readEach, type VulnFinding, type VulnReportNotes, type VulnScan } from "./vuln-report.ts";
+import type { Fields } from "../../records/fields.ts";
+import { digestsIn, limits, readEach, type VulnFinding, type VulnReportNotes, type VulnScan } from "./scan.ts";
 
 const severities: ReadonlySet<string> = new Set(["LOW", "MEDIUM", "HIGH", "CRITICAL"]);
 
