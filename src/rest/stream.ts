@@ -196,7 +196,10 @@ function begin(response: PortResponse, headers: OutgoingHttpHeaders, contentType
   return true;
 }
 
-/** Writes a chunk and waits until there is room for another. Returns whether the client is still connected. */
+/** How long a client may take for what waits to be sent. Then the response is broken off. */
+const stallMs = 60_000;
+
+/** Writes a chunk and waits until there is room for another. Returns whether the client still takes the response. */
 async function write(response: PortResponse, chunk: string | Uint8Array): Promise<boolean> {
   if (isOver(response)) return false;
   // Node's HTTP/2 sends uninitialized memory when the last of several pending chunks is empty.
@@ -204,7 +207,9 @@ async function write(response: PortResponse, chunk: string | Uint8Array): Promis
   if (!(response as ServerResponse).write(chunk)) {
     const settled = new AbortController();
     const { signal } = settled;
+    const stalled = setTimeout(() => breakOff(response), stallMs);
     await Promise.race([once(response, "drain", { signal }), once(response, "close", { signal })]);
+    clearTimeout(stalled);
     settled.abort();
   }
   return !isGone(response);

@@ -92,11 +92,12 @@ export async function buildHandlers(options: HandlersOptions): Promise<RequestHa
 }
 
 /** The handlers of the contract's methods. */
-function buildProtocols({ context, port, calls, health }: HandlersOptions) {
+function buildProtocols({ context, port, parts, calls, health }: HandlersOptions) {
   const { config, log, api } = context;
   const { maxRequestBytes, maxUrlBytes, serviceHost } = config;
   const { descriptors, contract, registry } = api;
   const { bodies, refusalBody } = port;
+  const { availability } = parts;
   const { transport } = calls;
   const withToken = new Set(
     contract.methods.flatMap(({ method, authorization }) => (authorization.kind === "open" ? [] : [method])),
@@ -122,7 +123,11 @@ function buildProtocols({ context, port, calls, health }: HandlersOptions) {
       settings: { body: flagOf("maxRequestBytes"), url: flagOf("maxUrlBytes") },
     },
     mayAnswerInParts: isWholeList,
-    onBrokenAnswer: (error, { name }) => log.error({ err: error, method: name }, "answer broken off"),
+    onBrokenAnswer(error, { name }) {
+      availability.report(error);
+      const isBug = callersError(error).code === Code.Internal;
+      log[isBug ? "error" : "debug"]({ err: error, method: name }, isBug ? "bug" : "answer broken off");
+    },
     slashInMultiSegment: "decode",
     mayHaveColon: (field) => !holdsUid(field),
   });

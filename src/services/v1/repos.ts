@@ -60,7 +60,6 @@ export function repoMethods(
   async function saveReadme(repo: v1.Repo, readme: string, context: HandlerContext): Promise<v1.Repo> {
     await supplyReadmes([repo], context);
     if (repo.readme === readme) return repo;
-    requireCapabilities(context, repo.id, capabilityNamed("repo.update"));
     const repoReadme = { uid: repo.id, content: readme };
     const updateMask = { paths: ["content"] };
     await invoke(updateRepoReadme, create(v2.UpdateRepoReadmeRequestSchema, { repoReadme, updateMask }), context);
