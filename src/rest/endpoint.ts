@@ -31,6 +31,7 @@ import { formatStatus } from "./status.ts";
 import { type StreamType, streamTypes, writeParts, writeStream } from "./stream.ts";
 
 const defaultMaxBodyBytes = 1024 * 1024;
+const defaultStallMs = 60_000;
 const maxTimeoutMs = 2 ** 31 - 1;
 
 /** One request and its response. */
@@ -58,7 +59,7 @@ export function createEndpoint(binding: Binding, options: RestOptions): Endpoint
   const { transport, registry } = options;
   const reader = createRequestReader(binding, options);
   const payload = createPayloadWriter(binding, registry);
-  const { maxBodyBytes: limit = defaultMaxBodyBytes } = options.limits ?? {};
+  const { maxBodyBytes: limit = defaultMaxBodyBytes, stallMs = defaultStallMs } = options.limits ?? {};
   const maxBodyBytes = typeof limit === "number" ? limit : limit(method);
   const offered = method.methodKind === "unary" ? streamTypes.slice(0, 1) : streamTypes;
   const isEmpty = binding.responseBody === undefined && method.output.typeName === "google.protobuf.Empty";
@@ -79,6 +80,7 @@ export function createEndpoint(binding: Binding, options: RestOptions): Endpoint
           field: listField,
           registry,
           headers,
+          stallMs,
           onBroken: (error) => options.onBrokenAnswer?.(error, method),
         });
       return isNotModified(request, headers)
@@ -102,6 +104,7 @@ export function createEndpoint(binding: Binding, options: RestOptions): Endpoint
       type,
       payload,
       headers: responseHeaders(common, answer.header),
+      stallMs,
       describe: (reason) => formatStatus(exchange.describe(reason).error, registry),
     });
   }

@@ -23,6 +23,8 @@ export interface RestOptions {
     readonly maxBodyBytes?: number | ((method: RestMethod) => number) | undefined;
     /** Length of the request target in bytes; default 8 KiB. */
     readonly maxUrlBytes?: number | undefined;
+    /** How long a client may take for a piece of a streamed response; default 60 s. Then the response is broken off. */
+    readonly stallMs?: number | undefined;
     /** The settings that hold these limits, such as `--max-body`, to be named in errors. */
     readonly settings?: { readonly body: string; readonly url: string } | undefined;
   };

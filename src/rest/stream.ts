@@ -63,6 +63,7 @@ interface StreamOptions {
   readonly payload: PayloadWriter;
   /** The headers of the call. */
   readonly headers: OutgoingHttpHeaders;
+  readonly stallMs: number;
   /** The JSON text of an error. */
   describe(reason: unknown): string;
 }
@@ -77,7 +78,7 @@ export async function writeStream(
   try {
     const first = await iterator.next();
     await (options.payload.kind === "raw"
-      ? writeRaw(response, first, iterator, options.payload, options.headers)
+      ? writeRaw(response, first, iterator, options.payload, options)
       : writeFramed(response, first, iterator, options.payload, options));
   } finally {
     await iterator.return?.();
@@ -90,6 +91,8 @@ interface PartsOptions {
   readonly field: DescField | undefined;
   readonly registry: Registry;
   readonly headers: OutgoingHttpHeaders;
+  /** How long a client may take for what waits to be sent. Then the response is broken off. */
+  readonly stallMs: number;
   /** Takes what broke off the message. */
   onBroken(reason: unknown): void;
 }
@@ -102,7 +105,7 @@ interface PartsOptions {
 export async function writeParts(
   response: PortResponse,
   { parts }: MessageParts,
-  { field, registry, headers, onBroken }: PartsOptions,
+  { field, registry, headers, stallMs, onBroken }: PartsOptions,
 ): Promise<void> {
   if (field?.fieldKind !== "list") throw new Error("a message in parts has one field, a list");
   const writeItems = createJsonFieldWriter(field, { registry });
@@ -116,7 +119,7 @@ export async function writeParts(
       for (; !next.done; next = await iterator.next()) {
         const items = writeItems(next.value).slice(1, -1);
         if (items === "") continue;
-        if (!(await write(response, isFirst ? text + items : `,${items}`))) return;
+        if (!(await write(response, isFirst ? text + items : `,${items}`, stallMs))) return;
         text = "";
         isFirst = false;
       }
@@ -125,7 +128,7 @@ export async function writeParts(
       breakOff(response);
       return;
     }
-    await write(response, `${text}]}`);
+    await write(response, `${text}]}`, stallMs);
     response.end();
   } finally {
     await iterator.return?.();
@@ -143,6 +146,7 @@ async function writeFramed(
   options: StreamOptions,
 ): Promise<void> {
   const framing = framings[options.type];
+  const { stallMs } = options;
   let next = first;
   let json = next.done ? "" : payload.write(next.value);
   if (!begin(response, options.headers, options.type)) return;
@@ -150,7 +154,7 @@ async function writeFramed(
   let text = framing.start;
   try {
     while (!next.done) {
-      if (!(await write(response, text + framing.message(json, isFirst)))) return;
+      if (!(await write(response, text + framing.message(json, isFirst), stallMs))) return;
       text = "";
       isFirst = false;
       next = await iterator.next();
@@ -159,7 +163,7 @@ async function writeFramed(
   } catch (reason) {
     text += framing.error(options.describe(reason), isFirst);
   }
-  await write(response, text + framing.end);
+  await write(response, text + framing.end, stallMs);
   response.end();
 }
 
@@ -168,12 +172,12 @@ async function writeRaw(
   first: IteratorResult<Message>,
   iterator: AsyncIterator<Message>,
   payload: RawPayload,
-  headers: OutgoingHttpHeaders,
+  { headers, stallMs }: StreamOptions,
 ): Promise<void> {
   if (!begin(response, headers, first.done ? "" : payload.write(first.value).contentType)) return;
   try {
     for (let next = first; !next.done; next = await iterator.next()) {
-      if (!(await write(response, payload.write(next.value).data))) return;
+      if (!(await write(response, payload.write(next.value).data, stallMs))) return;
     }
     response.end();
   } catch {
@@ -196,11 +200,8 @@ function begin(response: PortResponse, headers: OutgoingHttpHeaders, contentType
   return true;
 }
 
-/** How long a client may take for what waits to be sent. Then the response is broken off. */
-const stallMs = 60_000;
-
 /** Writes a chunk and waits until there is room for another. Returns whether the client still takes the response. */
-async function write(response: PortResponse, chunk: string | Uint8Array): Promise<boolean> {
+async function write(response: PortResponse, chunk: string | Uint8Array, stallMs: number): Promise<boolean> {
   if (isOver(response)) return false;
   // Node's HTTP/2 sends uninitialized memory when the last of several pending chunks is empty.
   if (chunk.length === 0) return true;

@@ -62,3 +62,18 @@ test("report pending and dead deliveries, the age of the oldest, and results of 
     expect(text).toContain(`platform_delivery_attempts_total{result="${result}",subscription="${subscription}"} 1\n`);
   expect((await fetch(`http://127.0.0.1:${metrics.port}/other`)).status).toBe(404);
 });
+
+test("counters of other parts are shown as they are at the time", async () => {
+  const database = await openDatabase("sqlite::memory:");
+  await database.migrate();
+  const values = new Map([["a", 1]]);
+  const counters = [{ name: "platform_v1_calls", description: "Calls.", label: "method", values }];
+  const listen = { host: "127.0.0.1", port: 0 };
+  const metrics = await serveMetrics({ database, listen, now: () => Date.now(), counters });
+  values.set("a", 2).set("b", 3);
+  const text = await (await fetch(`http://127.0.0.1:${metrics.port}/metrics`)).text();
+  expect(text).toContain('platform_v1_calls_total{method="a"} 2');
+  expect(text).toContain('platform_v1_calls_total{method="b"} 3');
+  await metrics.close();
+  await database.close();
+});

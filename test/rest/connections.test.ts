@@ -5,9 +5,11 @@ import { connect as connectHttp2, createServer as createHttp2Server } from "node
 import { type AddressInfo, connect as connectTcp } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { tryChain } from "../../src/awaitable.ts";
-import type { RestHandler } from "../../src/rest/index.ts";
+import { MessageParts } from "../../src/codec/index.ts";
+import type { RestHandler, RestOptions } from "../../src/rest/index.ts";
 import { type Client, exchange, http1Client } from "../http/clients.ts";
-import { handlerWith, seen } from "./service.ts";
+import { type Any, create } from "./fixture.ts";
+import { handlerWith, seen, transport } from "./service.ts";
 
 /** A server and a client session; `handled` settles as the handler does with the first request. */
 async function observedHttp2(handler: RestHandler) {
@@ -144,4 +146,55 @@ describe("connections", () => {
     socket.destroy();
     expect((await client.call("/v1/repos/a")).status).toBe(200);
   });
+
+  test.each(["/v1/watch?count=100000", "/v1/repos?page_size=100000"])(
+    "a reader of %s that stalls loses its response",
+    async (path) => {
+      const stalling = await http1Client(handlerWith({ ...inParts(), limits: { stallMs: 100 } }));
+      const socket = connectTcp(Number(new URL(stalling.origin).port), "127.0.0.1");
+      socket.pause();
+      socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`);
+      await expect.poll(() => seen.inWatch).toBeGreaterThan(0);
+      await new Promise((resolve) => setTimeout(resolve, 500)); // the limit is over, whatever the machine does
+      socket.on("error", () => {}).resume();
+      await once(socket, "close");
+      expect(seen.inWatch).toBeLessThan(90_000);
+      await stalling.close();
+    },
+  );
+
+  test("an answer in parts is one message, and is broken off when a part fails", async () => {
+    const errors: unknown[] = [];
+    const parted = await http1Client(handlerWith({ ...inParts(), onBrokenAnswer: (error) => errors.push(error) }));
+    const { status, body } = await parted.call("/v1/repos?page_size=3");
+    expect([status, JSON.parse(String(body)).repos.map(({ name }: { name: string }) => name)]).toEqual([
+      200,
+      ["0", "1", "2"],
+    ]);
+    expect(JSON.parse(String((await parted.call("/v1/repos?page_size=0")).body))).toEqual({ repos: [] });
+    await expect(parted.call("/v1/repos?page_size=3&order_by=2")).rejects.toThrow();
+    expect(errors).toEqual([expect.objectContaining({ message: "part 2 fails" })]);
+    await parted.close();
+  });
 });
+
+/** A list of `page_size` repos, each a part of the answer; part number `order_by` fails. */
+function inParts(): Partial<RestOptions> {
+  async function* partsOf({ pageSize, orderBy }: Any) {
+    for (let i = 0; i < pageSize; i++) {
+      if (orderBy === String(i)) throw new Error(`part ${i} fails`);
+      seen.inWatch = i;
+      const repo = create("Repo", { name: `${i}`, description: pageSize > 1000 ? "x".repeat(10_000) : "" });
+      yield create("ListReposResponse", { repos: [repo] });
+    }
+  }
+  const begin: NonNullable<RestOptions["transport"]["begin"]> = (_method, message, _header, _timeoutMs, caller) => {
+    expect(caller).toEqual({ takesParts: true });
+    const answer = { message: new MessageParts(partsOf(message)), touchedHeader: undefined, touchedTrailer: undefined };
+    return { answer, cancel() {} };
+  };
+  return {
+    transport: { ...transport, begin },
+    mayAnswerInParts: ({ name }) => name === "ListRepos",
+  };
+}

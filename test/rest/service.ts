@@ -82,7 +82,8 @@ const implementation: Any = Object.fromEntries(
   ]),
 );
 
-const transport = createRouterTransport(
+/** Calls the service in this process. */
+export const transport = createRouterTransport(
   ({ service }) =>
     service(library, {
       ...implementation,
