@@ -9,7 +9,7 @@ import { type DescMethodUnary, fromJson, getOption, hasOption } from "@bufbuild/
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Event_Audience, events as eventOption } from "../../gen/platform/annotations/annotations_pb.ts";
 import { createVerifier } from "../../src/cli/events/verify.ts";
-import { type Json, methods } from "./contract.ts";
+import { type Json, methods, methodsOfV1 } from "./contract.ts";
 import { type EventSink, jsonOf, type Received, shortType, startSink } from "./event-sink.ts";
 import { type Call, type ExpectedEvent, expectedEvents } from "./expected-events.ts";
 import {
@@ -107,6 +107,27 @@ onEveryServer(
         const answer = await platform().ok(name, request, { over });
         const [event] = await arrived(subscribed, 1);
         await expectEvent(platform(), methods.get(name)!, event!, subscribed, { request, answer }, expected);
+      });
+    });
+
+    describe("of v1 are those of v2", () => {
+      const ofV1 = [...methodsOfV1].filter(
+        ([name, method]) => hasOption(method, eventOption) && methodFixtures[name] !== undefined,
+      );
+
+      test.each(ofV1)("%s", async (name, method) => {
+        const fixture = methodFixtures[name]!;
+        const { uid: group } = await makeGroup(platform(), fixture.isOfOrganisations ? "" : platform().root);
+        const request = await fixture.request(platform(), group);
+        const subscribed = await subscribe(group);
+        const answer = await platform().ok(name, request);
+        const [event] = await arrived(subscribed, 1);
+        const { type } = getOption(method, eventOption);
+        expect(event!.headers["ce-type"]).toBe(type);
+        expect(event!.headers["ce-bodytype"]).toMatch(/^platform\.[a-z]+\.v2\./);
+        expect(event!.headers["ce-source"]).toMatch(name.endsWith("UpdateTag") ? /\/v1\// : /\/v2\//);
+        const about = answer.id ?? answer.group ?? request.id ?? request.group ?? request.parent ?? request.parentId;
+        expect(event!.headers["ce-subject"]).toBe(about);
       });
     });
 
