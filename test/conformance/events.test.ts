@@ -112,7 +112,7 @@ onEveryServer(
 
     describe("of v1 are those of v2", () => {
       const ofV1 = [...methodsOfV1].filter(
-        ([name, method]) => hasOption(method, eventOption) && methodFixtures[name] !== undefined,
+        ([name, method]) => hasOption(method, eventOption) && methodFixtures[name]?.fails === undefined,
       );
 
       test.each(ofV1)("%s", async (name, method) => {

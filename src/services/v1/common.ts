@@ -41,12 +41,12 @@ export const newInV2 = {
 /** A service of v1: a handler for each of its methods. */
 export function serviceOfV1<S extends DescService>(
   service: S,
-  methods: { readonly [M in keyof S["method"]]?: (method: DescMethod) => Handler },
+  methods: { readonly [M in keyof S["method"]]: (method: DescMethod) => Handler },
 ): MountedService {
-  const handlers = service.methods.flatMap((method): [string, Handler][] => {
-    const make = methods[method.localName as keyof S["method"]];
-    return make === undefined ? [] : [[method.localName, make(method)]];
-  });
+  const handlers = service.methods.map((method): [string, Handler] => [
+    method.localName,
+    methods[method.localName as keyof S["method"]](method),
+  ]);
   return { service, methods: Object.fromEntries(handlers) as MountedService["methods"], resources: [] };
 }
 

@@ -1,6 +1,7 @@
 /** Identity providers of v1. */
 import * as v1 from "../../../gen/platform/iam/v1/identity_providers_pb.ts";
 import * as v2 from "../../../gen/platform/iam/v2/identity_providers_pb.ts";
+import { unimplemented } from "../../errors.ts";
 import { byId, type ServiceOfV1, serviceOfV1 } from "./common.ts";
 
 export const identityProvidersOfV1: ServiceOfV1 = {
@@ -14,7 +15,7 @@ export const identityProvidersOfV1: ServiceOfV1 = {
       { older: v1.IdentityProviderFilterSchema, newer: v2.ListIdentityProvidersRequestSchema, onlyOlder: byId },
     ],
   },
-  mount: ({ call, replace, list }) => {
+  mount: ({ call, replace, list, custom }) => {
     const { createIdentityProvider, updateIdentityProvider, listIdentityProviders } =
       v2.IdentityProvidersService.method;
     const { getIdentityProvider, deleteIdentityProvider } = v2.IdentityProvidersService.method;
@@ -23,6 +24,14 @@ export const identityProvidersOfV1: ServiceOfV1 = {
       update: (method) => replace(method, updateIdentityProvider),
       list: (method) => list(method, listIdentityProviders, { get: getIdentityProvider }),
       delete: (method) => call(method, deleteIdentityProvider),
+      generateScimToken: (method) => custom(method, undefined, noProvisioning),
+      regenerateScimToken: (method) => custom(method, undefined, noProvisioning),
+      revokeScimToken: (method) => custom(method, undefined, noProvisioning),
+      setScimEnabled: (method) => custom(method, undefined, noProvisioning),
     });
   },
+};
+
+const noProvisioning = () => {
+  throw unimplemented("this server does not provision users by SCIM");
 };
