@@ -14,6 +14,7 @@ import {
   type Message,
 } from "@bufbuild/protobuf";
 import { FieldMaskSchema } from "@bufbuild/protobuf/wkt";
+import { field as fieldOption, Ignore } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import { Code, ConnectError, type ContextValues, createContextKey, type HandlerContext } from "@connectrpc/connect";
 import { FieldBehavior, field_behavior } from "../../gen/google/api/field_behavior_pb.ts";
 import { BadRequestSchema } from "../../gen/google/rpc/error_details_pb.ts";
@@ -21,6 +22,7 @@ import { type UidpFilter, UidpFilterSchema } from "../../gen/platform/common/uid
 import { scopesOf } from "../auth/index.ts";
 import { type Awaitable, chain, tryChain } from "../awaitable.ts";
 import { type MessageParts, type StoredMessage, wholeMessage, zeroMessage } from "../codec/index.ts";
+import { violationsOf } from "../contract/index.ts";
 import { invalid, resourceExhausted } from "../errors.ts";
 import { covers } from "../uid.ts";
 import type { Translation, Translator } from "./messages.ts";
@@ -113,9 +115,14 @@ export function translateMethods(options: TranslationOptions): MethodTranslation
 
   const custom = (older: DescMethod, newer: DescMethod | undefined, handle: Handler): Handler => {
     const translations = translationsIn(translator, older, newer);
+    const bodies = older.input.fields.filter(isUncheckedBody);
     return (request, context) =>
       tryChain(
-        () => handle(request, context),
+        () => {
+          for (const { localName, message } of bodies)
+            checkRules(message!, (request as Record<string, Message | undefined>)[localName]);
+          return handle(request, context);
+        },
         (response) => {
           onSuccess?.(older, newer, context);
           return response;
@@ -277,6 +284,17 @@ const noUid = "0".repeat(40);
 function isChangeable(field: DescField): boolean {
   const fixed: FieldBehavior[] = [FieldBehavior.IDENTIFIER, FieldBehavior.OUTPUT_ONLY, FieldBehavior.IMMUTABLE];
   return !getOption(field, field_behavior).some((behavior) => fixed.includes(behavior));
+}
+
+/** Whether a field is a resource whose value rules the method checks, so that errors name its fields alone. */
+function isUncheckedBody(field: DescField): boolean {
+  return field.fieldKind === "message" && getOption(field, fieldOption).ignore === Ignore.ALWAYS;
+}
+
+/** Errors: INVALID_ARGUMENT for a resource that breaks its own rules, before it is translated. */
+function checkRules(desc: DescMessage, resource: Message | undefined): void {
+  const violations = violationsOf(desc, resource ?? (zeroMessage(desc)() as unknown as Message));
+  if (violations.length > 0) throw invalid(violations);
 }
 
 function itemsOf({ output }: DescMethod) {

@@ -223,6 +223,12 @@ onEveryServer("v1 beside v2", (platform) => {
     expect(await refused("v1.Identities.Create", { parentId: group, identity })).toEqual(["service_principal"]);
     const role = { name: freshName(), capabilities: ["repo.list", "repo.lst"] };
     expect(await refused("v1.Roles.Create", { parentId: group, role })).toEqual(["capabilities[1]"]);
+    const long = { name: freshName(), capabilities: ["x".repeat(256)] };
+    expect(await refused("v1.Roles.Create", { parentId: group, role: long })).toEqual(["capabilities[0]"]);
+    const { advisory } = await methodFixtures["v1.Advisories.Create"]!.request(platform(), group);
+    const advisoryId = "A".repeat(256);
+    const request = { parentId: group, advisory: { ...advisory, advisoryId } };
+    expect(await refused("v1.Advisories.Create", request)).toEqual(["advisory_id"]);
     expect(await refused("v1.RoleBindings.Create", { parent: group, roleBinding: {} })).toEqual(["identity", "role"]);
   });
 

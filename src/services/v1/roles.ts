@@ -10,6 +10,7 @@ import { capabilities as allCapabilities, capabilitiesByName } from "../../auth/
 import { suggestion } from "../../did-you-mean.ts";
 import { invalid } from "../../errors.ts";
 import type { Conversion } from "../../translation/index.ts";
+import { shorten } from "../../violations.ts";
 import { byId, type ServiceOfV1, serviceOfV1 } from "./common.ts";
 
 const capabilities: Conversion = {
@@ -23,7 +24,7 @@ function capabilityOf(name: string, index: number): Capability {
   if (capability === undefined)
     throw invalid({
       field: `capabilities[${index}]`,
-      description: `no capability is named ${JSON.stringify(name)}${suggestion(name, capabilitiesByName.keys())}`,
+      description: `no capability is named ${JSON.stringify(shorten(name))}${suggestion(name, capabilitiesByName.keys())}`,
     });
   return capability;
 }

@@ -69,7 +69,6 @@ export function advisoryEditor(advisories: Resource<typeof AdvisorySchema>, writ
   return {
     async create(group, advisory, context) {
       await requireResource(advisories.declaration.parent!, group, context);
-      requireId(advisory);
       const uid = advisoryUid(group, advisory.artifactName, advisory.advisoryId);
       if ((await transactionOf(context).get(advisories.table, uid)) !== undefined)
         throw alreadyExists(
@@ -77,7 +76,7 @@ export function advisoryEditor(advisories: Resource<typeof AdvisorySchema>, writ
           `artifact ${JSON.stringify(advisory.artifactName)} and id ${JSON.stringify(advisory.advisoryId)}`,
         );
       const events = advisory.events.map((event) => stamped(event, context));
-      return save(group, create(AdvisorySchema, { ...advisory, events }), context);
+      return save(group, create(AdvisorySchema, { ...advisory, deleteTime: undefined, events }), context);
     },
 
     async replace(advisory, context) {
@@ -96,7 +95,7 @@ export function advisoryEditor(advisories: Resource<typeof AdvisorySchema>, writ
           ? stamped(event, context)
           : create(AdvisoryEventSchema, { ...event, createTime });
       });
-      return save(parentOf(uid), create(AdvisorySchema, { ...advisory, events }), context);
+      return save(parentOf(uid), create(AdvisorySchema, { ...advisory, deleteTime: undefined, events }), context);
     },
 
     async remove(uid, context) {
@@ -128,10 +127,6 @@ export function advisoryEditor(advisories: Resource<typeof AdvisorySchema>, writ
 }
 
 const eventType = "vulnerabilities.platform.internal/AdvisoryEvent";
-
-function requireId({ advisoryId }: Advisory): void {
-  if (advisoryId === "") throw invalid({ field: "advisory_id", description: "is required" });
-}
 
 function ofFeeds(uid: string) {
   return failedPrecondition({
