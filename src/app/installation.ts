@@ -67,11 +67,13 @@ export async function readEnvironment(
   database: Database,
   { pageTokenKey, issuerUrl }: Installation,
   config: Config,
+  baseUrl: string,
 ): Promise<Omit<CallEnvironment, "session" | "nowMs" | "changes">> {
   const ownSecretKey = await ensureSecretKey(database);
   return {
     pageTokens: createPageTokens(config.pageTokenKey ?? pageTokenKey),
     secrets: createSecrets(config.secretKey === undefined ? [ownSecretKey] : [config.secretKey, ownSecretKey]),
+    baseUrl,
     issuerUrl,
     allowLoopbackIssuers: config.allowLoopbackIssuers,
     maxPatternIdentities: config.maxPatternIdentities,

@@ -15,7 +15,7 @@ export async function openOperator(database: Database, config: Config, subject: 
   const installation = await readInstallation(database.read);
   if (installation === undefined) throw new Error("the database is not initialised");
   const { services, contract, registry } = readApi(config);
-  const environment = await readEnvironment(database, installation, config);
+  const environment = await readEnvironment(database, installation, config, baseUrlOf(config));
   const events = createEventRecorder({
     contract,
     baseUrl: baseUrlOf(config),

@@ -176,8 +176,8 @@ export function createAuthenticator({
       const { caller } = known;
       if (idp === undefined) return caller;
       if (typeof idp !== "string") throw new TokenRejected("identity provider does not exist");
-      return chain(providers.exists(idp), (exists) => {
-        if (!exists) throw new TokenRejected("identity provider does not exist");
+      return chain(providers.accepts(idp, sub), (isAccepted) => {
+        if (!isAccepted) throw new TokenRejected("identity provider does not exist");
         return caller;
       });
     });
@@ -188,7 +188,7 @@ export function createAuthenticator({
     const { claims, audiences } = token;
     const [candidates, accepting] = await Promise.all([
       identities.candidates(claims.iss, claims.sub),
-      providers.accepting(claims.iss, audiences),
+      providers.accepting(claims, audiences),
     ]);
     const expecting = candidates.filter(({ rule }) => matches(rule, token, defaults, clock()));
     if (expecting.length === 0 && accepting.length === 0) throw await unexpected(token, candidates);
@@ -202,9 +202,9 @@ export function createAuthenticator({
     if (uids.size === 0) throw new TokenRejected("the user identity was deleted");
     for (const uid of uids) identities.seen?.(uid);
     if (user === undefined) return { identities: [...uids] };
-    const signIns = accepting.map(({ uid, groupsClaim }) => ({
+    const signIns = accepting.map(({ uid, groupsClaim, groups = [] }) => ({
       uid,
-      externalGroups: externalGroupsOf(claims, groupsClaim),
+      externalGroups: [...new Set([...externalGroupsOf(claims, groupsClaim), ...groups])],
     }));
     return { identities: [...uids], providers: signIns };
   }

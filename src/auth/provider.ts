@@ -10,6 +10,8 @@ export interface Provider {
   readonly uid: string;
   /** The claim that names the user's groups. */
   readonly groupsClaim: string;
+  /** The groups that the provider has put the user in, beside those of the claim. */
+  readonly groups?: readonly string[];
 }
 
 /** The sign-in of a caller through a provider. */
@@ -27,9 +29,13 @@ export interface ProviderSource {
    * number of providers.
    */
   hasIssuer(issuer: string): Promise<boolean>;
-  /** The providers of this issuer with one of the audiences as their client id. */
-  accepting(issuer: string, audiences: readonly string[]): Promise<readonly Provider[]>;
-  exists(uid: string): Promise<boolean>;
+  /**
+   * The providers of the issuer of a token with one of the audiences as their client id, but for those that do not let
+   * its user in.
+   */
+  accepting(claims: Claims, audiences: readonly string[]): Promise<readonly Provider[]>;
+  /** Whether a provider exists, and lets a user identity in that it has let in before. */
+  accepts(uid: string, identity: string): Promise<boolean>;
   /**
    * The uid of the user identity of a verified token, created and bound when a provider sees the user for the first
    * time. undefined when the identity was deleted since, or no provider is left.

@@ -13,6 +13,8 @@ interface Redaction {
 const redactions: Readonly<Record<string, Redaction | null>> = {
   "platform.iam.v2.GroupInvite": { keep: ["uid", "expirationTime"] },
   "platform.iam.v2.IdentityProvider": { drop: ["oidc.clientSecret"] },
+  "platform.iam.v1.GenerateScimTokenResponse": { drop: ["token"] },
+  "platform.iam.v1.RegenerateScimTokenResponse": { drop: ["token"] },
   "platform.events.v2.Subscription": { drop: ["signingSecret"] },
   "platform.iam.v2.RoleBinding": { edit: hideIdentity },
   "platform.iam.v2.BatchCreateRoleBindingsResponse": { edit: hideIdentities },

@@ -16,6 +16,8 @@ export interface CallEnvironment {
   readonly pageTokens: PageTokens;
   /** Encrypts values that a row holds and that must not be readable there. */
   readonly secrets: Secrets;
+  /** Where clients reach the server. */
+  readonly baseUrl: string;
   /** `iss` of the platform's own tokens. */
   readonly issuerUrl: string;
   /** Whether token issuers may use http on a loopback host. */

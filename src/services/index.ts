@@ -45,6 +45,21 @@ export { identitySource } from "./iam/auth/identity-source.ts";
 export { providerSource } from "./iam/auth/provider-source.ts";
 export { ensureAdministrator, ensureFirstGroup, groupExists, identityExists } from "./iam/bootstrap.ts";
 export { administratorRole, builtInRoles } from "./iam/built-in-roles.ts";
+export {
+  type Entry,
+  findUser,
+  groupsOf,
+  idOf,
+  membersOf,
+  readEntries,
+  readEntry,
+  removeEntry,
+  saveEntry,
+  setMembers,
+  usersOf,
+} from "./iam/provisioning/directory.ts";
+export { findProvider as findProvisioningProvider } from "./iam/provisioning/settings.ts";
+export { deprovisionIdentity, provisionIdentity } from "./iam/provisioning/users.ts";
 export { storeBuiltInRoles } from "./iam/roles.ts";
 export { sessions } from "./iam/tokens/sessions.ts";
 export {

@@ -89,7 +89,7 @@ beforeEach(() => {
 const noProviders = {
   hasIssuer: async () => false,
   accepting: async () => [],
-  exists: async () => false,
+  accepts: async () => false,
   signIn: async () => undefined,
 };
 

@@ -59,9 +59,9 @@ beforeEach(() => {
     },
     providers: {
       hasIssuer: async (issuer) => issuer === external.url && providers.size > 0,
-      accepting: async (issuer, audiences) =>
-        issuer === external.url ? audiences.flatMap((audience) => providers.get(audience) ?? []) : [],
-      exists: async (uid) => [...providers.values()].some((provider) => provider.uid === uid),
+      accepting: async ({ iss }, audiences) =>
+        iss === external.url ? audiences.flatMap((audience) => providers.get(audience) ?? []) : [],
+      accepts: async (uid) => [...providers.values()].some((provider) => provider.uid === uid),
       async signIn(accepting, { sub }) {
         signedIn.push([accepting.map(({ uid }) => uid), sub]);
         return isDeleted ? undefined : user;

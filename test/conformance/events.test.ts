@@ -124,9 +124,12 @@ onEveryServer(
         const [event] = await arrived(subscribed, 1);
         const { type } = getOption(method, eventOption);
         expect(event!.headers["ce-type"]).toBe(type);
-        expect(event!.headers["ce-bodytype"]).toMatch(/^platform\.[a-z]+\.v2\./);
-        expect(event!.headers["ce-source"]).toMatch(name.endsWith("UpdateTag") ? /\/v1\// : /\/v2\//);
-        const about = answer.id ?? answer.group ?? request.id ?? request.group ?? request.parent ?? request.parentId;
+        const isOfV1Alone = /UpdateTag|Scim/.test(name);
+        expect(event!.headers["ce-bodytype"]).toMatch(/Scim/.test(name) ? /\.v1\./ : /^platform\.[a-z]+\.v2\./);
+        expect(event!.headers["ce-source"]).toMatch(isOfV1Alone ? /\/v1\// : /\/v2\//);
+        expect(JSON.stringify(jsonOf(event!))).not.toContain("pscim_");
+        const { id, group: ofGroup, identityProviderId, parent, parentId } = { ...request, ...answer };
+        const about = id ?? ofGroup ?? identityProviderId ?? parent ?? parentId;
         expect(event!.headers["ce-subject"]).toBe(about);
       });
     });

@@ -38,7 +38,7 @@ export interface MethodFixture {
   /** Set where a list names what it is about, so that to whoever may not see it, it does not exist. */
   readonly namesItems?: boolean;
   /** The code of the error that the method always answers whoever may call it with. */
-  readonly fails?: "FAILED_PRECONDITION" | "UNIMPLEMENTED";
+  readonly fails?: "FAILED_PRECONDITION";
   /** Set where the method works on root groups only: the groups of the matrix are then two organisations. */
   readonly isOfOrganisations?: true;
 }
@@ -439,10 +439,14 @@ const fixturesOfV1: Readonly<Record<string, MethodFixture>> = {
   "v1.IdentityProviders.List": like("ListIdentityProviders", () => ({})),
   "v1.IdentityProviders.Delete": like("DeleteIdentityProvider", byId),
 
-  "v1.IdentityProviders.GenerateScimToken": ofProvisioning({}),
-  "v1.IdentityProviders.RegenerateScimToken": ofProvisioning({ etag: "1" }),
-  "v1.IdentityProviders.RevokeScimToken": ofProvisioning({}),
-  "v1.IdentityProviders.SetScimEnabled": ofProvisioning({ enabled: true, etag: "1" }),
+  "v1.IdentityProviders.GenerateScimToken": ofProvider((uid) => ({ identityProviderId: uid })),
+  "v1.IdentityProviders.RegenerateScimToken": ofProvider(async (uid, platform) => {
+    const request = { identityProviderId: uid };
+    const { etag } = await platform.ok("v1.IdentityProviders.GenerateScimToken", request);
+    return { ...request, etag };
+  }),
+  "v1.IdentityProviders.RevokeScimToken": ofProvider((uid) => ({ identityProviderId: uid })),
+  "v1.IdentityProviders.SetScimEnabled": ofProvider((uid) => ({ identityProviderId: uid, enabled: true, etag: '"0"' })),
 
   "v1.GroupAccountAssociations.Create": like("CreateAccountAssociation", ({ parent, accountAssociation }) => ({
     group: parent,
@@ -549,11 +553,6 @@ const fixturesOfV1: Readonly<Record<string, MethodFixture>> = {
     namesItems: false,
   },
 };
-
-/** A method for provisioning by SCIM, which the server does not do. */
-function ofProvisioning(more: Json): MethodFixture {
-  return { ...ofProvider((uid) => ({ identityProviderId: uid, ...more })), fails: "UNIMPLEMENTED" };
-}
 
 function eventOfV1(): Json {
   return { author: "me@example.com", status: "APPROVED", fixed: { fixedVersion: "1.2.3-r0" } };

@@ -67,6 +67,7 @@ async function open(methods: Record<string, Method> = {}) {
       pageTokens: createPageTokens(installation.pageTokenKey),
       secrets: createSecrets([await ensureSecretKey(database)]),
       issuerUrl: issuer.url,
+      baseUrl: issuer.url,
       allowLoopbackIssuers: false,
       maxPatternIdentities: 100,
     },

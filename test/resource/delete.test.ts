@@ -47,6 +47,7 @@ function inCall<T>(work: (context: HandlerContext, session: WriteSession) => Pro
       pageTokens: createPageTokens(Buffer.alloc(32)),
       secrets: createSecrets([Buffer.alloc(32)]),
       issuerUrl: "https://platform.example.com",
+      baseUrl: "https://platform.example.com",
       allowLoopbackIssuers: false,
       maxPatternIdentities: 1,
       nowMs: 0,

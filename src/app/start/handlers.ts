@@ -14,7 +14,7 @@ import {
   type PortResponse,
   unverifiedBytes,
 } from "../../http/index.ts";
-import { callersError } from "../../pipeline/index.ts";
+import { callersError, emptyRecord } from "../../pipeline/index.ts";
 import { openNotifications } from "../../registry-sync/index.ts";
 import { createRestHandler, type FieldPath, writeStatus } from "../../rest/index.ts";
 import {
@@ -25,6 +25,7 @@ import {
   pathOf,
   setHeaders,
 } from "../../rpc/index.ts";
+import { createScim, scimPath } from "../../scim/index.ts";
 import { createTokenExchange } from "../../services/index.ts";
 import { createSts } from "../../sts/index.ts";
 import { handleCors, setCorsHeaders } from "../cors.ts";
@@ -56,10 +57,11 @@ export async function buildHandlers(options: HandlersOptions): Promise<RequestHa
   const { corsOrigins } = context.config;
   const { rpc, rest } = buildProtocols(options);
   const endpoints = new Map(Object.entries(await buildEndpoints(options)));
+  const scim = buildScim(options);
 
   function onBufferedRequest(request: BufferedRequest, response: BufferedResponse): void {
     const path = pathOf(request);
-    if (endpoints.has(path)) {
+    if (endpoints.has(path) || path.startsWith(`${scimPath}/`)) {
       response.fallBack();
       return;
     }
@@ -78,7 +80,7 @@ export async function buildHandlers(options: HandlersOptions): Promise<RequestHa
       }
       const path = pathOf(request);
       if (rpc.handle(path, request, response)) return;
-      const endpoint = endpoints.get(path);
+      const endpoint = path.startsWith(`${scimPath}/`) ? scim : endpoints.get(path);
       if (endpoint !== undefined) {
         setHeaders(response, answerHeaders(request.headers));
         if (endpoint(request, response)) return;
@@ -151,6 +153,36 @@ function buildProtocols({ context, port, parts, calls, health }: HandlersOptions
   });
   return { rpc, rest };
 }
+
+/** The endpoint of provisioning clients. */
+function buildScim({ context, port, parts, baseUrl }: HandlersOptions) {
+  const { config, log, now } = context;
+  const { database, availability, audit, events } = parts;
+  return createScim({
+    database,
+    baseUrl,
+    bodies: port.bodies,
+    maxBodyBytes: config.maxRequestBytes,
+    now,
+    async record(session, { method, provider, uid }, changes) {
+      await audit.append(session, {
+        ...emptyRecord,
+        caller: provider,
+        method,
+        scope: provider,
+        resource: uid,
+        code: "OK",
+        count: 1,
+      });
+      await events.recordChanges(session, changes, { subject: provider, claims: noClaims }, now());
+    },
+    reportOutage: availability.report,
+    log,
+  });
+}
+
+/** A provisioning client has a token without claims. */
+const noClaims = { iss: "", sub: "", aud: [], exp: 0 };
 
 /** The endpoints of no service, by path. */
 async function buildEndpoints({ context, port, parts, calls, baseUrl, unreadiness }: HandlersOptions) {

@@ -60,7 +60,7 @@ export async function openParts(
     readKeys: async () => (await readInstallation(database.read))?.signingKeys ?? [],
     clock: now,
   });
-  const environment = await readEnvironment(database, installation, config);
+  const environment = await readEnvironment(database, installation, config, baseUrl);
   const audit = createAudit({
     database,
     now,

@@ -45,6 +45,7 @@ import { parentOf } from "../../uid.ts";
 import { grantableRole, requireAllGranted, requireGrantable } from "./grantable-roles.ts";
 import { groups } from "./groups.ts";
 import { httpsNeeded, isSameIssuer, ownIssuer } from "./identity-rules.ts";
+import { removeProvisioning } from "./provisioning/directory.ts";
 import { bindingsOfUsers } from "./role-bindings.ts";
 import { roles } from "./roles.ts";
 import { removeSignIns } from "./sign-ins.ts";
@@ -118,6 +119,7 @@ export function identityProvidersService(mappings: Resource<typeof ExternalGroup
       if (!(await databaseOf(context).exists(identityProviders.table, ofIssuer)))
         await requireGrantsOfUsers(row.parent, [issuerOf(row)], context);
       await removeSignIns(request.uid, transactionOf(context));
+      await removeProvisioning(request.uid, transactionOf(context));
       return {};
     },
   });

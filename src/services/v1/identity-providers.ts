@@ -1,8 +1,8 @@
 /** Identity providers of v1. */
 import * as v1 from "../../../gen/platform/iam/v1/identity_providers_pb.ts";
 import * as v2 from "../../../gen/platform/iam/v2/identity_providers_pb.ts";
-import { unimplemented } from "../../errors.ts";
 import { byId, type ServiceOfV1, serviceOfV1 } from "./common.ts";
+import { provisioningMethods, supplyProvisioning } from "./provisioning.ts";
 
 export const identityProvidersOfV1: ServiceOfV1 = {
   tables: {
@@ -15,23 +15,17 @@ export const identityProvidersOfV1: ServiceOfV1 = {
       { older: v1.IdentityProviderFilterSchema, newer: v2.ListIdentityProvidersRequestSchema, onlyOlder: byId },
     ],
   },
-  mount: ({ call, replace, list, custom }) => {
+  mount(translations) {
+    const { call, replace, list } = translations;
     const { createIdentityProvider, updateIdentityProvider, listIdentityProviders } =
       v2.IdentityProvidersService.method;
     const { getIdentityProvider, deleteIdentityProvider } = v2.IdentityProvidersService.method;
     return serviceOfV1(v1.IdentityProviders, {
       create: (method) => call(method, createIdentityProvider),
       update: (method) => replace(method, updateIdentityProvider),
-      list: (method) => list(method, listIdentityProviders, { get: getIdentityProvider }),
+      list: (method) => list(method, listIdentityProviders, { get: getIdentityProvider, supply: supplyProvisioning }),
       delete: (method) => call(method, deleteIdentityProvider),
-      generateScimToken: (method) => custom(method, undefined, noProvisioning),
-      regenerateScimToken: (method) => custom(method, undefined, noProvisioning),
-      revokeScimToken: (method) => custom(method, undefined, noProvisioning),
-      setScimEnabled: (method) => custom(method, undefined, noProvisioning),
+      ...provisioningMethods(translations),
     });
   },
-};
-
-const noProvisioning = () => {
-  throw unimplemented("this server does not provision users by SCIM");
 };

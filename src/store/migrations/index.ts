@@ -12,6 +12,7 @@ import { uniqueRoleBindings } from "./0009-unique-role-bindings.ts";
 import { feeds } from "./0010-feeds.ts";
 import { advisoryOrders } from "./0011-advisory-orders.ts";
 import { vulnReports } from "./0012-vuln-reports.ts";
+import { provisioning } from "./0013-provisioning.ts";
 import type { Migration } from "./migration.ts";
 
 /** The migrations. A new one goes to the end. */
@@ -28,4 +29,5 @@ export const migrations: readonly Migration[] = [
   feeds,
   advisoryOrders,
   vulnReports,
+  provisioning,
 ];

@@ -836,9 +836,8 @@ export const IdentityProviders: GenService<{
     output: typeof RevokeScimTokenResponseSchema;
   },
   /**
-   * Turns provisioning by SCIM on or off. Errors: FAILED_PRECONDITION when it is turned on and the organisation has
-   * fewer than two owners by role binding; INVALID_ARGUMENT, NOT_FOUND, PERMISSION_DENIED; ABORTED when `etag` is
-   * stale.
+   * Turns provisioning by SCIM on or off. While it is on, only provisioned users sign in through the provider. Errors:
+   * INVALID_ARGUMENT, NOT_FOUND, PERMISSION_DENIED; ABORTED when `etag` is stale.
    *
    * @generated from rpc platform.iam.v1.IdentityProviders.SetScimEnabled
    */

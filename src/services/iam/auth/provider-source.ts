@@ -5,27 +5,14 @@
  * identity to the default role of the provider in its organisation. Neither happens twice: later calls only read. If an
  * identity is deleted after a provider signed it in, that provider refuses it permanently.
  */
-import { create } from "@bufbuild/protobuf";
-import { timestampFromMs } from "@bufbuild/protobuf/wkt";
-import { IdentitySchema } from "../../../../gen/platform/iam/v2/identities_pb.ts";
-import { RoleBindingSchema } from "../../../../gen/platform/iam/v2/role_bindings_pb.ts";
 import type { Claims, Provider, ProviderSource } from "../../../auth/index.ts";
 import { unavailable } from "../../../errors.ts";
-import { contentOf, messageOf, newRow, type RowChange } from "../../../resource/index.ts";
-import {
-  ConflictError,
-  type Database,
-  NotUniqueError,
-  type ReadSession,
-  type Row,
-  type WriteSession,
-} from "../../../store/index.ts";
-import { newUid, userIdentityUid } from "../../../uid.ts";
-import { identities } from "../identities.ts";
+import { messageOf, type RowChange } from "../../../resource/index.ts";
+import { ConflictError, type Database, NotUniqueError, type WriteSession } from "../../../store/index.ts";
+import { userIdentityUid } from "../../../uid.ts";
 import { identityProviders, oidcOf } from "../identity-providers.ts";
-import { roleBindings } from "../role-bindings.ts";
-import { signIns, signInUid } from "../sign-ins.ts";
-import { describeUser } from "./user-claims.ts";
+import { correlatingClaim, provisionedUser } from "../provisioning/users.ts";
+import { signInFirst, stateOf } from "./first-sign-in.ts";
 
 /** Records, in the transaction, what a first sign-in creates. */
 type RecordSignIn = (
@@ -41,7 +28,7 @@ export function providerSource(database: Database, now: () => number, record: Re
     hasIssuer: (issuer) =>
       database.read.exists(identityProviders.table, { where: [{ column: "issuer", equals: issuer }] }),
 
-    async accepting(issuer, audiences) {
+    async accepting({ iss: issuer, ...claims }, audiences) {
       const rows = await database.read.list(identityProviders.table, {
         where: [
           { column: "issuer", equals: issuer },
@@ -49,13 +36,21 @@ export function providerSource(database: Database, now: () => number, record: Re
         ],
         limit: Number.MAX_SAFE_INTEGER,
       });
-      return rows.map((row) => ({
-        uid: row.uid,
-        groupsClaim: oidcOf(messageOf(identityProviders, row)).groupsClaim || "groups",
-      }));
+      const providers = rows.map(async (row): Promise<Provider[]> => {
+        const provider = messageOf(identityProviders, row);
+        const groupsClaim = oidcOf(provider).groupsClaim || "groups";
+        const externalId = String(claims[correlatingClaim(provider)] ?? "");
+        const user = await provisionedUser(database.read, row.uid, { externalId });
+        if (user === undefined) return [{ uid: row.uid, groupsClaim }];
+        return user.isActive ? [{ uid: row.uid, groupsClaim, groups: user.groups }] : [];
+      });
+      return (await Promise.all(providers)).flat();
     },
 
-    exists: (uid) => database.read.exists(identityProviders.table, { uids: [uid] }),
+    async accepts(uid, identity) {
+      if (!(await database.read.exists(identityProviders.table, { uids: [uid] }))) return false;
+      return (await provisionedUser(database.read, uid, { identity }))?.isActive !== false;
+    },
 
     async signIn(providers, claims) {
       const uid = userIdentityUid(claims.iss, claims.sub);
@@ -76,88 +71,4 @@ export function providerSource(database: Database, now: () => number, record: Re
       }
     },
   };
-}
-
-/**
- * The state of a user: `known` to all of the providers, `new` to at least one, or `deleted` since one of them signed it
- * in.
- */
-async function stateOf(
-  session: ReadSession,
-  providers: readonly Provider[],
-  identity: string,
-): Promise<"known" | "new" | "deleted"> {
-  const known = await session.getMany(
-    signIns,
-    providers.map(({ uid }) => signInUid(uid, identity)),
-  );
-  if (known.size > 0 && !(await session.exists(identities.table, { uids: [identity] }))) return "deleted";
-  return known.size === providers.length ? "known" : "new";
-}
-
-/**
- * Returns what it creates; undefined when the user is not signed in, because the state has changed since it was read.
- */
-async function signInFirst(
-  session: WriteSession,
-  providers: readonly Provider[],
-  identity: string,
-  claims: Claims,
-  nowMs: number,
-): Promise<RowChange[] | undefined> {
-  const rows = await session.getMany(
-    identityProviders.table,
-    providers.map(({ uid }) => uid),
-  );
-  const remaining = providers.filter(({ uid }) => rows.has(uid));
-  const state = await stateOf(session, remaining, identity);
-  if (remaining.length === 0 || state === "deleted") return undefined;
-  const changes: RowChange[] = [];
-  if (!(await session.exists(identities.table, { uids: [identity] }))) {
-    changes.push({
-      kind: "created",
-      resource: identities,
-      row: await insertUser(session, identity, claims, nowMs),
-    });
-  }
-  for (const row of rows.values()) {
-    const signIn = signInUid(row.uid, identity);
-    if (await session.exists(signIns, { uids: [signIn] })) continue;
-    await session.insert(signIns, newRow(signIn, row.uid, nowMs, { body: new Uint8Array(), columns: {} }));
-    const { defaultRole } = messageOf(identityProviders, row);
-    const binding = await bindUser(session, identity, row.parent, defaultRole, nowMs);
-    if (binding !== undefined) changes.push({ kind: "created", resource: roleBindings, row: binding });
-  }
-  return changes;
-}
-
-async function insertUser(session: WriteSession, uid: string, claims: Claims, nowMs: number): Promise<Row> {
-  const rule = {
-    iss: { case: "issuer", value: claims.iss },
-    sub: { case: "subject", value: claims.sub },
-  } as const;
-  const user = create(IdentitySchema, {
-    ...describeUser(claims),
-    lastSeenTime: timestampFromMs(nowMs),
-    relationship: { case: "claimMatch", value: rule },
-  });
-  return session.insert(identities.table, newRow(uid, "", nowMs, contentOf(identities, user)));
-}
-
-/** Binds the user to the role in the organisation, unless it is bound already. */
-async function bindUser(
-  session: WriteSession,
-  identityUid: string,
-  organisation: string,
-  roleUid: string,
-  nowMs: number,
-): Promise<Row | undefined> {
-  const where = [
-    { column: "identity_uid", equals: identityUid },
-    { column: "role_uid", equals: roleUid },
-  ];
-  if (await session.exists(roleBindings.table, { parent: organisation, where })) return undefined;
-  const binding = create(RoleBindingSchema, { identityUid, roleUid });
-  const content = contentOf(roleBindings, binding);
-  return session.insert(roleBindings.table, newRow(newUid(organisation), organisation, nowMs, content));
 }

@@ -1,0 +1,100 @@
+/**
+ * What provisioning does to the users themselves. A user that may sign in is an identity with the default role of the
+ * provider, as if it had signed in; one that is removed loses what it has in the organisation.
+ */
+import {
+  IdentityProvider_OIDC_CorrelationRule as CorrelationRule,
+  type IdentityProvider,
+} from "../../../../gen/platform/iam/v2/identity_providers_pb.ts";
+import type { Claims } from "../../../auth/index.ts";
+import { messageOf, type RowChange } from "../../../resource/index.ts";
+import type { ReadSession, WriteSession } from "../../../store/index.ts";
+import { parentOf, userIdentityUid } from "../../../uid.ts";
+import { signInFirst } from "../auth/first-sign-in.ts";
+import { identityProviders, oidcOf } from "../identity-providers.ts";
+import { roleBindings } from "../role-bindings.ts";
+import { signIns, signInUid } from "../sign-ins.ts";
+import { findUser, groupsOf } from "./directory.ts";
+import { readProvisioning } from "./settings.ts";
+
+/** The claim that a provider's users are found by: their external id. */
+export function correlatingClaim(provider: IdentityProvider): "sub" | "oid" {
+  return oidcOf(provider).correlationRule === CorrelationRule.OID_EQUALS_EXTERNAL_ID ? "oid" : "sub";
+}
+
+/** What a provider that provisions its users says of a sign-in. */
+export interface ProvisionedUser {
+  readonly isActive: boolean;
+  /** The groups that the user is in, by their external ids, or by their names where they have none. */
+  readonly groups: readonly string[];
+}
+
+/** The user of a token at a provider; undefined while the provider does not provision its users. */
+export async function provisionedUser(
+  session: ReadSession,
+  provider: string,
+  by: { readonly identity: string } | { readonly externalId: string },
+): Promise<ProvisionedUser | undefined> {
+  if (!(await readProvisioning(session, provider)).isEnabled) return undefined;
+  const user = await findUser(session, provider, by);
+  if (user?.isActive !== true) return { isActive: false, groups: [] };
+  const groups = await groupsOf(session, user.uid);
+  return {
+    isActive: true,
+    groups: groups.map(({ resource }) => String(resource.externalId ?? resource.displayName)),
+  };
+}
+
+/**
+ * The identity that a user with this external id is, created with its first binding where its subject is known; "" where
+ * only its token tells. The changes are for events.
+ */
+export async function provisionIdentity(
+  session: WriteSession,
+  provider: string,
+  user: {
+    readonly externalId?: string;
+    readonly userName?: string;
+    readonly displayName?: string;
+    readonly email?: string;
+  },
+  nowMs: number,
+): Promise<{ readonly identity: string; readonly changes: readonly RowChange[] }> {
+  const row = await session.get(identityProviders.table, provider);
+  const { externalId = "" } = user;
+  if (row === undefined || externalId === "") return { identity: "", changes: [] };
+  const message = messageOf(identityProviders, row);
+  if (correlatingClaim(message) !== "sub") return { identity: "", changes: [] };
+  const { issuer } = oidcOf(message);
+  const identity = userIdentityUid(issuer, externalId);
+  const claims = {
+    iss: issuer,
+    sub: externalId,
+    name: user.displayName,
+    preferred_username: user.userName,
+    email: user.email,
+    email_verified: true,
+  } as unknown as Claims;
+  const changes = await signInFirst(session, [{ uid: provider, groupsClaim: "" }], identity, claims, nowMs);
+  return { identity, changes: changes ?? [] };
+}
+
+/** Removes what an identity has in the organisation of a provider. */
+export async function deprovisionIdentity(
+  session: WriteSession,
+  provider: string,
+  identity: string,
+): Promise<RowChange[]> {
+  if (identity === "") return [];
+  const within = [{ root: parentOf(provider), self: true }];
+  const where = [{ column: "identity_uid", equals: identity }];
+  const changes: RowChange[] = [];
+  for await (const rows of session.pages(roleBindings.table, { within, where, limit: 200 })) {
+    for (const row of rows) {
+      await session.remove(roleBindings.table, row.uid);
+      changes.push({ kind: "deleted", resource: roleBindings, row });
+    }
+  }
+  await session.remove(signIns, signInUid(provider, identity));
+  return changes;
+}

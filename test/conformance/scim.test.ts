@@ -1,0 +1,232 @@
+/** Provisioning by SCIM: its token, its users and groups, and what they may do with tokens of their provider. */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { builtInRoleUid } from "../../src/services/iam/built-in-roles.ts";
+import { userIdentityUid } from "../../src/uid.ts";
+import { type LocalIssuer, sign, startIssuer, type TestKey, testKey } from "../auth/local-issuer.ts";
+import { type IamServer, onEveryServer } from "./iam-server.ts";
+
+const viewer = builtInRoleUid("viewer");
+const editor = builtInRoleUid("editor");
+const providers = "/iam/v1/identityProviders";
+const userSchema = "urn:ietf:params:scim:schemas:core:2.0:User";
+
+let key: TestKey;
+let issuer: LocalIssuer;
+beforeAll(async () => {
+  key = await testKey("RS256", "k");
+  issuer = await startIssuer(key);
+});
+afterAll(() => issuer.close());
+
+const tokenOf = (change: Record<string, unknown> = {}) => {
+  const now = Math.floor(Date.now() / 1000);
+  return sign(key, { iss: issuer.url, sub: "jane", aud: "web", iat: now, exp: now + 300, ...change });
+};
+
+onEveryServer(
+  "provisioning",
+  (server) => {
+    let s: IamServer;
+    let acme: string;
+    let provider: string;
+    let secret: string;
+
+    beforeEach(async () => {
+      s = server();
+      acme = (await s.ok("POST /iam/v1/groups", { name: "acme" })).id;
+      const oidc = { issuer: issuer.url, clientId: "web", pkceEnabled: true };
+      provider = (await s.ok(`POST ${providers}/${acme}`, { name: "login", defaultRole: viewer, oidc })).id;
+      const { token, etag } = await s.ok(`POST ${providers}/${provider}:generateScimToken`, {});
+      secret = token;
+      await s.ok(`POST ${providers}/${provider}:setScimEnabled`, { enabled: true, etag });
+    });
+
+    const scim = (call: string, body?: unknown, token = secret) => s.rest(token, call.replace(" ", " /scim/v2"), body);
+    const made = async (path: string, body: object) => {
+      const { status, body: answer } = await scim(`POST ${path}`, body);
+      expect([status, answer]).toEqual([201, expect.objectContaining({ id: expect.stringMatching(/^[0-9a-f]{16}$/) })]);
+      return answer;
+    };
+    const jane = { schemas: [userSchema], userName: "jane@acme.example", externalId: "jane", active: true };
+    const namesSeen = async (token: string) => {
+      const { status, body } = await s.rest(token, "GET /iam/v2/groups");
+      return status === 200 ? body.groups.map(({ name }: { name: string }) => name) : status;
+    };
+
+    describe("its token", () => {
+      const stateOf = async () => (await s.ok(`GET ${providers}?id=${provider}`)).items[0].scim;
+
+      test("is shown once, in its own form, and replaced with an overlap", async () => {
+        expect(secret).toMatch(/^pscim_[0-9a-f]{64}$/);
+        const state = await stateOf();
+        expect(state).toMatchObject({ enabled: true, credentialState: "CREDENTIAL_STATE_LIVE" });
+        expect(state.endpointUrl).toMatch(/^http:.*\/scim\/v2$/);
+        expect(JSON.stringify(state)).not.toContain(secret);
+        const again = await s.rest(s.admin, `POST ${providers}/${provider}:generateScimToken`, {});
+        expect([again.status, again.body.details[0].reason]).toEqual([400, "FAILED_PRECONDITION"]);
+        const { token, etag } = await s.ok(`POST ${providers}/${provider}:regenerateScimToken`, { etag: state.etag });
+        expect(await stateOf()).toMatchObject({ credentialState: "CREDENTIAL_STATE_ROTATING" });
+        for (const each of [secret, token]) expect((await scim("GET /Users", undefined, each)).status).toBe(200);
+        const stale = await s.rest(s.admin, `POST ${providers}/${provider}:regenerateScimToken`, { etag: state.etag });
+        expect(stale.body.details[0].reason).toBe("ABORTED");
+        const last = await s.ok(`POST ${providers}/${provider}:regenerateScimToken`, { etag, overlap: "0s" });
+        for (const each of [secret, token]) expect((await scim("GET /Users", undefined, each)).status).toBe(401);
+        expect((await scim("GET /Users", undefined, last.token)).status).toBe(200);
+      });
+
+      test("works until it is revoked, while provisioning is on", async () => {
+        const { etag } = await stateOf();
+        const off = await s.ok(`POST ${providers}/${provider}:setScimEnabled`, { enabled: false, etag });
+        expect((await scim("GET /Users")).status).toBe(403);
+        await s.ok(`POST ${providers}/${provider}:setScimEnabled`, { enabled: true, etag: off.etag });
+        expect((await scim("GET /Users")).status).toBe(200);
+        await s.ok(`POST ${providers}/${provider}:revokeScimToken`, {});
+        expect(await stateOf()).toMatchObject({ credentialState: "CREDENTIAL_STATE_REVOKED", enabled: true });
+        expect((await scim("GET /Users")).status).toBe(401);
+      });
+
+      test.each(["", "pscim_0", "not a token"])("and no other opens it: %j", async (token) => {
+        const { status, body } = await scim("GET /Users", undefined, token);
+        expect([status, body.schemas]).toEqual([401, ["urn:ietf:params:scim:api:messages:2.0:Error"]]);
+      });
+
+      test("does not open the API, nor a token of the API this", async () => {
+        expect((await s.rest(secret, "GET /iam/v2/groups")).status).toBe(401);
+        expect((await scim("GET /Users", undefined, s.admin)).status).toBe(401);
+      });
+    });
+
+    test("a user may sign in from when it is made until it is disabled", async () => {
+      const token = await tokenOf();
+      expect(await namesSeen(token)).toBe(401);
+      const user = await made("/Users", jane);
+      expect(await namesSeen(token)).toEqual(["acme"]);
+      const disable = { op: "replace", path: "active", value: false };
+      expect((await scim(`PATCH /Users/${user.id}`, { Operations: [disable] })).body.active).toBe(false);
+      expect(await namesSeen(token)).toBe(401);
+      expect((await scim(`PATCH /Users/${user.id}`, { Operations: [{ ...disable, value: true }] })).status).toBe(200);
+      expect(await namesSeen(token)).toEqual(["acme"]);
+    });
+
+    test("a token that was exchanged ends with its user, too", async () => {
+      const user = await made("/Users", jane);
+      const { body } = await s.rest(await tokenOf(), "POST /sts/exchange", {});
+      expect(await namesSeen(body.token)).toEqual(["acme"]);
+      await scim(`PATCH /Users/${user.id}`, { Operations: [{ op: "Replace", path: "active", value: "False" }] });
+      expect(await namesSeen(body.token)).toBe(401);
+    });
+
+    test("a user is an identity with the default role, and loses it when it is removed", async () => {
+      const user = await made("/Users", { ...jane, displayName: "Jane Doe", emails: [{ value: "jane@acme.example" }] });
+      const identity = userIdentityUid(issuer.url, "jane");
+      expect(await s.ok(`GET /iam/v2/identities/${identity}`)).toMatchObject({ name: "jane doe" });
+      const bindings = async () => (await s.ok(`GET /iam/v2/roleBindings?identity=${identity}`)).roleBindings;
+      expect(await bindings()).toHaveLength(1);
+      expect((await scim(`DELETE /Users/${user.id}`)).status).toBe(204);
+      expect(await bindings()).toEqual([]);
+      expect(await namesSeen(await tokenOf())).toBe(401);
+      await made("/Users", jane);
+      expect(await namesSeen(await tokenOf())).toEqual(["acme"]);
+    });
+
+    test("groups give the roles that are mapped to them", async () => {
+      const user = await made("/Users", jane);
+      const mapping = { externalGroupId: "Makers", roleUidp: editor };
+      await s.ok(`POST /iam/v1/externalGroupRoleMappings/${provider}`, mapping);
+      const token = await tokenOf();
+      const makes = async () =>
+        (await s.rest(token, `POST /iam/v2/roles/${acme}`, { name: "r", capabilities: ["CAP_REPO_LIST"] })).status;
+      const makesRepo = async () =>
+        (await s.rest(token, `POST /registry/v2/repos/${acme}`, { name: `r${Math.random()}` })).status;
+      expect([await makes(), await makesRepo()]).toEqual([403, 403]);
+      const group = await made("/Groups", { displayName: "Makers", members: [{ value: user.id }] });
+      expect(await makesRepo()).toBe(200);
+      expect((await scim(`GET /Users/${user.id}`)).body.groups).toMatchObject([{ value: group.id, display: "Makers" }]);
+      const leave = { op: "remove", path: `members[value eq "${user.id}"]` };
+      expect((await scim(`PATCH /Groups/${group.id}`, { Operations: [leave] })).body.members).toBeUndefined();
+      expect(await makesRepo()).toBe(403);
+    });
+
+    test("users are found, changed and counted", async () => {
+      for (let i = 0; i < 7; i++)
+        await made("/Users", { userName: `User${i}`, externalId: `${i}`, title: i % 2 ? "a" : "b" });
+      const list = async (query: string) => (await scim(`GET /Users?${query}`)).body;
+      expect(await list(`filter=${encodeURIComponent('userName eq "USER3"')}`)).toMatchObject({
+        totalResults: 1,
+        Resources: [{ externalId: "3" }],
+      });
+      expect(await list(`filter=${encodeURIComponent('externalId eq "4" and title eq "b"')}`)).toMatchObject({
+        totalResults: 1,
+      });
+      expect(await list(`filter=${encodeURIComponent('title eq "a"')}`)).toMatchObject({ totalResults: 3 });
+      const page = await list("startIndex=3&count=2");
+      expect(page).toMatchObject({ totalResults: 7, startIndex: 3, itemsPerPage: 2 });
+      expect(await list("count=0")).toMatchObject({ totalResults: 7, itemsPerPage: 0, Resources: [] });
+      const [{ id, meta }] = page.Resources;
+      const other = await scim(`PUT /Users/${id}`, { userName: "user0" });
+      expect([other.status, other.body.scimType]).toEqual([409, "uniqueness"]);
+      const put = await scim(`PUT /Users/${id}`, { userName: "renamed", nickName: "r" });
+      expect(put.body).toMatchObject({ userName: "renamed", nickName: "r" });
+      expect(put.body.title).toBeUndefined();
+      expect(put.body.meta.version).not.toBe(meta.version);
+      expect((await scim("GET /Users?filter=userName%20is%20x")).body.scimType).toBe("invalidFilter");
+      const { body: few } = await scim("GET /Users?attributes=userName&count=1");
+      expect(Object.keys(few.Resources[0]).sort()).toEqual(["id", "schemas", "userName"]);
+    });
+
+    test.each<[string, object, number, string | undefined]>([
+      ["/Users", {}, 400, "invalidValue"],
+      ["/Users", { userName: 7 }, 400, "invalidValue"],
+      ["/Users", { userName: "a", active: "perhaps" }, 400, "invalidValue"],
+      ["/Groups", { displayName: "g", members: [{ value: "0000000000000000" }] }, 400, "invalidValue"],
+      ["/Nothing", { userName: "a" }, 404, undefined],
+      ["/Bulk", {}, 501, undefined],
+    ])("POST %s %j is refused", async (path, body, status, scimType) => {
+      const answer = await scim(`POST ${path}`, body);
+      expect([answer.status, answer.body.scimType, answer.body.status]).toEqual([status, scimType, String(status)]);
+    });
+
+    test("nobody sees the users of another provider", async () => {
+      const user = await made("/Users", jane);
+      const other = (await s.ok("POST /iam/v1/groups", { name: "other" })).id;
+      const oidc = { issuer: issuer.url, clientId: "other", pkceEnabled: true };
+      const theirs = (await s.ok(`POST ${providers}/${other}`, { name: "login", defaultRole: viewer, oidc })).id;
+      const { token, etag } = await s.ok(`POST ${providers}/${theirs}:generateScimToken`, {});
+      await s.ok(`POST ${providers}/${theirs}:setScimEnabled`, { enabled: true, etag });
+      expect((await scim(`GET /Users/${user.id}`, undefined, token)).status).toBe(404);
+      expect((await scim(`DELETE /Users/${user.id}`, undefined, token)).status).toBe(404);
+      expect((await scim("GET /Users", undefined, token)).body.totalResults).toBe(0);
+    });
+
+    test("everything of a provider goes with it", async () => {
+      await made("/Users", jane);
+      await s.ok(`DELETE /iam/v2/identityProviders/${provider}`);
+      expect((await scim("GET /Users")).status).toBe(401);
+    });
+
+    test("a change of an old version is refused", async () => {
+      const user = await made("/Users", jane);
+      const call = (version: string, method: string) =>
+        fetch(user.meta.location, { method, headers: { authorization: `Bearer ${secret}`, "if-match": version } });
+      expect((await call('W/"9"', "DELETE")).status).toBe(412);
+      expect((await call(user.meta.version, "DELETE")).status).toBe(204);
+    });
+
+    test("what is supported is described", async () => {
+      expect((await scim("GET /ServiceProviderConfig")).body).toMatchObject({
+        patch: { supported: true },
+        bulk: { supported: false },
+      });
+      expect((await scim("GET /ResourceTypes")).body.Resources.map(({ id }: { id: string }) => id)).toEqual([
+        "User",
+        "Group",
+      ]);
+      expect((await scim(`GET /Schemas/${userSchema}`)).body.attributes[0]).toMatchObject({
+        name: "userName",
+        required: true,
+      });
+      expect((await scim("GET /Schemas/nope")).status).toBe(404);
+    });
+  },
+  { allowLoopbackIssuers: "true" },
+);
