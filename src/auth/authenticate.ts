@@ -188,7 +188,7 @@ export function createAuthenticator({
     const { claims, audiences } = token;
     const [candidates, accepting] = await Promise.all([
       identities.candidates(claims.iss, claims.sub),
-      providers.accepting(claims, audiences),
+      providers.accepting(claims.iss, audiences),
     ]);
     const expecting = candidates.filter(({ rule }) => matches(rule, token, defaults, clock()));
     if (expecting.length === 0 && accepting.length === 0) throw await unexpected(token, candidates);
@@ -198,11 +198,11 @@ export function createAuthenticator({
     const matched = expecting.filter(({ rule }) => verified.has(sourceOf(rule))).sort(actorFirst);
     const isSignIn = accepting.length > 0 && verified.has(publishedKeys);
     const user = isSignIn ? await providers.signIn(accepting, claims) : undefined;
-    const uids = new Set([...(user === undefined ? [] : [user]), ...matched.map(({ uid }) => uid)]);
-    if (uids.size === 0) throw new TokenRejected("the user identity was deleted");
+    const uids = new Set([...(user === undefined ? [] : [user.identity]), ...matched.map(({ uid }) => uid)]);
+    if (uids.size === 0) throw new TokenRejected("the user was deleted, or its identity provider does not let it in");
     for (const uid of uids) identities.seen?.(uid);
     if (user === undefined) return { identities: [...uids] };
-    const signIns = accepting.map(({ uid, groupsClaim, groups = [] }) => ({
+    const signIns = user.providers.map(({ uid, groupsClaim, groups = [] }) => ({
       uid,
       externalGroups: [...new Set([...externalGroupsOf(claims, groupsClaim), ...groups])],
     }));

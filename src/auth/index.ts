@@ -42,7 +42,7 @@ export { checkKeySet } from "./key-set.ts";
 export { createKeySets, type KeySets } from "./key-sets.ts";
 export { narrower, narrowingClaims, narrowingOf } from "./narrowing.ts";
 export { matchesPattern, patternFault } from "./pattern.ts";
-export type { Provider, ProviderSignIn, ProviderSource } from "./provider.ts";
+export type { Provider, ProviderSignIn, ProviderSource, SignedInUser } from "./provider.ts";
 export {
   generateSigningKey,
   keySetMaxAgeSeconds,

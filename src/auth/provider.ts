@@ -22,6 +22,14 @@ export interface ProviderSignIn {
   readonly externalGroups: readonly string[];
 }
 
+/** A user that providers have signed in. */
+export interface SignedInUser {
+  /** uid of the user identity. */
+  readonly identity: string;
+  /** Those that let the user in. */
+  readonly providers: readonly Provider[];
+}
+
 /** The identity providers, read on every call, so that a deleted one stops with the next call. */
 export interface ProviderSource {
   /**
@@ -29,18 +37,15 @@ export interface ProviderSource {
    * number of providers.
    */
   hasIssuer(issuer: string): Promise<boolean>;
-  /**
-   * The providers of the issuer of a token with one of the audiences as their client id, but for those that do not let
-   * its user in.
-   */
-  accepting(claims: Claims, audiences: readonly string[]): Promise<readonly Provider[]>;
-  /** Whether a provider exists, and lets a user identity in that it has let in before. */
+  /** The providers of this issuer with one of the audiences as their client id. */
+  accepting(issuer: string, audiences: readonly string[]): Promise<readonly Provider[]>;
+  /** Whether a provider exists, and lets in a user identity that it has let in before. */
   accepts(uid: string, identity: string): Promise<boolean>;
   /**
-   * The uid of the user identity of a verified token, created and bound when a provider sees the user for the first
-   * time. undefined when the identity was deleted since, or no provider is left.
+   * Signs the user of a verified token in: its identity is created, and bound when a provider sees it for the first
+   * time. undefined when the identity was deleted since, or no provider lets it in.
    */
-  signIn(providers: readonly Provider[], claims: Claims): Promise<string | undefined>;
+  signIn(providers: readonly Provider[], claims: Claims): Promise<SignedInUser | undefined>;
 }
 
 /** The groups in a claim: a list of strings or a single one; none for anything else. */

@@ -70,7 +70,7 @@ export function createScim(options: ScimOptions): Endpoint {
     if (others.length > 0) throw notFound();
     const document = discovery(base, name, id);
     if (document !== undefined) {
-      if (method !== "GET") throw new ScimError(405, `${name} takes GET`);
+      if (method !== "GET") throw notAllowed(name, "GET");
       if (url.searchParams.has("filter")) throw new ScimError(403, "this document cannot be filtered");
       return { status: 200, body: document };
     }
@@ -78,21 +78,24 @@ export function createScim(options: ScimOptions): Endpoint {
     const type = resourceTypes.find(({ endpoint }) => endpoint === `/${name}`);
     const isSearch = name === ".search" || id === ".search";
     if (type === undefined && !(name === ".search" && id === undefined)) throw notFound();
-    const body = ["POST", "PUT", "PATCH"].includes(method) ? await readJson(request, response) : undefined;
     const directory = (session: DirectoryOptions["session"]) => new Directory({ session, provider, base, now, record });
     const write = <T>(work: (entries: Directory) => Promise<T>) =>
       database.transact((session) => work(directory(session)));
     const version = headerOf(request, "if-match");
     if (isSearch || type === undefined) {
-      if (method !== "POST") throw new ScimError(405, ".search takes POST");
+      if (method !== "POST") throw notAllowed(".search", "POST");
       const types = type === undefined ? resourceTypes : [type];
-      return { status: 200, body: await list(types, parametersOf(body), directory(database.read)) };
+      return {
+        status: 200,
+        body: await list(types, parametersOf(await readJson(request, response)), directory(database.read)),
+      };
     }
     const shown = (resource: Record<string, unknown>) => projected(resource, url.searchParams, type);
     if (id === undefined || id === "") {
       if (method === "GET")
         return { status: 200, body: await list([type], url.searchParams, directory(database.read)) };
-      if (method !== "POST") throw new ScimError(405, `${name} takes GET and POST`);
+      if (method !== "POST") throw notAllowed(name, "GET, POST");
+      const body = await readJson(request, response);
       const created = await write((entries) => entries.create(type, body));
       return { status: 201, body: shown(created), headers: headersOf(created, true) };
     }
@@ -106,6 +109,7 @@ export function createScim(options: ScimOptions): Endpoint {
       }
       case "PUT":
       case "PATCH": {
+        const body = await readJson(request, response);
         const changed = await write((entries) =>
           method === "PUT" ? entries.replace(type, id, body, version) : entries.patch(type, id, body, version),
         );
@@ -115,7 +119,7 @@ export function createScim(options: ScimOptions): Endpoint {
         await write((entries) => entries.remove(type, id, version));
         return { status: 204 };
       default:
-        throw new ScimError(405, `${name} takes GET, PUT, PATCH and DELETE`);
+        throw notAllowed(name, "GET, PUT, PATCH, DELETE");
     }
   }
 
@@ -147,7 +151,7 @@ export function createScim(options: ScimOptions): Endpoint {
       await write(response, {
         status,
         body: errorBody(error),
-        headers: status === 401 ? { "www-authenticate": "Bearer" } : status === 503 ? { "retry-after": "1" } : {},
+        headers: error.headers,
       });
     } finally {
       const ms = Math.round((performance.now() - startMs) * 1000) / 1000;
@@ -175,7 +179,7 @@ function scimErrorOf(reason: unknown): ScimError {
   if (reason instanceof Refusal) return new ScimError(reason.httpStatus ?? 400, reason.error.rawMessage);
   const error = callersError(reason);
   if (error instanceof ConnectError && error.code === Code.Unavailable)
-    return new ScimError(503, "the database is not available");
+    return new ScimError(503, "the database is not available", undefined, { "retry-after": "1" });
   if (error.code === Code.Aborted) return new ScimError(409, "another change came first; try again");
   return new ScimError(500, "internal error");
 }
@@ -184,9 +188,14 @@ function scimErrorOf(reason: unknown): ScimError {
 async function requireProvider(session: ReadSession, header: string | undefined, nowMs: number): Promise<string> {
   const token = header === undefined ? undefined : bearerIn(header);
   const found = token === undefined ? undefined : await findProvisioningProvider(session, token, nowMs);
-  if (found === undefined) throw new ScimError(401, "a token for provisioning is needed");
+  if (found === undefined)
+    throw new ScimError(401, "a token for provisioning is needed", undefined, { "www-authenticate": "Bearer" });
   if (!found.isEnabled) throw new ScimError(403, "provisioning is turned off for this identity provider");
   return found.provider;
+}
+
+function notAllowed(name: string, methods: string): ScimError {
+  return new ScimError(405, `${name} takes ${methods}`, undefined, { allow: methods });
 }
 
 function notFound(): ScimError {

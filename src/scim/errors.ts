@@ -17,11 +17,14 @@ export class ScimError extends Error {
   override readonly name = "ScimError";
   readonly httpStatus: number;
   readonly scimType: ScimType | undefined;
+  /** Header fields of the answer. */
+  readonly headers: Readonly<Record<string, string>>;
 
-  constructor(httpStatus: number, detail: string, scimType?: ScimType) {
+  constructor(httpStatus: number, detail: string, scimType?: ScimType, headers: Readonly<Record<string, string>> = {}) {
     super(detail);
     this.httpStatus = httpStatus;
     this.scimType = scimType;
+    this.headers = headers;
   }
 }
 

@@ -59,12 +59,12 @@ beforeEach(() => {
     },
     providers: {
       hasIssuer: async (issuer) => issuer === external.url && providers.size > 0,
-      accepting: async ({ iss }, audiences) =>
-        iss === external.url ? audiences.flatMap((audience) => providers.get(audience) ?? []) : [],
+      accepting: async (issuer, audiences) =>
+        issuer === external.url ? audiences.flatMap((audience) => providers.get(audience) ?? []) : [],
       accepts: async (uid) => [...providers.values()].some((provider) => provider.uid === uid),
       async signIn(accepting, { sub }) {
         signedIn.push([accepting.map(({ uid }) => uid), sub]);
-        return isDeleted ? undefined : user;
+        return isDeleted ? undefined : { identity: user, providers: accepting };
       },
     },
   });

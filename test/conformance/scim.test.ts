@@ -8,6 +8,7 @@ import { type IamServer, onEveryServer } from "./iam-server.ts";
 const viewer = builtInRoleUid("viewer");
 const editor = builtInRoleUid("editor");
 const providers = "/iam/v1/identityProviders";
+const correlationRule = "CORRELATION_RULE_OID_EQUALS_EXTERNAL_ID";
 const userSchema = "urn:ietf:params:scim:schemas:core:2.0:User";
 
 let key: TestKey;
@@ -129,6 +130,37 @@ onEveryServer(
       expect(await namesSeen(await tokenOf())).toEqual(["acme"]);
     });
 
+    test("a user of a provider that correlates by oid is known by it, and its tokens end with it", async () => {
+      const oidc = { issuer: issuer.url, clientId: "entra", pkceEnabled: true, correlationRule };
+      const entra = (await s.ok(`POST ${providers}/${acme}`, { name: "entra", defaultRole: viewer, oidc })).id;
+      const { token: theirs, etag } = await s.ok(`POST ${providers}/${entra}:generateScimToken`, {});
+      await s.ok(`POST ${providers}/${entra}:setScimEnabled`, { enabled: true, etag });
+      const call = (text: string, body?: unknown) => scim(text, body, theirs);
+      const nameless = await call("POST /Users", { userName: "nameless", active: true });
+      expect(nameless.status).toBe(201);
+      const own = { aud: "entra", sub: "pairwise", oid: "7" };
+      for (const claims of [own, { ...own, oid: "" }, { ...own, oid: undefined }, { ...own, oid: ["7"] }])
+        expect(await namesSeen(await tokenOf(claims))).toBe(401);
+      const { id } = (await call("POST /Users", { userName: "jane", externalId: "7", active: true })).body;
+      expect(await namesSeen(await tokenOf(own))).toEqual(["acme"]);
+      expect(await namesSeen(await tokenOf({ ...own, oid: undefined }))).toBe(401);
+      const exchanged = (await s.rest(await tokenOf(own), "POST /sts/exchange", {})).body.token;
+      expect(await namesSeen(exchanged)).toEqual(["acme"]);
+      const identity = userIdentityUid(issuer.url, "pairwise");
+      const bindings = async () => (await s.ok(`GET /iam/v2/roleBindings?identity=${identity}`)).roleBindings.length;
+      expect(await bindings()).toBe(1);
+      expect((await call(`DELETE /Users/${id}`)).status).toBe(204);
+      expect([await namesSeen(exchanged), await namesSeen(await tokenOf(own)), await bindings()]).toEqual([
+        401, 401, 0,
+      ]);
+    });
+
+    test("an address that only the provisioning client names is not taken as verified", async () => {
+      await made("/Users", { ...jane, emails: [{ value: "owner@other.example" }] });
+      const identity = await s.ok(`GET /iam/v2/identities/${userIdentityUid(issuer.url, "jane")}`);
+      expect([identity.email, identity.emailUnverified]).toEqual(["", "owner@other.example"]);
+    });
+
     test("groups give the roles that are mapped to them", async () => {
       const user = await made("/Users", jane);
       const mapping = { externalGroupId: "Makers", roleUidp: editor };
@@ -202,6 +234,20 @@ onEveryServer(
       await made("/Users", jane);
       await s.ok(`DELETE /iam/v2/identityProviders/${provider}`);
       expect((await scim("GET /Users")).status).toBe(401);
+    });
+
+    test.each([
+      ["PUT /Users", "GET, POST"],
+      ["POST /ServiceProviderConfig", "GET"],
+      ["GET /.search", "POST"],
+    ])("%s is answered with the methods there are", async (call, allow) => {
+      const [method, path] = call.split(" ");
+      const { location } = (await made("/Users", jane)).meta;
+      const answer = await fetch(new URL(`/scim/v2${path}`, location), {
+        method: method!,
+        headers: { authorization: `Bearer ${secret}` },
+      });
+      expect([answer.status, answer.headers.get("allow")]).toEqual([405, allow]);
     });
 
     test("a change of an old version is refused", async () => {

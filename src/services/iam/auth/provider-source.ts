@@ -5,13 +5,14 @@
  * identity to the default role of the provider in its organisation. Neither happens twice: later calls only read. If an
  * identity is deleted after a provider signed it in, that provider refuses it permanently.
  */
-import type { Claims, Provider, ProviderSource } from "../../../auth/index.ts";
+import type { Claims, ProviderSource } from "../../../auth/index.ts";
 import { unavailable } from "../../../errors.ts";
 import { messageOf, type RowChange } from "../../../resource/index.ts";
 import { ConflictError, type Database, NotUniqueError, type WriteSession } from "../../../store/index.ts";
 import { userIdentityUid } from "../../../uid.ts";
 import { identityProviders, oidcOf } from "../identity-providers.ts";
-import { correlatingClaim, provisionedUser } from "../provisioning/users.ts";
+import { linkUsers } from "../provisioning/directory.ts";
+import { admit, isAdmitted } from "../provisioning/users.ts";
 import { signInFirst, stateOf } from "./first-sign-in.ts";
 
 /** Records, in the transaction, what a first sign-in creates. */
@@ -28,7 +29,7 @@ export function providerSource(database: Database, now: () => number, record: Re
     hasIssuer: (issuer) =>
       database.read.exists(identityProviders.table, { where: [{ column: "issuer", equals: issuer }] }),
 
-    async accepting({ iss: issuer, ...claims }, audiences) {
+    async accepting(issuer, audiences) {
       const rows = await database.read.list(identityProviders.table, {
         where: [
           { column: "issuer", equals: issuer },
@@ -36,34 +37,35 @@ export function providerSource(database: Database, now: () => number, record: Re
         ],
         limit: Number.MAX_SAFE_INTEGER,
       });
-      const providers = rows.map(async (row): Promise<Provider[]> => {
-        const provider = messageOf(identityProviders, row);
-        const groupsClaim = oidcOf(provider).groupsClaim || "groups";
-        const externalId = String(claims[correlatingClaim(provider)] ?? "");
-        const user = await provisionedUser(database.read, row.uid, { externalId });
-        if (user === undefined) return [{ uid: row.uid, groupsClaim }];
-        return user.isActive ? [{ uid: row.uid, groupsClaim, groups: user.groups }] : [];
-      });
-      return (await Promise.all(providers)).flat();
+      return rows.map((row) => ({
+        uid: row.uid,
+        groupsClaim: oidcOf(messageOf(identityProviders, row)).groupsClaim || "groups",
+      }));
     },
 
     async accepts(uid, identity) {
       if (!(await database.read.exists(identityProviders.table, { uids: [uid] }))) return false;
-      return (await provisionedUser(database.read, uid, { identity }))?.isActive !== false;
+      return isAdmitted(database.read, uid, identity);
     },
 
     async signIn(providers, claims) {
-      const uid = userIdentityUid(claims.iss, claims.sub);
-      const state = await stateOf(database.read, providers, uid);
-      if (state !== "new") return state === "known" ? uid : undefined;
+      const identity = userIdentityUid(claims.iss, claims.sub);
+      const { admitted, unlinked } = await admit(database.read, providers, identity, claims);
+      if (admitted.length === 0) return undefined;
+      const state = await stateOf(database.read, admitted, identity);
+      if (state === "deleted") return undefined;
+      const user = { identity, providers: admitted };
+      if (state === "known" && unlinked.length === 0) return user;
       try {
         const isSignedIn = await database.transact(async (session) => {
           const nowMs = now();
-          const changes = await signInFirst(session, providers, uid, claims, nowMs);
-          if (changes !== undefined) await record(session, changes, { subject: uid, claims }, nowMs);
-          return changes !== undefined;
+          const changes = await signInFirst(session, admitted, identity, claims, nowMs);
+          if (changes === undefined) return false;
+          await linkUsers(session, unlinked, identity);
+          await record(session, changes, { subject: identity, claims }, nowMs);
+          return true;
         });
-        return isSignedIn ? uid : undefined;
+        return isSignedIn ? user : undefined;
       } catch (error) {
         if (error instanceof ConflictError || error instanceof NotUniqueError)
           throw unavailable("others sign in at the same time; try again");

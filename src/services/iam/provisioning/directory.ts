@@ -172,13 +172,17 @@ export async function findUser(
   session: ReadSession,
   provider: string,
   by: { readonly identity: string } | { readonly externalId: string },
-): Promise<{ readonly uid: string; readonly isActive: boolean } | undefined> {
-  const where =
-    "identity" in by
-      ? [{ column: "identity", equals: by.identity }]
-      : [{ column: "external_id", equals: by.externalId }];
-  const row = await session.first(usersTable, { parent: provider, where });
-  return row && { uid: row.uid, isActive: row.columns.active === 1 };
+): Promise<{ readonly uid: string; readonly isActive: boolean; readonly identity: string } | undefined> {
+  const [column, value] = "identity" in by ? ["identity", by.identity] : ["external_id", by.externalId];
+  if (value === "") return undefined; // which is stored for none
+  const row = await session.first(usersTable, { parent: provider, where: [{ column, equals: value }] });
+  return row && { uid: row.uid, isActive: row.columns.active === 1, identity: String(row.columns.identity) };
+}
+
+/** Notes the identity that users are. */
+export async function linkUsers(session: WriteSession, users: readonly string[], identity: string): Promise<void> {
+  for (const row of (await session.getMany(usersTable, users)).values())
+    await session.update(usersTable, { ...row, columns: { ...row.columns, identity } });
 }
 
 function entryOf({ uid, version, createTimeUs, updateTimeUs, body, columns }: Row): Entry {

@@ -6,7 +6,7 @@ import {
   IdentityProvider_OIDC_CorrelationRule as CorrelationRule,
   type IdentityProvider,
 } from "../../../../gen/platform/iam/v2/identity_providers_pb.ts";
-import type { Claims } from "../../../auth/index.ts";
+import type { Claims, Provider } from "../../../auth/index.ts";
 import { messageOf, type RowChange } from "../../../resource/index.ts";
 import type { ReadSession, WriteSession } from "../../../store/index.ts";
 import { parentOf, userIdentityUid } from "../../../uid.ts";
@@ -15,34 +15,58 @@ import { identityProviders, oidcOf } from "../identity-providers.ts";
 import { roleBindings } from "../role-bindings.ts";
 import { signIns, signInUid } from "../sign-ins.ts";
 import { findUser, groupsOf } from "./directory.ts";
-import { readProvisioning } from "./settings.ts";
+import { readManyProvisionings, readProvisioning } from "./settings.ts";
 
 /** The claim that a provider's users are found by: their external id. */
-export function correlatingClaim(provider: IdentityProvider): "sub" | "oid" {
+function correlatingClaim(provider: IdentityProvider): "sub" | "oid" {
   return oidcOf(provider).correlationRule === CorrelationRule.OID_EQUALS_EXTERNAL_ID ? "oid" : "sub";
 }
 
-/** What a provider that provisions its users says of a sign-in. */
-export interface ProvisionedUser {
-  readonly isActive: boolean;
-  /** The groups that the user is in, by their external ids, or by their names where they have none. */
-  readonly groups: readonly string[];
+/** What providers say of the user of a verified token. */
+interface Admission {
+  /** The providers that let the user in, with the groups that they have put it in. */
+  readonly admitted: readonly Provider[];
+  /** The uids of the provisioned users that this identity is, and that do not name it yet. */
+  readonly unlinked: readonly string[];
 }
 
-/** The user of a token at a provider; undefined while the provider does not provision its users. */
-export async function provisionedUser(
+/** Which providers let the user of a verified token in: those that it is active at, and those that provision nobody. */
+export async function admit(
   session: ReadSession,
-  provider: string,
-  by: { readonly identity: string } | { readonly externalId: string },
-): Promise<ProvisionedUser | undefined> {
-  if (!(await readProvisioning(session, provider)).isEnabled) return undefined;
-  const user = await findUser(session, provider, by);
-  if (user?.isActive !== true) return { isActive: false, groups: [] };
-  const groups = await groupsOf(session, user.uid);
-  return {
-    isActive: true,
-    groups: groups.map(({ resource }) => String(resource.externalId ?? resource.displayName)),
-  };
+  providers: readonly Provider[],
+  identity: string,
+  claims: Claims,
+): Promise<Admission> {
+  const states = await readManyProvisionings(
+    session,
+    providers.map(({ uid }) => uid),
+  );
+  const admitted: Provider[] = [];
+  const unlinked: string[] = [];
+  for (const provider of providers) {
+    if (!states.get(provider.uid)!.isEnabled) {
+      admitted.push(provider);
+      continue;
+    }
+    const row = await session.get(identityProviders.table, provider.uid);
+    const externalId = row && claims[correlatingClaim(messageOf(identityProviders, row))];
+    if (typeof externalId !== "string") continue;
+    const user = await findUser(session, provider.uid, { externalId });
+    if (user?.isActive !== true) continue;
+    if (user.identity !== identity) unlinked.push(user.uid);
+    // The groups by their external ids, or by their names where they have none.
+    const groups = (await groupsOf(session, user.uid)).map(({ resource }) =>
+      String(resource.externalId ?? resource.displayName),
+    );
+    admitted.push({ ...provider, groups });
+  }
+  return { admitted, unlinked };
+}
+
+/** Whether a provider that has signed an identity in still lets it in. */
+export async function isAdmitted(session: ReadSession, provider: string, identity: string): Promise<boolean> {
+  if (!(await readProvisioning(session, provider)).isEnabled) return true;
+  return (await findUser(session, provider, { identity }))?.isActive === true;
 }
 
 /**
@@ -72,8 +96,7 @@ export async function provisionIdentity(
     sub: externalId,
     name: user.displayName,
     preferred_username: user.userName,
-    email: user.email,
-    email_verified: true,
+    email: user.email, // which the provisioning client says, and nobody has verified
   } as unknown as Claims;
   const changes = await signInFirst(session, [{ uid: provider, groupsClaim: "" }], identity, claims, nowMs);
   return { identity, changes: changes ?? [] };
