@@ -43,6 +43,7 @@ export { grantSource } from "./iam/auth/grants.ts";
 export { indexIdentities } from "./iam/auth/identity-index.ts";
 export { identitySource } from "./iam/auth/identity-source.ts";
 export { providerSource } from "./iam/auth/provider-source.ts";
+export { deprovisionIdentity, provisionIdentity } from "./iam/auth/provisioned-users.ts";
 export { ensureAdministrator, ensureFirstGroup, groupExists, identityExists } from "./iam/bootstrap.ts";
 export { administratorRole, builtInRoles } from "./iam/built-in-roles.ts";
 export {
@@ -59,7 +60,6 @@ export {
   usersOf,
 } from "./iam/provisioning/directory.ts";
 export { findProvider as findProvisioningProvider } from "./iam/provisioning/settings.ts";
-export { deprovisionIdentity, provisionIdentity } from "./iam/provisioning/users.ts";
 export { storeBuiltInRoles } from "./iam/roles.ts";
 export { sessions } from "./iam/tokens/sessions.ts";
 export {

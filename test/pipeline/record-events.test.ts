@@ -62,8 +62,8 @@ test("a first sign-in records the user and the binding, a second one nothing", a
   );
   const source = providerSource(database, () => nowMs, recorder.recordChanges);
   const user = userIdentityUid(claims.iss, claims.sub);
-  for (let i = 0; i < 2; i++)
-    expect(await source.signIn([{ uid: provider, groupsClaim: "groups" }], claims)).toBe(user);
+  const providers = [{ uid: provider, groupsClaim: "groups" }];
+  for (let i = 0; i < 2; i++) expect(await source.signIn(providers, claims)).toEqual({ identity: user, providers });
   const recorded = await events();
   expect(recorded.map(({ type, extensions }) => [type, extensions.group]).sort()).toEqual([
     ["dev.platform.api.iam.identity.created.v1", "/"],

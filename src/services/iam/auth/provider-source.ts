@@ -12,8 +12,8 @@ import { ConflictError, type Database, NotUniqueError, type WriteSession } from 
 import { userIdentityUid } from "../../../uid.ts";
 import { identityProviders, oidcOf } from "../identity-providers.ts";
 import { linkUsers } from "../provisioning/directory.ts";
-import { admit, isAdmitted } from "../provisioning/users.ts";
 import { signInFirst, stateOf } from "./first-sign-in.ts";
+import { admit, isAdmitted } from "./provisioned-users.ts";
 
 /** Records, in the transaction, what a first sign-in creates. */
 type RecordSignIn = (

@@ -10,12 +10,12 @@ import type { Claims, Provider } from "../../../auth/index.ts";
 import { messageOf, type RowChange } from "../../../resource/index.ts";
 import type { ReadSession, WriteSession } from "../../../store/index.ts";
 import { parentOf, userIdentityUid } from "../../../uid.ts";
-import { signInFirst } from "../auth/first-sign-in.ts";
 import { identityProviders, oidcOf } from "../identity-providers.ts";
+import { findUser, groupsOf } from "../provisioning/directory.ts";
+import { readManyProvisionings, readProvisioning } from "../provisioning/settings.ts";
 import { roleBindings } from "../role-bindings.ts";
 import { signIns, signInUid } from "../sign-ins.ts";
-import { findUser, groupsOf } from "./directory.ts";
-import { readManyProvisionings, readProvisioning } from "./settings.ts";
+import { signInFirst } from "./first-sign-in.ts";
 
 /** The claim that a provider's users are found by: their external id. */
 function correlatingClaim(provider: IdentityProvider): "sub" | "oid" {
