@@ -1,5 +1,5 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { Command } from "commander";
 import { afterAll, describe, expect, test, vi } from "vitest";
@@ -42,6 +42,7 @@ test("the defaults", () => {
     allowLoopbackIssuers: false,
     maxPatternIdentities: 100,
     v1MaxListItems: 200_000,
+    maxLongQueries: availableParallelism(),
     allowLoopbackSinks: false,
     openRootGroups: false,
     corsOrigins: [],

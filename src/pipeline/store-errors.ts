@@ -1,7 +1,14 @@
 /** Errors of the database, translated for callers. */
 import { ConnectError } from "@connectrpc/connect";
-import { aborted, deadlineExceeded, internal, unavailable, undecided } from "../errors.ts";
-import { ConflictError, RefusedError, StaleError, StatementTimeoutError, UnavailableError } from "../store/index.ts";
+import { aborted, deadlineExceeded, internal, resourceExhausted, unavailable, undecided } from "../errors.ts";
+import {
+  ConflictError,
+  OverloadError,
+  RefusedError,
+  StaleError,
+  StatementTimeoutError,
+  UnavailableError,
+} from "../store/index.ts";
 
 /** Whether an error means that the database is unavailable. */
 export function isOutage(error: unknown): error is UnavailableError | RefusedError {
@@ -17,6 +24,10 @@ export function callersError(error: unknown): ConnectError {
   if (error instanceof StaleError || error instanceof ConflictError)
     return aborted("another change came first; try again");
   if (error instanceof StatementTimeoutError) return deadlineExceeded("the database took too long");
+  if (error instanceof OverloadError)
+    return error.isOfCaller
+      ? resourceExhausted("", "too many lists of this caller wait for the database", 1000)
+      : unavailable("too many lists wait for the database");
   if (error instanceof UnavailableError && error.isUndecided)
     return undecided(
       "the database failed while it committed the change, which may have been made; read before trying again",

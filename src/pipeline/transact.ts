@@ -1,11 +1,18 @@
 /** The database session of each call. */
 import type { Message } from "@bufbuild/protobuf";
 import type { UnaryRequest } from "@connectrpc/connect";
+import { knownCallerOf } from "../auth/index.ts";
 import type { Awaitable } from "../awaitable.ts";
-import { type CallInterceptor, type CallResponse, LocalCall, type UnaryCallResponse } from "../call/index.ts";
+import {
+  type CallInterceptor,
+  type CallRequest,
+  type CallResponse,
+  LocalCall,
+  type UnaryCallResponse,
+} from "../call/index.ts";
 import { alreadyExists } from "../errors.ts";
 import { type CallEnvironment, provideEnvironment } from "../resource/index.ts";
-import { type Database, NotUniqueError, UnavailableError } from "../store/index.ts";
+import { type Database, NotUniqueError, type ReadingCall, UnavailableError } from "../store/index.ts";
 import { keyedCall } from "./idempotency.ts";
 import { type RecordCallOptions, recordCall } from "./record-call.ts";
 
@@ -25,6 +32,23 @@ class ValidatedOnly extends Error {
   constructor(response: UnaryCallResponse) {
     super("validate_only");
     this.response = response;
+  }
+}
+
+/** A call that reads. Its signal is created when it is read. */
+class Reads implements ReadingCall {
+  readonly #request: CallRequest;
+
+  constructor(request: CallRequest) {
+    this.#request = request;
+  }
+
+  get caller(): string {
+    return knownCallerOf(this.#request.contextValues)?.subject ?? "";
+  }
+
+  get signal(): AbortSignal {
+    return this.#request.signal;
   }
 }
 
@@ -64,7 +88,7 @@ export function transact(options: TransactOptions): CallInterceptor {
   return (next) => (request) => {
     const nowMs = now();
     if (contract.of(request.method).mutates) return change(request as UnaryRequest, () => next(request), nowMs);
-    provideEnvironment(request.contextValues, { ...environment, nowMs, session: database.read });
+    provideEnvironment(request.contextValues, { ...environment, nowMs, session: database.readFor(new Reads(request)) });
     return next(request);
   };
 }

@@ -4,6 +4,7 @@ import { tablesOf } from "./lists/table.ts";
 import { counterStatements } from "./logs/counters.ts";
 import { logsOf } from "./logs/log.ts";
 import { createQueue, type Queue, queuesOf } from "./logs/queue.ts";
+import { LongQueries, type ReadingCall } from "./long-queries.ts";
 import { migrate, pendingMigrations } from "./migrations/migrate.ts";
 import { type Catalogue, Reader, type ReadSession } from "./read-session.ts";
 import { settingStatements } from "./settings.ts";
@@ -16,6 +17,12 @@ export interface Database {
   readonly dialect: string;
   /** Reads outside transactions. They see only committed data and never wait for a writer. */
   readonly read: ReadSession;
+  /**
+   * The same for one call. Queries that may take long run beside the event loop, in turn with those of other callers,
+   * and stop when the call ends. Errors, in addition: OverloadError when too many of them wait; the reason of the
+   * call's signal.
+   */
+  readFor(call: ReadingCall): ReadSession;
   /** Makes the next read see everything that other processes have committed by now. */
   refresh(): void;
   /**
@@ -58,9 +65,14 @@ export interface OpenOptions {
   readonly lockTimeoutMs?: number;
   /** Whether a missing SQLite file is refused. By default it is created. */
   readonly mustExist?: boolean;
+  /** How many long queries of calls run at once. With 0, the default, they run like any other. */
+  readonly maxLongQueries?: number;
+  /** A query that reads at most this many rows is not long. By default 500, which take less than a millisecond. */
+  readonly fewRows?: number;
 }
 
 const defaultLockTimeoutMs = 5000;
+const defaultFewRows = 500;
 
 /**
  * Opens `sqlite:PATH` (the file and its folder are created when missing), `sqlite::memory:` or `postgres://…`.
@@ -98,9 +110,16 @@ export async function openDatabase(url: string, options: OpenOptions = {}): Prom
     await idle.promise;
   }
 
+  const { reader, commits } = engine;
+  const read = new Reader(catalogue, reader, { commits });
+  const longQueries = engine.longQueries && new LongQueries(engine.longQueries, options.fewRows ?? defaultFewRows);
   return {
     dialect: dialect.name,
-    read: new Reader(catalogue, engine.reader, undefined, engine.commits),
+    read,
+    readFor: (call) =>
+      longQueries === undefined
+        ? read
+        : new Reader(catalogue, reader, { commits, longQueries: longQueries.connectionFor(call) }),
     refresh: () => engine.refresh?.(),
     transact: (body, { signal } = {}) => tracked(() => engine.transact(inSession(engine, catalogue, body, signal))),
     queue: (name) => createQueue({ ...engine, autocommit: (body) => tracked(() => engine.autocommit(body)) }, name),
@@ -127,15 +146,15 @@ async function columnsOfTables({ dialect, reader }: Engine): Promise<ReadonlyMap
 /** Loads only the driver that is used, to save the memory of the other. */
 async function openEngine(
   url: string,
-  { busyWaitMs = 0, lockTimeoutMs = defaultLockTimeoutMs, mustExist = false }: OpenOptions,
+  { busyWaitMs = 0, lockTimeoutMs = defaultLockTimeoutMs, mustExist = false, maxLongQueries = 0 }: OpenOptions,
 ): Promise<Engine> {
   if (url.startsWith("sqlite:")) {
     const { openSqlite } = await import("./engines/sqlite/engine.ts");
-    return openSqlite(url.slice("sqlite:".length), { busyWaitMs, lockTimeoutMs, mustExist });
+    return openSqlite(url.slice("sqlite:".length), { busyWaitMs, lockTimeoutMs, mustExist, maxLongQueries });
   }
   if (/^postgres(ql)?:/.test(url)) {
     const { openPostgres } = await import("./engines/postgres/engine.ts");
-    return openPostgres(url, lockTimeoutMs);
+    return openPostgres(url, { lockTimeoutMs, maxLongQueries });
   }
   throw new Error("a database is sqlite:PATH or postgres://…");
 }

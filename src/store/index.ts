@@ -40,6 +40,7 @@ export type {
   QueueState,
   Settlement,
 } from "./logs/queue.ts";
+export type { ReadingCall } from "./long-queries.ts";
 export type { ReadSession } from "./read-session.ts";
 export { PackedRow } from "./rows/packed.ts";
 export type { Row } from "./rows/record.ts";
@@ -47,6 +48,7 @@ export { columnsOf, columnValue, type TableSpec } from "./rows/row.ts";
 export {
   ConflictError,
   NotUniqueError,
+  OverloadError,
   RefusedError,
   StaleError,
   StatementTimeoutError,

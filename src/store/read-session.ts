@@ -8,6 +8,7 @@ import type { Table } from "./lists/table.ts";
 import type { CounterClass, CounterStatements, Counters } from "./logs/counters.ts";
 import { entryOf, type LogEntry, type LogScan, type LogSpec, type LogStatements, scanValues } from "./logs/log.ts";
 import type { QueueStatements } from "./logs/queue.ts";
+import type { LongQueryConnection } from "./long-queries.ts";
 import type { Row } from "./rows/record.ts";
 import { columnValue, type TableSpec } from "./rows/row.ts";
 import type { SettingStatements } from "./settings.ts";
@@ -61,24 +62,31 @@ export interface Catalogue {
   readonly settings: SettingStatements;
 }
 
+/** What a {@link Reader} may have besides its connection. */
+export interface ReaderOptions {
+  /** In a transaction: its counts that are not written yet. */
+  readonly counters?: Counters | undefined;
+  /** Outside a transaction: a number that changes when the counters must be read again. */
+  readonly commits?: (() => number) | undefined;
+  /** Runs queries that may take long. By default they run on the connection. */
+  readonly longQueries?: LongQueryConnection | undefined;
+}
+
 /** Reads on one connection, or on any connection of a pool. */
 export class Reader implements ReadSession {
   protected readonly catalogue: Catalogue;
   readonly #connection: SqlConnection;
   readonly #counters: Counters | undefined;
-
+  readonly #longQueries: LongQueryConnection | undefined;
   readonly #commits: (() => number) | undefined;
   #changes: { readonly commits: number; readonly count: number } | undefined;
 
-  /**
-   * @param counters the counts of this transaction that are not written yet.
-   * @param commits outside a transaction: a number that changes when the counters must be read again.
-   */
-  constructor(catalogue: Catalogue, connection: SqlConnection, counters?: Counters, commits?: () => number) {
+  constructor(catalogue: Catalogue, connection: SqlConnection, { counters, commits, longQueries }: ReaderOptions = {}) {
     this.catalogue = catalogue;
     this.#connection = connection;
     this.#counters = counters;
     this.#commits = commits;
+    this.#longQueries = longQueries;
   }
 
   /** The connection that the next statement runs on. */
@@ -174,7 +182,8 @@ export class Reader implements ReadSession {
   #reading(spec: TableSpec) {
     const total = (counterClass: CounterClass, ancestors: readonly string[]) =>
       this.#total(spec.name, counterClass, ancestors);
-    return { table: this.catalogue.table(spec), connection: this.connection(), total };
+    const connection = this.connection();
+    return { table: this.catalogue.table(spec), connection, longQueries: this.#longQueries, total };
   }
 
   #total(table: string, counterClass: CounterClass, ancestors: readonly string[]): Awaitable<number> {

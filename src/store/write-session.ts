@@ -59,7 +59,7 @@ export class Writer extends Reader implements WriteSession {
     super(
       catalogue,
       reportingFailures(connection, (error) => this.#fail(error)),
-      counters,
+      { counters },
     );
     this.#counters = counters;
     this.#signal = signal;

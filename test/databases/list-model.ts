@@ -4,7 +4,9 @@ import {
   columnValue,
   type Database,
   type ListQuery,
+  type OpenOptions,
   type OrderTerm,
+  type ReadSession,
   type Row,
   type ScalarValue,
   type Selection,
@@ -12,11 +14,21 @@ import {
 } from "../../src/store/index.ts";
 
 /** The rows of all pages of a query. */
-export async function walk(db: Database, table: TableSpec, query: ListQuery): Promise<Row[]> {
+export async function walk({ read }: Pick<Database, "read">, table: TableSpec, query: ListQuery): Promise<Row[]> {
   const rows: Row[] = [];
-  for await (const page of db.read.pages(table, query)) rows.push(...page);
+  for await (const page of read.pages(table, query)) rows.push(...page);
   return rows;
 }
+
+/** How a database may read, each with the sessions that do. */
+export const waysToRead: readonly [string, OpenOptions, (db: Database) => ReadSession][] = [
+  ["at once", {}, (db) => db.read],
+  [
+    "as long queries",
+    { maxLongQueries: 2, fewRows: 0 },
+    (db) => db.readFor({ caller: "a", signal: new AbortController().signal }),
+  ],
+];
 
 /** The rows of a selection in its order. */
 export function modelList(model: Map<string, Row>, selection: Selection, orderBy: OrderTerm[]): Row[] {

@@ -26,7 +26,7 @@ export async function prepareDatabase(
   { config, api, now }: StartContext,
   issuerUrl: string,
 ): Promise<PreparedDatabase> {
-  const database = await openDatabase(config.database);
+  const database = await openDatabase(config.database, { maxLongQueries: config.maxLongQueries });
   try {
     await database.migrate();
     checkStartup({

@@ -1,6 +1,7 @@
 /** The interface of a database engine. */
 
 import type { Counters } from "../logs/counters.ts";
+import type { QueryRunner } from "../long-queries.ts";
 import type { Dialect } from "../sql/dialect.ts";
 import type { SqlConnection } from "../sql/statement.ts";
 
@@ -9,6 +10,8 @@ export interface Engine {
   readonly dialect: Dialect;
   /** Reads outside transactions. */
   readonly reader: SqlConnection;
+  /** Runs queries that may take long. Absent where they run on `reader`. */
+  readonly longQueries?: QueryRunner | undefined;
   /** A number that changes whenever any process may have committed. Absent where only the server knows. */
   readonly commits?: () => number;
   /** Makes the next read see everything that all processes have committed by now. Absent where every read does. */

@@ -3,7 +3,8 @@
 import { type Awaitable, chain } from "../../awaitable.ts";
 import { withDrivingIndex } from "./driving-index.ts";
 import type { Selection } from "./query.ts";
-import { countRows, type Reading } from "./read.ts";
+import { countRows } from "./read.ts";
+import type { Reading } from "./reading.ts";
 import { resolve } from "./selection.ts";
 
 /** The exact number of rows of a selection. */

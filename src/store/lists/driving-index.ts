@@ -6,7 +6,8 @@
  */
 
 import { holds } from "../sql/subtree.ts";
-import { countFound, type Reading, readKeys } from "./read.ts";
+import { countFound, readKeys } from "./read.ts";
+import type { Reading } from "./reading.ts";
 import type { Resolved } from "./selection.ts";
 
 /** A content index is not queried with more ranges than this. */

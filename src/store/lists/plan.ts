@@ -18,7 +18,8 @@ import { compareKeys, everything, holds, type Range, rangeOf, remaining, type Su
 import { withDrivingIndex } from "./driving-index.ts";
 import { cursorOf, type Order, orderOf } from "./order.ts";
 import type { ListQuery, OrderTerm } from "./query.ts";
-import { countRows, type Key, type Page, type Reading, readEachRange, readKeys, readRows, sourceOf } from "./read.ts";
+import { countRows, type Key, readEachRange, readKeys, readRows, sourceOf } from "./read.ts";
+import type { Page, Reading } from "./reading.ts";
 import { type Resolved, resolve } from "./selection.ts";
 
 /** A scope of n rows in a table of N is large enough for a walk when n² ≥ walkFactor·N. */

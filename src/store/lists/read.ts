@@ -1,49 +1,41 @@
 /** Runs the statements that read many rows of a table. */
 
 import { type Awaitable, chain } from "../../awaitable.ts";
-import type { CounterClass } from "../logs/counters.ts";
 import { bytesOf, unpackAll } from "../rows/packed.ts";
 import type { Row } from "../rows/record.ts";
-import type { SqlConnection, Values } from "../sql/statement.ts";
+import type { Values } from "../sql/statement.ts";
 import type { Range } from "../sql/subtree.ts";
-import { afterSlots, type Order } from "./order.ts";
+import { connectionFor } from "./cost.ts";
+import { afterSlots } from "./order.ts";
+import type { Page, Reading } from "./reading.ts";
 import type { Resolved } from "./selection.ts";
 import type { Shape } from "./statements.ts";
 import type { Table } from "./table.ts";
-
-/** What reading needs: a table, the connection, and the counters of the table. */
-export interface Reading {
-  readonly table: Table;
-  readonly connection: SqlConnection;
-  /** The sum of the counters of distinct ancestors. */
-  total(counterClass: CounterClass, ancestors: readonly string[]): Awaitable<number>;
-}
-
-/** A page of rows in an order. */
-export interface Page {
-  readonly order: Order;
-  readonly skip: number;
-  readonly limit: number;
-  /** The indexed columns to read. */
-  readonly columns: readonly string[];
-}
 
 /** How a statement finds its rows and orders them. */
 export type AccessPath = Pick<Shape, "source" | "plan">;
 
 /** The rows of a page. */
-export function readRows(
-  { table, connection }: Reading,
-  selected: Resolved,
-  page: Page,
-  path: AccessPath,
-): Awaitable<Row[]> {
-  const values = valuesOf(selected, page);
+export function readRows(reading: Reading, selected: Resolved, page: Page, path: AccessPath): Awaitable<Row[]> {
+  const { table } = reading;
   const isJoined = table.joinsRows && page.columns.length === 0 && page.limit >= manyRows;
-  const statement = table.list(shapeOf(selected, page, { read: isJoined ? "joined" : "rows", ...path }));
-  return chain(connection.rows(statement, values), (rows) =>
+  return chain(run(reading, selected, page, { read: isJoined ? "joined" : "rows", ...path }), (rows) =>
     isJoined ? joinedRows(rows[0]![0]) : rowsOf(table, rows, page),
   );
+}
+
+/** Runs the statement of a shape. */
+function run(
+  reading: Reading,
+  selected: Resolved,
+  page: Page,
+  shape: Pick<Shape, "read" | "source" | "plan">,
+): Awaitable<unknown[][]> {
+  return chain(connectionFor(reading, selected, page, shape), (connection) => {
+    const isStoppable = connection === reading.longQueries;
+    const statement = reading.table.list(shapeOf(selected, page, { ...shape, isStoppable }));
+    return connection.rows(statement, valuesOf(selected, page));
+  });
 }
 
 /** A page of at least this many rows is read as one value. */
@@ -55,14 +47,8 @@ function joinedRows(joined: unknown): Row[] {
 }
 
 /** The keys of the rows of a page. */
-export async function readKeys(
-  { table, connection }: Reading,
-  selected: Resolved,
-  page: Page,
-  path: AccessPath,
-): Promise<Key[]> {
-  const statement = table.list(shapeOf(selected, page, { read: "keys", ...path }));
-  return (await connection.rows(statement, valuesOf(selected, page))) as Key[];
+export async function readKeys(reading: Reading, selected: Resolved, page: Page, path: AccessPath): Promise<Key[]> {
+  return (await run(reading, selected, page, { read: "keys", ...path })) as Key[];
 }
 
 /** The values of a row in the columns of an order. The last one is its uid. */
@@ -72,10 +58,9 @@ export type Key = readonly (string | number)[];
  * The first rows by uid of ranges in the order of reading. Each range yields at most `limit` rows, and reading stops
  * after twice that, so the range with the last row of the page has been read far enough.
  */
-export async function readEachRange({ table, connection }: Reading, selected: Resolved, page: Page): Promise<Row[]> {
-  const statement = table.list(shapeOf(selected, page, { read: "rows", source: "eachRange", plan: "free" }));
-  const rows = await connection.rows(statement, { ...valuesOf(selected, page), total: 2 * page.limit });
-  return rowsOf(table, rows, page);
+export async function readEachRange(reading: Reading, selected: Resolved, page: Page): Promise<Row[]> {
+  const shape = { read: "rows", source: "eachRange", plan: "free" } as const;
+  return rowsOf(reading.table, await run(reading, selected, page, shape), page);
 }
 
 function rowsOf(table: Table, rows: readonly unknown[][], { columns }: Page): Row[] {
@@ -84,12 +69,10 @@ function rowsOf(table: Table, rows: readonly unknown[][], { columns }: Page): Ro
 
 /** The number of rows of a selection, counted up to `limit` if given. */
 export async function countRows(reading: Reading, selected: Resolved, limit?: number): Promise<number> {
-  const { table, connection } = reading;
-  if (isFoundExactly(table, selected)) return countFound(reading, selected, limit ?? Number.MAX_SAFE_INTEGER);
+  if (isFoundExactly(reading.table, selected)) return countFound(reading, selected, limit ?? Number.MAX_SAFE_INTEGER);
   const read = limit === undefined ? "count" : "limitedCount";
-  const page = countedUpTo(limit ?? 0);
-  const statement = table.list(shapeOf(selected, page, { read, source: sourceOf(selected), plan: "free" }));
-  const [row] = await connection.rows(statement, valuesOf(selected, page));
+  const shape = { read, source: sourceOf(selected), plan: "free" } as const;
+  const [row] = await run(reading, selected, countedUpTo(limit ?? 0), shape);
   return row![0] as number;
 }
 
@@ -102,11 +85,9 @@ function isFoundExactly(table: Table, { drivingIndex, parent, ranges, comparison
 }
 
 /** The number of rows that the driving index finds, counted up to `limit`. It includes false positives. */
-export async function countFound({ table, connection }: Reading, selected: Resolved, limit: number): Promise<number> {
+export async function countFound(reading: Reading, selected: Resolved, limit: number): Promise<number> {
   const shape = { read: "foundCount", source: sourceOf(selected), plan: "free" } as const;
-  const page = countedUpTo(limit);
-  const statement = table.list(shapeOf(selected, page, shape));
-  const [row] = await connection.rows(statement, valuesOf(selected, page));
+  const [row] = await run(reading, selected, countedUpTo(limit), shape);
   return row![0] as number;
 }
 
@@ -122,7 +103,11 @@ export function sourceOf({ drivingIndex, uids, ranges }: Resolved): Shape["sourc
   return ranges.length === 1 ? "range" : "ranges";
 }
 
-function shapeOf(selected: Resolved, { order, columns }: Page, rest: Pick<Shape, "read" | "source" | "plan">): Shape {
+function shapeOf(
+  selected: Resolved,
+  { order, columns }: Page,
+  rest: Pick<Shape, "read" | "source" | "plan" | "isStoppable">,
+): Shape {
   return {
     ...rest,
     parent: selected.parent !== undefined,
@@ -143,6 +128,7 @@ function valuesOf({ drivingIndex, uids, parent, ranges, values }: Resolved, { or
     ...afterSlots(order.after),
     skip,
     limit,
+    total: 2 * limit,
   };
 }
 

@@ -44,6 +44,8 @@ export interface Shape {
    * database.
    */
   readonly plan: "walk" | "sort" | "free";
+  /** Whether the statement can be stopped while it runs. */
+  readonly isStoppable: boolean;
 }
 
 /** Returns the statement of a shape. */
@@ -55,8 +57,9 @@ export function listStatements(dialect: Dialect, table: TableSpec): ListStatemen
   return (shape) => statement(keyOf(shape), shape);
 }
 
-function keyOf({ read, source, columns, parent, comparisons, drivingIndex, order, after, plan }: Shape): string {
-  let key = `${read} ${source} ${plan} ${parent} ${after} ${drivingIndex}`;
+function keyOf(shape: Shape): string {
+  const { read, source, columns, parent, comparisons, drivingIndex, order, after, plan, isStoppable } = shape;
+  let key = `${read} ${source} ${plan} ${parent} ${after} ${isStoppable} ${drivingIndex}`;
   for (const column of columns) key += ` ${column}`;
   for (const { column, descending } of order) key += descending ? ` >${column}` : ` <${column}`;
   for (const { column, operator } of comparisons) key += ` ${column}:${operator}`;
@@ -65,8 +68,9 @@ function keyOf({ read, source, columns, parent, comparisons, drivingIndex, order
 
 function build(dialect: Dialect, table: TableSpec, shape: Shape): RawBuilder<unknown> {
   if (shape.read === "foundCount") {
-    const found = dialect.found(lookupOf(table, shape, "t"));
-    return sql`select count(*) from (select 1 from (${found}) as f limit ${rowCount("limit")}) as c`;
+    const found = sql`(${dialect.found(lookupOf(table, shape, "t"))}) as f`;
+    const goesOn = dialect.goesOn !== undefined && shape.isStoppable ? sql` where ${dialect.goesOn}` : sql``;
+    return sql`select count(*) from (select 1 from ${found}${goesOn} limit ${rowCount("limit")}) as c`;
   }
   if (shape.source === "eachRange") {
     const elements = dialect.elements(slot("ranges"));
@@ -136,6 +140,7 @@ function filtersOf(dialect: Dialect, table: TableSpec, shape: Shape, alias: stri
   }
   if (shape.drivingIndex !== undefined) filters.push(...dialect.finds(lookupOf(table, shape, alias)).filters);
   if (shape.after) filters.push(behind(dialect, table, shape, alias));
+  if (shape.isStoppable && dialect.goesOn !== undefined) filters.push(dialect.goesOn);
   return filters;
 }
 

@@ -72,6 +72,11 @@ export interface Dialect {
     readonly search: RawBuilder<unknown>;
     readonly bytes: RawBuilder<unknown>;
   };
+  /**
+   * A condition that is true, and fails the statement once it has been stopped. Absent where the database can stop any
+   * statement.
+   */
+  readonly goesOn?: RawBuilder<boolean>;
   /** The column's value as an expression that no index serves. */
   plain(column: Expression<unknown>, type: ScalarType): RawBuilder<unknown>;
   /** A FROM item `r` with a column `value`: the elements of a JSON array. */

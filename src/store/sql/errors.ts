@@ -67,6 +67,17 @@ export class StatementTimeoutError extends Error {
   }
 }
 
+/** Too many queries wait: of this caller, or in total. */
+export class OverloadError extends Error {
+  override readonly name = "OverloadError";
+  readonly isOfCaller: boolean;
+
+  constructor(isOfCaller: boolean) {
+    super(isOfCaller ? "too many queries of one caller wait" : "too many queries wait");
+    this.isOfCaller = isOfCaller;
+  }
+}
+
 /** What a connection throws for a NotUniqueError, before the session adds the table. Internal to the store. */
 export class UniqueViolation extends Error {
   override readonly name = "UniqueViolation";

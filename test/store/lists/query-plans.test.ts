@@ -8,7 +8,7 @@ import { sqlite } from "../../../src/store/engines/sqlite/engine.ts";
 import { type ListQuery, openDatabase, type Selection, type TableSpec } from "../../../src/store/index.ts";
 import { count } from "../../../src/store/lists/count.ts";
 import { list } from "../../../src/store/lists/plan.ts";
-import type { Reading } from "../../../src/store/lists/read.ts";
+import type { Reading } from "../../../src/store/lists/reading.ts";
 import { tablesOf } from "../../../src/store/lists/table.ts";
 import { counterStatements } from "../../../src/store/logs/counters.ts";
 import { parametersOf, type Statement } from "../../../src/store/sql/statement.ts";
@@ -412,6 +412,7 @@ async function plansOf(table: TableSpec, read: (reading: Reading) => unknown): P
       },
       run: () => 0,
     },
+    longQueries: undefined,
     total: async (counterClass, ancestors) =>
       rowsOf(sumMany, {
         table: table.name,

@@ -1,10 +1,18 @@
 /** Runs statements on PostgreSQL connections, and sets the connections up. */
+import { setTimeout } from "node:timers/promises";
 import pg from "pg";
 import { parametersOf, type SqlConnection, type Statement, type Values } from "../../sql/statement.ts";
 import { endsConnection, translated } from "./errors.ts";
 
 /** How many statements get a name, which the server keeps prepared. Further ones are sent unnamed. */
 const maxNamedStatements = 1000;
+
+/**
+ * How often the server checks whether the client of a running statement is still connected, and stops the statement if
+ * not. Since PostgreSQL 14; `set_config` changes only settings that exist.
+ */
+const connectionCheckMs = 500;
+const checkConnection = `select set_config(name, '${connectionCheckMs}', false) from pg_settings where name = 'client_connection_check_interval'`;
 
 /** The statements that set up a new connection. */
 export const sessionSettings = `
@@ -15,7 +23,8 @@ export const sessionSettings = `
   set enable_seqscan = off;
   set enable_bitmapscan = off;
   set max_parallel_workers_per_gather = 0;
-  set jit = off`;
+  set jit = off;
+  ${checkConnection}`;
 
 const int8 = 20;
 const bytea = 17;
@@ -70,6 +79,31 @@ export class PostgresConnection implements SqlConnection {
     return (await this.#query(statement, values)).rows;
   }
 
+  /**
+   * As `rows`, on any connection of the pool. Aborting `signal` closes the connection, so that the server stops the
+   * statement. The promise rejects once it has had the time to do so.
+   */
+  async stoppableRows(statement: Statement, values: Values, signal: AbortSignal): Promise<unknown[][]> {
+    const client = await this.#connections.take();
+    const stop = () => closeSocket(client);
+    let isBroken = false;
+    try {
+      signal.throwIfAborted();
+      signal.addEventListener("abort", stop);
+      return (await this.#send(client, statement, values)).rows;
+    } catch (error) {
+      if (!signal.aborted) {
+        isBroken = endsConnection(error);
+        throw error;
+      }
+      await setTimeout(connectionCheckMs);
+      throw signal.reason;
+    } finally {
+      signal.removeEventListener("abort", stop);
+      client.release(isBroken || signal.aborted);
+    }
+  }
+
   async run(statement: Statement, values: Values): Promise<number> {
     return (await this.#query(statement, values)).rowCount ?? 0;
   }
@@ -111,4 +145,9 @@ export class PostgresConnection implements SqlConnection {
       throw translated(error);
     }
   }
+}
+
+/** Closes the socket of a connection. Statements that wait on it fail. */
+export function closeSocket(client: pg.ClientBase): void {
+  (client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy();
 }

@@ -54,8 +54,15 @@ export const postgres: Dialect = {
 const poolSize = 16;
 const connectTimeoutMs = 10_000;
 
+/** How to open a database. */
+export interface PostgresOptions {
+  readonly lockTimeoutMs: number;
+  /** At most half of the connections serve long queries. */
+  readonly maxLongQueries: number;
+}
+
 /** Opens a pool on the database at `url`, and checks that it answers. Errors: UnavailableError, RefusedError. */
-export async function openPostgres(url: string, lockTimeoutMs: number): Promise<Engine> {
+export async function openPostgres(url: string, { lockTimeoutMs, maxLongQueries }: PostgresOptions): Promise<Engine> {
   const slots = new WeakMap<pg.ClientBase, number>();
   let nextSlot = Math.floor(Math.random() * poolSize);
   const outage = new Outage(url);
@@ -145,9 +152,11 @@ export async function openPostgres(url: string, lockTimeoutMs: number): Promise<
   }
 
   const any = new PostgresConnection(undefined, names, connections);
+  const size = Math.min(maxLongQueries, poolSize / 2);
   return {
     dialect: postgres,
     reader: any,
+    longQueries: size === 0 ? undefined : { size, rows: (...query) => any.stoppableRows(...query) },
     isConcurrent: true,
     transact,
     // Outside a transaction block, each statement is a READ COMMITTED transaction.

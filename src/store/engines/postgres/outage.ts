@@ -6,6 +6,7 @@
 import { setImmediate } from "node:timers/promises";
 import pg from "pg";
 import { RefusedError, UnavailableError } from "../../sql/errors.ts";
+import { closeSocket } from "./connection.ts";
 import { notConnected } from "./errors.ts";
 
 /**
@@ -64,7 +65,7 @@ export class Outage {
       this.#drop();
       this.#silentSinceMs ??= startMs;
       this.#isGivenUp = performance.now() - this.#silentSinceMs >= giveUpMs;
-      if (this.#isGivenUp) for (const client of this.#guarded) destroy(client);
+      if (this.#isGivenUp) for (const client of this.#guarded) closeSocket(client);
       throw error;
     } finally {
       clearTimeout(timeout);
@@ -97,7 +98,7 @@ export class Outage {
   }
 
   #drop(): void {
-    if (this.#client !== undefined) destroy(this.#client);
+    if (this.#client !== undefined) closeSocket(this.#client);
     this.#client = undefined;
   }
 
@@ -108,7 +109,7 @@ export class Outage {
   close(): void {
     this.#drop();
     setTimeout(() => {
-      for (const client of this.#guarded) destroy(client);
+      for (const client of this.#guarded) closeSocket(client);
     }, endMs).unref();
   }
 }
@@ -124,9 +125,4 @@ function addressOf(url: string): string {
   } catch (error) {
     throw new RefusedError(`the URL of the database cannot be used: ${(error as Error).message}`);
   }
-}
-
-/** Closes the socket of a connection. Statements that wait on it fail. */
-function destroy(client: pg.ClientBase): void {
-  (client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy();
 }

@@ -1,6 +1,6 @@
 /**
  * SQLite through node:sqlite, with a write-ahead log. One connection writes and one reads, so that no read sees or
- * waits for an open transaction. A third one, on a thread, checkpoints. Statements run synchronously; none stays open
+ * waits for an open transaction. Others, on threads, checkpoint and run long queries. Statements run synchronously; none stays open
  * across an await.
  *
  * As with `synchronous=FULL`, a commit is on disk before it is acknowledged or read. SQLite runs with
@@ -21,6 +21,7 @@ import { isNoDatabase, translated } from "./errors.ts";
 import { prepareFile } from "./file.ts";
 import { sqliteContent } from "./full-text.ts";
 import { GroupCommit } from "./group-commit.ts";
+import { Readers } from "./readers.ts";
 
 /**
  * The dialect of SQLite. A `+` before a column keeps its value and rules out its indexes; CROSS JOIN fixes the order of
@@ -32,6 +33,8 @@ export const sqlite: Dialect = {
   types: { text: sql`text`, integer: sql`integer`, texts: sql`text`, search: sql`text`, bytes: sql`blob` },
   // A subquery with a limit is not flattened: it is a co-routine, whose rows are concatenated in their order.
   joined: (rows) => sql`select cast(group_concat(b.packed, '') as blob) from (${rows}) as b`,
+  // Called for one row in 1,024: a call of a JavaScript function costs as much as reading a row.
+  goesOn: sql<boolean>`(random() & 1023 or goes_on())`,
   plain: (column) => sql`+${column}`,
   elements: (json) => sql`json_each(${json}) as r`,
   texts: (json) => sql`json_each(${json}) as r`,
@@ -70,6 +73,7 @@ export interface SqliteOptions {
   readonly busyWaitMs: number;
   readonly lockTimeoutMs: number;
   readonly mustExist: boolean;
+  readonly maxLongQueries: number;
 }
 
 /**
@@ -77,7 +81,10 @@ export interface SqliteOptions {
  * removed at the end.
  * Errors: UnavailableError, RefusedError.
  */
-export function openSqlite(location: string, { busyWaitMs, lockTimeoutMs, mustExist }: SqliteOptions): Engine {
+export function openSqlite(
+  location: string,
+  { busyWaitMs, lockTimeoutMs, mustExist, maxLongQueries }: SqliteOptions,
+): Engine {
   const file = prepareFile(location, mustExist);
   const { path } = file;
   const { writer, reader } = connectBoth(path, busyWaitMs);
@@ -95,9 +102,12 @@ export function openSqlite(location: string, { busyWaitMs, lockTimeoutMs, mustEx
     },
     afterCommit: () => reading.release(),
   });
+  const readers =
+    maxLongQueries === 0 ? undefined : new Readers({ path, size: maxLongQueries, durable: () => queue.durable() });
   return {
     dialect: sqlite,
     reader: reading,
+    longQueries: readers,
     commits: () => reading.commits(),
     refresh: () => reading.renew(),
     isConcurrent: false,
@@ -111,6 +121,7 @@ export function openSqlite(location: string, { busyWaitMs, lockTimeoutMs, mustEx
       queue.forgetRefusal();
     },
     close: async () => {
+      await readers?.close();
       reading.release();
       reader.close();
       log.close();

@@ -117,6 +117,12 @@ export class GroupCommit {
     this.#refusal = undefined;
   }
 
+  /** Resolves when everything that has been committed is on disk. Errors: UnavailableError when the disk has failed. */
+  async durable(): Promise<void> {
+    await this.#synced;
+    if (this.#diskFailure !== undefined) throw this.#diskFailure;
+  }
+
   #noted(error: unknown): unknown {
     if (error instanceof UnavailableError) this.#refusal = error;
     return error;

@@ -1,0 +1,275 @@
+/** The settings: one table defines their help texts, defaults and parsers. */
+import { availableParallelism } from "node:os";
+import {
+  type ListenAddress,
+  oneOf,
+  parseBaseUrl,
+  parseBytes,
+  parseChoice,
+  parseCount,
+  parseCredentials,
+  parseDays,
+  parseDuration,
+  parseKey,
+  parseListen,
+  parseSwitch,
+  parseTermsDocuments,
+  type RegistryCredentials,
+  readSecret,
+  type TermsDocument,
+} from "./config-values.ts";
+import { type LogLevel, logLevels } from "./log.ts";
+import { isUid } from "./uid.ts";
+
+/** All settings. Times are in milliseconds unless the name says otherwise. */
+export interface Config {
+  readonly listen: ListenAddress;
+  /** `sqlite:<path>` or `postgres://…`. */
+  readonly database: string;
+  /** How long a start waits for a database that cannot be reached. */
+  readonly databaseWait: number;
+  /** Where clients reach the server, without a trailing slash; undefined: derived from `listen`. */
+  readonly baseUrl: string | undefined;
+  /** `iss` of the platform's own tokens; used when a database is initialised, kept there afterwards. */
+  readonly issuer: string | undefined;
+  /**
+   * File for the first administrator's token, if a start initialises the database; undefined: it is printed on a
+   * terminal.
+   */
+  readonly initTokenFile: string | undefined;
+  readonly tlsCert: string | undefined;
+  readonly tlsKey: string | undefined;
+  /** Host part of `ErrorInfo.domain` and of resource types. */
+  readonly serviceHost: string;
+  /** 32 bytes that seal page tokens, for servers without a common database; undefined: the database's own key. */
+  readonly pageTokenKey: Buffer | undefined;
+  /** 32 bytes that seal secrets in the database; undefined: a key that is stored in the database. */
+  readonly secretKey: Buffer | undefined;
+  readonly allowLoopbackIssuers: boolean;
+  /** Maximum number of identities with patterns in an organisation. */
+  readonly maxPatternIdentities: number;
+  /** Whether events may be sent to sinks on a loopback host, also by http. */
+  readonly allowLoopbackSinks: boolean;
+  readonly openRootGroups: boolean;
+  /** The documents that groups can accept; undefined: documents with neutral names. */
+  readonly termsDocuments: readonly TermsDocument[] | undefined;
+  /** Origins that may call from a browser; empty: CORS is off. */
+  readonly corsOrigins: readonly string[];
+  /** How long the audit log is kept; undefined: forever. */
+  readonly auditRetentionDays: number | undefined;
+  /** How long events and their deliveries are kept. */
+  readonly eventRetentionDays: number;
+  /** Address that serves metrics; undefined: none does. */
+  readonly metricsListen: ListenAddress | undefined;
+  /** Registry whose notifications are accepted; undefined: none are. */
+  readonly registryUrl: string | undefined;
+  /** uid of the group that holds its repos. */
+  readonly registryGroup: string | undefined;
+  /** Bearer token of its notifications. */
+  readonly registrySecret: string | undefined;
+  /** Credentials for reading it; undefined: it is read without any. */
+  readonly registryCredentials: RegistryCredentials | undefined;
+  /** Maximum size of a request's body or message, in bytes, before and after decompression. */
+  readonly maxRequestBytes: number;
+  /** Maximum length of a REST request's URL, in bytes. */
+  readonly maxUrlBytes: number;
+  /** Maximum size of a request's header fields and URL, in bytes. */
+  readonly maxHeaderBytes: number;
+  /** Maximum size of all request bodies under way, in bytes; of one connection, an eighth of it or one body. */
+  readonly maxPendingBodyBytes: number;
+  /** The HTTP/2 implementation: this program's or Node's. */
+  readonly http2: "own" | "node";
+  /** Whether plain unary calls take the fast path. */
+  readonly fastPath: "on" | "off";
+  /** Whether codecs are generated for each message type; off: those of the protobuf library are used. */
+  readonly generatedCode: "on" | "off";
+  /** Whether garbage collection is tuned for short pauses; off: V8's defaults. */
+  readonly gcTuning: "on" | "off";
+  /** Whether the front page, the API reference and the OpenAPI documents are served. */
+  readonly pages: "on" | "off";
+  /** The most items of a list that v1 answers whole. */
+  readonly v1MaxListItems: number;
+  /** How many lists that may read many rows run at once, beside the event loop; 0: on it. */
+  readonly maxLongQueries: number;
+  readonly logLevel: LogLevel;
+}
+
+/**
+ * One setting. Its key in the configuration file gives the flag (`--base-url`) and the variable (`PLATFORM_BASE_URL`).
+ */
+export interface Setting<T> {
+  readonly help: string;
+  /** Stands for the value in `--help`. Absent: the setting is a switch. */
+  readonly placeholder?: string;
+  readonly default: string | undefined;
+  parse(text: string): T;
+}
+
+const aUrl = { placeholder: "URL", default: undefined, parse: parseBaseUrl } as const;
+const aFile = { placeholder: "FILE", default: undefined, parse: (path: string) => path } as const;
+const aKey = { placeholder: "HEX", default: undefined, parse: parseKey } as const;
+const aSwitch = { default: "false", parse: parseSwitch } as const;
+const onOrOff = { placeholder: "on|off", default: "on", parse: parseChoice("on", "off") } as const;
+
+/** The settings, in the order `--help` prints them. */
+export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
+  listen: {
+    help: "address to listen on; a port alone listens on 127.0.0.1",
+    placeholder: "HOST:PORT",
+    default: "127.0.0.1:8080",
+    parse: parseListen,
+  },
+  database: {
+    help: "sqlite:PATH, sqlite::memory: (discarded when the server ends) or postgres://…",
+    placeholder: "URL",
+    default: "sqlite:./data/platform.db",
+    parse: oneOf(/^(sqlite:.+|postgres(ql)?:\/\/.+)$/, "sqlite:PATH or postgres://…"),
+  },
+  databaseWait: {
+    help: "how long to wait at the start for a PostgreSQL server that cannot be reached: 90s, 5m, 1h",
+    placeholder: "DURATION",
+    default: "60s",
+    parse: parseDuration,
+  },
+  baseUrl: { help: "URL at which clients reach the server", ...aUrl },
+  issuer: {
+    help: "issuer of the platform's own tokens, fixed when the database is initialised (default: the base URL)",
+    ...aUrl,
+  },
+  initTokenFile: {
+    help: "file to write the first administrator's token to, when the start initialises the database",
+    ...aFile,
+  },
+  tlsCert: { help: "PEM file of the certificate chain; enables TLS", ...aFile },
+  tlsKey: { help: "PEM file of the certificate's private key", ...aFile },
+  serviceHost: {
+    help: "host part of error domains and resource types",
+    placeholder: "NAME",
+    default: "platform.internal",
+    parse: oneOf(/^[a-z0-9]([a-z0-9.-]{0,200}[a-z0-9])?$/, "a host name"),
+  },
+  pageTokenKey: {
+    help: "key that encrypts page tokens, 64 hex digits (default: a key stored in the database)",
+    ...aKey,
+  },
+  secretKey: {
+    help: "key that encrypts secrets in the database, 64 hex digits (default: a key stored in the database)",
+    ...aKey,
+  },
+  allowLoopbackIssuers: { help: "accept token issuers at http://localhost (for tests)", ...aSwitch },
+  maxPatternIdentities: {
+    help: "maximum number of identities with patterns in an organisation",
+    placeholder: "NUMBER",
+    default: "100",
+    parse: parseCount(0, 99_999),
+  },
+  allowLoopbackSinks: { help: "send events to sinks at http://localhost (for tests and trials)", ...aSwitch },
+  openRootGroups: { help: "allow every root-level identity to create root groups", ...aSwitch },
+  termsDocuments: {
+    help: "legal documents that groups can accept: a JSON list of {id, label, url}, or a file with one",
+    placeholder: "JSON|FILE",
+    default: undefined,
+    parse: parseTermsDocuments,
+  },
+  corsOrigins: {
+    help: "origins that may call from a browser, comma-separated",
+    placeholder: "LIST",
+    default: "",
+    parse: (value) => value.split(",").flatMap((origin) => origin.trim() || []),
+  },
+  auditRetentionDays: {
+    help: "days to keep the audit log (default: forever)",
+    placeholder: "DAYS",
+    default: undefined,
+    parse: parseDays,
+  },
+  eventRetentionDays: {
+    help: "days to keep events and their deliveries",
+    placeholder: "DAYS",
+    default: "30",
+    parse: parseDays,
+  },
+  metricsListen: {
+    help: "address that serves metrics in the Prometheus format (default: none)",
+    placeholder: "HOST:PORT",
+    default: undefined,
+    parse: parseListen,
+  },
+  registryUrl: { help: "registry whose notifications are accepted at /registry/notifications", ...aUrl },
+  registryGroup: {
+    help: "group that holds the repos of the registry",
+    placeholder: "UID",
+    default: undefined,
+    parse: (value) => {
+      if (!isUid(value)) throw new Error(`must be the uid of a group, not "${value}"`);
+      return value;
+    },
+  },
+  registrySecret: {
+    help: "file with the bearer token that the registry sends, 16 to 1024 characters",
+    placeholder: "FILE",
+    default: undefined,
+    parse: (path) => oneOf(/^[!-~]{16,1024}$/, "a file with 16 to 1024 visible ASCII characters")(readSecret(path)),
+  },
+  registryCredentials: {
+    help: "file with USER:PASSWORD for reading a registry",
+    placeholder: "FILE",
+    default: undefined,
+    parse: parseCredentials,
+  },
+  maxRequestBytes: {
+    help: "maximum size of a request body or message, in bytes, before and after decompression",
+    placeholder: "BYTES",
+    default: "1048576",
+    parse: parseBytes(16 * 1024, 64 * 1024 * 1024),
+  },
+  maxUrlBytes: {
+    help: "maximum length of the URL of a REST request, in bytes",
+    placeholder: "BYTES",
+    default: "8192",
+    parse: parseBytes(1024, 1024 * 1024),
+  },
+  maxHeaderBytes: {
+    help: "maximum size of the header fields of a request, in bytes, including its URL",
+    placeholder: "BYTES",
+    default: "16384",
+    parse: parseBytes(4096, 1024 * 1024),
+  },
+  maxPendingBodyBytes: {
+    help: "maximum memory for request bodies that are being received, in bytes; one connection may use an eighth of it",
+    placeholder: "BYTES",
+    default: "67108864",
+    parse: parseBytes(1024 * 1024, 999_999_999),
+  },
+  http2: {
+    help: "HTTP/2 implementation: own, or node for that of Node.js",
+    placeholder: "own|node",
+    default: "own",
+    parse: parseChoice("own", "node"),
+  },
+  fastPath: { help: "fast path for unary calls: on or off", ...onOrOff },
+  generatedCode: {
+    help: "codecs generated for each message type: on, or off for those of the protobuf library",
+    ...onOrOff,
+  },
+  gcTuning: { help: "garbage collection tuned for short pauses: on or off", ...onOrOff },
+  pages: { help: "front page, API reference and OpenAPI documents: on or off", ...onOrOff },
+  v1MaxListItems: {
+    help: "maximum number of items of a list that the v1 API answers whole",
+    placeholder: "COUNT",
+    default: "200000",
+    parse: parseCount(1, 10_000_000),
+  },
+  maxLongQueries: {
+    help: "maximum number of long list queries at once: reader threads on SQLite, connections (up to 8) on PostgreSQL; 0 runs them like any other (default: the number of cores)",
+    placeholder: "NUMBER",
+    default: String(availableParallelism()),
+    parse: parseCount(0, 64),
+  },
+  logLevel: {
+    help: `minimum severity of log lines: ${logLevels.join(", ")}`,
+    placeholder: "LEVEL",
+    default: "info",
+    parse: (value) => oneOf(new RegExp(`^(${logLevels.join("|")})$`), logLevels.join(", "))(value) as LogLevel,
+  },
+};

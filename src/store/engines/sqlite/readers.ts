@@ -1,0 +1,124 @@
+/**
+ * Threads that run long queries on connections of their own. Each runs one query at a time. They start when they are
+ * first needed. What they read is returned once it is on disk.
+ */
+import { extname } from "node:path";
+import { Worker } from "node:worker_threads";
+import type { QueryRunner } from "../../long-queries.ts";
+import { parametersOf, type Statement, type Values } from "../../sql/statement.ts";
+import { translated } from "./errors.ts";
+
+/** What a thread is given when it starts. */
+export interface ReaderData {
+  readonly path: string;
+  /** Its first element is the number of the last query that is to stop, see {@link ReaderQuery}. */
+  readonly stopped: Int32Array;
+}
+
+/** A query for a thread. Queries are numbered from 1. */
+export interface ReaderQuery {
+  readonly number: number;
+  readonly text: string;
+  readonly parameters: readonly unknown[];
+}
+
+/** The answer of a thread: the rows, or the message and the result code of SQLite of an error. */
+export type ReaderAnswer =
+  | { readonly rows: unknown[][] }
+  | { readonly message: string; readonly errcode: number | undefined };
+
+/** What {@link Readers} need. */
+export interface ReadersOptions {
+  readonly path: string;
+  readonly size: number;
+  /** Resolves when everything that has been committed is on disk. Errors: UnavailableError when it never will be. */
+  durable(): Promise<void>;
+}
+
+/** The reader threads of a file. */
+export class Readers implements QueryRunner {
+  readonly size: number;
+  readonly #path: string;
+  readonly #durable: () => Promise<void>;
+  readonly #idle: ReaderThread[] = [];
+  readonly #all = new Set<ReaderThread>();
+
+  constructor({ path, size, durable }: ReadersOptions) {
+    this.size = size;
+    this.#path = path;
+    this.#durable = durable;
+  }
+
+  async rows(statement: Statement, values: Values, signal: AbortSignal): Promise<unknown[][]> {
+    const thread = this.#idle.pop() ?? this.#start();
+    let answer: ReaderAnswer;
+    try {
+      answer = await thread.run(statement.text, parametersOf(statement, values), signal);
+    } finally {
+      if (thread.isRunning) this.#idle.push(thread);
+      else this.#all.delete(thread);
+    }
+    signal.throwIfAborted();
+    if (!("rows" in answer)) throw translated(Object.assign(new Error(answer.message), { errcode: answer.errcode }));
+    await this.#durable();
+    return answer.rows;
+  }
+
+  #start(): ReaderThread {
+    const thread = new ReaderThread(this.#path);
+    this.#all.add(thread);
+    return thread;
+  }
+
+  /** Ends the threads. No query may be running. */
+  async close(): Promise<void> {
+    await Promise.all(Array.from(this.#all, (thread) => thread.close()));
+  }
+}
+
+/** One thread. */
+class ReaderThread {
+  readonly #worker: Worker;
+  readonly #stopped = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+  #number = 0;
+  #query: PromiseWithResolvers<ReaderAnswer> | undefined;
+  isRunning = true;
+
+  constructor(path: string) {
+    const workerData: ReaderData = { path, stopped: this.#stopped };
+    this.#worker = new Worker(new URL(`./reader-thread${extname(import.meta.url)}`, import.meta.url), {
+      workerData,
+      execArgv: [],
+    });
+    this.#worker.unref();
+    this.#worker.on("message", (answer: ReaderAnswer) => this.#query?.resolve(answer));
+    this.#worker.on("error", (error) => this.#end(error));
+    this.#worker.on("exit", () => this.#end(new Error("a reader thread has ended")));
+  }
+
+  /** Runs a query. An aborted signal makes it fail soon. */
+  async run(text: string, parameters: readonly unknown[], signal: AbortSignal): Promise<ReaderAnswer> {
+    const number = ++this.#number;
+    this.#query = Promise.withResolvers();
+    const stop = () => Atomics.store(this.#stopped, 0, number);
+    signal.addEventListener("abort", stop);
+    this.#worker.ref(); // the process must not exit while this is awaited
+    try {
+      this.#worker.postMessage({ number, text, parameters } satisfies ReaderQuery);
+      return await this.#query.promise;
+    } finally {
+      this.#worker.unref();
+      signal.removeEventListener("abort", stop);
+      this.#query = undefined;
+    }
+  }
+
+  #end(error: Error): void {
+    this.isRunning = false;
+    this.#query?.reject(error);
+  }
+
+  async close(): Promise<void> {
+    await this.#worker.terminate();
+  }
+}

@@ -1,0 +1,113 @@
+/**
+ * Queries of calls that may take long. A bounded number runs at once, beside the event loop; the others wait. Callers
+ * take turns, so that one who asks for much delays nobody else for longer than one query.
+ */
+import type { Awaitable } from "../awaitable.ts";
+import { OverloadError } from "./sql/errors.ts";
+import type { SqlConnection, Statement, Values } from "./sql/statement.ts";
+
+/** The call that reads. */
+export interface ReadingCall {
+  /** Identifies the caller: queries of equal callers share a turn. */
+  readonly caller: string;
+  /** Aborted when the call has ended. Its queries are then stopped. Read only when one of them may take long. */
+  readonly signal: AbortSignal;
+}
+
+/** Runs long queries beside the event loop. */
+export interface QueryRunner {
+  /** How many it runs at once. */
+  readonly size: number;
+  /** Runs a query. When `signal` is aborted, the query is stopped and the promise rejects, in either order. */
+  rows(statement: Statement, values: Values, signal: AbortSignal): Promise<unknown[][]>;
+}
+
+/** A connection for long queries. */
+export interface LongQueryConnection extends SqlConnection {
+  /** A query that reads at most this many rows is not long. */
+  readonly fewRows: number;
+}
+
+/** How many queries may wait. A list needs two, its rows and its total. */
+export const waitingLimits = { ofCaller: 128, inTotal: 2048 };
+
+interface Waiting {
+  run(): void;
+}
+
+/** The long queries of a database. */
+export class LongQueries {
+  readonly #runner: QueryRunner;
+  readonly #fewRows: number;
+  /** By caller, in the order of their turns. */
+  readonly #waiting = new Map<string, Waiting[]>();
+  #waitingCount = 0;
+  #running = 0;
+
+  constructor(runner: QueryRunner, fewRows: number) {
+    this.#runner = runner;
+    this.#fewRows = fewRows;
+  }
+
+  /** A connection for the queries of a call. Errors: OverloadError; the reason of the call's signal. */
+  connectionFor(call: ReadingCall): LongQueryConnection {
+    return {
+      fewRows: this.#fewRows,
+      rows: (statement, values) => this.#rows(call, statement, values),
+      run(): Awaitable<number> {
+        throw new Error("a long query only reads");
+      },
+    };
+  }
+
+  async #rows({ caller, signal }: ReadingCall, statement: Statement, values: Values): Promise<unknown[][]> {
+    signal.throwIfAborted();
+    if (this.#running >= this.#runner.size) await this.#turn(caller, signal);
+    else this.#running++;
+    try {
+      return await this.#runner.rows(statement, values, signal);
+    } finally {
+      this.#running--;
+      this.#startNext();
+    }
+  }
+
+  /** Waits for a turn of the caller. It then counts as running. */
+  #turn(caller: string, signal: AbortSignal): Promise<void> {
+    const ofCaller = this.#waiting.get(caller) ?? [];
+    if (ofCaller.length >= waitingLimits.ofCaller) throw new OverloadError(true);
+    if (this.#waitingCount >= waitingLimits.inTotal) throw new OverloadError(false);
+    return new Promise((resolve, reject) => {
+      const remove = () => {
+        signal.removeEventListener("abort", onAbort);
+        this.#waitingCount--;
+        if (ofCaller.length === 0) this.#waiting.delete(caller);
+      };
+      const entry: Waiting = {
+        run: () => {
+          remove();
+          this.#running++;
+          resolve();
+        },
+      };
+      const onAbort = () => {
+        ofCaller.splice(ofCaller.indexOf(entry), 1);
+        remove();
+        reject(signal.reason);
+      };
+      ofCaller.push(entry);
+      this.#waiting.set(caller, ofCaller);
+      this.#waitingCount++;
+      signal.addEventListener("abort", onAbort);
+    });
+  }
+
+  #startNext(): void {
+    for (const [caller, ofCaller] of this.#waiting) {
+      this.#waiting.delete(caller);
+      this.#waiting.set(caller, ofCaller); // its next turn comes after those of all others
+      ofCaller.shift()!.run();
+      return;
+    }
+  }
+}
