@@ -89,6 +89,10 @@ export interface Config {
   readonly pages: "on" | "off";
   /** The most items of a list that v1 answers whole. */
   readonly v1MaxListItems: number;
+  /** The most calls under way; those that are answered at once do not count. */
+  readonly maxCalls: number;
+  /** How long a request may wait for its turn before new ones are refused. */
+  readonly maxQueueDelay: number;
   /** How many lists that may read many rows run at once, beside the event loop; 0: on it. */
   readonly maxLongQueries: number;
   readonly logLevel: LogLevel;
@@ -259,6 +263,18 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     placeholder: "COUNT",
     default: "200000",
     parse: parseCount(1, 10_000_000),
+  },
+  maxCalls: {
+    help: "maximum number of calls under way; those beyond it are refused as UNAVAILABLE",
+    placeholder: "NUMBER",
+    default: "2000",
+    parse: parseCount(1, 1_000_000),
+  },
+  maxQueueDelay: {
+    help: "how long requests may wait for their turn; while one has waited longer, new ones are refused as UNAVAILABLE",
+    placeholder: "DURATION",
+    default: "1s",
+    parse: parseDuration,
   },
   maxLongQueries: {
     help: "maximum number of long list queries at once: reader threads on SQLite, connections (up to 8) on PostgreSQL; 0 runs them like any other (default: the number of cores)",

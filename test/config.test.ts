@@ -42,6 +42,8 @@ test("the defaults", () => {
     allowLoopbackIssuers: false,
     maxPatternIdentities: 100,
     v1MaxListItems: 200_000,
+    maxCalls: 2000,
+    maxQueueDelay: 1000,
     maxLongQueries: availableParallelism(),
     allowLoopbackSinks: false,
     openRootGroups: false,

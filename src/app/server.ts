@@ -10,6 +10,7 @@ import type { Logger } from "../log.ts";
 import { createHealth } from "../rpc/index.ts";
 import { readApi } from "./api.ts";
 import type { Installation } from "./installation.ts";
+import { createOverload } from "./overload.ts";
 import { buildCalls } from "./start/calls.ts";
 import type { StartContext } from "./start/context.ts";
 import { prepareDatabase } from "./start/database.ts";
@@ -44,7 +45,14 @@ export async function startServer(config: Config, log: Logger, signal?: AbortSig
   useGeneratedCode(config.generatedCode === "on");
   addEnumNames(CapabilitySchema, capabilitiesByName);
   await using stack = new AsyncDisposableStack();
-  const context: StartContext = { config, log, api: readApi(config), now: Date.now, stack };
+  const context: StartContext = {
+    config,
+    log,
+    api: readApi(config),
+    now: Date.now,
+    overload: createOverload(log),
+    stack,
+  };
   const shutdown = new AbortController();
   const { descriptors, contract } = context.api;
   const health = createHealth(

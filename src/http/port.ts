@@ -22,6 +22,8 @@ import {
   type BufferedRequest,
   type BufferedResponse,
   breakOff,
+  type HttpRequest,
+  type HttpResponse,
   type PortRequest,
   type PortResponse,
 } from "./message/message.ts";
@@ -46,6 +48,11 @@ export interface OnePortOptions {
    */
   onBufferedRequest?(request: BufferedRequest, response: BufferedResponse): void;
   /**
+   * Answers a request at once, and at little cost, while the port is overloaded: see {@link PortLimits.maxWaitMs}. By
+   * default with 503.
+   */
+  onOverload?(request: HttpRequest, response: HttpResponse): void;
+  /**
    * Decides by its head how a simple HTTP/2 request is answered once it is buffered; undefined leaves it to
    * `onRequest`. Absent, or with Node's HTTP/2: all HTTP/2 requests are for `onRequest`.
    */
@@ -53,7 +60,7 @@ export interface OnePortOptions {
   /** Called before a request is answered that may have been sent after the last call. */
   onRead?(): void;
   /**
-   * The body, JSON text, of a response by the port itself: 400, 408, 413, 417, 431 and, for a handler that throws, 500.
+   * The body, JSON text, of a response by the port itself: 400, 408, 413, 417, 431, 503 and, for a handler that throws, 500.
    */
   refusalBody(httpStatus: number): string;
   /** Reports failures of connections, which are common, and errors that handlers throw. */
@@ -77,6 +84,12 @@ export function createOnePort(options: OnePortOptions): OnePort {
   const { bodies = new IncomingBodies(64 * 2 ** 20, 8 * 2 ** 20) } = options;
   const onError = (error: Error) => options.onError?.(error);
 
+  const refuse = (response: HttpResponse, status: number) => {
+    const body = options.refusalBody(status);
+    const headers = { "content-type": "application/json", "content-length": Buffer.byteLength(body) };
+    (response as ServerResponse).writeHead(status, headers).end(body);
+  };
+
   const guarded =
     <Request, Response extends PortResponse | BufferedResponse>(
       serve: (request: Request, response: Response) => void,
@@ -86,13 +99,15 @@ export function createOnePort(options: OnePortOptions): OnePort {
         serve(request, response);
       } catch (error) {
         onError(error as Error);
-        if (response.headersSent) return breakOff(response);
-        const body = options.refusalBody(500);
-        const headers = { "content-type": "application/json", "content-length": Buffer.byteLength(body) };
-        (response as ServerResponse).writeHead(500, headers).end(body);
+        if (response.headersSent) breakOff(response);
+        else refuse(response, 500);
       }
     };
   const onRequest = guarded((request: PortRequest, response: PortResponse) => options.onRequest(request, response));
+  const onOverload = guarded((request: HttpRequest, response: HttpResponse) => {
+    if (options.onOverload === undefined) refuse(response, 503);
+    else options.onOverload(request, response);
+  });
   const onBufferedRequest =
     options.onBufferedRequest &&
     guarded((request: BufferedRequest, response: BufferedResponse) => options.onBufferedRequest?.(request, response));
@@ -106,7 +121,7 @@ export function createOnePort(options: OnePortOptions): OnePort {
     }
   };
 
-  const turns = new Turns();
+  const turns = new Turns(limits.maxWaitMs);
   const unsent = new SharedBytes(limits.maxUnsentMegabytes * 2 ** 20, limits.maxSessionMegabytes * 2 ** 20);
   const headers = new SharedBytes(
     limits.maxHeaderMegabytes * 2 ** 20,
@@ -114,7 +129,7 @@ export function createOnePort(options: OnePortOptions): OnePort {
   );
   const onRead = () => options.onRead?.();
   const refusalBody = (httpStatus: number) => options.refusalBody(httpStatus);
-  const shared = { limits, turns, unsent, onRequest, onRead, refusalBody, onError };
+  const shared = { limits, turns, unsent, onRequest, onOverload, onRead, refusalBody, onError };
   const http1 = createHttp1Server({ ...shared, tls: options.tls, onBufferedRequest });
   const http2 = createHttp2Server({ ...shared, implementation: options.http2 ?? "own", headers, bodies, planFastPath });
   const servers = { http1, http2 };

@@ -4,6 +4,7 @@ import { type Authenticator, authentication, authorization, type GrantSource } f
 import type { CallInterceptor } from "../call/index.ts";
 import { auditFailures } from "./audit-failures.ts";
 import { type HideBugsOptions, hideBugs } from "./hide-bugs.ts";
+import { limitCalls } from "./limit-calls.ts";
 import { logCalls } from "./log-calls.ts";
 import { type TransactOptions, transact } from "./transact.ts";
 import { validate } from "./validate.ts";
@@ -12,6 +13,10 @@ import { validate } from "./validate.ts";
 export interface PipelineOptions extends HideBugsOptions, TransactOptions {
   readonly authenticator: Authenticator;
   readonly grants: GrantSource;
+  /** Calls under way, beyond which calls are refused. */
+  readonly maxCalls: number;
+  /** Called for every call that is refused for that. */
+  onOverload(): void;
 }
 
 /** The interceptors, outermost first. */
@@ -26,10 +31,12 @@ export interface Pipeline {
 
 /** Creates the pipeline. */
 export function createPipeline(options: PipelineOptions): Pipeline {
-  const { contract, authenticator, grants, audit, log } = options;
+  const { contract, authenticator, grants, audit, log, maxCalls, onOverload } = options;
+  const limit = limitCalls(maxCalls, onOverload);
   return {
-    observers: [logCalls(log), auditFailures(contract, audit), hideBugs(options)],
+    observers: [limit.refuse, logCalls(log), auditFailures(contract, audit), hideBugs(options)],
     interceptors: [
+      limit.count,
       authentication(contract, (header) => authenticator.authenticate(header)),
       authorization(contract, grants),
       validate,

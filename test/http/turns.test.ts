@@ -3,7 +3,7 @@
 import type { ServerResponse } from "node:http";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { flags, frame, listFrames, types } from "../../src/http/http2/frames.ts";
-import type { BufferedResponse } from "../../src/http/message/message.ts";
+import type { BufferedResponse, HttpRequest, HttpResponse } from "../../src/http/message/message.ts";
 import { RawHttp2Client, requestOf } from "./http2/raw-client.ts";
 import { type OpenPort, openPort } from "./open-port.ts";
 
@@ -107,6 +107,47 @@ describe.each([
         expect(places.at(-1)).toBeGreaterThan(60);
       }
     });
+  });
+});
+
+describe.each([
+  { by: "the fast path", fastPath: true },
+  { by: "Node", fastPath: false },
+])("an overloaded port, by $by", ({ fastPath }) => {
+  it.each([
+    ["HTTP/2", overHttp2],
+    ["HTTP/1.1", overHttp1],
+  ])("refuses what comes over %s, and serves again when nothing has waited for long", async (_, open) => {
+    const answers: string[] = [];
+    let slowServed = 0;
+    let onFifth = () => {};
+    const respond = (response: HttpResponse, status: number) =>
+      (response as BufferedResponse).writeHead(status, { "content-length": 2 }).end("ok", "latin1");
+    const serve = ({ url }: HttpRequest, response: HttpResponse) => {
+      if (url!.startsWith("/slow")) work();
+      answers.push(`served ${url}`);
+      if (url!.startsWith("/slow") && ++slowServed === 5) onFifth();
+      respond(response, 200);
+    };
+    const opened = await openPort(false, {
+      limits: { maxWaitMs: 5 },
+      onRequest: serve,
+      onOverload({ url }, response) {
+        answers.push(`refused ${url}`);
+        respond(response, 503);
+      },
+      ...(fastPath ? { onBufferedRequest: serve, planFastPath: () => serve } : { http2: "node" }),
+    });
+    onTestFinished(() => opened.port.close({ graceMs: 0 }));
+    const askOne = await open(opened, answers);
+    const others = await Promise.all(Array.from({ length: 40 }, () => overHttp1(opened, answers)));
+    answers.length = 0;
+    onFifth = () => askOne(["/one"]);
+    for (const [i, ask] of others.entries()) ask([`/slow/${i}`]);
+    await expect.poll(() => answers.length).toBe(others.length + 1);
+    expect(answers).toContain("refused /one");
+    askOne(["/again"]);
+    await expect.poll(() => answers.at(-1)).toBe("served /again");
   });
 });
 

@@ -73,6 +73,8 @@ async function open(methods: Record<string, Method> = {}) {
     },
     audit,
     events,
+    maxCalls: 10,
+    onOverload: () => expect.fail("no call is refused"),
     now: Date.now,
   });
   const repos = createServices({

@@ -54,10 +54,10 @@ test("leave the queue when their call ends", async () => {
 
 test("are refused when too many of a caller wait, or of all", async () => {
   const { ask } = heldQueries(1);
-  ask("a", "first");
-  for (let i = 0; i < waitingLimits.ofCaller; i++) ask("a", `a${i}`);
+  void ask("a", "first");
+  for (let i = 0; i < waitingLimits.ofCaller; i++) void ask("a", `a${i}`);
   await expect(ask("a", "one more")).rejects.toEqual(new OverloadError(true));
-  for (let i = waitingLimits.ofCaller; i < waitingLimits.inTotal; i++) ask(`b${i}`, `b${i}`);
+  for (let i = waitingLimits.ofCaller; i < waitingLimits.inTotal; i++) void ask(`b${i}`, `b${i}`);
   await expect(ask("c", "one more")).rejects.toEqual(new OverloadError(false));
 });
 

@@ -14,7 +14,7 @@ export interface Calls {
 }
 
 /** Builds the pipeline and the transport. */
-export function buildCalls({ config, log, api, now }: StartContext, parts: Parts): Calls {
+export function buildCalls({ config, log, api, now, overload }: StartContext, parts: Parts): Calls {
   const { services, contract } = api;
   const { database, availability, issuer, environment, audit, events, dispatcher, reportAs } = parts;
   const authenticator = createAuthenticator({
@@ -36,6 +36,8 @@ export function buildCalls({ config, log, api, now }: StartContext, parts: Parts
     events,
     reportOutage: availability.report,
     onCommit: dispatcher.wake,
+    maxCalls: config.maxCalls,
+    onOverload: () => overload.report("max-calls"),
     now,
   });
   return { authenticator, transport: createLocalTransport(services, interceptors, { observers }) };

@@ -2,6 +2,7 @@
 import type { Config } from "../../config.ts";
 import type { Logger } from "../../log.ts";
 import type { Api } from "../api.ts";
+import type { Overload } from "../overload.ts";
 
 /** What every phase of a start is given. */
 export interface StartContext {
@@ -10,6 +11,7 @@ export interface StartContext {
   readonly api: Api;
   /** Milliseconds since 1970. */
   readonly now: () => number;
+  readonly overload: Overload;
   /** Each phase adds what it opens; a failed start, and stop(), close it in reverse. */
   readonly stack: AsyncDisposableStack;
 }

@@ -10,6 +10,7 @@ import { completeError } from "../../errors.ts";
 import {
   type BufferedRequest,
   type BufferedResponse,
+  isBuffered,
   type PortRequest,
   type PortResponse,
   unverifiedBytes,
@@ -35,6 +36,7 @@ import { answerHeaders, identify } from "../request-id.ts";
 import { createSenderCheck } from "../sender-check.ts";
 import type { Calls } from "./calls.ts";
 import type { StartContext } from "./context.ts";
+import { overloadAnswer } from "./overload.ts";
 import type { Parts } from "./parts.ts";
 import type { RequestHandlers, ServerPort } from "./port.ts";
 
@@ -50,6 +52,9 @@ export interface HandlersOptions {
   unreadiness(): string | undefined;
 }
 
+/** The endpoints that are served while the server is overloaded. */
+const probes = new Set(["/livez", "/readyz"]);
+
 /** Builds the handlers. */
 export async function buildHandlers(options: HandlersOptions): Promise<RequestHandlers> {
   const { context, port, calls } = options;
@@ -58,6 +63,7 @@ export async function buildHandlers(options: HandlersOptions): Promise<RequestHa
   const { rpc, rest } = buildProtocols(options);
   const endpoints = new Map(Object.entries(await buildEndpoints(options)));
   const scim = buildScim(options);
+  const refuse = overloadAnswer(context.api, context.config.serviceHost);
 
   function onBufferedRequest(request: BufferedRequest, response: BufferedResponse): void {
     const path = pathOf(request);
@@ -72,22 +78,32 @@ export async function buildHandlers(options: HandlersOptions): Promise<RequestHa
     if (!rpc.handleBuffered(path, request, response)) void rest(request, response);
   }
 
+  function onRequest(request: PortRequest, response: PortResponse): void {
+    if (corsOrigins.length > 0) {
+      setHeaders(response, answerHeaders(request.headers));
+      if (handleCors(corsOrigins, request, response)) return;
+    }
+    const path = pathOf(request);
+    if (rpc.handle(path, request, response)) return;
+    const endpoint = path.startsWith(`${scimPath}/`) ? scim : endpoints.get(path);
+    if (endpoint !== undefined) {
+      setHeaders(response, answerHeaders(request.headers));
+      if (endpoint(request, response)) return;
+    }
+    void rest(request, response);
+  }
+
   return {
-    onRequest(request, response) {
-      if (corsOrigins.length > 0) {
-        setHeaders(response, answerHeaders(request.headers));
-        if (handleCors(corsOrigins, request, response)) return;
-      }
-      const path = pathOf(request);
-      if (rpc.handle(path, request, response)) return;
-      const endpoint = path.startsWith(`${scimPath}/`) ? scim : endpoints.get(path);
-      if (endpoint !== undefined) {
-        setHeaders(response, answerHeaders(request.headers));
-        if (endpoint(request, response)) return;
-      }
-      void rest(request, response);
-    },
+    onRequest,
     onBufferedRequest,
+    onOverload(request, response) {
+      if (corsOrigins.length > 0) setCorsHeaders(corsOrigins, request, response);
+      if (!probes.has(pathOf(request))) {
+        context.overload.report("max-queue-delay");
+        refuse(request, response);
+      } else if (isBuffered(response)) response.fallBack();
+      else onRequest(request as PortRequest, response);
+    },
     planFastPath: (fields) => rpc.planFastPath(fields, onBufferedRequest),
     onRead: () => options.parts.database.refresh(),
   };

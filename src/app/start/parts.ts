@@ -43,7 +43,7 @@ export interface Parts {
  * Opens the parts on a prepared database. `onAvailability`: called when the database becomes available or unavailable.
  */
 export async function openParts(
-  { config, log, api, now, stack }: StartContext,
+  { config, log, api, now, overload, stack }: StartContext,
   { database, installation }: PreparedDatabase,
   baseUrl: string,
   onAvailability: (isUp: boolean) => void,
@@ -81,7 +81,7 @@ export async function openParts(
       report: reportAs("housekeeping"),
     }),
   );
-  const metrics = await openMetrics(config.metricsListen, database, api.callsOfV1, now);
+  const metrics = await openMetrics(config.metricsListen, database, api.callsOfV1, overload.refused, now);
   stack.defer(() => metrics?.close());
   const dispatcher = startDispatcher({
     database,
@@ -102,6 +102,7 @@ async function openMetrics(
   listen: StartContext["config"]["metricsListen"],
   database: Database,
   callsOfV1: ReadonlyMap<string, number>,
+  refused: ReadonlyMap<string, number>,
   now: () => number,
 ): Promise<DeliveryMetrics | undefined> {
   if (listen === undefined) return undefined;
@@ -111,6 +112,12 @@ async function openMetrics(
       description: "Calls of the v1 API that this process has answered, by method.",
       label: "method",
       values: callsOfV1,
+    },
+    {
+      name: "platform_overload_refusals",
+      description: "Requests that this process has refused because it was overloaded, by the limit that was reached.",
+      label: "limit",
+      values: refused,
     },
   ];
   return serveMetrics({ database, listen, now, counters }).catch((error) => {

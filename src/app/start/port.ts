@@ -6,12 +6,13 @@ import { createOnePort, formatLimit, IncomingBodies, type OnePortOptions } from 
 import { formatStatus } from "../../rest/index.ts";
 import type { StartContext } from "./context.ts";
 import { listenFailure, readCertificate } from "./failure.ts";
+import { overloadAnswer } from "./overload.ts";
 import { refusalOf } from "./refusals.ts";
 import { answerWhileStarting } from "./waiting.ts";
 
 /** What answers the requests of a port. */
 export type RequestHandlers = Required<
-  Pick<OnePortOptions, "onRequest" | "onBufferedRequest" | "planFastPath" | "onRead">
+  Pick<OnePortOptions, "onRequest" | "onBufferedRequest" | "onOverload" | "planFastPath" | "onRead">
 >;
 
 /** An open port. */
@@ -36,6 +37,7 @@ export async function openPort({ config, log, api, stack }: StartContext): Promi
   let handlers: RequestHandlers = {
     onRequest: answerWhileStarting(refusalBody(503), serviceHost),
     onBufferedRequest: (_request, response) => response.fallBack(),
+    onOverload: overloadAnswer(api, serviceHost),
     planFastPath: () => undefined,
     onRead() {},
   };
@@ -49,9 +51,10 @@ export async function openPort({ config, log, api, stack }: StartContext): Promi
       onBufferedRequest: (request, response) => handlers.onBufferedRequest(request, response),
       planFastPath: (fields) => handlers.planFastPath(fields),
     }),
+    onOverload: (request, response) => handlers.onOverload(request, response),
     onRead: () => handlers.onRead(),
     refusalBody,
-    limits: { maxHeaderBytes },
+    limits: { maxHeaderBytes, maxWaitMs: config.maxQueueDelay },
     onError: (error) => log.debug({ err: error }, "connection"),
   });
   const { port: portNumber } = await port.listen(listen).catch((error) => {

@@ -18,6 +18,8 @@ export interface Http1FastPathOptions {
   readonly unsent: SharedBytes;
   /** Answers a request, or has it fall back. */
   onBufferedRequest(request: SimpleRequest, response: Http1Response): void;
+  /** Answers a request that came while the port is overloaded, or has it fall back. */
+  onOverload(request: SimpleRequest, response: Http1Response): void;
   /** Called before each request. `isQueued`: it may have been sent later than others of this turn of the event loop. */
   reportRead(isQueued: boolean): void;
   /**
@@ -140,7 +142,9 @@ class Http1Connection implements ResponseConnection {
     const { socket } = this;
     this.#isServing = true;
     for (let queued = isQueued; this.#unread.length > 0; queued = true) {
-      if (this.#response !== undefined || socket.writableNeedDrain || socket.writableEnded || !this.#mayBegin()) break;
+      if (this.#response !== undefined || socket.writableNeedDrain || socket.writableEnded) break;
+      const isRefused = this.#turn.isOverloaded;
+      if (!isRefused && !this.#mayBegin()) break;
       const request = this.#reader.read(this.#unread);
       if (request === undefined) {
         this.fallBack();
@@ -149,7 +153,8 @@ class Http1Connection implements ResponseConnection {
       request.startedMs = this.#firstMs;
       this.#response = new Http1Response(request, this);
       this.#options.reportRead(queued);
-      this.#options.onBufferedRequest(request, this.#response);
+      if (isRefused) this.#options.onOverload(request, this.#response);
+      else this.#options.onBufferedRequest(request, this.#response);
     }
     this.#isServing = false;
     if (socket.isPaused() && this.#unread.length <= maxUnreadBytes) socket.resume();

@@ -16,7 +16,7 @@ import { createServer as createSecureServer } from "node:https";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { PortLimits } from "../message/limits.ts";
-import type { Arrival } from "../message/message.ts";
+import type { Arrival, HttpRequest, HttpResponse } from "../message/message.ts";
 import { isAuthority, repeatsField } from "../message/request-fields.ts";
 import type { SharedBytes } from "../shared-bytes.ts";
 import type { Turns } from "../turns.ts";
@@ -33,6 +33,8 @@ export interface Http1Options {
   /** Counts the bytes of responses that are not sent yet. */
   readonly unsent: SharedBytes;
   onRequest(request: IncomingMessage, response: ServerResponse): void;
+  /** Answers a request while the port is overloaded. */
+  onOverload(request: HttpRequest, response: HttpResponse): void;
   /** Answers a simple request, or has it fall back. Undefined: all requests are for `onRequest`. */
   readonly onBufferedRequest: ((request: SimpleRequest, response: Http1Response) => void) | undefined;
   /**
@@ -67,6 +69,7 @@ export function createHttp1Server({
   turns,
   unsent,
   onRequest,
+  onOverload,
   onBufferedRequest,
   onRead,
   refusalBody,
@@ -132,9 +135,10 @@ export function createHttp1Server({
     connections.set(socket, response);
     if (closing) finish(socket, response);
     if (!isWellFormed(request)) return answer(response, 400);
-    pipelines.get(socket)?.add(response, (isQueued) => {
+    pipelines.get(socket)?.add(response, (isQueued, isRefused) => {
       reportRead(isQueued);
-      onRequest(request, response);
+      if (isRefused) onOverload(request, response);
+      else onRequest(request, response);
     });
   };
   server.on("request", take);
@@ -179,7 +183,15 @@ export function createHttp1Server({
   };
   const fastPath =
     onBufferedRequest &&
-    createHttp1FastPath({ limits, turns, unsent, onBufferedRequest, reportRead, serveByNode: acceptByNode });
+    createHttp1FastPath({
+      limits,
+      turns,
+      unsent,
+      onBufferedRequest,
+      onOverload,
+      reportRead,
+      serveByNode: acceptByNode,
+    });
 
   return {
     server,

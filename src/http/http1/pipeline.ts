@@ -7,12 +7,18 @@ import type { Socket } from "node:net";
 import type { Share, SharedBytes } from "../shared-bytes.ts";
 import { Turn, type Turns } from "../turns.ts";
 
+/**
+ * Serves a request. `isQueued`: others may have been served since it came. `isRefused`: the port was overloaded when it
+ * came.
+ */
+type ServePipelined = (isQueued: boolean, isRefused: boolean) => void;
+
 /** The requests of one connection. */
 export class Pipeline {
   readonly #socket: Socket;
   readonly #turn: Turn;
   readonly #share: Share;
-  readonly #waiting: { readonly response: ServerResponse; serve(isQueued: boolean): void }[] = [];
+  readonly #waiting: { readonly response: ServerResponse; readonly serve: ServePipelined }[] = [];
   /** The response whose handler has begun, until it is sent. */
   current: ServerResponse | undefined;
 
@@ -26,19 +32,20 @@ export class Pipeline {
     });
   }
 
-  /** Serves a request, now or later. `isQueued`: others may have been served since it came. */
-  add(response: ServerResponse, serve: (isQueued: boolean) => void): void {
+  /** Serves a request, now or later. */
+  add(response: ServerResponse, serve: ServePipelined): void {
     this.#waiting.push({ response, serve });
     this.#begin(response.socket === null);
   }
 
   #begin(isQueued: boolean): void {
     if (this.current !== undefined || this.#waiting.length === 0) return;
-    if (!this.#share.hasRoomOrWaits(0, this.#turn) || !this.#turn.take()) return;
+    const isRefused = this.#turn.isOverloaded;
+    if (!isRefused && (!this.#share.hasRoomOrWaits(0, this.#turn) || !this.#turn.take())) return;
     const { response, serve } = this.#waiting.shift()!;
     this.current = response;
     response.once("close", this.#next);
-    serve(isQueued);
+    serve(isQueued, isRefused);
   }
 
   readonly #next = (): void => {

@@ -19,6 +19,8 @@ export interface Http2ConnectionOptions {
   readonly bodies: IncomingBodies;
   /** Decides by its head how a simple request is answered once it is buffered; undefined: by Node. */
   planFastPath(head: RequestHead): ServeBuffered | undefined;
+  /** Answers a buffered request while the port is overloaded. */
+  readonly onOverload: ServeBuffered;
   /** Called before the first stream that is opened by the bytes that were just read from a connection. */
   onRead(): void;
   /** Serves the streams that fall back, over HTTP/2. */

@@ -75,7 +75,7 @@ export class Http2Connection implements BridgedConnection, FrameHandler {
     this.socket = socket;
     this.#options = options;
     this.#sender = new SendQueue(socket, options.unsent, this.#budgets, this.#forgetIfOver);
-    this.#handlers = new HandlerQueue(socket, options.turns, this.#sender.share);
+    this.#handlers = new HandlerQueue(socket, options.turns, this.#sender.share, options.onOverload);
     this.#lists = new HeaderLists(options.headers.share(socket));
     this.#bodies = new BodyBuffers(options.bodies, socket);
     this.#reader = new FrameReader(this, options.limits.maxHeaderBytes);

@@ -5,7 +5,7 @@
 import type { Socket } from "node:net";
 import type { Share } from "../shared-bytes.ts";
 import { Turn, type Turns } from "../turns.ts";
-import type { Http2Stream } from "./stream.ts";
+import type { Http2Stream, ServeBuffered } from "./stream.ts";
 
 /** The size that is assumed for a response before the connection has had any, in bytes. */
 const firstExpectedBytes = 1024 * 1024;
@@ -15,6 +15,7 @@ export class HandlerQueue {
   readonly #socket: Socket;
   readonly #share: Share;
   readonly #turn: Turn;
+  readonly #refuse: ServeBuffered;
   /** Streams whose requests are complete, and whose handlers have not begun. */
   readonly #ready: Http2Stream[] = [];
   #isBeginning = false;
@@ -25,15 +26,23 @@ export class HandlerQueue {
   #running = 0;
   #expectedBytes = firstExpectedBytes;
 
-  /** @param share counts the bytes of the connection that are not sent. */
-  constructor(socket: Socket, turns: Turns, share: Share) {
+  /**
+   * @param share counts the bytes of the connection that are not sent.
+   * @param refuse answers a request while the port is overloaded.
+   */
+  constructor(socket: Socket, turns: Turns, share: Share, refuse: ServeBuffered) {
     this.#socket = socket;
     this.#share = share;
+    this.#refuse = refuse;
     this.#turn = new Turn(turns, this.begin);
   }
 
-  /** Answers the request of a stream, now or later. */
+  /** Answers the request of a stream, now or later; at once, by a refusal, while the port is overloaded. */
   add(stream: Http2Stream): void {
+    if (this.#turn.isOverloaded && !this.#socket.writableNeedDrain) {
+      this.#refuse(stream.req, stream);
+      return;
+    }
     this.#ready.push(stream);
     this.begin();
   }

@@ -25,8 +25,12 @@ export class SessionRequests {
     this.#share = unsent.share(socket);
   }
 
-  /** Serves a request, now or later. */
-  add(stream: ServerHttp2Stream, serve: () => void): void {
+  /** Serves a request, now or later; at once, by `refuse`, while the port is overloaded. */
+  add(stream: ServerHttp2Stream, serve: () => void, refuse: () => void): void {
+    if (this.#turn.isOverloaded) {
+      refuse();
+      return;
+    }
     this.#ready.push({ stream, serve });
     this.#begin();
   }

@@ -18,7 +18,7 @@ import {
 import type { Socket } from "node:net";
 import type { IncomingBodies } from "../incoming-bodies.ts";
 import type { PortLimits } from "../message/limits.ts";
-import type { Arrival } from "../message/message.ts";
+import type { Arrival, HttpRequest, HttpResponse } from "../message/message.ts";
 import { isMalformedRequest } from "../message/request-fields.ts";
 import type { Share, SharedBytes } from "../shared-bytes.ts";
 import type { Turns } from "../turns.ts";
@@ -41,6 +41,8 @@ export interface Http2Options {
   readonly headers: SharedBytes;
   readonly bodies: IncomingBodies;
   onRequest(request: Http2ServerRequest, response: Http2ServerResponse): void;
+  /** Answers a request while the port is overloaded. */
+  onOverload(request: HttpRequest, response: HttpResponse): void;
   /** See {@link Http2ConnectionOptions.planFastPath}. */
   readonly planFastPath: Http2ConnectionOptions["planFastPath"];
   /** Called before the first stream that is opened by the bytes that were just read from a connection. */
@@ -94,6 +96,7 @@ export function createHttp2Server({
   headers: allHeaders,
   bodies,
   onRequest,
+  onOverload,
   planFastPath,
   onRead,
   refusalBody,
@@ -171,7 +174,11 @@ export function createHttp2Server({
     if (isNodes && isMalformedRequest(rawHeaders)) return stream.close(constants.NGHTTP2_PROTOCOL_ERROR);
     if (headers[":path"] === undefined) return refuse(stream, 400); // CONNECT
     const response = new Http2ServerResponse(stream);
-    session.requests.add(stream, () => onRequest(request, response));
+    session.requests.add(
+      stream,
+      () => onRequest(request, response),
+      () => onOverload(request, response),
+    );
   });
 
   /** Sends GOAWAY. The peer has `lingerMs` without a stream to close its side. */
@@ -197,6 +204,7 @@ export function createHttp2Server({
         unsent,
         headers: allHeaders,
         bodies,
+        onOverload,
         planFastPath,
         onRead,
         serveByNode: acceptByNode,

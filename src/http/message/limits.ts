@@ -47,6 +47,11 @@ export interface PortLimits {
   readonly maxHeaderMegabytes: number;
   /** Open connections. Above it new ones are closed. */
   readonly maxConnections: number;
+  /**
+   * How long a request may wait for its turn. While one has waited longer, the port is overloaded, and new requests are
+   * refused at once.
+   */
+  readonly maxWaitMs: number;
   /** How often all limits but the first two are checked. A time may be exceeded by as much. */
   readonly checkIntervalMs: number;
 }
@@ -68,5 +73,6 @@ export const defaultPortLimits: PortLimits = {
   maxUnsentMegabytes: 256,
   maxHeaderMegabytes: 8,
   maxConnections: 10_000,
+  maxWaitMs: 1_000,
   checkIntervalMs: 1_000,
 };

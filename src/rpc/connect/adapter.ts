@@ -38,7 +38,9 @@ import {
   breakOff,
   Deadline,
   discardBody,
+  type HttpResponse,
   type IncomingBody,
+  isBuffered,
   isLongUnread,
   type PortRequest,
   type PortResponse,
@@ -267,11 +269,13 @@ function discardRest(request: IncomingMessage): void {
 }
 
 /** gRPC and gRPC-Web: the status in the headers, and nothing after them ("Trailers-Only"). */
-export function refuseGrpc(response: PortResponse, contentType: string, error: ConnectError): void {
+export function refuseGrpc(response: HttpResponse, contentType: string, error: ConnectError): void {
   const status = new Headers({ "content-type": contentType });
   setTrailerStatus(status, error);
   encodeGrpcMessage(status);
-  send(response, 200, Object.fromEntries(status));
+  const header = Object.fromEntries(status);
+  if (isBuffered(response)) response.writeHead(200, header).end("", "latin1");
+  else send(response, 200, header);
 }
 
 /** Connect: HTTP 404, which its clients read as UNIMPLEMENTED, with the error as JSON. */
