@@ -11,13 +11,16 @@
  * A round with handlers of many connections ends after `roundMs`, so that probes, timers and new connections are served
  * in between. A connection that has not had a turn yet goes first while the others have waited for `patienceMs` at most;
  * after that all are served in the order in which they began to wait. When that takes longer than `maxWaitMs`, the port
- * is overloaded: requests that come are refused, until the wait is short again.
+ * is overloaded: requests that come are refused. Refusing takes little of a round, however often refused clients ask
+ * again; the requests to be refused wait for that, too, and are served if the others have been served before.
  */
 
 /** How long a connection begins handlers in one round. A handler that has begun is not interrupted. */
 const sliceMs = 0.5;
 /** How long handlers begin in one round. */
 const roundMs = 5;
+/** How long requests are refused in one round. */
+const refusalMs = 0.5;
 /** How long connections that wait let those go first that have not had a turn. */
 const patienceMs = 20;
 /** Maximum number of handlers that one connection begins in one round and that have not answered. */
@@ -32,6 +35,8 @@ export class Turns {
   round = 0;
   readonly maxWaitMs: number;
   readonly #waiting: Turn[] = [];
+  /** Connections whose requests came while the port was overloaded. */
+  readonly #refused: Turn[] = [];
   #isDue = false;
   /** When the first handler of the round began; undefined before that. */
   #sinceMs: number | undefined;
@@ -62,9 +67,10 @@ export class Turns {
   /** Resumes a turn in a later round. */
   wait(turn: Turn): void {
     if (turn.isWaiting) return;
+    const nowMs = performance.now();
     turn.isWaiting = true;
-    turn.waitsSinceMs = performance.now();
-    this.#waiting.push(turn);
+    turn.waitsSinceMs = nowMs;
+    (turn.isResumed || this.waitedMs(nowMs) <= this.maxWaitMs ? this.#waiting : this.#refused).push(turn);
     this.touch();
   }
 
@@ -76,12 +82,22 @@ export class Turns {
     const budgetMs = this.waitedMs(startMs) > patienceMs ? roundMs : sliceMs;
     for (let left = this.#waiting.length; left > 0; left--) {
       const turn = this.#waiting.shift()!;
-      turn.isWaiting = false;
       turn.resumeAt(startMs);
       if (turn.isUnderWay || performance.now() - startMs > budgetMs) break;
     }
+    if (this.#refused.length > 0) this.#refuse();
     if (this.#waiting.length > 0) this.touch();
   };
+
+  /** Refuses some of what is to be refused, or lets it wait for its turn, if nothing else does. */
+  #refuse(): void {
+    if (this.#waiting.length === 0) {
+      for (const turn of this.#refused.splice(0)) this.#waiting.push(turn);
+      return;
+    }
+    const startMs = performance.now();
+    while (this.#refused.length > 0 && performance.now() - startMs <= refusalMs) this.#refused.shift()!.refuse();
+  }
 }
 
 /** The turns of one connection. */
@@ -95,7 +111,10 @@ export class Turn {
   #burst = 1;
   isWaiting = false;
   waitsSinceMs = 0;
-  #isResumed = false;
+  /** Whether it is being resumed. */
+  isResumed = false;
+  /** Whether it is being resumed to refuse the requests that wait, without taking a turn. */
+  isRefused = false;
 
   /** @param resume called when it is this connection's turn again, also if no handler is left to begin. */
   constructor(turns: Turns, resume: () => void) {
@@ -103,17 +122,11 @@ export class Turn {
     this.#resume = resume;
   }
 
-  /** Whether a request that has just come is to be refused at once. */
-  get isOverloaded(): boolean {
-    const { maxWaitMs } = this.#turns;
-    return !this.#isResumed && !this.isWaiting && this.#turns.waitedMs(performance.now()) > maxWaitMs;
-  }
-
   /** Whether a handler may begin now; if so, it counts as begun. Otherwise the turn is resumed in a later round. */
   take(): boolean {
     const { round } = this.#turns;
     const nowMs = performance.now();
-    if (!this.#isResumed && !this.#turns.hasTime(nowMs)) {
+    if (!this.isResumed && !this.#turns.hasTime(nowMs)) {
       this.wait();
       return false;
     }
@@ -147,8 +160,17 @@ export class Turn {
   /** Resumes the turn, in the round that began at `nowMs`. */
   resumeAt(nowMs: number): void {
     this.#burst = nowMs - this.#sinceMs < sliceMs ? Math.min(this.#burst * 2, maxBurst) : 1;
-    this.#isResumed = true;
+    this.isWaiting = false;
+    this.isResumed = true;
     this.#resume();
-    this.#isResumed = false;
+    this.isResumed = false;
+  }
+
+  /** Resumes the turn to refuse what waits. */
+  refuse(): void {
+    this.isWaiting = false;
+    this.isRefused = true;
+    this.#resume();
+    this.isRefused = false;
   }
 }

@@ -120,17 +120,17 @@ describe.each([
   ])("refuses what comes over %s, and serves again when nothing has waited for long", async (_, open) => {
     const answers: string[] = [];
     let slowServed = 0;
-    let onFifth = () => {};
+    let onTwentieth = () => {};
     const respond = (response: HttpResponse, status: number) =>
       (response as BufferedResponse).writeHead(status, { "content-length": 2 }).end("ok", "latin1");
     const serve = ({ url }: HttpRequest, response: HttpResponse) => {
       if (url!.startsWith("/slow")) work();
       answers.push(`served ${url}`);
-      if (url!.startsWith("/slow") && ++slowServed === 5) onFifth();
+      if (url!.startsWith("/slow") && ++slowServed === 20) onTwentieth();
       respond(response, 200);
     };
     const opened = await openPort(false, {
-      limits: { maxWaitMs: 5 },
+      limits: { maxWaitMs: 30 },
       onRequest: serve,
       onOverload({ url }, response) {
         answers.push(`refused ${url}`);
@@ -142,7 +142,7 @@ describe.each([
     const askOne = await open(opened, answers);
     const others = await Promise.all(Array.from({ length: 40 }, () => overHttp1(opened, answers)));
     answers.length = 0;
-    onFifth = () => askOne(["/one"]);
+    onTwentieth = () => askOne(["/one"]);
     for (const [i, ask] of others.entries()) ask([`/slow/${i}`]);
     await expect.poll(() => answers.length).toBe(others.length + 1);
     expect(answers).toContain("refused /one");

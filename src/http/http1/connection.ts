@@ -143,7 +143,7 @@ class Http1Connection implements ResponseConnection {
     this.#isServing = true;
     for (let queued = isQueued; this.#unread.length > 0; queued = true) {
       if (this.#response !== undefined || socket.writableNeedDrain || socket.writableEnded) break;
-      const isRefused = this.#turn.isOverloaded;
+      const { isRefused } = this.#turn;
       if (!isRefused && !this.#mayBegin()) break;
       const request = this.#reader.read(this.#unread);
       if (request === undefined) {
@@ -205,11 +205,11 @@ class Http1Connection implements ResponseConnection {
   }
 
   check(nowMs: number): void {
-    if (this.#answered === 0 && this.#response === undefined) {
+    if (this.#answered === 0 && this.#response === undefined && !this.#turn.isWaiting) {
       this.fallBack(); // Node has a time-out for the first request
       return;
     }
-    if (this.#response !== undefined || this.#answered !== this.#seen) {
+    if (this.#response !== undefined || this.#turn.isWaiting || this.#answered !== this.#seen) {
       this.#seen = this.#answered;
       this.#seenMs = nowMs;
     }

@@ -40,7 +40,7 @@ export class Pipeline {
 
   #begin(isQueued: boolean): void {
     if (this.current !== undefined || this.#waiting.length === 0) return;
-    const isRefused = this.#turn.isOverloaded;
+    const { isRefused } = this.#turn;
     if (!isRefused && (!this.#share.hasRoomOrWaits(0, this.#turn) || !this.#turn.take())) return;
     const { response, serve } = this.#waiting.shift()!;
     this.current = response;

@@ -37,12 +37,8 @@ export class HandlerQueue {
     this.#turn = new Turn(turns, this.begin);
   }
 
-  /** Answers the request of a stream, now or later; at once, by a refusal, while the port is overloaded. */
+  /** Answers the request of a stream, now or later. */
   add(stream: Http2Stream): void {
-    if (this.#turn.isOverloaded && !this.#socket.writableNeedDrain) {
-      this.#refuse(stream.req, stream);
-      return;
-    }
     this.#ready.push(stream);
     this.begin();
   }
@@ -51,8 +47,12 @@ export class HandlerQueue {
   readonly begin = (): void => {
     if (this.#isBeginning) return;
     this.#isBeginning = true;
-    while (this.#ready.length > 0 && !this.#socket.writableNeedDrain && this.#hasRoom() && this.#turn.take()) {
+    while (this.#ready.length > 0 && !this.#socket.writableNeedDrain && this.#mayBegin()) {
       const stream = this.#ready.shift()!;
+      if (this.#turn.isRefused) {
+        this.#refuse(stream.req, stream);
+        continue;
+      }
       stream.isHandlerRunning = true;
       this.#running++;
       stream.serve();
@@ -60,8 +60,10 @@ export class HandlerQueue {
     this.#isBeginning = false;
   };
 
-  #hasRoom(): boolean {
-    return this.#share.hasRoomOrWaits(this.#running * this.#expectedBytes, this.#turn);
+  /** Whether there is room for a response, and it is the connection's turn. */
+  #mayBegin(): boolean {
+    const expectedBytes = this.#running * this.#expectedBytes;
+    return this.#turn.isRefused || (this.#share.hasRoomOrWaits(expectedBytes, this.#turn) && this.#turn.take());
   }
 
   /** Counts the size of a response, in bytes, for those to come. */

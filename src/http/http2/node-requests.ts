@@ -13,7 +13,7 @@ const firstExpectedBytes = 1024 * 1024;
 export class SessionRequests {
   readonly #turn: Turn;
   readonly #share: Share;
-  readonly #ready: { readonly stream: ServerHttp2Stream; serve(): void }[] = [];
+  readonly #ready: { readonly stream: ServerHttp2Stream; serve(): void; refuse(): void }[] = [];
   /** Streams whose handlers have begun. */
   readonly #begun: ServerHttp2Stream[] = [];
   #expectedBytes = firstExpectedBytes;
@@ -25,21 +25,21 @@ export class SessionRequests {
     this.#share = unsent.share(socket);
   }
 
-  /** Serves a request, now or later; at once, by `refuse`, while the port is overloaded. */
+  /** Serves a request, now or later; by `refuse` if the port is overloaded. */
   add(stream: ServerHttp2Stream, serve: () => void, refuse: () => void): void {
-    if (this.#turn.isOverloaded) {
-      refuse();
-      return;
-    }
-    this.#ready.push({ stream, serve });
+    this.#ready.push({ stream, serve, refuse });
     this.#begin();
   }
 
   readonly #begin = (): void => {
     if (this.#isBeginning) return;
     this.#isBeginning = true;
-    while (this.#ready.length > 0 && this.#hasRoom() && this.#turn.take()) {
-      const { stream, serve } = this.#ready.shift()!;
+    while (this.#ready.length > 0 && (this.#turn.isRefused || (this.#hasRoom() && this.#turn.take()))) {
+      const { stream, serve, refuse } = this.#ready.shift()!;
+      if (this.#turn.isRefused) {
+        refuse();
+        continue;
+      }
       this.#begun.push(stream);
       stream.once("finish", this.#answered);
       serve();
