@@ -61,6 +61,10 @@ export interface Config {
   readonly eventRetentionDays: number;
   /** Address that serves metrics; undefined: none does. */
   readonly metricsListen: ListenAddress | undefined;
+  /** Address that answers probes; undefined: only the port does. */
+  readonly probeListen: ListenAddress | undefined;
+  /** How many processes serve. */
+  readonly workers: number;
   /** Registry whose notifications are accepted; undefined: none are. */
   readonly registryUrl: string | undefined;
   /** uid of the group that holds its repos. */
@@ -198,6 +202,18 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     placeholder: "HOST:PORT",
     default: undefined,
     parse: parseListen,
+  },
+  probeListen: {
+    help: "address that answers /livez and /readyz however busy the server is (default: none)",
+    placeholder: "HOST:PORT",
+    default: undefined,
+    parse: parseListen,
+  },
+  workers: {
+    help: "number of processes that share the port; auto for the number of cores",
+    placeholder: "NUMBER|auto",
+    default: "1",
+    parse: (value) => (value === "auto" ? availableParallelism() : parseCount(1, 64)(value)),
   },
   registryUrl: { help: "registry whose notifications are accepted at /registry/notifications", ...aUrl },
   registryGroup: {

@@ -46,7 +46,7 @@ export interface ConfigSources {
  * key.
  */
 export function readConfig(sources: ConfigSources): Config {
-  const known = new Set(["PLATFORM_CONFIG", ...keys.map(variableOf)]);
+  const known = new Set(["PLATFORM_CONFIG", "PLATFORM_WORKER", ...keys.map(variableOf)]);
   for (const name of Object.keys(sources.env)) {
     if (name.startsWith("PLATFORM_") && !known.has(name) && name !== variableOf(fullDoors))
       sources.warn(`unknown environment variable ${name} is ignored${suggestion(name, known)}`);

@@ -17,18 +17,26 @@ function isoTime(nowMs: number): string {
   return lastTime;
 }
 
-/** The destinations of the loggers of this file. */
-const streams = new WeakMap<Logger, DestinationStream>();
+/** The loggers of this file: where they write, and the fields that begin each line, as JSON. */
+const writers = new WeakMap<Logger, { readonly stream: DestinationStream; readonly fields: string }>();
+
+/** What a logger may be given. */
+export interface LoggerOptions {
+  /** The number of this process, if the server has several. It is in every line. */
+  readonly worker?: number;
+  /** By default standard error. */
+  readonly stream?: DestinationStream;
+}
 
 /**
  * Creates a logger that redacts secrets by their names. `code` is redacted in an invite alone: in an error it is the
  * SQLSTATE or the system error. Lines are joined up to 64 KiB, and written each second and at exit.
  */
-export function createLogger(level: LogLevel, stream: DestinationStream = joinedLines()): Logger {
+export function createLogger(level: LogLevel, { worker, stream = joinedLines() }: LoggerOptions = {}): Logger {
   const logger = pino(
     {
       level,
-      base: null,
+      base: worker === undefined ? null : { worker },
       timestamp: () => `,"time":"${isoTime(Date.now())}"`,
       formatters: { level: (label) => ({ level: label }) },
       redact: [
@@ -38,7 +46,7 @@ export function createLogger(level: LogLevel, stream: DestinationStream = joined
     },
     stream,
   );
-  streams.set(logger, stream);
+  writers.set(logger, { stream, fields: worker === undefined ? "" : `"worker":${worker},` });
   return logger;
 }
 
@@ -61,15 +69,15 @@ export interface EndedCall {
 export function logCall(logger: Logger, { method, code, ms, caller, requestId }: EndedCall): void {
   if (!logger.isLevelEnabled("info")) return;
   const rounded = Math.round(ms * 1000) / 1000;
-  const stream = streams.get(logger);
-  if (stream === undefined) {
+  const writer = writers.get(logger);
+  if (writer === undefined) {
     logger.info({ method, code, ms: rounded, caller, requestId }, "call");
     return;
   }
   const who = caller === undefined ? "" : `"caller":${quoted(caller)},`;
   const id = requestId === null ? null : quoted(requestId);
-  stream.write(
-    `{"level":"info","time":"${isoTime(Date.now())}","method":"${method}","code":"${code}","ms":${rounded},${who}"requestId":${id},"msg":"call"}\n`,
+  writer.stream.write(
+    `{"level":"info","time":"${isoTime(Date.now())}",${writer.fields}"method":"${method}","code":"${code}","ms":${rounded},${who}"requestId":${id},"msg":"call"}\n`,
   );
 }
 

@@ -43,6 +43,7 @@ test("the defaults", () => {
     maxPatternIdentities: 100,
     v1MaxListItems: 200_000,
     maxCalls: 2000,
+    workers: 1,
     maxQueueDelay: 1000,
     maxLongQueries: availableParallelism(),
     allowLoopbackSinks: false,

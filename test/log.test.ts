@@ -9,7 +9,7 @@ import { createLogger, logCall } from "../src/log.ts";
 function open() {
   const lines: Record<string, unknown>[] = [];
   const stream = { write: (line: string) => void lines.push(JSON.parse(line)) };
-  return { log: createLogger("debug", stream), stream, lines };
+  return { log: createLogger("debug", { stream }), stream, lines };
 }
 
 describe("the code", () => {

@@ -27,5 +27,7 @@ export {
   openApiVersions,
   readOpenApi,
 } from "./openapi-files.ts";
+export type { Counts, Peers } from "./peers.ts";
+export { openProbeServer, type ProcessState } from "./probes/workers.ts";
 export { type RunningServer, startServer } from "./server.ts";
-export { StartFailure } from "./start/failure.ts";
+export { listenFailure, StartFailure } from "./start/failure.ts";

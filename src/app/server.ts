@@ -11,12 +11,14 @@ import { createHealth } from "../rpc/index.ts";
 import { readApi } from "./api.ts";
 import type { Installation } from "./installation.ts";
 import { createOverload } from "./overload.ts";
+import { noPeers } from "./peers.ts";
 import { buildCalls } from "./start/calls.ts";
 import type { StartContext } from "./start/context.ts";
 import { prepareDatabase } from "./start/database.ts";
 import { buildHandlers } from "./start/handlers.ts";
 import { openParts } from "./start/parts.ts";
 import { openPort } from "./start/port.ts";
+import { reportState } from "./start/state-reports.ts";
 import { whenReachable } from "./start/waiting.ts";
 
 /** How long calls in flight may take to finish once the server stops. */
@@ -39,9 +41,15 @@ export interface RunningServer {
 /**
  * Starts the server that `config` describes: opens the port, waits for the database, migrates it, initialises it if it
  * is empty, and serves. `signal` ends the waiting. Errors: StartFailure if the operator can mend the cause; any other
- * error. After an error nothing is left open.
+ * error. After an error nothing is left open. `peers`: the other processes of the server, by default none.
  */
-export async function startServer(config: Config, log: Logger, signal?: AbortSignal): Promise<RunningServer> {
+export async function startServer(
+  config: Config,
+  log: Logger,
+  signal?: AbortSignal,
+  peers = noPeers(),
+): Promise<RunningServer> {
+  const startedMs = performance.now();
   useGeneratedCode(config.generatedCode === "on");
   addEnumNames(CapabilitySchema, capabilitiesByName);
   await using stack = new AsyncDisposableStack();
@@ -51,6 +59,7 @@ export async function startServer(config: Config, log: Logger, signal?: AbortSig
     api: readApi(config),
     now: Date.now,
     overload: createOverload(log),
+    peers,
     stack,
   };
   const shutdown = new AbortController();
@@ -60,6 +69,7 @@ export async function startServer(config: Config, log: Logger, signal?: AbortSig
     shutdown.signal,
   );
 
+  const reports = await reportState(context);
   const port = await openPort(context);
   const baseUrl = baseUrlOf(config, port.address);
   const listenUrl = addressUrlOf(config, port.address);
@@ -69,10 +79,13 @@ export async function startServer(config: Config, log: Logger, signal?: AbortSig
     log,
     signal,
   });
-  const parts = await openParts(context, prepared, baseUrl, (isUp) =>
-    health.setServing(isUp && !shutdown.signal.aborted),
-  );
+  const parts = await openParts(context, prepared, baseUrl, (isUp) => {
+    health.setServing(isUp && !shutdown.signal.aborted);
+    reports.update();
+  });
   const { database, availability, issuer } = parts;
+  const unreadiness = () =>
+    shutdown.signal.aborted ? "stopping" : availability.isUp ? undefined : "the database is not available";
 
   const calls = buildCalls(context, parts);
   const handlers = await buildHandlers({
@@ -82,17 +95,29 @@ export async function startServer(config: Config, log: Logger, signal?: AbortSig
     calls,
     health,
     baseUrl,
-    unreadiness: () =>
-      shutdown.signal.aborted ? "stopping" : availability.isUp ? undefined : "the database is not available",
+    unreadiness,
   });
   warmValidation(contract.methods.flatMap(({ method }) => [method.input, method.output]));
 
-  port.serve(handlers);
+  await port.serve(handlers);
   health.setServing(availability.isUp);
-  log.info({ listen: listenUrl, baseUrl, issuer: issuer.url, database: database.dialect }, "listening");
+  reports.begin(unreadiness);
+  log.info(
+    {
+      listen: listenUrl,
+      baseUrl,
+      issuer: issuer.url,
+      database: database.dialect,
+      probePort: reports.probePort,
+      startMs: Math.round(performance.now() - startedMs),
+      memoryMb: Math.round(process.memoryUsage.rss() / 2 ** 20),
+    },
+    "listening",
+  );
   stack.defer(() => {
     health.setServing(false);
     shutdown.abort(unavailable("the server stops"));
+    reports.update();
     return port.close(graceMs);
   });
   const running = stack.move();

@@ -31,7 +31,7 @@ interface DeliveryMetricsOptions {
 }
 
 /** A counter with one label, whose values are few and fixed. */
-interface CounterOfParts {
+export interface CounterOfParts {
   readonly name: string;
   readonly description: string;
   readonly label: string;

@@ -31,6 +31,9 @@ import { SharedBytes } from "./shared-bytes.ts";
 import { type Opening, readFirstBytes } from "./sniff-protocol.ts";
 import { Turns } from "./turns.ts";
 
+/** Connections that the system keeps until they are accepted, if it allows as many. Node's default is 511. */
+const backlog = 4096;
+
 /** What a port is made from. */
 export interface OnePortOptions {
   /** Certificate chain and key in PEM. Without it the port is cleartext. TLS 1.2 at least. */
@@ -67,10 +70,18 @@ export interface OnePortOptions {
   onError?(error: Error): void;
 }
 
+/** Where a port listens. */
+export interface PortAddress {
+  readonly host: string;
+  readonly port: number;
+  /** Whether other processes of this user may listen at the same port (SO_REUSEPORT). By default not. */
+  readonly isShared?: boolean;
+}
+
 /** A port that can be opened once and closed. */
 export interface OnePort {
   /** Opens the port; 0 lets the system choose one. Rejects if the address is not available. */
-  listen(address: { readonly host: string; readonly port: number }): Promise<AddressInfo>;
+  listen(address: PortAddress): Promise<AddressInfo>;
   /**
    * Stops listening, ends idle connections, waits at most `graceMs` for requests in flight, then destroys the
    * connections that are left. Resolves when the last connection is closed.
@@ -178,10 +189,10 @@ export function createOnePort(options: OnePortOptions): OnePort {
   };
 
   return {
-    listen({ host, port }) {
+    listen({ host, port, isShared = false }) {
       return new Promise((resolve, reject) => {
         server.once("error", reject);
-        server.listen(port, host, () => {
+        server.listen({ port, host, backlog, reusePort: isShared }, () => {
           server.off("error", reject).on("error", onError);
           checking = setInterval(check, limits.checkIntervalMs).unref();
           resolve(server.address() as AddressInfo);

@@ -12,7 +12,9 @@ import { openPort } from "../http/open-port.ts";
 
 test("a line is logged now and then, with the number of refusals since the last one", () => {
   const lines: Record<string, unknown>[] = [];
-  const overload = createOverload(createLogger("info", { write: (line: string) => void lines.push(JSON.parse(line)) }));
+  const overload = createOverload(
+    createLogger("info", { stream: { write: (line: string) => void lines.push(JSON.parse(line)) } }),
+  );
   for (let i = 0; i < 3; i++) overload.report("max-calls");
   overload.report("max-queue-delay");
   expect(lines).toHaveLength(1);

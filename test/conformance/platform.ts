@@ -18,6 +18,7 @@ import { type EmptyDatabase, migratedPostgres, migratedSqlite } from "./database
 import { callOverGrpc, connectGrpc } from "./grpc-client.ts";
 import { type CodeName, expectStatusOf, type Outcome, type Status } from "./outcome.ts";
 import { callOverRest } from "./rest-client.ts";
+import { startWorkers, testWorkers } from "./worker-server.ts";
 
 /** The protocols that every read and every refusal is tried over. */
 export const protocols = ["rest", "grpc", "connect"] as const;
@@ -127,17 +128,15 @@ async function start(url: string, database: Platform["database"], settings: Part
   let writer: Promise<Database> | undefined;
   const transports = new Map<string, Transport>();
   async function open(more: Partial<Config> = {}) {
-    server = await startServer(
-      {
-        ...defaults,
-        ...(isOnNodesHttp2 && { http2: "node" }),
-        ...(isWithoutFastPath && { fastPath: "off" }),
-        ...(isWithoutGeneratedCode && { generatedCode: "off" }),
-        ...settings,
-        ...more,
-      },
-      log,
-    );
+    const config: Config = {
+      ...defaults,
+      ...(isOnNodesHttp2 && { http2: "node" }),
+      ...(isWithoutFastPath && { fastPath: "off" }),
+      ...(isWithoutGeneratedCode && { generatedCode: "off" }),
+      ...settings,
+      ...more,
+    };
+    server = testWorkers > 1 ? await startWorkers(config) : await startServer(config, log);
     grpc = connectGrpc(server.baseUrl);
     transports.clear();
   }

@@ -52,7 +52,7 @@ async function open(methods: Record<string, Method> = {}) {
   onTestFinished(() => audit.flush());
   const { observers, interceptors } = createPipeline({
     contract,
-    log: createLogger("debug", { write: (line: string) => void log.push(JSON.parse(line)) }),
+    log: createLogger("debug", { stream: { write: (line: string) => void log.push(JSON.parse(line)) } }),
     serviceHost: "platform.example.com",
     authenticator: createAuthenticator({
       issuer,

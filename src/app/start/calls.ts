@@ -14,9 +14,9 @@ export interface Calls {
 }
 
 /** Builds the pipeline and the transport. */
-export function buildCalls({ config, log, api, now, overload }: StartContext, parts: Parts): Calls {
+export function buildCalls({ config, log, api, now, overload, peers }: StartContext, parts: Parts): Calls {
   const { services, contract } = api;
-  const { database, availability, issuer, environment, audit, events, dispatcher, reportAs } = parts;
+  const { database, availability, issuer, environment, audit, events, reportAs } = parts;
   const authenticator = createAuthenticator({
     issuer,
     identities: identitySource({ database, issuerUrl: issuer.url, now, report: reportAs("last use not written") }),
@@ -35,7 +35,7 @@ export function buildCalls({ config, log, api, now, overload }: StartContext, pa
     audit,
     events,
     reportOutage: availability.report,
-    onCommit: dispatcher.wake,
+    onCommit: peers.wakeDispatcher,
     maxCalls: config.maxCalls,
     onOverload: () => overload.report("max-calls"),
     now,

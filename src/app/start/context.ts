@@ -3,6 +3,7 @@ import type { Config } from "../../config.ts";
 import type { Logger } from "../../log.ts";
 import type { Api } from "../api.ts";
 import type { Overload } from "../overload.ts";
+import type { Peers } from "../peers.ts";
 
 /** What every phase of a start is given. */
 export interface StartContext {
@@ -12,6 +13,7 @@ export interface StartContext {
   /** Milliseconds since 1970. */
   readonly now: () => number;
   readonly overload: Overload;
+  readonly peers: Peers;
   /** Each phase adds what it opens; a failed start, and stop(), close it in reverse. */
   readonly stack: AsyncDisposableStack;
 }

@@ -22,14 +22,17 @@ export interface ServerPort {
   readonly bodies: IncomingBodies;
   /** The body, JSON text, of a refusal that no handler sees. */
   refusalBody(httpStatus: number): string;
-  /** Lets `handlers` answer from now on. Until then, all calls are refused as UNAVAILABLE. */
-  serve(handlers: RequestHandlers): void;
+  /**
+   * Lets `handlers` answer from now on. Until then, all calls are refused as UNAVAILABLE, or, at a port that others share,
+   * are answered by them. Errors: StartFailure.
+   */
+  serve(handlers: RequestHandlers): Promise<void>;
   /** Closes the port; requests in flight may take `graceMs` to finish. */
   close(graceMs: number): Promise<void>;
 }
 
 /** Opens the port of the settings. Errors: StartFailure. */
-export async function openPort({ config, log, api, stack }: StartContext): Promise<ServerPort> {
+export async function openPort({ config, log, api, peers, stack }: StartContext): Promise<ServerPort> {
   const { listen, serviceHost, maxHeaderBytes, maxPendingBodyBytes, maxRequestBytes } = config;
   const headerLimit = formatLimit(maxHeaderBytes, flagOf("maxHeaderBytes"));
   const refusalBody = (httpStatus: number) =>
@@ -57,18 +60,22 @@ export async function openPort({ config, log, api, stack }: StartContext): Promi
     limits: { maxHeaderBytes, maxWaitMs: config.maxQueueDelay },
     onError: (error) => log.debug({ err: error }, "connection"),
   });
-  const { port: portNumber } = await port.listen(listen).catch((error) => {
-    throw listenFailure("listen", listen, error);
-  });
+  const { sharesPort } = peers;
+  const open = () =>
+    port.listen({ ...listen, isShared: sharesPort }).catch((error) => {
+      throw listenFailure("listen", listen, error);
+    });
+  const address = sharesPort ? listen : await open();
   let closed: Promise<void> | undefined;
   const close = (graceMs: number) => (closed ??= port.close({ graceMs }));
   stack.defer(() => close(0));
   return {
-    address: { host: listen.host, port: portNumber },
+    address: { host: listen.host, port: address.port },
     bodies,
     refusalBody,
-    serve(ready) {
+    async serve(ready) {
       handlers = ready;
+      if (sharesPort) await open();
     },
     close,
   };

@@ -196,7 +196,9 @@ class Http1Connection implements ResponseConnection {
     this.#forget(this);
     socket.off("data", this.#take).off("drain", this.#resume).off("end", this.#end).off("close", this.#close);
     socket.pause(); // or the bytes that are put back would be emitted before Node listens
-    socket.unshift(this.#unread);
+    // All in one piece: Node reads from the handle itself once it has had the first.
+    const buffered: Buffer | null = socket.read();
+    socket.unshift(buffered === null ? this.#unread : Buffer.concat([this.#unread, buffered]));
     const startedMs = this.#unread.length > 0 ? this.#firstMs : undefined;
     this.#unread = emptyBuffer;
     this.#share.set(0);

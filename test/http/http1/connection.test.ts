@@ -336,3 +336,41 @@ describe.each(variants.filter(({ fastPath }) => fastPath))("$variant", ({ secure
     expect(events).toEqual(["read", "/1", "read", "/2"]);
   });
 });
+
+it("reads a large body whole, in its order, that comes while others are served", async () => {
+  let isOver = false;
+  const { port, dial } = await openPort(false, {
+    onRequest: (request, response) => {
+      const pieces: Buffer[] = [];
+      request.on("data", (piece: Buffer) => pieces.push(piece)).on("end", () => response.end(Buffer.concat(pieces)));
+    },
+    onBufferedRequest(_request, response) {
+      const startMs = performance.now();
+      while (performance.now() - startMs < 6);
+      response.writeHead(200, { "content-length": 2 }).end("ok", "latin1");
+    },
+  });
+  onTestFinished(() => port.close({ graceMs: 0 }));
+  for (let i = 0; i < 6; i++) {
+    const { socket } = await dial();
+    const ask = () => isOver || socket.write("GET /slow HTTP/1.1\r\nhost: here\r\n\r\n");
+    socket.on("data", ask);
+    ask();
+  }
+  for (let i = 0; i < 8; i++) {
+    const { socket, received } = await dial();
+    const letters = ["a", "b", "c", "d", "e"].map((letter) => letter.repeat(70_000 + 1000 * i));
+    const length = letters.join("").length;
+    socket.write("POST /body HTTP/1.1\r\nhost: here\r\ntransfer-encoding: chunked\r\n\r\n");
+    for (const piece of letters) {
+      socket.write(`${piece.length.toString(16)}\r\n`);
+      socket.write(`${piece}\r\n`);
+    }
+    socket.write("0\r\n\r\n");
+    await expect.poll(() => received().length).toBeGreaterThan(length);
+    expect(received().startsWith("HTTP/1.1 200 OK\r\n")).toBe(true);
+    expect(received().endsWith(letters.join(""))).toBe(true);
+    socket.destroy();
+  }
+  isOver = true;
+});

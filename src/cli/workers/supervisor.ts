@@ -1,0 +1,180 @@
+/**
+ * The supervisor of `serve --workers`: starts the workers, starts one again when it ends, passes on what they tell each
+ * other, and answers the probes for all of them. It has no database. Worker 0 starts alone, because it may have to
+ * migrate and to initialise the database.
+ */
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
+import { listenFailure, openProbeServer, type ProcessState } from "../../app/index.ts";
+import type { Config, ListenAddress } from "../../config.ts";
+import type { Logger } from "../../log.ts";
+import { CommandFailure } from "../failure.ts";
+import { type CountsByCounter, type FromWorker, placeVariable, type ToWorker, type WorkerPlace } from "./messages.ts";
+
+/** How long workers may take to stop: what a server takes by itself, and a little more. */
+const stopMs = 25_000;
+/** How long a worker that ended waits for its next start; longer after each failure. */
+const minPauseMs = 100;
+const maxPauseMs = 5000;
+/** A worker that was ready for this long has not failed. */
+const steadyMs = 10_000;
+/** So many failures of workers one after another, without one that was ready, end the server. */
+const maxFailures = 10;
+
+/** One of the workers, whose process changes. */
+interface Slot {
+  readonly index: number;
+  process: ChildProcess | undefined;
+  /** Why it takes no calls; null while it does. */
+  unreadiness: string | null;
+  reportedMs: number;
+  readyMs: number | undefined;
+  pauseMs: number;
+  starts: number;
+}
+
+/**
+ * Runs workers until `signal` is aborted. Returns the exit status. Errors: StartFailure; CommandFailure if the workers
+ * cannot be started any more.
+ */
+export async function supervise(config: Config, log: Logger, signal: AbortSignal): Promise<number> {
+  const { workers: count, probeListen } = config;
+  const port = await freePort(config.listen);
+  const ended = Promise.withResolvers<number>();
+  const totals = new Map<string, Map<string, number>>();
+  const slots: readonly Slot[] = Array.from({ length: count }, (_, index) => ({
+    index,
+    process: undefined,
+    unreadiness: "starting",
+    reportedMs: performance.now(),
+    readyMs: undefined,
+    pauseMs: minPauseMs,
+    starts: 0,
+  }));
+  const [leader, ...others] = slots as [Slot, ...Slot[]];
+  let failures = 0;
+  let haveOthersStarted = false;
+
+  const send = ({ process }: Slot, message: ToWorker) => {
+    if (process?.connected) process.send(message);
+  };
+
+  function start(slot: Slot): void {
+    const { index } = slot;
+    const place: WorkerPlace = { index, count, port, isFirstStart: slot.starts++ === 0 };
+    const child = fork(process.argv[1]!, process.argv.slice(2), {
+      env: { ...process.env, [placeVariable]: JSON.stringify(place) },
+      stdio: ["ignore", "inherit", "inherit", "ipc"],
+    });
+    slot.process = child;
+    slot.reportedMs = performance.now();
+    child.on("message", (message: FromWorker) => receive(slot, message));
+    child.once("exit", (code, name) => onExit(slot, code, name));
+  }
+
+  function receive(slot: Slot, message: FromWorker): void {
+    if (message.type === "wake") send(leader, message);
+    else if (message.type === "counted") {
+      addAll(totals, message.counts);
+      sendTotals();
+    } else {
+      slot.unreadiness = message.unreadiness;
+      slot.reportedMs = performance.now();
+      if (message.unreadiness === null && slot.readyMs === undefined) onReady(slot);
+    }
+  }
+
+  function onReady(slot: Slot): void {
+    slot.readyMs = performance.now();
+    failures = 0;
+    if (slot === leader) sendTotals();
+    if (haveOthersStarted || signal.aborted) return;
+    haveOthersStarted = true;
+    for (const other of others) start(other);
+  }
+
+  function sendTotals(): void {
+    const counts = Object.fromEntries(Array.from(totals, ([counter, values]) => [counter, [...values]] as const));
+    send(leader, { type: "totals", counts });
+  }
+
+  function onExit(slot: Slot, code: number | null, name: NodeJS.Signals | null): void {
+    const wasReady = slot.readyMs !== undefined;
+    const wasSteady = wasReady && performance.now() - slot.readyMs! > steadyMs;
+    slot.process = undefined;
+    slot.readyMs = undefined;
+    slot.unreadiness = "starting";
+    if (signal.aborted) {
+      endWhenStopped();
+      return;
+    }
+    if (!haveOthersStarted) {
+      ended.resolve(code ?? 1); // it has printed why
+      return;
+    }
+    log.error({ worker: slot.index, code, signal: name }, "worker ended");
+    if (!wasReady && ++failures >= maxFailures) {
+      ended.reject(new CommandFailure(`the workers end before they are ready, ${failures} times in a row`));
+      return;
+    }
+    slot.pauseMs = wasSteady ? minPauseMs : Math.min(slot.pauseMs * 2, maxPauseMs);
+    setTimeout(() => {
+      if (!signal.aborted) start(slot);
+    }, slot.pauseMs);
+  }
+
+  function endWhenStopped(): void {
+    if (slots.every(({ process }) => process === undefined)) ended.resolve(0);
+  }
+
+  const killAll = () => {
+    for (const { process } of slots) process?.kill("SIGKILL");
+  };
+  signal.addEventListener("abort", () => {
+    const { message } = signal.reason as Error;
+    log.info({ signal: message }, "stopping");
+    for (const slot of slots) send(slot, { type: "stop", signal: message });
+    setTimeout(killAll, stopMs).unref();
+    endWhenStopped();
+  });
+
+  await using probes = probeListen && (await openProbeServer(probeListen, () => slots.map(stateOf)));
+  if (probes !== undefined) log.info({ probePort: probes.port }, "probes");
+  process.once("exit", killAll);
+  start(leader);
+  try {
+    return await ended.promise;
+  } finally {
+    killAll();
+  }
+}
+
+function stateOf({ unreadiness, reportedMs }: Slot): ProcessState {
+  return { unreadiness: unreadiness ?? undefined, silentMs: performance.now() - reportedMs };
+}
+
+function addAll(totals: Map<string, Map<string, number>>, counts: CountsByCounter): void {
+  for (const [counter, values] of Object.entries(counts)) {
+    const total = totals.get(counter) ?? new Map<string, number>();
+    totals.set(counter, total);
+    for (const [value, count] of values) total.set(value, (total.get(value) ?? 0) + count);
+  }
+}
+
+/**
+ * The port that the workers will share. Whether another program uses it is found out here, because workers would share
+ * it with those of another server. Errors: StartFailure.
+ */
+async function freePort(listen: ListenAddress): Promise<number> {
+  const server = createServer();
+  try {
+    server.listen(listen);
+    await once(server, "listening");
+    return (server.address() as AddressInfo).port;
+  } catch (error) {
+    throw listenFailure("listen", listen, error);
+  } finally {
+    server.close();
+  }
+}
