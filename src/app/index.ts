@@ -10,6 +10,8 @@
  *
  * No resource, no SQL and no HTTP mapping is described here.
  */
+
+export { listenFailure, StartFailure } from "./failure.ts";
 export {
   type Installation,
   install,
@@ -30,4 +32,3 @@ export {
 export type { Counts, Peers } from "./peers.ts";
 export { openProbeServer, type ProcessState } from "./probes/workers.ts";
 export { type RunningServer, startServer } from "./server.ts";
-export { listenFailure, StartFailure } from "./start/failure.ts";

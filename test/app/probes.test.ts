@@ -1,10 +1,10 @@
 /** Probes at an address of their own, answered by a thread. */
 import type { AddressInfo } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
+import { StartFailure } from "../../src/app/failure.ts";
 import { openProbes } from "../../src/app/probes/open.ts";
 import { createProbeServer } from "../../src/app/probes/server.ts";
 import { openProbeServer, type ProcessState } from "../../src/app/probes/workers.ts";
-import { StartFailure } from "../../src/app/start/failure.ts";
 
 const listen = { host: "127.0.0.1", port: 0 };
 

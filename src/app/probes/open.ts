@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 import type { ListenAddress } from "../../config.ts";
-import { listenFailure } from "../start/failure.ts";
+import { listenFailure } from "../failure.ts";
 
 /** What the thread is given. */
 export interface ProbeThreadData {

@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import type { ListenAddress } from "../../config.ts";
-import { listenFailure } from "../start/failure.ts";
+import { listenFailure } from "../failure.ts";
 import { createProbeServer, maxSilenceMs } from "./server.ts";
 
 /** The state of one process. */

@@ -4,9 +4,9 @@ import { type CounterOfParts, forgetDelivered, serveMetrics, startDispatcher } f
 import { forgetAudit, idempotentAnswers, type PipelineOptions } from "../../pipeline/index.ts";
 import { sessions, subscriptionSource } from "../../services/index.ts";
 import type { Database } from "../../store/index.ts";
+import { listenFailure } from "../failure.ts";
 import { startHousekeeping } from "../housekeeping.ts";
 import type { StartContext } from "./context.ts";
-import { listenFailure } from "./failure.ts";
 
 /** What {@link startBackground} needs. */
 export interface BackgroundOptions {

@@ -2,8 +2,8 @@
 import type { Config } from "../../config.ts";
 import type { Logger } from "../../log.ts";
 import type { Api } from "../api.ts";
-import type { Overload } from "../overload.ts";
 import type { Peers } from "../peers.ts";
+import type { Overload } from "./overload.ts";
 
 /** What every phase of a start is given. */
 export interface StartContext {

@@ -1,12 +1,49 @@
-/** The answer to requests while the server is overloaded. It is written in advance, because refusing must cost little. */
+/** Refusals while the server is overloaded: counted, logged now and then, and answered at little cost. */
 import { completeError, unavailable } from "../../errors.ts";
 import { type HttpRequest, type HttpResponse, isBuffered } from "../../http/index.ts";
+import type { Logger } from "../../log.ts";
 import { formatStatus, writeStatus } from "../../rest/index.ts";
 import { refuseGrpc } from "../../rpc/index.ts";
 import type { Api } from "../api.ts";
 import { answerHeaders } from "../request-id.ts";
 
-/** Refuses a request as UNAVAILABLE, in the protocol of the request. Header fields that have been set are kept. */
+/** The limit that was reached, by its setting. */
+export type OverloadLimit = "max-queue-delay" | "max-calls";
+
+/** The refusals of a server. */
+export interface Overload {
+  /** How many requests have been refused, by limit. */
+  readonly refused: ReadonlyMap<string, number>;
+  /** Counts one. */
+  report(limit: OverloadLimit): void;
+}
+
+/** A line is logged at most this often. */
+const logMs = 10_000;
+
+/** Begins to count. */
+export function createOverload(log: Logger): Overload {
+  const refused = new Map<string, number>();
+  let unlogged = 0;
+  let loggedMs = Number.NEGATIVE_INFINITY;
+  return {
+    refused,
+    report(limit) {
+      refused.set(limit, (refused.get(limit) ?? 0) + 1);
+      unlogged++;
+      const nowMs = performance.now();
+      if (nowMs - loggedMs < logMs) return;
+      log.warn({ limit, refused: unlogged }, "overloaded");
+      loggedMs = nowMs;
+      unlogged = 0;
+    },
+  };
+}
+
+/**
+ * The answer: UNAVAILABLE, in the protocol of the request. It is written in advance. Header fields that have been set are
+ * kept.
+ */
 export function overloadAnswer(
   { registry }: Pick<Api, "registry">,
   serviceHost: string,

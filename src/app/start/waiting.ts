@@ -6,7 +6,7 @@ import type { PortRequest, PortResponse } from "../../http/index.ts";
 import type { Logger } from "../../log.ts";
 import { refuseGrpc, setHeaders } from "../../rpc/index.ts";
 import { UnavailableError } from "../../store/index.ts";
-import { StartFailure } from "./failure.ts";
+import { StartFailure } from "../failure.ts";
 
 /** Answers liveness, and refuses everything else as UNAVAILABLE, over HTTP with the JSON text `refusalBody`. */
 export function answerWhileStarting(

@@ -1,14 +1,13 @@
 /** Every protocol reads the answer of an overloaded server as UNAVAILABLE. */
 import { describe, expect, onTestFinished, test } from "vitest";
-import { readApi } from "../../src/app/api.ts";
-import { createOverload } from "../../src/app/overload.ts";
-import { overloadAnswer } from "../../src/app/start/overload.ts";
-import { readConfig } from "../../src/config.ts";
-import { createLogger } from "../../src/log.ts";
-import { callOverConnect, connectTransports } from "../conformance/connect-client.ts";
-import { methodNamed } from "../conformance/contract.ts";
-import { callOverGrpc, connectGrpc } from "../conformance/grpc-client.ts";
-import { openPort } from "../http/open-port.ts";
+import { readApi } from "../../../src/app/api.ts";
+import { createOverload, overloadAnswer } from "../../../src/app/start/overload.ts";
+import { readConfig } from "../../../src/config.ts";
+import { createLogger } from "../../../src/log.ts";
+import { callOverConnect, connectTransports } from "../../conformance/connect-client.ts";
+import { methodNamed } from "../../conformance/contract.ts";
+import { callOverGrpc, connectGrpc } from "../../conformance/grpc-client.ts";
+import { openPort } from "../../http/open-port.ts";
 
 test("a line is logged now and then, with the number of refusals since the last one", () => {
   const lines: Record<string, unknown>[] = [];

@@ -2,7 +2,7 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { createSecureContext } from "node:tls";
-import { type Config, flagOf, type ListenAddress } from "../../config.ts";
+import { type Config, flagOf, type ListenAddress } from "../config.ts";
 
 /** A failure whose message explains it to the operator in one line. */
 export class StartFailure extends Error {
