@@ -12,6 +12,7 @@ import {
   parseDuration,
   parseKey,
   parseListen,
+  parseRate,
   parseSwitch,
   parseTermsDocuments,
   type RegistryCredentials,
@@ -19,6 +20,7 @@ import {
   type TermsDocument,
 } from "./config-values.ts";
 import { type LogLevel, logLevels } from "./log.ts";
+import type { Rate } from "./token-buckets.ts";
 import { isUid } from "./uid.ts";
 
 /** All settings. Times are in milliseconds unless the name says otherwise. */
@@ -93,6 +95,13 @@ export interface Config {
   readonly pages: "on" | "off";
   /** The most items of a list that v1 answers whole. */
   readonly v1MaxListItems: number;
+  /** How often a caller may make calls that read one resource, list, or write; undefined: as often as it likes. */
+  readonly rateLimitRead: Rate | undefined;
+  readonly rateLimitList: Rate | undefined;
+  readonly rateLimitWrite: Rate | undefined;
+  /** The same for token exchanges, and for all requests without a token that is known to be valid, by address. */
+  readonly rateLimitExchange: Rate | undefined;
+  readonly rateLimitAddress: Rate | undefined;
   /** The most calls under way; those that are answered at once do not count. */
   readonly maxCalls: number;
   /** How long a request may wait for its turn before new ones are refused. */
@@ -117,6 +126,8 @@ const aUrl = { placeholder: "URL", default: undefined, parse: parseBaseUrl } as 
 const aFile = { placeholder: "FILE", default: undefined, parse: (path: string) => path } as const;
 const aKey = { placeholder: "HEX", default: undefined, parse: parseKey } as const;
 const aSwitch = { default: "false", parse: parseSwitch } as const;
+const aRate = (byDefault: string) =>
+  ({ placeholder: "RATE[/BURST]|off", default: byDefault, parse: parseRate }) as const;
 const onOrOff = { placeholder: "on|off", default: "on", parse: parseChoice("on", "off") } as const;
 
 /** The settings, in the order `--help` prints them. */
@@ -279,6 +290,14 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     placeholder: "COUNT",
     default: "200000",
     parse: parseCount(1, 10_000_000),
+  },
+  rateLimitRead: { help: "rate limit of a caller's calls that read", ...aRate("5000/20000") },
+  rateLimitList: { help: "rate limit of a caller's lists", ...aRate("1000/5000") },
+  rateLimitWrite: { help: "rate limit of a caller's calls that write", ...aRate("1000/10000") },
+  rateLimitExchange: { help: "rate limit of token exchanges, for each address", ...aRate("50/1000") },
+  rateLimitAddress: {
+    help: "rate limit of requests without a token that is known to be valid, for each address",
+    ...aRate("500/10000"),
   },
   maxCalls: {
     help: "maximum number of calls under way; those beyond it are refused as UNAVAILABLE",

@@ -1,5 +1,6 @@
 /** Parsers of the values of settings. Errors: an Error whose message follows the name of the setting. */
 import { readFileSync } from "node:fs";
+import type { Rate } from "./token-buckets.ts";
 
 /** Credentials for reading a registry. */
 export interface RegistryCredentials {
@@ -42,6 +43,15 @@ export function parseBaseUrl(value: string): string {
     throw new Error(`must be an http or https URL without query, not "${value}"`);
   }
   return url.href.replace(/\/+$/, "");
+}
+
+/** Parses `RATE` or `RATE/BURST`, both in requests, the rate per second; `off` is undefined. */
+export function parseRate(value: string): Rate | undefined {
+  if (value === "off") return undefined;
+  const match = /^([1-9][0-9]{0,6})(?:\/([1-9][0-9]{0,6}))?$/.exec(value);
+  if (match === null) throw new Error(`must be off, RATE or RATE/BURST, in requests per second, not "${value}"`);
+  const perSecond = Number(match[1]);
+  return { perSecond, burst: Number(match[2] ?? match[1]) };
 }
 
 const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };

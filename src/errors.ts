@@ -14,6 +14,7 @@ import {
   ResourceInfoSchema,
   RetryInfoSchema,
 } from "../gen/google/rpc/error_details_pb.ts";
+import type { Rate } from "./token-buckets.ts";
 import { type FieldViolation, listedViolations, shorten } from "./violations.ts";
 
 export type { FieldViolation };
@@ -107,6 +108,19 @@ export function resourceExhausted(subject: string, text: string, retryAfterMs?: 
   const quota = detail(QuotaFailureSchema, { violations: [{ subject, description: text }] });
   if (retryAfterMs === undefined) return failure(Code.ResourceExhausted, text, quota);
   return retryable(failure(Code.ResourceExhausted, text, quota), retryAfterMs);
+}
+
+/** RESOURCE_EXHAUSTED by a rate limit; `policy` names it. With the header fields of the IETF's draft on rate limits. */
+export function rateLimited(policy: string, { perSecond, burst }: Rate, retryAfterMs: number): ConnectError {
+  const error = retryable(failure(Code.ResourceExhausted, `too many requests (${policy})`), retryAfterMs);
+  error.metadata.set("ratelimit-policy", `"${policy}";q=${burst};w=${Math.ceil(burst / perSecond)}`);
+  error.metadata.set("ratelimit", `"${policy}";r=0;t=${Math.ceil(retryAfterMs / 1000)}`);
+  return error;
+}
+
+/** Whether an error is that of a rate limit. */
+export function isRateLimited(error: unknown): boolean {
+  return error instanceof ConnectError && error.metadata.has("ratelimit");
 }
 
 /** UNIMPLEMENTED: the method is in the contract, and this server does not serve it. */

@@ -14,7 +14,15 @@ const requestHeaders = [
   "X-Request-Id",
   "X-Server-Timeout",
 ].join(", ");
-const responseHeaders = [...cors.exposedHeaders, "ETag", "Retry-After", "WWW-Authenticate", "X-Request-Id"].join(", ");
+const responseHeaders = [
+  ...cors.exposedHeaders,
+  "ETag",
+  "RateLimit",
+  "RateLimit-Policy",
+  "Retry-After",
+  "WWW-Authenticate",
+  "X-Request-Id",
+].join(", ");
 
 /** Sets the CORS headers of a response. True if the request was a preflight, which is answered. */
 export function handleCors(origins: readonly string[], request: PortRequest, response: PortResponse): boolean {

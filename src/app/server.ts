@@ -9,6 +9,7 @@ import { unavailable } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import { createHealth } from "../rpc/index.ts";
 import { readApi } from "./api.ts";
+import { createCounter } from "./counter.ts";
 import type { Installation } from "./installation.ts";
 import { noPeers } from "./peers.ts";
 import { buildCalls } from "./start/calls.ts";
@@ -59,6 +60,7 @@ export async function startServer(
     api: readApi(config),
     now: Date.now,
     overload: createOverload(log),
+    rateLimited: createCounter(),
     peers,
     stack,
   };

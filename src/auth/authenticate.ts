@@ -69,6 +69,8 @@ export interface Authenticator {
    * token whose signature is valid. The `cause` of the error, for the log, says why any token is invalid.
    */
   authenticate(authorizationHeader: string | null): Awaitable<Caller>;
+  /** Whether a header has a token that was verified before, and need not be verified again. */
+  isKnown(authorizationHeader: string | undefined): boolean;
 }
 
 /** What {@link createAuthenticator} needs. */
@@ -264,6 +266,10 @@ export function createAuthenticator({
           throw refusalOf(header, error);
         },
       );
+    },
+    isKnown(header) {
+      const known = header === undefined ? undefined : verifiedTokens.get(cacheKeyOf(header));
+      return known !== undefined && known.header === header && clock() < known.untilMs;
     },
   };
 }

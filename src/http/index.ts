@@ -20,6 +20,7 @@ export { type BodyKind, type BodyWatch, checkBodyHeaders, formatLimit, readBody,
 export { Deadline } from "./message/deadline.ts";
 export type { Endpoint, Endpoints } from "./message/endpoint.ts";
 export {
+  addressOf,
   type BufferedRequest,
   type BufferedResponse,
   breakOff,

@@ -4,20 +4,21 @@ import { Code, ConnectError, type UnaryRequest } from "@connectrpc/connect";
 import { knownCallerOf } from "../auth/index.ts";
 import { type CallInterceptor, onError } from "../call/index.ts";
 import type { Contract } from "../contract/index.ts";
-import { reasonOf } from "../errors.ts";
+import { isRateLimited, reasonOf } from "../errors.ts";
 import { isUid } from "../uid.ts";
 import type { Audit } from "./audit.ts";
 import { type AuditRecord, emptyRecord } from "./audit-log.ts";
 import { nameOf } from "./method-name.ts";
 
-/** Reports denied calls, and mutations that fail. */
+/** Reports denied calls, and mutations that fail; not those that a rate limit refuses, which may be very many. */
 export function auditFailures(contract: Contract, audit: Audit): CallInterceptor {
   return onError((error, request) => {
     const code = error instanceof ConnectError ? error.code : Code.Internal;
     const call = request as UnaryRequest;
     const { validateOnly } = call.message as Message & { validateOnly?: boolean };
     const isMutation = contract.of(call.method).mutates && validateOnly !== true;
-    if (isMutation || isDenial(code)) audit.report({ ...recordOf(contract, call), code: reasonOf(code) });
+    if ((isMutation && !isRateLimited(error)) || isDenial(code))
+      audit.report({ ...recordOf(contract, call), code: reasonOf(code) });
     throw error;
   });
 }

@@ -5,6 +5,7 @@ import type { CallInterceptor } from "../call/index.ts";
 import { auditFailures } from "./audit-failures.ts";
 import { type HideBugsOptions, hideBugs } from "./hide-bugs.ts";
 import { limitCalls } from "./limit-calls.ts";
+import { limitRates, type RateClass, type RateLimits } from "./limit-rates.ts";
 import { logCalls } from "./log-calls.ts";
 import { type TransactOptions, transact } from "./transact.ts";
 import { validate } from "./validate.ts";
@@ -13,6 +14,9 @@ import { validate } from "./validate.ts";
 export interface PipelineOptions extends HideBugsOptions, TransactOptions {
   readonly authenticator: Authenticator;
   readonly grants: GrantSource;
+  readonly rateLimits: RateLimits;
+  /** Called for every call that a rate limit refuses. */
+  onRateLimit(rateClass: RateClass): void;
   /** Calls under way, beyond which calls are refused. */
   readonly maxCalls: number;
   /** Called for every call that is refused for that. */
@@ -38,6 +42,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     interceptors: [
       limit.count,
       authentication(contract, (header) => authenticator.authenticate(header)),
+      limitRates({ contract, limits: options.rateLimits, now: options.now, onRefusal: options.onRateLimit }),
       authorization(contract, grants),
       validate,
       transact(options),

@@ -9,3 +9,4 @@ export { refuseGrpc, setHeaders } from "./connect/adapter.ts";
 export { createRpcHandler, pathOf, type RpcHandler } from "./handler.ts";
 export { createHealth, mountHealth } from "./health.ts";
 export { mountReflection } from "./reflection.ts";
+export { refuseRpc } from "./refuse.ts";

@@ -73,6 +73,8 @@ async function open(methods: Record<string, Method> = {}) {
     },
     audit,
     events,
+    rateLimits: { read: undefined, list: undefined, write: undefined },
+    onRateLimit: () => expect.fail("no call is refused"),
     maxCalls: 10,
     onOverload: () => expect.fail("no call is refused"),
     now: Date.now,

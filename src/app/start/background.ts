@@ -19,7 +19,7 @@ export interface BackgroundOptions {
 }
 
 /** The counters for metrics, of all processes. Every process must read them, because that is how its own are added. */
-export function readCounters({ api, overload, peers }: StartContext): readonly CounterOfParts[] {
+export function readCounters({ api, overload, rateLimited, peers }: StartContext): readonly CounterOfParts[] {
   const counters = [
     {
       name: "platform_v1_calls",
@@ -32,6 +32,12 @@ export function readCounters({ api, overload, peers }: StartContext): readonly C
       description: "Requests that this server has refused because it was overloaded, by the limit that was reached.",
       label: "limit",
       values: overload.refused,
+    },
+    {
+      name: "platform_rate_limited",
+      description: "Requests that this server has refused because of a rate limit, by limit.",
+      label: "limit",
+      values: rateLimited.counts,
     },
   ];
   return counters.map((counter) => ({ ...counter, values: peers.totalsOf(counter.name, counter.values) }));

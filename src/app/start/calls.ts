@@ -14,7 +14,7 @@ export interface Calls {
 }
 
 /** Builds the pipeline and the transport. */
-export function buildCalls({ config, log, api, now, overload, peers }: StartContext, parts: Parts): Calls {
+export function buildCalls({ config, log, api, now, overload, rateLimited, peers }: StartContext, parts: Parts): Calls {
   const { services, contract } = api;
   const { database, availability, issuer, environment, audit, events, reportAs } = parts;
   const authenticator = createAuthenticator({
@@ -36,6 +36,8 @@ export function buildCalls({ config, log, api, now, overload, peers }: StartCont
     events,
     reportOutage: availability.report,
     onCommit: peers.wakeDispatcher,
+    rateLimits: { read: config.rateLimitRead, list: config.rateLimitList, write: config.rateLimitWrite },
+    onRateLimit: rateLimited.report,
     maxCalls: config.maxCalls,
     onOverload: () => overload.report("max-calls"),
     now,

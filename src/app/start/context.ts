@@ -2,6 +2,7 @@
 import type { Config } from "../../config.ts";
 import type { Logger } from "../../log.ts";
 import type { Api } from "../api.ts";
+import type { Counter } from "../counter.ts";
 import type { Peers } from "../peers.ts";
 import type { Overload } from "./overload.ts";
 
@@ -13,6 +14,8 @@ export interface StartContext {
   /** Milliseconds since 1970. */
   readonly now: () => number;
   readonly overload: Overload;
+  /** Counts the requests that rate limits have refused, by limit. */
+  readonly rateLimited: Counter;
   readonly peers: Peers;
   /** Each phase adds what it opens; a failed start, and stop(), close it in reverse. */
   readonly stack: AsyncDisposableStack;

@@ -34,6 +34,7 @@ import { createEndpoints } from "../endpoints.ts";
 import { openPages } from "../pages.ts";
 import { answerHeaders, identify } from "../request-id.ts";
 import { createSenderCheck } from "../sender-check.ts";
+import { limitAddresses } from "./address-limits.ts";
 import type { Calls } from "./calls.ts";
 import type { StartContext } from "./context.ts";
 import { overloadAnswer } from "./overload.ts";
@@ -64,6 +65,7 @@ export async function buildHandlers(options: HandlersOptions): Promise<RequestHa
   const endpoints = new Map(Object.entries(await buildEndpoints(options)));
   const scim = buildScim(options);
   const refuse = overloadAnswer(context.api, context.config.serviceHost);
+  const admits = limitAddresses(context, calls.authenticator, probes);
 
   function onBufferedRequest(request: BufferedRequest, response: BufferedResponse): void {
     const path = pathOf(request);
@@ -75,6 +77,7 @@ export async function buildHandlers(options: HandlersOptions): Promise<RequestHa
       setHeaders(response, answerHeaders(request.headers));
       setCorsHeaders(corsOrigins, request, response);
     }
+    if (!admits(request, response)) return;
     if (!rpc.handleBuffered(path, request, response)) void rest(request, response);
   }
 
@@ -83,6 +86,7 @@ export async function buildHandlers(options: HandlersOptions): Promise<RequestHa
       setHeaders(response, answerHeaders(request.headers));
       if (handleCors(corsOrigins, request, response)) return;
     }
+    if (!admits(request, response)) return;
     const path = pathOf(request);
     if (rpc.handle(path, request, response)) return;
     const endpoint = path.startsWith(`${scimPath}/`) ? scim : endpoints.get(path);
@@ -104,7 +108,13 @@ export async function buildHandlers(options: HandlersOptions): Promise<RequestHa
       } else if (isBuffered(response)) response.fallBack();
       else onRequest(request as PortRequest, response);
     },
-    planFastPath: (fields) => rpc.planFastPath(fields, onBufferedRequest),
+    planFastPath(head) {
+      const serve = rpc.planFastPath(head, onBufferedRequest);
+      if (serve === undefined || serve === onBufferedRequest) return serve;
+      return (request, response) => {
+        if (admits(request, response)) serve(request, response);
+      };
+    },
     onRead: () => options.parts.database.refresh(),
   };
 }

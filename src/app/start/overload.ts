@@ -1,9 +1,11 @@
 /** Refusals while the server is overloaded: counted, logged now and then, and answered at little cost. */
+import type { Registry } from "@bufbuild/protobuf";
+import type { ConnectError } from "@connectrpc/connect";
 import { completeError, unavailable } from "../../errors.ts";
 import { type HttpRequest, type HttpResponse, isBuffered } from "../../http/index.ts";
 import type { Logger } from "../../log.ts";
 import { formatStatus, writeStatus } from "../../rest/index.ts";
-import { refuseGrpc } from "../../rpc/index.ts";
+import { refuseRpc } from "../../rpc/index.ts";
 import type { Api } from "../api.ts";
 import { answerHeaders } from "../request-id.ts";
 
@@ -52,12 +54,15 @@ export function overloadAnswer(
   const body = formatStatus(error(), registry);
   const headers = { "content-type": "application/json", "retry-after": "1", "content-length": Buffer.byteLength(body) };
   return (request, response) => {
-    const contentType = request.headers["content-type"] ?? "";
-    if (contentType.startsWith("application/grpc")) {
-      if ("resume" in request) request.resume();
-      refuseGrpc(response, contentType, error());
-    } else if (isBuffered(response))
-      response.writeHead(503, { ...answerHeaders(request.headers), ...headers }).end(body, "latin1");
-    else void writeStatus(response, error(), { registry, headers: answerHeaders(request.headers) });
+    const own = answerHeaders(request.headers);
+    if (refuseRpc(request, response, error, { registry, headers: own })) return;
+    if (isBuffered(response)) response.writeHead(503, { ...own, ...headers }).end(body, "latin1");
+    else void writeStatus(response, error(), { registry, headers: own });
   };
+}
+
+/** Answers a request with an error, in its protocol, before a handler has seen it. */
+export function refuse(request: HttpRequest, response: HttpResponse, error: ConnectError, registry: Registry): void {
+  const options = { registry, headers: answerHeaders(request.headers) };
+  if (!refuseRpc(request, response, () => error, options)) void writeStatus(response, error, options);
 }

@@ -37,6 +37,10 @@ export class Http1Response extends BufferedResponseBase implements BufferedRespo
     return this.#hasFallenBack || this.#connection.socket.destroyed;
   }
 
+  get remoteAddress(): string | undefined {
+    return this.#connection.socket.remoteAddress;
+  }
+
   get headersSent(): boolean {
     return this.#head !== "";
   }

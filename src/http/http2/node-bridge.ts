@@ -229,6 +229,10 @@ export class BridgeSocket extends Duplex {
     return this.#outer.bytesWritten;
   }
 
+  get remoteAddress(): string | undefined {
+    return this.#outer.remoteAddress;
+  }
+
   /** Passes bytes to Node. */
   give(bytes: Buffer): void {
     if (this.destroyed) return;

@@ -1,6 +1,7 @@
 /** One stream of a connection: a request while it is buffered, and its response. */
 
 import type { OutgoingHttpHeaders } from "node:http";
+import type { Socket } from "node:net";
 import { BufferedResponseBase } from "../message/buffered-response.ts";
 import { httpDate } from "../message/date.ts";
 import type { BufferedRequest, BufferedResponse } from "../message/message.ts";
@@ -13,6 +14,7 @@ export type ServeBuffered = (request: BufferedRequest, response: Http2Stream) =>
 
 /** The connection of a stream. */
 export interface StreamConnection {
+  readonly socket: Socket;
   /** Sends frames. `contentBytes`: how many of their bytes are flow-controlled. */
   send(stream: Http2Stream, frames: Buffer, contentBytes: number): void;
   /** Has Node answer the request, of which more may be received. */
@@ -159,6 +161,10 @@ export class Http2Stream extends BufferedResponseBase implements BufferedRespons
 
   get writableEnded(): boolean {
     return this.isAnswered;
+  }
+
+  get remoteAddress(): string | undefined {
+    return this.#connection.socket.remoteAddress;
   }
 
   get headersSent(): boolean {

@@ -44,6 +44,8 @@ export interface BufferedResponse {
   readonly headersSent: boolean;
   readonly writableEnded: boolean;
   readonly destroyed: boolean;
+  /** The address of the client; undefined if it has gone. */
+  readonly remoteAddress: string | undefined;
   getHeader(name: string): OutgoingHttpHeader | undefined;
   setHeader(name: string, value: OutgoingHttpHeader): void;
   writeHead(status: number, headers: OutgoingHttpHeaders): this;
@@ -53,6 +55,11 @@ export interface BufferedResponse {
   destroy(): void;
   /** Has the request answered with Node's objects instead. Nothing may have been sent. */
   fallBack(): void;
+}
+
+/** The address of the client of a request; undefined if it has gone. */
+export function addressOf(request: HttpRequest, response: HttpResponse): string | undefined {
+  return isBuffered(response) ? response.remoteAddress : (request as PortRequest).socket?.remoteAddress;
 }
 
 /** Whether a response is sent in one piece. */

@@ -1,0 +1,40 @@
+/** Refuses a request that no handler has seen, if it is an RPC, in its protocol. */
+import type { OutgoingHttpHeaders } from "node:http";
+import type { Registry } from "@bufbuild/protobuf";
+import type { ConnectError } from "@connectrpc/connect";
+import { codeToHttpStatus, errorToJsonBytes } from "@connectrpc/connect/protocol-connect";
+import { type HttpRequest, type HttpResponse, send } from "../http/index.ts";
+import { jsonOptionsOf, refuseGrpc, rpcPath } from "./connect/adapter.ts";
+import { pathOf } from "./handler.ts";
+
+/** What {@link refuseRpc} needs besides the error. */
+interface RefusalOptions {
+  /** Finds the types of error details. */
+  readonly registry: Registry;
+  readonly headers: OutgoingHttpHeaders;
+}
+
+/** Answers an RPC with an error. Returns false for a request that is no RPC, of which nothing is answered. */
+export function refuseRpc(
+  request: HttpRequest,
+  response: HttpResponse,
+  error: () => ConnectError,
+  { registry, headers }: RefusalOptions,
+): boolean {
+  const contentType = request.headers["content-type"] ?? "";
+  if (contentType.startsWith("application/grpc")) {
+    if ("resume" in request) request.resume();
+    refuseGrpc(response, contentType, error());
+    return true;
+  }
+  if (!rpcPath.test(pathOf(request))) return false;
+  const made = error();
+  const all: OutgoingHttpHeaders = {
+    ...headers,
+    ...Object.fromEntries(made.metadata),
+    "content-type": "application/json",
+  };
+  const body = errorToJsonBytes(made, jsonOptionsOf(registry));
+  void send(response, { httpStatus: codeToHttpStatus(made.code), headers: all, body });
+  return true;
+}
