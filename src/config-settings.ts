@@ -12,6 +12,7 @@ import {
   parseDuration,
   parseKey,
   parseListen,
+  parseQuotas,
   parseRate,
   parseSwitch,
   parseTermsDocuments,
@@ -95,6 +96,8 @@ export interface Config {
   readonly pages: "on" | "off";
   /** The most items of a list that v1 answers whole. */
   readonly v1MaxListItems: number;
+  /** How much an organisation can have, by kind; a kind that is absent is unlimited. */
+  readonly quotas: Readonly<Record<string, number>>;
   /** How often a caller may make calls that read one resource, list, or write; undefined: as often as it likes. */
   readonly rateLimitRead: Rate | undefined;
   readonly rateLimitList: Rate | undefined;
@@ -290,6 +293,12 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     placeholder: "COUNT",
     default: "200000",
     parse: parseCount(1, 10_000_000),
+  },
+  quotas: {
+    help: "how much an organisation can have: groups=100,repos=unlimited; others keep their defaults, see docs/limits.md",
+    placeholder: "LIST",
+    default: "",
+    parse: parseQuotas,
   },
   rateLimitRead: { help: "rate limit of a caller's calls that read", ...aRate("5000/20000") },
   rateLimitList: { help: "rate limit of a caller's lists", ...aRate("1000/5000") },

@@ -54,6 +54,29 @@ export function parseRate(value: string): Rate | undefined {
   return { perSecond, burst: Number(match[2] ?? match[1]) };
 }
 
+/** The quotas of an organisation, unless the setting says otherwise. */
+export const defaultQuotas: Readonly<Record<string, number>> = {
+  groups: 100_000,
+  identities: 1_000_000,
+  roleBindings: 1_000_000,
+  subscriptions: 10_000,
+  repos: 10_000_000,
+  tags: 100_000_000,
+};
+
+/** Parses `repos=1000,tags=unlimited`, which replaces some of the defaults. */
+export function parseQuotas(value: string): Readonly<Record<string, number>> {
+  const quotas: Record<string, number> = { ...defaultQuotas };
+  for (const item of value.split(",").filter((item) => item.trim() !== "")) {
+    const [, name = "", limit = ""] = /^\s*(\w+)=(\w+)\s*$/.exec(item) ?? [];
+    if (!Object.hasOwn(defaultQuotas, name))
+      throw new Error(`must be a list of NAME=NUMBER, where NAME is one of ${Object.keys(defaultQuotas).join(", ")}`);
+    if (limit === "unlimited") delete quotas[name];
+    else quotas[name] = parseCount(0, 999_999_999)(limit);
+  }
+  return quotas;
+}
+
 const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 
 /** Parses a duration into milliseconds; a number without a unit is in seconds. */

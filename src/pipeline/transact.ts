@@ -14,12 +14,15 @@ import { alreadyExists } from "../errors.ts";
 import { type CallEnvironment, provideEnvironment } from "../resource/index.ts";
 import { type Database, NotUniqueError, type ReadingCall, UnavailableError } from "../store/index.ts";
 import { keyedCall } from "./idempotency.ts";
+import type { QuotaCheck } from "./quotas.ts";
 import { type RecordCallOptions, recordCall } from "./record-call.ts";
 
 /** What {@link transact} needs. */
 export interface TransactOptions extends RecordCallOptions {
   readonly database: Database;
   readonly environment: Omit<CallEnvironment, "session" | "nowMs" | "changes">;
+  /** See {@link QuotaCheck}; absent: nothing is limited. */
+  readonly quotaCheck?: QuotaCheck;
   /** Called when a call has committed its changes. */
   onCommit?(): void;
   /** Milliseconds since 1970. */
@@ -62,11 +65,13 @@ export function transact(options: TransactOptions): CallInterceptor {
   const change = async (request: UnaryRequest, next: () => Awaitable<CallResponse>, nowMs: number) => {
     const keyed = keyedCall(request, contract.of(request.method), environment.secrets, nowMs);
     try {
+      const excess = await options.quotaCheck?.(request);
       const answer = await database.transact(
         async (session) => {
           provideEnvironment(request.contextValues, { ...environment, nowMs, session });
           const replayed = await keyed?.replay(session);
           const response = replayed ?? ((await next()) as UnaryCallResponse);
+          if (replayed === undefined && excess !== undefined) throw excess;
           if ((request.message as Message & { validateOnly?: boolean }).validateOnly) throw new ValidatedOnly(response);
           if (replayed === undefined) await keyed?.store(session, response);
           await record(session, request, response);

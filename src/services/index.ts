@@ -17,7 +17,7 @@ import { accountAssociationsService, removeServiceBindings } from "./iam/account
 import { externalGroupRoleMappings, externalGroupRoleMappingsService } from "./iam/external-group-role-mappings.ts";
 import { groupInvitesService, isPromised } from "./iam/group-invites.ts";
 import { groups, groupsService } from "./iam/groups.ts";
-import { identitiesService } from "./iam/identities.ts";
+import { identities, identitiesService } from "./iam/identities.ts";
 import { identityProviders, identityProvidersService } from "./iam/identity-providers.ts";
 import { roleBindings, roleBindingsService } from "./iam/role-bindings.ts";
 import { namedIn, rolesService } from "./iam/roles.ts";
@@ -93,6 +93,24 @@ export function refreshDerivedRows(database: Database, now: () => number): Promi
 }
 
 export const registryContents = contentsOf(repos, tags);
+
+/** The kinds of resources that an organisation can have only so many of. */
+export const quotaKinds = [
+  { name: "groups", table: groups.table, events: [created("iam.group")] },
+  { name: "identities", table: identities.table, events: [created("iam.identity")] },
+  {
+    name: "roleBindings",
+    table: roleBindings.table,
+    events: [created("iam.rolebindings"), "dev.platform.api.iam.rolebindings.created.batch.v1"],
+  },
+  { name: "subscriptions", table: subscriptions.table, events: [created("events.subscription")] },
+  { name: "repos", table: repos.table, events: [created("platform.registry.repo")] },
+  { name: "tags", table: tags.table, events: [created("platform.registry.tag")] },
+] as const;
+
+function created(kind: string): string {
+  return `dev.platform.api.${kind}.created.v1`;
+}
 
 /** Whether any of these groups has a subscription. */
 export const hasSubscriptions: HasSubscriptions = async (session, groups) =>

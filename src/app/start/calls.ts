@@ -2,8 +2,9 @@
 
 import { type Authenticator, createAuthenticator, createKeySets } from "../../auth/index.ts";
 import { createLocalTransport, type LocalTransport } from "../../call/index.ts";
-import { createPipeline } from "../../pipeline/index.ts";
-import { grantSource, identitySource, providerSource } from "../../services/index.ts";
+import { flagOf } from "../../config.ts";
+import { createPipeline, quotaCheck } from "../../pipeline/index.ts";
+import { grantSource, identitySource, providerSource, quotaKinds } from "../../services/index.ts";
 import type { StartContext } from "./context.ts";
 import type { Parts } from "./parts.ts";
 
@@ -35,6 +36,13 @@ export function buildCalls({ config, log, api, now, overload, rateLimited, peers
     audit,
     events,
     reportOutage: availability.report,
+    quotaCheck: quotaCheck({
+      contract,
+      quotas: quotaKinds,
+      limits: config.quotas,
+      setting: flagOf("quotas"),
+      read: database.read,
+    }),
     onCommit: peers.wakeDispatcher,
     rateLimits: { read: config.rateLimitRead, list: config.rateLimitList, write: config.rateLimitWrite },
     onRateLimit: rateLimited.report,
