@@ -19,9 +19,10 @@ const durations = new Set<string>(["databaseWait", "maxQueueDelay"]);
 export async function startWorkers(config: Config): Promise<RunningServer> {
   const folder = await mkdtemp(join(tmpdir(), "platform-workers-"));
   const file = join(folder, "settings.json");
-  const texts = Object.entries({ ...config, workers: testWorkers }).flatMap(([key, value]) =>
-    value === undefined ? [] : [[key, textOf(key, value)]],
-  );
+  const texts = Object.entries({ ...config, workers: testWorkers }).flatMap(([key, value]) => {
+    const text = textOf(key, value);
+    return text === undefined ? [] : [[key, text]];
+  });
   await writeFile(file, JSON.stringify(Object.fromEntries(texts)));
   const wasEmpty = (await readOf(config.database)) === undefined;
   const server = await startPlatform(["--config", file]);
@@ -55,11 +56,16 @@ async function readOf(url: string) {
   }
 }
 
-function textOf(key: string, value: unknown): string {
+/** The text of a setting; undefined for one without a value. */
+function textOf(key: string, value: unknown): string | undefined {
+  if (value === undefined) return key.startsWith("rateLimit") ? "off" : undefined;
   if (durations.has(key)) return `${value}ms`;
   if (Buffer.isBuffer(value)) return value.toString("hex");
   if (Array.isArray(value)) return typeof value[0] === "object" ? JSON.stringify(value) : value.join(",");
   if (typeof value !== "object" || value === null) return String(value);
-  const { host, port } = value as { host: string; port: number };
-  return `${host}:${port}`;
+  if ("host" in value && "port" in value) return `${value.host}:${value.port}`;
+  if ("perSecond" in value && "burst" in value) return `${value.perSecond}/${value.burst}`;
+  return Object.entries(value)
+    .map(([name, number]) => `${name}=${number}`)
+    .join();
 }
