@@ -57,7 +57,7 @@ export async function supervise(config: Config, log: Logger, signal: AbortSignal
   let haveOthersStarted = false;
 
   const send = ({ process }: Slot, message: ToWorker) => {
-    if (process?.connected) process.send(message);
+    if (process?.connected) process.send(message, () => {}); // its exit follows when it has gone
   };
 
   function start(slot: Slot): void {
@@ -71,6 +71,7 @@ export async function supervise(config: Config, log: Logger, signal: AbortSignal
     slot.reportedMs = performance.now();
     child.on("message", (message: FromWorker) => receive(slot, message));
     child.once("exit", (code, name) => onExit(slot, code, name));
+    child.on("error", (error) => log.error({ worker: index, err: error }, "worker"));
   }
 
   function receive(slot: Slot, message: FromWorker): void {

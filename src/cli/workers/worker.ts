@@ -32,7 +32,7 @@ export function joinPeers({ index }: WorkerPlace): Worker {
   let isWaking = false;
 
   const send = (message: FromWorker) => {
-    if (process.connected) process.send?.(message);
+    if (process.connected) process.send?.(message, undefined, undefined, () => {}); // `disconnect` follows
   };
   const stop = (name: string) => {
     if (!stopping.signal.aborted) stopping.abort(new DOMException(name, "AbortError"));
