@@ -1,19 +1,22 @@
 /**
  * Chooses the driving index of a selection with conditions on content columns: the content index that finds its rows,
  * or none, when its scope does. A single index that knows scopes is always chosen. Otherwise each index is asked how
- * many rows it would find, and the one with the fewest is chosen, unless the scope has fewer. The other conditions are
- * checked on the rows.
+ * many rows it would find, and the one with the fewest is chosen, unless the scope has fewer, or its search texts are
+ * read faster. The other conditions are checked on the rows.
  */
 
 import { holds } from "../sql/subtree.ts";
 import { countFound, readKeys } from "./read.ts";
 import type { Reading } from "./reading.ts";
 import type { Resolved } from "./selection.ts";
+import type { Table } from "./table.ts";
 
 /** A content index is not queried with more ranges than this. */
 const maxRanges = 8;
 /** For more ranges, the uids of at most this many rows are read and compared with the ranges here. */
 const maxUids = 20_000;
+/** What it costs to read a search text through an index, where a row costs 1. */
+const scanCost = 1 / 7;
 
 /**
  * The selection with its driving index, if one is chosen. With many ranges, it is the selection by the uids that the
@@ -25,18 +28,26 @@ export async function withDrivingIndex(reading: Reading, selected: Resolved): Pr
   if (uids !== undefined || first === undefined) return selected;
   const hasMany = ranges.length > maxRanges;
   const counted = hasMany ? { comparisons, usableIndexes, values } : selected;
+  const isScannable = canScan(reading.table, selected);
   const isEverything = parent === undefined && ranges.length === 0;
-  if (others.length === 0 && !hasMany && (isEverything || reading.table.knowsScope(first)))
+  const isBest = isEverything && (!isScannable || comparisons.every(({ operator }) => operator === "containsExact"));
+  if (others.length === 0 && !hasMany && (isBest || reading.table.knowsScope(first)))
     return { ...selected, drivingIndex: first };
   let fewest = await scopeSize(reading, selected);
+  if (isScannable) fewest = Math.ceil(fewest * scanCost);
   if (hasMany) fewest = Math.min(fewest, maxUids);
   let drivingIndex: string | undefined;
   for (const column of usableIndexes) {
     const found = await countFound(reading, { ...counted, drivingIndex: column }, fewest + 1);
     if (found <= fewest) [drivingIndex, fewest] = [column, found];
   }
-  if (drivingIndex === undefined) return selected;
+  if (drivingIndex === undefined) return isScannable ? { ...selected, isScanned: true } : selected;
   return hasMany ? inRanges(reading, { ...selected, drivingIndex }) : { ...selected, drivingIndex };
+}
+
+/** Whether the rows of a selection can be found by their search texts and their scope alone. */
+export function canScan({ scansTexts, spec }: Table, { comparisons, usableIndexes: [first] }: Resolved): boolean {
+  return scansTexts && spec.columns[first!] === "search" && comparisons.every(({ column }) => column === first);
 }
 
 /** The approximate number of rows in the scope of a selection. */

@@ -14,13 +14,13 @@ import type { Awaitable } from "../../awaitable.ts";
 import type { Row } from "../rows/record.ts";
 import type { TableSpec } from "../rows/row.ts";
 import type { Operator } from "../sql/operators.ts";
-import { compareKeys, everything, holds, type Range, rangeOf, remaining, type Subtree } from "../sql/subtree.ts";
-import { withDrivingIndex } from "./driving-index.ts";
+import { compareKeys, everything, holds, type Range, remaining, type Subtree } from "../sql/subtree.ts";
+import { canScan, withDrivingIndex } from "./driving-index.ts";
 import { cursorOf, type Order, orderOf } from "./order.ts";
 import type { ListQuery, OrderTerm } from "./query.ts";
-import { countRows, type Key, readEachRange, readKeys, readRows, sourceOf } from "./read.ts";
+import { countRows, type Key, planOf, readEachRange, readKeys, readRows, sourceOf } from "./read.ts";
 import type { Page, Reading } from "./reading.ts";
-import { type Resolved, resolve } from "./selection.ts";
+import { type Resolved, resolve, withRanges } from "./selection.ts";
 
 /** A scope of n rows in a table of N is large enough for a walk when n² ≥ walkFactor·N. */
 const walkFactor = 20;
@@ -67,27 +67,34 @@ async function choosePlan(reading: Reading, resolved: Resolved, page: Page): Pro
     if (fraction === undefined) return readRows(reading, found, page, { source: sourceOf(found), plan: "sort" });
   }
   const first = order.terms[0]!.column;
-  if (first === "uid") return listByUid(reading, selected, page);
+  if (first === "uid") {
+    const isScanned = selected.isScanned || (drivingIndex !== undefined && canScan(reading.table, selected));
+    return listByUid(reading, { ...selected, isScanned }, page);
+  }
   const { parent } = selected;
   if (parent !== undefined && reading.table.childOrders.has(first))
     return readRows(reading, selected, page, { source, plan: "free" });
   fraction ??= await selectivity(reading, selected);
+  if (fraction === undefined && selected.isScanned) {
+    const scope = withRanges(selected);
+    return readRows(reading, scope, page, { source: sourceOf(scope), plan: "scan" });
+  }
   if (fraction === undefined) return readRows(reading, selected, page, { source, plan: "sort" });
   if (source === "ranges") return walkRanges(reading, selected, page, fraction);
   if (parent === undefined) return readRows(reading, selected, page, { source, plan: "walk" });
   // The index of the order has uids, not parents: the range excludes most other rows without reading them.
-  const below = [rangeOf({ root: parent, self: false })];
-  return readRows(reading, { ...selected, ranges: below }, page, { source: "range", plan: "walk" });
+  return readRows(reading, withRanges(selected), page, { source: "range", plan: "walk" });
 }
 
 /** Reads a page by uid, range by range. */
-function listByUid(reading: Reading, selected: Resolved, { order, ...rest }: Page): Awaitable<Row[]> {
+function listByUid(reading: Reading, resolved: Resolved, { order, ...rest }: Page): Awaitable<Row[]> {
   const { descending } = order.terms[0]!;
+  const selected = resolved.isScanned ? withRanges(resolved) : resolved;
   const ranges = remaining(selected.ranges ?? [everything], order.after?.[0] as string | undefined, descending);
   const page = { ...rest, order: { terms: order.terms, after: undefined } }; // the cursor has cut the ranges
   if (ranges.length === 0) return [];
   if (ranges.length > 1) return listRanges(reading, { ...selected, ranges }, ranges, page);
-  return readRows(reading, { ...selected, ranges }, page, { source: "range", plan: "free" });
+  return readRows(reading, { ...selected, ranges }, page, { source: "range", plan: planOf(selected) });
 }
 
 /** Reads several ranges of keys, one query after another. */
@@ -109,7 +116,7 @@ async function listRanges(
     const portion = { ...selected, ranges: ranges.slice(i, i + size) };
     const page = { order, skip: toSkip, limit: limit - rows.length, columns };
     if (portion.ranges.length === 1) {
-      const found = await readRows(reading, portion, page, { source: "range", plan: "free" });
+      const found = await readRows(reading, portion, page, { source: "range", plan: planOf(selected) });
       for (const row of found) rows.push(row);
     } else {
       const found = await readEachRange(reading, portion, page);

@@ -8,7 +8,7 @@ import type { Range } from "../sql/subtree.ts";
 import { connectionFor } from "./cost.ts";
 import { afterSlots } from "./order.ts";
 import type { Page, Reading } from "./reading.ts";
-import type { Resolved } from "./selection.ts";
+import { type Resolved, withRanges } from "./selection.ts";
 import type { Shape } from "./statements.ts";
 import type { Table } from "./table.ts";
 
@@ -59,7 +59,7 @@ export type Key = readonly (string | number)[];
  * after twice that, so the range with the last row of the page has been read far enough.
  */
 export async function readEachRange(reading: Reading, selected: Resolved, page: Page): Promise<Row[]> {
-  const shape = { read: "rows", source: "eachRange", plan: "free" } as const;
+  const shape = { read: "rows", source: "eachRange", plan: planOf(selected) } as const;
   return rowsOf(reading.table, await run(reading, selected, page, shape), page);
 }
 
@@ -71,8 +71,9 @@ function rowsOf(table: Table, rows: readonly unknown[][], { columns }: Page): Ro
 export async function countRows(reading: Reading, selected: Resolved, limit?: number): Promise<number> {
   if (isFoundExactly(reading.table, selected)) return countFound(reading, selected, limit ?? Number.MAX_SAFE_INTEGER);
   const read = limit === undefined ? "count" : "limitedCount";
-  const shape = { read, source: sourceOf(selected), plan: "free" } as const;
-  const [row] = await run(reading, selected, countedUpTo(limit ?? 0), shape);
+  const scope = selected.isScanned ? withRanges(selected) : selected;
+  const shape = { read, source: sourceOf(scope), plan: planOf(selected) } as const;
+  const [row] = await run(reading, scope, countedUpTo(limit ?? 0), shape);
   return row![0] as number;
 }
 
@@ -93,6 +94,11 @@ export async function countFound(reading: Reading, selected: Resolved, limit: nu
 
 function countedUpTo(limit: number): Page {
   return { order: { terms: [], after: undefined }, skip: 0, limit, columns: [] };
+}
+
+/** The plan for rows in no order, or in that of uids. */
+export function planOf({ isScanned }: Resolved): "scan" | "free" {
+  return isScanned ? "scan" : "free";
 }
 
 /** The source of the rows of a selection. */

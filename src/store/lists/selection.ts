@@ -5,11 +5,11 @@ import { checkContent, columnType } from "../rows/row.ts";
 import { isStorable, stored } from "../sql/indexed-column.ts";
 import type { Operator } from "../sql/operators.ts";
 import type { Values } from "../sql/statement.ts";
-import { holds, type Range, type Subtree, unionOf } from "../sql/subtree.ts";
+import { holds, type Range, rangeOf, type Subtree, unionOf } from "../sql/subtree.ts";
 import { type Comparison, type Condition, comparisonSlot, partsSlot, type Selection } from "./query.ts";
 import type { Table } from "./table.ts";
 
-/** A resolved selection. Of `uids` and `ranges` it has at most one, and never `parent` together with `ranges`. */
+/** A resolved selection. Of `uids`, `parent` and `ranges` it has at most one, see {@link withRanges}. */
 export interface Resolved {
   readonly uids?: readonly string[];
   readonly parent?: string;
@@ -21,8 +21,18 @@ export interface Resolved {
   readonly usableIndexes: readonly string[];
   /** The one of them that is used; without it the rows are found by their scope. */
   readonly drivingIndex?: string;
+  /** Whether its rows are found by reading the search texts of the scope, see `Shape.plan`. */
+  readonly isScanned?: boolean;
   /** The values of the comparisons, by slot. */
   readonly values: Values;
+}
+
+/** The selection with its scope as ranges of keys: the children of a parent are in the range below it. */
+export function withRanges(selected: Resolved): Resolved {
+  const { parent, ranges } = selected;
+  return parent === undefined || ranges !== undefined
+    ? selected
+    : { ...selected, ranges: [rangeOf({ root: parent, self: false })] };
 }
 
 /** Resolves a selection; undefined when it cannot have any row. */

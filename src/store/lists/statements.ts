@@ -40,10 +40,11 @@ export interface Shape {
   /** Only rows after the values in slots `after0`, `after1`, … of the order's columns. */
   readonly after: boolean;
   /**
-   * `walk` reads an index in the order and filters; `sort` finds rows by the filters and sorts; `free` leaves it to the
+   * `walk` reads an index in the order and filters; `sort` finds rows by the filters and sorts; `scan` reads the search
+   * texts that the only comparisons are about, in the order of uids, and sorts for another; `free` leaves it to the
    * database.
    */
-  readonly plan: "walk" | "sort" | "free";
+  readonly plan: "walk" | "sort" | "scan" | "free";
   /** Whether the statement can be stopped while it runs. */
   readonly isStoppable: boolean;
 }
@@ -76,7 +77,7 @@ function build(dialect: Dialect, table: TableSpec, shape: Shape): RawBuilder<unk
     const elements = dialect.elements(slot("ranges"));
     const source = sql.table(table.name);
     const filters = filtersOf(dialect, table, shape, "s");
-    const uids = sql`select s.uid from ${source} as s where ${all(filters)} order by ${orderOf(dialect, table, shape, "s")} limit ${rowCount("limit")}`;
+    const uids = sql`select s.uid from ${tableOf(dialect, table, shape, "s")} where ${all(filters)} order by ${orderOf(dialect, table, shape, "s")} limit ${rowCount("limit")}`;
     const any = sql`exists (select 1 from ${source} as s where ${inRange(sql.ref("s.uid"))})`;
     return sql`select ${columnsOf(shape)} from ${dialect.eachOf(elements, table.name, uids, any)} limit ${rowCount("total")}`;
   }
@@ -99,8 +100,14 @@ function build(dialect: Dialect, table: TableSpec, shape: Shape): RawBuilder<unk
 
 function fromOf(dialect: Dialect, table: TableSpec, shape: Shape): RawBuilder<unknown> {
   if (shape.drivingIndex !== undefined) return dialect.finds(lookupOf(table, shape, "t")).from;
-  const rows = sql`${sql.table(table.name)} as t`;
+  const rows = tableOf(dialect, table, shape, "t");
   return shape.source === "ranges" ? sql`${dialect.elements(slot("ranges"))} cross join ${rows}` : rows;
+}
+
+function tableOf(dialect: Dialect, table: TableSpec, { plan, comparisons }: Shape, alias: string): RawBuilder<unknown> {
+  return plan === "scan"
+    ? dialect.textScans!.from(columnAt(table, alias, comparisons[0]!.column))
+    : sql`${sql.table(table.name)} as ${sql.ref(alias)}`;
 }
 
 function columnsOf({ read, order, columns }: Shape): RawBuilder<unknown> {

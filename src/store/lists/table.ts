@@ -16,6 +16,8 @@ export interface Table {
   readonly read: (values: readonly unknown[], columns?: readonly string[]) => Row;
   /** See {@link Dialect.knowsScope}. */
   knowsScope(column: string): boolean;
+  /** See {@link Dialect.textScans}. */
+  readonly scansTexts: boolean;
   /** See {@link Dialect.partsOf}. */
   partsOf(text: string): SearchParts;
   /** Whether reading the rows of a page as one value is faster. */
@@ -37,6 +39,7 @@ export function tablesOf(dialect: Dialect): (spec: TableSpec) => Table {
         list: listStatements(dialect, spec),
         read: rowReader(spec),
         knowsScope: (column) => dialect.knowsScope(spec.columns[column] as ContentType),
+        scansTexts: dialect.textScans !== undefined,
         partsOf: dialect.partsOf,
         joinsRows: dialect.joined !== undefined,
         childOrders: orders.get(spec.name) ?? new Set(),

@@ -13,6 +13,7 @@ import { feeds } from "./0010-feeds.ts";
 import { advisoryOrders } from "./0011-advisory-orders.ts";
 import { vulnReports } from "./0012-vuln-reports.ts";
 import { provisioning } from "./0013-provisioning.ts";
+import { textScans } from "./0014-text-scans.ts";
 import type { Migration } from "./migration.ts";
 
 /** The migrations. A new one goes to the end. */
@@ -30,4 +31,5 @@ export const migrations: readonly Migration[] = [
   advisoryOrders,
   vulnReports,
   provisioning,
+  textScans,
 ];

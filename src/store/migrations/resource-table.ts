@@ -14,14 +14,19 @@ export interface ResourceTable {
 /**
  * The statements that create a resource table in the current layout, with its indexes: by parent, by both times, if
  * there is a name by name and by parent and name, and those of `unique` and `indexes`. Each content column has a
- * content index. No column is NULL.
+ * content index, and each search text an index for scans where the database uses them. No column is NULL.
  *
  * An index is named `<table>_<column>_<column>`; a NotUniqueError reports that name.
  *
  * A migration that changes the layout must keep this one under a versioned name, for the migrations before it.
  */
 export function resourceTable(dialect: Dialect, name: string, table: ResourceTable) {
-  return tableStatements(dialect, name, "packed", table);
+  const searched = Object.entries(table.columns ?? {}).filter(([, type]) => type === "search");
+  const { textScans } = dialect;
+  return [
+    ...tableStatements(dialect, name, "packed", table),
+    ...(textScans === undefined ? [] : searched.map(([column]) => textScans.create(name, column))),
+  ];
 }
 
 /** The layout of migrations 0001 to 0006, which 0007 converts to the current one. */

@@ -50,6 +50,14 @@ export interface Found {
   readonly filters: readonly RawBuilder<boolean>[];
 }
 
+/** Indexes that have the search texts of rows. */
+export interface TextScans {
+  /** A FROM item: the table of a search text, read through the index. */
+  from(at: ContentColumn): RawBuilder<unknown>;
+  /** The statement that creates the index. */
+  create(table: string, column: string): RawBuilder<unknown>;
+}
+
 /** How a session maintains a content index. */
 export interface IndexMaintenance {
   /** Adds the row with slot `uid` and the document in slot `document`. */
@@ -96,6 +104,11 @@ export interface Dialect {
   found(lookup: Lookup): RawBuilder<unknown>;
   /** Whether the index of a type has no false positives and knows the scopes of its rows. */
   knowsScope(type: ContentType): boolean;
+  /**
+   * Indexes that have a search text beside the uid and the parent, in the order of uids: they show that a row does not
+   * have a text without reading it. Absent where no index can have long texts.
+   */
+  readonly textScans?: TextScans;
   /** The parts that the index of a search text is queried for to find `text`. */
   partsOf(text: string): SearchParts;
   /** The statements that create a content index. */

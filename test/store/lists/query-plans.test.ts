@@ -265,6 +265,8 @@ const terms = "SCAN advisories_terms VIRTUAL TABLE INDEX 0:M1";
 const search = "SCAN advisories_search VIRTUAL TABLE INDEX 0:M1";
 const trigrams = "SCAN advisories_search_trigrams VIRTUAL TABLE INDEX 1537:";
 const foundRow = "SEARCH t USING INTEGER PRIMARY KEY (rowid=?)";
+const coveringTable = "SCAN t USING COVERING INDEX advisories_uid_parent_search";
+const coveringRange = "SEARCH t USING COVERING INDEX advisories_uid_parent_search (uid>? AND uid<?)";
 const byTerms = { list: [terms, foundRow, sorts], count: [terms] };
 const bySearch = { list: [search, trigrams, foundRow, sorts], count: [search, trigrams, foundRow] };
 /** Counted in the index alone. */
@@ -348,8 +350,55 @@ const lookups: { title: string; query: Partial<ListQuery>; list: string[]; count
   {
     title: "a part of one character that all have",
     query: { where: [byPart("a")] },
-    list: [search, trigrams, "SEARCH t USING INDEX advisories_uid (uid>? AND uid<?)"],
+    list: [search, trigrams, "SEARCH t USING INDEX advisories_uid_parent_search (uid>? AND uid<?)"],
     count: [search, trigrams],
+  },
+  {
+    title: "a part that all contain",
+    query: { where: [byPart("package")] },
+    list: [search, trigrams, "SEARCH t USING INDEX advisories_uid_parent_search (uid>? AND uid<?)"],
+    count: [search, trigrams, coveringTable],
+  },
+  {
+    title: "a part that all contain, in a subtree",
+    query: { where: [byPart("package")], within: inS },
+    list: [search, trigrams, "SEARCH t USING INDEX advisories_uid_parent_search (uid>? AND uid<?)"],
+    count: [search, trigrams, coveringRange],
+  },
+  {
+    title: "a part that all contain, in a few subtrees",
+    query: { where: [byPart("package")], within: manyGroups.slice(0, 3) },
+    list: [
+      search,
+      trigrams,
+      "SEARCH t USING INDEX advisories_uid (uid=?)",
+      "SEARCH t USING INDEX advisories_uid_parent_search (uid>? AND uid<?)",
+    ],
+    count: [search, trigrams, coveringRange],
+  },
+  {
+    title: "a part that all children contain",
+    query: { where: [byPart("package")], parent: "s/big" },
+    list: [search, trigrams, "SEARCH t USING INDEX advisories_uid_parent_search (uid>? AND uid<?)"],
+    count: [search, trigrams, coveringRange],
+  },
+  {
+    title: "a part that all contain, by time",
+    query: { where: [byPart("package")], orderBy: byTimeDown },
+    list: [search, trigrams, coveringTable, "SCAN t USING INDEX advisories_create_time_us"],
+    count: [search, trigrams, coveringTable],
+  },
+  {
+    title: "a part that all of few children contain, by time",
+    query: { where: [byPart("package")], parent: "s/small", orderBy: byTimeDown },
+    list: [
+      search,
+      trigrams,
+      coveringRange,
+      "SEARCH t USING INDEX advisories_uid_parent_search (uid>? AND uid<?)",
+      sorts,
+    ],
+    count: [search, trigrams, coveringRange],
   },
 ];
 

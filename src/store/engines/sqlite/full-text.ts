@@ -9,7 +9,8 @@
  *   that no tokenizer changes it.
  * - A search text is indexed by its trigrams. A row with all trigrams of a text need not contain the text, so the row
  *   is checked, too. For texts of one and two characters, the document has more than the text: an end mark, so that
- *   every pair of characters starts a trigram, then each character between two marks.
+ *   every pair of characters starts a trigram, then each character between two marks. Where most rows have the trigrams,
+ *   an index that has the texts themselves is read instead, which costs a seventh of reading the rows.
  */
 import { type Expression, type RawBuilder, sql } from "kysely";
 import { parentOf } from "../../../uid.ts";
@@ -23,7 +24,7 @@ const rowKey = "row_id";
 /** The dialect's part for content columns. */
 export const sqliteContent: Pick<
   Dialect,
-  "rowKey" | "holds" | "finds" | "found" | "knowsScope" | "partsOf" | "contentIndex" | "indexMaintenance"
+  "rowKey" | "holds" | "finds" | "found" | "knowsScope" | "textScans" | "partsOf" | "contentIndex" | "indexMaintenance"
 > = {
   rowKey,
   holds,
@@ -38,6 +39,12 @@ export const sqliteContent: Pick<
   },
   found,
   knowsScope: (type) => type === "texts",
+  textScans: {
+    from: ({ table, alias, column }) =>
+      sql`${sql.table(table)} as ${sql.ref(alias)} indexed by ${sql.ref(scanName(table, column))}`,
+    create: (table, column) =>
+      sql`create index ${sql.ref(scanName(table, column))} on ${sql.table(table)} (uid, parent, ${sql.ref(column)})`,
+  },
   partsOf,
   contentIndex,
   indexMaintenance,
@@ -45,6 +52,10 @@ export const sqliteContent: Pick<
 
 function indexOf({ table, column }: Pick<ContentColumn, "table" | "column">): RawBuilder<unknown> {
   return sql.table(`${table}_${column}`);
+}
+
+function scanName(table: string, column: string): string {
+  return `${table}_uid_parent_${column}`;
 }
 
 function holds({ alias, column }: ContentColumn, { operator, value }: Content): RawBuilder<boolean> {
