@@ -6,6 +6,11 @@
 import { create, toBinary } from "@bufbuild/protobuf";
 import { GroupSchema, OrgStatus } from "../gen/platform/iam/v2/groups_pb.ts";
 import { RepoSchema } from "../gen/platform/registry/v2/repos_pb.ts";
+import { AdvisorySchema } from "../gen/platform/vulnerabilities/v2/advisories_pb.ts";
+import { contentOf, newRow } from "../src/resource/row-mapping.ts";
+import { groups } from "../src/services/iam/groups.ts";
+import { defineAdvisories } from "../src/services/vulnerabilities/advisories.ts";
+import { openDatabase } from "../src/store/index.ts";
 import { pack } from "../src/store/rows/packed.ts";
 import { newUid } from "../src/uid.ts";
 import { type Filling, openPostgres, openSqlite } from "./filling.ts";
@@ -87,3 +92,44 @@ async function fillOurs(
 }
 
 const parentOf = (uid: string) => uid.slice(0, uid.lastIndexOf("/"));
+
+const words = [
+  "lib",
+  "open",
+  "ssl",
+  "curl",
+  "py",
+  "node",
+  "go",
+  "rust",
+  "java",
+  "server",
+  "client",
+  "proxy",
+  "core",
+  "kube",
+];
+const word = (i: number) => words[i % words.length]!;
+const packageName = (i: number) => `${word(i)}${word(i >> 4)}-${word(i * 7)}-${i % 997}`;
+const advisoriesPerTransaction = 2000;
+
+/** Adds advisories to `root`, each with the aliases of a CVE and of GHSA. */
+export async function fillAdvisories(url: string, root: string, count: number): Promise<void> {
+  const advisories = defineAdvisories(groups, async () => []);
+  const database = await openDatabase(url);
+  for (let i = 0; i < count; ) {
+    await database.transact(async (session) => {
+      for (const end = Math.min(count, i + advisoriesPerTransaction); i < end; i++) {
+        const message = create(AdvisorySchema, {
+          advisoryId: `ADV-${String(i).padStart(7, "0")}`,
+          artifactName: packageName(i % 5000),
+          componentName: packageName((i * 13) % 9000),
+          aliases: [`CVE-${2015 + (i % 11)}-${i % 60_000}`, `GHSA-${((i * 2_654_435_761) % 2 ** 32).toString(36)}`],
+        });
+        const timeMs = 1_700_000_000_000 + (i % 100_000) * 1000;
+        await session.insert(advisories.table, newRow(newUid(root), root, timeMs, contentOf(advisories, message)));
+      }
+    });
+  }
+  await database.close();
+}

@@ -9,11 +9,14 @@
  *     npm run bench -- --postgres URL            the main rows also on PostgreSQL, or DATABASE_URL
  *     npm run bench -- --peer NAME=HOST:PORT     another REST peer that serves the same two paths
  *     npm run bench -- --only TEXT               rows with this text in their names; writes no results
+ *     npm run bench -- --overload                expensive calls, floods, several processes, killed processes
  *     npm run bench -- --soak [MINUTES]          full load of all kinds: checks memory growth and event loop stalls
+ *     npm run bench -- --soak --workers N        the same on several processes, beside a client that searches
  */
 import { parseArgs } from "node:util";
 import { writeDocs } from "./docs.ts";
 import { Meter } from "./measure.ts";
+import { overload } from "./overload.ts";
 import { startLoad, stopAll } from "./processes.ts";
 import { rowsOf } from "./rows.ts";
 import { Servers } from "./servers.ts";
@@ -24,7 +27,9 @@ const { values, positionals } = parseArgs({
   options: {
     quick: { type: "boolean", default: false },
     large: { type: "boolean", default: false },
+    overload: { type: "boolean", default: false },
     soak: { type: "boolean", default: false },
+    workers: { type: "string", default: "1" },
     postgres: { type: "string" },
     peer: { type: "string", multiple: true, default: [] },
     only: { type: "string" },
@@ -43,7 +48,12 @@ const maxPostgresRows = quick ? 100_000 : 1_000_000;
 
 const servers = new Servers(postgres);
 try {
-  if (values.soak) await soak(await servers.platform(100_000), startLoad(), soakMinutes);
+  if (values.soak) {
+    const workers = Number(values.workers);
+    const platform = workers === 1 ? await servers.platform(100_000) : await servers.program(100_000, workers);
+    await soak(platform, startLoad(), soakMinutes);
+  } else if (values.overload)
+    await overload(quick ? { repos: 100_000, advisories: 30_000 } : { repos: 1_000_000, advisories: 300_000 });
   else await compareAll();
 } finally {
   stopAll();

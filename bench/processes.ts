@@ -7,9 +7,11 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Job, Measured } from "./load.ts";
 
-/** Whether processes are pinned to cores. Not for a soak, where the garbage collector may use all cores. */
+/** Whether processes are pinned to cores. Not where a server may use all of them. */
 export const isPinned =
-  availableParallelism() > 1 && !process.argv.includes("--soak") && spawnSync("taskset", ["-V"]).status === 0;
+  availableParallelism() > 1 &&
+  !process.argv.some((option) => option === "--soak" || option === "--overload") &&
+  spawnSync("taskset", ["-V"]).status === 0;
 
 /** Temporary folder of the run, for databases and logs. */
 export const folder = mkdtempSync(join(tmpdir(), "platform-bench-"));
@@ -63,6 +65,12 @@ function run(program: string, args: readonly string[], core: number, errors: num
   children.push(child);
   if (isPinned) spawnSync("taskset", ["-a", "-p", "-c", String(core), String(child.pid)]);
   return child;
+}
+
+/** Starts a process that asks for expensive lists until the returned function ends it. */
+export function startExpensiveLoad(kind: "search" | "cancel", port: number, token: string): () => void {
+  const child = run("expensive-load.ts", [kind, String(port), token], 1, "inherit");
+  return () => child.kill("SIGKILL");
 }
 
 /** Empties the access logs, which would fill the disk at full load. */

@@ -3,9 +3,10 @@ import { randomBytes } from "node:crypto";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import pg from "pg";
-import { fill } from "./data.ts";
+import { fill, fillAdvisories } from "./data.ts";
 import type { Health } from "./peers/platform.ts";
-import { folder, type Running, start } from "./processes.ts";
+import { folder, type Running, start, startExpensiveLoad } from "./processes.ts";
+import { recordedStalls, runCommand, startProgram } from "./program.ts";
 import type { Target } from "./requests.ts";
 
 /** Kind of the platform's database. */
@@ -30,6 +31,28 @@ export class Servers {
   /** The platform with this number of repos. */
   platform(rows: number, kind: DatabaseKind = "sqlite"): Promise<Platform> {
     return this.#once(`${kind}-${rows}`, () => this.#startPlatform(rows, kind));
+  }
+
+  /**
+   * The program with this number of processes on SQLite, with repos and a third as many advisories. A client searches
+   * these all the time.
+   */
+  async program(rows: number, workers: number): Promise<Platform> {
+    const databaseFolder = join(folder, `workers-${rows}`);
+    mkdirSync(databaseFolder);
+    const url = `sqlite:${join(databaseFolder, "platform.db")}`;
+    const { rootGroupUid: root } = JSON.parse(runCommand(["init", "--json", "--database", url]));
+    const repo = await fill(url, join(databaseFolder, "peer.db"), root, rows);
+    await fillAdvisories(url, root, rows / 3);
+    const limits = ["read", "list", "write"].flatMap((name) => [`--rate-limit-${name}`, "1000000/1000000"]);
+    const program = await startProgram(url, [...limits, "--workers", String(workers)], true);
+    const { port, token } = program;
+    startExpensiveLoad("search", port, token);
+    const health = async () => {
+      program.emptyLog();
+      return { rssMb: program.rssMb(), stalls: recordedStalls() };
+    };
+    return { host: "127.0.0.1", port, token, root, repo, health };
   }
 
   /** A program of the folder `peers`, on the same repos as the platform. */

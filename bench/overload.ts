@@ -1,0 +1,255 @@
+/**
+ * Overload: what a cheap call costs beside expensive ones, what several processes carry, what remains of the rate under
+ * three times the load, and what killed workers cost. The program runs as users start it, on SQLite.
+ */
+import { spawn, spawnSync } from "node:child_process";
+import { mkdirSync } from "node:fs";
+import { Agent, get } from "node:http";
+import { join } from "node:path";
+import { fill, fillAdvisories } from "./data.ts";
+import { folder, startExpensiveLoad } from "./processes.ts";
+import { type Program, runCommand, startProgram } from "./program.ts";
+import { printHead, round2 } from "./table.ts";
+
+/** Everything may be asked for: what is measured is not the limit of one caller. */
+const unlimited = ["read", "list", "address"].flatMap((name) => [`--rate-limit-${name}`, "off"]);
+const getEveryMs = 5;
+const seconds = 10;
+const rounds = 3;
+
+/** Sizes of the database, and how much is measured. */
+export interface OverloadSize {
+  readonly repos: number;
+  readonly advisories: number;
+}
+
+/** Measures and prints all rows. */
+export async function overload({ repos, advisories }: OverloadSize): Promise<void> {
+  printHead();
+  const directory = join(folder, "overload");
+  mkdirSync(directory);
+  const database = `sqlite:${join(directory, "platform.db")}`;
+  const { rootGroupUid: root } = JSON.parse(runCommand(["init", "--json", "--database", database]));
+  const repo = await fill(database, join(directory, "peer.db"), root, repos);
+  await fillAdvisories(database, root, advisories);
+  console.log(`${repos} repos, ${advisories} advisories`);
+  const path = `/registry/v2/repos/${repo}`;
+  const lists = "/registry/v2/repos?page_size=50";
+
+  const one = await startProgram(database, unlimited);
+  print("ready", `${Math.round(one.readyMs)} ms`, "≤2000, ≤1000");
+  await besideOthers(one, path);
+  print("idle CPU", `${round2(await idleCpu(one))} %`, "≤1, ≤0.3");
+  const rateOfOne = await carried(one, path);
+  await floods(one, lists);
+  await one.stop();
+
+  const two = await startProgram(database, [...unlimited, "--workers", "2"]);
+  const rateOfTwo = await carried(two, path);
+  if (rateOfOne !== undefined && rateOfTwo !== undefined) {
+    const ratio = (rateOfTwo.perCpuSecond * 2) / rateOfOne.perCpuSecond;
+    const rates = `${rateOfOne.perSecond}/s and ${rateOfTwo.perSecond}/s beside the client`;
+    print("rest.get 2 workers/1", round2(ratio), "1.5, 1.8", `by rate per CPU second; ${rates}`);
+  }
+  await kills(two, path);
+  await two.stop();
+}
+
+function print(name: string, value: string | number, bar: string, more = ""): void {
+  console.log(`${name.padEnd(38)} ${String(value).padEnd(10)} ${bar.padEnd(14)} ${more}`);
+}
+
+/** Gets beside four clients that search, and beside 200 lists a second that are cancelled. */
+async function besideOthers(program: Program, path: string): Promise<void> {
+  await latency(program, path, seconds);
+  for (const [kind, name] of [
+    ["search", "Get p99 beside 4 searches/alone"],
+    ["cancel", "Get p99 beside 200 cancelled/alone"],
+  ] as const) {
+    const pairs: { alone: number; beside: number }[] = [];
+    for (let i = 0; i < rounds; i++) {
+      const alone = await latency(program, path, seconds);
+      const stopLoad = startExpensiveLoad(kind, program.port, program.token);
+      await new Promise((resolve) => setTimeout(resolve, 1000));
+      pairs.push({ alone, beside: await latency(program, path, seconds) });
+      stopLoad();
+      await new Promise((resolve) => setTimeout(resolve, 1000));
+    }
+    pairs.sort((a, b) => a.beside / a.alone - b.beside / b.alone);
+    const { alone, beside } = pairs[Math.floor(rounds / 2)]!;
+    const all = pairs.map((pair) => round2(pair.beside / pair.alone)).join(" ");
+    print(name, round2(beside / alone), "≤5, ≤2", `${round2(beside)} ms, alone ${round2(alone)} ms; rounds ${all}`);
+  }
+}
+
+/** The 99th percentile of the time that a call takes, in milliseconds. Calls begin at fixed times. */
+async function latency({ port, token }: Program, path: string, seconds: number): Promise<number> {
+  const agent = new Agent({ keepAlive: true });
+  const times = await sample(seconds, getEveryMs, () => statusOf(port, path, token, agent));
+  agent.destroy();
+  return percentile(times, 0.99);
+}
+
+/** Makes calls at fixed times, and returns how long after their time they had ended. */
+async function sample(seconds: number, everyMs: number, call: () => Promise<number>): Promise<number[]> {
+  const times: number[] = [];
+  const calls: Promise<void>[] = [];
+  const startMs = performance.now();
+  for (let dueMs = startMs; dueMs < startMs + seconds * 1000; dueMs += everyMs) {
+    const waitMs = dueMs - performance.now();
+    if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs));
+    calls.push(
+      call().then((status) => {
+        if (status !== 200) throw new Error(`a call was answered ${status}`);
+        times.push(performance.now() - dueMs);
+      }),
+    );
+  }
+  await Promise.all(calls);
+  return times;
+}
+
+function percentile(values: readonly number[], part: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? Number.NaN;
+}
+
+function statusOf(port: number, path: string, token: string, agent: Agent | false): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const headers = { authorization: `Bearer ${token}` };
+    get({ host: "127.0.0.1", port, path, headers, agent }, (answer) => {
+      answer.resume().once("end", () => resolve(answer.statusCode!));
+    }).once("error", reject);
+  });
+}
+
+/** The share of a core that an idle program uses, in percent. */
+async function idleCpu(program: Program): Promise<number> {
+  const beforeMs = program.cpuMs();
+  await new Promise((resolve) => setTimeout(resolve, seconds * 1000));
+  return (program.cpuMs() - beforeMs) / (seconds * 10);
+}
+
+/** What a client in C saw. */
+interface Served {
+  /** Answers 200 a second. */
+  readonly perSecond: number;
+  readonly refused: number;
+  /** Answers 200 per second of CPU of the server. */
+  readonly perCpuSecond: number;
+}
+
+/** The highest rate. Undefined where h2load is missing. */
+async function carried(program: Program, path: string): Promise<Served | undefined> {
+  await h2load(program, path, ["-c", "64", "-D", "5"], 5);
+  return h2load(program, path, ["-c", "64", "-D", String(seconds)], seconds);
+}
+
+async function h2load(
+  program: Program,
+  path: string,
+  options: readonly string[],
+  duration: number,
+): Promise<Served | undefined> {
+  if (spawnSync("h2load", ["--version"]).status !== 0) {
+    console.log("h2load is missing (Debian: nghttp2-client): what needs it is skipped");
+    return undefined;
+  }
+  const beforeMs = program.cpuMs();
+  const header = `authorization: Bearer ${program.token}`;
+  const url = `http://127.0.0.1:${program.port}${path}`;
+  const command = 'ulimit -n "$(ulimit -Hn)"; exec h2load "$@"';
+  const child = spawn("sh", ["-c", command, "sh", "--h1", "-t", "1", "-H", header, ...options, url]);
+  let text = "";
+  child.stdout.setEncoding("utf8").on("data", (piece: string) => {
+    text += piece;
+  });
+  await new Promise((resolve) => child.once("close", resolve));
+  const codes = /status codes: (\d+) 2xx, \d+ 3xx, (\d+) 4xx, (\d+) 5xx/.exec(text);
+  if (codes === null) throw new Error(`h2load printed no status codes: ${text}`);
+  const cpuSeconds = (program.cpuMs() - beforeMs) / 1000;
+  const served = Number(codes[1]);
+  program.emptyLog();
+  return {
+    perSecond: Math.round(served / duration),
+    refused: Number(codes[2]) + Number(codes[3]),
+    perCpuSecond: served / cpuSeconds,
+  };
+}
+
+/** Three times the rate of lists that it can carry, from 5,000 connections. */
+async function floods(program: Program, path: string): Promise<void> {
+  const connections = 5000;
+  const idleMb = program.rssMb();
+  const best = await carried(program, path);
+  if (best === undefined) return;
+  const offered = best.perSecond * 3;
+  let peakMb = 0;
+  const watching = setInterval(() => {
+    peakMb = Math.max(peakMb, program.rssMb());
+  }, 200);
+  const duration = 20;
+  const flood = h2load(
+    program,
+    path,
+    ["-c", String(connections), "--rps", (offered / connections).toFixed(3), "-D", String(duration)],
+    duration,
+  );
+  await new Promise((resolve) => setTimeout(resolve, 2000));
+  const probes = await sample(duration - 4, 20, () => statusOf(program.probePort, "/livez", "", false));
+  const served = await flood;
+  clearInterval(watching);
+  const detail = `${served!.perSecond}/s of ${best.perSecond}/s, ${offered}/s offered, ${served!.refused} refused`;
+  print("lists at 3 times the rate/best", round2(served!.perSecond / best.perSecond), "0.8, 0.95", detail);
+  print("probe p99 in that", `${round2(percentile(probes, 0.99))} ms`, "≤100, ≤20");
+  print("memory over idle in that", `${Math.round(peakMb - idleMb)} MB`, "≤300");
+}
+
+/** Kills workers under load, and counts the calls that are lost. */
+async function kills(program: Program, path: string): Promise<void> {
+  const clients = 32;
+  let isOver = false;
+  let lost = 0;
+  let refused = 0;
+  let answered = 0;
+  const client = async () => {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    while (!isOver) {
+      try {
+        if ((await statusOf(program.port, path, program.token, agent)) === 200) answered++;
+        else refused++;
+      } catch {
+        lost++; // its connection has gone with the worker
+      }
+    }
+    agent.destroy();
+  };
+  const load = Promise.all(Array.from({ length: clients }, client));
+  let longestMs = 0;
+  let most = 0;
+  for (let i = 0; i < 10; i++) {
+    await new Promise((resolve) => setTimeout(resolve, 1000));
+    const before = program.workers();
+    const lostBefore = lost;
+    process.kill(before[i % before.length]!, "SIGKILL");
+    const killedMs = performance.now();
+    while (!(await haveAllReady(program, before.length))) await new Promise((resolve) => setTimeout(resolve, 10));
+    longestMs = Math.max(longestMs, performance.now() - killedMs);
+    most = Math.max(most, lost - lostBefore);
+  }
+  isOver = true;
+  await load;
+  print("a killed worker is back after", `${Math.round(longestMs)} ms`, "≤2000", "the longest of ten");
+  print(
+    "calls lost by a kill",
+    most,
+    `≤${clients}`,
+    `${clients} connections, ${refused} refused, ${answered} answered`,
+  );
+}
+
+async function haveAllReady({ probePort }: Program, count: number): Promise<boolean> {
+  const answer = await fetch(`http://127.0.0.1:${probePort}/readyz`);
+  const { workers } = (await answer.json()) as { workers: string[] };
+  return workers.filter((state) => state === "ok").length === count;
+}
