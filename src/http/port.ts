@@ -28,7 +28,7 @@ import {
   type PortResponse,
 } from "./message/message.ts";
 import { SharedBytes } from "./shared-bytes.ts";
-import { type Opening, readFirstBytes } from "./sniff-protocol.ts";
+import { Beginnings, type Opening, readFirstBytes } from "./sniff-protocol.ts";
 import { Turns } from "./turns.ts";
 
 /** Connections that the system keeps until they are accepted, if it allows as many. Node's default is 511. */
@@ -153,6 +153,8 @@ export function createOnePort(options: OnePortOptions): OnePort {
   const connections = new Set<Socket>();
   const undecided = new Map<string, Socket>();
 
+  const beginnings = new Beginnings();
+
   const accept = (socket: Socket, protocol: "http1" | "http2") => {
     undecided.delete(peerOf(socket));
     if (!socket.destroyed) servers[protocol].accept(socket);
@@ -172,9 +174,11 @@ export function createOnePort(options: OnePortOptions): OnePort {
       connections.delete(socket);
       if (undecided.get(peer) === socket) undecided.delete(peer);
     });
-    if (options.tls) readFirstBytes(socket, limits.handshakeMs, (opening) => beginTls(socket, opening));
+    if (options.tls) readFirstBytes(socket, limits.handshakeMs, beginnings, (opening) => beginTls(socket, opening));
     else
-      readFirstBytes(socket, limits.firstBytesMs, (opening) => accept(socket, opening === "tls" ? "http1" : opening));
+      readFirstBytes(socket, limits.firstBytesMs, beginnings, (opening) =>
+        accept(socket, opening === "tls" ? "http1" : opening),
+      );
   });
   server.on("secureConnection", (socket: TLSSocket) => {
     accept(socket, socket.alpnProtocol === "h2" ? "http2" : "http1");

@@ -18,7 +18,7 @@ const stopMs = 25_000;
 const minPauseMs = 100;
 const maxPauseMs = 5000;
 /** A worker that was ready for this long has not failed. */
-const steadyMs = 10_000;
+const steadyMs = 2000;
 /** So many failures of workers one after another, without one that was ready, end the server. */
 const maxFailures = 10;
 

@@ -151,6 +151,7 @@ class Http1Connection implements ResponseConnection {
         break;
       }
       request.startedMs = this.#firstMs;
+      if (request.isLast) this.#isLast = true;
       this.#response = new Http1Response(request, this);
       this.#options.reportRead(queued);
       if (isRefused) this.#options.onOverload(request, this.#response);

@@ -8,9 +8,12 @@ import type { IncomingHttpHeaders } from "node:http";
 import type { BufferedRequest } from "../message/message.ts";
 import { isAuthority } from "../message/request-fields.ts";
 
-/** A simple request and its length in bytes, head included. */
+/** A simple request. */
 export interface SimpleRequest extends BufferedRequest {
+  /** Its length in bytes, head included. */
   readonly length: number;
+  /** Whether the client asks for the connection to be closed after the response. */
+  readonly isLast: boolean;
   startedMs?: number;
 }
 
@@ -45,6 +48,7 @@ interface Fields {
   readonly text: string;
   readonly headers: IncomingHttpHeaders;
   readonly bodyLength: number;
+  readonly isLast: boolean;
 }
 
 /**
@@ -75,6 +79,7 @@ export function createSimpleRequestReader(maxBytes: number): SimpleRequestReader
         complete: true,
         bufferedBody: bytes.subarray(headLength, length),
         length,
+        isLast: last.isLast,
       };
     },
   };
@@ -103,11 +108,14 @@ function readFields(text: string, from: number): Fields | undefined {
     at = lineEnd + 2;
   }
   const { host, connection = "keep-alive", "content-length": bodyLength = "0" } = headers;
+  const persistence = connection.toLowerCase();
   const isSimple =
     host !== undefined &&
     isAuthority(host) &&
-    connection.toLowerCase() === "keep-alive" &&
+    (persistence === "keep-alive" || persistence === "close") &&
     /^\d{1,9}$/.test(bodyLength) &&
     unsupported.every((name) => headers[name] === undefined);
-  return isSimple ? { text: text.slice(from, end), headers, bodyLength: Number(bodyLength) } : undefined;
+  return isSimple
+    ? { text: text.slice(from, end), headers, bodyLength: Number(bodyLength), isLast: persistence === "close" }
+    : undefined;
 }

@@ -302,6 +302,20 @@ describe.each(variants.filter(({ fastPath }) => fastPath))("$variant", ({ secure
     await closed;
   });
 
+  it.each([0, 20])("closes after the answer to a client that asks for it, given after %i ms", async (ms) => {
+    const port = await open({
+      onBufferedRequest: ({ url }, response) => {
+        if (ms === 0) answer(response, `[fast ${url}]`);
+        else setTimeout(() => answer(response, `[fast ${url}]`), ms);
+      },
+    });
+    const { socket, closed } = await port.dial();
+    socket.write(request("/1") + request("/2", "Connection: close\r\n") + request("/3"));
+    const received = await closed;
+    expect(answers(received)).toEqual(["fast /1", "fast /2"]);
+    expect(received.match(/Connection: \S+/g)).toEqual(["Connection: keep-alive", "Connection: close"]);
+  });
+
   it("sends all of an answer before it closes", async () => {
     const length = 8 * 1024 * 1024;
     let isAnswered = false;
