@@ -239,9 +239,11 @@ async function kills(program: Program, path: string): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, 1000));
     const before = program.workers();
     const lostBefore = lost;
-    process.kill(before[i % before.length]!, "SIGKILL");
+    const killed = before[i % before.length]!;
+    process.kill(killed, "SIGKILL");
     const killedMs = performance.now();
-    while (!(await haveAllReady(program, before.length))) await new Promise((resolve) => setTimeout(resolve, 10));
+    const isBack = async () => !program.workers().includes(killed) && (await haveAllReady(program, before.length));
+    while (!(await isBack())) await new Promise((resolve) => setTimeout(resolve, 10));
     longestMs = Math.max(longestMs, performance.now() - killedMs);
     most = Math.max(most, lost - lostBefore);
   }
