@@ -77,6 +77,7 @@ export async function readEnvironment(
     issuerUrl,
     allowLoopbackIssuers: config.allowLoopbackIssuers,
     maxPatternIdentities: config.maxPatternIdentities,
+    quotas: config.quotas,
   };
 }
 

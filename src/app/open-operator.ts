@@ -22,6 +22,7 @@ export async function openOperator(database: Database, config: Config, subject: 
     issuerUrl: installation.issuerUrl,
     registry,
     hasSubscriptions,
+    quotas: config.quotas,
   });
   const audit = createAudit({
     database,

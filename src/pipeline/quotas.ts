@@ -8,6 +8,7 @@ import type { ConnectError, UnaryRequest } from "@connectrpc/connect";
 import { type Awaitable, chain } from "../awaitable.ts";
 import type { Contract } from "../contract/index.ts";
 import { resourceExhausted } from "../errors.ts";
+import type { Quotas } from "../resource/index.ts";
 import type { ReadSession, TableSpec } from "../store/index.ts";
 import { isUid, rootOf } from "../uid.ts";
 import { textOf } from "./audit-failures.ts";
@@ -25,8 +26,7 @@ export interface Quota {
 export interface QuotaOptions {
   readonly contract: Contract;
   readonly quotas: readonly Quota[];
-  /** The limits, by name. Kinds without one are unlimited. */
-  readonly limits: Readonly<Record<string, number>>;
+  readonly limits: Quotas;
   /** Names the setting in errors. */
   readonly setting: string;
   readonly read: ReadSession;

@@ -12,7 +12,7 @@ import {
   readEvents,
   recordEvent,
 } from "../delivery/index.ts";
-import { changesOf, environmentOf, hydrated, type RowChange } from "../resource/index.ts";
+import { changesOf, environmentOf, hydrated, type Quotas, type RowChange, type View } from "../resource/index.ts";
 import type { WriteSession } from "../store/index.ts";
 import { rootOf } from "../uid.ts";
 import type { RecordRegistryEvent } from "./registry-event.ts";
@@ -48,11 +48,13 @@ export interface EventRecorderOptions {
   /** Finds the types of google.protobuf.Any values. */
   readonly registry: Registry;
   readonly hasSubscriptions: HasSubscriptions;
+  readonly quotas: Quotas;
 }
 
 /** Creates the recorder. */
 export function createEventRecorder(options: EventRecorderOptions): EventRecorder {
-  const { contract, baseUrl, issuerUrl, registry, hasSubscriptions } = options;
+  const { contract, baseUrl, issuerUrl, registry, hasSubscriptions, quotas } = options;
+  const view = { grants: [], quotas }; // subscribers may read nothing but the resource
   const events = createCallEvents({ contract, baseUrl, typeRegistry: registry });
 
   /**
@@ -74,7 +76,7 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
         method,
         request: message,
         response,
-        changes: changes.map((change) => changedResource(change, session)),
+        changes: changes.map((change) => changedResource(change, session, view)),
         actor: actorOf(callerOf(context)),
         timeMs: environmentOf(context).nowMs,
       });
@@ -82,7 +84,7 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
     },
 
     async recordChanges(session, changes, by, nowMs) {
-      const changed = changes.map((change) => changedResource(change, session));
+      const changed = changes.map((change) => changedResource(change, session, view));
       for (const event of await events.ofChanges(changed, actorOf(by), nowMs))
         await recordEvent(session, event, hasSubscriptions);
     },
@@ -97,13 +99,13 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
   };
 }
 
-function changedResource({ kind, resource, row }: RowChange, session: WriteSession): ChangedResource {
+function changedResource({ kind, resource, row }: RowChange, session: WriteSession, view: View): ChangedResource {
   return {
     kind,
     resource: resource.contract,
     holder: resource.declaration.parent?.contract,
     uid: row.uid,
-    read: async () => hydrated(resource, row, session, []), // subscribers may read nothing but the resource
+    read: async () => hydrated(resource, row, session, view),
   };
 }
 

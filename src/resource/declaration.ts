@@ -82,18 +82,23 @@ interface Declaration<R extends DescMessage, L extends DescMessage> {
   /** Checks rules about several fields or rows. Runs in the transaction, after the value rules. */
   check?(change: Change<MessageShape<R>>, context: HandlerContext): Promise<void> | void;
   /**
-   * Completes messages from other rows before they leave the server, once for a whole page. It must not reveal a row
-   * outside the parent of a message that a client with these grants may not read.
+   * Completes messages from other rows and from settings before they leave the server, once for a whole page. It must
+   * not reveal a row outside the parent of a message that the reader may not read.
    */
-  hydrate?(
-    messages: readonly MessageShape<R>[],
-    rows: readonly Row[],
-    session: ReadSession,
-    grants: readonly Grant[],
-  ): Promise<void>;
+  hydrate?(messages: readonly MessageShape<R>[], rows: readonly Row[], session: ReadSession, view: View): Promise<void>;
   /** Sets fields whose values are only in the columns of the row. */
   restore?(message: MessageShape<R>, row: Row): void;
 }
+
+/** What messages depend on besides rows. */
+export interface View {
+  /** What the reader may read. */
+  readonly grants: readonly Grant[];
+  readonly quotas: Quotas;
+}
+
+/** How many resources of a kind an organisation can have, by the name of the kind. Kinds without one are unlimited. */
+export type Quotas = Readonly<Record<string, number>>;
 
 /** A declared resource. */
 export interface Resource<R extends DescMessage = DescMessage, L extends DescMessage = DescMessage> {

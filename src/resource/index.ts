@@ -35,8 +35,10 @@ export {
   equalTo,
   type Filter,
   type OnParentDelete,
+  type Quotas,
   type Resource,
   type RowChange,
+  type View,
 } from "./declaration.ts";
 export { removeResource, removeSelected } from "./delete.ts";
 export { pathName } from "./field-mask.ts";

@@ -1,11 +1,11 @@
 /** Rows as they leave the server: as stored, or hydrated with what the reader may see. */
 import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
 import type { HandlerContext } from "@connectrpc/connect";
-import { authorityOf, type Grant } from "../auth/index.ts";
+import { authorityOf } from "../auth/index.ts";
 import { type Awaitable, chain } from "../awaitable.ts";
 import type { ReadSession, Row } from "../store/index.ts";
-import { databaseOf } from "./call-environment.ts";
-import type { Resource } from "./declaration.ts";
+import { environmentOf } from "./call-environment.ts";
+import type { Resource, View } from "./declaration.ts";
 import { etagOf, messageOf } from "./row-mapping.ts";
 
 /** The response that a row makes, hydrated; its etag is also in the `etag` header. */
@@ -26,17 +26,18 @@ export function toResponses<R extends DescMessage>(
   rows: readonly Row[],
   context: HandlerContext,
 ): Awaitable<MessageShape<R>[]> {
-  return hydratedAll(resource, rows, databaseOf(context), authorityOf(context).grants);
+  const { session, quotas } = environmentOf(context);
+  return hydratedAll(resource, rows, session, { grants: authorityOf(context).grants, quotas });
 }
 
-/** A row as a client with these grants sees it. */
+/** A row as a reader sees it. */
 export function hydrated<R extends DescMessage>(
   resource: Resource<R>,
   row: Row,
   session: ReadSession,
-  grants: readonly Grant[],
+  view: View,
 ): Awaitable<MessageShape<R>> {
-  return chain(hydratedAll(resource, [row], session, grants), ([message]) => message!);
+  return chain(hydratedAll(resource, [row], session, view), ([message]) => message!);
 }
 
 /** Whether rows leave the server as they are stored. */
@@ -48,9 +49,9 @@ function hydratedAll<R extends DescMessage>(
   resource: Resource<R>,
   rows: readonly Row[],
   session: ReadSession,
-  grants: readonly Grant[],
+  view: View,
 ): Awaitable<MessageShape<R>[]> {
   const messages = rows.map((row) => messageOf(resource, row));
   const { hydrate } = resource.declaration;
-  return hydrate === undefined ? messages : chain(hydrate(messages, rows, session, grants), () => messages);
+  return hydrate === undefined ? messages : chain(hydrate(messages, rows, session, view), () => messages);
 }

@@ -30,6 +30,15 @@ onEveryServer(
       }
     }
 
+    test("tells them in every group, in v1 too", async () => {
+      const { uid, resourceLimits } = await organisation();
+      const { repos, ...others } = Object.fromEntries(kinds.map((kind) => [kind, limit]));
+      expect(resourceLimits).toEqual({ ...others, repositories: repos });
+      expect((await platform().ok("GetGroup", { uid })).resourceLimits).toEqual(resourceLimits);
+      const { items } = await platform().ok("v1.Groups.List", { id: uid });
+      expect(items[0].resourceLimits).toEqual(resourceLimits);
+    });
+
     describe("refuses what an organisation creates beyond its quota", () => {
       test("groups, by v1 and v2", async () => {
         const { uid } = await organisation();

@@ -47,6 +47,7 @@ async function open(methods: Record<string, Method> = {}) {
     issuerUrl: issuer.url,
     registry: createRegistry(ReposService.file),
     hasSubscriptions: async () => true,
+    quotas: {},
   });
   const audit = createAudit({ database, now: Date.now, onLoss: () => expect.fail("audit records lost") });
   onTestFinished(() => audit.flush());
@@ -70,6 +71,7 @@ async function open(methods: Record<string, Method> = {}) {
       baseUrl: issuer.url,
       allowLoopbackIssuers: false,
       maxPatternIdentities: 100,
+      quotas: {},
     },
     audit,
     events,

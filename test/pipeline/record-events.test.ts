@@ -18,6 +18,7 @@ const recorder = createEventRecorder({
   issuerUrl: "https://platform.example.com",
   registry: createRegistry(...contractServices.map(({ file }) => file)),
   hasSubscriptions: async () => true,
+  quotas: {},
 });
 
 async function emptyDatabase() {

@@ -50,6 +50,7 @@ function inCall<T>(work: (context: HandlerContext, session: WriteSession) => Pro
       baseUrl: "https://platform.example.com",
       allowLoopbackIssuers: false,
       maxPatternIdentities: 1,
+      quotas: {},
       nowMs: 0,
     });
     const context = { values, requestHeader: new Headers(), responseHeader: new Headers() };

@@ -60,6 +60,13 @@ export async function openParts(
   const counters = readCounters(context);
   if (peers.isLeader) await startBackground(context, { database, environment, issuer, counters, reportAs });
   const { contract, registry } = api;
-  const events = createEventRecorder({ contract, baseUrl, issuerUrl: issuer.url, registry, hasSubscriptions });
+  const events = createEventRecorder({
+    contract,
+    baseUrl,
+    issuerUrl: issuer.url,
+    registry,
+    hasSubscriptions,
+    quotas: config.quotas,
+  });
   return { database, availability, issuer, environment, audit, events, reportAs };
 }

@@ -25,6 +25,7 @@ import {
   insertResource,
   type MountedService,
   messageOf,
+  type Quotas,
   type Resource,
   requireResource,
   requireUid,
@@ -50,7 +51,8 @@ export const groups = defineResource({
       throw invalid({ field, description: `${field} belongs to root groups; a subgroup has its root's` });
     }
   },
-  async hydrate(messages, _rows, session) {
+  async hydrate(messages, _rows, session, { quotas }) {
+    for (const group of messages) group.resourceLimits = resourceLimits(quotas);
     const inherited = messages.filter((group) => rootOf(group.uid) !== group.uid);
     const roots = await session.getMany(groups.table, [...new Set(inherited.map((group) => rootOf(group.uid)))]);
     for (const group of inherited) {
@@ -62,6 +64,11 @@ export const groups = defineResource({
     }
   },
 });
+
+/** What an organisation can have below it, by the public names of the kinds. */
+function resourceLimits({ repos, ...others }: Quotas): Record<string, number> {
+  return { ...others, ...(repos !== undefined && { repositories: repos }) };
+}
 
 /** What the groups service needs besides its resource. */
 interface GroupsOptions {

@@ -62,7 +62,7 @@ export const roleBindings = defineResource({
     if (violations.length > 0 || role === undefined) throw invalid(violations);
     requireGrantable(role, parent, context);
   },
-  async hydrate(bindings, rows, session, grants) {
+  async hydrate(bindings, rows, session, { grants }) {
     const uids = (read: (binding: RoleBinding) => string) => [...new Set(bindings.map(read))];
     const readable = uids((binding) => binding.identityUid).filter((uid) => holds(grants, uid, readingIdentities));
     const [identityRows, roleRows, groupRows] = await Promise.all([
