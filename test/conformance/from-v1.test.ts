@@ -17,7 +17,7 @@ onEveryServer("the guide from v1", (platform) => {
     const shown = blocks.filter(({ tag }) => tag === "text").map(({ content }) => content);
 
     const env = { ...process.env, URL: platform().baseUrl, TOKEN: platform().admin };
-    const shell = spawn("bash", ["-euo", "pipefail", "-c", script.join("\n")], { env });
+    const shell = spawn("bash", ["--norc", "-euo", "pipefail", "-c", script.join("\n")], { env });
     let printed = "";
     let remarks = "";
     shell.stdout.on("data", (chunk) => {

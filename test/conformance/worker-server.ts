@@ -15,15 +15,21 @@ export const testWorkers = Number(process.env.TEST_WORKERS ?? 1);
 /** The settings whose values are milliseconds. */
 const durations = new Set<string>(["databaseWait", "maxQueueDelay"]);
 
+/** The settings whose values are in files. */
+const secrets = new Set<string>(["registrySecret", "registryCredentials"]);
+
 /** Starts it with settings as the command line would read them from a file. */
 export async function startWorkers(config: Config): Promise<RunningServer> {
   const folder = await mkdtemp(join(tmpdir(), "platform-workers-"));
   const file = join(folder, "settings.json");
-  const texts = Object.entries({ ...config, workers: testWorkers }).flatMap(([key, value]) => {
+  const texts: Record<string, string> = {};
+  for (const [key, value] of Object.entries({ ...config, workers: testWorkers })) {
     const text = textOf(key, value);
-    return text === undefined ? [] : [[key, text]];
-  });
-  await writeFile(file, JSON.stringify(Object.fromEntries(texts)));
+    if (text === undefined) continue;
+    texts[key] = secrets.has(key) ? join(folder, key) : text;
+    if (secrets.has(key)) await writeFile(texts[key], text, { mode: 0o600 });
+  }
+  await writeFile(file, JSON.stringify(texts));
   const wasEmpty = (await readOf(config.database)) === undefined;
   const server = await startPlatform(["--config", file]);
   const installation = (await readOf(config.database))!;
@@ -64,6 +70,7 @@ function textOf(key: string, value: unknown): string | undefined {
   if (Array.isArray(value)) return typeof value[0] === "object" ? JSON.stringify(value) : value.join(",");
   if (typeof value !== "object" || value === null) return String(value);
   if ("host" in value && "port" in value) return `${value.host}:${value.port}`;
+  if ("username" in value && "password" in value) return `${value.username}:${value.password}`;
   if ("perSecond" in value && "burst" in value) return `${value.perSecond}/${value.burst}`;
   return Object.entries(value)
     .map(([name, number]) => `${name}=${number}`)
