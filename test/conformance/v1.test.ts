@@ -198,6 +198,7 @@ onEveryServer("v1 beside v2", (platform) => {
     expect(binding).toMatchObject({ identity: uid, role: { id: roleUid, capabilities: ["repo.list", "tag.list"] } });
     const { items } = await v1("Groups", "List", { id: group });
     expect(binding.group).toEqual(items[0]);
+    expect(binding.group.status).toBe("ORG_STATUS_READY");
   });
 
   test("roles are found by their parent, and the built-in ones by /", async () => {

@@ -7,7 +7,7 @@ import * as v1Roles from "../../../gen/platform/iam/v1/roles_pb.ts";
 import { GroupSchema } from "../../../gen/platform/iam/v2/groups_pb.ts";
 import * as v2 from "../../../gen/platform/iam/v2/role_bindings_pb.ts";
 import { RoleSchema } from "../../../gen/platform/iam/v2/roles_pb.ts";
-import { databaseOf, messageOf } from "../../resource/index.ts";
+import { databaseOf, messageOf, toResponses } from "../../resource/index.ts";
 import { groups } from "../iam/groups.ts";
 import { roles } from "../iam/roles.ts";
 import { byId, type ServiceOfV1, serviceOfV1 } from "./common.ts";
@@ -79,10 +79,12 @@ export const roleBindingsOfV1: ServiceOfV1 = {
           uids((item) => item.role?.id),
         ),
       ]);
+      const found = await toResponses(groups, [...groupRows.values()], context);
+      const groupMessages = new Map(found.map((message) => [message.uid, message]));
       for (const item of items) {
-        const groupRow = groupRows.get(item.group?.id ?? "");
+        const groupMessage = groupMessages.get(item.group?.id ?? "");
         const roleRow = roleRows.get(item.role?.id ?? "");
-        if (groupRow !== undefined) item.group = group.toOlder(messageOf(groups, groupRow)) as v1Groups.Group;
+        if (groupMessage !== undefined) item.group = group.toOlder(groupMessage) as v1Groups.Group;
         if (roleRow !== undefined) item.role = role.toOlder(messageOf(roles, roleRow)) as v1Roles.Role;
       }
     }
