@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { generateSigningKey, keysAt, type StoredKey } from "../auth/index.ts";
 import type { Config } from "../config.ts";
 import { type CallEnvironment, createPageTokens, createSecrets } from "../resource/index.ts";
-import { ensureAdministrator, ensureFirstGroup, storeBuiltInRoles } from "../services/index.ts";
+import { ensureAdministrator, ensureFirstGroup, installationSetting, storeBuiltInRoles } from "../services/index.ts";
 import type { Database, ReadSession } from "../store/index.ts";
 import { newUid } from "../uid.ts";
 
@@ -19,14 +19,15 @@ export interface Installation {
   readonly administratorUid: string;
 }
 
-const settingName = "installation";
+/** How the installation as a whole is changed, by one program at a time. */
+const serializable = { isSerializable: true };
 const secretKeyName = "secret_key";
 /** Maximum number of keys that have not retired: relying parties limit the size of a key set. */
 const maxSigningKeys = 20;
 
 /** Reads the installation; undefined before {@link install}. */
 export async function readInstallation(session: ReadSession): Promise<Installation | undefined> {
-  const bytes = await session.setting(settingName);
+  const bytes = await session.setting(installationSetting);
   if (bytes === undefined) return undefined;
   const stored = JSON.parse(Buffer.from(bytes).toString("utf8"));
   return { ...stored, pageTokenKey: Buffer.from(stored.pageTokenKey, "base64") };
@@ -40,14 +41,14 @@ export async function install(
 ): Promise<Installation | undefined> {
   const signingKeys = [await generateSigningKey(now)];
   return database.transact(async (session) => {
-    if ((await session.setting(settingName)) !== undefined) return undefined;
+    if ((await session.setting(installationSetting)) !== undefined) return undefined;
     const rootGroupUid = newUid("");
     await ensureFirstGroup(session, rootGroupUid, now());
     const administratorUid = await ensureAdministrator(session, rootGroupUid, issuerUrl, now());
     const installation = { issuerUrl, signingKeys, pageTokenKey: randomBytes(32), rootGroupUid, administratorUid };
-    await session.addSetting(settingName, encode(installation));
+    await session.addSetting(installationSetting, encode(installation));
     return installation;
-  });
+  }, serializable);
 }
 
 /** The database's own key for secrets in its rows, 32 bytes. It is created when first needed. */
@@ -100,9 +101,9 @@ export async function rotateSigningKeys(database: Database, now: () => number): 
     if (kept.length >= maxSigningKeys)
       throw new RotationRefused(`${kept.length} keys still verify tokens that they have signed`);
     const signingKeys = [...kept.map(({ key }) => key), added];
-    await session.putSetting(settingName, encode({ ...installation, signingKeys }));
+    await session.putSetting(installationSetting, encode({ ...installation, signingKeys }));
     return signingKeys;
-  });
+  }, serializable);
 }
 
 /** Restores the administrator after they were deleted or lost their role, and the first group if it was deleted. */

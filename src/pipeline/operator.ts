@@ -35,7 +35,7 @@ export interface Operator {
 }
 
 /** What {@link createOperator} needs. */
-export interface OperatorOptions extends Omit<TransactOptions, "onCommit"> {
+export interface OperatorOptions extends Omit<TransactOptions, "onCommit" | "isSerializable" | "lockForCall"> {
   readonly services: readonly ServiceImplementation[];
   /** The caller that audit records and events name. */
   readonly subject: string;
@@ -58,14 +58,17 @@ export function createOperator(options: OperatorOptions): Operator {
 
   return {
     transact: (work) =>
-      database.transact((session) => {
-        const nowMs = now();
-        return work(async (method, request) => {
-          const values = createContextValues();
-          authorizeOperator(values, subject);
-          provideEnvironment(values, { ...environment, nowMs, session });
-          return (await transport.unary(method, undefined, undefined, undefined, request, values)).message;
-        }, session);
-      }),
+      database.transact(
+        (session) => {
+          const nowMs = now();
+          return work(async (method, request) => {
+            const values = createContextValues();
+            authorizeOperator(values, subject);
+            provideEnvironment(values, { ...environment, nowMs, session });
+            return (await transport.unary(method, undefined, undefined, undefined, request, values)).message;
+          }, session);
+        },
+        { isSerializable: true },
+      ),
   };
 }

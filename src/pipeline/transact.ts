@@ -10,9 +10,16 @@ import {
   LocalCall,
   type UnaryCallResponse,
 } from "../call/index.ts";
+import type { MethodContract } from "../contract/index.ts";
 import { alreadyExists } from "../errors.ts";
 import { type CallEnvironment, provideEnvironment } from "../resource/index.ts";
-import { type Database, NotUniqueError, type ReadingCall, UnavailableError } from "../store/index.ts";
+import {
+  type Database,
+  NotUniqueError,
+  type ReadingCall,
+  UnavailableError,
+  type WriteSession,
+} from "../store/index.ts";
 import { keyedCall } from "./idempotency.ts";
 import type { QuotaCheck } from "./quotas.ts";
 import { type RecordCallOptions, recordCall } from "./record-call.ts";
@@ -23,6 +30,10 @@ export interface TransactOptions extends RecordCallOptions {
   readonly environment: Omit<CallEnvironment, "session" | "nowMs" | "changes">;
   /** See {@link QuotaCheck}; absent: nothing is limited. */
   readonly quotaCheck?: QuotaCheck;
+  /** Whether a call runs in a serializable transaction. */
+  isSerializable(method: MethodContract): boolean;
+  /** Locks what a call relies on, before its handler runs. */
+  lockForCall(session: WriteSession, method: MethodContract, request: Message): Awaitable<void>;
   /** Called when a call has committed its changes. */
   onCommit?(): void;
   /** Milliseconds since 1970. */
@@ -63,12 +74,14 @@ export function transact(options: TransactOptions): CallInterceptor {
   const { contract, database, environment, now } = options;
   const record = recordCall(options);
   const change = async (request: UnaryRequest, next: () => Awaitable<CallResponse>, nowMs: number) => {
-    const keyed = keyedCall(request, contract.of(request.method), environment.secrets, nowMs);
+    const method = contract.of(request.method);
+    const keyed = keyedCall(request, method, environment.secrets, nowMs);
     try {
       const excess = await options.quotaCheck?.(request);
       const answer = await database.transact(
         async (session) => {
           provideEnvironment(request.contextValues, { ...environment, nowMs, session });
+          await options.lockForCall(session, method, request.message);
           const replayed = await keyed?.replay(session);
           const response = replayed ?? ((await next()) as UnaryCallResponse);
           if (replayed === undefined && excess !== undefined) throw excess;
@@ -78,7 +91,10 @@ export function transact(options: TransactOptions): CallInterceptor {
           return response;
         },
         // A LocalCall creates its signal when it is read.
-        { signal: request instanceof LocalCall ? request : request.signal },
+        {
+          signal: request instanceof LocalCall ? request : request.signal,
+          isSerializable: options.isSerializable(method),
+        },
       );
       options.onCommit?.();
       return answer;

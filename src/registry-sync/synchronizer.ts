@@ -126,7 +126,8 @@ export function createSynchronizer({ database, operator, registry, group, now }:
   }
 
   async function saveAll(call: OperatorCall, session: WriteSession, repoUid: string, images: readonly RegistryImage[]) {
-    if (images.length > 0) await call(ReposService.method.getRepo, { uid: repoUid }); // fails if it was deleted meanwhile
+    if (images.length > 0 && !(await registryContents.holdRepo(session, repoUid)))
+      await call(ReposService.method.getRepo, { uid: repoUid }); // fails: it was deleted meanwhile
     for (const image of images) await saveImage(session, repoUid, image, now());
   }
 

@@ -8,7 +8,7 @@ import { environmentOf } from "./call-environment.ts";
 import { insertRow } from "./changes.ts";
 import type { Resource } from "./declaration.ts";
 import { enforceFieldBehavior } from "./field-mask.ts";
-import { requireResource } from "./get.ts";
+import { holdResource } from "./get.ts";
 import { toResponse } from "./response.ts";
 import { type Content, contentOf, copyOf, emptyMessage, newRow } from "./row-mapping.ts";
 import { checkChange, requireUnique } from "./rules.ts";
@@ -40,7 +40,7 @@ export async function insertResource<R extends DescMessage>(
   { uid = newUid(parent), output = {} }: InsertOptions<MessageShape<R>> = {},
 ): Promise<Row> {
   const { declaration } = resource;
-  if (declaration.parent !== undefined) await requireResource(declaration.parent, parent, context);
+  if (declaration.parent !== undefined) await holdResource(declaration.parent, parent, context);
   const after = body === undefined ? emptyMessage(resource) : copyOf(resource, body);
   enforceFieldBehavior(declaration.schema, undefined, after);
   Object.assign(after, output);

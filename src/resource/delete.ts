@@ -4,10 +4,10 @@ import { EmptySchema } from "@bufbuild/protobuf/wkt";
 import type { HandlerContext } from "@connectrpc/connect";
 import { failedPrecondition } from "../errors.ts";
 import type { Selection } from "../store/index.ts";
-import { databaseOf } from "./call-environment.ts";
+import { databaseOf, transactionOf } from "./call-environment.ts";
 import { removeRow } from "./changes.ts";
 import type { Resource } from "./declaration.ts";
-import { checkEtag, findRow } from "./get.ts";
+import { checkEtag, findRowToRemove } from "./get.ts";
 
 /** The children and parts of each resource, in the order in which they were linked. */
 const linked = new WeakMap<Resource, Set<Resource>>();
@@ -31,13 +31,19 @@ export async function removeResource(
   { uid, etag, force = false }: { uid: string; etag?: string; force?: boolean },
   context: HandlerContext,
 ): Promise<void> {
-  const row = await findRow(resource, uid, context);
+  const row = await findRowToRemove(resource, uid, context);
   const { blocking, cascading } = dependentsOf(resource, force);
+  // Nobody adds anything below what will be removed.
+  for (const dependent of cascading) if (linked.has(dependent)) await lockBelow(dependent, uid, context);
   await requireNoChildren(resource, uid, blocking, context);
   checkEtag(row, etag, context);
   const within = [{ root: uid, self: true }]; // a part has the same uid
   for (const dependent of cascading) await removeSelected(dependent, { within }, context);
   await removeRow(resource, uid, context);
+}
+
+async function lockBelow({ table }: Resource, uid: string, context: HandlerContext): Promise<void> {
+  await transactionOf(context).lockBelow(table, uid);
 }
 
 /** Deletes every selected row. */

@@ -5,7 +5,7 @@ import { type Awaitable, chain } from "../awaitable.ts";
 import { aborted, invalid, notFound } from "../errors.ts";
 import type { Row } from "../store/index.ts";
 import { isUid } from "../uid.ts";
-import { databaseOf } from "./call-environment.ts";
+import { databaseOf, transactionOf } from "./call-environment.ts";
 import type { Resource } from "./declaration.ts";
 import { isStoredForm, toResponse } from "./response.ts";
 import { etagOf, storedMessage } from "./row-mapping.ts";
@@ -23,9 +23,28 @@ export function standardGet(resource: Resource) {
 
 /** A row that must exist. Errors: NOT_FOUND. */
 export function findRow(resource: Resource, uid: string, context: HandlerContext): Awaitable<Row> {
-  return chain(databaseOf(context).get(resource.table, uid), (row) => {
-    if (row === undefined) throw notFound({ type: resource.contract.type, uid });
-    return row;
+  return chain(databaseOf(context).get(resource.table, uid), (row) => existing(resource, uid, row));
+}
+
+/** A row that must exist, which the call will change. Errors: NOT_FOUND. */
+export function findRowToChange(resource: Resource, uid: string, context: HandlerContext): Awaitable<Row> {
+  return chain(transactionOf(context).getToChange(resource.table, uid), (row) => existing(resource, uid, row));
+}
+
+/** A row that must exist, which the call may remove. Errors: NOT_FOUND. */
+export function findRowToRemove(resource: Resource, uid: string, context: HandlerContext): Awaitable<Row> {
+  return chain(transactionOf(context).getToRemove(resource.table, uid), (row) => existing(resource, uid, row));
+}
+
+function existing({ contract }: Resource, uid: string, row: Row | undefined): Row {
+  if (row === undefined) throw notFound({ type: contract.type, uid });
+  return row;
+}
+
+/** Makes sure that a resource exists until the call ends. Errors: NOT_FOUND. */
+export function holdResource(resource: Resource, uid: string, context: HandlerContext): Awaitable<void> {
+  return chain(transactionOf(context).hold(resource.table, uid), (exists) => {
+    if (!exists) throw notFound({ type: resource.contract.type, uid });
   });
 }
 

@@ -42,7 +42,15 @@ export {
 } from "./declaration.ts";
 export { removeResource, removeSelected } from "./delete.ts";
 export { pathName } from "./field-mask.ts";
-export { findRow, requireResource, requireUid, standardGet } from "./get.ts";
+export {
+  findRow,
+  findRowToChange,
+  findRowToRemove,
+  holdResource,
+  requireResource,
+  requireUid,
+  standardGet,
+} from "./get.ts";
 export { implement, type MountedService, mount } from "./implement.ts";
 export {
   apiFeed,

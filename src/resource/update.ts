@@ -9,7 +9,7 @@ import { updateRow } from "./changes.ts";
 import { bodyReader } from "./create.ts";
 import type { Resource } from "./declaration.ts";
 import { applyPaths, effectivePaths, enforceFieldBehavior } from "./field-mask.ts";
-import { checkEtag, findRow } from "./get.ts";
+import { checkEtag, findRowToChange } from "./get.ts";
 import { toResponse } from "./response.ts";
 import { type Content, contentOf, emptyMessage, messageOf } from "./row-mapping.ts";
 import { checkChange, requireUnique } from "./rules.ts";
@@ -37,7 +37,7 @@ export async function updateResource<R extends DescMessage>(
   context: HandlerContext,
 ): Promise<Row> {
   const { schema } = resource.declaration;
-  const row = await findRow(resource, uid, context);
+  const row = await findRowToChange(resource, uid, context);
   checkEtag(row, (body as { etag?: string }).etag, context);
   const before = messageOf(resource, row);
   keepDistinct(schema, before);

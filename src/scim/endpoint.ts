@@ -24,7 +24,7 @@ import {
 } from "../http/index.ts";
 import type { Logger } from "../log.ts";
 import { callersError } from "../pipeline/index.ts";
-import { findProvisioningProvider } from "../services/index.ts";
+import { findProvisioningProvider, lockAccess } from "../services/index.ts";
 import type { Database, ReadSession } from "../store/index.ts";
 import { Directory, type DirectoryOptions, type ListQuery } from "./directory.ts";
 import { errorBody, ScimError } from "./errors.ts";
@@ -80,7 +80,10 @@ export function createScim(options: ScimOptions): Endpoint {
     if (type === undefined && !(name === ".search" && id === undefined)) throw notFound();
     const directory = (session: DirectoryOptions["session"]) => new Directory({ session, provider, base, now, record });
     const write = <T>(work: (entries: Directory) => Promise<T>) =>
-      database.transact((session) => work(directory(session)));
+      database.transact(async (session) => {
+        await lockAccess(session, provider);
+        return work(directory(session));
+      });
     const version = headerOf(request, "if-match");
     if (isSearch || type === undefined) {
       if (method !== "POST") throw notAllowed(".search", "POST");

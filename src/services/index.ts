@@ -39,6 +39,8 @@ import { advisoryWriter } from "./vulnerabilities/save-advisories.ts";
 export { apiFeed, readFeedOrder, writeFeedOrder } from "../resource/index.ts";
 export { pruneDocuments, saveDocument } from "./advisory/documents.ts";
 export { pruneVulnerabilityMetadata, saveVulnerabilityMetadata } from "./advisory/vulnerability-metadata.ts";
+export { isSerializable, lockForCall } from "./call-isolation.ts";
+export { installationSetting, lockAccess } from "./iam/access-lock.ts";
 export { grantSource } from "./iam/auth/grants.ts";
 export { indexIdentities } from "./iam/auth/identity-index.ts";
 export { identitySource } from "./iam/auth/identity-source.ts";

@@ -41,7 +41,7 @@ export async function refreshDerived(database: Database, { feeds, versions }: De
 
 async function all(database: Database, portion: RefreshPortion, now: () => number): Promise<void> {
   let after: string | undefined;
-  do after = await database.transact((session) => portion(session, now(), after));
+  do after = await database.transact((session) => portion(session, now(), after), { isSerializable: true });
   while (after !== undefined);
 }
 

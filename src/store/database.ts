@@ -8,7 +8,7 @@ import { LongQueries, type ReadingCall } from "./long-queries.ts";
 import { migrate, pendingMigrations } from "./migrations/migrate.ts";
 import { type Catalogue, Reader, type ReadSession } from "./read-session.ts";
 import { settingStatements } from "./settings.ts";
-import { ConflictError, NotUniqueError } from "./sql/errors.ts";
+import { ConflictError, NotUniqueError, StaleError } from "./sql/errors.ts";
 import { compile } from "./sql/statement.ts";
 import { type StopSignal, Writer, type WriteSession } from "./write-session.ts";
 
@@ -33,7 +33,7 @@ export interface Database {
    * Errors: those of the session; ConflictError; UnavailableError, with `isUndecided` when the transaction may have
    * been committed.
    */
-  transact<T>(body: (session: WriteSession) => Promise<T>, options?: { signal?: StopSignal }): Promise<T>;
+  transact<T>(body: (session: WriteSession) => Promise<T>, options?: TransactOptions): Promise<T>;
   /** A queue, by the name of its table. */
   queue(name: string): Queue;
   /** Brings the schema up to date and returns how many migrations ran. Several processes may call it at once. */
@@ -49,6 +49,17 @@ export interface Database {
   check(timeoutMs: number): Promise<void>;
   /** Refuses new transactions, waits for those that are running, and closes the database. */
   close(): Promise<void>;
+}
+
+/** How to run a transaction. */
+export interface TransactOptions {
+  readonly signal?: StopSignal;
+  /**
+   * Whether it is isolated from all other transactions that are serializable. By default it sees what others commit
+   * while it runs, and relies on what it locks: rows that it holds, changes or removes. It never relies on the absence
+   * of rows, except those that would break a unique index.
+   */
+  readonly isSerializable?: boolean;
 }
 
 /** How to open a database. */
@@ -73,6 +84,8 @@ export interface OpenOptions {
 
 const defaultLockTimeoutMs = 5000;
 const defaultFewRows = 500;
+/** How often a transaction runs again because a row that it had not locked was changed. */
+const maxStaleRuns = 20;
 
 /**
  * Opens `sqlite:PATH` (the file and its folder are created when missing), `sqlite::memory:` or `postgres://…`.
@@ -86,6 +99,7 @@ export async function openDatabase(url: string, options: OpenOptions = {}): Prom
     log: logsOf(dialect),
     queue: queuesOf(dialect),
     counters: counterStatements(dialect),
+    locksRows: engine.isConcurrent,
     settings: settingStatements(dialect),
   };
   let running = 0;
@@ -121,7 +135,8 @@ export async function openDatabase(url: string, options: OpenOptions = {}): Prom
         ? read
         : new Reader(catalogue, reader, { commits, longQueries: longQueries.connectionFor(call) }),
     refresh: () => engine.refresh?.(),
-    transact: (body, { signal } = {}) => tracked(() => engine.transact(inSession(engine, catalogue, body, signal))),
+    transact: (body, { signal, isSerializable = false } = {}) =>
+      tracked(() => engine.transact(inSession(engine, catalogue, body, signal), isSerializable)),
     queue: (name) => createQueue({ ...engine, autocommit: (body) => tracked(() => engine.autocommit(body)) }, name),
     migrate: () => migrate(engine),
     pendingMigrations: () => pendingMigrations(engine),
@@ -170,9 +185,10 @@ function inSession<T>(
   signal: StopSignal | undefined,
 ): TransactionBody<T> {
   let mayRunAgain = isConcurrent;
+  let staleRuns = 0;
   return async (connection, counters) => {
     signal?.throwIfAborted();
-    const session = new Writer(catalogue, connection, counters, signal);
+    const session = new Writer(catalogue, connection, counters, { signal, checksNames: !mayRunAgain });
     try {
       const value = await body(session);
       if (session.failure !== undefined) throw session.failure; // `body` has caught it, but the transaction has failed
@@ -180,6 +196,8 @@ function inSession<T>(
     } catch (error) {
       const { failure } = session;
       if (failure instanceof ConflictError) throw failure;
+      // Another transaction may have changed the row since this one read it.
+      if (isConcurrent && failure instanceof StaleError && staleRuns++ < maxStaleRuns) throw new ConflictError(failure);
       if (!mayRunAgain || !(failure instanceof NotUniqueError)) throw error;
       mayRunAgain = false;
       throw failure;

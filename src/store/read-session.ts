@@ -59,6 +59,8 @@ export interface Catalogue {
   log(spec: LogSpec): LogStatements;
   queue(name: string): QueueStatements;
   readonly counters: CounterStatements;
+  /** Whether transactions run concurrently, and lock rows. */
+  readonly locksRows: boolean;
   readonly settings: SettingStatements;
 }
 

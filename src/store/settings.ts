@@ -1,20 +1,24 @@
 /** The statements on settings. A setting is bytes with a name. */
+import { sql } from "kysely";
 import type { Dialect } from "./sql/dialect.ts";
 import { compile, type Statement, slot } from "./sql/statement.ts";
 
 /** Slots `name` and `value`. */
 export interface SettingStatements {
   readonly get: Statement;
+  /** As `get`, and locks the setting, if there is one. */
+  readonly lock: Statement;
   readonly put: Statement;
   /** Changes nothing when the setting exists. */
   readonly add: Statement;
 }
 
 /** Compiles the statements on the settings. */
-export function settingStatements({ query }: Dialect): SettingStatements {
+export function settingStatements({ query, locks }: Dialect): SettingStatements {
   const insert = query.insertInto("settings").values({ name: slot("name"), value: slot("value") });
   return {
     get: compile(query, query.selectFrom("settings").select("value").where("name", "=", slot("name"))),
+    lock: compile(query, sql`select value from settings where name = ${slot("name")} ${locks.change}`),
     put: compile(
       query,
       insert.onConflict((conflict) => conflict.column("name").doUpdateSet({ value: slot("value") })),

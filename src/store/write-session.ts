@@ -1,6 +1,6 @@
 /** Writes: what a transaction can do. */
 
-import { type Awaitable, tryChain } from "../awaitable.ts";
+import { type Awaitable, chain, tryChain } from "../awaitable.ts";
 import type { Counters } from "./logs/counters.ts";
 import { appendValues, type LogEntry, type LogSpec } from "./logs/log.ts";
 import { addValues, type NewQueueEntry } from "./logs/queue.ts";
@@ -12,12 +12,30 @@ import type { RowStatements } from "./rows/statements.ts";
 import { NotUniqueError, StaleError, UniqueViolation } from "./sql/errors.ts";
 import type { ColumnValue } from "./sql/indexed-column.ts";
 import type { SqlConnection, Statement, Values } from "./sql/statement.ts";
+import { rangeOf } from "./sql/subtree.ts";
 
 /**
  * Reads and writes of one transaction. It cannot be used after the transaction has ended or one of its statements has
  * failed.
  */
 export interface WriteSession extends ReadSession {
+  /** Whether the row exists. It then exists until the transaction ends. */
+  hold(table: TableSpec, uid: string): Awaitable<boolean>;
+  /** As `get`. No other transaction changes or removes the row before this one ends. */
+  getToChange(table: TableSpec, uid: string): Awaitable<Row | undefined>;
+  /** As `getToChange`, and no other transaction holds the row. */
+  getToRemove(table: TableSpec, uid: string): Awaitable<Row | undefined>;
+  /** No other transaction holds, changes or removes the rows below `root` before this one ends. */
+  lockBelow(table: TableSpec, root: string): Awaitable<void>;
+  /** Makes other transactions that lock the same row wait until this one ends. They may hold it. */
+  lock(table: TableSpec, uid: string): Awaitable<void>;
+  /** The same with a setting. */
+  lockSetting(name: string): Awaitable<void>;
+  /**
+   * Whether to look for a row with the same name before writing one. False at the first attempt of a transaction that
+   * runs again when it loses: it leaves the decision to the unique index.
+   */
+  readonly checksNames: boolean;
   /** Inserts a row with version 1. Errors: NotUniqueError. */
   insert(table: TableSpec, row: Omit<Row, "version">): Promise<Row>;
   /**
@@ -52,10 +70,16 @@ export type StopSignal = Pick<AbortSignal, "throwIfAborted">;
 export class Writer extends Reader implements WriteSession {
   readonly #counters: Counters;
   readonly #signal: StopSignal | undefined;
+  readonly checksNames: boolean;
   #failure: unknown;
   #ended = false;
 
-  constructor(catalogue: Catalogue, connection: SqlConnection, counters: Counters, signal: StopSignal | undefined) {
+  constructor(
+    catalogue: Catalogue,
+    connection: SqlConnection,
+    counters: Counters,
+    { signal, checksNames }: { readonly signal: StopSignal | undefined; readonly checksNames: boolean },
+  ) {
     super(
       catalogue,
       reportingFailures(connection, (error) => this.#fail(error)),
@@ -63,6 +87,7 @@ export class Writer extends Reader implements WriteSession {
     );
     this.#counters = counters;
     this.#signal = signal;
+    this.checksNames = checksNames;
   }
 
   /** The error of the statement that failed, if one did. The transaction can then only be rolled back. */
@@ -85,6 +110,37 @@ export class Writer extends Reader implements WriteSession {
   #fail(error: unknown): unknown {
     this.#failure = error;
     return error;
+  }
+
+  hold(table: TableSpec, uid: string): Awaitable<boolean> {
+    const { row } = this.catalogue.table(table);
+    return chain(this.connection().rows(row.hold, { uid }), (rows) => rows.length > 0);
+  }
+
+  getToChange(table: TableSpec, uid: string): Awaitable<Row | undefined> {
+    const { row, read } = this.catalogue.table(table);
+    return chain(this.connection().rows(row.getToChange, { uid }), ([values]) => values && read(values));
+  }
+
+  getToRemove(table: TableSpec, uid: string): Awaitable<Row | undefined> {
+    const { row, read } = this.catalogue.table(table);
+    return chain(this.connection().rows(row.getToRemove, { uid }), ([values]) => values && read(values));
+  }
+
+  lockBelow(table: TableSpec, root: string): Awaitable<void> {
+    if (!this.catalogue.locksRows) return;
+    const { row } = this.catalogue.table(table);
+    return chain(this.connection().rows(row.lockRange, { ...rangeOf({ root, self: false }) }), () => {});
+  }
+
+  lock(table: TableSpec, uid: string): Awaitable<void> {
+    if (!this.catalogue.locksRows) return;
+    return chain(this.getToChange(table, uid), () => {});
+  }
+
+  lockSetting(name: string): Awaitable<void> {
+    if (!this.catalogue.locksRows) return;
+    return chain(this.connection().rows(this.catalogue.settings.lock, { name }), () => {});
   }
 
   async insert(table: TableSpec, row: Omit<Row, "version">): Promise<Row> {
@@ -121,7 +177,7 @@ export class Writer extends Reader implements WriteSession {
       packed: pack({ ...row, version }),
       ...columns,
     });
-    if (changed === 0) throw new StaleError(table.name, row.uid);
+    if (changed === 0) throw this.#fail(new StaleError(table.name, row.uid));
     if (table.isWatched) this.#counters.changed();
     const updated = { ...row, version, columns: readColumns(table, columns) };
     if (before !== undefined) await this.#maintainIndexes(statements, row.uid, before.columns, updated.columns);

@@ -1,4 +1,5 @@
-/** Transactions: atomic, serializable, durable when acknowledged. */
+/** Transactions: atomic, isolated, durable when acknowledged. */
+import { setTimeout } from "node:timers/promises";
 import { beforeEach, expect, test } from "vitest";
 import { ConflictError, type Database, NotUniqueError, type WriteSession } from "../../src/store/index.ts";
 import { onEveryDatabase } from "./databases.ts";
@@ -117,27 +118,80 @@ onEveryDatabase("transactions", (database) => {
     expect(await db.read.get(identities, "a")).toMatchObject({ version: 31, columns: { relationship: 30 } });
   });
 
-  test("hold a check and the write that relies on it together", async () => {
-    // Each removes the parent if it has no child, or adds a child if there is a parent: no child may lose its parent.
-    for (let round = 0; round < 10; round++) {
-      const group = `g${round}`;
+  /** Each removes the parent if it has no child, or adds a child if there is a parent: no child may lose its parent. */
+  const family = (group: string) => ({
+    async removal(session: WriteSession) {
+      if (await session.exists(identities, { parent: group })) throw new Error("not empty");
+      await session.remove(identities, group);
+    },
+    async addition(session: WriteSession, child: number) {
+      if ((await session.get(identities, group)) === undefined) throw new Error("no parent");
+      await session.insert(identities, newRow(`${group}/${child}`));
+    },
+  });
+
+  async function race(prefix: string, run: (group: string) => Promise<unknown>[]): Promise<void> {
+    for (let round = 0; round < 20; round++) {
+      const group = `${prefix}${round}`;
       await db.transact((session) => session.insert(identities, newRow(group)));
-      await Promise.allSettled([
-        db.transact(async (session) => {
-          if (await session.exists(identities, { parent: group })) throw new Error("not empty");
-          await session.remove(identities, group);
-        }),
-        ...[1, 2, 3].map((child) =>
-          db.transact(async (session) => {
-            if ((await session.get(identities, group)) === undefined) throw new Error("no parent");
-            await session.insert(identities, newRow(`${group}/${child}`));
-          }),
-        ),
-      ]);
+      await Promise.allSettled(run(group));
       const children = await db.read.count(identities, { parent: group });
       expect([0, 3]).toContain(children);
       expect((await db.read.get(identities, group)) === undefined).toBe(children === 0);
     }
+  }
+
+  test("hold a check and the write that relies on it together, when they are serializable", async () => {
+    const options = { isSerializable: true };
+    await race("s", (group) => {
+      const { removal, addition } = family(group);
+      return [
+        db.transact(removal, options),
+        ...[1, 2, 3].map((child) => db.transact((session) => addition(session, child), options)),
+      ];
+    });
+  });
+
+  test("hold a check and the write that relies on it together, when they lock what they rely on", async () => {
+    await race("l", (group) => {
+      const { removal, addition } = family(group);
+      return [
+        db.transact(async (session) => {
+          await session.getToRemove(identities, group);
+          await removal(session);
+        }),
+        ...[1, 2, 3].map((child) =>
+          db.transact(async (session) => {
+            await session.hold(identities, group);
+            await addition(session, child);
+          }),
+        ),
+      ];
+    });
+  });
+
+  test("wait for others that lock the same, and not for those that hold it", async () => {
+    await db.transact((session) => session.insert(identities, newRow("locked")));
+    const order: string[] = [];
+    const { promise: locked, resolve } = Promise.withResolvers<void>();
+    const first = db.transact(async (session) => {
+      await session.lock(identities, "locked");
+      resolve();
+      await setTimeout(db.dialect === "sqlite" ? 0 : 100);
+      order.push("first");
+    });
+    await locked;
+    const holding = db.transact(async (session) => {
+      expect(await session.hold(identities, "locked")).toBe(true);
+      order.push("holding");
+    });
+    const second = db.transact(async (session) => {
+      await session.lock(identities, "locked");
+      order.push("second");
+    });
+    await Promise.all([first, holding, second]);
+    expect(order.indexOf("first")).toBeLessThan(order.indexOf("second"));
+    if (db.dialect === "postgresql") expect(order[0]).toBe("holding");
   });
 
   test("keep counters equal to the rows through concurrent writes", async () => {

@@ -75,6 +75,8 @@ async function open(methods: Record<string, Method> = {}) {
     },
     audit,
     events,
+    isSerializable: () => false,
+    lockForCall: () => {},
     rateLimits: { read: undefined, list: undefined, write: undefined },
     onRateLimit: () => expect.fail("no call is refused"),
     maxCalls: 10,

@@ -4,7 +4,14 @@ import { type Authenticator, createAuthenticator, createKeySets } from "../../au
 import { createLocalTransport, type LocalTransport } from "../../call/index.ts";
 import { flagOf } from "../../config.ts";
 import { createPipeline, quotaCheck } from "../../pipeline/index.ts";
-import { grantSource, identitySource, providerSource, quotaKinds } from "../../services/index.ts";
+import {
+  grantSource,
+  identitySource,
+  isSerializable,
+  lockForCall,
+  providerSource,
+  quotaKinds,
+} from "../../services/index.ts";
 import type { StartContext } from "./context.ts";
 import type { Parts } from "./parts.ts";
 
@@ -43,6 +50,8 @@ export function buildCalls({ config, log, api, now, overload, rateLimited, peers
       setting: flagOf("quotas"),
       read: database.read,
     }),
+    isSerializable,
+    lockForCall,
     onCommit: peers.wakeDispatcher,
     rateLimits: { read: config.rateLimitRead, list: config.rateLimitList, write: config.rateLimitWrite },
     onRateLimit: rateLimited.report,

@@ -58,7 +58,8 @@ export function importAdvisoriesCommand(): Command {
       const distribution = distributionOf(options.distribution);
       await requireInstallation(database);
       if (!(await groupExists(database.read, group))) throw new CommandFailure(`--group: there is no group ${group}`);
-      if (order !== undefined) await database.transact((session) => writeFeedOrder(session, order));
+      if (order !== undefined)
+        await database.transact((session) => writeFeedOrder(session, order), { isSerializable: true });
       await refreshDerivedRows(database, Date.now);
       await importFeed(database, location, importInto({ group, feed: name, distribution, prune }), json);
     }),

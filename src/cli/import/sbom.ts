@@ -33,7 +33,7 @@ export function importSbomCommand(): Command {
       const packages = await readPackages(path, report);
       await requireInstallation(database);
       const result = await database.transact(async (session) => {
-        if (!(await registryContents.hasRepo(session, repo)))
+        if (!(await registryContents.holdRepo(session, repo)))
           throw new CommandFailure(`--repo: there is no repo ${repo}`);
         if (!(await registryContents.hasDigest(session, repo, digest)))
           throw new CommandFailure(`--digest: the repo has no image and no tag with ${digest}`);

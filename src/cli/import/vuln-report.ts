@@ -3,7 +3,7 @@ import { readFile, stat } from "node:fs/promises";
 import { Command } from "commander";
 import { FeedRefusal, ImportReport, isDigest, isTagName, readVulnReport } from "../../feeds/index.ts";
 import { packReport, registryContents, saveReport } from "../../services/index.ts";
-import type { ReadSession } from "../../store/index.ts";
+import type { ReadSession, WriteSession } from "../../store/index.ts";
 import { requireInstallation, withDatabase } from "../database.ts";
 import { CommandFailure } from "../failure.ts";
 import { withSettings } from "../settings.ts";
@@ -86,8 +86,8 @@ async function tagsOf(session: ReadSession, repo: string, digest: string): Promi
   return names;
 }
 
-async function requireImage(session: ReadSession, repo: string, digest: string): Promise<void> {
-  if (!(await registryContents.hasRepo(session, repo))) throw new CommandFailure(`--repo: there is no repo ${repo}`);
+async function requireImage(session: WriteSession, repo: string, digest: string): Promise<void> {
+  if (!(await registryContents.holdRepo(session, repo))) throw new CommandFailure(`--repo: there is no repo ${repo}`);
   if (!(await registryContents.hasDigest(session, repo, digest)))
     throw new CommandFailure(`--digest: the repo has no image and no tag with ${digest}`);
 }

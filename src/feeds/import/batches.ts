@@ -21,6 +21,8 @@ interface BatchOptions {
 const maxLockMs = 50;
 const firstCapacity = 50;
 const maxCapacity = 5000;
+/** An item is merged with what other feeds have imported, which their imports may be changing. */
+const serializable = { isSerializable: true };
 const maxConflicts = 20;
 
 /** Writes batches to a database, one after another. */
@@ -74,7 +76,7 @@ export class Batches {
           const value = await body(session, startMs);
           endMs = this.#clock();
           return value;
-        });
+        }, serializable);
         this.#commitMs = this.#clock() - endMs;
         return result;
       } catch (error) {

@@ -4,7 +4,7 @@
  */
 import type { DescMessage, Message, MessageShape } from "@bufbuild/protobuf";
 import { keepDistinct, nulViolations, violationsOf } from "../../contract/index.ts";
-import { invalid } from "../../errors.ts";
+import { invalid, notFound } from "../../errors.ts";
 import type { Row, WriteSession } from "../../store/index.ts";
 import type { Resource } from "../declaration.ts";
 import { type Content, contentOf } from "../row-mapping.ts";
@@ -41,6 +41,9 @@ export async function saveResource<R extends DescMessage>(
   const existing = "existing" in request ? request.existing : await session.get(table, uid);
   const updateTimeUs = nowMs * 1000;
   if (existing === undefined) {
+    const { parent: owner } = resource.declaration;
+    if (owner !== undefined && !(await session.hold(owner.table, parent)))
+      throw notFound({ type: owner.contract.type, uid: parent });
     await session.insert(table, { uid, parent, createTimeUs: createTimeMs * 1000, updateTimeUs, ...content });
     return "added";
   }

@@ -21,10 +21,10 @@ import {
   databaseOf,
   defineResource,
   equalTo,
+  holdResource,
   implement,
   insertResource,
   messageOf,
-  requireResource,
   rewriteResource,
   toResponse,
 } from "../../resource/index.ts";
@@ -55,7 +55,7 @@ export const accountAssociations = defineResource({
 
 export const accountAssociationsService = implement(AccountAssociationsService, [accountAssociations], {
   async createAccountAssociation({ parent, accountAssociation }: CreateAccountAssociationRequest, context) {
-    await requireResource(groups, parent, context);
+    await holdResource(groups, parent, context);
     const uid = parent;
     const row = await insertResource(accountAssociations, parentOf(uid), accountAssociation, context, { uid });
     return toResponse(accountAssociations, row, context);

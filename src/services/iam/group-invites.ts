@@ -40,9 +40,11 @@ import {
   removeRow,
   storeResource,
   toResponse,
+  transactionOf,
 } from "../../resource/index.ts";
 import type { ReadSession, Row } from "../../store/index.ts";
 import { covers, parentOf, rootOf } from "../../uid.ts";
+import { lockAccess } from "./access-lock.ts";
 import { grantableRole, requireGrantable } from "./grantable-roles.ts";
 import { groups } from "./groups.ts";
 import { identities } from "./identities.ts";
@@ -90,7 +92,9 @@ export const groupInvitesService = implement(GroupInvitesService, [groupInvites]
   },
 
   async acceptGroupInvite({ code }: AcceptGroupInviteRequest, context) {
-    const invite = await findByCode(code, context);
+    const { uid } = await findByCode(code, context);
+    await lockAccess(transactionOf(context), uid);
+    const invite = await findByCode(code, context); // another call may have used it meanwhile
     const group = parentOf(invite.uid);
     await requireAddressee(invite, group, context);
     if (invite.singleUse) await removeRow(groupInvites, invite.uid, context);

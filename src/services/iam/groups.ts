@@ -18,7 +18,6 @@ import { authorityOf, callerOf, capabilityNamed, holds, requireCapabilities } fr
 import { alreadyExists, invalid } from "../../errors.ts";
 import {
   type Change,
-  databaseOf,
   defineResource,
   equalTo,
   implement,
@@ -31,8 +30,10 @@ import {
   requireUid,
   storeResource,
   toResponse,
+  transactionOf,
 } from "../../resource/index.ts";
 import { rootOf } from "../../uid.ts";
+import { lockInstallation } from "./access-lock.ts";
 import { builtInRoleUid, ownerRole } from "./built-in-roles.ts";
 
 export const groups = defineResource({
@@ -127,10 +128,9 @@ async function checkOrganisation({ uid, before, after }: Change<Group>, context:
       { column: "verified", equals: 1 },
     ],
   };
-  const rows = await databaseOf(context).list(groups.table, {
-    ...sameName,
-    limit: 2,
-  });
+  const session = transactionOf(context);
+  await lockInstallation(session); // verified names are unique among all organisations
+  const rows = await session.list(groups.table, { ...sameName, limit: 2 });
   const other = rows.find((row) => row.uid !== uid);
   if (other === undefined) return;
   // The other group may be of an organisation that the caller must not see.

@@ -26,6 +26,7 @@ import {
   insertResource,
   messageOf,
   toResponses,
+  transactionOf,
 } from "../../resource/index.ts";
 import type { ReadSession, Row } from "../../store/index.ts";
 import { covers, parentOf } from "../../uid.ts";
@@ -153,7 +154,7 @@ export async function* bindingsOfUsers(
 function isBindable(uid: string, group: string, context: HandlerContext): Awaitable<boolean> {
   if (!covers(parentOf(uid), group)) return false;
   const isHidden = parentOf(uid) === "" && !holds(authorityOf(context).grants, uid, readingIdentities);
-  return isHidden || databaseOf(context).has(identities.table, uid);
+  return isHidden || transactionOf(context).hold(identities.table, uid);
 }
 
 function identityUidOf({ columns }: Row): string {

@@ -1,8 +1,9 @@
 /** The stored contents of repos, for the comparison with a registry. */
 import type { MessageShape } from "@bufbuild/protobuf";
 import type { TagSchema } from "../../../gen/platform/registry/v2/tags_pb.ts";
+import type { Awaitable } from "../../awaitable.ts";
 import { messageOf, type Resource } from "../../resource/index.ts";
-import type { ReadSession, Row, Selection } from "../../store/index.ts";
+import type { ReadSession, Row, Selection, WriteSession } from "../../store/index.ts";
 import { readImages } from "./images.ts";
 
 /** A stored tag. */
@@ -16,8 +17,8 @@ interface StoredRepo {
 
 /** Reads the stored contents of repos. */
 interface RegistryContents {
-  /** Whether a repo with this uid exists. */
-  hasRepo(session: ReadSession, uid: string): Promise<boolean>;
+  /** Whether a repo with this uid exists. It then exists until the transaction ends. */
+  holdRepo(session: WriteSession, uid: string): Awaitable<boolean>;
   /** Whether a repo has a digest, as an image or by a tag. */
   hasDigest(session: ReadSession, repoUid: string, digest: string): Promise<boolean>;
   /** The uid of the repo of a group with this name. */
@@ -35,7 +36,7 @@ const pageSize = 200;
 /** Reads the resources of repos and tags. */
 export function registryContents(repos: Resource, tags: Resource<typeof TagSchema>): RegistryContents {
   return {
-    hasRepo: (session, uid) => session.exists(repos.table, { uids: [uid] }),
+    holdRepo: (session, uid) => session.hold(repos.table, uid),
 
     async hasDigest(session, repoUid, digest) {
       if ((await readImages(session, repoUid, [digest])).size > 0) return true;

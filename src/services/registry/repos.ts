@@ -15,6 +15,7 @@ import {
   defineResource,
   equalTo,
   findRow,
+  findRowToChange,
   implement,
   type MountedService,
   type Resource,
@@ -76,7 +77,7 @@ export function reposService(
 
     async updateRepoReadme({ repoReadme, updateMask }: UpdateRepoReadmeRequest, context) {
       const body = repoReadme ?? create(RepoReadmeSchema);
-      const repo = await findRow(repos, body.uid, context);
+      const repo = await findRowToChange(repos, body.uid, context);
       const session = transactionOf(context);
       if (!(await session.exists(readmes.table, { uids: [body.uid] })))
         await session.insert(readmes.table, emptyReadme(readmes, repo));

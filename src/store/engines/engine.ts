@@ -23,9 +23,10 @@ export interface Engine {
   readonly isConcurrent: boolean;
   /**
    * Runs `body` in a transaction and returns its result once the transaction is durable. Rolls back when it throws. A
-   * concurrent engine runs it again after a ConflictError, and once after a NotUniqueError.
+   * concurrent engine runs it again after a ConflictError, and once after a NotUniqueError. It isolates it as READ
+   * COMMITTED or as SERIALIZABLE.
    */
-  transact<T>(body: TransactionBody<T>): Promise<T>;
+  transact<T>(body: TransactionBody<T>, isSerializable: boolean): Promise<T>;
   /** Runs `body`, a single writing statement, as its own transaction. It does not conflict with other transactions. */
   autocommit<T>(body: (connection: SqlConnection) => T | Promise<T>): Promise<T>;
   /** Runs `body` in a transaction that excludes the exclusive transactions of other processes. */

@@ -12,6 +12,13 @@ export interface RowStatements {
   readonly has: Statement;
   /** Slot `uids`: a JSON array. */
   readonly getMany: Statement;
+  /** As `has`, and locks the row so that it is not removed. */
+  readonly hold: Statement;
+  /** As `get`, and locks the row. */
+  readonly getToChange: Statement;
+  readonly getToRemove: Statement;
+  /** Locks the rows with keys from slot `lo` to slot `hi`, excluded, in their order. */
+  readonly lockRange: Statement;
   /** Slots `0`, `1`, … for that many parents. Returns one row if any of them has a child. */
   anyChild(parents: number): Statement;
   /** Slots `parent` and the column. Returns the uid of the child that has the value. */
@@ -42,6 +49,8 @@ export function rowStatements(dialect: Dialect, table: TableSpec): RowStatements
   const columns = Object.keys(table.columns);
   const read = ["packed", ...columns];
   const rows = query.selectFrom(table.name).select(read);
+  const name = sql.table(table.name);
+  const all = sql.join(read.map((column) => sql.ref(column)));
   const assign = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, slot(name)]));
   const setColumns = memoize((names: readonly string[]) =>
     compile(query, query.updateTable(table.name).set(assign(names)).where("uid", "=", slot("uid"))),
@@ -63,6 +72,13 @@ export function rowStatements(dialect: Dialect, table: TableSpec): RowStatements
     get: compile(query, rows.where("uid", "=", slot("uid"))),
     has: compile(query, query.selectFrom(table.name).select(sql.lit(1).as("one")).where("uid", "=", slot("uid"))),
     getMany: compile(query, rows.where(dialect.isIn(sql.ref("uid"), "text", slot("uids")))),
+    hold: compile(query, sql`select 1 from ${name} where uid = ${slot("uid")} ${dialect.locks.hold}`),
+    getToChange: compile(query, sql`select ${all} from ${name} where uid = ${slot("uid")} ${dialect.locks.change}`),
+    getToRemove: compile(query, sql`select ${all} from ${name} where uid = ${slot("uid")} ${dialect.locks.removal}`),
+    lockRange: compile(
+      query,
+      sql`select 1 from ${name} where uid >= ${slot("lo")} and uid < ${slot("hi")} order by uid ${dialect.locks.removal}`,
+    ),
     anyChild: (parents) => anyChild(String(parents), parents),
     child: (column) => child(column, column),
     insert: compile(query, query.insertInto(table.name).values(assign([...baseColumns, ...columns]))),

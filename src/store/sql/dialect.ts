@@ -58,6 +58,12 @@ export interface TextScans {
   create(table: string, column: string): RawBuilder<unknown>;
 }
 
+/**
+ * How a row is locked until the end of the transaction: `hold` excludes its removal, `change` also other changes, and
+ * `removal` also that others hold it.
+ */
+export type Lock = "hold" | "change" | "removal";
+
 /** How a session maintains a content index. */
 export interface IndexMaintenance {
   /** Adds the row with slot `uid` and the document in slot `document`. */
@@ -137,6 +143,8 @@ export interface Dialect {
   readonly joined?: (rows: RawBuilder<unknown>) => RawBuilder<unknown>;
   /** Ends a SELECT that locks the rows it finds and skips rows that another transaction has locked. */
   readonly skipLocked: RawBuilder<unknown>;
+  /** Ends a SELECT that locks the rows it finds. Empty where one transaction writes at a time. */
+  readonly locks: Readonly<Record<Lock, RawBuilder<unknown>>>;
   /** Ends a CREATE TABLE for small rows that are found by their primary key. */
   readonly clustered: RawBuilder<unknown>;
   /** A SELECT of the columns of every table: the name of the table, then that of the column. */

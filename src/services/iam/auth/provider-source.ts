@@ -10,6 +10,7 @@ import { unavailable } from "../../../errors.ts";
 import { messageOf, type RowChange } from "../../../resource/index.ts";
 import { ConflictError, type Database, NotUniqueError, type WriteSession } from "../../../store/index.ts";
 import { userIdentityUid } from "../../../uid.ts";
+import { lockAccess } from "../access-lock.ts";
 import { identityProviders, oidcOf } from "../identity-providers.ts";
 import { linkUsers } from "../provisioning/directory.ts";
 import { signInFirst, stateOf } from "./first-sign-in.ts";
@@ -59,6 +60,7 @@ export function providerSource(database: Database, now: () => number, record: Re
       try {
         const isSignedIn = await database.transact(async (session) => {
           const nowMs = now();
+          for (const { uid } of admitted.toSorted((a, b) => (a.uid < b.uid ? -1 : 1))) await lockAccess(session, uid);
           const changes = await signInFirst(session, admitted, identity, claims, nowMs);
           if (changes === undefined) return false;
           await linkUsers(session, unlinked, identity);

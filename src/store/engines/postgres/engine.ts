@@ -1,6 +1,7 @@
 /**
- * PostgreSQL through a pool of connections. Transactions run concurrently and SERIALIZABLE, so that a check and the
- * write that relies on it hold together without explicit locks. A transaction that fails with a conflict runs again.
+ * PostgreSQL through a pool of connections. Transactions run concurrently. By default they are READ COMMITTED and lock
+ * the rows that they rely on; those that are SERIALIZABLE need no locks among each other. A transaction that fails with
+ * a conflict runs again.
  * Query plans depend on the text of the statements, not on statistics: scans that no statement should use are disabled,
  * and one generic plan serves all values of a statement.
  *
@@ -41,6 +42,7 @@ export const postgres: Dialect = {
     sql`${r} cross join lateral (${uids}) as u cross join lateral (select * from ${sql.table(table)} as i where i.uid = u.uid offset 0) as t`,
   ...postgresContent,
   skipLocked: sql`for update skip locked`,
+  locks: { hold: sql`for key share`, change: sql`for no key update`, removal: sql`for update` },
   clustered: sql``,
   columns: sql`select table_name, column_name from information_schema.columns where table_schema = current_schema()`,
   tableExists: (name) =>
@@ -133,11 +135,12 @@ export async function openPostgres(url: string, { lockTimeoutMs, maxLongQueries 
     }
   }
 
-  async function transact<T>(body: TransactionBody<T>): Promise<T> {
+  async function transact<T>(body: TransactionBody<T>, isSerializable: boolean): Promise<T> {
+    const begin = isSerializable ? "begin isolation level serializable" : "begin isolation level read committed";
     const giveUpAt = performance.now() + lockTimeoutMs;
     for (let attempt = 0, collided = false; ; attempt++) {
       try {
-        return await once("begin isolation level serializable", async (connection, client) => {
+        return await once(begin, async (connection, client) => {
           const counters = new Counters(statements);
           const value = await body(connection, counters);
           await counters.write(connection, slots.get(client) ?? 0);

@@ -42,6 +42,7 @@ export const sqlite: Dialect = {
   eachOf: (r, table, uids, any) => sql`${r} cross join ${sql.table(table)} as t on ${any} and t.uid in (${uids})`,
   ...sqliteContent,
   skipLocked: sql``,
+  locks: { hold: sql``, change: sql``, removal: sql`` },
   clustered: sql`without rowid`,
   columns: sql`select t.name, c.name from sqlite_master as t join pragma_table_info(t.name) as c where t.type = 'table'`,
   tableExists: (name) => sql`select 1 from sqlite_master where type = 'table' and name = ${name}`,
