@@ -184,11 +184,10 @@ function inSession<T>(
   body: (session: WriteSession) => Promise<T>,
   signal: StopSignal | undefined,
 ): TransactionBody<T> {
-  let mayRunAgain = isConcurrent;
   let staleRuns = 0;
-  return async (connection, counters) => {
+  return async (connection, counters, mayCollide) => {
     signal?.throwIfAborted();
-    const session = new Writer(catalogue, connection, counters, { signal, checksNames: !mayRunAgain });
+    const session = new Writer(catalogue, connection, counters, { signal, checksNames: !mayCollide });
     try {
       const value = await body(session);
       if (session.failure !== undefined) throw session.failure; // `body` has caught it, but the transaction has failed
@@ -198,9 +197,7 @@ function inSession<T>(
       if (failure instanceof ConflictError) throw failure;
       // Another transaction may have changed the row since this one read it.
       if (isConcurrent && failure instanceof StaleError && staleRuns++ < maxStaleRuns) throw new ConflictError(failure);
-      if (!mayRunAgain || !(failure instanceof NotUniqueError)) throw error;
-      mayRunAgain = false;
-      throw failure;
+      throw mayCollide && failure instanceof NotUniqueError ? failure : error;
     } finally {
       session.end();
     }

@@ -2,7 +2,6 @@
  * Queries of calls that may take long. A bounded number runs at once, beside the event loop; the others wait. Callers
  * take turns, so that one who asks for much delays nobody else for longer than one query.
  */
-import type { Awaitable } from "../awaitable.ts";
 import { OverloadError } from "./sql/errors.ts";
 import type { SqlConnection, Statement, Values } from "./sql/statement.ts";
 
@@ -54,7 +53,10 @@ export class LongQueries {
     return {
       fewRows: this.#fewRows,
       rows: (statement, values) => this.#rows(call, statement, values),
-      run(): Awaitable<number> {
+      run(): never {
+        throw new Error("a long query only reads");
+      },
+      send(): never {
         throw new Error("a long query only reads");
       },
     };

@@ -148,7 +148,12 @@ export class Writer extends Reader implements WriteSession {
     const columns = storedColumns(table, row.columns);
     const { row: statements } = this.catalogue.table(table);
     const version = 1;
-    await this.#run(table, statements.insert, {
+    // An attempt that runs again when a name is taken learns it at the end.
+    const insert = (values: Values) =>
+      this.checksNames
+        ? this.#run(table, statements.insert, values)
+        : this.connection().send(statements.insert, values, (error) => errorOf(table, error));
+    await insert({
       uid: row.uid,
       parent: row.parent,
       version,
@@ -217,7 +222,7 @@ export class Writer extends Reader implements WriteSession {
   }
 
   async append(log: LogSpec, entry: LogEntry): Promise<void> {
-    await this.connection().run(this.catalogue.log(log).append, appendValues(log, entry));
+    await this.connection().send(this.catalogue.log(log).append, appendValues(log, entry), (error) => error);
   }
 
   async enqueue(queue: string, entries: readonly NewQueueEntry[]): Promise<number> {
@@ -252,10 +257,14 @@ export class Writer extends Reader implements WriteSession {
     try {
       return await this.connection().run(statement, values);
     } catch (error) {
-      if (!(error instanceof UniqueViolation)) throw error;
-      throw this.#fail(new NotUniqueError(table.name, error.constraint, error.cause));
+      throw this.#fail(errorOf(table, error));
     }
   }
+}
+
+/** A unique violation in a table as the error of a session. */
+function errorOf(table: TableSpec, error: unknown): unknown {
+  return error instanceof UniqueViolation ? new NotUniqueError(table.name, error.constraint, error.cause) : error;
 }
 
 /** A connection that passes every error through `fail`. */
@@ -271,5 +280,7 @@ function reportingFailures(connection: SqlConnection, fail: (error: unknown) => 
   return {
     rows: (statement, values) => report(() => connection.rows(statement, values)),
     run: (statement, values) => report(() => connection.run(statement, values)),
+    send: (statement, values, failed) =>
+      report(() => connection.send(statement, values, (error) => fail(failed(error)))),
   };
 }

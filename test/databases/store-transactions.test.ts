@@ -1,5 +1,4 @@
 /** Transactions: atomic, isolated, durable when acknowledged. */
-import { setTimeout } from "node:timers/promises";
 import { beforeEach, expect, test } from "vitest";
 import { ConflictError, type Database, NotUniqueError, type WriteSession } from "../../src/store/index.ts";
 import { onEveryDatabase } from "./databases.ts";
@@ -173,25 +172,24 @@ onEveryDatabase("transactions", (database) => {
   test("wait for others that lock the same, and not for those that hold it", async () => {
     await db.transact((session) => session.insert(identities, newRow("locked")));
     const order: string[] = [];
-    const { promise: locked, resolve } = Promise.withResolvers<void>();
+    const locked = Promise.withResolvers<void>();
+    const held = Promise.withResolvers<void>();
     const first = db.transact(async (session) => {
       await session.lock(identities, "locked");
-      resolve();
-      await setTimeout(db.dialect === "sqlite" ? 0 : 100);
+      locked.resolve();
+      if (db.dialect === "postgresql") await held.promise; // on SQLite there is one transaction at a time
       order.push("first");
     });
-    await locked;
-    const holding = db.transact(async (session) => {
-      expect(await session.hold(identities, "locked")).toBe(true);
-      order.push("holding");
-    });
+    await locked.promise;
     const second = db.transact(async (session) => {
       await session.lock(identities, "locked");
       order.push("second");
     });
-    await Promise.all([first, holding, second]);
-    expect(order.indexOf("first")).toBeLessThan(order.indexOf("second"));
-    if (db.dialect === "postgresql") expect(order[0]).toBe("holding");
+    const holding = db.transact((session) => session.hold(identities, "locked"));
+    holding.then(() => held.resolve());
+    expect(await holding).toBe(true);
+    await Promise.all([first, second]);
+    expect(order).toEqual(["first", "second"]);
   });
 
   test("keep counters equal to the rows through concurrent writes", async () => {

@@ -40,5 +40,8 @@ export interface Engine {
   close(): Promise<void>;
 }
 
-/** What runs in a transaction. It counts in `counters` what it inserts and removes. */
-export type TransactionBody<T> = (connection: SqlConnection, counters: Counters) => Promise<T>;
+/**
+ * What runs in a transaction. It counts in `counters` what it inserts and removes. `mayCollide`: whether it runs again
+ * after a NotUniqueError.
+ */
+export type TransactionBody<T> = (connection: SqlConnection, counters: Counters, mayCollide: boolean) => Promise<T>;

@@ -124,7 +124,9 @@ export class Counters {
       .sort(([a], [b]) => (a < b ? -1 : 1))
       .map(([, { key, delta }]) => [...key, delta]);
     const { add, forget } = this.#statements;
-    if (deltas.length > 0) await connection.run(add, { deltas: JSON.stringify(deltas), slot: counterSlot });
-    if (this.#removed.size > 0) await connection.run(forget, { ancestors: JSON.stringify([...this.#removed]) });
+    if (deltas.length > 0) await connection.send(add, { deltas: JSON.stringify(deltas), slot: counterSlot }, same);
+    if (this.#removed.size > 0) await connection.send(forget, { ancestors: JSON.stringify([...this.#removed]) }, same);
   }
 }
+
+const same = (error: unknown) => error;

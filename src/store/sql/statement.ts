@@ -20,6 +20,11 @@ export interface SqlConnection {
   rows(statement: Statement, values: Values): Awaitable<unknown[][]>;
   /** Runs a statement and returns how many rows it changed. */
   run(statement: Statement, values: Values): Awaitable<number>;
+  /**
+   * Runs a statement whose result is not needed. Where the database is another process, this does not wait for it: when
+   * the statement fails, so do the next one and the transaction, with what `failed` makes of the error.
+   */
+  send(statement: Statement, values: Values, failed: (error: unknown) => unknown): Awaitable<void>;
 }
 
 class Slot {

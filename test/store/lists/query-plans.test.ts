@@ -460,6 +460,7 @@ async function plansOf(table: TableSpec, read: (reading: Reading) => unknown): P
         return rowsOf(statement, values);
       },
       run: () => 0,
+      send: () => {},
     },
     longQueries: undefined,
     total: async (counterClass, ancestors) =>

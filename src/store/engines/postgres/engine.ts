@@ -16,7 +16,14 @@ import { type Dialect, queryBuilder } from "../../sql/dialect.ts";
 import { ConflictError, NotUniqueError, UnavailableError } from "../../sql/errors.ts";
 import type { SqlConnection } from "../../sql/statement.ts";
 import type { Engine, TransactionBody } from "../engine.ts";
-import { PostgresConnection, StatementNames, sessionSettings, types } from "./connection.ts";
+import {
+  type Connections,
+  SharedConnection,
+  StatementNames,
+  sessionSettings,
+  TransactionConnection,
+  types,
+} from "./connection.ts";
 import { endsConnection, notConnected, translated } from "./errors.ts";
 import { postgresContent } from "./full-text.ts";
 import { Outage } from "./outage.ts";
@@ -54,6 +61,8 @@ export const postgres: Dialect = {
  * slot.
  */
 const poolSize = 16;
+/** Of these, the ones that reads outside transactions share. */
+const sharedConnections = 2;
 const connectTimeoutMs = 10_000;
 
 /** How to open a database. */
@@ -73,6 +82,7 @@ export async function openPostgres(url: string, { lockTimeoutMs, maxLongQueries 
     max: poolSize,
     connectionTimeoutMillis: connectTimeoutMs,
     keepAlive: true,
+    pipeline: true,
     types,
     onConnect: async (client) => {
       client.on("error", () => {}); // the next statement on a lost connection reports it
@@ -82,7 +92,8 @@ export async function openPostgres(url: string, { lockTimeoutMs, maxLongQueries 
     },
   });
   pool.on("error", () => {});
-  const connections = {
+  const connections: Connections = {
+    names: new StatementNames(),
     async take() {
       outage.refuse();
       try {
@@ -100,7 +111,6 @@ export async function openPostgres(url: string, { lockTimeoutMs, maxLongQueries 
     outage.close();
     throw error;
   }
-  const names = new StatementNames();
   const statements = counterStatements(postgres);
 
   /**
@@ -112,19 +122,19 @@ export async function openPostgres(url: string, { lockTimeoutMs, maxLongQueries 
     body: (connection: SqlConnection, client: pg.PoolClient) => Promise<T>,
   ): Promise<T> {
     const client = await connections.take();
+    const connection = new TransactionConnection(client, connections, begin);
     let isBroken = false;
     let isCommitting = false;
     try {
-      await client.query(begin);
-      const value = await body(new PostgresConnection(client, names, connections), client);
+      const value = await body(connection, client);
       isCommitting = true;
-      await client.query("commit");
+      await connection.commit();
       return value;
     } catch (error) {
       const failure = translated(error);
       isBroken = endsConnection(failure);
       if (!isBroken)
-        await client.query("rollback").catch(() => {
+        await connection.rollback().catch(() => {
           isBroken = true;
         });
       throw isCommitting && failure instanceof UnavailableError
@@ -142,7 +152,7 @@ export async function openPostgres(url: string, { lockTimeoutMs, maxLongQueries 
       try {
         return await once(begin, async (connection, client) => {
           const counters = new Counters(statements);
-          const value = await body(connection, counters);
+          const value = await body(connection, counters, !collided);
           await counters.write(connection, slots.get(client) ?? 0);
           return value;
         });
@@ -154,7 +164,7 @@ export async function openPostgres(url: string, { lockTimeoutMs, maxLongQueries 
     }
   }
 
-  const any = new PostgresConnection(undefined, names, connections);
+  const any = new SharedConnection(connections, sharedConnections);
   const size = Math.min(maxLongQueries, poolSize / 2);
   return {
     dialect: postgres,
@@ -174,6 +184,7 @@ export async function openPostgres(url: string, { lockTimeoutMs, maxLongQueries 
     },
     check: (timeoutMs) => outage.check(timeoutMs),
     close: async () => {
+      any.close();
       await pool.end();
       outage.close();
     },

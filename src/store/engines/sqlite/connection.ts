@@ -38,6 +38,14 @@ export class SqliteConnection implements WritingConnection {
     }
   }
 
+  send(statement: Statement, values: Values, failed: (error: unknown) => unknown): void {
+    try {
+      this.run(statement, values);
+    } catch (error) {
+      throw failed(error);
+    }
+  }
+
   #prepare(statement: Statement): StatementSync {
     let prepared = this.#prepared.get(statement);
     if (prepared === undefined) {

@@ -257,7 +257,7 @@ export class GroupCommit {
     const { writes } = this.#connection;
     if (hasSavepoint) this.#savepoint.run();
     try {
-      const value = await body(this.#connection, counters);
+      const value = await body(this.#connection, counters, false);
       if (!this.#database.isTransaction) throw new Error("the transaction ended before its work");
       if (hasSavepoint) this.#release.run();
       counters.share();
