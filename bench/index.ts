@@ -7,6 +7,7 @@
  *     npm run bench -- --quick                   the main rows, in less than five minutes
  *     npm run bench -- --large                   also on 10,000,000 repos
  *     npm run bench -- --postgres URL            the main rows also on PostgreSQL, or DATABASE_URL
+ *     npm run bench -- --pgbench URL             on PostgreSQL, against pgbench on the same database
  *     npm run bench -- --peer NAME=HOST:PORT     another REST peer that serves the same two paths
  *     npm run bench -- --only TEXT               rows with this text in their names; writes no results
  *     npm run bench -- --overload                expensive calls, floods, several processes, killed processes
@@ -17,6 +18,7 @@ import { parseArgs } from "node:util";
 import { writeDocs } from "./docs.ts";
 import { Meter } from "./measure.ts";
 import { overload } from "./overload.ts";
+import { comparePgbench } from "./pgbench.ts";
 import { startLoad, stopAll } from "./processes.ts";
 import { rowsOf } from "./rows.ts";
 import { Servers } from "./servers.ts";
@@ -31,6 +33,7 @@ const { values, positionals } = parseArgs({
     soak: { type: "boolean", default: false },
     workers: { type: "string", default: "1" },
     postgres: { type: "string" },
+    pgbench: { type: "string" },
     peer: { type: "string", multiple: true, default: [] },
     only: { type: "string" },
   },
@@ -39,7 +42,7 @@ const { values, positionals } = parseArgs({
 const { quick, large, only } = values;
 const soakMinutes = Number(positionals[0] ?? 10);
 if (!(soakMinutes > 0)) throw new Error(`--soak takes minutes, not ${positionals[0]}`);
-const postgres = values.postgres ?? process.env.DATABASE_URL;
+const postgres = values.pgbench ?? values.postgres ?? process.env.DATABASE_URL;
 const timing = quick
   ? { rounds: 3, durationMs: 1500, warmUpMs: 300, firstWarmUpMs: 7_000 }
   : { rounds: 5, durationMs: 3000, warmUpMs: 500, firstWarmUpMs: 15_000 };
@@ -52,7 +55,8 @@ try {
     const workers = Number(values.workers);
     const platform = workers === 1 ? await servers.platform(100_000) : await servers.program(100_000, workers);
     await soak(platform, startLoad(), soakMinutes);
-  } else if (values.overload)
+  } else if (values.pgbench !== undefined) await comparePgbench(servers, startLoad(), quick ? 100_000 : 1_000_000);
+  else if (values.overload)
     await overload(quick ? { repos: 100_000, advisories: 30_000 } : { repos: 1_000_000, advisories: 300_000 });
   else await compareAll();
 } finally {

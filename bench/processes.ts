@@ -10,7 +10,7 @@ import type { Job, Measured } from "./load.ts";
 /** Whether processes are pinned to cores. Not where a server may use all of them. */
 export const isPinned =
   availableParallelism() > 1 &&
-  !process.argv.some((option) => option === "--soak" || option === "--overload") &&
+  !process.argv.some((option) => ["--soak", "--overload", "--pgbench"].includes(option)) &&
   spawnSync("taskset", ["-V"]).status === 0;
 
 /** Temporary folder of the run, for databases and logs. */

@@ -14,6 +14,8 @@ export type DatabaseKind = "sqlite" | "postgres";
 
 /** A running platform. */
 export interface Platform extends Target {
+  /** Of its database. */
+  readonly url: string;
   health(): Promise<Health>;
 }
 
@@ -52,7 +54,7 @@ export class Servers {
       program.emptyLog();
       return { rssMb: program.rssMb(), stalls: recordedStalls() };
     };
-    return { host: "127.0.0.1", port, token, root, repo, health };
+    return { host: "127.0.0.1", port, token, root, repo, url, health };
   }
 
   /** A program of the folder `peers`, on the same repos as the platform. */
@@ -89,7 +91,7 @@ export class Servers {
     const repo = await fill(url, join(databaseFolder, "peer.db"), root, rows);
     type Ready = { port: number; token: string };
     const { port, token, ask }: Ready & Running = await start<Ready>("peers/platform.ts", [url, administrator]);
-    return { host: "127.0.0.1", port, token, root, repo, health: () => ask<Health>("health") };
+    return { host: "127.0.0.1", port, token, root, repo, url, health: () => ask<Health>("health") };
   }
 
   async #createDatabase(): Promise<string> {

@@ -185,9 +185,8 @@ onEveryDatabase("transactions", (database) => {
       await session.lock(identities, "locked");
       order.push("second");
     });
-    const holding = db.transact((session) => session.hold(identities, "locked"));
-    holding.then(() => held.resolve());
-    expect(await holding).toBe(true);
+    expect(await db.transact(async (session) => session.hold(identities, "locked"))).toBe(true);
+    held.resolve();
     await Promise.all([first, second]);
     expect(order).toEqual(["first", "second"]);
   });
