@@ -81,6 +81,8 @@ export class Reader implements ReadSession {
   readonly #counters: Counters | undefined;
   readonly #longQueries: LongQueryConnection | undefined;
   readonly #commits: (() => number) | undefined;
+  readonly #sharesChanges: boolean;
+  #changesRead: Awaitable<number> | undefined;
   #changes: { readonly commits: number; readonly count: number } | undefined;
 
   constructor(catalogue: Catalogue, connection: SqlConnection, { counters, commits, longQueries }: ReaderOptions = {}) {
@@ -89,6 +91,7 @@ export class Reader implements ReadSession {
     this.#counters = counters;
     this.#commits = commits;
     this.#longQueries = longQueries;
+    this.#sharesChanges = counters === undefined && commits === undefined;
   }
 
   /** The connection that the next statement runs on. */
@@ -156,12 +159,24 @@ export class Reader implements ReadSession {
   }
 
   changes(): Awaitable<number> {
+    if (this.#sharesChanges) return this.#sharedChanges();
     const commits = this.#commits?.();
     if (commits !== undefined && this.#changes?.commits === commits) return this.#changes.count;
     return chain(this.#total("watched", "changes", [""]), (count) => {
       if (commits !== undefined) this.#changes = { commits, count };
       return count;
     });
+  }
+
+  /** The same for all that ask in this iteration of the event loop: the statement is sent at its end. */
+  #sharedChanges(): Awaitable<number> {
+    if (this.#changesRead === undefined) {
+      this.#changesRead = this.#total("watched", "changes", [""]);
+      setImmediate(() => {
+        this.#changesRead = undefined;
+      });
+    }
+    return this.#changesRead;
   }
 
   async setting(name: string): Promise<Uint8Array | undefined> {

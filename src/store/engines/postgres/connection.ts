@@ -31,7 +31,7 @@ const int8 = 20;
 const bytea = 17;
 const parsers: Record<number, (text: string) => unknown> = {
   [int8]: Number,
-  [bytea]: (text) => new Uint8Array(Buffer.from(text.slice(2), "hex")),
+  [bytea]: (text) => Buffer.from(text.slice(2), "hex"),
 };
 
 /** How pg reads values: integers as numbers, bytes as Uint8Array. */

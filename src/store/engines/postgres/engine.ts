@@ -8,6 +8,7 @@
  * It uses only features that CockroachDB has, too: no advisory locks, no LISTEN.
  */
 
+import { availableParallelism } from "node:os";
 import { setTimeout } from "node:timers/promises";
 import { PostgresAdapter, PostgresQueryCompiler, sql } from "kysely";
 import pg from "pg";
@@ -39,6 +40,7 @@ export const postgres: Dialect = {
     search: sql`text collate "C"`,
     bytes: sql`bytea`,
   },
+  joined: (rows) => sql`select string_agg(b.packed, ''::bytea) from (${rows}) as b`,
   plain: (column, type) => (type === "text" ? sql`(${column} || '')` : sql`(${column} + 0)`),
   elements: (json) => sql`json_array_elements(${json}::json) as r(value)`,
   texts: (json) => sql`json_array_elements_text(${json}::json) as r(value)`,
@@ -61,8 +63,8 @@ export const postgres: Dialect = {
  * slot.
  */
 const poolSize = 16;
-/** Of these, the ones that reads outside transactions share. */
-const sharedConnections = 2;
+/** How many of them reads outside transactions share: PostgreSQL needs about as many cores as this process. */
+const sharedConnections = Math.min(4, Math.max(1, Math.floor(availableParallelism() / 2)));
 const connectTimeoutMs = 10_000;
 
 /** How to open a database. */
