@@ -84,6 +84,7 @@ export function stopAll(): void {
 }
 
 process.once("SIGINT", () => process.exit(130));
+process.once("SIGTERM", () => process.exit(143));
 process.once("exit", () => {
   stopAll();
   rmSync(folder, { recursive: true, force: true });
