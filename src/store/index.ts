@@ -7,8 +7,8 @@
  *
  * Guarantees, the same on every database, tested by test/databases:
  * - A transaction that `transact` has acknowledged is durable. One that failed has changed nothing, unless its error
- *   says that the outcome is unknown. Transactions are serializable: a check and the write that relies on it hold
- *   together.
+ *   says that the outcome is unknown. A check and the write that relies on it hold together, if the transaction locks
+ *   what it relies on, or is serializable.
  * - Errors are the same for every database: NotUniqueError, StaleError and ConflictError are about the transaction;
  *   UnavailableError, StatementTimeoutError and RefusedError are about the database. Anything else is a bug.
  * - Text compares by its bytes. No column is NULL. Times are integer microseconds since 1970.

@@ -20,13 +20,13 @@ import {
   type Change,
   defineResource,
   equalTo,
+  holdResource,
   implement,
   insertResource,
   type MountedService,
   messageOf,
   type Quotas,
   type Resource,
-  requireResource,
   requireUid,
   storeResource,
   toResponse,
@@ -89,7 +89,7 @@ export function groupsService(options: GroupsOptions): MountedService {
       } else {
         requireUid("parent", parent, groups);
         requireCapabilities(context, parent, capabilityNamed("groups.create"));
-        await requireResource(groups, parent, context);
+        await holdResource(groups, parent, context);
       }
       const row = await insertResource(groups, parent, request.group, context);
       if (parent === "") await makeOwner(options.roleBindings, row.uid, context);

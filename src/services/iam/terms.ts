@@ -18,6 +18,7 @@ import {
   databaseOf,
   defineResource,
   equalTo,
+  holdResource,
   implement,
   listResources,
   type MountedService,
@@ -67,7 +68,7 @@ export function termsService(documents = neutralDocuments): MountedService {
     },
 
     async listTermsAcceptances(request, context) {
-      await requireResource(groups, request.group, context);
+      await holdResource(groups, request.group, context);
       return (await listResources(termsAcceptances, request, context, [""])) as ListTermsAcceptancesResponse;
     },
   });

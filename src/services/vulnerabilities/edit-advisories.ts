@@ -16,10 +16,10 @@ import {
   apiFeed,
   environmentOf,
   findRow,
+  holdResource,
   type Resource,
   readOfFeed,
   removeOfFeed,
-  requireResource,
   toResponse,
   transactionOf,
 } from "../../resource/index.ts";
@@ -57,7 +57,7 @@ export function advisoryEditor(advisories: Resource<typeof AdvisorySchema>, writ
     readOfFeed(advisoriesOfFeeds, transactionOf(context), apiFeed, uid);
 
   async function requireOwn(uid: string, context: HandlerContext): Promise<Advisory> {
-    await requireResource(advisories, uid, context);
+    await holdResource(advisories, uid, context);
     const own = await ownOf(uid, context);
     if (own === undefined) throw ofFeeds(uid);
     return own;
@@ -68,7 +68,7 @@ export function advisoryEditor(advisories: Resource<typeof AdvisorySchema>, writ
 
   return {
     async create(group, advisory, context) {
-      await requireResource(advisories.declaration.parent!, group, context);
+      await holdResource(advisories.declaration.parent!, group, context);
       const uid = advisoryUid(group, advisory.artifactName, advisory.advisoryId);
       if ((await transactionOf(context).get(advisories.table, uid)) !== undefined)
         throw alreadyExists(
