@@ -39,8 +39,7 @@ import { advisoryWriter } from "./vulnerabilities/save-advisories.ts";
 export { apiFeed, readFeedOrder, writeFeedOrder } from "../resource/index.ts";
 export { pruneDocuments, saveDocument } from "./advisory/documents.ts";
 export { pruneVulnerabilityMetadata, saveVulnerabilityMetadata } from "./advisory/vulnerability-metadata.ts";
-export { isSerializable, lockForCall } from "./call-isolation.ts";
-export { installationSetting, lockAccess } from "./iam/access-lock.ts";
+export { lockAccess } from "./iam/access-lock.ts";
 export { grantSource } from "./iam/auth/grants.ts";
 export { indexIdentities } from "./iam/auth/identity-index.ts";
 export { identitySource } from "./iam/auth/identity-source.ts";
@@ -48,6 +47,7 @@ export { providerSource } from "./iam/auth/provider-source.ts";
 export { deprovisionIdentity, provisionIdentity } from "./iam/auth/provisioned-users.ts";
 export { ensureAdministrator, ensureFirstGroup, groupExists, identityExists } from "./iam/bootstrap.ts";
 export { administratorRole, builtInRoles } from "./iam/built-in-roles.ts";
+export { installationSetting } from "./iam/installation-lock.ts";
 export {
   type Entry,
   findUser,

@@ -4,14 +4,8 @@ import { type Authenticator, createAuthenticator, createKeySets } from "../../au
 import { createLocalTransport, type LocalTransport } from "../../call/index.ts";
 import { flagOf } from "../../config.ts";
 import { createPipeline, quotaCheck } from "../../pipeline/index.ts";
-import {
-  grantSource,
-  identitySource,
-  isSerializable,
-  lockForCall,
-  providerSource,
-  quotaKinds,
-} from "../../services/index.ts";
+import { grantSource, identitySource, providerSource, quotaKinds } from "../../services/index.ts";
+import { isSerializable, lockForCall } from "./call-isolation.ts";
 import type { StartContext } from "./context.ts";
 import type { Parts } from "./parts.ts";
 

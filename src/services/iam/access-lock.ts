@@ -11,11 +11,3 @@ import { groups } from "./groups.ts";
 export function lockAccess(session: WriteSession, uid: string): Awaitable<void> {
   return session.lock(groups.table, rootOf(uid));
 }
-
-/** The setting that every initialised database has. */
-export const installationSetting = "installation";
-
-/** Waits for other changes of what concerns all organisations, and makes others wait. */
-export function lockInstallation(session: WriteSession): Awaitable<void> {
-  return session.lockSetting(installationSetting);
-}

@@ -33,8 +33,8 @@ import {
   transactionOf,
 } from "../../resource/index.ts";
 import { rootOf } from "../../uid.ts";
-import { lockInstallation } from "./access-lock.ts";
 import { builtInRoleUid, ownerRole } from "./built-in-roles.ts";
+import { lockInstallation } from "./installation-lock.ts";
 
 export const groups = defineResource({
   schema: GroupSchema,

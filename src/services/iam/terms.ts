@@ -50,7 +50,7 @@ const neutralDocuments: readonly TermsDocument[] = [
 export function termsService(documents = neutralDocuments): MountedService {
   return implement(TermsService, [termsAcceptances], {
     async acceptTerms({ group, documentIds }: AcceptTermsRequest, context) {
-      await requireResource(groups, group, context);
+      await holdResource(groups, group, context);
       requireKnown(documents, documentIds);
       const accepted = await databaseOf(context).list(termsAcceptances.table, {
         parent: group,
@@ -68,7 +68,7 @@ export function termsService(documents = neutralDocuments): MountedService {
     },
 
     async listTermsAcceptances(request, context) {
-      await holdResource(groups, request.group, context);
+      await requireResource(groups, request.group, context);
       return (await listResources(termsAcceptances, request, context, [""])) as ListTermsAcceptancesResponse;
     },
   });

@@ -1,10 +1,10 @@
 /** How calls that change something are isolated from each other where they run at the same time. */
 import type { Message } from "@bufbuild/protobuf";
-import type { Awaitable } from "../awaitable.ts";
-import type { MethodContract } from "../contract/index.ts";
-import type { WriteSession } from "../store/index.ts";
-import { isUid } from "../uid.ts";
-import { lockAccess } from "./iam/access-lock.ts";
+import type { Awaitable } from "../../awaitable.ts";
+import type { MethodContract } from "../../contract/index.ts";
+import { lockAccess } from "../../services/index.ts";
+import type { WriteSession } from "../../store/index.ts";
+import { isUid } from "../../uid.ts";
 
 /** Whether a call is serializable: an advisory is merged from all documents about it, which others may be adding. */
 export function isSerializable({ domain }: MethodContract): boolean {
