@@ -77,14 +77,16 @@ export function transact(options: TransactOptions): CallInterceptor {
     const method = contract.of(request.method);
     const keyed = keyedCall(request, method, environment.secrets, nowMs);
     try {
-      const excess = await options.quotaCheck?.(request);
+      const counted = options.quotaCheck?.(request); // beside the handler
+      if (counted instanceof Promise) counted.catch(() => {}); // the call may end without it
       const answer = await database.transact(
         async (session) => {
           provideEnvironment(request.contextValues, { ...environment, nowMs, session });
           await options.lockForCall(session, method, request.message);
           const replayed = await keyed?.replay(session);
           const response = replayed ?? ((await next()) as UnaryCallResponse);
-          if (replayed === undefined && excess !== undefined) throw excess;
+          const excess = replayed === undefined ? await counted : undefined;
+          if (excess !== undefined) throw excess;
           if ((request.message as Message & { validateOnly?: boolean }).validateOnly) throw new ValidatedOnly(response);
           if (replayed === undefined) await keyed?.store(session, response);
           await record(session, request, response);

@@ -266,9 +266,13 @@ export class TransactionConnection implements SqlConnection {
     if (outcome.status === "rejected") throw outcome.reason;
   }
 
-  /** Rolls back, once everything that was sent has been answered. */
-  async rollback(): Promise<void> {
+  /** Waits until everything that was sent has been answered. Returns its first error, or `error` if there is none. */
+  async settle(error: unknown): Promise<unknown> {
     await Promise.all([this.#begun, ...this.#sent]);
+    return this.#failure === undefined ? error : this.#failure.error;
+  }
+
+  async rollback(): Promise<void> {
     await this.#client.query("rollback");
   }
 

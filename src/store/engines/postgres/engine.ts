@@ -133,7 +133,8 @@ export async function openPostgres(url: string, { lockTimeoutMs, maxLongQueries 
       await connection.commit();
       return value;
     } catch (error) {
-      const failure = translated(error);
+      // What failed first was sent before `body` threw.
+      const failure = translated(await connection.settle(error));
       isBroken = endsConnection(failure);
       if (!isBroken)
         await connection.rollback().catch(() => {
