@@ -1,5 +1,5 @@
 /**
- * Quotas: how much an organisation, a root group, can have below it. What calls create is counted before their
+ * Quotas: how much an organisation, a root group, can have below it. What calls create is counted outside their
  * transaction, because on PostgreSQL reading the counters within it would make concurrent creates conflict. So a quota
  * may be exceeded by as many as are created at the same time.
  */

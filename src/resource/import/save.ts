@@ -23,6 +23,8 @@ interface SaveRequest<M> {
   readonly createTimeMs?: number;
   /** The row with this uid if it has been read already, undefined when there is none. When absent, it is read. */
   readonly existing?: Row | undefined;
+  /** Whether the importer writes the parent in the same transaction, later. */
+  readonly isPart?: boolean;
 }
 
 /**
@@ -42,7 +44,7 @@ export async function saveResource<R extends DescMessage>(
   const updateTimeUs = nowMs * 1000;
   if (existing === undefined) {
     const { parent: owner } = resource.declaration;
-    if (owner !== undefined && !(await session.hold(owner.table, parent)))
+    if (owner !== undefined && request.isPart !== true && !(await session.hold(owner.table, parent)))
       throw notFound({ type: owner.contract.type, uid: parent });
     await session.insert(table, { uid, parent, createTimeUs: createTimeMs * 1000, updateTimeUs, ...content });
     return "added";

@@ -103,6 +103,7 @@ async function saveVersions(
     const saved = await saveResource(artifactVersions, session, {
       uid,
       parent,
+      isPart: true,
       message,
       nowMs,
       createTimeMs,

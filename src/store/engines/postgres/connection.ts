@@ -31,7 +31,10 @@ const int8 = 20;
 const bytea = 17;
 const parsers: Record<number, (text: string) => unknown> = {
   [int8]: Number,
-  [bytea]: (text) => Buffer.from(text.slice(2), "hex"),
+  [bytea]: (text) => {
+    const { buffer, byteOffset, byteLength } = Buffer.from(text.slice(2), "hex");
+    return new Uint8Array(buffer, byteOffset, byteLength);
+  },
 };
 
 /** How pg reads values: integers as numbers, bytes as Uint8Array. */
