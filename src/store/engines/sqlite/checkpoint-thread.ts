@@ -4,7 +4,7 @@
  */
 import { DatabaseSync } from "node:sqlite";
 import { parentPort, workerData } from "node:worker_threads";
-import type { ThreadTask } from "./checkpoints.ts";
+import type { TaskDone, ThreadTask } from "./checkpoints.ts";
 
 /** How long to wait for readers. Those of this process end with a turn of the event loop. */
 const readersWaitMs = 50;
@@ -12,14 +12,17 @@ const readersWaitMs = 50;
 const database = new DatabaseSync(workerData as string, { timeout: readersWaitMs });
 // What is written to the file must be on disk before the log restarts.
 database.exec("pragma synchronous = full");
-const passive = database.prepare("pragma wal_checkpoint(passive)");
-const restart = database.prepare("pragma wal_checkpoint(restart)");
+const checkpoints = {
+  passive: database.prepare("pragma wal_checkpoint(passive)"),
+  restart: database.prepare("pragma wal_checkpoint(restart)"),
+  truncate: database.prepare("pragma wal_checkpoint(truncate)"),
+};
 
 parentPort?.on("message", (task: ThreadTask) => {
   if (task === "close") {
     database.close();
     return parentPort?.close();
   }
-  (task === "passive" ? passive : restart).get();
-  parentPort?.postMessage("done");
+  const { busy } = checkpoints[task].get() as { readonly busy: number };
+  parentPort?.postMessage({ isComplete: busy === 0 } satisfies TaskDone);
 });

@@ -15,7 +15,7 @@ import { counterStatements } from "../../logs/counters.ts";
 import { type Dialect, queryBuilder } from "../../sql/dialect.ts";
 import { RefusedError } from "../../sql/errors.ts";
 import type { Engine } from "../engine.ts";
-import { Checkpoints } from "./checkpoints.ts";
+import { Checkpoints, logBytes } from "./checkpoints.ts";
 import { SnapshotConnection, SqliteConnection } from "./connection.ts";
 import { isNoDatabase, translated } from "./errors.ts";
 import { prepareFile } from "./file.ts";
@@ -61,8 +61,6 @@ const readerCacheKib = 64 * 1024;
 const writerCacheKib = 16 * 1024;
 /** The pages in the log that make a commit run SQLite's own checkpoint, if the thread has not done it by then. */
 const checkpointPages = 12_000;
-/** The file of the log is truncated to this size when the log restarts. Readers that never pause make it grow. */
-const logBytes = 64 * 1024 * 1024;
 
 /** Checks that the file can be read. */
 const readable = { text: "select 1 from sqlite_master limit 1", slots: [] };
@@ -104,7 +102,14 @@ export function openSqlite(
     afterCommit: () => reading.release(),
   });
   const readers =
-    maxLongQueries === 0 ? undefined : new Readers({ path, size: maxLongQueries, durable: () => queue.durable() });
+    maxLongQueries === 0
+      ? undefined
+      : new Readers({
+          path,
+          size: maxLongQueries,
+          readable: (isIdle) => checkpoints.readable(isIdle),
+          durable: () => queue.durable(),
+        });
   return {
     dialect: sqlite,
     reader: reading,

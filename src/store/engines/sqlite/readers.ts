@@ -31,6 +31,8 @@ export type ReaderAnswer =
 export interface ReadersOptions {
   readonly path: string;
   readonly size: number;
+  /** Resolves when a query may begin. `isIdle`: whether none is running. Never fails. */
+  readable(isIdle: () => boolean): Promise<void>;
   /** Resolves when everything that has been committed is on disk. Errors: UnavailableError when it never will be. */
   durable(): Promise<void>;
 }
@@ -38,18 +40,18 @@ export interface ReadersOptions {
 /** The reader threads of a file. */
 export class Readers implements QueryRunner {
   readonly size: number;
-  readonly #path: string;
-  readonly #durable: () => Promise<void>;
+  readonly #options: ReadersOptions;
   readonly #idle: ReaderThread[] = [];
   readonly #all = new Set<ReaderThread>();
 
-  constructor({ path, size, durable }: ReadersOptions) {
-    this.size = size;
-    this.#path = path;
-    this.#durable = durable;
+  constructor(options: ReadersOptions) {
+    this.size = options.size;
+    this.#options = options;
   }
 
   async rows(statement: Statement, values: Values, signal: AbortSignal): Promise<unknown[][]> {
+    await this.#options.readable(() => this.#idle.length === this.#all.size);
+    signal.throwIfAborted();
     const thread = this.#idle.pop() ?? this.#start();
     let answer: ReaderAnswer;
     try {
@@ -60,12 +62,12 @@ export class Readers implements QueryRunner {
     }
     signal.throwIfAborted();
     if (!("rows" in answer)) throw translated(Object.assign(new Error(answer.message), { errcode: answer.errcode }));
-    await this.#durable();
+    await this.#options.durable();
     return answer.rows;
   }
 
   #start(): ReaderThread {
-    const thread = new ReaderThread(this.#path);
+    const thread = new ReaderThread(this.#options.path);
     this.#all.add(thread);
     return thread;
   }

@@ -1,11 +1,12 @@
 /** Checkpoints run on a thread, and in SQLite itself when the thread has failed. */
 import { execFile } from "node:child_process";
-import { existsSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { setImmediate } from "node:timers/promises";
 import { promisify } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
 import { Checkpoints } from "../../../../src/store/engines/sqlite/checkpoints.ts";
+import { openSqlite } from "../../../../src/store/engines/sqlite/engine.ts";
 import { openDatabase, type TableSpec } from "../../../../src/store/index.ts";
 import { temporaryFolder } from "../../../cli/platform-process.ts";
 
@@ -45,6 +46,38 @@ test("the log restarts while the database is written and read without pause, and
   const again = await openDatabase(`sqlite:${path}`);
   expect((await again.read.get(repos, "a/1499"))?.body).toEqual(body);
   await again.close();
+});
+
+test("the log restarts while two processes run long queries without a gap", async () => {
+  const path = `${await temporaryFolder()}/platform.db`;
+  const options = { busyWaitMs: 0, lockTimeoutMs: 5000, mustExist: false, maxLongQueries: 2 };
+  const engines = [openSqlite(path, options), openSqlite(path, options)];
+  const [{ transact }] = engines as [(typeof engines)[0], ...typeof engines];
+  const run = (text: string) => transact(async (connection) => connection.run({ text, slots: [] }, {}));
+  await run("create table t (a)");
+  // It reads a snapshot of the table for some 200 ms.
+  const text = `with recursive c (n) as (select 1 union all select n + 1 from c where n < 600000)
+    select (select count(*) from t) + (select count(*) from c)`;
+  let isWriting = true;
+  const { signal } = new AbortController();
+  const reading = engines.flatMap(({ longQueries }) =>
+    [1, 2].map(async () => {
+      let queries = 0;
+      for (; isWriting; queries++) await longQueries!.rows({ text, slots: [] }, {}, signal);
+      return queries;
+    }),
+  );
+  const mib = 1024 * 1024;
+  let longest = 0;
+  for (let i = 0; i < 400; i++) {
+    await run(`insert or replace into t (rowid, a) values (1, zeroblob(${mib}))`);
+    longest = Math.max(longest, statSync(`${path}-wal`).size / mib);
+  }
+  isWriting = false;
+  for (const queries of await Promise.all(reading)) expect(queries).toBeGreaterThan(1);
+  for (const engine of engines) await engine.close();
+  expect(longest).toBeGreaterThan(64);
+  expect(longest).toBeLessThan(250);
 });
 
 test.each([

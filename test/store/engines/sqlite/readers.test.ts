@@ -19,7 +19,7 @@ const notStopped = new AbortController().signal;
 async function openReaders(size: number): Promise<Readers> {
   const path = `${await temporaryFolder()}/platform.db`;
   new DatabaseSync(path).close();
-  const readers = new Readers({ path, size, durable: async () => {} });
+  const readers = new Readers({ path, size, readable: async () => {}, durable: async () => {} });
   onTestFinished(() => readers.close());
   return readers;
 }
@@ -50,7 +50,12 @@ test("a statement that fails fails its query only", async () => {
 test("nothing is returned that may not stay", async () => {
   const path = `${await temporaryFolder()}/platform.db`;
   new DatabaseSync(path).close();
-  const readers = new Readers({ path, size: 1, durable: () => Promise.reject(new Error("the disk has failed")) });
+  const readers = new Readers({
+    path,
+    size: 1,
+    readable: async () => {},
+    durable: () => Promise.reject(new Error("the disk has failed")),
+  });
   onTestFinished(() => readers.close());
   await expect(readers.rows(echo, { value: 1 }, notStopped)).rejects.toThrow("the disk has failed");
 });
