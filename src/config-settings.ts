@@ -111,6 +111,13 @@ export interface Config {
   readonly maxQueueDelay: number;
   /** How many lists that may read many rows run at once, beside the event loop; 0: on it. */
   readonly maxLongQueries: number;
+  /** The most connections of a process to PostgreSQL. */
+  readonly databaseConnections: number;
+  /** How many transactions may wait for one, and for how long. */
+  readonly databaseQueue: number;
+  readonly databaseQueueWait: number;
+  /** Whether statements stay prepared on PostgreSQL between transactions. */
+  readonly databasePreparedStatements: "auto" | "on" | "off";
   readonly logLevel: LogLevel;
 }
 
@@ -321,10 +328,34 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     parse: parseDuration,
   },
   maxLongQueries: {
-    help: "maximum number of long list queries at once: reader threads on SQLite, connections (up to 8) on PostgreSQL; 0 runs them like any other (default: the number of cores)",
+    help: "maximum number of long list queries at once: reader threads on SQLite, connections (up to a quarter) on PostgreSQL; 0 runs them like any other (default: the number of cores)",
     placeholder: "NUMBER",
     default: String(availableParallelism()),
     parse: parseCount(0, 64),
+  },
+  databaseConnections: {
+    help: "maximum number of connections of a process to PostgreSQL (default: 16 and 4 for each core, up to 48)",
+    placeholder: "NUMBER",
+    default: String(Math.min(48, 16 + 4 * availableParallelism())),
+    parse: parseCount(8, 1000),
+  },
+  databaseQueue: {
+    help: "maximum number of calls that wait for a connection to PostgreSQL; those beyond it are refused as UNAVAILABLE",
+    placeholder: "NUMBER",
+    default: "1000",
+    parse: parseCount(0, 1_000_000),
+  },
+  databaseQueueWait: {
+    help: "how long a call may wait for a connection to PostgreSQL before it is refused as UNAVAILABLE",
+    placeholder: "DURATION",
+    default: "2s",
+    parse: parseDuration,
+  },
+  databasePreparedStatements: {
+    help: "whether statements stay prepared on connections to PostgreSQL: on, off, or auto: unless a pooler stands before it; on behind PgBouncer only if it keeps them (max_prepared_statements)",
+    placeholder: "WHEN",
+    default: "auto",
+    parse: (value) => oneOf(/^(auto|on|off)$/, "auto, on, off")(value) as "auto" | "on" | "off",
   },
   logLevel: {
     help: `minimum severity of log lines: ${logLevels.join(", ")}`,

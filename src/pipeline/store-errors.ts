@@ -27,7 +27,7 @@ export function callersError(error: unknown): ConnectError {
   if (error instanceof OverloadError)
     return error.isOfCaller
       ? resourceExhausted("", "too many lists of this caller wait for the database", 1000)
-      : unavailable("too many lists wait for the database");
+      : unavailable("too many calls wait for the database");
   if (error instanceof UnavailableError && error.isUndecided)
     return undecided(
       "the database failed while it committed the change, which may have been made; read before trying again",

@@ -64,6 +64,17 @@ class Reads implements ReadingCall {
   get signal(): AbortSignal {
     return this.#request.signal;
   }
+
+  timeoutMs(): number | undefined {
+    return endOf(this.#request).timeoutMs();
+  }
+}
+
+/** How a call ends. A LocalCall creates its signal when it is read. */
+function endOf(request: CallRequest): Pick<LocalCall, "throwIfAborted" | "signal" | "timeoutMs"> {
+  if (request instanceof LocalCall) return request;
+  const { signal } = request;
+  return { signal, throwIfAborted: () => signal.throwIfAborted(), timeoutMs: () => undefined };
 }
 
 /**
@@ -92,11 +103,7 @@ export function transact(options: TransactOptions): CallInterceptor {
           await record(session, request, response);
           return response;
         },
-        // A LocalCall creates its signal when it is read.
-        {
-          signal: request instanceof LocalCall ? request : request.signal,
-          isSerializable: options.isSerializable(method),
-        },
+        { call: endOf(request), isSerializable: options.isSerializable(method) },
       );
       options.onCommit?.();
       return answer;

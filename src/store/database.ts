@@ -1,5 +1,5 @@
 /** Opens a database by its URL. It is read at any time and written in transactions. */
-import type { Engine, TransactionBody } from "./engines/engine.ts";
+import type { Engine, PostgresPoolOptions, TransactingCall, TransactionBody } from "./engines/engine.ts";
 import { tablesOf } from "./lists/table.ts";
 import { counterStatements } from "./logs/counters.ts";
 import { logsOf } from "./logs/log.ts";
@@ -10,7 +10,7 @@ import { type Catalogue, Reader, type ReadSession } from "./read-session.ts";
 import { settingStatements } from "./settings.ts";
 import { ConflictError, NotUniqueError, StaleError } from "./sql/errors.ts";
 import { compile } from "./sql/statement.ts";
-import { type StopSignal, Writer, type WriteSession } from "./write-session.ts";
+import { Writer, type WriteSession } from "./write-session.ts";
 
 /** An open database. */
 export interface Database {
@@ -28,10 +28,10 @@ export interface Database {
   /**
    * Runs `body` in a transaction and returns its result once the transaction is durable. When `body` throws, the
    * transaction is rolled back. `body` may run more than once. Other transactions may wait for it, so it must wait for
-   * nothing but its session. Aborting the signal cancels a transaction that has not started, and fails the next
-   * statement of one that has.
-   * Errors: those of the session; ConflictError; UnavailableError, with `isUndecided` when the transaction may have
-   * been committed.
+   * nothing but its session. When the call ends, a transaction that has not started is cancelled, and the next statement
+   * of one that has fails.
+   * Errors: those of the session; ConflictError; OverloadError when too many transactions wait; UnavailableError, with
+   * `isUndecided` when the transaction may have been committed.
    */
   transact<T>(body: (session: WriteSession) => Promise<T>, options?: TransactOptions): Promise<T>;
   /** A queue, by the name of its table. */
@@ -53,7 +53,7 @@ export interface Database {
 
 /** How to run a transaction. */
 export interface TransactOptions {
-  readonly signal?: StopSignal;
+  readonly call?: TransactingCall;
   /**
    * Whether it is isolated from all other transactions that are serializable. By default it sees what others commit
    * while it runs, and relies on what it locks: rows that it holds, changes or removes. It never relies on the absence
@@ -80,6 +80,8 @@ export interface OpenOptions {
   readonly maxLongQueries?: number;
   /** A query that reads at most this many rows is not long. By default 500, which take less than a millisecond. */
   readonly fewRows?: number;
+  /** Of PostgreSQL. */
+  readonly pool?: PostgresPoolOptions;
 }
 
 const defaultLockTimeoutMs = 5000;
@@ -133,10 +135,13 @@ export async function openDatabase(url: string, options: OpenOptions = {}): Prom
     readFor: (call) =>
       longQueries === undefined
         ? read
-        : new Reader(catalogue, reader, { commits, longQueries: longQueries.connectionFor(call) }),
+        : new Reader(catalogue, engine.readerFor?.(call) ?? reader, {
+            commits,
+            longQueries: longQueries.connectionFor(call),
+          }),
     refresh: () => engine.refresh?.(),
-    transact: (body, { signal, isSerializable = false } = {}) =>
-      tracked(() => engine.transact(inSession(engine, catalogue, body, signal), isSerializable)),
+    transact: (body, { call, isSerializable = false } = {}) =>
+      tracked(() => engine.transact(inSession(engine, catalogue, body, call), isSerializable, call)),
     queue: (name) => createQueue({ ...engine, autocommit: (body) => tracked(() => engine.autocommit(body)) }, name),
     migrate: () => migrate(engine),
     pendingMigrations: () => pendingMigrations(engine),
@@ -161,7 +166,7 @@ async function columnsOfTables({ dialect, reader }: Engine): Promise<ReadonlyMap
 /** Loads only the driver that is used, to save the memory of the other. */
 async function openEngine(
   url: string,
-  { busyWaitMs = 0, lockTimeoutMs = defaultLockTimeoutMs, mustExist = false, maxLongQueries = 0 }: OpenOptions,
+  { busyWaitMs = 0, lockTimeoutMs = defaultLockTimeoutMs, mustExist = false, maxLongQueries = 0, pool }: OpenOptions,
 ): Promise<Engine> {
   if (url.startsWith("sqlite:")) {
     const { openSqlite } = await import("./engines/sqlite/engine.ts");
@@ -169,7 +174,7 @@ async function openEngine(
   }
   if (/^postgres(ql)?:/.test(url)) {
     const { openPostgres } = await import("./engines/postgres/engine.ts");
-    return openPostgres(url, { lockTimeoutMs, maxLongQueries });
+    return openPostgres(url, { lockTimeoutMs, maxLongQueries, pool });
   }
   throw new Error("a database is sqlite:PATH or postgres://…");
 }
@@ -182,12 +187,12 @@ function inSession<T>(
   { isConcurrent }: Engine,
   catalogue: Catalogue,
   body: (session: WriteSession) => Promise<T>,
-  signal: StopSignal | undefined,
+  call: TransactingCall | undefined,
 ): TransactionBody<T> {
   let staleRuns = 0;
   return async (connection, counters, mayCollide) => {
-    signal?.throwIfAborted();
-    const session = new Writer(catalogue, connection, counters, { signal, checksNames: !mayCollide });
+    call?.throwIfAborted();
+    const session = new Writer(catalogue, connection, counters, { call, checksNames: !mayCollide });
     try {
       const value = await body(session);
       if (session.failure !== undefined) throw session.failure; // `body` has caught it, but the transaction has failed

@@ -11,14 +11,16 @@ export interface ReadingCall {
   readonly caller: string;
   /** Aborted when the call has ended. Its queries are then stopped. Read only when one of them may take long. */
   readonly signal: AbortSignal;
+  /** The time that it has left; undefined if it has no deadline. */
+  timeoutMs?(): number | undefined;
 }
 
 /** Runs long queries beside the event loop. */
 export interface QueryRunner {
   /** How many it runs at once. */
   readonly size: number;
-  /** Runs a query. When `signal` is aborted, the query is stopped and the promise rejects, in either order. */
-  rows(statement: Statement, values: Values, signal: AbortSignal): Promise<unknown[][]>;
+  /** Runs a query. When the call's signal is aborted, the query is stopped and the promise rejects, in either order. */
+  rows(statement: Statement, values: Values, call: ReadingCall): Promise<unknown[][]>;
 }
 
 /** A connection for long queries. */
@@ -62,12 +64,13 @@ export class LongQueries {
     };
   }
 
-  async #rows({ caller, signal }: ReadingCall, statement: Statement, values: Values): Promise<unknown[][]> {
+  async #rows(call: ReadingCall, statement: Statement, values: Values): Promise<unknown[][]> {
+    const { caller, signal } = call;
     signal.throwIfAborted();
     if (this.#running >= this.#runner.size) await this.#turn(caller, signal);
     else this.#running++;
     try {
-      return await this.#runner.rows(statement, values, signal);
+      return await this.#runner.rows(statement, values, call);
     } finally {
       this.#running--;
       this.#startNext();

@@ -1,6 +1,7 @@
 /** Writes: what a transaction can do. */
 
 import { type Awaitable, chain, tryChain } from "../awaitable.ts";
+import type { TransactingCall } from "./engines/engine.ts";
 import type { Counters } from "./logs/counters.ts";
 import { appendValues, type LogEntry, type LogSpec } from "./logs/log.ts";
 import { addValues, type NewQueueEntry } from "./logs/queue.ts";
@@ -63,13 +64,10 @@ export interface WriteSession extends ReadSession {
   forget(log: LogSpec, beforeUs: number, limit: number): Promise<number>;
 }
 
-/** The part of an AbortSignal that a session uses. */
-export type StopSignal = Pick<AbortSignal, "throwIfAborted">;
-
 /** The session of one run of a transaction's body. */
 export class Writer extends Reader implements WriteSession {
   readonly #counters: Counters;
-  readonly #signal: StopSignal | undefined;
+  readonly #call: TransactingCall | undefined;
   readonly checksNames: boolean;
   #failure: unknown;
   #ended = false;
@@ -78,7 +76,7 @@ export class Writer extends Reader implements WriteSession {
     catalogue: Catalogue,
     connection: SqlConnection,
     counters: Counters,
-    { signal, checksNames }: { readonly signal: StopSignal | undefined; readonly checksNames: boolean },
+    { call, checksNames }: { readonly call: TransactingCall | undefined; readonly checksNames: boolean },
   ) {
     super(
       catalogue,
@@ -86,7 +84,7 @@ export class Writer extends Reader implements WriteSession {
       { counters },
     );
     this.#counters = counters;
-    this.#signal = signal;
+    this.#call = call;
     this.checksNames = checksNames;
   }
 
@@ -103,7 +101,7 @@ export class Writer extends Reader implements WriteSession {
   protected override connection(): SqlConnection {
     if (this.#ended) throw new Error("the transaction of this session has ended");
     if (this.#failure !== undefined) throw this.#failure;
-    this.#signal?.throwIfAborted();
+    this.#call?.throwIfAborted();
     return super.connection();
   }
 

@@ -35,16 +35,29 @@ export function onEveryEmptyDatabase(title: string, suite: Suite): void {
   declare(title, suite, false);
 }
 
+/** The same on PostgreSQL alone. */
+export function onPostgres(title: string, suite: Suite): void {
+  declareOnPostgres(title, suite, true);
+}
+
 function declare(title: string, suite: Suite, isMigrated: boolean): void {
-  const onSqlite = () => suite(perTest(() => createSqlite(isMigrated)));
-  describe(`${title} (sqlite)`, onSqlite);
+  describe(`${title} (sqlite)`, () => suite(perTest(() => createSqlite(isMigrated))));
+  declareOnPostgres(title, suite, isMigrated);
+}
+
+function declareOnPostgres(title: string, suite: Suite, isMigrated: boolean): void {
   const postgres = inject("postgres") ?? { missing: "the databases project has no global set-up" };
   if ("url" in postgres)
     describe(`${title} (postgresql)`, () => suite(perTest(() => createPostgres(postgres.url, isMigrated))));
   else {
     console.warn(`${title} is not tested on PostgreSQL: ${postgres.missing}`);
-    describe.skip(`${title} (postgresql, skipped: ${postgres.missing})`, onSqlite);
+    describe.skip(`${title} (postgresql, skipped: ${postgres.missing})`, () => suite(perTest(neverCreated)));
   }
+}
+
+/** The databases of suites that are skipped. */
+async function neverCreated(): Promise<Place> {
+  throw new Error("there is no PostgreSQL");
 }
 
 type Place = Pick<TestDatabase, "name" | "url" | "sql"> & { remove(): Promise<void> };

@@ -38,7 +38,11 @@ onEveryDatabase("long queries", (database) => {
       return row!.count;
     };
     const stop = new AbortController();
-    const stopped = engine.longQueries!.rows({ text: "select pg_sleep(600)", slots: [] }, {}, stop.signal);
+    const stopped = engine.longQueries!.rows(
+      { text: "select pg_sleep(600)", slots: [] },
+      {},
+      { caller: "a", signal: stop.signal },
+    );
     await expect.poll(sleeps).toBe(1);
     stop.abort(new Error("gone"));
     await expect(stopped).rejects.toThrow("gone");

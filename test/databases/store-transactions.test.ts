@@ -4,6 +4,12 @@ import { ConflictError, type Database, NotUniqueError, type WriteSession } from 
 import { onEveryDatabase } from "./databases.ts";
 import { identities, newRow, repos } from "./tables.ts";
 
+const callOf = (signal: AbortSignal) => ({
+  signal,
+  throwIfAborted: () => signal.throwIfAborted(),
+  timeoutMs: () => undefined,
+});
+
 onEveryDatabase("transactions", (database) => {
   let db: Database;
   beforeEach(async () => {
@@ -226,9 +232,11 @@ onEveryDatabase("transactions", (database) => {
     const work = async () => {
       ran = true;
     };
-    await expect(db.transact(work, { signal: AbortSignal.abort(new RangeError("late")) })).rejects.toThrow(RangeError);
+    await expect(db.transact(work, { call: callOf(AbortSignal.abort(new RangeError("late"))) })).rejects.toThrow(
+      RangeError,
+    );
     const controller = new AbortController();
-    const queued = db.transact(work, { signal: controller.signal });
+    const queued = db.transact(work, { call: callOf(controller.signal) });
     controller.abort(new RangeError("late"));
     await expect(queued).rejects.toThrow(RangeError);
     expect(ran).toBe(false);
@@ -242,7 +250,7 @@ onEveryDatabase("transactions", (database) => {
         controller.abort(new RangeError("late"));
         await session.insert(identities, newRow("b"));
       },
-      { signal: controller.signal },
+      { call: callOf(controller.signal) },
     );
     await expect(work).rejects.toThrow(RangeError);
     expect(await uidsOf()).toEqual([]);

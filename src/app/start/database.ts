@@ -26,7 +26,15 @@ export async function prepareDatabase(
   { config, api, now }: StartContext,
   issuerUrl: string,
 ): Promise<PreparedDatabase> {
-  const database = await openDatabase(config.database, { maxLongQueries: config.maxLongQueries });
+  const database = await openDatabase(config.database, {
+    maxLongQueries: config.maxLongQueries,
+    pool: {
+      connections: config.databaseConnections,
+      maxWaiting: config.databaseQueue,
+      waitMs: config.databaseQueueWait,
+      preparedStatements: config.databasePreparedStatements,
+    },
+  });
   try {
     await database.migrate();
     checkStartup({

@@ -1,7 +1,7 @@
 /** The interface of a database engine. */
 
 import type { Counters } from "../logs/counters.ts";
-import type { QueryRunner } from "../long-queries.ts";
+import type { QueryRunner, ReadingCall } from "../long-queries.ts";
 import type { Dialect } from "../sql/dialect.ts";
 import type { SqlConnection } from "../sql/statement.ts";
 
@@ -10,6 +10,8 @@ export interface Engine {
   readonly dialect: Dialect;
   /** Reads outside transactions. */
   readonly reader: SqlConnection;
+  /** The same for a call: what takes long stops when the call ends. Absent where nothing but `longQueries` takes long. */
+  readerFor?(call: ReadingCall): SqlConnection;
   /** Runs queries that may take long. Absent where they run on `reader`. */
   readonly longQueries?: QueryRunner | undefined;
   /** A number that changes whenever any process may have committed. Absent where only the server knows. */
@@ -24,9 +26,9 @@ export interface Engine {
   /**
    * Runs `body` in a transaction and returns its result once the transaction is durable. Rolls back when it throws. A
    * concurrent engine runs it again after a ConflictError, and once after a NotUniqueError. It isolates it as READ
-   * COMMITTED or as SERIALIZABLE.
+   * COMMITTED or as SERIALIZABLE. Where a statement may wait for long, it stops when `call` ends.
    */
-  transact<T>(body: TransactionBody<T>, isSerializable: boolean): Promise<T>;
+  transact<T>(body: TransactionBody<T>, isSerializable: boolean, call: TransactingCall | undefined): Promise<T>;
   /** Runs `body`, a single writing statement, as its own transaction. It does not conflict with other transactions. */
   autocommit<T>(body: (connection: SqlConnection) => T | Promise<T>): Promise<T>;
   /** Runs `body` in a transaction that excludes the exclusive transactions of other processes. */
@@ -45,3 +47,24 @@ export interface Engine {
  * after a NotUniqueError.
  */
 export type TransactionBody<T> = (connection: SqlConnection, counters: Counters, mayCollide: boolean) => Promise<T>;
+
+/** The call that a transaction serves. */
+export interface TransactingCall {
+  /** Throws when the call has ended. */
+  throwIfAborted(): void;
+  /** Aborted when the call has ended. Read only by a transaction that takes long. */
+  readonly signal: AbortSignal;
+  /** The time that it has left; undefined if it has no deadline. */
+  timeoutMs(): number | undefined;
+}
+
+/** How to open PostgreSQL. */
+export interface PostgresPoolOptions {
+  /** The most connections of this process. */
+  readonly connections: number;
+  /** The most transactions that wait for a connection, and the longest that one waits. */
+  readonly maxWaiting: number;
+  readonly waitMs: number;
+  /** Whether statements stay prepared between transactions; `auto`: unless a pooler stands before the server. */
+  readonly preparedStatements: "auto" | "on" | "off";
+}

@@ -67,13 +67,13 @@ export class StatementTimeoutError extends Error {
   }
 }
 
-/** Too many queries wait: of this caller, or in total. */
+/** Too many queries or transactions wait, of this caller or in total, or one has waited for too long. */
 export class OverloadError extends Error {
   override readonly name = "OverloadError";
   readonly isOfCaller: boolean;
 
   constructor(isOfCaller: boolean) {
-    super(isOfCaller ? "too many queries of one caller wait" : "too many queries wait");
+    super(isOfCaller ? "too many queries of one caller wait" : "too many wait for the database");
     this.isOfCaller = isOfCaller;
   }
 }

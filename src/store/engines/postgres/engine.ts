@@ -8,26 +8,20 @@
  * It uses only features that CockroachDB has, too: no advisory locks, no LISTEN.
  */
 
-import { availableParallelism } from "node:os";
 import { setTimeout } from "node:timers/promises";
 import { PostgresAdapter, PostgresQueryCompiler, sql } from "kysely";
-import pg from "pg";
+import type pg from "pg";
 import { Counters, counterStatements } from "../../logs/counters.ts";
 import { type Dialect, queryBuilder } from "../../sql/dialect.ts";
 import { ConflictError, NotUniqueError, UnavailableError } from "../../sql/errors.ts";
 import type { SqlConnection } from "../../sql/statement.ts";
-import type { Engine, TransactionBody } from "../engine.ts";
-import {
-  type Connections,
-  SharedConnection,
-  StatementNames,
-  sessionSettings,
-  TransactionConnection,
-  types,
-} from "./connection.ts";
-import { endsConnection, notConnected, translated } from "./errors.ts";
+import type { Engine, PostgresPoolOptions, TransactingCall, TransactionBody } from "../engine.ts";
+import { endsConnection, translated } from "./errors.ts";
 import { postgresContent } from "./full-text.ts";
-import { Outage } from "./outage.ts";
+import { Lane } from "./lane.ts";
+import { ConnectionPool } from "./pool.ts";
+import { queryAlone, SharedConnection, sharedConnections } from "./shared-connection.ts";
+import { TransactionConnection } from "./transaction-connection.ts";
 
 /** The dialect of PostgreSQL. An expression over a column has the column's value and no index. */
 export const postgres: Dialect = {
@@ -58,79 +52,55 @@ export const postgres: Dialect = {
     sql`select 1 from information_schema.tables where table_schema = current_schema() and table_name = ${name}`,
 };
 
-/**
- * The number of connections of a process, and of slots of a counter: two transactions of a process never write the same
- * slot.
- */
-const poolSize = 16;
-/** How many of them reads outside transactions share: PostgreSQL needs about as many cores as this process. */
-const sharedConnections = Math.min(4, Math.max(1, Math.floor(availableParallelism() / 2)));
-const connectTimeoutMs = 10_000;
+/** What a command or a test needs. */
+export const defaultPool: PostgresPoolOptions = {
+  connections: 24,
+  maxWaiting: 1000,
+  waitMs: 2000,
+  preparedStatements: "auto",
+};
 
 /** How to open a database. */
 export interface PostgresOptions {
   readonly lockTimeoutMs: number;
-  /** At most half of the connections serve long queries. */
+  /** At most a quarter of the connections serve long queries. */
   readonly maxLongQueries: number;
+  readonly pool?: PostgresPoolOptions | undefined;
 }
 
-/** Opens a pool on the database at `url`, and checks that it answers. Errors: UnavailableError, RefusedError. */
-export async function openPostgres(url: string, { lockTimeoutMs, maxLongQueries }: PostgresOptions): Promise<Engine> {
-  const slots = new WeakMap<pg.ClientBase, number>();
-  let nextSlot = Math.floor(Math.random() * poolSize);
-  const outage = new Outage(url);
-  const pool = new pg.Pool({
-    connectionString: url,
-    max: poolSize,
-    connectionTimeoutMillis: connectTimeoutMs,
-    keepAlive: true,
-    pipeline: true,
-    types,
-    onConnect: async (client) => {
-      client.on("error", () => {}); // the next statement on a lost connection reports it
-      slots.set(client, nextSlot++ % poolSize);
-      outage.guard(client);
-      await client.query(sessionSettings);
-    },
-  });
-  pool.on("error", () => {});
-  const connections: Connections = {
-    names: new StatementNames(),
-    async take() {
-      outage.refuse();
-      try {
-        return await pool.connect();
-      } catch (error) {
-        throw notConnected(error, outage.address);
-      }
-    },
-    answered: () => outage.answered(),
-  };
-  try {
-    await outage.check(connectTimeoutMs); // later checks use the same connection
-  } catch (error) {
-    await pool.end();
-    outage.close();
-    throw error;
-  }
+/**
+ * Opens a pool on the database at `url`, and checks that it can be used. Its connections are divided among the kinds of
+ * work, so that none of them waits for another. Errors: UnavailableError, RefusedError.
+ */
+export async function openPostgres(
+  url: string,
+  { lockTimeoutMs, maxLongQueries, pool: options = defaultPool }: PostgresOptions,
+): Promise<Engine> {
+  const { connections, maxWaiting: waiting, waitMs } = options;
+  const size = Math.min(maxLongQueries, Math.floor(connections / 4));
+  const alone = { running: Math.max(1, Math.floor(connections / 8)), waiting, waitMs };
+  const others = size + alone.running + sharedConnections;
+  const transactions = new Lane({ running: Math.max(1, connections - others), waiting, waitMs });
+  const pool = await ConnectionPool.open(url, options);
+  const reader = new SharedConnection(pool, new Lane(alone));
   const statements = counterStatements(postgres);
 
   /**
    * Runs `body` once, in a transaction that begins with `begin`. Errors: those of the statements, translated; an
-   * UnavailableError with `isUndecided` when the reply to its COMMIT is lost.
+   * UnavailableError with `isUndecided` when it is unknown whether it was committed.
    */
   async function once<T>(
     begin: string,
+    call: TransactingCall | undefined,
     body: (connection: SqlConnection, client: pg.PoolClient) => Promise<T>,
   ): Promise<T> {
-    const client = await connections.take();
-    const connection = new TransactionConnection(client, connections, begin);
+    const client = await pool.take();
+    const connection = new TransactionConnection(client, pool, begin, call);
     let isBroken = false;
-    let isCommitting = false;
     try {
       const value = await body(connection, client);
-      isCommitting = true;
       await connection.commit();
+      await connection.end();
       return value;
     } catch (error) {
       // What failed first was sent before `body` threw.
@@ -140,25 +110,29 @@ export async function openPostgres(url: string, { lockTimeoutMs, maxLongQueries 
         await connection.rollback().catch(() => {
           isBroken = true;
         });
-      throw isCommitting && failure instanceof UnavailableError
-        ? new UnavailableError(`the answer to a COMMIT is lost: ${failure.message}`, failure.cause, true)
-        : failure;
+      throw failure;
     } finally {
       client.release(isBroken);
     }
   }
 
-  async function transact<T>(body: TransactionBody<T>, isSerializable: boolean): Promise<T> {
+  async function transact<T>(
+    body: TransactionBody<T>,
+    isSerializable: boolean,
+    call: TransactingCall | undefined,
+  ): Promise<T> {
     const begin = isSerializable ? "begin isolation level serializable" : "begin isolation level read committed";
     const giveUpAt = performance.now() + lockTimeoutMs;
     for (let attempt = 0, collided = false; ; attempt++) {
       try {
-        return await once(begin, async (connection, client) => {
-          const counters = new Counters(statements);
-          const value = await body(connection, counters, !collided);
-          await counters.write(connection, slots.get(client) ?? 0);
-          return value;
-        });
+        return await transactions.run(() =>
+          once(begin, call, async (connection, client) => {
+            const counters = new Counters(statements);
+            const value = await body(connection, counters, !collided);
+            await counters.write(connection, pool.slotOf(client));
+            return value;
+          }),
+        );
       } catch (error) {
         if (error instanceof NotUniqueError && !collided) collided = true;
         else if (!(error instanceof ConflictError) || performance.now() > giveUpAt) throw error;
@@ -167,29 +141,27 @@ export async function openPostgres(url: string, { lockTimeoutMs, maxLongQueries 
     }
   }
 
-  const any = new SharedConnection(connections, sharedConnections);
-  const size = Math.min(maxLongQueries, poolSize / 2);
   return {
     dialect: postgres,
-    reader: any,
-    longQueries: size === 0 ? undefined : { size, rows: (...query) => any.stoppableRows(...query) },
+    reader,
+    readerFor: (call) => reader.for(call),
+    longQueries: size === 0 ? undefined : { size, rows: async (...query) => (await queryAlone(pool, ...query)).rows },
     isConcurrent: true,
     transact,
     // Outside a transaction block, each statement is a READ COMMITTED transaction.
-    autocommit: async (body) => body(any),
+    autocommit: async (body) => body(reader),
     exclusively: async (body) => {
-      await createLock(any);
-      return once("begin", async (connection, client) => {
+      await createLock(reader);
+      return once("begin", undefined, async (connection, client) => {
         await client.query("set local statement_timeout = 0; set local lock_timeout = 0");
         await client.query("select id from migration_lock where id = 1 for update");
         return body(connection);
       });
     },
-    check: (timeoutMs) => outage.check(timeoutMs),
+    check: (timeoutMs) => pool.check(timeoutMs),
     close: async () => {
-      any.close();
-      await pool.end();
-      outage.close();
+      reader.close();
+      await pool.close();
     },
   };
 }

@@ -10,7 +10,11 @@ import {
 
 const uniqueViolation = "23505";
 const queryCanceled = "57014";
-const conflicts = new Set(["40001", "40P01", "55P03"]); // serialization failure, deadlock, lock not available
+/**
+ * Serialization failure, deadlock, lock not available; and a prepared statement that does not exist, because its
+ * preparation, which was sent before on the same connection, was stopped.
+ */
+const conflicts = new Set(["40001", "40P01", "55P03", "26000"]);
 /**
  * The server closes connections or refuses new ones (57P0x, class 08, too many connections, idle timeouts), is out of
  * memory or disk space, or is read-only, as a standby is.
@@ -31,6 +35,7 @@ export function translated(error: unknown): unknown {
 
 /** Translates the error of connecting, before any statement was sent. */
 export function notConnected(error: unknown, address: string): Error {
+  if (error instanceof RefusedError) return error;
   const isRefusal = error instanceof pg.DatabaseError && refusals.test(error.code ?? "");
   const reason = reasonOf(error);
   return isRefusal

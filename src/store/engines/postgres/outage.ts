@@ -5,9 +5,10 @@
  */
 import { setImmediate } from "node:timers/promises";
 import pg from "pg";
-import { RefusedError, UnavailableError } from "../../sql/errors.ts";
-import { closeSocket } from "./connection.ts";
+import { UnavailableError } from "../../sql/errors.ts";
 import { notConnected } from "./errors.ts";
+import type { Hosts } from "./hosts.ts";
+import { closeSocket } from "./statements.ts";
 
 /**
  * After this time without an answer, running statements fail, and new ones are refused until the server answers again.
@@ -18,18 +19,17 @@ const endMs = 1000;
 
 /** The state of a server, as its answers show it. */
 export class Outage {
-  /** The server's address and its database, without a password. */
-  readonly address: string;
-  readonly #url: string;
+  readonly #hosts: Hosts;
   readonly #guarded = new Set<pg.ClientBase>();
+  /** The connections that were tried last, the one that is kept among them. */
+  #asked: readonly pg.Client[] = [];
   #client: pg.Client | undefined;
   #answers = 0;
   #silentSinceMs: number | undefined;
   #isGivenUp = false;
 
-  constructor(url: string) {
-    this.#url = url;
-    this.address = addressOf(url);
+  constructor(hosts: Hosts) {
+    this.#hosts = hosts;
   }
 
   /** Registers a connection to be destroyed when the server hangs. */
@@ -76,29 +76,46 @@ export class Outage {
   async #ask(timeoutMs: number): Promise<void> {
     if (this.#client !== undefined) {
       try {
-        await this.#client.query("select 1");
+        await this.#askWhether(this.#client);
         return;
       } catch {
         this.#drop(); // the server may have closed only this connection
       }
     }
+    const { urls, addresses } = this.#hosts;
+    const clients = urls.map((url) => new pg.Client({ connectionString: url, connectionTimeoutMillis: timeoutMs }));
+    this.#asked = clients;
     try {
-      const client = new pg.Client({ connectionString: this.#url, connectionTimeoutMillis: timeoutMs });
-      client.on("error", () => {}); // the next check reports it
-      this.#client = client;
-      await client.connect();
-      await client.query("select 1");
+      const first = await Promise.any(
+        clients.map(async (client, i) => {
+          client.on("error", () => {}); // the next check reports it
+          await client.connect();
+          await this.#askWhether(client);
+          return i;
+        }),
+      );
+      this.#client = clients[first];
+      this.#hosts.use(urls[first]!);
     } catch (error) {
-      throw notConnected(error, this.address);
+      throw notConnected(error, addresses);
+    } finally {
+      for (const client of clients) if (client !== this.#client) closeSocket(client);
     }
   }
 
+  /** Whether a server answers, and takes writes if it must. */
+  async #askWhether(client: pg.Client): Promise<void> {
+    const { rows } = await client.query<{ transaction_read_only: string }>("show transaction_read_only");
+    if (this.#hosts.mustWrite && rows[0]?.transaction_read_only === "on") throw new Error("it is read-only");
+  }
+
   #silence(cause: unknown): UnavailableError {
-    return new UnavailableError(`the database at ${this.address} does not answer`, cause);
+    return new UnavailableError(`the database at ${this.#hosts.addresses} does not answer`, cause);
   }
 
   #drop(): void {
-    if (this.#client !== undefined) closeSocket(this.#client);
+    for (const client of this.#asked) closeSocket(client);
+    this.#asked = [];
     this.#client = undefined;
   }
 
@@ -111,18 +128,5 @@ export class Outage {
     setTimeout(() => {
       for (const client of this.#guarded) closeSocket(client);
     }, endMs).unref();
-  }
-}
-
-/**
- * Errors: RefusedError when the URL, or a file that it names, cannot be read; without a cause, which might contain the
- * password.
- */
-function addressOf(url: string): string {
-  try {
-    const { host, port, database } = new pg.Client(url);
-    return `${host}:${port}/${database ?? ""}`;
-  } catch (error) {
-    throw new RefusedError(`the URL of the database cannot be used: ${(error as Error).message}`);
   }
 }

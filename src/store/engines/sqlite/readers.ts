@@ -4,7 +4,7 @@
  */
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
-import type { QueryRunner } from "../../long-queries.ts";
+import type { QueryRunner, ReadingCall } from "../../long-queries.ts";
 import { parametersOf, type Statement, type Values } from "../../sql/statement.ts";
 import { translated } from "./errors.ts";
 
@@ -49,7 +49,7 @@ export class Readers implements QueryRunner {
     this.#options = options;
   }
 
-  async rows(statement: Statement, values: Values, signal: AbortSignal): Promise<unknown[][]> {
+  async rows(statement: Statement, values: Values, { signal }: ReadingCall): Promise<unknown[][]> {
     await this.#options.readable(() => this.#idle.length === this.#all.size);
     signal.throwIfAborted();
     const thread = this.#idle.pop() ?? this.#start();

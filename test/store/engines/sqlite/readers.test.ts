@@ -14,7 +14,7 @@ const endless = compile(
 );
 const echo = compile(sqlite.query, sql`select ${slot("value")} as value`);
 const broken = { text: "select nothing", slots: [] };
-const notStopped = new AbortController().signal;
+const notStopped = { caller: "a", signal: new AbortController().signal };
 
 async function openReaders(size: number): Promise<Readers> {
   const path = `${await temporaryFolder()}/platform.db`;
@@ -28,7 +28,7 @@ test("a query that would not end stops with its call, and its thread runs the ne
   const readers = await openReaders(1);
   for (let i = 0; i < 3; i++) {
     const stop = new AbortController();
-    const stopped = readers.rows(endless, {}, stop.signal);
+    const stopped = readers.rows(endless, {}, { caller: "a", signal: stop.signal });
     setTimeout(() => stop.abort(new Error("gone")), 20);
     await expect(stopped).rejects.toThrow("gone");
     expect(await readers.rows(echo, { value: i }, notStopped)).toEqual([[i]]);

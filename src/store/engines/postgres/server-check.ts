@@ -1,0 +1,56 @@
+/** Checks at the start that a server can be used, and how it is reached. */
+import type pg from "pg";
+import { RefusedError } from "../../sql/errors.ts";
+
+/** The oldest version of PostgreSQL that is supported, as `server_version_num`. */
+const minVersion = 140_000;
+
+const described = `select current_setting('server_version_num') as number, current_setting('server_version') as version,
+  current_setting('server_encoding') as encoding, current_database() as database, pg_backend_pid() as pid,
+  current_setting('transaction_read_only') = 'on' as read_only`;
+
+interface Described {
+  readonly number: string;
+  readonly version: string;
+  readonly encoding: string;
+  readonly database: string;
+  readonly pid: number;
+  readonly read_only: boolean;
+}
+
+/** What is known of a server. */
+export interface Server {
+  /**
+   * Whether a pooler such as PgBouncer stands between: each transaction may then run in another session of the server.
+   */
+  readonly isPooled: boolean;
+  /** Whether it takes no writes, as a standby. */
+  readonly isReadOnly: boolean;
+}
+
+/** Checks the server of a new connection. Errors: RefusedError, with what to do. */
+export async function checkServer(client: pg.ClientBase): Promise<Server> {
+  const { rows } = await client.query<Described>(described);
+  const { number, version, encoding, database, pid, read_only: isReadOnly } = rows[0]!;
+  if (!(Number(number) >= minVersion))
+    throw new RefusedError(`the database server has version ${version}; PostgreSQL 14 or newer is needed`);
+  if (encoding !== "UTF8")
+    throw new RefusedError(
+      `the database ${database} has the encoding ${encoding}; create one with UTF8: create database … encoding 'UTF8' template template0`,
+    );
+  // A pooler makes up the process id that it tells its clients.
+  const isPooled = (client as unknown as { processID: number | null }).processID !== pid;
+  if (isPooled) await checkTransactions(client);
+  return { isPooled, isReadOnly };
+}
+
+async function checkTransactions(client: pg.ClientBase): Promise<void> {
+  try {
+    await client.query("begin");
+    await client.query("rollback");
+  } catch (error) {
+    throw new RefusedError(
+      `the pooler before the database does not allow transactions: ${(error as Error).message}; set its pool_mode to transaction or session`,
+    );
+  }
+}
