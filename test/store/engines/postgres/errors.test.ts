@@ -24,7 +24,8 @@ test.each([
   ["23505", "UniqueViolation"],
   ["42601", "error"], // syntax_error: a bug
   ["22P02", "error"], // invalid_text_representation
-  ["42501", "error"], // insufficient_privilege
+  ["42501", "RefusedError"], // insufficient_privilege
+  ["26000", "ConflictError"], // invalid_sql_statement_name
 ])("the SQLSTATE %s is %s", (code, name) => {
   const error = translated(reported(code));
   expect(error).toMatchObject({ name });
