@@ -18,6 +18,7 @@ import { openApiCommand } from "./openapi.ts";
 import { protoCommand } from "./proto.ts";
 import { routesCommand } from "./routes.ts";
 import { serveCommand } from "./serve.ts";
+import { exportCommand } from "./snapshot/export.ts";
 import { tokenCommand } from "./token.ts";
 
 /** Runs a command. Returns the exit status. @param args arguments without the name of the program. */
@@ -36,6 +37,7 @@ export async function runCommand(args: readonly string[]): Promise<number> {
     auditCommand,
     eventsCommand,
     importCommand,
+    exportCommand,
     migrateCommand,
     routesCommand,
     protoCommand,

@@ -8,6 +8,9 @@ import { LongQueries, type ReadingCall } from "./long-queries.ts";
 import { migrate, pendingMigrations } from "./migrations/migrate.ts";
 import { type Catalogue, Reader, type ReadSession } from "./read-session.ts";
 import { settingStatements } from "./settings.ts";
+import { exportSnapshot } from "./snapshot/export.ts";
+import type { SnapshotProgress, TableEnd } from "./snapshot/format.ts";
+import { importSnapshot } from "./snapshot/import.ts";
 import { ConflictError, NotUniqueError, StaleError } from "./sql/errors.ts";
 import { compile } from "./sql/statement.ts";
 import { Writer, type WriteSession } from "./write-session.ts";
@@ -40,6 +43,16 @@ export interface Database {
   migrate(): Promise<number>;
   /** Returns how many migrations are missing. Errors: RefusedError when the database is newer than this program. */
   pendingMigrations(): Promise<number>;
+  /**
+   * Writes the lines of a snapshot: everything in the database, at one moment. `write` resolves when it can take the
+   * next line.
+   */
+  exportSnapshot(write: (line: string) => Promise<void>, report: ReportProgress): Promise<readonly TableEnd[]>;
+  /**
+   * Imports the lines of a snapshot into a database without rows, or continues to. Errors: RefusedError when the
+   * database has rows or another schema, or the snapshot is damaged.
+   */
+  importSnapshot(lines: AsyncIterable<string>, report: ReportProgress): Promise<readonly TableEnd[]>;
   /** The columns of every table, by its name. On PostgreSQL those of the current schema. */
   columns(): Promise<ReadonlyMap<string, ReadonlySet<string>>>;
   /**
@@ -50,6 +63,8 @@ export interface Database {
   /** Refuses new transactions, waits for those that are running, and closes the database. */
   close(): Promise<void>;
 }
+
+type ReportProgress = (progress: SnapshotProgress) => void;
 
 /** How to run a transaction. */
 export interface TransactOptions {
@@ -145,6 +160,8 @@ export async function openDatabase(url: string, options: OpenOptions = {}): Prom
     queue: (name) => createQueue({ ...engine, autocommit: (body) => tracked(() => engine.autocommit(body)) }, name),
     migrate: () => migrate(engine),
     pendingMigrations: () => pendingMigrations(engine),
+    exportSnapshot: (write, report) => exportSnapshot(engine, write, report),
+    importSnapshot: (lines, report) => importSnapshot(engine, lines, report),
     columns: () => columnsOfTables(engine),
     check: (timeoutMs) => engine.check(timeoutMs),
     close: () => {

@@ -23,7 +23,7 @@
  *
  * Kysely builds the schema and compiles the statements; it runs none of them. Each shape of statement is compiled once,
  * and prepared by the driver. `sql/` has the statements' vocabulary and the interface of a dialect, `rows/` single
- * rows, `lists/` pages and totals, `logs/` logs, counters and queues, `migrations/` the schema, `engines/` all that
+ * rows, `lists/` pages and totals, `logs/` logs, counters and queues, `snapshot/` exports and imports, `migrations/` the schema, `engines/` all that
  * differs between databases.
  */
 
@@ -45,6 +45,8 @@ export type { ReadSession } from "./read-session.ts";
 export { PackedRow } from "./rows/packed.ts";
 export type { Row } from "./rows/record.ts";
 export { columnsOf, columnValue, type TableSpec } from "./rows/row.ts";
+export type { SnapshotProgress, TableEnd } from "./snapshot/format.ts";
+export { importSetting } from "./snapshot/tables.ts";
 export {
   ConflictError,
   NotUniqueError,

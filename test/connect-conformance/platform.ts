@@ -47,6 +47,7 @@ export async function serveByPlatform(
     ...callbacks,
     http2,
     tls: serverCreds && { cert: Buffer.from(serverCreds.cert), key: Buffer.from(serverCreds.key) },
+    limits: { maxWaitMs: Number.POSITIVE_INFINITY }, // nothing is refused, however busy the machine is
     refusalBody: () => "{}",
     onError,
   });

@@ -7,7 +7,7 @@ import {
   notServed,
   refreshDerivedRows,
 } from "../../services/index.ts";
-import { type Database, openDatabase } from "../../store/index.ts";
+import { type Database, importSetting, openDatabase, RefusedError } from "../../store/index.ts";
 import { generatedServices } from "../generated-services.ts";
 import { type Installation, install, readInstallation, refreshBuiltIns } from "../installation.ts";
 import { checkStartup } from "../startup-check.ts";
@@ -37,6 +37,8 @@ export async function prepareDatabase(
   });
   try {
     await database.migrate();
+    if ((await database.read.setting(importSetting)) !== undefined)
+      throw new RefusedError("an import of a snapshot has not finished: run `platform import snapshot` again");
     checkStartup({
       services: api.services,
       contract: api.contract,

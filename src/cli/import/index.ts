@@ -1,6 +1,7 @@
 /** `platform import`: imports data that other systems publish. */
 import { Command } from "commander";
 import { growYoungSpace } from "../../app/garbage-collection.ts";
+import { importSnapshotCommand } from "../snapshot/import.ts";
 import { importAdvisoriesCommand } from "./advisories.ts";
 import { importArtifactsCommand } from "./artifacts.ts";
 import { importEolCommand } from "./end-of-life.ts";
@@ -11,7 +12,7 @@ import { importVulnReportCommand } from "./vuln-report.ts";
 
 export function importCommand(): Command {
   const command = new Command("import")
-    .description("import data from registries and feeds")
+    .description("import data from registries, feeds and snapshots")
     .hook("preAction", growYoungSpace);
   for (const sub of [
     importOsvCommand,
@@ -21,6 +22,7 @@ export function importCommand(): Command {
     importSbomCommand,
     importVulnReportCommand,
     importEolCommand,
+    importSnapshotCommand,
   ])
     command.addCommand(sub().exitOverride());
   return command;

@@ -33,6 +33,8 @@ export interface Engine {
   autocommit<T>(body: (connection: SqlConnection) => T | Promise<T>): Promise<T>;
   /** Runs `body` in a transaction that excludes the exclusive transactions of other processes. */
   exclusively<T>(body: (connection: SqlConnection) => Promise<T>): Promise<T>;
+  /** Runs `body`, whose reads all see the same state, however long it takes. */
+  snapshot<T>(body: (connection: SqlConnection) => Promise<T>): Promise<T>;
   /**
    * Checks within `timeoutMs` that the database can be used. One check at a time. Errors: UnavailableError,
    * RefusedError.

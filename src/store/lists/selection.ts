@@ -75,7 +75,7 @@ export function resolve(table: Table, selection: Selection): Resolved | undefine
     union = undefined;
   }
   if (union?.roots.length === 0 || uids?.length === 0) return undefined;
-  return {
+  const resolved = {
     comparisons,
     usableIndexes: [...usableIndexes],
     values,
@@ -83,6 +83,8 @@ export function resolve(table: Table, selection: Selection): Resolved | undefine
     ...(parent !== undefined && { parent }),
     ...union,
   };
+  const isBound = table.boundsChildren && uids === undefined && comparisons.length > 0 && usableIndexes.size === 0;
+  return isBound ? withRanges(resolved) : resolved;
 }
 
 /** The operator of a condition, and the value of its slot. */

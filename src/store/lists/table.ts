@@ -22,6 +22,8 @@ export interface Table {
   partsOf(text: string): SearchParts;
   /** Whether reading the rows of a page as one value is faster. */
   readonly joinsRows: boolean;
+  /** See {@link Dialect.boundsChildren}. */
+  readonly boundsChildren: boolean;
   /** The columns by which an index orders the children of a parent. */
   readonly childOrders: ReadonlySet<string>;
 }
@@ -42,6 +44,7 @@ export function tablesOf(dialect: Dialect): (spec: TableSpec) => Table {
         scansTexts: dialect.textScans !== undefined,
         partsOf: dialect.partsOf,
         joinsRows: dialect.joined !== undefined,
+        boundsChildren: dialect.boundsChildren,
         childOrders: orders.get(spec.name) ?? new Set(),
       };
       tables.set(spec, table);

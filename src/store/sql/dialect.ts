@@ -3,6 +3,7 @@
 import { type DialectAdapter, DummyDriver, type Expression, Kysely, type QueryCompiler, type RawBuilder } from "kysely";
 import type { ColumnValue, ContentType, ScalarType } from "./indexed-column.ts";
 import type { ContentOperator } from "./operators.ts";
+import type { SqlConnection } from "./statement.ts";
 
 /** Knows tables and columns by name only: their types are in the migrations and in the spec of each table. */
 // biome-ignore lint/suspicious/noExplicitAny: Kysely's own way to say that the schema is not typed
@@ -111,10 +112,17 @@ export interface Dialect {
   /** Whether the index of a type has no false positives and knows the scopes of its rows. */
   knowsScope(type: ContentType): boolean;
   /**
+   * Whether children that meet a condition are also limited by the range of their uids. The planner may find them by an
+   * index of the condition alone, which ends with the uid.
+   */
+  readonly boundsChildren: boolean;
+  /**
    * Indexes that have a search text beside the uid and the parent, in the order of uids: they show that a row does not
    * have a text without reading it. Absent where no index can have long texts.
    */
   readonly textScans?: TextScans;
+  /** Reads which content indexes sessions maintain. Absent where the database does. */
+  maintainedIndexes?(query: QueryBuilder, connection: SqlConnection): Promise<readonly ContentIndexing[]>;
   /** The parts that the index of a search text is queried for to find `text`. */
   partsOf(text: string): SearchParts;
   /** The statements that create a content index. */
@@ -149,6 +157,11 @@ export interface Dialect {
   readonly clustered: RawBuilder<unknown>;
   /** A SELECT of the columns of every table: the name of the table, then that of the column. */
   readonly columns: RawBuilder<unknown>;
+  /**
+   * Every column of every table, without those that hold an index: the table, the column, its type, and its place in
+   * the primary key, from 1; 0 if it has none.
+   */
+  readonly catalogue: RawBuilder<unknown>;
   /** A SELECT of one row if the table with this name exists. */
   tableExists(name: Expression<unknown>): RawBuilder<unknown>;
 }
@@ -165,4 +178,11 @@ export function queryBuilder(adapter: DialectAdapter, compiler: QueryCompiler): 
       },
     },
   });
+}
+
+/** A content index that sessions maintain. */
+export interface ContentIndexing {
+  readonly table: string;
+  /** Adds rows that it does not have. */
+  index(connection: SqlConnection, uids: readonly string[]): Promise<void>;
 }

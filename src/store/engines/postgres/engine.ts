@@ -47,7 +47,17 @@ export const postgres: Dialect = {
   skipLocked: sql`for update skip locked`,
   locks: { hold: sql`for key share`, change: sql`for no key update`, removal: sql`for update` },
   clustered: sql``,
+  boundsChildren: true,
   columns: sql`select table_name, column_name from information_schema.columns where table_schema = current_schema()`,
+  catalogue: sql`select c.table_name, c.column_name, c.data_type, coalesce(k.ordinal_position, 0)::int
+    from information_schema.columns as c
+    join information_schema.tables as t using (table_schema, table_name)
+    left join information_schema.table_constraints as p
+      on p.table_schema = c.table_schema and p.table_name = c.table_name and p.constraint_type = 'PRIMARY KEY'
+    left join information_schema.key_column_usage as k
+      on k.constraint_schema = p.constraint_schema and k.constraint_name = p.constraint_name
+      and k.table_name = c.table_name and k.column_name = c.column_name
+    where c.table_schema = current_schema() and t.table_type = 'BASE TABLE'`,
   tableExists: (name) =>
     sql`select 1 from information_schema.tables where table_schema = current_schema() and table_name = ${name}`,
 };
@@ -158,6 +168,7 @@ export async function openPostgres(
         return body(connection);
       });
     },
+    snapshot: (body) => once(beginSnapshot, undefined, body),
     check: (timeoutMs) => pool.check(timeoutMs),
     close: async () => {
       reader.close();
@@ -183,5 +194,7 @@ async function createLock(connection: SqlConnection): Promise<void> {
   }
 }
 
+const beginSnapshot =
+  "begin isolation level repeatable read read only; set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 0";
 const createLockTable = { text: "create table if not exists migration_lock (id bigint primary key)", slots: [] };
 const addLock = { text: "insert into migration_lock (id) values (1) on conflict do nothing", slots: [] };

@@ -44,7 +44,10 @@ export const sqlite: Dialect = {
   skipLocked: sql``,
   locks: { hold: sql``, change: sql``, removal: sql`` },
   clustered: sql`without rowid`,
+  boundsChildren: false,
   columns: sql`select t.name, c.name from sqlite_master as t join pragma_table_info(t.name) as c where t.type = 'table'`,
+  catalogue: sql`select t.name, c.name, c.type, c.pk from pragma_table_list as t join pragma_table_info(t.name) as c
+    where t.type = 'table' and t.schema = 'main' and t.name not like 'sqlite\\_%' escape '\\'`,
   tableExists: (name) => sql`select 1 from sqlite_master where type = 'table' and name = ${name}`,
 };
 
@@ -120,6 +123,11 @@ export function openSqlite(
     transact: (body) => queue.transact(body),
     autocommit: (body) => queue.transact(async (connection) => body(connection)),
     exclusively: (body) => queue.transact(body),
+    async snapshot(body) {
+      using database = connect(path, writerCacheKib);
+      database.exec("begin");
+      return await body(new SqliteConnection(database));
+    },
     async check() {
       reading.rows(readable, {});
       if (!queue.isRefused) return;

@@ -14,9 +14,17 @@
  */
 import { type Expression, type RawBuilder, sql } from "kysely";
 import { parentOf } from "../../../uid.ts";
-import type { Content, ContentColumn, Dialect, IndexMaintenance, Lookup, SearchParts } from "../../sql/dialect.ts";
+import type {
+  Content,
+  ContentColumn,
+  ContentIndexing,
+  Dialect,
+  IndexMaintenance,
+  Lookup,
+  SearchParts,
+} from "../../sql/dialect.ts";
 import type { ContentType } from "../../sql/indexed-column.ts";
-import { slot } from "../../sql/statement.ts";
+import { compile, type SqlConnection, slot } from "../../sql/statement.ts";
 import { ancestorsWithRoot } from "../../sql/subtree.ts";
 
 const rowKey = "row_id";
@@ -24,7 +32,16 @@ const rowKey = "row_id";
 /** The dialect's part for content columns. */
 export const sqliteContent: Pick<
   Dialect,
-  "rowKey" | "holds" | "finds" | "found" | "knowsScope" | "textScans" | "partsOf" | "contentIndex" | "indexMaintenance"
+  | "rowKey"
+  | "holds"
+  | "finds"
+  | "found"
+  | "knowsScope"
+  | "textScans"
+  | "partsOf"
+  | "contentIndex"
+  | "indexMaintenance"
+  | "maintainedIndexes"
 > = {
   rowKey,
   holds,
@@ -48,6 +65,7 @@ export const sqliteContent: Pick<
   partsOf,
   contentIndex,
   indexMaintenance,
+  maintainedIndexes,
 };
 
 function indexOf({ table, column }: Pick<ContentColumn, "table" | "column">): RawBuilder<unknown> {
@@ -171,6 +189,35 @@ function indexMaintenance(table: string, column: string, type: ContentType): Ind
     documentOf: (uid, value) =>
       type === "texts" ? tokensOf(uid, value as readonly string[]) : marked(value as string),
   };
+}
+
+/** Reads them from the schema, which has the text of the statements of {@link contentIndex}. */
+async function maintainedIndexes(
+  query: Dialect["query"],
+  connection: SqlConnection,
+): Promise<readonly ContentIndexing[]> {
+  const text = "select name, sql from sqlite_master where sql like 'create virtual table%using fts5(%'";
+  const rows = (await connection.rows({ text, slots: [] }, {})) as [string, string][];
+  return rows.map(([index, created]) => {
+    const column = /fts5\("(\w+)"/.exec(created)![1]!;
+    const table = index.slice(0, -column.length - 1);
+    const type = created.includes("tokenize = 'ascii'") ? "texts" : "search";
+    const { add, documentOf } = indexMaintenance(table, column, type);
+    const statement = compile(query, add);
+    const held = compile(query, sql`select ${sql.ref(column)} from ${sql.table(table)} where uid = ${slot("uid")}`);
+    return {
+      table,
+      async index(connection, uids) {
+        for (const uid of uids) {
+          const [[value]] = (await connection.rows(held, { uid })) as [[string]];
+          await connection.run(statement, {
+            uid,
+            document: documentOf(uid, type === "texts" ? JSON.parse(value) : value),
+          });
+        }
+      },
+    };
+  });
 }
 
 function tokensOf(uid: string, texts: readonly string[]): string {

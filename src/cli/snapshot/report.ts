@@ -1,0 +1,49 @@
+/** What exports and imports print: how far they are to standard error, the digests of the tables to standard output. */
+import type { SnapshotProgress, TableEnd } from "../../store/index.ts";
+
+/** How often a terminal is told. */
+const intervalMs = 200;
+
+/** The report of one run. */
+export class SnapshotReport {
+  readonly #done: string;
+  readonly #startMs = performance.now();
+  #nextMs = 0;
+  #hasLine = false;
+
+  /** @param done what is said of rows in the end. */
+  constructor(done: string) {
+    this.#done = done;
+  }
+
+  /** Tells a terminal how far it is, and anything else which tables are done. */
+  progress({ table, rows, sha256 }: SnapshotProgress): void {
+    if (!process.stderr.isTTY) {
+      if (sha256 !== undefined && rows > 0) process.stderr.write(`${table}: ${rowsText(rows)}\n`);
+      return;
+    }
+    const nowMs = performance.now();
+    if (nowMs < this.#nextMs) return;
+    this.#nextMs = nowMs + intervalMs;
+    this.#hasLine = true;
+    process.stderr.write(`\r\x1b[K${table}: ${rowsText(rows)}`);
+  }
+
+  end(ends: readonly TableEnd[]): void {
+    if (this.#hasLine) process.stderr.write("\r\x1b[K");
+    const filled = ends.filter(({ rows }) => rows > 0);
+    const width = Math.max(...filled.map(({ table }) => table.length));
+    let total = 0;
+    for (const { table, rows, sha256 } of filled) {
+      process.stdout.write(`${table.padEnd(width)}  ${String(rows).padStart(9)}  sha256:${sha256}\n`);
+      total += rows;
+    }
+    const seconds = ((performance.now() - this.#startMs) / 1000).toFixed(1);
+    const mib = Math.round(process.resourceUsage().maxRSS / 1024);
+    process.stderr.write(`${this.#done} ${rowsText(total)} in ${seconds} s, with at most ${mib} MiB of memory\n`);
+  }
+}
+
+function rowsText(rows: number): string {
+  return `${rows.toLocaleString("en")} ${rows === 1 ? "row" : "rows"}`;
+}
