@@ -4,6 +4,7 @@ import { tablesOf } from "./lists/table.ts";
 import { counterStatements } from "./logs/counters.ts";
 import { logsOf } from "./logs/log.ts";
 import { createQueue, type Queue, queuesOf } from "./logs/queue.ts";
+import { SharedTotals } from "./logs/shared-totals.ts";
 import { LongQueries, type ReadingCall } from "./long-queries.ts";
 import { migrate, pendingMigrations } from "./migrations/migrate.ts";
 import { type Catalogue, Reader, type ReadSession } from "./read-session.ts";
@@ -142,7 +143,8 @@ export async function openDatabase(url: string, options: OpenOptions = {}): Prom
   }
 
   const { reader, commits } = engine;
-  const read = new Reader(catalogue, reader, { commits });
+  const totals = commits === undefined ? new SharedTotals(reader) : undefined;
+  const read = new Reader(catalogue, reader, { commits, totals });
   const longQueries = engine.longQueries && new LongQueries(engine.longQueries, options.fewRows ?? defaultFewRows);
   return {
     dialect: dialect.name,
@@ -152,6 +154,7 @@ export async function openDatabase(url: string, options: OpenOptions = {}): Prom
         ? read
         : new Reader(catalogue, engine.readerFor?.(call) ?? reader, {
             commits,
+            totals,
             longQueries: longQueries.connectionFor(call),
           }),
     refresh: () => engine.refresh?.(),

@@ -8,6 +8,7 @@ import type { Table } from "./lists/table.ts";
 import type { CounterClass, CounterStatements, Counters } from "./logs/counters.ts";
 import { entryOf, type LogEntry, type LogScan, type LogSpec, type LogStatements, scanValues } from "./logs/log.ts";
 import type { QueueStatements } from "./logs/queue.ts";
+import type { SharedTotals } from "./logs/shared-totals.ts";
 import type { LongQueryConnection } from "./long-queries.ts";
 import type { Row } from "./rows/record.ts";
 import { columnValue, type TableSpec } from "./rows/row.ts";
@@ -70,6 +71,8 @@ export interface ReaderOptions {
   readonly counters?: Counters | undefined;
   /** Outside a transaction: a number that changes when the counters must be read again. */
   readonly commits?: (() => number) | undefined;
+  /** Outside a transaction, where there is no such number. */
+  readonly totals?: SharedTotals | undefined;
   /** Runs queries that may take long. By default they run on the connection. */
   readonly longQueries?: LongQueryConnection | undefined;
 }
@@ -81,17 +84,20 @@ export class Reader implements ReadSession {
   readonly #counters: Counters | undefined;
   readonly #longQueries: LongQueryConnection | undefined;
   readonly #commits: (() => number) | undefined;
-  readonly #sharesChanges: boolean;
-  #changesRead: Awaitable<number> | undefined;
+  readonly #totals: SharedTotals | undefined;
   #changes: { readonly commits: number; readonly count: number } | undefined;
 
-  constructor(catalogue: Catalogue, connection: SqlConnection, { counters, commits, longQueries }: ReaderOptions = {}) {
+  constructor(
+    catalogue: Catalogue,
+    connection: SqlConnection,
+    { counters, commits, totals, longQueries }: ReaderOptions = {},
+  ) {
     this.catalogue = catalogue;
     this.#connection = connection;
     this.#counters = counters;
     this.#commits = commits;
     this.#longQueries = longQueries;
-    this.#sharesChanges = counters === undefined && commits === undefined;
+    this.#totals = totals;
   }
 
   /** The connection that the next statement runs on. */
@@ -159,24 +165,12 @@ export class Reader implements ReadSession {
   }
 
   changes(): Awaitable<number> {
-    if (this.#sharesChanges) return this.#sharedChanges();
     const commits = this.#commits?.();
     if (commits !== undefined && this.#changes?.commits === commits) return this.#changes.count;
     return chain(this.#total("watched", "changes", [""]), (count) => {
       if (commits !== undefined) this.#changes = { commits, count };
       return count;
     });
-  }
-
-  /** The same for all that ask in this iteration of the event loop: the statement is sent at its end. */
-  #sharedChanges(): Awaitable<number> {
-    if (this.#changesRead === undefined) {
-      this.#changesRead = this.#total("watched", "changes", [""]);
-      setImmediate(() => {
-        this.#changesRead = undefined;
-      });
-    }
-    return this.#changesRead;
   }
 
   async setting(name: string): Promise<Uint8Array | undefined> {
@@ -205,12 +199,16 @@ export class Reader implements ReadSession {
 
   #total(table: string, counterClass: CounterClass, ancestors: readonly string[]): Awaitable<number> {
     const { sum, sumMany } = this.catalogue.counters;
-    const counted = { table, class: counterClass };
-    const [ancestor] = ancestors;
+    const isOne = ancestors.length === 1;
+    const statement = isOne ? sum : sumMany;
+    const values = {
+      table,
+      class: counterClass,
+      [isOne ? "ancestor" : "ancestors"]: isOne ? ancestors[0] : JSON.stringify(ancestors),
+    };
+    if (this.#totals !== undefined) return this.#totals.read(Object.values(values).join(" "), statement, values);
     return chain(
-      ancestors.length === 1
-        ? this.connection().rows(sum, { ...counted, ancestor })
-        : this.connection().rows(sumMany, { ...counted, ancestors: JSON.stringify(ancestors) }),
+      this.connection().rows(statement, values),
       ([row]) => (row![0] as number) + (this.#counters?.pending(table, counterClass, ancestors) ?? 0),
     );
   }
