@@ -35,7 +35,8 @@ export interface Operator {
 }
 
 /** What {@link createOperator} needs. */
-export interface OperatorOptions extends Omit<TransactOptions, "onCommit" | "isSerializable" | "lockForCall"> {
+export interface OperatorOptions
+  extends Omit<TransactOptions, "onCommit" | "isSerializable" | "commitsWith" | "lockForCall"> {
   readonly services: readonly ServiceImplementation[];
   /** The caller that audit records and events name. */
   readonly subject: string;

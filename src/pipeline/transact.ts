@@ -32,6 +32,8 @@ export interface TransactOptions extends RecordCallOptions {
   readonly quotaCheck?: QuotaCheck;
   /** Whether a call runs in a serializable transaction. */
   isSerializable(method: MethodContract): boolean;
+  /** The organisation whose creating calls a call may be committed with. */
+  commitsWith(method: MethodContract, request: Message): string | undefined;
   /** Locks what a call relies on, before its handler runs. */
   lockForCall(session: WriteSession, method: MethodContract, request: Message): Awaitable<void>;
   /** Called when a call has committed its changes. */
@@ -103,7 +105,11 @@ export function transact(options: TransactOptions): CallInterceptor {
           await record(session, request, response);
           return response;
         },
-        { call: endOf(request), isSerializable: options.isSerializable(method) },
+        {
+          call: endOf(request),
+          isSerializable: options.isSerializable(method),
+          commitsWith: options.commitsWith(method, request.message),
+        },
       );
       options.onCommit?.();
       return answer;

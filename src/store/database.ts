@@ -1,5 +1,11 @@
 /** Opens a database by its URL. It is read at any time and written in transactions. */
-import type { Engine, PostgresPoolOptions, TransactingCall, TransactionBody } from "./engines/engine.ts";
+import type {
+  Engine,
+  PostgresPoolOptions,
+  TransactingCall,
+  TransactionBody,
+  TransactOptions,
+} from "./engines/engine.ts";
 import { tablesOf } from "./lists/table.ts";
 import { counterStatements } from "./logs/counters.ts";
 import { logsOf } from "./logs/log.ts";
@@ -66,17 +72,6 @@ export interface Database {
 }
 
 type ReportProgress = (progress: SnapshotProgress) => void;
-
-/** How to run a transaction. */
-export interface TransactOptions {
-  readonly call?: TransactingCall;
-  /**
-   * Whether it is isolated from all other transactions that are serializable. By default it sees what others commit
-   * while it runs, and relies on what it locks: rows that it holds, changes or removes. It never relies on the absence
-   * of rows, except those that would break a unique index.
-   */
-  readonly isSerializable?: boolean;
-}
 
 /** How to open a database. */
 export interface OpenOptions {
@@ -158,8 +153,8 @@ export async function openDatabase(url: string, options: OpenOptions = {}): Prom
             longQueries: longQueries.connectionFor(call),
           }),
     refresh: () => engine.refresh?.(),
-    transact: (body, { call, isSerializable = false } = {}) =>
-      tracked(() => engine.transact(inSession(engine, catalogue, body, call), isSerializable, call)),
+    transact: (body, options = {}) =>
+      tracked(() => engine.transact(inSession(engine, catalogue, body, options.call), options)),
     queue: (name) => createQueue({ ...engine, autocommit: (body) => tracked(() => engine.autocommit(body)) }, name),
     migrate: () => migrate(engine),
     pendingMigrations: () => pendingMigrations(engine),

@@ -69,7 +69,7 @@ onPostgres("statements that take long", (database) => {
     const { signal } = new AbortController(); // never aborted
     const call = { caller: "a", signal, throwIfAborted: () => {}, timeoutMs: () => 50 };
     await expect(engine.longQueries!.rows(sleep, {}, call)).rejects.toThrow(StatementTimeoutError);
-    const writing = engine.transact(async (connection) => connection.rows(sleep, {}), false, call);
+    const writing = engine.transact(async (connection) => connection.rows(sleep, {}), { call });
     await expect(writing).rejects.toThrow(StatementTimeoutError);
     expect(await engine.longQueries!.rows(one, {}, { ...call, timeoutMs: () => 10_000 })).toEqual([[1]]);
   });

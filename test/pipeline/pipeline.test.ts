@@ -75,6 +75,7 @@ async function open(methods: Record<string, Method> = {}) {
     },
     audit,
     events,
+    commitsWith: () => undefined,
     isSerializable: () => false,
     lockForCall: () => {},
     rateLimits: { read: undefined, list: undefined, write: undefined },

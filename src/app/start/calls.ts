@@ -5,7 +5,7 @@ import { createLocalTransport, type LocalTransport } from "../../call/index.ts";
 import { flagOf } from "../../config.ts";
 import { createPipeline, quotaCheck } from "../../pipeline/index.ts";
 import { grantSource, identitySource, providerSource, quotaKinds } from "../../services/index.ts";
-import { isSerializable, lockForCall } from "./call-isolation.ts";
+import { commitsWith, isSerializable, lockForCall } from "./call-isolation.ts";
 import type { StartContext } from "./context.ts";
 import type { Parts } from "./parts.ts";
 
@@ -45,6 +45,7 @@ export function buildCalls({ config, log, api, now, overload, rateLimited, peers
       read: database.read,
     }),
     isSerializable,
+    commitsWith,
     lockForCall,
     onCommit: peers.wakeDispatcher,
     rateLimits: { read: config.rateLimitRead, list: config.rateLimitList, write: config.rateLimitWrite },

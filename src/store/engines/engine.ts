@@ -25,10 +25,9 @@ export interface Engine {
   readonly isConcurrent: boolean;
   /**
    * Runs `body` in a transaction and returns its result once the transaction is durable. Rolls back when it throws. A
-   * concurrent engine runs it again after a ConflictError, and once after a NotUniqueError. It isolates it as READ
-   * COMMITTED or as SERIALIZABLE. Where a statement may wait for long, it stops when `call` ends.
+   * concurrent engine runs it again after a ConflictError, and once after a NotUniqueError.
    */
-  transact<T>(body: TransactionBody<T>, isSerializable: boolean, call: TransactingCall | undefined): Promise<T>;
+  transact<T>(body: TransactionBody<T>, options: TransactOptions): Promise<T>;
   /** Runs `body`, a single writing statement, as its own transaction. It does not conflict with other transactions. */
   autocommit<T>(body: (connection: SqlConnection) => T | Promise<T>): Promise<T>;
   /** Runs `body` in a transaction that excludes the exclusive transactions of other processes. */
@@ -49,6 +48,23 @@ export interface Engine {
  * after a NotUniqueError.
  */
 export type TransactionBody<T> = (connection: SqlConnection, counters: Counters, mayCollide: boolean) => Promise<T>;
+
+/** How to run a transaction. */
+export interface TransactOptions {
+  /** Where a statement may wait for long, it stops when the call ends. */
+  readonly call?: TransactingCall | undefined;
+  /**
+   * Whether it is isolated from all other transactions that are serializable. By default it sees what others commit
+   * while it runs, and relies on what it locks: rows that it holds, changes or removes. It never relies on the absence
+   * of rows, except those that would break a unique index.
+   */
+  readonly isSerializable?: boolean;
+  /**
+   * The organisation of a transaction that, most likely, does nothing but read, hold and add rows. Those with the same
+   * value may be committed together.
+   */
+  readonly commitsWith?: string | undefined;
+}
 
 /** The call that a transaction serves. */
 export interface TransactingCall {

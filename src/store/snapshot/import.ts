@@ -45,11 +45,7 @@ export async function importSnapshot(
   await verify(engine, header, ends, report);
   const { query } = engine.dialect;
   const done = compile(query, query.deleteFrom("settings").where("name", "=", slot("name")));
-  await engine.transact(
-    (connection) => Promise.resolve(connection.run(done, { name: importSetting })),
-    false,
-    undefined,
-  );
+  await engine.transact(async (connection) => connection.run(done, { name: importSetting }), {});
   return ends;
 }
 
@@ -103,15 +99,11 @@ async function writeLines(
     if (number <= done) continue;
     const writer = writers.get(name);
     if (writer === undefined) throw new RefusedError(`the snapshot is damaged: it has rows of a table ${name}`);
-    await engine.transact(
-      async (connection) => {
-        await writer.write(connection, values);
-        for (const { table, index } of contents) if (table === name) await index(connection, writer.keysOf(values));
-        await note(engine.dialect, connection, { id, lines: number });
-      },
-      false,
-      undefined,
-    );
+    await engine.transact(async (connection) => {
+      await writer.write(connection, values);
+      for (const { table, index } of contents) if (table === name) await index(connection, writer.keysOf(values));
+      await note(engine.dialect, connection, { id, lines: number });
+    }, {});
     report({ table: name, rows });
   }
 }

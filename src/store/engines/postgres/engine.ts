@@ -15,9 +15,10 @@ import { Counters, counterStatements } from "../../logs/counters.ts";
 import { type Dialect, queryBuilder } from "../../sql/dialect.ts";
 import { ConflictError, NotUniqueError, UnavailableError } from "../../sql/errors.ts";
 import type { SqlConnection } from "../../sql/statement.ts";
-import type { Engine, PostgresPoolOptions, TransactingCall, TransactionBody } from "../engine.ts";
+import type { Engine, PostgresPoolOptions, TransactingCall, TransactionBody, TransactOptions } from "../engine.ts";
 import { endsConnection, translated } from "./errors.ts";
 import { postgresContent } from "./full-text.ts";
+import { beginShared, GroupCommit } from "./group-commit.ts";
 import { Lane } from "./lane.ts";
 import { ConnectionPool } from "./pool.ts";
 import { queryAlone, SharedConnection, sharedConnections } from "./shared-connection.ts";
@@ -126,10 +127,19 @@ export async function openPostgres(
     }
   }
 
-  async function transact<T>(
+  const groupCommit = new GroupCommit(statements, waiting, (call, body) =>
+    transactions.run(() =>
+      once(beginShared, call, async (connection, client) => {
+        const counters = new Counters(statements);
+        await body(connection, counters);
+        await counters.write(connection, pool.slotOf(client));
+      }),
+    ),
+  );
+
+  async function transactAlone<T>(
     body: TransactionBody<T>,
-    isSerializable: boolean,
-    call: TransactingCall | undefined,
+    { isSerializable = false, call }: TransactOptions,
   ): Promise<T> {
     const begin = isSerializable ? "begin isolation level serializable" : "begin isolation level read committed";
     const giveUpAt = performance.now() + lockTimeoutMs;
@@ -157,7 +167,11 @@ export async function openPostgres(
     readerFor: (call) => reader.for(call),
     longQueries: size === 0 ? undefined : { size, rows: async (...query) => (await queryAlone(pool, ...query)).rows },
     isConcurrent: true,
-    transact,
+    transact: (body, options) => {
+      const alone = () => transactAlone(body, options);
+      const { commitsWith, call } = options;
+      return commitsWith === undefined ? alone() : groupCommit.transact(commitsWith, body, call, alone);
+    },
     // Outside a transaction block, each statement is a READ COMMITTED transaction.
     autocommit: async (body) => body(reader),
     exclusively: async (body) => {

@@ -53,8 +53,7 @@ test("the log restarts while two processes run long queries without a gap", asyn
   const options = { busyWaitMs: 0, lockTimeoutMs: 5000, mustExist: false, maxLongQueries: 2 };
   const engines = [openSqlite(path, options), openSqlite(path, options)];
   const [{ transact }] = engines as [(typeof engines)[0], ...typeof engines];
-  const run = (text: string) =>
-    transact(async (connection) => connection.run({ text, slots: [] }, {}), false, undefined);
+  const run = (text: string) => transact(async (connection) => connection.run({ text, slots: [] }, {}), {});
   await run("create table t (a)");
   // It reads a snapshot of the table for some 200 ms.
   const text = `with recursive c (n) as (select 1 union all select n + 1 from c where n < 600000)
