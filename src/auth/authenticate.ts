@@ -71,6 +71,8 @@ export interface Authenticator {
   authenticate(authorizationHeader: string | null): Awaitable<Caller>;
   /** Whether a header has a token that was verified before, and need not be verified again. */
   isKnown(authorizationHeader: string | undefined): boolean;
+  /** The caller that the platform token in a header named when it was last used. It may not be let in any more. */
+  lastCaller(authorizationHeader: string | null): Caller | undefined;
 }
 
 /** What {@link createAuthenticator} needs. */
@@ -115,13 +117,17 @@ export function createAuthenticator({
   const verifiedTokens = new LruMap<string, VerifiedToken>(maxVerifiedTokens);
   const defaults = defaultAudiences(issuer.url);
 
+  function knownToken(header: string): VerifiedToken | undefined {
+    const known = verifiedTokens.get(cacheKeyOf(header));
+    return known?.header === header && clock() < known.untilMs ? known : undefined;
+  }
+
   function callerOf(header: string): Awaitable<Caller> {
-    const cached = verifiedTokens.get(cacheKeyOf(header));
-    const isCached = cached?.header === header && clock() < cached.untilMs;
-    const known = isCached ? cached : unverified(header);
+    const cached = knownToken(header);
+    const known = cached ?? unverified(header);
     const { claims } = known.token;
     const isOurs = claims.iss === issuer.url;
-    return chain(isCached ? undefined : isOurs ? verifyOwn(known) : verifyOutside(known), () => {
+    return chain(cached !== undefined ? undefined : isOurs ? verifyOwn(known) : verifyOutside(known), () => {
       checkPeriod(claims, clock());
       if (isOurs) return ownCaller(known);
       return outsideSpeaker(known).then((speaker) => ({
@@ -267,10 +273,8 @@ export function createAuthenticator({
         },
       );
     },
-    isKnown(header) {
-      const known = header === undefined ? undefined : verifiedTokens.get(cacheKeyOf(header));
-      return known !== undefined && known.header === header && clock() < known.untilMs;
-    },
+    isKnown: (header) => header !== undefined && knownToken(header) !== undefined,
+    lastCaller: (header) => (header === null ? undefined : knownToken(header)?.caller),
   };
 }
 

@@ -7,11 +7,12 @@
 import type { Message } from "@bufbuild/protobuf";
 import { type ContextKey, type ContextValues, createContextKey, type HandlerContext } from "@connectrpc/connect";
 import type { Capability } from "../../gen/platform/capabilities/capabilities_pb.ts";
-import { type Awaitable, chain } from "../awaitable.ts";
+import { chain } from "../awaitable.ts";
 import type { CallInterceptor } from "../call/index.ts";
 import type { Contract, Scope } from "../contract/index.ts";
 import { invalid, notFound, permissionDenied, unauthenticated } from "../errors.ts";
 import { isUid } from "../uid.ts";
+import type { Authenticator } from "./authenticate.ts";
 import { type Authority, holds, scopesHolding } from "./authority.ts";
 import type { Caller } from "./caller.ts";
 import { capabilities, capabilityList } from "./capabilities.ts";
@@ -20,7 +21,14 @@ import { narrowGrants } from "./narrowing.ts";
 
 const callerKey: ContextKey<Caller | undefined> = createContextKey<Caller | undefined>(undefined);
 const authorityKey: ContextKey<Authority | undefined> = createContextKey<Authority | undefined>(undefined);
+const earlyGrantsKey: ContextKey<EarlyGrants | undefined> = createContextKey<EarlyGrants | undefined>(undefined);
 const scopesKey: ContextKey<readonly string[] | undefined> = createContextKey<readonly string[] | undefined>(undefined);
+
+/** The grants of a caller, read while it was authenticated. */
+interface EarlyGrants {
+  readonly caller: Caller;
+  readonly grants: Promise<readonly Grant[]>;
+}
 
 type WithValues = Pick<HandlerContext, "values">;
 
@@ -57,18 +65,35 @@ export function authorizeOperator(values: ContextValues, subject: string): void 
   values.set(scopesKey, [""]);
 }
 
-/** Turns the `Authorization` header into a caller. Errors: UNAUTHENTICATED unless the method is open. */
+/**
+ * Turns the `Authorization` header into a caller. Where that waits for the database, the grants of the caller are read
+ * at the same time. Errors: UNAUTHENTICATED unless the method is open.
+ */
 export function authentication(
   contract: Contract,
-  authenticate: (authorization: string | null) => Awaitable<Caller>,
+  authenticator: Pick<Authenticator, "authenticate" | "lastCaller">,
+  source: GrantSource,
 ): CallInterceptor {
   return (next) => (request) => {
     if (contract.of(request.method).authorization.kind === "open") return next(request);
-    return chain(authenticate(request.header.get("authorization")), (caller) => {
+    const header = request.header.get("authorization");
+    const authenticated = authenticator.authenticate(header);
+    if (authenticated instanceof Promise) {
+      const early = earlyGrants(authenticator.lastCaller(header), source);
+      if (early !== undefined) request.contextValues.set(earlyGrantsKey, early);
+    }
+    return chain(authenticated, (caller) => {
       request.contextValues.set(callerKey, caller);
       return next(request);
     });
   };
+}
+
+function earlyGrants(caller: Caller | undefined, source: GrantSource): EarlyGrants | undefined {
+  const grants = caller && source.grantsOf(caller);
+  if (caller === undefined || !(grants instanceof Promise)) return undefined;
+  grants.catch(() => {}); // the caller may not be let in
+  return { caller, grants };
 }
 
 /**
@@ -83,7 +108,8 @@ export function authorization(contract: Contract, source: GrantSource): CallInte
     if (caller === undefined) throw new Error("authorization runs after authentication");
     if (request.stream) throw new Error("methods of the contract do not stream");
     const uid = rule.kind === "scoped" ? scopeOf(rule.scope, request.message) : undefined;
-    return chain(source.grantsOf(caller), (granted) => {
+    const early = request.contextValues.get(earlyGrantsKey);
+    return chain(early?.caller === caller ? early.grants : source.grantsOf(caller), (granted) => {
       const grants = caller.narrowing === undefined ? granted : narrowGrants(granted, caller.narrowing);
       request.contextValues.set(authorityKey, { caller, grants });
       if (uid === undefined) {

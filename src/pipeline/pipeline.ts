@@ -41,7 +41,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     observers: [limit.refuse, logCalls(log), auditFailures(contract, audit), hideBugs(options)],
     interceptors: [
       limit.count,
-      authentication(contract, (header) => authenticator.authenticate(header)),
+      authentication(contract, authenticator, grants),
       limitRates({ contract, limits: options.rateLimits, now: options.now, onRefusal: options.onRateLimit }),
       authorization(contract, grants),
       validate,

@@ -108,7 +108,7 @@ export class GroupCommit {
       await this.#runShared(earliest(units), async (connection, counters) => {
         const statements = new SharedStatements(connection);
         outcomes = await Promise.allSettled(units.map(({ body }) => this.#runUnit(body, statements, counters)));
-        await statements.send();
+        await statements.finish();
       });
     } catch (error) {
       if (error instanceof UnavailableError || error instanceof OverloadError) {

@@ -1,4 +1,5 @@
 /** The statements of transactions that share one of the database. */
+import type { Awaitable } from "../../../awaitable.ts";
 import { parametersOf, type SqlConnection, type Statement, type Values } from "../../sql/statement.ts";
 import { isMergeable, merged } from "./merged-inserts.ts";
 
@@ -8,17 +9,40 @@ export class NotShareable extends Error {
 }
 
 /** The statements of all of them: inserts are merged and sent together, a row is held once. */
-export class SharedStatements {
-  readonly connection: SqlConnection;
+export class SharedStatements implements SqlConnection {
+  readonly #connection: SqlConnection;
   readonly #inserts = new Map<Statement, Values[]>();
   readonly #holds = new Map<string, Promise<unknown[][]>>();
+  #sending = Promise.resolve();
   #failure: { readonly error: unknown } | undefined;
 
   constructor(connection: SqlConnection) {
-    this.connection = connection;
+    this.#connection = connection;
   }
 
-  /** Adds a row when `send` is called. */
+  rows(statement: Statement, values: Values): Promise<unknown[][]> {
+    return this.#reported(this.#connection.rows(statement, values));
+  }
+
+  run(statement: Statement, values: Values): Promise<number> {
+    return this.#reported(this.#connection.run(statement, values));
+  }
+
+  async send(statement: Statement, values: Values, failed: (error: unknown) => unknown): Promise<void> {
+    await this.#reported(this.#connection.send(statement, values, failed));
+  }
+
+  /** After a statement has failed, the transaction has. */
+  async #reported<T>(result: Awaitable<T>): Promise<T> {
+    try {
+      return await result;
+    } catch (error) {
+      this.fail(error);
+      throw error;
+    }
+  }
+
+  /** Adds a row when `finish` is called. */
   insert(statement: Statement, values: Values): void {
     const rows = this.#inserts.get(statement);
     if (rows === undefined) this.#inserts.set(statement, [values]);
@@ -30,23 +54,26 @@ export class SharedStatements {
     const key = [statement.text, ...parametersOf(statement, values)].join("\0");
     let held = this.#holds.get(key);
     if (held === undefined) {
-      held = Promise.resolve(this.connection.rows(statement, values));
+      held = this.rows(statement, values);
       this.#holds.set(key, held);
     }
     return held;
   }
 
-  /** Makes `send` fail. */
+  /** Makes `finish` fail. */
   fail(error: unknown): void {
     this.#failure ??= { error };
   }
 
-  /** Sends the inserts so far. */
-  async send(): Promise<void> {
-    if (this.#failure !== undefined) throw this.#failure.error;
-    const inserts = [...this.#inserts].flatMap(([statement, rows]) => merged(statement, rows));
-    this.#inserts.clear();
-    for (const { statement, values } of inserts) await this.connection.send(statement, values, (error) => error);
+  /** Sends the inserts so far. Statements that follow see them. */
+  finish(): Promise<void> {
+    this.#sending = this.#sending.then(async () => {
+      if (this.#failure !== undefined) throw this.#failure.error;
+      const inserts = [...this.#inserts].flatMap(([statement, rows]) => merged(statement, rows));
+      this.#inserts.clear();
+      for (const { statement, values } of inserts) await this.send(statement, values, (error) => error);
+    });
+    return this.#sending;
   }
 }
 
@@ -65,20 +92,20 @@ export class UnitConnection implements SqlConnection {
     const kind = kindOf(statement);
     if (kind === "hold") return this.#shared.hold(statement, values);
     await this.#catchUp();
-    return this.#shared.connection.rows(statement, values);
+    return this.#shared.rows(statement, values);
   }
 
   async run(statement: Statement, values: Values): Promise<number> {
     kindOf(statement);
     this.hasWritten = true;
     await this.#catchUp();
-    return this.#shared.connection.run(statement, values);
+    return this.#shared.run(statement, values);
   }
 
   async send(statement: Statement, values: Values, failed: (error: unknown) => unknown): Promise<void> {
     kindOf(statement);
     this.hasWritten = true;
-    if (!isMergeable(statement)) return this.#shared.connection.send(statement, values, failed);
+    if (!isMergeable(statement)) return this.#shared.send(statement, values, failed);
     this.#isAhead = true;
     this.#shared.insert(statement, values);
   }
@@ -86,7 +113,7 @@ export class UnitConnection implements SqlConnection {
   async #catchUp(): Promise<void> {
     if (!this.#isAhead) return;
     this.#isAhead = false;
-    await this.#shared.send();
+    await this.#shared.finish();
   }
 }
 

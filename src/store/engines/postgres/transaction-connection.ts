@@ -96,6 +96,8 @@ export class TransactionConnection implements SqlConnection {
       const error = translated(outcome.reason);
       if (error instanceof UnavailableError) this.#failure = undecided(`its answer is lost: ${error.message}`, error);
       else this.#failure ??= { error };
+    } else if (outcome.value.command !== "COMMIT") {
+      this.#failure ??= { error: new Error(`COMMIT of a failed transaction: ${outcome.value.command}`) };
     } else if (warning !== undefined) {
       // PostgreSQL warns when it is stopped while it waits for a synchronous standby, which may never get the transaction.
       this.#failure ??= undecided(warning, undefined);
