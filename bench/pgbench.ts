@@ -8,7 +8,7 @@ import { join } from "node:path";
 import type { Job, Measured } from "./load.ts";
 import { folder } from "./processes.ts";
 import { type RequestName, requests } from "./requests.ts";
-import type { Servers } from "./servers.ts";
+import type { Platform, Servers } from "./servers.ts";
 import { round2 } from "./table.ts";
 
 interface PgbenchRow {
@@ -82,6 +82,31 @@ export async function comparePgbench(
       `${name.padEnd(26)} ${String(round2(ratio(middle))).padEnd(6)} ${spread.padEnd(12)} ${bar.padEnd(10)} ${rates}`,
     );
   }
+  await compareCpu(servers, load, repos);
+}
+
+/** Compares what a Get costs the server itself, in CPU time, with the same on SQLite. */
+async function compareCpu(servers: Servers, load: (job: Job) => Promise<Measured>, repos: number): Promise<void> {
+  const costOf = async (platform: Platform) => {
+    const job = { ...requests["rest.get"](platform), concurrency: 16, yieldsCore: true };
+    const before = await platform.health();
+    const { perSecond } = await load({ ...job, warmUpMs: 0, durationMs: seconds * 1000 });
+    return ((await platform.health()).cpuMs - before.cpuMs) / (perSecond * seconds);
+  };
+  const [onPostgres, onSqlite] = [await servers.platform(repos, "postgres"), await servers.platform(repos)];
+  const pairs: { ours: number; theirs: number }[] = [];
+  for (let i = 0; i <= rounds; i++) {
+    const pair = { ours: await costOf(onPostgres), theirs: await costOf(onSqlite) };
+    if (i > 0) pairs.push(pair); // the first warms up
+  }
+  const ratio = ({ ours, theirs }: (typeof pairs)[number]) => ours / theirs;
+  pairs.sort((a, b) => ratio(a) - ratio(b));
+  const middle = pairs[Math.floor(rounds / 2)]!;
+  const costs = `${round2(middle.ours * 1000)} µs, on SQLite ${round2(middle.theirs * 1000)} µs`;
+  const spread = `${round2(ratio(pairs[0]!))}–${round2(ratio(pairs.at(-1)!))}`;
+  console.log(
+    `${"pg.get/sqlite CPU".padEnd(26)} ${String(round2(ratio(middle))).padEnd(6)} ${spread.padEnd(12)} ${"at most 3".padEnd(10)} ${costs}`,
+  );
 }
 
 /** Transactions a second. */

@@ -52,7 +52,7 @@ export class Servers {
     startExpensiveLoad("search", port, token);
     const health = async () => {
       program.emptyLog();
-      return { rssMb: program.rssMb(), stalls: recordedStalls() };
+      return { rssMb: program.rssMb(), cpuMs: program.cpuMs(), stalls: recordedStalls() };
     };
     return { host: "127.0.0.1", port, token, root, repo, url, health };
   }

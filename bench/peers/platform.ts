@@ -8,6 +8,8 @@ import { type Stall, watchStalls } from "../stalls.ts";
 /** Memory and stalls of a server. */
 export interface Health {
   readonly rssMb: number;
+  /** CPU time of the process since its start. */
+  readonly cpuMs: number;
   readonly stalls: readonly Stall[];
 }
 
@@ -41,7 +43,9 @@ if (options.includes("initialise")) {
   let stalls: (() => Stall[]) | undefined;
   process.on("message", () => {
     stalls ??= watchStalls(); // only from the first message on, because watching has a cost
-    process.send?.({ rssMb: process.memoryUsage.rss() / 2 ** 20, stalls: stalls() } satisfies Health);
+    const { user, system } = process.cpuUsage();
+    const health = { rssMb: process.memoryUsage.rss() / 2 ** 20, cpuMs: (user + system) / 1000, stalls: stalls() };
+    process.send?.(health satisfies Health);
   });
   process.send?.({ port: Number(new URL(server.baseUrl).port), token });
 }
