@@ -11,7 +11,7 @@ import { type EmptyDatabase, migratedPostgres } from "./databases.ts";
 const postgres = inject("postgres") ?? { missing: "the conformance project has no global set-up" };
 if (!("url" in postgres)) console.warn(`statements are not counted: ${postgres.missing}`);
 
-/** What a call cost: the statements, and how often the server answered before the next were sent. */
+/** What a call cost: the statements, and how often the next were sent only after an answer. */
 interface Cost {
   readonly statements: number;
   readonly roundTrips: number;
@@ -20,13 +20,22 @@ interface Cost {
 /** Statements of the server's own: the dispatcher looks for deliveries, the probes ask whether the database answers. */
 const isOwn = (text: string) => text.includes("lanes") || text === "show transaction_read_only";
 
-/** Passes connections on to a server, and counts what is sent over them. */
+/** Nothing more is sent without an answer when nothing has been sent for so long. */
+const quietMs = 10;
+
+/**
+ * Passes connections on to a server, and counts what is sent over them. While it counts, it holds answers back until
+ * nothing more is sent without them: otherwise an answer might come while statements are sent that do not need it.
+ */
 class CountingProxy {
   readonly #server = createServer((socket) => this.#pass(socket));
   readonly #sockets = new Set<Socket>();
   #statements: string[] = [];
   #roundTrips = 0;
   #hasAnswered = true;
+  #isCounting = false;
+  #held: (() => void)[] = [];
+  #sent = 0;
 
   async open(target: URL): Promise<URL> {
     this.#server.listen(0, "127.0.0.1");
@@ -56,11 +65,9 @@ class CountingProxy {
         unread = unread.subarray(length);
       }
       server.write(chunk);
+      this.#sent++;
     });
-    server.on("data", (chunk: Buffer) => {
-      this.#hasAnswered = true;
-      client.write(chunk);
-    });
+    server.on("data", (chunk: Buffer) => this.#answer(() => client.write(chunk)));
     for (const [one, other] of [
       [client, server],
       [server, client],
@@ -68,6 +75,21 @@ class CountingProxy {
       this.#sockets.add(one);
       one.on("error", () => other.destroy()).on("close", () => other.destroy());
     }
+  }
+
+  #answer(write: () => void): void {
+    if (this.#held.push(write) === 1) this.#releaseWhenQuiet();
+  }
+
+  #releaseWhenQuiet(): void {
+    const sent = this.#sent;
+    const release = () => {
+      if (this.#sent > sent) return this.#releaseWhenQuiet();
+      this.#hasAnswered = true;
+      for (const write of this.#held.splice(0)) write();
+    };
+    // What arrived while this process was not running is read before the immediate.
+    setTimeout(() => setImmediate(release), this.#isCounting ? quietMs : 0);
   }
 
   /** Counts a message of a client. Names and texts end with a zero byte. */
@@ -86,7 +108,9 @@ class CountingProxy {
     this.#statements = [];
     this.#roundTrips = 0;
     this.#hasAnswered = true;
+    this.#isCounting = true;
     await call();
+    this.#isCounting = false;
     return { statements: this.#statements.length, roundTrips: this.#roundTrips };
   }
 
