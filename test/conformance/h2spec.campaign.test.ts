@@ -68,7 +68,7 @@ describe.concurrent("every case of h2spec, strict ones too", () => {
         const printed = await new Promise<string>((resolve) => {
           execFile(h2spec!, ["-p", String(number), "-S", "--timeout", "5"], (_error, stdout) => resolve(stdout));
         });
-        const failures = printed.slice(printed.indexOf("Failures:")).match(/(?<=× ).*/g) ?? [];
+        const failures: string[] = printed.slice(printed.indexOf("Failures:")).match(/(?<=× ).*/g) ?? [];
         const isSlow = options.http2 === "node" && failures.includes(nodeIfSlow);
         expect(isSlow ? failures.filter((failure) => failure !== nodeIfSlow) : failures, printed).toEqual(failing);
         expect(printed).toContain(`146 tests, ${146 - failures.length} passed`);

@@ -86,6 +86,17 @@ export function onEveryServer(
   }
 }
 
+/** Declares a suite for a server on each database, both at once: first SQLite, then PostgreSQL. */
+export function onBothServers(title: string, suite: (platforms: () => readonly Platform[]) => void): void {
+  const postgres = inject("postgres") ?? { missing: "the project has no global set-up" };
+  if ("missing" in postgres) console.warn(`${title} is not tested without PostgreSQL: ${postgres.missing}`);
+  describe.skipIf("missing" in postgres)(title, () => {
+    const url = "url" in postgres ? postgres.url : "";
+    const both = [onServer(migratedSqlite, "sqlite"), onServer(() => migratedPostgres(url), "postgresql")];
+    suite(() => both.map((platform) => platform()));
+  });
+}
+
 /** Declares a suite that has nothing to do with the database, for one server. */
 export function onOneServer(
   title: string,
