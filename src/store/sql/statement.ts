@@ -7,7 +7,13 @@ export interface Statement {
   readonly text: string;
   /** The slots of its parameters, in order. */
   readonly slots: readonly string[];
+  /** What makes a parameter of the value in its slot, for each of them. Absent where all are the values themselves. */
+  readonly derived?: readonly (Derive | undefined)[];
 }
+
+/** Makes a parameter of the value in a slot. */
+// biome-ignore lint/suspicious/noExplicitAny: a slot has values of one type, which only its name tells
+export type Derive = (value: any) => unknown;
 
 /** Values by the names of the slots they fill. */
 export type Values = Readonly<Record<string, unknown>>;
@@ -29,15 +35,22 @@ export interface SqlConnection {
 
 class Slot {
   readonly name: string;
+  readonly derive: Derive | undefined;
 
-  constructor(name: string) {
+  constructor(name: string, derive?: Derive) {
     this.name = name;
+    this.derive = derive;
   }
 }
 
 /** A named slot for a value in a query that is to be compiled. */
 export function slot(name: string) {
   return sql.val(new Slot(name));
+}
+
+/** A parameter that is made of the value in a named slot. */
+export function derivedSlot(name: string, derive: Derive) {
+  return sql.val(new Slot(name, derive));
 }
 
 /** A slot for LIMIT or OFFSET. The cast keeps SQLite from preparing the statement again for each value. */
@@ -54,14 +67,20 @@ export function compile(
   if (/\b(limit|offset) [?$]/.test(text)) throw new Error(`LIMIT or OFFSET without rowCount(): ${text}`);
   const slots = parameters.map((parameter) => {
     if (!(parameter instanceof Slot)) throw new Error(`a value is not a slot: ${text}`);
-    return parameter.name;
+    return parameter;
   });
-  return { text, slots };
+  const names = slots.map(({ name }) => name);
+  const derived = slots.map(({ derive }) => derive);
+  return { text, slots: names, ...(derived.some((derive) => derive !== undefined) && { derived }) };
 }
 
 /** The parameters of a statement, in order. */
-export function parametersOf(statement: Statement, values: Values): unknown[] {
-  return statement.slots.map((name) => values[name]);
+export function parametersOf({ slots, derived }: Statement, values: Values): unknown[] {
+  if (derived === undefined) return slots.map((name) => values[name]);
+  return slots.map((name, i) => {
+    const derive = derived[i];
+    return derive === undefined ? values[name] : derive(values[name]);
+  });
 }
 
 /**

@@ -1,5 +1,5 @@
 /** Inserts of several rows as one statement. */
-import type { Statement, Values } from "../../sql/statement.ts";
+import { parametersOf, type Statement, type Values } from "../../sql/statement.ts";
 
 /** PostgreSQL numbers parameters with 16 bits. */
 const maxParameters = 65_535;
@@ -58,6 +58,6 @@ function repeated({ text, slots }: Statement): ReadonlyMap<number, Statement> | 
 }
 
 /** The values of several rows, each under its place. */
-function numbered({ slots }: Statement, rows: readonly Values[]): Values {
-  return Object.fromEntries(rows.flatMap((values) => slots.map((name) => values[name])).entries());
+function numbered(statement: Statement, rows: readonly Values[]): Values {
+  return Object.fromEntries(rows.flatMap((values) => parametersOf(statement, values)).entries());
 }
