@@ -132,7 +132,7 @@ export class Reader implements ReadSession {
   childUid(table: TableSpec, parent: string, column: string, value: ScalarValue): Awaitable<string | undefined> {
     const { row } = this.catalogue.table(table);
     const stored = storedColumn(table.columns[column]!, value);
-    const found = this.connection().rows(row.child(column), { parent, [column]: stored });
+    const found = this.connection().rows(row.child(column, parent !== ""), { parent, [column]: stored });
     return chain(found, ([values]) => values && (values[0] as string));
   }
 

@@ -325,6 +325,7 @@ onEveryDatabase("content columns", (database) => {
     const order = [{ column: "create_time_us", descending: true }];
     const found = {
       source: "found",
+      roots: "all",
       parent: false,
       after: false,
       plan: "sort",

@@ -8,6 +8,7 @@ import type { Range } from "../sql/subtree.ts";
 import { connectionFor } from "./cost.ts";
 import { afterSlots } from "./order.ts";
 import type { Page, Reading } from "./reading.ts";
+import { rootsOf } from "./roots.ts";
 import { type Resolved, withRanges } from "./selection.ts";
 import type { Shape } from "./statements.ts";
 import type { Table } from "./table.ts";
@@ -33,8 +34,11 @@ function run(
 ): Awaitable<unknown[][]> {
   return chain(connectionFor(reading, selected, page, shape), (connection) => {
     const isStoppable = connection === reading.longQueries;
-    const statement = reading.table.list(shapeOf(selected, page, { ...shape, isStoppable }));
-    return connection.rows(statement, valuesOf(selected, page));
+    const found = reading.table.isDistributed ? rootsOf(selected) : undefined;
+    const roots = found === undefined ? "all" : found.length === 1 ? "one" : "several";
+    const statement = reading.table.list(shapeOf(selected, page, { ...shape, roots, isStoppable }));
+    const values = valuesOf(selected, page);
+    return connection.rows(statement, found === undefined ? values : { ...values, roots: found, root: found[0] });
   });
 }
 
@@ -55,11 +59,15 @@ export async function readKeys(reading: Reading, selected: Resolved, page: Page,
 export type Key = readonly (string | number)[];
 
 /**
- * The first rows by uid of ranges in the order of reading. Each range yields at most `limit` rows, and reading stops
+ * At least the first rows by uid of ranges in the order of reading. Each range yields at most `limit` rows, and reading stops
  * after twice that, so the range with the last row of the page has been read far enough.
  */
 export async function readEachRange(reading: Reading, selected: Resolved, page: Page): Promise<Row[]> {
-  const shape = { read: "rows", source: "eachRange", plan: planOf(selected) } as const;
+  const plan = planOf(selected);
+  // Shards cannot read the rows of each range up to a limit: the first rows of all ranges are merged.
+  if (reading.table.isDistributed && rootsOf(selected)?.length !== 1)
+    return readRows(reading, selected, page, { source: "ranges", plan });
+  const shape = { read: "rows", source: "eachRange", plan } as const;
   return rowsOf(reading.table, await run(reading, selected, page, shape), page);
 }
 
@@ -112,7 +120,7 @@ export function sourceOf({ drivingIndex, uids, ranges }: Resolved): Shape["sourc
 function shapeOf(
   selected: Resolved,
   { order, columns }: Page,
-  rest: Pick<Shape, "read" | "source" | "plan" | "isStoppable">,
+  rest: Pick<Shape, "read" | "source" | "roots" | "plan" | "isStoppable">,
 ): Shape {
   return {
     ...rest,

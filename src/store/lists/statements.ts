@@ -29,6 +29,8 @@ export interface Shape {
    * - `found`, `foundInRanges`: the driving index; in the latter only rows in slot `ranges`.
    */
   readonly source: "table" | "range" | "ranges" | "uids" | "eachRange" | "found" | "foundInRanges";
+  /** Which roots a distributed table is asked for: all, or that in slot `root`, or those in slot `roots`, an array. */
+  readonly roots: "all" | "one" | "several";
   /** The indexed columns to read. */
   readonly columns: readonly string[];
   /** Only children of slot `parent`. */
@@ -59,8 +61,8 @@ export function listStatements(dialect: Dialect, table: TableSpec): ListStatemen
 }
 
 function keyOf(shape: Shape): string {
-  const { read, source, columns, parent, comparisons, drivingIndex, order, after, plan, isStoppable } = shape;
-  let key = `${read} ${source} ${plan} ${parent} ${after} ${isStoppable} ${drivingIndex}`;
+  const { read, source, roots, columns, parent, comparisons, drivingIndex, order, after, plan, isStoppable } = shape;
+  let key = `${read} ${source} ${roots} ${plan} ${parent} ${after} ${isStoppable} ${drivingIndex}`;
   for (const column of columns) key += ` ${column}`;
   for (const { column, descending } of order) key += descending ? ` >${column}` : ` <${column}`;
   for (const { column, operator } of comparisons) key += ` ${column}:${operator}`;
@@ -78,8 +80,9 @@ function build(dialect: Dialect, table: TableSpec, shape: Shape): RawBuilder<unk
     const source = sql.table(table.name);
     const filters = filtersOf(dialect, table, shape, "s");
     const uids = sql`select s.uid from ${tableOf(dialect, table, shape, "s")} where ${all(filters)} order by ${orderOf(dialect, table, shape, "s")} limit ${rowCount("limit")}`;
+    const root = shape.roots === "one" ? slot("root") : undefined;
     const any = sql`exists (select 1 from ${source} as s where ${inRange(sql.ref("s.uid"))})`;
-    return sql`select ${columnsOf(shape)} from ${dialect.eachOf(elements, table.name, uids, any)} limit ${rowCount("total")}`;
+    return sql`select ${columnsOf(shape)} from ${dialect.eachOf(elements, table.name, uids, any, root)} limit ${rowCount("total")}`;
   }
   const from = fromOf(dialect, table, shape);
   const filters = filtersOf(dialect, table, shape, "t");
@@ -138,6 +141,8 @@ function filtersOf(dialect: Dialect, table: TableSpec, shape: Shape, alias: stri
   if (shape.source === "uids") filters.push(dialect.isIn(column("uid"), "text", slot("uids")));
   if (shape.source === "foundInRanges")
     filters.push(sql`exists (select 1 from ${dialect.elements(slot("ranges"))} where ${inRange(column("uid"))})`);
+  if (shape.roots === "one") filters.push(sql`${sql.ref(`${alias}.root`)} = ${slot("root")}`);
+  if (shape.roots === "several") filters.push(sql`${sql.ref(`${alias}.root`)} = any(${slot("roots")}::text[])`);
   if (shape.parent) filters.push(sql`${column("parent")} = ${slot("parent")}`);
   for (const [i, { column: name, operator }] of shape.comparisons.entries()) {
     if (!isContentOperator(operator))

@@ -24,6 +24,8 @@ export interface Table {
   readonly joinsRows: boolean;
   /** See {@link Dialect.boundsChildren}. */
   readonly boundsChildren: boolean;
+  /** See {@link Dialect.isDistributed}. */
+  readonly isDistributed: boolean;
   /** The columns by which an index orders the children of a parent. */
   readonly childOrders: ReadonlySet<string>;
 }
@@ -45,6 +47,7 @@ export function tablesOf(dialect: Dialect): (spec: TableSpec) => Table {
         partsOf: dialect.partsOf,
         joinsRows: dialect.joined !== undefined,
         boundsChildren: dialect.boundsChildren,
+        isDistributed: dialect.isDistributed(spec.name),
         childOrders: orders.get(spec.name) ?? new Set(),
       };
       tables.set(spec, table);

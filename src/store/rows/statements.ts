@@ -1,8 +1,9 @@
 /** The statements on single rows of one table. */
 import { sql } from "kysely";
+import { rootOf } from "../../uid.ts";
 import type { Dialect } from "../sql/dialect.ts";
 import { type ColumnValue, isContent } from "../sql/indexed-column.ts";
-import { compile, memoize, type Statement, slot } from "../sql/statement.ts";
+import { compile, derivedSlot, memoize, type Statement, slot } from "../sql/statement.ts";
 import { baseColumns, type TableSpec } from "./row.ts";
 
 /** The statements on single rows. A slot has the name of its column. */
@@ -21,8 +22,8 @@ export interface RowStatements {
   readonly lockRange: Statement;
   /** Slots `0`, `1`, … for that many parents. Returns one row if any of them has a child. */
   anyChild(parents: number): Statement;
-  /** Slots `parent` and the column. Returns the uid of the child that has the value. */
-  child(column: string): Statement;
+  /** Slots `parent`, which may be "" unless `isBelow`, and the column. Returns the uid of the child that has the value. */
+  child(column: string, isBelow: boolean): Statement;
   readonly insert: Statement;
   /** Slot `read_version`: the version that the row must have. */
   readonly update: Statement;
@@ -51,49 +52,71 @@ export function rowStatements(dialect: Dialect, table: TableSpec): RowStatements
   const rows = query.selectFrom(table.name).select(read);
   const name = sql.table(table.name);
   const all = sql.join(read.map((column) => sql.ref(column)));
+  const isDistributed = dialect.isDistributed(table.name);
+  const root = (of: string) => derivedSlot(of, rootOf);
+  const andRoot = (of: string) => (isDistributed ? sql` and root = ${root(of)}` : sql``);
+  const atUid = sql<boolean>`uid = ${slot("uid")}${andRoot("uid")}`;
   const assign = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, slot(name)]));
   const setColumns = memoize((names: readonly string[]) =>
-    compile(query, query.updateTable(table.name).set(assign(names)).where("uid", "=", slot("uid"))),
+    compile(query, query.updateTable(table.name).set(assign(names)).where(atUid)),
   );
-  const child = memoize((column: string) =>
+  const child = memoize(({ column, isBelow }: { readonly column: string; readonly isBelow: boolean }) =>
     compile(
       query,
-      query.selectFrom(table.name).select("uid").where("parent", "=", slot("parent")).where(column, "=", slot(column)),
+      query
+        .selectFrom(table.name)
+        .select("uid")
+        .where(sql<boolean>`parent = ${slot("parent")}${isBelow ? andRoot("parent") : sql``}`)
+        .where(column, "=", slot(column)),
     ),
   );
   const anyChild = memoize((parents: number) => {
     const ofEach = Array.from(
       { length: parents },
-      (_, i) => sql`select 1 from ${sql.table(table.name)} where parent = ${slot(String(i))}`,
+      (_, i) => sql`select 1 from ${sql.table(table.name)} where parent = ${slot(String(i))}${andRoot(String(i))}`,
     );
     return compile(query, sql`${sql.join(ofEach, sql` union all `)} limit 1`);
   });
   return {
-    get: compile(query, rows.where("uid", "=", slot("uid"))),
-    has: compile(query, query.selectFrom(table.name).select(sql.lit(1).as("one")).where("uid", "=", slot("uid"))),
-    getMany: compile(query, rows.where(dialect.isIn(sql.ref("uid"), "text", slot("uids")))),
-    hold: compile(query, sql`select 1 from ${name} where uid = ${slot("uid")} ${dialect.locks.hold}`),
-    getToChange: compile(query, sql`select ${all} from ${name} where uid = ${slot("uid")} ${dialect.locks.change}`),
-    getToRemove: compile(query, sql`select ${all} from ${name} where uid = ${slot("uid")} ${dialect.locks.removal}`),
+    get: compile(query, rows.where(atUid)),
+    has: compile(query, query.selectFrom(table.name).select(sql.lit(1).as("one")).where(atUid)),
+    getMany: compile(
+      query,
+      rows.where(sql<boolean>`${dialect.isIn(sql.ref("uid"), "text", slot("uids"))}${andRootOfUids(isDistributed)}`),
+    ),
+    hold: compile(query, sql`select 1 from ${name} where ${atUid} ${dialect.locks.hold}`),
+    getToChange: compile(query, sql`select ${all} from ${name} where ${atUid} ${dialect.locks.change}`),
+    getToRemove: compile(query, sql`select ${all} from ${name} where ${atUid} ${dialect.locks.removal}`),
     lockRange: compile(
       query,
-      sql`select 1 from ${name} where uid >= ${slot("lo")} and uid < ${slot("hi")} order by uid ${dialect.locks.removal}`,
+      sql`select 1 from ${name} where uid >= ${slot("lo")} and uid < ${slot("hi")}${andRoot("lo")} order by uid ${dialect.locks.removal}`,
     ),
     anyChild: (parents) => anyChild(String(parents), parents),
-    child: (column) => child(column, column),
-    insert: compile(query, query.insertInto(table.name).values(assign([...baseColumns, ...columns]))),
+    child: (column, isBelow) => child(`${column} ${isBelow}`, { column, isBelow }),
+    insert: compile(
+      query,
+      query
+        .insertInto(table.name)
+        .values({ ...assign([...baseColumns, ...columns]), ...(isDistributed && { root: root("uid") }) }),
+    ),
     update: compile(
       query,
       query
         .updateTable(table.name)
         .set(assign(["version", "update_time_us", "packed", ...columns]))
-        .where("uid", "=", slot("uid"))
+        .where(atUid)
         .where("version", "=", slot("read_version")),
     ),
-    remove: compile(query, query.deleteFrom(table.name).where("uid", "=", slot("uid")).returning(read)),
+    remove: compile(query, query.deleteFrom(table.name).where(atUid).returning(read)),
     setColumns: (names) => setColumns(names.join(" "), names),
     indexes: maintainedIndexes(dialect, table),
   };
+}
+
+/** The condition that names the roots of slot `uids`. */
+function andRootOfUids(isDistributed: boolean) {
+  const roots = (uids: string) => [...new Set((JSON.parse(uids) as string[]).map(rootOf))];
+  return isDistributed ? sql` and root = any(${derivedSlot("uids", roots)}::text[])` : sql``;
 }
 
 function maintainedIndexes(dialect: Dialect, { name, columns }: TableSpec): MaintainedIndex[] {

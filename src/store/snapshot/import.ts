@@ -4,11 +4,12 @@
  * of the snapshot.
  */
 import { sql } from "kysely";
+import { rootOf } from "../../uid.ts";
 import type { Engine } from "../engines/engine.ts";
 import { settingStatements } from "../settings.ts";
 import type { Dialect } from "../sql/dialect.ts";
 import { RefusedError } from "../sql/errors.ts";
-import { compile, type SqlConnection, type Statement, slot } from "../sql/statement.ts";
+import { compile, derivedSlot, type SqlConnection, type Statement, slot } from "../sql/statement.ts";
 import { digestOf } from "./export.ts";
 import {
   decodeRow,
@@ -148,11 +149,13 @@ class TableWriter {
     let statement = this.#statements.get(rows);
     if (statement === undefined) {
       const columns = Object.keys(this.#table.columns);
-      const tuples = Array.from(
-        { length: rows },
-        (_, row) => sql`(${sql.join(columns.map((_, i) => slot(`${row} ${i}`)))})`,
-      );
-      const names = sql.join(columns.map((column) => sql.ref(column)));
+      const isDistributed = this.#dialect.isDistributed(this.#table.name);
+      const uid = columns.indexOf("uid");
+      const tuples = Array.from({ length: rows }, (_, row) => {
+        const root = isDistributed ? [derivedSlot(`${row} ${uid}`, rootOf)] : [];
+        return sql`(${sql.join([...columns.map((_, i) => slot(`${row} ${i}`)), ...root])})`;
+      });
+      const names = sql.join([...columns, ...(isDistributed ? ["root"] : [])].map((column) => sql.ref(column)));
       const insert = sql`insert into ${sql.table(this.#table.name)} (${names}) values ${sql.join(tuples)}`;
       statement = compile(this.#dialect.query, insert);
       this.#statements.set(rows, statement);

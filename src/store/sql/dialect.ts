@@ -135,14 +135,21 @@ export interface Dialect {
    */
   readonly rowKey: string | undefined;
   /**
+   * Whether the rows of a table are distributed by their roots. It then has a column `root`, which every statement with
+   * a scope names. Statements without one read all shards.
+   */
+  isDistributed(table: string): boolean;
+  /**
    * A FROM item `t`: for every element of `r`, in order, the rows whose uids `uids` selects. `r` comes from `elements`;
-   * `uids` reads the table as `s`. Where `any` is false for an element, it has no rows.
+   * `uids` reads the table as `s`. Where `any` is false for an element, it has no rows. `root` is that of all rows,
+   * where the table is distributed.
    */
   eachOf(
     r: RawBuilder<unknown>,
     table: string,
     uids: RawBuilder<unknown>,
     any: RawBuilder<unknown>,
+    root?: Expression<unknown>,
   ): RawBuilder<unknown>;
   /**
    * A SELECT of one value: the column `packed` of all rows of `rows`, concatenated in order. Absent where reading many

@@ -73,6 +73,12 @@ export function rangeOf({ root, self }: Subtree): Range {
   return root === "" ? everything : { lo: self ? root : `${root}/`, hi: `${root}0` };
 }
 
+/** The root of all rows in a range; undefined where they may have several. A cursor ends with `!`. */
+export function rootOfRange({ lo, hi }: Range): string | undefined {
+  const [root] = /^[^!/]*/.exec(lo)!;
+  return root !== "" && hi <= `${root}0` ? root : undefined;
+}
+
 /** The parts of ranges in key order that follow `uid` in the direction of reading, in that direction. */
 export function remaining(ranges: readonly Range[], uid: string | undefined, descending: boolean): readonly Range[] {
   if (uid === undefined) return descending ? ranges.toReversed() : ranges;

@@ -422,7 +422,9 @@ test("counters are read by their key", () => {
 test("rows and children are found by their indexes", () => {
   const { row } = tablesOf(sqlite)(repos);
   expect(explain(row.has)).toEqual(["SEARCH repos USING COVERING INDEX sqlite_autoindex_repos_1 (uid=?)"]);
-  expect(explain(row.child("name"))).toEqual(["SEARCH repos USING INDEX repos_parent_name (parent=? AND name=?)"]);
+  expect(explain(row.child("name", true))).toEqual([
+    "SEARCH repos USING INDEX repos_parent_name (parent=? AND name=?)",
+  ]);
   const search = expect.stringMatching(/^SEARCH repos USING COVERING INDEX repos_parent\w* \(parent=\?\)$/);
   expect(explain(row.anyChild(3)).filter((step) => step.includes("repos"))).toEqual([search, search, search]);
 });

@@ -42,8 +42,11 @@ export const postgres: Dialect = {
   isIn: (column, type, json) =>
     sql<boolean>`${column} = any(array(select value::${sql.raw(type === "text" ? "text" : "bigint")} from json_array_elements_text(${json}::json)))`,
   // `offset 0` keeps the planner from joining the table in another order than that of the elements.
-  eachOf: (r, table, uids) =>
-    sql`${r} cross join lateral (${uids}) as u cross join lateral (select * from ${sql.table(table)} as i where i.uid = u.uid offset 0) as t`,
+  eachOf: (r, table, uids, _any, root) => {
+    const atUid = sql`i.uid = u.uid${root === undefined ? sql`` : sql` and i.root = ${root}`}`;
+    return sql`${r} cross join lateral (${uids}) as u cross join lateral (select * from ${sql.table(table)} as i where ${atUid} offset 0) as t`;
+  },
+  isDistributed: () => false,
   ...postgresContent,
   skipLocked: sql`for update skip locked`,
   locks: { hold: sql`for key share`, change: sql`for no key update`, removal: sql`for update` },

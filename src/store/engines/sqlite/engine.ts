@@ -39,6 +39,7 @@ export const sqlite: Dialect = {
   elements: (json) => sql`json_each(${json}) as r`,
   texts: (json) => sql`json_each(${json}) as r`,
   isIn: (column, _type, json) => sql<boolean>`${column} in (select value from json_each(${json}))`,
+  isDistributed: () => false,
   eachOf: (r, table, uids, any) => sql`${r} cross join ${sql.table(table)} as t on ${any} and t.uid in (${uids})`,
   ...sqliteContent,
   skipLocked: sql``,
