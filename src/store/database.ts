@@ -18,7 +18,7 @@ import { settingStatements } from "./settings.ts";
 import { exportSnapshot } from "./snapshot/export.ts";
 import type { SnapshotProgress, TableEnd } from "./snapshot/format.ts";
 import { importSnapshot } from "./snapshot/import.ts";
-import { ConflictError, NotUniqueError, StaleError } from "./sql/errors.ts";
+import { ConflictError, NotUniqueError, RefusedError, StaleError } from "./sql/errors.ts";
 import { compile } from "./sql/statement.ts";
 import { Writer, type WriteSession } from "./write-session.ts";
 
@@ -48,6 +48,12 @@ export interface Database {
   queue(name: string): Queue;
   /** Brings the schema up to date and returns how many migrations ran. Several processes may call it at once. */
   migrate(): Promise<number>;
+  /**
+   * Distributes the tables of tenants among the workers of a Citus cluster, and returns how many were not. To be called
+   * after `migrate`, by a process that then closes the database: others must be started again. Errors: RefusedError
+   * where there is no Citus.
+   */
+  distribute(): Promise<number>;
   /** Returns how many migrations are missing. Errors: RefusedError when the database is newer than this program. */
   pendingMigrations(): Promise<number>;
   /**
@@ -157,6 +163,10 @@ export async function openDatabase(url: string, options: OpenOptions = {}): Prom
       tracked(() => engine.transact(inSession(engine, catalogue, body, options.call), options)),
     queue: (name) => createQueue({ ...engine, autocommit: (body) => tracked(() => engine.autocommit(body)) }, name),
     migrate: () => migrate(engine),
+    distribute: async () => {
+      if (engine.distribute === undefined) throw new RefusedError("only PostgreSQL with Citus distributes tables");
+      return engine.distribute();
+    },
     pendingMigrations: () => pendingMigrations(engine),
     exportSnapshot: (write, report) => exportSnapshot(engine, write, report),
     importSnapshot: (lines, report) => importSnapshot(engine, lines, report),

@@ -32,6 +32,11 @@ export interface Engine {
   autocommit<T>(body: (connection: SqlConnection) => T | Promise<T>): Promise<T>;
   /** Runs `body` in a transaction that excludes the exclusive transactions of other processes. */
   exclusively<T>(body: (connection: SqlConnection) => Promise<T>): Promise<T>;
+  /**
+   * Distributes the tables of tenants among the workers of a cluster, and returns how many were not. Absent where there
+   * is no such cluster. Errors: RefusedError.
+   */
+  distribute?(): Promise<number>;
   /** Runs `body`, whose reads all see the same state, however long it takes. */
   snapshot<T>(body: (connection: SqlConnection) => Promise<T>): Promise<T>;
   /**

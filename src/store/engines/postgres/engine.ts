@@ -16,6 +16,7 @@ import { type Dialect, queryBuilder } from "../../sql/dialect.ts";
 import { ConflictError, NotUniqueError, UnavailableError } from "../../sql/errors.ts";
 import type { SqlConnection } from "../../sql/statement.ts";
 import type { Engine, PostgresPoolOptions, TransactingCall, TransactionBody, TransactOptions } from "../engine.ts";
+import { distribute, distributedDialect } from "./citus.ts";
 import { endsConnection, translated } from "./errors.ts";
 import { postgresContent } from "./full-text.ts";
 import { beginShared, GroupCommit } from "./group-commit.ts";
@@ -97,7 +98,9 @@ export async function openPostgres(
   const transactions = new Lane({ running: Math.max(1, connections - others), waiting, waitMs });
   const pool = await ConnectionPool.open(url, options);
   const reader = new SharedConnection(pool, new Lane(alone));
-  const statements = counterStatements(postgres);
+  const { distributedTables } = pool;
+  const dialect = distributedTables.size > 0 ? distributedDialect(postgres, distributedTables) : postgres;
+  const statements = counterStatements(dialect);
 
   /**
    * Runs `body` once, in a transaction that begins with `begin`. Errors: those of the statements, translated; an
@@ -164,8 +167,17 @@ export async function openPostgres(
     }
   }
 
+  async function exclusively<T>(body: (connection: SqlConnection) => Promise<T>): Promise<T> {
+    await createLock(reader);
+    return once("begin", undefined, async (connection, client) => {
+      await client.query("set local statement_timeout = 0; set local lock_timeout = 0");
+      await client.query("select id from migration_lock where id = 1 for update");
+      return body(connection);
+    });
+  }
+
   return {
-    dialect: postgres,
+    dialect,
     reader,
     readerFor: (call) => reader.for(call),
     longQueries: size === 0 ? undefined : { size, rows: async (...query) => (await queryAlone(pool, ...query)).rows },
@@ -177,14 +189,8 @@ export async function openPostgres(
     },
     // Outside a transaction block, each statement is a READ COMMITTED transaction.
     autocommit: async (body) => body(reader),
-    exclusively: async (body) => {
-      await createLock(reader);
-      return once("begin", undefined, async (connection, client) => {
-        await client.query("set local statement_timeout = 0; set local lock_timeout = 0");
-        await client.query("select id from migration_lock where id = 1 for update");
-        return body(connection);
-      });
-    },
+    exclusively,
+    distribute: () => exclusively((connection) => distribute(dialect, connection, distributedTables)),
     snapshot: (body) => once(beginSnapshot, undefined, body),
     check: (timeoutMs) => pool.check(timeoutMs),
     close: async () => {

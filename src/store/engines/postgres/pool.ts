@@ -6,7 +6,7 @@ import { notConnected } from "./errors.ts";
 import { Hosts } from "./hosts.ts";
 import { Outage } from "./outage.ts";
 import { checkServer } from "./server-check.ts";
-import { sessionSettings, setUserDefaults } from "./session-settings.ts";
+import { distributedSessionSettings, sessionSettings, setUserDefaults } from "./session-settings.ts";
 import { closeSocket, type Sending, StatementNames, types } from "./statements.ts";
 
 /** Where another host may answer, one that does not is given up sooner. */
@@ -26,6 +26,7 @@ export class ConnectionPool implements Sending {
   readonly #slots = new WeakMap<pg.ClientBase, number>();
   #nextSlot = Math.floor(Math.random() * counterSlots);
   #isPooled = false;
+  #distributedTables: ReadonlySet<string> = new Set();
 
   private constructor(hosts: Hosts, options: PostgresPoolOptions) {
     this.#hosts = hosts;
@@ -68,6 +69,11 @@ export class ConnectionPool implements Sending {
     return areKept ? this.#names : undefined;
   }
 
+  /** The tables that Citus distributes. */
+  get distributedTables(): ReadonlySet<string> {
+    return this.#distributedTables;
+  }
+
   answered(): void {
     this.#outage.answered();
   }
@@ -95,11 +101,13 @@ export class ConnectionPool implements Sending {
     client.on("error", () => {}); // the next statement on a lost connection reports it
     this.#slots.set(client, this.#nextSlot++ % counterSlots);
     this.#outage.guard(client);
-    const { isPooled, isReadOnly } = await checkServer(client);
+    const { isPooled, isReadOnly, distributedTables } = await checkServer(client);
     if (isReadOnly && this.#hosts.mustWrite) throw new Error("it is read-only");
-    if (isPooled && !this.#isPooled) await setUserDefaults(client);
-    if (!isPooled) await client.query(sessionSettings);
+    const isDistributed = distributedTables.size > 0;
+    if (isPooled && !this.#isPooled) await setUserDefaults(client, isDistributed);
+    if (!isPooled) await client.query(isDistributed ? distributedSessionSettings : sessionSettings);
     this.#isPooled = isPooled;
+    this.#distributedTables = distributedTables;
   }
 
   /** Checks within `timeoutMs` that the server answers. Errors: UnavailableError, RefusedError. */

@@ -7,7 +7,8 @@ const minVersion = 140_000;
 
 const described = `select current_setting('server_version_num') as number, current_setting('server_version') as version,
   current_setting('server_encoding') as encoding, current_database() as database, pg_backend_pid() as pid,
-  current_setting('transaction_read_only') = 'on' as read_only`;
+  current_setting('transaction_read_only') = 'on' as read_only,
+  exists (select from pg_extension where extname = 'citus') as has_citus`;
 
 interface Described {
   readonly number: string;
@@ -16,6 +17,7 @@ interface Described {
   readonly database: string;
   readonly pid: number;
   readonly read_only: boolean;
+  readonly has_citus: boolean;
 }
 
 /** What is known of a server. */
@@ -26,12 +28,14 @@ export interface Server {
   readonly isPooled: boolean;
   /** Whether it takes no writes, as a standby. */
   readonly isReadOnly: boolean;
+  /** The tables that Citus distributes. */
+  readonly distributedTables: ReadonlySet<string>;
 }
 
 /** Checks the server of a new connection. Errors: RefusedError, with what to do. */
 export async function checkServer(client: pg.ClientBase): Promise<Server> {
   const { rows } = await client.query<Described>(described);
-  const { number, version, encoding, database, pid, read_only: isReadOnly } = rows[0]!;
+  const { number, version, encoding, database, pid, read_only: isReadOnly, has_citus: hasCitus } = rows[0]!;
   if (!(Number(number) >= minVersion))
     throw new RefusedError(`the database server has version ${version}; PostgreSQL 14 or newer is needed`);
   if (encoding !== "UTF8")
@@ -41,7 +45,14 @@ export async function checkServer(client: pg.ClientBase): Promise<Server> {
   // A pooler makes up the process id that it tells its clients.
   const isPooled = (client as unknown as { processID: number | null }).processID !== pid;
   if (isPooled) await checkTransactions(client);
-  return { isPooled, isReadOnly };
+  return { isPooled, isReadOnly, distributedTables: hasCitus ? await distributedTables(client) : new Set() };
+}
+
+async function distributedTables(client: pg.ClientBase): Promise<ReadonlySet<string>> {
+  const { rows } = await client.query<{ name: string }>(
+    "select logicalrelid::regclass::text as name from pg_dist_partition where partmethod = 'h'",
+  );
+  return new Set(rows.map(({ name }) => name));
 }
 
 async function checkTransactions(client: pg.ClientBase): Promise<void> {

@@ -21,17 +21,30 @@ const settings = {
   client_connection_check_interval: `${connectionCheckMs}ms`,
 };
 
+/**
+ * The same for a database with distributed tables. Citus plans by the values of a statement, which tell its shards; and
+ * what is set for a transaction holds for its part on the workers.
+ */
+const distributedSettings = { ...settings, plan_cache_mode: "auto", "citus.propagate_set_commands": "local" };
+
+const setting = (entries: Readonly<Record<string, string>>) =>
+  Object.entries(entries)
+    .map(([name, value]) => `set ${name} = '${value}';`)
+    .join("");
+
 /** The statements that set up a new connection. */
-export const sessionSettings = Object.entries(settings)
-  .map(([name, value]) => `set ${name} = '${value}';`)
-  .join("");
+export const sessionSettings = setting(settings);
+
+/** The same for a database with distributed tables. */
+export const distributedSessionSettings = setting(distributedSettings);
 
 /**
  * Makes the settings defaults of the user in this database, unless they are. Connections of the pooler to the server
  * get them when they are opened. Errors: RefusedError when the user may not.
  */
-export async function setUserDefaults(client: pg.ClientBase): Promise<void> {
-  const wanted = Object.entries(settings).map(([name, value]) => `${name}=${value}`);
+export async function setUserDefaults(client: pg.ClientBase, isDistributed: boolean): Promise<void> {
+  const entries = Object.entries(isDistributed ? distributedSettings : settings);
+  const wanted = entries.map(([name, value]) => `${name}=${value}`);
   const { rows } = await client.query<{ role: string; database: string; config: string[] | null }>(
     `select current_user as role, current_database() as database, (select setconfig from pg_db_role_setting
       where setdatabase = (select oid from pg_database where datname = current_database())
@@ -40,7 +53,7 @@ export async function setUserDefaults(client: pg.ClientBase): Promise<void> {
   const { role, database, config } = rows[0]!;
   if (wanted.every((setting) => config?.includes(setting))) return;
   const subject = `role ${pg.escapeIdentifier(role)} in database ${pg.escapeIdentifier(database)}`;
-  const statements = Object.entries(settings).map(([name, value]) => `alter ${subject} set ${name} = '${value}';`);
+  const statements = entries.map(([name, value]) => `alter ${subject} set ${name} = '${value}';`);
   try {
     await client.query(statements.join("\n"));
   } catch (error) {
