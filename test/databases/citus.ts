@@ -1,0 +1,89 @@
+/**
+ * Databases on the Citus cluster at TEST_CITUS_URL: its coordinator, in a database with the extension that knows the
+ * workers. The user must be allowed to create databases and extensions on all of them.
+ */
+import { randomBytes } from "node:crypto";
+import pg from "pg";
+import { describe } from "vitest";
+import { openDatabase } from "../../src/store/index.ts";
+
+/** A database with the tables of this version, distributed. */
+export interface CitusDatabase {
+  readonly url: string;
+  sql(text: string): Promise<Record<string, unknown>[]>;
+  remove(): Promise<void>;
+}
+
+/** The number of shards of a table. */
+export const shards = 4;
+
+const cluster = process.env.TEST_CITUS_URL ?? "";
+
+/** Whether there is a cluster. */
+export const hasCitus = cluster !== "";
+
+/** Declares a suite on the cluster, skipped where there is none. */
+export function onCitus(title: string, suite: () => void): void {
+  if (hasCitus) describe(`${title} (citus)`, suite);
+  else describe.skip(`${title} (citus, skipped: TEST_CITUS_URL is not set)`, suite);
+}
+
+/** Creates a database on every node. With `isMigrated`, it has distributed tables. */
+export async function createCitus(isMigrated = true): Promise<CitusDatabase> {
+  const name = `platform_test_${randomBytes(6).toString("hex")}`;
+  const workers = await sql(
+    cluster,
+    "select nodename, nodeport from pg_dist_node where noderole = 'primary' and shouldhaveshards",
+  );
+  const servers = [cluster, ...workers.map(({ nodename, nodeport }) => at(cluster, `${nodename}:${nodeport}`))];
+  const urls = servers.map((server) => database(server, name));
+  await Promise.all(
+    servers.map(async (server, i) => {
+      await sql(server, `create database ${name}`);
+      await sql(urls[i]!, "create extension citus; create extension pg_trgm");
+    }),
+  );
+  const [url] = urls;
+  const { hostname, port } = new URL(cluster);
+  await sql(url!, `select citus_set_coordinator_host('${hostname}', ${port || 5432})`);
+  for (const { nodename, nodeport } of workers) await sql(url!, `select citus_add_node('${nodename}', ${nodeport})`);
+  await sql(url!, `alter database ${name} set citus.shard_count = ${shards}`);
+  if (isMigrated) await migrate(url!);
+  return {
+    url: url!,
+    sql: (text) => sql(url!, text),
+    remove: async () => {
+      await sql(url!, "drop extension citus cascade");
+      await Promise.all(servers.map((server) => sql(server, `drop database ${name} with (force)`)));
+    },
+  };
+}
+
+async function migrate(url: string): Promise<void> {
+  const opened = await openDatabase(url);
+  await opened.migrate();
+  await opened.distribute();
+  await opened.close();
+}
+
+function at(url: string, host: string): string {
+  const moved = new URL(url);
+  moved.host = host;
+  return moved.href;
+}
+
+function database(server: string, name: string): string {
+  const url = new URL(server);
+  url.pathname = `/${name}`;
+  return url.href;
+}
+
+async function sql(url: string, text: string): Promise<Record<string, unknown>[]> {
+  const client = new pg.Client(url);
+  await client.connect();
+  try {
+    return (await client.query<Record<string, unknown>>(text)).rows;
+  } finally {
+    await client.end();
+  }
+}
