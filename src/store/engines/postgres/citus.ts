@@ -4,7 +4,8 @@
  *
  * Everything else stays on the coordinator. That is what belongs to no tenant: settings, logs, queues, what feeds
  * import; tables with a key that is unique among all tenants, which no shard could check; and the counters, since every
- * transaction writes those of the ancestor "".
+ * transaction writes those of the ancestor "". Citus knows these tables, so that a transaction which writes to them and
+ * to a worker commits in two phases: it has happened in both places or in none.
  */
 import { sql } from "kysely";
 import type { Dialect } from "../../sql/dialect.ts";
@@ -36,6 +37,9 @@ const tenantTables = [
   "scim_groups",
   "scim_members",
 ] as const;
+
+/** The tables that only migrations write. Citus need not know them. */
+const ownTables = ["migrations", "migration_lock"];
 
 /** All shards of one organisation are on the same worker. */
 const colocatedWith = tenantTables[0];
@@ -82,5 +86,12 @@ export async function distribute(
     const place = table === colocatedWith ? "" : `, colocate_with => '${colocatedWith}'`;
     await connection.rows({ text: `select create_distributed_table('${table}', 'root'${place})`, slots: [] }, {});
   }
+  const others = sql`select c.relname::text from pg_class as c
+    where c.relkind = 'r' and c.relnamespace = current_schema()::regnamespace
+      and c.relname <> all(${slot("own")}::text[])
+      and not exists (select from pg_dist_partition as p where p.logicalrelid = c.oid)`;
+  const add = { text: "select citus_add_local_table_to_metadata($1)", slots: ["table"] };
+  for (const [table] of await connection.rows(compile(query, others), { own: ownTables }))
+    await connection.rows(add, { table });
   return missing.length;
 }
