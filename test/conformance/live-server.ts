@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, inject } from "vitest";
 import { type RunningServer, startServer } from "../../src/app/index.ts";
 import { readConfig } from "../../src/config.ts";
 import { createLogger } from "../../src/log.ts";
+import { createCitus, hasCitus } from "../databases/citus.ts";
 import "../databases/postgres.ts";
 import { type EmptyDatabase, migratedPostgres, migratedSqlite } from "./databases.ts";
 
@@ -40,6 +41,7 @@ type Settings = NonNullable<Parameters<typeof readConfig>[0]["flags"]>;
 /** Declares a suite for every database; `server()` is the one that its tests share. */
 export function onEveryServer(title: string, settings: Settings, suite: (server: () => LiveServer) => void): void {
   describe(`${title} (sqlite)`, () => suite(perSuite(settings, migratedSqlite)));
+  if (hasCitus) describe(`${title} (citus)`, () => suite(perSuite(settings, createCitus)));
   const postgres = inject("postgres") ?? { missing: "the project has no global set-up" };
   if ("url" in postgres)
     describe(`${title} (postgresql)`, () => suite(perSuite(settings, () => migratedPostgres(postgres.url))));

@@ -10,6 +10,7 @@ import { afterAll, beforeAll, describe, expect, inject } from "vitest";
 import { type RunningServer, startServer } from "../../src/app/index.ts";
 import { type Config, readConfig } from "../../src/config.ts";
 import { type Database, openDatabase, type WriteSession } from "../../src/store/index.ts";
+import { createCitus, hasCitus } from "../databases/citus.ts";
 import "../databases/postgres.ts";
 import { isOnNodesHttp2, isWithoutFastPath, isWithoutGeneratedCode } from "../cli/platform-process.ts";
 import { callOverConnect, connectTransports } from "./connect-client.ts";
@@ -75,6 +76,7 @@ export function onEveryServer(
   settings?: Partial<Config>,
 ): void {
   describe(`${title} (sqlite)`, () => suite(onServer(migratedSqlite, "sqlite", settings)));
+  if (hasCitus) describe(`${title} (citus)`, () => suite(onServer(createCitus, "postgresql", settings)));
   const postgres = inject("postgres") ?? { missing: "the conformance project has no global set-up" };
   if ("url" in postgres)
     describe(`${title} (postgresql)`, () =>

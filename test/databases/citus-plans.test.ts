@@ -115,6 +115,15 @@ onCitus("statements", () => {
     expect(new Set([1, ...(await shardsOf(counted(query)))])).toEqual(new Set([1]));
   });
 
+  test("that write on the coordinator and on a worker commit in two phases", async () => {
+    const committed = async () => (await database.sql("select 1 from pg_dist_transaction")).length;
+    const before = await committed();
+    const opened = await openDatabase(database.url);
+    await opened.transact((session) => session.insert(repos, newRow(`${one}/g0/two-phases`)));
+    await opened.close();
+    expect(await committed()).toBe(before + 1);
+  });
+
   test("of a list of some tenants go to their shards, of all to all", async () => {
     const uids = [`${one}/g0/1`, `${other}/1`];
     const needed = (

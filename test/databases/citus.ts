@@ -28,8 +28,8 @@ export function onCitus(title: string, suite: () => void): void {
   else describe.skip(`${title} (citus, skipped: TEST_CITUS_URL is not set)`, suite);
 }
 
-/** Creates a database on every node. With `isMigrated`, it has distributed tables. */
-export async function createCitus(isMigrated = true): Promise<CitusDatabase> {
+/** Creates a database on every node. */
+export async function createCitus(): Promise<CitusDatabase> {
   const name = `platform_test_${randomBytes(6).toString("hex")}`;
   const workers = await sql(
     cluster,
@@ -48,7 +48,7 @@ export async function createCitus(isMigrated = true): Promise<CitusDatabase> {
   await sql(url!, `select citus_set_coordinator_host('${hostname}', ${port || 5432})`);
   for (const { nodename, nodeport } of workers) await sql(url!, `select citus_add_node('${nodename}', ${nodeport})`);
   await sql(url!, `alter database ${name} set citus.shard_count = ${shards}`);
-  if (isMigrated) await migrate(url!);
+  await migrate(url!);
   return {
     url: url!,
     sql: (text) => sql(url!, text),

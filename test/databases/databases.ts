@@ -7,6 +7,7 @@ import { DatabaseSync } from "node:sqlite";
 import pg from "pg";
 import { afterEach, beforeEach, describe, inject } from "vitest";
 import { type Database, type OpenOptions, openDatabase } from "../../src/store/index.ts";
+import { createCitus, hasCitus } from "./citus.ts";
 import { copyPostgresql, copySqlite } from "./migrated.ts";
 import "./postgres.ts";
 
@@ -23,8 +24,8 @@ export interface TestDatabase {
 type Suite = (database: () => TestDatabase) => void;
 
 /**
- * Declares a suite for every database. `database()` is the database of the running test: it has the tables of this
- * version, without rows.
+ * Declares a suite for every database, and for one on a Citus cluster where there is one. `database()` is the database
+ * of the running test: it has the tables of this version, without rows.
  */
 export function onEveryDatabase(title: string, suite: Suite): void {
   declare(title, suite, true);
@@ -43,6 +44,8 @@ export function onPostgres(title: string, suite: Suite): void {
 function declare(title: string, suite: Suite, isMigrated: boolean): void {
   describe(`${title} (sqlite)`, () => suite(perTest(() => createSqlite(isMigrated))));
   declareOnPostgres(title, suite, isMigrated);
+  if (hasCitus && isMigrated)
+    describe(`${title} (citus)`, () => suite(perTest(async () => ({ name: "postgresql", ...(await createCitus()) }))));
 }
 
 function declareOnPostgres(title: string, suite: Suite, isMigrated: boolean): void {
