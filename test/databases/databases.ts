@@ -14,6 +14,8 @@ import "./postgres.ts";
 /** A database that only one test uses. */
 export interface TestDatabase {
   readonly name: "sqlite" | "postgresql";
+  /** Whether Citus distributes its tables. */
+  readonly isDistributed: boolean;
   readonly url: string;
   /** Opens it, more than once if called again. It is closed after the test. */
   open(options?: OpenOptions): Promise<Database>;
@@ -45,7 +47,8 @@ function declare(title: string, suite: Suite, isMigrated: boolean): void {
   describe(`${title} (sqlite)`, () => suite(perTest(() => createSqlite(isMigrated))));
   declareOnPostgres(title, suite, isMigrated);
   if (hasCitus && isMigrated)
-    describe(`${title} (citus)`, () => suite(perTest(async () => ({ name: "postgresql", ...(await createCitus()) }))));
+    describe(`${title} (citus)`, () =>
+      suite(perTest(async () => ({ name: "postgresql", isDistributed: true, ...(await createCitus()) }))));
 }
 
 function declareOnPostgres(title: string, suite: Suite, isMigrated: boolean): void {
@@ -63,7 +66,7 @@ async function neverCreated(): Promise<Place> {
   throw new Error("there is no PostgreSQL");
 }
 
-type Place = Pick<TestDatabase, "name" | "url" | "sql"> & { remove(): Promise<void> };
+type Place = Pick<TestDatabase, "name" | "isDistributed" | "url" | "sql"> & { remove(): Promise<void> };
 
 function perTest(create: () => Promise<Place>): () => TestDatabase {
   let place: Place;
@@ -92,6 +95,7 @@ async function createSqlite(isMigrated: boolean): Promise<Place> {
   if (isMigrated) await copySqlite(path);
   return {
     name: "sqlite",
+    isDistributed: false,
     url: `sqlite:${path}`,
     async sql(text) {
       using database = new DatabaseSync(path);
@@ -108,6 +112,7 @@ async function createPostgres(server: string, isMigrated: boolean): Promise<Plac
   await query(server, `create database ${name} ${isMigrated ? copyPostgresql() : "strategy file_copy"}`);
   return {
     name: "postgresql",
+    isDistributed: false,
     url: url.href,
     sql: (text) => query(url.href, text),
     remove: async () => {

@@ -30,7 +30,7 @@ const refusals = /^(28...|3D000)$/;
 export function translated(error: unknown): unknown {
   if (!(error instanceof pg.DatabaseError)) return isLostConnection(error) ? unavailable(error) : error;
   const code = error.code ?? "";
-  if (code === uniqueViolation) return new UniqueViolation(error.constraint ?? constraintOf(error.message), error);
+  if (code === uniqueViolation) return new UniqueViolation(constraintOf(error), error);
   if (code === queryCanceled) return new StatementTimeoutError(error);
   if (conflicts.has(code)) return new ConflictError(error);
   if (noRight.has(code))
@@ -46,9 +46,13 @@ export function translated(error: unknown): unknown {
   return outages.test(code) ? unavailable(error) : error;
 }
 
-/** The unique index of which a shard reports its own, with the number of the shard, in the message alone. */
-function constraintOf(message: string): string | undefined {
-  return /unique constraint "(.+)_\d+"/.exec(message)?.[1];
+/**
+ * The name of a unique index. That of a shard ends with the number of the shard, and what a worker reports has it in the
+ * message alone.
+ */
+function constraintOf({ constraint, message }: pg.DatabaseError): string | undefined {
+  const name = constraint ?? /unique constraint "(.+)"/.exec(message)?.[1];
+  return name?.replace(/_\d+$/, "");
 }
 
 /** Translates the error of connecting, before any statement was sent. */
