@@ -38,8 +38,11 @@ const tenantTables = [
   "scim_members",
 ] as const;
 
-/** The tables that only migrations write. Citus need not know them. */
-const ownTables = ["migrations", "migration_lock"];
+/**
+ * The tables that Citus need not know: only migrations write to the first two, and what writes to a queue and to a
+ * worker writes to other tables, too. Of a table that it knows, Citus does not tell how many rows were added to a queue.
+ */
+const unknownTables = ["migrations", "migration_lock", "deliveries"];
 
 /** All shards of one organisation are on the same worker. */
 const colocatedWith = tenantTables[0];
@@ -88,10 +91,10 @@ export async function distribute(
   }
   const others = sql`select c.relname::text from pg_class as c
     where c.relkind = 'r' and c.relnamespace = current_schema()::regnamespace
-      and c.relname <> all(${slot("own")}::text[])
+      and c.relname <> all(${slot("unknown")}::text[])
       and not exists (select from pg_dist_partition as p where p.logicalrelid = c.oid)`;
   const add = { text: "select citus_add_local_table_to_metadata($1)", slots: ["table"] };
-  for (const [table] of await connection.rows(compile(query, others), { own: ownTables }))
+  for (const [table] of await connection.rows(compile(query, others), { unknown: unknownTables }))
     await connection.rows(add, { table });
   return missing.length;
 }
