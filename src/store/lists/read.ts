@@ -59,8 +59,8 @@ export async function readKeys(reading: Reading, selected: Resolved, page: Page,
 export type Key = readonly (string | number)[];
 
 /**
- * At least the first rows by uid of ranges in the order of reading. Each range yields at most `limit` rows, and reading stops
- * after twice that, so the range with the last row of the page has been read far enough.
+ * At least the first rows by uid of ranges in the order of reading. Each range yields at most `limit` rows, and reading
+ * stops after twice that, so the range with the last row of the page has been read far enough.
  */
 export async function readEachRange(reading: Reading, selected: Resolved, page: Page): Promise<Row[]> {
   const plan = planOf(selected);

@@ -22,7 +22,7 @@ export interface RowStatements {
   readonly lockRange: Statement;
   /** Slots `0`, `1`, … for that many parents. Returns one row if any of them has a child. */
   anyChild(parents: number): Statement;
-  /** Slots `parent`, which may be "" unless `isBelow`, and the column. Returns the uid of the child that has the value. */
+  /** Slots `parent`, not "" if `isBelow`, and the column. Returns the uid of the child that has the value. */
   child(column: string, isBelow: boolean): Statement;
   readonly insert: Statement;
   /** Slot `read_version`: the version that the row must have. */

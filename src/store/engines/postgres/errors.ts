@@ -47,8 +47,8 @@ export function translated(error: unknown): unknown {
 }
 
 /**
- * The name of a unique index. That of a shard ends with the number of the shard, and what a worker reports has it in the
- * message alone.
+ * The name of a unique index. That of a shard ends with the number of the shard, and what a worker reports has it in
+ * the message alone.
  */
 function constraintOf({ constraint, message }: pg.DatabaseError): string | undefined {
   const name = constraint ?? /unique constraint "(.+)"/.exec(message)?.[1];
