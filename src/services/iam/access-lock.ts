@@ -1,6 +1,6 @@
 /**
  * Changes of who has access happen one after another in an organisation, because their rules are about several rows: a
- * role is not removed while it is bound, an invite is accepted once, an organisation keeps an owner.
+ * role is not removed while it is bound, an invite is accepted once.
  */
 import type { Awaitable } from "../../awaitable.ts";
 import type { WriteSession } from "../../store/index.ts";
