@@ -3,9 +3,9 @@
  * workers. The user must be allowed to create databases and extensions on all of them.
  */
 import { randomBytes } from "node:crypto";
-import pg from "pg";
 import { describe } from "vitest";
 import { openDatabase } from "../../src/store/index.ts";
+import { runSql } from "./run-sql.ts";
 
 /** A database with the tables of this version, distributed. */
 export interface CitusDatabase {
@@ -31,7 +31,7 @@ export function onCitus(title: string, suite: () => void): void {
 /** Creates a database on every node. */
 export async function createCitus(): Promise<CitusDatabase> {
   const name = `platform_test_${randomBytes(6).toString("hex")}`;
-  const workers = await sql(
+  const workers = await runSql(
     cluster,
     "select nodename, nodeport from pg_dist_node where noderole = 'primary' and shouldhaveshards",
   );
@@ -39,22 +39,22 @@ export async function createCitus(): Promise<CitusDatabase> {
   const urls = servers.map((server) => database(server, name));
   await Promise.all(
     servers.map(async (server, i) => {
-      await sql(server, `create database ${name}`);
-      await sql(urls[i]!, "create extension citus; create extension pg_trgm");
+      await runSql(server, `create database ${name}`);
+      await runSql(urls[i]!, "create extension citus; create extension pg_trgm");
     }),
   );
   const [url] = urls;
   const { hostname, port } = new URL(cluster);
-  await sql(url!, `select citus_set_coordinator_host('${hostname}', ${port || 5432})`);
-  for (const { nodename, nodeport } of workers) await sql(url!, `select citus_add_node('${nodename}', ${nodeport})`);
-  await sql(url!, `alter database ${name} set citus.shard_count = ${shards}`);
+  await runSql(url!, `select citus_set_coordinator_host('${hostname}', ${port || 5432})`);
+  for (const { nodename, nodeport } of workers) await runSql(url!, `select citus_add_node('${nodename}', ${nodeport})`);
+  await runSql(url!, `alter database ${name} set citus.shard_count = ${shards}`);
   await migrate(url!);
   return {
     url: url!,
-    sql: (text) => sql(url!, text),
+    sql: (text) => runSql(url!, text),
     remove: async () => {
-      await sql(url!, "drop extension citus cascade");
-      await Promise.all(servers.map((server) => sql(server, `drop database ${name} with (force)`)));
+      await runSql(url!, "drop extension citus cascade");
+      await Promise.all(servers.map((server) => runSql(server, `drop database ${name} with (force)`)));
     },
   };
 }
@@ -76,14 +76,4 @@ function database(server: string, name: string): string {
   const url = new URL(server);
   url.pathname = `/${name}`;
   return url.href;
-}
-
-async function sql(url: string, text: string): Promise<Record<string, unknown>[]> {
-  const client = new pg.Client(url);
-  await client.connect();
-  try {
-    return (await client.query<Record<string, unknown>>(text)).rows;
-  } finally {
-    await client.end();
-  }
 }

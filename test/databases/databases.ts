@@ -4,12 +4,12 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import pg from "pg";
 import { afterEach, beforeEach, describe, inject } from "vitest";
 import { type Database, type OpenOptions, openDatabase } from "../../src/store/index.ts";
 import { createCitus, hasCitus } from "./citus.ts";
 import { copyPostgresql, copySqlite } from "./migrated.ts";
 import "./postgres.ts";
+import { runSql } from "./run-sql.ts";
 
 /** A database that only one test uses. */
 export interface TestDatabase {
@@ -109,24 +109,14 @@ async function createPostgres(server: string, isMigrated: boolean): Promise<Plac
   const name = `test_${randomBytes(6).toString("hex")}`;
   const url = new URL(server);
   url.pathname = `/${name}`;
-  await query(server, `create database ${name} ${isMigrated ? copyPostgresql() : "strategy file_copy"}`);
+  await runSql(server, `create database ${name} ${isMigrated ? copyPostgresql() : "strategy file_copy"}`);
   return {
     name: "postgresql",
     isDistributed: false,
     url: url.href,
-    sql: (text) => query(url.href, text),
+    sql: (text) => runSql(url.href, text),
     remove: async () => {
-      await query(server, `drop database ${name} with (force)`);
+      await runSql(server, `drop database ${name} with (force)`);
     },
   };
-}
-
-async function query(url: string, text: string): Promise<Record<string, unknown>[]> {
-  const client = new pg.Client(url);
-  await client.connect();
-  try {
-    return (await client.query<Record<string, unknown>>(text)).rows;
-  } finally {
-    await client.end();
-  }
 }
