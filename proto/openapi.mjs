@@ -8,7 +8,7 @@ const plugin = createOpenApiPlugin({
   name: "openapi",
   version: "1",
   documentsOf(services, commentOf) {
-    const versions = Map.groupBy(services, ({ file }) => /^platform\.\w+\.(v\d+)$/.exec(file.proto.package)?.[1]);
+    const versions = Map.groupBy(services, ({ file }) => versionOf(file, services));
     return Object.fromEntries(
       [...versions].flatMap(([version, members]) =>
         openApiVersions.includes(version)
@@ -20,3 +20,13 @@ const plugin = createOpenApiPlugin({
 });
 
 runNodeJs(plugin);
+
+/**
+ * The version of the API that a service belongs to. Services of a domain without a v2 belong to v2; services that are
+ * not the platform's, to none.
+ */
+function versionOf({ proto }, services) {
+  const [, domain, version] = /^platform\.(\w+)\.(v\d+)$/.exec(proto.package) ?? [];
+  const hasV2 = services.some(({ file }) => file.proto.package === `platform.${domain}.v2`);
+  return version === undefined || hasV2 ? version : "v2";
+}

@@ -7,6 +7,7 @@
 import { Command, CommanderError } from "commander";
 import { ConfigError } from "../config.ts";
 import { version } from "../version.ts";
+import { accessCommand } from "./access/index.ts";
 import { auditCommand } from "./audit.ts";
 import { eventsCommand } from "./events/index.ts";
 import { explain, isDebugging } from "./failure.ts";
@@ -34,6 +35,7 @@ export async function runCommand(args: readonly string[]): Promise<number> {
     initCommand,
     tokenCommand,
     keysCommand,
+    accessCommand,
     auditCommand,
     eventsCommand,
     importCommand,

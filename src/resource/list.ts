@@ -56,6 +56,9 @@ interface ListResponse extends Message {
   skipped: number;
 }
 
+/** The fields of a list request that a page depends on. Not every list can be sorted. */
+type PagedRequest = Message & Pick<ListRequest, "pageSize" | "pageToken"> & Partial<Pick<ListRequest, "orderBy">>;
+
 /** The fields of a list response besides its items. */
 interface Envelope {
   readonly nextPageToken: string | undefined;
@@ -71,7 +74,7 @@ interface Page {
 }
 
 /** The position of a page in a list. */
-interface Position<Q extends ListRequest = ListRequest> {
+interface Position<Q> {
   /** The request without paging fields, completed from its page token. */
   readonly query: Q;
   readonly order: readonly OrderColumn[];
@@ -112,7 +115,7 @@ export function listResources(
  * Reads the page token, the order and the page size of a list request. Also for lists that are not tables.
  * Errors: INVALID_ARGUMENT on `order_by` or `page_token`.
  */
-export function openList<Q extends ListRequest>(
+export function openList<Q extends PagedRequest>(
   sortable: Pick<Resource, "sortNames" | "defaultOrder">,
   request: Q,
   context: HandlerContext,
@@ -126,7 +129,7 @@ export function openList<Q extends ListRequest>(
   const isFresh = token !== undefined && nowMs - token.issueTimeMs < pageTokenLifeMs;
   return {
     query: query as Q,
-    order: orderOf(sortable, query.orderBy),
+    order: orderOf(sortable, query.orderBy ?? ""),
     after: isFresh ? token.after : undefined,
     pageSize: request.pageSize === 0 ? defaultPageSize : Math.min(request.pageSize, maxPageSize),
     tokenAfter: (after) =>
@@ -214,29 +217,29 @@ function orderOf(resource: Pick<Resource, "sortNames" | "defaultOrder">, orderBy
 }
 
 /** The request without paging fields. Equivalent orders are spelled in one way. */
-function queryOf(sortable: Pick<Resource, "sortNames" | "defaultOrder">, request: ListRequest): ListRequest {
-  const { orderBy } = request;
+function queryOf(sortable: Pick<Resource, "sortNames" | "defaultOrder">, request: PagedRequest): PagedRequest {
+  const { orderBy = "" } = request;
   const order = orderBy === "" ? "" : canonicalOrder(parseOrderBy(orderBy, sortable.sortNames, sortable.defaultOrder));
-  return { ...request, pageSize: 0, pageToken: "", skip: 0, orderBy: order };
+  return Object.assign({ ...request }, { pageSize: 0, pageToken: "", skip: 0, orderBy: order });
 }
 
-function sealQuery(schema: DescMessage, query: ListRequest): { encoded: Uint8Array } | { digest: Uint8Array } {
+function sealQuery(schema: DescMessage, query: PagedRequest): { encoded: Uint8Array } | { digest: Uint8Array } {
   const encoded = createBinaryWriter(schema)(query);
   return encoded.length <= maxQueryBytes ? { encoded } : { digest: createHash("sha256").update(encoded).digest() };
 }
 
 function continueQuery(
   schema: DescMessage,
-  given: ListRequest,
+  given: PagedRequest,
   sealed: { encoded: Uint8Array } | { digest: Uint8Array },
-): ListRequest {
+): PagedRequest {
   if ("digest" in sealed) {
     const digest = createHash("sha256").update(createBinaryWriter(schema)(given)).digest();
     if (!digest.equals(sealed.digest))
       throw refuseToken("continues another query; repeat the filters and the order of its first page");
     return given;
   }
-  const continued = fromBinary(schema, sealed.encoded) as ListRequest;
+  const continued = fromBinary(schema, sealed.encoded) as PagedRequest;
   if (!agrees(reflect(schema, given), reflect(schema, continued)))
     throw refuseToken("continues a query with other filters or another order");
   return continued;

@@ -13,6 +13,7 @@ import { securityAdvisoryService } from "./advisory/security-advisory.ts";
 import { severitiesOf } from "./advisory/severities.ts";
 import { createSubscriptionSource, type SubscriptionSourceOptions } from "./events/subscription-source.ts";
 import { defineSubscriptions, subscriptionsService } from "./events/subscriptions.ts";
+import { accessService } from "./iam/access/access.ts";
 import { accountAssociationsService, removeServiceBindings } from "./iam/account-associations.ts";
 import { externalGroupRoleMappings, externalGroupRoleMappingsService } from "./iam/external-group-role-mappings.ts";
 import { groupInvitesService, isPromised } from "./iam/group-invites.ts";
@@ -39,6 +40,9 @@ import { advisoryWriter } from "./vulnerabilities/save-advisories.ts";
 export { apiFeed, readFeedOrder, writeFeedOrder } from "../resource/index.ts";
 export { pruneDocuments, saveDocument } from "./advisory/documents.ts";
 export { pruneVulnerabilityMetadata, saveVulnerabilityMetadata } from "./advisory/vulnerability-metadata.ts";
+export { explainAccess } from "./iam/access/explain.ts";
+export type { Reader } from "./iam/access/found-grants.ts";
+export { type AccessQuery, allAccess } from "./iam/access/list.ts";
 export { lockAccess } from "./iam/access-lock.ts";
 export { grantSource } from "./iam/auth/grants.ts";
 export { indexIdentities } from "./iam/auth/identity-index.ts";
@@ -179,6 +183,7 @@ function createServicesOfV2({
     identityProvidersService(externalGroupRoleMappings),
     externalGroupRoleMappingsService,
     subscriptionsService(subscriptions, allowLoopbackSinks),
+    accessService,
     advisoriesService(advisories),
     artifactsService,
     securityAdvisoryService(resolvedVulnsReports(namedPackages(repos, tags))),

@@ -5,14 +5,14 @@
 import { type DescMethodUnary, getOption } from "@bufbuild/protobuf";
 import { iam, iam_scope } from "../../gen/platform/annotations/annotations_pb.ts";
 import type { Capability } from "../../gen/platform/capabilities/capabilities_pb.ts";
-import { servedServices } from "../contract/generated.ts";
+import { isOfV1 as isServiceOfV1, servedServices } from "../contract/generated.ts";
 
 /** A message in its JSON form, as a client writes and reads it. */
 // biome-ignore lint/suspicious/noExplicitAny: tests read answers the way a client without types does
 export type Json = any;
 
 const served = servedServices.flatMap((service) => service.methods.map((method) => method as DescMethodUnary));
-const isOfV1 = ({ parent }: DescMethodUnary) => parent.file.proto.package.endsWith(".v1");
+const isOfV1 = ({ parent }: DescMethodUnary) => isServiceOfV1(parent);
 
 /** The name of a method, unique across services: `CreateGroup`, and in v1 `v1.Groups.Create`. */
 export function nameOf(method: DescMethodUnary): string {

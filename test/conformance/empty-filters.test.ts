@@ -10,7 +10,7 @@ import { fieldsOf } from "./outcome.ts";
 import { onEveryServer } from "./platform.ts";
 
 /** What is no filter: paging, parts of a text, and what a list is of. */
-const others = /^(page_token|order_by|query|images|artifact_id|ListTermsAcceptances\.group)$/;
+const others = /^(page_token|order_by|query|images|artifact_id|scope|ListTermsAcceptances\.group)$/;
 /** Filters by a uid: an empty one is malformed. */
 const uids = /^(identity_provider_uid|identity|group|role)$/;
 
@@ -48,7 +48,7 @@ onEveryServer("an empty filter", (platform) => {
 
   describe.each(filters)("$method by $field.name", ({ method, field }) => {
     const needed = async (): Promise<Json> =>
-      method === "ListTermsAcceptances" ? methodFixtures[method]!.request(platform(), group) : {};
+      /^List(?:TermsAcceptances|Access)$/.test(method) ? methodFixtures[method]!.request(platform(), group) : {};
 
     test("matches nothing, or is no uid", async () => {
       const request = { ...(await needed()), [field.jsonName]: field.fieldKind === "list" ? [""] : "" };

@@ -159,6 +159,11 @@ export function partOf(request: Json, method: string, ...path: readonly string[]
 const fixtures: Readonly<Record<string, MethodFixture>> = {
   Ping: { request: () => ({}) },
 
+  Explain: {
+    request: ({ administrator }, group) => ({ scope: group, identity: administrator, capability: "repo.list" }),
+  },
+  ListAccess: { request: (_platform, group) => ({ scope: group }) },
+
   GetGroup: { request: (_platform, group) => ({ uid: group }) },
   DeleteGroup: { request: async (platform, group) => ({ uid: (await makeGroup(platform, group)).uid }) },
   ListGroups: { request: () => ({}) },

@@ -20,3 +20,11 @@ export const generatedServices: readonly DescService[] = modules
 
 /** Those that the server mounts. */
 export const servedServices = generatedServices.filter(({ typeName }) => !notServed.has(typeName));
+
+const packages = new Set(generatedServices.map(({ file }) => file.proto.package));
+
+/** Whether a service is of v1 of the API. Services of a domain without a v2 belong to v2. */
+export function isOfV1({ file }: DescService): boolean {
+  const { package: name } = file.proto;
+  return name.endsWith(".v1") && packages.has(name.replace(/1$/, "2"));
+}

@@ -13,9 +13,9 @@ import { expect, test } from "vitest";
 import { http } from "../../gen/google/api/annotations_pb.ts";
 import { capabilities } from "../../src/auth/index.ts";
 import { readContract } from "../../src/contract/index.ts";
-import { generatedServices } from "./generated.ts";
+import { generatedServices, isOfV1 } from "./generated.ts";
 
-const services = generatedServices.filter(({ file }) => /^platform\.\w+\.v1$/.test(file.proto.package));
+const services = generatedServices.filter(isOfV1);
 const contract = readContract(services);
 const none = "-";
 

@@ -21,37 +21,62 @@ import { roles } from "../roles.ts";
 import { cachedUntilChange } from "./cached-until-change.ts";
 
 const all = { limit: Number.MAX_SAFE_INTEGER };
-const administratorRoleUid = builtInRoleUid(administratorRole);
+export const administratorRoleUid = builtInRoleUid(administratorRole);
 
-/** The grants of a caller. A binding outside the subtree of its identity grants nothing. */
+/** What grants depend on of a caller. */
+export type GrantHolder = Pick<Caller, "identities" | "providers" | "outsideIssuer">;
+
+/** Why a role binding grants nothing: its role does not exist, it is outside the subtree of its identity, or `closed`. */
+export type Withheld = "no role" | "outside" | "closed";
+
+/** The grants of a caller. */
 export function grantSource(session: ReadSession): GrantSource {
   const setOf = cacheSets();
-  return {
-    grantsOf: cachedUntilChange(session, keyOf, async (caller) => {
-      const { identities, providers = [] } = caller;
-      const [bindings, mappings] = await Promise.all([
-        session.list(roleBindings.table, { where: [{ column: "identity_uid", in: identities }], ...all }),
-        mappingsOf(session, providers),
-      ]);
-      const roleUids = [...bindings, ...mappings].map((row) => String(row.columns.role_uid));
-      const [roleRows, closed] = await Promise.all([
-        session.getMany(roles.table, [...new Set(roleUids)]),
-        closedOrganisations(session, caller, bindings),
-      ]);
-      const bound = bindings.flatMap((binding): Grant[] => {
-        const role = roleRows.get(String(binding.columns.role_uid));
-        const confinement = parentOf(String(binding.columns.identity_uid));
-        if (role === undefined || !covers(confinement, binding.parent)) return [];
-        if (confinement === "" && closed.has(rootOf(binding.parent))) return [];
-        return [{ scope: role.uid === administratorRoleUid ? "" : binding.parent, capabilities: setOf(role) }];
-      });
-      const mapped = mappings.flatMap((mapping): Grant[] => {
-        const role = roleRows.get(String(mapping.columns.role_uid));
-        return role === undefined ? [] : [{ scope: rootOf(mapping.parent), capabilities: setOf(role) }];
-      });
-      return [...bound, ...mapped];
-    }),
-  };
+  return { grantsOf: cachedUntilChange(session, keyOf, (caller) => readGrants(session, caller, setOf)) };
+}
+
+/** The grants of a caller, from the rows as they are now. */
+export async function readGrants(
+  session: ReadSession,
+  caller: GrantHolder,
+  setOf: (role: Row) => ReadonlySet<Capability> = capabilitiesOf,
+): Promise<readonly Grant[]> {
+  const { identities, providers = [] } = caller;
+  const [bindings, mappings] = await Promise.all([
+    session.list(roleBindings.table, { where: [{ column: "identity_uid", in: identities }], ...all }),
+    mappingsOf(session, providers),
+  ]);
+  const roleUids = [...bindings, ...mappings].map((row) => String(row.columns.role_uid));
+  const [roleRows, closed] = await Promise.all([
+    session.getMany(roles.table, [...new Set(roleUids)]),
+    closedOrganisations(session, caller, bindings),
+  ]);
+  const bound = bindings.flatMap((binding): Grant[] => {
+    const role = roleRows.get(String(binding.columns.role_uid));
+    if (role === undefined || withheldOf(binding, role, closed) !== undefined) return [];
+    return [{ scope: scopeOfBinding(binding), capabilities: setOf(role) }];
+  });
+  const mapped = mappings.flatMap((mapping): Grant[] => {
+    const role = roleRows.get(String(mapping.columns.role_uid));
+    return role === undefined ? [] : [{ scope: rootOf(mapping.parent), capabilities: setOf(role) }];
+  });
+  return [...bound, ...mapped];
+}
+
+/**
+ * Why a binding grants nothing, if so. `closed`: the organisations whose identity providers have not accepted the token
+ * of a user.
+ */
+export function withheldOf(binding: Row, role: Row | undefined, closed: ReadonlySet<string>): Withheld | undefined {
+  const confinement = parentOf(String(binding.columns.identity_uid));
+  if (role === undefined) return "no role";
+  if (!covers(confinement, binding.parent)) return "outside";
+  return confinement === "" && closed.has(rootOf(binding.parent)) ? "closed" : undefined;
+}
+
+/** Where a binding counts: its group, or the whole platform. */
+export function scopeOfBinding({ parent, columns }: Row): string {
+  return columns.role_uid === administratorRoleUid ? "" : parent;
 }
 
 /** Everything that grants depend on besides rows. */
@@ -64,7 +89,7 @@ function keyOf(caller: Caller): string {
 }
 
 /** The issuer of the user that the caller is, if it is one and came with a token of that issuer. */
-function userIssuerOf({ identities, outsideIssuer }: Caller): string | undefined {
+function userIssuerOf({ identities, outsideIssuer }: GrantHolder): string | undefined {
   return identities.some((uid) => parentOf(uid) === "") ? outsideIssuer : undefined;
 }
 
@@ -85,20 +110,34 @@ async function mappingsOf(session: ReadSession, providers: readonly ProviderSign
  */
 async function closedOrganisations(
   session: ReadSession,
-  caller: Caller,
+  caller: GrantHolder,
   bindings: readonly Row[],
 ): Promise<ReadonlySet<string>> {
   const issuer = userIssuerOf(caller);
   if (issuer === undefined) return new Set();
   const open = new Set((caller.providers ?? []).map(({ uid }) => rootOf(uid)));
   const others = bindings.map(({ parent }) => rootOf(parent)).filter((organisation) => !open.has(organisation));
-  if (others.length === 0) return new Set();
+  return organisationsWithProvider(session, issuer, others);
+}
+
+/** Those of the organisations that have an identity provider of an issuer. */
+export async function organisationsWithProvider(
+  session: ReadSession,
+  issuer: string,
+  organisations: readonly string[],
+): Promise<ReadonlySet<string>> {
+  if (organisations.length === 0) return new Set();
   const where = [
     { column: "issuer", equals: issuer },
-    { column: "parent", in: [...new Set(others)] },
+    { column: "parent", in: [...new Set(organisations)] },
   ];
-  const closed = await session.list(identityProviders.table, { where, ...all });
-  return new Set(closed.map(({ parent }) => parent));
+  const rows = await session.list(identityProviders.table, { where, ...all });
+  return new Set(rows.map(({ parent }) => parent));
+}
+
+/** The capabilities of a role that this server knows. */
+export function capabilitiesOf(role: Row): ReadonlySet<Capability> {
+  return new Set(messageOf(roles, role).capabilities.filter((capability) => capabilities.has(capability)));
 }
 
 /** The capability sets of roles, decoded once per version of a row. */
@@ -108,7 +147,7 @@ function cacheSets(): (role: Row) => ReadonlySet<Capability> {
     const etag = `${role.createTimeUs}-${role.version}`;
     const known = cache.get(role.uid);
     if (known?.etag === etag) return known.set;
-    const set = new Set(messageOf(roles, role).capabilities.filter((capability) => capabilities.has(capability)));
+    const set = capabilitiesOf(role);
     if (cache.size >= 10_000) cache.clear();
     cache.set(role.uid, { etag, set });
     return set;

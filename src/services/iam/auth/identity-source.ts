@@ -5,6 +5,7 @@
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import type { Identity } from "../../../../gen/platform/iam/v2/identities_pb.ts";
 import { type IdentitySource, type MatchRule, originOfIssuer } from "../../../auth/index.ts";
+import type { Awaitable } from "../../../awaitable.ts";
 import { messageOf } from "../../../resource/index.ts";
 import type { Database, ReadSession, Row } from "../../../store/index.ts";
 import { rootOf } from "../../../uid.ts";
@@ -32,10 +33,6 @@ interface IdentitySourceOptions {
 export function identitySource({ database, issuerUrl, now, report }: IdentitySourceOptions): IdentitySource {
   const lastSeenMs = new Map<string, number>();
 
-  function hasProvider(issuer: string): Promise<boolean> {
-    return database.read.exists(identityProviders.table, { where: [{ column: "issuer", equals: issuer }] });
-  }
-
   return {
     async keySources(issuer, subject) {
       const sources = sourcesFor(issuer);
@@ -62,7 +59,7 @@ export function identitySource({ database, issuerUrl, now, report }: IdentitySou
           ],
           limit: Number.MAX_SAFE_INTEGER,
         });
-        const withUsers = rows.some(({ parent }) => parent === "") && (await hasProvider(issuer));
+        const withUsers = rows.some(({ parent }) => parent === "") && (await hasProvider(database.read, issuer));
         return rows.flatMap((row) => {
           if (row.parent === "" && !withUsers) return [];
           const rule = ruleOf(messageOf(identities, row));
@@ -72,9 +69,7 @@ export function identitySource({ database, issuerUrl, now, report }: IdentitySou
     ),
     isActive: cachedUntilChange(database.read, String, async (uid: string) => {
       const row = await database.read.get(identities.table, uid);
-      if (row === undefined || row.parent !== "") return row !== undefined;
-      const issuer = String(row.columns.issuer);
-      return issuer === issuerUrl || hasProvider(issuer);
+      return row !== undefined && isActive(database.read, row, issuerUrl);
     }),
     seen(uid) {
       const nowMs = now();
@@ -94,6 +89,15 @@ export function identitySource({ database, issuerUrl, now, report }: IdentitySou
         .catch(report);
     },
   };
+}
+
+/** Whether tokens may speak for an identity that exists. */
+export function isActive(session: ReadSession, { parent, columns }: Row, issuerUrl: string): Awaitable<boolean> {
+  return parent !== "" || columns.issuer === issuerUrl || hasProvider(session, String(columns.issuer));
+}
+
+function hasProvider(session: ReadSession, issuer: string): Promise<boolean> {
+  return session.exists(identityProviders.table, { where: [{ column: "issuer", equals: issuer }] });
 }
 
 /** The key sources of identities whose tokens this issuer can issue; undefined when there can be none. */

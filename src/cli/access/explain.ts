@@ -1,0 +1,92 @@
+/** `platform access explain`: prints why an identity may do something at a scope, or what is missing. */
+import { toJson } from "@bufbuild/protobuf";
+import { Command } from "commander";
+import {
+  type AccessGroup,
+  type ExplainResponse,
+  ExplainResponseSchema,
+  type Grant,
+  Verdict,
+} from "../../../gen/platform/access/v1/access_pb.ts";
+import { capabilitiesByName, capabilityList } from "../../auth/index.ts";
+import { suggestion } from "../../did-you-mean.ts";
+import { explainAccess } from "../../services/index.ts";
+import { withDatabase } from "../database.ts";
+import { CommandFailure } from "../failure.ts";
+import { withSettings } from "../settings.ts";
+import { operatorOf, requireScope, requireUid } from "./question.ts";
+import { countsInWords, named, originOf, sourceOf } from "./words.ts";
+
+interface Options {
+  readonly identity: string;
+  readonly capability: string;
+  readonly scope: string;
+  readonly json?: boolean;
+}
+
+export function explainCommand(): Command {
+  const command = withSettings(new Command("explain"), ["database"])
+    .description("print the grants by which an identity holds a capability at a scope, or what is missing")
+    .requiredOption("--identity <UID>", "identity that is asked about")
+    .requiredOption("--capability <NAME>", "repo.list or CAP_REPO_LIST")
+    .requiredOption("--scope <UID>", "group, or something in a group, where the capability is needed")
+    .option("--json", "print one JSON object");
+  return command.action(() =>
+    withDatabase(command, async (database) => {
+      const { identity, capability: name, scope, json } = command.opts<Options>();
+      requireUid("--identity", identity);
+      const capability = capabilitiesByName.get(name);
+      if (capability === undefined)
+        throw new CommandFailure(
+          `--capability: no capability is named ${JSON.stringify(name)}${suggestion(name, capabilitiesByName.keys())}`,
+        );
+      const operator = await operatorOf(database);
+      await requireScope(database, scope);
+      const answer = await explainAccess(database.read, operator, { identity, capability, scope });
+      if (json) console.log(JSON.stringify(toJson(ExplainResponseSchema, answer)));
+      else print(answer);
+    }),
+  );
+}
+
+const verdicts: ReadonlyMap<Verdict, string> = new Map([
+  [Verdict.ALLOWED, "allowed"],
+  [Verdict.CONDITIONAL, "conditional"],
+  [Verdict.DENIED, "denied"],
+]);
+
+function print({ verdict, identity, capability, groups, grants, otherGrants, missing, roles }: ExplainResponse): void {
+  console.log(verdicts.get(verdict));
+  console.log(`  identity    ${named(identity!)}`);
+  console.log(`  capability  ${capabilityList([capability])}`);
+  console.log(`  scope       ${named(groups.at(-1)!)}`);
+  if (grants.length > 0) console.log("\ngrants that allow it");
+  for (const grant of grants) printPath(grant, groups);
+  if (missing.length > 0) console.log(`\n${verdict === Verdict.DENIED ? "missing" : "conditions"}`);
+  for (const sentence of missing) console.log(`  ${sentence}`);
+  if (otherGrants.length > 0) console.log("\nother grants of the identity");
+  for (const grant of otherGrants) console.log(`  ${roleAt(grant)}, by ${originInWords(grant)}`);
+  if (roles.length > 0) console.log("\nroles with the capability that can be bound at the scope");
+  for (const role of roles) console.log(`  ${named(role)}`);
+}
+
+/** One line for each step from the origin of a grant down to the scope. */
+function printPath(grant: Grant, groups: readonly AccessGroup[]): void {
+  const { role, group } = grant;
+  const from = group === undefined ? 0 : groups.findIndex(({ uid }) => uid === group.uid);
+  const steps = [
+    originInWords(grant),
+    `role ${named(role!)}`,
+    ...(group === undefined ? ["at the whole platform"] : []),
+    ...groups.slice(from).map((each, i) => `${i === 0 && group !== undefined ? "at" : "contains"} ${named(each)}`),
+  ];
+  for (const [i, step] of steps.entries()) console.log(`  ${"   ".repeat(i)}${i === 0 ? "" : "└─ "}${step}`);
+}
+
+function roleAt({ role, group }: Grant): string {
+  return `role ${named(role!)} at ${group === undefined ? "the whole platform" : named(group)}`;
+}
+
+function originInWords(grant: Grant): string {
+  return `${sourceOf(grant)} ${originOf(grant)} (counts: ${countsInWords(grant)})`;
+}

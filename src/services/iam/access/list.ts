@@ -1,0 +1,216 @@
+/**
+ * The list of grants: several tables one after another, each in an order of an index, so that a page costs the same
+ * wherever it is.
+ */
+import type { Grant } from "../../../../gen/platform/access/v1/access_pb.ts";
+import {
+  columnValue,
+  type ReadSession,
+  type Row,
+  type ScalarValue,
+  type Selection,
+  type TableSpec,
+} from "../../../store/index.ts";
+import { ancestorsOf, parentOf, rootOf } from "../../../uid.ts";
+import { administratorRoleUid } from "../auth/grants.ts";
+import { externalGroupRoleMappings } from "../external-group-role-mappings.ts";
+import { groupInvites } from "../group-invites.ts";
+import { identities } from "../identities.ts";
+import { identityProviders } from "../identity-providers.ts";
+import { roleBindings } from "../role-bindings.ts";
+import { signIns, signInUid } from "../sign-ins.ts";
+import {
+  type FoundGrant,
+  grantsOfBindings,
+  grantsOfDefaultRoles,
+  grantsOfInvites,
+  grantsOfMappings,
+  mayGetIdentity,
+  type Reader,
+} from "./found-grants.ts";
+import { grantMessages } from "./messages.ts";
+
+/** Which grants: those that count at a scope, those of an identity, or those of an identity at, above or below a scope. */
+export type AccessQuery =
+  | { readonly scope: string; readonly identity?: string | undefined }
+  | { readonly scope?: undefined; readonly identity: string };
+
+/** A part of the list: rows of one table in one order. */
+interface Part {
+  readonly table: TableSpec;
+  readonly selection: Selection;
+  /** The column of the order, before the uid. By default the uid alone. */
+  readonly column?: string;
+  find(rows: readonly Row[]): Promise<FoundGrant[]>;
+}
+
+/** A page of the list. */
+interface AccessPage {
+  readonly grants: readonly Grant[];
+  /** The place of the last grant; undefined on the last page. */
+  readonly last: readonly ScalarValue[] | undefined;
+}
+
+const all = { limit: Number.MAX_SAFE_INTEGER };
+
+/** Reads a page of at most `limit` grants behind the place `after`. */
+export async function listAccess(
+  session: ReadSession,
+  reader: Reader,
+  query: AccessQuery,
+  { after = [0], limit }: { readonly after?: readonly ScalarValue[] | undefined; readonly limit: number },
+): Promise<AccessPage> {
+  const parts = await partsOf(session, reader, query);
+  const [first, ...key] = after;
+  const found: FoundGrant[] = [];
+  let last: readonly ScalarValue[] | undefined;
+  for (let i = Number(first); i < parts.length; i++) {
+    const { table, selection, column, find } = parts[i]!;
+    const rows = await session.list(table, {
+      ...selection,
+      ...(column !== undefined && { orderBy: [{ column, descending: false }] }),
+      ...(i === first && key.length > 0 && { after: key }),
+      limit: limit - found.length + 1,
+    });
+    const kept = rows.slice(0, limit - found.length);
+    const row = kept.at(-1);
+    if (row !== undefined) {
+      found.push(...(await find(kept)));
+      last = [i, ...(column === undefined ? [] : [columnValue(row, column)]), row.uid];
+    }
+    if (kept.length < rows.length) return { grants: await grantMessages(session, reader, found, query.scope), last };
+  }
+  return { grants: await grantMessages(session, reader, found, query.scope), last: undefined };
+}
+
+/** How many grants the list has. */
+export async function countAccess(session: ReadSession, reader: Reader, query: AccessQuery): Promise<number> {
+  const parts = await partsOf(session, reader, query);
+  const counts = await Promise.all(parts.map(({ table, selection }) => session.count(table, selection)));
+  return counts.reduce((sum, count) => sum + count, 0);
+}
+
+/** All grants of the list. */
+export async function* allAccess(session: ReadSession, reader: Reader, query: AccessQuery): AsyncGenerator<Grant> {
+  let after: readonly ScalarValue[] | undefined;
+  do {
+    const page: AccessPage = await listAccess(session, reader, query, { after, limit: 200 });
+    yield* page.grants;
+    after = page.last;
+  } while (after !== undefined);
+}
+
+async function partsOf(session: ReadSession, reader: Reader, query: AccessQuery): Promise<readonly Part[]> {
+  const { scope, identity } = query;
+  return identity === undefined
+    ? partsOfScope(session, reader, scope!)
+    : [
+        ...bindingsOfIdentity(session, reader, identity, scope),
+        ...(await promisesToUser(session, reader, identity, scope)),
+      ];
+}
+
+/** The grants that count at a scope. */
+function partsOfScope(session: ReadSession, reader: Reader, scope: string): readonly Part[] {
+  const path = [...ancestorsOf(scope), scope].reverse();
+  const root = rootOf(scope);
+  const find = (rows: readonly Row[]) => grantsOfBindings(session, reader, rows);
+  return [
+    ...path.map((parent): Part => ({ table: roleBindings.table, selection: { parent }, column: "identity_uid", find })),
+    { table: roleBindings.table, selection: { where: administratorsElsewhere(path) }, find },
+    {
+      table: identityProviders.table,
+      selection: { parent: root },
+      find: (rows) => grantsOfDefaultRoles(session, rows, ""),
+    },
+    {
+      table: externalGroupRoleMappings.table,
+      selection: { within: [{ root, self: false }] },
+      find: (rows) => grantsOfMappings(session, rows, ""),
+    },
+    ...path.map(
+      (parent): Part => ({
+        table: groupInvites.table,
+        selection: { parent },
+        find: (rows) => grantsOfInvites(session, reader, rows),
+      }),
+    ),
+  ];
+}
+
+/** The role bindings of an identity: at a scope and above it, of the administrator, and below the scope. */
+function bindingsOfIdentity(
+  session: ReadSession,
+  reader: Reader,
+  identity: string,
+  scope: string | undefined,
+): readonly Part[] {
+  const own = { column: "identity_uid", equals: identity };
+  const part = (selection: Selection): Part => ({
+    table: roleBindings.table,
+    selection,
+    find: (rows) => grantsOfBindings(session, reader, rows),
+  });
+  if (scope === undefined) return [part({ where: [own] })];
+  const above = ancestorsOf(scope);
+  return [
+    part({ parent: scope, where: [own] }),
+    ...above.toReversed().map((parent) => part({ parent, where: [own] })),
+    part({ where: [own, ...administratorsElsewhere([...above, scope])] }),
+    part({ within: [{ root: scope, self: false }], where: [own, { column: "parent", notIn: [scope] }] }),
+  ];
+}
+
+/** The roles that identity providers give to a user of their issuer whom the reader may get. */
+async function promisesToUser(
+  session: ReadSession,
+  reader: Reader,
+  user: string,
+  scope: string | undefined,
+): Promise<readonly Part[]> {
+  const providers = await providersOf(session, reader, user, scope);
+  if (providers.length === 0) return [];
+  const uids = providers.map(({ uid }) => uid);
+  const signedIn = await session.getMany(
+    signIns,
+    uids.map((uid) => signInUid(uid, user)),
+  );
+  return [
+    {
+      table: identityProviders.table,
+      selection: { uids: uids.filter((uid) => !signedIn.has(signInUid(uid, user))) },
+      find: (rows) => grantsOfDefaultRoles(session, rows, user),
+    },
+    {
+      table: externalGroupRoleMappings.table,
+      selection: { within: uids.map((root) => ({ root, self: false })) },
+      find: (rows) => grantsOfMappings(session, rows, user),
+    },
+  ];
+}
+
+/** The identity providers of the issuer of a user whom the reader may get, in the organisation of `scope` if given. */
+export async function providersOf(
+  session: ReadSession,
+  reader: Reader,
+  user: string,
+  scope: string | undefined,
+): Promise<Row[]> {
+  if (parentOf(user) !== "" || !mayGetIdentity(reader, user)) return [];
+  const row = await session.get(identities.table, user);
+  if (row === undefined) return [];
+  const where = [{ column: "issuer", equals: String(row.columns.issuer) }];
+  return session.list(identityProviders.table, {
+    where,
+    ...(scope !== undefined && { parent: rootOf(scope) }),
+    ...all,
+  });
+}
+
+/** The bindings of administrators in other groups than these. They count everywhere. */
+function administratorsElsewhere(groups: readonly string[]) {
+  return [
+    { column: "role_uid", equals: administratorRoleUid },
+    { column: "parent", notIn: groups },
+  ];
+}
