@@ -199,7 +199,9 @@ export async function grantsOfMappings(
   return mappings.map((mapping) => ({
     source: GrantSource.GROUP_MAPPING,
     ...conditional(
-      `${user === "" ? "it is a user whom the identity provider" : "the identity provider"} signs in, as a member of the external group`,
+      user === ""
+        ? "it is a user whom the identity provider signs in as a member of the external group"
+        : "the identity provider signs the user in as a member of the external group",
     ),
     identity: user,
     role: columnOf(mapping, "role_uid"),
