@@ -8,18 +8,17 @@ import {
   type Grant,
   Verdict,
 } from "../../../gen/platform/access/v1/access_pb.ts";
-import { capabilitiesByName, capabilityList } from "../../auth/index.ts";
-import { suggestion } from "../../did-you-mean.ts";
+import type { Capability } from "../../../gen/platform/capabilities/capabilities_pb.ts";
+import { capabilityList } from "../../auth/index.ts";
 import { explainAccess } from "../../services/index.ts";
 import { withDatabase } from "../database.ts";
-import { CommandFailure } from "../failure.ts";
 import { withSettings } from "../settings.ts";
-import { operatorOf, requireScope, requireUid } from "./question.ts";
+import { operatorOf, parseCapability, parseUid, requireScope } from "./question.ts";
 import { countsInWords, named, originOf, sourceOf } from "./words.ts";
 
 interface Options {
   readonly identity: string;
-  readonly capability: string;
+  readonly capability: Capability;
   readonly scope: string;
   readonly json?: boolean;
 }
@@ -27,19 +26,13 @@ interface Options {
 export function explainCommand(): Command {
   const command = withSettings(new Command("explain"), ["database"])
     .description("print the grants by which an identity holds a capability at a scope, or what is missing")
-    .requiredOption("--identity <UID>", "identity that is asked about")
-    .requiredOption("--capability <NAME>", "repo.list or CAP_REPO_LIST")
-    .requiredOption("--scope <UID>", "group, or something in a group, where the capability is needed")
+    .requiredOption("--identity <UID>", "identity that is asked about", parseUid)
+    .requiredOption("--capability <NAME>", "repo.list or CAP_REPO_LIST", parseCapability)
+    .requiredOption("--scope <UID>", "group, or something in a group, where the capability is needed", parseUid)
     .option("--json", "print one JSON object");
   return command.action(() =>
     withDatabase(command, async (database) => {
-      const { identity, capability: name, scope, json } = command.opts<Options>();
-      requireUid("--identity", identity);
-      const capability = capabilitiesByName.get(name);
-      if (capability === undefined)
-        throw new CommandFailure(
-          `--capability: no capability is named ${JSON.stringify(name)}${suggestion(name, capabilitiesByName.keys())}`,
-        );
+      const { identity, capability, scope, json } = command.opts<Options>();
       const operator = await operatorOf(database);
       await requireScope(database, scope);
       const answer = await explainAccess(database.read, operator, { identity, capability, scope });

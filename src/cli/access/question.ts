@@ -1,5 +1,8 @@
 /** What the commands of `access` are asked with, and who asks. */
+import { InvalidArgumentError } from "commander";
+import type { Capability } from "../../../gen/platform/capabilities/capabilities_pb.ts";
 import { capabilitiesByName } from "../../auth/index.ts";
+import { suggestion } from "../../did-you-mean.ts";
 import { groupExists, type Reader } from "../../services/index.ts";
 import type { Database } from "../../store/index.ts";
 import { isUid, rootOf } from "../../uid.ts";
@@ -12,14 +15,22 @@ export async function operatorOf(database: Database): Promise<Reader> {
   return { grants: [{ scope: "", capabilities: new Set(capabilitiesByName.values()) }], issuerUrl, nowMs: Date.now() };
 }
 
-/** Errors: CommandFailure unless `--scope` is the uid of a group, or of something in an organisation that exists. */
+/** Errors: CommandFailure unless a scope is in an organisation that exists. */
 export async function requireScope(database: Database, scope: string): Promise<void> {
-  requireUid("--scope", scope);
   if (!(await groupExists(database.read, rootOf(scope))))
     throw new CommandFailure(`--scope: there is no root group ${rootOf(scope)}`);
 }
 
-/** Errors: CommandFailure unless the value of an option is a uid. */
-export function requireUid(option: string, text: string): void {
-  if (!isUid(text)) throw new CommandFailure(`${option} must be a uid, not ${JSON.stringify(text)}`);
+/** Parses the value of an option. Errors: InvalidArgumentError. */
+export function parseUid(text: string): string {
+  if (!isUid(text)) throw new InvalidArgumentError("It must be a uid.");
+  return text;
+}
+
+/** Parses the name of a capability. Errors: InvalidArgumentError. */
+export function parseCapability(name: string): Capability {
+  const capability = capabilitiesByName.get(name);
+  if (capability === undefined)
+    throw new InvalidArgumentError(`There is no such capability${suggestion(name, capabilitiesByName.keys())}`);
+  return capability;
 }
