@@ -66,10 +66,8 @@ export async function explainAccess(
     verdictOn(session, question, facts),
     findGrants(session, reader, question, facts),
   ]);
-  const isAllowing = ({ state, capabilities }: FoundGrant) =>
-    state !== GrantState.INEFFECTIVE && capabilities.has(capability);
-  const grants = covering.filter(isAllowing).sort((a, b) => b.scope.length - a.scope.length);
-  const lacking = covering.filter((grant) => !isAllowing(grant));
+  const grants = covering.filter((grant) => gives(grant, capability)).sort((a, b) => b.scope.length - a.scope.length);
+  const lacking = covering.filter((grant) => !gives(grant, capability));
   const others = [...lacking.slice(0, maxListed), ...below.slice(0, maxListed)];
   const path = [...ancestorsOf(scope), scope];
   const [ofIdentity, ofGroups, allowing, otherGrants, bindable] = await Promise.all([
@@ -162,9 +160,14 @@ async function findGrants(
     grantsOfDefaultRoles(session, await withoutSignIn(session, providers, identity), identity),
     grantsOfMappings(session, mappings, identity),
   ]);
-  const counts = ({ state, capabilities }: FoundGrant) =>
-    state !== GrantState.INEFFECTIVE && capabilities.has(capability);
-  return { covering: [...above, ...first, ...mapped], below: below.filter(counts) };
+  return {
+    covering: [...above, ...first, ...mapped],
+    below: below.filter((grant) => gives(grant, capability)),
+  };
+}
+
+function gives({ state, capabilities }: FoundGrant, capability: Capability): boolean {
+  return state !== GrantState.INEFFECTIVE && capabilities.has(capability);
 }
 
 /** Those of the providers that have not signed the user in. */
