@@ -33,7 +33,12 @@ export async function printListing<T>(
 }
 
 async function print(text: string): Promise<void> {
-  if (!process.stdout.write(`${text}\n`)) await once(process.stdout, "drain");
+  if (process.stdout.write(`${text}\n`)) return;
+  try {
+    await once(process.stdout, "drain");
+  } catch (error) {
+    if (process.stdout.writable) throw error; // else the reader has closed the pipe
+  }
 }
 
 /**
