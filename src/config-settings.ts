@@ -20,7 +20,7 @@ import {
   readSecret,
   type TermsDocument,
 } from "./config-values.ts";
-import { type LogLevel, logLevels } from "./log.ts";
+import { type LogFormat, type LogLevel, logFormats, logLevels } from "./log.ts";
 import type { Rate } from "./token-buckets.ts";
 import { isUid } from "./uid.ts";
 
@@ -119,6 +119,9 @@ export interface Config {
   /** Whether statements stay prepared on PostgreSQL between transactions. */
   readonly databasePreparedStatements: "auto" | "on" | "off";
   readonly logLevel: LogLevel;
+  readonly logFormat: LogFormat;
+  /** How long a call may take before it is logged as slow; 0: none is. */
+  readonly slowCall: number;
 }
 
 /**
@@ -362,5 +365,17 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     placeholder: "LEVEL",
     default: "info",
     parse: (value) => oneOf(new RegExp(`^(${logLevels.join("|")})$`), logLevels.join(", "))(value) as LogLevel,
+  },
+  logFormat: {
+    help: "format of log lines: json, text for people, or auto: text on a terminal, else json",
+    placeholder: "auto|text|json",
+    default: "auto",
+    parse: parseChoice(...logFormats),
+  },
+  slowCall: {
+    help: "how long a call may take before the log says where its time went; 0 for never",
+    placeholder: "DURATION",
+    default: "1s",
+    parse: parseDuration,
   },
 };

@@ -1,11 +1,17 @@
-/** Log lines: one JSON object each, on standard error; standard output is for the results of commands. */
-import { type DestinationStream, destination, type Logger, pino } from "pino";
+/** Log lines, on standard error: JSON objects, or text for people; standard output is for the results of commands. */
+import { styleText } from "node:util";
+import { type DestinationStream, destination, type Logger, pino, stdSerializers } from "pino";
+import { textOf } from "./log-text.ts";
 
 export type { Logger };
 
 /** Levels by rising severity; `silent` writes nothing. */
 export const logLevels = ["debug", "info", "warn", "error", "silent"] as const;
 export type LogLevel = (typeof logLevels)[number];
+
+/** How lines are written; `auto`: as text on a terminal, else in JSON. */
+export const logFormats = ["auto", "text", "json"] as const;
+export type LogFormat = (typeof logFormats)[number];
 
 let lastMs = 0;
 let lastTime = "";
@@ -24,21 +30,27 @@ const writers = new WeakMap<Logger, { readonly stream: DestinationStream; readon
 export interface LoggerOptions {
   /** The number of this process, if the server has several. It is in every line. */
   readonly worker?: number;
+  /** By default `json`. */
+  readonly format?: LogFormat;
   /** By default standard error. */
   readonly stream?: DestinationStream;
 }
 
 /**
- * Creates a logger that redacts secrets by their names. `code` is redacted in an invite alone: in an error it is the
- * SQLSTATE or the system error. Lines are joined up to 64 KiB, and written each second and at exit.
+ * Creates a logger that redacts secrets by their names. `code` is redacted in an invite alone: in an error it is that
+ * of {@link codeOf}. Lines in JSON are joined up to 64 KiB, and written each second and at exit. The level may be
+ * changed at any time, as `logger.level`.
  */
-export function createLogger(level: LogLevel, { worker, stream = joinedLines() }: LoggerOptions = {}): Logger {
+export function createLogger(level: LogLevel, options: LoggerOptions = {}): Logger {
+  const { worker } = options;
+  const stream = streamOf(options);
   const logger = pino(
     {
       level,
       base: worker === undefined ? null : { worker },
       timestamp: () => `,"time":"${isoTime(Date.now())}"`,
       formatters: { level: (label) => ({ level: label }) },
+      serializers: { err: describeError },
       redact: [
         ...["token", "authorization", "*.token", "*.authorization", "*.client_secret"],
         ...["groupInvite.code", "*.groupInvite.code"],
@@ -48,6 +60,32 @@ export function createLogger(level: LogLevel, { worker, stream = joinedLines() }
   );
   writers.set(logger, { stream, fields: worker === undefined ? "" : `"worker":${worker},` });
   return logger;
+}
+
+function streamOf({ format = "json", stream }: LoggerOptions): DestinationStream {
+  if (format === "json" || (format === "auto" && !process.stderr.isTTY)) return stream ?? joinedLines(flushMs);
+  const isColored = styleText("red", "-", { stream: process.stderr }) !== "-"; // as NO_COLOR and FORCE_COLOR say
+  const text = stream ?? joinedLines(0);
+  return { write: (line) => text.write(textOf(line, isColored)) };
+}
+
+function describeError(error: Error): unknown {
+  if (!(error instanceof Error)) return error;
+  const code = codeOf(error);
+  return { ...stdSerializers.err(error), ...(code !== undefined && { code }) };
+}
+
+/**
+ * The code of an error, or else that of its cause: the SQLSTATE of PostgreSQL, the result code of SQLite by its number
+ * (`SQLITE 13`), or the code of a system error (`ECONNREFUSED`).
+ */
+export function codeOf(error: unknown): string | undefined {
+  for (let at = error, depth = 0; at instanceof Error && depth < 8; at = at.cause, depth++) {
+    const { code, errcode } = at as { code?: unknown; errcode?: unknown };
+    if (typeof errcode === "number") return `SQLITE ${errcode}`;
+    if (typeof code === "string") return code;
+  }
+  return undefined;
 }
 
 /** A call that has ended. */
@@ -60,25 +98,33 @@ export interface EndedCall {
   /** uid of the identity, once it is known. */
   readonly caller: string | undefined;
   readonly requestId: string | null;
+  /** That of the trace that the call is part of, if it is part of one. */
+  readonly traceId: string | undefined;
 }
 
 /**
  * Logs the line of a call, at level info. For a logger of this file the line is formatted here: pino would take a tenth
  * of the time of a Get.
  */
-export function logCall(logger: Logger, { method, code, ms, caller, requestId }: EndedCall): void {
+export function logCall(logger: Logger, { method, code, ms, caller, requestId, traceId }: EndedCall): void {
   if (!logger.isLevelEnabled("info")) return;
-  const rounded = Math.round(ms * 1000) / 1000;
+  const rounded = roundMs(ms);
   const writer = writers.get(logger);
   if (writer === undefined) {
-    logger.info({ method, code, ms: rounded, caller, requestId }, "call");
+    logger.info({ method, code, ms: rounded, caller, requestId, traceId }, "call");
     return;
   }
   const who = caller === undefined ? "" : `"caller":${quoted(caller)},`;
   const id = requestId === null ? null : quoted(requestId);
+  const trace = traceId === undefined ? "" : `,"traceId":"${traceId}"`;
   writer.stream.write(
-    `{"level":"info","time":"${isoTime(Date.now())}",${writer.fields}"method":"${method}","code":"${code}","ms":${rounded},${who}"requestId":${id},"msg":"call"}\n`,
+    `{"level":"info","time":"${isoTime(Date.now())}",${writer.fields}"method":"${method}","code":"${code}","ms":${rounded},${who}"requestId":${id}${trace},"msg":"call"}\n`,
   );
+}
+
+/** Milliseconds with three decimals. */
+export function roundMs(ms: number): number {
+  return Math.round(ms * 1000) / 1000;
 }
 
 /** Logs why the token of a call was refused; the response does not say. */
@@ -96,16 +142,17 @@ const flushMs = 1000;
 
 /**
  * Standard error. pino's own destination measures all that it holds at each line, which costs more than the line, so it
- * is given many lines as one. They are kept as bytes: strings that live for a while are work for the garbage collector.
+ * is given many lines as one, at most `delayMs` after the first. They are kept as bytes: strings that live for a while
+ * are work for the garbage collector.
  */
-function joinedLines(): DestinationStream {
+function joinedLines(delayMs: number): DestinationStream {
   let sink: ReturnType<typeof destination> | undefined;
   const lines = Buffer.allocUnsafeSlow(joinedBytes);
   let at = 0;
 
   function open() {
     const opened = destination({ dest: 2, sync: false });
-    setInterval(flush, flushMs).unref();
+    if (delayMs > 0) setInterval(flush, delayMs).unref();
     process.once("exit", () => {
       opened.flushSync();
       // An asynchronous write that began now would not finish.
@@ -127,6 +174,7 @@ function joinedLines(): DestinationStream {
   return {
     write(line) {
       sink ??= open();
+      if (delayMs === 0 && at === 0) setImmediate(flush);
       const most = 3 * line.length; // bytes in UTF-8
       if (at + most > joinedBytes) flush();
       if (most > joinedBytes) sink.write(line);

@@ -77,6 +77,8 @@ test("the defaults", () => {
     gcTuning: "on",
     pages: "on",
     logLevel: "info",
+    logFormat: "auto",
+    slowCall: 1000,
   });
 });
 
@@ -114,6 +116,8 @@ describe("values", () => {
     ["maxHeaderBytes", "4096", 4096],
     ["corsOrigins", " https://a.example , https://b.example,, ", ["https://a.example", "https://b.example"]],
     ["logLevel", "silent", "silent"],
+    ["logFormat", "text", "text"],
+    ["slowCall", "0", 0],
   ])("%s %s", (key, text, value) => {
     expect(read({ flags: { [key]: text } })[key]).toEqual(value);
     expect(read({ env: { [variableOf(key)]: text } })[key]).toEqual(value);
@@ -149,6 +153,7 @@ describe("values", () => {
     ["maxRequestBytes", "1MiB"],
     ["maxHeaderBytes", "1048577"],
     ["logLevel", "INFO"],
+    ["logFormat", "pretty"],
     ["logLevel", "trace"],
   ])("%s %j is refused, with its origin", (key, text) => {
     const file = fileOf(JSON.stringify({ [key]: text }));

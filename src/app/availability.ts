@@ -3,7 +3,7 @@
  * second even without calls. Each outage is logged once when it begins and once when it ends.
  */
 
-import type { Logger } from "../log.ts";
+import { codeOf, type Logger } from "../log.ts";
 import { isOutage } from "../pipeline/index.ts";
 import type { Database } from "../store/index.ts";
 
@@ -56,7 +56,7 @@ export function watchAvailability({ database, log, onChange }: AvailabilityOptio
     if (!isUp) return;
     isUp = false;
     downSinceMs = performance.now();
-    log.warn({ reason: error.message }, "database unavailable");
+    log.warn({ reason: error.message, code: codeOf(error) }, "database unavailable");
     onChange(isUp);
   }
 
@@ -66,10 +66,10 @@ export function watchAvailability({ database, log, onChange }: AvailabilityOptio
     onChange(isUp);
   }
 
-  function logRefusal({ message }: Error): void {
+  function logRefusal(error: Error): void {
     if (performance.now() - loggedMs < errorLogMs) return;
     loggedMs = performance.now();
-    log.warn({ reason: message }, "database refused");
+    log.warn({ reason: error.message, code: codeOf(error) }, "database refused");
   }
 
   function schedule(): void {

@@ -4,6 +4,7 @@ import { Code, ConnectError, type ContextValues, type HandlerContext } from "@co
 import type { Awaitable } from "../awaitable.ts";
 import type { StoredMessage } from "../codec/index.ts";
 import { deadlineExceeded } from "../errors.ts";
+import { type CallTimes, timesOf } from "./call-times.ts";
 import { PlainHeaders } from "./headers.ts";
 import type { UnaryCallResponse } from "./interceptor.ts";
 
@@ -123,6 +124,11 @@ export class LocalCall implements HandlerContext {
   /** As the signal's `throwIfAborted`, without creating the signal. */
   throwIfAborted(): void {
     if (this.#stopReason !== undefined) throw this.#stopReason;
+  }
+
+  /** Is told of the statements of the call; undefined if it is not measured. */
+  get statements(): CallTimes | undefined {
+    return timesOf(this.values);
   }
 
   timeoutMs(): number | undefined {

@@ -20,7 +20,7 @@ export function serveCommand(): Command {
     if (place !== undefined) return serveAsWorker(config, place);
     const { signal } = stopSignal();
     if (config.workers === 1) return serve(config, signal);
-    const status = await supervise(config, createLogger(config.logLevel), signal);
+    const status = await supervise(config, createLogger(config.logLevel, { format: config.logFormat }), signal);
     if (status !== 0) process.exit(status);
   });
 }
@@ -49,7 +49,8 @@ interface ServingWorker {
 
 /** Serves until `signal` is aborted. */
 async function serve(config: Config, signal: AbortSignal, worker?: ServingWorker): Promise<void> {
-  const log = createLogger(config.logLevel, worker && { worker: worker.index });
+  const { logLevel, logFormat: format } = config;
+  const log = createLogger(logLevel, { format, ...(worker && { worker: worker.index }) });
   let server: RunningServer;
   try {
     server = await startServer(config, log, signal, worker?.peers);

@@ -1,7 +1,7 @@
 /** What happens to every call: the list of interceptors, one file each. */
 
 import { type Authenticator, authentication, authorization, type GrantSource } from "../auth/index.ts";
-import type { CallInterceptor } from "../call/index.ts";
+import { type CallInterceptor, type CallTimes, timesOf } from "../call/index.ts";
 import { auditFailures } from "./audit-failures.ts";
 import { type HideBugsOptions, hideBugs } from "./hide-bugs.ts";
 import { limitCalls } from "./limit-calls.ts";
@@ -21,6 +21,8 @@ export interface PipelineOptions extends HideBugsOptions, TransactOptions {
   readonly maxCalls: number;
   /** Called for every call that is refused for that. */
   onOverload(): void;
+  /** How long a call may take before it is logged as slow; 0: none is. */
+  readonly slowCallMs: number;
 }
 
 /** The interceptors, outermost first. */
@@ -35,17 +37,29 @@ export interface Pipeline {
 
 /** Creates the pipeline. */
 export function createPipeline(options: PipelineOptions): Pipeline {
-  const { contract, authenticator, grants, audit, log, maxCalls, onOverload } = options;
+  const { contract, authenticator, grants, audit, maxCalls, onOverload } = options;
   const limit = limitCalls(maxCalls, onOverload);
   return {
-    observers: [limit.refuse, logCalls(log), auditFailures(contract, audit), hideBugs(options)],
+    observers: [limit.refuse, logCalls(options), auditFailures(contract, audit), hideBugs(options)],
     interceptors: [
       limit.count,
       authentication(contract, authenticator, grants),
+      noteTime("authenticatedMs"),
       limitRates({ contract, limits: options.rateLimits, now: options.now, onRefusal: options.onRateLimit }),
       authorization(contract, grants),
+      noteTime("authorizedMs"),
       validate,
+      noteTime("validatedMs"),
       transact(options),
     ],
+  };
+}
+
+/** Notes when a call gets here. */
+function noteTime(name: "authenticatedMs" | "authorizedMs" | "validatedMs"): CallInterceptor {
+  return (next) => (request) => {
+    const times: CallTimes | undefined = timesOf(request.contextValues);
+    if (times !== undefined) times[name] = performance.now();
+    return next(request);
   };
 }

@@ -7,7 +7,9 @@ import {
   type CallInterceptor,
   type CallRequest,
   type CallResponse,
+  type CallTimes,
   LocalCall,
+  timesOf,
   type UnaryCallResponse,
 } from "../call/index.ts";
 import type { MethodContract } from "../contract/index.ts";
@@ -67,16 +69,21 @@ class Reads implements ReadingCall {
     return this.#request.signal;
   }
 
+  get statements(): CallTimes | undefined {
+    return timesOf(this.#request.contextValues);
+  }
+
   timeoutMs(): number | undefined {
     return endOf(this.#request).timeoutMs();
   }
 }
 
 /** How a call ends. A LocalCall creates its signal when it is read. */
-function endOf(request: CallRequest): Pick<LocalCall, "throwIfAborted" | "signal" | "timeoutMs"> {
+function endOf(request: CallRequest): Pick<LocalCall, "throwIfAborted" | "signal" | "timeoutMs" | "statements"> {
   if (request instanceof LocalCall) return request;
   const { signal } = request;
-  return { signal, throwIfAborted: () => signal.throwIfAborted(), timeoutMs: () => undefined };
+  const statements = timesOf(request.contextValues);
+  return { signal, throwIfAborted: () => signal.throwIfAborted(), timeoutMs: () => undefined, statements };
 }
 
 /**
@@ -88,12 +95,14 @@ export function transact(options: TransactOptions): CallInterceptor {
   const record = recordCall(options);
   const change = async (request: UnaryRequest, next: () => Awaitable<CallResponse>, nowMs: number) => {
     const method = contract.of(request.method);
+    const times = timesOf(request.contextValues);
     const keyed = keyedCall(request, method, environment.secrets, nowMs);
     try {
       const counted = options.quotaCheck?.(request); // beside the handler
       if (counted instanceof Promise) counted.catch(() => {}); // the call may end without it
       const answer = await database.transact(
         async (session) => {
+          if (times?.begunMs === 0) times.begunMs = performance.now();
           provideEnvironment(request.contextValues, { ...environment, nowMs, session });
           await options.lockForCall(session, method, request.message);
           const replayed = await keyed?.replay(session);
@@ -103,6 +112,7 @@ export function transact(options: TransactOptions): CallInterceptor {
           if ((request.message as Message & { validateOnly?: boolean }).validateOnly) throw new ValidatedOnly(response);
           if (replayed === undefined) await keyed?.store(session, response);
           await record(session, request, response);
+          if (times !== undefined) times.workedMs = performance.now();
           return response;
         },
         {

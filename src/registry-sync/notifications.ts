@@ -35,7 +35,7 @@ import {
   readBody,
   send,
 } from "../http/index.ts";
-import type { Logger } from "../log.ts";
+import { type Logger, roundMs } from "../log.ts";
 import { callersError, type RecordRegistryEvent } from "../pipeline/index.ts";
 import { writeStatus } from "../rest/index.ts";
 import { registryContents } from "../services/index.ts";
@@ -241,7 +241,7 @@ export function createRegistryNotifications(options: RegistryNotificationsOption
       const httpStatus = failure instanceof Refusal ? failure.httpStatus : undefined;
       await writeStatus(response, completeError(error, serviceHost, undefined), { registry: types, httpStatus });
     } finally {
-      const ms = Math.round((performance.now() - startMs) * 1000) / 1000;
+      const ms = roundMs(performance.now() - startMs);
       log.info({ method: ownPath.slice(1), code, ms, count, requestId: request.headers["x-request-id"] }, "call");
     }
   }

@@ -22,7 +22,7 @@ import {
   readBody,
   send,
 } from "../http/index.ts";
-import type { Logger } from "../log.ts";
+import { type Logger, roundMs } from "../log.ts";
 import { callersError } from "../pipeline/index.ts";
 import { findProvisioningProvider, lockAccess } from "../services/index.ts";
 import type { Database, ReadSession } from "../store/index.ts";
@@ -157,7 +157,7 @@ export function createScim(options: ScimOptions): Endpoint {
         headers: error.headers,
       });
     } finally {
-      const ms = Math.round((performance.now() - startMs) * 1000) / 1000;
+      const ms = roundMs(performance.now() - startMs);
       log.info(
         { method: `scim ${request.method}`, code: status, ms, requestId: request.headers["x-request-id"] },
         "call",

@@ -19,6 +19,7 @@ import { exportSnapshot } from "./snapshot/export.ts";
 import type { SnapshotProgress, TableEnd } from "./snapshot/format.ts";
 import { importSnapshot } from "./snapshot/import.ts";
 import { ConflictError, NotUniqueError, RefusedError, StaleError } from "./sql/errors.ts";
+import { observed } from "./sql/observed-connection.ts";
 import { compile } from "./sql/statement.ts";
 import { Writer, type WriteSession } from "./write-session.ts";
 
@@ -151,12 +152,12 @@ export async function openDatabase(url: string, options: OpenOptions = {}): Prom
     dialect: dialect.name,
     read,
     readFor: (call) =>
-      longQueries === undefined
+      longQueries === undefined && call.statements === undefined
         ? read
-        : new Reader(catalogue, engine.readerFor?.(call) ?? reader, {
+        : new Reader(catalogue, observed(engine.readerFor?.(call) ?? reader, call.statements), {
             commits,
             totals,
-            longQueries: longQueries.connectionFor(call),
+            longQueries: longQueries?.connectionFor(call),
           }),
     refresh: () => engine.refresh?.(),
     transact: (body, options = {}) =>

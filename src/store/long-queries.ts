@@ -3,6 +3,7 @@
  * take turns, so that one who asks for much delays nobody else for longer than one query.
  */
 import { OverloadError } from "./sql/errors.ts";
+import type { StatementObserver } from "./sql/observed-connection.ts";
 import type { SqlConnection, Statement, Values } from "./sql/statement.ts";
 
 /** The call that reads. */
@@ -13,6 +14,8 @@ export interface ReadingCall {
   readonly signal: AbortSignal;
   /** The time that it has left; undefined if it has no deadline. */
   timeoutMs?(): number | undefined;
+  /** Is told of its statements. */
+  readonly statements?: StatementObserver | undefined;
 }
 
 /** Runs long queries beside the event loop. */
@@ -65,13 +68,17 @@ export class LongQueries {
   }
 
   async #rows(call: ReadingCall, statement: Statement, values: Values): Promise<unknown[][]> {
-    const { caller, signal } = call;
+    const { caller, signal, statements } = call;
     signal.throwIfAborted();
+    const arrivedMs = performance.now();
     if (this.#running >= this.#runner.size) await this.#turn(caller, signal);
     else this.#running++;
+    statements?.waited(arrivedMs);
+    const sinceMs = performance.now();
     try {
       return await this.#runner.rows(statement, values, call);
     } finally {
+      statements?.ran(sinceMs, statement);
       this.#running--;
       this.#startNext();
     }

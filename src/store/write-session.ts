@@ -12,6 +12,7 @@ import { checkUid, readColumns, storedColumns, type TableSpec } from "./rows/row
 import type { RowStatements } from "./rows/statements.ts";
 import { NotUniqueError, StaleError, UniqueViolation } from "./sql/errors.ts";
 import type { ColumnValue } from "./sql/indexed-column.ts";
+import { observed } from "./sql/observed-connection.ts";
 import type { SqlConnection, Statement, Values } from "./sql/statement.ts";
 import { rangeOf } from "./sql/subtree.ts";
 
@@ -80,7 +81,7 @@ export class Writer extends Reader implements WriteSession {
   ) {
     super(
       catalogue,
-      reportingFailures(connection, (error) => this.#fail(error)),
+      reportingFailures(observed(connection, call?.statements), (error) => this.#fail(error)),
       { counters },
     );
     this.#counters = counters;

@@ -28,7 +28,7 @@ import {
   Refusal,
   send,
 } from "../http/index.ts";
-import { type Logger, logRefusedToken } from "../log.ts";
+import { type Logger, logRefusedToken, roundMs } from "../log.ts";
 import { type Audit, type AuditRecord, callersError, emptyRecord, isDenial } from "../pipeline/index.ts";
 import { writeStatus } from "../rest/index.ts";
 import type { IssuedToken, NarrowingRequest, TokenExchange } from "../services/index.ts";
@@ -194,7 +194,7 @@ export function createSts({
         await answer(response, httpStatus, body);
       }
     } finally {
-      const ms = Math.round((performance.now() - startMs) * 1000) / 1000;
+      const ms = roundMs(performance.now() - startMs);
       log.info({ method: record.method, code, ms, caller: who?.caller, requestId: record.requestId }, "call");
     }
   }

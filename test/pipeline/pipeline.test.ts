@@ -27,7 +27,7 @@ type Method = (request: never, context: HandlerContext) => unknown;
  * The real pipeline around handlers of the test. `log`: the lines; `asked`: the reads of the database; `headers`: those
  * of the administrator.
  */
-async function open(methods: Record<string, Method> = {}) {
+async function open(methods: Record<string, Method> = {}, slowCallMs = 0) {
   const opened = await openDatabase(settingsIn(await temporaryFolder()).database[1]!);
   onTestFinished(() => opened.close());
   const asked: string[] = [];
@@ -81,6 +81,7 @@ async function open(methods: Record<string, Method> = {}) {
     rateLimits: { read: undefined, list: undefined, write: undefined },
     onRateLimit: () => expect.fail("no call is refused"),
     maxCalls: 10,
+    slowCallMs,
     onOverload: () => expect.fail("no call is refused"),
     now: Date.now,
   });
@@ -274,6 +275,44 @@ test("a read gets a session that cannot write, a change one that can", async () 
   await repos.getRepo({ uid: `${root}/${"0".repeat(16)}` }, { headers });
   await repos.createRepo({ parent: root, repo: { name: "x" } }, { headers });
   expect(writes).toEqual([false, true]);
+});
+
+describe("a slow call", () => {
+  test("is logged with where its time went, its scope and no values", async () => {
+    const { repos, root, headers, log } = await open({}, 1e-6);
+    const { uid } = await repos.createRepo({ parent: root, repo: { name: "a-name" } }, { headers });
+    await repos.getRepo({ uid }, { headers });
+    const slow = log.filter(({ msg }) => msg === "slow call");
+    const common = { level: "warn", code: "OK", requestId: "r-1", caller: expect.any(String) };
+    const ms = expect.any(Number);
+    const steps = { authenticationMs: ms, authorizationMs: ms, validationMs: ms, handlerMs: ms, statementMs: ms };
+    const change = { ...common, ...steps, method: "platform.registry.v2.ReposService/CreateRepo", scope: root };
+    const read = { ...common, ...steps, method: "platform.registry.v2.ReposService/GetRepo", scope: uid };
+    expect(slow).toMatchObject([
+      { ...change, waitMs: ms, commitMs: ms },
+      { ...read, statements: 1 },
+    ]);
+    expect(slow[0]!.statements).toBeGreaterThan(3);
+    for (const line of slow) {
+      const sum = Object.entries(line).reduce(
+        (sum, [name, value]) => sum + (/^(?!statement|turn).*Ms$/.test(name) ? Number(value) : 0),
+        0,
+      );
+      expect(Math.abs(sum - Number(line.ms))).toBeLessThan(0.01); // what rounding leaves
+    }
+    expect(JSON.stringify(slow)).not.toMatch(/a-name|Bearer/);
+  });
+
+  test("of a stranger has the step that it has not left, and no scope; others are not logged", async () => {
+    const { repos, log } = await open({}, 1e-6);
+    await failureOf(repos.getRepo({ uid: "0".repeat(40) }));
+    expect(log).toMatchObject([{ msg: "call" }, { msg: "slow call", code: "UNAUTHENTICATED" }]);
+    expect(Object.keys(log[1]!)).not.toContain("scope");
+    expect(Object.keys(log[1]!).filter((name) => name.endsWith("Ms"))).toEqual(["authenticationMs", "statementMs"]);
+    const never = await open();
+    await failureOf(never.repos.getRepo({ uid: "0".repeat(40) }));
+    expect(never.log).toMatchObject([{ msg: "call" }]);
+  });
 });
 
 test("one line is logged for each call: method, caller and code", async () => {

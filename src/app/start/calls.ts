@@ -51,6 +51,7 @@ export function buildCalls({ config, log, api, now, overload, rateLimited, peers
     rateLimits: { read: config.rateLimitRead, list: config.rateLimitList, write: config.rateLimitWrite },
     onRateLimit: rateLimited.report,
     maxCalls: config.maxCalls,
+    slowCallMs: config.slowCall,
     onOverload: () => overload.report("max-calls"),
     now,
   });

@@ -1,6 +1,7 @@
 /** The database of a server, and the parts that use it. */
 
 import { createIssuer, type Issuer } from "../../auth/index.ts";
+import { codeOf } from "../../log.ts";
 import {
   type Audit,
   createAudit,
@@ -54,7 +55,7 @@ export async function openParts(
   const audit = createAudit({
     database,
     now,
-    onLoss: (count, error) => log.error({ reason: String(error), count }, "audit records lost"),
+    onLoss: (count, error) => log.error({ reason: String(error), code: codeOf(error), count }, "audit records lost"),
   });
   stack.defer(() => audit.close());
   const counters = readCounters(context);

@@ -3,7 +3,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { completeError, unavailable } from "../../errors.ts";
 import type { PortRequest, PortResponse } from "../../http/index.ts";
-import type { Logger } from "../../log.ts";
+import { codeOf, type Logger } from "../../log.ts";
 import { refuseGrpc, setHeaders } from "../../rpc/index.ts";
 import { UnavailableError } from "../../store/index.ts";
 import { StartFailure } from "../failure.ts";
@@ -62,7 +62,10 @@ export async function whenReachable<T>(work: () => Promise<T>, { waitMs, log, si
       const leftMs = startMs + waitMs - nowMs;
       if (leftMs <= 0) throw gaveUp(error, waitMs);
       if (nowMs >= nextLineMs) {
-        log.warn({ reason: error.message, secondsLeft: Math.ceil(leftMs / 1000) }, "waiting for the database");
+        log.warn(
+          { reason: error.message, code: codeOf(error), secondsLeft: Math.ceil(leftMs / 1000) },
+          "waiting for the database",
+        );
         nextLineMs += lineMs;
       }
       // An abort is seen at the beginning of the loop.

@@ -3,6 +3,7 @@
 import type { Counters } from "../logs/counters.ts";
 import type { QueryRunner, ReadingCall } from "../long-queries.ts";
 import type { Dialect } from "../sql/dialect.ts";
+import type { StatementObserver } from "../sql/observed-connection.ts";
 import type { SqlConnection } from "../sql/statement.ts";
 
 /** An open database, as the store uses it. */
@@ -79,6 +80,8 @@ export interface TransactingCall {
   readonly signal: AbortSignal;
   /** The time that it has left; undefined if it has no deadline. */
   timeoutMs(): number | undefined;
+  /** Is told of the statements of its session. */
+  readonly statements?: StatementObserver | undefined;
 }
 
 /** How to open PostgreSQL. */

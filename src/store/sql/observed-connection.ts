@@ -1,0 +1,50 @@
+/** Tells how long the statements of a call take. */
+import type { Awaitable } from "../../awaitable.ts";
+import type { SqlConnection, Statement, Values } from "./statement.ts";
+
+/** Is told of the statements of a call. Times are those of `performance.now()`. */
+export interface StatementObserver {
+  /** A statement that began at `sinceMs` has ended. One whose result nobody needs ends when it is sent. */
+  ran(sinceMs: number, statement: Statement): void;
+  /** A statement has waited for its turn since `sinceMs`, and begins now. */
+  waited(sinceMs: number): void;
+}
+
+/** A connection that tells an observer of each statement that has ended, whether or not it has failed. */
+export class ObservedConnection implements SqlConnection {
+  readonly #connection: SqlConnection;
+  readonly #observer: StatementObserver;
+
+  constructor(connection: SqlConnection, observer: StatementObserver) {
+    this.#connection = connection;
+    this.#observer = observer;
+  }
+
+  rows(statement: Statement, values: Values): Awaitable<unknown[][]> {
+    return this.#observed(statement, () => this.#connection.rows(statement, values));
+  }
+
+  run(statement: Statement, values: Values): Awaitable<number> {
+    return this.#observed(statement, () => this.#connection.run(statement, values));
+  }
+
+  send(statement: Statement, values: Values, failed: (error: unknown) => unknown): Awaitable<void> {
+    return this.#observed(statement, () => this.#connection.send(statement, values, failed));
+  }
+
+  #observed<T>(statement: Statement, run: () => Awaitable<T>): Awaitable<T> {
+    const sinceMs = performance.now();
+    let result: Awaitable<T> | undefined;
+    try {
+      result = run();
+    } finally {
+      if (!(result instanceof Promise)) this.#observer.ran(sinceMs, statement);
+    }
+    return result instanceof Promise ? result.finally(() => this.#observer.ran(sinceMs, statement)) : result;
+  }
+}
+
+/** The connection, observed if there is an observer. */
+export function observed(connection: SqlConnection, observer: StatementObserver | undefined): SqlConnection {
+  return observer === undefined ? connection : new ObservedConnection(connection, observer);
+}
