@@ -12,8 +12,10 @@ import {
   parseDuration,
   parseKey,
   parseListen,
+  parseNames,
   parseQuotas,
   parseRate,
+  parseRatio,
   parseSwitch,
   parseTermsDocuments,
   type RegistryCredentials,
@@ -122,6 +124,12 @@ export interface Config {
   readonly logFormat: LogFormat;
   /** How long a call may take before it is logged as slow; 0: none is. */
   readonly slowCall: number;
+  /** Base URL of the collector of traces; undefined: nothing is traced. */
+  readonly otlpEndpoint: string | undefined;
+  /** The share of calls that are traced without a caller who says so, 0 to 1. */
+  readonly traceSampling: number;
+  /** Names of the members of `baggage` that calls pass on; empty: none are. */
+  readonly traceBaggage: readonly string[];
 }
 
 /**
@@ -378,4 +386,12 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     default: "1s",
     parse: parseDuration,
   },
+  otlpEndpoint: { help: "collector to send traces to by OTLP over HTTP (default: none)", ...aUrl },
+  traceSampling: {
+    help: "share of calls to trace, from 0 to 1, besides those whose callers are traced",
+    placeholder: "RATIO",
+    default: "0.01",
+    parse: parseRatio,
+  },
+  traceBaggage: { help: "members of baggage that are passed on", placeholder: "LIST", default: "", parse: parseNames },
 };

@@ -106,6 +106,19 @@ export function parseCount(least: number, most: number): (value: string) => numb
   };
 }
 
+export function parseRatio(value: string): number {
+  return Number(oneOf(/^(0(\.[0-9]{1,9})?|1(\.0{1,9})?)$/, "a number from 0 to 1")(value));
+}
+
+export function parseNames(value: string): readonly string[] {
+  return oneOf(
+    /^([\w.-]+(,[\w.-]+)*)?$/,
+    "a comma-separated list of names",
+  )(value)
+    .split(",")
+    .filter(Boolean);
+}
+
 export function parseKey(value: string): Buffer {
   return Buffer.from(oneOf(/^[0-9a-fA-F]{64}$/, "64 hex digits")(value), "hex");
 }

@@ -10,6 +10,7 @@ import {
   ErrorInfoSchema,
   PreconditionFailureSchema,
   QuotaFailureSchema,
+  RequestInfoSchema,
   type ResourceInfo,
   ResourceInfoSchema,
   RetryInfoSchema,
@@ -148,12 +149,23 @@ export function internal(cause: unknown): ConnectError {
   return new ConnectError("Internal error", Code.Internal, undefined, undefined, cause);
 }
 
+/** A request that is part of a trace. */
+export interface TracedRequest {
+  readonly id: string;
+  readonly traceId: string;
+}
+
 /**
  * Completes an error of any origin before it leaves the server. Its message gets the prefix of its code, `ErrorInfo`
  * becomes its first detail, the typed detail of its code follows, and resource types get the host in use instead of
- * that of the proto files. `domain`: the API's domain (`iam`); undefined outside any.
+ * that of the proto files. `domain`: the API's domain (`iam`); undefined outside any. `request`: for a `RequestInfo`.
  */
-export function completeError(error: ConnectError, host: string, domain: string | undefined): ConnectError {
+export function completeError(
+  error: ConnectError,
+  host: string,
+  domain: string | undefined,
+  request?: TracedRequest,
+): ConnectError {
   const message = withPrefix(error.code, error.rawMessage);
   if (message !== error.rawMessage) Object.assign(error, { rawMessage: message, message });
   const typeOf = (d: ConnectError["details"][number]) => ("desc" in d ? d.desc.typeName : d.type);
@@ -170,6 +182,8 @@ export function completeError(error: ConnectError, host: string, domain: string 
     const info = { reason: reasonOf(error.code), domain: domain === undefined ? host : `${domain}.${host}` };
     error.details.unshift(detail(ErrorInfoSchema, info));
   }
+  if (request !== undefined && !has(RequestInfoSchema))
+    error.details.push(detail(RequestInfoSchema, { requestId: request.id, servingData: request.traceId }));
   return error;
 }
 

@@ -79,6 +79,9 @@ test("the defaults", () => {
     logLevel: "info",
     logFormat: "auto",
     slowCall: 1000,
+    otlpEndpoint: undefined,
+    traceSampling: 0.01,
+    traceBaggage: [],
   });
 });
 

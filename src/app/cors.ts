@@ -8,9 +8,12 @@ const methods = [...new Set([...cors.allowedMethods, "GET", "HEAD", "POST", "PAT
 const requestHeaders = [
   ...cors.allowedHeaders,
   "Authorization",
+  "Baggage",
   "Idempotency-Key",
   "If-Match",
   "If-None-Match",
+  "Traceparent",
+  "Tracestate",
   "X-Request-Id",
   "X-Server-Timeout",
 ].join(", ");

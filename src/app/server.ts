@@ -8,6 +8,8 @@ import { warmValidation } from "../contract/index.ts";
 import { unavailable } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import { createHealth } from "../rpc/index.ts";
+import { openTracing, type Tracing } from "../tracing/index.ts";
+import { version } from "../version.ts";
 import { readApi } from "./api.ts";
 import { createCounter } from "./counter.ts";
 import type { Installation } from "./installation.ts";
@@ -62,6 +64,7 @@ export async function startServer(
     overload: createOverload(log),
     rateLimited: createCounter(),
     peers,
+    tracing: await startTracing(config, log, stack),
     stack,
   };
   const shutdown = new AbortController();
@@ -130,4 +133,16 @@ export async function startServer(
     mintToken: (subject, ttlSeconds) => issuer.mint({ subject, ttlSeconds }),
     stop: () => running.disposeAsync(),
   };
+}
+
+/** Begins to trace, if there is a collector. What is closed before it is traced, too. */
+async function startTracing(
+  { otlpEndpoint: endpoint, traceSampling: ratio }: Config,
+  log: Logger,
+  stack: AsyncDisposableStack,
+): Promise<Tracing | undefined> {
+  if (endpoint === undefined) return undefined;
+  const tracing = await openTracing({ endpoint, ratio, version: version(), log });
+  stack.defer(() => tracing.close());
+  return tracing;
 }

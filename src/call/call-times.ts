@@ -1,5 +1,17 @@
 /** Where the time of a call goes. */
+
 import { type ContextKey, type ContextValues, createContextKey } from "@connectrpc/connect";
+import type { TraceContext } from "../trace-context.ts";
+
+/** A statement that has ended. Times are those of `performance.now()`. */
+export interface RanStatement {
+  /** SQL with placeholders. */
+  readonly text: string;
+  readonly beganMs: number;
+  readonly endedMs: number;
+}
+
+const maxKept = 100;
 
 /**
  * Moments of a call, as `performance.now()` tells them; 0: it has not got there. A call that ends early has spent the
@@ -7,6 +19,8 @@ import { type ContextKey, type ContextValues, createContextKey } from "@connectr
  */
 export class CallTimes {
   readonly beganMs = performance.now();
+  /** Its place in a trace: that of its own span if it is recorded, else what its caller sent; undefined without any. */
+  trace: TraceContext | undefined;
   /** Its caller was known. */
   authenticatedMs = 0;
   /** Rate limits and grants allowed it. */
@@ -22,10 +36,24 @@ export class CallTimes {
   statementMs = 0;
   turnMs = 0;
 
-  /** Counts a statement that began at `sinceMs` and has ended. */
-  ran(sinceMs: number): void {
+  /** The first hundred statements, if they are kept. */
+  kept: RanStatement[] | undefined;
+
+  constructor(trace: TraceContext | undefined) {
+    this.trace = trace;
+  }
+
+  /** Keeps the statements from now on, for spans. */
+  keepStatements(): void {
+    this.kept = [];
+  }
+
+  /** Counts a statement that began at `beganMs` and has ended. */
+  ran(beganMs: number, { text }: { readonly text: string }): void {
+    const endedMs = performance.now();
     this.statements++;
-    this.statementMs += performance.now() - sinceMs;
+    this.statementMs += endedMs - beganMs;
+    if (this.kept !== undefined && this.kept.length < maxKept) this.kept.push({ text, beganMs, endedMs });
   }
 
   /** Counts how long a statement has waited for its turn. */
@@ -36,9 +64,9 @@ export class CallTimes {
 
 const timesKey: ContextKey<CallTimes | undefined> = createContextKey<CallTimes | undefined>(undefined);
 
-/** Begins to measure a call. */
-export function beginTimes(values: ContextValues): CallTimes {
-  const times = new CallTimes();
+/** Begins to measure a call. `trace`: what its caller sent. */
+export function beginTimes(values: ContextValues, trace: TraceContext | undefined): CallTimes {
+  const times = new CallTimes(trace);
   values.set(timesKey, times);
   return times;
 }

@@ -7,6 +7,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Resolve } from "../outbound.ts";
 import type { Database } from "../store/index.ts";
+import type { Tracing } from "../tracing/index.ts";
 import { deliveriesQueue, fanOutPartition } from "./deliveries.ts";
 import { createEventCache } from "./event-cache.ts";
 import { fanOut } from "./fan-out.ts";
@@ -34,6 +35,8 @@ export interface DispatcherOptions {
   readonly resolve?: Resolve;
   /** Timeout of one attempt, 15 s by default. */
   readonly attemptTimeoutMs?: number;
+  /** Records attempts to deliver the events of recorded calls. */
+  readonly tracing?: Tracing | undefined;
 }
 
 /** Delivers events until it is stopped. */
@@ -55,7 +58,16 @@ const maxIdleMs = 10 * 60_000;
 
 /** Starts a dispatcher. */
 export function startDispatcher(options: DispatcherOptions): Dispatcher {
-  const { database, subscriptions, sign, allowLoopbackSinks, now, report, attemptTimeoutMs = 15_000 } = options;
+  const {
+    database,
+    subscriptions,
+    sign,
+    allowLoopbackSinks,
+    now,
+    report,
+    attemptTimeoutMs = 15_000,
+    tracing,
+  } = options;
   const queue = database.queue(deliveriesQueue);
   const tokens = createDeliveryTokens(sign, now);
   const settlements = createSettlementBatcher(queue, report);
@@ -87,7 +99,7 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
 
   function workerOf(uid: string): SubscriptionWorker {
     const existing = workers.get(uid)?.worker;
-    const sinkOptions = { tokens, allowLoopbackHttp: allowLoopbackSinks, timeoutMs: attemptTimeoutMs, now };
+    const sinkOptions = { tokens, allowLoopbackHttp: allowLoopbackSinks, timeoutMs: attemptTimeoutMs, now, tracing };
     const worker =
       existing ??
       createSubscriptionWorker({

@@ -1,6 +1,7 @@
 /** Events: recorded in the transaction of a change, and read when they are delivered. */
 import { randomUUIDv7 } from "node:crypto";
 import type { LogEntry, LogSpec, ReadSession, WriteSession } from "../store/index.ts";
+import { readTraceContext, type TraceContext, traceFields } from "../trace-context.ts";
 import { deliveriesQueue, fanOutPartition } from "./deliveries.ts";
 import { deliveryLifeMs } from "./retry.ts";
 import { groupsNotifiedOf, type HasSubscriptions } from "./subscription.ts";
@@ -23,6 +24,22 @@ export interface Event {
   readonly extensions: Readonly<Record<string, string>>;
   /** JSON text, exactly as it is delivered. */
   readonly data: string;
+}
+
+/**
+ * The extension attributes of an event that a call has caused (CloudEvents' extension for distributed tracing), and the
+ * baggage, which is no attribute and is delivered as a header field.
+ */
+export function traceExtensions(trace: TraceContext | undefined): Record<string, string> {
+  if (trace === undefined) return {};
+  return { ...traceFields(trace), ...(trace.baggage !== "" && { baggage: trace.baggage }) };
+}
+
+/** The trace of the call that has caused an event; undefined if it was part of none. */
+export function traceOf({ extensions }: Event): TraceContext | undefined {
+  const { baggage = "" } = extensions;
+  const trace = readTraceContext({ get: (name) => extensions[name] ?? null });
+  return trace && { ...trace, baggage };
 }
 
 const eventLog: LogSpec = {

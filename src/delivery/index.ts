@@ -29,7 +29,7 @@ export {
   replay,
 } from "./deliveries.ts";
 export { type Dispatcher, type DispatcherOptions, startDispatcher } from "./dispatcher.ts";
-export { type Event, type NewEvent, readEvents, recordEvent } from "./event.ts";
+export { type Event, type NewEvent, readEvents, recordEvent, traceExtensions } from "./event.ts";
 export { type CounterOfParts, serveMetrics } from "./metrics.ts";
 export { forgetDelivered } from "./retention.ts";
 export type { HasSubscriptions, Subscription, SubscriptionSource } from "./subscription.ts";

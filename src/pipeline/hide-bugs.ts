@@ -1,6 +1,6 @@
 /** The errors that callers see. */
 import { Code, ConnectError } from "@connectrpc/connect";
-import { type CallInterceptor, onError } from "../call/index.ts";
+import { type CallInterceptor, onError, timesOf } from "../call/index.ts";
 import type { Contract } from "../contract/index.ts";
 import { completeError } from "../errors.ts";
 import { type Logger, logRefusedToken } from "../log.ts";
@@ -22,17 +22,19 @@ export interface HideBugsOptions {
  * logged with its cause and answered with a fixed text.
  */
 export function hideBugs({ contract, log, serviceHost, reportOutage }: HideBugsOptions): CallInterceptor {
-  return onError((error, { method, header }) => {
+  return onError((error, { method, header, contextValues }) => {
     const { domain } = contract.of(method);
     const requestId = header.get("x-request-id");
+    const trace = timesOf(contextValues)?.trace;
+    const request = trace && { id: requestId ?? "", traceId: trace.traceId };
     if (error instanceof ConnectError) {
       if (error.code === Code.Unauthenticated && error.cause !== undefined)
         logRefusedToken(log, nameOf(method), error.cause, requestId);
-      throw completeError(error, serviceHost, domain);
+      throw completeError(error, serviceHost, domain, request);
     }
     const described = callersError(error);
     reportOutage?.(error);
     if (described.code === Code.Internal) log.error({ err: error, method: method.name, requestId }, "bug");
-    throw completeError(described, serviceHost, domain);
+    throw completeError(described, serviceHost, domain, request);
   });
 }

@@ -2,11 +2,13 @@
 
 import { type Authenticator, authentication, authorization, type GrantSource } from "../auth/index.ts";
 import { type CallInterceptor, type CallTimes, timesOf } from "../call/index.ts";
+import type { Tracing } from "../tracing/index.ts";
 import { auditFailures } from "./audit-failures.ts";
 import { type HideBugsOptions, hideBugs } from "./hide-bugs.ts";
 import { limitCalls } from "./limit-calls.ts";
 import { limitRates, type RateClass, type RateLimits } from "./limit-rates.ts";
-import { logCalls } from "./log-calls.ts";
+import { logCalls } from "./observers/log-calls.ts";
+import { traceCalls } from "./observers/trace-calls.ts";
 import { type TransactOptions, transact } from "./transact.ts";
 import { validate } from "./validate.ts";
 
@@ -23,6 +25,10 @@ export interface PipelineOptions extends HideBugsOptions, TransactOptions {
   onOverload(): void;
   /** How long a call may take before it is logged as slow; 0: none is. */
   readonly slowCallMs: number;
+  /** Names of the members of `baggage` that calls pass on. */
+  readonly baggage: readonly string[];
+  /** Records calls; undefined: none is. */
+  readonly tracing?: Tracing | undefined;
 }
 
 /** The interceptors, outermost first. */
@@ -37,14 +43,22 @@ export interface Pipeline {
 
 /** Creates the pipeline. */
 export function createPipeline(options: PipelineOptions): Pipeline {
-  const { contract, authenticator, grants, audit, maxCalls, onOverload } = options;
+  const { contract, authenticator, grants, audit, maxCalls, onOverload, tracing } = options;
+  const traced = tracing && traceCalls({ contract, tracing, databaseName: options.database.dialect });
   const limit = limitCalls(maxCalls, onOverload);
   return {
-    observers: [limit.refuse, logCalls(options), auditFailures(contract, audit), hideBugs(options)],
+    observers: [
+      limit.refuse,
+      logCalls(options),
+      auditFailures(contract, audit),
+      hideBugs(options),
+      ...(traced === undefined ? [] : [traced.record]),
+    ],
     interceptors: [
       limit.count,
       authentication(contract, authenticator, grants),
       noteTime("authenticatedMs"),
+      ...(traced === undefined ? [] : [traced.choose]),
       limitRates({ contract, limits: options.rateLimits, now: options.now, onRefusal: options.onRateLimit }),
       authorization(contract, grants),
       noteTime("authorizedMs"),

@@ -3,6 +3,7 @@
 import type { Message, Registry } from "@bufbuild/protobuf";
 import type { UnaryRequest } from "@connectrpc/connect";
 import { type Claims, callerOf } from "../auth/index.ts";
+import { timesOf } from "../call/index.ts";
 import type { Contract } from "../contract/index.ts";
 import {
   type Actor,
@@ -11,6 +12,7 @@ import {
   type HasSubscriptions,
   readEvents,
   recordEvent,
+  traceExtensions,
 } from "../delivery/index.ts";
 import { changesOf, environmentOf, hydrated, type Quotas, type RowChange, type View } from "../resource/index.ts";
 import type { WriteSession } from "../store/index.ts";
@@ -80,7 +82,9 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
         actor: actorOf(callerOf(context)),
         timeMs: environmentOf(context).nowMs,
       });
-      for (const event of recorded) await recordEvent(session, event, hasSubscriptions);
+      const trace = traceExtensions(timesOf(contextValues)?.trace);
+      for (const event of recorded)
+        await recordEvent(session, { ...event, extensions: { ...event.extensions, ...trace } }, hasSubscriptions);
     },
 
     async recordChanges(session, changes, by, nowMs) {

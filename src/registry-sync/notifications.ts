@@ -40,6 +40,7 @@ import { callersError, type RecordRegistryEvent } from "../pipeline/index.ts";
 import { writeStatus } from "../rest/index.ts";
 import { registryContents } from "../services/index.ts";
 import type { Database } from "../store/index.ts";
+import { traceIdOf } from "../trace-context.ts";
 import { type Notification, notificationTypes, parseNotifications } from "./envelope.ts";
 import type { Synchronizer } from "./synchronizer.ts";
 
@@ -242,7 +243,8 @@ export function createRegistryNotifications(options: RegistryNotificationsOption
       await writeStatus(response, completeError(error, serviceHost, undefined), { registry: types, httpStatus });
     } finally {
       const ms = roundMs(performance.now() - startMs);
-      log.info({ method: ownPath.slice(1), code, ms, count, requestId: request.headers["x-request-id"] }, "call");
+      const requestId = request.headers["x-request-id"];
+      log.info({ method: ownPath.slice(1), code, ms, count, requestId, traceId: traceIdOf(request.headers) }, "call");
     }
   }
 

@@ -26,6 +26,7 @@ import { type Logger, roundMs } from "../log.ts";
 import { callersError } from "../pipeline/index.ts";
 import { findProvisioningProvider, lockAccess } from "../services/index.ts";
 import type { Database, ReadSession } from "../store/index.ts";
+import { traceIdOf } from "../trace-context.ts";
 import { Directory, type DirectoryOptions, type ListQuery } from "./directory.ts";
 import { errorBody, ScimError } from "./errors.ts";
 import { parseFilter } from "./filter.ts";
@@ -159,7 +160,13 @@ export function createScim(options: ScimOptions): Endpoint {
     } finally {
       const ms = roundMs(performance.now() - startMs);
       log.info(
-        { method: `scim ${request.method}`, code: status, ms, requestId: request.headers["x-request-id"] },
+        {
+          method: `scim ${request.method}`,
+          code: status,
+          ms,
+          requestId: request.headers["x-request-id"],
+          traceId: traceIdOf(request.headers),
+        },
         "call",
       );
     }

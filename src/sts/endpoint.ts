@@ -32,6 +32,7 @@ import { type Logger, logRefusedToken, roundMs } from "../log.ts";
 import { type Audit, type AuditRecord, callersError, emptyRecord, isDenial } from "../pipeline/index.ts";
 import { writeStatus } from "../rest/index.ts";
 import type { IssuedToken, NarrowingRequest, TokenExchange } from "../services/index.ts";
+import { traceIdOf } from "../trace-context.ts";
 import { OAuthError, oauthAnswerOf, type Presented } from "./oauth-errors.ts";
 import { type Parameters, readParameters } from "./parameters.ts";
 
@@ -195,7 +196,8 @@ export function createSts({
       }
     } finally {
       const ms = roundMs(performance.now() - startMs);
-      log.info({ method: record.method, code, ms, caller: who?.caller, requestId: record.requestId }, "call");
+      const { method, requestId } = record;
+      log.info({ method, code, ms, caller: who?.caller, requestId, traceId: traceIdOf(request.headers) }, "call");
     }
   }
 

@@ -23,17 +23,22 @@ export interface GrpcRepos {
   close(): void;
 }
 
-/** @param address `127.0.0.1:8080` */
+/**
+ * @param address `127.0.0.1:8080`
+ * @param fields metadata of every call
+ */
 export function grpcRepos(
   address: string,
   token: string,
   channel: ChannelCredentials = credentials.createInsecure(),
+  fields: Readonly<Record<string, string>> = {},
 ): GrpcRepos {
   const packages = loadPackageDefinition(loadFileDescriptorSetFromBuffer(descriptors(), { longs: String }));
   const domain = ["platform", "registry", "v2"].reduce((at, name) => at[name] as GrpcObject, packages);
   const client: Client = new (domain.ReposService as ServiceClientConstructor)(address, channel);
   const metadata = new Metadata();
   metadata.set("authorization", `Bearer ${token}`);
+  for (const [name, value] of Object.entries(fields)) metadata.set(name, value);
   return {
     call: (method, request) =>
       new Promise((resolve, reject) => {

@@ -82,6 +82,7 @@ async function open(methods: Record<string, Method> = {}, slowCallMs = 0) {
     onRateLimit: () => expect.fail("no call is refused"),
     maxCalls: 10,
     slowCallMs,
+    baggage: [],
     onOverload: () => expect.fail("no call is refused"),
     now: Date.now,
   });
@@ -275,6 +276,20 @@ test("a read gets a session that cannot write, a change one that can", async () 
   await repos.getRepo({ uid: `${root}/${"0".repeat(16)}` }, { headers });
   await repos.createRepo({ parent: root, repo: { name: "x" } }, { headers });
   expect(writes).toEqual([false, true]);
+});
+
+test("a call in a trace has its id in the log line and in its error; one with an invalid traceparent does not", async () => {
+  const { repos, log } = await open();
+  const traceId = "4bf92f3577b34da6a3ce929d0e0e4736";
+  const given = [`00-${traceId}-00f067aa0ba902b7-01`, "00-4bf92f3577b34da6a3ce929d0e0e4736-0-01"];
+  const errors: ConnectError[] = [];
+  for (const traceparent of given) {
+    const headers = { traceparent, "x-request-id": "r-2" };
+    errors.push(await failureOf(repos.getRepo({ uid: "0".repeat(40) }, { headers })));
+  }
+  expect(log.map((line) => line.traceId)).toEqual([traceId, undefined]);
+  expect(errors.map(namesOf)).toEqual([["ErrorInfo", "RequestInfo"], ["ErrorInfo"]]);
+  expect(errors[0]!.details[1]).toMatchObject({ value: { requestId: "r-2", servingData: traceId } });
 });
 
 describe("a slow call", () => {

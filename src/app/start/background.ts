@@ -45,7 +45,7 @@ export function readCounters({ api, overload, rateLimited, peers }: StartContext
 
 /** Starts it. It is stopped with the server. */
 export async function startBackground(
-  { config, now, peers, stack }: StartContext,
+  { config, now, peers, stack, tracing }: StartContext,
   { database, environment, issuer, counters, reportAs }: BackgroundOptions,
 ): Promise<void> {
   const { auditRetentionDays, eventRetentionDays, metricsListen: listen } = config;
@@ -75,6 +75,7 @@ export async function startBackground(
     allowLoopbackSinks: config.allowLoopbackSinks,
     now,
     report: reportAs("delivery"),
+    tracing,
     onAttempt: (attempt, subscription) => metrics?.countAttempt(attempt, subscription),
   });
   stack.defer(() => dispatcher.stop());

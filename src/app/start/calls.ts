@@ -16,7 +16,10 @@ export interface Calls {
 }
 
 /** Builds the pipeline and the transport. */
-export function buildCalls({ config, log, api, now, overload, rateLimited, peers }: StartContext, parts: Parts): Calls {
+export function buildCalls(
+  { config, log, api, now, overload, rateLimited, peers, tracing }: StartContext,
+  parts: Parts,
+): Calls {
   const { services, contract } = api;
   const { database, availability, issuer, environment, audit, events, reportAs } = parts;
   const authenticator = createAuthenticator({
@@ -52,6 +55,8 @@ export function buildCalls({ config, log, api, now, overload, rateLimited, peers
     onRateLimit: rateLimited.report,
     maxCalls: config.maxCalls,
     slowCallMs: config.slowCall,
+    baggage: config.traceBaggage,
+    tracing,
     onOverload: () => overload.report("max-calls"),
     now,
   });

@@ -1,6 +1,7 @@
 /** The context of a start. */
 import type { Config } from "../../config.ts";
 import type { Logger } from "../../log.ts";
+import type { Tracing } from "../../tracing/index.ts";
 import type { Api } from "../api.ts";
 import type { Counter } from "../counter.ts";
 import type { Peers } from "../peers.ts";
@@ -17,6 +18,8 @@ export interface StartContext {
   /** Counts the requests that rate limits have refused, by limit. */
   readonly rateLimited: Counter;
   readonly peers: Peers;
+  /** Records calls and deliveries; undefined: nothing is. */
+  readonly tracing: Tracing | undefined;
   /** Each phase adds what it opens; a failed start, and stop(), close it in reverse. */
   readonly stack: AsyncDisposableStack;
 }

@@ -1,13 +1,15 @@
 /** One log line for every call: its method, its caller, its code and how long it took. Another one if it was slow. */
 import { ConnectError, type UnaryRequest } from "@connectrpc/connect";
-import { knownCallerOf } from "../auth/index.ts";
-import { tryChain } from "../awaitable.ts";
-import { beginTimes, type CallInterceptor, type CallRequest, type CallTimes } from "../call/index.ts";
-import type { Contract } from "../contract/index.ts";
-import { reasonOf } from "../errors.ts";
-import { type EndedCall, type Logger, logCall, roundMs } from "../log.ts";
-import { isUid } from "../uid.ts";
-import { nameOf } from "./method-name.ts";
+import { knownCallerOf } from "../../auth/index.ts";
+import { tryChain } from "../../awaitable.ts";
+import { beginTimes, type CallInterceptor, type CallRequest, type CallTimes } from "../../call/index.ts";
+import type { Contract } from "../../contract/index.ts";
+import { reasonOf } from "../../errors.ts";
+import { type EndedCall, type Logger, logCall, roundMs } from "../../log.ts";
+import { readTraceContext } from "../../trace-context.ts";
+import { isUid } from "../../uid.ts";
+import { nameOf } from "../method-name.ts";
+import { stepsOf } from "./call-steps.ts";
 
 /** What {@link logCalls} needs. */
 export interface LogCallsOptions {
@@ -15,10 +17,12 @@ export interface LogCallsOptions {
   readonly log: Logger;
   /** How long a call may take before it is logged as slow; 0: none is. */
   readonly slowCallMs: number;
+  /** Names of the members of `baggage` that calls pass on. */
+  readonly baggage: readonly string[];
 }
 
 /** Creates the interceptor. It begins to measure the call. */
-export function logCalls({ contract, log, slowCallMs }: LogCallsOptions): CallInterceptor {
+export function logCalls({ contract, log, slowCallMs, baggage }: LogCallsOptions): CallInterceptor {
   function write(request: CallRequest, times: CallTimes, code: string): void {
     const { method, contextValues, header } = request;
     const ms = performance.now() - times.beganMs;
@@ -28,7 +32,7 @@ export function logCalls({ contract, log, slowCallMs }: LogCallsOptions): CallIn
       ms,
       caller: knownCallerOf(contextValues)?.subject,
       requestId: header.get("x-request-id"),
-      traceId: undefined,
+      traceId: times.trace?.traceId,
     };
     logCall(log, call);
     if (slowCallMs > 0 && ms >= slowCallMs) logSlow(request as UnaryRequest, call, times);
@@ -38,12 +42,13 @@ export function logCalls({ contract, log, slowCallMs }: LogCallsOptions): CallIn
     const { authorization, mutates } = contract.of(method);
     const scope =
       authorization.kind === "scoped" && call.caller !== undefined ? authorization.scope.uidOf(message) : "";
+    const steps = stepsOf(times, mutates, times.beganMs + call.ms);
     log.warn(
       {
         ...call,
         ms: roundMs(call.ms),
         ...(isUid(scope) && { scope }),
-        ...stepsOf(times, mutates, times.beganMs + call.ms),
+        ...Object.fromEntries(steps.map(({ name, beganMs, endedMs }) => [`${name}Ms`, roundMs(endedMs - beganMs)])),
         statements: times.statements,
         statementMs: roundMs(times.statementMs),
         ...(times.turnMs > 0 && { turnMs: roundMs(times.turnMs) }),
@@ -53,7 +58,7 @@ export function logCalls({ contract, log, slowCallMs }: LogCallsOptions): CallIn
   }
 
   return (next) => (request) => {
-    const times = beginTimes(request.contextValues);
+    const times = beginTimes(request.contextValues, readTraceContext(request.header, baggage));
     return tryChain(
       () => next(request),
       (response) => {
@@ -66,28 +71,4 @@ export function logCalls({ contract, log, slowCallMs }: LogCallsOptions): CallIn
       },
     );
   };
-}
-
-/** How long each step took, up to the one that the call ended in. */
-function stepsOf(times: CallTimes, isChange: boolean, endMs: number): Readonly<Record<string, number>> {
-  const steps: readonly (readonly [string, number])[] = [
-    ["authenticationMs", times.authenticatedMs],
-    ["authorizationMs", times.authorizedMs],
-    ["validationMs", times.validatedMs],
-    ...(isChange
-      ? ([
-          ["waitMs", times.begunMs],
-          ["handlerMs", times.workedMs],
-          ["commitMs", endMs],
-        ] as const)
-      : ([["handlerMs", endMs]] as const)),
-  ];
-  const lengths: Record<string, number> = {};
-  let sinceMs = times.beganMs;
-  for (const [name, atMs] of steps) {
-    lengths[name] = roundMs((atMs || endMs) - sinceMs);
-    if (atMs === 0) break;
-    sinceMs = atMs;
-  }
-  return lengths;
 }
