@@ -86,14 +86,18 @@ function stateIn(text: string): string {
   return isValid && members.length <= maxMembers && state.length <= maxStateLength ? state : "";
 }
 
+/** The members with these names, without their properties. */
 function baggageIn(text: string, kept: readonly string[]): string {
   if (text.length > maxBaggageLength) return "";
-  const members = text.split(",").map((member) => member.trim());
+  const members = text.split(",").map((member) => {
+    const [pair = ""] = member.split(";", 1);
+    const at = pair.indexOf("=");
+    return { name: pair.slice(0, Math.max(at, 0)).trim(), value: pair.slice(at + 1).trim() };
+  });
   return members
-    .filter((member) => /^[\w!#$%&'*+.^`|~-]+ *= *[!#-+\--:<-[\]-~]*(?: *;.*)?$/.test(member))
-    .map((member) => member.replace(/ *= */, "=").replace(/ *;.*$/, "")) // properties are dropped
-    .filter((member) => kept.includes(member.slice(0, member.indexOf("="))))
+    .filter(({ name, value }) => kept.includes(name) && /^[!#-+\--:<-[\]-~]*$/.test(value))
     .slice(0, maxMembers)
+    .map(({ name, value }) => `${name}=${value}`)
     .join(",");
 }
 
