@@ -16,6 +16,7 @@ import {
   parseQuotas,
   parseRate,
   parseRatio,
+  parseSecretKeys,
   parseSwitch,
   parseTermsDocuments,
   type RegistryCredentials,
@@ -48,8 +49,10 @@ export interface Config {
   readonly serviceHost: string;
   /** 32 bytes that seal page tokens, for servers without a common database; undefined: the database's own key. */
   readonly pageTokenKey: Buffer | undefined;
-  /** 32 bytes that seal secrets in the database; undefined: a key that is stored in the database. */
-  readonly secretKey: Buffer | undefined;
+  /** Keys of 32 bytes for secrets in the database, or the one that is stored in it. The first seals, all open. */
+  readonly secretKey: readonly (Buffer | "database")[];
+  /** A file of keys that sign the platform's own tokens, or its content; undefined: keys stored in the database. */
+  readonly signingKey: string | undefined;
   readonly allowLoopbackIssuers: boolean;
   /** Maximum number of identities with patterns in an organisation. */
   readonly maxPatternIdentities: number;
@@ -193,8 +196,18 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     ...aKey,
   },
   secretKey: {
-    help: "key that encrypts secrets in the database, 64 hex digits (default: a key stored in the database)",
-    ...aKey,
+    help:
+      "key that encrypts secrets in the database, 64 hex digits, or `database` for the one stored in it; " +
+      "others, separated by commas, only decrypt",
+    placeholder: "HEX[,HEX]",
+    default: "database",
+    parse: parseSecretKeys,
+  },
+  signingKey: {
+    help:
+      "file of the keys that sign the platform's own tokens, in PEM or as JSON Web Keys, or its content; the first signs " +
+      "(default: keys stored in the database)",
+    ...aFile,
   },
   allowLoopbackIssuers: { help: "accept token issuers at http://localhost (for tests)", ...aSwitch },
   maxPatternIdentities: {

@@ -37,6 +37,7 @@ test("the defaults", () => {
     issuer: undefined,
     tlsCert: undefined,
     tlsKey: undefined,
+    secretKey: ["database"],
     serviceHost: "platform.internal",
     pageTokenKey: undefined,
     allowLoopbackIssuers: false,

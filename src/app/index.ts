@@ -15,12 +15,18 @@ export { listenFailure, StartFailure } from "./failure.ts";
 export {
   type Installation,
   install,
-  RotationRefused,
   readInstallation,
   recoverAdministrator,
   refreshBuiltIns,
-  rotateSigningKeys,
 } from "./installation.ts";
+export { openSecrets, type ResealedKind, rotateSecrets } from "./keys/secrets.ts";
+export {
+  KeyChangeRefused,
+  openSigningKeys,
+  type Revocation,
+  revokeSigningKey,
+  rotateSigningKeys,
+} from "./keys/signing-keys.ts";
 export { openOperator } from "./open-operator.ts";
 export {
   type OpenApiFormat,

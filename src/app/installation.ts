@@ -1,18 +1,21 @@
 /** What an initialised database stores about itself: issuer, keys, the first group and its administrator. */
 import { randomBytes } from "node:crypto";
-import { generateSigningKey, keysAt, type StoredKey } from "../auth/index.ts";
+import { generateSigningKey, type StoredKey } from "../auth/index.ts";
 import type { Config } from "../config.ts";
-import { type CallEnvironment, createPageTokens, createSecrets } from "../resource/index.ts";
+import { type CallEnvironment, createPageTokens } from "../resource/index.ts";
 import { ensureAdministrator, ensureFirstGroup, installationSetting, storeBuiltInRoles } from "../services/index.ts";
-import type { Database, ReadSession } from "../store/index.ts";
+import type { Database, ReadSession, WriteSession } from "../store/index.ts";
 import { newUid } from "../uid.ts";
+import { openSecrets } from "./keys/secrets.ts";
 
 /** What an initialised database stores about itself. */
 export interface Installation {
   /** `iss` of the platform's own tokens; never changes. */
   readonly issuerUrl: string;
-  /** Secret: whoever reads them can sign tokens. */
+  /** Secret: whoever reads them can sign tokens. None where the operator gives the keys. */
   readonly signingKeys: readonly StoredKey[];
+  /** The `kid` of every key that was revoked. */
+  readonly revokedKeys: readonly string[];
   /** 32 bytes. */
   readonly pageTokenKey: Uint8Array;
   readonly rootGroupUid: string;
@@ -21,46 +24,36 @@ export interface Installation {
 
 /** How the installation as a whole is changed, by one program at a time. */
 const serializable = { isSerializable: true };
-const secretKeyName = "secret_key";
-/** Maximum number of keys that have not retired: relying parties limit the size of a key set. */
-const maxSigningKeys = 20;
 
 /** Reads the installation; undefined before {@link install}. */
 export async function readInstallation(session: ReadSession): Promise<Installation | undefined> {
   const bytes = await session.setting(installationSetting);
   if (bytes === undefined) return undefined;
   const stored = JSON.parse(Buffer.from(bytes).toString("utf8"));
-  return { ...stored, pageTokenKey: Buffer.from(stored.pageTokenKey, "base64") };
+  return { revokedKeys: [], ...stored, pageTokenKey: Buffer.from(stored.pageTokenKey, "base64") };
 }
 
-/** Initialises a migrated database; undefined if it is initialised already. */
+/**
+ * Initialises a migrated database; undefined if it is initialised already. `hasGivenKeys`: whether the operator gives
+ * the signing keys, so that the database needs none.
+ */
 export async function install(
   database: Database,
   issuerUrl: string,
   now: () => number,
+  hasGivenKeys = false,
 ): Promise<Installation | undefined> {
-  const signingKeys = [await generateSigningKey(now)];
+  const signingKeys = hasGivenKeys ? [] : [await generateSigningKey(now)];
   return database.transact(async (session) => {
     if ((await session.setting(installationSetting)) !== undefined) return undefined;
     const rootGroupUid = newUid("");
     await ensureFirstGroup(session, rootGroupUid, now());
     const administratorUid = await ensureAdministrator(session, rootGroupUid, issuerUrl, now());
-    const installation = { issuerUrl, signingKeys, pageTokenKey: randomBytes(32), rootGroupUid, administratorUid };
+    const keys = { signingKeys, revokedKeys: [], pageTokenKey: randomBytes(32) };
+    const installation = { issuerUrl, ...keys, rootGroupUid, administratorUid };
     await session.addSetting(installationSetting, encode(installation));
     return installation;
   }, serializable);
-}
-
-/** The database's own key for secrets in its rows, 32 bytes. It is created when first needed. */
-export async function ensureSecretKey(database: Database): Promise<Uint8Array> {
-  const known = await database.read.setting(secretKeyName);
-  return (
-    known ??
-    database.transact(async (session) => {
-      const made = randomBytes(32);
-      return (await session.addSetting(secretKeyName, made)) ? made : (await session.setting(secretKeyName))!;
-    })
-  );
 }
 
 /** What calls need of the installation and the settings. */
@@ -70,10 +63,9 @@ export async function readEnvironment(
   config: Config,
   baseUrl: string,
 ): Promise<Omit<CallEnvironment, "session" | "nowMs" | "changes">> {
-  const ownSecretKey = await ensureSecretKey(database);
   return {
     pageTokens: createPageTokens(config.pageTokenKey ?? pageTokenKey),
-    secrets: createSecrets(config.secretKey === undefined ? [ownSecretKey] : [config.secretKey, ownSecretKey]),
+    secrets: await openSecrets(database, config),
     baseUrl,
     issuerUrl,
     allowLoopbackIssuers: config.allowLoopbackIssuers,
@@ -82,27 +74,17 @@ export async function readEnvironment(
   };
 }
 
-/** A rotation that is refused; the message says why. */
-export class RotationRefused extends Error {}
-
-/**
- * Adds a signing key, which signs once it has been published long enough, and drops retired keys. Errors:
- * RotationRefused while the previous key does not sign yet, or while too many keys have not retired.
- */
-export async function rotateSigningKeys(database: Database, now: () => number): Promise<readonly StoredKey[]> {
-  const added = await generateSigningKey(now);
+/** Replaces the installation by what `change` makes of it, in one transaction. */
+export async function changeInstallation(
+  database: Database,
+  change: (installation: Installation, session: WriteSession) => Promise<Installation>,
+): Promise<Installation> {
   return database.transact(async (session) => {
     const installation = await readInstallation(session);
     if (installation === undefined) throw new Error("the database is not initialised");
-    const kept = keysAt(installation.signingKeys, now()).filter(({ state }) => state !== "retired");
-    const waiting = kept.find(({ state }) => state === "published");
-    if (waiting !== undefined)
-      throw new RotationRefused(`the newest key signs only from ${new Date(waiting.signTimeMs).toISOString()} on`);
-    if (kept.length >= maxSigningKeys)
-      throw new RotationRefused(`${kept.length} keys still verify tokens that they have signed`);
-    const signingKeys = [...kept.map(({ key }) => key), added];
-    await session.putSetting(installationSetting, encode({ ...installation, signingKeys }));
-    return signingKeys;
+    const changed = await change(installation, session);
+    await session.putSetting(installationSetting, encode(changed));
+    return changed;
   }, serializable);
 }
 

@@ -11,12 +11,12 @@
  * 4. Match the rules of the identities of that issuer and the audiences of its providers.
  *
  * The result of the verification is cached for at most ten minutes. Identities and their rules are read on every call,
- * so a deleted identity or a changed rule takes effect on the next one. Only verified tokens are cached, so invalid
+ * and so are the keys of the platform, so a deleted identity, a changed rule or a revoked key takes effect on the next one. Only verified tokens are cached, so invalid
  * ones cannot evict them.
  */
 
 import { hash } from "node:crypto";
-import { type Awaitable, chain, tryChain } from "../awaitable.ts";
+import { type Awaitable, both, chain, tryChain } from "../awaitable.ts";
 import { unauthenticated } from "../errors.ts";
 import { LruMap } from "../lru-map.ts";
 import { bearerIn, refusalOf } from "./bearer.ts";
@@ -178,7 +178,8 @@ export function createAuthenticator({
   function ownCaller(known: VerifiedToken): Awaitable<Caller> {
     const { token } = known;
     const { sub, idp } = token.claims;
-    return chain(identities.isActive(sub), (isActive) => {
+    return both(issuer.stillVerifies(token), identities.isActive(sub), (isVerified, isActive) => {
+      if (!isVerified) throw new TokenRejected("its key was revoked");
       if (!isActive) throw new TokenRejected("identity does not exist");
       known.caller ??= ownCallerOf(token);
       const { caller } = known;

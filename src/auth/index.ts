@@ -44,10 +44,13 @@ export { narrower, narrowingClaims, narrowingOf } from "./narrowing.ts";
 export { matchesPattern, patternFault } from "./pattern.ts";
 export type { Provider, ProviderSignIn, ProviderSource, SignedInUser } from "./provider.ts";
 export {
+  type GivenKey,
   generateSigningKey,
   keySetMaxAgeSeconds,
   keysAt,
   maxTokenLifeSeconds,
+  parseGivenKeys,
+  type SigningKey,
   type StoredKey,
 } from "./signing-keys.ts";
 export { type Claims, isReadableToken } from "./token.ts";

@@ -1,12 +1,15 @@
 /**
  * The OpenID Connect issuer of the platform. Tokens are signed with ES256. There may be several keys: one signs, and
  * all that have not retired verify and are published (see `signing-keys.ts`). The caller stores the keys; nothing here
- * writes. Keys that another process adds are read within 30 s, or at once when a token names one.
+ * writes. Keys that another process adds are read within 30 s, or at once when a token names one. Keys that it revokes
+ * are refused with the next call.
  */
 import { randomUUID } from "node:crypto";
 import { importJWK, type JWK, SignJWT } from "jose";
+import { type Awaitable, chain } from "../awaitable.ts";
+import { unavailable } from "../errors.ts";
 import { type KeySet, parseKeySet, UnknownKey } from "./key-set.ts";
-import { keyReadIntervalMs, keysAt, maxTokenLifeSeconds, type StoredKey, signingAlgorithm } from "./signing-keys.ts";
+import { keyReadIntervalMs, keysAt, maxTokenLifeSeconds, type SigningKey, signingAlgorithm } from "./signing-keys.ts";
 import { checkPeriod, maxTokenLength, parseToken, type Token, TokenMisfit, TokenRejected } from "./token.ts";
 
 /** The content of a new platform token. */
@@ -30,7 +33,7 @@ export class TokenTooLong extends Error {
 export interface Issuer {
   /** The value of `iss`. */
   readonly url: string;
-  /** Errors: {@link TokenTooLong}. */
+  /** Errors: {@link TokenTooLong}; UNAVAILABLE if every key that could sign is revoked. */
   mint(request: MintRequest): Promise<string>;
   /** The document at `/.well-known/jwks.json`. */
   jwks(): Promise<{ readonly keys: readonly JWK[] }>;
@@ -42,6 +45,8 @@ export interface Issuer {
    * Errors: {@link TokenRejected}.
    */
   verify(token: Token | string): Promise<Token>;
+  /** Whether the key of a token that was verified before still verifies. Costs nothing until keys may have changed. */
+  stillVerifies(token: Token): Awaitable<boolean>;
 }
 
 /** What {@link createIssuer} needs. */
@@ -49,46 +54,68 @@ interface IssuerOptions {
   /** A URL without query or fragment. */
   readonly issuer: string;
   /** At least one. */
-  readonly keys: readonly StoredKey[];
-  /** Reads the stored keys; when absent, the keys never change. */
-  readonly readKeys?: () => Promise<readonly StoredKey[]>;
+  readonly keys: readonly SigningKey[];
+  /** Reads the keys; when absent, the keys never change. */
+  readonly readKeys?: () => Promise<readonly SigningKey[]>;
+  /** A number that differs, for all processes, once a key has been revoked. It is asked for on every use of a key. */
+  readonly changes?: () => Awaitable<number>;
   /** Milliseconds since 1970. */
   readonly clock: () => number;
 }
 
 /** The keys, prepared for use. */
 interface KeyRing {
-  readonly signingKid: string;
-  readonly privateKey: Awaited<ReturnType<typeof importJWK>>;
+  /** undefined if every key that could sign is revoked. */
+  readonly signing: { readonly kid: string; readonly privateKey: Awaited<ReturnType<typeof importJWK>> } | undefined;
   readonly published: { readonly keys: readonly JWK[] };
+  readonly kids: ReadonlySet<string>;
   readonly keySet: KeySet;
 }
 
+/** The keys as they were at a time, and when `changes` had this value. */
+interface KeysRead {
+  readonly ring: KeyRing;
+  readonly timeMs: number;
+  readonly changes: number;
+}
+
+/** The value of `changes` before any was read. */
+const unchanged = -1;
 const registeredClaims = ["iss", "sub", "aud", "exp", "nbf", "iat", "jti"];
 /** The stored keys are read at most this often because of tokens that name an unknown key. */
 const unknownKeyIntervalMs = 1000;
 
 /** Creates the issuer with these keys. Errors: a plain Error when a key cannot be used. */
-export async function createIssuer({ issuer, keys, readKeys, clock }: IssuerOptions): Promise<Issuer> {
-  let ring = await ringOf(keys, clock());
-  let readTimeMs = clock();
-  let reading: Promise<KeyRing> | undefined;
+export async function createIssuer({
+  issuer,
+  keys,
+  readKeys = async () => keys,
+  changes = () => unchanged,
+  clock,
+}: IssuerOptions): Promise<Issuer> {
+  if (keys.length === 0) throw new Error("an issuer needs a key");
+  let latest: KeysRead = { ring: await ringOf(keys, clock()), timeMs: clock(), changes: unchanged };
+  let reading: { readonly changes: number; readonly read: Promise<KeysRead> } | undefined;
   const base = issuer.replace(/\/$/, "");
 
-  /** The keys as they were stored at most `maxAgeMs` ago. */
-  async function ringNow(maxAgeMs = keyReadIntervalMs): Promise<KeyRing> {
-    if (clock() - readTimeMs < maxAgeMs) return ring;
-    reading ??= readRing().finally(() => {
-      reading = undefined;
+  /** The keys without those that are revoked, and with those that were added `maxAgeMs` ago. */
+  function ringNow(maxAgeMs = keyReadIntervalMs): Awaitable<KeyRing> {
+    return chain(changes(), (current) => {
+      if (latest.changes === current && clock() - latest.timeMs < maxAgeMs) return latest.ring;
+      if (reading?.changes !== current) {
+        const read = readRing(current).finally(() => {
+          if (reading?.read === read) reading = undefined;
+        });
+        reading = { changes: current, read };
+      }
+      return reading.read.then(({ ring }) => ring);
     });
-    return reading;
   }
 
-  async function readRing(): Promise<KeyRing> {
-    const nowMs = clock();
-    ring = await ringOf((await readKeys?.()) ?? keys, nowMs);
-    readTimeMs = nowMs;
-    return ring;
+  async function readRing(current: number): Promise<KeysRead> {
+    const timeMs = clock();
+    latest = { ring: await ringOf(await readKeys(), timeMs, latest.ring), timeMs, changes: current };
+    return latest;
   }
 
   return {
@@ -110,23 +137,25 @@ export async function createIssuer({ issuer, keys, readKeys, clock }: IssuerOpti
       const reserved = registeredClaims.find((name) => name in claims);
       if (reserved !== undefined) throw new Error(`the claim ${reserved} cannot be set`);
       if (ttlSeconds > maxTokenLifeSeconds) throw new Error("a token cannot outlive the key that signed it");
-      const { signingKid, privateKey } = await ringNow();
+      const { signing } = await ringNow();
+      if (signing === undefined) throw unavailable("no key can sign: add one, since those that could are revoked");
       const issuedAt = Math.floor(clock() / 1000);
       const token = await new SignJWT({ ...claims })
-        .setProtectedHeader({ alg: signingAlgorithm, kid: signingKid, typ: "JWT" })
+        .setProtectedHeader({ alg: signingAlgorithm, kid: signing.kid, typ: "JWT" })
         .setIssuer(issuer)
         .setSubject(subject)
         .setAudience(typeof audience === "string" ? audience : [...audience])
         .setIssuedAt(issuedAt)
         .setExpirationTime(issuedAt + ttlSeconds)
         .setJti(randomUUID())
-        .sign(privateKey);
+        .sign(signing.privateKey);
       if (token.length > maxTokenLength) throw new TokenTooLong(`${token.length} characters`);
       return token;
     },
     async verify(given) {
       const token = typeof given === "string" ? parseToken(given) : given;
       if (token.claims.iss !== issuer) throw new TokenRejected("not ours");
+      if (token.keyId === undefined) throw new TokenRejected("does not name its key");
       try {
         await (await ringNow()).keySet.verify(token);
       } catch (error) {
@@ -137,22 +166,32 @@ export async function createIssuer({ issuer, keys, readKeys, clock }: IssuerOpti
       if (!token.audiences.includes(issuer)) throw new TokenMisfit("for another audience");
       return token;
     },
+    stillVerifies: ({ keyId }) => chain(ringNow(), ({ kids }) => keyId !== undefined && kids.has(keyId)),
   };
 }
 
-async function ringOf(keys: readonly StoredKey[], nowMs: number): Promise<KeyRing> {
+/** The ring of the keys; `before`, if it has the same. */
+async function ringOf(keys: readonly SigningKey[], nowMs: number, before?: KeyRing): Promise<KeyRing> {
   const usable = keysAt(keys, nowMs).filter(({ state }) => state !== "retired");
   const signing = usable.find(({ state }) => state === "signing")?.key;
-  if (signing === undefined) throw new Error("an issuer needs a signing key");
+  const kids = usable.map(({ key }) => key.kid);
+  if (before !== undefined && before.signing?.kid === signing?.kid && String([...before.kids]) === String(kids))
+    return before;
   const published = { keys: usable.map(({ key }) => publicJwk(key)) };
   return {
-    signingKid: signing.kid,
-    privateKey: await importJWK(signing.privateJwk, signingAlgorithm),
+    signing: signing && { kid: signing.kid, privateKey: await importJWK(signing.privateJwk, signingAlgorithm) },
     published,
-    keySet: parseKeySet(JSON.stringify(published)),
+    kids: new Set(kids),
+    keySet: kids.length === 0 ? emptyKeySet : parseKeySet(JSON.stringify(published)),
   };
 }
 
-function publicJwk({ kid, privateJwk: { kty, crv, x, y } }: StoredKey): JWK {
+const emptyKeySet: KeySet = {
+  async verify() {
+    throw new UnknownKey("every key is revoked");
+  },
+};
+
+function publicJwk({ kid, privateJwk: { kty, crv, x, y } }: SigningKey): JWK {
   return { kty, crv, x, y, kid, alg: signingAlgorithm, use: "sig" } as JWK;
 }

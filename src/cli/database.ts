@@ -3,6 +3,7 @@ import type { Command } from "commander";
 import { type Installation, readInstallation } from "../app/index.ts";
 import type { Config } from "../config.ts";
 import { type Database, openDatabase } from "../store/index.ts";
+import { type CommandRecord, recordOf } from "./command-record.ts";
 import { CommandFailure } from "./failure.ts";
 import { settingsOf } from "./settings.ts";
 
@@ -25,6 +26,30 @@ export async function withDatabase(
   } finally {
     await database.close();
   }
+}
+
+/**
+ * The same for a command that changes something. The audit log tells that it ran, and how it ended, unless `run` has
+ * written its record.
+ */
+export function withAuditedDatabase(
+  command: Command,
+  run: (database: Database, config: Config, record: CommandRecord) => Promise<void>,
+  options?: { readonly create?: boolean },
+): Promise<void> {
+  const audited = async (database: Database, config: Config) => {
+    const record = recordOf(command, database);
+    try {
+      await run(database, config, record);
+      if (!record.isWritten) await record.write();
+    } catch (error) {
+      // The database may be what has failed, or have no audit log yet: then the error alone tells.
+      const code = error instanceof CommandFailure ? "FAILED_PRECONDITION" : "INTERNAL";
+      if (!record.isWritten) await record.write({ code }).catch(() => {});
+      throw error;
+    }
+  };
+  return withDatabase(command, audited, options);
 }
 
 /** The installation stored in the database. Errors: CommandFailure if the database is not initialised. */

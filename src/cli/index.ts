@@ -8,12 +8,13 @@ import { Command, CommanderError } from "commander";
 import { ConfigError } from "../config.ts";
 import { version } from "../version.ts";
 import { accessCommand } from "./access/index.ts";
-import { auditCommand } from "./audit.ts";
+import { auditCommand } from "./audit/audit.ts";
 import { eventsCommand } from "./events/index.ts";
 import { explain, isDebugging } from "./failure.ts";
 import { importCommand } from "./import/index.ts";
 import { initCommand } from "./init.ts";
-import { keysCommand } from "./keys.ts";
+import { keysCommand } from "./keys/keys.ts";
+import { secretsCommand } from "./keys/secrets.ts";
 import { migrateCommand } from "./migrate.ts";
 import { openApiCommand } from "./openapi.ts";
 import { protoCommand } from "./proto.ts";
@@ -35,6 +36,7 @@ export async function runCommand(args: readonly string[]): Promise<number> {
     initCommand,
     tokenCommand,
     keysCommand,
+    secretsCommand,
     accessCommand,
     auditCommand,
     eventsCommand,

@@ -3,11 +3,12 @@
  * of an initialised database.
  */
 import { Command } from "commander";
-import { type Installation, install, recoverAdministrator } from "../app/index.ts";
+import { type Installation, install, openSigningKeys, recoverAdministrator } from "../app/index.ts";
 import { createIssuer } from "../auth/index.ts";
 import { baseUrlOf, type Config } from "../config.ts";
 import type { Database } from "../store/index.ts";
-import { requireInstallation, withDatabase } from "./database.ts";
+import type { CommandRecord } from "./command-record.ts";
+import { requireInstallation, withAuditedDatabase } from "./database.ts";
 import { CommandFailure } from "./failure.ts";
 import { withSettings } from "./settings.ts";
 
@@ -15,20 +16,31 @@ import { withSettings } from "./settings.ts";
 export const firstTokenSeconds = 3600;
 
 export function initCommand(): Command {
-  const command = withSettings(new Command("init"), ["database", "listen", "baseUrl", "issuer", "tlsCert", "tlsKey"])
+  const command = withSettings(new Command("init"), [
+    "database",
+    "listen",
+    "baseUrl",
+    "issuer",
+    "tlsCert",
+    "tlsKey",
+    "signingKey",
+  ])
     .description("initialise an empty database and print the administrator's token, once")
     .option("--json", "print one JSON object")
     .option("--recover", "restore the administrator of an initialised database and print a new token");
   return command.action(() => {
     const { json, recover } = command.opts<{ json?: boolean; recover?: boolean }>();
-    const initialise = async (database: Database, config: Config) => {
+    const initialise = async (database: Database, config: Config, record: CommandRecord) => {
       const baseUrl = baseUrlOf(config);
-      const { issuerUrl, signingKeys, rootGroupUid, administratorUid } = recover
+      const installation = recover
         ? await recovered(database)
-        : await installed(database, config.issuer ?? baseUrl);
-      const issuer = await createIssuer({ issuer: issuerUrl, keys: signingKeys, clock: Date.now });
+        : await installed(database, config.issuer ?? baseUrl, config.signingKey !== undefined);
+      const { issuerUrl, rootGroupUid, administratorUid } = installation;
+      const { keys } = await openSigningKeys(database, installation, config);
+      const issuer = await createIssuer({ issuer: issuerUrl, keys, clock: Date.now });
       const expireTime = new Date(Math.floor(Date.now() / 1000) * 1000 + firstTokenSeconds * 1000).toISOString();
       const token = await issuer.mint({ subject: administratorUid, ttlSeconds: firstTokenSeconds });
+      await record.write({ scope: rootGroupUid, resource: administratorUid });
       const facts = { baseUrl, rootGroupUid, identityUid: administratorUid, token, expireTime };
       console.log(
         json
@@ -38,7 +50,7 @@ export function initCommand(): Command {
               .join("\n"),
       );
     };
-    return withDatabase(command, initialise, { create: !recover });
+    return withAuditedDatabase(command, initialise, { create: !recover });
   });
 }
 
@@ -48,9 +60,9 @@ async function recovered(database: Database): Promise<Installation> {
   return installation;
 }
 
-async function installed(database: Database, issuerUrl: string): Promise<Installation> {
+async function installed(database: Database, issuerUrl: string, hasGivenKeys: boolean): Promise<Installation> {
   await database.migrate();
-  const installation = await install(database, issuerUrl, Date.now);
+  const installation = await install(database, issuerUrl, Date.now, hasGivenKeys);
   if (installation === undefined)
     throw new CommandFailure("the database is already initialised; `--recover` creates a new administrator token");
   return installation;

@@ -1,7 +1,7 @@
 /** `platform migrate`: applies pending migrations. `platform serve` does so, too. */
 import { Command } from "commander";
 import { refreshDerivedRows } from "../services/index.ts";
-import { withDatabase } from "./database.ts";
+import { withAuditedDatabase } from "./database.ts";
 import { withSettings } from "./settings.ts";
 
 export function migrateCommand(): Command {
@@ -9,7 +9,7 @@ export function migrateCommand(): Command {
     .description("apply pending database migrations")
     .option("--citus", "then distribute tenants among the workers of a Citus cluster; stop servers first");
   return command.action(({ citus }: { readonly citus?: boolean }) =>
-    withDatabase(
+    withAuditedDatabase(
       command,
       async (database) => {
         const count = await database.migrate();

@@ -1,30 +1,38 @@
 /** `platform token`: prints a token signed by the platform, for tests and operators. */
 import { Command } from "commander";
+import { openSigningKeys } from "../app/index.ts";
 import { createIssuer, maxTokenLifeSeconds } from "../auth/index.ts";
+import type { Config } from "../config.ts";
 import { identityExists } from "../services/index.ts";
+import type { Database } from "../store/index.ts";
 import { isUid } from "../uid.ts";
-import { requireInstallation, withDatabase } from "./database.ts";
+import type { CommandRecord } from "./command-record.ts";
+import { requireInstallation, withAuditedDatabase } from "./database.ts";
 import { durationMs } from "./duration.ts";
 import { CommandFailure } from "./failure.ts";
 import { withSettings } from "./settings.ts";
 
 export function tokenCommand(): Command {
-  const command = withSettings(new Command("token"), ["database"])
+  const command = withSettings(new Command("token"), ["database", "signingKey"])
     .description("print a token signed by the platform")
     .option("--identity <UID>", "identity that the token is for (default: the administrator)")
     .option("--ttl <DURATION>", "lifetime of the token: 90s, 15m, 1h, at most 30d", "1h");
-  return command.action(() =>
-    withDatabase(command, async (database) => {
-      const { identity, ttl } = command.opts<{ identity?: string; ttl: string }>();
-      const ttlSeconds = parseTtl(ttl);
-      const { issuerUrl, signingKeys, administratorUid } = await requireInstallation(database);
-      const subject = identity ?? administratorUid;
-      if (!isUid(subject) || !(await identityExists(database.read, subject)))
-        throw new CommandFailure(`there is no identity ${JSON.stringify(subject)}`);
-      const issuer = await createIssuer({ issuer: issuerUrl, keys: signingKeys, clock: Date.now });
-      console.log(await issuer.mint({ subject, ttlSeconds }));
-    }),
-  );
+  return command.action(() => withAuditedDatabase(command, mint));
+
+  async function mint(database: Database, config: Config, record: CommandRecord): Promise<void> {
+    const { identity, ttl } = command.opts<{ identity?: string; ttl: string }>();
+    const ttlSeconds = parseTtl(ttl);
+    const installation = await requireInstallation(database);
+    const { issuerUrl, administratorUid } = installation;
+    const subject = identity ?? administratorUid;
+    if (!isUid(subject) || !(await identityExists(database.read, subject)))
+      throw new CommandFailure(`there is no identity ${JSON.stringify(subject)}`);
+    const { keys } = await openSigningKeys(database, installation, config);
+    const issuer = await createIssuer({ issuer: issuerUrl, keys, clock: Date.now });
+    const token = await issuer.mint({ subject, ttlSeconds });
+    await record.write({ resource: subject });
+    console.log(token);
+  }
 }
 
 function parseTtl(text: string): number {

@@ -1,14 +1,18 @@
 /** The audit log in the database. */
 import { randomHex } from "../random-hex.ts";
 import type { Database, LogEntry, LogSpec, ReadSession, WriteSession } from "../store/index.ts";
+import { covers } from "../uid.ts";
 
 /** One line of the log. It holds no secret: of a request it keeps uids and nothing else. */
 export interface AuditRecord {
-  /** uid of the identity; "" if nobody was authenticated. */
+  /** uid of the identity, or `cli:alice@host` for a command; "" if nobody was authenticated. */
   readonly caller: string;
   /** `iss` of the caller's token. */
   readonly issuer: string;
-  /** `platform.iam.v2.GroupsService/CreateGroup`, or `sts/exchange`; "" in a line that only counts calls. */
+  /**
+   * `platform.iam.v2.GroupsService/CreateGroup`, `sts/exchange`, `iam/first_sign_in`, `cli/keys.rotate`; "" in a line
+   * that only counts calls.
+   */
   readonly method: string;
   /** The uid that the call was authorized at. */
   readonly scope: string;
@@ -33,14 +37,28 @@ export const emptyRecord: AuditRecord = {
   count: 0,
 };
 
+/** A record as it is read. */
+export interface AuditLine extends AuditRecord {
+  /** Unique. */
+  readonly id: string;
+  /** RFC 3339. */
+  readonly time: string;
+}
+
 /** Which records to read. */
 export interface AuditFilter {
   /** Milliseconds since 1970. */
   readonly sinceMs?: number | undefined;
+  /** Only records from before this time. */
+  readonly untilMs?: number | undefined;
   /** uid of the caller. */
   readonly caller?: string | undefined;
   /** A method, with or without its service. */
   readonly method?: string | undefined;
+  /** Only records about this uid, as scope or resource, or about one below it. */
+  readonly scope?: string | undefined;
+  readonly code?: string | undefined;
+  readonly requestId?: string | undefined;
 }
 
 const auditLog: LogSpec = {
@@ -71,8 +89,8 @@ export function appendAudit(session: WriteSession, entry: LogEntry): Promise<voi
 /** The records, oldest first, each with its time (RFC 3339). They are read in batches as the caller consumes them. */
 export async function* readAudit(
   session: ReadSession,
-  { sinceMs = 0, caller, method }: AuditFilter,
-): AsyncGenerator<AuditRecord & { readonly time: string }> {
+  { sinceMs = 0, untilMs = Number.POSITIVE_INFINITY, caller, ...filter }: AuditFilter,
+): AsyncGenerator<AuditLine> {
   const scan = {
     sinceUs: sinceMs * 1000,
     limit: batchSize,
@@ -80,16 +98,24 @@ export async function* readAudit(
   };
   for (let after: LogEntry | undefined; ; ) {
     const entries = await session.scan(auditLog, { ...scan, ...(after && { after }) });
-    for (const { timeUs, columns } of entries) {
+    for (const { timeUs, id, columns } of entries) {
+      if (timeUs >= untilMs * 1000) return;
       const { request_id: requestId, ...rest } = columns;
-      const record = { time: new Date(timeUs / 1000).toISOString(), ...rest, requestId } as Required<
-        AuditRecord & { time: string }
-      >;
-      if (method === undefined || record.method === method || record.method.endsWith(`/${method}`)) yield record;
+      const line = { time: new Date(timeUs / 1000).toISOString(), id, ...rest, requestId } as AuditLine;
+      if (passes(line, filter)) yield line;
     }
     if (entries.length < batchSize) return;
     after = entries.at(-1);
   }
+}
+
+function passes(line: AuditLine, { method, scope, code, requestId }: AuditFilter): boolean {
+  return (
+    (method === undefined || line.method === method || line.method.endsWith(`/${method}`)) &&
+    (scope === undefined || covers(scope, line.scope) || covers(scope, line.resource)) &&
+    (code === undefined || line.code === code) &&
+    (requestId === undefined || line.requestId === requestId)
+  );
 }
 
 /** Removes some of the records from before `beforeMs`. True if there may be more. */

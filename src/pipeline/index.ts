@@ -7,7 +7,16 @@
  */
 export { type Audit, createAudit } from "./audit.ts";
 export { isDenial } from "./audit-failures.ts";
-export { type AuditRecord, emptyRecord, forgetAudit, readAudit } from "./audit-log.ts";
+export {
+  type AuditFilter,
+  type AuditLine,
+  type AuditRecord,
+  appendAudit,
+  auditEntry,
+  emptyRecord,
+  forgetAudit,
+  readAudit,
+} from "./audit-log.ts";
 export { idempotentAnswers } from "./idempotency.ts";
 export { createOperator, type Operator, type OperatorCall, type OperatorOptions } from "./operator.ts";
 export { createPipeline, type PipelineOptions } from "./pipeline.ts";

@@ -32,6 +32,7 @@ import { namedPackages } from "./registry/named-packages.ts";
 import { registryContents as contentsOf } from "./registry/registry-contents.ts";
 import { defineReadmes, defineRepos, reposService } from "./registry/repos.ts";
 import { defineTags, tagsService } from "./registry/tags.ts";
+import { type SealedKind, sealedClientSecrets, sealedSigningSecrets } from "./sealed.ts";
 import { advisoriesOfV1, createServicesOfV1, groupsOfV1, registryOfV1, vulnerabilitiesOfV1 } from "./v1/index.ts";
 import { advisoriesService, defineAdvisories } from "./vulnerabilities/advisories.ts";
 import { advisoryEditor } from "./vulnerabilities/edit-advisories.ts";
@@ -82,6 +83,7 @@ export { type Image, readImages, saveImage } from "./registry/images.ts";
 export { type Product, saveProduct } from "./registry/products.ts";
 export type { StoredTag } from "./registry/registry-contents.ts";
 export { packReport, type ReportToSave, saveReport } from "./registry/vuln-reports.ts";
+export type { SealedKind } from "./sealed.ts";
 
 const repos = defineRepos(groups);
 const readmes = defineReadmes(groups, repos);
@@ -117,6 +119,9 @@ export const quotaKinds = [
 function created(kind: string): string {
   return `dev.platform.api.${kind}.created.v1`;
 }
+
+/** The secrets in rows of resources. */
+export const sealedKinds: readonly SealedKind[] = [sealedClientSecrets, sealedSigningSecrets(subscriptions)];
 
 /** Whether any of these groups has a subscription. */
 export const hasSubscriptions: HasSubscriptions = async (session, groups) =>

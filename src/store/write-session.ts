@@ -56,6 +56,8 @@ export interface WriteSession extends ReadSession {
   putSetting(name: string, value: Uint8Array): Promise<void>;
   /** Adds a setting. Returns false, and changes nothing, when it exists. */
   addSetting(name: string, value: Uint8Array): Promise<boolean>;
+  /** Makes `changes` differ, as a change of a watched table does. */
+  countChange(): void;
   append(log: LogSpec, entry: LogEntry): Promise<void>;
   /** Adds those of the entries that a queue does not have. Returns how many. */
   enqueue(queue: string, entries: readonly NewQueueEntry[]): Promise<number>;
@@ -218,6 +220,10 @@ export class Writer extends Reader implements WriteSession {
 
   async addSetting(name: string, value: Uint8Array): Promise<boolean> {
     return (await this.connection().run(this.catalogue.settings.add, { name, value })) > 0;
+  }
+
+  countChange(): void {
+    this.#counters.changed();
   }
 
   async append(log: LogSpec, entry: LogEntry): Promise<void> {

@@ -2,7 +2,8 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { ensureSecretKey, install } from "../../src/app/installation.ts";
+import { install } from "../../src/app/installation.ts";
+import { ensureSecretKey } from "../../src/app/keys/secrets.ts";
 import { type Database, openDatabase } from "../../src/store/index.ts";
 
 let folder: string;

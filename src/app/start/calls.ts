@@ -3,7 +3,7 @@
 import { type Authenticator, createAuthenticator, createKeySets } from "../../auth/index.ts";
 import { createLocalTransport, type LocalTransport } from "../../call/index.ts";
 import { flagOf } from "../../config.ts";
-import { createPipeline, quotaCheck } from "../../pipeline/index.ts";
+import { createPipeline, emptyRecord, quotaCheck } from "../../pipeline/index.ts";
 import { grantSource, identitySource, providerSource, quotaKinds } from "../../services/index.ts";
 import { commitsWith, isSerializable, lockForCall } from "./call-isolation.ts";
 import type { StartContext } from "./context.ts";
@@ -25,7 +25,12 @@ export function buildCalls(
   const authenticator = createAuthenticator({
     issuer,
     identities: identitySource({ database, issuerUrl: issuer.url, now, report: reportAs("last use not written") }),
-    providers: providerSource(database, now, events.recordChanges),
+    providers: providerSource(database, now, async (session, changes, by, nowMs, providers) => {
+      await events.recordChanges(session, changes, by, nowMs);
+      const { subject: caller, claims } = by;
+      const line = { ...emptyRecord, caller, issuer: claims.iss, method: "iam/first_sign_in", code: "OK", count: 1 };
+      for (const scope of providers) await audit.append(session, { ...line, scope, resource: caller });
+    }),
     keySets: createKeySets({ allowLoopbackHttp: config.allowLoopbackIssuers, clock: now }),
     clock: now,
   });

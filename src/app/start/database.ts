@@ -49,7 +49,8 @@ export async function prepareDatabase(
       columns: await database.columns(),
     });
     const existing = await readInstallation(database.read);
-    const made = existing === undefined ? await install(database, issuerUrl, now) : undefined;
+    const made =
+      existing === undefined ? await install(database, issuerUrl, now, config.signingKey !== undefined) : undefined;
     const installation = existing ?? made ?? (await readInstallation(database.read));
     if (installation === undefined) throw new Error("the database lost its installation while it was prepared");
     if (made === undefined) await refreshBuiltIns(database, now);

@@ -12,7 +12,8 @@ import {
 import { hasSubscriptions } from "../../services/index.ts";
 import type { Database } from "../../store/index.ts";
 import { type Availability, watchAvailability } from "../availability.ts";
-import { readEnvironment, readInstallation } from "../installation.ts";
+import { readEnvironment } from "../installation.ts";
+import { openSigningKeys } from "../keys/signing-keys.ts";
 import { readCounters, startBackground } from "./background.ts";
 import type { StartContext } from "./context.ts";
 import type { PreparedDatabase } from "./database.ts";
@@ -45,10 +46,14 @@ export async function openParts(
   const reportAs = (message: string) => (error: unknown) => {
     if (!availability.report(error)) log.warn({ err: error }, message);
   };
+  const signingKeys = await openSigningKeys(database, installation, config, (error) =>
+    log.warn({ err: error }, "signing keys not read again; those before stay in use"),
+  );
   const issuer = await createIssuer({
     issuer: installation.issuerUrl,
-    keys: installation.signingKeys,
-    readKeys: async () => (await readInstallation(database.read))?.signingKeys ?? [],
+    keys: signingKeys.keys,
+    readKeys: signingKeys.read,
+    changes: () => database.read.changes(),
     clock: now,
   });
   const environment = await readEnvironment(database, installation, config, baseUrl);

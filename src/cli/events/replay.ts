@@ -2,7 +2,7 @@
 import { Command, Option } from "commander";
 import { type Delivery, type DeliveryState, deliveriesOf, readDeliveries, replay } from "../../delivery/index.ts";
 import type { Database } from "../../store/index.ts";
-import { requireInstallation, withDatabase } from "../database.ts";
+import { requireInstallation, withAuditedDatabase } from "../database.ts";
 import { CommandFailure } from "../failure.ts";
 import { withSettings } from "../settings.ts";
 import { deliveryStates } from "./list.ts";
@@ -26,7 +26,7 @@ export function replayCommand(): Command {
     .addOption(new Option("--state <STATE>", "only deliveries in this state").choices(deliveryStates))
     .addOption(new Option("--all", "deliver the event to all of its subscriptions").conflicts("subscription"));
   return command.action((id: string | undefined) =>
-    withDatabase(command, async (database) => {
+    withAuditedDatabase(command, async (database) => {
       const { subscription, state, all = false } = command.opts<Options>();
       if (id === undefined && (subscription === undefined || state === undefined))
         throw new CommandFailure("an EVENT_ID, or --subscription and --state, is required");

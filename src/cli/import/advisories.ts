@@ -18,7 +18,7 @@ import {
   saveDocument,
   writeFeedOrder,
 } from "../../services/index.ts";
-import { requireInstallation, withDatabase } from "../database.ts";
+import { requireInstallation, withAuditedDatabase } from "../database.ts";
 import { CommandFailure } from "../failure.ts";
 import { withSettings } from "../settings.ts";
 import { type FeedImport, importFeed, recordReader, withFeed } from "./feed.ts";
@@ -51,7 +51,7 @@ export function importAdvisoriesCommand(): Command {
       "distribution of the packages, with its release if the feed covers one, as in package URLs: wolfi, alpine-3.19. Not used for OpenVEX, which names it. Without it, reports match packages of every distribution",
     );
   return command.action((location: string) =>
-    withDatabase(command, async (database) => {
+    withAuditedDatabase(command, async (database) => {
       const { group, feed, feedOrder, prune = false, json = false, ...options } = command.opts<Options>();
       const name = feedName(feed, location);
       const order = feedOrder === undefined ? undefined : feedNames("--feed-order", feedOrder);

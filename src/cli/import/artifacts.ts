@@ -14,7 +14,7 @@ import {
   readArtifactDocument,
 } from "../../feeds/index.ts";
 import { artifactUid, saveArtifact } from "../../services/index.ts";
-import { requireInstallation, withDatabase } from "../database.ts";
+import { requireInstallation, withAuditedDatabase } from "../database.ts";
 import { CommandFailure } from "../failure.ts";
 import { withSettings } from "../settings.ts";
 import { ArtifactsOfFeed } from "./artifacts-of-feed.ts";
@@ -52,7 +52,7 @@ export function importArtifactsCommand(): Command {
     .option("--package <NAME...>", "request these packages from the registry: NAME, @SCOPE/NAME, GROUP:ARTIFACT", [])
     .option("--packages-file <FILE>", "request the packages listed in a file, one per line; # begins a comment");
   return command.action((location: string) =>
-    withDatabase(command, async (database) => {
+    withAuditedDatabase(command, async (database) => {
       const { prune = false, json = false, ...options } = command.opts<Options>();
       const ecosystem = ecosystemOf(options.ecosystem);
       const packages = await packagesOf(options, ecosystem);

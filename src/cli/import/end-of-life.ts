@@ -3,7 +3,7 @@ import { readFile, stat } from "node:fs/promises";
 import { Command } from "commander";
 import { FeedRefusal, ImportReport, readProduct } from "../../feeds/index.ts";
 import { saveProduct } from "../../services/index.ts";
-import { requireInstallation, withDatabase } from "../database.ts";
+import { requireInstallation, withAuditedDatabase } from "../database.ts";
 import { CommandFailure } from "../failure.ts";
 import { withSettings } from "../settings.ts";
 
@@ -21,7 +21,7 @@ export function importEolCommand(): Command {
     .option("--product <NAME>", "name of the product, as the last part of the names of its repos; default: its own")
     .option("--json", "print the summary as one JSON object");
   return command.action((path: string) =>
-    withDatabase(command, async (database) => {
+    withAuditedDatabase(command, async (database) => {
       const { product: given, json = false } = command.opts<Options>();
       const report = new ImportReport(process.stderr);
       const read = await readDocument(path, report);

@@ -3,7 +3,7 @@ import { Command } from "commander";
 import type { VulnerabilityMetadata } from "../../../gen/platform/advisory/v2/security_advisory_pb.ts";
 import { readOsv } from "../../feeds/index.ts";
 import { pruneVulnerabilityMetadata, saveVulnerabilityMetadata } from "../../services/index.ts";
-import { requireInstallation, withDatabase } from "../database.ts";
+import { requireInstallation, withAuditedDatabase } from "../database.ts";
 import { withSettings } from "../settings.ts";
 import { importFeed, recordReader, withFeed } from "./feed.ts";
 
@@ -13,7 +13,7 @@ export function importOsvCommand(): Command {
       "that the feed does not have, within the sources of the feed. The source is the prefix of an id, such as PYSEC",
   );
   return command.action((location: string) =>
-    withDatabase(command, async (database) => {
+    withAuditedDatabase(command, async (database) => {
       const { prune = false, json = false } = command.opts<{ prune?: boolean; json?: boolean }>();
       await requireInstallation(database);
       const sources = new Set<string>();

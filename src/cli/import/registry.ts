@@ -15,7 +15,7 @@ import {
 } from "../../feeds/index.ts";
 import { createSynchronizer, type FullSyncOptions, runFullSync } from "../../registry-sync/index.ts";
 import { groupExists } from "../../services/index.ts";
-import { requireInstallation, withDatabase } from "../database.ts";
+import { requireInstallation, withAuditedDatabase } from "../database.ts";
 import { durationMs } from "../duration.ts";
 import { CommandFailure } from "../failure.ts";
 import { withSettings } from "../settings.ts";
@@ -45,7 +45,7 @@ export function importRegistryCommand(): Command {
     .option("--watch <INTERVAL>", "repeat until stopped, with this pause between runs: 30s, 5m, 1h")
     .option("--json", "print each summary as one JSON object");
   return command.action((address: string) =>
-    withDatabase(command, async (database, config) => {
+    withAuditedDatabase(command, async (database, config) => {
       const { group, repo: repositories, prune = false, watch, json = false } = command.opts<Options>();
       const pauseMs = watch === undefined ? undefined : parseInterval(watch);
       await requireInstallation(database);

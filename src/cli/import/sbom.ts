@@ -4,7 +4,7 @@ import { basename } from "node:path";
 import { Command } from "commander";
 import { FeedRefusal, ImportReport, isDigest, readSbom } from "../../feeds/index.ts";
 import { registryContents, saveImagePackages } from "../../services/index.ts";
-import { requireInstallation, withDatabase } from "../database.ts";
+import { requireInstallation, withAuditedDatabase } from "../database.ts";
 import { CommandFailure } from "../failure.ts";
 import { withSettings } from "../settings.ts";
 
@@ -26,7 +26,7 @@ export function importSbomCommand(): Command {
     .requiredOption("--digest <DIGEST>", "digest of the image: of its index, or of the manifest of one platform")
     .option("--json", "print the summary as one JSON object");
   return command.action((path: string) =>
-    withDatabase(command, async (database) => {
+    withAuditedDatabase(command, async (database) => {
       const { repo, digest, json = false } = command.opts<Options>();
       if (!isDigest(digest)) throw new CommandFailure("--digest must be sha256: and 64 lower-case hex digits");
       const report = new ImportReport(process.stderr);

@@ -4,7 +4,7 @@ import { Command } from "commander";
 import { FeedRefusal, ImportReport, isDigest, isTagName, readVulnReport } from "../../feeds/index.ts";
 import { packReport, registryContents, saveReport } from "../../services/index.ts";
 import type { ReadSession, WriteSession } from "../../store/index.ts";
-import { requireInstallation, withDatabase } from "../database.ts";
+import { requireInstallation, withAuditedDatabase } from "../database.ts";
 import { CommandFailure } from "../failure.ts";
 import { withSettings } from "../settings.ts";
 
@@ -28,7 +28,7 @@ export function importVulnReportCommand(): Command {
     .option("--tag <NAME>", "tag that had the digest, beside those that have it now; may be repeated", collect, [])
     .option("--json", "print the summary as one JSON object");
   return command.action((path: string) =>
-    withDatabase(command, async (database) => {
+    withAuditedDatabase(command, async (database) => {
       const options = command.opts<Options>();
       const report = new ImportReport(process.stderr);
       const { file, scan } = await readReport(path, report);

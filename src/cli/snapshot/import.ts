@@ -3,7 +3,7 @@ import { createReadStream } from "node:fs";
 import { createInterface } from "node:readline";
 import { createGunzip } from "node:zlib";
 import { Command } from "commander";
-import { withDatabase } from "../database.ts";
+import { withAuditedDatabase } from "../database.ts";
 import { withSettings } from "../settings.ts";
 import { SnapshotReport } from "./report.ts";
 
@@ -15,7 +15,7 @@ export function importSnapshotCommand(): Command {
     )
     .argument("<FILE>");
   return command.action((file: string) =>
-    withDatabase(
+    withAuditedDatabase(
       command,
       async (database) => {
         await database.migrate();

@@ -131,6 +131,11 @@ export function oidcOf({ configuration }: IdentityProvider): IdentityProvider_OI
   return configuration.value;
 }
 
+/** The context that the client secret of a provider is sealed for. */
+export function clientSecretPlace(uid: string): string {
+  return `${uid} client_secret`;
+}
+
 /**
  * The secret as it is stored. An empty one keeps the stored one unless the mask names it. An equal one changes nothing.
  */
@@ -143,7 +148,7 @@ function sealedSecret(
   if (given === stored) return stored;
   if (given === "") return paths?.some((path) => pathName(path) === "oidc.client_secret") ? "" : stored;
   const { secrets } = environmentOf(context);
-  const sealedFor = `${uid} client_secret`;
+  const sealedFor = clientSecretPlace(uid);
   return secrets.open(stored, sealedFor) === given ? stored : secrets.seal(given, sealedFor);
 }
 

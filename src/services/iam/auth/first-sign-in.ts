@@ -30,6 +30,12 @@ export async function stateOf(
   return known.size === providers.length ? "known" : "new";
 }
 
+/** What a first sign-in has created, and at which providers it was the first. */
+export interface FirstSignIn {
+  readonly changes: readonly RowChange[];
+  readonly providers: readonly string[];
+}
+
 /**
  * Returns what it creates; undefined when the user is not signed in, because the state has changed since it was read.
  */
@@ -39,7 +45,7 @@ export async function signInFirst(
   identity: string,
   claims: Claims,
   nowMs: number,
-): Promise<RowChange[] | undefined> {
+): Promise<FirstSignIn | undefined> {
   const rows = await session.getMany(
     identityProviders.table,
     providers.map(({ uid }) => uid),
@@ -48,6 +54,7 @@ export async function signInFirst(
   const state = await stateOf(session, remaining, identity);
   if (remaining.length === 0 || state === "deleted") return undefined;
   const changes: RowChange[] = [];
+  const signedIn: string[] = [];
   if (!(await session.exists(identities.table, { uids: [identity] }))) {
     changes.push({
       kind: "created",
@@ -58,12 +65,13 @@ export async function signInFirst(
   for (const row of rows.values()) {
     const signIn = signInUid(row.uid, identity);
     if (await session.exists(signIns, { uids: [signIn] })) continue;
+    signedIn.push(row.uid);
     await session.insert(signIns, newRow(signIn, row.uid, nowMs, { body: new Uint8Array(), columns: {} }));
     const { defaultRole } = messageOf(identityProviders, row);
     const binding = await bindUser(session, identity, row.parent, defaultRole, nowMs);
     if (binding !== undefined) changes.push({ kind: "created", resource: roleBindings, row: binding });
   }
-  return changes;
+  return { changes, providers: signedIn };
 }
 
 async function insertUser(session: WriteSession, uid: string, claims: Claims, nowMs: number): Promise<Row> {

@@ -16,12 +16,13 @@ import { linkUsers } from "../provisioning/directory.ts";
 import { signInFirst, stateOf } from "./first-sign-in.ts";
 import { admit, isAdmitted } from "./provisioned-users.ts";
 
-/** Records, in the transaction, what a first sign-in creates. */
+/** Records, in the transaction, what a first sign-in creates. `providers`: those at which it is the first. */
 type RecordSignIn = (
   session: WriteSession,
   changes: readonly RowChange[],
   by: { readonly subject: string; readonly claims: Claims },
   nowMs: number,
+  providers: readonly string[],
 ) => Promise<void>;
 
 /** Identity providers by the claims of a token. */
@@ -61,10 +62,10 @@ export function providerSource(database: Database, now: () => number, record: Re
         const isSignedIn = await database.transact(async (session) => {
           const nowMs = now();
           for (const { uid } of admitted.toSorted((a, b) => (a.uid < b.uid ? -1 : 1))) await lockAccess(session, uid);
-          const changes = await signInFirst(session, admitted, identity, claims, nowMs);
-          if (changes === undefined) return false;
+          const first = await signInFirst(session, admitted, identity, claims, nowMs);
+          if (first === undefined) return false;
           await linkUsers(session, unlinked, identity);
-          await record(session, changes, { subject: identity, claims }, nowMs);
+          await record(session, first.changes, { subject: identity, claims }, nowMs, first.providers);
           return true;
         });
         return isSignedIn ? user : undefined;

@@ -98,8 +98,8 @@ export async function provisionIdentity(
     preferred_username: user.userName,
     email: user.email, // which the provisioning client says, and nobody has verified
   } as unknown as Claims;
-  const changes = await signInFirst(session, [{ uid: provider, groupsClaim: "" }], identity, claims, nowMs);
-  return { identity, changes: changes ?? [] };
+  const first = await signInFirst(session, [{ uid: provider, groupsClaim: "" }], identity, claims, nowMs);
+  return { identity, changes: first?.changes ?? [] };
 }
 
 /** Removes what an identity has in the organisation of a provider. */

@@ -1,10 +1,10 @@
 /** `platform audit`: prints the audit log. */
 
 import { Command } from "commander";
-import { type AuditRecord, readAudit } from "../pipeline/index.ts";
-import { requireInstallation, withDatabase } from "./database.ts";
-import { type Listing, parseSince, printListing } from "./listing.ts";
-import { withSettings } from "./settings.ts";
+import { type AuditRecord, readAudit } from "../../pipeline/index.ts";
+import { requireInstallation, withDatabase } from "../database.ts";
+import { type Listing, parseSince, printListing } from "../listing.ts";
+import { withSettings } from "../settings.ts";
 
 interface Options {
   readonly since?: string;
