@@ -32,6 +32,15 @@ export async function printListing<T>(
   }
 }
 
+/** Prints a line for each record as they come, in the same way. */
+export async function printText<T>(records: AsyncIterable<T>, textOf: (record: T) => string): Promise<void> {
+  process.stdout.on("error", () => {});
+  for await (const record of records) {
+    if (!process.stdout.writable) return;
+    await print(textOf(record));
+  }
+}
+
 async function print(text: string): Promise<void> {
   if (process.stdout.write(`${text}\n`)) return;
   try {
@@ -42,15 +51,15 @@ async function print(text: string): Promise<void> {
 }
 
 /**
- * Parses the value of `--since`: a duration before now (`90s`, `15m`, `1h`, `7d`), or an RFC 3339 time. Returns
- * milliseconds since 1970. Errors: CommandFailure.
+ * Parses the value of `--since` or another option: a duration before now (`90s`, `15m`, `1h`, `7d`), or an RFC 3339
+ * time. Returns milliseconds since 1970. Errors: CommandFailure.
  */
-export function parseSince(text: string): number {
+export function parseSince(text: string, option = "--since"): number {
   const isDate = /^\d{4}-\d\d-\d\d(?:T|$)/.test(text);
   const timeMs = isDate ? Date.parse(text) : Date.now() - durationMs(text);
   if (Number.isNaN(timeMs))
     throw new CommandFailure(
-      `--since must be like 90s, 15m, 1h or 7d, or an RFC 3339 time, not ${JSON.stringify(text)}`,
+      `${option} must be like 90s, 15m, 1h or 7d, or an RFC 3339 time, not ${JSON.stringify(text)}`,
     );
   return timeMs;
 }

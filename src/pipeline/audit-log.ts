@@ -102,15 +102,17 @@ export async function* readAudit(
       if (timeUs >= untilMs * 1000) return;
       const { request_id: requestId, ...rest } = columns;
       const line = { time: new Date(timeUs / 1000).toISOString(), id, ...rest, requestId } as AuditLine;
-      if (passes(line, filter)) yield line;
+      if (isSelected(line, filter)) yield line;
     }
     if (entries.length < batchSize) return;
     after = entries.at(-1);
   }
 }
 
-function passes(line: AuditLine, { method, scope, code, requestId }: AuditFilter): boolean {
+/** Whether a line is about what a filter asks for, whatever its time. */
+export function isSelected(line: AuditLine, { caller, method, scope, code, requestId }: AuditFilter): boolean {
   return (
+    (caller === undefined || line.caller === caller) &&
     (method === undefined || line.method === method || line.method.endsWith(`/${method}`)) &&
     (scope === undefined || covers(scope, line.scope) || covers(scope, line.resource)) &&
     (code === undefined || line.code === code) &&

@@ -15,6 +15,7 @@ export {
   auditEntry,
   emptyRecord,
   forgetAudit,
+  isSelected,
   readAudit,
 } from "./audit-log.ts";
 export { idempotentAnswers } from "./idempotency.ts";

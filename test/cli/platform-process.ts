@@ -37,6 +37,19 @@ export async function runPlatform(args: readonly string[], surroundings: Surroun
   };
 }
 
+/** Starts a command that runs until it is stopped. `end` sends a signal and waits for the end. */
+export function startCommand(args: readonly string[]): { end(signal: NodeJS.Signals): Promise<Outcome> } {
+  const child = spawnPlatform(args, {});
+  const ended = Promise.all([text(child.stdout!), text(child.stderr!), once(child, "close")]);
+  return {
+    async end(signal) {
+      child.kill(signal);
+      const [stdout, stderr] = await ended;
+      return { code: child.exitCode, stdout, stderr };
+    },
+  };
+}
+
 /** A running server. */
 export interface PlatformProcess {
   readonly baseUrl: string;

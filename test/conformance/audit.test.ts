@@ -163,6 +163,7 @@ onEveryServer("audit", {}, (server) => {
       const records: Json[] = json.lines.map((line) => JSON.parse(line));
       expect(records.every(({ caller }) => caller === administrator)).toBe(true);
       expect(records.find(({ resource }) => resource === uid)).toEqual({
+        id: expect.stringMatching(/^[0-9a-f]{16}$/),
         time: expect.stringMatching(/Z$/),
         caller: administrator,
         issuer: server().baseUrl,

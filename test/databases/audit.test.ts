@@ -53,8 +53,8 @@ onEveryDatabase("the audit log", (database) => {
     await db.transact((session) => audit.append(session, record({ code: "OK", resource: "r" })));
     await audit.flush();
     expect(await read()).toEqual([
-      { ...record({ scope: "s" }), time: "2026-11-05T12:00:00.000Z" },
-      { ...record({ code: "OK", resource: "r" }), time: "2026-11-05T12:00:00.001Z" },
+      { ...record({ scope: "s" }), id: expect.any(String), time: "2026-11-05T12:00:00.000Z" },
+      { ...record({ code: "OK", resource: "r" }), id: expect.any(String), time: "2026-11-05T12:00:00.001Z" },
     ]);
   });
 
