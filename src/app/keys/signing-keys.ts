@@ -66,7 +66,7 @@ function isContent(setting: string): boolean {
 
 /** How a message names the setting: its path. It never tells the content. */
 function nameOf(setting: string): string {
-  return isContent(setting) ? "the given keys" : setting;
+  return isContent(setting) ? "its content" : setting;
 }
 
 async function textOf(setting: string): Promise<string> {
