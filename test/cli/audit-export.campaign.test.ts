@@ -9,7 +9,7 @@ import { installed, record, write } from "./audit-records.ts";
 import { startCommand } from "./platform-process.ts";
 import { runHere } from "./run-here.ts";
 
-const kills = campaign({ short: 1, full: 40 });
+const kills = campaign({ short: 1, full: 10 });
 
 test(`an export that is killed (${kills}×) has every record once`, { timeout: 300_000 }, async () => {
   const { folder, settings, url } = await installed();

@@ -116,6 +116,16 @@ test("keys of the database verify beside those of a file, until they are revoked
   expect([await server.status(token), await server.kids()]).toEqual([401, [await kidOf(first)]]);
 });
 
+test("a key whose name begins with a hyphen is revoked like any other", async () => {
+  const { settings } = await place();
+  await runHere(["init", ...settings]);
+  for (const kid of ["-9BK6DIqJ1", "-hBK6DIqJ1", "--9BK6DIqJ1"]) {
+    const { code, stderr } = await runHere(["keys", "revoke", kid, ...settings]);
+    expect([code, stderr]).toEqual([1, `error: there is no key ${kid}; \`platform keys list\` prints the keys\n`]);
+  }
+  expect((await runHere(["keys", "revoke", "a", "--jsn", ...settings])).code).toBe(2);
+});
+
 test("a wrong file is explained", async () => {
   const { settings } = await place();
   await runHere(["init", ...settings]);

@@ -1,9 +1,11 @@
 /** Every mutation and every denied call is in the audit log, and no secret is. */
 
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { runCommand } from "../../src/cli/index.ts";
 import { type AuditRecord, readAudit } from "../../src/pipeline/index.ts";
 import { type Database, openDatabase } from "../../src/store/index.ts";
+import { userIdentityUid } from "../../src/uid.ts";
+import { sign, startIssuer, testKey } from "../auth/local-issuer.ts";
 import { type Json, onEveryServer } from "./live-server.ts";
 
 onEveryServer("audit", {}, (server) => {
@@ -130,6 +132,24 @@ onEveryServer("audit", {}, (server) => {
       [denied, { method: "sts/exchange", caller: "", code: "PERMISSION_DENIED" }],
       [unknown, { method: "sts/exchange_refresh_token", code: "UNAUTHENTICATED" }],
     );
+  });
+
+  test("records the first sign-in of a user at a provider, and no other", async () => {
+    const key = await testKey("RS256", "k");
+    const issuer = await startIssuer(key);
+    onTestFinished(() => issuer.close());
+    const { call, root } = server();
+    const defaultRole = (await call("GET", "/iam/v2/roles?name=viewer")).body.roles[0].uid;
+    const oidc = { issuer: issuer.url, clientId: "web", pkceEnabled: true };
+    const provider = await call("POST", `/iam/v2/identityProviders/${root}`, { name: "login", defaultRole, oidc });
+    const now = Math.floor(Date.now() / 1000);
+    const token = await sign(key, { iss: issuer.url, sub: "jane", aud: "web", iat: now, exp: now + 300 });
+    for (let i = 0; i < 2; i++) expect((await call("GET", "/iam/v2/groups", undefined, token)).status).toBe(200);
+    const caller = userIdentityUid(issuer.url, "jane");
+    const records = (await allRecords()).filter((record) => record.caller === caller);
+    expect(records).toMatchObject([
+      { method: "iam/first_sign_in", issuer: issuer.url, scope: provider.body.uid, resource: caller, code: "OK" },
+    ]);
   });
 
   test("holds no secret", async () => {

@@ -17,10 +17,10 @@ import { callOverGrpc, connectGrpc } from "./grpc-client.ts";
 import { type Json, onEveryServer, replyOf } from "./live-server.ts";
 
 const [oldKey, newKey] = [randomBytes(32).toString("hex"), randomBytes(32).toString("hex")];
-const clients = 8;
-const subscriptions = 300;
+const clients = 6;
+const subscriptions = 50;
 const attempts = 1000;
-const phaseMs = 2000;
+const phaseMs = 500;
 
 onEveryServer("keys under load", { allowLoopbackSinks: "true", secretKey: oldKey }, (server) => {
   async function start(secretKey: string): Promise<RunningServer> {

@@ -59,6 +59,7 @@ function revokeCommand(): Command {
       "refuse all tokens that a key has signed, on every server from the next call on, for ever; refresh tokens stay valid",
     )
     .argument("<KID>", "the key, as `platform keys list` prints it")
+    .allowUnknownOption() // a KID may begin with a hyphen
     .option("--json", "print one JSON object for each key");
   return command.action((kid: string) =>
     withAuditedDatabase(command, async (database, config, record) => {
