@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import { type Installation, readInstallation } from "../app/index.ts";
 import type { Config } from "../config.ts";
 import { type Database, openDatabase } from "../store/index.ts";
-import { type CommandRecord, recordOf } from "./command-record.ts";
+import { type CommandDetails, type CommandRecord, recordOf } from "./command-record.ts";
 import { CommandFailure } from "./failure.ts";
 import { settingsOf } from "./settings.ts";
 
@@ -39,17 +39,25 @@ export function withAuditedDatabase(
 ): Promise<void> {
   const audited = async (database: Database, config: Config) => {
     const record = recordOf(command, database);
+    const finish = async (details?: CommandDetails) => {
+      if (!record.isWritten && (await isInitialised(database))) await record.write(details);
+    };
     try {
       await run(database, config, record);
-      if (!record.isWritten) await record.write();
+      await finish();
     } catch (error) {
-      // The database may be what has failed, or have no audit log yet: then the error alone tells.
+      // The database may be what has failed: then the error alone tells.
       const code = error instanceof CommandFailure ? "FAILED_PRECONDITION" : "INTERNAL";
-      if (!record.isWritten) await record.write({ code }).catch(() => {});
+      await finish({ code }).catch(() => {});
       throw error;
     }
   };
   return withDatabase(command, audited, options);
+}
+
+/** Whether a record can be written: one in an empty database would keep a snapshot from being imported. */
+async function isInitialised(database: Database): Promise<boolean> {
+  return (await database.pendingMigrations()) === 0 && (await readInstallation(database.read)) !== undefined;
 }
 
 /** The installation stored in the database. Errors: CommandFailure if the database is not initialised. */

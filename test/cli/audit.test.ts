@@ -1,11 +1,13 @@
 /** `platform audit`: formats and filters, and what commands leave in the log. */
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { cefOf } from "../../src/cli/audit/cef.ts";
+import { readAudit } from "../../src/pipeline/audit-log.ts";
 import { openDatabase } from "../../src/store/index.ts";
 import { version } from "../../src/version.ts";
 import { installed, record, write } from "./audit-records.ts";
+import { settingsIn, temporaryFolder } from "./platform-process.ts";
 import { runHere } from "./run-here.ts";
 
 test("commands are in the log, with the user of the operating system", async () => {
@@ -31,6 +33,15 @@ test("commands are in the log, with the user of the operating system", async () 
     "cli/migrate OK",
   ]);
   for (const { caller } of lines) expect(caller).toMatch(/^cli:\S+@\S+$/);
+});
+
+test("a command leaves nothing in a database that is not initialised", async () => {
+  const { database: settings } = settingsIn(await temporaryFolder());
+  expect((await runHere(["migrate", ...settings])).code).toBe(0);
+  expect((await runHere(["import", "snapshot", "/nowhere", ...settings])).code).toBe(1);
+  const database = await openDatabase(settings[1]!);
+  onTestFinished(() => database.close());
+  for await (const line of readAudit(database.read, {})) expect.fail(line.method);
 });
 
 test("filters select by scope, result, request id and time", async () => {

@@ -16,8 +16,8 @@ export interface KeySource {
 const maxSigningKeys = 20;
 
 /**
- * Opens the keys. A file of keys is read again with those of the database; `onFailure` is called when that fails, and
- * the keys that it had stay. Errors: StartFailure if there is no key that can sign.
+ * Opens the keys. A file of keys is read again with those of the database. When that fails, the keys that it had stay,
+ * and `onFailure` is called once for each reason. Errors: StartFailure if there is no key that can sign.
  */
 export async function openSigningKeys(
   database: Database,
@@ -35,14 +35,17 @@ export async function openSigningKeys(
         : `--signing-key: every key of ${nameOf(setting)} is revoked; put a new one into it`,
     );
 
+  let failure: string | undefined;
   async function readGiven(): Promise<void> {
     if (setting === undefined || isContent(setting)) return;
     try {
       const current = await textOf(setting);
       if (current !== text) given = await givenKeys(setting, current);
       text = current;
+      failure = undefined;
     } catch (error) {
-      onFailure(error);
+      if (String(error) !== failure) onFailure(error);
+      failure = String(error);
     }
   }
 
