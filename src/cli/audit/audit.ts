@@ -9,7 +9,7 @@ import { withSettings } from "../settings.ts";
 import { stopSignal } from "../stop-signal.ts";
 import { cefOf } from "./cef.ts";
 import { openExport } from "./export-file.ts";
-import { followAudit } from "./follow.ts";
+import { type FollowOptions, followAudit } from "./follow.ts";
 
 interface Options {
   readonly since?: string;
@@ -61,14 +61,11 @@ export function auditCommand(): Command {
       await requireInstallation(database);
       if (output !== undefined) return exportTo(output, database, filter, options);
       const format = options.format ?? (options.json ? "jsonl" : "table");
-      const { signal, release } = stopSignal();
-      try {
-        const lines = follow ? followed(database, filter, { signal }) : readAudit(database.read, filter);
-        if (format === "cef") await printText(lines, cefOf);
-        else await printListing(lines, listing, format === "jsonl");
-      } finally {
-        release();
-      }
+      const stop = follow ? stopSignal() : undefined;
+      const lines = stop ? followed(database, filter, stop) : readAudit(database.read, filter);
+      if (format === "cef") await printText(lines, cefOf);
+      else await printListing(lines, listing, format === "jsonl");
+      stop?.release();
     }),
   );
 }
@@ -95,12 +92,13 @@ async function exportTo(
 async function* followed(
   database: Database,
   filter: AuditFilter,
-  from: { signal: AbortSignal; once?: boolean; known?: ReadonlyMap<string, number>; sinceMs?: number },
+  { signal, ...from }: { readonly signal: AbortSignal } & Partial<FollowOptions>,
 ): AsyncGenerator<AuditLine> {
   const options = {
     sinceMs: filter.sinceMs ?? 0,
     known: new Map<string, number>(),
     once: false,
+    signal,
     report: (message: string) => console.error(`warning: ${message}`),
     ...from,
   };
