@@ -12,7 +12,7 @@ function follower(session: ReadSession) {
   const requests: string[] = [];
   const messages: string[] = [];
   const done = (async () => {
-    const options = { sinceMs: 0, known: new Map(), once: false, signal: stop.signal };
+    const options = { sinceMs: 0, known: new Map(), once: false, pollMs: 50, signal: stop.signal };
     const lines: AsyncGenerator<AuditLine> = followAudit(session, { ...options, report: (m) => void messages.push(m) });
     for await (const { requestId } of lines) requests.push(requestId);
   })();

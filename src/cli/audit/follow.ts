@@ -13,8 +13,7 @@ export const maxLateMs = 10 * 60_000;
 /** The last part of this time is read with every poll, all of it with every so many. */
 const usuallyLateMs = 15_000;
 const pollsBetween = 60;
-const pollMs = 1000;
-const pauseInOutageMs = 2000;
+const defaultPollMs = 1000;
 /** So many records are remembered before older ones are forgotten. */
 const pruneEvery = 10_000;
 
@@ -26,6 +25,8 @@ export interface FollowOptions {
   readonly known: ReadonlyMap<string, number>;
   /** Whether to end with the last record that there is. */
   readonly once: boolean;
+  /** The time between two polls; by default 1000. */
+  readonly pollMs?: number;
   /** Ends it. */
   readonly signal: AbortSignal;
   /** Called when the database cannot be read, and when it can be again. */
@@ -35,7 +36,7 @@ export interface FollowOptions {
 /** Every record since a time, once, about in the order of commits. Errors: those that trying again does not mend. */
 export async function* followAudit(
   session: ReadSession,
-  { sinceMs, known, once, signal, report }: FollowOptions,
+  { sinceMs, known, once, pollMs = defaultPollMs, signal, report }: FollowOptions,
 ): AsyncGenerator<AuditLine> {
   const seen = new Map(known);
   let newestMs = sinceMs;
@@ -91,6 +92,6 @@ export async function* followAudit(
     }
     prune();
     if (once) return;
-    await setTimeout(isOut ? pauseInOutageMs : pollMs, undefined, { signal }).catch(() => {}); // stopped
+    await setTimeout(pollMs, undefined, { signal }).catch(() => {}); // stopped
   }
 }
