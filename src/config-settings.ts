@@ -1,5 +1,6 @@
 /** The settings: one table defines their help texts, defaults and parsers. */
 import { availableParallelism } from "node:os";
+import { type SecretKey, secretKeySetting, signingKeySetting } from "./config-keys.ts";
 import {
   type ListenAddress,
   oneOf,
@@ -16,7 +17,6 @@ import {
   parseQuotas,
   parseRate,
   parseRatio,
-  parseSecretKeys,
   parseSwitch,
   parseTermsDocuments,
   type RegistryCredentials,
@@ -50,7 +50,7 @@ export interface Config {
   /** 32 bytes that seal page tokens, for servers without a common database; undefined: the database's own key. */
   readonly pageTokenKey: Buffer | undefined;
   /** Keys of 32 bytes for secrets in the database, or the one that is stored in it. The first seals, all open. */
-  readonly secretKey: readonly (Buffer | "database")[];
+  readonly secretKey: readonly SecretKey[];
   /** A file of keys that sign the platform's own tokens, or its content; undefined: keys stored in the database. */
   readonly signingKey: string | undefined;
   readonly allowLoopbackIssuers: boolean;
@@ -195,20 +195,8 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     help: "key that encrypts page tokens, 64 hex digits (default: a key stored in the database)",
     ...aKey,
   },
-  secretKey: {
-    help:
-      "key that encrypts secrets in the database, 64 hex digits, or `database` for the one stored in it; " +
-      "others, separated by commas, only decrypt",
-    placeholder: "HEX[,HEX]",
-    default: "database",
-    parse: parseSecretKeys,
-  },
-  signingKey: {
-    help:
-      "file of the keys that sign the platform's own tokens, in PEM or as JSON Web Keys, or its content; the first signs " +
-      "(default: keys stored in the database)",
-    ...aFile,
-  },
+  secretKey: secretKeySetting,
+  signingKey: signingKeySetting,
   allowLoopbackIssuers: { help: "accept token issuers at http://localhost (for tests)", ...aSwitch },
   maxPatternIdentities: {
     help: "maximum number of identities with patterns in an organisation",

@@ -123,16 +123,6 @@ export function parseKey(value: string): Buffer {
   return Buffer.from(oneOf(/^[0-9a-fA-F]{64}$/, "64 hex digits")(value), "hex");
 }
 
-/** Parses keys, or `database`, separated by commas. */
-export function parseSecretKeys(value: string): readonly (Buffer | "database")[] {
-  return value.split(",").map((key) => {
-    if (key.trim() === "database") return "database";
-    if (!/^[0-9a-fA-F]{64}$/.test(key.trim()))
-      throw new Error("must be 64 hex digits, or database, or several of these separated by commas");
-    return Buffer.from(key.trim(), "hex");
-  });
-}
-
 export function parseTermsDocuments(value: string): readonly TermsDocument[] {
   const list: unknown = JSON.parse(value.trimStart().startsWith("[") ? value : readFileSync(value, "utf8"));
   if (!Array.isArray(list)) throw new Error("must be a JSON list");

@@ -1,0 +1,34 @@
+/** The settings of keys that are rotated. */
+
+/** 32 bytes, or the key that is stored in the database. */
+export type SecretKey = Buffer | "database";
+
+/** Parses keys, or `database`, separated by commas. */
+function parseSecretKeys(value: string): readonly SecretKey[] {
+  return value.split(",").map((key) => {
+    if (key.trim() === "database") return "database";
+    if (!/^[0-9a-fA-F]{64}$/.test(key.trim()))
+      throw new Error("must be 64 hex digits, or database, or several of these separated by commas");
+    return Buffer.from(key.trim(), "hex");
+  });
+}
+
+/** The keys of secrets in the database. The first seals, all open. */
+export const secretKeySetting = {
+  help:
+    "key that encrypts secrets in the database, 64 hex digits, or `database` for the one stored in it; " +
+    "others, separated by commas, only decrypt",
+  placeholder: "HEX[,HEX]",
+  default: "database",
+  parse: parseSecretKeys,
+} as const;
+
+/** The keys that sign the platform's own tokens. */
+export const signingKeySetting = {
+  help:
+    "file of the keys that sign the platform's own tokens, in PEM or as JSON Web Keys, or its content; the first signs " +
+    "(default: keys stored in the database)",
+  placeholder: "FILE",
+  default: undefined,
+  parse: (text: string) => text,
+} as const;
