@@ -4,6 +4,7 @@ import { type SecretKey, secretKeySetting, signingKeySetting } from "./config-ke
 import {
   type ListenAddress,
   oneOf,
+  type Parser,
   parseBaseUrl,
   parseBytes,
   parseChoice,
@@ -143,15 +144,19 @@ export interface Setting<T> {
   /** Stands for the value in `--help`. Absent: the setting is a switch. */
   readonly placeholder?: string;
   readonly default: string | undefined;
-  parse(text: string): T;
+  /** Whether its value must not be shown. A file that holds a secret is not secret itself. */
+  readonly isSecret?: true;
+  /** Whether a running server takes a new value at SIGHUP. */
+  readonly isReloadable?: true;
+  readonly parse: Parser<T>;
 }
 
 const aUrl = { placeholder: "URL", default: undefined, parse: parseBaseUrl } as const;
 const aFile = { placeholder: "FILE", default: undefined, parse: (path: string) => path } as const;
-const aKey = { placeholder: "HEX", default: undefined, parse: parseKey } as const;
+const aKey = { placeholder: "HEX", default: undefined, isSecret: true, parse: parseKey } as const;
 const aSwitch = { default: "false", parse: parseSwitch } as const;
 const aRate = (byDefault: string) =>
-  ({ placeholder: "RATE[/BURST]|off", default: byDefault, parse: parseRate }) as const;
+  ({ placeholder: "RATE[/BURST]|off", default: byDefault, isReloadable: true, parse: parseRate }) as const;
 const onOrOff = { placeholder: "on|off", default: "on", parse: parseChoice("on", "off") } as const;
 
 /** The settings, in the order `--help` prints them. */
@@ -216,6 +221,7 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     help: "origins that may call from a browser, comma-separated",
     placeholder: "LIST",
     default: "",
+    isReloadable: true,
     parse: (value) => value.split(",").flatMap((origin) => origin.trim() || []),
   },
   auditRetentionDays: {
@@ -246,7 +252,9 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     help: "number of processes that share the port; auto for the number of cores",
     placeholder: "NUMBER|auto",
     default: "1",
-    parse: (value) => (value === "auto" ? availableParallelism() : parseCount(1, 64)(value)),
+    parse: Object.assign((value: string) => (value === "auto" ? availableParallelism() : parseCount(1, 64)(value)), {
+      schema: { ...parseCount(1, 64).schema, type: ["integer", "string"], pattern: "^auto$" },
+    }),
   },
   registryUrl: { help: "registry whose notifications are accepted at /registry/notifications", ...aUrl },
   registryGroup: {
@@ -311,12 +319,14 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     help: "maximum number of items of a list that the v1 API answers whole",
     placeholder: "COUNT",
     default: "200000",
+    isReloadable: true,
     parse: parseCount(1, 10_000_000),
   },
   quotas: {
     help: "how much an organisation can have: groups=100,repos=unlimited; others keep their defaults, see docs/limits.md",
     placeholder: "LIST",
     default: "",
+    isReloadable: true,
     parse: parseQuotas,
   },
   rateLimitRead: { help: "rate limit of a caller's calls that read", ...aRate("5000/20000") },
@@ -331,12 +341,14 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     help: "maximum number of calls under way; those beyond it are refused as UNAVAILABLE",
     placeholder: "NUMBER",
     default: "2000",
+    isReloadable: true,
     parse: parseCount(1, 1_000_000),
   },
   maxQueueDelay: {
     help: "how long requests may wait for their turn; while one has waited longer, new ones are refused as UNAVAILABLE",
     placeholder: "DURATION",
     default: "1s",
+    isReloadable: true,
     parse: parseDuration,
   },
   maxLongQueries: {
@@ -367,13 +379,14 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     help: "whether statements stay prepared on connections to PostgreSQL: on, off, or auto: unless a pooler stands before it; on behind PgBouncer only if it keeps them (max_prepared_statements)",
     placeholder: "WHEN",
     default: "auto",
-    parse: (value) => oneOf(/^(auto|on|off)$/, "auto, on, off")(value) as "auto" | "on" | "off",
+    parse: parseChoice("auto", "on", "off"),
   },
   logLevel: {
     help: `minimum severity of log lines: ${logLevels.join(", ")}`,
     placeholder: "LEVEL",
     default: "info",
-    parse: (value) => oneOf(new RegExp(`^(${logLevels.join("|")})$`), logLevels.join(", "))(value) as LogLevel,
+    isReloadable: true,
+    parse: parseChoice(...logLevels),
   },
   logFormat: {
     help: "format of log lines: json, text for people, or auto: text on a terminal, else json",

@@ -2,6 +2,12 @@
 import { readFileSync } from "node:fs";
 import type { Rate } from "./token-buckets.ts";
 
+/** A JSON Schema, or a part of one. */
+export type JsonSchema = Readonly<Record<string, unknown>>;
+
+/** Parses the text of a setting. `schema`: of its values in the configuration file; by default strings. */
+export type Parser<T> = ((text: string) => T) & { readonly schema?: JsonSchema };
+
 /** Credentials for reading a registry. */
 export interface RegistryCredentials {
   readonly username: string;
@@ -23,6 +29,13 @@ export interface ListenAddress {
   readonly port: number;
 }
 
+/** A text whose URLs have no password, also not as a parameter. It may lose more than the password. */
+export function withoutPasswords(text: string): string {
+  return text
+    .replace(/:\/\/([^:@/?#]*):.*@/s, "://$1:***@")
+    .replace(/([?&][^=&]*(?:pass|secret|token)[^=&]*=)[^&]*/gi, "$1***");
+}
+
 export function parseListen(value: string): ListenAddress {
   const match = /^(?:(?<host>\[[0-9a-fA-F:.]+\]|[^:[\]]*):)?(?<port>[0-9]+)$/.exec(value);
   const port = Number(match?.groups?.port);
@@ -30,6 +43,12 @@ export function parseListen(value: string): ListenAddress {
   if (port > 65535) throw new Error(`must be HOST:PORT with a port from 0 to 65535, not "${value}"`);
   return { host: (match.groups?.host || "127.0.0.1").replace(/^\[|\]$/g, ""), port };
 }
+parseListen.schema = {
+  type: ["string", "integer"],
+  pattern: "^(?:(?:\\[[0-9a-fA-F:.]+\\]|[^:\\[\\]]*):)?[0-9]{1,5}$",
+  minimum: 0,
+  maximum: 65_535,
+};
 
 export function parseBaseUrl(value: string): string {
   const url = URL.canParse(value) ? new URL(value) : undefined;
@@ -40,10 +59,11 @@ export function parseBaseUrl(value: string): string {
     url.hash !== "" ||
     url.username !== ""
   ) {
-    throw new Error(`must be an http or https URL without query, not "${value}"`);
+    throw new Error(`must be an http or https URL without query, not "${withoutPasswords(value)}"`);
   }
   return url.href.replace(/\/+$/, "");
 }
+parseBaseUrl.schema = { type: "string", pattern: "^https?://[^?#]+$" };
 
 /** Parses `RATE` or `RATE/BURST`, both in requests, the rate per second; `off` is undefined. */
 export function parseRate(value: string): Rate | undefined {
@@ -53,6 +73,12 @@ export function parseRate(value: string): Rate | undefined {
   const perSecond = Number(match[1]);
   return { perSecond, burst: Number(match[2] ?? match[1]) };
 }
+parseRate.schema = {
+  type: ["string", "integer"],
+  pattern: "^(?:off|[1-9][0-9]{0,6}(?:/[1-9][0-9]{0,6})?)$",
+  minimum: 1,
+  maximum: 9_999_999,
+};
 
 /** The quotas of an organisation, unless the setting says otherwise. */
 export const defaultQuotas: Readonly<Record<string, number>> = {
@@ -76,6 +102,10 @@ export function parseQuotas(value: string): Readonly<Record<string, number>> {
   }
   return quotas;
 }
+parseQuotas.schema = {
+  type: "string",
+  pattern: `^(?:\\s*(?:(?:${Object.keys(defaultQuotas).join("|")})=(?:unlimited|[0-9]{1,9})\\s*)?(?:,|$))*$`,
+};
 
 const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 
@@ -85,25 +115,29 @@ export function parseDuration(value: string): number {
   if (number === undefined) throw new Error(`must be a duration like 90s, 5m or 1h, not "${value}"`);
   return Number(number) * unitMs[unit]!;
 }
+parseDuration.schema = {
+  type: ["string", "integer"],
+  pattern: "^[0-9]{1,6}(?:ms|s|m|h)?$",
+  minimum: 0,
+  maximum: 999_999,
+};
 
 export function parseDays(value: string): number {
   return Number(oneOf(/^[1-9][0-9]{0,4}$/, "a number of days from 1 to 99999")(value));
 }
+parseDays.schema = { type: "integer", minimum: 1, maximum: 99_999 };
 
-export function parseBytes(least: number, most: number): (value: string) => number {
-  return (value) => {
-    const bytes = /^[0-9]{1,9}$/.test(value) ? Number(value) : 0;
-    if (bytes < least || bytes > most) throw new Error(`must be a number of bytes from ${least} to ${most}`);
-    return bytes;
-  };
+export function parseBytes(least: number, most: number): Parser<number> {
+  return parseCount(least, most, "a number of bytes");
 }
 
-export function parseCount(least: number, most: number): (value: string) => number {
-  return (value) => {
+export function parseCount(least: number, most: number, meaning = "a number"): Parser<number> {
+  const parse = (value: string) => {
     const count = /^[0-9]{1,9}$/.test(value) ? Number(value) : -1;
-    if (count < least || count > most) throw new Error(`must be a number from ${least} to ${most}`);
+    if (count < least || count > most) throw new Error(`must be ${meaning} from ${least} to ${most}`);
     return count;
   };
+  return Object.assign(parse, { schema: { type: "integer", minimum: least, maximum: most } });
 }
 
 export function parseRatio(value: string): number {
@@ -122,6 +156,7 @@ export function parseNames(value: string): readonly string[] {
 export function parseKey(value: string): Buffer {
   return Buffer.from(oneOf(/^[0-9a-fA-F]{64}$/, "64 hex digits")(value), "hex");
 }
+parseKey.schema = { type: "string", pattern: "^[0-9a-fA-F]{64}$" };
 
 export function parseTermsDocuments(value: string): readonly TermsDocument[] {
   const list: unknown = JSON.parse(value.trimStart().startsWith("[") ? value : readFileSync(value, "utf8"));
@@ -154,18 +189,22 @@ export function parseCredentials(path: string): RegistryCredentials {
 export function parseSwitch(value: string): boolean {
   return oneOf(/^(true|false)$/, "true or false")(value) === "true";
 }
+parseSwitch.schema = { type: "boolean" };
 
-export function parseChoice<const T extends string>(...choices: readonly T[]): (value: string) => T {
-  return (value) => {
+export function parseChoice<const T extends string>(...choices: readonly T[]): Parser<T> {
+  const meaning = new Intl.ListFormat("en-GB", { type: "disjunction" }).format(choices);
+  const parse = (value: string) => {
     const choice = choices.find((one) => one === value);
-    if (choice === undefined) throw new Error(`must be ${choices.join(" or ")}`);
+    if (choice === undefined) throw new Error(`must be ${meaning}`);
     return choice;
   };
+  return Object.assign(parse, { schema: { enum: choices } });
 }
 
-export function oneOf(pattern: RegExp, meaning: string): (value: string) => string {
-  return (value) => {
+export function oneOf(pattern: RegExp, meaning: string): Parser<string> {
+  const parse = (value: string) => {
     if (!pattern.test(value)) throw new Error(`must be ${meaning}`);
     return value;
   };
+  return Object.assign(parse, { schema: { type: "string", pattern: pattern.source } });
 }

@@ -5,11 +5,18 @@
 import { readFileSync } from "node:fs";
 import { isIP } from "node:net";
 import { type Config, settings } from "./config-settings.ts";
-import { type ListenAddress, parseSwitch, type RegistryCredentials, type TermsDocument } from "./config-values.ts";
+import {
+  type JsonSchema,
+  type ListenAddress,
+  parseSwitch,
+  type RegistryCredentials,
+  type TermsDocument,
+  withoutPasswords,
+} from "./config-values.ts";
 import { suggestion } from "./did-you-mean.ts";
 
 export { type Config, type Setting, settings } from "./config-settings.ts";
-export type { ListenAddress, RegistryCredentials, TermsDocument };
+export { type JsonSchema, type ListenAddress, type RegistryCredentials, type TermsDocument, withoutPasswords };
 
 /** A value that cannot be used; the message names its flag, variable or file. */
 export class ConfigError extends Error {}
@@ -19,6 +26,11 @@ const keys = Object.keys(settings) as (keyof Config)[];
 /** The setting that `http2` and `fastPath` replace; it is accepted until the next release. */
 const fullDoors = "fullDoors";
 type SettingName = keyof Config | typeof fullDoors;
+
+/** The deprecated settings: what to use instead, and their parsers. */
+export const deprecatedSettings = {
+  [fullDoors]: { advice: "use --http2=node and --fast-path=off", parse: parseSwitch },
+} as const;
 
 /** `baseUrl` → `--base-url`. */
 export function flagOf(name: SettingName): string {
@@ -41,52 +53,97 @@ export interface ConfigSources {
   warn(message: string): void;
 }
 
+/** A setting as it was given. */
+export interface GivenSetting {
+  /** Its text; undefined if it is not set and has no default. */
+  readonly text: string | undefined;
+  /** The flag, the variable, `FILE: key`, or `default`. */
+  readonly origin: string;
+}
+
+/** Something wrong with what was given; the message is one line. */
+export interface SettingProblem {
+  /** `error`: nothing can start with it. The others are warnings of a start. */
+  readonly kind: "error" | "unknown variable" | "deprecated";
+  readonly message: string;
+}
+
+/** All settings, and all that is wrong with them. */
+export interface ReadSettings {
+  /** A value that is an error is undefined. */
+  readonly config: Config;
+  readonly given: Readonly<Record<keyof Config, GivenSetting>>;
+  /** In the order of the sources. */
+  readonly problems: readonly SettingProblem[];
+}
+
 /**
  * Reads all settings. Errors: ConfigError on an unusable value, an unknown key of the file, a certificate without its
  * key.
  */
 export function readConfig(sources: ConfigSources): Config {
+  const { config, problems } = readSettings(sources);
+  for (const { kind, message } of problems) {
+    if (kind === "error") throw new ConfigError(message);
+    sources.warn(message);
+  }
+  return config;
+}
+
+/** Reads all settings, without stopping at the first problem. */
+export function readSettings(sources: ConfigSources): ReadSettings {
+  const problems: SettingProblem[] = [];
+  const report = (kind: SettingProblem["kind"], message: string) => void problems.push({ kind, message });
   const known = new Set(["PLATFORM_CONFIG", "PLATFORM_WORKER", ...keys.map(variableOf)]);
   for (const name of Object.keys(sources.env)) {
     if (name.startsWith("PLATFORM_") && !known.has(name) && name !== variableOf(fullDoors))
-      sources.warn(`unknown environment variable ${name} is ignored${suggestion(name, known)}`);
+      report("unknown variable", `unknown environment variable ${name} is ignored${suggestion(name, known)}`);
   }
-  const env = withoutServiceLink(sources);
-  const file = sources.file === undefined ? {} : readFile(sources.file);
+  const env = withoutServiceLink(sources.env, (message) => report("unknown variable", message));
+  const file = sources.file === undefined ? {} : readFile(sources.file, (message) => report("error", message));
 
   /** The text of a setting and its origin. */
-  const given = (name: SettingName) =>
+  const found = (name: SettingName) =>
     [
       { text: sources.flags[name], origin: flagOf(name) },
       { text: env[variableOf(name)], origin: variableOf(name) },
       { text: file[name], origin: `${sources.file}: ${name}` },
     ].find(({ text }) => text !== undefined);
 
-  function parsed(name: SettingName, parse: (text: string) => unknown, byDefault: string | undefined): unknown {
-    const { text, origin } = given(name) ?? { text: byDefault, origin: name };
+  function parsed({ text, origin }: GivenSetting, parse: (text: string) => unknown): unknown {
     try {
       return text === undefined ? undefined : parse(text);
     } catch (error) {
-      throw new ConfigError(`${origin}: ${(error as Error).message}`);
+      report("error", `${origin}: ${(error as Error).message}`);
+      return undefined;
     }
   }
 
-  const deprecated = given(fullDoors);
-  if (deprecated !== undefined)
-    sources.warn(`${deprecated.origin} is deprecated: use --http2=node and --fast-path=off`);
-  const isFullDoors = parsed(fullDoors, parseSwitch, "false");
-  const defaults: Partial<Record<keyof Config, string>> = isFullDoors ? { http2: "node", fastPath: "off" } : {};
-  const config = Object.fromEntries(
-    keys.map((key) => [key, parsed(key, settings[key].parse, defaults[key] ?? settings[key].default)]),
-  ) as unknown as Config;
-  if ((config.tlsCert === undefined) !== (config.tlsKey === undefined)) {
-    throw new ConfigError(`${flagOf("tlsCert")} and ${flagOf("tlsKey")} must be set together`);
+  const defaults: Partial<Record<keyof Config, GivenSetting>> = {};
+  const deprecated = found(fullDoors);
+  if (deprecated !== undefined) {
+    const { origin } = deprecated;
+    report("deprecated", `${origin} is deprecated: ${deprecatedSettings[fullDoors].advice}`);
+    if (parsed(deprecated, parseSwitch))
+      Object.assign(defaults, { http2: { text: "node", origin }, fastPath: { text: "off", origin } });
   }
-  const together = ["registryUrl", "registryGroup", "registrySecret"] as const;
-  if (new Set(together.map((key) => config[key] === undefined)).size > 1)
-    throw new ConfigError(`${together.map(flagOf).join(", ")} must be set together`);
-  return config;
+  const given = Object.fromEntries(
+    keys.map((key) => [key, found(key) ?? defaults[key] ?? { text: settings[key].default, origin: "default" }]),
+  ) as Record<keyof Config, GivenSetting>;
+  const config = Object.fromEntries(
+    keys.map((key) => [key, parsed(given[key], settings[key].parse)]),
+  ) as unknown as Config;
+  for (const together of setTogether) {
+    if (new Set(together.map((key) => given[key].text === undefined)).size > 1)
+      report("error", `${together.map(flagOf).join(together.length === 2 ? " and " : ", ")} must be set together`);
+  }
+  return { config, given, problems };
 }
+
+const setTogether: readonly (readonly (keyof Config)[])[] = [
+  ["tlsCert", "tlsKey"],
+  ["registryUrl", "registryGroup", "registrySecret"],
+];
 
 /** The URL that clients use: the setting, or else one for the address in use. */
 export function baseUrlOf(config: Config, address: ListenAddress = config.listen): string {
@@ -100,31 +157,44 @@ export function addressUrlOf({ tlsCert }: Config, { host, port }: ListenAddress)
   return `${tlsCert === undefined ? "http" : "https"}://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
-function readFile(path: string): Partial<Record<SettingName, string>> {
+/** The settings in a file; `$schema` is for editors. */
+function readFile(path: string, report: (message: string) => void): Partial<Record<SettingName, string>> {
   let content: unknown;
   try {
     content = JSON.parse(readFileSync(path, "utf8"));
   } catch (error) {
-    throw new ConfigError(`${path}: ${(error as Error).message}`);
+    report(`${path}: ${withoutExcerpt((error as Error).message)}`);
+    return {};
   }
-  if (typeof content !== "object" || content === null || Array.isArray(content))
-    throw new ConfigError(`${path}: not a JSON object`);
-  for (const [key, value] of Object.entries(content)) {
-    if (!(keys as string[]).includes(key) && key !== fullDoors)
-      throw new ConfigError(`${path}: unknown key "${key}"${suggestion(key, keys)}`);
-    if (!["string", "number", "boolean"].includes(typeof value))
-      throw new ConfigError(`${path}: "${key}" must be a string, number or boolean`);
+  if (typeof content !== "object" || content === null || Array.isArray(content)) {
+    report(`${path}: not a JSON object`);
+    return {};
   }
-  return Object.fromEntries(Object.entries(content).map(([key, value]) => [key, String(value)]));
+  const { $schema: _, ...others } = content as Record<string, unknown>;
+  return Object.fromEntries(
+    Object.entries(others).flatMap(([key, value]) => {
+      if (!(keys as string[]).includes(key) && key !== fullDoors)
+        report(`${path}: unknown key "${key}"${suggestion(key, keys)}`);
+      else if (!["string", "number", "boolean"].includes(typeof value))
+        report(`${path}: "${key}" must be a string, number or boolean`);
+      else return [[key, String(value)]];
+      return [];
+    }),
+  );
+}
+
+/** An error of JSON.parse without the text around it, which may be a secret. */
+function withoutExcerpt(message: string): string {
+  return message.replace(/,? (?:\.\.\.)?".*"(?:\.\.\.)? is not valid JSON$/s, ": not valid JSON");
 }
 
 /**
  * The environment without what Kubernetes injects for a service named `platform`: its address, as
  * PLATFORM_SERVICE_HOST, which is a setting here, and its port.
  */
-function withoutServiceLink({ env, warn }: ConfigSources): ConfigSources["env"] {
+function withoutServiceLink(env: ConfigSources["env"], report: (message: string) => void): ConfigSources["env"] {
   const { PLATFORM_SERVICE_HOST: host, ...others } = env;
   if (host === undefined || env.PLATFORM_SERVICE_PORT === undefined || isIP(host) === 0) return env;
-  warn("PLATFORM_SERVICE_HOST is ignored: with PLATFORM_SERVICE_PORT it is an address that Kubernetes injects");
+  report("PLATFORM_SERVICE_HOST is ignored: with PLATFORM_SERVICE_PORT it is an address that Kubernetes injects");
   return others;
 }

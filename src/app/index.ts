@@ -11,7 +11,7 @@
  * No resource, no SQL and no HTTP mapping is described here.
  */
 
-export { listenFailure, StartFailure } from "./failure.ts";
+export { listenFailure, readCertificate, StartFailure } from "./failure.ts";
 export {
   type Installation,
   install,

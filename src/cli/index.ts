@@ -9,6 +9,7 @@ import { ConfigError } from "../config.ts";
 import { version } from "../version.ts";
 import { accessCommand } from "./access/index.ts";
 import { auditCommand } from "./audit/audit.ts";
+import { configCommand } from "./config/index.ts";
 import { eventsCommand } from "./events/index.ts";
 import { explain, isDebugging } from "./failure.ts";
 import { importCommand } from "./import/index.ts";
@@ -33,6 +34,7 @@ export async function runCommand(args: readonly string[]): Promise<number> {
     .showSuggestionAfterError();
   for (const command of [
     serveCommand,
+    configCommand,
     initCommand,
     tokenCommand,
     keysCommand,

@@ -1,6 +1,6 @@
 /** Settings as options of commands: `--listen`, `--database`, …. */
 import { type Command, Option } from "commander";
-import { type Config, flagOf, readConfig, settings, variableOf } from "../config.ts";
+import { type Config, type ConfigSources, flagOf, readConfig, settings, variableOf } from "../config.ts";
 
 /** Adds `--config`, `--log-level` and the given settings, all by default, to a command. */
 export function withSettings(
@@ -18,18 +18,23 @@ export function withSettings(
   return command.option("--config <FILE>", "JSON file of settings by name (PLATFORM_CONFIG)");
 }
 
-/** Reads the settings of a command from its flags, the environment and the file. Errors: ConfigError. */
-export function settingsOf(command: Command): Config {
+/** Where the settings of a command come from: its flags, the environment and the file. */
+export function sourcesOf(command: Command): ConfigSources {
   const options = command.opts<Record<string, string | boolean | undefined>>();
   const flags = Object.fromEntries(
     [...Object.keys(settings), "fullDoors"].flatMap((key) =>
       options[key] === undefined ? [] : [[key, String(options[key])]],
     ),
   );
-  return readConfig({
+  return {
     flags,
     env: process.env,
     file: (options.config as string | undefined) ?? process.env.PLATFORM_CONFIG,
     warn: (message) => console.error(`warning: ${message}`),
-  });
+  };
+}
+
+/** Reads the settings of a command. Errors: ConfigError. */
+export function settingsOf(command: Command): Config {
+  return readConfig(sourcesOf(command));
 }

@@ -1,0 +1,28 @@
+/** `platform config check`: verifies the settings without starting anything. */
+import { Command } from "commander";
+import { readCertificate, StartFailure } from "../../app/index.ts";
+import { type Config, readSettings, type SettingProblem } from "../../config.ts";
+import { sourcesOf, withSettings } from "../settings.ts";
+import { printProblems } from "./problems.ts";
+
+export function checkCommand(): Command {
+  const command = withSettings(new Command("check")).description(
+    "verify the settings of serve and the files that they name, and print all problems",
+  );
+  return command.action(() => {
+    const { config, problems } = readSettings(sourcesOf(command));
+    printProblems([...problems, ...fileProblems(config)], ({ kind }) => kind !== "deprecated");
+    console.log("the settings are valid");
+  });
+}
+
+/** What is wrong with files that a start reads after its settings. */
+function fileProblems(config: Config): SettingProblem[] {
+  try {
+    readCertificate(config);
+    return [];
+  } catch (error) {
+    if (!(error instanceof StartFailure)) throw error;
+    return [{ kind: "error", message: error.message }];
+  }
+}

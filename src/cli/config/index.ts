@@ -1,0 +1,13 @@
+/** `platform config`: prints, checks and describes the settings. It starts nothing and opens no database. */
+import { Command } from "commander";
+import { checkCommand } from "./check.ts";
+import { printCommand } from "./print.ts";
+import { schemaCommand } from "./schema.ts";
+
+export function configCommand(): Command {
+  return new Command("config")
+    .description("print, check and describe the settings")
+    .addCommand(printCommand().exitOverride())
+    .addCommand(checkCommand().exitOverride())
+    .addCommand(schemaCommand().exitOverride());
+}
