@@ -146,8 +146,8 @@ export interface Setting<T> {
   readonly default: string | undefined;
   /** Whether its value must not be shown. A file that holds a secret is not secret itself. */
   readonly isSecret?: true;
-  /** Whether a running server takes a new value at SIGHUP. */
-  readonly isReloadable?: true;
+  /** Whether a running server takes a new value at SIGHUP; `while set`: if it had one at its start. */
+  readonly isReloadable?: true | "while set";
   readonly parse: Parser<T>;
 }
 
@@ -207,6 +207,7 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     help: "maximum number of identities with patterns in an organisation",
     placeholder: "NUMBER",
     default: "100",
+    isReloadable: true,
     parse: parseCount(0, 99_999),
   },
   allowLoopbackSinks: { help: "send events to sinks at http://localhost (for tests and trials)", ...aSwitch },

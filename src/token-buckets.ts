@@ -21,16 +21,19 @@ const maxBuckets = 20_000;
 
 /** The buckets of one limit. */
 export class TokenBuckets {
-  readonly rate: Rate;
+  readonly #rate: () => Rate | undefined;
   readonly #buckets = new LruMap<string, Bucket>(maxBuckets);
 
-  constructor(rate: Rate) {
-    this.rate = rate;
+  /** @param rate the rate now; undefined: there is no limit. */
+  constructor(rate: () => Rate | undefined) {
+    this.#rate = rate;
   }
 
   /** Takes a token of the bucket of `key`. Returns 0, or in how many milliseconds there will be one. */
   take(key: string, nowMs: number): number {
-    const { perSecond, burst } = this.rate;
+    const rate = this.#rate();
+    if (rate === undefined) return 0;
+    const { perSecond, burst } = rate;
     const bucket = this.#buckets.get(key);
     if (bucket === undefined) {
       this.#buckets.set(key, { tokens: burst - 1, atMs: nowMs });

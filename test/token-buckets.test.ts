@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { TokenBuckets } from "../src/token-buckets.ts";
 
 test("a bucket gives its burst at once, then its rate, and says when it has a token again", () => {
-  const buckets = new TokenBuckets({ perSecond: 10, burst: 3 });
+  const buckets = new TokenBuckets(() => ({ perSecond: 10, burst: 3 }));
   expect([0, 0, 0, 0].map((ms) => buckets.take("a", ms))).toEqual([0, 0, 0, 100]);
   expect(buckets.take("b", 0)).toBe(0);
   expect(buckets.take("a", 60)).toBe(40);
@@ -19,7 +19,7 @@ test("in no span of time more than the burst and the rate are taken, and who wai
       fc.integer({ min: 1, max: 50 }),
       fc.array(fc.integer({ min: 0, max: 300 }), { minLength: 1, maxLength: 200 }),
       (perSecond, burst, pauses) => {
-        const buckets = new TokenBuckets({ perSecond, burst });
+        const buckets = new TokenBuckets(() => ({ perSecond, burst }));
         const taken: number[] = [];
         let nowMs = 0;
         for (const pauseMs of pauses) {
@@ -41,7 +41,7 @@ test("in no span of time more than the burst and the rate are taken, and who wai
 });
 
 test("the clock may go back", () => {
-  const buckets = new TokenBuckets({ perSecond: 1, burst: 1 });
+  const buckets = new TokenBuckets(() => ({ perSecond: 1, burst: 1 }));
   expect(buckets.take("a", 1000)).toBe(0);
   expect(buckets.take("a", 0)).toBe(1000);
   expect(buckets.take("a", 1000)).toBe(0);

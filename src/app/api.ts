@@ -3,6 +3,7 @@ import { createRegistry, type DescService, type Registry } from "@bufbuild/proto
 import { file_google_rpc_error_details } from "../../gen/google/rpc/error_details_pb.ts";
 import type { Config } from "../config.ts";
 import { type Contract, readContract } from "../contract/index.ts";
+import { LiveSettings } from "../live-settings.ts";
 import type { MountedService } from "../resource/index.ts";
 import { createServices } from "../services/index.ts";
 
@@ -18,9 +19,15 @@ export interface Api {
 }
 
 /** Reads the services that the settings ask for. */
-export function readApi(config: Config): Api {
+export function readApi(config: Config, live = new LiveSettings(config)): Api {
   const callsOfV1 = new Map<string, number>();
-  const services = createServices(config, ({ parent, name }) => {
+  const options = {
+    ...config,
+    get v1MaxListItems() {
+      return live.current.v1MaxListItems;
+    },
+  };
+  const services = createServices(options, ({ parent, name }) => {
     const key = `${parent.typeName}/${name}`;
     callsOfV1.set(key, (callsOfV1.get(key) ?? 0) + 1);
   });

@@ -6,6 +6,7 @@ import { addEnumNames, useGeneratedCode } from "../codec/index.ts";
 import { addressUrlOf, baseUrlOf, type Config } from "../config.ts";
 import { warmValidation } from "../contract/index.ts";
 import { unavailable } from "../errors.ts";
+import { LiveSettings } from "../live-settings.ts";
 import type { Logger } from "../log.ts";
 import { createHealth } from "../rpc/index.ts";
 import { openTracing, type Tracing } from "../tracing/index.ts";
@@ -44,13 +45,15 @@ export interface RunningServer {
 /**
  * Starts the server that `config` describes: opens the port, waits for the database, migrates it, initialises it if it
  * is empty, and serves. `signal` ends the waiting. Errors: StartFailure if the operator can mend the cause; any other
- * error. After an error nothing is left open. `peers`: the other processes of the server, by default none.
+ * error. After an error nothing is left open. `peers`: the other processes of the server, by default none. `live`: the
+ * settings, where they may change while it runs.
  */
 export async function startServer(
   config: Config,
   log: Logger,
   signal?: AbortSignal,
   peers = noPeers(),
+  live = new LiveSettings(config),
 ): Promise<RunningServer> {
   const startedMs = performance.now();
   useGeneratedCode(config.generatedCode === "on");
@@ -58,8 +61,9 @@ export async function startServer(
   await using stack = new AsyncDisposableStack();
   const context: StartContext = {
     config,
+    live,
     log,
-    api: readApi(config),
+    api: readApi(config, live),
     now: Date.now,
     overload: createOverload(log),
     rateLimited: createCounter(),

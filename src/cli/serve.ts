@@ -3,9 +3,11 @@ import { once } from "node:events";
 import { Command } from "commander";
 import { shortenPauses } from "../app/garbage-collection.ts";
 import { type Peers, type RunningServer, startServer } from "../app/index.ts";
-import type { Config } from "../config.ts";
-import { createLogger } from "../log.ts";
-import { settingsOf, withSettings } from "./settings.ts";
+import { type Config, readConfig } from "../config.ts";
+import { LiveSettings } from "../live-settings.ts";
+import { createLogger, type Logger, type LoggerOptions } from "../log.ts";
+import { onHangUp, readAgain, takeSettings } from "./reload.ts";
+import { settingsOf, sourcesOf, withSettings } from "./settings.ts";
 import { stopSignal } from "./stop-signal.ts";
 import { welcome } from "./welcome.ts";
 import type { WorkerPlace } from "./workers/messages.ts";
@@ -16,24 +18,54 @@ export function serveCommand(): Command {
   const command = withSettings(new Command("serve")).description("run the server");
   return command.action(async () => {
     const config = settingsOf(command);
+    const reread = (log: Logger) => readConfig({ ...sourcesOf(command), warn: (message) => log.warn(message) });
     const place = workerPlace();
-    if (place !== undefined) return serveAsWorker(config, place);
+    if (place !== undefined) return serveAsWorker(config, reread, place);
     const { signal } = stopSignal();
-    if (config.workers === 1) return serve(config, signal);
-    const status = await supervise(config, createLogger(config.logLevel, { format: config.logFormat }), signal);
+    const live = new LiveSettings(config);
+    const log = loggerOf(live);
+    const reloadOnHangUp = (tellWorkers?: () => void) =>
+      onHangUp(() => {
+        const next = readAgain(() => reread(log), log);
+        if (next === undefined) return;
+        takeSettings(live, next, log);
+        tellWorkers?.();
+      });
+    if (config.workers === 1) {
+      reloadOnHangUp();
+      return serve(live, log, signal);
+    }
+    const status = await supervise(config, log, signal, reloadOnHangUp);
     if (status !== 0) process.exit(status);
   });
 }
 
-/** Serves at the port of all workers, with a share of the threads. */
-async function serveAsWorker(config: Config, place: WorkerPlace): Promise<void> {
+/** A logger whose level is that of the settings. */
+function loggerOf(live: LiveSettings, options?: LoggerOptions): Logger {
+  const log = createLogger(live.current.logLevel, { format: live.current.logFormat, ...options });
+  live.follow(({ logLevel }) => {
+    log.level = logLevel;
+  });
+  return log;
+}
+
+/** Serves at the port of all workers, with a share of the threads. The supervisor logs what has changed at SIGHUP. */
+async function serveAsWorker(config: Config, reread: (log: Logger) => Config, place: WorkerPlace): Promise<void> {
   const { index, count, port, isFirstStart } = place;
-  const { peers, signal, leave } = joinPeers(place);
-  const listen = { ...config.listen, port };
-  const maxLongQueries = Math.ceil(config.maxLongQueries / count);
-  const worker = { index, isSilent: index > 0 || !isFirstStart, peers };
+  const { peers, signal, onReload, leave } = joinPeers(place);
+  const ownOf = (all: Config): Config => ({
+    ...all,
+    listen: { ...all.listen, port },
+    maxLongQueries: Math.ceil(all.maxLongQueries / count),
+  });
+  const live = new LiveSettings(ownOf(config));
+  const log = loggerOf(live, { worker: index });
+  onReload(() => {
+    const next = readAgain(() => ownOf(reread(log)), log);
+    if (next !== undefined) live.take(next);
+  });
   try {
-    await serve({ ...config, listen, maxLongQueries }, signal, worker);
+    await serve(live, log, signal, { isSilent: index > 0 || !isFirstStart, peers });
   } finally {
     leave();
   }
@@ -41,19 +73,17 @@ async function serveAsWorker(config: Config, place: WorkerPlace): Promise<void> 
 
 /** A worker, for {@link serve}. */
 interface ServingWorker {
-  readonly index: number;
   /** Whether it prints nothing. */
   readonly isSilent: boolean;
   readonly peers: Peers;
 }
 
 /** Serves until `signal` is aborted. */
-async function serve(config: Config, signal: AbortSignal, worker?: ServingWorker): Promise<void> {
-  const { logLevel, logFormat: format } = config;
-  const log = createLogger(logLevel, { format, ...(worker && { worker: worker.index }) });
+async function serve(live: LiveSettings, log: Logger, signal: AbortSignal, worker?: ServingWorker): Promise<void> {
+  const config = live.current;
   let server: RunningServer;
   try {
-    server = await startServer(config, log, signal, worker?.peers);
+    server = await startServer(config, log, signal, worker?.peers, live);
   } catch (error) {
     if (error === signal.reason) return; // stopped while it waited for the database
     throw error;

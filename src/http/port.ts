@@ -82,6 +82,8 @@ export interface PortAddress {
 export interface OnePort {
   /** Opens the port; 0 lets the system choose one. Rejects if the address is not available. */
   listen(address: PortAddress): Promise<AddressInfo>;
+  /** Changes {@link PortLimits.maxWaitMs}. */
+  setMaxWait(ms: number): void;
   /**
    * Stops listening, ends idle connections, waits at most `graceMs` for requests in flight, then destroys the
    * connections that are left. Resolves when the last connection is closed.
@@ -202,6 +204,9 @@ export function createOnePort(options: OnePortOptions): OnePort {
           resolve(server.address() as AddressInfo);
         });
       });
+    },
+    setMaxWait(ms) {
+      turns.maxWaitMs = ms;
     },
     close({ graceMs }) {
       return new Promise((resolve) => {

@@ -33,7 +33,7 @@ export class Turns {
    * round.
    */
   round = 0;
-  readonly maxWaitMs: number;
+  maxWaitMs: number;
   readonly #waiting: Turn[] = [];
   /** Connections whose requests came while the port was overloaded. */
   readonly #refused: Turn[] = [];

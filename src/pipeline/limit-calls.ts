@@ -13,15 +13,15 @@ export interface CallLimit {
   readonly count: CallInterceptor;
 }
 
-/** Creates a limit of `maxCalls`. `onRefusal` is called for every call that it refuses. */
-export function limitCalls(maxCalls: number, onRefusal: () => void): CallLimit {
+/** Creates a limit of `maxCalls`, which is read for every call. `onRefusal` is called for every call that it refuses. */
+export function limitCalls(maxCalls: () => number, onRefusal: () => void): CallLimit {
   let underWay = 0;
   const end = () => {
     underWay--;
   };
   return {
     refuse: (next) => (request) => {
-      if (underWay < maxCalls) return next(request);
+      if (underWay < maxCalls()) return next(request);
       onRefusal();
       throw unavailable("the server is overloaded; try again");
     },

@@ -14,6 +14,7 @@ export type RateLimits = Readonly<Record<RateClass, Rate | undefined>>;
 /** What {@link limitRates} needs. */
 export interface RateLimitOptions {
   readonly contract: Contract;
+  /** Read for every call. */
   readonly limits: RateLimits;
   /** Milliseconds since 1970. */
   readonly now: () => number;
@@ -23,18 +24,19 @@ export interface RateLimitOptions {
 
 /** Refuses calls as RESOURCE_EXHAUSTED when their caller has made too many. It stands after authentication. */
 export function limitRates({ contract, limits, now, onRefusal }: RateLimitOptions): CallInterceptor {
-  const buckets = Object.fromEntries(
-    Object.entries(limits).flatMap(([name, rate]) => (rate === undefined ? [] : [[name, new TokenBuckets(rate)]])),
-  ) as Partial<Record<RateClass, TokenBuckets>>;
+  const buckets: Readonly<Record<RateClass, TokenBuckets>> = {
+    read: new TokenBuckets(() => limits.read),
+    list: new TokenBuckets(() => limits.list),
+    write: new TokenBuckets(() => limits.write),
+  };
   return (next) => (request) => {
     const caller = knownCallerOf(request.contextValues);
     if (caller === undefined) return next(request); // the limits of addresses hold
     const rateClass = classOf(contract.of(request.method));
-    const bucket = buckets[rateClass];
-    const waitMs = bucket?.take(caller.subject, now()) ?? 0;
+    const waitMs = buckets[rateClass].take(caller.subject, now());
     if (waitMs === 0) return next(request);
     onRefusal(rateClass);
-    throw rateLimited(rateClass, bucket!.rate, waitMs);
+    throw rateLimited(rateClass, limits[rateClass]!, waitMs);
   };
 }
 

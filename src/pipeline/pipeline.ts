@@ -16,10 +16,11 @@ import { validate } from "./validate.ts";
 export interface PipelineOptions extends HideBugsOptions, TransactOptions {
   readonly authenticator: Authenticator;
   readonly grants: GrantSource;
+  /** Read for every call. */
   readonly rateLimits: RateLimits;
   /** Called for every call that a rate limit refuses. */
   onRateLimit(rateClass: RateClass): void;
-  /** Calls under way, beyond which calls are refused. */
+  /** Calls under way, beyond which calls are refused. Read for every call. */
   readonly maxCalls: number;
   /** Called for every call that is refused for that. */
   onOverload(): void;
@@ -43,9 +44,9 @@ export interface Pipeline {
 
 /** Creates the pipeline. */
 export function createPipeline(options: PipelineOptions): Pipeline {
-  const { contract, authenticator, grants, audit, maxCalls, onOverload, tracing } = options;
+  const { contract, authenticator, grants, audit, onOverload, tracing } = options;
   const traced = tracing && traceCalls({ contract, tracing, databaseName: options.database.dialect });
-  const limit = limitCalls(maxCalls, onOverload);
+  const limit = limitCalls(() => options.maxCalls, onOverload);
   return {
     observers: [
       limit.refuse,

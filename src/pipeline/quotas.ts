@@ -26,7 +26,8 @@ export interface Quota {
 export interface QuotaOptions {
   readonly contract: Contract;
   readonly quotas: readonly Quota[];
-  readonly limits: Quotas;
+  /** Read for every call. */
+  limits(): Quotas;
   /** Names the setting in errors. */
   readonly setting: string;
   readonly read: ReadSession;
@@ -44,7 +45,7 @@ export function quotaCheck({ contract, quotas, limits, setting, read }: QuotaOpt
   return ({ method, message }) => {
     const { authorization, event } = contract.of(method);
     const quota = event && byEvent.get(event.type);
-    const limit = quota && limits[quota.name];
+    const limit = quota && limits()[quota.name];
     if (limit === undefined) return undefined;
     const parent = authorization.kind === "scoped" ? authorization.scope.uidOf(message) : textOf(message, "parent");
     if (!isUid(parent)) return undefined;

@@ -50,13 +50,19 @@ export interface EventRecorderOptions {
   /** Finds the types of google.protobuf.Any values. */
   readonly registry: Registry;
   readonly hasSubscriptions: HasSubscriptions;
+  /** Read for every event. */
   readonly quotas: Quotas;
 }
 
 /** Creates the recorder. */
 export function createEventRecorder(options: EventRecorderOptions): EventRecorder {
-  const { contract, baseUrl, issuerUrl, registry, hasSubscriptions, quotas } = options;
-  const view = { grants: [], quotas }; // subscribers may read nothing but the resource
+  const { contract, baseUrl, issuerUrl, registry, hasSubscriptions } = options;
+  const view: View = {
+    grants: [],
+    get quotas() {
+      return options.quotas;
+    },
+  }; // subscribers may read nothing but the resource
   const events = createCallEvents({ contract, baseUrl, typeRegistry: registry });
 
   /**

@@ -137,7 +137,7 @@ interface ServicesOptions {
   readonly openRootGroups: boolean;
   readonly termsDocuments: readonly TermsDocument[] | undefined;
   readonly allowLoopbackSinks: boolean;
-  /** The most items of a list that v1 answers whole. */
+  /** The most items of a list that v1 answers whole. Read for every call. */
   readonly v1MaxListItems: number;
 }
 
@@ -147,16 +147,17 @@ export function createServices(
   onCallOfV1?: (method: DescMethod) => void,
 ): readonly MountedService[] {
   const services = createServicesOfV2(options);
+  const maxListItems = () => options.v1MaxListItems;
   const others = [
     advisoriesOfV1(advisoryEditor(advisories, writer)),
     groupsOfV1(options.openRootGroups),
     registryOfV1({ repos, readmes, tags }),
-    vulnerabilitiesOfV1({ repos, tags }, options.v1MaxListItems),
+    vulnerabilitiesOfV1({ repos, tags }, maxListItems),
   ];
   const ofV1 = createServicesOfV1({
     successors: services,
     others,
-    maxListItems: options.v1MaxListItems,
+    maxListItems,
     onCall: onCallOfV1,
   });
   return [...services, ...ofV1];

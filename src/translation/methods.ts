@@ -38,7 +38,7 @@ export interface TranslationOptions {
   /** The handler of a method of the newer version. */
   handlerOf(method: DescMethod): Handler;
   /** The most items of a list that is answered whole. `setting`: names it in errors. */
-  readonly maxItems: number;
+  maxItems(): number;
   readonly setting: string;
   /** Called for every call of an older method that has succeeded. `newer`: its successor, if it has one. */
   onSuccess?(older: DescMethod, newer: DescMethod | undefined, context: HandlerContext): void;
@@ -206,10 +206,10 @@ export function translateMethods(options: TranslationOptions): MethodTranslation
       const readAll = (query: Message, context: HandlerContext): ReturnType<Handler> =>
         chain(invoke(newer, { ...query, pageSize } as Message, context), (response): ReturnType<Handler> => {
           const first = readPage(response, newerItems);
-          if (first.total > maxItems)
+          if (first.total > maxItems())
             throw resourceExhausted(
               "list",
-              `the list has ${first.total} items, more than ${maxItems} (${setting}); filter it, or page with ${newer.parent.typeName}.${newer.name}`,
+              `the list has ${first.total} items, more than ${maxItems()} (${setting}); filter it, or page with ${newer.parent.typeName}.${newer.name}`,
             );
           if (first.pageToken === "") return listOf(first.items, context);
           const parts = (async function* () {

@@ -5,7 +5,10 @@ import { limitCalls } from "../../src/pipeline/limit-calls.ts";
 
 test("calls beyond the limit are refused until others end, well or not; those answered at once do not count", async () => {
   let refusals = 0;
-  const { refuse, count } = limitCalls(2, () => refusals++);
+  const { refuse, count } = limitCalls(
+    () => 2,
+    () => refusals++,
+  );
   const handlers: PromiseWithResolvers<never>[] = [];
   const waiting = refuse(
     count(() => {

@@ -17,29 +17,30 @@ export type Admission = (request: HttpRequest, response: HttpResponse) => boolea
 
 /** Creates the check. `free`: paths that are not limited. */
 export function limitAddresses(
-  { config, api, now, rateLimited: counts }: StartContext,
+  { live, api, now, rateLimited: counts }: StartContext,
   authenticator: Authenticator,
   free: ReadonlySet<string>,
 ): Admission {
-  const { rateLimitExchange, rateLimitAddress, serviceHost } = config;
-  const exchanges = rateLimitExchange && new TokenBuckets(rateLimitExchange);
-  const others = rateLimitAddress && new TokenBuckets(rateLimitAddress);
+  const { serviceHost } = live.current;
+  const exchangeRate = () => live.current.rateLimitExchange;
+  const otherRate = () => live.current.rateLimitAddress;
+  const exchanges = new TokenBuckets(exchangeRate);
+  const others = new TokenBuckets(otherRate);
 
   return (request, response) => {
     if (authenticator.isKnown(request.headers.authorization)) return true;
     const path = pathOf(request);
     const isExchange = path.startsWith("/sts/");
-    const buckets = isExchange ? exchanges : others;
     const address = addressOf(request, response);
-    if (buckets === undefined || address === undefined || free.has(path)) return true;
-    const waitMs = buckets.take(networkOf(address), now());
+    if (address === undefined || free.has(path)) return true;
+    const waitMs = (isExchange ? exchanges : others).take(networkOf(address), now());
     if (waitMs === 0) return true;
     const policy = isExchange ? "exchange" : "address";
     counts.report(policy);
     refuse(
       request,
       response,
-      completeError(rateLimited(policy, buckets.rate, waitMs), serviceHost, undefined),
+      completeError(rateLimited(policy, (isExchange ? exchangeRate : otherRate)()!, waitMs), serviceHost, undefined),
       api.registry,
     );
     return false;

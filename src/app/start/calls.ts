@@ -17,7 +17,7 @@ export interface Calls {
 
 /** Builds the pipeline and the transport. */
 export function buildCalls(
-  { config, log, api, now, overload, rateLimited, peers, tracing }: StartContext,
+  { config, live, log, api, now, overload, rateLimited, peers, tracing }: StartContext,
   parts: Parts,
 ): Calls {
   const { services, contract } = api;
@@ -48,7 +48,7 @@ export function buildCalls(
     quotaCheck: quotaCheck({
       contract,
       quotas: quotaKinds,
-      limits: config.quotas,
+      limits: () => live.current.quotas,
       setting: flagOf("quotas"),
       read: database.read,
     }),
@@ -56,10 +56,24 @@ export function buildCalls(
     commitsWith,
     lockForCall,
     onCommit: peers.wakeDispatcher,
-    rateLimits: { read: config.rateLimitRead, list: config.rateLimitList, write: config.rateLimitWrite },
+    rateLimits: {
+      get read() {
+        return live.current.rateLimitRead;
+      },
+      get list() {
+        return live.current.rateLimitList;
+      },
+      get write() {
+        return live.current.rateLimitWrite;
+      },
+    },
     onRateLimit: rateLimited.report,
-    maxCalls: config.maxCalls,
-    slowCallMs: config.slowCall,
+    get maxCalls() {
+      return live.current.maxCalls;
+    },
+    get slowCallMs() {
+      return live.current.slowCall;
+    },
     baggage: config.traceBaggage,
     tracing,
     onOverload: () => overload.report("max-calls"),

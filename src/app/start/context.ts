@@ -1,5 +1,6 @@
 /** The context of a start. */
 import type { Config } from "../../config.ts";
+import type { LiveSettings } from "../../live-settings.ts";
 import type { Logger } from "../../log.ts";
 import type { Tracing } from "../../tracing/index.ts";
 import type { Api } from "../api.ts";
@@ -9,7 +10,10 @@ import type { Overload } from "./overload.ts";
 
 /** What every phase of a start is given. */
 export interface StartContext {
+  /** The settings of the start. */
   readonly config: Config;
+  /** The settings as they are now. */
+  readonly live: LiveSettings;
   readonly log: Logger;
   readonly api: Api;
   /** Milliseconds since 1970. */

@@ -60,7 +60,7 @@ const probes = new Set(["/livez", "/readyz"]);
 export async function buildHandlers(options: HandlersOptions): Promise<RequestHandlers> {
   const { context, port, calls } = options;
   port.bodies.check = createSenderCheck({ ...calls, identify });
-  const { corsOrigins } = context.config;
+  const { live } = context;
   const { rpc, rest } = buildProtocols(options);
   const endpoints = new Map(Object.entries(await buildEndpoints(options)));
   const scim = buildScim(options);
@@ -73,6 +73,7 @@ export async function buildHandlers(options: HandlersOptions): Promise<RequestHa
       response.fallBack();
       return;
     }
+    const { corsOrigins } = live.current;
     if (corsOrigins.length > 0) {
       setHeaders(response, answerHeaders(request.headers));
       setCorsHeaders(corsOrigins, request, response);
@@ -82,6 +83,7 @@ export async function buildHandlers(options: HandlersOptions): Promise<RequestHa
   }
 
   function onRequest(request: PortRequest, response: PortResponse): void {
+    const { corsOrigins } = live.current;
     if (corsOrigins.length > 0) {
       setHeaders(response, answerHeaders(request.headers));
       if (handleCors(corsOrigins, request, response)) return;
@@ -101,6 +103,7 @@ export async function buildHandlers(options: HandlersOptions): Promise<RequestHa
     onRequest,
     onBufferedRequest,
     onOverload(request, response) {
+      const { corsOrigins } = live.current;
       if (corsOrigins.length > 0) setCorsHeaders(corsOrigins, request, response);
       if (!probes.has(pathOf(request))) {
         context.overload.report("max-queue-delay");

@@ -39,7 +39,7 @@ export async function openParts(
   baseUrl: string,
   onAvailability: (isUp: boolean) => void,
 ): Promise<Parts> {
-  const { config, log, api, now, peers, stack } = context;
+  const { config, live, log, api, now, peers, stack } = context;
   stack.defer(() => database.close());
   const availability = watchAvailability({ database, log, onChange: onAvailability });
   stack.defer(() => availability.stop()); // ends what waits for a database that hangs, so it is stopped late
@@ -57,6 +57,7 @@ export async function openParts(
     clock: now,
   });
   const environment = await readEnvironment(database, installation, config, baseUrl);
+  live.follow(({ quotas, maxPatternIdentities }) => Object.assign(environment, { quotas, maxPatternIdentities }));
   const audit = createAudit({
     database,
     now,
@@ -72,7 +73,9 @@ export async function openParts(
     issuerUrl: issuer.url,
     registry,
     hasSubscriptions,
-    quotas: config.quotas,
+    get quotas() {
+      return live.current.quotas;
+    },
   });
   return { database, availability, issuer, environment, audit, events, reportAs };
 }

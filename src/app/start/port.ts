@@ -32,7 +32,7 @@ export interface ServerPort {
 }
 
 /** Opens the port of the settings. Errors: StartFailure. */
-export async function openPort({ config, log, api, peers, stack }: StartContext): Promise<ServerPort> {
+export async function openPort({ config, live, log, api, peers, stack }: StartContext): Promise<ServerPort> {
   const { listen, serviceHost, maxHeaderBytes, maxPendingBodyBytes, maxRequestBytes } = config;
   const headerLimit = formatLimit(maxHeaderBytes, flagOf("maxHeaderBytes"));
   const refusalBody = (httpStatus: number) =>
@@ -60,6 +60,7 @@ export async function openPort({ config, log, api, peers, stack }: StartContext)
     limits: { maxHeaderBytes, maxWaitMs: config.maxQueueDelay },
     onError: (error) => log.debug({ err: error }, "connection"),
   });
+  live.follow(({ maxQueueDelay }) => port.setMaxWait(maxQueueDelay));
   const { sharesPort } = peers;
   const open = () =>
     port.listen({ ...listen, isShared: sharesPort }).catch((error) => {

@@ -46,7 +46,7 @@ export function printCommand(): Command {
 function printedOf(setting: keyof Config, { text, origin }: GivenSetting): PrintedSetting {
   const { isSecret = false, isReloadable = false } = settings[setting];
   const shown = text === undefined ? null : isSecret ? "***" : withoutPasswords(text);
-  return { setting, value: shown, origin, reloadable: isReloadable };
+  return { setting, value: shown, origin, reloadable: isReloadable !== false };
 }
 
 /** The widths of columns, in characters: those of their texts or, on a terminal, less. */

@@ -26,6 +26,8 @@ export type FromWorker =
 /** To a worker. */
 export type ToWorker =
   | { readonly type: "stop"; readonly signal: string }
+  /** The settings are to be read again. */
+  | { readonly type: "reload" }
   /** To worker 0. */
   | { readonly type: "wake" }
   /** To worker 0: the counts of all workers, also of those that have ended. */

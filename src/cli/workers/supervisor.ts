@@ -36,9 +36,14 @@ interface Slot {
 
 /**
  * Runs workers until `signal` is aborted. Returns the exit status. Errors: StartFailure; CommandFailure if the workers
- * cannot be started any more.
+ * cannot be started any more. `onReload`: is given what has the workers read their settings again.
  */
-export async function supervise(config: Config, log: Logger, signal: AbortSignal): Promise<number> {
+export async function supervise(
+  config: Config,
+  log: Logger,
+  signal: AbortSignal,
+  onReload: (tellWorkers: () => void) => void,
+): Promise<number> {
   const { workers: count, probeListen } = config;
   const port = await freePort(config.listen);
   const ended = Promise.withResolvers<number>();
@@ -142,6 +147,9 @@ export async function supervise(config: Config, log: Logger, signal: AbortSignal
 
   await using probes = probeListen && (await openProbeServer(probeListen, () => slots.map(stateOf)));
   if (probes !== undefined) log.info({ probePort: probes.port }, "probes");
+  onReload(() => {
+    for (const slot of slots) send(slot, { type: "reload" });
+  });
   process.once("exit", killAll);
   start(leader);
   try {

@@ -17,6 +17,8 @@ export interface Worker {
   readonly peers: Peers;
   /** Aborted when the supervisor asks the worker to stop, or has gone. */
   readonly signal: AbortSignal;
+  /** Sets what is called when the settings are to be read again. */
+  onReload(reload: () => void): void;
   /** Lets the process end. */
   leave(): void;
 }
@@ -29,6 +31,7 @@ export function joinPeers({ index }: WorkerPlace): Worker {
   const sent = new Map<string, Map<string, number>>();
   const totals = new Map<string, Map<string, number>>();
   let wakeOwn = () => {};
+  let reloadOwn = () => {};
   let isWaking = false;
 
   const send = (message: FromWorker) => {
@@ -38,10 +41,12 @@ export function joinPeers({ index }: WorkerPlace): Worker {
     if (!stopping.signal.aborted) stopping.abort(new DOMException(name, "AbortError"));
   };
   process.on("SIGINT", () => {}); // Ctrl-C reaches all processes; the supervisor stops the workers
+  process.on("SIGHUP", () => {}); // the supervisor passes it on as a message
   process.on("SIGTERM", () => stop("SIGTERM"));
   process.on("disconnect", () => stop("the supervisor has gone"));
   process.on("message", (message: ToWorker) => {
     if (message.type === "stop") stop(message.signal);
+    else if (message.type === "reload") reloadOwn();
     else if (message.type === "wake") wakeOwn();
     else for (const [counter, counts] of Object.entries(message.counts)) setAll(totals.get(counter), counts);
   });
@@ -64,6 +69,9 @@ export function joinPeers({ index }: WorkerPlace): Worker {
   const counting = setInterval(sendCounts, countsMs).unref();
   return {
     signal: stopping.signal,
+    onReload(reload) {
+      reloadOwn = reload;
+    },
     leave() {
       clearInterval(counting);
       sendCounts();

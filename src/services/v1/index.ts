@@ -30,7 +30,7 @@ interface ServicesOfV1Options {
   /** Services that need more than v2 has. */
   readonly others: readonly ServiceOfV1[];
   /** The most items of a list that is answered whole. */
-  readonly maxListItems: number;
+  maxListItems(): number;
   /** Called for every call of v1 that has succeeded. */
   readonly onCall: ((method: DescMethod) => void) | undefined;
 }

@@ -38,7 +38,7 @@ const maxFileBytes = 1024 * 1024;
 const resourceType = "registry.platform.internal/VulnReport";
 
 /** The service of reports. `maxItems`: the most reports of a list. */
-export function vulnerabilitiesOfV1({ repos, tags }: ReportResources, maxItems: number): ServiceOfV1 {
+export function vulnerabilitiesOfV1({ repos, tags }: ReportResources, maxItems: () => number): ServiceOfV1 {
   return {
     tables: {},
     mount: ({ custom }) =>
@@ -46,7 +46,7 @@ export function vulnerabilitiesOfV1({ repos, tags }: ReportResources, maxItems: 
         listVulnReports(method) {
           const answer = wholeListAnswer(method.output, ", or name a digest");
           return custom(method, undefined, async (request: v1.VulnReportFilter, context) => {
-            const found = await reportsFor(request, tags, maxItems, context);
+            const found = await reportsFor(request, tags, maxItems(), context);
             return answer(partsOf(found, request, databaseOf(context)), context);
           });
         },
