@@ -188,8 +188,8 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     help: "file to write the first administrator's token to, when the start initialises the database",
     ...aFile,
   },
-  tlsCert: { help: "PEM file of the certificate chain; enables TLS", ...aFile },
-  tlsKey: { help: "PEM file of the certificate's private key", ...aFile },
+  tlsCert: { help: "PEM file of the certificate chain; enables TLS", isReloadable: "while set", ...aFile },
+  tlsKey: { help: "PEM file of the certificate's private key", isReloadable: "while set", ...aFile },
   serviceHost: {
     help: "host part of error domains and resource types",
     placeholder: "NAME",

@@ -1,48 +1,9 @@
 /** Failures of a start that the operator can mend: the setting, what is wrong with it, and what to do. */
-import { createPrivateKey, X509Certificate } from "node:crypto";
-import { readFileSync } from "node:fs";
-import { createSecureContext } from "node:tls";
 import { type Config, flagOf, type ListenAddress } from "../config.ts";
 
 /** A failure whose message explains it to the operator in one line. */
 export class StartFailure extends Error {
   override readonly name = "StartFailure";
-}
-
-/** Reads the certificate chain and its key, in PEM; undefined without TLS. Errors: StartFailure. */
-export function readCertificate({
-  tlsCert,
-  tlsKey,
-}: Config): { readonly cert: Buffer; readonly key: Buffer } | undefined {
-  if (tlsCert === undefined || tlsKey === undefined) return undefined;
-  const cert = readPem("tlsCert", tlsCert);
-  const key = readPem("tlsKey", tlsKey);
-  const certificate = explained(
-    "tlsCert",
-    `${tlsCert} does not contain a PEM certificate`,
-    () => new X509Certificate(cert),
-  );
-  const privateKey = explained("tlsKey", `${tlsKey} does not contain a PEM private key without a passphrase`, () =>
-    createPrivateKey(key),
-  );
-  if (!certificate.checkPrivateKey(privateKey))
-    throw new StartFailure(
-      `${flagOf("tlsKey")}: ${tlsKey} is not the key of the first certificate in ${tlsCert} (${flagOf("tlsCert")})`,
-    );
-  explained("tlsCert", `${tlsCert} cannot be used`, () => createSecureContext({ cert, key }));
-  return { cert, key };
-}
-
-function readPem(setting: keyof Config, path: string): Buffer {
-  return explained(setting, `${path} cannot be read`, () => readFileSync(path));
-}
-
-function explained<T>(setting: keyof Config, what: string, work: () => T): T {
-  try {
-    return work();
-  } catch (error) {
-    throw new StartFailure(`${flagOf(setting)}: ${what}: ${(error as Error).message}`, { cause: error });
-  }
 }
 
 /** The StartFailure for an error of listening on an address, or the error itself if it is of no known kind. */

@@ -11,7 +11,7 @@
  * No resource, no SQL and no HTTP mapping is described here.
  */
 
-export { listenFailure, readCertificate, StartFailure } from "./failure.ts";
+export { listenFailure, StartFailure } from "./failure.ts";
 export {
   type Installation,
   install,
@@ -38,3 +38,4 @@ export {
 export type { Counts, Peers } from "./peers.ts";
 export { openProbeServer, type ProcessState } from "./probes/workers.ts";
 export { type RunningServer, startServer } from "./server.ts";
+export { readTlsFiles } from "./tls/files.ts";

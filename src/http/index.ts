@@ -38,3 +38,4 @@ export { type Coding, chooseCoding, chooseMediaType } from "./message/negotiatio
 export { httpStatuses, httpStatusOf, invalidArgument, Refusal } from "./message/refusal.ts";
 export { type Answer, discardBody, isLongUnread, send } from "./message/send.ts";
 export { createOnePort, type OnePort, type OnePortOptions } from "./port.ts";
+export type { TlsFiles } from "./tls.ts";

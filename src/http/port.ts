@@ -29,6 +29,7 @@ import {
 } from "./message/message.ts";
 import { SharedBytes } from "./shared-bytes.ts";
 import { Beginnings, type Opening, readFirstBytes } from "./sniff-protocol.ts";
+import type { TlsFiles } from "./tls.ts";
 import { Turns } from "./turns.ts";
 
 /** Connections that the system keeps until they are accepted, if it allows as many. Node's default is 511. */
@@ -36,8 +37,8 @@ const backlog = 4096;
 
 /** What a port is made from. */
 export interface OnePortOptions {
-  /** Certificate chain and key in PEM. Without it the port is cleartext. TLS 1.2 at least. */
-  readonly tls?: { readonly cert: string | Buffer; readonly key: string | Buffer } | undefined;
+  /** Without it the port is cleartext. TLS 1.2 at least. */
+  readonly tls?: TlsFiles | undefined;
   readonly limits?: Partial<PortLimits>;
   /** Which HTTP/2 implementation reads the frames of clients: this program's, by default, or Node's. */
   readonly http2?: "own" | "node";
@@ -82,6 +83,8 @@ export interface PortAddress {
 export interface OnePort {
   /** Opens the port; 0 lets the system choose one. Rejects if the address is not available. */
   listen(address: PortAddress): Promise<AddressInfo>;
+  /** Uses other files for the connections that begin from now on. Only with {@link OnePortOptions.tls}. */
+  setTls(files: TlsFiles): void;
   /** Changes {@link PortLimits.maxWaitMs}. */
   setMaxWait(ms: number): void;
   /**
@@ -205,6 +208,7 @@ export function createOnePort(options: OnePortOptions): OnePort {
         });
       });
     },
+    setTls: http1.setTls,
     setMaxWait(ms) {
       turns.maxWaitMs = ms;
     },

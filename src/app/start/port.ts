@@ -4,7 +4,9 @@ import { flagOf, type ListenAddress } from "../../config.ts";
 import { completeError } from "../../errors.ts";
 import { createOnePort, formatLimit, IncomingBodies, type OnePortOptions } from "../../http/index.ts";
 import { formatStatus } from "../../rest/index.ts";
-import { listenFailure, readCertificate } from "../failure.ts";
+import { listenFailure } from "../failure.ts";
+import { type CertificateWatch, watchCertificate } from "../tls/certificate.ts";
+import { readTlsFiles } from "../tls/files.ts";
 import type { StartContext } from "./context.ts";
 import { overloadAnswer } from "./overload.ts";
 import { refusalOf } from "./refusals.ts";
@@ -20,6 +22,8 @@ export interface ServerPort {
   /** Where it listens. */
   readonly address: ListenAddress;
   readonly bodies: IncomingBodies;
+  /** The certificate in use; undefined without TLS. */
+  readonly certificate: Pick<CertificateWatch, "notAfterMs"> | undefined;
   /** The body, JSON text, of a refusal that no handler sees. */
   refusalBody(httpStatus: number): string;
   /**
@@ -32,7 +36,7 @@ export interface ServerPort {
 }
 
 /** Opens the port of the settings. Errors: StartFailure. */
-export async function openPort({ config, live, log, api, peers, stack }: StartContext): Promise<ServerPort> {
+export async function openPort({ config, live, log, api, now, peers, stack }: StartContext): Promise<ServerPort> {
   const { listen, serviceHost, maxHeaderBytes, maxPendingBodyBytes, maxRequestBytes } = config;
   const headerLimit = formatLimit(maxHeaderBytes, flagOf("maxHeaderBytes"));
   const refusalBody = (httpStatus: number) =>
@@ -45,8 +49,9 @@ export async function openPort({ config, live, log, api, peers, stack }: StartCo
     onRead() {},
   };
   const bodies = new IncomingBodies(maxPendingBodyBytes, Math.max(maxPendingBodyBytes / 8, maxRequestBytes));
+  const tls = readTlsFiles(config);
   const port = createOnePort({
-    tls: readCertificate(config),
+    tls,
     onRequest: (request, response) => handlers.onRequest(request, response),
     bodies,
     http2: config.http2,
@@ -60,6 +65,8 @@ export async function openPort({ config, live, log, api, peers, stack }: StartCo
     limits: { maxHeaderBytes, maxWaitMs: config.maxQueueDelay },
     onError: (error) => log.debug({ err: error }, "connection"),
   });
+  const certificate = tls && watchCertificate({ live, log, now, files: tls, use: port.setTls });
+  stack.defer(() => certificate?.close());
   live.follow(({ maxQueueDelay }) => port.setMaxWait(maxQueueDelay));
   const { sharesPort } = peers;
   const open = () =>
@@ -73,6 +80,7 @@ export async function openPort({ config, live, log, api, peers, stack }: StartCo
   return {
     address: { host: listen.host, port: address.port },
     bodies,
+    certificate,
     refusalBody,
     async serve(ready) {
       handlers = ready;

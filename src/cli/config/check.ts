@@ -1,6 +1,6 @@
 /** `platform config check`: verifies the settings without starting anything. */
 import { Command } from "commander";
-import { readCertificate, StartFailure } from "../../app/index.ts";
+import { readTlsFiles, StartFailure } from "../../app/index.ts";
 import { type Config, readSettings, type SettingProblem } from "../../config.ts";
 import { sourcesOf, withSettings } from "../settings.ts";
 import { printProblems } from "./problems.ts";
@@ -19,7 +19,7 @@ export function checkCommand(): Command {
 /** What is wrong with files that a start reads after its settings. */
 function fileProblems(config: Config): SettingProblem[] {
   try {
-    readCertificate(config);
+    readTlsFiles(config);
     return [];
   } catch (error) {
     if (!(error instanceof StartFailure)) throw error;

@@ -12,13 +12,14 @@ import {
   type ServerResponse,
   STATUS_CODES,
 } from "node:http";
-import { createServer as createSecureServer } from "node:https";
+import { createServer as createSecureServer, type Server as SecureServer } from "node:https";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { PortLimits } from "../message/limits.ts";
 import type { Arrival, HttpRequest, HttpResponse } from "../message/message.ts";
 import { isAuthority, repeatsField } from "../message/request-fields.ts";
 import type { SharedBytes } from "../shared-bytes.ts";
+import { secureContextOf, type TlsFiles } from "../tls.ts";
 import type { Turns } from "../turns.ts";
 import { createHttp1FastPath } from "./connection.ts";
 import type { SimpleRequest } from "./parse-request.ts";
@@ -27,7 +28,7 @@ import type { Http1Response } from "./response.ts";
 
 /** What the HTTP/1.1 server is made from. */
 export interface Http1Options {
-  readonly tls?: { readonly cert: string | Buffer; readonly key: string | Buffer } | undefined;
+  readonly tls?: TlsFiles | undefined;
   readonly limits: PortLimits;
   readonly turns: Turns;
   /** Counts the bytes of responses that are not sent yet. */
@@ -52,6 +53,8 @@ export interface Http1Server {
   readonly server: Server;
   /** Begins TLS on a connection; `server` emits `secureConnection` when the handshake is done. */
   beginTls(socket: Socket): void;
+  /** Uses other files for the handshakes that begin from now on. Only with TLS. */
+  setTls(files: TlsFiles): void;
   /** Refuses a connection without TLS to a port that speaks TLS. */
   refuseCleartext(socket: Socket): void;
   /** Serves HTTP/1.1 on a connection. */
@@ -87,8 +90,7 @@ export function createHttp1Server({
   const server = tls
     ? createSecureServer({
         ...options,
-        ...tls,
-        minVersion: "TLSv1.2",
+        ...secureContextOf(tls),
         ALPNProtocols: ["h2", "http/1.1"],
         handshakeTimeout: limits.handshakeMs,
       })
@@ -196,6 +198,7 @@ export function createHttp1Server({
   return {
     server,
     beginTls: (socket) => begin.call(server, socket),
+    setTls: (files) => (server as SecureServer).setSecureContext(secureContextOf(files)),
     refuseCleartext(socket) {
       socket.resume();
       refuse(socket, 400, refusalBody(cleartextToTls));
