@@ -46,6 +46,10 @@ export interface Config {
   readonly initTokenFile: string | undefined;
   readonly tlsCert: string | undefined;
   readonly tlsKey: string | undefined;
+  /** Undefined: clients are not asked for certificates. */
+  readonly tlsClientCa: string | undefined;
+  readonly tlsClientAuth: "required" | "optional";
+  readonly tlsClientIdentities: "on" | "off";
   /** Host part of `ErrorInfo.domain` and of resource types. */
   readonly serviceHost: string;
   /** 32 bytes that seal page tokens, for servers without a common database; undefined: the database's own key. */
@@ -190,6 +194,22 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   },
   tlsCert: { help: "PEM file of the certificate chain; enables TLS", isReloadable: "while set", ...aFile },
   tlsKey: { help: "PEM file of the certificate's private key", isReloadable: "while set", ...aFile },
+  tlsClientCa: {
+    help: "PEM file of the authorities that sign certificates of clients; clients are then asked for one",
+    isReloadable: "while set",
+    ...aFile,
+  },
+  tlsClientAuth: {
+    help: "with --tls-client-ca, whether clients without a certificate are refused: required, or optional",
+    placeholder: "required|optional",
+    default: "required",
+    parse: parseChoice("required", "optional"),
+  },
+  tlsClientIdentities: {
+    help: "with --tls-client-ca, whether a certificate stands for a bearer token in calls without one: on or off",
+    ...onOrOff,
+    default: "off",
+  },
   serviceHost: {
     help: "host part of error domains and resource types",
     placeholder: "NAME",

@@ -137,6 +137,10 @@ export function readSettings(sources: ConfigSources): ReadSettings {
     if (new Set(together.map((key) => given[key].text === undefined)).size > 1)
       report("error", `${together.map(flagOf).join(together.length === 2 ? " and " : ", ")} must be set together`);
   }
+  if (given.tlsClientCa.text !== undefined && given.tlsCert.text === undefined)
+    report("error", `${flagOf("tlsClientCa")} needs ${flagOf("tlsCert")}`);
+  if (config.tlsClientIdentities === "on" && given.tlsClientCa.text === undefined)
+    report("error", `${flagOf("tlsClientIdentities")}=on needs ${flagOf("tlsClientCa")}`);
   return { config, given, problems };
 }
 

@@ -38,6 +38,8 @@ test("the defaults", () => {
     tlsCert: undefined,
     tlsKey: undefined,
     secretKey: ["database"],
+    tlsClientAuth: "required",
+    tlsClientIdentities: "off",
     serviceHost: "platform.internal",
     pageTokenKey: undefined,
     allowLoopbackIssuers: false,
@@ -230,6 +232,13 @@ test("a certificate and its key go together", () => {
   expect(() => read({ flags: { tlsCert: "cert.pem" } })).toThrow("--tls-cert and --tls-key must be set together");
   expect(() => read({ env: { PLATFORM_TLS_KEY: "key.pem" } })).toThrow("--tls-cert and --tls-key must be set together");
   expect(read({ flags: { tlsCert: "cert.pem" }, env: { PLATFORM_TLS_KEY: "key.pem" } }).tlsCert).toBe("cert.pem");
+});
+
+test("certificates of clients need the authorities, and TLS", () => {
+  expect(() => read({ flags: { tlsClientCa: "ca.pem" } })).toThrow("--tls-client-ca needs --tls-cert");
+  expect(() => read({ flags: { tlsClientIdentities: "on" } })).toThrow(
+    "--tls-client-identities=on needs --tls-client-ca",
+  );
 });
 
 test("unknown PLATFORM_ variables are reported, others are not", () => {

@@ -22,6 +22,7 @@ import { LruMap } from "../lru-map.ts";
 import { bearerIn, refusalOf } from "./bearer.ts";
 import type { Caller } from "./caller.ts";
 import { defaultAudiences, type MatchRule, matches, missesAudience } from "./claim-match.ts";
+import { type CertificateTokens, certificateIssuer } from "./client-certificates.ts";
 import type { Issuer } from "./issuer.ts";
 import { parseKeySet } from "./key-set.ts";
 import { type KeySets, keySetLifetimeMs } from "./key-sets.ts";
@@ -81,6 +82,8 @@ interface AuthenticatorOptions {
   readonly identities: IdentitySource;
   readonly providers: ProviderSource;
   readonly keySets: KeySets;
+  /** Absent: certificates of clients are no identities. */
+  readonly certificates?: CertificateTokens | undefined;
   /** Milliseconds since 1970. */
   readonly clock: () => number;
 }
@@ -103,6 +106,13 @@ interface VerifiedToken {
 const maxVerifiedTokens = 10_000;
 const publishedKeys = Symbol("published keys");
 
+/** The client has a valid certificate and no token. It may know the name in its certificate. */
+class CertificateUnknown extends TokenRejected {
+  constructor(subject: string) {
+    super(`missing bearer token, and no identity is that of the client certificate for ${subject}`);
+  }
+}
+
 /** The identities that a token speaks for. */
 type Speaker = Pick<Caller, "identities" | "providers">;
 
@@ -112,6 +122,7 @@ export function createAuthenticator({
   identities,
   providers,
   keySets,
+  certificates,
   clock,
 }: AuthenticatorOptions): Authenticator {
   const verifiedTokens = new LruMap<string, VerifiedToken>(maxVerifiedTokens);
@@ -155,6 +166,10 @@ export function createAuthenticator({
   async function verifyOutside(known: VerifiedToken): Promise<void> {
     const { algorithm, claims } = known.token;
     const { iss, sub } = claims;
+    if (iss === certificateIssuer) {
+      if (certificates === undefined) throw new TokenRejected("certificates of clients are no identities here");
+      return verify(known, publishedKeys, async () => certificates.verify(known.token));
+    }
     const [{ published, carried }, hasProvider] = await Promise.all([
       identities.keySources(iss, sub),
       providers.hasIssuer(iss),
@@ -197,7 +212,7 @@ export function createAuthenticator({
     const { claims, audiences } = token;
     const [candidates, accepting] = await Promise.all([
       identities.candidates(claims.iss, claims.sub),
-      providers.accepting(claims.iss, audiences),
+      claims.iss === certificateIssuer ? [] : providers.accepting(claims.iss, audiences),
     ]);
     const expecting = candidates.filter(({ rule }) => matches(rule, token, defaults, clock()));
     if (expecting.length === 0 && accepting.length === 0) throw await unexpected(token, candidates);
@@ -220,6 +235,8 @@ export function createAuthenticator({
 
   /** The reason why no identity accepts a verified token. */
   async function unexpected(token: Token, candidates: readonly MatchableIdentity[]): Promise<TokenRejected> {
+    const { iss, sub } = token.claims;
+    if (iss === certificateIssuer) return new CertificateUnknown(sub);
     const isForOthers =
       candidates.some(({ rule }) => missesAudience(rule, token, defaults, clock())) ||
       (await providers.hasIssuer(token.claims.iss));
@@ -270,6 +287,8 @@ export function createAuthenticator({
         (caller) => caller,
         (error) => {
           if (!(error instanceof TokenRejected)) throw error;
+          if (error instanceof CertificateUnknown)
+            throw Object.assign(unauthenticated(error.message), { cause: error });
           throw refusalOf(header, error);
         },
       );

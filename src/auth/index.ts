@@ -35,6 +35,7 @@ export { bearerIn, refusalOf } from "./bearer.ts";
 export type { Caller, Narrowing } from "./caller.ts";
 export { capabilities, capabilitiesByName, capabilityList, capabilityNamed } from "./capabilities.ts";
 export { defaultAudiences, type MatchRule } from "./claim-match.ts";
+export { type CertificateTokens, certificateIssuer, createCertificateTokens } from "./client-certificates.ts";
 export type { Grant, GrantSource } from "./grant.ts";
 export { createIssuer, type Issuer, TokenTooLong } from "./issuer.ts";
 export { originOfIssuer, originOfPattern } from "./issuer-pattern.ts";

@@ -24,6 +24,7 @@ export {
   type BufferedRequest,
   type BufferedResponse,
   breakOff,
+  clientCertificateOf,
   declaredLength,
   type HttpRequest,
   type HttpResponse,
@@ -38,4 +39,4 @@ export { type Coding, chooseCoding, chooseMediaType } from "./message/negotiatio
 export { httpStatuses, httpStatusOf, invalidArgument, Refusal } from "./message/refusal.ts";
 export { type Answer, discardBody, isLongUnread, send } from "./message/send.ts";
 export { createOnePort, type OnePort, type OnePortOptions } from "./port.ts";
-export type { TlsFiles } from "./tls.ts";
+export { certificatesIn, type TlsFiles } from "./tls.ts";

@@ -29,7 +29,7 @@ import {
 } from "./message/message.ts";
 import { SharedBytes } from "./shared-bytes.ts";
 import { Beginnings, type Opening, readFirstBytes } from "./sniff-protocol.ts";
-import type { TlsFiles } from "./tls.ts";
+import { isVouchedFor, type TlsFiles, verifiedCertificateOf, verifyClient } from "./tls.ts";
 import { Turns } from "./turns.ts";
 
 /** Connections that the system keeps until they are accepted, if it allows as many. Node's default is 511. */
@@ -39,6 +39,8 @@ const backlog = 4096;
 export interface OnePortOptions {
   /** Without it the port is cleartext. TLS 1.2 at least. */
   readonly tls?: TlsFiles | undefined;
+  /** Whether clients must have a certificate, if {@link TlsFiles.clientCa} is set; by default they must. */
+  readonly clientAuth?: "optional" | "required";
   readonly limits?: Partial<PortLimits>;
   /** Which HTTP/2 implementation reads the frames of clients: this program's, by default, or Node's. */
   readonly http2?: "own" | "node";
@@ -83,7 +85,10 @@ export interface PortAddress {
 export interface OnePort {
   /** Opens the port; 0 lets the system choose one. Rejects if the address is not available. */
   listen(address: PortAddress): Promise<AddressInfo>;
-  /** Uses other files for the connections that begin from now on. Only with {@link OnePortOptions.tls}. */
+  /**
+   * Uses other files for the connections that begin from now on, and ends those of clients for whose certificates no
+   * authority vouches any more. Only with {@link OnePortOptions.tls}; `clientCa` must be in both or in none.
+   */
   setTls(files: TlsFiles): void;
   /** Changes {@link PortLimits.maxWaitMs}. */
   setMaxWait(ms: number): void;
@@ -146,7 +151,12 @@ export function createOnePort(options: OnePortOptions): OnePort {
   const onRead = () => options.onRead?.();
   const refusalBody = (httpStatus: number) => options.refusalBody(httpStatus);
   const shared = { limits, turns, unsent, onRequest, onOverload, onRead, refusalBody, onError };
-  const http1 = createHttp1Server({ ...shared, tls: options.tls, onBufferedRequest });
+  const http1 = createHttp1Server({
+    ...shared,
+    tls: options.tls,
+    clientAuth: options.clientAuth ?? "required",
+    onBufferedRequest,
+  });
   const http2 = createHttp2Server({ ...shared, implementation: options.http2 ?? "own", headers, bodies, planFastPath });
   const servers = { http1, http2 };
   const { server } = http1;
@@ -185,7 +195,22 @@ export function createOnePort(options: OnePortOptions): OnePort {
         accept(socket, opening === "tls" ? "http1" : opening),
       );
   });
+  /** The connections of clients with a verified certificate. */
+  const identified = new Set<TLSSocket>();
+
+  const identify = (socket: TLSSocket) => {
+    const fault = verifyClient(socket);
+    if (fault !== undefined) {
+      onError(new Error(fault));
+      socket.destroy();
+    } else if (verifiedCertificateOf(socket) !== undefined) {
+      identified.add(socket);
+      socket.once("close", () => identified.delete(socket));
+    }
+  };
+
   server.on("secureConnection", (socket: TLSSocket) => {
+    if (options.tls?.clientCa !== undefined) identify(socket);
     accept(socket, socket.alpnProtocol === "h2" ? "http2" : "http1");
   });
 
@@ -208,7 +233,12 @@ export function createOnePort(options: OnePortOptions): OnePort {
         });
       });
     },
-    setTls: http1.setTls,
+    setTls(files) {
+      http1.setTls(files);
+      const { clientCa } = files;
+      if (clientCa === undefined) return;
+      for (const socket of identified) if (!isVouchedFor(socket, clientCa)) socket.destroy();
+    },
     setMaxWait(ms) {
       turns.maxWaitMs = ms;
     },

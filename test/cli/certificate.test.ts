@@ -59,7 +59,7 @@ test("a mounted secret that changes is used by new connections; others go on; SI
 
   version("third", { ...certificateOf({ name: "third" }), key: certificateOf({}).key });
   mount("third");
-  await expect.poll(server.stderr).toContain("certificate not reloaded: the one in use is kept");
+  await expect.poll(server.stderr).toContain("certificates not reloaded: those in use are kept");
   expect(await servedName(server.baseUrl)).toBe("second");
 
   version("fourth", certificateOf({ name: "fourth" }));

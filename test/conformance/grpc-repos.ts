@@ -29,7 +29,7 @@ export interface GrpcRepos {
  */
 export function grpcRepos(
   address: string,
-  token: string,
+  token: string | undefined,
   channel: ChannelCredentials = credentials.createInsecure(),
   fields: Readonly<Record<string, string>> = {},
 ): GrpcRepos {
@@ -37,7 +37,7 @@ export function grpcRepos(
   const domain = ["platform", "registry", "v2"].reduce((at, name) => at[name] as GrpcObject, packages);
   const client: Client = new (domain.ReposService as ServiceClientConstructor)(address, channel);
   const metadata = new Metadata();
-  metadata.set("authorization", `Bearer ${token}`);
+  if (token !== undefined) metadata.set("authorization", `Bearer ${token}`);
   for (const [name, value] of Object.entries(fields)) metadata.set(name, value);
   return {
     call: (method, request) =>

@@ -1,6 +1,12 @@
 /** What carries out the calls of a server, whatever their protocol. */
 
-import { type Authenticator, createAuthenticator, createKeySets } from "../../auth/index.ts";
+import {
+  type Authenticator,
+  type CertificateTokens,
+  createAuthenticator,
+  createCertificateTokens,
+  createKeySets,
+} from "../../auth/index.ts";
 import { createLocalTransport, type LocalTransport } from "../../call/index.ts";
 import { flagOf } from "../../config.ts";
 import { createPipeline, emptyRecord, quotaCheck } from "../../pipeline/index.ts";
@@ -12,6 +18,8 @@ import type { Parts } from "./parts.ts";
 /** What carries out calls. */
 export interface Calls {
   readonly authenticator: Authenticator;
+  /** Undefined if certificates of clients are no identities. */
+  readonly certificates: CertificateTokens | undefined;
   readonly transport: LocalTransport;
 }
 
@@ -22,7 +30,9 @@ export function buildCalls(
 ): Calls {
   const { services, contract } = api;
   const { database, availability, issuer, environment, audit, events, reportAs } = parts;
+  const certificates = config.tlsClientIdentities === "on" ? createCertificateTokens(issuer.url) : undefined;
   const authenticator = createAuthenticator({
+    certificates,
     issuer,
     identities: identitySource({ database, issuerUrl: issuer.url, now, report: reportAs("last use not written") }),
     providers: providerSource(database, now, async (session, changes, by, nowMs, providers) => {
@@ -79,5 +89,5 @@ export function buildCalls(
     onOverload: () => overload.report("max-calls"),
     now,
   });
-  return { authenticator, transport: createLocalTransport(services, interceptors, { observers }) };
+  return { authenticator, certificates, transport: createLocalTransport(services, interceptors, { observers }) };
 }

@@ -5,11 +5,15 @@ import { Code, type ConnectError } from "@connectrpc/connect";
 import { resource_reference } from "../../../gen/google/api/resource_pb.ts";
 import { file_google_rpc_error_details } from "../../../gen/google/rpc/error_details_pb.ts";
 import { iam_scope } from "../../../gen/platform/annotations/annotations_pb.ts";
+import type { CertificateTokens } from "../../auth/index.ts";
 import { flagOf } from "../../config.ts";
 import { completeError } from "../../errors.ts";
 import {
   type BufferedRequest,
   type BufferedResponse,
+  clientCertificateOf,
+  type HttpRequest,
+  type HttpResponse,
   isBuffered,
   type PortRequest,
   type PortResponse,
@@ -67,12 +71,16 @@ export async function buildHandlers(options: HandlersOptions): Promise<RequestHa
   const refuse = overloadAnswer(context.api, context.config.serviceHost);
   const admits = limitAddresses(context, calls.authenticator, probes);
 
+  const endpointOf = (path: string) => (path.startsWith(`${scimPath}/`) ? scim : endpoints.get(path));
+  const addToken = addTokens(calls.certificates);
+
   function onBufferedRequest(request: BufferedRequest, response: BufferedResponse): void {
     const path = pathOf(request);
-    if (endpoints.has(path) || path.startsWith(`${scimPath}/`)) {
+    if (endpointOf(path) !== undefined) {
       response.fallBack();
       return;
     }
+    addToken?.(request, response);
     const { corsOrigins } = live.current;
     if (corsOrigins.length > 0) {
       setHeaders(response, answerHeaders(request.headers));
@@ -88,10 +96,11 @@ export async function buildHandlers(options: HandlersOptions): Promise<RequestHa
       setHeaders(response, answerHeaders(request.headers));
       if (handleCors(corsOrigins, request, response)) return;
     }
-    if (!admits(request, response)) return;
     const path = pathOf(request);
+    const endpoint = endpointOf(path);
+    if (endpoint === undefined) addToken?.(request, response);
+    if (!admits(request, response)) return;
     if (rpc.handle(path, request, response)) return;
-    const endpoint = path.startsWith(`${scimPath}/`) ? scim : endpoints.get(path);
     if (endpoint !== undefined) {
       setHeaders(response, answerHeaders(request.headers));
       if (endpoint(request, response)) return;
@@ -115,10 +124,28 @@ export async function buildHandlers(options: HandlersOptions): Promise<RequestHa
       const serve = rpc.planFastPath(head, onBufferedRequest);
       if (serve === undefined || serve === onBufferedRequest) return serve;
       return (request, response) => {
+        addToken?.(request, response);
         if (admits(request, response)) serve(request, response);
       };
     },
     onRead: () => options.parts.database.refresh(),
+  };
+}
+
+/**
+ * What gives a call without an `Authorization` header the token that stands for the certificate of its client. Endpoints
+ * have tokens of their own, so they are left out. Undefined: nothing does.
+ */
+function addTokens(
+  certificates: CertificateTokens | undefined,
+): ((request: HttpRequest, response: HttpResponse) => void) | undefined {
+  if (certificates === undefined) return undefined;
+  return (request, response) => {
+    const { headers } = request;
+    if (headers.authorization !== undefined) return;
+    const certificate = clientCertificateOf(request, response);
+    const header = certificate && certificates.headerFor(certificate);
+    if (header !== undefined) headers.authorization = header;
   };
 }
 

@@ -52,6 +52,7 @@ export async function openPort({ config, live, log, api, now, peers, stack }: St
   const tls = readTlsFiles(config);
   const port = createOnePort({
     tls,
+    clientAuth: config.tlsClientAuth,
     onRequest: (request, response) => handlers.onRequest(request, response),
     bodies,
     http2: config.http2,

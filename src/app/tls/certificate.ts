@@ -1,5 +1,5 @@
 /**
- * The certificate of a running server. Its files are read again when they change, every 10 s, and at SIGHUP. Files that
+ * The certificate of a running server, and the authorities of its clients' certificates. Their files are read again when they change, every 10 s, and at SIGHUP. Files that
  * do not fit together are kept back until they do. The folders are watched too, because a mounted secret changes by a
  * link beside the files, and because time-outs of a poll are long for somebody who waits.
  */
@@ -12,7 +12,7 @@ import type { TlsFiles } from "../../http/index.ts";
 import type { LiveSettings } from "../../live-settings.ts";
 import type { Logger } from "../../log.ts";
 import { StartFailure } from "../failure.ts";
-import { readTlsFiles } from "./files.ts";
+import { readTlsFiles, type TlsPaths } from "./files.ts";
 
 const pollMs = 10_000;
 /** Files that are replaced one after the other are read once. */
@@ -52,8 +52,7 @@ export function watchCertificate({ live, log, now, files, use }: CertificateOpti
   let warnedMs = Number.NEGATIVE_INFINITY;
 
   const read = async () => {
-    const { tlsCert, tlsKey } = live.current;
-    const paths = [tlsCert, tlsKey].filter((path) => path !== undefined);
+    const paths = pathsOf(live.current);
     const contents = new Map(
       await Promise.all(
         paths.map(async (path) => [path, await readFile(path).catch((error: Error) => error)] as const),
@@ -72,15 +71,15 @@ export function watchCertificate({ live, log, now, files, use }: CertificateOpti
       used = next;
       certificate = new X509Certificate(next.cert);
       warnedMs = Number.NEGATIVE_INFINITY;
-      log.info(factsOf(certificate), "certificate reloaded");
+      log.info(factsOf(certificate), "certificates reloaded");
       checkExpiry();
     } catch (error) {
       if (!(error instanceof StartFailure)) throw error;
-      log.warn({ reason: error.message }, "certificate not reloaded: the one in use is kept");
+      log.warn({ reason: error.message }, "certificates not reloaded: those in use are kept");
     }
   };
   const reload = () => {
-    reading = reading.then(read).catch((error: unknown) => log.error({ err: error }, "certificate not reloaded"));
+    reading = reading.then(read).catch((error: unknown) => log.error({ err: error }, "certificates not reloaded"));
   };
 
   function checkExpiry(): void {
@@ -101,11 +100,9 @@ export function watchCertificate({ live, log, now, files, use }: CertificateOpti
     clearTimeout(settling);
     settling = setTimeout(reload, settleMs).unref();
   };
-  live.follow(({ tlsCert, tlsKey }) => {
-    for (const path of [tlsCert, tlsKey]) {
-      const folder = path === undefined ? undefined : dirname(path);
-      if (folder !== undefined && !watched.has(folder)) watched.set(folder, watchFolder(folder, onChange));
-    }
+  live.follow((config) => {
+    for (const folder of pathsOf(config).map(dirname))
+      if (!watched.has(folder)) watched.set(folder, watchFolder(folder, onChange));
     reload();
   });
   const polling = setInterval(reload, pollMs).unref();
@@ -123,6 +120,10 @@ export function watchCertificate({ live, log, now, files, use }: CertificateOpti
       for (const stop of watched.values()) stop();
     },
   };
+}
+
+function pathsOf({ tlsCert, tlsKey, tlsClientCa }: TlsPaths): string[] {
+  return [tlsCert, tlsKey, tlsClientCa].filter((path) => path !== undefined);
 }
 
 /** Watches a folder, if the system can. Returns what stops that. */

@@ -3,11 +3,11 @@ import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { createSecureContext } from "node:tls";
 import { type Config, flagOf } from "../../config.ts";
-import type { TlsFiles } from "../../http/index.ts";
+import { certificatesIn, type TlsFiles } from "../../http/index.ts";
 import { StartFailure } from "../failure.ts";
 
 /** The settings that name files of TLS. */
-export type TlsPaths = Pick<Config, "tlsCert" | "tlsKey">;
+export type TlsPaths = Pick<Config, "tlsCert" | "tlsKey" | "tlsClientCa">;
 
 /** Reads a file; errors: any. */
 type Read = (path: string) => Buffer;
@@ -16,7 +16,10 @@ type Read = (path: string) => Buffer;
  * The files of TLS, each checked by itself and the key against the certificate; undefined without TLS. Errors:
  * StartFailure.
  */
-export function readTlsFiles({ tlsCert, tlsKey }: TlsPaths, read: Read = readFileSync): TlsFiles | undefined {
+export function readTlsFiles(
+  { tlsCert, tlsKey, tlsClientCa }: TlsPaths,
+  read: Read = readFileSync,
+): TlsFiles | undefined {
   if (tlsCert === undefined || tlsKey === undefined) return undefined;
   const content = (setting: keyof TlsPaths, path: string) =>
     explained(setting, `${path} cannot be read`, () => read(path));
@@ -35,7 +38,15 @@ export function readTlsFiles({ tlsCert, tlsKey }: TlsPaths, read: Read = readFil
       `${flagOf("tlsKey")}: ${tlsKey} is not the key of the first certificate in ${tlsCert} (${flagOf("tlsCert")})`,
     );
   explained("tlsCert", `${tlsCert} cannot be used`, () => createSecureContext({ cert, key }));
-  return { cert, key };
+  if (tlsClientCa === undefined) return { cert, key };
+  const clientCa = content("tlsClientCa", tlsClientCa);
+  const authorities = certificatesIn(clientCa);
+  if (authorities.length === 0)
+    throw new StartFailure(`${flagOf("tlsClientCa")}: ${tlsClientCa} does not contain a PEM certificate`);
+  explained("tlsClientCa", `${tlsClientCa} has a certificate that cannot be read`, () => {
+    for (const pem of authorities) new X509Certificate(pem);
+  });
+  return { cert, key, clientCa };
 }
 
 function explained<T>(setting: keyof Config, what: string, work: () => T): T {

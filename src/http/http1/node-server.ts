@@ -29,6 +29,7 @@ import type { Http1Response } from "./response.ts";
 /** What the HTTP/1.1 server is made from. */
 export interface Http1Options {
   readonly tls?: TlsFiles | undefined;
+  readonly clientAuth: "optional" | "required";
   readonly limits: PortLimits;
   readonly turns: Turns;
   /** Counts the bytes of responses that are not sent yet. */
@@ -68,6 +69,7 @@ export interface Http1Server {
 /** Creates the HTTP/1.1 server. */
 export function createHttp1Server({
   tls,
+  clientAuth,
   limits,
   turns,
   unsent,
@@ -91,6 +93,8 @@ export function createHttp1Server({
     ? createSecureServer({
         ...options,
         ...secureContextOf(tls),
+        requestCert: tls.clientCa !== undefined,
+        rejectUnauthorized: tls.clientCa !== undefined && clientAuth === "required",
         ALPNProtocols: ["h2", "http/1.1"],
         handshakeTimeout: limits.handshakeMs,
       })

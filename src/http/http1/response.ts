@@ -1,10 +1,12 @@
 /** The response to a simple HTTP/1.1 request: head and body in one piece, with the fields that Node would add. */
 
+import type { X509Certificate } from "node:crypto";
 import { type OutgoingHttpHeader, type OutgoingHttpHeaders, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import { BufferedResponseBase } from "../message/buffered-response.ts";
 import { httpDate } from "../message/date.ts";
 import type { BufferedResponse } from "../message/message.ts";
+import { verifiedCertificateOf } from "../tls.ts";
 import type { SimpleRequest } from "./parse-request.ts";
 
 /** The connection of a response. */
@@ -39,6 +41,10 @@ export class Http1Response extends BufferedResponseBase implements BufferedRespo
 
   get remoteAddress(): string | undefined {
     return this.#connection.socket.remoteAddress;
+  }
+
+  get clientCertificate(): X509Certificate | undefined {
+    return verifiedCertificateOf(this.#connection.socket);
   }
 
   get headersSent(): boolean {

@@ -8,6 +8,7 @@
  */
 import type { Socket } from "node:net";
 import { Duplex } from "node:stream";
+import { shareCertificate } from "../tls.ts";
 import {
   dataFrames,
   defaultWindow,
@@ -222,6 +223,7 @@ export class BridgeSocket extends Duplex {
     this.#outer = outer;
     this.#onBytes = onBytes;
     this.startedMsOf = startedMsOf;
+    shareCertificate(outer, this);
   }
 
   /** The bytes that the client has been sent, by Node or not. */

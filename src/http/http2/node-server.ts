@@ -21,6 +21,7 @@ import type { PortLimits } from "../message/limits.ts";
 import type { Arrival, HttpRequest, HttpResponse } from "../message/message.ts";
 import { isMalformedRequest } from "../message/request-fields.ts";
 import type { Share, SharedBytes } from "../shared-bytes.ts";
+import { shareCertificate } from "../tls.ts";
 import type { Turns } from "../turns.ts";
 import type { Http2ConnectionOptions } from "./connection-options.ts";
 import { createHttp2Connections } from "./connections.ts";
@@ -136,6 +137,7 @@ export function createHttp2Server({
       bytesRead: 0,
     });
     bodies.share(session, bodies.accountOf(socket));
+    shareCertificate(socket, session);
     if (!isNodes) session.setLocalWindowSize(bridgeWindow);
     session.once("close", () => sessions.delete(session));
   });

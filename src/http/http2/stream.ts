@@ -1,10 +1,12 @@
 /** One stream of a connection: a request while it is buffered, and its response. */
 
+import type { X509Certificate } from "node:crypto";
 import type { OutgoingHttpHeaders } from "node:http";
 import type { Socket } from "node:net";
 import { BufferedResponseBase } from "../message/buffered-response.ts";
 import { httpDate } from "../message/date.ts";
 import type { BufferedRequest, BufferedResponse } from "../message/message.ts";
+import { verifiedCertificateOf } from "../tls.ts";
 import { emptyBuffer, errors, headBytes, messageFrames } from "./frames.ts";
 import type { FieldList, HeaderList } from "./hpack/hpack.ts";
 import type { RequestHead } from "./simple-fields.ts";
@@ -165,6 +167,10 @@ export class Http2Stream extends BufferedResponseBase implements BufferedRespons
 
   get remoteAddress(): string | undefined {
     return this.#connection.socket.remoteAddress;
+  }
+
+  get clientCertificate(): X509Certificate | undefined {
+    return verifiedCertificateOf(this.#connection.socket);
   }
 
   get headersSent(): boolean {

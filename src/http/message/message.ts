@@ -1,4 +1,5 @@
 /** The forms of requests and responses, and what follows from their header fields alone. */
+import type { X509Certificate } from "node:crypto";
 import type {
   IncomingHttpHeaders,
   IncomingMessage,
@@ -7,6 +8,7 @@ import type {
   ServerResponse,
 } from "node:http";
 import { type Http2ServerRequest, type Http2ServerResponse, constants as http2 } from "node:http2";
+import { verifiedCertificateOf } from "../tls.ts";
 
 /** A request with Node's objects (HTTP/1.1, or HTTP/2 by the compatibility API), or a buffered one. */
 export type HttpRequest = PortRequest | BufferedRequest;
@@ -46,6 +48,8 @@ export interface BufferedResponse {
   readonly destroyed: boolean;
   /** The address of the client; undefined if it has gone. */
   readonly remoteAddress: string | undefined;
+  /** See {@link clientCertificateOf}. */
+  readonly clientCertificate: X509Certificate | undefined;
   getHeader(name: string): OutgoingHttpHeader | undefined;
   setHeader(name: string, value: OutgoingHttpHeader): void;
   writeHead(status: number, headers: OutgoingHttpHeaders): this;
@@ -60,6 +64,12 @@ export interface BufferedResponse {
 /** The address of the client of a request; undefined if it has gone. */
 export function addressOf(request: HttpRequest, response: HttpResponse): string | undefined {
   return isBuffered(response) ? response.remoteAddress : (request as PortRequest).socket?.remoteAddress;
+}
+
+/** The certificate of the client of a request, if it has one and the port has verified it. */
+export function clientCertificateOf(request: HttpRequest, response: HttpResponse): X509Certificate | undefined {
+  if (isBuffered(response)) return response.clientCertificate;
+  return verifiedCertificateOf(isHttp2(request) ? request.stream.session : (request as IncomingMessage).socket);
 }
 
 /** Whether a response is sent in one piece. */

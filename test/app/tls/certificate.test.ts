@@ -92,7 +92,7 @@ test("files are taken once they fit together; until then there is one warning fo
   expect(lines).toMatchObject([
     {
       level: "warn",
-      msg: "certificate not reloaded: the one in use is kept",
+      msg: "certificates not reloaded: those in use are kept",
       reason: expect.stringMatching(/^--tls-key: \S+ is not the key of the first certificate in \S+ \(--tls-cert\)$/),
     },
   ]);
@@ -102,7 +102,7 @@ test("files are taken once they fit together; until then there is one warning fo
   expect(String(used[0]!.cert)).toBe(next.cert);
   expect(certificate.notAfterMs).toBe(at(500).getTime());
   const { serialNumber } = new X509Certificate(next.cert);
-  expect(lines.at(-1)).toMatchObject({ level: "info", msg: "certificate reloaded", serialNumber });
+  expect(lines.at(-1)).toMatchObject({ level: "info", msg: "certificates reloaded", serialNumber });
   write("key.pem", "");
   await poll(() => lines.length === 3);
   expect(lines.at(-1)!.level).toBe("warn");
