@@ -1,0 +1,16 @@
+/** docs/configuration.md says which settings are reloadable, and prints what the program prints. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { type Config, flagOf, settings } from "../../src/config.ts";
+import { repository } from "../cli/platform-process.ts";
+
+const page = readFileSync(join(repository, "docs/configuration.md"), "utf8");
+
+test("the table of reloadable settings is that of the program", () => {
+  const rows = page.slice(page.indexOf("## Reloading")).match(/^\| `--.*$/gm) ?? [];
+  const documented = rows.flatMap((row) => [...row.split("|")[1]!.matchAll(/`(--[\w-]+)`/g)].map(([, flag]) => flag!));
+  const names = Object.keys(settings) as (keyof Config)[];
+  const reloadable = names.filter((name) => settings[name].isReloadable !== undefined).map(flagOf);
+  expect(documented.sort()).toEqual(reloadable.sort());
+});
