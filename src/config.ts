@@ -4,17 +4,18 @@
  */
 import { readFileSync } from "node:fs";
 import { isIP } from "node:net";
+import { type DeprecatedName, type DeprecatedSetting, deprecatedSettings } from "./config-deprecated.ts";
 import { type Config, settings } from "./config-settings.ts";
 import {
   type JsonSchema,
   type ListenAddress,
-  parseSwitch,
   type RegistryCredentials,
   type TermsDocument,
   withoutPasswords,
 } from "./config-values.ts";
 import { suggestion } from "./did-you-mean.ts";
 
+export { type DeprecatedSetting, deprecatedSettings } from "./config-deprecated.ts";
 export { type Config, type Setting, settings } from "./config-settings.ts";
 export { type JsonSchema, type ListenAddress, type RegistryCredentials, type TermsDocument, withoutPasswords };
 
@@ -22,15 +23,10 @@ export { type JsonSchema, type ListenAddress, type RegistryCredentials, type Ter
 export class ConfigError extends Error {}
 
 const keys = Object.keys(settings) as (keyof Config)[];
+const deprecatedNames = Object.keys(deprecatedSettings) as DeprecatedName[];
 
-/** The setting that `http2` and `fastPath` replace; it is accepted until the next release. */
-const fullDoors = "fullDoors";
-type SettingName = keyof Config | typeof fullDoors;
-
-/** The deprecated settings: what to use instead, and their parsers. */
-export const deprecatedSettings = {
-  [fullDoors]: { advice: "use --http2=node and --fast-path=off", parse: parseSwitch },
-} as const;
+/** The name of a setting, deprecated or not. */
+export type SettingName = keyof Config | DeprecatedName;
 
 /** `baseUrl` → `--base-url`. */
 export function flagOf(name: SettingName): string {
@@ -95,8 +91,9 @@ export function readSettings(sources: ConfigSources): ReadSettings {
   const problems: SettingProblem[] = [];
   const report = (kind: SettingProblem["kind"], message: string) => void problems.push({ kind, message });
   const known = new Set(["PLATFORM_CONFIG", "PLATFORM_WORKER", ...keys.map(variableOf)]);
+  const deprecated = new Set(deprecatedNames.map(variableOf));
   for (const name of Object.keys(sources.env)) {
-    if (name.startsWith("PLATFORM_") && !known.has(name) && name !== variableOf(fullDoors))
+    if (name.startsWith("PLATFORM_") && !known.has(name) && !deprecated.has(name))
       report("unknown variable", `unknown environment variable ${name} is ignored${suggestion(name, known)}`);
   }
   const env = withoutServiceLink(sources.env, (message) => report("unknown variable", message));
@@ -120,12 +117,13 @@ export function readSettings(sources: ConfigSources): ReadSettings {
   }
 
   const defaults: Partial<Record<keyof Config, GivenSetting>> = {};
-  const deprecated = found(fullDoors);
-  if (deprecated !== undefined) {
-    const { origin } = deprecated;
-    report("deprecated", `${origin} is deprecated: ${deprecatedSettings[fullDoors].advice}`);
-    if (parsed(deprecated, parseSwitch))
-      Object.assign(defaults, { http2: { text: "node", origin }, fastPath: { text: "off", origin } });
+  for (const name of deprecatedNames) {
+    const { use, become }: DeprecatedSetting = deprecatedSettings[name];
+    const old = found(name);
+    if (old === undefined) continue;
+    report("deprecated", `${old.origin} is deprecated: use ${use}`);
+    const texts = Object.entries((parsed(old, become) ?? {}) as Record<string, string>);
+    Object.assign(defaults, Object.fromEntries(texts.map(([key, text]) => [key, { text, origin: old.origin }])));
   }
   const given = Object.fromEntries(
     keys.map((key) => [key, found(key) ?? defaults[key] ?? { text: settings[key].default, origin: "default" }]),
@@ -177,7 +175,7 @@ function readFile(path: string, report: (message: string) => void): Partial<Reco
   const { $schema: _, ...others } = content as Record<string, unknown>;
   return Object.fromEntries(
     Object.entries(others).flatMap(([key, value]) => {
-      if (!(keys as string[]).includes(key) && key !== fullDoors)
+      if (!(keys as string[]).includes(key) && !(deprecatedNames as string[]).includes(key))
         report(`${path}: unknown key "${key}"${suggestion(key, keys)}`);
       else if (!["string", "number", "boolean"].includes(typeof value))
         report(`${path}: "${key}" must be a string, number or boolean`);

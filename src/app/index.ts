@@ -38,4 +38,4 @@ export {
 export type { Counts, Peers } from "./peers.ts";
 export { openProbeServer, type ProcessState } from "./probes/workers.ts";
 export { type RunningServer, startServer } from "./server.ts";
-export { readTlsFiles } from "./tls/files.ts";
+export { tlsProblems } from "./tls/files.ts";

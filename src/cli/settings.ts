@@ -1,6 +1,16 @@
 /** Settings as options of commands: `--listen`, `--database`, …. */
 import { type Command, Option } from "commander";
-import { type Config, type ConfigSources, flagOf, readConfig, settings, variableOf } from "../config.ts";
+import {
+  type Config,
+  type ConfigSources,
+  type DeprecatedSetting,
+  deprecatedSettings,
+  flagOf,
+  readConfig,
+  type SettingName,
+  settings,
+  variableOf,
+} from "../config.ts";
 
 /** Adds `--config`, `--log-level` and the given settings, all by default, to a command. */
 export function withSettings(
@@ -14,7 +24,11 @@ export function withSettings(
       byDefault === undefined || byDefault === "" || placeholder === undefined ? "" : `, default ${byDefault}`;
     command.option(`${flagOf(key)}${value}`, `${help} (${variableOf(key)}${suffix})`);
   }
-  if (keys.includes("fastPath")) command.addOption(new Option("--full-doors").hideHelp()); // see config.ts
+  for (const [name, { replacedBy, placeholder }] of Object.entries<DeprecatedSetting>(deprecatedSettings)) {
+    const value = placeholder === undefined ? "" : ` <${placeholder}>`;
+    if (replacedBy.some((key) => keys.includes(key)))
+      command.addOption(new Option(`${flagOf(name as SettingName)}${value}`).hideHelp());
+  }
   return command.option("--config <FILE>", "JSON file of settings by name (PLATFORM_CONFIG)");
 }
 
@@ -22,7 +36,7 @@ export function withSettings(
 export function sourcesOf(command: Command): ConfigSources {
   const options = command.opts<Record<string, string | boolean | undefined>>();
   const flags = Object.fromEntries(
-    [...Object.keys(settings), "fullDoors"].flatMap((key) =>
+    [...Object.keys(settings), ...Object.keys(deprecatedSettings)].flatMap((key) =>
       options[key] === undefined ? [] : [[key, String(options[key])]],
     ),
   );

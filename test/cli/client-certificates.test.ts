@@ -222,7 +222,11 @@ test("the authorities are reloaded: whom they no longer vouch for is cut off, an
   const cut = new Promise<void>((resolve) => open.once("close", () => resolve()));
   const { made } = open as TLSSocket & { made?: Buffer };
   expect(made).toBeDefined();
-  expect((await dial(build, made)).isSessionReused()).toBe(true);
+  const resumed = await dial(build, made);
+  expect(resumed.isSessionReused()).toBe(true);
+  resumed.write("GET /iam/v2/groups HTTP/1.1\r\nhost: localhost\r\n\r\n");
+  const answer = await new Promise((resolve) => resumed.once("data", (chunk) => resolve(String(chunk))));
+  expect(answer).toContain("no identity is that of the client certificate for spiffe://example.com/build");
 
   replace(stranger.certificate.cert, authority.certificate.cert);
   const other = client("spiffe://example.com/build", { by: stranger });

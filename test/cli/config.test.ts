@@ -103,6 +103,19 @@ describe("check", () => {
     });
   });
 
+  test("prints all problems of the files of TLS", async () => {
+    const cwd = await temporaryFolder();
+    writeFileSync(join(cwd, "ca.pem"), "junk");
+    const flags = ["--tls-cert", "missing.pem", "--tls-key", "ca.pem", "--tls-client-ca", "ca.pem"];
+    const { code, stderr } = await runHere(["config", "check", ...flags], { cwd });
+    expect(code).toBe(2);
+    expect(stderr.trimEnd().split("\n")).toEqual([
+      expect.stringMatching(/^error: --tls-cert: missing\.pem cannot be read: ENOENT/),
+      expect.stringMatching(/^error: --tls-key: ca\.pem does not contain a PEM private key/),
+      "error: --tls-client-ca: ca.pem cannot be used: it does not contain a PEM certificate",
+    ]);
+  });
+
   test("prints all problems of all sources, not only the first", async () => {
     const file = await fileOf({ lisen: 1, quotas: ["x"], maxCalls: 0, fullDoors: true, tlsKey: "key.pem" });
     const { code, stdout, stderr } = await runHere(
@@ -119,6 +132,7 @@ describe("check", () => {
       `error: ${file}: maxCalls: must be a number from 1 to 1000000`,
       "error: PLATFORM_LOG_LEVEL: must be debug, info, warn, error or silent",
       "error: --tls-cert and --tls-key must be set together",
+      expect.stringContaining("error: --tls-key: key.pem cannot be read: ENOENT"),
     ]);
   });
 

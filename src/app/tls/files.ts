@@ -16,43 +16,53 @@ type Read = (path: string) => Buffer;
  * The files of TLS, each checked by itself and the key against the certificate; undefined without TLS. Errors:
  * StartFailure.
  */
-export function readTlsFiles(
-  { tlsCert, tlsKey, tlsClientCa }: TlsPaths,
-  read: Read = readFileSync,
-): TlsFiles | undefined {
-  if (tlsCert === undefined || tlsKey === undefined) return undefined;
-  const content = (setting: keyof TlsPaths, path: string) =>
-    explained(setting, `${path} cannot be read`, () => read(path));
-  const cert = content("tlsCert", tlsCert);
-  const key = content("tlsKey", tlsKey);
-  const certificate = explained(
-    "tlsCert",
-    `${tlsCert} does not contain a PEM certificate`,
-    () => new X509Certificate(cert),
-  );
-  const privateKey = explained("tlsKey", `${tlsKey} does not contain a PEM private key without a passphrase`, () =>
-    createPrivateKey(key),
-  );
-  if (!certificate.checkPrivateKey(privateKey))
-    throw new StartFailure(
-      `${flagOf("tlsKey")}: ${tlsKey} is not the key of the first certificate in ${tlsCert} (${flagOf("tlsCert")})`,
-    );
-  explained("tlsCert", `${tlsCert} cannot be used`, () => createSecureContext({ cert, key }));
-  if (tlsClientCa === undefined) return { cert, key };
-  const clientCa = content("tlsClientCa", tlsClientCa);
-  const authorities = certificatesIn(clientCa);
-  if (authorities.length === 0)
-    throw new StartFailure(`${flagOf("tlsClientCa")}: ${tlsClientCa} does not contain a PEM certificate`);
-  explained("tlsClientCa", `${tlsClientCa} has a certificate that cannot be read`, () => {
-    for (const pem of authorities) new X509Certificate(pem);
-  });
-  return { cert, key, clientCa };
+export function readTlsFiles(paths: TlsPaths, read: Read = readFileSync): TlsFiles | undefined {
+  const { files, failures } = examine(paths, read);
+  if (failures[0] !== undefined) throw failures[0];
+  return files;
 }
 
-function explained<T>(setting: keyof Config, what: string, work: () => T): T {
-  try {
-    return work();
-  } catch (error) {
-    throw new StartFailure(`${flagOf(setting)}: ${what}: ${(error as Error).message}`, { cause: error });
+/** All that is wrong with the files of TLS, one line each. */
+export function tlsProblems(paths: TlsPaths): string[] {
+  return examine(paths, readFileSync).failures.map(({ message }) => message);
+}
+
+function examine(
+  { tlsCert, tlsKey, tlsClientCa }: TlsPaths,
+  read: Read,
+): { readonly files: TlsFiles | undefined; readonly failures: readonly StartFailure[] } {
+  const failures: StartFailure[] = [];
+  const attempt = <T>(setting: keyof TlsPaths, what: string, work: () => T): T | undefined => {
+    try {
+      return work();
+    } catch (error) {
+      failures.push(new StartFailure(`${flagOf(setting)}: ${what}: ${(error as Error).message}`, { cause: error }));
+      return undefined;
+    }
+  };
+  const content = (setting: keyof TlsPaths, path: string | undefined) =>
+    path === undefined ? undefined : attempt(setting, `${path} cannot be read`, () => read(path));
+  const cert = content("tlsCert", tlsCert);
+  const key = content("tlsKey", tlsKey);
+  const clientCa = content("tlsClientCa", tlsClientCa);
+  const certificate =
+    cert && attempt("tlsCert", `${tlsCert} does not contain a PEM certificate`, () => new X509Certificate(cert));
+  const privateKey =
+    key &&
+    attempt("tlsKey", `${tlsKey} does not contain a PEM private key without a passphrase`, () => createPrivateKey(key));
+  if (certificate !== undefined && privateKey !== undefined) {
+    if (certificate.checkPrivateKey(privateKey))
+      attempt("tlsCert", `${tlsCert} cannot be used`, () => createSecureContext({ cert: cert!, key: key! }));
+    else {
+      const what = `${tlsKey} is not the key of the first certificate in ${tlsCert} (${flagOf("tlsCert")})`;
+      failures.push(new StartFailure(`${flagOf("tlsKey")}: ${what}`));
+    }
   }
+  if (clientCa !== undefined)
+    attempt("tlsClientCa", `${tlsClientCa} cannot be used`, () => {
+      const authorities = certificatesIn(clientCa);
+      if (authorities.length === 0) throw new Error("it does not contain a PEM certificate");
+      for (const pem of authorities) new X509Certificate(pem);
+    });
+  return { files: cert && key && { cert, key, ...(clientCa && { clientCa }) }, failures };
 }

@@ -1,6 +1,6 @@
 /** `platform config check`: verifies the settings without starting anything. */
 import { Command } from "commander";
-import { readTlsFiles, StartFailure } from "../../app/index.ts";
+import { tlsProblems } from "../../app/index.ts";
 import { type Config, readSettings, type SettingProblem } from "../../config.ts";
 import { sourcesOf, withSettings } from "../settings.ts";
 import { printProblems } from "./problems.ts";
@@ -18,11 +18,5 @@ export function checkCommand(): Command {
 
 /** What is wrong with files that a start reads after its settings. */
 function fileProblems(config: Config): SettingProblem[] {
-  try {
-    readTlsFiles(config);
-    return [];
-  } catch (error) {
-    if (!(error instanceof StartFailure)) throw error;
-    return [{ kind: "error", message: error.message }];
-  }
+  return tlsProblems(config).map((message) => ({ kind: "error", message }));
 }

@@ -1,6 +1,6 @@
 /** `platform config schema`: a JSON Schema of the configuration file, so that editors complete and check it. */
 import { Command } from "commander";
-import { deprecatedSettings, type JsonSchema, settings } from "../../config.ts";
+import { type DeprecatedSetting, deprecatedSettings, type JsonSchema, settings } from "../../config.ts";
 
 export function schemaCommand(): Command {
   return new Command("schema")
@@ -17,9 +17,13 @@ export function configSchema(): JsonSchema {
       { ...schema, description: help, ...(byDefault !== undefined && { default: canonical(byDefault, schema) }) },
     ];
   });
-  const deprecated = Object.entries(deprecatedSettings).map(([key, { advice, parse }]) => [
+  const deprecated = Object.entries<DeprecatedSetting>(deprecatedSettings).map(([key, { use, placeholder }]) => [
     key,
-    { ...(parse.schema ?? { type: "string" }), description: `Deprecated: ${advice}.`, deprecated: true },
+    {
+      type: placeholder === undefined ? "boolean" : ["string", "integer"],
+      description: `deprecated: use ${use}`,
+      deprecated: true,
+    },
   ]);
   return {
     $schema: "https://json-schema.org/draft/2020-12/schema",

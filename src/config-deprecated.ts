@@ -1,0 +1,27 @@
+/** The settings that others replace. They are accepted until the next release, with a warning. */
+import type { Config } from "./config-settings.ts";
+import { parseSwitch } from "./config-values.ts";
+
+/** A setting that others replace. */
+export interface DeprecatedSetting {
+  /** What to use instead, for people. */
+  readonly use: string;
+  /** The settings that replace it. */
+  readonly replacedBy: readonly (keyof Config)[];
+  /** As in `Setting`. */
+  readonly placeholder?: string;
+  /** The texts that it stands for, of settings that are not given. Errors: an Error, as those of `Setting.parse`. */
+  become(text: string): Readonly<Partial<Record<keyof Config, string>>>;
+}
+
+/** They, by name. Where two stand for the same setting, the later one holds. */
+export const deprecatedSettings = {
+  fullDoors: {
+    use: "--http2=node and --fast-path=off",
+    replacedBy: ["http2", "fastPath"],
+    become: (text) => (parseSwitch(text) ? { http2: "node", fastPath: "off" } : {}),
+  },
+} as const satisfies Readonly<Record<string, DeprecatedSetting>>;
+
+/** The name of one. */
+export type DeprecatedName = keyof typeof deprecatedSettings;
