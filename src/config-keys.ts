@@ -20,6 +20,7 @@ export const secretKeySetting = {
     "others, separated by commas, only decrypt",
   placeholder: "HEX[,HEX]",
   default: "database",
+  isSecret: true,
   parse: parseSecretKeys,
 } as const;
 
@@ -30,5 +31,6 @@ export const signingKeySetting = {
     "(default: keys stored in the database)",
   placeholder: "FILE",
   default: undefined,
+  isSecret: true,
   parse: (text: string) => text,
 } as const;

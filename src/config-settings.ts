@@ -1,8 +1,8 @@
 /** The settings: one table defines their help texts, defaults and parsers. */
 import { availableParallelism } from "node:os";
-import { type SecretKey, secretKeySetting, signingKeySetting } from "./config-keys.ts";
+import { secretKeySetting, signingKeySetting } from "./config-keys.ts";
 import {
-  type ListenAddress,
+  type Config,
   oneOf,
   type Parser,
   parseBaseUrl,
@@ -20,125 +20,12 @@ import {
   parseRatio,
   parseSwitch,
   parseTermsDocuments,
-  type RegistryCredentials,
   readSecret,
-  type TermsDocument,
 } from "./config-values.ts";
-import { type LogFormat, type LogLevel, logFormats, logLevels } from "./log.ts";
-import type { Rate } from "./token-buckets.ts";
+import { logFormats, logLevels } from "./log.ts";
 import { isUid } from "./uid.ts";
 
-/** All settings. Times are in milliseconds unless the name says otherwise. */
-export interface Config {
-  readonly listen: ListenAddress;
-  /** `sqlite:<path>` or `postgres://…`. */
-  readonly database: string;
-  /** How long a start waits for a database that cannot be reached. */
-  readonly databaseWait: number;
-  /** Where clients reach the server, without a trailing slash; undefined: derived from `listen`. */
-  readonly baseUrl: string | undefined;
-  /** `iss` of the platform's own tokens; used when a database is initialised, kept there afterwards. */
-  readonly issuer: string | undefined;
-  /**
-   * File for the first administrator's token, if a start initialises the database; undefined: it is printed on a
-   * terminal.
-   */
-  readonly initTokenFile: string | undefined;
-  readonly tlsCert: string | undefined;
-  readonly tlsKey: string | undefined;
-  /** Undefined: clients are not asked for certificates. */
-  readonly tlsClientCa: string | undefined;
-  readonly tlsClientAuth: "required" | "optional";
-  readonly tlsClientIdentities: "on" | "off";
-  /** Host part of `ErrorInfo.domain` and of resource types. */
-  readonly serviceHost: string;
-  /** 32 bytes that seal page tokens, for servers without a common database; undefined: the database's own key. */
-  readonly pageTokenKey: Buffer | undefined;
-  /** Keys of 32 bytes for secrets in the database, or the one that is stored in it. The first seals, all open. */
-  readonly secretKey: readonly SecretKey[];
-  /** A file of keys that sign the platform's own tokens, or its content; undefined: keys stored in the database. */
-  readonly signingKey: string | undefined;
-  readonly allowLoopbackIssuers: boolean;
-  /** Maximum number of identities with patterns in an organisation. */
-  readonly maxPatternIdentities: number;
-  /** Whether events may be sent to sinks on a loopback host, also by http. */
-  readonly allowLoopbackSinks: boolean;
-  readonly openRootGroups: boolean;
-  /** The documents that groups can accept; undefined: documents with neutral names. */
-  readonly termsDocuments: readonly TermsDocument[] | undefined;
-  /** Origins that may call from a browser; empty: CORS is off. */
-  readonly corsOrigins: readonly string[];
-  /** How long the audit log is kept; undefined: forever. */
-  readonly auditRetentionDays: number | undefined;
-  /** How long events and their deliveries are kept. */
-  readonly eventRetentionDays: number;
-  /** Address that serves metrics; undefined: none does. */
-  readonly metricsListen: ListenAddress | undefined;
-  /** Address that answers probes; undefined: only the port does. */
-  readonly probeListen: ListenAddress | undefined;
-  /** How many processes serve. */
-  readonly workers: number;
-  /** Registry whose notifications are accepted; undefined: none are. */
-  readonly registryUrl: string | undefined;
-  /** uid of the group that holds its repos. */
-  readonly registryGroup: string | undefined;
-  /** Bearer token of its notifications. */
-  readonly registrySecret: string | undefined;
-  /** Credentials for reading it; undefined: it is read without any. */
-  readonly registryCredentials: RegistryCredentials | undefined;
-  /** Maximum size of a request's body or message, in bytes, before and after decompression. */
-  readonly maxRequestBytes: number;
-  /** Maximum length of a REST request's URL, in bytes. */
-  readonly maxUrlBytes: number;
-  /** Maximum size of a request's header fields and URL, in bytes. */
-  readonly maxHeaderBytes: number;
-  /** Maximum size of all request bodies under way, in bytes; of one connection, an eighth of it or one body. */
-  readonly maxPendingBodyBytes: number;
-  /** The HTTP/2 implementation: this program's or Node's. */
-  readonly http2: "own" | "node";
-  /** Whether plain unary calls take the fast path. */
-  readonly fastPath: "on" | "off";
-  /** Whether codecs are generated for each message type; off: those of the protobuf library are used. */
-  readonly generatedCode: "on" | "off";
-  /** Whether garbage collection is tuned for short pauses; off: V8's defaults. */
-  readonly gcTuning: "on" | "off";
-  /** Whether the front page, the API reference and the OpenAPI documents are served. */
-  readonly pages: "on" | "off";
-  /** The most items of a list that v1 answers whole. */
-  readonly v1MaxListItems: number;
-  /** How much an organisation can have, by kind; a kind that is absent is unlimited. */
-  readonly quotas: Readonly<Record<string, number>>;
-  /** How often a caller may make calls that read one resource, list, or write; undefined: as often as it likes. */
-  readonly rateLimitRead: Rate | undefined;
-  readonly rateLimitList: Rate | undefined;
-  readonly rateLimitWrite: Rate | undefined;
-  /** The same for token exchanges, and for all requests without a token that is known to be valid, by address. */
-  readonly rateLimitExchange: Rate | undefined;
-  readonly rateLimitAddress: Rate | undefined;
-  /** The most calls under way; those that are answered at once do not count. */
-  readonly maxCalls: number;
-  /** How long a request may wait for its turn before new ones are refused. */
-  readonly maxQueueDelay: number;
-  /** How many lists that may read many rows run at once, beside the event loop; 0: on it. */
-  readonly maxLongQueries: number;
-  /** The most connections of a process to PostgreSQL. */
-  readonly databaseConnections: number;
-  /** How many transactions may wait for one, and for how long. */
-  readonly databaseQueue: number;
-  readonly databaseQueueWait: number;
-  /** Whether statements stay prepared on PostgreSQL between transactions. */
-  readonly databasePreparedStatements: "auto" | "on" | "off";
-  readonly logLevel: LogLevel;
-  readonly logFormat: LogFormat;
-  /** How long a call may take before it is logged as slow; 0: none is. */
-  readonly slowCall: number;
-  /** Base URL of the collector of traces; undefined: nothing is traced. */
-  readonly otlpEndpoint: string | undefined;
-  /** The share of calls that are traced without a caller who says so, 0 to 1. */
-  readonly traceSampling: number;
-  /** Names of the members of `baggage` that calls pass on; empty: none are. */
-  readonly traceBaggage: readonly string[];
-}
+export type { Config };
 
 /**
  * One setting. Its key in the configuration file gives the flag (`--base-url`) and the variable (`PLATFORM_BASE_URL`).
@@ -419,6 +306,7 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     help: "how long a call may take before the log says where its time went; 0 for never",
     placeholder: "DURATION",
     default: "1s",
+    isReloadable: true,
     parse: parseDuration,
   },
   otlpEndpoint: { help: "collector to send traces to by OTLP over HTTP (default: none)", ...aUrl },

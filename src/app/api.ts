@@ -3,9 +3,9 @@ import { createRegistry, type DescService, type Registry } from "@bufbuild/proto
 import { file_google_rpc_error_details } from "../../gen/google/rpc/error_details_pb.ts";
 import type { Config } from "../config.ts";
 import { type Contract, readContract } from "../contract/index.ts";
-import { LiveSettings } from "../live-settings.ts";
 import type { MountedService } from "../resource/index.ts";
 import { createServices } from "../services/index.ts";
+import { LiveSettings } from "./settings/live-settings.ts";
 
 /** The services, and what their descriptors say. */
 export interface Api {

@@ -38,4 +38,5 @@ export {
 export type { Counts, Peers } from "./peers.ts";
 export { openProbeServer, type ProcessState } from "./probes/workers.ts";
 export { type RunningServer, startServer } from "./server.ts";
+export { LiveSettings } from "./settings/live-settings.ts";
 export { tlsProblems } from "./tls/files.ts";

@@ -2,9 +2,8 @@
 import { once } from "node:events";
 import { Command } from "commander";
 import { shortenPauses } from "../app/garbage-collection.ts";
-import { type Peers, type RunningServer, startServer } from "../app/index.ts";
+import { LiveSettings, type Peers, type RunningServer, startServer } from "../app/index.ts";
 import { type Config, readConfig } from "../config.ts";
-import { LiveSettings } from "../live-settings.ts";
 import { createLogger, type Logger, type LoggerOptions } from "../log.ts";
 import { onHangUp, readAgain, takeSettings } from "./reload.ts";
 import { settingsOf, sourcesOf, withSettings } from "./settings.ts";

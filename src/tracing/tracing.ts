@@ -31,8 +31,8 @@ const wanted = {
 export async function openTracing({ ratio, ...options }: TracingOptions): Promise<Tracing> {
   const { openExporter } = await import("./exporter.ts");
   const exporter = openExporter(options);
-  const ofCaller = new TokenBuckets(wanted.ofCaller);
-  const inAll = new TokenBuckets(wanted.inAll);
+  const ofCaller = new TokenBuckets(() => wanted.ofCaller);
+  const inAll = new TokenBuckets(() => wanted.inAll);
   return {
     ...exporter,
     chooses(parent, caller) {

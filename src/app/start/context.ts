@@ -1,11 +1,11 @@
 /** The context of a start. */
 import type { Config } from "../../config.ts";
-import type { LiveSettings } from "../../live-settings.ts";
 import type { Logger } from "../../log.ts";
 import type { Tracing } from "../../tracing/index.ts";
 import type { Api } from "../api.ts";
 import type { Counter } from "../counter.ts";
 import type { Peers } from "../peers.ts";
+import type { LiveSettings } from "../settings/live-settings.ts";
 import type { Overload } from "./overload.ts";
 
 /** What every phase of a start is given. */

@@ -9,9 +9,9 @@ import { readFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import type { TlsFiles } from "../../http/index.ts";
-import type { LiveSettings } from "../../live-settings.ts";
 import type { Logger } from "../../log.ts";
 import { StartFailure } from "../failure.ts";
+import type { LiveSettings } from "../settings/live-settings.ts";
 import { readTlsFiles, type TlsPaths } from "./files.ts";
 
 const pollMs = 10_000;

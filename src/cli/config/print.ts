@@ -45,7 +45,8 @@ export function printCommand(): Command {
 
 function printedOf(setting: keyof Config, { text, origin }: GivenSetting): PrintedSetting {
   const { isSecret = false, isReloadable = false } = settings[setting];
-  const shown = text === undefined ? null : isSecret ? "***" : withoutPasswords(text);
+  const shown =
+    text === undefined ? null : isSecret && text !== settings[setting].default ? "***" : withoutPasswords(text);
   return { setting, value: shown, origin, reloadable: isReloadable !== false };
 }
 

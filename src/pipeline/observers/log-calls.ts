@@ -22,7 +22,8 @@ export interface LogCallsOptions {
 }
 
 /** Creates the interceptor. It begins to measure the call. */
-export function logCalls({ contract, log, slowCallMs, baggage }: LogCallsOptions): CallInterceptor {
+export function logCalls(options: LogCallsOptions): CallInterceptor {
+  const { contract, log, baggage } = options;
   function write(request: CallRequest, times: CallTimes, code: string): void {
     const { method, contextValues, header } = request;
     const ms = performance.now() - times.beganMs;
@@ -35,6 +36,7 @@ export function logCalls({ contract, log, slowCallMs, baggage }: LogCallsOptions
       traceId: times.trace?.traceId,
     };
     logCall(log, call);
+    const { slowCallMs } = options;
     if (slowCallMs > 0 && ms >= slowCallMs) logSlow(request as UnaryRequest, call, times);
   }
 

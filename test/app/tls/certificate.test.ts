@@ -5,10 +5,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type DestinationStream, pino } from "pino";
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
+import { LiveSettings } from "../../../src/app/settings/live-settings.ts";
 import { watchCertificate } from "../../../src/app/tls/certificate.ts";
 import { readConfig } from "../../../src/config.ts";
 import type { TlsFiles } from "../../../src/http/index.ts";
-import { LiveSettings } from "../../../src/live-settings.ts";
 import { certificateOf, type TestCertificate } from "../../http/self-signed.ts";
 
 const dayMs = 86_400_000;
