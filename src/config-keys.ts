@@ -3,14 +3,14 @@
 /** 32 bytes, or the key that is stored in the database. */
 export type SecretKey = Buffer | "database";
 
+const aKey = " *(database|[0-9a-fA-F]{64}) *";
+const listOfKeys = `^${aKey}(,${aKey})*$`;
+
 /** Parses keys, or `database`, separated by commas. */
 function parseSecretKeys(value: string): readonly SecretKey[] {
-  return value.split(",").map((key) => {
-    if (key.trim() === "database") return "database";
-    if (!/^[0-9a-fA-F]{64}$/.test(key.trim()))
-      throw new Error("must be 64 hex digits, or database, or several of these separated by commas");
-    return Buffer.from(key.trim(), "hex");
-  });
+  if (!new RegExp(listOfKeys).test(value))
+    throw new Error("must be 64 hex digits, or database, or several of these separated by commas");
+  return value.split(",").map((key) => (key.trim() === "database" ? "database" : Buffer.from(key.trim(), "hex")));
 }
 
 /** The keys of secrets in the database. The first seals, all open. */
@@ -21,7 +21,7 @@ export const secretKeySetting = {
   placeholder: "HEX[,HEX]",
   default: "database",
   isSecret: true,
-  parse: parseSecretKeys,
+  parse: Object.assign(parseSecretKeys, { schema: { type: "string", pattern: listOfKeys } }),
 } as const;
 
 /** The keys that sign the platform's own tokens. */

@@ -38,7 +38,7 @@ describe("print", () => {
         ["--max-calls", "7", `${file}: maxCalls`],
         ["--database", "postgres://me:***@db/platform?sslpassword=***", `${file}: database`],
         ["--page-token-key", "***", "--page-token-key"],
-        ["--secret-key", "-", "default"],
+        ["--secret-key", "database", "default"],
         ["--max-url-bytes", "8192", "default"],
       ]),
     );
