@@ -10,6 +10,8 @@ import { version } from "../version.ts";
 import { accessCommand } from "./access/index.ts";
 import { auditCommand } from "./audit/audit.ts";
 import { configCommand } from "./config/index.ts";
+import { backupCommand } from "./backup/backup.ts";
+import { restoreCommand } from "./backup/restore.ts";
 import { eventsCommand } from "./events/index.ts";
 import { explain, isDebugging } from "./failure.ts";
 import { importCommand } from "./import/index.ts";
@@ -44,6 +46,8 @@ export async function runCommand(args: readonly string[]): Promise<number> {
     eventsCommand,
     importCommand,
     exportCommand,
+    backupCommand,
+    restoreCommand,
     migrateCommand,
     routesCommand,
     protoCommand,

@@ -27,7 +27,16 @@
  * differs between databases.
  */
 
+export {
+  copyDatabase,
+  databasePath,
+  holdDatabase,
+  inspectCopy,
+  isDatabaseInUse,
+  unknownMigrations,
+} from "./backup.ts";
 export { type Database, type OpenOptions, openDatabase } from "./database.ts";
+export { syncFolder } from "./engines/sqlite/file.ts";
 export type { Condition, ListQuery, OrderTerm, Selection } from "./lists/query.ts";
 export type { LogEntry, LogScan, LogSpec } from "./logs/log.ts";
 export type {

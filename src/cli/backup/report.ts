@@ -1,0 +1,52 @@
+/** What backups and restores print. */
+
+import type { BackupHeader } from "./file.ts";
+import { sizeText } from "./options.ts";
+
+/** How often a terminal is told. */
+const intervalMs = 200;
+
+/** Tells a terminal, on standard error, how far a step is. Anything else is told nothing. */
+export class Progress {
+  #nextMs = 0;
+  #hasLine = false;
+
+  step(name: string, bytes: number, total: number): void {
+    const nowMs = performance.now();
+    if (!process.stderr.isTTY || nowMs < this.#nextMs) return;
+    this.#nextMs = nowMs + intervalMs;
+    this.#hasLine = true;
+    const percent = total === 0 ? 100 : Math.floor((bytes / total) * 100);
+    process.stderr.write(`\r\x1b[K${name}: ${sizeText(bytes)} of ${sizeText(total)}, ${percent} %`);
+  }
+
+  end(): void {
+    if (this.#hasLine) process.stderr.write("\r\x1b[K");
+    this.#hasLine = false;
+  }
+}
+
+/** The lines that tell what is in a backup. */
+export function contentsText({
+  product,
+  time,
+  schema,
+  tables,
+  bytes,
+  sha256,
+  encryption,
+}: Omit<BackupHeader, "format" | "version" | "compression">): string {
+  const filled = Object.entries(tables).filter(([, rows]) => rows > 0);
+  const total = filled.reduce((sum, [, rows]) => sum + rows, 0);
+  const facts: [string, string][] = [
+    ["time", time],
+    ["version", product],
+    ["schema", schema.at(-1) ?? "none"],
+    ["database", `${sizeText(bytes)}, sha256:${sha256}`],
+    ["encryption", encryption === undefined ? "none" : `${encryption.cipher}, key ${encryption.keyId}`],
+    ["rows", total.toLocaleString("en")],
+    ...filled.map(([table, rows]): [string, string] => [`  ${table}`, rows.toLocaleString("en")]),
+  ];
+  const width = Math.max(...facts.map(([name]) => name.length));
+  return facts.map(([name, value]) => `${name.padEnd(width)}  ${value}\n`).join("");
+}
