@@ -1,9 +1,22 @@
 /**
  * Backups of SQLite databases. Those of PostgreSQL are made by its own programs. The driver is loaded when it is used.
  */
-import type { CopyOptions, DatabaseContents, HeldFile } from "./engines/sqlite/backup.ts";
+import { sql } from "kysely";
+import type { CopyOptions, HeldFile } from "./engines/sqlite/backup.ts";
 import { inMemory } from "./engines/sqlite/file.ts";
+import { type CounterFault, findCounterFaults } from "./logs/counter-check.ts";
 import { migrations } from "./migrations/index.ts";
+import { countedTables, schemaOf, snapshotTables } from "./snapshot/tables.ts";
+import { compile } from "./sql/statement.ts";
+
+/** What a database has. */
+export interface DatabaseContents {
+  /** The names of its migrations, in order. */
+  readonly schema: readonly string[];
+  /** The number of rows of each table. */
+  readonly tables: Readonly<Record<string, number>>;
+  readonly counterFaults: readonly CounterFault[];
+}
 
 /** The path of a SQLite database; undefined for PostgreSQL and for a database in memory. */
 export function databasePath(url: string): string | undefined {
@@ -21,7 +34,21 @@ export async function copyDatabase(from: string, to: string, options: CopyOption
 
 /** Reads a whole copy, checks it, and tells what it has. Errors: RefusedError when it is damaged. */
 export async function inspectCopy(path: string): Promise<DatabaseContents> {
-  return (await import("./engines/sqlite/backup.ts")).inspectSqlite(path);
+  const { readSqlite } = await import("./engines/sqlite/backup.ts");
+  const { sqlite } = await import("./engines/sqlite/engine.ts");
+  return readSqlite(path, async (connection) => {
+    const tables: Record<string, number> = {};
+    const found = await snapshotTables(sqlite, connection);
+    for (const { name } of found) {
+      const [row] = await connection.rows(compile(sqlite.query, sql`select count(*) from ${sql.table(name)}`), {});
+      tables[name] = row![0] as number;
+    }
+    return {
+      schema: await schemaOf(sqlite, connection),
+      tables,
+      counterFaults: await findCounterFaults(sqlite, connection, countedTables(found)),
+    };
+  });
 }
 
 /** Whether another process has the database file at `path` open. */

@@ -3,7 +3,6 @@
  * is an error, whatever else commits meanwhile; adding it to the counters corrects them.
  */
 import { sql } from "kysely";
-import { snapshotTables } from "../snapshot/tables.ts";
 import type { Dialect } from "../sql/dialect.ts";
 import { compile, rowCount, type SqlConnection } from "../sql/statement.ts";
 
@@ -23,10 +22,14 @@ const maxFaults = 1000;
 /** The slot of the counters that corrections are added to. Any slot counts. */
 const correctedSlot = 0;
 
-/** The faults of all counters, at most 1000 of each table. Empty where no table has any. */
-export async function findCounterFaults(dialect: Dialect, connection: SqlConnection): Promise<readonly CounterFault[]> {
+/** The faults of the counters of tables, at most 1000 of each table. */
+export async function findCounterFaults(
+  dialect: Dialect,
+  connection: SqlConnection,
+  tables: readonly string[],
+): Promise<readonly CounterFault[]> {
   const faults: CounterFault[] = [];
-  for (const table of await countedTables(dialect, connection)) {
+  for (const table of tables) {
     const statement = compile(
       dialect.query,
       sql`${differences(table)} order by ancestor, class limit ${rowCount("limit")}`,
@@ -37,10 +40,14 @@ export async function findCounterFaults(dialect: Dialect, connection: SqlConnect
   return faults;
 }
 
-/** Corrects all counters, and returns how many were wrong. */
-export async function correctCounters(dialect: Dialect, connection: SqlConnection): Promise<number> {
+/** Corrects the counters of tables, and returns how many were wrong. */
+export async function correctCounters(
+  dialect: Dialect,
+  connection: SqlConnection,
+  tables: readonly string[],
+): Promise<number> {
   let corrected = 0;
-  for (const table of await countedTables(dialect, connection)) {
+  for (const table of tables) {
     // In the order of keys, as transactions write counters, to prevent deadlocks.
     const correct = sql`insert into counters (ancestor, table_name, class, slot, count)
       select d.ancestor, ${sql.lit(table)}, d.class, ${sql.lit(correctedSlot)}, d.n - d.counted
@@ -49,12 +56,6 @@ export async function correctCounters(dialect: Dialect, connection: SqlConnectio
     corrected += await connection.run(compile(dialect.query, correct), {});
   }
   return corrected;
-}
-
-/** The tables whose rows are counted: those of resources. */
-async function countedTables(dialect: Dialect, connection: SqlConnection): Promise<readonly string[]> {
-  const tables = await snapshotTables(dialect, connection);
-  return tables.filter(({ columns }) => "uid" in columns && "parent" in columns).map(({ name }) => name);
 }
 
 /** A SELECT of `ancestor`, `class`, `n` and `counted` of each counter of a table that is wrong. */

@@ -41,6 +41,11 @@ export async function snapshotTables(dialect: Dialect, connection: SqlConnection
   );
 }
 
+/** The tables whose rows are counted: those of resources. */
+export function countedTables(tables: readonly SnapshotTable[]): readonly string[] {
+  return tables.filter(({ columns }) => "uid" in columns && "parent" in columns).map(({ name }) => name);
+}
+
 function typeOf(declared: string): SnapshotType {
   const type = declared.toLowerCase();
   if (type === "text") return "text";

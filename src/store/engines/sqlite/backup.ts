@@ -16,13 +16,9 @@ import {
 } from "node:fs";
 import { dirname } from "node:path";
 import { backup, DatabaseSync } from "node:sqlite";
-import { sql } from "kysely";
-import { type CounterFault, findCounterFaults } from "../../logs/counter-check.ts";
-import { schemaOf, snapshotTables } from "../../snapshot/tables.ts";
 import { RefusedError } from "../../sql/errors.ts";
-import { compile } from "../../sql/statement.ts";
+import type { SqlConnection } from "../../sql/statement.ts";
 import { SqliteConnection } from "./connection.ts";
-import { sqlite } from "./engine.ts";
 import { isBusy, isNoDatabase, translated } from "./errors.ts";
 import { syncFolder } from "./file.ts";
 
@@ -32,15 +28,6 @@ export interface CopyOptions {
   readonly bytesPerSecond: number;
   /** Called after each step; what it throws ends the copy. */
   progress(bytes: number, total: number): void;
-}
-
-/** What a database has. */
-export interface DatabaseContents {
-  /** The names of its migrations, in order. */
-  readonly schema: readonly string[];
-  /** The number of rows of each table. */
-  readonly tables: Readonly<Record<string, number>>;
-  readonly counterFaults: readonly CounterFault[];
 }
 
 /** A database file that no other process has open, nor can open until `release`. */
@@ -90,21 +77,16 @@ function sleep(ms: number): void {
   if (ms > 0) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
 
-/** Checks a copy and tells what it has. Errors: RefusedError when it is damaged. */
-export async function inspectSqlite(path: string): Promise<DatabaseContents> {
+/**
+ * Opens a copy, of which nothing is changed, and runs `read` on it. Errors: RefusedError when the copy is damaged; those
+ * of `read`.
+ */
+export async function readSqlite<T>(path: string, read: (connection: SqlConnection) => Promise<T>): Promise<T> {
   using database = new DatabaseSync(path, { readOnly: true, enableDoubleQuotedStringLiterals: false });
-  const connection = new SqliteConnection(database);
   try {
     const [fault] = integrityFaults(database);
     if (fault !== undefined) throw new RefusedError(`the copy is damaged: ${fault}`);
-    const tables: Record<string, number> = {};
-    for (const { name } of await snapshotTables(sqlite, connection)) {
-      const [row] = connection.rows(compile(sqlite.query, sql`select count(*) from ${sql.table(name)}`), {});
-      tables[name] = row![0] as number;
-    }
-    if (!("migrations" in tables) && !("settings" in tables)) throw new RefusedError("the copy is not of this program");
-    const counterFaults = await findCounterFaults(sqlite, connection);
-    return { schema: await schemaOf(sqlite, connection), tables, counterFaults };
+    return await read(new SqliteConnection(database));
   } catch (error) {
     if (isNoDatabase(error)) throw new RefusedError("the copy is not a SQLite database", { cause: error });
     throw error;

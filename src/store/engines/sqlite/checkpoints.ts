@@ -32,6 +32,8 @@ export const logBytes = 64 * 1024 * 1024;
 const maxQueriesWaitMs = 2000;
 const queriesGoOnMs = 10_000;
 const pollMs = 10;
+/** How long transactions do not pause again after a pause in vain: a backup reads the log for minutes. */
+const blockedMs = 500;
 
 /** The checkpoints of one file. */
 export class Checkpoints {
@@ -41,6 +43,7 @@ export class Checkpoints {
   #task: PromiseWithResolvers<boolean> | undefined;
   #hasFailed = false;
   #needsPause = false;
+  #isBlockedUntilMs = 0;
   #restart: Promise<void> | undefined;
   #queriesWaitFromMs = 0;
 
@@ -59,6 +62,7 @@ export class Checkpoints {
   /** To be called after each commit. */
   committed(): void {
     if (this.#task !== undefined || this.#needsPause || this.#hasFailed) return;
+    if (performance.now() < this.#isBlockedUntilMs) return;
     try {
       const [, pages, moved] = this.#log.get() as unknown as [busy: number, pages: number, moved: number];
       if (pages - moved < minPages) return;
@@ -79,7 +83,7 @@ export class Checkpoints {
     if (this.#hasFailed) return;
     this.#thread?.ref(); // the process must not exit while this is awaited
     await this.#task?.promise;
-    await this.#do("restart");
+    if (!(await this.#do("restart"))) this.#isBlockedUntilMs = performance.now() + blockedMs;
     this.#thread?.unref();
   }
 
