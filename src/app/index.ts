@@ -15,6 +15,8 @@ export { listenFailure, StartFailure } from "./failure.ts";
 export {
   type Installation,
   install,
+  RotationRefused,
+  readEnvironment,
   readInstallation,
   recoverAdministrator,
   refreshBuiltIns,

@@ -40,7 +40,7 @@ export type { Grant, GrantSource } from "./grant.ts";
 export { createIssuer, type Issuer, TokenTooLong } from "./issuer.ts";
 export { originOfIssuer, originOfPattern } from "./issuer-pattern.ts";
 export { checkKeySet } from "./key-set.ts";
-export { createKeySets, type KeySets } from "./key-sets.ts";
+export { createKeySets, fetchKeySet, type KeySets } from "./key-sets.ts";
 export { narrower, narrowingClaims, narrowingOf } from "./narrowing.ts";
 export { matchesPattern, patternFault } from "./pattern.ts";
 export type { Provider, ProviderSignIn, ProviderSource, SignedInUser } from "./provider.ts";

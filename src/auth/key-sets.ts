@@ -89,7 +89,7 @@ export function createKeySets({ allowLoopbackHttp, clock, fetch = fetchLimited }
     if (!known.isProven && !((isNamed || mayFetchAt(originOfIssuer(known.issuer) ?? "")) && ofUnproven()))
       throw new TokenRejected("keys of too many issuers are being fetched");
     known.nextFetchMs = startMs + fetchIntervalMs;
-    known.keys = await load(known.issuer);
+    known.keys = (await fetchKeySet(known.issuer, { allowLoopbackHttp, fetch })).keys;
     known.trustedUntilMs = startMs + keySetLifetimeMs;
     return known.keys;
   }
@@ -98,35 +98,6 @@ export function createKeySets({ allowLoopbackHttp, clock, fetch = fetchLimited }
     const quota = ofOrigins.get(origin) ?? createQuota(fetchesAtOrigin, clock);
     ofOrigins.set(origin, quota);
     return quota();
-  }
-
-  async function load(issuer: string): Promise<KeySet> {
-    const signal = AbortSignal.timeout(fetchTimeoutMs);
-    try {
-      const { search, hash } = parseOutboundUrl(issuer, allowLoopbackHttp);
-      if (search !== "" || hash !== "") throw new TokenRejected("issuer with query or fragment");
-      const discovery = JSON.parse(await get(`${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`, signal));
-      if (discovery?.issuer !== issuer) throw new TokenRejected("discovery document of another issuer");
-      if (typeof discovery.jwks_uri !== "string") throw new TokenRejected("discovery document without jwks_uri");
-      return parseKeySet(await get(discovery.jwks_uri, signal));
-    } catch (cause) {
-      if (cause instanceof OutboundRefused || cause instanceof OutboundFailed)
-        throw new TokenRejected(`keys of the issuer cannot be fetched: ${cause.message}`, { cause });
-      if (cause instanceof SyntaxError) throw new TokenRejected("discovery document is not JSON", { cause });
-      throw cause;
-    }
-  }
-
-  async function get(address: string, signal: AbortSignal): Promise<string> {
-    const { status, body } = await fetch(address, {
-      allowLoopbackHttp,
-      signal,
-      timeoutMs: fetchTimeoutMs,
-      maxBytes: maxDocumentBytes,
-      headers: { accept: "application/json" },
-    });
-    if (status !== 200) throw new TokenRejected(`issuer answered ${status}`);
-    return new TextDecoder().decode(body);
   }
 
   return {
@@ -145,6 +116,47 @@ export function createKeySets({ allowLoopbackHttp, clock, fetch = fetchLimited }
       proven.set(known.issuer, known);
     },
   };
+}
+
+/** Keys that were fetched. */
+interface FetchedKeySet {
+  readonly keys: KeySet;
+  /** The header field `Date` of the response; undefined if it has none. */
+  readonly date: string | undefined;
+}
+
+/** Fetches the keys that an issuer publishes. Errors: {@link TokenRejected}. */
+export async function fetchKeySet(
+  issuer: string,
+  { allowLoopbackHttp, fetch = fetchLimited }: Pick<KeySetsOptions, "allowLoopbackHttp" | "fetch">,
+): Promise<FetchedKeySet> {
+  const signal = AbortSignal.timeout(fetchTimeoutMs);
+  const get = async (address: string) => {
+    const { status, headers, body } = await fetch(address, {
+      allowLoopbackHttp,
+      signal,
+      timeoutMs: fetchTimeoutMs,
+      maxBytes: maxDocumentBytes,
+      headers: { accept: "application/json" },
+    });
+    if (status !== 200) throw new TokenRejected(`issuer answered ${status}`);
+    return { text: new TextDecoder().decode(body), date: headers.date };
+  };
+  try {
+    const { search, hash } = parseOutboundUrl(issuer, allowLoopbackHttp);
+    if (search !== "" || hash !== "") throw new TokenRejected("issuer with query or fragment");
+    const { text: document } = await get(`${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`);
+    const discovery = JSON.parse(document);
+    if (discovery?.issuer !== issuer) throw new TokenRejected("discovery document of another issuer");
+    if (typeof discovery.jwks_uri !== "string") throw new TokenRejected("discovery document without jwks_uri");
+    const { text, date } = await get(discovery.jwks_uri);
+    return { keys: parseKeySet(text), date: typeof date === "string" ? date : undefined };
+  } catch (cause) {
+    if (cause instanceof OutboundRefused || cause instanceof OutboundFailed)
+      throw new TokenRejected(`keys of the issuer cannot be fetched: ${cause.message}`, { cause });
+    if (cause instanceof SyntaxError) throw new TokenRejected("discovery document is not JSON", { cause });
+    throw cause;
+  }
 }
 
 /** Returns true at most `count` times in each window. */

@@ -12,6 +12,7 @@ import { auditCommand } from "./audit/audit.ts";
 import { configCommand } from "./config/index.ts";
 import { backupCommand } from "./backup/backup.ts";
 import { restoreCommand } from "./backup/restore.ts";
+import { doctorCommand } from "./doctor/doctor.ts";
 import { eventsCommand } from "./events/index.ts";
 import { explain, isDebugging } from "./failure.ts";
 import { importCommand } from "./import/index.ts";
@@ -48,6 +49,7 @@ export async function runCommand(args: readonly string[]): Promise<number> {
     exportCommand,
     backupCommand,
     restoreCommand,
+    doctorCommand,
     migrateCommand,
     routesCommand,
     protoCommand,

@@ -6,11 +6,12 @@ import type { DescMethod, DescService } from "@bufbuild/protobuf";
 import type { TermsDocument } from "../config.ts";
 import type { HasSubscriptions, SubscriptionSource } from "../delivery/index.ts";
 import { type MountedService, mount } from "../resource/index.ts";
-import type { Database } from "../store/index.ts";
+import type { Database, ReadSession } from "../store/index.ts";
 import { documentsOfFeeds } from "./advisory/documents.ts";
 import { resolvedVulnsReports } from "./advisory/resolved-vulns-reports.ts";
 import { securityAdvisoryService } from "./advisory/security-advisory.ts";
 import { severitiesOf } from "./advisory/severities.ts";
+import { readSealedSecrets as sealedSecretsOf, readSinks as sinksOf } from "./diagnosis.ts";
 import { createSubscriptionSource, type SubscriptionSourceOptions } from "./events/subscription-source.ts";
 import { defineSubscriptions, subscriptionsService } from "./events/subscriptions.ts";
 import { accessService } from "./iam/access/access.ts";
@@ -44,6 +45,7 @@ export { pruneVulnerabilityMetadata, saveVulnerabilityMetadata } from "./advisor
 export { explainAccess } from "./iam/access/explain.ts";
 export type { Reader } from "./iam/access/found-grants.ts";
 export { type AccessQuery, allAccess } from "./iam/access/list.ts";
+export { readIssuers } from "./diagnosis.ts";
 export { lockAccess } from "./iam/access-lock.ts";
 export { grantSource } from "./iam/auth/grants.ts";
 export { indexIdentities } from "./iam/auth/identity-index.ts";
@@ -101,6 +103,12 @@ export function refreshDerivedRows(database: Database, now: () => number): Promi
 }
 
 export const registryContents = contentsOf(repos, tags);
+
+/** The sinks of enabled subscriptions, at most `max` different origins, each with one address. */
+export const readSinks = (session: ReadSession, max: number) => sinksOf(subscriptions, session, max);
+
+/** The secrets in resources. */
+export const readSealedSecrets = (session: ReadSession) => sealedSecretsOf(subscriptions, session);
 
 /** The kinds of resources that an organisation can have only so many of. */
 export const quotaKinds = [

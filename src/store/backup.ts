@@ -38,15 +38,14 @@ export async function inspectCopy(path: string): Promise<DatabaseContents> {
   const { sqlite } = await import("./engines/sqlite/engine.ts");
   return readSqlite(path, async (connection) => {
     const tables: Record<string, number> = {};
-    const found = await snapshotTables(sqlite, connection);
-    for (const { name } of found) {
+    for (const { name } of await snapshotTables(sqlite, connection)) {
       const [row] = await connection.rows(compile(sqlite.query, sql`select count(*) from ${sql.table(name)}`), {});
       tables[name] = row![0] as number;
     }
     return {
       schema: await schemaOf(sqlite, connection),
       tables,
-      counterFaults: await findCounterFaults(sqlite, connection, countedTables(found)),
+      counterFaults: await findCounterFaults(sqlite, connection, await countedTables(sqlite, connection)),
     };
   });
 }

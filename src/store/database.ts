@@ -7,6 +7,7 @@ import type {
   TransactOptions,
 } from "./engines/engine.ts";
 import { tablesOf } from "./lists/table.ts";
+import { type CounterFault, correctCounters, findCounterFaults } from "./logs/counter-check.ts";
 import { counterStatements } from "./logs/counters.ts";
 import { logsOf } from "./logs/log.ts";
 import { createQueue, type Queue, queuesOf } from "./logs/queue.ts";
@@ -18,6 +19,7 @@ import { settingStatements } from "./settings.ts";
 import { exportSnapshot } from "./snapshot/export.ts";
 import type { SnapshotProgress, TableEnd } from "./snapshot/format.ts";
 import { importSnapshot } from "./snapshot/import.ts";
+import { countedTables } from "./snapshot/tables.ts";
 import { ConflictError, NotUniqueError, RefusedError, StaleError } from "./sql/errors.ts";
 import { observed } from "./sql/observed-connection.ts";
 import { compile } from "./sql/statement.ts";
@@ -67,6 +69,14 @@ export interface Database {
    * database has rows or another schema, or the snapshot is damaged.
    */
   importSnapshot(lines: AsyncIterable<string>, report: ReportProgress): Promise<readonly TableEnd[]>;
+  /** Compares the counters of totals with the rows, at one moment. Not those of distributed tables. */
+  findCounterFaults(): Promise<readonly CounterFault[]>;
+  /** Makes these counters equal the rows, beside running servers. Returns how many were wrong. */
+  correctCounters(): Promise<number>;
+  /** The server's time, in milliseconds since 1970; undefined where that is the time of this machine. */
+  clock(): Promise<number | undefined>;
+  /** Reads the whole database file and tells what is damaged; undefined where the server keeps the files. */
+  findDamage(): Promise<readonly string[] | undefined>;
   /** The columns of every table, by its name. On PostgreSQL those of the current schema. */
   columns(): Promise<ReadonlyMap<string, ReadonlySet<string>>>;
   /**
@@ -171,6 +181,20 @@ export async function openDatabase(url: string, options: OpenOptions = {}): Prom
     pendingMigrations: () => pendingMigrations(engine),
     exportSnapshot: (write, report) => exportSnapshot(engine, write, report),
     importSnapshot: (lines, report) => importSnapshot(engine, lines, report),
+    findCounterFaults: () =>
+      engine.snapshot(async (connection) =>
+        findCounterFaults(dialect, connection, await countedTables(dialect, connection)),
+      ),
+    correctCounters: () =>
+      engine.exclusively(async (connection) =>
+        correctCounters(dialect, connection, await countedTables(dialect, connection)),
+      ),
+    clock: async () => {
+      if (dialect.clock === undefined) return undefined;
+      const [row] = await engine.reader.rows(compile(dialect.query, dialect.clock), {});
+      return row![0] as number;
+    },
+    findDamage: async () => engine.findDamage?.(),
     columns: () => columnsOfTables(engine),
     check: (timeoutMs) => engine.check(timeoutMs),
     close: () => {

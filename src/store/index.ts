@@ -38,6 +38,7 @@ export {
 export { type Database, type OpenOptions, openDatabase } from "./database.ts";
 export { syncFolder } from "./engines/sqlite/file.ts";
 export type { Condition, ListQuery, OrderTerm, Selection } from "./lists/query.ts";
+export type { CounterFault } from "./logs/counter-check.ts";
 export type { LogEntry, LogScan, LogSpec } from "./logs/log.ts";
 export type {
   LeaseRequest,

@@ -40,6 +40,8 @@ export interface Engine {
   distribute?(): Promise<number>;
   /** Runs `body`, whose reads all see the same state, however long it takes. */
   snapshot<T>(body: (connection: SqlConnection) => Promise<T>): Promise<T>;
+  /** Reads the whole database file and tells what is damaged. Absent where the server keeps the files. */
+  findDamage?(): Promise<readonly string[]>;
   /**
    * Checks within `timeoutMs` that the database can be used. One check at a time. Errors: UnavailableError,
    * RefusedError.

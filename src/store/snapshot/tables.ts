@@ -41,9 +41,12 @@ export async function snapshotTables(dialect: Dialect, connection: SqlConnection
   );
 }
 
-/** The tables whose rows are counted: those of resources. */
-export function countedTables(tables: readonly SnapshotTable[]): readonly string[] {
-  return tables.filter(({ columns }) => "uid" in columns && "parent" in columns).map(({ name }) => name);
+/** The tables whose rows are counted: those of resources. Without distributed ones, whose shards no statement joins. */
+export async function countedTables(dialect: Dialect, connection: SqlConnection): Promise<readonly string[]> {
+  const tables = await snapshotTables(dialect, connection);
+  return tables
+    .filter(({ name, columns }) => "uid" in columns && "parent" in columns && !dialect.isDistributed(name))
+    .map(({ name }) => name);
 }
 
 function typeOf(declared: string): SnapshotType {

@@ -169,6 +169,8 @@ export interface Dialect {
    * the primary key, from 1; 0 if it has none.
    */
   readonly catalogue: RawBuilder<unknown>;
+  /** A SELECT of the server's time in milliseconds since 1970. Absent where that is the time of this machine. */
+  readonly clock?: RawBuilder<unknown>;
   /** A SELECT of one row if the table with this name exists. */
   tableExists(name: Expression<unknown>): RawBuilder<unknown>;
 }

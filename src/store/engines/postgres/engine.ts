@@ -63,6 +63,7 @@ export const postgres: Dialect = {
       on k.constraint_schema = p.constraint_schema and k.constraint_name = p.constraint_name
       and k.table_name = c.table_name and k.column_name = c.column_name
     where c.table_schema = current_schema() and t.table_type = 'BASE TABLE'`,
+  clock: sql`select cast(extract(epoch from clock_timestamp()) * 1000 as bigint)`,
   tableExists: (name) =>
     sql`select 1 from information_schema.tables where table_schema = current_schema() and table_name = ${name}`,
 };

@@ -15,6 +15,7 @@ import { counterStatements } from "../../logs/counters.ts";
 import { type Dialect, queryBuilder } from "../../sql/dialect.ts";
 import { RefusedError } from "../../sql/errors.ts";
 import type { Engine } from "../engine.ts";
+import { integrityFaults } from "./backup.ts";
 import { Checkpoints, logBytes } from "./checkpoints.ts";
 import { SnapshotConnection, SqliteConnection } from "./connection.ts";
 import { isNoDatabase, translated } from "./errors.ts";
@@ -128,6 +129,10 @@ export function openSqlite(
       using database = connect(path, writerCacheKib);
       database.exec("begin");
       return await body(new SqliteConnection(database));
+    },
+    async findDamage() {
+      using database = connect(path, writerCacheKib);
+      return integrityFaults(database);
     },
     async check() {
       reading.rows(readable, {});

@@ -1,0 +1,163 @@
+/** Checks of an open database: its schema, keys, secrets, counters, deliveries, and the clock of its server. */
+import { statSync } from "node:fs";
+import { type Installation, readEnvironment } from "../../app/index.ts";
+import { keysAt } from "../../auth/index.ts";
+import { baseUrlOf, type Config } from "../../config.ts";
+import { countDeliveries } from "../../delivery/index.ts";
+import { readSealedSecrets } from "../../services/index.ts";
+import { type CounterFault, type Database, databasePath, importSetting, RefusedError } from "../../store/index.ts";
+import { countText, type Finding, failure, ok, skipped, warning } from "./finding.ts";
+
+const dayMs = 86_400_000;
+const maxKeyAgeDays = 400;
+/** Tokens are accepted up to a minute too early; leases of deliveries last longer. */
+const clockWarnMs = 5000;
+const clockFailMs = 60_000;
+const maxDetails = 20;
+
+/** Whether the schema is that of this version, and no import is unfinished. */
+export async function checkSchema(database: Database): Promise<Finding> {
+  const check = "schema";
+  try {
+    const pending = await database.pendingMigrations();
+    if (pending > 0)
+      return warning(
+        check,
+        `${countText(pending, "migration")} missing`,
+        "`platform migrate` applies them, see docs/operations.md",
+      );
+  } catch (error) {
+    if (!(error instanceof RefusedError)) throw error;
+    return failure(
+      check,
+      error.message,
+      "run the version of the program that the database was last used with, or a newer one",
+    );
+  }
+  if ((await database.read.setting(importSetting)) !== undefined)
+    return failure(
+      check,
+      "an import of a snapshot has not finished",
+      "run `platform import snapshot` with the same file again",
+    );
+  return ok(check, "the tables are those of this version");
+}
+
+/** How old the key is that signs. */
+export function checkSigningKeys({ signingKeys }: Installation, nowMs: number): Finding {
+  const check = "signing keys";
+  const signing = keysAt(signingKeys, nowMs).find(({ state }) => state === "signing");
+  if (signing === undefined) return skipped(check, "none is stored in the database");
+  const { key, signTimeMs } = signing;
+  const days = Math.floor((nowMs - signTimeMs) / dayMs);
+  const message = `${key.kid} has signed for ${countText(Math.max(days, 0), "day")}, ${countText(signingKeys.length, "key")} stored`;
+  if (signTimeMs > nowMs + clockFailMs)
+    return failure(check, `${key.kid} was made in the future`, "set the clock of this machine");
+  if (days > maxKeyAgeDays) return warning(check, message, "`platform keys rotate` adds a key; nothing is interrupted");
+  return ok(check, message);
+}
+
+/** Whether the secrets in resources open with the keys of this configuration. */
+export async function checkSecrets(database: Database, installation: Installation, config: Config): Promise<Finding> {
+  const check = "secrets";
+  let count = 0;
+  const closed: string[] = [];
+  let secrets: Awaited<ReturnType<typeof readEnvironment>>["secrets"] | undefined;
+  for await (const { sealed, place } of readSealedSecrets(database.read)) {
+    count++;
+    secrets ??= (await readEnvironment(database, installation, config, baseUrlOf(config))).secrets;
+    if (secrets.open(sealed, place) === undefined) closed.push(place);
+  }
+  if (closed.length > 0)
+    return failure(
+      check,
+      `${closed.length} of ${countText(count, "secret")} cannot be decrypted`,
+      "set --secret-key to the key that they were encrypted with",
+      shortened(closed),
+    );
+  return ok(check, `${countText(count, "secret")} can be decrypted`);
+}
+
+/** Whether the counters of totals equal the rows. With `repair`, makes them equal. */
+export async function checkCounters(database: Database, repair: boolean): Promise<Finding> {
+  const check = "counters";
+  const faults = await database.findCounterFaults();
+  if (faults.length === 0) return ok(check, "all totals equal the rows");
+  const details = shortened(faults.map(faultText));
+  if (!repair)
+    return failure(
+      check,
+      `${countText(faults.length, "total")} differ from the rows`,
+      "`platform doctor --repair` corrects them, beside running servers; report it as a bug",
+      details,
+    );
+  return { ...ok(check, `${countText(await database.correctCounters(), "total")} corrected`), details };
+}
+
+function faultText({ table, ancestor, class: counted, rows, counted: count }: CounterFault): string {
+  const where = ancestor === "" ? "at the root" : ancestor;
+  return `${table} ${counted === "below" ? "below" : "directly below"} ${where}: ${count} counted, ${rows} found`;
+}
+
+/** Reads a whole SQLite file. */
+export async function checkIntegrity(database: Database): Promise<Finding> {
+  const check = "integrity";
+  const damage = await database.findDamage();
+  if (damage === undefined) return skipped(check, "PostgreSQL checks its own files (data_checksums, pg_amcheck)");
+  if (damage.length === 0) return ok(check, "the file is not damaged");
+  return failure(
+    check,
+    "the file is damaged",
+    "stop the server; restore the latest backup (docs/backup.md); find out what the disk has",
+    shortened(damage),
+  );
+}
+
+/** Whether deliveries of events were given up. */
+export async function checkDeliveries(database: Database): Promise<Finding> {
+  const check = "deliveries";
+  const counts = await countDeliveries(database);
+  const withDead = counts.filter(({ dead }) => dead > 0);
+  const pending = counts.reduce((sum, count) => sum + count.pending, 0);
+  if (withDead.length === 0) return ok(check, `none was given up, ${pending.toLocaleString("en")} pending`);
+  const dead = withDead.reduce((sum, count) => sum + count.dead, 0);
+  return warning(
+    check,
+    `${dead.toLocaleString("en")} were given up`,
+    "`platform events list --state dead` tells why; once the receiver works: `platform events replay --subscription UID --state dead`",
+    shortened(withDead.map(({ subscription, dead }) => `${subscription}: ${dead} given up`)),
+  );
+}
+
+/** Compares the clock of this machine with that of PostgreSQL and of issuers, or with the time of the last write. */
+export async function checkClock(database: Database, url: string, issuersAheadMs: readonly number[]): Promise<Finding> {
+  const check = "clock";
+  const beforeMs = Date.now();
+  const databaseMs = await database.clock();
+  const databaseAheadMs = databaseMs === undefined ? [] : [databaseMs - (beforeMs + Date.now()) / 2];
+  const path = databasePath(url);
+  const lastWriteMs = path === undefined ? 0 : statSync(path).mtimeMs;
+  const advice = "set the clock of this machine, and keep it by NTP: tokens, retention and deliveries rely on it";
+  if (lastWriteMs > Date.now() + clockFailMs)
+    return failure(check, `the database was written ${secondsText(lastWriteMs - Date.now())} in the future`, advice);
+  // Where several tell the time and one of them agrees, it is the others that are wrong.
+  const [aheadMs] = [...databaseAheadMs, ...issuersAheadMs].sort((a, b) => Math.abs(a) - Math.abs(b));
+  if (aheadMs === undefined) return ok(check, "not before the last write; there is no other clock to compare it with");
+  const message = `${secondsText(Math.abs(aheadMs))} ${aheadMs > 0 ? "behind" : "ahead of"} ${databaseMs === undefined ? "an issuer" : "PostgreSQL or an issuer"}`;
+  if (Math.abs(aheadMs) > clockFailMs) return failure(check, message, advice);
+  if (Math.abs(aheadMs) > clockWarnMs) return warning(check, message, advice);
+  return ok(
+    check,
+    `less than ${clockWarnMs / 1000} s from the clock of ${databaseMs === undefined ? "an issuer" : "PostgreSQL or an issuer"}`,
+  );
+}
+
+function secondsText(ms: number): string {
+  return `${Math.round(ms / 1000).toLocaleString("en")} s`;
+}
+
+function shortened(details: readonly string[]): readonly string[] {
+  return details.length <= maxDetails
+    ? details
+    : [...details.slice(0, maxDetails), `and ${(details.length - maxDetails).toLocaleString("en")} more`];
+}

@@ -1,0 +1,123 @@
+/** `platform doctor`: checks an installation, and says what to do. */
+import { readFileSync } from "node:fs";
+import { Command } from "commander";
+import { readInstallation } from "../../app/index.ts";
+import { type Config, flagOf, variableOf } from "../../config.ts";
+import { databasePath, openDatabase } from "../../store/index.ts";
+import { CommandFailure, explain } from "../failure.ts";
+import { settingsOf, withSettings } from "../settings.ts";
+import { checkCertificate } from "./certificate.ts";
+import {
+  checkClock,
+  checkCounters,
+  checkDeliveries,
+  checkIntegrity,
+  checkSchema,
+  checkSecrets,
+  checkSigningKeys,
+} from "./database.ts";
+import { checkDatabaseFiles, checkDiskSpace, checkFileRights, type PrivateFile } from "./files.ts";
+import { countText, type Finding, failure, skipped, warning } from "./finding.ts";
+import { checkIssuers, checkSinks } from "./network.ts";
+
+interface Options {
+  readonly deep?: boolean;
+  readonly repair?: boolean;
+  readonly json?: boolean;
+}
+
+/** How long to wait for a lock of the server. */
+const busyWaitMs = 10_000;
+
+export function doctorCommand(): Command {
+  const command = withSettings(new Command("doctor"))
+    .description(
+      "check files, disk, clock, schema, keys, certificate, issuers, sinks, counters and deliveries with the settings of " +
+        "the server, and say what to do; the status is 1 if something failed. Nothing is changed without --repair",
+    )
+    .option("--deep", "also read the whole SQLite file for damage")
+    .option("--repair", "correct counters that differ from the rows")
+    .option("--json", "print one JSON object for each check");
+  return command.action(async () => {
+    const config = settingsOf(command);
+    const options = command.opts<Options>();
+    const counts = { ok: 0, skipped: 0, warning: 0, failure: 0 };
+    for await (const finding of findings(config, command, options)) {
+      counts[finding.state]++;
+      process.stdout.write(`${options.json ? JSON.stringify(finding) : textOf(finding)}\n`);
+    }
+    const done = `${counts.failure} failed, ${countText(counts.warning, "warning")}`;
+    if (counts.failure > 0) throw new CommandFailure(done);
+    console.error(done);
+  });
+}
+
+function textOf({ check, state, message, advice, details = [] }: Finding): string {
+  const indent = " ".repeat(26);
+  const lines = [
+    ...details.map((detail) => `${indent}- ${detail}`),
+    ...(advice === undefined ? [] : [`${indent}→ ${advice}`]),
+  ];
+  return [`${state.padEnd(8)}  ${check.padEnd(14)}  ${message}`, ...lines].join("\n");
+}
+
+async function* findings(config: Config, command: Command, { deep, repair }: Options): AsyncGenerator<Finding> {
+  const path = databasePath(config.database);
+  yield checkFileRights(privateFiles(config, command));
+  if (path !== undefined) {
+    const files = checkDatabaseFiles(path);
+    yield files;
+    if (files.state !== "failure") yield checkDiskSpace(path);
+  }
+  yield checkCertificate(config, Date.now());
+  let database: Awaited<ReturnType<typeof openDatabase>>;
+  try {
+    database = await openDatabase(config.database, { busyWaitMs, mustExist: true });
+  } catch (error) {
+    yield failure("database", explain(error), "docs/operations.md, database outages; nothing in it was checked");
+    return;
+  }
+  try {
+    const schema = await checkSchema(database);
+    yield schema;
+    if (schema.state !== "ok") return;
+    const installation = await readInstallation(database.read);
+    if (installation === undefined) {
+      yield warning("installation", "the database is empty", "`platform serve` or `platform init` initialises it");
+      return;
+    }
+    yield checkSigningKeys(installation, Date.now());
+    yield await checkSecrets(database, installation, config);
+    yield await checkCounters(database, repair === true);
+    yield deep ? await checkIntegrity(database) : skipped("integrity", "--deep reads the whole file");
+    yield await checkDeliveries(database);
+    const { finding, aheadMs } = await checkIssuers(database, config, installation.issuerUrl);
+    yield finding;
+    yield await checkSinks(database, config);
+    yield await checkClock(database, config.database, aheadMs);
+  } finally {
+    await database.close();
+  }
+}
+
+/** The files with secrets that the settings name. */
+function privateFiles(config: Config, command: Command): readonly PrivateFile[] {
+  const options = command.opts<Record<string, string | undefined>>();
+  const configFile = options.config ?? process.env.PLATFORM_CONFIG;
+  const inFile =
+    configFile === undefined ? {} : (JSON.parse(readFileSync(configFile, "utf8")) as Record<string, string>);
+  const pathOf = (key: keyof Config) => options[key] ?? process.env[variableOf(key)] ?? inFile[key];
+  const database = databasePath(config.database);
+  const files = database === undefined ? [] : [database, `${database}-wal`, `${database}-shm`];
+  const secrets: readonly (keyof Config)[] = ["secretKey", "pageTokenKey", "database"];
+  return [
+    ...files.map((path) => ({ setting: flagOf("database"), path, isShared: false })),
+    ...(["initTokenFile", "registrySecret", "registryCredentials"] as const).map((key) => ({
+      setting: flagOf(key),
+      path: pathOf(key),
+      isShared: false,
+    })),
+    { setting: flagOf("tlsKey"), path: config.tlsKey, isShared: true },
+    { setting: "--config", path: secrets.some((key) => key in inFile) ? configFile : undefined, isShared: true },
+  ].flatMap(({ path, ...file }) => (path === undefined ? [] : [{ ...file, path }]));
+}

@@ -1,0 +1,66 @@
+/** What of the resources an operator's checks look at: issuers, sinks, sealed secrets. */
+import type { SubscriptionSchema } from "../../gen/platform/events/v2/subscriptions_pb.ts";
+import { messageOf, type Resource } from "../resource/index.ts";
+import type { ReadSession } from "../store/index.ts";
+import { secretPlace } from "./events/signing-secret.ts";
+import { identities } from "./iam/identities.ts";
+import { identityProviders, oidcOf } from "./iam/identity-providers.ts";
+
+const portion = 200;
+/** Above all uids. */
+const lastUid = "~";
+
+/** The issuers that identity providers and identities name, each once, at most `max` of either. */
+export async function readIssuers(session: ReadSession, max: number): Promise<ReadonlySet<string>> {
+  const issuers = new Set<string>();
+  const orderBy = [{ column: "issuer", descending: false }];
+  for (const { table } of [identityProviders, identities]) {
+    // The next row by the index of issuers that has another one.
+    for (let issuer = "", found = 0; found < max; found++) {
+      const [row] = await session.list(table, { orderBy, after: [issuer, lastUid], limit: 1, columns: ["issuer"] });
+      if (row === undefined) break;
+      issuer = String(row.columns.issuer);
+      issuers.add(issuer);
+    }
+  }
+  return issuers;
+}
+
+/** The sinks of enabled subscriptions, at most `max` different origins, each with one address. */
+export async function readSinks(
+  subscriptions: Resource<typeof SubscriptionSchema>,
+  session: ReadSession,
+  max: number,
+): Promise<readonly string[]> {
+  const sinks = new Map<string, string>();
+  for await (const rows of session.pages(subscriptions.table, { limit: portion })) {
+    for (const row of rows) {
+      const { sink, disableTime } = messageOf(subscriptions, row);
+      if (disableTime === undefined) sinks.set(URL.parse(sink)?.origin ?? sink, sink);
+    }
+    if (sinks.size >= max) break;
+  }
+  return [...sinks.values()].slice(0, max);
+}
+
+/** A secret as it is stored. */
+export interface SealedSecret {
+  readonly sealed: string;
+  /** What it is sealed for: the uid of its resource, and the field. */
+  readonly place: string;
+}
+
+/** The secrets in resources. */
+export async function* readSealedSecrets(
+  subscriptions: Resource<typeof SubscriptionSchema>,
+  session: ReadSession,
+): AsyncGenerator<SealedSecret> {
+  for await (const rows of session.pages(subscriptions.table, { limit: portion }))
+    for (const row of rows) yield { sealed: messageOf(subscriptions, row).signingSecret, place: secretPlace(row.uid) };
+  for await (const rows of session.pages(identityProviders.table, { limit: portion })) {
+    for (const row of rows) {
+      const sealed = oidcOf(messageOf(identityProviders, row)).clientSecret;
+      if (sealed !== "") yield { sealed, place: `${row.uid} client_secret` };
+    }
+  }
+}
