@@ -81,7 +81,7 @@ function findingOf(check: string, name: string, tried: readonly Tried[], advice:
   const faults = tried.filter(({ fault }) => fault !== undefined);
   if (tried.length === 0) return skipped(check, `there is no ${name} to reach`);
   if (faults.length === 0) return ok(check, `${countText(tried.length, name)} reached`);
-  const message = `${faults.length} of ${countText(tried.length, name)} cannot be reached`;
+  const message = `${faults.length} of ${countText(tried.length, name)} failed`;
   return warning(
     check,
     message,
@@ -92,8 +92,11 @@ function findingOf(check: string, name: string, tried: readonly Tried[], advice:
 
 /** The message of an error with that of its innermost cause, which says more. */
 function reasonOf(error: unknown): string {
-  const { message, cause } = error as Error;
-  return cause instanceof Error && cause.message !== "" ? `${message}: ${reasonOf(cause)}` : message;
+  const { message } = error as Error;
+  let innermost = error;
+  while (innermost instanceof Error && innermost.cause instanceof Error) innermost = innermost.cause;
+  const { message: reason } = innermost as Error;
+  return reason === "" || message.includes(reason) ? message : `${message}: ${reason}`;
 }
 
 /** Connects, with TLS for https, and disconnects. Errors: why it cannot. */
