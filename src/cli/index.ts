@@ -2,7 +2,7 @@
  * cli: the command line. Results go to standard output, everything else to standard error. The exit status is 0 for
  * success, 1 for a failure, and 2 for an invalid command line or setting.
  *
- * Every command may run beside a server on the same database.
+ * Every command but `restore` may run beside a server on the same database.
  */
 import { Command, CommanderError } from "commander";
 import { ConfigError } from "../config.ts";

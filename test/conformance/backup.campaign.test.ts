@@ -16,7 +16,7 @@ import { type RestClient, restClient } from "../cli/rest-client.ts";
 import { runHere } from "../cli/run-here.ts";
 import { contentOf, emptyLedger, type Kind, lists, startWorkload } from "./workload.ts";
 
-const { backups, kills } = campaign({ short: { backups: 1, kills: 2 }, full: { backups: 10, kills: 40 } });
+const { backups, kills } = campaign({ short: { backups: 1, kills: 2 }, full: { backups: 3, kills: 25 } });
 
 /** A folder with an initialised database, and its name there. */
 async function folderWithDatabase() {
@@ -68,15 +68,20 @@ test(`${backups} backups of a busy server have what was acknowledged before, and
     const before = new Map([...ledger.rows].map(([uid, { content }]) => [uid, content]));
     const deleted = new Set(ledger.deleted);
     const during = ledger.acknowledged;
-    const made = await runPlatform(["backup", `${round}.backup`, "--rate", "2", "--database", "sqlite:platform.db"], {
-      cwd,
-    });
+    const made = await runPlatform(
+      ["backup", `${round}.backup`, "--rate", `${2 + 10 * round}`, "--database", "sqlite:platform.db"],
+      {
+        cwd,
+      },
+    );
     expect(made, made.stderr).toMatchObject({ code: 0 });
     expect(ledger.acknowledged).toBeGreaterThan(during);
     const unchanged = [...before].filter(([uid, content]) => ledger.rows.get(uid)?.content === content);
     expect(unchanged.length).toBeGreaterThan(0);
     const restored = await run("restore", `${round}.backup`, "--database", `sqlite:${round}.db`);
     expect(restored, restored.stderr).toMatchObject({ code: 0 });
+    const examined = await run("doctor", "--deep", "--database", `sqlite:${round}.db`);
+    expect(examined, examined.stdout).toMatchObject({ code: 0 });
     const copy = await start(`${round}.db`);
     const found = await everything(copy.rest);
     expect(unchanged.filter(([uid, content]) => found.get(uid) !== content)).toEqual([]);
