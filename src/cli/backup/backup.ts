@@ -11,7 +11,7 @@ import { version } from "../../version.ts";
 import { CommandFailure } from "../failure.ts";
 import { settingsOf, withSettings } from "../settings.ts";
 import { stopSignal } from "../stop-signal.ts";
-import { type BackupFacts, digestOfFile, mode, openBackup, writeBackup } from "./file.ts";
+import { type BackupFacts, digestOfFile, mode, readHeader, writeBackup } from "./file.ts";
 import { parseEncryptKey, partialOf, requireSpace, sizeText, sqlitePath } from "./options.ts";
 import { contentsText, Progress } from "./report.ts";
 
@@ -48,13 +48,13 @@ export function backupCommand(): Command {
     const key = parseEncryptKey(encryptKey);
     const bytesPerSecond = parseRate(rate) * mib;
     const file = resolve(name);
-    requireFree(file, force);
+    await requireFree(file, force);
     const { signal, release } = stopSignal();
     const progress = new Progress();
     try {
       const facts = await backUp({ source, file, key, bytesPerSecond, force }, progress, signal);
       progress.end();
-      const { header } = await openBackup(file, key);
+      const { header } = await readHeader(file);
       process.stdout.write(contentsText(header));
       process.stderr.write(`backed up ${sizeText(facts.bytes)} to ${file}, ${sizeText(statSync(file).size)}\n`);
     } finally {
@@ -99,12 +99,12 @@ async function backUp(job: Job, progress: Progress, signal: AbortSignal): Promis
     const facts = { product: version(), time, schema, tables, bytes, sha256: await digestOfFile(copy) };
     const throttle = throttled(bytesPerSecond, (done) => progress.step("writing", done, bytes));
     await writeBackup({ from: copy, to: partial, key }, facts, throttle, signal);
-    requireFree(file, force);
+    await requireFree(file, force);
     renameSync(partial, file);
     syncFolder(folder);
     return facts;
   } catch (error) {
-    if (error === signal.reason) throw new CommandFailure(`stopped by ${signal.reason.message}: no backup was made`);
+    if (signal.aborted) throw new CommandFailure(`stopped by ${signal.reason.message}: no backup was made`);
     throw error;
   } finally {
     rmSync(copy, { force: true });
@@ -113,8 +113,12 @@ async function backUp(job: Job, progress: Progress, signal: AbortSignal): Promis
   }
 }
 
-function requireFree(file: string, force: boolean | undefined): void {
-  if (existsSync(file) && !force) throw new CommandFailure(`${file} exists: choose another name, or --force`);
+/** Errors: CommandFailure when there is a file that is not to be replaced, or that is no backup, such as the database. */
+async function requireFree(file: string, force: boolean | undefined): Promise<void> {
+  const stat = statSync(file, { throwIfNoEntry: false });
+  if (stat === undefined) return;
+  if (!force) throw new CommandFailure(`${file} exists: choose another name, or --force`);
+  if (stat.size > 0) await readHeader(file);
 }
 
 function parseRate(text: string): number {

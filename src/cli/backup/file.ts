@@ -96,8 +96,7 @@ export async function writeBackup(
 
 /** Reads the header of a backup. Errors: CommandFailure when the file is no backup, or the key does not fit. */
 export async function openBackup(path: string, key: Uint8Array | undefined): Promise<OpenBackup> {
-  const { line, checksum, start } = await readLines(path);
-  const header = parseHeader(line, checksum);
+  const { header, checksum, start } = await readHeader(path);
   const { encryption } = header;
   if (encryption === undefined && key !== undefined)
     throw new CommandFailure("the backup is not encrypted: leave out --encrypt-key, if this is the file you expect");
@@ -143,8 +142,8 @@ function nowhere(): Writable {
   return new Writable({ write: (_data, _encoding, done) => done() });
 }
 
-/** The first two lines of a file, and where the rest starts. */
-async function readLines(path: string): Promise<{ line: string; checksum: string; start: number }> {
+/** The first two lines of a backup, and where the rest starts. Errors: CommandFailure when the file is no backup. */
+export async function readHeader(path: string): Promise<{ header: BackupHeader; checksum: string; start: number }> {
   const file: FileHandle = await open(path);
   try {
     const { buffer, bytesRead } = await file.read(Buffer.alloc(maxHeaderBytes), 0, maxHeaderBytes, 0);
@@ -153,15 +152,16 @@ async function readLines(path: string): Promise<{ line: string; checksum: string
     const second = head.indexOf("\n", first + 1);
     if (first < 0 || second < 0) throw new CommandFailure(`${path} is not a backup of this program`);
     const line = head.toString("utf8", 0, first);
-    return { line, checksum: head.toString("utf8", first + 1, second), start: second + 1 };
+    const checksum = head.toString("utf8", first + 1, second);
+    return { header: parseHeader(path, line, checksum), checksum, start: second + 1 };
   } finally {
     await file.close();
   }
 }
 
-function parseHeader(line: string, checksum: string): BackupHeader {
+function parseHeader(path: string, line: string, checksum: string): BackupHeader {
   if (!line.startsWith('{"format":"platform-backup"'))
-    throw new CommandFailure("the file is not a backup of this program");
+    throw new CommandFailure(`${path} is not a backup of this program`);
   if (digest(line) !== checksum) throw damaged("its header was altered");
   const header = JSON.parse(line) as BackupHeader;
   if (header.version !== 1 || header.compression !== "zstd")

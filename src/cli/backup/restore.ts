@@ -1,5 +1,5 @@
 /** `platform restore`: checks a backup and puts it in the place of the database. */
-import { mkdirSync, rmSync, statSync } from "node:fs";
+import { existsSync, mkdirSync, realpathSync, rmSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { Command } from "commander";
 import { holdDatabase, inspectCopy, isDatabaseInUse, unknownMigrations } from "../../store/index.ts";
@@ -45,19 +45,23 @@ export function restoreCommand(): Command {
     try {
       const done = verify
         ? await verifyFile(backup, { progress, signal })
-        : await restore(backup, resolve(sqlitePath(database, onPostgres)), { force, progress, signal });
+        : await restore(backup, realPath(sqlitePath(database, onPostgres)), { force, progress, signal });
       progress.end();
       process.stdout.write(contentsText(backup.header));
       process.stderr.write(`${done}\n`);
     } catch (error) {
-      if (error === signal.reason)
-        throw new CommandFailure(`stopped by ${signal.reason.message}: nothing was restored`);
+      if (signal.aborted) throw new CommandFailure(`stopped by ${signal.reason.message}: nothing was restored`);
       throw error;
     } finally {
       progress.end();
       release();
     }
   });
+}
+
+/** The path that a database has behind symbolic links, as SQLite uses it. */
+function realPath(path: string): string {
+  return existsSync(path) ? realpathSync(path) : resolve(path);
 }
 
 async function verifyFile(backup: OpenBackup, { progress, signal }: Run): Promise<string> {

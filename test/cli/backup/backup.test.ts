@@ -51,6 +51,11 @@ test("a backup does not replace a file unless told, and leaves nothing when it f
   writeFileSync(path("no.db"), "no database at all, but text of some length");
   for (const other of ["sqlite:no.db", "sqlite:missing.db", "sqlite::memory:"])
     expect(await run("backup", "--force", "b", "--database", other)).toMatchObject({ code: 1, stdout: "" });
+  for (const other of ["no.db", "platform.db"])
+    expect(await run("backup", "--force", other, ...database)).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/is not a backup of this program\n$/),
+    });
   expect(await run("backup", "c", "--rate", "0", ...database)).toMatchObject({ code: 2 });
   expect(await run("backup", "c", "--encrypt-key", "no.db", ...database)).toMatchObject({
     code: 2,
@@ -115,7 +120,7 @@ test.each([
       const restored = await run("restore", "changed", ...options, "--database", "sqlite:new/platform.db");
       expect(restored).toMatchObject({
         code: 1,
-        stderr: expect.stringMatching(/^error: the (backup is damaged|file is not)/),
+        stderr: expect.stringMatching(/^error: .*(backup is damaged|is not a backup)/),
       });
       expect(await run("restore", "--verify", "changed", ...options)).toMatchObject({ code: 1 });
     };

@@ -3,6 +3,7 @@
  * has open.
  */
 import {
+  chownSync,
   closeSync,
   constants,
   copyFileSync,
@@ -123,6 +124,7 @@ export function holdSqlite(path: string): HeldFile {
   const holder = hasContent(path) ? holderOf(path) : undefined;
   return {
     replaceBy(replacement) {
+      giveToOwner(replacement, path);
       const old = replaceFile(path, replacement, holder !== undefined);
       syncFolder(dirname(path));
       return old;
@@ -144,9 +146,16 @@ function holderOf(path: string): DatabaseSync | undefined {
   }
 }
 
+/** Gives a file the owner of the database, or of its folder: a command of root must not lock the server out. */
+function giveToOwner(file: string, path: string): void {
+  if (process.getuid?.() !== 0) return;
+  const { uid, gid } = statSync(existsSync(path) ? path : dirname(path));
+  chownSync(file, uid, gid);
+}
+
 /** At every moment there is a whole database at `path`: the old one, then the new one. */
 function replaceFile(path: string, replacement: string, isHeld: boolean): string | undefined {
-  const old = `${path}.before-restore-${new Date().toISOString().replaceAll(/[-:]|\.\d+/g, "")}`;
+  const old = `${path}.before-restore-${new Date().toISOString().replaceAll(/[-:.]/g, "")}`;
   // A log that is left would be applied to the new file. Where the old file is held, nothing in it is needed.
   for (const suffix of ["-wal", "-shm", "-journal"]) {
     if (isHeld) rmSync(`${path}${suffix}`, { force: true });
