@@ -32,8 +32,11 @@ export const logBytes = 64 * 1024 * 1024;
 const maxQueriesWaitMs = 2000;
 const queriesGoOnMs = 10_000;
 const pollMs = 10;
-/** How long transactions do not pause again after a pause in vain: a backup reads the log for minutes. */
-const blockedMs = 500;
+/**
+ * How long transactions do not pause again after a pause in vain. It doubles each time, since a backup reads the log for
+ * minutes.
+ */
+const blockedMs = { least: 20, most: 500 };
 
 /** The checkpoints of one file. */
 export class Checkpoints {
@@ -43,6 +46,7 @@ export class Checkpoints {
   #task: PromiseWithResolvers<boolean> | undefined;
   #hasFailed = false;
   #needsPause = false;
+  #blockedMs = blockedMs.least;
   #isBlockedUntilMs = 0;
   #restart: Promise<void> | undefined;
   #queriesWaitFromMs = 0;
@@ -83,7 +87,11 @@ export class Checkpoints {
     if (this.#hasFailed) return;
     this.#thread?.ref(); // the process must not exit while this is awaited
     await this.#task?.promise;
-    if (!(await this.#do("restart"))) this.#isBlockedUntilMs = performance.now() + blockedMs;
+    if (await this.#do("restart")) this.#blockedMs = blockedMs.least;
+    else {
+      this.#isBlockedUntilMs = performance.now() + this.#blockedMs;
+      this.#blockedMs = Math.min(2 * this.#blockedMs, blockedMs.most);
+    }
     this.#thread?.unref();
   }
 
