@@ -15,8 +15,6 @@ export { listenFailure, StartFailure } from "./failure.ts";
 export {
   type Installation,
   install,
-  RotationRefused,
-  readEnvironment,
   readInstallation,
   recoverAdministrator,
   refreshBuiltIns,

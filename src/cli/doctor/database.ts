@@ -1,8 +1,8 @@
 /** Checks of an open database: its schema, keys, secrets, counters, deliveries, and the clock of its server. */
 import { statSync } from "node:fs";
-import { type Installation, readEnvironment } from "../../app/index.ts";
+import { type Installation, openSecrets, StartFailure } from "../../app/index.ts";
 import { keysAt } from "../../auth/index.ts";
-import { baseUrlOf, type Config } from "../../config.ts";
+import type { Config } from "../../config.ts";
 import { countDeliveries } from "../../delivery/index.ts";
 import { readSealedSecrets } from "../../services/index.ts";
 import { type CounterFault, type Database, databasePath, importSetting, RefusedError } from "../../store/index.ts";
@@ -49,6 +49,7 @@ export function checkSigningKeys({ signingKeys }: Installation, nowMs: number): 
   const signing = keysAt(signingKeys, nowMs).find(({ state }) => state === "signing");
   if (signing === undefined) return skipped(check, "none is stored in the database");
   const { key, signTimeMs } = signing;
+  if (signTimeMs === undefined) return skipped(check, "the operator gives them");
   const days = Math.floor((nowMs - signTimeMs) / dayMs);
   const message = `${key.kid} has signed for ${countText(Math.max(days, 0), "day")}, ${countText(signingKeys.length, "key")} stored`;
   if (signTimeMs > nowMs + clockFailMs)
@@ -58,14 +59,19 @@ export function checkSigningKeys({ signingKeys }: Installation, nowMs: number): 
 }
 
 /** Whether the secrets in resources open with the keys of this configuration. */
-export async function checkSecrets(database: Database, installation: Installation, config: Config): Promise<Finding> {
+export async function checkSecrets(database: Database, config: Config): Promise<Finding> {
   const check = "secrets";
   let count = 0;
   const closed: string[] = [];
-  let secrets: Awaited<ReturnType<typeof readEnvironment>>["secrets"] | undefined;
+  let secrets: Awaited<ReturnType<typeof openSecrets>> | undefined;
   for await (const { sealed, place } of readSealedSecrets(database.read)) {
     count++;
-    secrets ??= (await readEnvironment(database, installation, config, baseUrlOf(config))).secrets;
+    try {
+      secrets ??= await openSecrets(database, config);
+    } catch (error) {
+      if (!(error instanceof StartFailure)) throw error;
+      return failure(check, error.message, "set --secret-key to the key that they were encrypted with");
+    }
     if (secrets.open(sealed, place) === undefined) closed.push(place);
   }
   if (closed.length > 0)

@@ -87,7 +87,7 @@ async function* findings(config: Config, command: Command, { deep, repair }: Opt
       return;
     }
     yield checkSigningKeys(installation, Date.now());
-    yield await checkSecrets(database, installation, config);
+    yield await checkSecrets(database, config);
     yield await checkCounters(database, repair === true);
     yield deep ? await checkIntegrity(database) : skipped("integrity", "--deep reads the whole file");
     yield await checkDeliveries(database);
