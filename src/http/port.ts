@@ -11,6 +11,7 @@
  */
 import type { ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
+import { setImmediate } from "node:timers/promises";
 import type { TLSSocket } from "node:tls";
 import { createHttp1Server } from "./http1/node-server.ts";
 import { createHttp2Server } from "./http2/node-server.ts";
@@ -34,6 +35,9 @@ import { Turns } from "./turns.ts";
 
 /** Connections that the system keeps until they are accepted, if it allows as many. Node's default is 511. */
 const backlog = 4096;
+
+/** A connection that is younger than this when the port closes may still send its first request. */
+const newcomerMs = 1000;
 
 /** What a port is made from. */
 export interface OnePortOptions {
@@ -79,6 +83,8 @@ export interface PortAddress {
   readonly port: number;
   /** Whether other processes of this user may listen at the same port (SO_REUSEPORT). By default not. */
   readonly isShared?: boolean;
+  /** The descriptor of a socket that listens there already. */
+  readonly socket?: number | undefined;
 }
 
 /** A port that can be opened once and closed. */
@@ -93,7 +99,13 @@ export interface OnePort {
   /** Changes {@link PortLimits.maxWaitMs}. */
   setMaxWait(ms: number): void;
   /**
-   * Stops listening, ends idle connections, waits at most `graceMs` for requests in flight, then destroys the
+   * Lets proxies leave: from now on each response on HTTP/1.1 says `connection: close`, and ends its connection. New
+   * connections are served.
+   */
+  drain(): void;
+  /**
+   * Drains; accepts the connections that the system has queued, and stops listening. Ends idle connections on HTTP/1.1,
+   * and those on HTTP/2 with their last stream. Waits at most `graceMs` for requests in flight, then destroys the
    * connections that are left. Resolves when the last connection is closed.
    */
   close(options: { readonly graceMs: number }): Promise<void>;
@@ -166,7 +178,8 @@ export function createOnePort(options: OnePortOptions): OnePort {
    * raw socket.
    */
   const connections = new Set<Socket>();
-  const undecided = new Map<string, Socket>();
+  const undecided = new Map<string, { readonly socket: Socket; readonly acceptedMs: number }>();
+  let accepted = 0;
 
   const beginnings = new Beginnings();
 
@@ -183,11 +196,12 @@ export function createOnePort(options: OnePortOptions): OnePort {
   server.on("connection", (socket: Socket) => {
     const peer = peerOf(socket);
     connections.add(socket);
-    undecided.set(peer, socket);
+    undecided.set(peer, { socket, acceptedMs: performance.now() });
+    accepted++;
     socket.on("error", onError);
     socket.once("close", () => {
       connections.delete(socket);
-      if (undecided.get(peer) === socket) undecided.delete(peer);
+      if (undecided.get(peer)?.socket === socket) undecided.delete(peer);
     });
     if (options.tls) readFirstBytes(socket, limits.handshakeMs, beginnings, (opening) => beginTls(socket, opening));
     else
@@ -223,10 +237,11 @@ export function createOnePort(options: OnePortOptions): OnePort {
   };
 
   return {
-    listen({ host, port, isShared = false }) {
+    listen({ host, port, isShared = false, socket }) {
       return new Promise((resolve, reject) => {
         server.once("error", reject);
-        server.listen({ port, host, backlog, reusePort: isShared }, () => {
+        const at = socket === undefined ? { port, host, reusePort: isShared } : { fd: socket };
+        server.listen({ ...at, backlog }, () => {
           server.off("error", reject).on("error", onError);
           checking = setInterval(check, limits.checkIntervalMs).unref();
           resolve(server.address() as AddressInfo);
@@ -242,7 +257,15 @@ export function createOnePort(options: OnePortOptions): OnePort {
     setMaxWait(ms) {
       turns.maxWaitMs = ms;
     },
-    close({ graceMs }) {
+    drain: http1.drain,
+    async close({ graceMs }) {
+      http1.drain();
+      await setImmediate(); // the rest of this turn of the event loop
+      // Each turn accepts one connection of the queue, and reads the requests that have come.
+      for (let before = -1, turns = 0; before !== accepted && turns < backlog; turns++) {
+        before = accepted;
+        await setImmediate();
+      }
       return new Promise((resolve) => {
         const destroyAll = setTimeout(() => {
           for (const socket of connections) socket.destroy();
@@ -252,7 +275,12 @@ export function createOnePort(options: OnePortOptions): OnePort {
           clearInterval(checking);
           resolve();
         });
-        for (const socket of undecided.values()) socket.destroy();
+        for (const { socket, acceptedMs } of undecided.values()) {
+          const destroy = () => {
+            if (undecided.get(peerOf(socket))?.socket === socket) socket.destroy();
+          };
+          setTimeout(destroy, acceptedMs + newcomerMs - performance.now());
+        }
         http1.close();
         http2.close();
       });

@@ -15,17 +15,20 @@ import { unverifiedBytes } from "../http/index.ts";
 export interface HealthState {
   readonly implementation: ServiceImpl<typeof Health>;
   readonly isServing: boolean;
+  /** Whether somebody watches it now. */
+  readonly isWatched: boolean;
   /** Notifies watchers at once. */
   setServing(isServing: boolean): void;
 }
 
 /**
  * Health of a server with these services (type names), at first not serving. `shutdown` ends watches with the
- * ConnectError that is its reason.
+ * ConnectError that is its reason. `onCheck` is called when somebody asks.
  */
-export function createHealth(services: Iterable<string>, shutdown: AbortSignal): HealthState {
+export function createHealth(services: Iterable<string>, shutdown: AbortSignal, onCheck = () => {}): HealthState {
   const names = new Set(["", ...services]);
   let isServing = false;
+  let watchers = 0;
   let change = Promise.withResolvers<void>();
 
   const statusOf = (service: string) => {
@@ -36,6 +39,7 @@ export function createHealth(services: Iterable<string>, shutdown: AbortSignal):
   const implementation: ServiceImpl<typeof Health> = {
     /** Errors: NOT_FOUND. */
     check({ service }: HealthCheckRequest) {
+      onCheck();
       const status = statusOf(service);
       if (status === undefined) throw notFound({ type: "grpc.health.v1/Service", uid: service });
       return { status };
@@ -45,12 +49,17 @@ export function createHealth(services: Iterable<string>, shutdown: AbortSignal):
     async *watch({ service }: HealthCheckRequest, context: HandlerContext) {
       const signal = AbortSignal.any([context.signal, shutdown]);
       const aborted = new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
-      for (let last: ServingStatus | undefined; !signal.aborted; ) {
-        const changed = change.promise;
-        const status = statusOf(service) ?? ServingStatus.SERVICE_UNKNOWN;
-        if (status !== last) yield { status };
-        last = status;
-        await Promise.race([changed, aborted]);
+      watchers++;
+      try {
+        for (let last: ServingStatus | undefined; !signal.aborted; ) {
+          const changed = change.promise;
+          const status = statusOf(service) ?? ServingStatus.SERVICE_UNKNOWN;
+          if (status !== last) yield { status };
+          last = status;
+          await Promise.race([changed, aborted]);
+        }
+      } finally {
+        watchers--;
       }
       throw ConnectError.from(signal.reason, Code.Canceled);
     },
@@ -64,6 +73,9 @@ export function createHealth(services: Iterable<string>, shutdown: AbortSignal):
     implementation,
     get isServing() {
       return isServing;
+    },
+    get isWatched() {
+      return watchers > 0;
     },
     setServing(value) {
       isServing = value;

@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { type ClientRequest, request as request1, type ServerResponse } from "node:http";
 import { connect as connect2 } from "node:http2";
 import { request as request1s } from "node:https";
+import { connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
 import type { PortResponse } from "../../src/http/message/message.ts";
@@ -56,6 +57,49 @@ describe.each(variants)("closing the port, $variant", ({ secure, fastPath }) => 
     const closed = port.close({ graceMs: 10_000 });
     held[0]?.end("last");
     expect(await gone).toContain("last");
+    await closed;
+  });
+
+  it("serves on while it drains, and says that each connection on HTTP/1.1 ends with its answer", async () => {
+    const { port, origin, held, dial } = await openHolding();
+    const client = connect2(origin, { ca: certificate.cert });
+    await once(client, "remoteSettings");
+    const early = get1(origin);
+    await expect.poll(() => held.length).toBe(1);
+    const { socket, closed: idle } = await dial();
+    socket.write("GET / HTTP/1.1\r\nhost: x\r\n\r\n");
+    await expect.poll(() => held.length).toBe(2);
+    held[1]?.end("first");
+
+    port.drain();
+    const late = get1(origin);
+    socket.write("GET / HTTP/1.1\r\nhost: x\r\n\r\n");
+    const stream = client.request({ ":path": "/" });
+    await expect.poll(() => held.length).toBe(5);
+    for (const response of held) response.end("done");
+    for (const call of [early, late]) {
+      const [answer] = await once(call, "response");
+      expect(answer.headers.connection).toBe("close");
+      expect(await text(answer)).toBe("done");
+    }
+    expect((await idle).match(/connection: [\w-]+/gi)?.map((line) => line.toLowerCase())).toEqual([
+      "connection: keep-alive",
+      "connection: close",
+    ]);
+    expect(await text(stream)).toBe("done");
+    expect(client.closed).toBe(false);
+    await port.close({ graceMs: 10_000 });
+  });
+
+  it("serves the connections that it has not accepted yet, and first requests on those that are new", async () => {
+    const { port, number, origin } = await openPort(secure, fastPath ? onFastPath({}) : { http2: "node" });
+    const clients = Array.from({ length: 50 }, () => get1(origin));
+    const silent = connect({ host: "127.0.0.1", port: number });
+    await once(silent, "connect");
+    const answers = clients.map(async (call) => (await once(call, "response"))[0].statusCode);
+    const closed = port.close({ graceMs: 10_000 });
+    expect(new Set(await Promise.all(answers))).toEqual(new Set([200]));
+    silent.destroy();
     await closed;
   });
 

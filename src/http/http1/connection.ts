@@ -35,7 +35,9 @@ export interface Http1FastPath {
   accept(socket: Socket): void;
   /** Enforces the limits; to be called every `checkIntervalMs`. */
   check(): void;
-  /** Ends idle connections now and each other one after the response in flight, which says `connection: close`. */
+  /** Ends each connection after its next response, which says `connection: close`. */
+  drain(): void;
+  /** Ends idle connections now, and the others as {@link drain} does. */
   close(): void;
 }
 
@@ -47,19 +49,22 @@ const emptyBuffer: Buffer = Buffer.alloc(0);
 /** Creates the fast path. */
 export function createHttp1FastPath(options: Http1FastPathOptions): Http1FastPath {
   const connections = new Set<Http1Connection>();
-  let isClosing = false;
+  let isDraining = false;
   return {
     accept(socket) {
       const connection = new Http1Connection(socket, options, (gone) => connections.delete(gone));
       connections.add(connection);
-      if (isClosing) connection.finish();
+      if (isDraining) connection.drain();
     },
     check() {
       const nowMs = performance.now();
       for (const connection of connections) connection.check(nowMs);
     },
+    drain() {
+      isDraining = true;
+      for (const connection of connections) connection.drain();
+    },
     close() {
-      isClosing = true;
       for (const connection of connections) connection.finish();
     },
   };
@@ -219,6 +224,10 @@ class Http1Connection implements ResponseConnection {
     const { responseMs, keepAliveMs } = this.#options.limits;
     if (nowMs - this.#seenMs > (this.socket.writableLength > 0 ? responseMs : keepAliveMs + 1_000))
       this.socket.destroy();
+  }
+
+  drain(): void {
+    this.#isLast = true;
   }
 
   finish(): void {

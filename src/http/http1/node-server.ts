@@ -62,7 +62,9 @@ export interface Http1Server {
   accept(socket: Socket): void;
   /** Enforces the limits that Node does not have; to be called every `checkIntervalMs`. */
   check(): void;
-  /** Ends idle connections now and each other one after the response in flight, which says `connection: close`. */
+  /** Ends each connection after its next response, which says `connection: close`. */
+  drain(): void;
+  /** Ends idle connections now, and the others as {@link drain} does. */
   close(): void;
 }
 
@@ -117,7 +119,7 @@ export function createHttp1Server({
   const started = new WeakMap<Duplex, number>();
   /** Responses that have ended and are not sent yet, with the time when that was first seen. */
   const endedMs = new WeakMap<ServerResponse, number>();
-  let closing = false;
+  let isDraining = false;
   /** The round for which `onRead` was called: all requests that were ready in it had been sent by then. */
   let reportedRound = -1;
 
@@ -130,8 +132,11 @@ export function createHttp1Server({
 
   const finish = (socket: Duplex, response: ServerResponse | undefined) => {
     if (response === undefined || response.writableFinished) return socket.destroy();
-    if (!response.headersSent) response.setHeader("connection", "close");
     response.once("close", () => socket.end(() => socket.destroy()));
+  };
+
+  const announceEnd = (response: ServerResponse | undefined) => {
+    if (response?.headersSent === false) response.setHeader("connection", "close");
   };
 
   const take = (request: IncomingMessage & Arrival, response: ServerResponse) => {
@@ -139,7 +144,7 @@ export function createHttp1Server({
     request.startedMs = started.get(socket) ?? performance.now();
     started.delete(socket);
     connections.set(socket, response);
-    if (closing) finish(socket, response);
+    if (isDraining) announceEnd(response);
     if (!isWellFormed(request)) return answer(response, 400);
     pipelines.get(socket)?.add(response, (isQueued, isRefused) => {
       reportRead(isQueued);
@@ -220,8 +225,12 @@ export function createHttp1Server({
         else if (now - since > limits.responseMs) socket.destroy();
       }
     },
+    drain() {
+      isDraining = true;
+      fastPath?.drain();
+      for (const response of connections.values()) announceEnd(response);
+    },
     close() {
-      closing = true;
       fastPath?.close();
       for (const [socket, response] of connections) finish(socket, response);
     },

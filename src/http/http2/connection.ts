@@ -32,6 +32,7 @@ import { HandlerQueue } from "./handler-queue.ts";
 import { HeaderLists } from "./header-lists.ts";
 import type { HeaderList } from "./hpack/hpack.ts";
 import { Bridge, type BridgedConnection } from "./node-bridge.ts";
+import { Retirement } from "./retirement.ts";
 import { SendQueue } from "./send-queue.ts";
 import { Http2Stream } from "./stream.ts";
 import { StreamTable } from "./stream-table.ts";
@@ -59,12 +60,9 @@ export class Http2Connection implements BridgedConnection, FrameHandler {
   readonly #settings = new Map<number, number>();
   #bridge: Bridge | undefined;
   #isReadReported = false;
-  /** No more streams are opened. */
-  #isRetired = false;
+  readonly #retirement = new Retirement();
   #hasFailed = false;
   #ignoredBytes = 0;
-  /** The last stream that GOAWAY has promised to serve. */
-  #promisedId: number | undefined;
   /** When the bytes came that are being read. */
   #readMs = performance.now();
   /** When the last stream ended, or GOAWAY was sent. */
@@ -117,7 +115,7 @@ export class Http2Connection implements BridgedConnection, FrameHandler {
 
   /** The client sends no more. Requests that are complete are answered. */
   readonly #end = () => {
-    this.#isRetired = true;
+    this.#retirement.isFinal = true;
     this.#streams.forEach((stream) => {
       if (!stream.isComplete) this.breakOff(stream, errors.cancel);
     });
@@ -146,8 +144,8 @@ export class Http2Connection implements BridgedConnection, FrameHandler {
     demand(id > this.#streams.lastId, errors.streamClosed);
     this.#streams.lastId = id;
     const isBusy = this.#streams.size + this.#sender.unsentStreams >= this.#options.limits.maxConcurrentStreams;
-    if (!this.#isRetired && isBusy) this.#budgets.chargeAbuse();
-    if (this.#isRetired || isBusy || !this.#keepList(list.blockBytes)) {
+    if (!this.#retirement.isFinal && isBusy) this.#budgets.chargeAbuse();
+    if (this.#retirement.isFinal || isBusy || !this.#keepList(list.blockBytes)) {
       this.#sender.reset(id, errors.refusedStream);
       this.#streams.addReset(id);
     } else this.#open(id, list, endStream);
@@ -265,6 +263,10 @@ export class Http2Connection implements BridgedConnection, FrameHandler {
     this.control(frame(types.ping, flags.ack, 0, payload));
   }
 
+  onPong(): void {
+    if (this.#retirement.isAnnounced) this.#endRetirement();
+  }
+
   onStreamError(id: number, code: number): void {
     const stream = this.#streams.get(id);
     demand(id <= this.#streams.lastId, code);
@@ -336,14 +338,20 @@ export class Http2Connection implements BridgedConnection, FrameHandler {
     this.#handlers.end(stream);
     if (this.#streams.size > 0) return;
     this.#idleMs = performance.now();
-    if (this.#isRetired) this.#endSocket();
+    if (this.#retirement.isFinal) this.#endSocket();
   }
 
   // How the connection ends.
 
-  /** Sends GOAWAY. The connection ends with its last stream. */
+  /** Asks the client to open no more streams. Once it knows, the connection ends with its last stream. */
   retire(): void {
-    if (!this.#isRetired) this.#goAway(errors.none);
+    if (this.#retirement.hasBegun) return;
+    this.#idleMs = performance.now();
+    this.control(this.#retirement.announce());
+  }
+
+  #endRetirement(): void {
+    if (!this.#retirement.isFinal) this.#goAway(errors.none);
     if (this.#streams.size === 0) this.#endSocket();
   }
 
@@ -358,10 +366,8 @@ export class Http2Connection implements BridgedConnection, FrameHandler {
   }
 
   #goAway(code: number): void {
-    this.#isRetired = true;
     this.#idleMs = performance.now();
-    this.#promisedId ??= this.#streams.lastId;
-    this.control(numbersFrame(types.goAway, 0, this.#promisedId, code));
+    this.control(this.#retirement.goAway(this.#streams.lastId, code));
   }
 
   /** Closes the connection once all frames are sent. */
@@ -381,9 +387,10 @@ export class Http2Connection implements BridgedConnection, FrameHandler {
     if (this.#streams.size > 0 || this.socket.writableLength > 0) return;
     this.#reader.forget();
     this.#lists.forget();
-    const limitMs = this.#isRetired ? lingerMs : this.#streams.lastId > 0 ? sessionIdleMs : firstStreamMs;
+    const limitMs = this.#retirement.hasBegun ? lingerMs : this.#streams.lastId > 0 ? sessionIdleMs : firstStreamMs;
     if (nowMs - this.#idleMs <= limitMs) return;
-    if (this.#isRetired) this.socket.destroy();
+    if (this.#retirement.isFinal) this.socket.destroy();
+    else if (this.#retirement.isAnnounced) this.#endRetirement();
     else this.retire();
   }
 }

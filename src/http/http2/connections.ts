@@ -10,7 +10,7 @@ export interface Http2Connections {
   accept(socket: Socket): void;
   /** Enforces the limits; to be called every `checkIntervalMs`. */
   check(): void;
-  /** Sends GOAWAY on every connection; each ends with its last stream. */
+  /** Ends each connection with its last stream, see {@link Http2Connection.retire}. */
   close(): void;
 }
 

@@ -26,6 +26,8 @@ export interface FrameHandler {
   /** @param values the settings that RFC 9113 defines, by identifier. */
   onSettings(values: ReadonlyMap<number, number>): void;
   onPing(payload: Buffer): void;
+  /** The answer to a PING of this side. */
+  onPong(): void;
   /**
    * Called for every frame of a type that is limited by a rate only: PING, PRIORITY, WINDOW_UPDATE, GOAWAY,
    * acknowledgements, unknown types.
@@ -216,6 +218,7 @@ export class FrameReader {
     demand(payload.length === 8, errors.frameSize);
     this.#handler.onControlFrame();
     if ((flag & flags.ack) === 0) this.#handler.onPing(payload);
+    else this.#handler.onPong();
   }
 
   #readGoAway(stream: number, payload: Buffer): void {

@@ -25,7 +25,7 @@ import { shareCertificate } from "../tls.ts";
 import type { Turns } from "../turns.ts";
 import type { Http2ConnectionOptions } from "./connection-options.ts";
 import { createHttp2Connections } from "./connections.ts";
-import { defaultWindow } from "./frames.ts";
+import { defaultWindow, maxWindow } from "./frames.ts";
 import { BridgeSocket } from "./node-bridge.ts";
 import { SessionRequests } from "./node-requests.ts";
 import { ShortMap } from "./short-map.ts";
@@ -59,7 +59,10 @@ export interface Http2Server {
   accept(socket: Socket): void;
   /** Enforces the limits; to be called every `checkIntervalMs`. */
   check(): void;
-  /** Sends GOAWAY on every session; each ends with its last stream. */
+  /**
+   * Asks every client to open no more streams. Once it knows, GOAWAY names the last one that is served, with which the
+   * session ends.
+   */
   close(): void;
 }
 
@@ -77,6 +80,8 @@ interface TrackedSession {
   /** When the last stream ended. */
   idleSince: number;
   used: boolean;
+  /** Whether the client has been asked to open no more streams. */
+  isRetiring: boolean;
   /** The bytes that the socket had read when a stream was last opened. */
   bytesRead: number;
 }
@@ -111,6 +116,7 @@ export function createHttp2Server({
   const bridgeWindow = 2 * limits.maxConcurrentStreams * defaultWindow;
   const sessions = new Map<ServerHttp2Session, TrackedSession>();
   let accepting: Connection;
+  let isClosing = false;
 
   const server = createServer({
     maxSessionMemory: sessionMegabytes,
@@ -134,12 +140,14 @@ export function createHttp2Server({
       headers: allHeaders.share(socket),
       idleSince,
       used: false,
+      isRetiring: false,
       bytesRead: 0,
     });
     bodies.share(session, bodies.accountOf(socket));
     shareCertificate(socket, session);
     if (!isNodes) session.setLocalWindowSize(bridgeWindow);
     session.once("close", () => sessions.delete(session));
+    if (isNodes && isClosing) retire(session);
   });
   server.on("sessionError", onError);
   server.on("stream", (stream, headers, _flags, rawHeaders: string[]) => {
@@ -183,9 +191,23 @@ export function createHttp2Server({
     );
   });
 
-  /** Sends GOAWAY. The peer has `lingerMs` without a stream to close its side. */
+  /** See `Http2Connection.retire`. */
   const retire = (session: ServerHttp2Session) => {
-    sessions.get(session)!.idleSince = performance.now();
+    const tracked = sessions.get(session)!;
+    if (tracked.isRetiring || session.destroyed) return;
+    tracked.isRetiring = true;
+    tracked.idleSince = performance.now();
+    session.goaway(constants.NGHTTP2_NO_ERROR, maxWindow);
+    session.ping((error) => {
+      if (error === null) endRetirement(session);
+    });
+  };
+
+  /** Sends the last GOAWAY. The peer has `lingerMs` without a stream to close its side. */
+  const endRetirement = (session: ServerHttp2Session) => {
+    const tracked = sessions.get(session);
+    if (tracked === undefined || session.closed) return;
+    tracked.idleSince = performance.now();
     session.close();
   };
 
@@ -217,7 +239,7 @@ export function createHttp2Server({
     check() {
       connections?.check();
       const now = performance.now();
-      for (const [session, { socket, streams, idleSince, used }] of sessions) {
+      for (const [session, { socket, streams, idleSince, used, isRetiring }] of sessions) {
         streams.forEach((times, stream) => {
           if (stream.writableEnded) times.ended ??= now;
           const endedMs = now - (times.ended ?? now);
@@ -229,13 +251,16 @@ export function createHttp2Server({
           else if (isAnswered && endedMs > limits.lingerMs) stream.close(constants.NGHTTP2_NO_ERROR);
         });
         if (!isNodes || streams.size > 0) continue; // a bridge lasts as long as its client's connection
-        const limitMs = session.closed ? limits.lingerMs : used ? limits.sessionIdleMs : limits.firstStreamMs;
+        const isEnding = isRetiring || session.closed;
+        const limitMs = isEnding ? limits.lingerMs : used ? limits.sessionIdleMs : limits.firstStreamMs;
         if (now - idleSince <= limitMs) continue;
         if (session.closed) socket.destroy();
+        else if (isRetiring) endRetirement(session);
         else retire(session);
       }
     },
     close() {
+      isClosing = true;
       if (isNodes) for (const session of sessions.keys()) retire(session);
       else connections?.close();
     },

@@ -17,6 +17,7 @@ import {
   frame,
   headBytes,
   listFrames,
+  maxWindow,
   numbersFrame,
   settings,
   settingsFrame,
@@ -648,15 +649,21 @@ it("takes one window for each stream that nobody reads, and no more", async () =
   await client.answerOf(103);
 });
 
-it("refuses what comes after GOAWAY, as safe to ask again, and ends with the last stream", async () => {
+it("serves what comes before the client knows that the port closes, refuses the rest, and ends with the last stream", async () => {
   const { client, port } = await openRaw([[settings.initialWindowSize, 0]]);
   client.ask(1, "/fast");
   await expect.poll(() => client.of(types.headers, 1).length).toBe(1);
   const closed = port.close({ graceMs: 10_000 });
   expect(await client.endOf(0)).toBe(constants.NGHTTP2_NO_ERROR);
   client.ask(3, "/fast");
-  expect(await client.endOf(3)).toBe(constants.NGHTTP2_REFUSED_STREAM);
-  client.socket.write(numbersFrame(types.windowUpdate, 1, 1000));
-  await client.answerOf(1);
+  await expect.poll(() => client.of(types.headers, 3).length).toBe(1);
+  const [ping] = client.of(types.ping);
+  client.socket.write(frame(types.ping, flags.ack, 0, ping!.payload));
+  await expect.poll(() => client.of(types.goAway).length).toBe(2);
+  expect(client.of(types.goAway).map(({ payload }) => payload.readUInt32BE(0))).toEqual([maxWindow, 3]);
+  client.ask(5, "/fast");
+  expect(await client.endOf(5)).toBe(constants.NGHTTP2_REFUSED_STREAM);
+  for (const stream of [1, 3]) client.socket.write(numbersFrame(types.windowUpdate, stream, 1000));
+  await Promise.all([client.answerOf(1), client.answerOf(3)]);
   await closed;
 });

@@ -142,6 +142,7 @@ it("reads what Node's client writes, tables and Huffman coding and all", async (
       onWindowUpdate() {},
       onSettings() {},
       onPing() {},
+      onPong() {},
       onControlFrame() {},
       onStreamError() {},
     },
