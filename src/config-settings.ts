@@ -2,7 +2,10 @@
 import { availableParallelism } from "node:os";
 import { secretKeySetting, signingKeySetting } from "./config-keys.ts";
 import {
+  autoMigrateSetting,
   type Config,
+  databaseWaitSetting,
+  drainDelaySetting,
   oneOf,
   type Parser,
   parseBaseUrl,
@@ -64,12 +67,8 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     default: "sqlite:./data/platform.db",
     parse: oneOf(/^(sqlite:.+|postgres(ql)?:\/\/.+)$/, "sqlite:PATH or postgres://…"),
   },
-  databaseWait: {
-    help: "how long to wait at the start for a PostgreSQL server that cannot be reached: 90s, 5m, 1h",
-    placeholder: "DURATION",
-    default: "60s",
-    parse: parseDuration,
-  },
+  databaseWait: databaseWaitSetting,
+  autoMigrate: autoMigrateSetting,
   baseUrl: { help: "URL at which clients reach the server", ...aUrl },
   issuer: {
     help: "issuer of the platform's own tokens, fixed when the database is initialised (default: the base URL)",
@@ -156,6 +155,7 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     default: undefined,
     parse: parseListen,
   },
+  drainDelay: drainDelaySetting,
   workers: {
     help: "number of processes that share the port; auto for the number of cores",
     placeholder: "NUMBER|auto",

@@ -29,6 +29,8 @@ export interface TermsDocument {
 export interface ListenAddress {
   readonly host: string;
   readonly port: number;
+  /** The descriptor of a socket that listens at this address already. */
+  readonly socket?: number | undefined;
 }
 
 /** All settings. Times are in milliseconds unless the name says otherwise. */
@@ -38,6 +40,8 @@ export interface Config {
   readonly database: string;
   /** How long a start waits for a database that cannot be reached. */
   readonly databaseWait: number;
+  /** Whether a start applies pending migrations; auto: on SQLite. An empty database always gets its tables. */
+  readonly autoMigrate: "auto" | "on" | "off";
   /** Where clients reach the server, without a trailing slash; undefined: derived from `listen`. */
   readonly baseUrl: string | undefined;
   /** `iss` of the platform's own tokens; used when a database is initialised, kept there afterwards. */
@@ -79,6 +83,8 @@ export interface Config {
   readonly metricsListen: ListenAddress | undefined;
   /** Address that answers probes; undefined: only the port does. */
   readonly probeListen: ListenAddress | undefined;
+  /** How long a server that stops goes on serving, so that balancers leave it; undefined: as it is probed. */
+  readonly drainDelay: number | undefined;
   /** How many processes serve. */
   readonly workers: number;
   /** Registry whose notifications are accepted; undefined: none are. */
@@ -322,3 +328,27 @@ export function oneOf(pattern: RegExp, meaning: string): Parser<string> {
   };
   return Object.assign(parse, { schema: { type: "string", pattern: pattern.source } });
 }
+
+/** How long a start waits for a database that cannot be reached. */
+export const databaseWaitSetting = {
+  help: "how long to wait at the start for a PostgreSQL server that cannot be reached: 90s, 5m, 1h",
+  placeholder: "DURATION",
+  default: "60s",
+  parse: parseDuration,
+} as const;
+
+/** Whether a start applies missing migrations; auto: on SQLite. An empty database always gets its tables. */
+export const autoMigrateSetting = {
+  help: "whether a start applies pending migrations: auto (on SQLite, which has one server), on, off",
+  placeholder: "auto|on|off",
+  default: "auto",
+  parse: parseChoice("auto", "on", "off"),
+} as const;
+
+/** How long a server that stops goes on serving; undefined: 5 s if somebody asks for its readiness, else 0. */
+export const drainDelaySetting = {
+  help: "how long a server that stops serves on, unready, so that balancers leave it; auto: 5s if it was probed lately, else 0",
+  placeholder: "DURATION|auto",
+  default: "auto",
+  parse: (value: string) => (value === "auto" ? undefined : parseDuration(value)),
+} as const;

@@ -32,6 +32,7 @@ test("the defaults", () => {
   expect(read()).toEqual({
     listen: { host: "127.0.0.1", port: 8080 },
     database: "sqlite:./data/platform.db",
+    autoMigrate: "auto",
     databaseWait: 60_000,
     baseUrl: undefined,
     issuer: undefined,

@@ -10,6 +10,8 @@ export interface EndpointsOptions {
   readonly issuer: Issuer;
   /** Why the server takes no calls now; undefined while it does. */
   unreadiness(): string | undefined;
+  /** Called when somebody asks whether it is ready. */
+  onProbe(): void;
   /** Answers when a document cannot be read. */
   onError(error: unknown, response: PortResponse): void;
 }
@@ -21,9 +23,10 @@ interface Answer {
 }
 
 /** The endpoints of a server. */
-export function createEndpoints({ issuer, unreadiness, onError }: EndpointsOptions): Endpoints {
+export function createEndpoints({ issuer, unreadiness, onProbe, onError }: EndpointsOptions): Endpoints {
   const ok = { status: 200, document: { status: "ok" } };
   const ready = () => {
+    onProbe();
     const status = unreadiness();
     return status === undefined ? ok : { status: 503, document: { status } };
   };

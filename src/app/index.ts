@@ -39,4 +39,5 @@ export type { Counts, Peers } from "./peers.ts";
 export { openProbeServer, type ProcessState } from "./probes/workers.ts";
 export { type RunningServer, startServer } from "./server.ts";
 export { LiveSettings } from "./settings/live-settings.ts";
+export { drainDelayOf, Probing } from "./start/probing.ts";
 export { tlsProblems } from "./tls/files.ts";

@@ -15,8 +15,13 @@ export interface Peers {
   onWakeDispatcher(wake: () => void): void;
   /** The counts of all processes, where this one counts in `own`. Both change. */
   totalsOf(counter: string, own: Counts): Counts;
-  /** Reports that the event loop runs, and why this process takes no calls; undefined while it does. */
-  report(unreadiness: string | undefined): void;
+  /**
+   * Reports that the event loop runs, why this process takes no calls, undefined while it does, and whether somebody
+   * asks it for that.
+   */
+  report(unreadiness: string | undefined, isProbed: boolean): void;
+  /** Whether somebody asked one of the processes for readiness before they were told to stop. */
+  readonly isProbed: boolean;
 }
 
 /** No others. */
@@ -31,5 +36,6 @@ export function noPeers(): Peers {
     },
     totalsOf: (_, own) => own,
     report() {},
+    isProbed: false,
   };
 }

@@ -1,5 +1,6 @@
 /** Starts the server in phases. Each returns its parts, which are closed in reverse, also when a later phase fails. */
 
+import { setTimeout as delay } from "node:timers/promises";
 import { CapabilitySchema } from "../../gen/platform/capabilities/capabilities_pb.ts";
 import { capabilitiesByName } from "../auth/index.ts";
 import { addEnumNames, useGeneratedCode } from "../codec/index.ts";
@@ -22,6 +23,8 @@ import { buildHandlers } from "./start/handlers.ts";
 import { createOverload } from "./start/overload.ts";
 import { openParts } from "./start/parts.ts";
 import { openPort } from "./start/port.ts";
+import { drainDelayOf, Probing } from "./start/probing.ts";
+import { newerSchema, type SchemaWatch, watchSchema } from "./start/schema-watch.ts";
 import { reportState } from "./start/state-reports.ts";
 import { whenReachable } from "./start/waiting.ts";
 
@@ -38,7 +41,10 @@ export interface RunningServer {
   readonly installed: Installation | undefined;
   /** A token of the platform's own for an identity. */
   mintToken(identityUid: string, ttlSeconds: number): Promise<string>;
-  /** Stops taking calls, lets those in flight finish for 10 s, closes the database. */
+  /**
+   * Becomes unready, serves on for the drain delay, then stops taking calls, lets those in flight finish for 10 s, and
+   * closes the database.
+   */
   stop(): Promise<void>;
 }
 
@@ -69,13 +75,17 @@ export async function startServer(
     rateLimited: createCounter(),
     peers,
     tracing: await startTracing(config, log, stack),
+    probing: new Probing(),
     stack,
   };
+  let isStopping = false;
+  let schema: SchemaWatch | undefined;
   const shutdown = new AbortController();
   const { descriptors, contract } = context.api;
   const health = createHealth(
     descriptors.map(({ typeName }) => typeName),
     shutdown.signal,
+    () => context.probing.note(),
   );
 
   const reports = await reportState(context);
@@ -89,12 +99,23 @@ export async function startServer(
     signal,
   });
   const parts = await openParts(context, prepared, baseUrl, (isUp) => {
-    health.setServing(isUp && !shutdown.signal.aborted);
+    health.setServing(isUp && !isStopping && !schema?.isNewer);
     reports.update();
   });
   const { database, availability, issuer } = parts;
+  schema = watchSchema(database, log, () => {
+    health.setServing(unreadiness() === undefined);
+    reports.update();
+  });
+  stack.defer(() => schema?.stop());
   const unreadiness = () =>
-    shutdown.signal.aborted ? "stopping" : availability.isUp ? undefined : "the database is not available";
+    isStopping
+      ? "stopping"
+      : !availability.isUp
+        ? "the database is not available"
+        : schema?.isNewer
+          ? newerSchema
+          : undefined;
 
   const calls = buildCalls(context, parts);
   const handlers = await buildHandlers({
@@ -123,11 +144,15 @@ export async function startServer(
     },
     "listening",
   );
-  stack.defer(() => {
+  stack.defer(async () => {
+    isStopping = true;
     health.setServing(false);
-    shutdown.abort(unavailable("the server stops"));
     reports.update();
-    return port.close(graceMs);
+    port.drain();
+    const isProbed = context.probing.isRecent || health.isWatched || peers.isProbed;
+    await delay(drainDelayOf(config, isProbed));
+    shutdown.abort(unavailable("the server stops"));
+    await port.close(graceMs);
   });
   const running = stack.move();
   return {

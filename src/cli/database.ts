@@ -57,12 +57,13 @@ export function withAuditedDatabase(
 
 /** Whether a record can be written: one in an empty database would keep a snapshot from being imported. */
 async function isInitialised(database: Database): Promise<boolean> {
-  return (await database.pendingMigrations()) === 0 && (await readInstallation(database.read)) !== undefined;
+  return (await database.pendingMigrations()).length === 0 && (await readInstallation(database.read)) !== undefined;
 }
 
 /** The installation stored in the database. Errors: CommandFailure if the database is not initialised. */
 export async function requireInstallation(database: Database): Promise<Installation> {
-  const installation = (await database.pendingMigrations()) === 0 ? await readInstallation(database.read) : undefined;
+  const installation =
+    (await database.pendingMigrations()).length === 0 ? await readInstallation(database.read) : undefined;
   if (installation === undefined)
     throw new CommandFailure(
       "the database is not initialised or not migrated; run `platform init` or `platform serve`",

@@ -5,6 +5,7 @@ import { shortenPauses } from "../app/garbage-collection.ts";
 import { LiveSettings, type Peers, type RunningServer, startServer } from "../app/index.ts";
 import { type Config, readConfig } from "../config.ts";
 import { createLogger, type Logger, type LoggerOptions } from "../log.ts";
+import { inheritedSocket } from "./inherited-socket.ts";
 import { onHangUp, readAgain, takeSettings } from "./reload.ts";
 import { settingsOf, sourcesOf, withSettings } from "./settings.ts";
 import { stopSignal } from "./stop-signal.ts";
@@ -21,11 +22,13 @@ export function serveCommand(): Command {
     const place = workerPlace();
     if (place !== undefined) return serveAsWorker(config, reread, place);
     const { signal } = stopSignal();
-    const live = new LiveSettings(config);
+    const socket = inheritedSocket(config.workers);
+    const ownOf = (all: Config): Config => ({ ...all, listen: { ...all.listen, socket } });
+    const live = new LiveSettings(ownOf(config));
     const log = loggerOf(live);
     const reloadOnHangUp = (tellWorkers?: () => void) =>
       onHangUp(() => {
-        const next = readAgain(() => reread(log), log);
+        const next = readAgain(() => ownOf(reread(log)), log);
         if (next === undefined) return;
         takeSettings(live, next, log);
         tellWorkers?.();

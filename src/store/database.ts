@@ -13,7 +13,7 @@ import { logsOf } from "./logs/log.ts";
 import { createQueue, type Queue, queuesOf } from "./logs/queue.ts";
 import { SharedTotals } from "./logs/shared-totals.ts";
 import { LongQueries, type ReadingCall } from "./long-queries.ts";
-import { migrate, pendingMigrations } from "./migrations/migrate.ts";
+import { migrate, type OnMigrated, type PendingMigration, pendingMigrations } from "./migrations/migrate.ts";
 import { type Catalogue, Reader, type ReadSession } from "./read-session.ts";
 import { settingStatements } from "./settings.ts";
 import { exportSnapshot } from "./snapshot/export.ts";
@@ -50,15 +50,15 @@ export interface Database {
   /** A queue, by the name of its table. */
   queue(name: string): Queue;
   /** Brings the schema up to date and returns how many migrations ran. Several processes may call it at once. */
-  migrate(): Promise<number>;
+  migrate(onMigrated?: OnMigrated): Promise<number>;
   /**
    * Distributes the tables of tenants among the workers of a Citus cluster, and returns how many were not. To be called
    * after `migrate`, by a process that then closes the database: others must be started again. Errors: RefusedError
    * where there is no Citus.
    */
   distribute(): Promise<number>;
-  /** Returns how many migrations are missing. Errors: RefusedError when the database is newer than this program. */
-  pendingMigrations(): Promise<number>;
+  /** Returns the missing migrations, in order. Errors: RefusedError when the database is newer than this program. */
+  pendingMigrations(): Promise<readonly PendingMigration[]>;
   /**
    * Writes the lines of a snapshot: everything in the database, at one moment. `write` resolves when it can take the
    * next line.
@@ -173,7 +173,7 @@ export async function openDatabase(url: string, options: OpenOptions = {}): Prom
     transact: (body, options = {}) =>
       tracked(() => engine.transact(inSession(engine, catalogue, body, options.call), options)),
     queue: (name) => createQueue({ ...engine, autocommit: (body) => tracked(() => engine.autocommit(body)) }, name),
-    migrate: () => migrate(engine),
+    migrate: (onMigrated) => migrate(engine, onMigrated),
     distribute: async () => {
       if (engine.distribute === undefined) throw new RefusedError("only PostgreSQL with Citus distributes tables");
       return engine.distribute();

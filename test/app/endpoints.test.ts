@@ -12,7 +12,12 @@ async function open(
 ): Promise<(path: string, method?: string) => Promise<Response>> {
   const keys = [await generateSigningKey(Date.now)];
   const issuer = await createIssuer({ issuer: issuerUrl, keys, clock: Date.now });
-  const endpoints = createEndpoints({ issuer, unreadiness, onError: (error) => expect.fail(String(error)) });
+  const endpoints = createEndpoints({
+    issuer,
+    unreadiness,
+    onProbe() {},
+    onError: (error) => expect.fail(String(error)),
+  });
   const server = createServer((request, response) => {
     if (!endpoints[request.url ?? ""]?.(request, response)) response.writeHead(404).end("not mine");
   }).listen(0, "127.0.0.1");

@@ -15,7 +15,7 @@ async function ask(port: number, path: string, method = "GET") {
 }
 
 test("a thread answers with what was last reported, while the event loop is blocked, too", async () => {
-  const probes = await openProbes(listen);
+  const probes = await openProbes(listen, () => {});
   onTestFinished(() => probes.close());
   expect(await ask(probes.port, "/livez")).toMatchObject({ status: 200, document: { status: "ok" } });
   expect(await ask(probes.port, "/readyz")).toMatchObject({ status: 503, document: { status: "starting" } });
@@ -28,9 +28,9 @@ test("a thread answers with what was last reported, while the event loop is bloc
 });
 
 test("an address in use is a failure of the start that names the setting", async () => {
-  const probes = await openProbes(listen);
+  const probes = await openProbes(listen, () => {});
   onTestFinished(() => probes.close());
-  const again = openProbes({ host: "127.0.0.1", port: probes.port });
+  const again = openProbes({ host: "127.0.0.1", port: probes.port }, () => {});
   await expect(again).rejects.toThrow(StartFailure);
   await expect(again).rejects.toThrow("--probe-listen: port");
 });
@@ -60,7 +60,11 @@ test("several processes are ready while one is, and live while one responds", as
     { unreadiness: "starting", silentMs: 0 },
     { unreadiness: "starting", silentMs: 1e6 },
   ];
-  await using probes = await openProbeServer(listen, () => states);
+  await using probes = await openProbeServer(
+    listen,
+    () => states,
+    () => {},
+  );
   expect(await ask(probes.port, "/readyz")).toMatchObject({
     status: 503,
     document: { status: "starting", workers: ["starting", "starting"] },

@@ -48,7 +48,11 @@ async function openDatabase(): Promise<{ readonly direct: string; readonly proxy
 }
 
 function configOf(database: string, flags: Record<string, string> = {}) {
-  return readConfig({ flags: { listen: "127.0.0.1:0", database, ...flags }, env: {}, warn: expect.fail });
+  return readConfig({
+    flags: { listen: "127.0.0.1:0", drainDelay: "0", database, ...flags },
+    env: {},
+    warn: expect.fail,
+  });
 }
 
 /** A running server on such a database, and what it has logged. */

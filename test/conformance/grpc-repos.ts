@@ -7,6 +7,7 @@ import { FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
 import {
   type ChannelCredentials,
   type Client,
+  type ClientOptions,
   credentials,
   type GrpcObject,
   loadPackageDefinition,
@@ -32,10 +33,11 @@ export function grpcRepos(
   token: string | undefined,
   channel: ChannelCredentials = credentials.createInsecure(),
   fields: Readonly<Record<string, string>> = {},
+  options: ClientOptions = {},
 ): GrpcRepos {
   const packages = loadPackageDefinition(loadFileDescriptorSetFromBuffer(descriptors(), { longs: String }));
   const domain = ["platform", "registry", "v2"].reduce((at, name) => at[name] as GrpcObject, packages);
-  const client: Client = new (domain.ReposService as ServiceClientConstructor)(address, channel);
+  const client: Client = new (domain.ReposService as ServiceClientConstructor)(address, channel, options);
   const metadata = new Metadata();
   if (token !== undefined) metadata.set("authorization", `Bearer ${token}`);
   for (const [name, value] of Object.entries(fields)) metadata.set(name, value);

@@ -65,7 +65,13 @@ function perSuite(settings: Settings, create: () => Promise<EmptyDatabase>): () 
   beforeAll(async () => {
     place = await create();
     const start = async () => {
-      const flags = { listen: "127.0.0.1:0", database: place.url, allowLoopbackIssuers: "true", ...settings };
+      const flags = {
+        listen: "127.0.0.1:0",
+        drainDelay: "0",
+        database: place.url,
+        allowLoopbackIssuers: "true",
+        ...settings,
+      };
       const running = await startServer(readConfig({ flags, env: {}, warn: () => {} }), createLogger("silent"));
       started.push(running);
       return running;

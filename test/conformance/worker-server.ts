@@ -13,7 +13,7 @@ import { startPlatform } from "../cli/platform-process.ts";
 export const testWorkers = Number(process.env.TEST_WORKERS ?? 1);
 
 /** The settings whose values are milliseconds. */
-const durations = new Set<string>(["databaseWait", "maxQueueDelay"]);
+const durations = new Set<string>(["databaseWait", "drainDelay", "maxQueueDelay"]);
 
 /** The settings whose values are in files. */
 const secrets = new Set<string>(["registrySecret", "registryCredentials"]);
@@ -56,7 +56,7 @@ export async function startWorkers(config: Config): Promise<RunningServer> {
 async function readOf(url: string) {
   const database = await openDatabase(url);
   try {
-    return (await database.pendingMigrations()) > 0 ? undefined : await readInstallation(database.read);
+    return (await database.pendingMigrations()).length > 0 ? undefined : await readInstallation(database.read);
   } finally {
     await database.close();
   }

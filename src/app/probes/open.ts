@@ -13,8 +13,14 @@ export interface ProbeThreadData {
   readonly statuses: readonly string[];
 }
 
-/** What the thread sends once: its port, or why it cannot listen. */
-export type ProbeThreadMessage = { readonly port: number } | { readonly code?: string | undefined; message: string };
+/**
+ * What the thread sends: once its port, or why it cannot listen; then `probed` each time that somebody asks for
+ * readiness.
+ */
+export type ProbeThreadMessage =
+  | { readonly port: number }
+  | { readonly code?: string | undefined; message: string }
+  | "probed";
 
 /** Open probes. */
 export interface Probes {
@@ -25,11 +31,16 @@ export interface Probes {
 }
 
 /** The statuses that `/readyz` can have. */
-export const unreadyStatuses = ["starting", "stopping", "the database is not available"] as const;
+export const unreadyStatuses = [
+  "starting",
+  "stopping",
+  "the database is not available",
+  "the database is newer than this server",
+] as const;
 const statuses = ["ok", ...unreadyStatuses];
 
-/** Opens them. Errors: StartFailure. */
-export async function openProbes(listen: ListenAddress): Promise<Probes> {
+/** Opens them. `onProbe`: called when somebody asks for readiness. Errors: StartFailure. */
+export async function openProbes(listen: ListenAddress, onProbe: () => void): Promise<Probes> {
   const state = new Int32Array(new SharedArrayBuffer(2 * Int32Array.BYTES_PER_ELEMENT));
   const report = (unreadiness: string | undefined) => {
     Atomics.store(state, 0, statuses.indexOf(unreadiness ?? "ok"));
@@ -42,11 +53,12 @@ export async function openProbes(listen: ListenAddress): Promise<Probes> {
     execArgv: [],
     resourceLimits: { maxYoungGenerationSizeMb: 2, maxOldGenerationSizeMb: 32 },
   });
-  const [answer] = (await once(thread, "message")) as [ProbeThreadMessage];
+  const [answer] = (await once(thread, "message")) as [Exclude<ProbeThreadMessage, "probed">];
   if (!("port" in answer)) {
     await thread.terminate();
     throw listenFailure("probeListen", listen, Object.assign(new Error(answer.message), { code: answer.code }));
   }
+  thread.on("message", onProbe);
   thread.unref();
   return { port: answer.port, report, close: async () => void (await thread.terminate()) };
 }

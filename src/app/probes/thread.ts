@@ -10,6 +10,7 @@ const server = createProbeServer({
   failure: () =>
     Date.now() / 1000 - Atomics.load(state, 1) > maxSilenceMs / 1000 ? "the event loop does not respond" : undefined,
   readiness() {
+    send("probed");
     const status = statuses[Atomics.load(state, 0)] ?? "unknown";
     return { isReady: status === "ok", document: { status } };
   },

@@ -19,16 +19,18 @@ export interface ProbeServer extends AsyncDisposable {
 }
 
 /**
- * Opens them. The server is ready while one of its processes is, and to be restarted when none of them responds. Errors:
- * StartFailure.
+ * Opens them. The server is ready while one of its processes is, and to be restarted when none of them responds.
+ * `onProbe`: called when somebody asks for readiness. Errors: StartFailure.
  */
 export async function openProbeServer(
   listen: ListenAddress,
   states: () => readonly ProcessState[],
+  onProbe: () => void,
 ): Promise<ProbeServer> {
   const server = createProbeServer({
     failure: () => (states().every(({ silentMs }) => silentMs > maxSilenceMs) ? "no worker responds" : undefined),
     readiness() {
+      onProbe();
       const workers = states().map(({ unreadiness }) => unreadiness ?? "ok");
       const isReady = workers.includes("ok");
       return { isReady, document: { status: isReady ? "ok" : workers[0], workers } };

@@ -7,6 +7,7 @@ import type { Counter } from "../counter.ts";
 import type { Peers } from "../peers.ts";
 import type { LiveSettings } from "../settings/live-settings.ts";
 import type { Overload } from "./overload.ts";
+import type { Probing } from "./probing.ts";
 
 /** What every phase of a start is given. */
 export interface StartContext {
@@ -24,6 +25,8 @@ export interface StartContext {
   readonly peers: Peers;
   /** Records calls and deliveries; undefined: nothing is. */
   readonly tracing: Tracing | undefined;
+  /** Of this process. */
+  readonly probing: Probing;
   /** Each phase adds what it opens; a failed start, and stop(), close it in reverse. */
   readonly stack: AsyncDisposableStack;
 }

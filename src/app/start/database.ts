@@ -1,4 +1,6 @@
 /** The database of a server that starts. */
+
+import type { Config } from "../../config.ts";
 import {
   administratorOnly,
   administratorRole,
@@ -8,6 +10,7 @@ import {
   refreshDerivedRows,
 } from "../../services/index.ts";
 import { type Database, importSetting, openDatabase, RefusedError } from "../../store/index.ts";
+import { StartFailure } from "../failure.ts";
 import { generatedServices } from "../generated-services.ts";
 import { type Installation, install, readInstallation, refreshBuiltIns } from "../installation.ts";
 import { checkStartup } from "../startup-check.ts";
@@ -19,6 +22,21 @@ export interface PreparedDatabase {
   readonly installation: Installation;
   /** Whether it was initialised now. */
   readonly isNew: boolean;
+}
+
+/**
+ * Makes the tables of an empty database, and applies missing migrations where the settings allow it. Errors:
+ * StartFailure.
+ */
+async function bringUpToDate(database: Database, { autoMigrate }: Config): Promise<void> {
+  const pending = await database.pendingMigrations();
+  if (pending.length === 0) return;
+  const mayMigrate = autoMigrate === "on" || (autoMigrate === "auto" && database.dialect === "sqlite");
+  if (!mayMigrate && (await database.columns()).size > 0)
+    throw new StartFailure(
+      `the database needs ${pending.length} migration${pending.length === 1 ? "" : "s"}, from ${pending[0]!.name}: run \`platform migrate --plan\`, then \`platform migrate\`, or start with --auto-migrate=on`,
+    );
+  await database.migrate();
 }
 
 /** Opens and migrates the database, and initialises one that is empty. Nothing is left open when that fails. */
@@ -36,7 +54,7 @@ export async function prepareDatabase(
     },
   });
   try {
-    await database.migrate();
+    await bringUpToDate(database, config);
     if ((await database.read.setting(importSetting)) !== undefined)
       throw new RefusedError("an import of a snapshot has not finished: run `platform import snapshot` again");
     checkStartup({

@@ -254,7 +254,7 @@ async function buildEndpoints({ context, port, parts, calls, baseUrl, unreadines
     if (described.code === Code.Internal) log.error({ err: error }, "bug");
     void writeStatus(response, completeError(described, serviceHost, undefined), { registry });
   };
-  const endpoints = createEndpoints({ issuer, unreadiness, onError });
+  const endpoints = createEndpoints({ issuer, unreadiness, onProbe: () => context.probing.note(), onError });
   const pages = config.pages === "on" ? openPages({ services: api.descriptors, baseUrl, onError }) : {};
   const sts = createSts({
     exchange: createTokenExchange({ database, issuer, authenticator: calls.authenticator, baseUrl, now }),

@@ -27,10 +27,12 @@ export interface ServerPort {
   /** The body, JSON text, of a refusal that no handler sees. */
   refusalBody(httpStatus: number): string;
   /**
-   * Lets `handlers` answer from now on. Until then, all calls are refused as UNAVAILABLE, or, at a port that others share,
-   * are answered by them. Errors: StartFailure.
+   * Lets `handlers` answer from now on. Until then, all calls are refused as UNAVAILABLE, or, at a port that others share or a
+   * socket that was passed on, are left to others or wait. Errors: StartFailure.
    */
   serve(handlers: RequestHandlers): Promise<void>;
+  /** See `OnePort.drain`. */
+  drain(): void;
   /** Closes the port; requests in flight may take `graceMs` to finish. */
   close(graceMs: number): Promise<void>;
 }
@@ -70,11 +72,13 @@ export async function openPort({ config, live, log, api, now, peers, stack }: St
   stack.defer(() => certificate?.close());
   live.follow(({ maxQueueDelay }) => port.setMaxWait(maxQueueDelay));
   const { sharesPort } = peers;
+  /** Others answer at the port meanwhile, or connections wait in the queue of a socket that is passed on. */
+  const opensLate = sharesPort || listen.socket !== undefined;
   const open = () =>
     port.listen({ ...listen, isShared: sharesPort }).catch((error) => {
       throw listenFailure("listen", listen, error);
     });
-  const address = sharesPort ? listen : await open();
+  const address = opensLate ? listen : await open();
   let closed: Promise<void> | undefined;
   const close = (graceMs: number) => (closed ??= port.close({ graceMs }));
   stack.defer(() => close(0));
@@ -85,8 +89,9 @@ export async function openPort({ config, live, log, api, now, peers, stack }: St
     refusalBody,
     async serve(ready) {
       handlers = ready;
-      if (sharesPort) await open();
+      if (opensLate) await open();
     },
+    drain: port.drain,
     close,
   };
 }

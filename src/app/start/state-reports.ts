@@ -16,15 +16,16 @@ export interface StateReports {
 const everyMs = 1000;
 
 /** Opens the probes, and begins to report. Errors: StartFailure. */
-export async function reportState({ config, peers, stack }: StartContext): Promise<StateReports> {
+export async function reportState({ config, peers, probing, stack }: StartContext): Promise<StateReports> {
   const { probeListen } = config;
   // The supervisor of several processes answers for all of them.
-  const probes = probeListen === undefined || peers.sharesPort ? undefined : await openProbes(probeListen);
+  const probes =
+    probeListen === undefined || peers.sharesPort ? undefined : await openProbes(probeListen, () => probing.note());
   let unreadiness: () => string | undefined = () => "starting";
   const update = () => {
     const status = unreadiness();
     probes?.report(status);
-    peers.report(status);
+    peers.report(status, probing.isRecent);
   };
   const timer = setInterval(update, everyMs).unref();
   stack.defer(() => {

@@ -19,12 +19,12 @@ const maxDetails = 20;
 export async function checkSchema(database: Database): Promise<Finding> {
   const check = "schema";
   try {
-    const pending = await database.pendingMigrations();
+    const { length: pending } = await database.pendingMigrations();
     if (pending > 0)
       return warning(
         check,
         `${countText(pending, "migration")} missing`,
-        "`platform migrate` applies them, see docs/operations.md",
+        "`platform migrate` applies them, see docs/upgrade.md",
       );
   } catch (error) {
     if (!(error instanceof RefusedError)) throw error;

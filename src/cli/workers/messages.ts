@@ -16,8 +16,8 @@ export const placeVariable = "PLATFORM_WORKER";
 
 /** From a worker. */
 export type FromWorker =
-  /** Every second, and after a change: why it takes no calls, or null while it does. */
-  | { readonly type: "state"; readonly unreadiness: string | null }
+  /** Every second, and after a change: why it takes no calls, or null while it does; and whether it was probed lately. */
+  | { readonly type: "state"; readonly unreadiness: string | null; readonly isProbed: boolean }
   /** There may be due deliveries. */
   | { readonly type: "wake" }
   /** What it has counted since the last message. */
@@ -25,7 +25,7 @@ export type FromWorker =
 
 /** To a worker. */
 export type ToWorker =
-  | { readonly type: "stop"; readonly signal: string }
+  | { readonly type: "stop"; readonly signal: string; readonly isProbed: boolean }
   /** The settings are to be read again. */
   | { readonly type: "reload" }
   /** To worker 0. */

@@ -6,13 +6,13 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
-import { listenFailure, openProbeServer, type ProcessState } from "../../app/index.ts";
+import { drainDelayOf, listenFailure, openProbeServer, Probing, type ProcessState } from "../../app/index.ts";
 import type { Config, ListenAddress } from "../../config.ts";
 import type { Logger } from "../../log.ts";
 import { CommandFailure } from "../failure.ts";
 import { type CountsByCounter, type FromWorker, placeVariable, type ToWorker, type WorkerPlace } from "./messages.ts";
 
-/** How long workers may take to stop: what a server takes by itself, and a little more. */
+/** How long workers may take to stop after the drain delay: what a server takes by itself, and a little more. */
 const stopMs = 25_000;
 /** How long a worker that ended waits for its next start; longer after each failure. */
 const minPauseMs = 100;
@@ -28,6 +28,7 @@ interface Slot {
   process: ChildProcess | undefined;
   /** Why it takes no calls; null while it does. */
   unreadiness: string | null;
+  isProbed: boolean;
   reportedMs: number;
   readyMs: number | undefined;
   pauseMs: number;
@@ -47,11 +48,13 @@ export async function supervise(
   const { workers: count, probeListen } = config;
   const port = await freePort(config.listen);
   const ended = Promise.withResolvers<number>();
+  const probing = new Probing();
   const totals = new Map<string, Map<string, number>>();
   const slots: readonly Slot[] = Array.from({ length: count }, (_, index) => ({
     index,
     process: undefined,
     unreadiness: "starting",
+    isProbed: false,
     reportedMs: performance.now(),
     readyMs: undefined,
     pauseMs: minPauseMs,
@@ -86,6 +89,7 @@ export async function supervise(
       sendTotals();
     } else {
       slot.unreadiness = message.unreadiness;
+      slot.isProbed = message.isProbed;
       slot.reportedMs = performance.now();
       if (message.unreadiness === null && slot.readyMs === undefined) onReady(slot);
     }
@@ -140,12 +144,19 @@ export async function supervise(
   signal.addEventListener("abort", () => {
     const { message } = signal.reason as Error;
     log.info({ signal: message }, "stopping");
-    for (const slot of slots) send(slot, { type: "stop", signal: message });
-    setTimeout(killAll, stopMs).unref();
+    const isProbed = probing.isRecent || slots.some((slot) => slot.isProbed);
+    for (const slot of slots) send(slot, { type: "stop", signal: message, isProbed });
+    setTimeout(killAll, drainDelayOf(config, isProbed) + stopMs).unref();
     endWhenStopped();
   });
 
-  await using probes = probeListen && (await openProbeServer(probeListen, () => slots.map(stateOf)));
+  await using probes =
+    probeListen &&
+    (await openProbeServer(
+      probeListen,
+      () => slots.map(stateOf),
+      () => probing.note(),
+    ));
   if (probes !== undefined) log.info({ probePort: probes.port }, "probes");
   onReload(() => {
     for (const slot of slots) send(slot, { type: "reload" });

@@ -33,6 +33,7 @@ export function joinPeers({ index }: WorkerPlace): Worker {
   let wakeOwn = () => {};
   let reloadOwn = () => {};
   let isWaking = false;
+  let isProbed = false;
 
   const send = (message: FromWorker) => {
     if (process.connected) process.send?.(message, undefined, undefined, () => {}); // `disconnect` follows
@@ -45,8 +46,10 @@ export function joinPeers({ index }: WorkerPlace): Worker {
   process.on("SIGTERM", () => stop("SIGTERM"));
   process.on("disconnect", () => stop("the supervisor has gone"));
   process.on("message", (message: ToWorker) => {
-    if (message.type === "stop") stop(message.signal);
-    else if (message.type === "reload") reloadOwn();
+    if (message.type === "stop") {
+      ({ isProbed } = message);
+      stop(message.signal);
+    } else if (message.type === "reload") reloadOwn();
     else if (message.type === "wake") wakeOwn();
     else for (const [counter, counts] of Object.entries(message.counts)) setAll(totals.get(counter), counts);
   });
@@ -100,7 +103,10 @@ export function joinPeers({ index }: WorkerPlace): Worker {
         totals.set(counter, total);
         return total;
       },
-      report: (unreadiness) => send({ type: "state", unreadiness: unreadiness ?? null }),
+      report: (unreadiness, isProbed) => send({ type: "state", unreadiness: unreadiness ?? null, isProbed }),
+      get isProbed() {
+        return isProbed;
+      },
     },
   };
 }

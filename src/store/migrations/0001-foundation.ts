@@ -5,6 +5,7 @@ import { keyedTable, resourceTableV1 } from "./resource-table.ts";
 /** 0001. */
 export const foundation: Migration = {
   name: "0001-foundation",
+  locks: "creates tables, locks nothing",
   statements: (dialect) => [
     keyedTable(dialect, "settings", { name: "text", value: "bytes" }, ["name"]),
     keyedTable(

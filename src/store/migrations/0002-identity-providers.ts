@@ -5,6 +5,7 @@ import { resourceTableV1 } from "./resource-table.ts";
 /** 0002. */
 export const identityProviders: Migration = {
   name: "0002-identity-providers",
+  locks: "creates tables, locks nothing",
   statements: (dialect) => [
     ...resourceTableV1(dialect, "identity_providers", {
       columns: { name: "text", issuer: "text", client_id: "text", default_role: "text" },

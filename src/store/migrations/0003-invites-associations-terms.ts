@@ -5,6 +5,7 @@ import { resourceTableV1 } from "./resource-table.ts";
 /** 0003. */
 export const invitesAssociationsTerms: Migration = {
   name: "0003-invites-associations-terms",
+  locks: "creates tables, locks nothing",
   statements: (dialect) => [
     ...resourceTableV1(dialect, "group_invites", { columns: { key_id: "text" }, unique: [["key_id"]] }),
     ...resourceTableV1(dialect, "account_associations", { columns: { name: "text" } }),

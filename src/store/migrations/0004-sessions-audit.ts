@@ -5,6 +5,7 @@ import { keyedTable, resourceTableV1 } from "./resource-table.ts";
 /** 0004. */
 export const sessionsAudit: Migration = {
   name: "0004-sessions-audit",
+  locks: "creates tables, locks nothing",
   statements: (dialect) => [
     ...resourceTableV1(dialect, "sessions", {
       columns: { family: "text", expire_us: "integer" },

@@ -8,6 +8,7 @@ import { resourceTableV1 } from "./resource-table.ts";
 /** 0005. */
 export const advisoriesLibrariesImages: Migration = {
   name: "0005-advisories-libraries-images",
+  locks: "creates tables, locks nothing",
   statements: (dialect) => [
     ...resourceTableV1(dialect, "documents", { columns: { id: "text", identifiers: "texts" }, unique: [["id"]] }),
     ...resourceTableV1(dialect, "vulnerability_metadata", {

@@ -5,6 +5,7 @@ import { keyedTable, resourceTableV1 } from "./resource-table.ts";
 /** 0006. */
 export const delivery: Migration = {
   name: "0006-delivery",
+  locks: "creates tables, locks nothing",
   statements: (dialect) => [
     ...resourceTableV1(dialect, "subscriptions", {}),
     keyedTable(

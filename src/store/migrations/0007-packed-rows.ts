@@ -42,6 +42,7 @@ const packed: Readonly<Record<Dialect["name"], ReturnType<typeof sql>>> = {
 /** 0007. */
 export const packedRows: Migration = {
   name: "0007-packed-rows",
+  locks: "rewrites every row of every resource: reads and writes wait until it is done",
   statements: ({ name }) =>
     tables.flatMap((table) => [
       sql`update ${sql.table(table)} set body = ${packed[name]}`,

@@ -11,6 +11,7 @@ const older = sql`select 1 from role_bindings as o
 /** 0009. */
 export const uniqueRoleBindings: Migration = {
   name: "0009-unique-role-bindings",
+  locks: "removes duplicate role bindings and builds an index on them: writes of role bindings wait",
   statements: ({ query }) => [
     sql`with recursive removed (parent, ancestor) as (
         select b.parent, b.parent from role_bindings as b where exists (${older})

@@ -19,6 +19,7 @@ function byDefault(rows: string, merged: string) {
 /** 0010. */
 export const feeds: Migration = {
   name: "0010-feeds",
+  locks: "copies documents and advisories to new tables: reads go on, imports wait",
   statements: (dialect) => [
     ...resourceTable(dialect, "feed_documents", { columns, indexes: [["merged"], ["feed"]] }),
     ...resourceTable(dialect, "feed_advisories", { columns, indexes: [["merged"], ["parent", "feed"]] }),

@@ -15,6 +15,7 @@ const batchSize = 500;
 /** 0011. */
 export const advisoryOrders: Migration = {
   name: "0011-advisory-orders",
+  locks: "rewrites advisories and builds two indexes on them: reads and writes of advisories wait",
   statements: ({ query, types }) =>
     columns.flatMap((column) => [
       sql`alter table advisories add column ${sql.ref(column)} ${types.text} not null default ''`,

@@ -7,6 +7,7 @@ const columns = { digest: "text", scanner: "integer", scan_time_us: "integer" } 
 /** 0012. */
 export const vulnReports: Migration = {
   name: "0012-vuln-reports",
+  locks: "creates tables, locks nothing",
   statements: (dialect) => [
     ...resourceTable(dialect, "vuln_reports", {
       columns,

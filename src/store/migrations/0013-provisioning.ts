@@ -5,6 +5,7 @@ import { resourceTable } from "./resource-table.ts";
 /** 0013. */
 export const provisioning: Migration = {
   name: "0013-provisioning",
+  locks: "creates tables, locks nothing",
   statements: (dialect) => [
     ...resourceTable(dialect, "scim_settings", {
       columns: { token_digest: "text", previous_digest: "text" },

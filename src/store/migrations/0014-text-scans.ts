@@ -4,6 +4,7 @@ import type { Migration } from "./migration.ts";
 /** 0014. */
 export const textScans: Migration = {
   name: "0014-text-scans",
+  locks: "builds indexes on search texts, on PostgreSQL: writes of advisories and artifacts wait",
   statements: ({ textScans }) =>
     textScans === undefined ? [] : ["advisories", "artifacts"].map((table) => textScans.create(table, "search")),
 };

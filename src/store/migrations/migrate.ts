@@ -13,11 +13,17 @@ import { migrations } from "./index.ts";
 import type { Migration } from "./migration.ts";
 import { keyedTable } from "./resource-table.ts";
 
+/** A migration that is missing: its name and what it locks. */
+export type PendingMigration = Pick<Migration, "name" | "locks">;
+
+/** Called when a migration has run, before it is committed with the others. */
+export type OnMigrated = (migration: PendingMigration, durationMs: number) => void;
+
 /**
  * Runs the missing migrations and returns how many. Errors: RefusedError when the database is newer than this program
  * or a migration fails.
  */
-export function migrate({ dialect, exclusively }: Engine): Promise<number> {
+export function migrate({ dialect, exclusively }: Engine, onMigrated?: OnMigrated): Promise<number> {
   const { query } = dialect;
   const create = keyedTable(dialect, "migrations", { name: "text" }, ["name"]).ifNotExists();
   const record = compile(query, query.insertInto("migrations").values({ name: slot("name") }));
@@ -25,8 +31,10 @@ export function migrate({ dialect, exclusively }: Engine): Promise<number> {
     await connection.run(compile(query, create), {});
     const missing = await missingMigrations(dialect, connection);
     for (const migration of missing) {
+      const startMs = performance.now();
       await run(dialect, connection, migration);
       await connection.run(record, { name: migration.name });
+      onMigrated?.(migration, performance.now() - startMs);
     }
     return missing.length;
   });
@@ -43,11 +51,11 @@ async function run(dialect: Dialect, connection: SqlConnection, { name, statemen
   }
 }
 
-/** Returns how many migrations are missing. Errors: RefusedError when the database is newer than this program. */
-export async function pendingMigrations({ dialect, reader }: Engine): Promise<number> {
+/** Returns the missing migrations, in order. Errors: RefusedError when the database is newer than this program. */
+export async function pendingMigrations({ dialect, reader }: Engine): Promise<readonly PendingMigration[]> {
   const exists = compile(dialect.query, sql`${dialect.tableExists(slot("name"))}`);
-  if ((await reader.rows(exists, { name: "migrations" })).length === 0) return migrations.length;
-  return (await missingMigrations(dialect, reader)).length;
+  if ((await reader.rows(exists, { name: "migrations" })).length === 0) return migrations;
+  return missingMigrations(dialect, reader);
 }
 
 async function missingMigrations({ query }: Dialect, connection: SqlConnection): Promise<readonly Migration[]> {
@@ -55,6 +63,8 @@ async function missingMigrations({ query }: Dialect, connection: SqlConnection):
   const applied = new Set(rows.map(([name]) => name as string));
   const unknown = [...applied].filter((name) => !migrations.some((migration) => migration.name === name));
   if (unknown.length > 0)
-    throw new RefusedError(`the database is newer than this program: it has ${unknown.sort().join(", ")}`);
+    throw new RefusedError(
+      `the database is newer than this program: it has ${unknown.sort().join(", ")}, and this program ends with ${migrations.at(-1)!.name}; run the version that migrated it, or restore the backup from before`,
+    );
   return migrations.filter(({ name }) => !applied.has(name));
 }

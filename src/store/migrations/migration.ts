@@ -7,6 +7,8 @@ import type { SqlConnection } from "../sql/statement.ts";
 export interface Migration {
   /** Its number in the order and its subject, as in `0001-foundation`. */
   readonly name: string;
+  /** What it makes others wait for, and what its duration depends on; printed before it runs. */
+  readonly locks: string;
   /** The statements of the step, in order. */
   statements(
     dialect: Dialect,

@@ -1,0 +1,26 @@
+/** Whether somebody, such as a balancer, routes calls by the readiness of the server. It is told in time of a stop. */
+import type { Config } from "../../config.ts";
+
+/** Whoever has asked for readiness within this time is taken to ask again. */
+const recentMs = 30_000;
+/** Balancers ask every few seconds. */
+const defaultDelayMs = 5_000;
+
+/** When somebody last asked for readiness. */
+export class Probing {
+  #lastMs = Number.NEGATIVE_INFINITY;
+
+  /** Notes that somebody asks now. */
+  note(): void {
+    this.#lastMs = performance.now();
+  }
+
+  get isRecent(): boolean {
+    return performance.now() - this.#lastMs < recentMs;
+  }
+}
+
+/** How long a server that stops goes on serving, in milliseconds. */
+export function drainDelayOf({ drainDelay }: Config, isProbed: boolean): number {
+  return drainDelay ?? (isProbed ? defaultDelayMs : 0);
+}
