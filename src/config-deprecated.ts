@@ -1,6 +1,6 @@
 /** The settings that others replace. They are accepted until the next release, with a warning. */
 import type { Config } from "./config-settings.ts";
-import { parseSwitch } from "./config-values.ts";
+import { parseListen, parseSwitch } from "./config-values.ts";
 
 /** A setting that others replace. */
 export interface DeprecatedSetting {
@@ -14,6 +14,16 @@ export interface DeprecatedSetting {
   become(text: string): Readonly<Partial<Record<keyof Config, string>>>;
 }
 
+const listen: DeprecatedSetting = {
+  use: "--admin-listen=HOST:PORT, which answers probes and /metrics at one address",
+  replacedBy: ["adminListen"],
+  placeholder: "HOST:PORT",
+  become(text) {
+    parseListen(text);
+    return { adminListen: text };
+  },
+};
+
 /** They, by name. Where two stand for the same setting, the later one holds. */
 export const deprecatedSettings = {
   fullDoors: {
@@ -21,6 +31,8 @@ export const deprecatedSettings = {
     replacedBy: ["http2", "fastPath"],
     become: (text) => (parseSwitch(text) ? { http2: "node", fastPath: "off" } : {}),
   },
+  metricsListen: listen,
+  probeListen: listen,
 } as const satisfies Readonly<Record<string, DeprecatedSetting>>;
 
 /** The name of one. */

@@ -5,6 +5,7 @@ import {
   autoMigrateSetting,
   type Config,
   databaseWaitSetting,
+  defaultAdminListen,
   drainDelaySetting,
   oneOf,
   type Parser,
@@ -17,6 +18,7 @@ import {
   parseDuration,
   parseKey,
   parseListen,
+  parseListenOrOff,
   parseNames,
   parseQuotas,
   parseRate,
@@ -143,18 +145,15 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     default: "30",
     parse: parseDays,
   },
-  metricsListen: {
-    help: "address that serves metrics in the Prometheus format (default: none)",
-    placeholder: "HOST:PORT",
-    default: undefined,
-    parse: parseListen,
+  adminListen: {
+    help: `address that answers /livez, /readyz, /metrics and /debug however busy the server is, or off (default: ${defaultAdminListen.host}:${defaultAdminListen.port}, if it is free)`,
+    ...{ placeholder: "HOST:PORT|off", default: undefined, parse: parseListenOrOff },
   },
-  probeListen: {
-    help: "address that answers /livez and /readyz however busy the server is (default: none)",
-    placeholder: "HOST:PORT",
-    default: undefined,
-    parse: parseListen,
+  adminDebug: {
+    help: "who gets heap snapshots and CPU profiles there: loopback clients of a loopback address, off for nobody, on for everybody",
+    ...{ placeholder: "off|loopback|on", default: "loopback", parse: parseChoice("off", "loopback", "on") },
   },
+  metrics: { help: "metrics in the Prometheus format, at the admin address: on or off", ...onOrOff },
   drainDelay: drainDelaySetting,
   workers: {
     help: "number of processes that share the port; auto for the number of cores",

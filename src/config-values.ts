@@ -79,10 +79,12 @@ export interface Config {
   readonly auditRetentionDays: number | undefined;
   /** How long events and their deliveries are kept. */
   readonly eventRetentionDays: number;
-  /** Address that serves metrics; undefined: none does. */
-  readonly metricsListen: ListenAddress | undefined;
-  /** Address that answers probes; undefined: only the port does. */
-  readonly probeListen: ListenAddress | undefined;
+  /** Address of the admin listener; undefined: {@link defaultAdminListen}, if it is free. */
+  readonly adminListen: ListenAddress | "off" | undefined;
+  /** Who gets heap snapshots and CPU profiles there: nobody, loopback peers of a loopback address, everybody. */
+  readonly adminDebug: "off" | "loopback" | "on";
+  /** Whether calls and resources are measured, for `/metrics` there. */
+  readonly metrics: "on" | "off";
   /** How long a server that stops goes on serving, so that balancers leave it; undefined: as it is probed. */
   readonly drainDelay: number | undefined;
   /** How many processes serve. */
@@ -169,6 +171,14 @@ parseListen.schema = {
   minimum: 0,
   maximum: 65_535,
 };
+
+/** Where the admin listener is by default. */
+export const defaultAdminListen: ListenAddress = { host: "127.0.0.1", port: 9090 };
+
+/** Parses `HOST:PORT` or `off`. */
+export function parseListenOrOff(value: string): ListenAddress | "off" {
+  return value === "off" ? value : parseListen(value);
+}
 
 export function parseBaseUrl(value: string): string {
   const url = URL.canParse(value) ? new URL(value) : undefined;

@@ -17,6 +17,7 @@ import { suggestion } from "./did-you-mean.ts";
 
 export { type DeprecatedSetting, deprecatedSettings } from "./config-deprecated.ts";
 export { type Config, type Setting, settings } from "./config-settings.ts";
+export { defaultAdminListen } from "./config-values.ts";
 export { type JsonSchema, type ListenAddress, type RegistryCredentials, type TermsDocument, withoutPasswords };
 
 /** A value that cannot be used; the message names its flag, variable or file. */

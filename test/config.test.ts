@@ -43,6 +43,9 @@ test("the defaults", () => {
     tlsClientIdentities: "off",
     serviceHost: "platform.internal",
     pageTokenKey: undefined,
+    adminListen: undefined,
+    adminDebug: "loopback",
+    metrics: "on",
     allowLoopbackIssuers: false,
     maxPatternIdentities: 100,
     v1MaxListItems: 200_000,
@@ -317,4 +320,18 @@ describe("--full-doors, which --http2 and --fast-path replace", () => {
     expect(settingsOf(command.parse(["--full-doors"], { from: "user" }))).toMatchObject(off);
     expect(warn).toHaveBeenCalledWith("warning: --full-doors is deprecated: use --http2=node and --fast-path=off");
   });
+});
+
+test("--metrics-listen and --probe-listen are old names of --admin-listen; the latter holds", () => {
+  const warnings: string[] = [];
+  const warn = (message: string) => void warnings.push(message);
+  const flags = { metricsListen: "127.0.0.1:1", probeListen: "127.0.0.1:2" };
+  expect(read({ flags, warn }).adminListen).toEqual({ host: "127.0.0.1", port: 2 });
+  expect(warnings).toEqual([
+    "--metrics-listen is deprecated: use --admin-listen=HOST:PORT, which answers probes and /metrics at one address",
+    "--probe-listen is deprecated: use --admin-listen=HOST:PORT, which answers probes and /metrics at one address",
+  ]);
+  expect(read({ flags: { ...flags, adminListen: "off" }, warn }).adminListen).toBe("off");
+  expect(() => read({ flags: { probeListen: "x" }, warn })).toThrow('--probe-listen: must be HOST:PORT, not "x"');
+  expect(() => read({ flags: { adminListen: "x" }, warn })).toThrow('--admin-listen: must be HOST:PORT, not "x"');
 });

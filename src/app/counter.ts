@@ -6,9 +6,9 @@ export interface Counter {
   report(value: string): void;
 }
 
-/** Creates one that has counted nothing. */
-export function createCounter(): Counter {
-  const counts = new Map<string, number>();
+/** Creates one that has counted nothing. `values`: those that are known, which are shown from the beginning. */
+export function createCounter(values: readonly string[]): Counter {
+  const counts = new Map(values.map((value) => [value, 0]));
   return {
     counts,
     report(value) {

@@ -11,6 +11,9 @@
  * No resource, no SQL and no HTTP mapping is described here.
  */
 
+export { listenerMetrics } from "./admin/listener-metrics.ts";
+export { type Check, failureOf } from "./admin/readiness.ts";
+export { openSupervisorAdmin, type ProcessState } from "./admin/workers.ts";
 export { listenFailure, StartFailure } from "./failure.ts";
 export {
   type Installation,
@@ -35,8 +38,7 @@ export {
   openApiVersions,
   readOpenApi,
 } from "./openapi-files.ts";
-export type { Counts, Peers } from "./peers.ts";
-export { openProbeServer, type ProcessState } from "./probes/workers.ts";
+export type { Peers } from "./peers.ts";
 export { type RunningServer, startServer } from "./server.ts";
 export { LiveSettings } from "./settings/live-settings.ts";
 export { drainDelayOf, Probing } from "./start/probing.ts";

@@ -1,11 +1,10 @@
 /** The processes of a server that has several (`--workers`), as one of them sees the others. */
-
-/** Counts by the value of a label. */
-export type Counts = ReadonlyMap<string, number>;
+import type { Metric } from "../metrics/index.ts";
+import type { Check } from "./admin/readiness.ts";
 
 /** The other processes. */
 export interface Peers {
-  /** Whether this process does what a server does once: housekeeping, deliveries, metrics. */
+  /** Whether this process does what a server does once: housekeeping, deliveries. */
   readonly isLeader: boolean;
   /** Whether other processes listen at the same port. */
   readonly sharesPort: boolean;
@@ -13,13 +12,13 @@ export interface Peers {
   wakeDispatcher(): void;
   /** Registers what wakes the dispatcher of this process, the leader. */
   onWakeDispatcher(wake: () => void): void;
-  /** The counts of all processes, where this one counts in `own`. Both change. */
-  totalsOf(counter: string, own: Counts): Counts;
+  /** Registers how the metrics of this process are read. */
+  onCollect(collect: () => Promise<readonly Metric[]>): void;
   /**
-   * Reports that the event loop runs, why this process takes no calls, undefined while it does, and whether somebody
-   * asks it for that.
+   * Reports that the event loop moves, and whether this process takes calls. `debugPort`: where a thread of it gives
+   * heap snapshots and CPU profiles. `isProbed`: whether somebody asks this process for readiness.
    */
-  report(unreadiness: string | undefined, isProbed: boolean): void;
+  report(checks: readonly Check[], debugPort: number | undefined, isProbed: boolean): void;
   /** Whether somebody asked one of the processes for readiness before they were told to stop. */
   readonly isProbed: boolean;
 }
@@ -34,7 +33,7 @@ export function noPeers(): Peers {
     onWakeDispatcher(wake) {
       wakeDispatcher = wake;
     },
-    totalsOf: (_, own) => own,
+    onCollect() {},
     report() {},
     isProbed: false,
   };

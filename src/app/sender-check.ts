@@ -4,13 +4,14 @@ import type { IncomingHttpHeaders } from "node:http";
 import type { DescMethodUnary } from "@bufbuild/protobuf";
 import type { Authenticator } from "../auth/index.ts";
 import { tryChain } from "../awaitable.ts";
-import { type LocalTransport, PlainHeaders } from "../call/index.ts";
-import type { SenderCheck } from "../http/index.ts";
+import { type LocalTransport, PlainHeaders, type Protocol } from "../call/index.ts";
+import type { HttpRequest, SenderCheck } from "../http/index.ts";
+import { pathOf } from "../rpc/index.ts";
 
 /** What {@link createSenderCheck} needs. */
 export interface SenderCheckParts {
   readonly authenticator: Authenticator;
-  readonly transport: Pick<LocalTransport, "refuse">;
+  readonly transport: Pick<LocalTransport, "for">;
   /** Adds an id to a request without one. */
   identify(headers: IncomingHttpHeaders): unknown;
 }
@@ -18,13 +19,15 @@ export interface SenderCheckParts {
 /** Creates the check of a server. */
 export function createSenderCheck({ authenticator, transport, identify }: SenderCheckParts): SenderCheck {
   return {
-    verify({ headers }, method) {
+    verify(request, method) {
+      const { headers } = request;
       return tryChain(
         () => authenticator.authenticate(headers.authorization ?? null),
         () => {},
         (error) => {
           identify(headers);
-          return transport.refuse(method as DescMethodUnary, new PlainHeaders(headers), error);
+          const { refuse } = transport.for(protocolOf(request, method as DescMethodUnary));
+          return refuse(method as DescMethodUnary, new PlainHeaders(headers), error);
         },
       );
     },
@@ -39,4 +42,11 @@ export function createSenderCheck({ authenticator, transport, identify }: Sender
       );
     },
   };
+}
+
+function protocolOf(request: HttpRequest, { parent }: DescMethodUnary): Protocol {
+  const contentType = request.headers["content-type"] ?? "";
+  if (contentType.startsWith("application/grpc-web")) return "grpc-web";
+  if (contentType.startsWith("application/grpc")) return "grpc";
+  return pathOf(request).startsWith(`/${parent.typeName}/`) ? "connect" : "rest";
 }

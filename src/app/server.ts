@@ -8,14 +8,17 @@ import { addressUrlOf, baseUrlOf, type Config } from "../config.ts";
 import { warmValidation } from "../contract/index.ts";
 import { unavailable } from "../errors.ts";
 import type { Logger } from "../log.ts";
+import { addProcessMetrics, createMetrics } from "../metrics/index.ts";
 import { createHealth } from "../rpc/index.ts";
 import { openTracing, type Tracing } from "../tracing/index.ts";
 import { version } from "../version.ts";
+import { createReadiness } from "./admin/readiness.ts";
 import { readApi } from "./api.ts";
 import { createCounter } from "./counter.ts";
 import type { Installation } from "./installation.ts";
 import { noPeers } from "./peers.ts";
 import { LiveSettings } from "./settings/live-settings.ts";
+import { reportState } from "./start/admin.ts";
 import { buildCalls } from "./start/calls.ts";
 import type { StartContext } from "./start/context.ts";
 import { prepareDatabase } from "./start/database.ts";
@@ -24,8 +27,7 @@ import { createOverload } from "./start/overload.ts";
 import { openParts } from "./start/parts.ts";
 import { openPort } from "./start/port.ts";
 import { drainDelayOf, Probing } from "./start/probing.ts";
-import { newerSchema, type SchemaWatch, watchSchema } from "./start/schema-watch.ts";
-import { reportState } from "./start/state-reports.ts";
+import { newerSchema, watchSchema } from "./start/schema-watch.ts";
 import { whenReachable } from "./start/waiting.ts";
 
 /** How long calls in flight may take to finish once the server stops. */
@@ -37,6 +39,8 @@ export interface RunningServer {
   readonly baseUrl: string;
   /** Where it listens: `http://127.0.0.1:8080`. */
   readonly listenUrl: string;
+  /** The port of its admin listener; undefined if it has none. */
+  readonly adminPort: number | undefined;
   /** Set when this start initialised the database. */
   readonly installed: Installation | undefined;
   /** A token of the platform's own for an identity. */
@@ -72,15 +76,23 @@ export async function startServer(
     api: readApi(config, live),
     now: Date.now,
     overload: createOverload(log),
-    rateLimited: createCounter(),
+    rateLimited: createCounter(["read", "list", "write", "exchange", "address"]),
+    metrics:
+      config.metrics === "off" || config.adminListen === "off"
+        ? undefined
+        : createMetrics((error, metric) => log.warn({ err: error, metric }, "a metric cannot be read")),
     peers,
     tracing: await startTracing(config, log, stack),
+    readiness: createReadiness(),
     probing: new Probing(),
     stack,
   };
   let isStopping = false;
-  let schema: SchemaWatch | undefined;
   const shutdown = new AbortController();
+  const { readiness, metrics } = context;
+  if (metrics !== undefined) stack.defer(addProcessMetrics(metrics));
+  readiness.set("shutdown", () => (isStopping ? "stopping" : undefined));
+  readiness.set("startup", () => "starting");
   const { descriptors, contract } = context.api;
   const health = createHealth(
     descriptors.map(({ typeName }) => typeName),
@@ -98,24 +110,16 @@ export async function startServer(
     log,
     signal,
   });
-  const parts = await openParts(context, prepared, baseUrl, (isUp) => {
-    health.setServing(isUp && !isStopping && !schema?.isNewer);
+  const updateReadiness = () => {
+    health.setServing(readiness.unreadiness() === undefined);
     reports.update();
-  });
+  };
+  const parts = await openParts(context, prepared, baseUrl, updateReadiness);
   const { database, availability, issuer } = parts;
-  schema = watchSchema(database, log, () => {
-    health.setServing(unreadiness() === undefined);
-    reports.update();
-  });
-  stack.defer(() => schema?.stop());
-  const unreadiness = () =>
-    isStopping
-      ? "stopping"
-      : !availability.isUp
-        ? "the database is not available"
-        : schema?.isNewer
-          ? newerSchema
-          : undefined;
+  readiness.set("database", () => (availability.isUp ? undefined : "the database is not available"));
+  const schema = watchSchema(database, log, updateReadiness);
+  stack.defer(() => schema.stop());
+  readiness.set("schema", () => (schema.isNewer ? newerSchema : undefined));
 
   const calls = buildCalls(context, parts);
   const handlers = await buildHandlers({
@@ -125,20 +129,20 @@ export async function startServer(
     calls,
     health,
     baseUrl,
-    unreadiness,
+    unreadiness: readiness.unreadiness,
   });
   warmValidation(contract.methods.flatMap(({ method }) => [method.input, method.output]));
 
   await port.serve(handlers);
-  health.setServing(availability.isUp);
-  reports.begin(unreadiness);
+  readiness.set("startup", () => undefined);
+  updateReadiness();
   log.info(
     {
       listen: listenUrl,
       baseUrl,
       issuer: issuer.url,
       database: database.dialect,
-      probePort: reports.probePort,
+      adminPort: reports.adminPort,
       startMs: Math.round(performance.now() - startedMs),
       memoryMb: Math.round(process.memoryUsage.rss() / 2 ** 20),
     },
@@ -146,8 +150,7 @@ export async function startServer(
   );
   stack.defer(async () => {
     isStopping = true;
-    health.setServing(false);
-    reports.update();
+    updateReadiness();
     port.drain();
     const isProbed = context.probing.isRecent || health.isWatched || peers.isProbed;
     await delay(drainDelayOf(config, isProbed));
@@ -158,6 +161,7 @@ export async function startServer(
   return {
     baseUrl,
     listenUrl,
+    adminPort: reports.adminPort,
     installed: prepared.isNew ? prepared.installation : undefined,
     mintToken: (subject, ttlSeconds) => issuer.mint({ subject, ttlSeconds }),
     stop: () => running.disposeAsync(),

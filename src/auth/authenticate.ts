@@ -74,6 +74,8 @@ export interface Authenticator {
   isKnown(authorizationHeader: string | undefined): boolean;
   /** The caller that the platform token in a header named when it was last used. It may not be let in any more. */
   lastCaller(authorizationHeader: string | null): Caller | undefined;
+  /** How many calls had a token that was verified before, and how many had another. */
+  readonly tokenUses: { readonly known: number; readonly unknown: number };
 }
 
 /** What {@link createAuthenticator} needs. */
@@ -127,6 +129,7 @@ export function createAuthenticator({
 }: AuthenticatorOptions): Authenticator {
   const verifiedTokens = new LruMap<string, VerifiedToken>(maxVerifiedTokens);
   const defaults = defaultAudiences(issuer.url);
+  const tokenUses = { known: 0, unknown: 0 };
 
   function knownToken(header: string): VerifiedToken | undefined {
     const known = verifiedTokens.get(cacheKeyOf(header));
@@ -135,6 +138,8 @@ export function createAuthenticator({
 
   function callerOf(header: string): Awaitable<Caller> {
     const cached = knownToken(header);
+    if (cached === undefined) tokenUses.unknown++;
+    else tokenUses.known++;
     const known = cached ?? unverified(header);
     const { claims } = known.token;
     const isOurs = claims.iss === issuer.url;
@@ -280,6 +285,7 @@ export function createAuthenticator({
   }
 
   return {
+    tokenUses,
     authenticate(header) {
       if (header === null || header.trim() === "") throw unauthenticated("missing bearer token");
       return tryChain(

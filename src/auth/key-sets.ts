@@ -39,6 +39,8 @@ interface KeySetsOptions {
   readonly allowLoopbackHttp: boolean;
   /** Milliseconds since 1970. */
   readonly clock: () => number;
+  /** Called for each fetch. `kind`: whether a rule names the issuer, or only has a pattern for it. */
+  onFetch?(kind: "named" | "pattern", result: "ok" | "failed"): void;
   /** Replaces the restricted HTTP client, for tests. */
   readonly fetch?: typeof fetchLimited;
 }
@@ -61,7 +63,7 @@ const unprovenFetches = { count: 2000, windowMs: 60_000 };
 const fetchesAtOrigin = { count: 10, windowMs: 30_000 };
 
 /** An empty cache of key sets; it starts no timer. */
-export function createKeySets({ allowLoopbackHttp, clock, fetch = fetchLimited }: KeySetsOptions): KeySets {
+export function createKeySets({ allowLoopbackHttp, clock, onFetch, fetch = fetchLimited }: KeySetsOptions): KeySets {
   const proven = new LruMap<string, IssuerKeys>(maxIssuers);
   const unproven = new LruMap<string, IssuerKeys>(maxIssuers);
   const ofUnproven = createQuota(unprovenFetches, clock);
@@ -89,7 +91,14 @@ export function createKeySets({ allowLoopbackHttp, clock, fetch = fetchLimited }
     if (!known.isProven && !((isNamed || mayFetchAt(originOfIssuer(known.issuer) ?? "")) && ofUnproven()))
       throw new TokenRejected("keys of too many issuers are being fetched");
     known.nextFetchMs = startMs + fetchIntervalMs;
-    known.keys = (await fetchKeySet(known.issuer, { allowLoopbackHttp, fetch })).keys;
+    const kind = isNamed ? "named" : "pattern";
+    try {
+      known.keys = (await fetchKeySet(known.issuer, { allowLoopbackHttp, fetch })).keys;
+    } catch (error) {
+      onFetch?.(kind, "failed");
+      throw error;
+    }
+    onFetch?.(kind, "ok");
     known.trustedUntilMs = startMs + keySetLifetimeMs;
     return known.keys;
   }

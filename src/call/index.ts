@@ -14,7 +14,7 @@ export {
   onError,
   type UnaryCallResponse,
 } from "./interceptor.ts";
-export { type LocalAnswer, LocalCall, type Touched, takesParts } from "./local-call.ts";
+export { type LocalAnswer, LocalCall, type Protocol, protocolOf, type Touched, takesParts } from "./local-call.ts";
 export {
   type BegunCall,
   createLocalTransport,

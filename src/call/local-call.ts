@@ -6,7 +6,7 @@ import type { StoredMessage } from "../codec/index.ts";
 import { deadlineExceeded } from "../errors.ts";
 import { type CallTimes, timesOf } from "./call-times.ts";
 import { PlainHeaders } from "./headers.ts";
-import type { UnaryCallResponse } from "./interceptor.ts";
+import type { CallRequest, UnaryCallResponse } from "./interceptor.ts";
 
 /** What headers can be made from. */
 type HeaderInit = ConstructorParameters<typeof Headers>[0];
@@ -24,7 +24,11 @@ export interface LocalCallInit {
   readonly timeoutMs: number | undefined;
   /** Whether the caller takes the response in parts. */
   readonly takesParts?: boolean | undefined;
+  readonly protocol: Protocol;
 }
+
+/** How a call came: by a protocol, or from this process. */
+export type Protocol = "rest" | "grpc" | "grpc-web" | "connect" | "local";
 
 /** The reason of a signal that is aborted because its call has ended. A constant, because creating an error is slow. */
 const ended = new ConnectError("the call has ended", Code.Canceled);
@@ -42,7 +46,7 @@ export class LocalCall implements HandlerContext {
   /** Whether the caller takes a response in parts. */
   readonly takesParts: boolean;
   readonly requestMethod = "POST";
-  readonly protocolName = "local";
+  readonly protocolName: Protocol;
 
   readonly #headerInit: HeaderInit | undefined;
   readonly #callerSignal: AbortSignal | undefined;
@@ -55,7 +59,8 @@ export class LocalCall implements HandlerContext {
   #stopReason: ConnectError | undefined;
   #stopWork: ((reason: ConnectError) => void) | undefined;
 
-  constructor({ method, message, header, values, signal, timeoutMs, takesParts = false }: LocalCallInit) {
+  constructor({ method, message, header, values, signal, timeoutMs, takesParts = false, protocol }: LocalCallInit) {
+    this.protocolName = protocol;
     this.stream = method.methodKind !== "unary";
     this.method = method;
     this.message = message;
@@ -247,6 +252,11 @@ export function answerOf(response: UnaryCallResponse): LocalAnswer {
 /** Whether the caller takes a response in parts, as MessageParts. Only then a handler may return one. */
 export function takesParts(context: HandlerContext): boolean {
   return context instanceof LocalCall && context.takesParts;
+}
+
+/** How a call came. */
+export function protocolOf(request: CallRequest): Protocol {
+  return request instanceof LocalCall ? request.protocolName : "local";
 }
 
 function isHeaders(header: HeaderInit | undefined): header is Headers {

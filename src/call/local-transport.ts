@@ -39,6 +39,7 @@ import {
   LocalCall,
   type LocalCallInit,
   LocalResponse,
+  type Protocol,
   type Touched,
 } from "./local-call.ts";
 
@@ -69,6 +70,8 @@ export interface LocalTransport extends Transport {
     timeoutMs: number | undefined,
     caller?: Caller,
   ): BegunCall;
+  /** The same for calls that come by a protocol. By default they come from this process. */
+  for(protocol: Protocol): LocalTransport;
   /** Rejects with `error`, for a call that was refused before its message was read. Observers see it. */
   refuse(method: DescMethodUnary, header: RequestHeader, error: unknown): Promise<never>;
 }
@@ -139,7 +142,14 @@ export function createLocalTransport(
     }
   };
 
-  return {
+  const transports = new Map<Protocol, LocalTransport>();
+  const transportFor = (protocol: Protocol): LocalTransport => {
+    const transport = transports.get(protocol) ?? newTransport(protocol);
+    transports.set(protocol, transport);
+    return transport;
+  };
+  const newTransport = (protocol: Protocol): LocalTransport => ({
+    for: transportFor,
     begin(method, message, header, timeoutMs, caller) {
       const call = new LocalCall({
         method,
@@ -149,6 +159,7 @@ export function createLocalTransport(
         signal: caller?.signal,
         timeoutMs: limitOf(timeoutMs),
         takesParts: caller?.takesParts,
+        protocol,
       });
       const answer = tryChain(
         () => chainOf(method)(call as unknown as CallRequest),
@@ -173,6 +184,7 @@ export function createLocalTransport(
         values: createContextValues(),
         signal: undefined,
         timeoutMs: undefined,
+        protocol,
       });
       try {
         await compose(observers, () => Promise.reject(error))(call as unknown as CallRequest);
@@ -190,6 +202,7 @@ export function createLocalTransport(
         values,
         signal,
         timeoutMs: limitOf(timeoutMs),
+        protocol,
       });
       call.end();
       const { message: answer } = response as UnaryCallResponse;
@@ -205,11 +218,13 @@ export function createLocalTransport(
         values,
         signal,
         timeoutMs: limitOf(timeoutMs),
+        protocol,
       });
       const messages = limitEach(call, response.message as AsyncIterable<Message>);
       return { ...response, message: messages } as unknown as StreamResponse<typeof method.input, typeof method.output>;
     },
-  };
+  });
+  return transportFor("local");
 }
 
 /** The innermost function of a method's chain: calls the implementation. */

@@ -69,7 +69,7 @@ async function serveAsWorker(config: Config, reread: (log: Logger) => Config, pl
   try {
     await serve(live, log, signal, { isSilent: index > 0 || !isFirstStart, peers });
   } finally {
-    leave();
+    await leave();
   }
 }
 

@@ -17,6 +17,8 @@
  * Follows: CloudEvents 1.0 and its HTTP binding (binary mode), Standard Webhooks 1.0.0, OpenID Connect for the token,
  * RFC 9110 for `Retry-After` and 410.
  */
+
+export { AttemptCounts, depthsOfDeliveries, oldestPendingSeconds, otherSubscriptions } from "./attempt-counts.ts";
 export { type Actor, type ChangedResource, createCallEvents } from "./call-events.ts";
 export {
   countDeliveries,
@@ -30,6 +32,5 @@ export {
 } from "./deliveries.ts";
 export { type Dispatcher, type DispatcherOptions, startDispatcher } from "./dispatcher.ts";
 export { type Event, type NewEvent, readEvents, recordEvent, traceExtensions } from "./event.ts";
-export { type CounterOfParts, serveMetrics } from "./metrics.ts";
 export { forgetDelivered } from "./retention.ts";
 export type { HasSubscriptions, Subscription, SubscriptionSource } from "./subscription.ts";

@@ -38,5 +38,5 @@ export {
 export { type Coding, chooseCoding, chooseMediaType } from "./message/negotiation.ts";
 export { httpStatuses, httpStatusOf, invalidArgument, Refusal } from "./message/refusal.ts";
 export { type Answer, discardBody, isLongUnread, send } from "./message/send.ts";
-export { createOnePort, type OnePort, type OnePortOptions } from "./port.ts";
+export { createOnePort, type OnePort, type OnePortOptions, type PortStats } from "./port.ts";
 export { certificatesIn, type TlsFiles } from "./tls.ts";

@@ -87,8 +87,21 @@ export interface PortAddress {
   readonly socket?: number | undefined;
 }
 
+/** What a port counts, from when it was opened. */
+export interface PortStats {
+  /** Open connections; `unknown`: those whose first bytes have not come. */
+  readonly connections: { readonly http1: number; readonly http2: number; readonly unknown: number };
+  /** Connections whose requests wait for their turn, and how long the first of them has waited. */
+  readonly waiting: number;
+  readonly waitedMs: number;
+  /** Of all connections, with TLS as it is on the wire. */
+  readonly bytesRead: number;
+  readonly bytesWritten: number;
+}
+
 /** A port that can be opened once and closed. */
 export interface OnePort {
+  stats(): PortStats;
   /** Opens the port; 0 lets the system choose one. Rejects if the address is not available. */
   listen(address: PortAddress): Promise<AddressInfo>;
   /**
@@ -178,6 +191,8 @@ export function createOnePort(options: OnePortOptions): OnePort {
    * raw socket.
    */
   const connections = new Set<Socket>();
+  const closed = { bytesRead: 0, bytesWritten: 0 };
+  const open = { http1: 0, http2: 0 };
   const undecided = new Map<string, { readonly socket: Socket; readonly acceptedMs: number }>();
   let accepted = 0;
 
@@ -185,7 +200,12 @@ export function createOnePort(options: OnePortOptions): OnePort {
 
   const accept = (socket: Socket, protocol: "http1" | "http2") => {
     undecided.delete(peerOf(socket));
-    if (!socket.destroyed) servers[protocol].accept(socket);
+    if (socket.destroyed) return;
+    open[protocol]++;
+    socket.once("close", () => {
+      open[protocol]--;
+    });
+    servers[protocol].accept(socket);
   };
 
   const beginTls = (socket: Socket, opening: Opening) => {
@@ -201,6 +221,8 @@ export function createOnePort(options: OnePortOptions): OnePort {
     socket.on("error", onError);
     socket.once("close", () => {
       connections.delete(socket);
+      closed.bytesRead += socket.bytesRead;
+      closed.bytesWritten += socket.bytesWritten;
       if (undecided.get(peer)?.socket === socket) undecided.delete(peer);
     });
     if (options.tls) readFirstBytes(socket, limits.handshakeMs, beginnings, (opening) => beginTls(socket, opening));
@@ -237,6 +259,16 @@ export function createOnePort(options: OnePortOptions): OnePort {
   };
 
   return {
+    stats() {
+      const bytes = { ...closed };
+      for (const { bytesRead, bytesWritten } of connections) {
+        bytes.bytesRead += bytesRead;
+        bytes.bytesWritten += bytesWritten;
+      }
+      const unknown = connections.size - open.http1 - open.http2;
+      const waitedMs = turns.waitedMs(performance.now());
+      return { connections: { ...open, unknown }, waiting: turns.waiting, waitedMs, ...bytes };
+    },
     listen({ host, port, isShared = false, socket }) {
       return new Promise((resolve, reject) => {
         server.once("error", reject);

@@ -45,6 +45,11 @@ export class Turns {
     this.maxWaitMs = maxWaitMs;
   }
 
+  /** How many connections wait. */
+  get waiting(): number {
+    return this.#waiting.length + this.#refused.length;
+  }
+
   /** How long the connection has waited that has waited longest. */
   waitedMs(nowMs: number): number {
     const first = this.#waiting[0];

@@ -8,12 +8,15 @@ import { type HideBugsOptions, hideBugs } from "./hide-bugs.ts";
 import { limitCalls } from "./limit-calls.ts";
 import { limitRates, type RateClass, type RateLimits } from "./limit-rates.ts";
 import { logCalls } from "./observers/log-calls.ts";
+import { type CallCounter, measureCalls } from "./observers/measure-calls.ts";
 import { traceCalls } from "./observers/trace-calls.ts";
 import { type TransactOptions, transact } from "./transact.ts";
 import { validate } from "./validate.ts";
 
 /** What {@link createPipeline} needs. */
 export interface PipelineOptions extends HideBugsOptions, TransactOptions {
+  /** Counts calls; absent: nothing does. */
+  readonly callCounter?: CallCounter | undefined;
   readonly authenticator: Authenticator;
   readonly grants: GrantSource;
   /** Read for every call. */
@@ -44,11 +47,12 @@ export interface Pipeline {
 
 /** Creates the pipeline. */
 export function createPipeline(options: PipelineOptions): Pipeline {
-  const { contract, authenticator, grants, audit, onOverload, tracing } = options;
+  const { contract, authenticator, grants, audit, onOverload, tracing, callCounter } = options;
   const traced = tracing && traceCalls({ contract, tracing, databaseName: options.database.dialect });
   const limit = limitCalls(() => options.maxCalls, onOverload);
   return {
     observers: [
+      ...(callCounter === undefined ? [] : [measureCalls(callCounter)]),
       limit.refuse,
       logCalls(options),
       auditFailures(contract, audit),

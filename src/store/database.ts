@@ -22,12 +22,14 @@ import { importSnapshot } from "./snapshot/import.ts";
 import { countedTables } from "./snapshot/tables.ts";
 import { ConflictError, NotUniqueError, RefusedError, StaleError } from "./sql/errors.ts";
 import { observed } from "./sql/observed-connection.ts";
-import { compile } from "./sql/statement.ts";
+import { compile, type SqlConnection } from "./sql/statement.ts";
+import { type DatabaseStats, measure, measured } from "./stats.ts";
 import { Writer, type WriteSession } from "./write-session.ts";
 
 /** An open database. */
 export interface Database {
   readonly dialect: string;
+  readonly stats: DatabaseStats;
   /** Reads outside transactions. They see only committed data and never wait for a writer. */
   readonly read: ReadSession;
   /**
@@ -106,6 +108,8 @@ export interface OpenOptions {
   readonly mustExist?: boolean;
   /** How many long queries of calls run at once. With 0, the default, they run like any other. */
   readonly maxLongQueries?: number;
+  /** Whether the durations of `stats` are recorded. By default they are not. */
+  readonly isMeasured?: boolean;
   /** A query that reads at most this many rows is not long. By default 500, which take less than a millisecond. */
   readonly fewRows?: number;
   /** Of PostgreSQL. */
@@ -154,24 +158,33 @@ export async function openDatabase(url: string, options: OpenOptions = {}): Prom
     await idle.promise;
   }
 
-  const { reader, commits } = engine;
+  const { commits, stats } = engine;
+  const { isMeasured = false } = options;
+  const { read: reads, transaction: transactions, long_query: longs } = stats.durations;
+  const readBy = (connection: SqlConnection) => (isMeasured ? measured(connection, reads) : connection);
+  const reader = readBy(engine.reader);
   const totals = commits === undefined ? new SharedTotals(reader) : undefined;
   const read = new Reader(catalogue, reader, { commits, totals });
-  const longQueries = engine.longQueries && new LongQueries(engine.longQueries, options.fewRows ?? defaultFewRows);
+  const longQueries =
+    engine.longQueries && new LongQueries(engine.longQueries, options.fewRows ?? defaultFewRows, longs);
+  if (longQueries !== undefined) stats.longQueries = () => longQueries.counts;
   return {
     dialect: dialect.name,
+    stats,
     read,
     readFor: (call) =>
       longQueries === undefined && call.statements === undefined
         ? read
-        : new Reader(catalogue, observed(engine.readerFor?.(call) ?? reader, call.statements), {
+        : new Reader(catalogue, observed(engine.readerFor ? readBy(engine.readerFor(call)) : reader, call.statements), {
             commits,
             totals,
             longQueries: longQueries?.connectionFor(call),
           }),
     refresh: () => engine.refresh?.(),
     transact: (body, options = {}) =>
-      tracked(() => engine.transact(inSession(engine, catalogue, body, options.call), options)),
+      tracked(async () =>
+        measure(transactions, () => engine.transact(inSession(engine, catalogue, body, options.call), options)),
+      ),
     queue: (name) => createQueue({ ...engine, autocommit: (body) => tracked(() => engine.autocommit(body)) }, name),
     migrate: (onMigrated) => migrate(engine, onMigrated),
     distribute: async () => {

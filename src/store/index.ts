@@ -68,4 +68,5 @@ export {
 } from "./sql/errors.ts";
 export type { ColumnType, ColumnValue, ScalarValue } from "./sql/indexed-column.ts";
 export type { Subtree } from "./sql/subtree.ts";
+export type { DatabaseStats } from "./stats.ts";
 export type { WriteSession } from "./write-session.ts";

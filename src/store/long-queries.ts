@@ -2,9 +2,11 @@
  * Queries of calls that may take long. A bounded number runs at once, beside the event loop; the others wait. Callers
  * take turns, so that one who asks for much delays nobody else for longer than one query.
  */
+import type { Histogram } from "../histogram/index.ts";
 import { OverloadError } from "./sql/errors.ts";
 import type { StatementObserver } from "./sql/observed-connection.ts";
 import type { SqlConnection, Statement, Values } from "./sql/statement.ts";
+import { measure } from "./stats.ts";
 
 /** The call that reads. */
 export interface ReadingCall {
@@ -41,6 +43,7 @@ interface Waiting {
 
 /** The long queries of a database. */
 export class LongQueries {
+  readonly #durations: Histogram;
   readonly #runner: QueryRunner;
   readonly #fewRows: number;
   /** By caller, in the order of their turns. */
@@ -48,9 +51,16 @@ export class LongQueries {
   #waitingCount = 0;
   #running = 0;
 
-  constructor(runner: QueryRunner, fewRows: number) {
+  /** @param durations of those that have run, in seconds. */
+  constructor(runner: QueryRunner, fewRows: number, durations: Histogram) {
+    this.#durations = durations;
     this.#runner = runner;
     this.#fewRows = fewRows;
+  }
+
+  /** How many run and wait. */
+  get counts(): { readonly running: number; readonly waiting: number } {
+    return { running: this.#running, waiting: this.#waitingCount };
   }
 
   /** A connection for the queries of a call. Errors: OverloadError; the reason of the call's signal. */
@@ -76,7 +86,7 @@ export class LongQueries {
     statements?.waited(arrivedMs);
     const sinceMs = performance.now();
     try {
-      return await this.#runner.rows(statement, values, call);
+      return await measure(this.#durations, () => this.#runner.rows(statement, values, call));
     } finally {
       statements?.ran(sinceMs, statement);
       this.#running--;

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { pino } from "pino";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { StartFailure, startServer } from "../../src/app/index.ts";
+import { noPeers } from "../../src/app/peers.ts";
 import { readConfig } from "../../src/config.ts";
 
 const occupier = createServer();
@@ -23,9 +24,19 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-function start(flags: Readonly<Record<string, string>>) {
-  const all = { database: `sqlite:${join(folder, "platform.db")}`, listen: "127.0.0.1:0", ...flags };
-  return startServer(readConfig({ flags: all, env: {}, warn: expect.fail }), pino({ level: "silent" }));
+function start(flags: Readonly<Record<string, string>>, peers = noPeers()) {
+  const all = {
+    database: `sqlite:${join(folder, "platform.db")}`,
+    listen: "127.0.0.1:0",
+    adminListen: "off",
+    ...flags,
+  };
+  return startServer(
+    readConfig({ flags: all, env: {}, warn: expect.fail }),
+    pino({ level: "silent" }),
+    undefined,
+    peers,
+  );
 }
 
 /** The listening sockets and connections of this process. */
@@ -35,7 +46,8 @@ test("leaves no timer, no handle, and the database closed", async () => {
   const { port } = occupier.address() as { port: number };
   const before = sockets();
   const begun = vi.spyOn(globalThis, "setInterval");
-  await expect(start({ metricsListen: `127.0.0.1:${port}` })).rejects.toThrow(StartFailure);
+  const opensPortLast = { ...noPeers(), sharesPort: true };
+  await expect(start({ listen: `127.0.0.1:${port}` }, opensPortLast)).rejects.toThrow(StartFailure);
   expect(begun).toHaveBeenCalledWith(expect.any(Function), 60_000); // housekeeping
   expect(vi.getTimerCount()).toBe(0);
   await expect.poll(sockets).toBe(before);

@@ -131,6 +131,7 @@ export function cleanEnvironment(): NodeJS.ProcessEnv {
   const others = Object.entries(process.env).filter(([name]) => !name.startsWith("PLATFORM_"));
   return {
     ...Object.fromEntries(others),
+    PLATFORM_ADMIN_LISTEN: "off", // servers on one machine do not share the default
     PLATFORM_DRAIN_DELAY: "0", // tests ask for readiness, and no balancer does
     ...(isOnNodesHttp2 && { PLATFORM_HTTP2: "node" }),
     ...(isWithoutFastPath && { PLATFORM_FAST_PATH: "off" }),

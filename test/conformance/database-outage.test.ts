@@ -49,7 +49,7 @@ async function openDatabase(): Promise<{ readonly direct: string; readonly proxy
 
 function configOf(database: string, flags: Record<string, string> = {}) {
   return readConfig({
-    flags: { listen: "127.0.0.1:0", drainDelay: "0", database, ...flags },
+    flags: { listen: "127.0.0.1:0", adminListen: "off", drainDelay: "0", database, ...flags },
     env: {},
     warn: expect.fail,
   });

@@ -51,7 +51,12 @@ test("writes are UNAVAILABLE and reads go on while the disk is full; then both d
   }
   const lines: Record<string, unknown>[] = [];
   const log = pino({ level: "info", base: null }, { write: (line: string) => void lines.push(JSON.parse(line)) });
-  const flags = { listen: "127.0.0.1:0", drainDelay: "0", database: `sqlite:${join(disk.folder, "platform.db")}` };
+  const flags = {
+    listen: "127.0.0.1:0",
+    adminListen: "off",
+    drainDelay: "0",
+    database: `sqlite:${join(disk.folder, "platform.db")}`,
+  };
   const server = await startServer(readConfig({ flags, env: {}, warn: expect.fail }), log);
   onTestFinished(() => server.stop());
   const { rootGroupUid: root, administratorUid } = server.installed!;

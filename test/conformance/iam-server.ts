@@ -51,7 +51,7 @@ export function onEveryServer(
 }
 
 async function start(database: TestDatabase, flags: Partial<Record<keyof Config, string>>) {
-  const given = { listen: "127.0.0.1:0", database: database.url, logLevel: "silent", ...flags };
+  const given = { listen: "127.0.0.1:0", adminListen: "off", database: database.url, logLevel: "silent", ...flags };
   const config = readConfig({ flags: given, env: {}, warn: () => {} });
   const running = await startServer(config, createLogger("silent"));
   const { rootGroupUid: root, administratorUid } = running.installed!;

@@ -67,6 +67,7 @@ function perSuite(settings: Settings, create: () => Promise<EmptyDatabase>): () 
     const start = async () => {
       const flags = {
         listen: "127.0.0.1:0",
+        adminListen: "off",
         drainDelay: "0",
         database: place.url,
         allowLoopbackIssuers: "true",

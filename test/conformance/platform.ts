@@ -132,7 +132,7 @@ async function start(url: string, database: Platform["database"], settings: Part
   const bugs: string[] = [];
   const log = pino({ level: "error", base: null }, { write: (line: string) => void bugs.push(line) });
   const defaults = readConfig({
-    flags: { listen: "127.0.0.1:0", drainDelay: "0", database: url, logLevel: "error" },
+    flags: { listen: "127.0.0.1:0", adminListen: "off", drainDelay: "0", database: url, logLevel: "error" },
     env: {},
     warn: () => {},
   });

@@ -19,7 +19,7 @@ onEveryServer("two servers on one database", (platform) => {
 
   beforeAll(async () => {
     const log = pino({ level: "error", base: null }, { write: (line: string) => void errors.push(line) });
-    const flags = { listen: "127.0.0.1:0", database: platform().databaseUrl, logLevel: "error" };
+    const flags = { listen: "127.0.0.1:0", adminListen: "off", database: platform().databaseUrl, logLevel: "error" };
     second = await startServer(readConfig({ flags, env: {}, warn: () => {} }), log);
   });
   afterAll(async () => {

@@ -130,7 +130,7 @@ describe.skipIf(!("url" in postgres))("on PostgreSQL, at most", () => {
   beforeAll(async () => {
     database = await migratedPostgres((postgres as { url: string }).url);
     const url = await proxy.open(new URL(database.url));
-    const flags = { listen: "127.0.0.1:0", database: url.href, logLevel: "error" };
+    const flags = { listen: "127.0.0.1:0", adminListen: "off", database: url.href, logLevel: "error" };
     server = await startServer(readConfig({ flags, env: {}, warn: () => {} }), pino({ level: "error" }));
     root = server.installed!.rootGroupUid;
     token = await server.mintToken(server.installed!.administratorUid, 3600);

@@ -280,7 +280,11 @@ onEveryServer(
 
 test("the log says why a token is refused, with the request's id, and nothing of the token", async () => {
   const database = settingsIn(await temporaryFolder()).database[1]!;
-  const config = readConfig({ flags: { listen: "127.0.0.1:0", database }, env: {}, warn: () => {} });
+  const config = readConfig({
+    flags: { listen: "127.0.0.1:0", adminListen: "off", database },
+    env: {},
+    warn: () => {},
+  });
   const lines: Record<string, unknown>[] = [];
   const server = await startServer(
     config,

@@ -42,6 +42,7 @@ export async function startWorkers(config: Config): Promise<RunningServer> {
   return {
     baseUrl: config.baseUrl ?? server.baseUrl,
     listenUrl: server.baseUrl,
+    adminPort: undefined,
     installed: wasEmpty ? installation : undefined,
     mintToken: (subject, ttlSeconds) => issuer.mint({ subject, ttlSeconds }),
     async stop() {

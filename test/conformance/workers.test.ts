@@ -1,7 +1,6 @@
 /** A server of several processes at one port. */
 import { execFileSync } from "node:child_process";
 import { request } from "node:http";
-import { type AddressInfo, createServer } from "node:net";
 import { describe, expect, inject, onTestFinished, test } from "vitest";
 import { type PlatformProcess, runPlatform, startPlatform } from "../cli/platform-process.ts";
 import type { Json } from "./contract.ts";
@@ -30,18 +29,19 @@ interface Workers {
   call(method: string, path: string, body?: Json, token?: string): Promise<Answer>;
   /** Asks the probes. */
   probe(path: string): Promise<Answer>;
+  metrics(): Promise<string>;
 }
 
 async function startWorkers(create: () => Promise<EmptyDatabase>, ...more: string[]): Promise<Workers> {
   const database = await create();
   onTestFinished(() => database.remove());
   const url = ["--database", database.url];
-  const listen = ["--listen", "127.0.0.1:0", "--probe-listen", "127.0.0.1:0"];
+  const listen = ["--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"];
   const server = await startPlatform([...url, ...listen, "--workers", "2", ...more]);
   onTestFinished(async () => void (await server.end("SIGTERM")));
-  const probePort = () => /"probePort":(\d+)/.exec(server.stderr())?.[1];
-  await expect.poll(probePort).toBeDefined();
-  const probes = `http://127.0.0.1:${probePort()}`;
+  const adminPort = () => /"adminPort":(\d+)[^\n]*"admin listener"/.exec(server.stderr())?.[1];
+  await expect.poll(adminPort).toBeDefined();
+  const admins = `http://127.0.0.1:${adminPort()}`;
   const token = async (identity?: string) => {
     const { code, stdout, stderr } = await runPlatform([
       "token",
@@ -53,7 +53,7 @@ async function startWorkers(create: () => Promise<EmptyDatabase>, ...more: strin
   };
   const admin = await token();
   const call: Workers["call"] = (method, path, body, as = admin) => ask(`${server.baseUrl}${path}`, method, as, body);
-  const probe = (path: string) => ask(`${probes}${path}`, "GET");
+  const probe = (path: string) => ask(`${admins}${path}`, "GET");
   await expect.poll(async () => (await probe("/readyz")).body).toEqual({ status: "ok", workers: ["ok", "ok"] });
   const { body } = await call("GET", "/iam/v2/groups?uidp.in_root=true");
   return {
@@ -67,6 +67,7 @@ async function startWorkers(create: () => Promise<EmptyDatabase>, ...more: strin
     token,
     call,
     probe,
+    metrics: async () => (await fetch(`${admins}/metrics`)).text(),
   };
 }
 
@@ -181,16 +182,19 @@ describe.each(databases)("workers (%s)", (_, create) => {
 
 describe("workers", () => {
   test("count together, also those that have ended", async () => {
-    const listen = await freePort();
-    const { pids, root, call, probe } = await startWorkers(migratedSqlite, "--metrics-listen", `127.0.0.1:${listen}`);
+    const { pids, root, call, probe, metrics } = await startWorkers(migratedSqlite);
     const counted = async () => {
-      const text = await (await fetch(`http://127.0.0.1:${listen}/metrics`)).text();
+      const text = await metrics();
       return Number(/platform_v1_calls_total\{method="platform.iam.v1.Groups\/List"\} (\d+)/.exec(text)?.[1] ?? 0);
     };
     const ofV1 = () =>
       Promise.all(Array.from({ length: manyConnections }, () => call("GET", `/iam/v1/groups?id=${root}`)));
     await ofV1();
     await expect.poll(counted).toBe(manyConnections);
+    for (const worker of [0, 1]) {
+      const profile = await probe(`/debug/profile?seconds=1&worker=${worker}`);
+      expect(profile).toMatchObject({ status: 200, body: { samples: expect.anything() } });
+    }
     for (const pid of pids()) {
       process.kill(pid, "SIGKILL");
       await expect.poll(() => pids().includes(pid)).toBe(false);
@@ -242,12 +246,4 @@ function isRunning(pid: number): boolean {
   } catch {
     return false;
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }

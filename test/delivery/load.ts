@@ -42,7 +42,7 @@ async function measure(): Promise<void> {
   child.on("message", (message) => {
     reported = { ...reported, ...(message as typeof reported) };
   });
-  const flags = { listen: "127.0.0.1:0", database, logLevel: "warn", allowLoopbackSinks: "true" };
+  const flags = { listen: "127.0.0.1:0", adminListen: "off", database, logLevel: "warn", allowLoopbackSinks: "true" };
   const server = await startServer(readConfig({ flags, env: {}, warn: console.warn }), pino({ level: "warn" }));
   const root = server.installed!.rootGroupUid;
   const token = await server.mintToken(server.installed!.administratorUid, 3600);

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { Histogram } from "../../src/histogram/index.ts";
 import { LongQueries, waitingLimits } from "../../src/store/long-queries.ts";
 import { OverloadError } from "../../src/store/sql/errors.ts";
 
@@ -17,6 +18,7 @@ function heldQueries(size: number) {
       },
     },
     500,
+    new Histogram([]),
   );
   const ask = (caller: string, name: string, signal = new AbortController().signal) =>
     queries.connectionFor({ caller, signal }).rows(statement, { name }) as Promise<unknown[][]>;
@@ -62,7 +64,7 @@ test("are refused when too many of a caller wait, or of all", async () => {
 });
 
 test("are followed by others when they fail", async () => {
-  const queries = new LongQueries({ size: 1, rows: () => Promise.reject(new Error("broken")) }, 500);
+  const queries = new LongQueries({ size: 1, rows: () => Promise.reject(new Error("broken")) }, 500, new Histogram([]));
   const connection = queries.connectionFor({ caller: "a", signal: new AbortController().signal });
   for (let i = 0; i < 3; i++) await expect(connection.rows(statement, {})).rejects.toThrow("broken");
 });

@@ -11,6 +11,8 @@ import { createLocalTransport, type LocalTransport } from "../../call/index.ts";
 import { flagOf } from "../../config.ts";
 import { createPipeline, emptyRecord, quotaCheck } from "../../pipeline/index.ts";
 import { grantSource, identitySource, providerSource, quotaKinds } from "../../services/index.ts";
+import { createCounter } from "../counter.ts";
+import { measureAuthentication, measureCalls } from "../instruments/calls.ts";
 import { commitsWith, isSerializable, lockForCall } from "./call-isolation.ts";
 import type { StartContext } from "./context.ts";
 import type { Parts } from "./parts.ts";
@@ -24,12 +26,11 @@ export interface Calls {
 }
 
 /** Builds the pipeline and the transport. */
-export function buildCalls(
-  { config, live, log, api, now, overload, rateLimited, peers, tracing }: StartContext,
-  parts: Parts,
-): Calls {
+export function buildCalls(context: StartContext, parts: Parts): Calls {
+  const { config, live, log, api, now, overload, rateLimited, metrics, peers, tracing } = context;
   const { services, contract } = api;
   const { database, availability, issuer, environment, audit, events, reportAs } = parts;
+  const keyFetches = createCounter(["named ok", "named failed", "pattern ok", "pattern failed"]);
   const certificates = config.tlsClientIdentities === "on" ? createCertificateTokens(issuer.url) : undefined;
   const authenticator = createAuthenticator({
     certificates,
@@ -41,12 +42,18 @@ export function buildCalls(
       const line = { ...emptyRecord, caller, issuer: claims.iss, method: "iam/first_sign_in", code: "OK", count: 1 };
       for (const scope of providers) await audit.append(session, { ...line, scope, resource: caller });
     }),
-    keySets: createKeySets({ allowLoopbackHttp: config.allowLoopbackIssuers, clock: now }),
+    keySets: createKeySets({
+      allowLoopbackHttp: config.allowLoopbackIssuers,
+      clock: now,
+      onFetch: (kind, result) => keyFetches.report(`${kind} ${result}`),
+    }),
     clock: now,
   });
+  if (metrics !== undefined) measureAuthentication(metrics, authenticator, keyFetches.counts);
   const { observers, interceptors } = createPipeline({
     contract,
     log,
+    callCounter: metrics && measureCalls(metrics, context),
     serviceHost: config.serviceHost,
     authenticator,
     grants: grantSource(database.read),

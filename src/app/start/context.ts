@@ -1,7 +1,9 @@
 /** The context of a start. */
 import type { Config } from "../../config.ts";
 import type { Logger } from "../../log.ts";
+import type { Metrics } from "../../metrics/index.ts";
 import type { Tracing } from "../../tracing/index.ts";
+import type { Readiness } from "../admin/readiness.ts";
 import type { Api } from "../api.ts";
 import type { Counter } from "../counter.ts";
 import type { Peers } from "../peers.ts";
@@ -22,7 +24,11 @@ export interface StartContext {
   readonly overload: Overload;
   /** Counts the requests that rate limits have refused, by limit. */
   readonly rateLimited: Counter;
+  /** What is measured: a phase adds what it knows. Undefined while nothing asks for it (`--metrics`, `--admin-listen`). */
+  readonly metrics: Metrics | undefined;
   readonly peers: Peers;
+  /** Whether the server takes calls. A phase adds the conditions that it knows. */
+  readonly readiness: Readiness;
   /** Records calls and deliveries; undefined: nothing is. */
   readonly tracing: Tracing | undefined;
   /** Of this process. */

@@ -41,11 +41,12 @@ async function bringUpToDate(database: Database, { autoMigrate }: Config): Promi
 
 /** Opens and migrates the database, and initialises one that is empty. Nothing is left open when that fails. */
 export async function prepareDatabase(
-  { config, api, now }: StartContext,
+  { config, api, now, metrics }: StartContext,
   issuerUrl: string,
 ): Promise<PreparedDatabase> {
   const database = await openDatabase(config.database, {
     maxLongQueries: config.maxLongQueries,
+    isMeasured: metrics !== undefined,
     pool: {
       connections: config.databaseConnections,
       maxWaiting: config.databaseQueue,

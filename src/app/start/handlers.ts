@@ -169,7 +169,7 @@ function buildProtocols({ context, port, parts, calls, health }: HandlersOptions
   const describeError = (error: ConnectError, method: DescMethod | undefined) =>
     completeError(error, serviceHost, method?.parent.typeName.split(".")[1]);
   const rest = createRestHandler({
-    transport,
+    transport: transport.for("rest"),
     services: descriptors,
     registry,
     answerHeaders: ({ headers }) => answerHeaders(headers),

@@ -25,7 +25,10 @@ const logMs = 10_000;
 
 /** Begins to count. */
 export function createOverload(log: Logger): Overload {
-  const refused = new Map<string, number>();
+  const refused = new Map<string, number>([
+    ["max-queue-delay", 0],
+    ["max-calls", 0],
+  ]);
   let unlogged = 0;
   let loggedMs = Number.NEGATIVE_INFINITY;
   return {

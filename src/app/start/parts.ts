@@ -13,8 +13,9 @@ import { hasSubscriptions } from "../../services/index.ts";
 import type { Database } from "../../store/index.ts";
 import { type Availability, watchAvailability } from "../availability.ts";
 import { readEnvironment } from "../installation.ts";
+import { measureDatabase } from "../instruments/database.ts";
 import { openSigningKeys } from "../keys/signing-keys.ts";
-import { readCounters, startBackground } from "./background.ts";
+import { startBackground } from "./background.ts";
 import type { StartContext } from "./context.ts";
 import type { PreparedDatabase } from "./database.ts";
 
@@ -39,10 +40,11 @@ export async function openParts(
   baseUrl: string,
   onAvailability: (isUp: boolean) => void,
 ): Promise<Parts> {
-  const { config, live, log, api, now, peers, stack } = context;
+  const { config, live, log, api, now, metrics, peers, stack } = context;
   stack.defer(() => database.close());
   const availability = watchAvailability({ database, log, onChange: onAvailability });
   stack.defer(() => availability.stop()); // ends what waits for a database that hangs, so it is stopped late
+  if (metrics !== undefined) measureDatabase(metrics, database, availability);
   const reportAs = (message: string) => (error: unknown) => {
     if (!availability.report(error)) log.warn({ err: error }, message);
   };
@@ -58,14 +60,24 @@ export async function openParts(
   });
   const environment = await readEnvironment(database, installation, config, baseUrl);
   live.follow(({ quotas, maxPatternIdentities }) => Object.assign(environment, { quotas, maxPatternIdentities }));
+  let lostRecords = 0;
   const audit = createAudit({
     database,
     now,
-    onLoss: (count, error) => log.error({ reason: String(error), code: codeOf(error), count }, "audit records lost"),
+    onLoss(count, error) {
+      lostRecords += count;
+      log.error({ reason: String(error), code: codeOf(error), count }, "audit records lost");
+    },
+  });
+  metrics?.add({
+    name: "platform.audit.lost",
+    kind: "counter",
+    description: "Audit records of refused and failed calls that could not be written.",
+    read: () => lostRecords,
   });
   stack.defer(() => audit.close());
-  const counters = readCounters(context);
-  if (peers.isLeader) await startBackground(context, { database, environment, issuer, counters, reportAs });
+  const isAvailable = () => availability.isUp;
+  if (peers.isLeader) await startBackground(context, { database, environment, issuer, isAvailable, reportAs });
   const { contract, registry } = api;
   const events = createEventRecorder({
     contract,

@@ -5,6 +5,7 @@ import { completeError } from "../../errors.ts";
 import { createOnePort, formatLimit, IncomingBodies, type OnePortOptions } from "../../http/index.ts";
 import { formatStatus } from "../../rest/index.ts";
 import { listenFailure } from "../failure.ts";
+import { measurePort } from "../instruments/port.ts";
 import { type CertificateWatch, watchCertificate } from "../tls/certificate.ts";
 import { readTlsFiles } from "../tls/files.ts";
 import type { StartContext } from "./context.ts";
@@ -38,7 +39,16 @@ export interface ServerPort {
 }
 
 /** Opens the port of the settings. Errors: StartFailure. */
-export async function openPort({ config, live, log, api, now, peers, stack }: StartContext): Promise<ServerPort> {
+export async function openPort({
+  config,
+  live,
+  log,
+  api,
+  metrics,
+  now,
+  peers,
+  stack,
+}: StartContext): Promise<ServerPort> {
   const { listen, serviceHost, maxHeaderBytes, maxPendingBodyBytes, maxRequestBytes } = config;
   const headerLimit = formatLimit(maxHeaderBytes, flagOf("maxHeaderBytes"));
   const refusalBody = (httpStatus: number) =>
@@ -71,6 +81,7 @@ export async function openPort({ config, live, log, api, now, peers, stack }: St
   const certificate = tls && watchCertificate({ live, log, now, files: tls, use: port.setTls });
   stack.defer(() => certificate?.close());
   live.follow(({ maxQueueDelay }) => port.setMaxWait(maxQueueDelay));
+  if (metrics !== undefined) measurePort(metrics, port, () => certificate?.notAfterMs);
   const { sharesPort } = peers;
   /** Others answer at the port meanwhile, or connections wait in the queue of a socket that is passed on. */
   const opensLate = sharesPort || listen.socket !== undefined;

@@ -1,4 +1,6 @@
 /** What the processes of a server tell each other. The supervisor starts the others, the workers. */
+import type { Check } from "../../app/index.ts";
+import type { Metric } from "../../metrics/index.ts";
 
 /** A worker's place, in the variable {@link placeVariable}, as JSON. */
 export interface WorkerPlace {
@@ -16,12 +18,17 @@ export const placeVariable = "PLATFORM_WORKER";
 
 /** From a worker. */
 export type FromWorker =
-  /** Every second, and after a change: why it takes no calls, or null while it does; and whether it was probed lately. */
-  | { readonly type: "state"; readonly unreadiness: string | null; readonly isProbed: boolean }
+  /** Every second, and after a change. See `Peers.report`. */
+  | {
+      readonly type: "state";
+      readonly checks: readonly Check[];
+      readonly debugPort: number | undefined;
+      readonly isProbed: boolean;
+    }
   /** There may be due deliveries. */
   | { readonly type: "wake" }
-  /** What it has counted since the last message. */
-  | { readonly type: "counted"; readonly counts: CountsByCounter };
+  /** Its metrics, when it was asked, and before it ends. */
+  | { readonly type: "metrics"; readonly metrics: readonly Metric[] };
 
 /** To a worker. */
 export type ToWorker =
@@ -30,8 +37,5 @@ export type ToWorker =
   | { readonly type: "reload" }
   /** To worker 0. */
   | { readonly type: "wake" }
-  /** To worker 0: the counts of all workers, also of those that have ended. */
-  | { readonly type: "totals"; readonly counts: CountsByCounter };
-
-/** By counter, the values of its label and their counts. */
-export type CountsByCounter = Readonly<Record<string, readonly (readonly [string, number])[]>>;
+  /** Asks for its metrics. */
+  | { readonly type: "collect" };

@@ -1,16 +1,25 @@
 /**
  * The supervisor of `serve --workers`: starts the workers, starts one again when it ends, passes on what they tell each
- * other, and answers the probes for all of them. It has no database. Worker 0 starts alone, because it may have to
+ * other, and is the admin listener of all of them. It has no database. Worker 0 starts alone, because it may have to
  * migrate and to initialise the database.
  */
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
-import { drainDelayOf, listenFailure, openProbeServer, Probing, type ProcessState } from "../../app/index.ts";
+import {
+  type Check,
+  drainDelayOf,
+  failureOf,
+  listenFailure,
+  openSupervisorAdmin,
+  Probing,
+  type ProcessState,
+} from "../../app/index.ts";
 import type { Config, ListenAddress } from "../../config.ts";
 import type { Logger } from "../../log.ts";
 import { CommandFailure } from "../failure.ts";
-import { type CountsByCounter, type FromWorker, placeVariable, type ToWorker, type WorkerPlace } from "./messages.ts";
+import { type FromWorker, placeVariable, type ToWorker, type WorkerPlace } from "./messages.ts";
+import { WorkersMetrics } from "./metrics.ts";
 
 /** How long workers may take to stop after the drain delay: what a server takes by itself, and a little more. */
 const stopMs = 25_000;
@@ -22,12 +31,15 @@ const steadyMs = 2000;
 /** So many failures of workers one after another, without one that was ready, end the server. */
 const maxFailures = 10;
 
+/** The checks of a worker that has not reported yet. */
+const starting: readonly Check[] = [{ name: "startup", failure: "starting" }];
+
 /** One of the workers, whose process changes. */
 interface Slot {
   readonly index: number;
   process: ChildProcess | undefined;
-  /** Why it takes no calls; null while it does. */
-  unreadiness: string | null;
+  checks: readonly Check[];
+  debugPort: number | undefined;
   isProbed: boolean;
   reportedMs: number;
   readyMs: number | undefined;
@@ -45,15 +57,15 @@ export async function supervise(
   signal: AbortSignal,
   onReload: (tellWorkers: () => void) => void,
 ): Promise<number> {
-  const { workers: count, probeListen } = config;
+  const { workers: count } = config;
   const port = await freePort(config.listen);
   const ended = Promise.withResolvers<number>();
   const probing = new Probing();
-  const totals = new Map<string, Map<string, number>>();
   const slots: readonly Slot[] = Array.from({ length: count }, (_, index) => ({
     index,
     process: undefined,
-    unreadiness: "starting",
+    checks: starting,
+    debugPort: undefined,
     isProbed: false,
     reportedMs: performance.now(),
     readyMs: undefined,
@@ -68,6 +80,16 @@ export async function supervise(
     if (process?.connected) process.send(message, () => {}); // its exit follows when it has gone
   };
 
+  const metrics =
+    config.metrics === "off" || config.adminListen === "off"
+      ? undefined
+      : new WorkersMetrics({
+          ask: () => {
+            for (const slot of slots) send(slot, { type: "collect" });
+          },
+          states: () => slots.map(stateOf),
+        });
+
   function start(slot: Slot): void {
     const { index } = slot;
     const place: WorkerPlace = { index, count, port, isFirstStart: slot.starts++ === 0 };
@@ -77,6 +99,8 @@ export async function supervise(
     });
     slot.process = child;
     slot.reportedMs = performance.now();
+    metrics?.started();
+    child.once("disconnect", () => metrics?.ended(index)); // after its last message
     child.on("message", (message: FromWorker) => receive(slot, message));
     child.once("exit", (code, name) => onExit(slot, code, name));
     child.on("error", (error) => log.error({ worker: index, err: error }, "worker"));
@@ -84,29 +108,22 @@ export async function supervise(
 
   function receive(slot: Slot, message: FromWorker): void {
     if (message.type === "wake") send(leader, message);
-    else if (message.type === "counted") {
-      addAll(totals, message.counts);
-      sendTotals();
-    } else {
-      slot.unreadiness = message.unreadiness;
+    else if (message.type === "metrics") metrics?.answered(slot.index, message.metrics);
+    else {
+      slot.checks = message.checks;
+      slot.debugPort = message.debugPort;
       slot.isProbed = message.isProbed;
       slot.reportedMs = performance.now();
-      if (message.unreadiness === null && slot.readyMs === undefined) onReady(slot);
+      if (failureOf(message.checks) === undefined && slot.readyMs === undefined) onReady(slot);
     }
   }
 
   function onReady(slot: Slot): void {
     slot.readyMs = performance.now();
     failures = 0;
-    if (slot === leader) sendTotals();
     if (haveOthersStarted || signal.aborted) return;
     haveOthersStarted = true;
     for (const other of others) start(other);
-  }
-
-  function sendTotals(): void {
-    const counts = Object.fromEntries(Array.from(totals, ([counter, values]) => [counter, [...values]] as const));
-    send(leader, { type: "totals", counts });
   }
 
   function onExit(slot: Slot, code: number | null, name: NodeJS.Signals | null): void {
@@ -114,7 +131,8 @@ export async function supervise(
     const wasSteady = wasReady && performance.now() - slot.readyMs! > steadyMs;
     slot.process = undefined;
     slot.readyMs = undefined;
-    slot.unreadiness = "starting";
+    slot.checks = starting;
+    slot.debugPort = undefined;
     if (signal.aborted) {
       endWhenStopped();
       return;
@@ -150,14 +168,14 @@ export async function supervise(
     endWhenStopped();
   });
 
-  await using probes =
-    probeListen &&
-    (await openProbeServer(
-      probeListen,
-      () => slots.map(stateOf),
-      () => probing.note(),
-    ));
-  if (probes !== undefined) log.info({ probePort: probes.port }, "probes");
+  await using admin = await openSupervisorAdmin({
+    config,
+    log,
+    states: () => slots.map(stateOf),
+    onProbe: () => probing.note(),
+    metrics: metrics && (() => metrics.text()),
+  });
+  if (admin !== undefined) log.info({ adminPort: admin.port }, "admin listener");
   onReload(() => {
     for (const slot of slots) send(slot, { type: "reload" });
   });
@@ -166,20 +184,13 @@ export async function supervise(
   try {
     return await ended.promise;
   } finally {
+    metrics?.close();
     killAll();
   }
 }
 
-function stateOf({ unreadiness, reportedMs }: Slot): ProcessState {
-  return { unreadiness: unreadiness ?? undefined, silentMs: performance.now() - reportedMs };
-}
-
-function addAll(totals: Map<string, Map<string, number>>, counts: CountsByCounter): void {
-  for (const [counter, values] of Object.entries(counts)) {
-    const total = totals.get(counter) ?? new Map<string, number>();
-    totals.set(counter, total);
-    for (const [value, count] of values) total.set(value, (total.get(value) ?? 0) + count);
-  }
+function stateOf({ checks, debugPort, reportedMs }: Slot): ProcessState {
+  return { checks, debugPort, silentMs: performance.now() - reportedMs };
 }
 
 /**

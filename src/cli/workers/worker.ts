@@ -1,10 +1,10 @@
 /** A worker: one of several processes that serve the same port. */
-import type { Counts, Peers } from "../../app/index.ts";
+import type { Peers } from "../../app/index.ts";
+import type { Metric } from "../../metrics/index.ts";
 import { type FromWorker, placeVariable, type ToWorker, type WorkerPlace } from "./messages.ts";
 
-/** Messages of one kind are sent at most this often. */
+/** The dispatcher is woken at most this often. */
 const wakeMs = 20;
-const countsMs = 1000;
 
 /** The place of this process; undefined if it is no worker. */
 export function workerPlace(): WorkerPlace | undefined {
@@ -19,17 +19,15 @@ export interface Worker {
   readonly signal: AbortSignal;
   /** Sets what is called when the settings are to be read again. */
   onReload(reload: () => void): void;
-  /** Lets the process end. */
-  leave(): void;
+  /** Tells the supervisor what has been counted, and lets the process end. */
+  leave(): Promise<void>;
 }
 
 /** Joins the other processes. */
 export function joinPeers({ index }: WorkerPlace): Worker {
   const isLeader = index === 0;
   const stopping = new AbortController();
-  const own = new Map<string, Counts>();
-  const sent = new Map<string, Map<string, number>>();
-  const totals = new Map<string, Map<string, number>>();
+  let collect: (() => Promise<readonly Metric[]>) | undefined;
   let wakeOwn = () => {};
   let reloadOwn = () => {};
   let isWaking = false;
@@ -51,33 +49,20 @@ export function joinPeers({ index }: WorkerPlace): Worker {
       stop(message.signal);
     } else if (message.type === "reload") reloadOwn();
     else if (message.type === "wake") wakeOwn();
-    else for (const [counter, counts] of Object.entries(message.counts)) setAll(totals.get(counter), counts);
+    else void sendMetrics();
   });
 
-  /** Sends what has been counted since the last time. */
-  function sendCounts(): void {
-    const counts: Record<string, [string, number][]> = {};
-    for (const [counter, values] of own) {
-      const before = sent.get(counter)!;
-      const more = [...values].flatMap(([value, count]): [string, number][] => {
-        const added = count - (before.get(value) ?? 0);
-        return added === 0 ? [] : [[value, added]];
-      });
-      setAll(before, [...values]);
-      if (more.length > 0) counts[counter] = more;
-    }
-    if (Object.keys(counts).length > 0) send({ type: "counted", counts });
+  async function sendMetrics(): Promise<void> {
+    if (collect !== undefined) send({ type: "metrics", metrics: await collect() });
   }
 
-  const counting = setInterval(sendCounts, countsMs).unref();
   return {
     signal: stopping.signal,
     onReload(reload) {
       reloadOwn = reload;
     },
-    leave() {
-      clearInterval(counting);
-      sendCounts();
+    async leave() {
+      await sendMetrics();
       if (process.connected) process.disconnect?.();
     },
     peers: {
@@ -96,21 +81,13 @@ export function joinPeers({ index }: WorkerPlace): Worker {
       onWakeDispatcher(wake) {
         wakeOwn = wake;
       },
-      totalsOf(counter, counts) {
-        own.set(counter, counts);
-        sent.set(counter, new Map());
-        const total = new Map<string, number>();
-        totals.set(counter, total);
-        return total;
+      onCollect(read) {
+        collect = read;
       },
-      report: (unreadiness, isProbed) => send({ type: "state", unreadiness: unreadiness ?? null, isProbed }),
+      report: (checks, debugPort, isProbed) => send({ type: "state", checks, debugPort, isProbed }),
       get isProbed() {
         return isProbed;
       },
     },
   };
-}
-
-function setAll(to: Map<string, number> | undefined, counts: readonly (readonly [string, number])[]): void {
-  for (const [value, count] of counts) to?.set(value, count);
 }

@@ -2,7 +2,7 @@
 
 import type { DescMethod, DescMethodServerStreaming, DescMethodUnary, DescService, Message } from "@bufbuild/protobuf";
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
-import type { LocalTransport, Touched } from "../../call/index.ts";
+import type { LocalTransport, Protocol, Touched } from "../../call/index.ts";
 import { wholeMessage } from "../../codec/index.ts";
 import { messageOf } from "./request.ts";
 
@@ -29,13 +29,9 @@ export function forwarding(
 
 function forwardingUnary(method: DescMethodUnary, transport: LocalTransport, describe: Describe) {
   return async (given: Message, context: HandlerContext) => {
-    const call = transport.begin(
-      method,
-      messageOf(context, given),
-      context.requestHeader,
-      context.timeoutMs(),
-      context,
-    );
+    const call = transport
+      .for(context.protocolName as Protocol)
+      .begin(method, messageOf(context, given), context.requestHeader, context.timeoutMs(), context);
     let touched: Touched = call.touched;
     try {
       const answer = await call.answer;
@@ -55,7 +51,8 @@ function forwardingStream(method: DescMethodServerStreaming, transport: LocalTra
   return async function* (request: Message, context: HandlerContext) {
     const { signal, requestHeader, values } = context;
     const requests = only(request);
-    const response = await transport.stream(method, signal, context.timeoutMs(), requestHeader, requests, values);
+    const { stream } = transport.for(context.protocolName as Protocol);
+    const response = await stream(method, signal, context.timeoutMs(), requestHeader, requests, values);
     let header: Headers | undefined = response.header;
     const copyHeader = () => {
       copyHeaders(header, context.responseHeader);

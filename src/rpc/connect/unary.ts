@@ -119,8 +119,9 @@ function serve(
   response: PortResponse | BufferedResponse,
 ): void {
   const common = options.answerHeaders(request.headers);
+  const transport = options.transport.for("connect");
   const call = beginCall(
-    (message) => options.transport.begin(method, message, new PlainHeaders(request.headers), deadline?.leftMs()),
+    (message) => transport.begin(method, message, new PlainHeaders(request.headers), deadline?.leftMs()),
     readOrRefuse(() => (isJson ? readJson(bytes) : readBinary(bytes))),
   );
   if (call.answer instanceof Promise)

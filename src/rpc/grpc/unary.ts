@@ -95,8 +95,9 @@ function serve(
     "content-type": headers["content-type"],
     ...options.answerHeaders(headers),
   };
+  const transport = options.transport.for("grpc");
   const call = beginCall(
-    (message) => options.transport.begin(method, message, new PlainHeaders(headers), deadline?.leftMs()),
+    (message) => transport.begin(method, message, new PlainHeaders(headers), deadline?.leftMs()),
     readOrRefuse(() => readBinary(content)),
   );
   if (call.answer instanceof Promise) stream.once("close", call.cancel);

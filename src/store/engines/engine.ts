@@ -5,10 +5,12 @@ import type { QueryRunner, ReadingCall } from "../long-queries.ts";
 import type { Dialect } from "../sql/dialect.ts";
 import type { StatementObserver } from "../sql/observed-connection.ts";
 import type { SqlConnection } from "../sql/statement.ts";
+import type { DatabaseStats } from "../stats.ts";
 
 /** An open database, as the store uses it. */
 export interface Engine {
   readonly dialect: Dialect;
+  readonly stats: DatabaseStats;
   /** Reads outside transactions. */
   readonly reader: SqlConnection;
   /** The same for a call: what takes long stops when the call ends. Absent where nothing but `longQueries` takes long. */

@@ -15,6 +15,7 @@ import { Counters, counterStatements } from "../../logs/counters.ts";
 import { type Dialect, queryBuilder } from "../../sql/dialect.ts";
 import { ConflictError, NotUniqueError, UnavailableError } from "../../sql/errors.ts";
 import type { SqlConnection } from "../../sql/statement.ts";
+import { DatabaseStats } from "../../stats.ts";
 import type { Engine, PostgresPoolOptions, TransactingCall, TransactionBody, TransactOptions } from "../engine.ts";
 import { distribute, distributedDialect } from "./citus.ts";
 import { endsConnection, translated } from "./errors.ts";
@@ -102,6 +103,11 @@ export async function openPostgres(
   const { distributedTables } = pool;
   const dialect = distributedTables.size > 0 ? distributedDialect(postgres, distributedTables) : postgres;
   const statements = counterStatements(dialect);
+  const stats = new DatabaseStats();
+  stats.connections = () => {
+    const { total, idle } = pool.counts;
+    return { used: total - idle, idle, max: connections, waiting: transactions.waiting };
+  };
 
   /**
    * Runs `body` once, in a transaction that begins with `begin`. Errors: those of the statements, translated; an
@@ -119,6 +125,7 @@ export async function openPostgres(
       const value = await body(connection, client);
       await connection.commit();
       await connection.end();
+      stats.commits++;
       return value;
     } catch (error) {
       // What failed first was sent before `body` threw.
@@ -163,6 +170,7 @@ export async function openPostgres(
       } catch (error) {
         if (error instanceof NotUniqueError && !collided) collided = true;
         else if (!(error instanceof ConflictError) || performance.now() > giveUpAt) throw error;
+        stats.conflicts++;
       }
       await setTimeout(Math.random() * Math.min(2 ** attempt, 100));
     }
@@ -179,14 +187,17 @@ export async function openPostgres(
 
   return {
     dialect,
+    stats,
     reader,
     readerFor: (call) => reader.for(call),
     longQueries: size === 0 ? undefined : { size, rows: async (...query) => (await queryAlone(pool, ...query)).rows },
     isConcurrent: true,
-    transact: (body, options) => {
+    async transact(body, options) {
       const alone = () => transactAlone(body, options);
       const { commitsWith, call } = options;
-      return commitsWith === undefined ? alone() : groupCommit.transact(commitsWith, body, call, alone);
+      const value = await (commitsWith === undefined ? alone() : groupCommit.transact(commitsWith, body, call, alone));
+      stats.transactions++;
+      return value;
     },
     // Outside a transaction block, each statement is a READ COMMITTED transaction.
     autocommit: async (body) => body(reader),

@@ -18,6 +18,11 @@ export class Lane {
     this.#limits = limits;
   }
 
+  /** How much of it waits. */
+  get waiting(): number {
+    return this.#waiting.length;
+  }
+
   /** Does the work in its turn. Errors, in addition to its own: OverloadError. */
   async run<T>(work: () => Promise<T>): Promise<T> {
     if (this.#running < this.#limits.running) this.#running++;

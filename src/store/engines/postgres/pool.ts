@@ -74,6 +74,11 @@ export class ConnectionPool implements Sending {
     return this.#distributedTables;
   }
 
+  /** How many connections there are, and how many of them are idle. */
+  get counts(): { readonly total: number; readonly idle: number } {
+    return { total: this.#pool.totalCount, idle: this.#pool.idleCount };
+  }
+
   answered(): void {
     this.#outage.answered();
   }

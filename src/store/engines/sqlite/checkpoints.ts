@@ -10,6 +10,7 @@ import { extname } from "node:path";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { setTimeout } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
+import type { Histogram } from "../../../histogram/index.ts";
 
 /**
  * A task of the thread: a checkpoint while writers run, one that restarts the log, one that also empties its file, or
@@ -41,9 +42,12 @@ const blockedMs = { least: 20, most: 500 };
 /** The checkpoints of one file. */
 export class Checkpoints {
   readonly #path: string;
+  readonly #durations: Histogram;
   readonly #log: StatementSync;
   #thread: Worker | undefined;
   #task: PromiseWithResolvers<boolean> | undefined;
+  /** When the task began. */
+  #sinceMs = 0;
   #hasFailed = false;
   #needsPause = false;
   #blockedMs = blockedMs.least;
@@ -51,9 +55,10 @@ export class Checkpoints {
   #restart: Promise<void> | undefined;
   #queriesWaitFromMs = 0;
 
-  /** @param writer the connection that writes the file at `path`. */
-  constructor(writer: DatabaseSync, path: string) {
+  /** @param writer the connection that writes the file at `path`. @param durations of checkpoints, in seconds. */
+  constructor(writer: DatabaseSync, path: string, durations: Histogram) {
     this.#path = path;
+    this.#durations = durations;
     this.#log = writer.prepare("pragma wal_checkpoint(noop)");
     this.#log.setReturnArrays(true);
   }
@@ -122,14 +127,18 @@ export class Checkpoints {
   }
 
   #isLong(): boolean {
-    if (this.#hasFailed) return false;
-    const file = statSync(`${this.#path}-wal`, { throwIfNoEntry: false });
-    return file !== undefined && file.size > logBytes;
+    return !this.#hasFailed && this.logBytes() > logBytes;
+  }
+
+  /** The size of the log. */
+  logBytes(): number {
+    return statSync(`${this.#path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
   }
 
   /** Returns whether the checkpoint is complete. */
   #do(task: ThreadTask): Promise<boolean> {
     this.#task = Promise.withResolvers();
+    this.#sinceMs = performance.now();
     this.#thread ??= this.#start();
     this.#thread.postMessage(task);
     return this.#task.promise;
@@ -149,6 +158,7 @@ export class Checkpoints {
 
   #done(isComplete: boolean): void {
     const task = this.#task;
+    if (task !== undefined) this.#durations.record((performance.now() - this.#sinceMs) / 1000);
     this.#task = undefined;
     task?.resolve(isComplete);
   }

@@ -14,6 +14,7 @@ import { SqliteAdapter, SqliteQueryCompiler, sql } from "kysely";
 import { counterStatements } from "../../logs/counters.ts";
 import { type Dialect, queryBuilder } from "../../sql/dialect.ts";
 import { RefusedError } from "../../sql/errors.ts";
+import { DatabaseStats } from "../../stats.ts";
 import type { Engine } from "../engine.ts";
 import { integrityFaults } from "./backup.ts";
 import { Checkpoints, logBytes } from "./checkpoints.ts";
@@ -94,7 +95,9 @@ export function openSqlite(
   const { writer, reader } = connectBoth(path, busyWaitMs);
   const reading = new SnapshotConnection(reader, writer);
   const writing = new SqliteConnection(writer);
-  const checkpoints = new Checkpoints(writer, path);
+  const stats = new DatabaseStats();
+  const checkpoints = new Checkpoints(writer, path, stats.checkpoints);
+  stats.file = { path, logBytes: () => checkpoints.logBytes() };
   const log = new LogFile(writer);
   const queue = new GroupCommit(writer, writing, counterStatements(sqlite), lockTimeoutMs, {
     needsPause: () => checkpoints.needsPause,
@@ -103,6 +106,13 @@ export function openSqlite(
     sync: () => {
       checkpoints.committed();
       return log.sync();
+    },
+    committed(units) {
+      stats.commits++;
+      stats.transactions += units;
+    },
+    isLocked: () => {
+      stats.conflicts++;
     },
     afterCommit: () => reading.release(),
   });
@@ -117,6 +127,7 @@ export function openSqlite(
         });
   return {
     dialect: sqlite,
+    stats,
     reader: reading,
     longQueries: readers,
     commits: () => reading.commits(),

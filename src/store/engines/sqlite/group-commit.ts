@@ -50,6 +50,10 @@ export interface CommitHooks {
   /** Runs while there is no transaction and no flush. Never fails. */
   pause(): Promise<void>;
   beforeCommit(): void;
+  /** Called when so many units have been committed together. */
+  committed(units: number): void;
+  /** Called when a transaction cannot begin yet because another process holds the lock. */
+  isLocked(): void;
   /** Flushes what has been committed to disk. */
   sync(): Promise<void>;
   /** Called after the flush, before results are returned; or when the commit has failed. Never fails. */
@@ -165,6 +169,7 @@ export class GroupCommit {
       } catch (error) {
         if (!isBusy(error)) throw translated(error);
         if (performance.now() > giveUpAt) throw new ConflictError(error);
+        if (retryMs === 1) this.#hooks.isLocked();
       }
       await setTimeout(retryMs * (0.5 + Math.random()));
     }
@@ -186,6 +191,7 @@ export class GroupCommit {
       await this.#synced;
       if (this.#diskFailure !== undefined) throw this.#diskFailure;
       this.#commit();
+      this.#hooks.committed(units.length);
     } catch (error) {
       this.#noted(error);
       this.#rollBack();

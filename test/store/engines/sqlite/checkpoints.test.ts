@@ -5,6 +5,7 @@ import { DatabaseSync } from "node:sqlite";
 import { setImmediate } from "node:timers/promises";
 import { promisify } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
+import { Histogram } from "../../../../src/histogram/index.ts";
 import { Checkpoints } from "../../../../src/store/engines/sqlite/checkpoints.ts";
 import { openSqlite } from "../../../../src/store/engines/sqlite/engine.ts";
 import { openDatabase, type TableSpec } from "../../../../src/store/index.ts";
@@ -102,7 +103,7 @@ test("writes go on after the thread has failed, and closing does not wait for it
   const writer = new DatabaseSync(path);
   onTestFinished(() => writer.close());
   writer.exec("pragma journal_mode = wal; pragma wal_autocheckpoint = 6000; create table t (a)");
-  const checkpoints = new Checkpoints(writer, `${path}/no/such/file`);
+  const checkpoints = new Checkpoints(writer, `${path}/no/such/file`, new Histogram([]));
   const insert = writer.prepare("insert into t values (?)");
   for (let i = 0; i < 7000; i++) {
     insert.run("x".repeat(pageBytes));

@@ -43,6 +43,8 @@ function watched(hooks: Partial<CommitHooks> = {}): { database: Watched; queue: 
     pause: async () => {},
     beforeCommit() {},
     sync: async () => {},
+    committed() {},
+    isLocked() {},
     afterCommit() {},
   };
   const queue = new GroupCommit(database, connection, counterStatements(sqlite), 1000, { ...none, ...hooks });

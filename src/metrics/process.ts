@@ -1,0 +1,127 @@
+/** What Node and the system say about a process. */
+import { readdir } from "node:fs/promises";
+import { constants, monitorEventLoopDelay, PerformanceObserver, performance } from "node:perf_hooks";
+import { getHeapStatistics } from "node:v8";
+import { Histogram } from "../histogram/index.ts";
+import { version } from "../version.ts";
+import type { Metrics } from "./registry.ts";
+
+/** How often the delay is measured. It is part of what Node reports. */
+const resolutionMs = 20;
+const pauseBoundaries = [0.001, 0.005, 0.025, 0.1, 0.5];
+const kinds = new Map([
+  [constants.NODE_PERFORMANCE_GC_MINOR, "minor"],
+  [constants.NODE_PERFORMANCE_GC_MAJOR, "major"],
+  [constants.NODE_PERFORMANCE_GC_INCREMENTAL, "incremental"],
+  [constants.NODE_PERFORMANCE_GC_WEAKCB, "weakcb"],
+]);
+
+/** An entry of a garbage collection. Node's types do not have its detail. */
+interface PerformanceNodeEntry {
+  readonly duration: number;
+  readonly detail: { readonly kind: number };
+}
+
+/** Adds the instruments of this process, and begins to observe it. Returns what ends that. */
+export function addProcessMetrics(metrics: Metrics): () => void {
+  const delay = monitorEventLoopDelay({ resolution: resolutionMs });
+  delay.enable();
+  let utilization = performance.eventLoopUtilization();
+  const collections = new Map(Array.from(kinds.values(), (kind) => [kind, new Histogram(pauseBoundaries)]));
+  const observer = new PerformanceObserver((list) => {
+    for (const { duration, detail } of list.getEntries() as unknown as readonly PerformanceNodeEntry[]) {
+      const kind = kinds.get(detail.kind);
+      if (kind !== undefined) collections.get(kind)!.record(duration / 1000);
+    }
+  });
+  observer.observe({ entryTypes: ["gc"] });
+
+  metrics.add({
+    name: "platform.build.info",
+    kind: "gauge",
+    description: "1, with the versions of the server and of Node.",
+    read: () => [{ labels: { version: version(), node: process.version }, value: 1 }],
+  });
+  metrics.add({
+    name: "process.start_time",
+    kind: "gauge",
+    description: "When the process started, in seconds since 1970.",
+    unit: "s",
+    read: () => performance.timeOrigin / 1000,
+  });
+  metrics.add({
+    name: "nodejs.eventloop.delay",
+    kind: "gauge",
+    description: "How much later than planned the event loop ran timers since the last scrape.",
+    unit: "s",
+    read() {
+      const series = (["p50", "p99", "max"] as const).map((statistic) => {
+        const ns = statistic === "max" ? delay.max : delay.percentile(statistic === "p50" ? 50 : 99);
+        return { labels: { statistic }, value: delay.count === 0 ? 0 : Math.max(0, ns / 1e9 - resolutionMs / 1000) };
+      });
+      delay.reset();
+      return series;
+    },
+  });
+  metrics.add({
+    name: "nodejs.eventloop.utilization",
+    kind: "gauge",
+    description: "The share of time since the last scrape in which the event loop was busy, from 0 to 1.",
+    unit: "1",
+    read() {
+      const now = performance.eventLoopUtilization();
+      const since = performance.eventLoopUtilization(now, utilization);
+      utilization = now;
+      return since.utilization;
+    },
+  });
+  metrics.add({
+    name: "v8js.gc.duration",
+    kind: "histogram",
+    description: "How long garbage collections took, by kind.",
+    unit: "s",
+    boundaries: pauseBoundaries,
+    read: () => Array.from(collections, ([kind, { value }]) => ({ labels: { "v8js.gc.type": kind }, value })),
+  });
+  metrics.add({
+    name: "v8js.memory.heap.used",
+    kind: "gauge",
+    description: "Heap in use.",
+    unit: "By",
+    read: () => getHeapStatistics().used_heap_size,
+  });
+  metrics.add({
+    name: "v8js.memory.heap.limit",
+    kind: "gauge",
+    description: "Heap at which the process would end.",
+    unit: "By",
+    read: () => getHeapStatistics().heap_size_limit,
+  });
+  metrics.add({
+    name: "process.memory.usage",
+    kind: "gauge",
+    description: "Resident memory.",
+    unit: "By",
+    read: () => process.memoryUsage.rss(),
+  });
+  metrics.add({
+    name: "process.cpu.time",
+    kind: "counter",
+    description: "CPU time of all threads, by mode.",
+    unit: "s",
+    read() {
+      const { user, system } = process.cpuUsage();
+      return Object.entries({ user, system }).map(([mode, us]) => ({ labels: { "cpu.mode": mode }, value: us / 1e6 }));
+    },
+  });
+  metrics.add({
+    name: "process.unix.file_descriptor.count",
+    kind: "gauge",
+    description: "Open files and connections; only on Linux.",
+    read: async () => (process.platform === "linux" ? (await readdir("/proc/self/fd")).length : undefined),
+  });
+  return () => {
+    observer.disconnect();
+    delay.disable();
+  };
+}
