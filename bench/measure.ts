@@ -58,6 +58,7 @@ export class Meter {
     if (peer === "sqlite") throw new Error("no server");
     if ("program" in peer) return this.#servers.peer(peer.program, rows);
     if ("rows" in peer) return this.#servers.platform(peer.rows, kind);
+    if ("without" in peer) return this.#servers.without(peer.without, rows);
     const { hostname, port } = new URL(`http://${peer.address}`);
     return { ...(await this.#servers.platform(rows)), host: hostname, port: Number(port) };
   }

@@ -199,7 +199,7 @@ async function floods(program: Program, path: string): Promise<void> {
     duration,
   );
   await new Promise((resolve) => setTimeout(resolve, 2000));
-  const probes = await sample(duration - 4, 20, () => statusOf(program.probePort, "/livez", "", false));
+  const probes = await sample(duration - 4, 20, () => statusOf(program.adminPort, "/livez", "", false));
   const served = await flood;
   clearInterval(watching);
   const detail = `${served!.perSecond}/s of ${best.perSecond}/s, ${offered}/s offered, ${served!.refused} refused`;
@@ -258,8 +258,8 @@ async function kills(program: Program, path: string): Promise<void> {
   );
 }
 
-async function haveAllReady({ probePort }: Program, count: number): Promise<boolean> {
-  const answer = await fetch(`http://127.0.0.1:${probePort}/readyz`);
+async function haveAllReady({ adminPort }: Program, count: number): Promise<boolean> {
+  const answer = await fetch(`http://127.0.0.1:${adminPort}/readyz`);
   const { workers } = (await answer.json()) as { workers: string[] };
   return workers.filter((state) => state === "ok").length === count;
 }

@@ -18,7 +18,7 @@ const stallsFile = join(folder, "stalls");
 /** A running program. */
 export interface Program {
   readonly port: number;
-  readonly probePort: number;
+  readonly adminPort: number;
   readonly pid: number;
   /** From the start of the process to the first answer that says it is ready. */
   readonly readyMs: number;
@@ -51,8 +51,8 @@ export function runCommand(args: readonly string[]): string {
 
 /** Starts `serve` on a database, and waits until it is ready. */
 export async function startProgram(database: string, options: readonly string[], recordsStalls = false) {
-  const [port, probePort] = [await freePort(), await freePort()];
-  const addresses = ["--listen", `127.0.0.1:${port}`, "--probe-listen", `127.0.0.1:${probePort}`];
+  const [port, adminPort] = [await freePort(), await freePort()];
+  const addresses = ["--listen", `127.0.0.1:${port}`, "--admin-listen", `127.0.0.1:${adminPort}`];
   const logFile = join(folder, `program-${started++}.log`);
   const log = openSync(logFile, "a");
   const env = {
@@ -66,7 +66,7 @@ export async function startProgram(database: string, options: readonly string[],
   });
   const pid = child.pid!;
   process.once("exit", () => child.kill("SIGKILL"));
-  for (; !(await isReady(probePort)); await new Promise((resolve) => setTimeout(resolve, 5))) {
+  for (; !(await isReady(adminPort)); await new Promise((resolve) => setTimeout(resolve, 5))) {
     if (child.exitCode !== null) throw new Error(`the program ended: ${readFileSync(logFile, "utf8").slice(-2000)}`);
   }
   const readyMs = performance.now() - startMs;
@@ -74,7 +74,7 @@ export async function startProgram(database: string, options: readonly string[],
   const sum = (value: (pid: number) => number) => processes().reduce((total, each) => total + value(each), 0);
   const program: Program = {
     port,
-    probePort,
+    adminPort,
     pid,
     readyMs,
     token: runCommand(["token", "--database", database]).trim(),
@@ -94,9 +94,9 @@ async function stop(child: ChildProcess): Promise<void> {
   await ended;
 }
 
-function isReady(probePort: number): Promise<boolean> {
+function isReady(adminPort: number): Promise<boolean> {
   return new Promise((resolve) => {
-    get({ host: "127.0.0.1", port: probePort, path: "/readyz", agent: false }, (answer) => {
+    get({ host: "127.0.0.1", port: adminPort, path: "/readyz", agent: false }, (answer) => {
       answer.resume();
       resolve(answer.statusCode === 200);
     }).on("error", () => resolve(false));

@@ -7,8 +7,13 @@ export interface Row {
   /** Request and peer: `rest.get/fastify`. */
   readonly name: string;
   readonly request: RequestName;
-  /** A program of the folder `peers`, the platform on fewer rows, SQLite, or a running server. */
-  readonly peer: { readonly program: string } | { readonly rows: number } | "sqlite" | { readonly address: string };
+  /** A program of the folder `peers`, the platform on fewer rows or without something, SQLite, or a running server. */
+  readonly peer:
+    | { readonly program: string }
+    | { readonly rows: number }
+    | { readonly without: "metrics" }
+    | "sqlite"
+    | { readonly address: string };
   /** Request to the peer, if it differs. */
   readonly peerRequest?: RequestName;
   /** Number of repos of the platform. */
@@ -35,6 +40,16 @@ const main = { isMain: true };
 const more = { isMain: false };
 const plainConnect = (request: RequestName) => byProgram(request, "connect-node");
 
+/** What measuring costs. */
+const unmeasured = (request: RequestName): Row => ({
+  ...saturated,
+  name: `${request}/no-metrics`,
+  request,
+  peer: { without: "metrics" },
+  bar: [0.97, 1],
+  isMain: false,
+});
+
 const fixed: readonly Row[] = [
   { ...byProgram("rest.get", "node-http"), ...main, bar: [0.6, 0.8] },
   { ...byProgram("rest.list50", "node-http"), ...main, bar: [0.4, 0.6] },
@@ -50,6 +65,8 @@ const fixed: readonly Row[] = [
   { ...plainConnect("grpc.get"), ...main, bar: [5, 10] },
   { ...plainConnect("connect.list50"), ...more },
   { ...plainConnect("grpc.list50"), ...more },
+  unmeasured("rest.get"),
+  unmeasured("grpc.get"),
 ];
 
 const created = (request: RequestName, isMain: boolean): Row => ({

@@ -16,6 +16,7 @@ export type DatabaseKind = "sqlite" | "postgres";
 export interface Platform extends Target {
   /** Of its database. */
   readonly url: string;
+  readonly administrator: string;
   health(): Promise<Health>;
 }
 
@@ -35,6 +36,15 @@ export class Servers {
     return this.#once(`${kind}-${rows}`, () => this.#startPlatform(rows, kind));
   }
 
+  /** A second platform on the same database, without something. */
+  without(what: "metrics", rows: number): Promise<Target> {
+    return this.#once(`without ${what}`, async () => {
+      const { administrator, ...target } = await this.platform(rows);
+      const options = [target.url, administrator, `no-${what}`];
+      return { ...target, ...(await start<{ port: number; token: string }>("peers/platform.ts", options)) };
+    });
+  }
+
   /**
    * The program with this number of processes on SQLite, with repos and a third as many advisories. A client searches
    * these all the time.
@@ -43,7 +53,9 @@ export class Servers {
     const databaseFolder = join(folder, `workers-${rows}`);
     mkdirSync(databaseFolder);
     const url = `sqlite:${join(databaseFolder, "platform.db")}`;
-    const { rootGroupUid: root } = JSON.parse(runCommand(["init", "--json", "--database", url]));
+    const { rootGroupUid: root, administratorUid: administrator } = JSON.parse(
+      runCommand(["init", "--json", "--database", url]),
+    );
     const repo = await fill(url, join(databaseFolder, "peer.db"), root, rows);
     await fillAdvisories(url, root, rows / 3);
     const limits = ["read", "list", "write"].flatMap((name) => [`--rate-limit-${name}`, "1000000/1000000"]);
@@ -54,7 +66,7 @@ export class Servers {
       program.emptyLog();
       return { rssMb: program.rssMb(), cpuMs: program.cpuMs(), stalls: recordedStalls() };
     };
-    return { host: "127.0.0.1", port, token, root, repo, url, health };
+    return { host: "127.0.0.1", port, token, root, repo, url, administrator, health };
   }
 
   /** A program of the folder `peers`, on the same repos as the platform. */
@@ -91,7 +103,7 @@ export class Servers {
     const repo = await fill(url, join(databaseFolder, "peer.db"), root, rows);
     type Ready = { port: number; token: string };
     const { port, token, ask }: Ready & Running = await start<Ready>("peers/platform.ts", [url, administrator]);
-    return { host: "127.0.0.1", port, token, root, repo, url, health: () => ask<Health>("health") };
+    return { host: "127.0.0.1", port, token, root, repo, url, administrator, health: () => ask<Health>("health") };
   }
 
   async #createDatabase(): Promise<string> {

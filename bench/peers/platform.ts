@@ -21,7 +21,7 @@ const [{ readConfig }, { createLogger }, { startServer }] = await Promise.all([
 ]);
 const [database = "", ...options] = process.argv.slice(2);
 const config = readConfig({
-  flags: { listen: "127.0.0.1:0", database, issuer: "https://bench.example.com" },
+  flags: { listen: "127.0.0.1:0", adminListen: "127.0.0.1:0", database, issuer: "https://bench.example.com" },
   env: {},
   warn: (message) => console.error(message),
 });
@@ -29,7 +29,12 @@ const config = readConfig({
 const rate = { perSecond: 1e6, burst: 1e6 };
 const limits = { rateLimitRead: rate, rateLimitList: rate, rateLimitWrite: rate };
 const server = await startServer(
-  { ...config, ...limits, fastPath: options.includes("no-fast-path") ? "off" : "on" },
+  {
+    ...config,
+    ...limits,
+    fastPath: options.includes("no-fast-path") ? "off" : "on",
+    metrics: options.includes("no-metrics") ? "off" : "on",
+  },
   createLogger("info"),
 );
 const { installed } = server;
