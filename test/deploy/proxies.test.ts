@@ -1,0 +1,229 @@
+/**
+ * The examples of deploy/nginx and deploy/haproxy, with other ports and files: every protocol through the proxy, on one
+ * host name. Envoy is not in Debian; of its example only the form is checked.
+ */
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { type AddressInfo, createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Code, ConnectError, createClient, type Transport } from "@connectrpc/connect";
+import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
+import { credentials } from "@grpc/grpc-js";
+import { load } from "js-yaml";
+import { Agent, request } from "undici";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { Health } from "../../gen/grpc/health/v1/health_pb.ts";
+import { ServerReflection } from "../../gen/grpc/reflection/v1/reflection_pb.ts";
+import { ReposService } from "../../gen/platform/registry/v2/repos_pb.ts";
+import { type PlatformProcess, repository, startPlatform } from "../cli/platform-process.ts";
+import { grpcRepos } from "../conformance/grpc-repos.ts";
+import { selfSigned } from "../http/self-signed.ts";
+
+const { cert, key } = selfSigned();
+
+/** The proxies: the command that runs each in the foreground, with the example in its folder. */
+const proxies = {
+  nginx: {
+    example: "deploy/nginx/platform.conf",
+    program: "nginx",
+    args: (folder: string) => ["-p", folder, "-c", join(folder, "nginx.conf"), "-e", "stderr"],
+    files: (folder: string, example: string, port: number) => ({
+      "nginx.conf": `daemon off; master_process off; pid ${folder}/nginx.pid; error_log stderr warn;
+events {}
+http {
+  access_log off;
+  ${["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map((name) => `${name}_temp_path ${folder};`).join(" ")}
+  ${example
+    .replace(/ {2}listen \[::\].*\n/, "")
+    .replace(/^ {2}listen 443/m, `  listen 127.0.0.1:${port}`)
+    .replaceAll("/etc/nginx/tls/", `${folder}/`)}
+}`,
+    }),
+  },
+  HAProxy: {
+    example: "deploy/haproxy/haproxy.cfg",
+    program: "haproxy",
+    args: (folder: string) => ["-db", "-f", join(folder, "haproxy.cfg")],
+    files: (folder: string, example: string, port: number) => ({
+      "haproxy.cfg": example
+        .replace("bind :443", `bind 127.0.0.1:${port}`)
+        .replaceAll("/etc/haproxy/tls/", `${folder}/`),
+    }),
+  },
+} as const;
+
+let home: string;
+let server: PlatformProcess;
+let token: string;
+
+beforeAll(async () => {
+  home = await mkdtemp(join(tmpdir(), "platform-proxies-"));
+  const tokenFile = join(home, "token");
+  const database = `sqlite:${join(home, "platform.db")}`;
+  server = await startPlatform(["--database", database, "--listen", "0", "--init-token-file", tokenFile]);
+  token = (await readFile(tokenFile, "utf8")).trim();
+});
+afterAll(async () => {
+  await server?.end("SIGTERM");
+  await rm(home, { recursive: true, force: true });
+});
+
+for (const [name, proxy] of Object.entries(proxies)) {
+  const missing = whyNot(proxy.program);
+  if (missing !== undefined) console.warn(`skipped, ${name} does not run: ${missing}`);
+
+  describe.skipIf(missing !== undefined)(`behind ${name}`, () => {
+    let running: ChildProcess;
+    let agent: Agent;
+    let baseUrl: string;
+    let root: string;
+    let errors = "";
+
+    beforeAll(async () => {
+      const folder = await mkdtemp(join(home, "proxy-"));
+      const port = await freePort();
+      baseUrl = `https://localhost:${port}`;
+      const example = (await readFile(join(repository, proxy.example), "utf8")).replaceAll(
+        "127.0.0.1:8080",
+        new URL(server.baseUrl).host,
+      );
+      const files = {
+        ...proxy.files(folder, example, port),
+        "platform.crt": cert,
+        "platform.key": key,
+        "platform.pem": `${cert}${key}`,
+      };
+      for (const [file, text] of Object.entries(files)) await writeFile(join(folder, file), text);
+      running = spawn(proxy.program, proxy.args(folder), { stdio: ["ignore", "pipe", "pipe"] });
+      for (const stream of [running.stdout!, running.stderr!]) stream.on("data", (text) => (errors += text));
+      agent = new Agent({ connect: { ca: cert } });
+      await vi.waitFor(
+        async () => {
+          const { status } = await rest("GET", "/readyz").catch((error) => ({ status: error }));
+          if (status !== 200) throw new Error(`${status}\n${errors}`);
+        },
+        { timeout: 30_000 },
+      );
+      root = (await rest("GET", "/iam/v2/groups?uidp.in_root=true")).body.groups[0].uid;
+    });
+    afterAll(async () => {
+      await agent?.destroy();
+      if (running?.exitCode === null && running.kill("SIGTERM")) await once(running, "exit");
+    });
+
+    async function rest(method: "GET" | "POST", path: string, body?: object) {
+      const { statusCode, headers, ...answer } = await request(`${baseUrl}${path}`, {
+        method,
+        dispatcher: agent,
+        headers: { authorization: `Bearer ${token}` },
+        body: body === undefined ? null : JSON.stringify(body),
+      });
+      const text = await answer.body.text();
+      // biome-ignore lint/suspicious/noExplicitAny: tests read what they expect, and fail when it is not there.
+      const json: any = /json/.test(String(headers["content-type"])) ? JSON.parse(text) : text;
+      return { status: statusCode, headers, body: json };
+    }
+
+    test("REST: calls, uids with a slash, errors with their details", async () => {
+      const created = await rest("POST", `/registry/v2/repos/${root}`, { name: `${proxy.program}-rest` });
+      expect(created).toMatchObject({ status: 200, body: { name: `${proxy.program}-rest` } });
+      expect(await rest("GET", `/registry/v2/repos/${created.body.uid}`)).toMatchObject({ status: 200 });
+      const again = await rest("POST", `/registry/v2/repos/${root}`, { name: `${proxy.program}-rest` });
+      expect(again).toMatchObject({ status: 409, body: { code: 6 } });
+      expect(again.body.details.length).toBeGreaterThan(0);
+      expect((await rest("GET", "/nothing/here")).body).toMatchObject({ code: 5 });
+    });
+
+    test("a body above the server's limit is refused by the server", async () => {
+      const answer = await rest("POST", `/registry/v2/repos/${root}`, {
+        name: "n",
+        description: "x".repeat(1_200_000),
+      });
+      expect(answer).toMatchObject({ status: 413, body: { code: 8 } });
+    });
+
+    const nodeOptions = { ca: cert };
+    const transports: Readonly<Record<string, () => Transport>> = {
+      gRPC: () => createGrpcTransport({ baseUrl, nodeOptions }),
+      "gRPC-Web over HTTP/1.1": () => createGrpcWebTransport({ baseUrl, httpVersion: "1.1", nodeOptions }),
+      "gRPC-Web over HTTP/2": () => createGrpcWebTransport({ baseUrl, httpVersion: "2", nodeOptions }),
+      "Connect over HTTP/1.1": () => createConnectTransport({ baseUrl, httpVersion: "1.1", nodeOptions }),
+      "Connect over HTTP/2": () => createConnectTransport({ baseUrl, httpVersion: "2", nodeOptions }),
+    };
+    test.each(Object.entries(transports))("%s: a call, an error with its details, a stream", async (_, transportOf) => {
+      const transport = transportOf();
+      const headers = { authorization: `Bearer ${token}` };
+      const repos = createClient(ReposService, transport);
+      expect((await repos.listRepos({}, { headers })).repos.length).toBeGreaterThanOrEqual(0);
+      const error = ConnectError.from(
+        await repos.getRepo({ uid: `${root}/0000000000000000` }, { headers }).catch((e) => e),
+      );
+      expect(error.code).toBe(Code.NotFound);
+      expect(error.details.length).toBeGreaterThan(0);
+      for await (const { status } of createClient(Health, transport).watch({})) {
+        expect(status).toBe(1); // SERVING, before the stream ends
+        break;
+      }
+    });
+
+    test("gRPC: reflection, a stream in both directions", async () => {
+      const client = createClient(ServerReflection, createGrpcTransport({ baseUrl, nodeOptions }));
+      const question = { messageRequest: { case: "listServices" as const, value: "" } };
+      const answers: string[] = [];
+      let next = Promise.withResolvers<void>();
+      const questions = (async function* () {
+        yield question;
+        await next.promise; // the second question comes after the first answer
+        yield question;
+      })();
+      for await (const { messageResponse } of client.serverReflectionInfo(questions)) {
+        answers.push(messageResponse.case ?? "");
+        next.resolve();
+        next = Promise.withResolvers();
+      }
+      expect(answers).toEqual(["listServicesResponse", "listServicesResponse"]);
+    });
+
+    test("gRPC by another client", async () => {
+      const client = grpcRepos(new URL(baseUrl).host, token, credentials.createSsl(Buffer.from(cert)));
+      const repo = await client.call("CreateRepo", { parent: root, repo: { name: `${proxy.program}-grpc` } });
+      expect(repo).toMatchObject({ name: `${proxy.program}-grpc` });
+      client.close();
+    });
+  });
+}
+
+test("the example of Envoy sends all protocols to one cluster over HTTP/2", async () => {
+  const example = await readFile(join(repository, "deploy/envoy/envoy.yaml"), "utf8");
+  // biome-ignore lint/suspicious/noExplicitAny: tests read what they expect, and fail when it is not there.
+  const { static_resources: resources } = load(example) as any;
+  const [{ filter_chains: chains }] = resources.listeners;
+  const manager = chains[0].filters[0].typed_config;
+  expect(manager.route_config.virtual_hosts[0].routes).toMatchObject([
+    { route: { cluster: "platform", timeout: "0s" } },
+  ]);
+  expect(resources.clusters).toMatchObject([
+    { name: "platform", health_checks: [{ http_health_check: { path: "/readyz" } }] },
+  ]);
+});
+
+/** Why a program does not run; undefined if it does. */
+function whyNot(program: string): string | undefined {
+  try {
+    execFileSync(program, ["-v"], { stdio: "ignore" });
+    return undefined;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return port;
+}
