@@ -29,7 +29,7 @@ const variants: Readonly<Record<string, object>> = {
     autoscaling: { enabled: true, callsUnderWay: { enabled: true } },
     networkPolicy: { enabled: true, from: [{ podSelector: {} }], egress: [{ ports: [{ port: 5432 }] }] },
     serviceMonitor: { enabled: true },
-    prometheusRule: { enabled: true },
+    prometheusRule: { enabled: true, rules: "groups: [{name: more, rules: [{alert: Up, expr: 'up == 1'}]}]" },
     imagePullSecrets: [{ name: "pull" }],
     extraEnv: [{ name: "TZ", value: "UTC" }],
     extraVolumes: [{ name: "terms", emptyDir: {} }],
