@@ -8,7 +8,7 @@ import { chmodSync, chownSync, copyFileSync, mkdirSync, readdirSync, readFileSyn
 import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { cleanEnvironment, repository } from "../cli/platform-process.ts";
 
 const dockerfile = readFileSync(join(repository, "Dockerfile"), "utf8");
@@ -44,12 +44,14 @@ afterAll(() => rmSync(root, { recursive: true, force: true }));
 function start(args: string[], env: Record<string, string> = {}) {
   const settings = { NODE_ENV: "production", PLATFORM_LISTEN: "127.0.0.1:0", ...env };
   const clean = Object.fromEntries(Object.entries(cleanEnvironment()).filter(([name]) => !name.startsWith("NODE_")));
-  return spawn(inRoot("node"), [inRoot("app/bin/platform.js"), ...args], {
+  const child = spawn(inRoot("node"), [inRoot("app/bin/platform.js"), ...args], {
     cwd: root,
     env: { ...clean, ...settings },
     stdio: ["ignore", "pipe", "pipe"],
     ...user,
   });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  return child;
 }
 
 test("it starts, makes a database in its folder, serves, and ends with status 0 at SIGTERM", async () => {

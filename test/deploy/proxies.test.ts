@@ -129,7 +129,8 @@ for (const [name, proxy] of Object.entries(proxies)) {
     test("REST: calls, uids with a slash, errors with their details", async () => {
       const created = await rest("POST", `/registry/v2/repos/${root}`, { name: `${proxy.program}-rest` });
       expect(created).toMatchObject({ status: 200, body: { name: `${proxy.program}-rest` } });
-      expect(await rest("GET", `/registry/v2/repos/${created.body.uid}`)).toMatchObject({ status: 200 });
+      for (const uid of [created.body.uid, encodeURIComponent(created.body.uid)])
+        expect(await rest("GET", `/registry/v2/repos/${uid}`), uid).toMatchObject({ status: 200 });
       const again = await rest("POST", `/registry/v2/repos/${root}`, { name: `${proxy.program}-rest` });
       expect(again).toMatchObject({ status: 409, body: { code: 6 } });
       expect(again.body.details.length).toBeGreaterThan(0);
