@@ -15,7 +15,7 @@ export interface Health {
 
 prepareCollector(); // as the program does, before it loads the rest
 const [{ readConfig }, { createLogger }, { startServer }] = await Promise.all([
-  import("../../src/config.ts"),
+  import("../../src/config/index.ts"),
   import("../../src/log.ts"),
   import("../../src/app/index.ts"),
 ]);

@@ -1,7 +1,7 @@
 /** What the server serves, as the code declares it. */
 import { createRegistry, type DescService, type Registry } from "@bufbuild/protobuf";
 import { file_google_rpc_error_details } from "../../gen/google/rpc/error_details_pb.ts";
-import type { Config } from "../config.ts";
+import type { Config } from "../config/index.ts";
 import { type Contract, readContract } from "../contract/index.ts";
 import type { MountedService } from "../resource/index.ts";
 import { createServices } from "../services/index.ts";

@@ -1,5 +1,5 @@
 /** Failures of a start that the operator can mend: the setting, what is wrong with it, and what to do. */
-import { type Config, flagOf, type ListenAddress } from "../config.ts";
+import { type Config, flagOf, type ListenAddress } from "../config/index.ts";
 
 /** A failure whose message explains it to the operator in one line. */
 export class StartFailure extends Error {

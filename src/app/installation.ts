@@ -1,7 +1,7 @@
 /** What an initialised database stores about itself: issuer, keys, the first group and its administrator. */
 import { randomBytes } from "node:crypto";
 import { generateSigningKey, type StoredKey } from "../auth/index.ts";
-import type { Config } from "../config.ts";
+import type { Config } from "../config/index.ts";
 import { type CallEnvironment, createPageTokens } from "../resource/index.ts";
 import { ensureAdministrator, ensureFirstGroup, installationSetting, storeBuiltInRoles } from "../services/index.ts";
 import type { Database, ReadSession, WriteSession } from "../store/index.ts";

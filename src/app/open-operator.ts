@@ -1,6 +1,6 @@
 /** The operator of a command that runs without a server. */
 
-import { baseUrlOf, type Config } from "../config.ts";
+import { baseUrlOf, type Config } from "../config/index.ts";
 import { createAudit, createEventRecorder, createOperator, type Operator } from "../pipeline/index.ts";
 import { hasSubscriptions } from "../services/index.ts";
 import type { Database } from "../store/index.ts";

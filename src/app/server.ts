@@ -4,7 +4,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { CapabilitySchema } from "../../gen/platform/capabilities/capabilities_pb.ts";
 import { capabilitiesByName } from "../auth/index.ts";
 import { addEnumNames, useGeneratedCode } from "../codec/index.ts";
-import { addressUrlOf, baseUrlOf, type Config } from "../config.ts";
+import { addressUrlOf, baseUrlOf, type Config } from "../config/index.ts";
 import { warmValidation } from "../contract/index.ts";
 import { unavailable } from "../errors.ts";
 import type { Logger } from "../log.ts";

@@ -5,7 +5,7 @@
  * Every command but `restore` may run beside a server on the same database.
  */
 import { Command, CommanderError } from "commander";
-import { ConfigError } from "../config.ts";
+import { ConfigError } from "../config/index.ts";
 import { version } from "../version.ts";
 import { accessCommand } from "./access/index.ts";
 import { auditCommand } from "./audit/audit.ts";

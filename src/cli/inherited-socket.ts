@@ -1,5 +1,5 @@
 /** A listening socket that a service manager passes on, `sd_listen_fds(3)`: no connection is refused between servers. */
-import { ConfigError } from "../config.ts";
+import { ConfigError } from "../config/index.ts";
 
 /** The descriptor of the first socket that is passed on. */
 const firstDescriptor = 3;

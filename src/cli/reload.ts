@@ -1,7 +1,7 @@
 /** SIGHUP: a running server reads its settings again. */
 import { closeSync, openSync } from "node:fs";
 import type { LiveSettings } from "../app/index.ts";
-import { type Config, ConfigError } from "../config.ts";
+import { type Config, ConfigError } from "../config/index.ts";
 import type { Logger } from "../log.ts";
 
 /**

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { Command } from "commander";
 import { shortenPauses } from "../app/garbage-collection.ts";
 import { LiveSettings, type Peers, type RunningServer, startServer } from "../app/index.ts";
-import { type Config, readConfig } from "../config.ts";
+import { type Config, readConfig } from "../config/index.ts";
 import { createLogger, type Logger, type LoggerOptions } from "../log.ts";
 import { inheritedSocket } from "./inherited-socket.ts";
 import { onHangUp, readAgain, takeSettings } from "./reload.ts";

@@ -10,7 +10,7 @@ import {
   type SettingName,
   settings,
   variableOf,
-} from "../config.ts";
+} from "../config/index.ts";
 
 /** Adds `--config`, `--log-level` and the given settings, all by default, to a command. */
 export function withSettings(

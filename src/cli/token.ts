@@ -2,7 +2,7 @@
 import { Command } from "commander";
 import { openSigningKeys } from "../app/index.ts";
 import { createIssuer, maxTokenLifeSeconds } from "../auth/index.ts";
-import type { Config } from "../config.ts";
+import type { Config } from "../config/index.ts";
 import { identityExists } from "../services/index.ts";
 import type { Database } from "../store/index.ts";
 import { isUid } from "../uid.ts";

@@ -1,7 +1,7 @@
 /** The message of a server that initialised its database: first steps and the first token. */
 import { renameSync, rmSync, writeFileSync } from "node:fs";
 import type { RunningServer } from "../app/index.ts";
-import type { Config } from "../config.ts";
+import type { Config } from "../config/index.ts";
 import { firstTokenSeconds } from "./init.ts";
 
 /**

@@ -6,7 +6,7 @@
  */
 
 import { type Awaitable, chain } from "../awaitable.ts";
-import { flagOf } from "../config.ts";
+import { flagOf } from "../config/index.ts";
 import { resourceExhausted, unavailable } from "../errors.ts";
 import { type BodyWatch, formatLimit } from "./message/body.ts";
 import { declaredLength, type HttpRequest, type HttpResponse, headerOf } from "./message/message.ts";

@@ -1,6 +1,6 @@
 /** Opens the endpoint for registry notifications, if the settings name a registry. */
 
-import type { Config } from "../config.ts";
+import type { Config } from "../config/index.ts";
 import type { Endpoints } from "../http/index.ts";
 import { createOperator, type OperatorOptions } from "../pipeline/index.ts";
 import type { RegistryNotificationsOptions } from "./notifications.ts";

@@ -1,7 +1,7 @@
 /** Errors for messages that are too large. They name the limit and the setting that changes it, if there is one. */
 
 import { Code, ConnectError } from "@connectrpc/connect";
-import { flagOf } from "../config.ts";
+import { flagOf } from "../config/index.ts";
 import { formatLimit, unverifiedBytes } from "../http/index.ts";
 
 /**

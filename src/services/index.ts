@@ -3,7 +3,7 @@
  * another is passed to it here.
  */
 import type { DescMethod, DescService } from "@bufbuild/protobuf";
-import type { TermsDocument } from "../config.ts";
+import type { TermsDocument } from "../config/index.ts";
 import type { HasSubscriptions, SubscriptionSource } from "../delivery/index.ts";
 import { type MountedService, mount } from "../resource/index.ts";
 import type { Database, ReadSession } from "../store/index.ts";

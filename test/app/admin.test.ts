@@ -12,7 +12,7 @@ import { createReadiness } from "../../src/app/admin/readiness.ts";
 import { createAdminServer } from "../../src/app/admin/server.ts";
 import { openSupervisorAdmin, type ProcessState } from "../../src/app/admin/workers.ts";
 import { StartFailure } from "../../src/app/failure.ts";
-import { defaultAdminListen, readConfig } from "../../src/config.ts";
+import { defaultAdminListen, readConfig } from "../../src/config/index.ts";
 import { startPlatformForTest } from "../cli/platform-process.ts";
 
 const listen = { host: "127.0.0.1", port: 0 };

@@ -8,7 +8,7 @@ import { pino } from "pino";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { StartFailure, startServer } from "../../src/app/index.ts";
 import { noPeers } from "../../src/app/peers.ts";
-import { readConfig } from "../../src/config.ts";
+import { readConfig } from "../../src/config/index.ts";
 
 const occupier = createServer();
 let folder: string;

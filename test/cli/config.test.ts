@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, test } from "vitest";
 import { configSchema } from "../../src/cli/config/schema.ts";
-import { type Config, flagOf, readSettings, settings } from "../../src/config.ts";
+import { type Config, flagOf, readSettings, settings } from "../../src/config/index.ts";
 import { selfSigned } from "../http/self-signed.ts";
 import { cleanEnvironment, repository, temporaryFolder } from "./platform-process.ts";
 import { runHere } from "./run-here.ts";

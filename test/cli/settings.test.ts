@@ -1,7 +1,7 @@
 import { Command } from "commander";
 import { describe, expect, it } from "vitest";
 import { settingsOf, withSettings } from "../../src/cli/settings.ts";
-import { type Config, flagOf, settings } from "../../src/config.ts";
+import { type Config, flagOf, settings } from "../../src/config/index.ts";
 
 const switches = (Object.keys(settings) as (keyof Config)[]).filter((key) => settings[key].placeholder === undefined);
 

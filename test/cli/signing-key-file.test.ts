@@ -6,7 +6,7 @@ import { decodeProtectedHeader } from "jose";
 import { expect, onTestFinished, test } from "vitest";
 import { startServer } from "../../src/app/index.ts";
 import { parseGivenKeys } from "../../src/auth/index.ts";
-import { readConfig } from "../../src/config.ts";
+import { readConfig } from "../../src/config/index.ts";
 import { createLogger } from "../../src/log.ts";
 import { settingsIn, temporaryFolder } from "./platform-process.ts";
 import { runHere } from "./run-here.ts";

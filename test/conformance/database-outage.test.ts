@@ -11,7 +11,7 @@ import { pino } from "pino";
 import { describe, expect, inject, onTestFinished, test } from "vitest";
 import { Health, HealthCheckResponse_ServingStatus as Status } from "../../gen/grpc/health/v1/health_pb.ts";
 import { startServer } from "../../src/app/index.ts";
-import { readConfig } from "../../src/config.ts";
+import { readConfig } from "../../src/config/index.ts";
 import { startPostgres } from "../databases/postgres.ts";
 import { type DatabaseProxy, openProxy } from "./database-proxy.ts";
 

@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { pino } from "pino";
 import { expect, onTestFinished, test } from "vitest";
 import { startServer } from "../../src/app/index.ts";
-import { readConfig } from "../../src/config.ts";
+import { readConfig } from "../../src/config/index.ts";
 
 /** A small file system in a folder, and why there can be none. */
 function mountDisk(): { readonly folder: string } | { readonly missing: string } {

@@ -4,7 +4,7 @@ import { type Client, ConnectError, createClient, type Interceptor } from "@conn
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import { afterEach, beforeEach } from "vitest";
 import { startServer } from "../../src/app/index.ts";
-import { type Config, readConfig } from "../../src/config.ts";
+import { type Config, readConfig } from "../../src/config/index.ts";
 import { createLogger } from "../../src/log.ts";
 import { onEveryDatabase, type TestDatabase } from "../databases/databases.ts";
 

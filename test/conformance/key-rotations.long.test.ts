@@ -7,7 +7,7 @@ import { setTimeout } from "node:timers/promises";
 import { decodeProtectedHeader } from "jose";
 import { expect, test } from "vitest";
 import { type RunningServer, startServer } from "../../src/app/index.ts";
-import { readConfig } from "../../src/config.ts";
+import { readConfig } from "../../src/config/index.ts";
 import { createLogger } from "../../src/log.ts";
 import { runPlatform } from "../cli/platform-process.ts";
 import { runHere } from "../cli/run-here.ts";

@@ -1,7 +1,7 @@
 /** A server of a suite's own, on every database, as its clients see it. */
 import { afterAll, beforeAll, describe, inject } from "vitest";
 import { type RunningServer, startServer } from "../../src/app/index.ts";
-import { readConfig } from "../../src/config.ts";
+import { readConfig } from "../../src/config/index.ts";
 import { createLogger } from "../../src/log.ts";
 import { createCitus, hasCitus } from "../databases/citus.ts";
 import "../databases/postgres.ts";

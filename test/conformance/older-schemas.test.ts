@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { expect, onTestFinished, test } from "vitest";
 import { readInstallation, startServer } from "../../src/app/index.ts";
-import { readConfig } from "../../src/config.ts";
+import { readConfig } from "../../src/config/index.ts";
 import { createLogger } from "../../src/log.ts";
 import { openDatabase } from "../../src/store/index.ts";
 import { temporaryFolder } from "../cli/platform-process.ts";

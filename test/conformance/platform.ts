@@ -8,7 +8,7 @@ import type { Client } from "@grpc/grpc-js";
 import { pino } from "pino";
 import { afterAll, beforeAll, describe, expect, inject } from "vitest";
 import { type RunningServer, startServer } from "../../src/app/index.ts";
-import { type Config, readConfig } from "../../src/config.ts";
+import { type Config, readConfig } from "../../src/config/index.ts";
 import { type Database, openDatabase, type WriteSession } from "../../src/store/index.ts";
 import { createCitus, hasCitus } from "../databases/citus.ts";
 import "../databases/postgres.ts";

@@ -3,7 +3,7 @@ import { Code } from "@connectrpc/connect";
 import { pino } from "pino";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type RunningServer, startServer } from "../../src/app/index.ts";
-import { readConfig } from "../../src/config.ts";
+import { readConfig } from "../../src/config/index.ts";
 import { type Json, methodNamed } from "./contract.ts";
 import { builtInRole, digestOf, freshName, makeGroup, makeIdentity, makeRepo, makeRole } from "./fixtures.ts";
 import type { Outcome } from "./outcome.ts";

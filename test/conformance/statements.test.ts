@@ -4,7 +4,7 @@ import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { pino } from "pino";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { type RunningServer, startServer } from "../../src/app/index.ts";
-import { readConfig } from "../../src/config.ts";
+import { readConfig } from "../../src/config/index.ts";
 import "../databases/postgres.ts";
 import { type EmptyDatabase, migratedPostgres } from "./databases.ts";
 

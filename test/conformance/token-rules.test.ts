@@ -10,7 +10,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { GroupsService } from "../../gen/platform/iam/v2/groups_pb.ts";
 import { IdentitySchema } from "../../gen/platform/iam/v2/identities_pb.ts";
 import { startServer } from "../../src/app/index.ts";
-import { readConfig } from "../../src/config.ts";
+import { readConfig } from "../../src/config/index.ts";
 import { contentOf } from "../../src/resource/index.ts";
 import { identities } from "../../src/services/iam/identities.ts";
 import { newUid } from "../../src/uid.ts";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { expect } from "vitest";
 import { type RunningServer, readInstallation } from "../../src/app/index.ts";
 import { createIssuer } from "../../src/auth/index.ts";
-import type { Config } from "../../src/config.ts";
+import type { Config } from "../../src/config/index.ts";
 import { openDatabase } from "../../src/store/index.ts";
 import { startPlatform } from "../cli/platform-process.ts";
 

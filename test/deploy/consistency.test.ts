@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { settings, variableOf } from "../../src/config.ts";
+import { settings, variableOf } from "../../src/config/index.ts";
 import { repository } from "../cli/platform-process.ts";
 
 const known = new Set<string>(Object.keys(settings).map((name) => variableOf(name as keyof typeof settings)));

@@ -6,7 +6,7 @@ import { measureAuthentication, measureCalls } from "../../src/app/instruments/c
 import { measureDatabase } from "../../src/app/instruments/database.ts";
 import { measureDeliveries } from "../../src/app/instruments/deliveries.ts";
 import { measurePort } from "../../src/app/instruments/port.ts";
-import { readConfig } from "../../src/config.ts";
+import { readConfig } from "../../src/config/index.ts";
 import { AttemptCounts } from "../../src/delivery/index.ts";
 import { addProcessMetrics, createMetrics, type Metric } from "../../src/metrics/index.ts";
 import { openDatabase } from "../../src/store/index.ts";

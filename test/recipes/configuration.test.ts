@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { type Config, flagOf, settings } from "../../src/config.ts";
+import { type Config, flagOf, settings } from "../../src/config/index.ts";
 import { repository } from "../cli/platform-process.ts";
 
 const page = readFileSync(join(repository, "docs/configuration.md"), "utf8");

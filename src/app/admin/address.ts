@@ -1,5 +1,5 @@
 /** Where the admin listener is. */
-import { type Config, defaultAdminListen, flagOf, type ListenAddress } from "../../config.ts";
+import { type Config, defaultAdminListen, flagOf, type ListenAddress } from "../../config/index.ts";
 import type { Logger } from "../../log.ts";
 
 /**

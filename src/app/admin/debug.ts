@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import { isIPv6 } from "node:net";
-import type { Config } from "../../config.ts";
+import type { Config } from "../../config/index.ts";
 import { respond } from "./respond.ts";
 
 /** Where the files come from, and who gets them. */

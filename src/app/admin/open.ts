@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
-import type { Config, ListenAddress } from "../../config.ts";
+import type { Config, ListenAddress } from "../../config/index.ts";
 import type { Logger } from "../../log.ts";
 import type { Metric } from "../../metrics/index.ts";
 import { listenFailure } from "../failure.ts";

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { get, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { pipeline } from "node:stream/promises";
-import type { Config, ListenAddress } from "../../config.ts";
+import type { Config, ListenAddress } from "../../config/index.ts";
 import type { Logger } from "../../log.ts";
 import { listenFailure } from "../failure.ts";
 import { openAtAdminAddress } from "./address.ts";

@@ -3,7 +3,7 @@
  * start with other keys fails at once.
  */
 import { randomBytes } from "node:crypto";
-import type { Config } from "../../config.ts";
+import type { Config } from "../../config/index.ts";
 import { idempotentAnswers } from "../../pipeline/index.ts";
 import { createSecrets, type Secrets } from "../../resource/index.ts";
 import { type SealedKind, sealedKinds } from "../../services/index.ts";

@@ -1,7 +1,7 @@
 /** The signing keys of an installation: those in its database, and those that the operator gives. */
 import { readFile } from "node:fs/promises";
 import { type GivenKey, generateSigningKey, keysAt, parseGivenKeys, type SigningKey } from "../../auth/index.ts";
-import { type Config, flagOf } from "../../config.ts";
+import { type Config, flagOf } from "../../config/index.ts";
 import type { Database, WriteSession } from "../../store/index.ts";
 import { StartFailure } from "../failure.ts";
 import { changeInstallation, type Installation, readInstallation } from "../installation.ts";

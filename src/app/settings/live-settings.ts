@@ -3,7 +3,7 @@
  * follows them. The table of settings says which are reloadable.
  */
 import { isDeepStrictEqual } from "node:util";
-import { type Config, settings } from "../../config.ts";
+import { type Config, settings } from "../../config/index.ts";
 
 /** What a change of the settings comes to. */
 export interface SettingChanges {

@@ -1,5 +1,5 @@
 /** Reports the state of this process: to its admin listener, if it has one, and to its peers. */
-import { defaultAdminListen } from "../../config.ts";
+import { defaultAdminListen } from "../../config/index.ts";
 import { openAtAdminAddress } from "../admin/address.ts";
 import { isLoopback } from "../admin/debug.ts";
 import { openAdmin } from "../admin/open.ts";

@@ -8,7 +8,7 @@ import {
   createKeySets,
 } from "../../auth/index.ts";
 import { createLocalTransport, type LocalTransport } from "../../call/index.ts";
-import { flagOf } from "../../config.ts";
+import { flagOf } from "../../config/index.ts";
 import { createPipeline, emptyRecord, quotaCheck } from "../../pipeline/index.ts";
 import { grantSource, identitySource, providerSource, quotaKinds } from "../../services/index.ts";
 import { createCounter } from "../counter.ts";

@@ -1,5 +1,5 @@
 /** The context of a start. */
-import type { Config } from "../../config.ts";
+import type { Config } from "../../config/index.ts";
 import type { Logger } from "../../log.ts";
 import type { Metrics } from "../../metrics/index.ts";
 import type { Tracing } from "../../tracing/index.ts";

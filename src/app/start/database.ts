@@ -1,6 +1,6 @@
 /** The database of a server that starts. */
 
-import type { Config } from "../../config.ts";
+import type { Config } from "../../config/index.ts";
 import {
   administratorOnly,
   administratorRole,

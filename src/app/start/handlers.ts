@@ -6,7 +6,7 @@ import { resource_reference } from "../../../gen/google/api/resource_pb.ts";
 import { file_google_rpc_error_details } from "../../../gen/google/rpc/error_details_pb.ts";
 import { iam_scope } from "../../../gen/platform/annotations/annotations_pb.ts";
 import type { CertificateTokens } from "../../auth/index.ts";
-import { flagOf } from "../../config.ts";
+import { flagOf } from "../../config/index.ts";
 import { completeError } from "../../errors.ts";
 import {
   type BufferedRequest,

@@ -1,6 +1,6 @@
 /** The port of a server. It is opened first, so that liveness is answered while the server waits for its database. */
 
-import { flagOf, type ListenAddress } from "../../config.ts";
+import { flagOf, type ListenAddress } from "../../config/index.ts";
 import { completeError } from "../../errors.ts";
 import { createOnePort, formatLimit, IncomingBodies, type OnePortOptions } from "../../http/index.ts";
 import { formatStatus } from "../../rest/index.ts";

@@ -1,5 +1,5 @@
 /** Whether somebody, such as a balancer, routes calls by the readiness of the server. It is told in time of a stop. */
-import type { Config } from "../../config.ts";
+import type { Config } from "../../config/index.ts";
 
 /** Whoever has asked for readiness within this time is taken to ask again. */
 const recentMs = 30_000;

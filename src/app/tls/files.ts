@@ -2,7 +2,7 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { createSecureContext } from "node:tls";
-import { type Config, flagOf } from "../../config.ts";
+import { type Config, flagOf } from "../../config/index.ts";
 import { certificatesIn, type TlsFiles } from "../../http/index.ts";
 import { StartFailure } from "../failure.ts";
 

@@ -2,8 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { existsSync, readdirSync, rmSync, statfsSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { ConfigError } from "../../config.ts";
-import { parseKey, readSecret } from "../../config-values.ts";
+import { ConfigError, parseKey, readSecret } from "../../config/index.ts";
 import { databasePath } from "../../store/index.ts";
 import { CommandFailure } from "../failure.ts";
 

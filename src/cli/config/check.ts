@@ -1,7 +1,7 @@
 /** `platform config check`: verifies the settings without starting anything. */
 import { Command } from "commander";
 import { tlsProblems } from "../../app/index.ts";
-import { type Config, readSettings, type SettingProblem } from "../../config.ts";
+import { type Config, readSettings, type SettingProblem } from "../../config/index.ts";
 import { sourcesOf, withSettings } from "../settings.ts";
 import { printProblems } from "./problems.ts";
 

@@ -1,6 +1,13 @@
 /** `platform config print`: every setting, its value, and where that came from. */
 import { Command } from "commander";
-import { type Config, flagOf, type GivenSetting, readSettings, settings, withoutPasswords } from "../../config.ts";
+import {
+  type Config,
+  flagOf,
+  type GivenSetting,
+  readSettings,
+  settings,
+  withoutPasswords,
+} from "../../config/index.ts";
 import { printListing } from "../listing.ts";
 import { sourcesOf, withSettings } from "../settings.ts";
 import { printProblems } from "./problems.ts";

@@ -1,5 +1,5 @@
 /** Prints what is wrong with the settings. */
-import { ConfigError, type SettingProblem } from "../../config.ts";
+import { ConfigError, type SettingProblem } from "../../config/index.ts";
 
 /**
  * Prints all problems, one line each. Errors: ConfigError, whose message is that of the errors, if there are any.

@@ -1,6 +1,6 @@
 /** `platform config schema`: a JSON Schema of the configuration file, so that editors complete and check it. */
 import { Command } from "commander";
-import { type DeprecatedSetting, deprecatedSettings, type JsonSchema, settings } from "../../config.ts";
+import { type DeprecatedSetting, deprecatedSettings, type JsonSchema, settings } from "../../config/index.ts";
 
 export function schemaCommand(): Command {
   return new Command("schema")

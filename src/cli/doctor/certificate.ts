@@ -1,7 +1,7 @@
 /** Checks the certificate of the port. */
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
-import type { Config } from "../../config.ts";
+import type { Config } from "../../config/index.ts";
 import { type Finding, failure, ok, skipped, warning } from "./finding.ts";
 
 const check = "certificate";

@@ -2,7 +2,7 @@
 import { statSync } from "node:fs";
 import { type Installation, openSecrets, StartFailure } from "../../app/index.ts";
 import { keysAt } from "../../auth/index.ts";
-import type { Config } from "../../config.ts";
+import type { Config } from "../../config/index.ts";
 import { countDeliveries } from "../../delivery/index.ts";
 import { readSealedSecrets } from "../../services/index.ts";
 import { type CounterFault, type Database, databasePath, importSetting, RefusedError } from "../../store/index.ts";

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { Command } from "commander";
 import { readInstallation } from "../../app/index.ts";
-import { type Config, flagOf, variableOf } from "../../config.ts";
+import { type Config, flagOf, variableOf } from "../../config/index.ts";
 import { databasePath, openDatabase } from "../../store/index.ts";
 import { CommandFailure, explain } from "../failure.ts";
 import { settingsOf, withSettings } from "../settings.ts";

@@ -2,7 +2,7 @@
 import { connect as connectPlain, isIP, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { fetchKeySet } from "../../auth/index.ts";
-import type { Config } from "../../config.ts";
+import type { Config } from "../../config/index.ts";
 import { judgedLookup, parseOutboundUrl, resolveBySystem } from "../../outbound.ts";
 import { readIssuers, readSinks } from "../../services/index.ts";
 import type { Database } from "../../store/index.ts";

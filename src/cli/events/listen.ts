@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Command } from "commander";
-import { baseUrlOf } from "../../config.ts";
+import { baseUrlOf } from "../../config/index.ts";
 import { CommandFailure } from "../failure.ts";
 import { settingsOf, withSettings } from "../settings.ts";
 import { stopSignal } from "../stop-signal.ts";

@@ -8,7 +8,7 @@ import {
   rotateSigningKeys,
 } from "../../app/index.ts";
 import { keysAt, type SigningKey } from "../../auth/index.ts";
-import type { Config } from "../../config.ts";
+import type { Config } from "../../config/index.ts";
 import type { Database } from "../../store/index.ts";
 import { requireInstallation, withAuditedDatabase, withDatabase } from "../database.ts";
 import { CommandFailure } from "../failure.ts";

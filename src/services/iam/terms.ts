@@ -12,7 +12,7 @@ import {
   TermsService,
 } from "../../../gen/platform/iam/v2/terms_pb.ts";
 import { callerOf } from "../../auth/index.ts";
-import type { TermsDocument } from "../../config.ts";
+import type { TermsDocument } from "../../config/index.ts";
 import { invalid } from "../../errors.ts";
 import {
   databaseOf,

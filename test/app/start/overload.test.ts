@@ -2,7 +2,7 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { readApi } from "../../../src/app/api.ts";
 import { createOverload, overloadAnswer } from "../../../src/app/start/overload.ts";
-import { readConfig } from "../../../src/config.ts";
+import { readConfig } from "../../../src/config/index.ts";
 import { createLogger } from "../../../src/log.ts";
 import { callOverConnect, connectTransports } from "../../conformance/connect-client.ts";
 import { methodNamed } from "../../conformance/contract.ts";

@@ -7,7 +7,7 @@ import { type DestinationStream, pino } from "pino";
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { LiveSettings } from "../../../src/app/settings/live-settings.ts";
 import { watchCertificate } from "../../../src/app/tls/certificate.ts";
-import { readConfig } from "../../../src/config.ts";
+import { readConfig } from "../../../src/config/index.ts";
 import type { TlsFiles } from "../../../src/http/index.ts";
 import { certificateOf, type TestCertificate } from "../../http/self-signed.ts";
 

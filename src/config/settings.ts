@@ -1,12 +1,11 @@
 /** The settings: one table defines their help texts, defaults and parsers. */
 import { availableParallelism } from "node:os";
-import { secretKeySetting, signingKeySetting } from "./config-keys.ts";
+import { logFormats, logLevels } from "../log.ts";
+import { isUid } from "../uid.ts";
+import { secretKeySetting, signingKeySetting } from "./keys.ts";
 import {
-  autoMigrateSetting,
   type Config,
-  databaseWaitSetting,
   defaultAdminListen,
-  drainDelaySetting,
   oneOf,
   type Parser,
   parseBaseUrl,
@@ -26,11 +25,7 @@ import {
   parseSwitch,
   parseTermsDocuments,
   readSecret,
-} from "./config-values.ts";
-import { logFormats, logLevels } from "./log.ts";
-import { isUid } from "./uid.ts";
-
-export type { Config };
+} from "./values.ts";
 
 /**
  * One setting. Its key in the configuration file gives the flag (`--base-url`) and the variable (`PLATFORM_BASE_URL`).
@@ -69,8 +64,18 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     default: "sqlite:./data/platform.db",
     parse: oneOf(/^(sqlite:.+|postgres(ql)?:\/\/.+)$/, "sqlite:PATH or postgres://…"),
   },
-  databaseWait: databaseWaitSetting,
-  autoMigrate: autoMigrateSetting,
+  databaseWait: {
+    help: "how long to wait at the start for a PostgreSQL server that cannot be reached: 90s, 5m, 1h",
+    placeholder: "DURATION",
+    default: "60s",
+    parse: parseDuration,
+  },
+  autoMigrate: {
+    help: "whether a start applies pending migrations: auto (on SQLite, which has one server), on, off",
+    placeholder: "auto|on|off",
+    default: "auto",
+    parse: parseChoice("auto", "on", "off"),
+  },
   baseUrl: { help: "URL at which clients reach the server", ...aUrl },
   issuer: {
     help: "issuer of the platform's own tokens, fixed when the database is initialised (default: the base URL)",
@@ -154,7 +159,12 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     ...{ placeholder: "off|loopback|on", default: "loopback", parse: parseChoice("off", "loopback", "on") },
   },
   metrics: { help: "metrics in the Prometheus format, at the admin address: on or off", ...onOrOff },
-  drainDelay: drainDelaySetting,
+  drainDelay: {
+    help: "how long a server that stops serves on, unready, so that balancers leave it; auto: 5s if it was probed lately, else 0",
+    placeholder: "DURATION|auto",
+    default: "auto",
+    parse: (value: string) => (value === "auto" ? undefined : parseDuration(value)),
+  },
   workers: {
     help: "number of processes that share the port; auto for the number of cores",
     placeholder: "NUMBER|auto",

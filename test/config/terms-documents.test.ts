@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { readConfig } from "../src/config.ts";
+import { readConfig } from "../../src/config/index.ts";
 
 const read = (termsDocuments: string) =>
   readConfig({ flags: { termsDocuments }, env: {}, warn: () => {} }).termsDocuments;

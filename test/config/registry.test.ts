@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { ConfigError, readConfig } from "../src/config.ts";
+import { ConfigError, readConfig } from "../../src/config/index.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "platform-config-registry-"));
 afterAll(() => rmSync(folder, { recursive: true }));

@@ -3,7 +3,7 @@ import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { Command } from "commander";
 import { afterAll, describe, expect, test, vi } from "vitest";
-import { settingsOf, withSettings } from "../src/cli/settings.ts";
+import { settingsOf, withSettings } from "../../src/cli/settings.ts";
 import {
   baseUrlOf,
   type Config,
@@ -13,7 +13,7 @@ import {
   readConfig,
   settings,
   variableOf,
-} from "../src/config.ts";
+} from "../../src/config/index.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "platform-config-"));
 afterAll(() => rmSync(folder, { recursive: true }));

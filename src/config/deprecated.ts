@@ -1,6 +1,6 @@
 /** The settings that others replace. They are accepted until the next release, with a warning. */
-import type { Config } from "./config-settings.ts";
-import { parseListen, parseSwitch } from "./config-values.ts";
+import type { Config } from "./values.ts";
+import { parseListen, parseSwitch } from "./values.ts";
 
 /** A setting that others replace. */
 export interface DeprecatedSetting {

@@ -4,21 +4,10 @@
  */
 import { readFileSync } from "node:fs";
 import { isIP } from "node:net";
-import { type DeprecatedName, type DeprecatedSetting, deprecatedSettings } from "./config-deprecated.ts";
-import { type Config, settings } from "./config-settings.ts";
-import {
-  type JsonSchema,
-  type ListenAddress,
-  type RegistryCredentials,
-  type TermsDocument,
-  withoutPasswords,
-} from "./config-values.ts";
-import { suggestion } from "./did-you-mean.ts";
-
-export { type DeprecatedSetting, deprecatedSettings } from "./config-deprecated.ts";
-export { type Config, type Setting, settings } from "./config-settings.ts";
-export { defaultAdminListen } from "./config-values.ts";
-export { type JsonSchema, type ListenAddress, type RegistryCredentials, type TermsDocument, withoutPasswords };
+import { suggestion } from "../did-you-mean.ts";
+import { type DeprecatedName, type DeprecatedSetting, deprecatedSettings } from "./deprecated.ts";
+import { settings } from "./settings.ts";
+import type { Config, ListenAddress } from "./values.ts";
 
 /** A value that cannot be used; the message names its flag, variable or file. */
 export class ConfigError extends Error {}

@@ -1,8 +1,8 @@
 /** The values of settings, and the parsers of their texts. Errors of these: an Error whose message follows the name of the setting. */
 import { readFileSync } from "node:fs";
-import type { SecretKey } from "./config-keys.ts";
-import type { LogFormat, LogLevel } from "./log.ts";
-import type { Rate } from "./token-buckets.ts";
+import type { LogFormat, LogLevel } from "../log.ts";
+import type { Rate } from "../token-buckets.ts";
+import type { SecretKey } from "./keys.ts";
 
 /** A JSON Schema, or a part of one. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
@@ -338,27 +338,3 @@ export function oneOf(pattern: RegExp, meaning: string): Parser<string> {
   };
   return Object.assign(parse, { schema: { type: "string", pattern: pattern.source } });
 }
-
-/** How long a start waits for a database that cannot be reached. */
-export const databaseWaitSetting = {
-  help: "how long to wait at the start for a PostgreSQL server that cannot be reached: 90s, 5m, 1h",
-  placeholder: "DURATION",
-  default: "60s",
-  parse: parseDuration,
-} as const;
-
-/** Whether a start applies missing migrations; auto: on SQLite. An empty database always gets its tables. */
-export const autoMigrateSetting = {
-  help: "whether a start applies pending migrations: auto (on SQLite, which has one server), on, off",
-  placeholder: "auto|on|off",
-  default: "auto",
-  parse: parseChoice("auto", "on", "off"),
-} as const;
-
-/** How long a server that stops goes on serving; undefined: 5 s if somebody asks for its readiness, else 0. */
-export const drainDelaySetting = {
-  help: "how long a server that stops serves on, unready, so that balancers leave it; auto: 5s if it was probed lately, else 0",
-  placeholder: "DURATION|auto",
-  default: "auto",
-  parse: (value: string) => (value === "auto" ? undefined : parseDuration(value)),
-} as const;
