@@ -27,7 +27,7 @@ export function watchSchema(database: Database, log: Logger, onChange: () => voi
     const was = isNewer;
     isNewer = refusal !== undefined;
     if (was === isNewer) return;
-    if (refusal !== undefined) log.error({ reason: refusal.message }, newerSchema);
+    if (refusal !== undefined) log.error({ reason: refusal.message }, "the database is newer than this server");
     onChange();
   }
 
