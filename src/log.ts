@@ -80,12 +80,17 @@ function describeError(error: Error): unknown {
  * (`SQLITE 13`), or the code of a system error (`ECONNREFUSED`).
  */
 export function codeOf(error: unknown): string | undefined {
-  for (let at = error, depth = 0; at instanceof Error && depth < 8; at = at.cause, depth++) {
+  for (let at = error, depth = 0; at instanceof Error && depth < 8; at = at.cause ?? firstOf(at), depth++) {
     const { code, errcode } = at as { code?: unknown; errcode?: unknown };
     if (typeof errcode === "number") return `SQLITE ${errcode}`;
     if (typeof code === "string") return code;
   }
   return undefined;
+}
+
+/** The first error of several that are one: a host with two addresses fails once for each. */
+function firstOf(error: Error): unknown {
+  return error instanceof AggregateError ? error.errors[0] : undefined;
 }
 
 /** A call that has ended. */

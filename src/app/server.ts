@@ -9,6 +9,7 @@ import { warmValidation } from "../contract/index.ts";
 import { unavailable } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import { addProcessMetrics, createMetrics } from "../metrics/index.ts";
+import { isOutage } from "../pipeline/index.ts";
 import { createHealth } from "../rpc/index.ts";
 import { openTracing, type Tracing } from "../tracing/index.ts";
 import { version } from "../version.ts";
@@ -80,7 +81,10 @@ export async function startServer(
     metrics:
       config.metrics === "off" || config.adminListen === "off"
         ? undefined
-        : createMetrics((error, metric) => log.warn({ err: error, metric }, "a metric cannot be read")),
+        : createMetrics((error, metric) => {
+            // An outage has its own lines and metric.
+            if (!isOutage(error)) log.warn({ err: error, metric }, "a metric cannot be read");
+          }),
     peers,
     tracing: await startTracing(config, log, stack),
     readiness: createReadiness(),

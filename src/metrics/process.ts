@@ -1,7 +1,7 @@
 /** What Node and the system say about a process. */
 import { readdir } from "node:fs/promises";
 import { constants, monitorEventLoopDelay, PerformanceObserver, performance } from "node:perf_hooks";
-import { getHeapStatistics } from "node:v8";
+import { getHeapSpaceStatistics, getHeapStatistics } from "node:v8";
 import { Histogram } from "../histogram/index.ts";
 import { version } from "../version.ts";
 import type { Metrics } from "./registry.ts";
@@ -86,16 +86,16 @@ export function addProcessMetrics(metrics: Metrics): () => void {
   metrics.add({
     name: "v8js.memory.heap.used",
     kind: "gauge",
-    description: "Heap in use.",
+    description: "Heap in use, without young objects.",
     unit: "By",
-    read: () => getHeapStatistics().used_heap_size,
+    read: oldHeapUsed,
   });
   metrics.add({
     name: "v8js.memory.heap.limit",
     kind: "gauge",
-    description: "Heap at which the process would end.",
+    description: "Heap at which the process ends, without young objects.",
     unit: "By",
-    read: () => getHeapStatistics().heap_size_limit,
+    read: () => getHeapStatistics().heap_size_limit - youngReserveBytes,
   });
   metrics.add({
     name: "process.memory.usage",
@@ -124,4 +124,13 @@ export function addProcessMetrics(metrics: Metrics): () => void {
     observer.disconnect();
     delay.disable();
   };
+}
+
+/** What V8 adds to the limit of the heap for young objects, by default, which never fill it. */
+const youngReserveBytes = 192 * 1024 * 1024;
+
+/** The process ends when these reach their limit, `--max-old-space-size`. */
+function oldHeapUsed(): number {
+  const old = getHeapSpaceStatistics().filter(({ space_name: name }) => !name.startsWith("new_"));
+  return old.reduce((sum, { space_used_size: bytes }) => sum + bytes, 0);
 }

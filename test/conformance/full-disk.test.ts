@@ -2,46 +2,14 @@
  * A server whose database file is on a disk that is full: what it refuses and what it still answers, and that it is
  * well again when there is space.
  */
-import { execFileSync } from "node:child_process";
-import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from "node:fs";
-import { tmpdir } from "node:os";
+
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { pino } from "pino";
 import { expect, onTestFinished, test } from "vitest";
 import { startServer } from "../../src/app/index.ts";
 import { readConfig } from "../../src/config/index.ts";
-
-/** A small file system in a folder, and why there can be none. */
-function mountDisk(): { readonly folder: string } | { readonly missing: string } {
-  const folder = mkdtempSync(join(tmpdir(), "platform-disk-"));
-  try {
-    execFileSync("mount", ["-t", "tmpfs", "-o", "size=16m", "tmpfs", folder], { stdio: "pipe" });
-  } catch (error) {
-    rmSync(folder, { recursive: true });
-    return { missing: (error as Error).message.split("\n")[0]! };
-  }
-  onTestFinished(() => {
-    execFileSync("umount", ["--lazy", folder]);
-    rmSync(folder, { recursive: true });
-  });
-  return { folder };
-}
-
-/** Takes all the space that is left. */
-function fill(path: string): void {
-  const file = openSync(path, "w");
-  try {
-    for (let bytes = 1024 * 1024; bytes >= 1; ) {
-      try {
-        writeSync(file, Buffer.alloc(bytes));
-      } catch {
-        bytes = Math.floor(bytes / 2);
-      }
-    }
-  } finally {
-    closeSync(file);
-  }
-}
+import { fill, mountDisk } from "./small-disk.ts";
 
 test("writes are UNAVAILABLE and reads go on while the disk is full; then both do", async ({ skip }) => {
   const disk = mountDisk();

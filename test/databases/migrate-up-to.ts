@@ -7,12 +7,12 @@ import { compile } from "../../src/store/sql/statement.ts";
 import type { TestDatabase } from "./databases.ts";
 
 /** The dialect of a database. */
-export function dialectOf({ name }: TestDatabase): Dialect {
+export function dialectOf({ name }: Pick<TestDatabase, "name">): Dialect {
   return name === "sqlite" ? sqlite : postgres;
 }
 
 /** Runs the migrations before `name`, as an earlier version of the program would have. */
-export async function migrateUpTo(name: string, database: TestDatabase): Promise<void> {
+export async function migrateUpTo(name: string, database: Pick<TestDatabase, "name" | "sql">): Promise<void> {
   const dialect = dialectOf(database);
   await database.sql("create table migrations (name text not null primary key)");
   for (const migration of migrations.filter((each) => each.name < name)) {

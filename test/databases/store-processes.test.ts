@@ -41,7 +41,7 @@ onEveryEmptyDatabase("processes", (database) => {
     const ran = await Promise.all(programs.map((program) => program.migrate()));
     expect(ran.filter((count) => count > 0)).toHaveLength(1);
     for (const program of programs) {
-      expect(await program.pendingMigrations()).toBe(0);
+      expect(await program.pendingMigrations()).toEqual([]);
       await program.close();
     }
   });
