@@ -37,7 +37,9 @@ export default defineConfig({
     maxWorkers: 3, // of two cores too: many tests wait for processes, sockets and timers
     reporters: ["default", ["json", { outputFile: "node_modules/.cache/test-report.json" }]],
     projects: [
-      project("unit", "test/**/*.test.ts", { exclude: ["test/databases/**", "test/conformance/**"] }),
+      project("unit", "test/**/*.test.ts", {
+        exclude: ["test/databases/**", "test/conformance/**", "**/*.long.test.ts"],
+      }),
       project("databases", "test/databases/**/*.test.ts", { globalSetup }),
       project("conformance", "test/conformance/**/*.test.ts", { globalSetup, exclude: ["**/*.long.test.ts"] }),
       // What the projects above run in short, see test/campaign.ts, and what has no short form.

@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 import { type Installation, readInstallation } from "../app/index.ts";
 import type { Config } from "../config/index.ts";
-import { type Database, openDatabase } from "../store/index.ts";
+import { type Database, openDatabase, RefusedError } from "../store/index.ts";
 import { type CommandDetails, type CommandRecord, recordOf } from "./command-record.ts";
 import { CommandFailure } from "./failure.ts";
 import { settingsOf } from "./settings.ts";
@@ -55,9 +55,22 @@ export function withAuditedDatabase(
   return withDatabase(command, audited, options);
 }
 
-/** Whether a record can be written: one in an empty database would keep a snapshot from being imported. */
+/** Writes the record of a command that did its work on a file, not on an open database. */
+export function auditRun(command: Command): Promise<void> {
+  return withAuditedDatabase(command, async () => {});
+}
+
+/**
+ * Whether a record can be written: not in a database of another version, nor in an empty one, which it would keep from
+ * importing a snapshot.
+ */
 async function isInitialised(database: Database): Promise<boolean> {
-  return (await database.pendingMigrations()).length === 0 && (await readInstallation(database.read)) !== undefined;
+  try {
+    return (await database.pendingMigrations()).length === 0 && (await readInstallation(database.read)) !== undefined;
+  } catch (error) {
+    if (error instanceof RefusedError) return false;
+    throw error;
+  }
 }
 
 /** The installation stored in the database. Errors: CommandFailure if the database is not initialised. */

@@ -246,7 +246,7 @@ test("the program answers there, with its metrics", async () => {
   await expect.poll(() => server.stderr()).toMatch(/"adminPort":\d+/);
   const port = Number(/"adminPort":(\d+)/.exec(server.stderr())?.[1]);
   expect((await ask(port, "/readyz?verbose")).text).toBe(
-    "[+]shutdown ok\n[+]startup ok\n[+]database ok\n[+]event-loop ok\nreadyz check passed\n",
+    "[+]shutdown ok\n[+]startup ok\n[+]database ok\n[+]schema ok\n[+]event-loop ok\nreadyz check passed\n",
   );
   expect((await ask(port, "/metrics")).text).toContain("platform_build_info");
 });

@@ -224,7 +224,7 @@ test("migrate: once it does something, twice it does not", async () => {
   const { database } = settingsIn(await temporaryFolder());
   expect(await runHere(["migrate", ...database])).toMatchObject({
     code: 0,
-    stdout: expect.stringMatching(/^\d+ migrations? applied\n$/),
+    stdout: expect.stringMatching(/^(\d{4}-[\w-]+: [\d.]+ s\n)+\d+ migrations? applied\n$/),
     stderr: "",
   });
   expect(await runHere(["migrate", ...database])).toEqual({

@@ -11,6 +11,7 @@ interface Component {
   readonly "bom-ref": string;
   readonly name: string;
   readonly group?: string;
+  readonly purl?: string;
   readonly scope?: string;
   readonly licenses?: readonly object[];
   readonly hashes?: readonly object[];
@@ -48,7 +49,7 @@ describe.each([
   test("can be imported", () => {
     const unread: string[] = [];
     const packages = readSbom(Buffer.from(text), (field) => void unread.push(String(field)));
-    expect(packages).toHaveLength(components.length);
+    expect(packages).toHaveLength(new Set(components.map(({ purl }) => purl)).size); // some are installed twice
     expect(packages).toContainEqual(
       expect.objectContaining({
         name: "@connectrpc/connect",

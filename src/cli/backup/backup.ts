@@ -7,6 +7,7 @@ import { Command } from "commander";
 import { ConfigError, parseCount } from "../../config/index.ts";
 import { copyDatabase, inspectCopy, syncFolder } from "../../store/index.ts";
 import { version } from "../../version.ts";
+import { auditRun } from "../database.ts";
 import { CommandFailure } from "../failure.ts";
 import { settingsOf, withSettings } from "../settings.ts";
 import { stopSignal } from "../stop-signal.ts";
@@ -52,6 +53,7 @@ export function backupCommand(): Command {
     const progress = new Progress();
     try {
       const facts = await backUp({ source, file, key, bytesPerSecond, force }, progress, signal);
+      await auditRun(command);
       progress.end();
       const { header } = await readHeader(file);
       process.stdout.write(contentsText(header));

@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, realpathSync, rmSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { Command } from "commander";
 import { holdDatabase, inspectCopy, isDatabaseInUse, unknownMigrations } from "../../store/index.ts";
+import { auditRun } from "../database.ts";
 import { CommandFailure } from "../failure.ts";
 import { settingsOf, withSettings } from "../settings.ts";
 import { stopSignal } from "../stop-signal.ts";
@@ -46,6 +47,7 @@ export function restoreCommand(): Command {
       const done = verify
         ? await verifyFile(backup, { progress, signal })
         : await restore(backup, realPath(sqlitePath(database, onPostgres)), { force, progress, signal });
+      if (!verify) await auditRun(command);
       progress.end();
       process.stdout.write(contentsText(backup.header));
       process.stderr.write(`${done}\n`);

@@ -4,6 +4,7 @@ import { Command } from "commander";
 import { readInstallation } from "../../app/index.ts";
 import { type Config, flagOf, variableOf } from "../../config/index.ts";
 import { databasePath, openDatabase } from "../../store/index.ts";
+import { recordOf } from "../command-record.ts";
 import { CommandFailure, explain } from "../failure.ts";
 import { settingsOf, withSettings } from "../settings.ts";
 import { checkCertificate } from "./certificate.ts";
@@ -89,6 +90,7 @@ async function* findings(config: Config, command: Command, { deep, repair }: Opt
     yield checkSigningKeys(installation, Date.now());
     yield await checkSecrets(database, config);
     yield await checkCounters(database, repair === true);
+    if (repair) await recordOf(command, database).write();
     yield deep ? await checkIntegrity(database) : skipped("integrity", "--deep reads the whole file");
     yield await checkDeliveries(database);
     const { finding, aheadMs } = await checkIssuers(database, config, installation.issuerUrl);

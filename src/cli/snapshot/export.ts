@@ -6,7 +6,7 @@ import { PassThrough } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
 import { Command } from "commander";
-import { requireInstallation, withDatabase } from "../database.ts";
+import { requireInstallation, withAuditedDatabase } from "../database.ts";
 import { withSettings } from "../settings.ts";
 import { SnapshotReport } from "./report.ts";
 
@@ -23,7 +23,7 @@ export function exportCommand(): Command {
     )
     .argument("<FILE>");
   return command.action((file: string) =>
-    withDatabase(command, async (database) => {
+    withAuditedDatabase(command, async (database) => {
       await requireInstallation(database);
       const partial = `${file}.partial`;
       const report = new SnapshotReport("exported");
