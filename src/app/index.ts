@@ -22,7 +22,7 @@ export {
   recoverAdministrator,
   refreshBuiltIns,
 } from "./installation.ts";
-export { openSecrets, type ResealedKind, rotateSecrets } from "./keys/secrets.ts";
+export { openSecrets, type ResealedKind, rotateSecrets, storedSecrets } from "./keys/secrets.ts";
 export {
   KeyChangeRefused,
   openSigningKeys,

@@ -1,10 +1,9 @@
-/** What of the resources an operator's checks look at: issuers, sinks, sealed secrets. */
+/** What of the resources an operator's checks look at: issuers and sinks. */
 import type { SubscriptionSchema } from "../../gen/platform/events/v2/subscriptions_pb.ts";
 import { messageOf, type Resource } from "../resource/index.ts";
 import type { ReadSession } from "../store/index.ts";
-import { secretPlace } from "./events/signing-secret.ts";
 import { identities } from "./iam/identities.ts";
-import { identityProviders, oidcOf } from "./iam/identity-providers.ts";
+import { identityProviders } from "./iam/identity-providers.ts";
 
 const portion = 200;
 /** Above all uids. */
@@ -41,26 +40,4 @@ export async function readSinks(
     if (sinks.size >= max) break;
   }
   return [...sinks.values()].slice(0, max);
-}
-
-/** A secret as it is stored. */
-export interface SealedSecret {
-  readonly sealed: string;
-  /** What it is sealed for: the uid of its resource, and the field. */
-  readonly place: string;
-}
-
-/** The secrets in resources. */
-export async function* readSealedSecrets(
-  subscriptions: Resource<typeof SubscriptionSchema>,
-  session: ReadSession,
-): AsyncGenerator<SealedSecret> {
-  for await (const rows of session.pages(subscriptions.table, { limit: portion }))
-    for (const row of rows) yield { sealed: messageOf(subscriptions, row).signingSecret, place: secretPlace(row.uid) };
-  for await (const rows of session.pages(identityProviders.table, { limit: portion })) {
-    for (const row of rows) {
-      const sealed = oidcOf(messageOf(identityProviders, row)).clientSecret;
-      if (sealed !== "") yield { sealed, place: `${row.uid} client_secret` };
-    }
-  }
 }

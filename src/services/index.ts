@@ -11,7 +11,7 @@ import { documentsOfFeeds } from "./advisory/documents.ts";
 import { resolvedVulnsReports } from "./advisory/resolved-vulns-reports.ts";
 import { securityAdvisoryService } from "./advisory/security-advisory.ts";
 import { severitiesOf } from "./advisory/severities.ts";
-import { readSealedSecrets as sealedSecretsOf, readSinks as sinksOf } from "./diagnosis.ts";
+import { readSinks as sinksOf } from "./diagnosis.ts";
 import { createSubscriptionSource, type SubscriptionSourceOptions } from "./events/subscription-source.ts";
 import { defineSubscriptions, subscriptionsService } from "./events/subscriptions.ts";
 import { accessService } from "./iam/access/access.ts";
@@ -106,9 +106,6 @@ export const registryContents = contentsOf(repos, tags);
 
 /** The sinks of enabled subscriptions, at most `max` different origins, each with one address. */
 export const readSinks = (session: ReadSession, max: number) => sinksOf(subscriptions, session, max);
-
-/** The secrets in resources. */
-export const readSealedSecrets = (session: ReadSession) => sealedSecretsOf(subscriptions, session);
 
 /** The kinds of resources that an organisation can have only so many of. */
 export const quotaKinds = [

@@ -46,6 +46,14 @@ async function keysOf(database: Database, { secretKey }: Pick<Config, "secretKey
   return [...secretKey.map((key) => (key === "database" ? own : key)), own];
 }
 
+/** The secrets in rows, with the places that they are sealed for. */
+export async function* storedSecrets({ read }: Database): AsyncGenerator<NonNullable<ReturnType<SealedKind["read"]>>> {
+  for (const kind of kinds) {
+    for await (const rows of read.pages(kind.table, { limit: batchSize }))
+      yield* rows.flatMap((row) => kind.read(row) ?? []);
+  }
+}
+
 /** Opens the secrets of a database. Errors: StartFailure if the keys do not open what is stored. */
 export async function openSecrets(database: Database, config: Pick<Config, "secretKey">): Promise<Secrets> {
   const secrets = createSecrets(await keysOf(database, config));

@@ -1,10 +1,9 @@
 /** Checks of an open database: its schema, keys, secrets, counters, deliveries, and the clock of its server. */
 import { statSync } from "node:fs";
-import { type Installation, openSecrets, StartFailure } from "../../app/index.ts";
+import { type Installation, openSecrets, StartFailure, storedSecrets } from "../../app/index.ts";
 import { keysAt } from "../../auth/index.ts";
 import type { Config } from "../../config/index.ts";
 import { countDeliveries } from "../../delivery/index.ts";
-import { readSealedSecrets } from "../../services/index.ts";
 import { type CounterFault, type Database, databasePath, importSetting, RefusedError } from "../../store/index.ts";
 import { countText, type Finding, failure, ok, skipped, warning } from "./finding.ts";
 
@@ -64,7 +63,7 @@ export async function checkSecrets(database: Database, config: Config): Promise<
   let count = 0;
   const closed: string[] = [];
   let secrets: Awaited<ReturnType<typeof openSecrets>> | undefined;
-  for await (const { sealed, place } of readSealedSecrets(database.read)) {
+  for await (const { sealed, place } of storedSecrets(database)) {
     count++;
     try {
       secrets ??= await openSecrets(database, config);
