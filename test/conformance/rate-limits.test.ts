@@ -1,4 +1,6 @@
 /** Rate limits: of a caller by what its calls do, and of an address before its token is verified. */
+import { once } from "node:events";
+import { connect } from "node:http2";
 import { describe, expect, test } from "vitest";
 import { makeGroup, makeMember } from "./fixtures.ts";
 import { codes, type Outcome } from "./outcome.ts";
@@ -78,6 +80,18 @@ onServers(
   { rateLimitRead: slow, rateLimitList: slow, rateLimitWrite: { ...slow, burst: manyWrites } },
 );
 
+/** The status of a GET with a token that nobody knows. */
+async function statusOverHttp2(baseUrl: string, path: string): Promise<number | undefined> {
+  const session = connect(baseUrl);
+  try {
+    const stream = session.request({ ":path": path, authorization: "Bearer x" });
+    const [headers] = await once(stream, "response");
+    return headers[":status"];
+  } finally {
+    session.destroy();
+  }
+}
+
 onServers(
   "a server with limits for addresses",
   (platform) => {
@@ -112,6 +126,7 @@ onServers(
       const statuses: number[] = [];
       while (statuses.at(-1) !== 429) statuses.push((await exchange()).status);
       expect(statuses.length).toBe(burst + 1);
+      expect(await statusOverHttp2(platform().baseUrl, "/sts/exchange?aud=x")).toBe(429);
     });
   },
   { rateLimitAddress: { ...slow, burst: 40 }, rateLimitExchange: slow },

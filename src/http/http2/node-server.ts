@@ -18,7 +18,7 @@ import {
 import type { Socket } from "node:net";
 import type { IncomingBodies } from "../incoming-bodies.ts";
 import type { PortLimits } from "../message/limits.ts";
-import type { Arrival, HttpRequest, HttpResponse } from "../message/message.ts";
+import { type Arrival, type HttpRequest, type HttpResponse, setConnection } from "../message/message.ts";
 import { isMalformedRequest } from "../message/request-fields.ts";
 import type { Share, SharedBytes } from "../shared-bytes.ts";
 import { shareCertificate } from "../tls.ts";
@@ -144,6 +144,7 @@ export function createHttp2Server({
       bytesRead: 0,
     });
     bodies.share(session, bodies.accountOf(socket));
+    setConnection(session, socket);
     shareCertificate(socket, session);
     if (!isNodes) session.setLocalWindowSize(bridgeWindow);
     session.once("close", () => sessions.delete(session));

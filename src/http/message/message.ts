@@ -8,6 +8,7 @@ import type {
   ServerResponse,
 } from "node:http";
 import { type Http2ServerRequest, type Http2ServerResponse, constants as http2 } from "node:http2";
+import type { Socket } from "node:net";
 import { verifiedCertificateOf } from "../tls.ts";
 
 /** A request with Node's objects (HTTP/1.1, or HTTP/2 by the compatibility API), or a buffered one. */
@@ -61,9 +62,20 @@ export interface BufferedResponse {
   fallBack(): void;
 }
 
+/** The connections of Node's HTTP/2 sessions: Node does not tell the address of a connection that is not its own. */
+const connections = new WeakMap<object, Pick<Socket, "remoteAddress">>();
+
+/** Notes the connection of a session, for {@link addressOf}. */
+export function setConnection(session: object, connection: Pick<Socket, "remoteAddress">): void {
+  connections.set(session, connection);
+}
+
 /** The address of the client of a request; undefined if it has gone. */
 export function addressOf(request: HttpRequest, response: HttpResponse): string | undefined {
-  return isBuffered(response) ? response.remoteAddress : (request as PortRequest).socket?.remoteAddress;
+  if (isBuffered(response)) return response.remoteAddress;
+  if (!isHttp2(request)) return (request as IncomingMessage).socket.remoteAddress;
+  const { session } = request.stream;
+  return session && connections.get(session)?.remoteAddress;
 }
 
 /** The certificate of the client of a request, if it has one and the port has verified it. */
