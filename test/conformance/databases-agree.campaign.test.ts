@@ -214,7 +214,7 @@ class Sequence {
 }
 
 onBothServers("a server on each database", (platforms) => {
-  test(`answers ${sequences} sequences of ${callsOfEach} random calls alike`, async () => {
+  test(`answers ${sequences} sequences of ${callsOfEach} random calls alike`, { timeout: 300_000 }, async () => {
     for (let seed = 1; seed <= sequences; seed++) await new Sequence(platforms(), seed).run();
   });
 });

@@ -90,7 +90,8 @@ async function auditedEvents(database: EmptyDatabase, root: string): Promise<str
     .trimEnd()
     .split("\n")
     .map((line) => JSON.parse(line) as Json)
-    .filter(({ code, method, scope }) => code === "OK" && scope.startsWith(root) && !method.endsWith("Subscription"));
+    .filter(({ code, method, scope }) => code === "OK" && scope.startsWith(root) && /^platform\./.test(method))
+    .filter(({ method }) => !method.endsWith("Subscription"));
   const changes = records.map(({ method, resource, scope }) => ({
     name: method.split("/")[1],
     uid: resource || scope,
