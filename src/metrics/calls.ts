@@ -11,7 +11,7 @@ import type { Metrics, Series } from "./registry.ts";
 const protocols = ["rest", "grpc", "grpc-web", "connect", "local"] as const;
 const codeCount = 17;
 const maxSeries = 300;
-/** The label of all methods of v1 in the histogram. */
+/** The label of all methods of v1 that v2 replaces, in the histogram. */
 const v1 = "v1";
 
 /** Counts calls. */
@@ -31,7 +31,9 @@ export class CallMetrics {
     this.#names = methods.map(({ parent, name }) => `${parent.typeName}/${name}`);
     this.#indexes = new Map(methods.map((method, i) => [method, i]));
     this.#counts = new Float64Array(methods.length * protocols.length * codeCount);
-    const labels = methods.map(({ parent }, i) => (parent.file.proto.package.endsWith(".v1") ? v1 : this.#names[i]!));
+    const packages = new Set(methods.map(packageOf));
+    const isReplaced = (name: string) => name.endsWith(".v1") && packages.has(name.replace(/1$/, "2"));
+    const labels = methods.map((method, i) => (isReplaced(packageOf(method)) ? v1 : this.#names[i]!));
     this.#durations = new Map(labels.map((label) => [label, new Histogram(durationBoundaries)]));
     this.#durationOf = labels.map((label) => this.#durations.get(label)!);
   }
@@ -94,4 +96,8 @@ export class CallMetrics {
     }
     return series;
   }
+}
+
+function packageOf({ parent }: DescMethod): string {
+  return parent.file.proto.package;
 }
