@@ -48,9 +48,8 @@ export class CallTimes {
     this.kept = [];
   }
 
-  /** Counts a statement that began at `beganMs` and has ended. */
-  ran(beganMs: number, { text }: { readonly text: string }): void {
-    const endedMs = performance.now();
+  /** Counts a statement that has ended. */
+  ran(beganMs: number, endedMs: number, { text }: { readonly text: string }): void {
     this.statements++;
     this.statementMs += endedMs - beganMs;
     if (this.kept !== undefined && this.kept.length < maxKept) this.kept.push({ text, beganMs, endedMs });

@@ -7,8 +7,7 @@ import { auditFailures } from "./audit-failures.ts";
 import { type HideBugsOptions, hideBugs } from "./hide-bugs.ts";
 import { limitCalls } from "./limit-calls.ts";
 import { limitRates, type RateClass, type RateLimits } from "./limit-rates.ts";
-import { logCalls } from "./observers/log-calls.ts";
-import { type CallCounter, measureCalls } from "./observers/measure-calls.ts";
+import { type CallCounter, logCalls } from "./observers/log-calls.ts";
 import { traceCalls } from "./observers/trace-calls.ts";
 import { type TransactOptions, transact } from "./transact.ts";
 import { validate } from "./validate.ts";
@@ -47,12 +46,11 @@ export interface Pipeline {
 
 /** Creates the pipeline. */
 export function createPipeline(options: PipelineOptions): Pipeline {
-  const { contract, authenticator, grants, audit, onOverload, tracing, callCounter } = options;
+  const { contract, authenticator, grants, audit, onOverload, tracing } = options;
   const traced = tracing && traceCalls({ contract, tracing, databaseName: options.database.dialect });
   const limit = limitCalls(() => options.maxCalls, onOverload);
   return {
     observers: [
-      ...(callCounter === undefined ? [] : [measureCalls(callCounter)]),
       limit.refuse,
       logCalls(options),
       auditFailures(contract, audit),

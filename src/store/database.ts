@@ -168,6 +168,13 @@ export async function openDatabase(url: string, options: OpenOptions = {}): Prom
   const longQueries =
     engine.longQueries && new LongQueries(engine.longQueries, options.fewRows ?? defaultFewRows, longs);
   if (longQueries !== undefined) stats.longQueries = () => longQueries.counts;
+  /** Measured once: by the observer of the call, if it has one. */
+  function connectionFor(call: ReadingCall): SqlConnection {
+    const connection = engine.readerFor?.(call) ?? engine.reader;
+    if (call.statements === undefined) return readBy(connection);
+    return observed(connection, call.statements, isMeasured ? reads : undefined);
+  }
+
   return {
     dialect: dialect.name,
     stats,
@@ -175,7 +182,7 @@ export async function openDatabase(url: string, options: OpenOptions = {}): Prom
     readFor: (call) =>
       longQueries === undefined && call.statements === undefined
         ? read
-        : new Reader(catalogue, observed(engine.readerFor ? readBy(engine.readerFor(call)) : reader, call.statements), {
+        : new Reader(catalogue, connectionFor(call), {
             commits,
             totals,
             longQueries: longQueries?.connectionFor(call),

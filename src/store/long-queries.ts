@@ -88,7 +88,7 @@ export class LongQueries {
     try {
       return await measure(this.#durations, () => this.#runner.rows(statement, values, call));
     } finally {
-      statements?.ran(sinceMs, statement);
+      statements?.ran(sinceMs, performance.now(), statement);
       this.#running--;
       this.#startNext();
     }

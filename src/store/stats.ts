@@ -38,7 +38,13 @@ export class DatabaseStats {
 /** A connection whose statements are measured. */
 export function measured(connection: SqlConnection, durations: Histogram): SqlConnection {
   return {
-    rows: (statement, values) => measure(durations, () => connection.rows(statement, values)),
+    rows(statement, values) {
+      const startMs = performance.now();
+      const rows = connection.rows(statement, values);
+      if (rows instanceof Promise) return measure(durations, () => rows);
+      durations.record((performance.now() - startMs) / 1000);
+      return rows;
+    },
     run: (statement, values) => measure(durations, () => connection.run(statement, values)),
     send: (statement, values, failed) => connection.send(statement, values, failed),
   };

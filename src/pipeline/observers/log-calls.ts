@@ -1,8 +1,12 @@
-/** One log line for every call: its method, its caller, its code and how long it took. Another one if it was slow. */
-import { ConnectError, type UnaryRequest } from "@connectrpc/connect";
+/**
+ * What is kept of every call that has ended: a count, and one log line with its method, its caller, its code and how long
+ * it took. Another line if it was slow.
+ */
+import type { DescMethod } from "@bufbuild/protobuf";
+import { Code, ConnectError, type UnaryRequest } from "@connectrpc/connect";
 import { knownCallerOf } from "../../auth/index.ts";
 import { tryChain } from "../../awaitable.ts";
-import { beginTimes, type CallInterceptor, type CallRequest, type CallTimes } from "../../call/index.ts";
+import { beginTimes, type CallInterceptor, type CallRequest, type CallTimes, protocolOf } from "../../call/index.ts";
 import type { Contract } from "../../contract/index.ts";
 import { reasonOf } from "../../errors.ts";
 import { type EndedCall, type Logger, logCall, roundMs } from "../../log.ts";
@@ -10,6 +14,14 @@ import { readTraceContext } from "../../trace-context.ts";
 import { isUid } from "../../uid.ts";
 import { nameOf } from "../method-name.ts";
 import { stepsOf } from "./call-steps.ts";
+
+/** Counts calls. `code`: 0 for OK. */
+export interface CallCounter {
+  begin(): void;
+  end(method: DescMethod, protocol: string, code: number, ms: number): void;
+}
+
+const ok = 0;
 
 /** What {@link logCalls} needs. */
 export interface LogCallsOptions {
@@ -19,17 +31,20 @@ export interface LogCallsOptions {
   readonly slowCallMs: number;
   /** Names of the members of `baggage` that calls pass on. */
   readonly baggage: readonly string[];
+  /** Counts every call. Absent: nobody asks for the counts. */
+  readonly callCounter?: CallCounter | undefined;
 }
 
 /** Creates the interceptor. It begins to measure the call. */
 export function logCalls(options: LogCallsOptions): CallInterceptor {
-  const { contract, log, baggage } = options;
-  function write(request: CallRequest, times: CallTimes, code: string): void {
+  const { contract, log, baggage, callCounter } = options;
+  function write(request: CallRequest, times: CallTimes, code: number): void {
     const { method, contextValues, header } = request;
     const ms = performance.now() - times.beganMs;
+    callCounter?.end(method, protocolOf(request), code, ms);
     const call: EndedCall = {
       method: nameOf(method),
-      code,
+      code: code === ok ? "OK" : reasonOf(code),
       ms,
       caller: knownCallerOf(contextValues)?.subject,
       requestId: header.get("x-request-id"),
@@ -60,15 +75,16 @@ export function logCalls(options: LogCallsOptions): CallInterceptor {
   }
 
   return (next) => (request) => {
+    callCounter?.begin();
     const times = beginTimes(request.contextValues, readTraceContext(request.header, baggage));
     return tryChain(
       () => next(request),
       (response) => {
-        write(request, times, "OK");
+        write(request, times, ok);
         return response;
       },
       (error) => {
-        write(request, times, error instanceof ConnectError ? reasonOf(error.code) : "INTERNAL");
+        write(request, times, error instanceof ConnectError ? error.code : Code.Internal);
         throw error;
       },
     );

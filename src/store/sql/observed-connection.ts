@@ -1,27 +1,33 @@
 /** Tells how long the statements of a call take. */
 import type { Awaitable } from "../../awaitable.ts";
+import type { Histogram } from "../../histogram/index.ts";
 import type { SqlConnection, Statement, Values } from "./statement.ts";
 
 /** Is told of the statements of a call. Times are those of `performance.now()`. */
 export interface StatementObserver {
-  /** A statement that began at `sinceMs` has ended. One whose result nobody needs ends when it is sent. */
-  ran(sinceMs: number, statement: Statement): void;
+  /** A statement has ended. One whose result nobody needs ends when it is sent. */
+  ran(sinceMs: number, endedMs: number, statement: Statement): void;
   /** A statement has waited for its turn since `sinceMs`, and begins now. */
   waited(sinceMs: number): void;
 }
 
-/** A connection that tells an observer of each statement that has ended, whether or not it has failed. */
+/**
+ * A connection that tells an observer of each statement that has ended, whether or not it has failed, and records how
+ * long queries took, in seconds.
+ */
 export class ObservedConnection implements SqlConnection {
   readonly #connection: SqlConnection;
   readonly #observer: StatementObserver;
+  readonly #queries: Histogram | undefined;
 
-  constructor(connection: SqlConnection, observer: StatementObserver) {
+  constructor(connection: SqlConnection, observer: StatementObserver, queries?: Histogram) {
     this.#connection = connection;
     this.#observer = observer;
+    this.#queries = queries;
   }
 
   rows(statement: Statement, values: Values): Awaitable<unknown[][]> {
-    return this.#observed(statement, () => this.#connection.rows(statement, values));
+    return this.#observed(statement, () => this.#connection.rows(statement, values), this.#queries);
   }
 
   run(statement: Statement, values: Values): Awaitable<number> {
@@ -32,19 +38,29 @@ export class ObservedConnection implements SqlConnection {
     return this.#observed(statement, () => this.#connection.send(statement, values, failed));
   }
 
-  #observed<T>(statement: Statement, run: () => Awaitable<T>): Awaitable<T> {
+  #observed<T>(statement: Statement, run: () => Awaitable<T>, durations?: Histogram): Awaitable<T> {
     const sinceMs = performance.now();
     let result: Awaitable<T> | undefined;
     try {
       result = run();
     } finally {
-      if (!(result instanceof Promise)) this.#observer.ran(sinceMs, statement);
+      if (!(result instanceof Promise)) this.#end(sinceMs, statement, durations);
     }
-    return result instanceof Promise ? result.finally(() => this.#observer.ran(sinceMs, statement)) : result;
+    return result instanceof Promise ? result.finally(() => this.#end(sinceMs, statement, durations)) : result;
+  }
+
+  #end(sinceMs: number, statement: Statement, durations: Histogram | undefined): void {
+    const endedMs = performance.now();
+    this.#observer.ran(sinceMs, endedMs, statement);
+    durations?.record((endedMs - sinceMs) / 1000);
   }
 }
 
 /** The connection, observed if there is an observer. */
-export function observed(connection: SqlConnection, observer: StatementObserver | undefined): SqlConnection {
-  return observer === undefined ? connection : new ObservedConnection(connection, observer);
+export function observed(
+  connection: SqlConnection,
+  observer: StatementObserver | undefined,
+  queries?: Histogram,
+): SqlConnection {
+  return observer === undefined ? connection : new ObservedConnection(connection, observer, queries);
 }
