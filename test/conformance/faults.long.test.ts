@@ -125,10 +125,10 @@ describe.skipIf("missing" in postgres)("of PostgreSQL", () => {
 
   test("an upgrade was not finished", async () => {
     const { url } = await emptyForTest();
-    await migrateUpTo("0012-vuln-reports", { name: "postgresql", sql: (text) => runSql(url, text) });
+    await migrateUpTo("0012-vuln-reports", { name: "postgresql", url, sql: (text) => runSql(url, text) });
     const { code, stderr } = await runPlatform(["serve", "--database", url, "--listen", "127.0.0.1:0"]);
     expect(code).toBe(1);
-    expect(stderr).toMatch(/^error: the database needs 3 migrations.*`platform migrate`/m);
+    expect(stderr).toMatch(/^error: the database needs 4 migrations.*`platform migrate`/m);
     expect(isExplained("the database needs")).toBe(true);
   });
 });

@@ -34,7 +34,8 @@ onEveryEmptyDatabase("a migration that is killed", (database) => {
       "0012-vuln-reports",
       "0013-provisioning",
       "0014-text-scans",
+      "0015-search-vocabularies",
     ]);
-    expect(await db.migrate()).toBe(3);
+    expect(await db.migrate()).toBe(4);
   });
 });

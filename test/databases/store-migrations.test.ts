@@ -11,7 +11,7 @@ import { columnsOf, NotUniqueError, openDatabase } from "../../src/store/index.t
 import { pack } from "../../src/store/rows/packed.ts";
 import { onEveryEmptyDatabase } from "./databases.ts";
 import { migrateUpTo } from "./migrate-up-to.ts";
-import { identities, roleBindings } from "./tables.ts";
+import { advisories, identities, roleBindings, unnamedRow } from "./tables.ts";
 
 type Relationship = NonNullable<MessageInitShape<typeof IdentitySchema>["relationship"]>;
 
@@ -189,6 +189,23 @@ onEveryEmptyDatabase("migrations", (database) => {
       expected.map(([, ...columns]) => columns),
     );
     expect(rows.map(({ version, updateTimeUs }) => [version, updateTimeUs])).toEqual(expected.map(() => [1, 0]));
+  });
+
+  test("make search indexes of the first version anew", async (context) => {
+    if (database().name === "postgresql") return context.skip("PostgreSQL maintains its indexes itself");
+    await migrateUpTo("0015-search-vocabularies", database());
+    const db = await database().open();
+    const row = unnamedRow("a/b", { terms: [], search: "openssl" });
+    await db.transact((session) => session.insert(advisories, row));
+    await database().sql("insert into advisories_search (advisories_search) values ('delete-all')");
+    await database().sql("insert into advisories_search (rowid, search) select row_id, search from advisories");
+    for (const table of ["advisories", "artifacts"]) await database().sql(`drop table ${table}_search_trigrams`);
+    await db.migrate();
+    const found = (contains: string) =>
+      db.read.list(advisories, { where: [{ column: "search", contains }], orderBy: [], skip: 0, limit: 9 });
+    for (const text of ["o", "ss", "pen", "openssl"]) expect(await found(text), text).toHaveLength(1);
+    await db.transact((session) => session.remove(advisories, "a/b"));
+    for (const text of ["o", "ss", "pen", "openssl"]) expect(await found(text), text).toEqual([]);
   });
 
   test("give text the order of its bytes", async () => {

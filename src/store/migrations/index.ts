@@ -14,6 +14,7 @@ import { advisoryOrders } from "./0011-advisory-orders.ts";
 import { vulnReports } from "./0012-vuln-reports.ts";
 import { provisioning } from "./0013-provisioning.ts";
 import { textScans } from "./0014-text-scans.ts";
+import { searchVocabularies } from "./0015-search-vocabularies.ts";
 import type { Migration } from "./migration.ts";
 
 /** The migrations. A new one goes to the end. */
@@ -32,4 +33,5 @@ export const migrations: readonly Migration[] = [
   vulnReports,
   provisioning,
   textScans,
+  searchVocabularies,
 ];
