@@ -30,12 +30,17 @@ const tables = [
   "subscriptions",
 ];
 
+/** The version of a row. In the table of the versions of artifacts, the column of that name has the artifact's. */
+const versionOf = (table: string) => (table === "artifact_versions" ? sql.lit(1) : sql.ref("version"));
+
 /** The value that `pack` of packed.ts makes. */
-const packed: Readonly<Record<Dialect["name"], ReturnType<typeof sql>>> = {
-  sqlite: sql`cast(
-    unhex(format('%08x%08x%016x%016x%08x', 28 + length(uid) + length(body), version, create_time_us, update_time_us, length(uid)))
+const packed: Readonly<Record<Dialect["name"], (table: string) => ReturnType<typeof sql>>> = {
+  sqlite: (table) => sql`cast(
+    unhex(format('%08x%08x%016x%016x%08x', 28 + length(uid) + length(body), ${versionOf(table)}, create_time_us, update_time_us, length(uid)))
     || cast(uid as blob) || body as blob)`,
-  postgresql: sql`int4send(28 + length(uid) + length(body)) || int4send(version::integer) || int8send(create_time_us) || int8send(update_time_us)
+  postgresql: (
+    table,
+  ) => sql`int4send(28 + length(uid) + length(body)) || int4send(${versionOf(table)}::integer) || int8send(create_time_us) || int8send(update_time_us)
     || int4send(length(uid)) || convert_to(uid, 'UTF8') || body`,
 };
 
@@ -45,7 +50,7 @@ export const packedRows: Migration = {
   locks: "rewrites every row of every resource: reads and writes wait until it is done",
   statements: ({ name }) =>
     tables.flatMap((table) => [
-      sql`update ${sql.table(table)} set body = ${packed[name]}`,
+      sql`update ${sql.table(table)} set body = ${packed[name]!(table)}`,
       sql`alter table ${sql.table(table)} rename column body to packed`,
     ]),
 };
