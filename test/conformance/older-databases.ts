@@ -1,25 +1,22 @@
 /**
- * Databases with rows of every schema before the newest. Those of `older-schemas` are SQLite files, each made by a
- * server of that time through its API, with what it listed. The others are made of these:
- *
- * - A schema with which no server ended: the file of the nearest one before, migrated by today's migrations.
- * - PostgreSQL: today's migrations make the tables of the schema, then the rows of the file are copied, as the server of
- *   that time wrote them on SQLite.
+ * Databases with rows of every schema before the newest. Those of `older-schemas` were made by servers of that time, by
+ * imports and calls: SQLite files, and the rows of PostgreSQL, each with what the server listed. The tables of PostgreSQL
+ * are made by today's migrations. Where no server ended with a schema, the nearest one before is migrated to it.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
 import { gunzipSync } from "node:zlib";
 import { migrations } from "../../src/store/migrations/index.ts";
-import { temporaryFolder } from "../cli/platform-process.ts";
 import type { TestDatabase } from "../databases/databases.ts";
 import { runMigrations } from "../databases/migrate-up-to.ts";
 import type { Json } from "./contract.ts";
 
 const folder = join(import.meta.dirname, "older-schemas");
 
-/** What a list answered: everything, and how many the counters said that there are. */
+/** What lists answered, by path: everything, and how many the counters said that there are. */
+export type Lists = Readonly<Record<string, Listed>>;
+
 export interface Listed {
   readonly totalCount: string;
   readonly items: readonly Json[];
@@ -29,15 +26,15 @@ export interface Listed {
 export interface OlderSchema {
   /** The number of its last migration, and what is peculiar. */
   readonly title: string;
-  /** The name of the file whose rows it has. */
-  readonly file: string;
+  /** The schema of the server that wrote its rows. */
+  readonly recorded: string;
 }
 
-/** The schemas of which there are files. */
+/** The schemas that servers had. */
 export const recordedSchemas: readonly OlderSchema[] = readdirSync(folder)
-  .filter((name) => name.endsWith(".json"))
-  .map((name) => name.slice(0, -".json".length))
-  .map((file) => ({ title: file, file }));
+  .filter((name) => name.endsWith(".db.gz"))
+  .map((name) => name.slice(0, -".db.gz".length))
+  .map((title) => ({ title, recorded: title }));
 
 /** Every schema before the newest. */
 export const olderSchemas: readonly OlderSchema[] = [
@@ -46,49 +43,40 @@ export const olderSchemas: readonly OlderSchema[] = [
     .slice(0, -1)
     .map(({ name }) => name.slice(0, 4))
     .filter((number) => recordedSchemas.every(({ title }) => title !== number))
-    .map((title) => ({ title, file: recordedSchemas.findLast(({ file }) => file < title)!.file })),
+    .map((title) => ({ title, recorded: recordedSchemas.findLast((before) => before.title < title)!.title })),
 ].sort((a, b) => (a.title < b.title ? -1 : 1));
 
-/** Makes it in an empty database. Returns the lists of the server that wrote the rows, by path. */
-export async function makeOlder(
-  { title, file }: OlderSchema,
-  database: TestDatabase,
-): Promise<Readonly<Record<string, Listed>>> {
-  const isSqlite = database.name === "sqlite";
-  const path = isSqlite ? database.url.slice("sqlite:".length) : join(await temporaryFolder(), "platform.db");
-  await writeFile(path, gunzipSync(readFileSync(join(folder, `${file}.db.gz`))));
-  using recorded = new DatabaseSync(path);
-  const applied = new Set(
-    recorded
-      .prepare("select name from migrations")
-      .all()
-      .map(({ name }) => name),
-  );
-  if (!isSqlite) {
-    await runMigrations(
-      migrations.filter(({ name }) => applied.has(name)),
-      database,
-    );
-    await copyRows(recorded, database);
-  }
-  if (title !== file)
-    await runMigrations(
-      migrations.filter(({ name }) => !applied.has(name) && name.slice(0, 4) <= title),
-      database,
-    );
-  return JSON.parse(readFileSync(join(folder, `${file}.json`), "utf8")).lists;
+/** Makes one in an empty database. Returns what the server that wrote the rows listed. */
+export async function makeOlder({ title, recorded }: OlderSchema, database: TestDatabase): Promise<Lists> {
+  const lists = await (database.name === "sqlite" ? unpackFile : insertRows)(recorded, database);
+  if (title === recorded) return lists;
+  const rows = await database.sql("select name from migrations");
+  const applied = new Set(rows.map(({ name }) => name));
+  const missing = migrations.filter(({ name }) => !applied.has(name) && name.slice(0, 4) <= title);
+  await runMigrations(missing, database);
+  return lists;
 }
 
-/** Copies the rows of all tables but that of the migrations to PostgreSQL, whose columns decide on the types. */
-async function copyRows(from: DatabaseSync, to: TestDatabase): Promise<void> {
-  const tables = await to.sql(
-    "select table_name as name from information_schema.tables where table_schema = current_schema() and table_name <> 'migrations'",
+async function unpackFile(recorded: string, { url }: TestDatabase): Promise<Lists> {
+  await writeFile(url.slice("sqlite:".length), gunzipSync(readFileSync(join(folder, `${recorded}.db.gz`))));
+  return JSON.parse(readFileSync(join(folder, `${recorded}.json`), "utf8")).lists;
+}
+
+/** The types of the columns tell what the JSON values of rows are. */
+async function insertRows(recorded: string, database: TestDatabase): Promise<Lists> {
+  const { rows, lists } = JSON.parse(
+    gunzipSync(readFileSync(join(folder, `${recorded}.postgresql.json.gz`))).toString(),
+  ) as { rows: Record<string, Json[]>; lists: Lists };
+  const { migrations: applied, ...others } = rows;
+  const names = applied!.map(({ name }) => name);
+  await runMigrations(
+    migrations.filter(({ name }) => names.includes(name)),
+    database,
   );
-  const inserts = tables.map(({ name }) => {
-    const rows = JSON.stringify(from.prepare(`select * from ${name}`).all(), (_, value) =>
-      value instanceof Uint8Array ? `\\x${Buffer.from(value).toString("hex")}` : value,
-    );
-    return `insert into ${name} select * from json_populate_recordset(null::${name}, $rows$${rows}$rows$)`;
-  });
-  await to.sql(inserts.join(";\n"));
+  const inserts = Object.entries(others).map(
+    ([table, values]) =>
+      `insert into ${table} select * from json_populate_recordset(null::${table}, $rows$${JSON.stringify(values)}$rows$)`,
+  );
+  await database.sql(inserts.join(";\n"));
+  return lists;
 }
