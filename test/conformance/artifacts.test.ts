@@ -280,6 +280,22 @@ onEveryServer("artifacts", (platform) => {
     });
   });
 
+  test("of which a version has changed are stored again", async () => {
+    const name = freshName();
+    const record = { ecosystem: Ecosystem.JAVASCRIPT, name };
+    const versionNow = async () => {
+      const { artifactVersions: versions } = await platform().read("ListArtifactVersions", {
+        artifactId: `javascript:${name}`,
+      });
+      return versions[0];
+    };
+    await importArtifacts(platform(), { ...record, versions: [{ version: "1.0.0" }] });
+    for (const description of ["first", "second"]) {
+      await importArtifacts(platform(), { ...record, versions: [{ version: "1.0.0", description }] });
+      expect(await versionNow()).toMatchObject({ version: "1.0.0", description });
+    }
+  });
+
   test("that a feed no longer has are removed with their versions, one at a time", async () => {
     const [kept, gone] = [freshName(), freshName()];
     for (const name of [kept, gone])

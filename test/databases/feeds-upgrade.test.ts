@@ -136,7 +136,7 @@ onEveryEmptyDatabase("an upgrade", (database) => {
     await refreshDerivedRows(db, () => nowMs);
     const rows = await readAll(db, artifactVersions);
     for (const { columns, version } of rows) {
-      expect(columns.version_order).toBe(versionOrder("maven", columns.version as string).key);
+      expect(columns.version_order).toBe(versionOrder("maven", columns.artifact_version as string).key);
       expect(version).toBe(1);
     }
     const [artifact] = await readAll(db, artifacts);

@@ -35,7 +35,8 @@ onEveryEmptyDatabase("a migration that is killed", (database) => {
       "0013-provisioning",
       "0014-text-scans",
       "0015-search-vocabularies",
+      "0016-artifact-version-column",
     ]);
-    expect(await db.migrate()).toBe(4);
+    expect(await db.migrate()).toBe(5);
   });
 });

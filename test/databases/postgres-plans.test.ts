@@ -14,7 +14,7 @@ import { parametersOf, type Statement, type Values } from "../../src/store/sql/s
 import { onPostgres } from "./databases.ts";
 import { repos } from "./tables.ts";
 
-const versions: TableSpec = { name: "artifact_versions", columns: { version: "text", version_order: "text" } };
+const versions: TableSpec = { name: "artifact_versions", columns: { artifact_version: "text", version_order: "text" } };
 const timeUs = 1_700_000_000_000_000;
 /** 3000 rows: 100 groups of 15 in one root, a group of 1400 and one of 100 in another. */
 const groups = [
@@ -30,7 +30,10 @@ async function fill(database: Database): Promise<void> {
       const [uid, time] = [`${parent}/${i}`, timeUs + ((i * 7919) % 3000)];
       const row = { uid, parent, createTimeUs: time, updateTimeUs: time, body: new Uint8Array() };
       await session.insert(repos, { ...row, columns: { name: `n${(i * 31) % 3000}` } });
-      await session.insert(versions, { ...row, columns: { version: `${i}`, version_order: `${(i * 31) % 3000}` } });
+      await session.insert(versions, {
+        ...row,
+        columns: { artifact_version: `${i}`, version_order: `${(i * 31) % 3000}` },
+      });
     }
   });
 }

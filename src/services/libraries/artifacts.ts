@@ -51,7 +51,7 @@ export const artifactVersions = defineResource({
   parent: artifacts,
   onParentDelete: "cascade",
   columns: {
-    version: { text: ({ version }) => version },
+    artifact_version: { text: ({ version }) => version },
     version_order: { text: ({ ecosystem, version }) => versionOrderOf(ecosystem, version).key },
   },
   filters: { artifactId: (uid) => [{ column: "parent", equals: uid }] },

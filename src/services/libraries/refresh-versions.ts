@@ -32,7 +32,7 @@ async function moveVersions(session: WriteSession, parent: string): Promise<bool
   let isMoved = false;
   for await (const rows of session.pages(artifactVersions.table, { parent, limit: versionPortion })) {
     for (const { uid, columns } of rows) {
-      const { key } = versionOrderOf(Ecosystem.JAVA, columns.version as string);
+      const { key } = versionOrderOf(Ecosystem.JAVA, columns.artifact_version as string);
       if (key === columns.version_order) continue;
       await session.setColumns(artifactVersions.table, uid, { version_order: key });
       isMoved = true;

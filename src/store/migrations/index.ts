@@ -15,6 +15,7 @@ import { vulnReports } from "./0012-vuln-reports.ts";
 import { provisioning } from "./0013-provisioning.ts";
 import { textScans } from "./0014-text-scans.ts";
 import { searchVocabularies } from "./0015-search-vocabularies.ts";
+import { artifactVersionColumn } from "./0016-artifact-version-column.ts";
 import type { Migration } from "./migration.ts";
 
 /** The migrations. A new one goes to the end. */
@@ -34,4 +35,5 @@ export const migrations: readonly Migration[] = [
   provisioning,
   textScans,
   searchVocabularies,
+  artifactVersionColumn,
 ];

@@ -14,7 +14,7 @@ import { counterStatements } from "../../../src/store/logs/counters.ts";
 import { parametersOf, type Statement } from "../../../src/store/sql/statement.ts";
 
 const repos: TableSpec = { name: "repos", columns: { name: "text" } };
-const versions: TableSpec = { name: "artifact_versions", columns: { version: "text", version_order: "text" } };
+const versions: TableSpec = { name: "artifact_versions", columns: { artifact_version: "text", version_order: "text" } };
 const advisories: TableSpec = { name: "advisories", columns: { terms: "texts", search: "search" } };
 const timeUs = 1_700_000_000_000_000;
 /** 3000 rows: 100 groups of 15 in one root, a group of 1400 and one of 100 in another. */
@@ -50,7 +50,7 @@ beforeAll(async () => {
         createTimeUs: time,
         updateTimeUs: time,
         body: new Uint8Array(),
-        columns: { version: `${i}`, version_order: `${(i * 31) % 3000}` },
+        columns: { artifact_version: `${i}`, version_order: `${(i * 31) % 3000}` },
       });
       await session.insert(advisories, {
         uid,
@@ -236,8 +236,8 @@ const children: { title: string; query: Partial<ListQuery>; plan: string[] }[] =
   },
   {
     title: "by a column that is unique among them",
-    query: { ...ofBig, orderBy: [{ column: "version", descending: false }] },
-    plan: ["SEARCH t USING INDEX artifact_versions_parent_version (parent=?)"],
+    query: { ...ofBig, orderBy: [{ column: "artifact_version", descending: false }] },
+    plan: ["SEARCH t USING INDEX artifact_versions_parent_artifact_version (parent=?)"],
   },
   {
     title: "by the parent that they share",

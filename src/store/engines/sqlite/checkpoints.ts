@@ -33,11 +33,6 @@ export const logBytes = 64 * 1024 * 1024;
 const maxQueriesWaitMs = 2000;
 const queriesGoOnMs = 10_000;
 const pollMs = 10;
-/**
- * How long transactions do not pause again after a pause in vain. It doubles each time, since a backup reads the log for
- * minutes.
- */
-const blockedMs = { least: 20, most: 500 };
 
 /** The checkpoints of one file. */
 export class Checkpoints {
@@ -50,8 +45,6 @@ export class Checkpoints {
   #sinceMs = 0;
   #hasFailed = false;
   #needsPause = false;
-  #blockedMs = blockedMs.least;
-  #isBlockedUntilMs = 0;
   #restart: Promise<void> | undefined;
   #queriesWaitFromMs = 0;
 
@@ -71,7 +64,6 @@ export class Checkpoints {
   /** To be called after each commit. */
   committed(): void {
     if (this.#task !== undefined || this.#needsPause || this.#hasFailed) return;
-    if (performance.now() < this.#isBlockedUntilMs) return;
     try {
       const [, pages, moved] = this.#log.get() as unknown as [busy: number, pages: number, moved: number];
       if (pages - moved < minPages) return;
@@ -92,11 +84,7 @@ export class Checkpoints {
     if (this.#hasFailed) return;
     this.#thread?.ref(); // the process must not exit while this is awaited
     await this.#task?.promise;
-    if (await this.#do("restart")) this.#blockedMs = blockedMs.least;
-    else {
-      this.#isBlockedUntilMs = performance.now() + this.#blockedMs;
-      this.#blockedMs = Math.min(2 * this.#blockedMs, blockedMs.most);
-    }
+    await this.#do("restart");
     this.#thread?.unref();
   }
 
