@@ -73,7 +73,10 @@ export interface Database {
   importSnapshot(lines: AsyncIterable<string>, report: ReportProgress): Promise<readonly TableEnd[]>;
   /** Compares the counters of totals with the rows, at one moment. Not those of distributed tables. */
   findCounterFaults(): Promise<readonly CounterFault[]>;
-  /** Makes these counters equal the rows, beside running servers. Returns how many were wrong. */
+  /**
+   * Makes these counters equal the rows, beside running servers. Returns how many were wrong. On SQLite, transactions of
+   * this Database must not run at the same time: they write their counters when several are committed together.
+   */
   correctCounters(): Promise<number>;
   /** The server's time, in milliseconds since 1970; undefined where that is the time of this machine. */
   clock(): Promise<number | undefined>;
