@@ -23,7 +23,7 @@ export function certificatesIn(pem: string | Buffer): string[] {
 
 const verified = Symbol("the verified certificate of the client");
 
-/** What may stand for a connection: its socket, or Node's HTTP/2 session. */
+/** What may stand for a connection: its socket, or what passes it on to Node's HTTP/2. */
 type Connection = object & { [verified]?: X509Certificate | undefined };
 
 /** The certificate of a connection's client, if the port has verified it. */

@@ -21,7 +21,6 @@ import type { PortLimits } from "../message/limits.ts";
 import { type Arrival, type HttpRequest, type HttpResponse, setConnection } from "../message/message.ts";
 import { isMalformedRequest } from "../message/request-fields.ts";
 import type { Share, SharedBytes } from "../shared-bytes.ts";
-import { shareCertificate } from "../tls.ts";
 import type { Turns } from "../turns.ts";
 import type { Http2ConnectionOptions } from "./connection-options.ts";
 import { createHttp2Connections } from "./connections.ts";
@@ -145,7 +144,6 @@ export function createHttp2Server({
     });
     bodies.share(session, bodies.accountOf(socket));
     setConnection(session, socket);
-    shareCertificate(socket, session);
     if (!isNodes) session.setLocalWindowSize(bridgeWindow);
     session.once("close", () => sessions.delete(session));
     if (isNodes && isClosing) retire(session);

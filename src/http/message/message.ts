@@ -62,26 +62,32 @@ export interface BufferedResponse {
   fallBack(): void;
 }
 
-/** The connections of Node's HTTP/2 sessions: Node does not tell the address of a connection that is not its own. */
-const connections = new WeakMap<object, Pick<Socket, "remoteAddress">>();
+/** What a request came by: a socket, or what stands for one before Node's HTTP/2. */
+type Connection = object & Pick<Socket, "remoteAddress">;
 
-/** Notes the connection of a session, for {@link addressOf}. */
-export function setConnection(session: object, connection: Pick<Socket, "remoteAddress">): void {
+/** The connections of Node's HTTP/2 sessions, because Node does not tell of a connection that is not its own. */
+const connections = new WeakMap<object, Connection>();
+
+/** Notes the connection of a session of Node's HTTP/2. */
+export function setConnection(session: object, connection: Connection): void {
   connections.set(session, connection);
+}
+
+function connectionOf(request: PortRequest): Connection | undefined {
+  if (!isHttp2(request)) return (request as IncomingMessage).socket;
+  const { session } = request.stream;
+  return session && connections.get(session);
 }
 
 /** The address of the client of a request; undefined if it has gone. */
 export function addressOf(request: HttpRequest, response: HttpResponse): string | undefined {
-  if (isBuffered(response)) return response.remoteAddress;
-  if (!isHttp2(request)) return (request as IncomingMessage).socket.remoteAddress;
-  const { session } = request.stream;
-  return session && connections.get(session)?.remoteAddress;
+  return isBuffered(response) ? response.remoteAddress : connectionOf(request as PortRequest)?.remoteAddress;
 }
 
 /** The certificate of the client of a request, if it has one and the port has verified it. */
 export function clientCertificateOf(request: HttpRequest, response: HttpResponse): X509Certificate | undefined {
   if (isBuffered(response)) return response.clientCertificate;
-  return verifiedCertificateOf(isHttp2(request) ? request.stream.session : (request as IncomingMessage).socket);
+  return verifiedCertificateOf(connectionOf(request as PortRequest));
 }
 
 /** Whether a response is sent in one piece. */
