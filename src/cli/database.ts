@@ -10,6 +10,11 @@ import { settingsOf } from "./settings.ts";
 /** How long a command waits for a lock held by the server. */
 const busyWaitMs = 10_000;
 
+/** Opens the database of the settings for a command. @param create whether to create a missing SQLite file. */
+export function openForCommand({ database }: Config, create: boolean): Promise<Database> {
+  return openDatabase(database, { busyWaitMs, mustExist: !create });
+}
+
 /**
  * Opens the database of the command's settings, runs `run`, and closes the database.
  * @param create whether to create a missing SQLite file.
@@ -20,7 +25,7 @@ export async function withDatabase(
   { create = false }: { readonly create?: boolean } = {},
 ): Promise<void> {
   const config = settingsOf(command);
-  const database = await openDatabase(config.database, { busyWaitMs, mustExist: !create });
+  const database = await openForCommand(config, create);
   try {
     await run(database, config);
   } finally {

@@ -1,6 +1,7 @@
 /** Checks the certificate of the port. */
-import { createPrivateKey, X509Certificate } from "node:crypto";
+import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
+import { tlsProblems } from "../../app/index.ts";
 import type { Config } from "../../config/index.ts";
 import { type Finding, failure, ok, skipped, warning } from "./finding.ts";
 
@@ -9,25 +10,14 @@ const dayMs = 86_400_000;
 /** Most certificates are renewed a month before their end: then something is wrong with that. */
 const warnMs = 14 * dayMs;
 
-/** Whether it can be read, fits its key, and is valid. */
-export function checkCertificate({ tlsCert, tlsKey }: Pick<Config, "tlsCert" | "tlsKey">, nowMs: number): Finding {
-  if (tlsCert === undefined || tlsKey === undefined) return skipped(check, "--tls-cert is not set");
-  let certificate: X509Certificate;
-  try {
-    certificate = new X509Certificate(readFileSync(tlsCert));
-    if (!certificate.checkPrivateKey(createPrivateKey(readFileSync(tlsKey))))
-      return failure(
-        check,
-        `${tlsKey} is not the key of ${tlsCert}`,
-        "set --tls-cert and --tls-key of one certificate",
-      );
-  } catch (error) {
-    return failure(
-      check,
-      (error as Error).message,
-      "--tls-cert and --tls-key name a certificate chain and its key in PEM",
-    );
-  }
+/** Whether a start would take it with its key, and it is valid. */
+export function checkCertificate(config: Pick<Config, "tlsCert" | "tlsKey" | "tlsClientCa">, nowMs: number): Finding {
+  const { tlsCert } = config;
+  if (tlsCert === undefined) return skipped(check, "--tls-cert is not set");
+  const problems = tlsProblems(config);
+  if (problems.length > 0)
+    return failure(check, problems.join("; "), "--tls-cert and --tls-key name a certificate chain and its key in PEM");
+  const certificate = new X509Certificate(readFileSync(tlsCert));
   const [fromMs, toMs] = [Date.parse(certificate.validFrom), Date.parse(certificate.validTo)];
   const until = `${certificate.subject.replaceAll("\n", ", ")} is valid until ${new Date(toMs).toISOString()}`;
   const renew = "renew the certificate";

@@ -2,11 +2,12 @@
 import { readFileSync } from "node:fs";
 import { Command } from "commander";
 import { readInstallation } from "../../app/index.ts";
-import { type Config, flagOf, variableOf } from "../../config/index.ts";
-import { databasePath, openDatabase } from "../../store/index.ts";
+import { type Config, flagOf, readSettings } from "../../config/index.ts";
+import { type Database, databasePath } from "../../store/index.ts";
 import { recordOf } from "../command-record.ts";
+import { openForCommand } from "../database.ts";
 import { CommandFailure, explain } from "../failure.ts";
-import { settingsOf, withSettings } from "../settings.ts";
+import { settingsOf, sourcesOf, withSettings } from "../settings.ts";
 import { checkCertificate } from "./certificate.ts";
 import {
   checkClock,
@@ -26,9 +27,6 @@ interface Options {
   readonly repair?: boolean;
   readonly json?: boolean;
 }
-
-/** How long to wait for a lock of the server. */
-const busyWaitMs = 10_000;
 
 export function doctorCommand(): Command {
   const command = withSettings(new Command("doctor"))
@@ -71,9 +69,9 @@ async function* findings(config: Config, command: Command, { deep, repair }: Opt
     if (files.state !== "failure") yield checkDiskSpace(path);
   }
   yield checkCertificate(config, Date.now());
-  let database: Awaited<ReturnType<typeof openDatabase>>;
+  let database: Database;
   try {
-    database = await openDatabase(config.database, { busyWaitMs, mustExist: true });
+    database = await openForCommand(config, false);
   } catch (error) {
     yield failure("database", explain(error), "docs/operations.md, database outages; nothing in it was checked");
     return;
@@ -104,11 +102,9 @@ async function* findings(config: Config, command: Command, { deep, repair }: Opt
 
 /** The files with secrets that the settings name. */
 function privateFiles(config: Config, command: Command): readonly PrivateFile[] {
-  const options = command.opts<Record<string, string | undefined>>();
-  const configFile = options.config ?? process.env.PLATFORM_CONFIG;
-  const inFile =
-    configFile === undefined ? {} : (JSON.parse(readFileSync(configFile, "utf8")) as Record<string, string>);
-  const pathOf = (key: keyof Config) => options[key] ?? process.env[variableOf(key)] ?? inFile[key];
+  const sources = sourcesOf(command);
+  const { given } = readSettings(sources);
+  const inFile: object = sources.file === undefined ? {} : JSON.parse(readFileSync(sources.file, "utf8"));
   const database = databasePath(config.database);
   const files = database === undefined ? [] : [database, `${database}-wal`, `${database}-shm`];
   const secrets: readonly (keyof Config)[] = ["secretKey", "pageTokenKey", "database"];
@@ -116,10 +112,10 @@ function privateFiles(config: Config, command: Command): readonly PrivateFile[] 
     ...files.map((path) => ({ setting: flagOf("database"), path, isShared: false })),
     ...(["initTokenFile", "registrySecret", "registryCredentials"] as const).map((key) => ({
       setting: flagOf(key),
-      path: pathOf(key),
+      path: given[key].text,
       isShared: false,
     })),
     { setting: flagOf("tlsKey"), path: config.tlsKey, isShared: true },
-    { setting: "--config", path: secrets.some((key) => key in inFile) ? configFile : undefined, isShared: true },
+    { setting: "--config", path: secrets.some((key) => key in inFile) ? sources.file : undefined, isShared: true },
   ].flatMap(({ path, ...file }) => (path === undefined ? [] : [{ ...file, path }]));
 }
