@@ -1,28 +1,22 @@
 /** What backups and restores print. */
 
+import { ProgressLine } from "../progress.ts";
 import type { BackupHeader } from "./file.ts";
 import { sizeText } from "./options.ts";
 
-/** How often a terminal is told. */
-const intervalMs = 200;
-
-/** Tells a terminal, on standard error, how far a step is. Anything else is told nothing. */
+/** Tells how far a step is. */
 export class Progress {
-  #nextMs = 0;
-  #hasLine = false;
+  readonly #line = new ProgressLine();
 
   step(name: string, bytes: number, total: number): void {
-    const nowMs = performance.now();
-    if (!process.stderr.isTTY || nowMs < this.#nextMs) return;
-    this.#nextMs = nowMs + intervalMs;
-    this.#hasLine = true;
-    const percent = total === 0 ? 100 : Math.floor((bytes / total) * 100);
-    process.stderr.write(`\r\x1b[K${name}: ${sizeText(bytes)} of ${sizeText(total)}, ${percent} %`);
+    this.#line.show(() => {
+      const percent = total === 0 ? 100 : Math.floor((bytes / total) * 100);
+      return `${name}: ${sizeText(bytes)} of ${sizeText(total)}, ${percent} %`;
+    });
   }
 
   end(): void {
-    if (this.#hasLine) process.stderr.write("\r\x1b[K");
-    this.#hasLine = false;
+    this.#line.clear();
   }
 }
 

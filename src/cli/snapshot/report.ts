@@ -1,15 +1,12 @@
 /** What exports and imports print: how far they are to standard error, the digests of the tables to standard output. */
 import type { SnapshotProgress, TableEnd } from "../../store/index.ts";
-
-/** How often a terminal is told. */
-const intervalMs = 200;
+import { ProgressLine } from "../progress.ts";
 
 /** The report of one run. */
 export class SnapshotReport {
   readonly #done: string;
   readonly #startMs = performance.now();
-  #nextMs = 0;
-  #hasLine = false;
+  readonly #line = new ProgressLine();
 
   /** @param done what is said of rows in the end. */
   constructor(done: string) {
@@ -22,15 +19,11 @@ export class SnapshotReport {
       if (sha256 !== undefined && rows > 0) process.stderr.write(`${table}: ${rowsText(rows)}\n`);
       return;
     }
-    const nowMs = performance.now();
-    if (nowMs < this.#nextMs) return;
-    this.#nextMs = nowMs + intervalMs;
-    this.#hasLine = true;
-    process.stderr.write(`\r\x1b[K${table}: ${rowsText(rows)}`);
+    this.#line.show(() => `${table}: ${rowsText(rows)}`);
   }
 
   end(ends: readonly TableEnd[]): void {
-    if (this.#hasLine) process.stderr.write("\r\x1b[K");
+    this.#line.clear();
     const filled = ends.filter(({ rows }) => rows > 0);
     const width = Math.max(...filled.map(({ table }) => table.length));
     let total = 0;
