@@ -24,3 +24,4 @@ export {
   type Observed,
   type Series,
 } from "./registry.ts";
+export { seriesBy } from "./series.ts";

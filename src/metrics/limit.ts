@@ -1,5 +1,6 @@
 /** Bounds the series of metrics whose labels can have many values. */
-import type { Metric, Series } from "./registry.ts";
+import type { Metric } from "./registry.ts";
+import { keyOf, summed } from "./series.ts";
 
 /**
  * The first series of a metric with a limit, in the order in which they were seen, keep their labels for good. All
@@ -17,20 +18,11 @@ export class SeriesLimit {
     if (limit === undefined) return metric;
     const known = this.#known.get(name) ?? new Set();
     this.#known.set(name, known);
-    const limited = new Map<string, Series>();
-    for (const series of metric.series) {
-      const key = keyOf(series);
+    const series = metric.series.map((one) => {
+      const key = keyOf(one);
       if (known.size < limit.series) known.add(key);
-      const kept = known.has(key) ? series : { ...series, labels: { ...series.labels, [limit.label]: limit.others } };
-      const before = limited.get(keyOf(kept));
-      const value = (before === undefined ? 0 : (before.value as number)) + (kept.value as number);
-      limited.set(keyOf(kept), { ...kept, value });
-    }
-    return { ...metric, series: [...limited.values()] };
+      return known.has(key) ? one : { ...one, labels: { ...one.labels, [limit.label]: limit.others } };
+    });
+    return { ...metric, series: summed(series) };
   }
-}
-
-/** Identifies the series of a metric. */
-export function keyOf({ labels }: Series): string {
-  return JSON.stringify(Object.entries(labels).sort(([a], [b]) => (a < b ? -1 : 1)));
 }

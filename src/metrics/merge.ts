@@ -1,7 +1,6 @@
 /** The metrics of several workers, which end and start again, as those of one server. */
-import type { HistogramValue } from "../histogram/index.ts";
-import { keyOf } from "./limit.ts";
-import type { Metric, Series } from "./registry.ts";
+import type { Metric } from "./registry.ts";
+import { summed } from "./series.ts";
 
 /**
  * Adds up counters, histograms and upDownCounters. Each gauge keeps the number of its worker in the label `worker`. What
@@ -40,18 +39,8 @@ function labelled(metric: Metric, worker: number): Metric {
 
 /** One metric of each name, with the sums of the series of equal labels. */
 function added(metrics: readonly Metric[]): readonly Metric[] {
-  return Array.from(Map.groupBy(metrics, ({ name }) => name).values(), (same) => {
-    const sums = new Map<string, Series>();
-    for (const series of same.flatMap(({ series }) => series)) {
-      const before = sums.get(keyOf(series));
-      const value = before === undefined ? series.value : sumOf(before.value, series.value);
-      sums.set(keyOf(series), { labels: series.labels, value });
-    }
-    return { ...same[0]!, series: [...sums.values()] };
-  });
-}
-
-function sumOf(a: Series["value"], b: Series["value"]): Series["value"] {
-  if (typeof a === "number" || typeof b === "number") return Number(a) + Number(b);
-  return { counts: a.counts.map((count, i) => count + (b as HistogramValue).counts[i]!), sum: a.sum + b.sum };
+  return Array.from(
+    Map.groupBy(metrics, ({ name }) => name).values(),
+    (same): Metric => ({ ...same[0]!, series: summed(same.flatMap(({ series }) => series)) }),
+  );
 }

@@ -1,6 +1,6 @@
 /** Instruments of calls: how many, how long, and which were refused. */
 import type { Authenticator } from "../../auth/index.ts";
-import { CallMetrics, type Metrics, type Series } from "../../metrics/index.ts";
+import { CallMetrics, type Metrics, seriesBy } from "../../metrics/index.ts";
 import type { Api } from "../api.ts";
 import type { Counter } from "../counter.ts";
 
@@ -19,19 +19,19 @@ export function measureCalls(metrics: Metrics, { api, overload, rateLimited }: C
     name: "platform.v1.calls",
     kind: "counter",
     description: "Calls of the v1 API that have been answered, by method.",
-    read: () => byLabel("method", api.callsOfV1),
+    read: () => seriesBy("method", api.callsOfV1),
   });
   metrics.add({
     name: "platform.overload.refusals",
     kind: "counter",
     description: "Requests that were refused because the server was overloaded, by the limit that was reached.",
-    read: () => byLabel("limit", overload.refused),
+    read: () => seriesBy("limit", overload.refused),
   });
   metrics.add({
     name: "platform.rate_limited",
     kind: "counter",
     description: "Requests that were refused because of a rate limit, by limit.",
-    read: () => byLabel("limit", rateLimited.counts),
+    read: () => seriesBy("limit", rateLimited.counts),
   });
   return calls;
 }
@@ -46,7 +46,7 @@ export function measureAuthentication(
     name: "platform.auth.tokens",
     kind: "counter",
     description: "Calls with a token, by whether the token had been verified before.",
-    read: () => Object.entries(tokenUses).map(([token, value]) => ({ labels: { token }, value })),
+    read: () => seriesBy("token", Object.entries(tokenUses)),
   });
   metrics.add({
     name: "platform.auth.key_fetches",
@@ -59,9 +59,4 @@ export function measureAuthentication(
         return { labels: { issuer, result }, value };
       }),
   });
-}
-
-/** A series for each value of a label. */
-function byLabel(label: string, counts: ReadonlyMap<string, number>): readonly Series[] {
-  return Array.from(counts, ([text, value]) => ({ labels: { [label]: text }, value }));
 }

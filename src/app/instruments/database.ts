@@ -2,7 +2,7 @@
 import { statfs } from "node:fs/promises";
 import { dirname } from "node:path";
 import { durationBoundaries } from "../../histogram/index.ts";
-import type { Metrics, Series } from "../../metrics/index.ts";
+import { type Metrics, seriesBy } from "../../metrics/index.ts";
 import type { Database } from "../../store/index.ts";
 import type { Availability } from "../availability.ts";
 
@@ -21,7 +21,7 @@ export function measureDatabase(metrics: Metrics, { stats }: Database, availabil
     unit: "s",
     boundaries: durationBoundaries,
     read: () =>
-      labelled(
+      seriesBy(
         "db.operation.name",
         Object.entries(stats.durations).map(([name, { value }]) => [name, value]),
       ),
@@ -48,7 +48,7 @@ export function measureDatabase(metrics: Metrics, { stats }: Database, availabil
     name: "platform.database.long_queries",
     kind: "upDownCounter",
     description: "Long queries that run, and that wait for others.",
-    read: () => labelled("state", Object.entries(stats.longQueries())),
+    read: () => seriesBy("state", Object.entries(stats.longQueries())),
   });
   const { file, connections } = stats;
   if (file !== undefined) measureFile(metrics, file, stats);
@@ -94,7 +94,7 @@ function measurePool(metrics: Metrics, read: NonNullable<Database["stats"]["conn
     description: "Connections to the database, by state. On PostgreSQL.",
     read() {
       const { used, idle } = read();
-      return labelled("db.client.connection.state", Object.entries({ used, idle }));
+      return seriesBy("db.client.connection.state", Object.entries({ used, idle }));
     },
   });
   metrics.add({
@@ -109,8 +109,4 @@ function measurePool(metrics: Metrics, read: NonNullable<Database["stats"]["conn
     description: "Transactions that wait for a connection. On PostgreSQL.",
     read: () => read().waiting,
   });
-}
-
-function labelled(label: string, values: readonly (readonly [string, Series["value"]])[]): readonly Series[] {
-  return values.map(([text, value]) => ({ labels: { [label]: text }, value }));
 }

@@ -1,6 +1,6 @@
 /** Instruments of the port: connections, bytes, waiting, and its certificate. */
 import type { OnePort } from "../../http/index.ts";
-import type { Metrics } from "../../metrics/index.ts";
+import { type Metrics, seriesBy } from "../../metrics/index.ts";
 
 /** Adds them. `notAfterMs`: when the certificate in use expires; undefined without TLS. */
 export function measurePort(
@@ -12,11 +12,7 @@ export function measurePort(
     name: "platform.connections",
     kind: "upDownCounter",
     description: "Open connections, by protocol; unknown until their first bytes have come.",
-    read: () =>
-      Object.entries(port.stats().connections).map(([protocol, value]) => ({
-        labels: { "network.protocol.name": protocol },
-        value,
-      })),
+    read: () => seriesBy("network.protocol.name", Object.entries(port.stats().connections)),
   });
   metrics.add({
     name: "platform.network.io",
@@ -25,11 +21,7 @@ export function measurePort(
     unit: "By",
     read() {
       const { bytesRead, bytesWritten } = port.stats();
-      const directions = { receive: bytesRead, transmit: bytesWritten };
-      return Object.entries(directions).map(([direction, value]) => ({
-        labels: { "network.io.direction": direction },
-        value,
-      }));
+      return seriesBy("network.io.direction", Object.entries({ receive: bytesRead, transmit: bytesWritten }));
     },
   });
   metrics.add({
