@@ -22,8 +22,8 @@ import { importSnapshot } from "./snapshot/import.ts";
 import { countedTables } from "./snapshot/tables.ts";
 import { ConflictError, NotUniqueError, RefusedError, StaleError } from "./sql/errors.ts";
 import { observed } from "./sql/observed-connection.ts";
-import { compile, type SqlConnection } from "./sql/statement.ts";
-import { type DatabaseStats, measure, measured } from "./stats.ts";
+import { compile } from "./sql/statement.ts";
+import { type DatabaseStats, measure } from "./stats.ts";
 import { Writer, type WriteSession } from "./write-session.ts";
 
 /** An open database. */
@@ -162,22 +162,14 @@ export async function openDatabase(url: string, options: OpenOptions = {}): Prom
   }
 
   const { commits, stats } = engine;
-  const { isMeasured = false } = options;
   const { read: reads, transaction: transactions, long_query: longs } = stats.durations;
-  const readBy = (connection: SqlConnection) => (isMeasured ? measured(connection, reads) : connection);
-  const reader = readBy(engine.reader);
+  const measuredReads = options.isMeasured ? reads : undefined;
+  const reader = observed(engine.reader, undefined, measuredReads);
   const totals = commits === undefined ? new SharedTotals(reader) : undefined;
   const read = new Reader(catalogue, reader, { commits, totals });
   const longQueries =
     engine.longQueries && new LongQueries(engine.longQueries, options.fewRows ?? defaultFewRows, longs);
   if (longQueries !== undefined) stats.longQueries = () => longQueries.counts;
-  /** Measured once: by the observer of the call, if it has one. */
-  function connectionFor(call: ReadingCall): SqlConnection {
-    const connection = engine.readerFor?.(call) ?? engine.reader;
-    if (call.statements === undefined) return readBy(connection);
-    return observed(connection, call.statements, isMeasured ? reads : undefined);
-  }
-
   return {
     dialect: dialect.name,
     stats,
@@ -185,7 +177,7 @@ export async function openDatabase(url: string, options: OpenOptions = {}): Prom
     readFor: (call) =>
       longQueries === undefined && call.statements === undefined
         ? read
-        : new Reader(catalogue, connectionFor(call), {
+        : new Reader(catalogue, observed(engine.readerFor?.(call) ?? engine.reader, call.statements, measuredReads), {
             commits,
             totals,
             longQueries: longQueries?.connectionFor(call),

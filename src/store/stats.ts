@@ -1,7 +1,6 @@
 /** What a database counts about itself: plain numbers, from when it was opened. */
 import type { Awaitable } from "../awaitable.ts";
 import { durationBoundaries, Histogram } from "../histogram/index.ts";
-import type { SqlConnection } from "./sql/statement.ts";
 
 /** Connections of a pool. */
 export interface ConnectionStats {
@@ -33,21 +32,6 @@ export class DatabaseStats {
   /** Of PostgreSQL. */
   connections: (() => ConnectionStats) | undefined;
   longQueries: () => { readonly running: number; readonly waiting: number } = () => ({ running: 0, waiting: 0 });
-}
-
-/** A connection whose statements are measured. */
-export function measured(connection: SqlConnection, durations: Histogram): SqlConnection {
-  return {
-    rows(statement, values) {
-      const startMs = performance.now();
-      const rows = connection.rows(statement, values);
-      if (rows instanceof Promise) return measure(durations, () => rows);
-      durations.record((performance.now() - startMs) / 1000);
-      return rows;
-    },
-    run: (statement, values) => measure(durations, () => connection.run(statement, values)),
-    send: (statement, values, failed) => connection.send(statement, values, failed),
-  };
 }
 
 /** Does work and records how long it took, unless it throws at once. */

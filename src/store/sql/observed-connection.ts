@@ -13,14 +13,14 @@ export interface StatementObserver {
 
 /**
  * A connection that tells an observer of each statement that has ended, whether or not it has failed, and records how
- * long queries took, in seconds.
+ * long queries took, in seconds, unless they threw at once.
  */
 export class ObservedConnection implements SqlConnection {
   readonly #connection: SqlConnection;
-  readonly #observer: StatementObserver;
+  readonly #observer: StatementObserver | undefined;
   readonly #queries: Histogram | undefined;
 
-  constructor(connection: SqlConnection, observer: StatementObserver, queries?: Histogram) {
+  constructor(connection: SqlConnection, observer: StatementObserver | undefined, queries: Histogram | undefined) {
     this.#connection = connection;
     this.#observer = observer;
     this.#queries = queries;
@@ -44,23 +44,24 @@ export class ObservedConnection implements SqlConnection {
     try {
       result = run();
     } finally {
-      if (!(result instanceof Promise)) this.#end(sinceMs, statement, durations);
+      if (!(result instanceof Promise)) this.#end(sinceMs, statement, result === undefined ? undefined : durations);
     }
     return result instanceof Promise ? result.finally(() => this.#end(sinceMs, statement, durations)) : result;
   }
 
   #end(sinceMs: number, statement: Statement, durations: Histogram | undefined): void {
     const endedMs = performance.now();
-    this.#observer.ran(sinceMs, endedMs, statement);
+    this.#observer?.ran(sinceMs, endedMs, statement);
     durations?.record((endedMs - sinceMs) / 1000);
   }
 }
 
-/** The connection, observed if there is an observer. */
+/** The connection, observed if there is an observer or a histogram for its queries. */
 export function observed(
   connection: SqlConnection,
   observer: StatementObserver | undefined,
   queries?: Histogram,
 ): SqlConnection {
-  return observer === undefined ? connection : new ObservedConnection(connection, observer, queries);
+  if (observer === undefined && queries === undefined) return connection;
+  return new ObservedConnection(connection, observer, queries);
 }
