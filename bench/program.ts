@@ -1,11 +1,12 @@
 /** The program as users start it, and what its processes cost. */
+
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, openSync, readdirSync, readFileSync, truncateSync } from "node:fs";
 import { get } from "node:http";
-import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { freePort } from "../test/free-port.ts";
 import { folder } from "./processes.ts";
 import type { Stall } from "./stalls.ts";
 
@@ -101,15 +102,6 @@ function isReady(adminPort: number): Promise<boolean> {
       resolve(answer.statusCode === 200);
     }).on("error", () => resolve(false));
   });
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
 }
 
 /** Linux tells what a process costs in files. */

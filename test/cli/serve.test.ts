@@ -1,13 +1,14 @@
 /** `platform serve`, from the outside. */
+
 import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { credentials } from "@grpc/grpc-js";
 import { Agent } from "undici";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { grpcRepos } from "../conformance/grpc-repos.ts";
+import { freePort } from "../free-port.ts";
 import { selfSigned } from "../http/self-signed.ts";
 import {
   cleanEnvironment,
@@ -276,13 +277,4 @@ function printMemory(pid: number): void {
   if (process.platform !== "linux") return;
   const kilobytes = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1];
   console.log(`an idle server holds ${Math.round(Number(kilobytes) / 1024)} MiB`);
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, "127.0.0.1", () => {
-      const { port } = server.address() as { port: number };
-      server.close(() => resolve(port));
-    });
-  });
 }

@@ -12,9 +12,9 @@ import { setTimeout } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
 import { campaign } from "../campaign.ts";
 import { cleanEnvironment, repository, runPlatform, startPlatform } from "../cli/platform-process.ts";
-import { type RestClient, restClient } from "../cli/rest-client.ts";
+import { restClient } from "../cli/rest-client.ts";
 import { runHere } from "../cli/run-here.ts";
-import { contentOf, emptyLedger, type Kind, lists, startWorkload } from "./workload.ts";
+import { emptyLedger, everything, startWorkload } from "./workload.ts";
 
 const { backups, kills } = campaign({ short: { backups: 1, kills: 2 }, full: { backups: 3, kills: 25 } });
 
@@ -39,19 +39,6 @@ async function digests(run: (...args: readonly string[]) => Promise<{ stdout: st
   const { stdout } = await run("export", `${name}.snapshot`, "--database", `sqlite:${name}`);
   expect(stdout).toMatch(/sha256/);
   return stdout.replace(/^audit_log .*\n/m, "");
-}
-
-/** Every row of every list. Errors: a total that is not the number of rows, a row without its parent. */
-async function everything(rest: RestClient): Promise<Map<string, string>> {
-  const found = new Map<string, string>();
-  for (const [kind, [path, field]] of Object.entries(lists) as [Kind, (typeof lists)[Kind]][]) {
-    const { rows, totalCount } = await rest.walk(path, field);
-    expect(totalCount, kind).toBe(rows.length);
-    for (const row of rows) found.set(row.uid, contentOf(kind, row));
-  }
-  for (const uid of found.keys())
-    if (uid.includes("/")) expect(found.has(uid.slice(0, uid.lastIndexOf("/")))).toBe(true);
-  return found;
 }
 
 test(`${backups} backups of a busy server have what was acknowledged before, and restored elsewhere every list`, {

@@ -2,8 +2,8 @@
  * A PostgreSQL that is stopped, hangs, or is cut off: what callers, probes and the log are told, and that the server is
  * well again afterwards.
  */
+
 import { randomBytes } from "node:crypto";
-import { createServer } from "node:net";
 import { createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import pg from "pg";
@@ -13,6 +13,7 @@ import { Health, HealthCheckResponse_ServingStatus as Status } from "../../gen/g
 import { startServer } from "../../src/app/index.ts";
 import { readConfig } from "../../src/config/index.ts";
 import { startPostgres } from "../databases/postgres.ts";
+import { freePort } from "../free-port.ts";
 import { type DatabaseProxy, openProxy } from "./database-proxy.ts";
 
 type Line = Record<string, unknown>;
@@ -340,12 +341,3 @@ describe("a PostgreSQL of its own", () => {
     expect(acknowledged.filter((id) => !stored.has(id))).toEqual([]);
   });
 });
-
-async function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const probe = createServer().listen(0, "127.0.0.1", () => {
-      const { port } = probe.address() as { port: number };
-      probe.close(() => resolve(port));
-    });
-  });
-}

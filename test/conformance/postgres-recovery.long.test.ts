@@ -2,6 +2,7 @@
  * Backups of PostgreSQL as docs/backup.md describes them: a dump, and a recovery to a point in time from a base backup
  * and the archived log. A server on the restored database has exactly what was acknowledged before.
  */
+
 import { execFileSync, type SpawnSyncReturns } from "node:child_process";
 import {
   appendFileSync,
@@ -13,16 +14,16 @@ import {
   rmSync,
   writeFileSync,
 } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
 import { startPlatform } from "../cli/platform-process.ts";
-import { type RestClient, restClient } from "../cli/rest-client.ts";
+import { restClient } from "../cli/rest-client.ts";
 import { runHere } from "../cli/run-here.ts";
 import { runSql } from "../databases/run-sql.ts";
-import { contentOf, emptyLedger, type Kind, lists, startWorkload } from "./workload.ts";
+import { freePort } from "../free-port.ts";
+import { emptyLedger, everything, startWorkload } from "./workload.ts";
 
 const versions = "/usr/lib/postgresql";
 /** Debian's newest programs. The npm package of other tests has no pg_dump. */
@@ -63,28 +64,10 @@ function stop(data: string): void {
   if (existsSync(join(data, "postmaster.pid"))) run("pg_ctl", "-D", data, "-w", "-m", "immediate", "stop");
 }
 
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
-
 async function serve(database: string, token: string) {
   const server = await startPlatform(["--database", database, "--listen", "127.0.0.1:0", "--log-level", "error"]);
   onTestFinished(async () => void (await server.end("SIGKILL")));
   return { server, rest: restClient(server.baseUrl, token) };
-}
-
-async function everything(rest: RestClient): Promise<Map<string, string>> {
-  const found = new Map<string, string>();
-  for (const [kind, [path, field]] of Object.entries(lists) as [Kind, (typeof lists)[Kind]][]) {
-    const { rows, totalCount } = await rest.walk(path, field);
-    expect(totalCount, kind).toBe(rows.length);
-    for (const row of rows) found.set(row.uid, contentOf(kind, row));
-  }
-  return found;
 }
 
 test.skipIf(missing !== "")(

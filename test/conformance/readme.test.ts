@@ -3,6 +3,7 @@
  * started as the README says. What the README shows after its commands must come out. Two commands are not run here:
  * `npm ci`, which every change passes before its tests, and `npm test`, which is what runs this.
  */
+
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { cpSync, readFileSync, rmSync, symlinkSync } from "node:fs";
@@ -12,6 +13,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { cleanEnvironment, repository } from "../cli/platform-process.ts";
+import { freePort } from "../free-port.ts";
 
 /** A fenced block that is run, and the one right after it that shows what is printed. */
 interface Step {
@@ -148,14 +150,5 @@ function isFree(candidate: number): Promise<boolean> {
   return new Promise((resolve) => {
     const probe = createServer().once("error", () => resolve(false));
     probe.listen(candidate, "127.0.0.1", () => probe.close(() => resolve(true)));
-  });
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const probe = createServer().listen(0, "127.0.0.1", () => {
-      const { port: free } = probe.address() as { port: number };
-      probe.close(() => resolve(free));
-    });
   });
 }

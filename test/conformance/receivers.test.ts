@@ -3,8 +3,8 @@
  * `standardwebhooks` packages, and `platform events listen`. A delivery is captured as it arrives and handed to each of
  * them as it was; then with something wrong about it.
  */
+
 import { execFileSync, spawn } from "node:child_process";
-import { type AddressInfo, createServer } from "node:net";
 import { type CloudEvent, HTTP } from "cloudevents";
 import { Webhook } from "standardwebhooks";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
@@ -13,6 +13,7 @@ import { createIssuer, generateSigningKey, type Issuer } from "../../src/auth/in
 import { openDatabase } from "../../src/store/index.ts";
 import { cleanEnvironment, repository } from "../cli/platform-process.ts";
 import { type Forgery, type Subscription, signDelivery } from "../cli/signed-deliveries.ts";
+import { freePort } from "../free-port.ts";
 import { type EventSink, type Received, startSink } from "./event-sink.ts";
 import { onEveryServer } from "./live-server.ts";
 
@@ -161,13 +162,4 @@ function whatPythonLacks(): string | undefined {
     const lines = stderr?.toString().trim().split("\n") ?? [];
     return code === "ENOENT" ? `there is no ${python}` : (lines.at(-1) ?? String(error));
   }
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const probe = createServer().listen(0, "127.0.0.1", () => {
-      const { port } = probe.address() as AddressInfo;
-      probe.close(() => resolve(port));
-    });
-  });
 }

@@ -2,6 +2,7 @@
  * A registry that nobody here wrote, filled with images made on the spot: imported, compared with what it answers
  * itself, and followed through its notifications. Skipped, with the reason, where no registry program is installed.
  */
+
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -10,11 +11,11 @@ import {
   type DistributionRegistry,
   deleteManifest,
   findRegistry,
-  freePort,
   type MadeImage,
   pushImage,
   startRegistry,
 } from "../feeds/registries/oci/distribution-registry.ts";
+import { freePort } from "../free-port.ts";
 import type { Json } from "./contract.ts";
 import { onEveryServer, type Platform } from "./platform.ts";
 

@@ -2,15 +2,16 @@
  * Restarts of two replicas, one after the other, behind a proxy that never tries again, while clients call over REST and
  * gRPC. The configurations are those of docs/operations.md. TEST_RESTARTS: how many.
  */
+
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
 import { Agent, request } from "node:http";
-import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, inject, onTestFinished, test } from "vitest";
 import { cleanEnvironment, repository, runPlatform, temporaryFolder } from "../cli/platform-process.ts";
+import { freePort } from "../free-port.ts";
 import "../databases/postgres.ts";
 import { type EmptyDatabase, migratedPostgres, migratedSqlite } from "./databases.ts";
 import { type GrpcRepos, grpcRepos } from "./grpc-repos.ts";
@@ -128,14 +129,6 @@ http {
 interface Place {
   readonly port: number;
   readonly socket: number | undefined;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  return port;
 }
 
 /** A socket that this process holds and never accepts from, as a service manager does. Node has no public way to. */

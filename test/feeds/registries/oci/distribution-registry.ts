@@ -2,13 +2,14 @@
  * Starts the registry of the distribution project, if its program is installed (Debian's package `docker-registry`), on
  * a free port with its files in a temporary folder, and pushes generated images through its API.
  */
+
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { createHash, randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { freePort } from "../../../free-port.ts";
 
 /** A running registry. */
 export interface DistributionRegistry {
@@ -189,16 +190,6 @@ async function expectStatus(url: string, status: number, init: RequestInit): Pro
 
 function digestOf(content: Uint8Array): string {
   return `sha256:${createHash("sha256").update(content).digest("hex")}`;
-}
-
-/** A free port. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as { port: number };
-  server.close();
-  await once(server, "close");
-  return port;
 }
 
 async function untilAnswers(url: string, child: ChildProcess): Promise<void> {
