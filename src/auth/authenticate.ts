@@ -11,8 +11,8 @@
  * 4. Match the rules of the identities of that issuer and the audiences of its providers.
  *
  * The result of the verification is cached for at most ten minutes. Identities and their rules are read on every call,
- * and so are the keys of the platform, so a deleted identity, a changed rule or a revoked key takes effect on the next one. Only verified tokens are cached, so invalid
- * ones cannot evict them.
+ * and so are the keys of the platform, so a deleted identity, a changed rule or a revoked key takes effect on the next
+ * one. Only verified tokens are cached, so invalid ones cannot evict them.
  */
 
 import { hash } from "node:crypto";
