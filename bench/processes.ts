@@ -23,6 +23,7 @@ const logs: string[] = [];
 export interface Running {
   /** Sends a message and returns the answer. */
   ask<T>(question: string): Promise<T>;
+  stop(): void;
 }
 
 /** Starts a server program with its standard error, the access log, in a file. Returns its first message. */
@@ -39,7 +40,7 @@ export async function start<T>(program: string, args: readonly string[]): Promis
     child.send(question);
     return next<A>();
   };
-  return { ...(await next<T>()), ask };
+  return { ...(await next<T>()), ask, stop: () => child.kill("SIGKILL") };
 }
 
 /** Starts the load generator. */

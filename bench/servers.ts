@@ -36,13 +36,20 @@ export class Servers {
     return this.#once(`${kind}-${rows}`, () => this.#startPlatform(rows, kind));
   }
 
-  /** A second platform on the same database, without something. */
-  without(what: "metrics", rows: number): Promise<Target> {
-    return this.#once(`without ${what}`, async () => {
-      const { administrator, ...target } = await this.platform(rows);
-      const options = [target.url, administrator, `no-${what}`];
-      return { ...target, ...(await start<{ port: number; token: string }>("peers/platform.ts", options)) };
+  /** Starts two platforms on the database of {@link platform}: one as it is, one without something. */
+  async startPair(
+    rows: number,
+    without: "metrics",
+    isWholeFirst: boolean,
+  ): Promise<readonly [Target & Running, Target & Running]> {
+    const { administrator, ...target } = await this.platform(rows);
+    const begin = async (...options: string[]) => ({
+      ...target,
+      ...(await start<{ port: number; token: string }>("peers/platform.ts", [target.url, administrator, ...options])),
     });
+    if (isWholeFirst) return [await begin(), await begin(`no-${without}`)];
+    const peer = await begin(`no-${without}`);
+    return [await begin(), peer];
   }
 
   /**
