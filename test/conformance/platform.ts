@@ -75,7 +75,7 @@ export function onEveryServer(
   suite: (platform: () => Platform) => void,
   settings?: Partial<Config>,
 ): void {
-  describe(`${title} (sqlite)`, () => suite(onServer(migratedSqlite, "sqlite", settings)));
+  onSqlite(title, suite, settings);
   if (hasCitus) describe(`${title} (citus)`, () => suite(onServer(createCitus, "postgresql", settings)));
   const postgres = inject("postgres") ?? { missing: "the conformance project has no global set-up" };
   if ("url" in postgres)
@@ -86,6 +86,11 @@ export function onEveryServer(
     describe.skip(`${title} (postgresql, skipped: ${postgres.missing})`, () =>
       suite(onServer(migratedSqlite, "sqlite", settings)));
   }
+}
+
+/** Declares a suite for a server on SQLite alone. */
+export function onSqlite(title: string, suite: (platform: () => Platform) => void, settings?: Partial<Config>): void {
+  describe(`${title} (sqlite)`, () => suite(onServer(migratedSqlite, "sqlite", settings)));
 }
 
 /** Declares a suite for a server on each database, both at once: first SQLite, then PostgreSQL. */

@@ -2,7 +2,7 @@
  * No request costs much before it is refused. Every field of every request is filled with what is widest, deepest or
  * most often repeated, up to the largest body that is taken, over REST, Connect with JSON and Connect with binary
  * messages. What counts is CPU time of the process, the client's included, against reading plain JSON of that size in
- * the same run.
+ * the same run. On SQLite, whose work is in this process, and counts.
  */
 import { Agent, request as httpRequest } from "node:http";
 import { type DescField, type DescMessage, type DescMethodUnary, getOption, ScalarType } from "@bufbuild/protobuf";
@@ -11,7 +11,7 @@ import { expect, test } from "vitest";
 import { http } from "../../gen/google/api/annotations_pb.ts";
 import { allMethods, type Json } from "./contract.ts";
 import { methodFixtures } from "./method-fixtures.ts";
-import { onEveryServer, type Platform } from "./platform.ts";
+import { onSqlite, type Platform } from "./platform.ts";
 import { restRequest } from "./rest-client.ts";
 
 const maxBytes = 1024 * 1024;
@@ -248,7 +248,7 @@ function generalCalls(): Call[] {
   ];
 }
 
-onEveryServer("the cost of a refusal", (platform) => {
+onSqlite("the cost of a refusal", (platform) => {
   test("is small for every field of every method, and so is its answer", { timeout: 900_000 }, async () => {
     const ofFields: Call[] = [];
     for (const [name, fixture] of Object.entries(methodFixtures)) {
