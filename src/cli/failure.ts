@@ -1,9 +1,7 @@
 /** Error messages of commands: one line, with the setting to change if there is one. */
 import { StartFailure } from "../app/index.ts";
+import { CommandFailure } from "../command-failure.ts";
 import { ConflictError, RefusedError, UnavailableError } from "../store/index.ts";
-
-/** A failure that is printed in one line, without a stack. */
-export class CommandFailure extends Error {}
 
 /** The line to print for an error. The line for a bug says so, and how to print its stack. */
 export function explain(error: unknown): string {

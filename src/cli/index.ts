@@ -1,31 +1,90 @@
 /**
  * cli: the command line. Results go to standard output, everything else to standard error. The exit status is 0 for
- * success, 1 for a failure, and 2 for an invalid command line or setting.
+ * success, 1 for a failure, and 2 for an invalid command line or setting; docs/cli.md lists those of commands that call
+ * a server.
  *
- * Every command but `restore` may run beside a server on the same database.
+ * A command is loaded when it is run, because loading all of them takes longer than most of them run. Those that work
+ * on the database may run beside a server, but for `restore`.
  */
 import { Command, CommanderError } from "commander";
-import { ConfigError } from "../config/index.ts";
+import { CommandFailure } from "../command-failure.ts";
+import { type CommandEntry, findRemoteCommand, remoteCommands } from "../remote/index.ts";
 import { version } from "../version.ts";
-import { accessCommand } from "./access/index.ts";
-import { auditCommand } from "./audit/audit.ts";
-import { backupCommand } from "./backup/backup.ts";
-import { restoreCommand } from "./backup/restore.ts";
-import { configCommand } from "./config/index.ts";
-import { doctorCommand } from "./doctor/doctor.ts";
-import { eventsCommand } from "./events/index.ts";
-import { explain, isDebugging } from "./failure.ts";
-import { importCommand } from "./import/index.ts";
-import { initCommand } from "./init.ts";
-import { keysCommand } from "./keys/keys.ts";
-import { secretsCommand } from "./keys/secrets.ts";
-import { migrateCommand } from "./migrate.ts";
-import { openApiCommand } from "./openapi.ts";
-import { protoCommand } from "./proto.ts";
-import { routesCommand } from "./routes.ts";
-import { serveCommand } from "./serve.ts";
-import { exportCommand } from "./snapshot/export.ts";
-import { tokenCommand } from "./token.ts";
+
+const installationCommands: readonly CommandEntry[] = [
+  ["serve", "run the server", async () => (await import("./serve.ts")).serveCommand()],
+  ["config", "print, check and describe the settings", async () => (await import("./config/index.ts")).configCommand()],
+  [
+    "init",
+    "initialise an empty database and print the administrator's token, once",
+    async () => (await import("./init.ts")).initCommand(),
+  ],
+  ["token", "print a token signed by the platform", async () => (await import("./token.ts")).tokenCommand()],
+  [
+    "keys",
+    "manage the keys that sign the platform's own tokens",
+    async () => (await import("./keys/keys.ts")).keysCommand(),
+  ],
+  [
+    "secrets",
+    "manage the encryption of secrets in the database",
+    async () => (await import("./keys/secrets.ts")).secretsCommand(),
+  ],
+  ["access", "tell who can do what, and why", async () => (await import("./access/index.ts")).accessCommand()],
+  [
+    "audit",
+    "print the audit log, or append it to a file",
+    async () => (await import("./audit/audit.ts")).auditCommand(),
+  ],
+  [
+    "events",
+    "inspect and replay event deliveries, or receive events on this machine",
+    async () => (await import("./events/index.ts")).eventsCommand(),
+  ],
+  [
+    "import",
+    "import data from registries, feeds and snapshots",
+    async () => (await import("./import/index.ts")).importCommand(),
+  ],
+  [
+    "export",
+    "write everything to a file, for another database",
+    async () => (await import("./snapshot/export.ts")).exportCommand(),
+  ],
+  [
+    "backup",
+    "copy a SQLite database to a file while servers use it",
+    async () => (await import("./backup/backup.ts")).backupCommand(),
+  ],
+  [
+    "restore",
+    "check a backup and restore it; no server may use the database",
+    async () => (await import("./backup/restore.ts")).restoreCommand(),
+  ],
+  [
+    "doctor",
+    "check an installation, and say what to do",
+    async () => (await import("./doctor/doctor.ts")).doctorCommand(),
+  ],
+  ["migrate", "apply pending database migrations", async () => (await import("./migrate.ts")).migrateCommand()],
+];
+
+const contractCommands: readonly CommandEntry[] = [
+  [
+    "routes",
+    "print the HTTP method and path of every API method",
+    async () => (await import("./routes.ts")).routesCommand(),
+  ],
+  ["proto", "export the protobuf files of the API", async () => (await import("./proto.ts")).protoCommand()],
+  ["openapi", "print the OpenAPI 3.1 document of the API", async () => (await import("./openapi.ts")).openApiCommand()],
+];
+
+/** The headings of `platform --help`, each with its commands. */
+const groups: readonly (readonly [heading: string, commands: readonly CommandEntry[]])[] = [
+  ["Commands that call a server:", remoteCommands],
+  ["Commands that run a server or use its database:", installationCommands],
+  ["Commands that need neither:", contractCommands],
+];
 
 /** Runs a command. Returns the exit status. @param args arguments without the name of the program. */
 export async function runCommand(args: readonly string[]): Promise<number> {
@@ -35,39 +94,42 @@ export async function runCommand(args: readonly string[]): Promise<number> {
     .enablePositionalOptions()
     .exitOverride()
     .showSuggestionAfterError();
-  for (const command of [
-    serveCommand,
-    configCommand,
-    initCommand,
-    tokenCommand,
-    keysCommand,
-    secretsCommand,
-    accessCommand,
-    auditCommand,
-    eventsCommand,
-    importCommand,
-    exportCommand,
-    backupCommand,
-    restoreCommand,
-    doctorCommand,
-    migrateCommand,
-    routesCommand,
-    protoCommand,
-    openApiCommand,
-  ]) {
-    program.addCommand(command().exitOverride());
+  const called = args[0] === "help" ? args[1] : args[0];
+  for (const [heading, commands] of groups)
+    for (const entry of commands) program.addCommand((await commandOf(entry, called)).helpGroup(heading));
+  if (called !== undefined && !program.commands.some((command) => command.name() === called)) {
+    const command = await findRemoteCommand(called);
+    if (command !== undefined) program.addCommand(command.exitOverride(), { hidden: true });
   }
   try {
     await program.parseAsync(args, { from: "user" });
     return 0;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-    if (error instanceof ConfigError) {
+    if (error instanceof CommandFailure) {
       console.error(`error: ${error.message}`);
-      return 2;
+      return error.exitStatus;
     }
-    console.error(`error: ${explain(error)}`);
-    if (isDebugging(args)) console.error(error);
-    return 1;
+    return await explainFailure(error, args);
   }
+}
+
+/** The command itself if it is called; else its name and summary, for `platform --help`. */
+async function commandOf([name, summary, load]: CommandEntry, called: string | undefined): Promise<Command> {
+  if (name !== called) return new Command(name).description(summary).exitOverride();
+  const command = (await load()).exitOverride();
+  return command.description() === "" ? command.description(summary) : command;
+}
+
+/** Prints an error that may come from the settings or the database, whose modules are loaded only then. */
+async function explainFailure(error: unknown, args: readonly string[]): Promise<number> {
+  const { ConfigError } = await import("../config/index.ts");
+  if (error instanceof ConfigError) {
+    console.error(`error: ${error.message}`);
+    return 2;
+  }
+  const { explain, isDebugging } = await import("./failure.ts");
+  console.error(`error: ${explain(error)}`);
+  if (isDebugging(args)) console.error(error);
+  return 1;
 }

@@ -5,11 +5,11 @@
 import { Command } from "commander";
 import { type Installation, install, openSigningKeys, recoverAdministrator } from "../app/index.ts";
 import { createIssuer } from "../auth/index.ts";
+import { CommandFailure } from "../command-failure.ts";
 import { baseUrlOf, type Config } from "../config/index.ts";
 import type { Database } from "../store/index.ts";
 import type { CommandRecord } from "./command-record.ts";
 import { requireInstallation, withAuditedDatabase } from "./database.ts";
-import { CommandFailure } from "./failure.ts";
 import { withSettings } from "./settings.ts";
 
 /** Lifetime of the administrator's first token. */
@@ -25,7 +25,6 @@ export function initCommand(): Command {
     "tlsKey",
     "signingKey",
   ])
-    .description("initialise an empty database and print the administrator's token, once")
     .option("--json", "print one JSON object")
     .option("--recover", "restore the administrator of an initialised database and print a new token");
   return command.action(() => {

@@ -1,7 +1,7 @@
 /** Listings on standard output: one line for each record, in columns or as JSON, with back-pressure. */
 import { once } from "node:events";
+import { CommandFailure } from "../command-failure.ts";
 import { durationMs } from "./duration.ts";
-import { CommandFailure } from "./failure.ts";
 
 /** How records are printed. */
 export interface Listing<T> {

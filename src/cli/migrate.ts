@@ -7,7 +7,6 @@ import { withSettings } from "./settings.ts";
 
 export function migrateCommand(): Command {
   const command = withSettings(new Command("migrate"), ["database"])
-    .description("apply pending database migrations")
     .option("--citus", "then distribute tenants among the workers of a Citus cluster; stop servers first")
     .option("--plan", "print the pending migrations and what they lock, and change nothing");
   return command.action(({ citus, plan }: { readonly citus?: boolean; readonly plan?: boolean }) => {

@@ -4,7 +4,6 @@ import { type OpenApiFormat, type OpenApiVersion, openApiFormats, openApiVersion
 
 export function openApiCommand(): Command {
   return new Command("openapi")
-    .description("print the OpenAPI 3.1 document of the API")
     .addOption(new Option("--format <format>", "form of the document").choices(openApiFormats).default("json"))
     .addOption(new Option("--version <version>", "version of the API").choices(openApiVersions).default("v2"))
     .action(async ({ format, version }: { format: OpenApiFormat; version: OpenApiVersion }) => {

@@ -16,7 +16,7 @@ const ownGoModule = "platform.internal/api";
 const sources = ["../../proto/", "../../../proto/"].map((path) => new URL(path, import.meta.url));
 
 export function protoCommand(): Command {
-  const command = new Command("proto").description("export the protobuf files of the API");
+  const command = new Command("proto");
   command
     .command("export")
     .exitOverride()

@@ -4,7 +4,7 @@ import { listRoutes } from "../rest/index.ts";
 import { contractServices } from "../services/index.ts";
 
 export function routesCommand(): Command {
-  return new Command("routes").description("print the HTTP method and path of every API method").action(() => {
+  return new Command("routes").action(() => {
     process.stdout.write(formatRoutes());
   });
 }

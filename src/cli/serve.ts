@@ -15,7 +15,7 @@ import { supervise } from "./workers/supervisor.ts";
 import { joinPeers, workerPlace } from "./workers/worker.ts";
 
 export function serveCommand(): Command {
-  const command = withSettings(new Command("serve")).description("run the server");
+  const command = withSettings(new Command("serve"));
   return command.action(async () => {
     const config = settingsOf(command);
     const reread = (log: Logger) => readConfig({ ...sourcesOf(command), warn: (message) => log.warn(message) });

@@ -2,6 +2,7 @@
 import { Command } from "commander";
 import { openSigningKeys } from "../app/index.ts";
 import { createIssuer, maxTokenLifeSeconds } from "../auth/index.ts";
+import { CommandFailure } from "../command-failure.ts";
 import type { Config } from "../config/index.ts";
 import { identityExists } from "../services/index.ts";
 import type { Database } from "../store/index.ts";
@@ -9,12 +10,10 @@ import { isUid } from "../uid.ts";
 import type { CommandRecord } from "./command-record.ts";
 import { requireInstallation, withAuditedDatabase } from "./database.ts";
 import { durationMs } from "./duration.ts";
-import { CommandFailure } from "./failure.ts";
 import { withSettings } from "./settings.ts";
 
 export function tokenCommand(): Command {
   const command = withSettings(new Command("token"), ["database", "signingKey"])
-    .description("print a token signed by the platform")
     .option("--identity <UID>", "identity that the token is for (default: the administrator)")
     .option("--ttl <DURATION>", "lifetime of the token: 90s, 15m, 1h, at most 30d", "1h");
   return command.action(() => withAuditedDatabase(command, mint));

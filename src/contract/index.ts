@@ -15,7 +15,6 @@
  */
 export { type Contract, type EventContract, type MethodContract, readContract, type Scope } from "./methods.ts";
 export { type ResourceContract, readBehaviors, readResource } from "./resources.ts";
-export { type StandardMethod, standardMethodOf } from "./standard-method.ts";
 export { nulViolations } from "./validation/nul.ts";
 export { keepDistinct } from "./validation/sets.ts";
 export { violationsOf, warmValidation } from "./validation/validate.ts";

@@ -6,8 +6,8 @@ import { http } from "../../gen/google/api/annotations_pb.ts";
 import { resource_reference } from "../../gen/google/api/resource_pb.ts";
 import { Event_Audience, events, iam, iam_scope } from "../../gen/platform/annotations/annotations_pb.ts";
 import type { Capability } from "../../gen/platform/capabilities/capabilities_pb.ts";
+import { type StandardMethod, standardMethodOf } from "../standard-method.ts";
 import { readResource } from "./resources.ts";
-import { type StandardMethod, standardMethodOf } from "./standard-method.ts";
 
 /** Who may call a method. */
 type AuthorizationRule =

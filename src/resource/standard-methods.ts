@@ -3,7 +3,7 @@ import type { DescMethod, DescService, Message } from "@bufbuild/protobuf";
 import type { HandlerContext } from "@connectrpc/connect";
 import type { Awaitable } from "../awaitable.ts";
 import type { StoredMessage } from "../codec/index.ts";
-import { type StandardMethod, standardMethodOf } from "../contract/index.ts";
+import { type StandardMethod, standardMethodOf } from "../standard-method.ts";
 import { standardCreate } from "./create.ts";
 import type { Resource } from "./declaration.ts";
 import { standardDelete } from "./delete.ts";

@@ -4,8 +4,5 @@ import { explainCommand } from "./explain.ts";
 import { listCommand } from "./list.ts";
 
 export function accessCommand(): Command {
-  return new Command("access")
-    .description("tell who can do what, and why")
-    .addCommand(explainCommand().exitOverride())
-    .addCommand(listCommand().exitOverride());
+  return new Command("access").addCommand(explainCommand().exitOverride()).addCommand(listCommand().exitOverride());
 }

@@ -2,12 +2,12 @@
 import { InvalidArgumentError } from "commander";
 import type { Capability } from "../../../gen/platform/capabilities/capabilities_pb.ts";
 import { capabilitiesByName } from "../../auth/index.ts";
+import { CommandFailure } from "../../command-failure.ts";
 import { suggestion } from "../../did-you-mean.ts";
 import { groupExists, type Reader } from "../../services/index.ts";
 import type { Database } from "../../store/index.ts";
 import { isUid, rootOf } from "../../uid.ts";
 import { requireInstallation } from "../database.ts";
-import { CommandFailure } from "../failure.ts";
 
 /** The operator, who may read everything. Errors: CommandFailure if the database is not initialised. */
 export async function operatorOf(database: Database): Promise<Reader> {

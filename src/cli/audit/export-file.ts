@@ -17,8 +17,8 @@ import {
   writeSync,
 } from "node:fs";
 import { createInterface } from "node:readline";
+import { CommandFailure } from "../../command-failure.ts";
 import type { AuditLine } from "../../pipeline/index.ts";
-import { CommandFailure } from "../failure.ts";
 import { maxLateMs } from "./follow.ts";
 
 /** An open file. */

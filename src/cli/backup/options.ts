@@ -2,9 +2,9 @@
 import { randomBytes } from "node:crypto";
 import { existsSync, readdirSync, rmSync, statfsSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { CommandFailure } from "../../command-failure.ts";
 import { ConfigError, parseKey, readSecret } from "../../config/index.ts";
 import { databasePath } from "../../store/index.ts";
-import { CommandFailure } from "../failure.ts";
 
 /** The path of the SQLite database. @param instead what to use for another database. */
 export function sqlitePath(url: string, instead: string): string {

@@ -2,9 +2,9 @@
 import { existsSync, mkdirSync, realpathSync, rmSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { Command } from "commander";
+import { CommandFailure } from "../../command-failure.ts";
 import { holdDatabase, inspectCopy, isDatabaseInUse, unknownMigrations } from "../../store/index.ts";
 import { auditRun } from "../database.ts";
-import { CommandFailure } from "../failure.ts";
 import { settingsOf, withSettings } from "../settings.ts";
 import { stopSignal } from "../stop-signal.ts";
 import { type OpenBackup, openBackup } from "./file.ts";

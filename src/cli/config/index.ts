@@ -6,7 +6,6 @@ import { schemaCommand } from "./schema.ts";
 
 export function configCommand(): Command {
   return new Command("config")
-    .description("print, check and describe the settings")
     .addCommand(printCommand().exitOverride())
     .addCommand(checkCommand().exitOverride())
     .addCommand(schemaCommand().exitOverride());

@@ -2,11 +2,12 @@
 import { readFileSync } from "node:fs";
 import { Command } from "commander";
 import { readInstallation } from "../../app/index.ts";
+import { CommandFailure } from "../../command-failure.ts";
 import { type Config, flagOf, readSettings } from "../../config/index.ts";
 import { type Database, databasePath } from "../../store/index.ts";
 import { recordOf } from "../command-record.ts";
 import { openForCommand } from "../database.ts";
-import { CommandFailure, explain } from "../failure.ts";
+import { explain } from "../failure.ts";
 import { settingsOf, sourcesOf, withSettings } from "../settings.ts";
 import { checkCertificate } from "./certificate.ts";
 import {

@@ -7,7 +7,6 @@ import { showCommand } from "./show.ts";
 
 export function eventsCommand(): Command {
   return new Command("events")
-    .description("inspect and replay event deliveries, or receive events on this machine")
     .addCommand(listCommand().exitOverride())
     .addCommand(showCommand().exitOverride())
     .addCommand(replayCommand().exitOverride())

@@ -1,5 +1,6 @@
 /** `platform events list`: prints deliveries, newest first, or their counts by subscription and state. */
 import { Command, Option } from "commander";
+import { CommandFailure } from "../../command-failure.ts";
 import {
   countDeliveries,
   type Delivery,
@@ -8,7 +9,6 @@ import {
   readDeliveries,
 } from "../../delivery/index.ts";
 import { requireInstallation, withDatabase } from "../database.ts";
-import { CommandFailure } from "../failure.ts";
 import { type Listing, parseSince, printListing } from "../listing.ts";
 import { withSettings } from "../settings.ts";
 

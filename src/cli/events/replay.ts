@@ -1,9 +1,9 @@
 /** `platform events replay`: delivers again, with the same event id. A running server starts within a second. */
 import { Command, Option } from "commander";
+import { CommandFailure } from "../../command-failure.ts";
 import { type Delivery, type DeliveryState, deliveriesOf, readDeliveries, replay } from "../../delivery/index.ts";
 import type { Database } from "../../store/index.ts";
 import { requireInstallation, withAuditedDatabase } from "../database.ts";
-import { CommandFailure } from "../failure.ts";
 import { withSettings } from "../settings.ts";
 import { deliveryStates } from "./list.ts";
 import { requireEvent } from "./show.ts";

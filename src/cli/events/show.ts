@@ -1,9 +1,9 @@
 /** `platform events show`: prints an event and its deliveries. */
 import { Command } from "commander";
+import { CommandFailure } from "../../command-failure.ts";
 import { deliveriesOf, type Event, readEvents } from "../../delivery/index.ts";
 import type { Database } from "../../store/index.ts";
 import { requireInstallation, withDatabase } from "../database.ts";
-import { CommandFailure } from "../failure.ts";
 import { printListing } from "../listing.ts";
 import { withSettings } from "../settings.ts";
 import { deliveryListing, recordOf } from "./list.ts";

@@ -1,6 +1,7 @@
 /** `platform import advisories`: imports package advisories, as documents and as advisories of a group. */
 import { Code, ConnectError } from "@connectrpc/connect";
 import { Command } from "commander";
+import { CommandFailure } from "../../command-failure.ts";
 import {
   type Distribution,
   FeedRefusal,
@@ -19,7 +20,6 @@ import {
   writeFeedOrder,
 } from "../../services/index.ts";
 import { requireInstallation, withAuditedDatabase } from "../database.ts";
-import { CommandFailure } from "../failure.ts";
 import { withSettings } from "../settings.ts";
 import { type FeedImport, importFeed, recordReader, withFeed } from "./feed.ts";
 import { feedName, feedNames } from "./feed-name.ts";

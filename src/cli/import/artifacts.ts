@@ -5,6 +5,7 @@
 import { readFile, stat } from "node:fs/promises";
 import { Command } from "commander";
 import { Ecosystem } from "../../../gen/platform/libraries/v2/artifacts_pb.ts";
+import { CommandFailure } from "../../command-failure.ts";
 import {
   type ArtifactRecord,
   type FeedOptions,
@@ -15,7 +16,6 @@ import {
 } from "../../feeds/index.ts";
 import { artifactUid, saveArtifact } from "../../services/index.ts";
 import { requireInstallation, withAuditedDatabase } from "../database.ts";
-import { CommandFailure } from "../failure.ts";
 import { withSettings } from "../settings.ts";
 import { ArtifactsOfFeed } from "./artifacts-of-feed.ts";
 import { type FeedImport, importFeed, withFeed } from "./feed.ts";

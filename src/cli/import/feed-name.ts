@@ -1,7 +1,7 @@
 /** Names of feeds: given by the operator, or derived from the location. */
 import { resolve } from "node:path";
+import { CommandFailure } from "../../command-failure.ts";
 import { apiFeed } from "../../services/index.ts";
-import { CommandFailure } from "../failure.ts";
 
 const maxLength = 255;
 /** One line of text without commas, which separate names. */

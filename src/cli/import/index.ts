@@ -11,9 +11,7 @@ import { importSbomCommand } from "./sbom.ts";
 import { importVulnReportCommand } from "./vuln-report.ts";
 
 export function importCommand(): Command {
-  const command = new Command("import")
-    .description("import data from registries, feeds and snapshots")
-    .hook("preAction", growYoungSpace);
+  const command = new Command("import").hook("preAction", growYoungSpace);
   for (const sub of [
     importOsvCommand,
     importAdvisoriesCommand,

@@ -5,6 +5,7 @@
 import { setTimeout } from "node:timers/promises";
 import { Command } from "commander";
 import { openOperator } from "../../app/index.ts";
+import { CommandFailure } from "../../command-failure.ts";
 import {
   ImportReport,
   type ImportSummary,
@@ -17,7 +18,6 @@ import { createSynchronizer, type FullSyncOptions, runFullSync } from "../../reg
 import { groupExists } from "../../services/index.ts";
 import { requireInstallation, withAuditedDatabase } from "../database.ts";
 import { durationMs } from "../duration.ts";
-import { CommandFailure } from "../failure.ts";
 import { withSettings } from "../settings.ts";
 import { stopSignal } from "../stop-signal.ts";
 

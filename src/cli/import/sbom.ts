@@ -2,10 +2,10 @@
 import { readFile, stat } from "node:fs/promises";
 import { basename } from "node:path";
 import { Command } from "commander";
+import { CommandFailure } from "../../command-failure.ts";
 import { FeedRefusal, ImportReport, isDigest, readSbom } from "../../feeds/index.ts";
 import { registryContents, saveImagePackages } from "../../services/index.ts";
 import { requireInstallation, withAuditedDatabase } from "../database.ts";
-import { CommandFailure } from "../failure.ts";
 import { withSettings } from "../settings.ts";
 
 interface Options {

@@ -8,15 +8,14 @@ import {
   rotateSigningKeys,
 } from "../../app/index.ts";
 import { keysAt, type SigningKey } from "../../auth/index.ts";
+import { CommandFailure } from "../../command-failure.ts";
 import type { Config } from "../../config/index.ts";
 import type { Database } from "../../store/index.ts";
 import { requireInstallation, withAuditedDatabase, withDatabase } from "../database.ts";
-import { CommandFailure } from "../failure.ts";
 import { withSettings } from "../settings.ts";
 
 export function keysCommand(): Command {
   return new Command("keys")
-    .description("manage the keys that sign the platform's own tokens")
     .addCommand(listCommand().exitOverride())
     .addCommand(rotateCommand().exitOverride())
     .addCommand(revokeCommand().exitOverride());

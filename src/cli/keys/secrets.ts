@@ -1,8 +1,8 @@
 /** `platform secrets`: manages the encryption of secrets in the database. */
 import { Command } from "commander";
 import { type ResealedKind, rotateSecrets } from "../../app/index.ts";
+import { CommandFailure } from "../../command-failure.ts";
 import { requireInstallation, withAuditedDatabase } from "../database.ts";
-import { CommandFailure } from "../failure.ts";
 import { withSettings } from "../settings.ts";
 
 interface Options {
@@ -11,9 +11,7 @@ interface Options {
 }
 
 export function secretsCommand(): Command {
-  return new Command("secrets")
-    .description("manage the encryption of secrets in the database")
-    .addCommand(rotateCommand().exitOverride());
+  return new Command("secrets").addCommand(rotateCommand().exitOverride());
 }
 
 function rotateCommand(): Command {

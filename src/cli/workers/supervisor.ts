@@ -15,9 +15,9 @@ import {
   Probing,
   type ProcessState,
 } from "../../app/index.ts";
+import { CommandFailure } from "../../command-failure.ts";
 import type { Config, ListenAddress } from "../../config/index.ts";
 import type { Logger } from "../../log.ts";
-import { CommandFailure } from "../failure.ts";
 import { type FromWorker, placeVariable, type ToWorker, type WorkerPlace } from "./messages.ts";
 import { WorkersMetrics } from "./metrics.ts";
 

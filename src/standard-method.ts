@@ -1,6 +1,6 @@
 /** Standard methods (AIP-130): `ListRepos` is the List of the resource `Repo`. */
 import { type DescMessage, type DescMethod, getOption, hasOption } from "@bufbuild/protobuf";
-import { resource } from "../../gen/google/api/resource_pb.ts";
+import { resource } from "../gen/google/api/resource_pb.ts";
 
 /** A standard method, or one of the batch methods of AIP-231 to AIP-235. */
 export interface StandardMethod {

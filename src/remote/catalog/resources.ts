@@ -1,0 +1,126 @@
+/**
+ * The resources of the contract and the methods of its services, by the names that people type. All of it comes from
+ * the descriptors: a new resource needs nothing here.
+ */
+import { type DescMessage, type DescMethod, type DescService, getOption, hasOption } from "@bufbuild/protobuf";
+import { resource as resourceOption } from "../../../gen/google/api/resource_pb.ts";
+import { type StandardMethod, standardMethodOf } from "../../standard-method.ts";
+import { contractServices } from "./descriptors.ts";
+
+/** A resource of the newest version of its domain. */
+export interface ResourceEntry {
+  /** `RoleBinding`. */
+  readonly kind: string;
+  /** `role-binding`. */
+  readonly singular: string;
+  /** `role-bindings`. */
+  readonly plural: string;
+  /** `iam.platform.internal/RoleBinding`. */
+  readonly type: string;
+  readonly schema: DescMessage;
+  readonly methods: Readonly<Partial<Record<StandardMethod["verb"], DescMethod>>>;
+}
+
+/** A service of the newest version of its domain. */
+export interface ServiceEntry {
+  /** `group-invites`, of `GroupInvitesService`. */
+  readonly name: string;
+  readonly service: DescService;
+  /** The methods that are not Get, List, Create, Update or Delete, by name: `accept`, `batch-create`. */
+  readonly customMethods: ReadonlyMap<string, DescMethod>;
+}
+
+/** What {@link readCatalog} finds. */
+export interface Catalog {
+  readonly resources: readonly ResourceEntry[];
+  readonly services: readonly ServiceEntry[];
+}
+
+let catalog: Catalog | undefined;
+
+/** The catalogue of the contract. */
+export function contractCatalog(): Catalog {
+  catalog ??= readCatalog(contractServices());
+  return catalog;
+}
+
+/** Reads the catalogue of services. */
+export function readCatalog(services: readonly DescService[]): Catalog {
+  const newest = services.filter((service) => !services.some((other) => isNewerVersion(other, service)));
+  const found = new Map<string, ResourceEntry & { methods: Partial<Record<StandardMethod["verb"], DescMethod>> }>();
+  for (const method of newest.flatMap(({ methods }) => methods)) {
+    const schema = resourceOf(method);
+    const standard = standardMethodOf(method);
+    if (schema === undefined || standard === undefined) continue;
+    const { type, singular, plural } = getOption(schema, resourceOption);
+    const { kind } = standard;
+    const names = { singular: kebab(singular), plural: kebab(plural) };
+    const entry = found.get(type) ?? { kind, ...names, type, schema, methods: {} };
+    entry.methods[standard.verb] = method;
+    found.set(type, entry);
+  }
+  const resources = [...found.values()].sort((a, b) => (a.plural < b.plural ? -1 : 1));
+  return { resources, services: newest.map((service) => serviceEntry(service)) };
+}
+
+/** The resource with this name: `roleBinding`, `role-bindings`, `RoleBinding`. */
+export function findResource(name: string): ResourceEntry | undefined {
+  const wanted = plain(name);
+  return contractCatalog().resources.find(({ singular, plural }) => [singular, plural].map(plain).includes(wanted));
+}
+
+/** The service with this name: `group-invites`, `GroupInvitesService`, `platform.iam.v2.GroupInvitesService`. */
+export function findService(name: string): ServiceEntry | undefined {
+  const wanted = plain(name);
+  return contractCatalog().services.find((entry) =>
+    [entry.name, entry.service.name, entry.service.typeName].map(plain).includes(wanted),
+  );
+}
+
+/** `role-binding` for `roleBinding`, `RoleBinding` and `role_binding`. */
+export function kebab(name: string): string {
+  return name
+    .replace(/([a-z0-9])([A-Z])/g, "$1-$2")
+    .replaceAll("_", "-")
+    .toLowerCase();
+}
+
+function plain(name: string): string {
+  return name.replace(/[-_]/g, "").toLowerCase();
+}
+
+const packageShape = /^(.+)\.v(\d+)$/;
+
+function isNewerVersion(other: DescService, service: DescService): boolean {
+  const [, domain, version] = packageShape.exec(service.file.proto.package) ?? [];
+  const [, otherDomain, otherVersion] = packageShape.exec(other.file.proto.package) ?? [];
+  return domain !== undefined && domain === otherDomain && Number(otherVersion) > Number(version);
+}
+
+/** The message of the resource that a standard method is about. */
+function resourceOf(method: DescMethod): DescMessage | undefined {
+  const standard = standardMethodOf(method);
+  if (standard === undefined) return undefined;
+  const { input, output } = method;
+  const messages = [output, ...[...output.fields, ...input.fields].flatMap(({ message }) => message ?? [])];
+  const isKind = (schema: DescMessage) =>
+    hasOption(schema, resourceOption) && getOption(schema, resourceOption).type.endsWith(`/${standard.kind}`);
+  return messages.find(isKind) ?? method.parent.methods.flatMap((other) => other.output).find(isKind);
+}
+
+const standardVerbs: ReadonlySet<string> = new Set(["Get", "List", "Create", "Update", "Delete"]);
+
+function serviceEntry(service: DescService): ServiceEntry {
+  const name = kebab(service.name.replace(/Service$/, ""));
+  const custom = service.methods.filter((method) => !standardVerbs.has(standardMethodOf(method)?.verb ?? ""));
+  return { name, service, customMethods: new Map(custom.map((method) => [customName(method, name), method])) };
+}
+
+/** `accept` for AcceptGroupInvite of `group-invites`; the whole name where nothing else would be left. */
+function customName(method: DescMethod, serviceName: string): string {
+  const singular = serviceName.replace(/ies$/, "y").replace(/s$/, "");
+  const rest = kebab(method.name)
+    .replace(new RegExp(`(^|-)(?:${serviceName}|${singular})(?=-|$)`), "")
+    .replace(/^-/, "");
+  return rest === "" ? kebab(method.name) : rest;
+}

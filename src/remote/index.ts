@@ -1,0 +1,16 @@
+/**
+ * remote: the commands that call a server. They are made from the descriptors of the contract, and know no resource by
+ * its name.
+ */
+import type { Command } from "commander";
+
+/** A command: its name, its summary, and how to load it. */
+export type CommandEntry = readonly [name: string, summary: string, load: () => Promise<Command>];
+
+/** The commands that call a server, in the order of `platform --help`. */
+export const remoteCommands: readonly CommandEntry[] = [];
+
+/** The command of a service with custom methods, such as `group-invites`; undefined if there is no such service. */
+export async function findRemoteCommand(_name: string): Promise<Command | undefined> {
+  return undefined;
+}
