@@ -1,10 +1,10 @@
-// Writes what browsers load for the pages into dist/pages: each file under a name with its digest, and compressed.
+// Writes what browsers load for the pages into dist/pages: each file under a name with its digest, by Brotli.
 // Usage: node pages/build.mjs (npm runs it after an installation, by `prepare`)
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { brotliCompressSync, constants, gzipSync } from "node:zlib";
+import { brotliCompressSync, constants } from "node:zlib";
 
 const target = join(import.meta.dirname, "../dist/pages");
 
@@ -35,23 +35,16 @@ const quality = { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } };
 
 mkdirSync(target, { recursive: true });
 const written = new Set();
-for (const [name, path] of Object.entries(files)) {
+for (const [name, source] of Object.entries(files)) {
   // The source map of a viewer is not served.
-  const content = Buffer.from(readFileSync(path, "utf8").replace(/\n\/\/# sourceMappingURL=.*\s*$/, "\n"));
+  const content = Buffer.from(readFileSync(source, "utf8").replace(/\n\/\/# sourceMappingURL=.*\s*$/, "\n"));
   const digest = createHash("sha256").update(content).digest("hex").slice(0, 16);
   const extension = extname(name);
-  const file = `${name.slice(0, -extension.length)}-${digest}${extension}`;
-  const forms = {
-    [file]: () => content,
-    [`${file}.br`]: () => brotliCompressSync(content, quality),
-    [`${file}.gz`]: () => gzipSync(content, { level: 9 }),
-  };
-  for (const [form, make] of Object.entries(forms)) {
-    written.add(form);
-    const path = join(target, form);
-    if (existsSync(path)) continue; // a server that runs may be reading it
-    writeFileSync(`${path}.new`, make());
-    renameSync(`${path}.new`, path);
-  }
+  const file = `${name.slice(0, -extension.length)}-${digest}${extension}.br`;
+  written.add(file);
+  const path = join(target, file);
+  if (existsSync(path)) continue; // a server that runs may be reading it
+  writeFileSync(`${path}.new`, brotliCompressSync(content, quality));
+  renameSync(`${path}.new`, path);
 }
 for (const name of readdirSync(target)) if (!written.has(name)) rmSync(join(target, name));

@@ -1,5 +1,6 @@
 /** The OpenAPI documents of the API, as they were generated. */
 import { readFile } from "node:fs/promises";
+import { packageFile } from "../package-file.ts";
 
 /** The versions of the API that have a document. */
 export const openApiVersions = ["v1", "v2"] as const;
@@ -10,17 +11,14 @@ export const openApiFormats = ["json", "yaml"] as const;
 export type OpenApiVersion = (typeof openApiVersions)[number];
 export type OpenApiFormat = (typeof openApiFormats)[number];
 
-/** Folders of the documents: beside `src` in a checkout, beside `dist` in an installed package. */
-const folders = ["../../gen/openapi/", "../../../gen/openapi/"].map((path) => new URL(path, import.meta.url));
-
-/** The text of a document. Errors: Error if the installation lacks it. */
+/** The text of a document. A package has them in JSON only. */
 export async function readOpenApi(version: OpenApiVersion, format: OpenApiFormat): Promise<string> {
-  for (const folder of folders) {
-    try {
-      return await readFile(new URL(`platform-${version}.${format}`, folder), "utf8");
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
-    }
-  }
-  throw new Error(`the OpenAPI document of ${version} is not where the program was installed`);
+  const json = await readFile(packageFile(`gen/openapi/platform-${version}.json`), "utf8");
+  return format === "json" ? json : await openApiYaml(JSON.parse(json));
+}
+
+/** A document in YAML. */
+export async function openApiYaml(document: unknown): Promise<string> {
+  const { dump } = await import("js-yaml"); // the server seldom needs it
+  return dump(document, { lineWidth: 120, noRefs: true });
 }

@@ -1,11 +1,10 @@
 /** The pages of the server: what they say about this API, and the documents with this server's address. */
 import type { DescService } from "@bufbuild/protobuf";
-import { dump } from "js-yaml";
 import type { Endpoints, PortResponse } from "../http/index.ts";
 import { addGrpcSamples } from "../openapi/index.ts";
 import { createPages, type HomeFacts } from "../pages/index.ts";
 import { version } from "../version.ts";
-import { readOpenApi } from "./openapi-files.ts";
+import { openApiYaml, readOpenApi } from "./openapi-files.ts";
 
 /** What {@link openPages} needs. */
 export interface PageParts {
@@ -27,9 +26,7 @@ export function openPages({ services, baseUrl, onError }: PageParts): Endpoints 
     home: homeFacts(baseUrl),
     async openApi(format) {
       const document = await readDocument();
-      return format === "json"
-        ? `${JSON.stringify(document, undefined, 2)}\n`
-        : dump(document, { lineWidth: 120, noRefs: true });
+      return format === "json" ? `${JSON.stringify(document, undefined, 2)}\n` : await openApiYaml(document);
     },
     async viewerDocument() {
       const document = await readDocument();

@@ -1,7 +1,6 @@
 /**
  * What was forgotten when a resource or a service was added, found when the server starts instead of by the first call.
  */
-import type { DescService } from "@bufbuild/protobuf";
 import type { Role } from "../../gen/platform/iam/v2/roles_pb.ts";
 import { capabilityList } from "../auth/index.ts";
 import type { Contract } from "../contract/index.ts";
@@ -12,8 +11,8 @@ import { columnsOf } from "../store/index.ts";
 export interface StartupFacts {
   readonly services: readonly MountedService[];
   readonly contract: Contract;
-  /** Every service of `gen/platform`. */
-  readonly generated: readonly DescService[];
+  /** Every service of the contract, by full name. */
+  readonly generated: readonly string[];
   /** Services that are not mounted on purpose, by full name. */
   readonly notServed: ReadonlyMap<string, string>;
   /** The roles that can be granted without making one: all built-in roles but the first administrator's. */
@@ -33,8 +32,8 @@ export function checkStartup(facts: StartupFacts): void {
 function unservedServices({ services, generated, notServed }: StartupFacts): string[] {
   const mounted = new Set(services.map(({ service }) => service.typeName));
   return generated
-    .filter(({ typeName }) => !mounted.has(typeName) && !notServed.has(typeName))
-    .map(({ typeName }) => `${typeName} is neither mounted nor listed as not served`);
+    .filter((name) => !mounted.has(name) && !notServed.has(name))
+    .map((name) => `${name} is neither mounted nor listed as not served`);
 }
 
 function missingColumns({ services, columns }: StartupFacts): string[] {

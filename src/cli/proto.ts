@@ -5,15 +5,13 @@ import type { DescFile } from "@bufbuild/protobuf";
 import { Command, InvalidArgumentError } from "commander";
 import { file_google_rpc_error_details } from "../../gen/google/rpc/error_details_pb.ts";
 import { file_google_rpc_status } from "../../gen/google/rpc/status_pb.ts";
+import { packageFile } from "../package-file.ts";
 import { contractServices } from "../services/index.ts";
 import { printFile } from "./print-proto.ts";
 
 /** The root folder of the API's own files in the contract, and the Go module of their `go_package`. */
 const ownRoot = "platform";
 const ownGoModule = "platform.internal/api";
-
-/** Folders of the sources: beside `src` in a checkout, beside `dist` in an installed package. */
-const sources = ["../../proto/", "../../../proto/"].map((path) => new URL(path, import.meta.url));
 
 export function protoCommand(): Command {
   const command = new Command("proto");
@@ -64,7 +62,10 @@ async function exportedFiles(options: ExportOptions): Promise<ReadonlyMap<string
   const entries = [...found.values()].map(async (file): Promise<[string, string]> => {
     const path = `${file.name}.proto`;
     if (!path.startsWith(`${ownRoot}/`)) return [path, printFile(file)];
-    return [options.root + path.slice(ownRoot.length), rewrite(await readSource(path), options)];
+    return [
+      options.root + path.slice(ownRoot.length),
+      rewrite(await readFile(packageFile(`proto/${path}`), "utf8"), options),
+    ];
   });
   return new Map(await Promise.all(entries));
 }
@@ -82,17 +83,6 @@ function collect(file: DescFile, found: Map<string, DescFile>): void {
   if (found.has(file.name) || file.name.startsWith("google/protobuf/")) return;
   found.set(file.name, file);
   for (const dependency of file.dependencies) collect(dependency, found);
-}
-
-async function readSource(path: string): Promise<string> {
-  for (const source of sources) {
-    try {
-      return await readFile(new URL(path, source), "utf8");
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
-    }
-  }
-  throw new Error(`${path} is not where the program was installed`);
 }
 
 function parseRoot(text: string): string {

@@ -1,6 +1,9 @@
 /** The files that pages load, as `pages/build.mjs` has written them. */
 import { readdirSync } from "node:fs";
 import { readFile } from "node:fs/promises";
+import { promisify } from "node:util";
+import { brotliDecompress, gzip } from "node:zlib";
+import { packageFile } from "../package-file.ts";
 
 /** A file with its digest in its name. */
 export interface Asset {
@@ -10,9 +13,6 @@ export interface Asset {
   read(): Promise<{ readonly identity: Buffer; readonly br: Buffer; readonly gzip: Buffer }>;
 }
 
-/** Folders of the files: in `dist` of a checkout, and of an installed package. */
-const folders = ["../../dist/pages/", "../../pages/"].map((path) => new URL(path, import.meta.url));
-
 const types: Readonly<Record<string, string>> = {
   css: "text/css; charset=utf-8",
   js: "text/javascript; charset=utf-8",
@@ -21,14 +21,7 @@ const types: Readonly<Record<string, string>> = {
 
 /** The files by name without digest: `page.css`. Empty if they have not been built. */
 export function readAssets(): ReadonlyMap<string, Asset> {
-  for (const folder of folders) {
-    const assets = assetsIn(folder);
-    if (assets.size > 0) return assets;
-  }
-  return new Map();
-}
-
-function assetsIn(folder: URL): Map<string, Asset> {
+  const folder = packageFile("dist/pages/");
   let names: string[];
   try {
     names = readdirSync(folder);
@@ -38,15 +31,16 @@ function assetsIn(folder: URL): Map<string, Asset> {
   }
   return new Map(
     names.flatMap((name): [string, Asset][] => {
-      const [, stem, extension = ""] = /^([a-z]+)-[0-9a-f]{16}\.(css|js|svg)$/.exec(name) ?? [];
+      const [, stem, extension = ""] = /^([a-z]+)-[0-9a-f]{16}\.(css|js|svg)\.br$/.exec(name) ?? [];
       if (stem === undefined) return [];
       const read = async () => {
-        const [identity, br, gzip] = await Promise.all(
-          ["", ".br", ".gz"].map((suffix) => readFile(new URL(name + suffix, folder))),
-        );
-        return { identity: identity!, br: br!, gzip: gzip! };
+        const br = await readFile(new URL(name, folder));
+        const identity = await promisify(brotliDecompress)(br);
+        return { identity, br, gzip: await promisify(gzip)(identity) };
       };
-      return [[`${stem}.${extension}`, { path: `/assets/${name}`, type: types[extension]!, read }]];
+      return [
+        [`${stem}.${extension}`, { path: `/assets/${name.slice(0, -".br".length)}`, type: types[extension]!, read }],
+      ];
     }),
   );
 }

@@ -25,9 +25,9 @@ beforeAll(async () => {
   for (const folder of ["packed", "app", "data"]) mkdirSync(inRoot(folder));
   const run = (command: string, args: string[], cwd: string) => execFileSync(command, args, { cwd, stdio: "pipe" });
   run("npm", ["pack", "--pack-destination", inRoot("packed")], repository);
-  run("node", ["deploy/sbom.ts", "--image", inRoot("app/sbom.cdx.json")], repository);
   const [archive] = readdirSync(inRoot("packed"));
   run("tar", ["-xzf", inRoot("packed", archive!), "--strip-components=1"], inRoot("app"));
+  run("node", ["deploy/sbom.ts", "--image", inRoot("app/sbom.cdx.json")], repository);
   copyFileSync(join(repository, "package-lock.json"), inRoot("app/package-lock.json"));
   run("npm", ["ci", "--omit=dev", "--omit=optional", "--ignore-scripts", "--no-audit", "--no-fund"], inRoot("app"));
   // The step of the Dockerfile that leaves out what nobody runs.
