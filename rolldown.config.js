@@ -1,5 +1,8 @@
 // Bundles the program into dist/program, for the package: a command loads the chunks that it needs, and few files.
 import { defineConfig } from "rolldown";
+import manifest from "./package.json" with { type: "json" };
+
+const { dependencies, optionalDependencies } = manifest;
 
 export default defineConfig({
   input: {
@@ -11,7 +14,8 @@ export default defineConfig({
     "reader-thread": "src/store/engines/sqlite/reader-thread.ts",
   },
   platform: "node",
-  external: /^[^./]/,
+  transform: { target: "node24.16" },
+  external: Object.keys({ ...dependencies, ...optionalDependencies }).map((name) => new RegExp(`^${name}(/|$)`)),
   output: {
     dir: "dist/program",
     cleanDir: true,
