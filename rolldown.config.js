@@ -2,7 +2,11 @@
 import { defineConfig } from "rolldown";
 import manifest from "./package.json" with { type: "json" };
 
-const { dependencies, optionalDependencies } = manifest;
+/** What a command that calls a server loads, in hundreds of files: reading these took half of its time. */
+const bundled = /^@(bufbuild\/protobuf|bufbuild\/protovalidate|connectrpc\/.*)$/;
+const external = Object.keys({ ...manifest.dependencies, ...manifest.optionalDependencies }).filter(
+  (name) => !bundled.test(name),
+);
 
 export default defineConfig({
   input: {
@@ -15,12 +19,12 @@ export default defineConfig({
   },
   platform: "node",
   transform: { target: "node24.16" },
-  external: Object.keys({ ...dependencies, ...optionalDependencies }).map((name) => new RegExp(`^${name}(/|$)`)),
+  external: external.map((name) => new RegExp(`^${name}(/|$)`)),
   output: {
     dir: "dist/program",
     cleanDir: true,
     entryFileNames: "[name].js",
     chunkFileNames: "[name]-[hash].js",
-    comments: false,
+    comments: { annotation: false, jsdoc: false, legal: true },
   },
 });
