@@ -1,0 +1,131 @@
+/** The package as it is published: installed from its archive into an empty folder, and used from there. */
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { mkdtemp } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { delimiter, dirname, join } from "node:path";
+import { text } from "node:stream/consumers";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { cleanEnvironment, type Outcome, repository } from "../cli/platform-process.ts";
+
+let root: string;
+let archive: string;
+const inRoot = (...path: string[]) => join(root, ...path);
+/** Programs are found as `npx` finds them, and run by the Node that runs this. */
+const env = () => ({
+  ...cleanEnvironment(),
+  HOME: inRoot("home"),
+  PATH: [inRoot("node_modules/.bin"), dirname(process.execPath), process.env.PATH].join(delimiter),
+});
+
+beforeAll(async () => {
+  root = await mkdtemp(join(tmpdir(), "platform-package-"));
+  for (const folder of ["packed", "home"]) mkdirSync(inRoot(folder));
+  execFileSync("npm", ["pack", "--pack-destination", inRoot("packed")], { cwd: repository, stdio: "pipe" });
+  archive = inRoot("packed", readdirSync(inRoot("packed"))[0]!);
+  execFileSync("npm", ["install", "--prefix", root, "--no-audit", "--no-fund", archive], { cwd: root, stdio: "pipe" });
+}, 300_000);
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+/** Starts a program of the package in the folder that it was installed into. */
+function start(program: string, args: readonly string[], input: "ignore" | "pipe" = "ignore") {
+  const child = spawn(program, args, { cwd: root, env: env(), stdio: [input, "pipe", "pipe"] });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  return child;
+}
+
+async function run(program: string, args: readonly string[]): Promise<Outcome> {
+  const child = start(program, args);
+  const [stdout, stderr] = await Promise.all([text(child.stdout!), text(child.stderr!), once(child, "close")]);
+  return { code: child.exitCode, stdout, stderr };
+}
+
+test("the archive has at most 3 MB, the bill of materials, and nothing that only a checkout uses", () => {
+  const { size } = statSync(archive);
+  const paths = execFileSync("tar", ["-tzf", archive], { encoding: "utf8" }).trim().split("\n");
+  console.log(`${(size / 1e6).toFixed(2)} MB, ${paths.length} files`);
+  expect(size).toBeLessThan(3_000_000);
+  expect(paths).toContain("package/sbom.cdx.json");
+  expect(paths.filter((path) => /\.map$|^package\/(src|test|deploy)\/|\.env|(?<!\.d)\.ts$/.test(path))).toEqual([]);
+});
+
+test.each([
+  [["--version"], /^\d+\.\d+\.\d+\n$/],
+  [["--help"], /Commands that run a server/],
+  [["routes"], /platform\.ping\.v2/],
+  [["openapi"], /"openapi": "3\.1/],
+  [["openapi", "--version", "v1", "--format", "yaml"], /^openapi: 3\.1/],
+  [["import", "--help"], /Usage: platform import/],
+  [["config", "--help"], /Usage: platform config/],
+])("platform %j", async (args, output) => {
+  for (const program of ["platform", "platform-api"]) {
+    const { code, stdout, stderr } = await run(program, args);
+    expect(stderr).toBe("");
+    expect(stdout).toMatch(output);
+    expect(code).toBe(0);
+  }
+});
+
+test("platform proto export writes the contract", async () => {
+  expect(await run("platform", ["proto", "export", "protos"])).toMatchObject({ code: 0 });
+  expect(existsSync(inRoot("protos/platform/iam/v2/roles.proto"))).toBe(true);
+});
+
+test("the plugin of protoc answers an empty request", async () => {
+  const plugin = start("protoc-gen-openapi-rest", [], "pipe");
+  plugin.stdin!.end();
+  expect(await text(plugin.stderr!)).toBe("");
+  expect(plugin.exitCode ?? (await once(plugin, "exit"))[0]).toBe(0);
+});
+
+test.each([[[]], [["--workers", "2"]]])("npx platform-api serve %j", async (more) => {
+  const database = `sqlite:${inRoot(`data${more.length}.db`)}`;
+  const settings = ["--database", database, "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"];
+  const server = start("npx", ["platform-api", "serve", ...settings, ...more]);
+  let errors = "";
+  server.stderr!.on("data", (chunk) => (errors += chunk));
+  let printed = "";
+  while (!/^platform listens on (\S+)/.test(printed)) {
+    const [chunk] = await Promise.race([once(server.stdout!, "data"), once(server, "exit").then(() => [])]);
+    expect(chunk, errors).toBeDefined();
+    printed += chunk;
+  }
+  const [, url] = /^platform listens on (\S+)/.exec(printed)!;
+  const { stdout: token } = await run("platform", ["token", "--database", database]);
+  const call = async (path: string, body?: object) => {
+    const headers = { authorization: `Bearer ${token.trim()}`, "content-type": "application/json" };
+    const init = body === undefined ? {} : { method: "POST", body: JSON.stringify(body) };
+    const response = await fetch(`${url}${path}`, { headers, ...init });
+    expect(response.status, path).toBe(200);
+    return (await response.json()) as Record<string, never>;
+  };
+  const { groups } = (await call("/iam/v2/groups?uidp.in_root=true")) as unknown as { groups: { uid: string }[] };
+  const repo = await call(`/registry/v2/repos/${groups[0]!.uid}`, { name: "my-repo" });
+  expect(await call(`/registry/v2/repos?uidp.descendants_of=${groups[0]!.uid}`)).toMatchObject({
+    repos: [{ uid: repo.uid, name: "my-repo" }],
+    totalCount: "1",
+  });
+  const page = await (await fetch(`${url}/docs`)).text();
+  const assets = [...page.matchAll(/\/assets\/[\w.-]+/g)].map(([path]) => path);
+  expect(assets.some((path) => path.includes("scalar"))).toBe(true);
+  for (const path of assets) expect((await fetch(url + path)).status, path).toBe(200);
+  expect((await fetch(`${url}/openapi.yaml`)).status).toBe(200);
+  server.kill("SIGTERM");
+  await once(server, "exit");
+});
+
+test("an older Node is told what to do", async () => {
+  const old = (process.env.PATH ?? "")
+    .split(delimiter)
+    .map((folder) => join(folder, "node"))
+    .filter((path) => !path.includes("node_modules") && existsSync(path))
+    .find((path) => Number(execFileSync(path, ["-p", "process.versions.node.split('.')[0]"])) < 24);
+  if (old === undefined) return console.warn("not tested: there is no older Node on the PATH");
+  const manifest = JSON.parse(readFileSync(join(repository, "package.json"), "utf8"));
+  for (const program of Object.keys(manifest.bin)) {
+    const { code, stderr } = await run(old, [inRoot("node_modules/.bin", program), "serve"]);
+    expect(stderr).toMatch(/needs Node 24\.16 or newer.*\n.*nodejs\.org.*\n {2}npx --package node@24/);
+    expect(code).toBe(1);
+  }
+});
