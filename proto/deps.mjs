@@ -5,7 +5,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { file_buf_validate_validate as validate } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
-import { printFile } from "../src/cli/print-proto.ts";
+import { printFile } from "../src/cli/proto/print-file.ts";
 
 const target = join(import.meta.dirname, "..", ".proto-deps");
 const require = createRequire(import.meta.url);

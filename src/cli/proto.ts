@@ -7,11 +7,15 @@ import { file_google_rpc_error_details } from "../../gen/google/rpc/error_detail
 import { file_google_rpc_status } from "../../gen/google/rpc/status_pb.ts";
 import { packageFile } from "../package-file.ts";
 import { contractServices } from "../services/index.ts";
-import { printFile } from "./print-proto.ts";
+import { printFile } from "./proto/print-file.ts";
+import { withoutOptions } from "./proto/without-options.ts";
 
 /** The root folder of the API's own files in the contract, and the Go module of their `go_package`. */
 const ownRoot = "platform";
 const ownGoModule = "platform.internal/api";
+
+/** The file that declares value rules. */
+const rulesFile = "buf/validate/validate";
 
 export function protoCommand(): Command {
   const command = new Command("proto");
@@ -27,6 +31,7 @@ export function protoCommand(): Command {
       ownRoot,
     )
     .option("--go-module <path>", "Go module of the generated code", parseGoModule, ownGoModule)
+    .option("--no-value-rules", "leave out the value rules (buf.validate), which generated clients do not need")
     .option("--debug-redact", "keep `debug_redact` on secrets; needs protoc 22 or newer", false)
     .action(async (dir: string, options: ExportOptions) => {
       const files = await exportedFiles(options);
@@ -45,6 +50,8 @@ interface ExportOptions {
   readonly root: string;
   /** Go module of `go_package`. */
   readonly goModule: string;
+  /** Whether fields keep their value rules, and `buf/validate` is written. */
+  readonly valueRules: boolean;
   /** protoc 3.21, part of Debian 12 and 13 and Ubuntu 24.04, rejects files with `debug_redact`. */
   readonly debugRedact: boolean;
 }
@@ -59,6 +66,7 @@ async function exportedFiles(options: ExportOptions): Promise<ReadonlyMap<string
   for (const { file } of contractServices) collect(file, found);
   collect(file_google_rpc_status, found);
   collect(file_google_rpc_error_details, found);
+  if (!options.valueRules) found.delete(rulesFile);
   const entries = [...found.values()].map(async (file): Promise<[string, string]> => {
     const path = `${file.name}.proto`;
     if (!path.startsWith(`${ownRoot}/`)) return [path, printFile(file)];
@@ -70,13 +78,13 @@ async function exportedFiles(options: ExportOptions): Promise<ReadonlyMap<string
   return new Map(await Promise.all(entries));
 }
 
-function rewrite(source: string, { root, goModule, debugRedact }: ExportOptions): string {
-  const text = source
+function rewrite(source: string, { root, goModule, valueRules, debugRedact }: ExportOptions): string {
+  const isLeftOut = (name: string) =>
+    (!debugRedact && name === "debug_redact") || (!valueRules && name.startsWith("(buf.validate."));
+  return withoutOptions(source, isLeftOut)
+    .replace(valueRules ? "" : `import "${rulesFile}.proto";\n`, "")
     .replaceAll(`import "${ownRoot}/`, `import "${root}/`)
     .replace(`option go_package = "${ownGoModule}/${ownRoot}/`, `option go_package = "${goModule}/${root}/`);
-  return debugRedact
-    ? text
-    : text.replaceAll(/,\s*debug_redact = true| \[debug_redact = true\]|debug_redact = true,\s*/g, "");
 }
 
 function collect(file: DescFile, found: Map<string, DescFile>): void {
