@@ -6,9 +6,11 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"iter"
 	"log"
+	"net"
 	"net/url"
 	"os"
 	"strings"
@@ -45,6 +47,9 @@ func connect(server, token string) (*grpc.ClientConn, error) {
 	if err != nil {
 		return nil, err
 	}
+	if address.Scheme != "http" && address.Scheme != "https" {
+		return nil, fmt.Errorf("%s is not an http or https URL", server)
+	}
 	transport, port := insecure.NewCredentials(), "80"
 	if address.Scheme == "https" {
 		transport, port = credentials.NewTLS(&tls.Config{}), "443"
@@ -58,7 +63,7 @@ func connect(server, token string) (*grpc.ClientConn, error) {
 		}
 		return invoke(ctx, method, request, reply, conn, options...)
 	}
-	return grpc.NewClient(address.Hostname()+":"+cmp.Or(address.Port(), port),
+	return grpc.NewClient(net.JoinHostPort(address.Hostname(), cmp.Or(address.Port(), port)),
 		grpc.WithTransportCredentials(transport),
 		grpc.WithDefaultServiceConfig(serviceConfig),
 		grpc.WithUnaryInterceptor(withToken))
@@ -111,8 +116,11 @@ func failure(err error) string {
 }
 
 func tour(ctx context.Context) error {
-	server := cmp.Or(os.Getenv("PLATFORM_SERVER"), "http://127.0.0.1:8080")
-	conn, err := connect(server, os.Getenv("PLATFORM_TOKEN"))
+	token := os.Getenv("PLATFORM_TOKEN")
+	if token == "" {
+		return errors.New("PLATFORM_TOKEN is not set")
+	}
+	conn, err := connect(cmp.Or(os.Getenv("PLATFORM_SERVER"), "http://127.0.0.1:8080"), token)
 	if err != nil {
 		return err
 	}
@@ -196,6 +204,7 @@ func tour(ctx context.Context) error {
 }
 
 func main() {
+	log.SetFlags(0)
 	if err := tour(context.Background()); err != nil {
 		log.Fatal(err)
 	}

@@ -49,10 +49,14 @@ SERVICE_CONFIG = {
 def connect(server: str) -> grpc.Channel:
     """Opens a channel to http://HOST:PORT, or to https://HOST with TLS."""
     url = urlsplit(server)
+    if url.scheme not in ("http", "https"):
+        raise ValueError(f"{server} is not an http or https URL")
+    is_secure = url.scheme == "https"
+    address = url.netloc if url.port else f"{url.netloc}:{443 if is_secure else 80}"
     options = [("grpc.service_config", json.dumps(SERVICE_CONFIG))]
-    if url.scheme == "https":
-        return grpc.secure_channel(f"{url.hostname}:{url.port or 443}", grpc.ssl_channel_credentials(), options)
-    return grpc.insecure_channel(f"{url.hostname}:{url.port or 80}", options)
+    if is_secure:
+        return grpc.secure_channel(address, grpc.ssl_channel_credentials(), options)
+    return grpc.insecure_channel(address, options)
 
 
 def list_repos(repos: ReposServiceStub, request: ListReposRequest, metadata: list) -> Iterator[Repo]:
@@ -84,7 +88,10 @@ def failure(call: Callable[[], object]) -> str:
 
 
 def main() -> None:
-    bearer = [("authorization", f"Bearer {os.environ['PLATFORM_TOKEN']}")]
+    token = os.environ.get("PLATFORM_TOKEN")
+    if not token:
+        raise SystemExit("PLATFORM_TOKEN is not set")
+    bearer = [("authorization", f"Bearer {token}")]
     common = {"timeout": DEADLINE, "metadata": bearer}
     with connect(os.environ.get("PLATFORM_SERVER", "http://127.0.0.1:8080")) as channel:
         print("ping:", PingServiceStub(channel).Ping(PingRequest(), timeout=DEADLINE).response)

@@ -66,9 +66,11 @@ public final class Tour {
 
   public static void main(String[] args) throws InterruptedException, InvalidProtocolBufferException {
     var server = System.getenv().getOrDefault("PLATFORM_SERVER", "http://127.0.0.1:8080");
+    var token = System.getenv().getOrDefault("PLATFORM_TOKEN", "");
+    if (token.isEmpty()) throw new IllegalStateException("PLATFORM_TOKEN is not set");
     var channel = connect(URI.create(server));
     try {
-      tour(channel, System.getenv("PLATFORM_TOKEN"));
+      tour(channel, token);
     } finally {
       channel.shutdownNow().awaitTermination(DEADLINE_SECONDS, TimeUnit.SECONDS);
     }
@@ -77,6 +79,8 @@ public final class Tour {
   /** Opens a channel to http://HOST:PORT, or to https://HOST with TLS. */
   private static ManagedChannel connect(URI server) {
     var isSecure = "https".equals(server.getScheme());
+    if (!isSecure && !"http".equals(server.getScheme()))
+      throw new IllegalArgumentException(server + " is not an http or https URL");
     var port = server.getPort() != -1 ? server.getPort() : isSecure ? 443 : 80;
     var credentials = isSecure ? TlsChannelCredentials.create() : InsecureChannelCredentials.create();
     return Grpc.newChannelBuilderForAddress(server.getHost(), port, credentials)
