@@ -15,6 +15,9 @@ export class ConfigError extends Error {}
 const keys = Object.keys(settings) as (keyof Config)[];
 const deprecatedNames = Object.keys(deprecatedSettings) as DeprecatedName[];
 
+/** Variables of commands and clients that call a server. Shells that have them start servers too. */
+const clientVariables = ["PLATFORM_SERVER", "PLATFORM_TOKEN", "PLATFORM_PROFILE"];
+
 /** The name of a setting, deprecated or not. */
 export type SettingName = keyof Config | DeprecatedName;
 
@@ -80,7 +83,7 @@ export function readConfig(sources: ConfigSources): Config {
 export function readSettings(sources: ConfigSources): ReadSettings {
   const problems: SettingProblem[] = [];
   const report = (kind: SettingProblem["kind"], message: string) => void problems.push({ kind, message });
-  const known = new Set(["PLATFORM_CONFIG", "PLATFORM_WORKER", ...keys.map(variableOf)]);
+  const known = new Set(["PLATFORM_CONFIG", "PLATFORM_WORKER", ...clientVariables, ...keys.map(variableOf)]);
   const deprecated = new Set(deprecatedNames.map(variableOf));
   for (const name of Object.keys(sources.env)) {
     if (name.startsWith("PLATFORM_") && !known.has(name) && !deprecated.has(name))
