@@ -8,7 +8,18 @@ import type { Command } from "commander";
 export type CommandEntry = readonly [name: string, summary: string, load: () => Promise<Command>];
 
 /** The commands that call a server, in the order of `platform --help`. */
-export const remoteCommands: readonly CommandEntry[] = [];
+export const remoteCommands: readonly CommandEntry[] = [
+  [
+    "apply",
+    "create and update resources as documents describe them",
+    async () => (await import("./apply/command.ts")).applyCommand(),
+  ],
+  [
+    "diff",
+    "print what an apply of documents would change",
+    async () => (await import("./apply/command.ts")).diffCommand(),
+  ],
+];
 
 /** The command of a service with custom methods, such as `group-invites`; undefined if there is no such service. */
 export async function findRemoteCommand(_name: string): Promise<Command | undefined> {

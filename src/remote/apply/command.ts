@@ -1,0 +1,115 @@
+/** `platform apply` and `platform diff`. */
+import { realpath } from "node:fs/promises";
+import { Command, Option } from "commander";
+import { CommandFailure } from "../../command-failure.ts";
+import { readDocuments } from "../documents/read.ts";
+import { inSession, type Session, withSession } from "../session/session.ts";
+import { confirm } from "./confirm.ts";
+import { Apply, type Mode } from "./engine.ts";
+import { planDocuments } from "./plan.ts";
+import { ApplyRecord, lockRecord, recordFile } from "./record.ts";
+import { Report } from "./report.ts";
+
+interface Options {
+  readonly filename: readonly string[];
+  readonly dryRun?: true;
+  readonly prune?: true;
+  readonly origin?: string;
+  readonly record?: string;
+  readonly yes?: true;
+}
+
+export function applyCommand(): Command {
+  return withDocuments(new Command("apply"))
+    .description(
+      "Create and update resources as documents describe them. A document has kind, parent, spec and, to name one by " +
+        "uid, uid. Running it again changes nothing.",
+    )
+    .option("--dry-run", "have the server check the changes, and change nothing")
+    .option("--prune", "delete what an earlier apply of the origin created and no document describes any more")
+    .option("--yes", "prune without asking")
+    .action(async (options: Options, command: Command) =>
+      inSession(command, (session) => run(session, options, options.dryRun ? "validate" : "apply")),
+    );
+}
+
+export function diffCommand(): Command {
+  return withDocuments(new Command("diff"))
+    .description(
+      "Print what an apply of the documents would change. The exit status is 0 without differences, 1 with some, and " +
+        "greater after a failure.",
+    )
+    .option("--prune", "also what an apply with --prune would delete")
+    .action(async (options: Options, command: Command) =>
+      inSession(command, (session) => run(session, options, "compare")),
+    );
+}
+
+function withDocuments(command: Command): Command {
+  return withSession(command)
+    .addOption(
+      new Option(
+        "-f, --filename <PATH...>",
+        "files or folders of YAML or JSON; - is standard input",
+      ).makeOptionMandatory(),
+    )
+    .option("--origin <NAME>", "whose record says what may be pruned (default: the path of the file or folder)")
+    .option("--record <FILE>", "where the record is kept (default: in the state folder of the user)");
+}
+
+async function run(session: Session, options: Options, mode: Mode): Promise<void> {
+  const documents = planDocuments(await readDocuments(options.filename));
+  const origin = options.origin ?? (await defaultOrigin(options.filename));
+  if (origin === undefined && options.prune)
+    throw new CommandFailure("--prune needs --origin NAME for these documents", 2);
+  const file = origin === undefined ? undefined : (options.record ?? recordFile(session.server, origin, process.env));
+  const unlock = file === undefined || mode !== "apply" ? () => {} : await lockRecord(file, origin!);
+  try {
+    const record = file === undefined ? undefined : await ApplyRecord.read(file, session.server, origin!);
+    const report = new Report();
+    const apply = new Apply(session, mode, report, record, documents);
+    await interruptible(apply, async () => {
+      await apply.run();
+      if (options.prune) await prune(apply, options, mode);
+    });
+    const { created, updated, pruned } = report.counts;
+    const hasChanges = created + updated + pruned > 0;
+    if (mode !== "compare") console.log(`${report.summary()}${mode === "validate" ? " (dry run)" : ""}`);
+    if (apply.failure !== undefined)
+      throw new CommandFailure(
+        `not everything was ${mode === "apply" ? "applied" : "checked"}: ${report.summary()}`,
+        Math.max(apply.failure.exitStatus, mode === "compare" ? 2 : 1),
+      );
+    if (mode === "compare" && hasChanges) throw new CommandFailure(report.summary(), 1);
+  } finally {
+    unlock();
+  }
+}
+
+async function prune(apply: Apply, { yes }: Options, mode: Mode): Promise<void> {
+  const leftovers = apply.leftovers();
+  if (leftovers.length === 0) return;
+  if (apply.failure !== undefined) {
+    console.error(`note: nothing is pruned after a failure`);
+    return;
+  }
+  const question = `Delete ${leftovers.map(({ label }) => label).join(", ")}?`;
+  if (mode === "apply" && !yes && !(await confirm(question))) console.error("note: nothing is pruned");
+  else await apply.prune(leftovers);
+}
+
+/** Ends an apply at Ctrl-C after the changes under way. */
+async function interruptible(apply: Apply, run: () => Promise<void>): Promise<void> {
+  const interrupt = () => apply.stop(new CommandFailure("interrupted", 130));
+  process.once("SIGINT", interrupt);
+  try {
+    await run();
+  } finally {
+    process.off("SIGINT", interrupt);
+  }
+}
+
+/** The path of the only file or folder; undefined for standard input and for several. */
+async function defaultOrigin([path, ...others]: readonly string[]): Promise<string | undefined> {
+  return path === undefined || path === "-" || others.length > 0 ? undefined : realpath(path);
+}

@@ -1,0 +1,129 @@
+/**
+ * What applies of one origin have created. The API has no labels, so a file says what may be pruned:
+ * `$XDG_STATE_HOME/platform/apply/….json`, mode 0600, one for each server and origin.
+ */
+import { createHash } from "node:crypto";
+import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
+import { homedir } from "node:os";
+import { dirname, join } from "node:path";
+import { CommandFailure } from "../../command-failure.ts";
+
+/** A resource that an apply created. */
+export interface RecordedResource {
+  /** `iam.platform.internal/Role`. */
+  readonly type: string;
+  readonly uid: string;
+  /** `Role viewer`. */
+  readonly label: string;
+  /** The uids of the resources that it refers to, its parent included. */
+  readonly uses: readonly string[];
+}
+
+/** Whose record it is. */
+interface Head {
+  readonly server: string;
+  readonly origin: string;
+}
+
+/** Where the record of an origin is. */
+export function recordFile(server: string, origin: string, env: NodeJS.ProcessEnv): string {
+  const state = env.XDG_STATE_HOME || join(homedir(), ".local", "state");
+  const key = createHash("sha256")
+    .update(`${new URL(server).href}\n${origin}`)
+    .digest("hex")
+    .slice(0, 32);
+  return join(state, "platform", "apply", `${key}.json`);
+}
+
+/** The record of an origin. It is written after each change. */
+export class ApplyRecord {
+  readonly file: string;
+  readonly #head: Head;
+  readonly #resources: Map<string, RecordedResource>;
+  #writing: Promise<void> = Promise.resolve();
+  #next: Promise<void> | undefined;
+
+  private constructor(file: string, head: Head, resources: readonly RecordedResource[]) {
+    this.file = file;
+    this.#head = head;
+    this.#resources = new Map(resources.map((resource) => [resource.uid, resource]));
+  }
+
+  /** Reads a record; an empty one if there is no file. Errors: CommandFailure if it is that of another server. */
+  static async read(file: string, server: string, origin: string): Promise<ApplyRecord> {
+    const head = { server: new URL(server).href, origin };
+    let text: string;
+    try {
+      text = await readFile(file, "utf8");
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === "ENOENT") return new ApplyRecord(file, head, []);
+      throw new CommandFailure(`cannot read the record ${file}: ${(error as Error).message}`);
+    }
+    const content = parsed(text);
+    if (content === undefined) throw new CommandFailure(`${file} is not a record of applied documents`);
+    if (content.server !== head.server || content.origin !== origin)
+      throw new CommandFailure(
+        `the record ${file} is of server ${content.server} and origin ${content.origin}, not of ${head.server} and ${origin}`,
+      );
+    return new ApplyRecord(file, head, content.resources);
+  }
+
+  /** What was created and not deleted, in the order of creation. */
+  get resources(): readonly RecordedResource[] {
+    return [...this.#resources.values()];
+  }
+
+  /** Records a resource. Returns when it is written. */
+  async add(resource: RecordedResource): Promise<void> {
+    this.#resources.set(resource.uid, resource);
+    await this.#write();
+  }
+
+  /** Forgets a resource that is deleted. Returns when it is written. */
+  async remove(uid: string): Promise<void> {
+    this.#resources.delete(uid);
+    await this.#write();
+  }
+
+  /** Writes the record. Changes that come while it is being written are written together after that. */
+  #write(): Promise<void> {
+    this.#next ??= this.#writing.then(async () => {
+      this.#next = undefined;
+      const text = `${JSON.stringify({ version: 1, ...this.#head, resources: this.resources }, undefined, 1)}\n`;
+      await mkdir(dirname(this.file), { recursive: true, mode: 0o700 });
+      const temporary = `${this.file}.${process.pid}.tmp`;
+      await writeFile(temporary, text, { mode: 0o600, flush: true });
+      await rename(temporary, this.file);
+    });
+    const written = this.#next;
+    this.#writing = written.catch(() => {});
+    return written;
+  }
+}
+
+/**
+ * Takes the lock of a record, which the operating system releases when the process ends. Returns how to release it.
+ * Errors: CommandFailure if another process has it.
+ */
+export async function lockRecord(file: string, origin: string): Promise<() => void> {
+  const { DatabaseSync } = await import("node:sqlite");
+  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+  const lock = new DatabaseSync(`${file}.lock`, { timeout: 0 });
+  try {
+    lock.exec("BEGIN EXCLUSIVE");
+  } catch (error) {
+    lock.close();
+    if (!/locked/.test((error as Error).message)) throw error;
+    throw new CommandFailure(`another apply of ${origin} is running; wait for its end`, 5);
+  }
+  return () => lock.close();
+}
+
+function parsed(text: string) {
+  try {
+    const content = JSON.parse(text) as { server: string; origin: string; resources: RecordedResource[] } | null;
+    return Array.isArray(content?.resources) ? content : undefined;
+  } catch {
+    return undefined;
+  }
+}

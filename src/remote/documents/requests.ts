@@ -1,0 +1,96 @@
+/** Calls of the standard methods of a resource. */
+import {
+  create,
+  type DescField,
+  type DescMessage,
+  type DescMethod,
+  type DescMethodUnary,
+  type Message,
+} from "@bufbuild/protobuf";
+import { CommandFailure } from "../../command-failure.ts";
+import type { StandardMethod } from "../../standard-method.ts";
+import type { ResourceEntry } from "../catalog/resources.ts";
+import type { Session } from "../session/session.ts";
+
+/** A message whose fields are read by their names. */
+export type Resource = Message & Readonly<Record<string, unknown>> & { readonly uid: string; readonly etag: string };
+
+/** The method of a resource. Errors: CommandFailure if it has none. */
+export function methodOf(resource: ResourceEntry, verb: StandardMethod["verb"]): DescMethod {
+  const method = resource.methods[verb];
+  if (method === undefined)
+    throw new CommandFailure(`${resource.plural} have no ${verb}: they cannot be changed that way`, 2);
+  return method;
+}
+
+/** The field of a method's request that holds the resource. */
+export function resourceField(method: DescMethod, schema: DescMessage): DescField {
+  return method.input.fields.find(({ message }) => message?.typeName === schema.typeName)!;
+}
+
+/** Gets a resource by its uid. */
+export async function getResource(session: Session, resource: ResourceEntry, uid: string): Promise<Resource> {
+  return call(session, methodOf(resource, "Get"), { uid });
+}
+
+/** Creates a resource. @param parent "" for none. */
+export async function createResource(
+  session: Session,
+  resource: ResourceEntry,
+  parent: string,
+  message: Message,
+  validateOnly: boolean,
+): Promise<Resource> {
+  const method = methodOf(resource, "Create");
+  return call(session, method, {
+    parent,
+    [resourceField(method, resource.schema).localName]: message,
+    validateOnly,
+  });
+}
+
+/** Updates the fields of `paths`. @param message with uid, and with the etag that must still hold. */
+export async function updateResource(
+  session: Session,
+  resource: ResourceEntry,
+  message: Message,
+  paths: readonly string[],
+  validateOnly: boolean,
+): Promise<Resource> {
+  const method = methodOf(resource, "Update");
+  const field = resourceField(method, resource.schema);
+  return call(session, method, { [field.localName]: message, updateMask: { paths }, validateOnly });
+}
+
+/** Deletes a resource, with what is in it if `force`. */
+export async function deleteResource(
+  session: Session,
+  resource: ResourceEntry,
+  request: { readonly uid: string; readonly force?: boolean; readonly etag?: string; readonly validateOnly: boolean },
+): Promise<void> {
+  await call(session, methodOf(resource, "Delete"), request);
+}
+
+/** Lists resources, all pages of them. @param request without the fields of pages. */
+export async function listResources(
+  session: Session,
+  resource: ResourceEntry,
+  request: Readonly<Record<string, unknown>>,
+): Promise<Resource[]> {
+  const method = methodOf(resource, "List");
+  const items = method.output.fields.find(({ message }) => message?.typeName === resource.schema.typeName)!;
+  const found: Resource[] = [];
+  let pageToken = "";
+  do {
+    const page = await call(session, method, { ...request, pageSize: 200, pageToken });
+    found.push(...(page[items.localName] as Resource[]));
+    pageToken = (page.nextPageToken as string | undefined) ?? "";
+  } while (pageToken !== "");
+  return found;
+}
+
+async function call(session: Session, method: DescMethod, request: Readonly<Record<string, unknown>>) {
+  const message = create(method.input, request as never);
+  const response = await session.transport.unary(method as DescMethodUnary, undefined, undefined, undefined, message);
+  return response.message as Message as Resource;
+}

@@ -1,0 +1,117 @@
+/** The fields that a document names, as a message. */
+import {
+  type DescField,
+  type DescMessage,
+  fromJson,
+  getOption,
+  hasOption,
+  type JsonObject,
+  type JsonValue,
+  type Message,
+} from "@bufbuild/protobuf";
+import { FieldBehavior, field_behavior } from "../../../gen/google/api/field_behavior_pb.ts";
+import { resource_reference } from "../../../gen/google/api/resource_pb.ts";
+import { CommandFailure } from "../../command-failure.ts";
+import { suggestion } from "../../did-you-mean.ts";
+
+/** The name of a resource in a field that holds the uid of one. */
+export interface Reference {
+  readonly field: DescField;
+  /** `iam.platform.internal/Role`. */
+  readonly type: string;
+  /** A uid or a name. */
+  readonly text: string;
+  /** Puts the uid in the place of the name. */
+  resolve(uid: string): void;
+}
+
+/** What a document says about the fields of a resource. */
+export interface Spec {
+  /** By JSON names. Only the fields that the document names, without those that the server sets. */
+  readonly fields: JsonObject;
+  readonly references: readonly Reference[];
+  /** Paths of the fields that only the server sets. */
+  readonly ignored: readonly string[];
+}
+
+/** Reads the fields of a resource, in JSON names or proto names. Errors: CommandFailure that begins with `place`. */
+export function readSpec(schema: DescMessage, value: unknown, place: string): Spec {
+  const references: Reference[] = [];
+  const ignored: string[] = [];
+  const read = (type: DescMessage, object: object, path: string): JsonObject => {
+    const fields: JsonObject = {};
+    for (const [key, item] of Object.entries(object)) {
+      const field = type.fields.find(({ name, jsonName }) => key === name || key === jsonName);
+      if (field === undefined) {
+        const hint = suggestion(
+          key,
+          type.fields.map(({ jsonName }) => jsonName),
+        );
+        throw new CommandFailure(`${place}: ${path}${key}: ${type.name} has no such field${hint}`, 2);
+      }
+      if (field.jsonName in fields) throw new CommandFailure(`${place}: ${path}${key} is given twice`, 2);
+      if (hasBehavior(field, FieldBehavior.OUTPUT_ONLY)) ignored.push(`${path}${key}`);
+      else fields[field.jsonName] = isNested(field, item) ? read(field.message!, item, `${path}${key}.`) : item;
+    }
+    for (const field of type.fields) references.push(...referencesOf(field, fields));
+    return fields;
+  };
+  if (!isObject(value)) throw new CommandFailure(`${place}: spec must be a mapping of fields`, 2);
+  return { fields: read(schema, value, ""), references, ignored };
+}
+
+/** The message of the fields of a spec. Errors: CommandFailure that begins with `place`. */
+export function messageOf(schema: DescMessage, fields: JsonObject, place: string): Message {
+  try {
+    return fromJson(schema, fields);
+  } catch (error) {
+    const told = (error as Error).message.replace(`cannot decode field ${schema.typeName}.`, "");
+    throw new CommandFailure(`${place}: ${told.replace(" from JSON: ", ": not ")}`, 2);
+  }
+}
+
+/**
+ * Checks the value rules of a resource. Errors: CommandFailure with each violation, exit status 2.
+ * @param concerns the fields to check, by JSON name; a rule of a oneof is checked only if all are.
+ */
+export async function checkValues(
+  schema: DescMessage,
+  message: Message,
+  concerns?: (jsonName: string) => boolean,
+): Promise<void> {
+  const { violationsOf } = await import("../../contract/index.ts");
+  const violations = violationsOf(schema, message, ([first]) =>
+    first?.kind === "field"
+      ? !hasBehavior(first, FieldBehavior.OUTPUT_ONLY) && (concerns?.(first.jsonName) ?? true)
+      : concerns === undefined,
+  );
+  if (violations.length === 0) return;
+  throw new CommandFailure(violations.map((it) => `${it.field} ${it.description}`).join("; "), 2);
+}
+
+/** Whether a field has a behavior of AIP-203. */
+export function hasBehavior(field: DescField, behavior: FieldBehavior): boolean {
+  return getOption(field, field_behavior).includes(behavior);
+}
+
+/** Whether the value of a field is a mapping of fields, and not a map or a type with a JSON form of its own. */
+export function isNested(field: DescField, value: unknown): value is object {
+  return field.fieldKind === "message" && !field.message.typeName.startsWith("google.protobuf.") && isObject(value);
+}
+
+function isObject(value: unknown): value is Record<string, JsonValue> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** The references in a field of a mapping. */
+function referencesOf(field: DescField, fields: JsonObject): Reference[] {
+  const value = fields[field.jsonName];
+  if (!hasOption(field, resource_reference) || value === undefined) return [];
+  const { type } = getOption(field, resource_reference);
+  if (!Array.isArray(value)) return typeof value === "string" && value !== "" ? [referenceTo(value, fields)] : [];
+  return value.flatMap((item, index) => (typeof item === "string" ? [referenceTo(item, value, index)] : []));
+
+  function referenceTo(text: string, holder: JsonObject | JsonValue[], index?: number): Reference {
+    return { field, type, text, resolve: (uid) => Object.assign(holder, { [index ?? field.jsonName]: uid }) };
+  }
+}

@@ -1,0 +1,34 @@
+/** A server for tests of commands that write, and the command line of its administrator. */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { startServer } from "../../../src/app/index.ts";
+import { readConfig } from "../../../src/config/index.ts";
+import { createLogger } from "../../../src/log.ts";
+import { runHere } from "../../cli/run-here.ts";
+
+/** A running server, with a folder for documents. */
+export async function startWithFolder() {
+  const folder = await mkdtemp(join(tmpdir(), "platform-"));
+  const flags = {
+    listen: "127.0.0.1:0",
+    adminListen: "off",
+    drainDelay: "0",
+    database: `sqlite:${join(folder, "platform.db")}`,
+  };
+  const running = await startServer(readConfig({ flags, env: {}, warn: () => {} }), createLogger("silent"));
+  const { rootGroupUid: root, administratorUid } = running.installed!;
+  const token = await running.mintToken(administratorUid, 3600);
+  const env = { PLATFORM_SERVER: running.baseUrl, PLATFORM_TOKEN: token, XDG_STATE_HOME: join(folder, "state") };
+  return {
+    root,
+    folder,
+    run: (...args: string[]) => runHere(args, { cwd: folder, env }),
+    call: async (path: string) =>
+      (await fetch(`${running.baseUrl}${path}`, { headers: { authorization: `Bearer ${token}` } })).json(),
+    async stop() {
+      await running.stop();
+      await rm(folder, { recursive: true });
+    },
+  };
+}
