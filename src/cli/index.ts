@@ -107,7 +107,7 @@ export async function runCommand(args: readonly string[]): Promise<number> {
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
     if (error instanceof CommandFailure) {
-      console.error(`error: ${error.message}`);
+      if (error.message !== "") console.error(`error: ${error.message}`);
       return error.exitStatus;
     }
     return await explainFailure(error, args);

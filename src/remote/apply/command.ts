@@ -2,9 +2,9 @@
 import { realpath } from "node:fs/promises";
 import { Command, Option } from "commander";
 import { CommandFailure } from "../../command-failure.ts";
+import { canAsk, confirm } from "../documents/confirm.ts";
 import { readDocuments } from "../documents/read.ts";
 import { inSession, type Session, withSession } from "../session/session.ts";
-import { confirm } from "./confirm.ts";
 import { Apply, type Mode } from "./engine.ts";
 import { planDocuments } from "./plan.ts";
 import { ApplyRecord, lockRecord, recordFile } from "./record.ts";
@@ -62,8 +62,10 @@ async function run(session: Session, options: Options, mode: Mode): Promise<void
   const origin = options.origin ?? (await defaultOrigin(options.filename));
   if (origin === undefined && options.prune)
     throw new CommandFailure("--prune needs --origin NAME for these documents", 2);
+  if (options.prune && mode === "apply" && !options.yes && !canAsk())
+    throw new CommandFailure("--prune needs --yes where there is no terminal to ask on", 2);
   const file = origin === undefined ? undefined : (options.record ?? recordFile(session.server, origin, process.env));
-  const unlock = file === undefined || mode !== "apply" ? () => {} : await lockRecord(file, origin!);
+  const unlock = file === undefined || mode !== "apply" ? async () => {} : await lockRecord(file, origin!);
   try {
     const record = file === undefined ? undefined : await ApplyRecord.read(file, session.server, origin!);
     const report = new Report();
@@ -76,13 +78,10 @@ async function run(session: Session, options: Options, mode: Mode): Promise<void
     const hasChanges = created + updated + pruned > 0;
     if (mode !== "compare") console.log(`${report.summary()}${mode === "validate" ? " (dry run)" : ""}`);
     if (apply.failure !== undefined)
-      throw new CommandFailure(
-        `not everything was ${mode === "apply" ? "applied" : "checked"}: ${report.summary()}`,
-        Math.max(apply.failure.exitStatus, mode === "compare" ? 2 : 1),
-      );
-    if (mode === "compare" && hasChanges) throw new CommandFailure(report.summary(), 1);
+      throw new CommandFailure(apply.failure.exitStatus === 130 ? "interrupted" : "", failureStatus(apply, mode));
+    if (mode === "compare" && hasChanges) throw new CommandFailure("", 1);
   } finally {
-    unlock();
+    await unlock();
   }
 }
 
@@ -96,6 +95,11 @@ async function prune(apply: Apply, { yes }: Options, mode: Mode): Promise<void> 
   const question = `Delete ${leftovers.map(({ label }) => label).join(", ")}?`;
   if (mode === "apply" && !yes && !(await confirm(question))) console.error("note: nothing is pruned");
   else await apply.prune(leftovers);
+}
+
+/** Of the first failure; greater than 1 for `diff`, where 1 tells of differences. */
+function failureStatus({ failure }: Apply, mode: Mode): number {
+  return Math.max(failure!.exitStatus, mode === "compare" ? 2 : 1);
 }
 
 /** Ends an apply at Ctrl-C after the changes under way. */

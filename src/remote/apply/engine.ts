@@ -5,14 +5,14 @@ import { FieldBehavior } from "../../../gen/google/api/field_behavior_pb.ts";
 import { CommandFailure } from "../../command-failure.ts";
 import type { ResourceEntry } from "../catalog/resources.ts";
 import { contractCatalog } from "../catalog/resources.ts";
-import { type Difference, differencesOf, mergedFields } from "../documents/differences.ts";
+import { type Difference, differencesOf, mergedFields, pathsOf } from "../documents/differences.ts";
+import { failureOf } from "../documents/failure.ts";
 import { uidOf } from "../documents/lookup.ts";
 import { createResource, deleteResource, type Resource, updateResource } from "../documents/requests.ts";
 import { checkValues, hasBehavior, messageOf, type Reference } from "../documents/spec.ts";
 import type { Session } from "../session/session.ts";
 import { ExistingResources } from "./existing.ts";
-import { failureOf } from "./failure.ts";
-import type { PlannedDocument } from "./plan.ts";
+import { isSingleton, type PlannedDocument } from "./plan.ts";
 import type { ApplyRecord, RecordedResource } from "./record.ts";
 import { creationLines, differenceLines, type Report, secretLines } from "./report.ts";
 import { runInOrder } from "./schedule.ts";
@@ -119,6 +119,7 @@ export class Apply {
   async #apply(document: PlannedDocument, position: number): Promise<void> {
     const { resource, spec, place } = document;
     if (document.parent !== undefined) document.parentUid = await this.#resolve(document, document.parent);
+    const written = structuredClone(spec.fields);
     const uids = await Promise.all(spec.references.map((reference) => this.#resolve(document, reference)));
     for (const [index, reference] of spec.references.entries()) reference.resolve(uids[index]!);
     if (spec.ignored.length > 0 && this.#mode !== "compare")
@@ -128,8 +129,8 @@ export class Apply {
     if (existing !== undefined) return this.#update(document, existing, position);
     const message = messageOf(resource.schema, spec.fields, place);
     await checkValues(resource.schema, message);
-    if (resource.methods.Create === undefined) throw new CommandFailure(`${resource.plural} cannot be created`, 2);
-    const lines = creationLines(resource.schema, spec.fields);
+    const lines = creationLines(resource.schema, written);
+    if (isSingleton(resource)) return this.#report.add(position, "updated", document.label, lines);
     if (this.#mode === "compare" || isFuture) {
       this.#uids.set(document, futureUid);
       return this.#report.add(position, "created", document.label, lines);
@@ -165,7 +166,7 @@ export class Apply {
     after: JsonObject,
     differences: readonly Difference[],
   ): Promise<void> {
-    const paths = differences.map(({ path }) => path);
+    const paths = pathsOf(differences);
     const fixed = differences.filter(({ isImmutable }) => isImmutable).map(({ path }) => path);
     if (fixed.length > 0)
       throw new CommandFailure(`${fixed.join(", ")} cannot change after creation: delete it and apply again`, 5);

@@ -49,7 +49,11 @@ export class ExistingResources {
     const { resource, spec } = document;
     const identity = new Set(identityFields(resource).map(({ jsonName }) => jsonName));
     const candidates = await this.#list(document);
-    const same = candidates.filter((it) => isAsNamed(document, it, (jsonName) => identity.has(jsonName)));
+    const same = candidates.filter((it) =>
+      document.name === undefined
+        ? isAsNamed(document, it, (jsonName) => identity.has(jsonName))
+        : it.name === document.name,
+    );
     if (same.length < 2 && !document.isOneOfSeveral) return same[0];
     const equal = same.filter((it) => isAsNamed(document, it, (jsonName) => jsonName in spec.fields));
     if (equal.length === 1 || same.length === 0) return equal[0];
@@ -77,13 +81,20 @@ export class ExistingResources {
   }
 }
 
+/** Resources in JSON: each may be compared with many documents. */
+const jsonForms = new WeakMap<Resource, JsonObject>();
+
 /** Whether a resource has the values that the document gives for some of its fields. */
 function isAsNamed(
   { resource: { schema }, spec }: PlannedDocument,
   resource: Resource,
   concerns: (jsonName: string) => boolean,
 ): boolean {
-  const json = toJson(schema, resource, { alwaysEmitImplicit: true }) as JsonObject;
+  let json = jsonForms.get(resource);
+  if (json === undefined) {
+    json = toJson(schema, resource, { alwaysEmitImplicit: true }) as JsonObject;
+    jsonForms.set(resource, json);
+  }
   const named = Object.fromEntries(Object.entries(spec.fields).filter(([jsonName]) => concerns(jsonName)));
   return differencesOf(schema, named, json, named).length === 0;
 }

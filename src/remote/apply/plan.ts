@@ -96,7 +96,8 @@ function planDocument({ value, place }: SourceDocument): PlannedDocument {
   const { name: nameField } = resource.schema.field;
   const name = nameField === undefined ? undefined : ((spec.fields[nameField.jsonName] as string | undefined) ?? "");
   if (name === "" && uid === undefined) throw new CommandFailure(`${place}: spec.name is missing`, 2);
-  const label = [resource.kind, name || uid].filter(Boolean).join(" ");
+  const identity = identityFields(resource).flatMap(({ jsonName }) => spec.fields[jsonName] ?? []);
+  const label = `${resource.kind} ${identity.length > 0 ? identity.join(", ") : `of ${parent?.text ?? uid}`}`;
   const unplanned = { parentUid: "", needs: new Map(), dependencies: [], isOneOfSeveral: false };
   return { place, resource, label, name, uid, parent, spec, ...unplanned };
 }

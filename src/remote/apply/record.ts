@@ -3,7 +3,7 @@
  * `$XDG_STATE_HOME/platform/apply/….json`, mode 0600, one for each server and origin.
  */
 import { createHash } from "node:crypto";
-import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
+import { link, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { CommandFailure } from "../../command-failure.ts";
@@ -102,21 +102,41 @@ export class ApplyRecord {
 }
 
 /**
- * Takes the lock of a record, which the operating system releases when the process ends. Returns how to release it.
- * Errors: CommandFailure if another process has it.
+ * Takes the lock of a record: a file beside it with the id of this process. That of a process that has ended is taken
+ * over. Returns how to release it. Errors: CommandFailure if another process has it.
  */
-export async function lockRecord(file: string, origin: string): Promise<() => void> {
-  const { DatabaseSync } = await import("node:sqlite");
+export async function lockRecord(file: string, origin: string): Promise<() => Promise<void>> {
+  const lock = `${file}.lock`;
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });
-  const lock = new DatabaseSync(`${file}.lock`, { timeout: 0 });
-  try {
-    lock.exec("BEGIN EXCLUSIVE");
-  } catch (error) {
-    lock.close();
-    if (!/locked/.test((error as Error).message)) throw error;
-    throw new CommandFailure(`another apply of ${origin} is running; wait for its end`, 5);
+  while (!(await createLock(lock))) {
+    const owner = Number(await readFile(lock, "utf8").catch(() => ""));
+    if (isRunning(owner))
+      throw new CommandFailure(`process ${owner} is applying ${origin}; wait for its end, or remove ${lock}`, 5);
+    await rm(lock, { force: true });
   }
-  return () => lock.close();
+  return () => rm(lock, { force: true });
+}
+
+async function createLock(lock: string): Promise<boolean> {
+  const own = `${lock}.${process.pid}`;
+  await writeFile(own, `${process.pid}`, { mode: 0o600 });
+  try {
+    await link(own, lock); // at once with its content
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
+    throw error;
+  } finally {
+    await rm(own, { force: true });
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return pid > 0 && process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
 }
 
 function parsed(text: string) {

@@ -12,14 +12,16 @@ export interface Difference {
   readonly path: string;
   /** As in JSON; undefined where there is none. */
   readonly before: JsonValue | undefined;
-  readonly after: JsonValue | undefined;
+  readonly after?: JsonValue | undefined;
   /** Whether the field cannot change after creation. */
-  readonly isImmutable: boolean;
+  readonly isImmutable?: boolean;
+  /** Whether another member of its oneof replaces it. An update names only that one. */
+  readonly isReplaced?: boolean;
 }
 
 /**
- * The differences in the fields that a document names. Fields that the server never returns are not compared, nor is
- * the etag, and sets are equal in any order.
+ * The differences in the fields that a document names. Fields that the server never returns are compared only if
+ * `comparesInput`, the etag never. Sets are equal in any order.
  * @param named the fields that the document names.
  * @param before the resource in JSON, with fields that have no value.
  * @param after the document in JSON, with fields that have no value.
@@ -29,25 +31,33 @@ export function differencesOf(
   named: JsonObject,
   before: JsonObject,
   after: JsonObject,
-  above = "",
+  options: { readonly comparesInput?: boolean; readonly above?: string } = {},
 ): Difference[] {
+  const { comparesInput = false, above = "" } = options;
   return schema.fields.flatMap((field) => {
     const { name, jsonName } = field;
     const wanted = named[jsonName];
-    if (wanted === undefined || name === "etag" || hasBehavior(field, FieldBehavior.INPUT_ONLY)) return [];
+    if (wanted === undefined || name === "etag") return [];
+    if (!comparesInput && hasBehavior(field, FieldBehavior.INPUT_ONLY)) return [];
     const [old, now] = [before[jsonName], after[jsonName]];
     if (isNested(field, wanted) && Object.keys(wanted).length > 0 && isNested(field, old) && isNested(field, now))
-      return differencesOf(
-        field.message!,
-        wanted as JsonObject,
-        old as JsonObject,
-        now as JsonObject,
-        `${above}${name}.`,
-      );
+      return differencesOf(field.message!, wanted as JsonObject, old as JsonObject, now as JsonObject, {
+        comparesInput,
+        above: `${above}${name}.`,
+      });
     if (isDeepStrictEqual(comparable(field, old), comparable(field, now))) return [];
     const isImmutable = hasBehavior(field, FieldBehavior.IMMUTABLE);
-    return [{ path: `${above}${name}`, before: old, after: now, isImmutable }];
+    const replaced = (field.oneof?.fields ?? []).filter((other) => other !== field && other.jsonName in before);
+    return [
+      { path: `${above}${name}`, before: old, after: now, isImmutable },
+      ...replaced.map((other) => ({ path: `${above}${other.name}`, before: before[other.jsonName], isReplaced: true })),
+    ];
   });
+}
+
+/** The field mask of an update. */
+export function pathsOf(differences: readonly Difference[]): string[] {
+  return differences.filter(({ isReplaced }) => !isReplaced).map(({ path }) => path);
 }
 
 /** What a resource becomes by the fields that a document names, in JSON. A member of a oneof replaces the other. */

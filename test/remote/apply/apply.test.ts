@@ -1,0 +1,154 @@
+/** `platform apply`, `diff` and `--prune` against a server. */
+import { readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { lockRecord } from "../../../src/remote/apply/record.ts";
+import { startWithFolder } from "./server.ts";
+
+let server: Awaited<ReturnType<typeof startWithFolder>>;
+
+beforeAll(async () => {
+  server = await startWithFolder();
+});
+
+afterAll(() => server.stop());
+
+async function write(name: string, text: string): Promise<string> {
+  const file = join(server.folder, name);
+  await writeFile(file, text);
+  return file;
+}
+
+test("documents of every kind are created, by the names of each other, and are then unchanged", async () => {
+  const text = `
+kind: RoleBinding
+parent: team
+spec: {identityUid: bot, role_uid: viewer}
+---
+kind: Group
+parent: ${server.root}
+spec: {name: team}
+---
+kind: Role
+parent: team
+spec: {name: viewer, capabilities: [CAP_REPO_LIST, CAP_TAG_LIST]}
+---
+kind: Identity
+parent: team
+spec: {name: bot, claim_match: {issuer: "https://issuer.example.com", subject: bot}}
+---
+kind: Repo
+parent: team
+spec: {name: nginx, bundles: [base, fips], createTime: "2026-01-01T00:00:00Z"}
+---
+kind: RepoReadme
+parent: nginx
+spec: {content: "# nginx"}
+---
+kind: Tag
+parent: nginx
+spec: {name: latest, digest: "sha256:${"a".repeat(64)}"}
+---
+kind: Subscription
+parent: team
+spec: {sink: "https://example.com/hook"}
+---
+kind: GroupInvite
+parent: team
+spec: {roleUid: viewer, ttl: 3600s, email: a@example.com}
+---
+kind: GroupInvite
+parent: team
+spec: {roleUid: viewer, ttl: 3600s, email: b@example.com}
+`;
+  const file = await write("all.yaml", text);
+  const dry = await server.run("apply", "-f", file, "--dry-run");
+  expect(dry.stdout).toContain("created 9, updated 1, unchanged 0, pruned 0 (dry run)\n");
+  const first = await server.run("apply", "-f", file);
+  expect(first).toMatchObject({ code: 0, stderr: `note: ${file}:18: ignored what the server sets: createTime\n` });
+  expect(first.stdout).toContain("created 9, updated 1, unchanged 0, pruned 0\n");
+  expect(first.stdout).toMatch(/\+ Subscription https:\/\/example.com\/hook\n.*\n {4}signing_secret: whsec_/);
+  expect((await server.run("apply", "-f", file)).stdout).toBe("created 0, updated 0, unchanged 10, pruned 0\n");
+  expect(await server.run("diff", "-f", file)).toMatchObject({ code: 0, stdout: "" });
+
+  await write(
+    "all.yaml",
+    text.replace("base, fips", "fips, ai").replace("subject: bot", "subject_pattern: bot.*").replace("aaaa", "bbbb"),
+  );
+  const changes = await server.run("diff", "-f", file);
+  expect(changes.code).toBe(1);
+  expect(changes.stdout).toContain('~ Repo nginx\n    - bundles: "base"\n    + bundles: "ai"\n');
+  expect(changes.stdout).toContain('    - claim_match.subject: "bot"\n');
+  expect((await server.run("apply", "-f", file)).stdout).toContain("created 0, updated 3, unchanged 7, pruned 0\n");
+  expect((await server.run("diff", "-f", file)).code).toBe(0);
+
+  await write("all.yaml", `kind: Group\nparent: ${server.root}\nspec: {name: team}\n`);
+  expect(await server.run("apply", "-f", file, "--prune")).toMatchObject({ code: 2 });
+  const pruned = await server.run("apply", "-f", file, "--prune", "--yes");
+  expect(pruned.stdout).toContain("created 0, updated 0, unchanged 1, pruned 8\n");
+  expect((await server.run("apply", "-f", file, "--prune", "--yes")).stdout).toContain("unchanged 1, pruned 0\n");
+});
+
+test("200 documents are applied, 10 of them changed, applied again, and pruned", async () => {
+  const text = (count: number, changed: number) =>
+    Array.from(
+      { length: count },
+      (_, i) =>
+        `kind: Repo\nparent: ${server.root}\nspec: {name: r${i}, description: ${i < changed ? "new" : "old"}}\n`,
+    ).join("---\n");
+  const file = await write("many.yaml", text(200, 0));
+  const apply = async (...options: string[]) => {
+    const start = performance.now();
+    const { stdout, stderr } = await server.run("apply", "-f", file, ...options);
+    console.info(`${stdout.trim().split("\n").at(-1)} in ${Math.round(performance.now() - start)} ms`);
+    expect(stderr).toBe("");
+    return stdout.trim().split("\n").at(-1);
+  };
+  expect(await apply()).toBe("created 200, updated 0, unchanged 0, pruned 0");
+  await write("many.yaml", text(200, 10));
+  expect(await apply()).toBe("created 0, updated 10, unchanged 190, pruned 0");
+  expect(await apply()).toBe("created 0, updated 0, unchanged 200, pruned 0");
+  await write("many.yaml", text(150, 10));
+  expect(await apply("--prune", "--yes")).toBe("created 0, updated 0, unchanged 150, pruned 50");
+  const state = join(server.folder, "state/platform/apply");
+  const records = (await readdir(state)).filter((name) => name.endsWith(".json"));
+  const record = await Promise.all(records.map(async (name) => JSON.parse(await readFile(join(state, name), "utf8"))));
+  expect(record.find(({ origin }) => origin === file).resources).toHaveLength(150);
+  expect((await stat(join(state, records[0]!))).mode & 0o777).toBe(0o600);
+});
+
+test("a failure names its document, skips what depends on it, and lets the others go on", async () => {
+  const file = await write(
+    "bad.yaml",
+    `kind: Group\nparent: ${server.root}\nspec: {name: UPPER}\n---\nkind: Role\nparent: UPPER\n` +
+      `spec: {name: a, capabilities: [CAP_REPO_LIST]}\n---\nkind: Repo\nparent: ${server.root}\nspec: {name: fine}\n`,
+  );
+  const { code, stdout, stderr } = await server.run("apply", "-f", file);
+  expect(code).toBe(2);
+  expect(stderr).toMatch(/^error: .*bad\.yaml:1: Group UPPER: name /);
+  expect(stderr).toMatch(/skipped: .*bad\.yaml:5: Role a: it depends on Group UPPER/);
+  expect(stdout).toContain("created 1, updated 0, unchanged 0, pruned 0, failed 1, skipped 1\n");
+});
+
+test.each([
+  ["kind: Rol\nspec: {}", "kind Rol: no such kind; did you mean Role?"],
+  ["kind: Advisory\nspec: {}", "the API cannot create or change them"],
+  ["kind: Role\nspec: {nam: a}", "nam: Role has no such field; did you mean name?"],
+  ["kind: Role\nspec: {name: [}", "bad"],
+  ["kind: Group\nparent: b\nspec: {name: a}\n---\nkind: Group\nparent: a\nspec: {name: b}", "refer to each other"],
+  ["kind: Group\nspec: {name: a}\n---\nkind: Group\nspec: {name: a}", "is already described by"],
+])("%j is refused before any call", async (text, message) => {
+  const { code, stderr } = await server.run("apply", "-f", await write("bad.yaml", text));
+  expect(code).toBe(2);
+  expect(stderr).toContain(message);
+});
+
+test("two applies of one origin exclude each other", async () => {
+  const file = await write("locked.yaml", `kind: Repo\nparent: ${server.root}\nspec: {name: locked}\n`);
+  const record = join(server.folder, "record.json");
+  await writeFile(`${record}.lock`, "99999999"); // of a process that has ended
+  const release = await lockRecord(record, "other");
+  expect(await server.run("apply", "-f", file, "--record", record)).toMatchObject({ code: 5, stdout: "" });
+  await release();
+  expect(await server.run("apply", "-f", file, "--record", record)).toMatchObject({ code: 0 });
+});
