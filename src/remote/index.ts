@@ -9,6 +9,9 @@ export type CommandEntry = readonly [name: string, summary: string, load: () => 
 
 /** The commands that call a server, in the order of `platform --help`. */
 export const remoteCommands: readonly CommandEntry[] = [
+  ["create", "create a resource", async () => (await import("./resources/create.ts")).createCommand()],
+  ["update", "change a resource", async () => (await import("./resources/update.ts")).updateCommand()],
+  ["delete", "delete resources", async () => (await import("./resources/delete.ts")).deleteCommand()],
   [
     "apply",
     "create and update resources as documents describe them",

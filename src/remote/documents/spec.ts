@@ -86,7 +86,7 @@ export async function checkValues(
       : concerns === undefined,
   );
   if (violations.length === 0) return;
-  throw new CommandFailure(violations.map((it) => `${it.field} ${it.description}`).join("; "), 2);
+  throw new CommandFailure(violations.map((it) => `${it.field}: ${it.description}`).join("; "), 2);
 }
 
 /** Whether a field has a behavior of AIP-203. */

@@ -3,7 +3,7 @@ import { readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { lockRecord } from "../../../src/remote/apply/record.ts";
-import { startWithFolder } from "./server.ts";
+import { startWithFolder } from "../server.ts";
 
 let server: Awaited<ReturnType<typeof startWithFolder>>;
 
@@ -62,31 +62,31 @@ parent: team
 spec: {roleUid: viewer, ttl: 3600s, email: b@example.com}
 `;
   const file = await write("all.yaml", text);
-  const dry = await server.run("apply", "-f", file, "--dry-run");
+  const dry = await server.run(["apply", "-f", file, "--dry-run"]);
   expect(dry.stdout).toContain("created 9, updated 1, unchanged 0, pruned 0 (dry run)\n");
-  const first = await server.run("apply", "-f", file);
+  const first = await server.run(["apply", "-f", file]);
   expect(first).toMatchObject({ code: 0, stderr: `note: ${file}:18: ignored what the server sets: createTime\n` });
   expect(first.stdout).toContain("created 9, updated 1, unchanged 0, pruned 0\n");
   expect(first.stdout).toMatch(/\+ Subscription https:\/\/example.com\/hook\n.*\n {4}signing_secret: whsec_/);
-  expect((await server.run("apply", "-f", file)).stdout).toBe("created 0, updated 0, unchanged 10, pruned 0\n");
-  expect(await server.run("diff", "-f", file)).toMatchObject({ code: 0, stdout: "" });
+  expect((await server.run(["apply", "-f", file])).stdout).toBe("created 0, updated 0, unchanged 10, pruned 0\n");
+  expect(await server.run(["diff", "-f", file])).toMatchObject({ code: 0, stdout: "" });
 
   await write(
     "all.yaml",
     text.replace("base, fips", "fips, ai").replace("subject: bot", "subject_pattern: bot.*").replace("aaaa", "bbbb"),
   );
-  const changes = await server.run("diff", "-f", file);
+  const changes = await server.run(["diff", "-f", file]);
   expect(changes.code).toBe(1);
   expect(changes.stdout).toContain('~ Repo nginx\n    - bundles: "base"\n    + bundles: "ai"\n');
   expect(changes.stdout).toContain('    - claim_match.subject: "bot"\n');
-  expect((await server.run("apply", "-f", file)).stdout).toContain("created 0, updated 3, unchanged 7, pruned 0\n");
-  expect((await server.run("diff", "-f", file)).code).toBe(0);
+  expect((await server.run(["apply", "-f", file])).stdout).toContain("created 0, updated 3, unchanged 7, pruned 0\n");
+  expect((await server.run(["diff", "-f", file])).code).toBe(0);
 
   await write("all.yaml", `kind: Group\nparent: ${server.root}\nspec: {name: team}\n`);
-  expect(await server.run("apply", "-f", file, "--prune")).toMatchObject({ code: 2 });
-  const pruned = await server.run("apply", "-f", file, "--prune", "--yes");
+  expect(await server.run(["apply", "-f", file, "--prune"])).toMatchObject({ code: 2 });
+  const pruned = await server.run(["apply", "-f", file, "--prune", "--yes"]);
   expect(pruned.stdout).toContain("created 0, updated 0, unchanged 1, pruned 8\n");
-  expect((await server.run("apply", "-f", file, "--prune", "--yes")).stdout).toContain("unchanged 1, pruned 0\n");
+  expect((await server.run(["apply", "-f", file, "--prune", "--yes"])).stdout).toContain("unchanged 1, pruned 0\n");
 });
 
 test("200 documents are applied, 10 of them changed, applied again, and pruned", async () => {
@@ -99,7 +99,7 @@ test("200 documents are applied, 10 of them changed, applied again, and pruned",
   const file = await write("many.yaml", text(200, 0));
   const apply = async (...options: string[]) => {
     const start = performance.now();
-    const { stdout, stderr } = await server.run("apply", "-f", file, ...options);
+    const { stdout, stderr } = await server.run(["apply", "-f", file, ...options]);
     console.info(`${stdout.trim().split("\n").at(-1)} in ${Math.round(performance.now() - start)} ms`);
     expect(stderr).toBe("");
     return stdout.trim().split("\n").at(-1);
@@ -123,9 +123,9 @@ test("a failure names its document, skips what depends on it, and lets the other
     `kind: Group\nparent: ${server.root}\nspec: {name: UPPER}\n---\nkind: Role\nparent: UPPER\n` +
       `spec: {name: a, capabilities: [CAP_REPO_LIST]}\n---\nkind: Repo\nparent: ${server.root}\nspec: {name: fine}\n`,
   );
-  const { code, stdout, stderr } = await server.run("apply", "-f", file);
+  const { code, stdout, stderr } = await server.run(["apply", "-f", file]);
   expect(code).toBe(2);
-  expect(stderr).toMatch(/^error: .*bad\.yaml:1: Group UPPER: name /);
+  expect(stderr).toMatch(/^error: .*bad\.yaml:1: Group UPPER: name: /);
   expect(stderr).toMatch(/skipped: .*bad\.yaml:5: Role a: it depends on Group UPPER/);
   expect(stdout).toContain("created 1, updated 0, unchanged 0, pruned 0, failed 1, skipped 1\n");
 });
@@ -138,7 +138,7 @@ test.each([
   ["kind: Group\nparent: b\nspec: {name: a}\n---\nkind: Group\nparent: a\nspec: {name: b}", "refer to each other"],
   ["kind: Group\nspec: {name: a}\n---\nkind: Group\nspec: {name: a}", "is already described by"],
 ])("%j is refused before any call", async (text, message) => {
-  const { code, stderr } = await server.run("apply", "-f", await write("bad.yaml", text));
+  const { code, stderr } = await server.run(["apply", "-f", await write("bad.yaml", text)]);
   expect(code).toBe(2);
   expect(stderr).toContain(message);
 });
@@ -148,7 +148,7 @@ test("two applies of one origin exclude each other", async () => {
   const record = join(server.folder, "record.json");
   await writeFile(`${record}.lock`, "99999999"); // of a process that has ended
   const release = await lockRecord(record, "other");
-  expect(await server.run("apply", "-f", file, "--record", record)).toMatchObject({ code: 5, stdout: "" });
+  expect(await server.run(["apply", "-f", file, "--record", record])).toMatchObject({ code: 5, stdout: "" });
   await release();
-  expect(await server.run("apply", "-f", file, "--record", record)).toMatchObject({ code: 0 });
+  expect(await server.run(["apply", "-f", file, "--record", record])).toMatchObject({ code: 0 });
 });

@@ -2,10 +2,10 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { startServer } from "../../../src/app/index.ts";
-import { readConfig } from "../../../src/config/index.ts";
-import { createLogger } from "../../../src/log.ts";
-import { runHere } from "../../cli/run-here.ts";
+import { startServer } from "../../src/app/index.ts";
+import { readConfig } from "../../src/config/index.ts";
+import { createLogger } from "../../src/log.ts";
+import { runHere } from "../cli/run-here.ts";
 
 /** A running server, with a folder for documents. */
 export async function startWithFolder() {
@@ -23,7 +23,9 @@ export async function startWithFolder() {
   return {
     root,
     folder,
-    run: (...args: string[]) => runHere(args, { cwd: folder, env }),
+    /** Runs a command with the environment of the administrator. */
+    run: (args: readonly string[], more: Record<string, string> = {}) =>
+      runHere(args, { cwd: folder, env: { ...env, ...more } }),
     call: async (path: string) =>
       (await fetch(`${running.baseUrl}${path}`, { headers: { authorization: `Bearer ${token}` } })).json(),
     async stop() {

@@ -1,0 +1,76 @@
+/** `platform create`: one command for each resource that can be created. */
+import { getOption, type Message, toJson } from "@bufbuild/protobuf";
+import { Command, Option } from "commander";
+import { resource_reference } from "../../../gen/google/api/resource_pb.ts";
+import { contractCatalog, type ResourceEntry } from "../catalog/resources.ts";
+import { uidOf } from "../documents/lookup.ts";
+import { createResource, methodOf } from "../documents/requests.ts";
+import { checkValues, messageOf } from "../documents/spec.ts";
+import { inSession, withSession } from "../session/session.ts";
+import { addFieldOptions, documentsOf, fieldsOf, resolveReferences } from "./fields.ts";
+
+export function createCommand(): Command {
+  const command = new Command("create").description("Create a resource.");
+  for (const resource of contractCatalog().resources)
+    if (resource.methods.Create !== undefined) command.addCommand(createOne(resource).exitOverride());
+  return command;
+}
+
+function createOne(resource: ResourceEntry): Command {
+  const command = named(resource, `create ${article(resource.singular)}`)
+    .option("--parent <UID|NAME>", "where to create it")
+    .option("-f, --filename <FILE>", "fields in YAML or JSON, also of several resources; - is standard input")
+    .option("--dry-run", "have the server check it, and create nothing");
+  return withSession(withFormat(addFieldOptions(command, resource.schema))).action(async (options, self: Command) =>
+    inSession(self, async (session) => {
+      const parentField = methodOf(resource, "Create").input.fields.find(({ name }) => name === "parent");
+      for (const document of await documentsOf(options.filename)) {
+        const spec = await fieldsOf(resource, options, document);
+        const parentText: string = options.parent ?? (document?.value.spec && document.value.parent) ?? "";
+        const type = parentField === undefined ? "" : getOption(parentField, resource_reference).type;
+        const parent = parentText === "" ? "" : await uidOf(session, type, parentText);
+        await resolveReferences(session, spec);
+        const message = messageOf(resource.schema, spec.fields, document?.place ?? "options");
+        await checkValues(resource.schema, message);
+        const created = await createResource(session, resource, parent, message, options.dryRun === true);
+        await printResource(resource, created, options.output, options.filename !== undefined);
+      }
+    }),
+  );
+}
+
+/** A command for one resource, by its singular, plural and kind. */
+export function named(resource: ResourceEntry, description: string): Command {
+  const { singular, plural, kind } = resource;
+  const command = new Command(singular).description(description);
+  for (const alias of new Set([plural, kind])) if (alias !== singular) command.alias(alias);
+  return command;
+}
+
+/** Adds the option of the output format. */
+export function withFormat(command: Command): Command {
+  return command.addOption(
+    new Option("-o, --output <FORMAT>", "how to print the resource").choices(["yaml", "json", "name"]).default("yaml"),
+  );
+}
+
+/** Prints a resource, with the secrets that only this answer has. */
+export async function printResource(
+  { schema, singular }: ResourceEntry,
+  resource: Message & { readonly uid: string },
+  format: "yaml" | "json" | "name",
+  isOneOfSeveral = false,
+): Promise<void> {
+  const json = toJson(schema, resource);
+  if (format === "name") console.log(`${singular}/${resource.uid}`);
+  else if (format === "json") console.log(JSON.stringify(json, undefined, isOneOfSeveral ? undefined : 2));
+  else {
+    const { dump } = await import("js-yaml");
+    process.stdout.write(`${isOneOfSeveral ? "---\n" : ""}${dump(json, { lineWidth: 120 })}`);
+  }
+}
+
+/** `a role`, `an identity`. */
+export function article(noun: string): string {
+  return `${/^[aeiou]/.test(noun) ? "an" : "a"} ${noun}`;
+}

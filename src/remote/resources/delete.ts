@@ -1,0 +1,59 @@
+/** `platform delete`: one command for each resource that can be deleted. */
+import { Command } from "commander";
+import { CommandFailure } from "../../command-failure.ts";
+import { contractCatalog, type ResourceEntry } from "../catalog/resources.ts";
+import { canAsk, confirm } from "../documents/confirm.ts";
+import { failureOf } from "../documents/failure.ts";
+import { uidOf } from "../documents/lookup.ts";
+import { deleteResource, methodOf } from "../documents/requests.ts";
+import { inSession, type Session, withSession } from "../session/session.ts";
+import { article, named } from "./create.ts";
+
+interface Options {
+  readonly force?: boolean;
+  readonly dryRun?: boolean;
+  readonly yes?: boolean;
+}
+
+export function deleteCommand(): Command {
+  const command = new Command("delete").description("Delete resources.");
+  for (const resource of contractCatalog().resources)
+    if (resource.methods.Delete !== undefined) command.addCommand(deleteOne(resource).exitOverride());
+  return command;
+}
+
+function deleteOne(resource: ResourceEntry): Command {
+  const command = named(resource, `delete ${article(resource.singular)}`)
+    .argument("<UID|NAME...>", "which")
+    .option("--dry-run", "have the server check it, and delete nothing")
+    .option("--yes", "do not ask on a terminal");
+  if (methodOf(resource, "Delete").input.field.force !== undefined) command.option("--force", "with what is in it");
+  return withSession(command).action(async (names: string[], options: Options, self: Command) =>
+    inSession(self, (session) => deleteAll(session, resource, names, options)),
+  );
+}
+
+async function deleteAll(
+  session: Session,
+  resource: ResourceEntry,
+  names: readonly string[],
+  { force = false, dryRun = false, yes = false }: Options,
+): Promise<void> {
+  const uids: string[] = [];
+  for (const name of names) uids.push(await uidOf(session, resource.type, name));
+  if (!yes && !dryRun && canAsk() && !(await confirm(`Delete ${resource.singular} ${names.join(", ")}?`)))
+    throw new CommandFailure("nothing is deleted");
+  let status = 0;
+  for (const [index, uid] of uids.entries()) {
+    try {
+      await deleteResource(session, resource, { uid, validateOnly: dryRun, ...(force && { force }) });
+      console.log(`${resource.singular}/${uid} ${dryRun ? "would be deleted" : "deleted"}`);
+    } catch (error) {
+      const { failure, concernsAll } = failureOf(error);
+      console.error(`error: ${names[index]}: ${failure.message}`);
+      status ||= failure.exitStatus;
+      if (concernsAll) break;
+    }
+  }
+  if (status !== 0) throw new CommandFailure("", status);
+}

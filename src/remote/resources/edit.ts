@@ -1,0 +1,97 @@
+/** `platform update --edit`: fields in an editor. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type JsonObject, toJson } from "@bufbuild/protobuf";
+import { Code } from "@connectrpc/connect";
+import { PlatformError } from "../../client/index.ts";
+import { CommandFailure } from "../../command-failure.ts";
+import type { ResourceEntry } from "../catalog/resources.ts";
+import { commentOf } from "../documents/comments.ts";
+import { mergedFields } from "../documents/differences.ts";
+import { parseDocuments } from "../documents/read.ts";
+import type { Resource } from "../documents/requests.ts";
+import { readSpec, type Spec } from "../documents/spec.ts";
+import { settableFields } from "./fields.ts";
+
+/**
+ * Opens the fields of a resource in the editor, and updates by what is saved. Values that are refused reopen it, with
+ * the reasons as comments. A field that is removed is cleared. Errors: CommandFailure if nothing was saved after a
+ * refusal, or if the editor failed.
+ * @param given fields that the options change already.
+ */
+export async function editFields(
+  resource: ResourceEntry,
+  existing: Resource,
+  given: Spec,
+  update: (changes: Spec) => Promise<Resource>,
+): Promise<Resource> {
+  const folder = await mkdtemp(join(tmpdir(), "platform-edit-"));
+  try {
+    const file = join(folder, `${resource.singular}.yaml`);
+    const original = await textOf(resource, existing, given);
+    let [text, problem] = [original, ""];
+    for (;;) {
+      const reasons = problem === "" ? "" : `${problem.replace(/^/gm, "# ")}\n`;
+      const shown = reasons + text;
+      await writeFile(file, shown, { mode: 0o600 });
+      await openEditor(file);
+      const saved = await readFile(file, "utf8");
+      if (saved === shown && Object.keys(given.fields).length === 0) {
+        if (problem !== "") throw new CommandFailure(`nothing is changed: ${problem}`, 2);
+        console.error("note: nothing is changed");
+        return existing;
+      }
+      text = saved.startsWith(reasons) ? saved.slice(reasons.length) : saved;
+      try {
+        return await update(await changesIn(resource, text));
+      } catch (error) {
+        problem = refusalOf(error);
+        if (saved === shown) throw error;
+      }
+    }
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** The fields as YAML, each below its comment. */
+async function textOf(resource: ResourceEntry, existing: Resource, given: Spec): Promise<string> {
+  const { dump } = await import("js-yaml");
+  const { schema } = resource;
+  const json = toJson(schema, existing, { alwaysEmitImplicit: true }) as JsonObject;
+  const merged = mergedFields(schema, json, given.fields);
+  const parts = settableFields(schema).flatMap((field) => {
+    const value = merged[field.jsonName];
+    if (field.name === "etag") return [];
+    const comment = commentOf(field).replace(/^/gm, "# ");
+    const line = value === undefined ? `# ${field.jsonName}:\n` : dump({ [field.jsonName]: value }, { lineWidth: 120 });
+    return [`${comment}\n${line}`];
+  });
+  return `# ${resource.kind} ${existing.uid}. A field that is removed is cleared.\n\n${parts.join("\n")}`;
+}
+
+/** The fields of a text. Those that are missing are cleared. */
+async function changesIn(resource: ResourceEntry, text: string): Promise<Spec> {
+  const [document] = await parseDocuments(text, "edited");
+  const spec = readSpec(resource.schema, document?.value ?? {}, "edited");
+  for (const { name, jsonName } of settableFields(resource.schema))
+    if (name !== "etag" && !(jsonName in spec.fields)) spec.fields[jsonName] = null;
+  return spec;
+}
+
+/** Why values are refused. Other errors are thrown. */
+function refusalOf(error: unknown): string {
+  if (error instanceof CommandFailure && error.exitStatus === 2) return error.message;
+  if (!(error instanceof PlatformError) || error.code !== Code.InvalidArgument) throw error;
+  return error.violations.map(({ field, description }) => `${field}: ${description}`).join("\n") || error.rawMessage;
+}
+
+async function openEditor(file: string): Promise<void> {
+  const editor = process.env.VISUAL || process.env.EDITOR || "vi";
+  const child = spawn("sh", ["-c", `${editor} "$1"`, "sh", file], { stdio: "inherit" }); // $EDITOR may have options;
+  const [status] = await once(child, "exit");
+  if (status !== 0) throw new CommandFailure(`nothing is changed: ${editor} ended with ${status}`);
+}

@@ -1,0 +1,87 @@
+/** `platform update`: one command for each resource that can be updated. */
+import { type JsonObject, toJson } from "@bufbuild/protobuf";
+import { Code } from "@connectrpc/connect";
+import { Command } from "commander";
+import { PlatformError } from "../../client/index.ts";
+import { CommandFailure } from "../../command-failure.ts";
+import { suggestion } from "../../did-you-mean.ts";
+import { contractCatalog, kebab, type ResourceEntry } from "../catalog/resources.ts";
+import { differencesOf, mergedFields, pathsOf } from "../documents/differences.ts";
+import { uidOf } from "../documents/lookup.ts";
+import { getResource, type Resource, updateResource } from "../documents/requests.ts";
+import { checkValues, messageOf, type Spec } from "../documents/spec.ts";
+import { inSession, type Session, withSession } from "../session/session.ts";
+import { article, named, printResource, withFormat } from "./create.ts";
+import { editFields } from "./edit.ts";
+import { addFieldOptions, documentsOf, fieldsOf, resolveReferences, settableFields } from "./fields.ts";
+
+export function updateCommand(): Command {
+  const command = new Command("update").description("Change a resource.");
+  for (const resource of contractCatalog().resources)
+    if (resource.methods.Update !== undefined) command.addCommand(updateOne(resource).exitOverride());
+  return command;
+}
+
+function updateOne(resource: ResourceEntry): Command {
+  const command = named(resource, `change ${article(resource.singular)}`)
+    .argument("<UID|NAME>", "which")
+    .option("-f, --filename <FILE>", "fields in YAML or JSON; - is standard input")
+    .option("--clear <FIELD...>", "fields that get no value")
+    .option("--edit", "edit the fields in $VISUAL or $EDITOR")
+    .option("--dry-run", "have the server check it, and change nothing");
+  return withSession(withFormat(addFieldOptions(command, resource.schema))).action(
+    async (name: string, options, self: Command) =>
+      inSession(self, async (session) => {
+        const [document, ...others] = await documentsOf(options.filename);
+        if (others.length > 0) throw new CommandFailure("-f: more than one document", 2);
+        const spec = await fieldsOf(resource, options, document);
+        for (const field of options.clear ?? []) spec.fields[clearedField(resource, field)] = null;
+        if (Object.keys(spec.fields).length === 0 && !options.edit)
+          throw new CommandFailure("nothing to change: give fields, --clear, -f or --edit", 2);
+        const existing = await getResource(session, resource, await uidOf(session, resource.type, name));
+        const isDry = options.dryRun === true;
+        const update = (changes: Spec) => updateFields(session, resource, existing, changes, isDry);
+        const updated = options.edit ? await editFields(resource, existing, spec, update) : await update(spec);
+        await printResource(resource, updated, options.output);
+      }),
+  );
+}
+
+/** Sends what differs, with the etag that was read. Returns the resource. */
+async function updateFields(
+  session: Session,
+  resource: ResourceEntry,
+  existing: Resource,
+  spec: Spec,
+  isDry: boolean,
+): Promise<Resource> {
+  const { schema } = resource;
+  await resolveReferences(session, spec);
+  const before = toJson(schema, existing, { alwaysEmitImplicit: true }) as JsonObject;
+  const wanted = messageOf(schema, mergedFields(schema, before, spec.fields), "options");
+  const after = toJson(schema, wanted, { alwaysEmitImplicit: true }) as JsonObject;
+  const differences = differencesOf(schema, spec.fields, before, after, { comparesInput: true });
+  if (differences.length === 0) {
+    console.error("note: nothing differs");
+    return existing;
+  }
+  await checkValues(schema, wanted, (jsonName) => jsonName in spec.fields);
+  try {
+    return await updateResource(session, resource, wanted, pathsOf(differences), isDry);
+  } catch (error) {
+    if (!(error instanceof PlatformError) || error.code !== Code.Aborted) throw error;
+    throw new CommandFailure(`${error.rawMessage}: somebody changed it in between; look at it and try again`, 5);
+  }
+}
+
+/** The JSON name of a field to clear. */
+function clearedField({ schema }: ResourceEntry, name: string): string {
+  const fields = settableFields(schema);
+  const found = fields.find((field) => kebab(field.name) === kebab(name));
+  if (found !== undefined) return found.jsonName;
+  const hint = suggestion(
+    name,
+    fields.map((field) => field.name),
+  );
+  throw new CommandFailure(`--clear ${name}: ${schema.name} has no such field${hint}`, 2);
+}

@@ -1,0 +1,96 @@
+/** `platform create`, `update` and `delete` against a server. */
+import { chmod, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { startWithFolder } from "../server.ts";
+
+let server: Awaited<ReturnType<typeof startWithFolder>>;
+
+beforeAll(async () => {
+  server = await startWithFolder();
+});
+
+afterAll(() => server.stop());
+
+/** Runs a command that succeeds, and returns what it prints. */
+async function output(args: readonly string[], env: Record<string, string> = {}): Promise<string> {
+  const { code, stdout, stderr } = await server.run(args, env);
+  expect({ code, stderr }).toMatchObject({ code: 0 });
+  return stdout;
+}
+
+/** An editor that runs a sed script. */
+async function editor(name: string, script: string): Promise<{ EDITOR: string }> {
+  const file = join(server.folder, name);
+  await writeFile(file, `#!/bin/sh\n${script}\n`);
+  await chmod(file, 0o700);
+  return { EDITOR: file };
+}
+
+test("a repo is created, updated, cleared and deleted by flags", async () => {
+  const create = ["create", "repo", "--parent", server.root, "--name", "nginx", "--description", "web"];
+  expect(await output([...create, "--dry-run"])).toContain("name: nginx\n");
+  const created = await output([...create, "--bundles", "base", "fips", "-o", "json"]);
+  expect(JSON.parse(created)).toMatchObject({ name: "nginx", description: "web", bundles: ["base", "fips"] });
+  expect(await output(["update", "repos", "nginx", "--catalog-tier", "base"])).toContain(
+    "catalogTier: CATALOG_TIER_BASE",
+  );
+  const cleared = await output(["update", "Repo", "nginx", "--clear", "description", "bundles", "-o", "json"]);
+  expect(JSON.parse(cleared)).not.toHaveProperty("description");
+  expect(await server.run(["update", "repo", "nginx", "--clear", "descripton"])).toMatchObject({
+    code: 2,
+    stderr: "error: --clear descripton: Repo has no such field; did you mean description?\n",
+  });
+  expect(await output(["delete", "repo", "nginx", "--dry-run"])).toMatch(/^repo\/\S+ would be deleted\n$/);
+  expect(await output(["delete", "repo", "nginx", "--force"])).toMatch(/^repo\/\S+ deleted\n$/);
+  expect(await server.run(["delete", "repo", "nginx"])).toMatchObject({ code: 3 });
+});
+
+test("documents are created, with messages, references by name and secrets that are shown once", async () => {
+  const file = join(server.folder, "roles.yaml");
+  await writeFile(file, "name: a\ncapabilities: [CAP_REPO_LIST]\n---\nname: b\ncapabilities: [CAP_REPO_LIST]\n");
+  expect(await output(["create", "role", "--parent", server.root, "-f", file])).toMatch(/^---\n.*\n---\n/s);
+  const claims = "{issuer: https://issuer.example.com, subject: bot}";
+  await output(["create", "identity", "--parent", server.root, "--name", "bot", "--claim-match", claims]);
+  const binding = ["create", "role-binding", "--parent", server.root, "--identity-uid", "bot", "--role-uid", "a"];
+  expect(await output([...binding, "-o", "name"])).toMatch(/^role-binding\/\S+\n$/);
+  const subscribe = ["create", "subscription", "--parent", server.root, "--sink", "https://example.com/"];
+  expect(await output(subscribe)).toContain("signingSecret: whsec_");
+  expect(JSON.parse(await output([...subscribe, "-o", "json"])).signingSecret).toMatch(/^whsec_/);
+});
+
+test("value rules are checked before anything is sent", async () => {
+  const { code, stderr } = await server.run(["create", "repo", "--parent", server.root, "--name", "UPPER"], {
+    PLATFORM_SERVER: "http://127.0.0.1:1",
+  });
+  expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringMatching(/^error: name: /) });
+});
+
+test("an editor changes fields, is reopened with what is refused, and nothing saved changes nothing", async () => {
+  await output(["create", "repo", "--parent", server.root, "--name", "edited", "--description", "old"]);
+  const edit = ["update", "repo", "edited", "--edit"];
+  expect(await output(edit, await editor("same", ":"))).toContain("description: old");
+  const change = await editor(
+    "change",
+    `cp "$1" ${server.folder}/shown; sed -i 's/^description: .*/description: new/' "$1"`,
+  );
+  expect(await output(edit, change)).toContain("description: new");
+  const twice = await editor(
+    "twice",
+    `if grep -q '^name: BAD' "$1"; then cp "$1" ${server.folder}/again; sed -i 's/^name: BAD/name: good/' "$1"; ` +
+      `else sed -i 's/^name: .*/name: BAD/' "$1"; fi`,
+  );
+  expect(await output(edit, twice)).toContain("name: good");
+  expect(await readFile(join(server.folder, "shown"), "utf8")).toMatch(
+    /# Free text of at most 512 .*\ndescription: old/,
+  );
+  expect(await readFile(join(server.folder, "again"), "utf8")).toMatch(/^# name: /);
+  const stubborn = await editor("stubborn", `sed -i 's/^name: .*/name: BAD/' "$1"`);
+  expect(await server.run(["update", "repo", "good", "--edit"], stubborn)).toMatchObject({ code: 2 });
+});
+
+test("a change in between is explained", async () => {
+  await output(["create", "repo", "--parent", server.root, "--name", "raced"]);
+  const { code, stderr } = await server.run([...["update", "repo", "raced", "--description", "x", "--etag", "stale"]]);
+  expect({ code, stderr }).toMatchObject({ code: 5, stderr: expect.stringContaining("changed it in between") });
+});
