@@ -110,6 +110,7 @@ export class Apply {
     } catch (error) {
       const { failure, concernsAll } = failureOf(error);
       this.failure ??= failure;
+      if (concernsAll && this.#isStopped) return false; // it is reported once
       if (concernsAll) this.#isStopped = true;
       this.#report.fail(position, "failed", `${label}: ${failure.message}`);
       return false;

@@ -25,6 +25,9 @@ const general: readonly Code[] = [Code.Unauthenticated, Code.Unavailable, Code.R
 export function failureOf(error: unknown): { readonly failure: CommandFailure; readonly concernsAll: boolean } {
   if (error instanceof CommandFailure) return { failure: error, concernsAll: false };
   if (!(error instanceof PlatformError)) throw error;
+  if (error.cause instanceof TypeError)
+    // of fetch: there is no answer
+    return { failure: new CommandFailure(`no answer from the server: ${error.rawMessage}`, 6), concernsAll: true };
   const failure = new CommandFailure(error.rawMessage, statuses[error.code] ?? 1);
   return { failure, concernsAll: general.includes(error.code) };
 }

@@ -152,3 +152,12 @@ test("two applies of one origin exclude each other", async () => {
   await release();
   expect(await server.run(["apply", "-f", file, "--record", record])).toMatchObject({ code: 0 });
 });
+
+test.each([
+  ["a token that is refused", { PLATFORM_TOKEN: "wrong" }, 4],
+  ["a server that does not answer", { PLATFORM_SERVER: "http://127.0.0.1:1" }, 6],
+])("%s is reported once, and ends the apply", async (_, env, status) => {
+  const text = Array.from({ length: 30 }, (_, i) => `kind: Repo\nparent: ${server.root}\nspec: {name: n${i}}\n`);
+  const { code, stderr } = await server.run(["apply", "-f", await write("general.yaml", text.join("---\n"))], env);
+  expect({ code, lines: stderr.trim().split("\n").length }).toEqual({ code: status, lines: 1 });
+});
