@@ -96,7 +96,7 @@ export async function runCommand(args: readonly string[]): Promise<number> {
     .showSuggestionAfterError();
   const called = args[0] === "help" ? args[1] : args[0];
   for (const [heading, commands] of groups)
-    for (const entry of commands) program.addCommand((await commandOf(entry, called)).helpGroup(heading));
+    for (const entry of commands) program.addCommand((await commandOf(entry, called, args)).helpGroup(heading));
   if (called !== undefined && !program.commands.some((command) => command.name() === called)) {
     const command = await findRemoteCommand(called);
     if (command !== undefined) program.addCommand(command.exitOverride(), { hidden: true });
@@ -115,9 +115,13 @@ export async function runCommand(args: readonly string[]): Promise<number> {
 }
 
 /** The command itself if it is called; else its name and summary, for `platform --help`. */
-async function commandOf([name, summary, load]: CommandEntry, called: string | undefined): Promise<Command> {
+async function commandOf(
+  [name, summary, load]: CommandEntry,
+  called: string | undefined,
+  args: readonly string[],
+): Promise<Command> {
   if (name !== called) return new Command(name).description(summary).exitOverride();
-  const command = (await load()).exitOverride();
+  const command = (await load(args)).exitOverride();
   return command.description() === "" ? command.description(summary) : command;
 }
 

@@ -1,6 +1,13 @@
 /** Errors of calls. */
 import { Code, ConnectError } from "@connectrpc/connect";
-import { BadRequestSchema, ErrorInfoSchema } from "../../gen/google/rpc/error_details_pb.ts";
+import {
+  BadRequestSchema,
+  ErrorInfoSchema,
+  PreconditionFailureSchema,
+  RequestInfoSchema,
+  ResourceInfoSchema,
+  RetryInfoSchema,
+} from "../../gen/google/rpc/error_details_pb.ts";
 
 /** The error of a call, with its details read. */
 export class PlatformError extends ConnectError {
@@ -12,5 +19,27 @@ export class PlatformError extends ConnectError {
   /** The fields that the server refused, in proto names: `claim_match.subject`. */
   get violations(): readonly { readonly field: string; readonly description: string }[] {
     return this.findDetails(BadRequestSchema).flatMap(({ fieldViolations }) => fieldViolations);
+  }
+
+  /** What blocks the request: an UPPER_SNAKE type, the uid it is about, and a sentence. */
+  get preconditions(): readonly { readonly type: string; readonly subject: string; readonly description: string }[] {
+    return this.findDetails(PreconditionFailureSchema).flatMap(({ violations }) => violations);
+  }
+
+  /** The resource that is missing or exists already: its type and its uid. */
+  get resource(): { readonly type: string; readonly uid: string } | undefined {
+    const [info] = this.findDetails(ResourceInfoSchema);
+    return info && { type: info.resourceType, uid: info.resourceName };
+  }
+
+  /** Milliseconds after which a further attempt may succeed; undefined where the server names none. */
+  get retryAfter(): number | undefined {
+    const delay = this.findDetails(RetryInfoSchema)[0]?.retryDelay;
+    return delay && Number(delay.seconds) * 1000 + Math.ceil(delay.nanos / 1e6);
+  }
+
+  /** The id of the request in the log of the server. */
+  get requestId(): string | undefined {
+    return this.findDetails(RequestInfoSchema)[0]?.requestId ?? this.metadata.get("x-request-id") ?? undefined;
   }
 }

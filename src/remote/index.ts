@@ -4,14 +4,34 @@
  */
 import type { Command } from "commander";
 
-/** A command: its name, its summary, and how to load it. */
-export type CommandEntry = readonly [name: string, summary: string, load: () => Promise<Command>];
+/** A command: its name, its summary, and how to load it. `args`: all arguments, which decide the options of some. */
+export type CommandEntry = readonly [
+  name: string,
+  summary: string,
+  load: (args: readonly string[]) => Promise<Command>,
+];
 
 /** The commands that call a server, in the order of `platform --help`. */
 export const remoteCommands: readonly CommandEntry[] = [
+  ["get", "print resources by uid or name", async () => (await import("./resources/get.ts")).getCommand()],
+  [
+    "list",
+    "print the resources of a kind, filtered and in order",
+    async (args) => (await import("./resources/list.ts")).listCommand(args),
+  ],
   ["create", "create a resource", async () => (await import("./resources/create.ts")).createCommand()],
   ["update", "change a resource", async () => (await import("./resources/update.ts")).updateCommand()],
   ["delete", "delete resources", async () => (await import("./resources/delete.ts")).deleteCommand()],
+  [
+    "call",
+    "call any method, of any version of the API",
+    async () => (await import("./resources/method.ts")).callCommand(),
+  ],
+  [
+    "resources",
+    "list the resources and their methods",
+    async () => (await import("./resources/catalog.ts")).resourcesCommand(),
+  ],
   [
     "apply",
     "create and update resources as documents describe them",
@@ -25,6 +45,9 @@ export const remoteCommands: readonly CommandEntry[] = [
 ];
 
 /** The command of a service with custom methods, such as `group-invites`; undefined if there is no such service. */
-export async function findRemoteCommand(_name: string): Promise<Command | undefined> {
-  return undefined;
+export async function findRemoteCommand(name: string): Promise<Command | undefined> {
+  const { findService } = await import("./catalog/resources.ts");
+  const service = findService(name);
+  if (service === undefined || service.customMethods.size === 0) return undefined;
+  return (await import("./resources/method.ts")).serviceCommand({ ...service, name });
 }

@@ -9,10 +9,13 @@ import {
   type JsonValue,
   type Message,
 } from "@bufbuild/protobuf";
+import { field as rules } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import { FieldBehavior, field_behavior } from "../../../gen/google/api/field_behavior_pb.ts";
 import { resource_reference } from "../../../gen/google/api/resource_pb.ts";
 import { CommandFailure } from "../../command-failure.ts";
 import { suggestion } from "../../did-you-mean.ts";
+import type { Session } from "../session/session.ts";
+import { uidOf } from "./lookup.ts";
 
 /** The name of a resource in a field that holds the uid of one. */
 export interface Reference {
@@ -60,6 +63,18 @@ export function readSpec(schema: DescMessage, value: unknown, place: string): Sp
   return { fields: read(schema, value, ""), references, ignored };
 }
 
+/** The fields of a request with uids in the place of names. @param place of the fields, in errors. */
+export async function resolveReferences(
+  session: Session,
+  schema: DescMessage,
+  fields: JsonObject,
+  place: string,
+): Promise<JsonObject> {
+  const spec = readSpec(schema, fields, place);
+  for (const { type, text, resolve } of spec.references) resolve(await uidOf(session, type, text));
+  return spec.fields;
+}
+
 /** The message of the fields of a spec. Errors: CommandFailure that begins with `place`. */
 export function messageOf(schema: DescMessage, fields: JsonObject, place: string): Message {
   try {
@@ -94,6 +109,14 @@ export function hasBehavior(field: DescField, behavior: FieldBehavior): boolean 
   return getOption(field, field_behavior).includes(behavior);
 }
 
+/** Whether a field refers to a resource by a uid, and not by an id of another form. */
+export function hasUid(field: DescField): boolean {
+  if (!hasOption(field, resource_reference)) return false;
+  const { type } = getOption(field, rules);
+  const text = type.case === "repeated" ? type.value.items?.type : type;
+  return text?.case === "string" && text.value.pattern.startsWith("^[0-9a-f]{40}");
+}
+
 /** Whether the value of a field is a mapping of fields, and not a map or a type with a JSON form of its own. */
 export function isNested(field: DescField, value: unknown): value is object {
   return field.fieldKind === "message" && !field.message.typeName.startsWith("google.protobuf.") && isObject(value);
@@ -106,7 +129,7 @@ function isObject(value: unknown): value is Record<string, JsonValue> {
 /** The references in a field of a mapping. */
 function referencesOf(field: DescField, fields: JsonObject): Reference[] {
   const value = fields[field.jsonName];
-  if (!hasOption(field, resource_reference) || value === undefined) return [];
+  if (!hasUid(field) || value === undefined) return [];
   const { type } = getOption(field, resource_reference);
   if (!Array.isArray(value)) return typeof value === "string" && value !== "" ? [referenceTo(value, fields)] : [];
   return value.flatMap((item, index) => (typeof item === "string" ? [referenceTo(item, value, index)] : []));

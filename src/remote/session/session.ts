@@ -1,32 +1,39 @@
-/** Which server a command calls, and as whom: by its options, the environment, or the profile. */
+/** Which server a command calls, and as whom: by its options and the environment. */
 import type { Transport } from "@connectrpc/connect";
 import { type Command, Option } from "commander";
-import { createPlatformTransport, PlatformError, type TokenSource } from "../../client/index.ts";
+import { createPlatformTransport, PlatformError } from "../../client/index.ts";
 import { CommandFailure } from "../../command-failure.ts";
+import { failureOfCall } from "./failure.ts";
 
 /** A server, and who calls it. */
 export interface Session {
   /** The base URL of the server. */
   readonly server: string;
-  readonly token: TokenSource | undefined;
   readonly transport: Transport;
 }
 
 /** Adds the options of every command that calls a server. */
 export function withSession(command: Command): Command {
   return command
-    .addOption(new Option("--server <URL>", "the server (default: that of the profile)").env("PLATFORM_SERVER"))
-    .addOption(new Option("--token <TOKEN>", "an access token").env("PLATFORM_TOKEN"));
+    .addOption(
+      new Option("--server <URL>", "base URL of the server").env("PLATFORM_SERVER").default("http://127.0.0.1:8080"),
+    )
+    .addOption(
+      new Option("--token <TOKEN>", "access token; other users see arguments, but not the environment").env(
+        "PLATFORM_TOKEN",
+      ),
+    );
 }
 
 /** Opens the session of a command and runs `run`. Errors of calls become failures that people understand. */
 export async function inSession(command: Command, run: (session: Session) => Promise<void>): Promise<void> {
-  const { server = "http://127.0.0.1:8080", token } = command.opts<{ server?: string; token?: string }>();
-  const transport = createPlatformTransport({ server, ...(token === undefined ? {} : { token }) });
+  const { server, token } = command.opts<{ server: string; token?: string }>();
+  if (!/^https?:$/.test(URL.parse(server)?.protocol ?? ""))
+    throw new CommandFailure(`--server must be an http or https URL, not ${JSON.stringify(server)}`, 2);
+  const transport = createPlatformTransport({ server, ...(token ? { token } : {}) });
   try {
-    await run({ server, token: undefined, transport });
+    await run({ server, transport });
   } catch (error) {
-    if (error instanceof PlatformError) throw new CommandFailure(error.message);
-    throw error;
+    throw error instanceof PlatformError ? failureOfCall(error, server) : error;
   }
 }

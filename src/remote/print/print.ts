@@ -1,0 +1,130 @@
+/** Prints messages of a server on standard output. */
+import { once } from "node:events";
+import { type DescMessage, type JsonValue, type Message, toJson } from "@bufbuild/protobuf";
+import { type Command, Option } from "commander";
+import { contractRegistry } from "../catalog/descriptors.ts";
+import { contractCatalog, kebab } from "../catalog/resources.ts";
+import { fieldLines, Table, type TableStyle } from "./table.ts";
+
+const formats = ["table", "wide", "json", "yaml", "name"] as const;
+
+/** How messages are printed. */
+type Format = (typeof formats)[number];
+
+/** The messages that decide the widths of a table. */
+const firstRows = 200;
+
+/** Adds `--output` to a command. */
+export function withOutput(command: Command): Command {
+  return command.addOption(
+    new Option("-o, --output <FORMAT>", "how to print").choices(formats).default("table" satisfies Format),
+  );
+}
+
+/**
+ * Prints messages as they come, in the format of `--output`, until they end or the reader closes the pipe, as `head`
+ * does. A list is a table, a JSON array or a stream of YAML documents.
+ * @param single one message alone: its fields as lines, or one JSON object.
+ */
+export async function printMessages(
+  command: Command,
+  schema: DescMessage,
+  messages: AsyncIterable<Message> | Iterable<Message>,
+  { single = false }: { readonly single?: boolean } = {},
+): Promise<void> {
+  process.stdout.on("error", () => {}); // the reader closed the pipe
+  const { output } = command.opts<{ output: Format }>();
+  for await (const line of linesOf(output, schema, messages, single)) if (!(await print(line))) return;
+}
+
+async function* linesOf(
+  format: Format,
+  schema: DescMessage,
+  messages: AsyncIterable<Message> | Iterable<Message>,
+  single: boolean,
+): AsyncGenerator<string> {
+  switch (format) {
+    case "json":
+      return yield* jsonLines(schema, messages, single);
+    case "yaml": {
+      const { dump } = await import("js-yaml");
+      let count = 0;
+      for await (const message of messages)
+        yield `${count++ > 0 ? "---\n" : ""}${dump(jsonOf(schema, message), { lineWidth: 120 }).trimEnd()}`;
+      return;
+    }
+    case "name":
+      for await (const message of messages) yield nameOf(schema, message);
+      return;
+    default:
+      return yield* tableLines(schema, messages, single, styleOf(format === "wide"));
+  }
+}
+
+async function* jsonLines(
+  schema: DescMessage,
+  messages: AsyncIterable<Message> | Iterable<Message>,
+  single: boolean,
+): AsyncGenerator<string> {
+  let previous: string | undefined;
+  for await (const message of messages) {
+    const text = JSON.stringify(jsonOf(schema, message), undefined, 2);
+    if (single) yield text;
+    else {
+      yield previous === undefined ? "[" : `${previous},`;
+      previous = text.replace(/^/gm, "  ");
+    }
+  }
+  if (single) return;
+  if (previous === undefined) yield "[]";
+  else yield `${previous}\n]`;
+}
+
+async function* tableLines(
+  schema: DescMessage,
+  messages: AsyncIterable<Message> | Iterable<Message>,
+  single: boolean,
+  style: TableStyle,
+): AsyncGenerator<string> {
+  const table = new Table(schema, style);
+  let first: Message[] | undefined = [];
+  function* begin(): Generator<string> {
+    if (first === undefined) return;
+    yield table.begin(first);
+    for (const message of first) yield table.line(message);
+    first = undefined;
+  }
+  for await (const message of messages) {
+    if (single) yield* fieldLines(schema, message, style);
+    else if (first === undefined) yield table.line(message);
+    else if (first.push(message) >= firstRows) yield* begin();
+  }
+  if (!single) yield* begin();
+}
+
+/** The JSON form of a message, as the server writes it. */
+export function jsonOf(schema: DescMessage, message: Message): JsonValue {
+  return toJson(schema, message, { registry: contractRegistry(), alwaysEmitImplicit: true });
+}
+
+/** `role/0a…9f`. */
+function nameOf(schema: DescMessage, message: Message): string {
+  const resource = contractCatalog().resources.find((it) => it.schema.typeName === schema.typeName);
+  const { uid } = message as Message & { uid?: string };
+  return `${resource?.singular ?? kebab(schema.name)}/${uid ?? ""}`;
+}
+
+function styleOf(wide: boolean): TableStyle {
+  const { isTTY, columns } = process.stdout;
+  const width = isTTY ? Number(process.env.COLUMNS) || columns : undefined;
+  return { width, wide, colours: isTTY && !process.env.NO_COLOR };
+}
+
+/** Writes a line, with back-pressure. Returns whether anyone still reads. */
+async function print(line: string): Promise<boolean> {
+  const { stdout } = process;
+  if (!stdout.writable) return false;
+  if (stdout.write(`${line}\n`)) return true;
+  await Promise.race([once(stdout, "drain"), once(stdout, "close")]).catch(() => {});
+  return stdout.writable;
+}

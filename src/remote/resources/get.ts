@@ -1,0 +1,27 @@
+/** `platform get`: resources by uid or name. */
+import { Command } from "commander";
+import { uidOf } from "../documents/lookup.ts";
+import { printMessages, withOutput } from "../print/print.ts";
+import { callMethod } from "../session/call.ts";
+import { inSession, withSession } from "../session/session.ts";
+import { requireMethod, requireResource } from "./resource-argument.ts";
+
+export function getCommand(): Command {
+  const command = withOutput(withSession(new Command("get")))
+    .argument("<RESOURCE>", "`platform resources` lists them")
+    .argument("<UID|NAME...>");
+  return command.action((name: string, texts: readonly string[]) =>
+    inSession(command, async (session) => {
+      const resource = requireResource(name);
+      const method = requireMethod(resource, "Get");
+      // Names are those of what people create; a resource that is imported has an id that is given to it elsewhere.
+      const { Create, List } = resource.methods;
+      const hasNames = Create !== undefined && List?.input.field.name !== undefined;
+      async function* found() {
+        for (const text of texts)
+          yield await callMethod(session, method, { uid: hasNames ? await uidOf(session, resource.type, text) : text });
+      }
+      await printMessages(command, method.output, found(), { single: texts.length === 1 });
+    }),
+  );
+}

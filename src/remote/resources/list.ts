@@ -1,0 +1,136 @@
+/** `platform list`: the resources of a kind, page by page. */
+import {
+  type DescField,
+  type DescMethod,
+  fromJson,
+  getOption,
+  type JsonObject,
+  type Message,
+} from "@bufbuild/protobuf";
+import { Command } from "commander";
+import { resource_reference } from "../../../gen/google/api/resource_pb.ts";
+import { CommandFailure } from "../../command-failure.ts";
+import { addFieldFlags, collect, fieldsOf, fieldsOfPairs } from "../catalog/flags.ts";
+import { findResource, type ResourceEntry } from "../catalog/resources.ts";
+import { uidOf } from "../documents/lookup.ts";
+import { resolveReferences } from "../documents/spec.ts";
+import { printMessages, withOutput } from "../print/print.ts";
+import { callMethod } from "../session/call.ts";
+import { inSession, type Session, withSession } from "../session/session.ts";
+import { requireMethod, requireResource } from "./resource-argument.ts";
+
+/** Of lists (AIP-158); options of the command have their place. */
+const pageFields = ["page_size", "page_token", "order_by", "skip", "uidp"];
+const maxPageSize = 200;
+
+interface Options {
+  readonly filter?: readonly string[];
+  readonly parent?: string;
+  readonly below?: string;
+  readonly orderBy?: string;
+  readonly limit: string;
+  readonly skip?: string;
+  readonly all?: boolean;
+}
+
+/** @param args of the command, for the resource that decides its options. */
+export function listCommand(args: readonly string[]): Command {
+  const command = withOutput(withSession(new Command("list")))
+    .argument("<RESOURCES>", "`platform resources` lists them")
+    .option("--filter <NAME=VALUE>", "only those with this value, see --help of a resource for names", collect)
+    .option("--parent <UID|NAME>", "only those directly in this group, or in another parent by its uid")
+    .option("--below <UID|NAME>", "only those below this group")
+    .option("--order-by <FIELDS>", 'fields, each with an optional `desc`: "name desc, uid"')
+    .option("--limit <NUMBER>", "print at most so many", "50")
+    .option("--skip <NUMBER>", "leave out so many at the beginning")
+    .option("--all", "print all, page by page");
+  const resource = args.map((arg) => findResource(arg)).find((it) => it !== undefined);
+  const input = resource?.methods.List?.input;
+  const flags = input === undefined ? [] : addFieldFlags(command, input, pageFields);
+  return command.action((name: string) =>
+    inSession(command, async (session) => {
+      const entry = requireResource(name);
+      const method = requireMethod(entry, "List");
+      const options = command.opts<Options>();
+      const filter = fieldsOfPairs(method.input, options.filter ?? [], "--filter");
+      const given = { ...filter, ...fieldsOf(command, flags) };
+      const request = await resolveReferences(session, method.input, given, "--filter");
+      await addScope(session, entry, method, request, options);
+      if (options.orderBy !== undefined) request.orderBy = options.orderBy;
+      if (options.skip !== undefined) request.skip = countOf(options.skip, "--skip");
+      const limit = options.all ? Number.POSITIVE_INFINITY : countOf(options.limit, "--limit");
+      const rest = { count: 0n };
+      await printMessages(command, entry.schema, itemsOf(session, entry, method, request, limit, rest));
+      if (rest.count > 0n)
+        console.error(`${rest.count} more: --all prints them, --limit ${Number(rest.count) + limit} too`);
+    }),
+  );
+}
+
+/** The items of all pages, at most `limit`. Puts into `rest` how many the server has beyond. */
+async function* itemsOf(
+  session: Session,
+  { schema }: ResourceEntry,
+  method: DescMethod,
+  fields: JsonObject,
+  limit: number,
+  rest: { count: bigint },
+): AsyncGenerator<Message> {
+  const items = method.output.fields.find(({ message }) => message?.typeName === schema.typeName)!;
+  let printed = 0;
+  let pageToken = "";
+  do {
+    const size = Math.min(maxPageSize, limit - printed);
+    const paging = method.input.field.pageSize === undefined ? {} : { pageSize: size, pageToken };
+    const request = fromJson(method.input, { ...fields, ...paging } as JsonObject);
+    const page = (await callMethod(session, method, request)) as Page;
+    for (const item of page[items.localName] as Message[]) {
+      yield item;
+      if (++printed >= limit) break;
+    }
+    pageToken = page.nextPageToken ?? "";
+    if (pageToken !== "" && printed >= limit && page.totalCount !== undefined)
+      rest.count = page.totalCount - BigInt(printed) - BigInt(page.skipped ?? 0);
+  } while (pageToken !== "" && printed < limit);
+}
+
+type Page = Message & Record<string, unknown> & { nextPageToken?: string; totalCount?: bigint; skipped?: number };
+
+/** Puts `--parent` and `--below` into the request's filter by hierarchy. */
+async function addScope(
+  session: Session,
+  { methods, plural }: ResourceEntry,
+  { input }: DescMethod,
+  request: JsonObject,
+  { parent, below }: Options,
+): Promise<void> {
+  for (const [flag, text, name] of [
+    ["--parent", parent, "children_of"],
+    ["--below", below, "descendants_of"],
+  ] as const) {
+    if (text === undefined) continue;
+    const filter = input.field.uidp;
+    const field = filter?.message?.fields.find((it) => it.name === name);
+    if (filter === undefined || field === undefined) throw new CommandFailure(`${flag}: ${plural} have no parent`, 2);
+    const type = flag === "--below" ? undefined : parentType(methods.Create);
+    const uid = await uidOf(session, type ?? groupType(field), text);
+    request[filter.jsonName] = { ...(request[filter.jsonName] as JsonObject), [field.jsonName]: uid };
+  }
+}
+
+/** The type of the parents that a resource is created in. */
+function parentType(create: DescMethod | undefined): string | undefined {
+  const parent = create?.input.field.parent;
+  return parent && (getOption(parent, resource_reference).type || undefined);
+}
+
+/** The type that a field refers to; that of groups where it may refer to any. */
+function groupType(field: DescField): string {
+  return getOption(field, resource_reference).type || (findResource("group")?.type ?? "");
+}
+
+function countOf(text: string, flag: string): number {
+  const count = Number(text);
+  if (Number.isInteger(count) && count >= 0) return count;
+  throw new CommandFailure(`${flag} must be a whole number, not ${JSON.stringify(text)}`, 2);
+}

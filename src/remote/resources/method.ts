@@ -1,0 +1,81 @@
+/** Custom methods: `platform group-invites accept`; and `platform call` for every method of every version. */
+import { readFileSync } from "node:fs";
+import type { DescMethod, JsonObject, JsonValue, Message } from "@bufbuild/protobuf";
+import { Command } from "commander";
+import { CommandFailure } from "../../command-failure.ts";
+import { suggestion } from "../../did-you-mean.ts";
+import { commentOf } from "../catalog/comments.ts";
+import { contractServices } from "../catalog/descriptors.ts";
+import { addFieldFlags, collect, fieldsOf, fieldsOfPairs } from "../catalog/flags.ts";
+import type { ServiceEntry } from "../catalog/resources.ts";
+import { checkValues, messageOf, resolveReferences } from "../documents/spec.ts";
+import { printMessages, withOutput } from "../print/print.ts";
+import { callMethod } from "../session/call.ts";
+import { inSession, type Session, withSession } from "../session/session.ts";
+
+/** The command of a service, with a command for each custom method; the method itself if it has the service's name. */
+export function serviceCommand({ name, customMethods }: ServiceEntry): Command {
+  const only = customMethods.size === 1 ? customMethods.get(name) : undefined;
+  if (only !== undefined) return methodCommand(name, only);
+  const command = new Command(name).description(`Methods of ${name}.`);
+  for (const [methodName, method] of customMethods)
+    command.addCommand(methodCommand(methodName, method).exitOverride());
+  return command;
+}
+
+function methodCommand(name: string, method: DescMethod): Command {
+  const command = withOutput(withSession(new Command(name))).description(commentOf(method));
+  const flags = addFieldFlags(command, method.input);
+  return command.action(() =>
+    inSession(command, async (session) => {
+      const fields = await resolveReferences(session, method.input, fieldsOf(command, flags), name);
+      const request = messageOf(method.input, fields, name);
+      await checkValues(method.input, request);
+      await printResponse(command, session, method, request);
+    }),
+  );
+}
+
+export function callCommand(): Command {
+  const command = withOutput(withSession(new Command("call")))
+    .argument("<SERVICE/METHOD>", "as platform.iam.v1.Roles/List; `platform routes` lists them")
+    .option("-d, --data <JSON>", "the request; @FILE reads it from a file, @- from standard input")
+    .option("--field <NAME=VALUE>", "a field of the request; dots lead into messages", collect);
+  return command.action((path: string) =>
+    inSession(command, async (session) => {
+      const method = findMethod(path);
+      const { data, field = [] } = command.opts<{ data?: string; field?: readonly string[] }>();
+      const fields = { ...readData(data), ...fieldsOfPairs(method.input, field, "--field") };
+      await printResponse(command, session, method, messageOf(method.input, fields, path));
+    }),
+  );
+}
+
+async function printResponse(command: Command, session: Session, method: DescMethod, request: Message): Promise<void> {
+  const response = await callMethod(session, method, request);
+  if (method.output.typeName !== "google.protobuf.Empty")
+    await printMessages(command, method.output, [response], { single: true });
+}
+
+/** The method that a path names: `platform.iam.v1.Roles/List`, with `/` or `.` before the method. */
+function findMethod(path: string): DescMethod {
+  const methods = contractServices().flatMap((service) => service.methods);
+  const names = methods.map(({ parent, name }) => `${parent.typeName}/${name}`);
+  const wanted = path.includes("/") ? path : path.replace(/\.(\w+)$/, "/$1");
+  const found = methods[names.indexOf(wanted)];
+  if (found !== undefined) return found;
+  throw new CommandFailure(`there is no method ${JSON.stringify(path)}${suggestion(wanted, names)}`, 2);
+}
+
+function readData(data: string | undefined): JsonObject {
+  if (data === undefined) return {};
+  const text = data.startsWith("@") ? readFileSync(data === "@-" ? 0 : data.slice(1), "utf8") : data;
+  let value: JsonValue;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw new CommandFailure(`--data: ${(error as Error).message}`, 2);
+  }
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value;
+  throw new CommandFailure("--data must be a JSON object", 2);
+}
