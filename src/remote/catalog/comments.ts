@@ -3,7 +3,7 @@ import type { DescField, DescFile, DescMessage, DescMethod } from "@bufbuild/pro
 
 const cache = new WeakMap<DescFile, ReadonlyMap<string, string>>();
 
-/** The comment of a field or a method, on one line; "" if it has none. */
+/** The comment of a field or a method, without markers; "" if it has none. */
 export function commentOf(desc: DescField | DescMethod): string {
   const { file } = desc.parent;
   let comments = cache.get(file);
@@ -13,7 +13,7 @@ export function commentOf(desc: DescField | DescMethod): string {
     cache.set(file, comments);
   }
   const text = comments.get((desc.kind === "field" ? pathOfField(desc) : pathOfMethod(desc)).join()) ?? "";
-  return text.trim().replace(/\s+/g, " ");
+  return text.replace(/^ /gm, "").trim();
 }
 
 /** The numbers are those of fields in descriptor.proto. */

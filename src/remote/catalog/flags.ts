@@ -42,7 +42,7 @@ export function addFieldFlags(command: Command, schema: DescMessage, except: rea
       const name = `--${prefix}${kebab(field.name)}`;
       const option = new Option(
         `${taken.has(name) ? name.replace("--", "--field.") : name} ${placeholder(field)}`,
-        commentOf(field),
+        commentOf(field).replaceAll("\n", " "),
       );
       option.argParser(collect);
       command.addOption(option);

@@ -2,12 +2,13 @@
 import { getOption, type Message, toJson } from "@bufbuild/protobuf";
 import { Command, Option } from "commander";
 import { resource_reference } from "../../../gen/google/api/resource_pb.ts";
+import { addFieldFlags } from "../catalog/flags.ts";
 import { contractCatalog, type ResourceEntry } from "../catalog/resources.ts";
 import { uidOf } from "../documents/lookup.ts";
 import { createResource, methodOf } from "../documents/requests.ts";
 import { checkValues, messageOf } from "../documents/spec.ts";
 import { inSession, withSession } from "../session/session.ts";
-import { addFieldOptions, documentsOf, fieldsOf, resolveReferences } from "./fields.ts";
+import { documentsOf, resolveReferences, specOf } from "./fields.ts";
 
 export function createCommand(): Command {
   const command = new Command("create").description("Create a resource.");
@@ -21,11 +22,12 @@ function createOne(resource: ResourceEntry): Command {
     .option("--parent <UID|NAME>", "where to create it")
     .option("-f, --filename <FILE>", "fields in YAML or JSON, also of several resources; - is standard input")
     .option("--dry-run", "have the server check it, and create nothing");
-  return withSession(withFormat(addFieldOptions(command, resource.schema))).action(async (options, self: Command) =>
+  const flags = addFieldFlags(withSession(withFormat(command)), resource.schema);
+  return command.action(async (options, self: Command) =>
     inSession(self, async (session) => {
       const parentField = methodOf(resource, "Create").input.fields.find(({ name }) => name === "parent");
       for (const document of await documentsOf(options.filename)) {
-        const spec = await fieldsOf(resource, options, document);
+        const spec = specOf(resource, self, flags, document);
         const parentText: string = options.parent ?? (document?.value.spec && document.value.parent) ?? "";
         const type = parentField === undefined ? "" : getOption(parentField, resource_reference).type;
         const parent = parentText === "" ? "" : await uidOf(session, type, parentText);

@@ -24,7 +24,7 @@ export function serviceCommand({ name, customMethods }: ServiceEntry): Command {
 }
 
 function methodCommand(name: string, method: DescMethod): Command {
-  const command = withOutput(withSession(new Command(name))).description(commentOf(method));
+  const command = withOutput(withSession(new Command(name))).description(commentOf(method).replaceAll("\n", " "));
   const flags = addFieldFlags(command, method.input);
   return command.action(() =>
     inSession(command, async (session) => {

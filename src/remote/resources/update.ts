@@ -5,6 +5,7 @@ import { Command } from "commander";
 import { PlatformError } from "../../client/index.ts";
 import { CommandFailure } from "../../command-failure.ts";
 import { suggestion } from "../../did-you-mean.ts";
+import { addFieldFlags } from "../catalog/flags.ts";
 import { contractCatalog, kebab, type ResourceEntry } from "../catalog/resources.ts";
 import { differencesOf, mergedFields, pathsOf } from "../documents/differences.ts";
 import { uidOf } from "../documents/lookup.ts";
@@ -13,7 +14,7 @@ import { checkValues, messageOf, type Spec } from "../documents/spec.ts";
 import { inSession, type Session, withSession } from "../session/session.ts";
 import { article, named, printResource, withFormat } from "./create.ts";
 import { editFields } from "./edit.ts";
-import { addFieldOptions, documentsOf, fieldsOf, resolveReferences, settableFields } from "./fields.ts";
+import { documentsOf, resolveReferences, settableFields, specOf } from "./fields.ts";
 
 export function updateCommand(): Command {
   const command = new Command("update").description("Change a resource.");
@@ -29,21 +30,21 @@ function updateOne(resource: ResourceEntry): Command {
     .option("--clear <FIELD...>", "fields that get no value")
     .option("--edit", "edit the fields in $VISUAL or $EDITOR")
     .option("--dry-run", "have the server check it, and change nothing");
-  return withSession(withFormat(addFieldOptions(command, resource.schema))).action(
-    async (name: string, options, self: Command) =>
-      inSession(self, async (session) => {
-        const [document, ...others] = await documentsOf(options.filename);
-        if (others.length > 0) throw new CommandFailure("-f: more than one document", 2);
-        const spec = await fieldsOf(resource, options, document);
-        for (const field of options.clear ?? []) spec.fields[clearedField(resource, field)] = null;
-        if (Object.keys(spec.fields).length === 0 && !options.edit)
-          throw new CommandFailure("nothing to change: give fields, --clear, -f or --edit", 2);
-        const existing = await getResource(session, resource, await uidOf(session, resource.type, name));
-        const isDry = options.dryRun === true;
-        const update = (changes: Spec) => updateFields(session, resource, existing, changes, isDry);
-        const updated = options.edit ? await editFields(resource, existing, spec, update) : await update(spec);
-        await printResource(resource, updated, options.output);
-      }),
+  const flags = addFieldFlags(withSession(withFormat(command)), resource.schema);
+  return command.action(async (name: string, options, self: Command) =>
+    inSession(self, async (session) => {
+      const [document, ...others] = await documentsOf(options.filename);
+      if (others.length > 0) throw new CommandFailure("-f: more than one document", 2);
+      const spec = specOf(resource, self, flags, document);
+      for (const field of options.clear ?? []) spec.fields[clearedField(resource, field)] = null;
+      if (Object.keys(spec.fields).length === 0 && !options.edit)
+        throw new CommandFailure("nothing to change: give fields, --clear, -f or --edit", 2);
+      const existing = await getResource(session, resource, await uidOf(session, resource.type, name));
+      const isDry = options.dryRun === true;
+      const update = (changes: Spec) => updateFields(session, resource, existing, changes, isDry);
+      const updated = options.edit ? await editFields(resource, existing, spec, update) : await update(spec);
+      await printResource(resource, updated, options.output);
+    }),
   );
 }
 

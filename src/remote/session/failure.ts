@@ -4,7 +4,7 @@ import { Code } from "@connectrpc/connect";
 import { PlatformError } from "../../client/index.ts";
 import { CommandFailure } from "../../command-failure.ts";
 
-/** Exit statuses by code; 1 for any other. */
+/** The exit status of each class of errors; 1 for others. */
 const statuses: Readonly<Partial<Record<Code, number>>> = {
   [Code.NotFound]: 3,
   [Code.Unauthenticated]: 4,
@@ -38,8 +38,13 @@ export function failureOfCall(error: PlatformError, server: string): CommandFail
       ...(hint === undefined ? [] : [`hint: ${hint}`]),
       ...(requestId === undefined ? [] : [`request id: ${requestId}`]),
     ].join("\n"),
-    statuses[code] ?? 1,
+    exitStatusOf(code),
   );
+}
+
+/** The exit status of a command whose call failed with a code. */
+export function exitStatusOf(code: Code): number {
+  return statuses[code] ?? 1;
 }
 
 /** The failure of a call of a method that the server may lack. Other errors are returned as they are. */
@@ -64,7 +69,7 @@ function hintOf({ code, retryAfter }: PlatformError, server: string): string | u
 }
 
 /** Why the server was not reached; undefined if it answered. */
-function networkReason(error: Error): string | undefined {
+export function networkReason(error: Error): string | undefined {
   const causes: Error[] = [];
   for (let cause = error.cause; cause instanceof Error; cause = cause.cause) causes.push(cause);
   const last = causes.at(-1);

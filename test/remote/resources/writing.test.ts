@@ -30,7 +30,7 @@ async function editor(name: string, script: string): Promise<{ EDITOR: string }>
 test("a repo is created, updated, cleared and deleted by flags", async () => {
   const create = ["create", "repo", "--parent", server.root, "--name", "nginx", "--description", "web"];
   expect(await output([...create, "--dry-run"])).toContain("name: nginx\n");
-  const created = await output([...create, "--bundles", "base", "fips", "-o", "json"]);
+  const created = await output([...create, "--bundles", "base", "--bundles", "fips", "-o", "json"]);
   expect(JSON.parse(created)).toMatchObject({ name: "nginx", description: "web", bundles: ["base", "fips"] });
   expect(await output(["update", "repos", "nginx", "--catalog-tier", "base"])).toContain(
     "catalogTier: CATALOG_TIER_BASE",
@@ -50,8 +50,8 @@ test("documents are created, with messages, references by name and secrets that 
   const file = join(server.folder, "roles.yaml");
   await writeFile(file, "name: a\ncapabilities: [CAP_REPO_LIST]\n---\nname: b\ncapabilities: [CAP_REPO_LIST]\n");
   expect(await output(["create", "role", "--parent", server.root, "-f", file])).toMatch(/^---\n.*\n---\n/s);
-  const claims = "{issuer: https://issuer.example.com, subject: bot}";
-  await output(["create", "identity", "--parent", server.root, "--name", "bot", "--claim-match", claims]);
+  const claims = ["--claim-match.issuer", "https://issuer.example.com", "--claim-match.subject", "bot"];
+  await output(["create", "identity", "--parent", server.root, "--name", "bot", ...claims]);
   const binding = ["create", "role-binding", "--parent", server.root, "--identity-uid", "bot", "--role-uid", "a"];
   expect(await output([...binding, "-o", "name"])).toMatch(/^role-binding\/\S+\n$/);
   const subscribe = ["create", "subscription", "--parent", server.root, "--sink", "https://example.com/"];

@@ -1,0 +1,181 @@
+/** `platform get`, `list`, `call` and the methods of services, against a real server. */
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { contractServices } from "../../../src/remote/catalog/descriptors.ts";
+import { contractCatalog, kebab } from "../../../src/remote/catalog/resources.ts";
+import { runHere } from "../../cli/run-here.ts";
+import { startWithFolder } from "../server.ts";
+
+let server: Awaited<ReturnType<typeof startWithFolder>>;
+
+beforeAll(async () => {
+  server = await startWithFolder();
+  for (const name of ["alpha", "beta", "gamma"])
+    await output(["create", "repo", "--parent", server.root, "--name", name]);
+});
+afterAll(() => server.stop());
+
+async function output(args: readonly string[]): Promise<string> {
+  const { code, stdout, stderr } = await server.run(args);
+  expect({ code, stderr }).toMatchObject({ code: 0 });
+  return stdout;
+}
+
+describe("list", () => {
+  test("prints a table, whose columns come from the resource", async () => {
+    const [heading, ...rows] = (await output(["list", "repos", "--order-by", "name"])).trimEnd().split("\n");
+    expect(heading).toMatch(/^NAME +UID +CREATE-TIME$/);
+    expect(rows.map((row) => row.split(/ +/)[0])).toEqual(["alpha", "beta", "gamma"]);
+    expect(rows[0]).toMatch(/^alpha {2}[0-9a-f]{40}\/[0-9a-f]{16} {2}\d{4}-\d\d-\d\dT[\d:.]+Z$/);
+  });
+
+  test.each(["repo", "repos", "Repos", "REPO"])("takes the name %s", async (name) => {
+    expect((await output(["list", name, "-o", "name"])).split("\n")).toHaveLength(4);
+  });
+
+  test("prints JSON, YAML and names", async () => {
+    const json = JSON.parse(await output(["list", "repos", "--order-by", "name desc", "-o", "json"]));
+    expect(json.map(({ name }: { name: string }) => name)).toEqual(["gamma", "beta", "alpha"]);
+    expect((await output(["list", "repos", "-o", "yaml"])).split("---\n")).toHaveLength(3);
+    expect(await output(["list", "repos", "--filter", "name=beta", "-o", "name"])).toMatch(/^repo\/\S+\n$/);
+    expect(JSON.parse(await output(["list", "repos", "--name", "none", "-o", "json"]))).toEqual([]);
+  });
+
+  test("prints a page, and tells how many more there are; all pages with --all", async () => {
+    const { stdout, stderr } = await server.run(["list", "repos", "--limit", "2", "-o", "name"]);
+    expect(stdout.trimEnd().split("\n")).toHaveLength(2);
+    expect(stderr).toBe("1 more: --all prints them, --limit 3 too\n");
+    expect((await output(["list", "repos", "--all", "-o", "name"])).trimEnd().split("\n")).toHaveLength(3);
+    expect((await output(["list", "repos", "--skip", "2", "-o", "name"])).trimEnd().split("\n")).toHaveLength(1);
+  });
+
+  test("takes names of groups for the hierarchy", async () => {
+    const { groups } = await server.call("/iam/v2/groups");
+    const { name } = groups[0];
+    expect((await output(["list", "repos", "--below", name, "-o", "name"])).split("\n")).toHaveLength(4);
+    expect((await output(["list", "repos", "--parent", name, "-o", "name"])).split("\n")).toHaveLength(4);
+  });
+});
+
+test("get finds by name and by uid, one or several", async () => {
+  expect(await output(["get", "repo", "alpha"])).toMatch(/^uid +[0-9a-f/]{57}\nname +alpha\n/);
+  const { uid } = JSON.parse(await output(["get", "repo", "alpha", "-o", "json"]));
+  expect(JSON.parse(await output(["get", "repos", uid, "beta", "-o", "json"]))).toMatchObject([
+    { uid },
+    { name: "beta" },
+  ]);
+});
+
+test("resources and custom methods have commands of their names", async () => {
+  expect(await output(["resources"])).toContain("role-bindings ");
+  expect(await output(["ping"])).toContain("pong");
+  expect(await output(["ping", "-o", "json"])).toContain('"response": "pong"');
+  const lookup = ["identities", "lookup", "--issuer", "https://issuer.example.com", "--subject", "bot"];
+  expect(await output([...lookup, "-o", "json"])).toMatch(/"uid": "[0-9a-f]{40}"/);
+  expect(await server.run(["group-invites", "accept", "--code", "wrong"])).toMatchObject({ code: 3 });
+});
+
+describe("every operation of the contract", () => {
+  const methods = contractServices()
+    .filter(({ typeName }) => typeName.startsWith("platform."))
+    .flatMap((service) => service.methods);
+
+  test("is called by platform call", async () => {
+    expect(methods.length).toBeGreaterThan(100);
+    for (const { parent, name } of methods) {
+      const { code, stderr } = await server.run(["call", `${parent.typeName}/${name}`]);
+      expect({ name, code, stderr }).not.toMatchObject({ code: 2 });
+      expect(stderr).not.toMatch(/has no method|internal error/);
+    }
+  });
+
+  test("has a command by its verb and resource, or by its service, in the newest version", async () => {
+    const { resources, services } = contractCatalog();
+    const commands = [
+      ...resources.flatMap(({ singular, methods: own }) =>
+        Object.keys(own)
+          .filter((verb) => !verb.startsWith("Batch"))
+          .map((verb) => [kebab(verb), singular]),
+      ),
+      ...services.flatMap(({ service, customMethods }) =>
+        [...customMethods.keys()].map((method) => [
+          kebab(service.name),
+          ...(customMethods.has("ping") ? [] : [method]),
+        ]),
+      ),
+    ];
+    for (const words of commands) {
+      const { code, stdout } = await runHere([...words, "--help"]);
+      expect({ words, code, isHelp: stdout.startsWith(`Usage: platform ${words[0]}`) }).toEqual({
+        words,
+        code: 0,
+        isHelp: true,
+      });
+    }
+  });
+});
+
+describe("failures", () => {
+  test.each<[string, string[], number, RegExp]>([
+    ["an unknown resource", ["list", "repoz"], 2, /^error: there is no resource "repoz"; did you mean repos?\?/],
+    [
+      "a method that a resource lacks",
+      ["list", "repo-readme"],
+      2,
+      /^error: repo-readmes have no list, only get, update\n$/,
+    ],
+    [
+      "an unknown filter",
+      ["list", "repos", "--filter", "nam=x"],
+      2,
+      /^error: --filter: there is no nam; did you mean name\?/,
+    ],
+    ["a filter without a value", ["list", "repos", "--filter", "name"], 2, /name=value/],
+    ["a name that nothing has", ["get", "repo", "delta"], 3, /^error: no repo is named delta\n$/],
+    ["a uid that nothing has", ["get", "repo", "0".repeat(40)], 3, /^error: Not found: .*\nrequest id: /s],
+    ["a wrong token", ["list", "repos", "--token", "wrong"], 4, /^error: Unauthenticated: .*\nhint: .*--token/s],
+    ["a value that a rule forbids", ["identities", "lookup", "--issuer", "x"], 2, /^error: .*subject/],
+    [
+      "a value that the server refuses",
+      ["list", "repos", "--order-by", "size"],
+      7,
+      /^error: Invalid argument: order_by/,
+    ],
+    [
+      "an unknown method",
+      ["call", "platform.iam.v2.RolesService/ListRole"],
+      2,
+      /did you mean platform\.iam\.v2\.RolesService\//,
+    ],
+    ["a request that is no JSON", ["call", "platform.ping.v2.PingService/Ping", "-d", "{"], 2, /^error: --data: /],
+    [
+      "a server that is not there",
+      ["ping", "--server", "http://127.0.0.1:1"],
+      6,
+      /^error: cannot reach http:\/\/127.0.0.1:1 /,
+    ],
+    [
+      "an address that is no URL",
+      ["ping", "--server", "localhost"],
+      2,
+      /^error: --server must be an http or https URL/,
+    ],
+  ])("%s", async (_, args, code, stderr) => {
+    const outcome = await server.run(args);
+    expect({ code: outcome.code, stdout: outcome.stdout }).toEqual({ code, stdout: "" });
+    expect(outcome.stderr).toMatch(stderr);
+  });
+
+  test("a server that lacks a method, or is none of this API", async () => {
+    const other = createServer((_, response) => response.writeHead(404, { "content-type": "text/html" }).end("<p>no"));
+    await new Promise<void>((done) => other.listen(0, "127.0.0.1", done));
+    const url = `http://127.0.0.1:${(other.address() as AddressInfo).port}`;
+    expect(await runHere(["ping", "--server", url])).toEqual({
+      code: 1,
+      stdout: "",
+      stderr: `error: ${url} has no method platform.ping.v2.PingService/Ping\n`,
+    });
+    other.close();
+  });
+});
