@@ -91,7 +91,7 @@ export class ApplyRecord {
       this.#next = undefined;
       const text = `${JSON.stringify({ version: 1, ...this.#head, resources: this.resources }, undefined, 1)}\n`;
       await mkdir(dirname(this.file), { recursive: true, mode: 0o700 });
-      const temporary = `${this.file}.${process.pid}.tmp`;
+      const temporary = `${this.file}.tmp`; // the lock excludes another writer
       await writeFile(temporary, text, { mode: 0o600, flush: true });
       await rename(temporary, this.file);
     });
