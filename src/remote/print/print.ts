@@ -15,10 +15,8 @@ type Format = (typeof formats)[number];
 const firstRows = 200;
 
 /** Adds `--output` to a command. */
-export function withOutput(command: Command): Command {
-  return command.addOption(
-    new Option("-o, --output <FORMAT>", "how to print").choices(formats).default("table" satisfies Format),
-  );
+export function withOutput(command: Command, byDefault: Format = "table"): Command {
+  return command.addOption(new Option("-o, --output <FORMAT>", "how to print").choices(formats).default(byDefault));
 }
 
 /**

@@ -1,12 +1,13 @@
 /** `platform create`: one command for each resource that can be created. */
-import { getOption, type Message, toJson } from "@bufbuild/protobuf";
-import { Command, Option } from "commander";
+import { getOption } from "@bufbuild/protobuf";
+import { Command } from "commander";
 import { resource_reference } from "../../../gen/google/api/resource_pb.ts";
 import { addFieldFlags } from "../catalog/flags.ts";
 import { contractCatalog, type ResourceEntry } from "../catalog/resources.ts";
 import { uidOf } from "../documents/lookup.ts";
 import { createResource, methodOf } from "../documents/requests.ts";
 import { checkValues, messageOf } from "../documents/spec.ts";
+import { printMessages, withOutput } from "../print/print.ts";
 import { inSession, withSession } from "../session/session.ts";
 import { documentsOf, resolveReferences, specOf } from "./fields.ts";
 
@@ -22,21 +23,23 @@ function createOne(resource: ResourceEntry): Command {
     .option("--parent <UID|NAME>", "where to create it")
     .option("-f, --filename <FILE>", "fields in YAML or JSON, also of several resources; - is standard input")
     .option("--dry-run", "have the server check it, and create nothing");
-  const flags = addFieldFlags(withSession(withFormat(command)), resource.schema);
+  const flags = addFieldFlags(withSession(withOutput(command, "yaml")), resource.schema);
   return command.action(async (options, self: Command) =>
     inSession(self, async (session) => {
       const parentField = methodOf(resource, "Create").input.fields.find(({ name }) => name === "parent");
-      for (const document of await documentsOf(options.filename)) {
-        const spec = specOf(resource, self, flags, document);
-        const parentText: string = options.parent ?? (document?.value.spec && document.value.parent) ?? "";
-        const type = parentField === undefined ? "" : getOption(parentField, resource_reference).type;
-        const parent = parentText === "" ? "" : await uidOf(session, type, parentText);
-        await resolveReferences(session, spec);
-        const message = messageOf(resource.schema, spec.fields, document?.place ?? "options");
-        await checkValues(resource.schema, message);
-        const created = await createResource(session, resource, parent, message, options.dryRun === true);
-        await printResource(resource, created, options.output, options.filename !== undefined);
+      async function* created() {
+        for (const document of await documentsOf(options.filename)) {
+          const spec = specOf(resource, self, flags, document);
+          const parentText: string = options.parent ?? (document?.value.spec && document.value.parent) ?? "";
+          const type = parentField === undefined ? "" : getOption(parentField, resource_reference).type;
+          const parent = parentText === "" ? "" : await uidOf(session, type, parentText);
+          await resolveReferences(session, spec);
+          const message = messageOf(resource.schema, spec.fields, document?.place ?? "options");
+          await checkValues(resource.schema, message);
+          yield await createResource(session, resource, parent, message, options.dryRun === true);
+        }
       }
+      await printMessages(self, resource.schema, created(), { single: options.filename === undefined });
     }),
   );
 }
@@ -47,29 +50,6 @@ export function named(resource: ResourceEntry, description: string): Command {
   const command = new Command(singular).description(description);
   for (const alias of new Set([plural, kind])) if (alias !== singular) command.alias(alias);
   return command;
-}
-
-/** Adds the option of the output format. */
-export function withFormat(command: Command): Command {
-  return command.addOption(
-    new Option("-o, --output <FORMAT>", "how to print the resource").choices(["yaml", "json", "name"]).default("yaml"),
-  );
-}
-
-/** Prints a resource, with the secrets that only this answer has. */
-export async function printResource(
-  { schema, singular }: ResourceEntry,
-  resource: Message & { readonly uid: string },
-  format: "yaml" | "json" | "name",
-  isOneOfSeveral = false,
-): Promise<void> {
-  const json = toJson(schema, resource);
-  if (format === "name") console.log(`${singular}/${resource.uid}`);
-  else if (format === "json") console.log(JSON.stringify(json, undefined, isOneOfSeveral ? undefined : 2));
-  else {
-    const { dump } = await import("js-yaml");
-    process.stdout.write(`${isOneOfSeveral ? "---\n" : ""}${dump(json, { lineWidth: 120 })}`);
-  }
 }
 
 /** `a role`, `an identity`. */

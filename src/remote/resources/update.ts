@@ -11,8 +11,9 @@ import { differencesOf, mergedFields, pathsOf } from "../documents/differences.t
 import { uidOf } from "../documents/lookup.ts";
 import { getResource, type Resource, updateResource } from "../documents/requests.ts";
 import { checkValues, messageOf, type Spec } from "../documents/spec.ts";
+import { printMessages, withOutput } from "../print/print.ts";
 import { inSession, type Session, withSession } from "../session/session.ts";
-import { article, named, printResource, withFormat } from "./create.ts";
+import { article, named } from "./create.ts";
 import { editFields } from "./edit.ts";
 import { documentsOf, resolveReferences, settableFields, specOf } from "./fields.ts";
 
@@ -30,7 +31,7 @@ function updateOne(resource: ResourceEntry): Command {
     .option("--clear <FIELD...>", "fields that get no value")
     .option("--edit", "edit the fields in $VISUAL or $EDITOR")
     .option("--dry-run", "have the server check it, and change nothing");
-  const flags = addFieldFlags(withSession(withFormat(command)), resource.schema);
+  const flags = addFieldFlags(withSession(withOutput(command, "yaml")), resource.schema);
   return command.action(async (name: string, options, self: Command) =>
     inSession(self, async (session) => {
       const [document, ...others] = await documentsOf(options.filename);
@@ -43,7 +44,7 @@ function updateOne(resource: ResourceEntry): Command {
       const isDry = options.dryRun === true;
       const update = (changes: Spec) => updateFields(session, resource, existing, changes, isDry);
       const updated = options.edit ? await editFields(resource, existing, spec, update) : await update(spec);
-      await printResource(resource, updated, options.output);
+      await printMessages(self, resource.schema, [updated], { single: true });
     }),
   );
 }

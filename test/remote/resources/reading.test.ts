@@ -51,8 +51,7 @@ describe("list", () => {
   });
 
   test("takes names of groups for the hierarchy", async () => {
-    const { groups } = await server.call("/iam/v2/groups");
-    const { name } = groups[0];
+    const { name } = JSON.parse(await output(["get", "group", server.root, "-o", "json"]));
     expect((await output(["list", "repos", "--below", name, "-o", "name"])).split("\n")).toHaveLength(4);
     expect((await output(["list", "repos", "--parent", name, "-o", "name"])).split("\n")).toHaveLength(4);
   });
