@@ -29,6 +29,9 @@ const project = (name: string, include: string, more: More = {}) => ({
   },
 });
 
+/** CI runs the campaigns in full after this, so that their short forms would tell nothing more. */
+const shortForms = process.env.TEST_CAMPAIGNS_FOLLOW === undefined ? [] : ["**/*.campaign.test.ts"];
+
 /** Both databases are real: PostgreSQL is started once for a run, unless TEST_POSTGRES_URL names one. */
 const globalSetup = ["test/databases/postgres.ts", "test/databases/migrated.ts"];
 
@@ -38,10 +41,13 @@ export default defineConfig({
     reporters: ["default", ["json", { outputFile: "node_modules/.cache/test-report.json" }]],
     projects: [
       project("unit", "test/**/*.test.ts", {
-        exclude: ["test/databases/**", "test/conformance/**", "**/*.long.test.ts"],
+        exclude: ["test/databases/**", "test/conformance/**", "**/*.long.test.ts", ...shortForms],
       }),
       project("databases", "test/databases/**/*.test.ts", { globalSetup }),
-      project("conformance", "test/conformance/**/*.test.ts", { globalSetup, exclude: ["**/*.long.test.ts"] }),
+      project("conformance", "test/conformance/**/*.test.ts", {
+        globalSetup,
+        exclude: ["**/*.long.test.ts", ...shortForms],
+      }),
       // What the projects above run in short, see test/campaign.ts, and what has no short form.
       project("campaigns", "test/**/*.{campaign,long}.test.ts", { globalSetup, env: { TEST_CAMPAIGN: "full" } }),
     ],
