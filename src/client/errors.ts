@@ -11,6 +11,11 @@ import {
 
 /** The error of a call, with its details read. */
 export class PlatformError extends ConnectError {
+  /** ConnectError takes any error of Connect for its own instance; this is about the details read. */
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return value instanceof ConnectError && "violations" in value;
+  }
+
   /** The reason of its `google.rpc.ErrorInfo`: `RESOURCE_NOT_EMPTY`; the name of the code where it has none. */
   get reason(): string {
     return this.findDetails(ErrorInfoSchema)[0]?.reason ?? Code[this.code];

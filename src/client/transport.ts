@@ -10,23 +10,33 @@ export interface TransportOptions {
   readonly server: string;
   /** No token by default. */
   readonly token?: string | TokenSource;
+  /** Milliseconds after which a call fails with DEADLINE_EXCEEDED; a minute by default. */
+  readonly timeoutMs?: number;
 }
 
 /** A transport that sends tokens, and throws {@link PlatformError}. */
-export function createPlatformTransport({ server, token }: TransportOptions): Transport {
+export function createPlatformTransport({ server, token, timeoutMs = 60_000 }: TransportOptions): Transport {
   const source = typeof token === "string" ? staticToken(token) : token;
-  return createConnectTransport({ baseUrl: server, interceptors: [authorize(source)] });
+  const inner = createConnectTransport({
+    baseUrl: server,
+    defaultTimeoutMs: timeoutMs,
+    interceptors: [authorize(source)],
+  });
+  const refuse = (reason: unknown) => {
+    throw platformErrorOf(reason);
+  };
+  // Deadlines fail outside of interceptors.
+  return {
+    unary: (...call) => inner.unary(...call).catch(refuse),
+    stream: (...call) => inner.stream(...call).catch(refuse),
+  };
 }
 
 function authorize(source: TokenSource | undefined): Interceptor {
   return (next) => async (request) => {
     const token = await source?.token(request.signal);
     if (token !== undefined) request.header.set("authorization", `Bearer ${token}`);
-    try {
-      return await next(request);
-    } catch (error) {
-      throw platformErrorOf(error);
-    }
+    return next(request);
   };
 }
 

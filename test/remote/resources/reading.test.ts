@@ -177,4 +177,14 @@ describe("failures", () => {
     });
     other.close();
   });
+
+  test("a server that does not answer in time", async () => {
+    const silent = createServer(() => {});
+    await new Promise<void>((done) => silent.listen(0, "127.0.0.1", done));
+    const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
+    const { code, stderr } = await runHere(["ping", "--server", url, "--timeout", "0.1"]);
+    expect({ code, stderr }).toEqual({ code: 6, stderr: expect.stringMatching(/^error: .*timed out\n$/) });
+    silent.closeAllConnections();
+    silent.close();
+  });
 });
