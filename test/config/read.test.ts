@@ -255,7 +255,6 @@ test("unknown PLATFORM_ variables are reported, others are not", () => {
       PLATFORM_CONFIG: "x.json",
       PLATFORM_SERVER: "http://127.0.0.1:8080",
       PLATFORM_TOKEN: "x",
-      PLATFORM_PROFILE: "x",
       PLATFORM_LOG_LEVEL: "info",
       HOME: "/",
     },
