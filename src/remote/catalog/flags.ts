@@ -13,14 +13,21 @@ import { FieldBehavior, field_behavior } from "../../../gen/google/api/field_beh
 import { CommandFailure } from "../../command-failure.ts";
 import { suggestion } from "../../did-you-mean.ts";
 import { commentOf } from "./comments.ts";
+import { shortName, shortNames } from "./enums.ts";
 import { kebab } from "./resources.ts";
 
-/** An option of a field, and where its value belongs in the JSON form of the message. */
-export interface FieldFlag {
-  readonly option: Option;
+/** The option of a field, and where its value belongs in the JSON form of the message. */
+export class FieldFlag extends Option {
   readonly field: DescField;
   /** JSON names from the message down to the field. */
   readonly path: readonly string[];
+
+  constructor(name: string, field: DescField, path: readonly string[]) {
+    super(`${name} ${placeholder(field)}`, commentOf(field).replaceAll("\n", " "));
+    this.field = field;
+    this.path = path;
+    this.argParser(collect);
+  }
 }
 
 /** How deep messages in messages have options of their own. */
@@ -40,13 +47,9 @@ export function addFieldFlags(command: Command, schema: DescMessage, except: rea
         continue;
       }
       const name = `--${prefix}${kebab(field.name)}`;
-      const option = new Option(
-        `${taken.has(name) ? name.replace("--", "--field.") : name} ${placeholder(field)}`,
-        commentOf(field).replaceAll("\n", " "),
-      );
-      option.argParser(collect);
-      command.addOption(option);
-      flags.push({ option, field, path: here });
+      const flag = new FieldFlag(taken.has(name) ? name.replace("--", "--field.") : name, field, here);
+      command.addOption(flag);
+      flags.push(flag);
     }
   };
   add(schema, "", []);
@@ -61,9 +64,9 @@ export function collect(text: string, before: readonly string[] | undefined): st
 /** The JSON form of the fields whose options are given. Errors: CommandFailure that names the option. */
 export function fieldsOf(command: Command, flags: readonly FieldFlag[]): JsonObject {
   const fields: JsonObject = {};
-  for (const { option, field, path } of flags) {
-    const texts = command.getOptionValue(option.attributeName()) as readonly (string | true)[] | undefined;
-    if (texts !== undefined) setField(fields, path, jsonValueOf(field, texts.map(String), option.long!));
+  for (const flag of flags) {
+    const texts = command.getOptionValue(flag.attributeName()) as readonly (string | true)[] | undefined;
+    if (texts !== undefined) setField(fields, flag.path, jsonValueOf(flag.field, texts.map(String), flag.long!));
   }
   return fields;
 }
@@ -180,12 +183,10 @@ function scalarOf(field: DescField, text: string, flag: string): JsonValue {
 
 /** `customer`, `ORG_KIND_CUSTOMER` and `2` name the same value. */
 function enumNumber(type: DescEnum, text: string, flag: string): JsonValue {
-  const short = (name: string) => kebab(name.slice(name.startsWith(prefix) ? prefix.length : 0));
-  const prefix = type.sharedPrefix?.toUpperCase() ?? "";
-  const wanted = short(text.toUpperCase().replaceAll("-", "_"));
-  const value = type.values.find(({ name, number }) => short(name) === wanted || String(number) === text);
+  const wanted = shortName(type, text.toUpperCase().replaceAll("-", "_"));
+  const value = type.values.find(({ name, number }) => shortName(type, name) === wanted || String(number) === text);
   if (value !== undefined) return value.name;
-  const names = type.values.filter(({ number }) => number !== 0).map(({ name }) => short(name));
+  const names = shortNames(type);
   const listed = names.length > 20 ? "" : ` (${names.join(", ")})`;
   throw new CommandFailure(`${flag}: there is no ${text}${suggestion(wanted, names)}${listed}`, 2);
 }

@@ -3,7 +3,7 @@
  * the descriptors: a new resource needs nothing here.
  */
 import { type DescMessage, type DescMethod, type DescService, getOption, hasOption } from "@bufbuild/protobuf";
-import { resource as resourceOption } from "../../../gen/google/api/resource_pb.ts";
+import { resource_reference, resource as resourceOption } from "../../../gen/google/api/resource_pb.ts";
 import { type StandardMethod, standardMethodOf } from "../../standard-method.ts";
 import { contractServices } from "./descriptors.ts";
 
@@ -67,6 +67,20 @@ export function readCatalog(services: readonly DescService[]): Catalog {
 export function findResource(name: string): ResourceEntry | undefined {
   const wanted = plain(name);
   return contractCatalog().resources.find(({ singular, plural }) => [singular, plural].map(plain).includes(wanted));
+}
+
+/**
+ * Whether resources are found by their names: those of what people create. A resource that is imported has an id that
+ * is given to it elsewhere.
+ */
+export function hasNames({ methods: { Create, List } }: ResourceEntry): boolean {
+  return Create !== undefined && List?.input.field.name !== undefined;
+}
+
+/** The type of the parents that a resource is created in; undefined if it has none, or they may be of any type. */
+export function parentType({ methods: { Create } }: ResourceEntry): string | undefined {
+  const parent = Create?.input.field.parent;
+  return parent && (getOption(parent, resource_reference).type || undefined);
 }
 
 /** The service with this name: `group-invites`, `GroupInvitesService`, `platform.iam.v2.GroupInvitesService`. */

@@ -1,7 +1,7 @@
 /** The value of a field as a cell of a table. */
 import { type DescEnum, type DescField, type Message, ScalarType } from "@bufbuild/protobuf";
 import { type Duration, DurationSchema, type Timestamp, TimestampSchema, timestampDate } from "@bufbuild/protobuf/wkt";
-import { kebab } from "../catalog/resources.ts";
+import { shortName } from "../catalog/enums.ts";
 import { printable } from "./text.ts";
 
 /** Whether times are printed as distances from now, as people read them. */
@@ -30,10 +30,8 @@ export function cellOf(field: DescField, message: Message, style: CellStyle): st
 export function enumText(type: DescEnum, number: number): string {
   const value = type.value[number];
   if (value === undefined) return String(number);
-  const name = value.name.startsWith(type.sharedPrefix?.toUpperCase() ?? "\0")
-    ? value.name.slice(type.sharedPrefix!.length)
-    : value.name;
-  return number === 0 && name === "UNSPECIFIED" ? "" : kebab(name);
+  const name = shortName(type, value.name);
+  return number === 0 && name === "unspecified" ? "" : name;
 }
 
 function textOf(field: DescField, value: unknown, style: CellStyle): string {

@@ -1,11 +1,9 @@
 /** `platform create`: one command for each resource that can be created. */
-import { getOption } from "@bufbuild/protobuf";
 import { Command } from "commander";
-import { resource_reference } from "../../../gen/google/api/resource_pb.ts";
 import { addFieldFlags } from "../catalog/flags.ts";
-import { contractCatalog, type ResourceEntry } from "../catalog/resources.ts";
+import { contractCatalog, parentType, type ResourceEntry } from "../catalog/resources.ts";
 import { uidOf } from "../documents/lookup.ts";
-import { createResource, methodOf } from "../documents/requests.ts";
+import { createResource } from "../documents/requests.ts";
 import { checkValues, messageOf } from "../documents/spec.ts";
 import { printMessages, withOutput } from "../print/print.ts";
 import { inSession, withSession } from "../session/session.ts";
@@ -26,13 +24,11 @@ function createOne(resource: ResourceEntry): Command {
   const flags = addFieldFlags(withSession(withOutput(command, "yaml")), resource.schema);
   return command.action(async (options, self: Command) =>
     inSession(self, async (session) => {
-      const parentField = methodOf(resource, "Create").input.fields.find(({ name }) => name === "parent");
       async function* created() {
         for (const document of await documentsOf(options.filename)) {
           const spec = specOf(resource, self, flags, document);
           const parentText: string = options.parent ?? (document?.value.spec && document.value.parent) ?? "";
-          const type = parentField === undefined ? "" : getOption(parentField, resource_reference).type;
-          const parent = parentText === "" ? "" : await uidOf(session, type, parentText);
+          const parent = parentText === "" ? "" : await uidOf(session, parentType(resource) ?? "", parentText);
           await resolveReferences(session, spec);
           const message = messageOf(resource.schema, spec.fields, document?.place ?? "options");
           await checkValues(resource.schema, message);

@@ -1,5 +1,6 @@
 /** `platform get`: resources by uid or name. */
 import { Command } from "commander";
+import { hasNames } from "../catalog/resources.ts";
 import { uidOf } from "../documents/lookup.ts";
 import { printMessages, withOutput } from "../print/print.ts";
 import { callMethod } from "../session/call.ts";
@@ -14,12 +15,11 @@ export function getCommand(): Command {
     inSession(command, async (session) => {
       const resource = requireResource(name);
       const method = requireMethod(resource, "Get");
-      // Names are those of what people create; a resource that is imported has an id that is given to it elsewhere.
-      const { Create, List } = resource.methods;
-      const hasNames = Create !== undefined && List?.input.field.name !== undefined;
       async function* found() {
         for (const text of texts)
-          yield await callMethod(session, method, { uid: hasNames ? await uidOf(session, resource.type, text) : text });
+          yield await callMethod(session, method, {
+            uid: hasNames(resource) ? await uidOf(session, resource.type, text) : text,
+          });
       }
       await printMessages(command, method.output, found(), { single: texts.length === 1 });
     }),

@@ -11,7 +11,7 @@ import { Command } from "commander";
 import { resource_reference } from "../../../gen/google/api/resource_pb.ts";
 import { CommandFailure } from "../../command-failure.ts";
 import { addFieldFlags, collect, fieldsOf, fieldsOfPairs } from "../catalog/flags.ts";
-import { findResource, type ResourceEntry } from "../catalog/resources.ts";
+import { findResource, parentType, type ResourceEntry } from "../catalog/resources.ts";
 import { uidOf } from "../documents/lookup.ts";
 import { printMessages, withOutput } from "../print/print.ts";
 import { callMethod } from "../session/call.ts";
@@ -104,7 +104,7 @@ type Page = Message & Record<string, unknown> & { nextPageToken?: string; totalC
 /** Puts `--parent` and `--below` into the request's filter by hierarchy. */
 async function addScope(
   session: Session,
-  { methods, plural }: ResourceEntry,
+  resource: ResourceEntry,
   { input }: DescMethod,
   request: JsonObject,
   { parent, below }: Options,
@@ -116,17 +116,12 @@ async function addScope(
     if (text === undefined) continue;
     const filter = input.field.uidp;
     const field = filter?.message?.fields.find((it) => it.name === name);
-    if (filter === undefined || field === undefined) throw new CommandFailure(`${flag}: ${plural} have no parent`, 2);
-    const type = flag === "--below" ? undefined : parentType(methods.Create);
+    if (filter === undefined || field === undefined)
+      throw new CommandFailure(`${flag}: ${resource.plural} have no parent`, 2);
+    const type = flag === "--below" ? undefined : parentType(resource);
     const uid = await uidOf(session, type ?? groupType(field), text);
     request[filter.jsonName] = { ...(request[filter.jsonName] as JsonObject), [field.jsonName]: uid };
   }
-}
-
-/** The type of the parents that a resource is created in. */
-function parentType(create: DescMethod | undefined): string | undefined {
-  const parent = create?.input.field.parent;
-  return parent && (getOption(parent, resource_reference).type || undefined);
 }
 
 /** The type that a field refers to; that of groups where it may refer to any. */
