@@ -76,6 +76,11 @@ const contractCommands: readonly CommandEntry[] = [
     async () => (await import("./routes.ts")).routesCommand(),
   ],
   ["proto", "export the protobuf files of the API", async () => (await import("./proto.ts")).protoCommand()],
+  [
+    "completion",
+    "print the script that completes commands in a shell",
+    async () => (await import("./completion/command.ts")).completionCommand(),
+  ],
   ["openapi", "print the OpenAPI 3.1 document of the API", async () => (await import("./openapi.ts")).openApiCommand()],
 ];
 
@@ -88,19 +93,7 @@ const groups: readonly (readonly [heading: string, commands: readonly CommandEnt
 
 /** Runs a command. Returns the exit status. @param args arguments without the name of the program. */
 export async function runCommand(args: readonly string[]): Promise<number> {
-  const program = new Command("platform")
-    .description("Platform API v2: identity, registry and advisories on one port.")
-    .version(version())
-    .enablePositionalOptions()
-    .exitOverride()
-    .showSuggestionAfterError();
-  const called = args[0] === "help" ? args[1] : args[0];
-  for (const [heading, commands] of groups)
-    for (const entry of commands) program.addCommand((await commandOf(entry, called, args)).helpGroup(heading));
-  if (called !== undefined && !program.commands.some((command) => command.name() === called)) {
-    const command = await findRemoteCommand(called);
-    if (command !== undefined) program.addCommand(command.exitOverride(), { hidden: true });
-  }
+  const program = await programFor(args);
   try {
     await program.parseAsync(args, { from: "user" });
     return 0;
@@ -112,6 +105,30 @@ export async function runCommand(args: readonly string[]): Promise<number> {
     }
     return await explainFailure(error, args);
   }
+}
+
+/** The program, with the command that the arguments call. */
+async function programFor(args: readonly string[]): Promise<Command> {
+  const program = new Command("platform")
+    .description("Platform API v2: identity, registry and advisories on one port.")
+    .version(version())
+    .enablePositionalOptions()
+    .exitOverride()
+    .showSuggestionAfterError();
+  const called = args[0] === "help" ? args[1] : args[0];
+  for (const [heading, commands] of groups)
+    for (const entry of commands) program.addCommand((await commandOf(entry, called, args)).helpGroup(heading));
+  if (called !== undefined && !program.commands.some((command) => command.name() === called)) {
+    const command = await hiddenCommand(called);
+    if (command !== undefined) program.addCommand(command.exitOverride(), { hidden: true });
+  }
+  return program;
+}
+
+/** A command that `platform --help` does not list. */
+async function hiddenCommand(name: string): Promise<Command | undefined> {
+  if (name === "__complete") return (await import("./completion/command.ts")).completeCommand(programFor);
+  return findRemoteCommand(name);
 }
 
 /** The command itself if it is called; else its name and summary, for `platform --help`. */

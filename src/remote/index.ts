@@ -3,6 +3,9 @@
  * its name.
  */
 import type { Command } from "commander";
+import type { Candidate, ValuePlace } from "./completion/place.ts";
+
+export type { Candidate, ValuePlace } from "./completion/place.ts";
 
 /** A command: its name, its summary, and how to load it. `args`: all arguments, which decide the options of some. */
 export type CommandEntry = readonly [
@@ -50,4 +53,14 @@ export async function findRemoteCommand(name: string): Promise<Command | undefin
   const service = findService(name);
   if (service === undefined || service.customMethods.size === 0) return undefined;
   return (await import("./resources/method.ts")).serviceCommand({ ...service, name });
+}
+
+/** The commands that {@link findRemoteCommand} finds. */
+export async function serviceCandidates(): Promise<Candidate[]> {
+  return (await import("./completion/values.ts")).serviceCandidates();
+}
+
+/** What a value of a command may be; none where it is not known. The resources of a server are asked for. */
+export async function valueCandidates(place: ValuePlace): Promise<Candidate[]> {
+  return (await import("./completion/values.ts")).valueCandidates(place);
 }

@@ -88,7 +88,8 @@ export function fieldsOfPairs(schema: DescMessage, pairs: readonly string[], fla
   return fields;
 }
 
-function findField(schema: DescMessage, name: string, flag: string): { field: DescField; path: string[] } {
+/** The field of a name in any form, dotted for fields of messages. Errors: CommandFailure that names the option. */
+export function findField(schema: DescMessage, name: string, flag: string): { field: DescField; path: string[] } {
   let type: DescMessage | undefined = schema;
   const path: string[] = [];
   let field: DescField | undefined;

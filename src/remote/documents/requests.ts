@@ -77,16 +77,29 @@ export async function listResources(
   resource: ResourceEntry,
   request: Readonly<Record<string, unknown>>,
 ): Promise<Resource[]> {
-  const method = methodOf(resource, "List");
-  const items = method.output.fields.find(({ message }) => message?.typeName === resource.schema.typeName)!;
   const found: Resource[] = [];
   let pageToken = "";
   do {
-    const page = await call(session, method, { ...request, pageSize: 200, pageToken });
-    found.push(...(page[items.localName] as Resource[]));
-    pageToken = (page.nextPageToken as string | undefined) ?? "";
+    const page = await listPage(session, resource, { ...request, pageSize: 200, pageToken });
+    found.push(...page.items);
+    pageToken = page.nextPageToken;
   } while (pageToken !== "");
   return found;
+}
+
+/** Lists a page of resources. */
+export async function listPage(
+  session: Session,
+  resource: ResourceEntry,
+  request: Readonly<Record<string, unknown>>,
+): Promise<{ readonly items: readonly Resource[]; readonly nextPageToken: string }> {
+  const method = methodOf(resource, "List");
+  const items = method.output.fields.find(({ message }) => message?.typeName === resource.schema.typeName)!;
+  const page = await call(session, method, request);
+  return {
+    items: page[items.localName] as Resource[],
+    nextPageToken: (page.nextPageToken as string | undefined) ?? "",
+  };
 }
 
 async function call(session: Session, method: DescMethod, request: Readonly<Record<string, unknown>>) {

@@ -1,0 +1,124 @@
+/** What `platform __complete` answers, against a real server. */
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { contractCatalog } from "../../../src/remote/catalog/resources.ts";
+import { startWithFolder } from "../../remote/server.ts";
+import { runHere } from "../run-here.ts";
+
+let server: Awaited<ReturnType<typeof startWithFolder>>;
+
+beforeAll(async () => {
+  server = await startWithFolder();
+  for (const name of ["my team", "ops"]) await server.run(["create", "group", "--parent", server.root, "--name", name]);
+  for (const [parent, name] of [
+    ["ops", "reader"],
+    ["my team", "twice"],
+    ["ops", "twice"],
+  ] as const)
+    await server.run(["create", "role", "--parent", parent, "--name", name, "--capabilities", "cap-repo-list"]);
+});
+afterAll(() => server.stop());
+
+/** The values, without descriptions. */
+async function completions(words: readonly string[], env: Record<string, string> = {}): Promise<string[]> {
+  const { code, stdout, stderr } = await server.run(["__complete", "--", ...words], env);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  const [mode, ...lines] = stdout.trimEnd().split("\n");
+  return mode === "words" ? lines.map((line) => line.split("\t")[0]!) : [mode!];
+}
+
+test.each<[string, string[], string[]]>([
+  ["commands of every kind", [""], ["get", "serve", "proto", "help", "group-invites"]],
+  ["methods of a service", ["group-invites", ""], ["accept"]],
+  ["commands of a command", ["import", ""], ["registry"]],
+  ["resources of a command that writes", ["create", ""], ["role", "roles"]],
+  ["options of the command", ["list", "-"], ["--server", "--output", "--all", "--help"]],
+  ["options of the resource", ["list", "repos", "--"], ["--name"]],
+  ["options of fields", ["create", "identity", "--"], ["--parent", "--claim-match.issuer"]],
+  ["choices", ["list", "roles", "-o", ""], ["table", "wide", "json", "yaml", "name"]],
+  ["choices behind =", ["list", "roles", "--output="], ["--output=json"]],
+  ["choices of an offline command", ["completion", ""], ["bash", "zsh", "fish"]],
+  ["enum values", ["update", "repo", "x", "--catalog-tier", ""], ["application", "base"]],
+  ["the next enum value of a list", ["create", "role", "--capabilities", "cap-a,"], ["cap-a,cap-iam-roles-list"]],
+  ["booleans", ["call", "platform.ping.v2.PingService/Ping", "-o", ""], ["json"]],
+  ["fields to clear", ["update", "role", "x", "--clear", "name", ""], ["description"]],
+  ["names of filters", ["list", "roles", "--filter", ""], ["name=", "uidp."]],
+  ["names of filters in messages", ["list", "roles", "--filter", "uidp."], ["uidp.children_of="]],
+  ["methods", ["call", ""], ["platform.iam.v2.RolesService/ListRoles"]],
+  ["names", ["get", "role", ""], ["reader"]],
+  ["further names", ["delete", "group", "ops", ""], ["my team", "ops"]],
+  ["names of parents", ["create", "role", "--parent", ""], ["my team", "ops"]],
+  ["names of groups for --below", ["list", "repos", "--below", ""], ["my team", "ops"]],
+  ["names in fields that refer to a resource", ["create", "role-binding", "--role-uid", ""], ["reader"]],
+])("%s", async (_, words, some) => {
+  const found = await completions(words);
+  expect(found).toEqual(expect.arrayContaining(some));
+  expect(found).toEqual([...new Set(found)]);
+});
+
+test("every resource of the contract, in singular and plural", async () => {
+  const { resources } = contractCatalog();
+  expect(await completions(["get", ""])).toEqual(
+    resources.filter(({ methods }) => methods.Get).flatMap(({ singular, plural }) => [singular, plural]),
+  );
+});
+
+test("a uid in the place of a name that several have, and of what may be a uid", async () => {
+  const found = await completions(["get", "role", ""]);
+  expect(found).not.toContain("twice");
+  expect(found.filter((value) => value.includes("/"))).toHaveLength(2);
+  const [group] = JSON.parse((await server.run(["list", "groups", "-o", "json"])).stdout);
+  expect(await completions(["get", "group", group.uid.slice(0, 6)])).toContain(group.uid);
+});
+
+test.each<[string, string[]]>([
+  ["-f", ["apply", "-f", ""]],
+  ["a further -f", ["apply", "-f", "a.yaml", ""]],
+  ["--filename=", ["apply", "--filename="]],
+  ["an offline command", ["backup", ""]],
+])("files are left to the shell: %s", async (_, words) => {
+  expect(await completions(words)).toEqual(["files"]);
+});
+
+test.each<[string, string[]]>([
+  ["a command that there is not", ["nothing", ""]],
+  ["free text", ["create", "role", "--name", ""]],
+  ["a resource without names and without list", ["get", "repo-readme", ""]],
+  ["an unknown resource", ["get", "nothing", ""]],
+  ["more arguments than there are", ["list", "roles", ""]],
+  ["a server that is not there", ["get", "role", "--server", "http://127.0.0.1:1", ""]],
+  ["a server that is no URL", ["get", "role", "--server=x", ""]],
+  ["a token that is refused", ["get", "role", "--token", "wrong", ""]],
+])("nothing for %s", async (_, words) => {
+  expect(await completions(words)).toEqual([]);
+});
+
+test("a server that does not answer is given up", async () => {
+  const silent = createServer(() => {});
+  await new Promise<void>((done) => silent.listen(0, "127.0.0.1", done));
+  const env = { PLATFORM_SERVER: `http://127.0.0.1:${(silent.address() as AddressInfo).port}` };
+  expect(await completions(["get", "role", ""], env)).toEqual([]);
+  silent.closeAllConnections();
+  silent.close();
+});
+
+test("names with control characters are not offered", async () => {
+  const roles = [
+    { uid: "1", name: "a\u001b[31m" },
+    { uid: "2", name: "b\nc" },
+    { uid: "3", name: "d" },
+  ];
+  const odd = createServer((_, response) =>
+    response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify({ roles })),
+  );
+  await new Promise<void>((done) => odd.listen(0, "127.0.0.1", done));
+  const env = { PLATFORM_SERVER: `http://127.0.0.1:${(odd.address() as AddressInfo).port}` };
+  expect(await completions(["get", "role", ""], env)).toEqual(["d"]);
+  odd.close();
+});
+
+test("the hidden command is not listed", async () => {
+  expect((await runHere(["--help"])).stdout).not.toContain("__complete");
+  expect(await completions([""])).not.toContain("__complete");
+});
