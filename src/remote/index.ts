@@ -25,6 +25,7 @@ export const remoteCommands: readonly CommandEntry[] = [
   ["create", "create a resource", async () => (await import("./resources/create.ts")).createCommand()],
   ["update", "change a resource", async () => (await import("./resources/update.ts")).updateCommand()],
   ["delete", "delete resources", async () => (await import("./resources/delete.ts")).deleteCommand()],
+  ["wait", "wait until a resource is as it should be", async () => (await import("./wait/command.ts")).waitCommand()],
   [
     "call",
     "call any method, of any version of the API",

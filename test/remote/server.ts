@@ -23,6 +23,8 @@ export async function startWithFolder() {
   return {
     root,
     folder,
+    /** The environment of the administrator. */
+    env,
     /** Runs a command with the environment of the administrator. */
     run: (args: readonly string[], more: Record<string, string> = {}) =>
       runHere(args, { cwd: folder, env: { ...env, ...more } }),

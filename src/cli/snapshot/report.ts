@@ -1,6 +1,7 @@
 /** What exports and imports print: how far they are to standard error, the digests of the tables to standard output. */
+
+import { ProgressLine } from "../../progress.ts";
 import type { SnapshotProgress, TableEnd } from "../../store/index.ts";
-import { ProgressLine } from "../progress.ts";
 
 /** The report of one run. */
 export class SnapshotReport {

@@ -46,6 +46,10 @@ export async function valueCandidates(place: ValuePlace): Promise<Candidate[]> {
               .find(({ parent, name }) => `${parent.typeName}/${name}` === operands[0]);
       return pairCandidates(method?.input, word, place);
     }
+    case "CONDITION": {
+      const fields = await pairCandidates(resourceOfCommand(place)?.schema, word, place);
+      return /[.=]/.test(word) ? fields : [...plainCandidates(["exists", "deleted"]), ...fields];
+    }
     default:
       return [];
   }

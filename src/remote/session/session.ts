@@ -10,6 +10,8 @@ export interface Session {
   /** The base URL of the server. */
   readonly server: string;
   readonly transport: Transport;
+  /** Milliseconds that one call may take. */
+  readonly timeoutMs: number;
 }
 
 /** A day. */
@@ -62,5 +64,15 @@ export async function inSession(command: Command, run: (session: Session) => Pro
 export function openSession({ server, token }: SessionOptions, timeoutMs: number): Session {
   if (!/^https?:$/.test(URL.parse(server)?.protocol ?? ""))
     throw new CommandFailure(`--server must be an http or https URL, not ${JSON.stringify(server)}`, 2);
-  return { server, transport: createPlatformTransport({ server, timeoutMs, ...(token ? { token } : {}) }) };
+  return { server, timeoutMs, transport: createPlatformTransport({ server, timeoutMs, ...(token ? { token } : {}) }) };
+}
+
+/** The session, whose calls fail with DEADLINE_EXCEEDED at `endMs` of `performance.now()` at the latest. */
+export function sessionUntil(session: Session, endMs: number): Session {
+  const { transport, timeoutMs } = session;
+  const unary: Transport["unary"] = (method, signal, _timeoutMs, header, message, values) => {
+    const leftMs = Math.max(1, Math.ceil(endMs - performance.now()));
+    return transport.unary(method, signal, Math.min(timeoutMs, leftMs), header, message, values);
+  };
+  return { ...session, transport: { ...transport, unary } };
 }

@@ -1,23 +1,25 @@
 /** The line on a terminal, on standard error, that tells how far a command is. Anything else is told nothing. */
 
+/** A command that ends sooner has none. */
+const delayMs = 1000;
 /** How often it changes. */
 const intervalMs = 200;
 
 /** The line. */
 export class ProgressLine {
-  #nextMs = 0;
+  #nextMs = performance.now() + delayMs;
   #isShown = false;
 
-  /** Replaces it, if it has stood for a while. */
+  /** Replaces it, if it has stood for a while. It is cut at the width of the terminal. */
   show(text: () => string): void {
     const nowMs = performance.now();
     if (!process.stderr.isTTY || nowMs < this.#nextMs) return;
     this.#nextMs = nowMs + intervalMs;
     this.#isShown = true;
-    process.stderr.write(`\r\x1b[K${text()}`);
+    process.stderr.write(`\r\x1b[K${text().slice(0, (process.stderr.columns || 80) - 1)}`);
   }
 
-  /** Removes it. */
+  /** Removes it, as before other output. */
   clear(): void {
     if (this.#isShown) process.stderr.write("\r\x1b[K");
     this.#isShown = false;
