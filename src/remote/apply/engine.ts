@@ -62,6 +62,7 @@ export class Apply {
 
   /** Applies the documents. A failure is reported, and ends those that depend on it. */
   async run(): Promise<void> {
+    this.#report.expect(this.#documents.length);
     const positions = new Map(this.#documents.map((document, position) => [document, position]));
     await runInOrder(
       this.#documents,
@@ -78,6 +79,7 @@ export class Apply {
         ),
       () => this.#isStopped,
     );
+    this.#report.endProgress();
   }
 
   /** What an earlier apply created and no document describes any more. */
@@ -88,6 +90,7 @@ export class Apply {
 
   /** Deletes leftovers, what refers to others first. */
   async prune(leftovers: readonly RecordedResource[]): Promise<void> {
+    this.#report.expect(leftovers.length);
     const positions = new Map(leftovers.map((resource, index) => [resource, this.#documents.length + index]));
     await runInOrder(
       leftovers,
@@ -101,6 +104,7 @@ export class Apply {
         ),
       () => this.#isStopped,
     );
+    this.#report.endProgress();
   }
 
   async #attempt(position: number, label: string, change: () => Promise<void>): Promise<boolean> {
@@ -124,7 +128,7 @@ export class Apply {
     const uids = await Promise.all(spec.references.map((reference) => this.#resolve(document, reference)));
     for (const [index, reference] of spec.references.entries()) reference.resolve(uids[index]!);
     if (spec.ignored.length > 0 && this.#mode !== "compare")
-      console.error(`note: ${place}: ignored what the server sets: ${spec.ignored.join(", ")}`);
+      this.#report.note(`${place}: ignored what the server sets: ${spec.ignored.join(", ")}`);
     const isFuture = [document.parentUid, ...uids].includes(futureUid);
     const existing = isFuture ? undefined : await this.#existing.find(document);
     if (existing !== undefined) return this.#update(document, existing, position);

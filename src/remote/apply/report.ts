@@ -2,6 +2,7 @@
 
 import { styleText } from "node:util";
 import type { DescField, DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { ProgressLine } from "../../progress.ts";
 import type { Difference } from "../documents/differences.ts";
 import type { Resource } from "../documents/requests.ts";
 import { isNested } from "../documents/spec.ts";
@@ -20,7 +21,14 @@ const signs = {
 export class Report {
   readonly counts = { created: 0, updated: 0, unchanged: 0, pruned: 0, failed: 0, skipped: 0 };
   readonly #blocks = new Map<number, string>();
+  readonly #line = new ProgressLine();
+  #total = 0;
   #printed = 0;
+
+  /** Says how many more changes there will be, for the progress on a terminal. */
+  expect(changes: number): void {
+    this.#total += changes;
+  }
 
   /** Reports a change. @param position of its document; changes are printed in this order. */
   add(position: number, change: Change, label: string, lines: readonly string[]): void {
@@ -32,6 +40,7 @@ export class Report {
   /** Reports that a document failed, or was skipped because one that it depends on did. */
   fail(position: number, outcome: "failed" | "skipped", message: string): void {
     this.counts[outcome]++;
+    this.#line.clear();
     console.error(`${outcome === "failed" ? "error" : "skipped"}: ${message}`);
     this.#print(position, "");
   }
@@ -45,12 +54,26 @@ export class Report {
       .join(", ");
   }
 
+  /** Prints what is no failure to standard error. */
+  note(text: string): void {
+    this.#line.clear();
+    console.error(`note: ${text}`);
+  }
+
+  /** Removes the progress from the terminal. */
+  endProgress(): void {
+    this.#line.clear();
+  }
+
   #print(position: number, block: string): void {
     this.#blocks.set(position, block);
+    this.#line.clear();
     for (let text = this.#blocks.get(this.#printed); text !== undefined; text = this.#blocks.get(this.#printed)) {
       if (text !== "") process.stdout.write(text);
       this.#blocks.delete(this.#printed++);
     }
+    const done = Object.values(this.counts).reduce((sum, count) => sum + count, 0);
+    this.#line.show(() => `${done.toLocaleString("en")} of ${this.#total.toLocaleString("en")}`);
   }
 }
 

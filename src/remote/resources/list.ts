@@ -10,6 +10,7 @@ import {
 import { Command } from "commander";
 import { resource_reference } from "../../../gen/google/api/resource_pb.ts";
 import { CommandFailure } from "../../command-failure.ts";
+import { ProgressLine } from "../../progress.ts";
 import { addFieldFlags, collect, fieldsOf, fieldsOfPairs } from "../catalog/flags.ts";
 import { findResource, parentType, type ResourceEntry } from "../catalog/resources.ts";
 import { uidOf } from "../documents/lookup.ts";
@@ -59,7 +60,12 @@ export function listCommand(args: readonly string[]): Command {
       if (options.skip !== undefined) request.skip = countOf(options.skip, "--skip");
       const limit = options.all ? Number.POSITIVE_INFINITY : countOf(options.limit, "--limit");
       const rest = { count: 0n };
-      await printMessages(command, entry.schema, itemsOf(session, entry, method, request, limit, rest));
+      const line = new ProgressLine();
+      try {
+        await printMessages(command, entry.schema, itemsOf(session, entry, method, request, limit, rest, line));
+      } finally {
+        line.clear();
+      }
       if (rest.count > 0n)
         console.error(`${rest.count} more: --all prints them, --limit ${Number(rest.count) + limit} too`);
     }),
@@ -72,7 +78,10 @@ async function withUids(session: Session, { input }: DescMethod, fields: JsonObj
   return resolveReferences(session, input, fields, "--filter");
 }
 
-/** The items of all pages, at most `limit`. Puts into `rest` how many the server has beyond. */
+/**
+ * The items of all pages, at most `limit`. Puts into `rest` how many the server has beyond. A table on a terminal shows
+ * itself how far it is; `line` tells it where the output goes elsewhere.
+ */
 async function* itemsOf(
   session: Session,
   { schema }: ResourceEntry,
@@ -80,6 +89,7 @@ async function* itemsOf(
   fields: JsonObject,
   limit: number,
   rest: { count: bigint },
+  line: ProgressLine,
 ): AsyncGenerator<Message> {
   const items = method.output.fields.find(({ message }) => message?.typeName === schema.typeName)!;
   let printed = 0;
@@ -94,9 +104,16 @@ async function* itemsOf(
       if (++printed >= limit) break;
     }
     pageToken = page.nextPageToken ?? "";
+    if (!process.stdout.isTTY) line.show(() => progressText(printed, page));
     if (pageToken !== "" && printed >= limit && page.totalCount !== undefined)
       rest.count = page.totalCount - BigInt(printed) - BigInt(page.skipped ?? 0);
   } while (pageToken !== "" && printed < limit);
+}
+
+/** `1,200 of 40,000`. */
+function progressText(printed: number, { totalCount, skipped = 0 }: Page): string {
+  const total = totalCount === undefined ? "" : ` of ${(totalCount - BigInt(skipped)).toLocaleString("en")}`;
+  return `${printed.toLocaleString("en")}${total}`;
 }
 
 type Page = Message & Record<string, unknown> & { nextPageToken?: string; totalCount?: bigint; skipped?: number };
