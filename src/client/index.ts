@@ -4,4 +4,13 @@
  */
 export { PlatformError } from "./errors.ts";
 export { staticToken, type TokenSource } from "./token.ts";
+export { type ExchangedTokenOptions, exchangedToken, renewalMs } from "./tokens/exchanged.ts";
+export {
+  type ExchangedToken,
+  type ExchangeRequest,
+  exchangeToken,
+  refreshToken,
+  revokeToken,
+  type StsOptions,
+} from "./tokens/sts.ts";
 export { createPlatformTransport, type TransportOptions } from "./transport.ts";

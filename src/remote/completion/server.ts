@@ -1,6 +1,7 @@
 /** The names and uids of the resources of a server, for completion. */
 import { PlatformError } from "../../client/index.ts";
 import { CommandFailure } from "../../command-failure.ts";
+import { ProfileError } from "../../credentials/index.ts";
 import { hasNames, type ResourceEntry } from "../catalog/resources.ts";
 import { listPage, type Resource } from "../documents/requests.ts";
 import { printable } from "../print/text.ts";
@@ -20,11 +21,11 @@ export async function candidatesOnServer(
   { options, word }: Pick<ValuePlace, "options" | "word">,
 ): Promise<Candidate[]> {
   try {
-    const session = openSession(sessionOptions(options), deadlineMs);
+    const session = await openSession(sessionOptions(options), deadlineMs);
     const { items } = await listPage(session, resource, { pageSize: maxCandidates });
     return candidatesOf(resource, items, word).filter(({ value }) => value === printable(value));
   } catch (error) {
-    if (error instanceof PlatformError || error instanceof CommandFailure) return [];
+    if ([PlatformError, CommandFailure, ProfileError].some((kind) => error instanceof kind)) return [];
     throw error;
   }
 }

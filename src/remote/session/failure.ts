@@ -56,7 +56,7 @@ export function explainMissing(error: unknown, { parent, name }: DescMethod, ser
 function hintOf({ code, retryAfter }: PlatformError, server: string): string | undefined {
   switch (code) {
     case Code.Unauthenticated:
-      return "--token or PLATFORM_TOKEN gives an access token";
+      return "sign in with `platform login`, or give an access token by --token or PLATFORM_TOKEN";
     case Code.Aborted:
       return "somebody else changed it at the same time; try again";
     case Code.ResourceExhausted:
