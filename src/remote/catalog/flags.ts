@@ -44,7 +44,7 @@ export function addFieldFlags(command: Command, schema: DescMessage, except: rea
         `${taken.has(name) ? name.replace("--", "--field.") : name} ${placeholder(field)}`,
         commentOf(field).replaceAll("\n", " "),
       );
-      option.argParser(collect);
+      option.argParser(collect).preset("true"); // a boolean without a value
       command.addOption(option);
       flags.push({ option, field, path: here });
     }
@@ -62,8 +62,8 @@ export function collect(text: string, before: readonly string[] | undefined): st
 export function fieldsOf(command: Command, flags: readonly FieldFlag[]): JsonObject {
   const fields: JsonObject = {};
   for (const { option, field, path } of flags) {
-    const texts = command.getOptionValue(option.attributeName()) as readonly (string | true)[] | undefined;
-    if (texts !== undefined) setField(fields, path, jsonValueOf(field, texts.map(String), option.long!));
+    const texts = command.getOptionValue(option.attributeName()) as readonly string[] | undefined;
+    if (texts !== undefined) setField(fields, path, jsonValueOf(field, texts, option.long!));
   }
   return fields;
 }

@@ -11,6 +11,9 @@ import { printMessages, withOutput } from "../print/print.ts";
 import { inSession, withSession } from "../session/session.ts";
 import { documentsOf, resolveReferences, specOf } from "./fields.ts";
 
+/** Standard fields (AIP-154) that only a resource that exists has a value for. */
+const fieldsOfExisting = ["etag"];
+
 export function createCommand(): Command {
   const command = new Command("create").description("Create a resource.");
   for (const resource of contractCatalog().resources)
@@ -23,7 +26,7 @@ function createOne(resource: ResourceEntry): Command {
     .option("--parent <UID|NAME>", "where to create it")
     .option("-f, --filename <FILE>", "fields in YAML or JSON, also of several resources; - is standard input")
     .option("--dry-run", "have the server check it, and create nothing");
-  const flags = addFieldFlags(withSession(withOutput(command, "yaml")), resource.schema);
+  const flags = addFieldFlags(withSession(withOutput(command, "yaml")), resource.schema, fieldsOfExisting);
   return command.action(async (options, self: Command) =>
     inSession(self, async (session) => {
       const parentField = methodOf(resource, "Create").input.fields.find(({ name }) => name === "parent");
