@@ -19,10 +19,16 @@ export async function startWithFolder() {
   const running = await startServer(readConfig({ flags, env: {}, warn: () => {} }), createLogger("silent"));
   const { rootGroupUid: root, administratorUid } = running.installed!;
   const token = await running.mintToken(administratorUid, 3600);
-  const env = { PLATFORM_SERVER: running.baseUrl, PLATFORM_TOKEN: token, XDG_STATE_HOME: join(folder, "state") };
+  const env: Readonly<Record<string, string>> = {
+    PLATFORM_SERVER: running.baseUrl,
+    PLATFORM_TOKEN: token,
+    XDG_STATE_HOME: join(folder, "state"),
+  };
   return {
     root,
     folder,
+    /** The environment of the administrator. */
+    env,
     /** Runs a command with the environment of the administrator. */
     run: (args: readonly string[], more: Record<string, string> = {}) =>
       runHere(args, { cwd: folder, env: { ...env, ...more } }),

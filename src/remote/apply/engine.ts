@@ -29,6 +29,8 @@ const futureUid = "0".repeat(40);
 export class Apply {
   /** Of the first failure; undefined if there is none. */
   failure: CommandFailure | undefined;
+  /** Why it was stopped; undefined if it was not, or by a failure that is reported. */
+  stopped: CommandFailure | undefined;
   readonly #session: Session;
   readonly #mode: Mode;
   readonly #report: Report;
@@ -57,12 +59,14 @@ export class Apply {
   /** Starts nothing more; what is under way ends. */
   stop(failure: CommandFailure): void {
     this.failure ??= failure;
+    this.stopped ??= failure;
     this.#isStopped = true;
   }
 
   /** Applies the documents. A failure is reported, and ends those that depend on it. */
   async run(): Promise<void> {
     const positions = new Map(this.#documents.map((document, position) => [document, position]));
+    this.#report.expect(this.#documents.length);
     await runInOrder(
       this.#documents,
       ({ dependencies }) => dependencies,
@@ -71,9 +75,8 @@ export class Apply {
           this.#apply(document, positions.get(document)!),
         ),
       (document, failed) =>
-        this.#report.fail(
+        this.#skip(
           positions.get(document)!,
-          "skipped",
           `${document.place}: ${document.label}: it depends on ${failed.label} (${failed.place})`,
         ),
       () => this.#isStopped,
@@ -89,18 +92,19 @@ export class Apply {
   /** Deletes leftovers, what refers to others first. */
   async prune(leftovers: readonly RecordedResource[]): Promise<void> {
     const positions = new Map(leftovers.map((resource, index) => [resource, this.#documents.length + index]));
+    this.#report.expect(leftovers.length);
     await runInOrder(
       leftovers,
       ({ uid }) => leftovers.filter(({ uses }) => uses.includes(uid)),
       (resource) => this.#attempt(positions.get(resource)!, resource.label, () => this.#delete(resource, positions)),
-      ({ label, ...resource }, failed) =>
-        this.#report.fail(
-          positions.get(leftovers.find(({ uid }) => uid === resource.uid)!)!,
-          "skipped",
-          `${label}: ${failed.label} depends on it`,
-        ),
+      (resource, failed) => this.#skip(positions.get(resource)!, `${resource.label}: ${failed.label} depends on it`),
       () => this.#isStopped,
     );
+  }
+
+  /** Reports that something is not attempted; after a stop that holds for all that is left. */
+  #skip(position: number, message: string): void {
+    if (!this.#isStopped) this.#report.fail(position, "skipped", message);
   }
 
   async #attempt(position: number, label: string, change: () => Promise<void>): Promise<boolean> {
@@ -110,9 +114,9 @@ export class Apply {
     } catch (error) {
       const { failure, concernsAll } = failureOf(error);
       this.failure ??= failure;
-      if (concernsAll && this.#isStopped) return false; // it is reported once
+      const isReported = concernsAll && this.#isStopped;
       if (concernsAll) this.#isStopped = true;
-      this.#report.fail(position, "failed", `${label}: ${failure.message}`);
+      this.#report.fail(position, "failed", isReported ? "" : `${label}: ${failure.message}`);
       return false;
     }
   }
@@ -141,7 +145,7 @@ export class Apply {
     const uid = isApplied ? created.uid : futureUid;
     this.#uids.set(document, uid);
     const uses = [...new Set([document.parentUid, ...uids])].filter((used) => used !== "");
-    if (isApplied) await this.#record?.add({ type: resource.type, uid, label: document.label, uses });
+    if (isApplied) await this.#note((record) => record.add({ type: resource.type, uid, label: document.label, uses }));
     const secrets = isApplied ? secretLines(resource.schema, created) : [];
     this.#report.add(position, "created", document.label, [...lines, ...secrets]);
   }
@@ -198,8 +202,18 @@ export class Apply {
         if (failureOf(error).failure.exitStatus !== 3) throw error;
         lines.push("    (it did not exist any more)");
       }
-    if (this.#mode === "apply") await this.#record?.remove(uid);
+    if (this.#mode === "apply") await this.#note((record) => record.remove(uid));
     this.#report.add(positions.get(recorded)!, "pruned", label, lines);
+  }
+
+  /** Changes the record. If it cannot be written, the apply ends: what is done is reported, and nothing more is done. */
+  async #note(change: (record: ApplyRecord) => Promise<void>): Promise<void> {
+    if (this.#record === undefined) return;
+    try {
+      await change(this.#record);
+    } catch (error) {
+      this.stop(new CommandFailure(`cannot write the record ${this.#record.file}: ${(error as Error).message}`));
+    }
   }
 
   /** The uid of a reference: of the resource of another document, or of one that the server has. */

@@ -21,6 +21,16 @@ export class Report {
   readonly counts = { created: 0, updated: 0, unchanged: 0, pruned: 0, failed: 0, skipped: 0 };
   readonly #blocks = new Map<number, string>();
   #printed = 0;
+  #expected = 0;
+
+  constructor() {
+    process.stdout.on("error", () => {}); // a reader that closes the pipe does not end the apply
+  }
+
+  /** Announces so many more changes or failures to come. */
+  expect(count: number): void {
+    this.#expected += count;
+  }
 
   /** Reports a change. @param position of its document; changes are printed in this order. */
   add(position: number, change: Change, label: string, lines: readonly string[]): void {
@@ -29,17 +39,29 @@ export class Report {
     this.#print(position, change === "unchanged" ? "" : [paint(colour, `${sign} ${label}`), ...lines, ""].join("\n"));
   }
 
-  /** Reports that a document failed, or was skipped because one that it depends on did. */
+  /** Reports that a document failed, or was skipped because one that it depends on did. Prints no empty message. */
   fail(position: number, outcome: "failed" | "skipped", message: string): void {
     this.counts[outcome]++;
-    console.error(`${outcome === "failed" ? "error" : "skipped"}: ${message}`);
+    if (message !== "") console.error(`${outcome === "failed" ? "error" : "skipped"}: ${message}`);
     this.#print(position, "");
+  }
+
+  /** Prints what is still held back for the order, after a stop. */
+  end(): void {
+    for (const [, block] of [...this.#blocks].sort(([a], [b]) => a - b)) process.stdout.write(block);
+    this.#blocks.clear();
   }
 
   /** `created 3, updated 1, unchanged 196, pruned 0`. */
   summary(): string {
     const { failed, skipped, ...others } = this.counts;
-    const shown = { ...others, ...(failed > 0 && { failed }), ...(skipped > 0 && { skipped }) };
+    const left = this.#expected - Object.values(this.counts).reduce((sum, count) => sum + count);
+    const shown = {
+      ...others,
+      ...(failed > 0 && { failed }),
+      ...(skipped > 0 && { skipped }),
+      ...(left > 0 && { "not attempted": left }),
+    };
     return Object.entries(shown)
       .map(([what, count]) => `${what} ${count}`)
       .join(", ");

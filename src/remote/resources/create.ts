@@ -9,10 +9,7 @@ import { createResource, methodOf } from "../documents/requests.ts";
 import { checkValues, messageOf } from "../documents/spec.ts";
 import { printMessages, withOutput } from "../print/print.ts";
 import { inSession, withSession } from "../session/session.ts";
-import { documentsOf, resolveReferences, specOf } from "./fields.ts";
-
-/** Standard fields (AIP-154) that only a resource that exists has a value for. */
-const fieldsOfExisting = ["etag"];
+import { documentsOf, etagField, resolveReferences, specOf } from "./fields.ts";
 
 export function createCommand(): Command {
   const command = new Command("create").description("Create a resource.");
@@ -26,7 +23,7 @@ function createOne(resource: ResourceEntry): Command {
     .option("--parent <UID|NAME>", "where to create it")
     .option("-f, --filename <FILE>", "fields in YAML or JSON, also of several resources; - is standard input")
     .option("--dry-run", "have the server check it, and create nothing");
-  const flags = addFieldFlags(withSession(withOutput(command, "yaml")), resource.schema, fieldsOfExisting);
+  const flags = addFieldFlags(withSession(withOutput(command, "yaml")), resource.schema, [etagField]);
   return command.action(async (options, self: Command) =>
     inSession(self, async (session) => {
       const parentField = methodOf(resource, "Create").input.fields.find(({ name }) => name === "parent");

@@ -103,5 +103,8 @@ test("an editor changes fields, is reopened with what is refused, and nothing sa
 test("a change in between is explained", async () => {
   await output(["create", "repo", "--parent", server.root, "--name", "raced"]);
   const { code, stderr } = await server.run([...["update", "repo", "raced", "--description", "x", "--etag", "stale"]]);
-  expect({ code, stderr }).toMatchObject({ code: 5, stderr: expect.stringContaining("changed it in between") });
+  expect({ code, stderr }).toMatchObject({
+    code: 5,
+    stderr: expect.stringContaining("somebody else changed it at the same time"),
+  });
 });
