@@ -20,7 +20,7 @@ export async function startWithFolder(settings: Readonly<Partial<Record<SettingN
   const running = await startServer(readConfig({ flags, env: {}, warn: () => {} }), createLogger("silent"));
   const { rootGroupUid: root, administratorUid } = running.installed!;
   const token = await running.mintToken(administratorUid, 3600);
-  const env = {
+  const env: Readonly<Record<string, string>> = {
     PLATFORM_SERVER: running.baseUrl,
     PLATFORM_TOKEN: token,
     XDG_CONFIG_HOME: join(folder, "configuration"),

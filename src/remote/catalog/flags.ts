@@ -26,7 +26,7 @@ export class FieldFlag extends Option {
     super(`${name} ${placeholder(field)}`, commentOf(field).replaceAll("\n", " "));
     this.field = field;
     this.path = path;
-    this.argParser(collect);
+    this.argParser(collect).preset("true"); // a boolean without a value
   }
 }
 
@@ -65,8 +65,8 @@ export function collect(text: string, before: readonly string[] | undefined): st
 export function fieldsOf(command: Command, flags: readonly FieldFlag[]): JsonObject {
   const fields: JsonObject = {};
   for (const flag of flags) {
-    const texts = command.getOptionValue(flag.attributeName()) as readonly (string | true)[] | undefined;
-    if (texts !== undefined) setField(fields, flag.path, jsonValueOf(flag.field, texts.map(String), flag.long!));
+    const texts = command.getOptionValue(flag.attributeName()) as readonly string[] | undefined;
+    if (texts !== undefined) setField(fields, flag.path, jsonValueOf(flag.field, texts, flag.long!));
   }
   return fields;
 }

@@ -20,6 +20,9 @@ const statuses: Readonly<Partial<Record<Code, number>>> = {
   [Code.Canceled]: 130,
 };
 
+/** What to do after ABORTED. */
+export const changedMeanwhile = "somebody else changed it at the same time; try again";
+
 /** The failure of a command whose call failed. @param server its base URL. */
 export function failureOfCall(error: PlatformError, server: string): CommandFailure {
   const reason = networkReason(error);
@@ -58,7 +61,7 @@ function hintOf({ code, retryAfter }: PlatformError, server: string): string | u
     case Code.Unauthenticated:
       return "sign in with `platform login`, or give an access token by --token or PLATFORM_TOKEN";
     case Code.Aborted:
-      return "somebody else changed it at the same time; try again";
+      return changedMeanwhile;
     case Code.ResourceExhausted:
       return retryAfter === undefined ? undefined : `try again in ${Math.ceil(retryAfter / 1000)} s`;
     case Code.Unimplemented:

@@ -2,7 +2,7 @@
  * A browser without a screen, which fills in the forms of an OpenID provider. Run as a program it opens a page and
  * writes the last one into a file: `node browser.ts FILE USER URL`; the user `nobody` cancels.
  */
-import { writeFileSync } from "node:fs";
+import { renameSync, writeFileSync } from "node:fs";
 
 /** The page at which a browser ended. */
 export interface LastPage {
@@ -49,4 +49,7 @@ function formIn(html: string, user: string): { action: string; fields: URLSearch
 }
 
 const [, program, file, user, url] = process.argv;
-if (program === import.meta.filename) writeFileSync(file!, (await browse(url!, user!)).text);
+if (program === import.meta.filename) {
+  writeFileSync(`${file}.part`, (await browse(url!, user!)).text);
+  renameSync(`${file}.part`, file!); // a reader sees all of it
+}

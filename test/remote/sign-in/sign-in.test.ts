@@ -1,15 +1,14 @@
 /** `platform login`, `logout`, `whoami` and `token --print`, with an OpenID provider that nobody here wrote. */
 import { chmod, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, describe, expect, onTestFinished, test } from "vitest";
+import { afterAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { builtInRoleUid } from "../../../src/services/iam/built-in-roles.ts";
 import { userIdentityUid } from "../../../src/uid.ts";
-import { runPlatform } from "../../cli/platform-process.ts";
+import { runPlatform, startCommand } from "../../cli/platform-process.ts";
 import { runHere } from "../../cli/run-here.ts";
 import { startWithFolder } from "../server.ts";
 import { browse } from "./browser.ts";
 import { startOpenIdProvider } from "./openid-provider.ts";
-import { startPiped } from "./piped.ts";
 
 const provider = await startOpenIdProvider();
 afterAll(() => provider?.close());
@@ -35,7 +34,7 @@ describe.skipIf(provider === undefined)("with an OpenID provider", async () => {
     const file = join(server.folder, "configuration/platform/profiles", `${profile || "default"}.json`);
     return {
       env,
-      page: () => readFile(page, "utf8"),
+      page: () => vi.waitFor(() => readFile(page, "utf8"), 10_000),
       file,
       profile: async () => JSON.parse(await readFile(file, "utf8")),
     };
@@ -131,7 +130,7 @@ describe.skipIf(provider === undefined)("with an OpenID provider", async () => {
 
   test("signs in with a browser on another machine", async () => {
     const { env } = await userOf("frank");
-    const process = startPiped([...login, "--device"], { ...server.env, ...env });
+    const process = startCommand([...login, "--device"], { env: { ...server.env, ...env } });
     const [, page, code] = await process.printed(/Open (\S+) on any machine and enter the code\n\n {2}(\S+)\n/);
     expect(page).toBe(`${issuer}/device`);
     const last = await browse(`${page}?user_code=${code}`, "frank");
@@ -152,7 +151,7 @@ describe.skipIf(provider === undefined)("with an OpenID provider", async () => {
 
   test("an address that is not the answer to this sign-in is not found", async () => {
     const { env } = await userOf("grace");
-    const process = startPiped([...login, "--no-browser"], { ...server.env, ...env });
+    const process = startCommand([...login, "--no-browser"], { env: { ...server.env, ...env } });
     const [, url] = await process.printed(/on this machine:\n\n {2}(\S+)\n/);
     const redirect = new URL(url!).searchParams.get("redirect_uri")!;
     const foreign = await fetch(`${redirect}?code=x&state=y`);

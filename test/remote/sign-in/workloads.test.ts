@@ -7,8 +7,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { builtInRoleUid } from "../../../src/services/iam/built-in-roles.ts";
 import { startIndependentIssuer } from "../../auth/independent-issuer.ts";
+import { runPlatform } from "../../cli/platform-process.ts";
 import { startWithFolder } from "../server.ts";
-import { startPiped } from "./piped.ts";
 
 const issuer = await startIndependentIssuer("ci");
 afterAll(() => issuer?.close());
@@ -90,20 +90,23 @@ describe.skipIf(issuer === undefined)("tokens of workloads", async () => {
 
   test("a token from standard input", async () => {
     const env = { ...server.env, PLATFORM_TOKEN: "", PLATFORM_PROFILE: "pasted" };
-    expect(await startPiped(["login", "--with-token"], env, `${token}\n`).ended).toMatchObject({ code: 0, stderr: "" });
+    expect(await runPlatform(["login", "--with-token"], { env, input: `${token}\n` })).toMatchObject({
+      code: 0,
+      stderr: "",
+    });
     await worksAs("pasted");
   });
 
   test("a token of the platform itself, which begins no session", async () => {
     const env = { ...server.env, PLATFORM_TOKEN: "", PLATFORM_PROFILE: "own" };
-    const { stdout } = await startPiped(["login", "--with-token"], env, server.env.PLATFORM_TOKEN).ended;
+    const { stdout } = await runPlatform(["login", "--with-token"], { env, input: server.env.PLATFORM_TOKEN! });
     expect(stdout).toMatch(/^Signed in to \S+, for 59 minutes\. Profile: own\n$/);
   });
 
   test("a token that the server does not accept, nor keeps", async () => {
     const env = { ...server.env, PLATFORM_TOKEN: "", PLATFORM_PROFILE: "stranger" };
     const stranger = await issuer!.idToken("ci", "repo:mallory/app");
-    const { code, stderr } = await startPiped(["login", "--with-token"], env, stranger).ended;
+    const { code, stderr } = await runPlatform(["login", "--with-token"], { env, input: stranger });
     expect(code).toBe(4);
     expect(stderr).toMatch(/does not accept the token of http.*\nhint: an identity .*\nrequest id: \S+\n$/);
     expect(stderr).not.toContain(stranger);
@@ -116,7 +119,7 @@ describe.skipIf(issuer === undefined)("tokens of workloads", async () => {
     ["8193 characters", "x".repeat(8193)],
   ])("%s is no token", async (_, text) => {
     const env = { ...server.env, PLATFORM_TOKEN: "" };
-    expect(await startPiped(["login", "--with-token"], env, text).ended).toMatchObject({
+    expect(await runPlatform(["login", "--with-token"], { env, input: text })).toMatchObject({
       code: 2,
       stderr: "error: a token has from 1 to 8192 characters, without blanks\n",
     });
