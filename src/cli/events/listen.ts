@@ -5,8 +5,8 @@ import type { AddressInfo } from "node:net";
 import { Command } from "commander";
 import { CommandFailure } from "../../command-failure.ts";
 import { baseUrlOf } from "../../config/index.ts";
+import { stopSignal } from "../../stop-signal.ts";
 import { settingsOf, withSettings } from "../settings.ts";
-import { stopSignal } from "../stop-signal.ts";
 import { formatDelivery } from "./format.ts";
 import { createVerifier } from "./verify.ts";
 

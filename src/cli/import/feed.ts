@@ -14,8 +14,8 @@ import {
   summaryText,
   type Unread,
 } from "../../feeds/index.ts";
+import { stopSignal } from "../../stop-signal.ts";
 import type { Database } from "../../store/index.ts";
-import { stopSignal } from "../stop-signal.ts";
 
 /** The part that is specific to an importer. */
 export interface FeedImport<T>

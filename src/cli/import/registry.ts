@@ -16,10 +16,10 @@ import {
 } from "../../feeds/index.ts";
 import { createSynchronizer, type FullSyncOptions, runFullSync } from "../../registry-sync/index.ts";
 import { groupExists } from "../../services/index.ts";
+import { stopSignal } from "../../stop-signal.ts";
 import { requireInstallation, withAuditedDatabase } from "../database.ts";
 import { durationMs } from "../duration.ts";
 import { withSettings } from "../settings.ts";
-import { stopSignal } from "../stop-signal.ts";
 
 interface Options {
   readonly group: string;

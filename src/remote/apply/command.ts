@@ -2,6 +2,7 @@
 import { realpath } from "node:fs/promises";
 import { Command, Option } from "commander";
 import { CommandFailure } from "../../command-failure.ts";
+import { stopSignal } from "../../stop-signal.ts";
 import { canAsk, confirm } from "../documents/confirm.ts";
 import { readDocuments } from "../documents/read.ts";
 import { inSession, type Session, withSession } from "../session/session.ts";
@@ -108,18 +109,18 @@ function failureStatus({ failure }: Apply, mode: Mode): number {
 
 /** Ends an apply at Ctrl-C after the changes under way, and at once when it is pressed again. */
 async function interruptible(apply: Apply, run: () => Promise<void>): Promise<void> {
-  const interrupt = () => {
+  const { signal, release } = stopSignal();
+  signal.addEventListener("abort", () => {
     console.error("note: interrupted; waiting for the changes under way (Ctrl-C again does not wait)");
     apply.stop(new CommandFailure("interrupted", 130));
-  };
-  process.once("SIGINT", interrupt);
+  });
   try {
     await run();
   } catch (error) {
     if (!(error instanceof CommandFailure)) throw error;
     apply.stop(error);
   } finally {
-    process.off("SIGINT", interrupt);
+    release();
   }
 }
 

@@ -55,7 +55,7 @@ test("Ctrl-C ends an apply of 300, tells what was done, and the next one finishe
   const env = { ...server.env, PLATFORM_SERVER: gate.baseUrl };
   const command = startCommand(args, { env });
   await gate.reached;
-  command.signal("SIGINT");
+  for (let i = 0; i < 3; i++) command.signal("SIGINT"); // of the terminal, and what npm and npx forward
   await expect.poll(command.stderr).toContain("interrupted");
   await gate.open();
   const { code, stdout, stderr } = await command.ended;
