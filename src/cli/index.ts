@@ -8,6 +8,7 @@
  */
 import { Command, CommanderError } from "commander";
 import { CommandFailure } from "../command-failure.ts";
+import { printableLines } from "../log-text.ts";
 import { type CommandEntry, findRemoteCommand, remoteCommands } from "../remote/index.ts";
 import { version } from "../version.ts";
 
@@ -100,7 +101,7 @@ export async function runCommand(args: readonly string[]): Promise<number> {
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
     if (error instanceof CommandFailure) {
-      if (error.message !== "") console.error(`error: ${error.message}`);
+      if (error.message !== "") console.error(`error: ${printableLines(error.message)}`);
       return error.exitStatus;
     }
     return await explainFailure(error, args);

@@ -2,6 +2,7 @@
 
 import { styleText } from "node:util";
 import type { DescField, DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { printable, printableLines } from "../../log-text.ts";
 import { ProgressLine } from "../../progress.ts";
 import type { Difference } from "../documents/differences.ts";
 import type { Resource } from "../documents/requests.ts";
@@ -41,7 +42,7 @@ export class Report {
   fail(position: number, outcome: "failed" | "skipped", message: string): void {
     this.counts[outcome]++;
     this.#line.clear();
-    console.error(`${outcome === "failed" ? "error" : "skipped"}: ${message}`);
+    console.error(`${outcome === "failed" ? "error" : "skipped"}: ${printableLines(message)}`);
     this.#print(position, "");
   }
 
@@ -57,7 +58,7 @@ export class Report {
   /** Prints what is no failure to standard error. */
   note(text: string): void {
     this.#line.clear();
-    console.error(`note: ${text}`);
+    console.error(`note: ${printableLines(text)}`);
   }
 
   /** Removes the progress from the terminal. */
@@ -126,7 +127,7 @@ function itemsOf(value: JsonValue | undefined): string[] {
 }
 
 function shown(value: JsonValue | undefined): string {
-  return JSON.stringify(value ?? null);
+  return printable(JSON.stringify(value ?? null));
 }
 
 function fieldAt(schema: DescMessage, path: string): DescField {

@@ -3,7 +3,7 @@ import { PlatformError } from "../../client/index.ts";
 import { CommandFailure } from "../../command-failure.ts";
 import { hasNames, type ResourceEntry } from "../catalog/resources.ts";
 import { listPage, type Resource } from "../documents/requests.ts";
-import { printable } from "../print/text.ts";
+import { oneLine } from "../print/text.ts";
 import { openSession, sessionOptions } from "../session/session.ts";
 import type { Candidate, ValuePlace } from "./place.ts";
 
@@ -22,7 +22,7 @@ export async function candidatesOnServer(
   try {
     const session = openSession(sessionOptions(options), deadlineMs);
     const { items } = await listPage(session, resource, { pageSize: maxCandidates });
-    return candidatesOf(resource, items, word).filter(({ value }) => value === printable(value));
+    return candidatesOf(resource, items, word).filter(({ value }) => value === oneLine(value));
   } catch (error) {
     if (error instanceof PlatformError || error instanceof CommandFailure) return [];
     throw error;
@@ -31,7 +31,7 @@ export async function candidatesOnServer(
 
 function candidatesOf(resource: ResourceEntry, items: readonly Resource[], word: string): Candidate[] {
   const nameOf = ({ name }: Resource) => (typeof name === "string" ? name : "");
-  const byUid = (item: Resource) => ({ value: item.uid, description: printable(nameOf(item)) });
+  const byUid = (item: Resource) => ({ value: item.uid, description: oneLine(nameOf(item)) });
   if (!hasNames(resource)) return items.map(byUid);
   const names = [...Map.groupBy(items, nameOf)].flatMap(([name, [first, ...others]]) =>
     others.length === 0 ? [{ value: name, description: first!.uid }] : [first!, ...others].map(byUid),

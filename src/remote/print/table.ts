@@ -4,7 +4,7 @@ import { TimestampSchema } from "@bufbuild/protobuf/wkt";
 import { FieldBehavior, field_behavior } from "../../../gen/google/api/field_behavior_pb.ts";
 import { kebab } from "../catalog/resources.ts";
 import { cellOf } from "./cells.ts";
-import { padOrCut, widthOf } from "./text.ts";
+import { pad, padOrCut, widthOf } from "./text.ts";
 
 /** Where a table is printed. */
 export interface TableStyle {
@@ -65,7 +65,7 @@ export class Table {
       .flatMap((cell, i) => {
         const width = this.#widths[i]!;
         if (width === 0) return [];
-        return isCut ? padOrCut(cell || "-", width) : (cell || "-").padEnd(width);
+        return isCut ? padOrCut(cell || "-", width) : pad(cell || "-", width);
       })
       .join(gap)
       .trimEnd();
