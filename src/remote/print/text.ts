@@ -42,3 +42,8 @@ export function padOrCut(text: string, width: number): string {
   }
   return `${cut}…${" ".repeat(width - 1 - used)}`;
 }
+
+/** The last `width` columns of an ASCII text, with `…` at their beginning, or the text filled with blanks. */
+export function padOrCutStart(text: string, width: number): string {
+  return text.length <= width ? pad(text, width) : `…${text.slice(text.length - width + 1)}`;
+}
