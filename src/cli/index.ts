@@ -77,12 +77,12 @@ const contractCommands: readonly CommandEntry[] = [
     async () => (await import("./routes.ts")).routesCommand(),
   ],
   ["proto", "export the protobuf files of the API", async () => (await import("./proto.ts")).protoCommand()],
+  ["openapi", "print the OpenAPI 3.1 document of the API", async () => (await import("./openapi.ts")).openApiCommand()],
   [
     "completion",
     "print the script that completes commands in a shell",
     async () => (await import("./completion/command.ts")).completionCommand(),
   ],
-  ["openapi", "print the OpenAPI 3.1 document of the API", async () => (await import("./openapi.ts")).openApiCommand()],
 ];
 
 /** The headings of `platform --help`, each with its commands. */

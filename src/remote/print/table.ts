@@ -113,7 +113,7 @@ function columnsOf(schema: DescMessage, wide: boolean): Column[] {
 
 /**
  * Widths that fit `total`. Columns are cut in turns: what people read, uids of others, the own uid, long names. Then the
- * last columns are left out. If all fields are wanted, only the longest are cut, and lines may be longer.
+ * last columns are left out, and the others get their room. If all fields are wanted, only the longest are cut, and lines may be longer.
  */
 function squeeze(columns: readonly Column[], natural: readonly number[], total: number, wide: boolean): number[] {
   const widths = [...natural];
@@ -139,5 +139,7 @@ function squeeze(columns: readonly Column[], natural: readonly number[], total: 
   cut(isRead, minWidth);
   for (let i = widths.length - 1; i >= 0 && used() > total; i--) if (!isKey(columns[i]!.field)) widths[i] = 0;
   cut(() => true, minWidth);
+  for (let i = widths.length - 1; i >= 0; i--)
+    if (widths[i]! > 0) widths[i]! += Math.max(0, Math.min(natural[i]! - widths[i]!, total - used()));
   return widths;
 }

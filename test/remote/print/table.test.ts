@@ -39,7 +39,7 @@ test("at 80 columns texts are cut first, then uids at their beginning, then long
   const [, short] = table([{ name: "viewer", description }], { width: 80 });
   expect(short).toMatch(/^viewer {2}…[0-9a-f]+\/(1b){8} {2}reads and reads and r… {2}\d+y ago$/);
   const [, long] = table([{ name: "v".repeat(90), description }], { width: 80 });
-  expect(long).toMatch(/^v{43}… {2}…\/(1b){8} {2}reads a…$/);
+  expect(long).toMatch(/^v{43}… {2}…\/(1b){8} {2}reads and rea…$/);
 });
 
 test("of a resource without a name, its own uid is cut after those that it refers to", () => {
