@@ -1,4 +1,4 @@
-/** Log lines for people: one readable line for each JSON line, with its stack below it. */
+/** Text for terminals, and log lines for people: one readable line for each JSON line, with its stack below it. */
 import { styleText } from "node:util";
 
 type Style = Parameters<typeof styleText>[0];
@@ -47,10 +47,15 @@ function shown(value: unknown): string {
   return printable(typeof value === "string" ? value : JSON.stringify(value));
 }
 
-/** With control characters, line separators and directions of text as escapes. */
-function printable(text: string): string {
+/** With control characters, line separators, directions of text and what is invisible as escapes. */
+export function printable(text: string): string {
   return text.replace(
-    /[\p{Cc}\u2028-\u202e\u2066-\u2069]/gu,
+    /[\p{Cc}\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff]/gu,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );
+}
+
+/** {@link printable} with its line breaks. */
+export function printableLines(text: string): string {
+  return text.replace(/[^\n]+/g, printable);
 }

@@ -1,4 +1,13 @@
 /** Entry: hands the arguments to the command line. */
+
+/** Of programs that SIGPIPE ends, because their reader has ended, as `head` does. */
+const closedPipe = 141;
+
+process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+  if (error.code === "EPIPE") process.exit(closedPipe);
+  console.error(`error: cannot write to standard output: ${error.message}`);
+  process.exit(1);
+});
 const args = process.argv.slice(2);
 if (args[0] === "serve") {
   const { isTuningOn, prepareCollector } = await import("./app/garbage-collection.ts");

@@ -8,6 +8,7 @@
  */
 import { Command, CommanderError } from "commander";
 import { CommandFailure } from "../command-failure.ts";
+import { printableLines } from "../log-text.ts";
 import {
   type CommandEntry,
   findRemoteCommand,
@@ -86,12 +87,12 @@ const contractCommands: readonly CommandEntry[] = [
     async () => (await import("./routes.ts")).routesCommand(),
   ],
   ["proto", "export the protobuf files of the API", async () => (await import("./proto.ts")).protoCommand()],
+  ["openapi", "print the OpenAPI 3.1 document of the API", async () => (await import("./openapi.ts")).openApiCommand()],
   [
     "completion",
     "print the script that completes commands in a shell",
     async () => (await import("./completion/command.ts")).completionCommand(),
   ],
-  ["openapi", "print the OpenAPI 3.1 document of the API", async () => (await import("./openapi.ts")).openApiCommand()],
 ];
 
 /** The headings of `platform --help`, each with its commands. */
@@ -111,7 +112,7 @@ export async function runCommand(args: readonly string[]): Promise<number> {
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
     if (error instanceof CommandFailure) {
-      if (error.message !== "") console.error(`error: ${error.message}`);
+      if (error.message !== "") console.error(`error: ${printableLines(error.message)}`);
       return error.exitStatus;
     }
     return await explainFailure(error, args);

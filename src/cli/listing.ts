@@ -13,7 +13,7 @@ export interface Listing<T> {
   json?(record: T): object;
 }
 
-/** Prints records as they come, until they end or the reader closes the pipe, as `head` does. */
+/** Prints records as they come. */
 export async function printListing<T>(
   records: AsyncIterable<T> | Iterable<T>,
   { columns, cells, json = (record) => record as object }: Listing<T>,
@@ -24,30 +24,17 @@ export async function printListing<T>(
       .map((text, i) => (text || "-").padEnd(columns[i]![1]))
       .join("  ")
       .trimEnd();
-  process.stdout.on("error", () => {});
   if (!asJson) await print(line(columns.map(([heading]) => heading)));
-  for await (const record of records) {
-    if (!process.stdout.writable) return;
-    await print(asJson ? JSON.stringify(json(record)) : line(cells(record)));
-  }
+  for await (const record of records) await print(asJson ? JSON.stringify(json(record)) : line(cells(record)));
 }
 
 /** Prints a line for each record as they come, in the same way. */
 export async function printText<T>(records: AsyncIterable<T>, textOf: (record: T) => string): Promise<void> {
-  process.stdout.on("error", () => {});
-  for await (const record of records) {
-    if (!process.stdout.writable) return;
-    await print(textOf(record));
-  }
+  for await (const record of records) await print(textOf(record));
 }
 
 async function print(text: string): Promise<void> {
-  if (process.stdout.write(`${text}\n`)) return;
-  try {
-    await once(process.stdout, "drain");
-  } catch (error) {
-    if (process.stdout.writable) throw error; // else the reader has closed the pipe
-  }
+  if (!process.stdout.write(`${text}\n`)) await once(process.stdout, "drain");
 }
 
 /**

@@ -7,7 +7,6 @@ export function openApiCommand(): Command {
     .addOption(new Option("--format <format>", "form of the document").choices(openApiFormats).default("json"))
     .addOption(new Option("--version <version>", "version of the API").choices(openApiVersions).default("v2"))
     .action(async ({ format, version }: { format: OpenApiFormat; version: OpenApiVersion }) => {
-      process.stdout.on("error", () => {}); // the reader may close the pipe, as `head` does
       process.stdout.write(await readOpenApi(version, format));
     });
 }

@@ -2,6 +2,7 @@
 
 import { styleText } from "node:util";
 import type { DescField, DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { printable, printableLines } from "../../log-text.ts";
 import { ProgressLine } from "../../progress.ts";
 import type { Difference } from "../documents/differences.ts";
 import type { Resource } from "../documents/requests.ts";
@@ -45,7 +46,7 @@ export class Report {
   fail(position: number, outcome: "failed" | "skipped", message: string): void {
     this.counts[outcome]++;
     this.#line.clear();
-    if (message !== "") console.error(`${outcome === "failed" ? "error" : "skipped"}: ${message}`);
+    if (message !== "") console.error(`${outcome === "failed" ? "error" : "skipped"}: ${printableLines(message)}`);
     this.#print(position, "");
   }
 
@@ -74,7 +75,7 @@ export class Report {
   /** Prints what is no failure to standard error. */
   note(text: string): void {
     this.#line.clear();
-    console.error(`note: ${text}`);
+    console.error(`note: ${printableLines(text)}`);
   }
 
   /** Removes the progress from the terminal. */
@@ -146,7 +147,7 @@ function itemsOf(value: JsonValue | undefined): string[] {
 }
 
 function shown(value: JsonValue | undefined): string {
-  return JSON.stringify(value ?? null);
+  return printable(JSON.stringify(value ?? null));
 }
 
 function fieldAt(schema: DescMessage, path: string): DescField {

@@ -4,7 +4,7 @@ import { CommandFailure } from "../../command-failure.ts";
 import { ProfileError } from "../../credentials/index.ts";
 import { hasNames, type ResourceEntry } from "../catalog/resources.ts";
 import { listPage, type Resource } from "../documents/requests.ts";
-import { printable } from "../print/text.ts";
+import { oneLine } from "../print/text.ts";
 import { openSession, sessionOptions } from "../session/session.ts";
 import type { Candidate, ValuePlace } from "./place.ts";
 
@@ -23,7 +23,7 @@ export async function candidatesOnServer(
   try {
     const session = await openSession(sessionOptions(options), deadlineMs);
     const { items } = await listPage(session, resource, { pageSize: maxCandidates });
-    return candidatesOf(resource, items, word).filter(({ value }) => value === printable(value));
+    return candidatesOf(resource, items, word).filter(({ value }) => value === oneLine(value));
   } catch (error) {
     if ([PlatformError, CommandFailure, ProfileError].some((kind) => error instanceof kind)) return [];
     throw error;
@@ -32,7 +32,7 @@ export async function candidatesOnServer(
 
 function candidatesOf(resource: ResourceEntry, items: readonly Resource[], word: string): Candidate[] {
   const nameOf = ({ name }: Resource) => (typeof name === "string" ? name : "");
-  const byUid = (item: Resource) => ({ value: item.uid, description: printable(nameOf(item)) });
+  const byUid = (item: Resource) => ({ value: item.uid, description: oneLine(nameOf(item)) });
   if (!hasNames(resource)) return items.map(byUid);
   const names = [...Map.groupBy(items, nameOf)].flatMap(([name, [first, ...others]]) =>
     others.length === 0 ? [{ value: name, description: first!.uid }] : [first!, ...others].map(byUid),

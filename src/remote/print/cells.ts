@@ -2,7 +2,7 @@
 import { type DescEnum, type DescField, type Message, ScalarType } from "@bufbuild/protobuf";
 import { type Duration, DurationSchema, type Timestamp, TimestampSchema, timestampDate } from "@bufbuild/protobuf/wkt";
 import { shortName } from "../catalog/enums.ts";
-import { printable } from "./text.ts";
+import { oneLine } from "./text.ts";
 
 /** Whether times are printed as distances from now, as people read them. */
 export interface CellStyle {
@@ -21,7 +21,7 @@ export function cellOf(field: DescField, message: Message, style: CellStyle): st
   if (field.fieldKind === "list") return (value as unknown[]).map((item) => textOf(field, item, style)).join(",");
   if (field.fieldKind === "map")
     return Object.entries(value as object)
-      .map(([key, item]) => `${printable(key)}=${textOf(field, item, style)}`)
+      .map(([key, item]) => `${oneLine(key)}=${textOf(field, item, style)}`)
       .join(",");
   return value === undefined ? "" : textOf(field, value, style);
 }
@@ -39,7 +39,7 @@ function textOf(field: DescField, value: unknown, style: CellStyle): string {
   if (field.message !== undefined) return messageText(field, value as Message, style);
   if (value instanceof Uint8Array) return `${value.length} bytes`;
   if (field.scalar === ScalarType.BOOL) return value ? "yes" : "";
-  return printable(String(value));
+  return oneLine(String(value));
 }
 
 function messageText(field: DescField, value: Message, { relativeTimes }: CellStyle): string {

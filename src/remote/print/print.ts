@@ -2,9 +2,11 @@
 import { once } from "node:events";
 import { type DescMessage, type JsonValue, type Message, toJson } from "@bufbuild/protobuf";
 import { type Command, Option } from "commander";
+import { printableLines } from "../../log-text.ts";
 import { contractRegistry } from "../catalog/descriptors.ts";
 import { contractCatalog, kebab } from "../catalog/resources.ts";
 import { fieldLines, Table, type TableStyle } from "./table.ts";
+import { oneLine } from "./text.ts";
 
 const formats = ["table", "wide", "json", "yaml", "name"] as const;
 
@@ -20,8 +22,7 @@ export function withOutput(command: Command, byDefault: Format = "table"): Comma
 }
 
 /**
- * Prints messages as they come, in the format of `--output`, until they end or the reader closes the pipe, as `head`
- * does. A list is a table, a JSON array or a stream of YAML documents.
+ * Prints messages as they come, in the format of `--output`. A list is a table, a JSON array or a stream of YAML documents.
  * @param single one message alone: its fields as lines, or one JSON object.
  */
 export async function printMessages(
@@ -30,9 +31,8 @@ export async function printMessages(
   messages: AsyncIterable<Message> | Iterable<Message>,
   { single = false }: { readonly single?: boolean } = {},
 ): Promise<void> {
-  process.stdout.on("error", () => {}); // the reader closed the pipe
   const { output } = command.opts<{ output: Format }>();
-  for await (const line of linesOf(output, schema, messages, single)) if (!(await print(line))) return;
+  for await (const line of linesOf(output, schema, messages, single)) await print(line);
 }
 
 async function* linesOf(
@@ -66,7 +66,7 @@ async function* jsonLines(
 ): AsyncGenerator<string> {
   let previous: string | undefined;
   for await (const message of messages) {
-    const text = JSON.stringify(jsonOf(schema, message), undefined, 2);
+    const text = printableLines(JSON.stringify(jsonOf(schema, message), undefined, 2)); // escapes mean the same
     if (single) yield text;
     else {
       yield previous === undefined ? "[" : `${previous},`;
@@ -109,7 +109,7 @@ export function jsonOf(schema: DescMessage, message: Message): JsonValue {
 function nameOf(schema: DescMessage, message: Message): string {
   const resource = contractCatalog().resources.find((it) => it.schema.typeName === schema.typeName);
   const { uid } = message as Message & { uid?: string };
-  return `${resource?.singular ?? kebab(schema.name)}/${uid ?? ""}`;
+  return `${resource?.singular ?? kebab(schema.name)}/${oneLine(uid ?? "")}`;
 }
 
 function styleOf(wide: boolean): TableStyle {
@@ -118,11 +118,7 @@ function styleOf(wide: boolean): TableStyle {
   return { width, wide, colours: isTTY && !process.env.NO_COLOR };
 }
 
-/** Writes a line, with back-pressure. Returns whether anyone still reads. */
-async function print(line: string): Promise<boolean> {
-  const { stdout } = process;
-  if (!stdout.writable) return false;
-  if (stdout.write(`${line}\n`)) return true;
-  await Promise.race([once(stdout, "drain"), once(stdout, "close")]).catch(() => {});
-  return stdout.writable;
+/** Writes a line, with back-pressure. */
+async function print(line: string): Promise<void> {
+  if (!process.stdout.write(`${line}\n`)) await once(process.stdout, "drain");
 }

@@ -4,7 +4,7 @@ import { TimestampSchema } from "@bufbuild/protobuf/wkt";
 import { FieldBehavior, field_behavior } from "../../../gen/google/api/field_behavior_pb.ts";
 import { kebab } from "../catalog/resources.ts";
 import { cellOf } from "./cells.ts";
-import { padOrCut, widthOf } from "./text.ts";
+import { pad, padOrCut, padOrCutStart, widthOf } from "./text.ts";
 
 /** Where a table is printed. */
 export interface TableStyle {
@@ -18,6 +18,8 @@ export interface TableStyle {
 interface Column {
   readonly field: DescField;
   readonly heading: string;
+  /** Uids are told apart by their ends. */
+  readonly isUid: boolean;
 }
 
 const gap = "  ";
@@ -25,19 +27,18 @@ const gap = "  ";
 const minWidth = 8;
 /** To what the longest columns are cut first. */
 const fairWidth = 44;
+/** The last segment of a uid, with `…/` before it. */
+const uidWidth = 18;
 
 /** The lines of a table, made when its first messages are known. */
 export class Table {
   readonly #style: TableStyle;
   readonly #columns: readonly Column[];
-  /** How many of the first columns are name and uid. */
-  readonly #keys: number;
   #widths: readonly number[] = [];
 
   constructor(schema: DescMessage, style: TableStyle) {
     this.#style = style;
     this.#columns = columnsOf(schema, style.wide);
-    this.#keys = this.#columns.filter(({ field }) => isKey(field)).length;
   }
 
   /** The heading, and the width of each column, from the first messages. */
@@ -45,7 +46,8 @@ export class Table {
     const rows = [this.#columns.map(({ heading }) => heading), ...messages.map((message) => this.#cells(message))];
     const isEmpty = (i: number) => messages.length > 0 && rows.slice(1).every((row) => row[i] === "");
     const natural = this.#columns.map((_, i) => (isEmpty(i) ? 0 : Math.max(...rows.map((row) => widthOf(row[i]!)))));
-    this.#widths = this.#style.width === undefined ? natural : squeeze(natural, this.#style.width, this.#keys);
+    this.#widths =
+      this.#style.width === undefined ? natural : squeeze(this.#columns, natural, this.#style.width, this.#style.wide);
     const line = this.#join(rows[0]!);
     return this.#style.colours ? `\u001b[1m${line}\u001b[22m` : line;
   }
@@ -65,7 +67,8 @@ export class Table {
       .flatMap((cell, i) => {
         const width = this.#widths[i]!;
         if (width === 0) return [];
-        return isCut ? padOrCut(cell || "-", width) : (cell || "-").padEnd(width);
+        const cut = this.#columns[i]!.isUid ? padOrCutStart : padOrCut;
+        return isCut ? cut(cell || "-", width) : pad(cell || "-", width);
       })
       .join(gap)
       .trimEnd();
@@ -101,25 +104,42 @@ function columnsOf(schema: DescMessage, wide: boolean): Column[] {
   return schema.fields
     .filter((field) => wide || isTelling(field))
     .sort((a, b) => rank(a) - rank(b))
-    .map((field) => ({ field, heading: kebab(field.name).toUpperCase() }));
+    .map((field) => ({
+      field,
+      heading: kebab(field.name).toUpperCase(),
+      isUid: /(^|_)uid$/.test(field.name) && field.scalar === ScalarType.STRING,
+    }));
 }
 
-/** Widths that fit `total`: what people read is cut before names and uids, then the last columns are left out. */
-function squeeze(natural: readonly number[], total: number, keys: number): number[] {
+/**
+ * Widths that fit `total`. Columns are cut in turns: what people read, uids of others, the own uid, long names. Then the
+ * last columns are left out, and the others get their room. If all fields are wanted, only the longest are cut, and lines may be longer.
+ */
+function squeeze(columns: readonly Column[], natural: readonly number[], total: number, wide: boolean): number[] {
   const widths = [...natural];
   const used = () => {
     const shown = widths.filter((width) => width > 0);
     return shown.reduce((sum, width) => sum + width, 0) + gap.length * Math.max(0, shown.length - 1);
   };
-  const cut = (from: number, least: number) => {
+  const cut = (isMeant: (column: Column) => boolean, least: number) => {
+    const meant = columns.flatMap((column, i) => (isMeant(column) ? [i] : []));
     while (used() > total) {
-      const longest = widths.indexOf(Math.max(...widths.slice(from)), from);
+      const longest = meant.reduce((a, b) => (widths[b]! > widths[a]! ? b : a), meant[0] ?? -1);
       if (longest < 0 || widths[longest]! <= least) return;
       widths[longest] = Math.max(least, widths[longest]! - (used() - total));
     }
   };
-  for (const least of [fairWidth, fairWidth / 2, minWidth]) cut(keys, least);
-  for (let i = widths.length - 1; i >= keys && used() > total; i--) widths[i] = 0;
-  cut(0, minWidth);
+  const isRead = ({ field, isUid }: Column) => !isUid && !isKey(field);
+  cut(isRead, fairWidth);
+  if (wide) return widths;
+  cut(isRead, fairWidth / 2);
+  cut(({ field, isUid }) => isUid && !isKey(field), uidWidth);
+  cut(({ isUid }) => isUid, uidWidth);
+  cut(({ field }) => field.name === "name", fairWidth);
+  cut(isRead, minWidth);
+  for (let i = widths.length - 1; i >= 0 && used() > total; i--) if (!isKey(columns[i]!.field)) widths[i] = 0;
+  cut(() => true, minWidth);
+  for (let i = widths.length - 1; i >= 0; i--)
+    if (widths[i]! > 0) widths[i]! += Math.max(0, Math.min(natural[i]! - widths[i]!, total - used()));
   return widths;
 }

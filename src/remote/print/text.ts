@@ -1,29 +1,38 @@
 /** Text of a server on a terminal: without control characters, and measured in columns. */
+import { printable } from "../../log-text.ts";
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: it finds them
-const controls = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
 const segmenter = new Intl.Segmenter();
-/** East Asian wide characters and emoji, which take two columns (UAX #11). */
-const wide = /\p{Emoji_Presentation}|[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60]/u;
+/** Emoji, East Asian wide and full-width characters, which take two columns (UAX #11). */
+const wide = [
+  /\p{Emoji_Presentation}|\p{Emoji}\ufe0f/u,
+  /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97c\uac00-\ud7a3\uf900-\ufaff\ufe10-\ufe19\ufe30-\ufe6f]/u,
+  /[\uff01-\uff60\uffe0-\uffe6\u{16fe0}-\u{1b2ff}\u{1f200}-\u{1f265}\u{20000}-\u{3fffd}]/u,
+];
+/** Marks without a character to stand on. */
+const marks = /^[\p{M}\u200c\u200d]+$/u;
 
-/** The text on one line, with an escape in the place of each control character. */
-export function printable(text: string): string {
-  return text.replace(controls, (it) =>
-    it === "\n" ? "\\n" : it === "\t" ? "\\t" : `\\u${it.charCodeAt(0).toString(16).padStart(4, "0")}`,
-  );
+/** The text on one line, with escapes in the place of control characters. */
+export function oneLine(text: string): string {
+  return printable(text.replaceAll("\n", "\\n").replaceAll("\t", "\\t"));
 }
 
 /** How many columns a terminal needs for a printable text. */
 export function widthOf(text: string): number {
+  if (/^[ -~]*$/.test(text)) return text.length;
   let width = 0;
-  for (const { segment } of segmenter.segment(text)) width += wide.test(segment) ? 2 : 1;
+  for (const { segment } of segmenter.segment(text))
+    width += wide.some((it) => it.test(segment)) ? 2 : marks.test(segment) ? 0 : 1;
   return width;
+}
+
+/** The text in at least `width` columns, filled with blanks. */
+export function pad(text: string, width: number): string {
+  return text + " ".repeat(Math.max(0, width - widthOf(text)));
 }
 
 /** The text in exactly `width` columns: filled with blanks, or cut with `…` at its end. */
 export function padOrCut(text: string, width: number): string {
-  const missing = width - widthOf(text);
-  if (missing >= 0) return text + " ".repeat(missing);
+  if (widthOf(text) <= width) return pad(text, width);
   let [cut, used] = ["", 0];
   for (const { segment } of segmenter.segment(text)) {
     const next = widthOf(segment);
@@ -32,4 +41,9 @@ export function padOrCut(text: string, width: number): string {
     used += next;
   }
   return `${cut}…${" ".repeat(width - 1 - used)}`;
+}
+
+/** The last `width` columns of an ASCII text, with `…` at their beginning, or the text filled with blanks. */
+export function padOrCutStart(text: string, width: number): string {
+  return text.length <= width ? pad(text, width) : `…${text.slice(text.length - width + 1)}`;
 }

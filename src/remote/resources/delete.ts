@@ -1,6 +1,7 @@
 /** `platform delete`: one command for each resource that can be deleted. */
 import { Command } from "commander";
 import { CommandFailure } from "../../command-failure.ts";
+import { printableLines } from "../../log-text.ts";
 import { contractCatalog, type ResourceEntry } from "../catalog/resources.ts";
 import { canAsk, confirm } from "../documents/confirm.ts";
 import { failureOf } from "../documents/failure.ts";
@@ -50,7 +51,7 @@ async function deleteAll(
       console.log(`${resource.singular}/${uid} ${dryRun ? "would be deleted" : "deleted"}`);
     } catch (error) {
       const { failure, concernsAll } = failureOf(error);
-      console.error(`error: ${names[index]}: ${failure.message}`);
+      console.error(`error: ${printableLines(`${names[index]}: ${failure.message}`)}`);
       status ||= failure.exitStatus;
       if (concernsAll) break;
     }

@@ -5,7 +5,7 @@
 import * as openid from "openid-client";
 import { CommandFailure } from "../../command-failure.ts";
 import type { SignInProvider } from "../../credentials/index.ts";
-import { printable } from "../print/text.ts";
+import { printable } from "../../log-text.ts";
 import { openBrowser } from "./browser.ts";
 import { listenOnLoopback } from "./loopback.ts";
 

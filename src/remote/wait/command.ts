@@ -8,6 +8,7 @@ import { hasNames, type ResourceEntry } from "../catalog/resources.ts";
 import { failureOf } from "../documents/failure.ts";
 import { uidOf } from "../documents/lookup.ts";
 import { getResource, type Resource } from "../documents/requests.ts";
+import { oneLine } from "../print/text.ts";
 import { requireMethod, requireResource } from "../resources/resource-argument.ts";
 import { inSession, type Session, sessionUntil, withSession } from "../session/session.ts";
 import { type Condition, readCondition } from "./condition.ts";
@@ -39,7 +40,7 @@ export function waitCommand(): Command {
           throw new CommandFailure(`--within must be more than 0, not ${JSON.stringify(options.within)}`, 2);
         const line = new ProgressLine();
         try {
-          console.log(await waitFor(session, resource, text, condition, withinMs, line));
+          console.log(oneLine(await waitFor(session, resource, text, condition, withinMs, line)));
         } finally {
           line.clear();
         }
@@ -78,7 +79,7 @@ async function waitFor(
     const pauseMs = Math.max(retryAfterMs, nextMs * (0.5 + Math.random() / 2));
     if (performance.now() + pauseMs >= endMs)
       throw new CommandFailure(`not within ${withinMs / 1000} s: ${last}`, status.notAvailable);
-    line.show(() => `${Math.round((performance.now() - startMs) / 1000)} s: ${last}`);
+    line.show(() => `${Math.round((performance.now() - startMs) / 1000)} s: ${oneLine(last)}`);
     await sleep(pauseMs);
   }
 }

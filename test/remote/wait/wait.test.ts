@@ -1,12 +1,11 @@
 /** `platform wait` against a server, and against one that fails at first. */
 
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { RetryInfoSchema } from "../../../gen/google/rpc/error_details_pb.ts";
 import { runPlatform } from "../../cli/platform-process.ts";
 import { startWithFolder } from "../server.ts";
+import { type Answer, startStub } from "../stub-server.ts";
 
 let server: Awaited<ReturnType<typeof startWithFolder>>;
 
@@ -76,21 +75,17 @@ test("changes are seen: a creation, an update and a deletion", async () => {
 });
 
 /** A server that gives these answers, the last one again and again. Returns its address, and counts the calls. */
-async function stub(...answers: readonly (readonly [status: number, body: object])[]) {
+async function answering(...answers: readonly Answer[]) {
   const calls = { count: 0 };
-  const server = createServer((_, response) => {
-    const [status, body] = answers[Math.min(calls.count++, answers.length - 1)]!;
-    response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
-  });
-  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
-  onTestFinished(() => void server.close());
-  return { calls, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+  const { url, stop } = await startStub(() => answers[Math.min(calls.count++, answers.length - 1)]!);
+  onTestFinished(stop);
+  return { calls, url };
 }
 
 const uid = "0".repeat(40);
 
 test("a server that is unavailable, or limits calls, is asked again", async () => {
-  const { calls, url } = await stub(
+  const { calls, url } = await answering(
     [503, { code: "unavailable", message: "starting" }],
     [429, { code: "resource_exhausted", message: "too many" }],
     [200, { uid, name: "x" }],
@@ -102,7 +97,7 @@ test("a server that is unavailable, or limits calls, is asked again", async () =
 test("a server is not asked again before it says so", async () => {
   const retryInfo = toBinary(RetryInfoSchema, create(RetryInfoSchema, { retryDelay: { seconds: 600n } }));
   const details = [{ type: RetryInfoSchema.typeName, value: Buffer.from(retryInfo).toString("base64") }];
-  const { calls, url } = await stub([429, { code: "resource_exhausted", message: "too many", details }]);
+  const { calls, url } = await answering([429, { code: "resource_exhausted", message: "too many", details }]);
   const { code, stderr } = await server.run(["wait", "role", uid, "--for", "exists", "--server", url]);
   expect({ code, stderr, ...calls }).toEqual({ code: 6, stderr: "error: not within 300 s: too many\n", count: 1 });
 });

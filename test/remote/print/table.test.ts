@@ -1,0 +1,109 @@
+/** Tables of messages, by the widths of terminals. */
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+import { expect, test } from "vitest";
+import { RoleBindingSchema } from "../../../gen/platform/iam/v2/role_bindings_pb.ts";
+import { RoleSchema } from "../../../gen/platform/iam/v2/roles_pb.ts";
+import { RepoSchema } from "../../../gen/platform/registry/v2/repos_pb.ts";
+import { fieldLines, Table, type TableStyle } from "../../../src/remote/print/table.ts";
+import { widthOf } from "../../../src/remote/print/text.ts";
+
+const uid = `${"0a".repeat(20)}/${"1b".repeat(8)}`;
+const createTime = timestampFromMs(0);
+
+function table(roles: readonly MessageInitShape<typeof RoleSchema>[], style: Partial<TableStyle>): string[] {
+  const table = new Table(RoleSchema, { width: undefined, colours: false, wide: false, ...style });
+  const messages = roles.map((role) => create(RoleSchema, { uid, createTime, ...role }));
+  return [table.begin(messages), ...messages.map((message) => table.line(message))];
+}
+
+test.each([80, 160])("no line is longer than %i columns", (width) => {
+  const long = "a very long text of many words ".repeat(20);
+  const roles = [{ name: "漢".repeat(100), description: long }, { name: "👩‍👩‍👧‍👦".repeat(90) }, { name: "x" }];
+  for (const line of table(roles, { width })) expect(widthOf(line)).toBeLessThanOrEqual(width);
+});
+
+test.each([1, 5, 10, 20, 40, 60])("%i columns are not too few to print", (width) => {
+  for (const line of table([{ name: "viewer", description: "reads" }], { width }))
+    expect(widthOf(line)).toBeLessThanOrEqual(Math.max(width, 18));
+});
+
+test("a table of short cells is not cut at 80 columns", () => {
+  const [heading, line] = table([{ name: "viewer", description: "reads" }], { width: 160 });
+  expect(heading).toMatch(/^NAME +UID +DESCRIPTION +CREATE-TIME$/);
+  expect(line).toMatch(new RegExp(`^viewer  ${uid}  reads +\\d+y ago$`));
+});
+
+test("at 80 columns texts are cut first, then uids at their beginning, then long names", () => {
+  const description = "reads and reads and reads";
+  const [, short] = table([{ name: "viewer", description }], { width: 80 });
+  expect(short).toMatch(/^viewer {2}…[0-9a-f]+\/(1b){8} {2}reads and reads and r… {2}\d+y ago$/);
+  const [, long] = table([{ name: "v".repeat(90), description }], { width: 80 });
+  expect(long).toMatch(/^v{43}… {2}…\/(1b){8} {2}reads and rea…$/);
+});
+
+test("of a resource without a name, its own uid is cut after those that it refers to", () => {
+  const binding = create(RoleBindingSchema, { uid, identityUid: uid, roleUid: uid });
+  const table = new Table(RoleBindingSchema, { width: 97, colours: false, wide: false });
+  table.begin([binding]);
+  expect(table.line(binding)).toBe(`${uid}  …/${"1b".repeat(8)}  …/${"1b".repeat(8)}`);
+});
+
+test("with all fields no column is left out, and only long texts are cut", () => {
+  const [heading, line] = table([{ name: "viewer", description: "x".repeat(90) }], { width: 80, wide: true });
+  expect(heading).toMatch(/ DESCRIPTION .* CREATE-TIME/);
+  expect(line).toContain(`viewer  ${uid}  ${"x".repeat(43)}…  `);
+});
+
+test("columns are aligned where characters are wide, on a terminal and in a file", () => {
+  const names = ["漢字", "e\u0301te\u0301", "🚀 rocket", "plain"];
+  for (const width of [160, undefined]) {
+    const [, ...lines] = table(
+      names.map((name) => ({ name })),
+      { width },
+    );
+    expect(new Set(lines.map((line) => widthOf(line.slice(0, line.indexOf(uid)))))).toEqual(
+      new Set([widthOf("🚀 rocket") + 2]),
+    );
+  }
+});
+
+test("nothing is cut in a file, and an empty cell is a dash", () => {
+  const description = "x".repeat(3000);
+  const [, first, second] = table([{ name: "a", description }, { name: "b" }], {});
+  expect(first).toContain(description);
+  expect(second).toMatch(/^b +\S+ {2}- +1970-01-01T00:00:00.000Z$/);
+});
+
+test("a later line that is longer than the first ones is cut on a terminal, and whole in a file", () => {
+  const first = [create(RoleSchema, { uid, name: "a" })];
+  const later = create(RoleSchema, { uid, name: "a".repeat(300) });
+  for (const [width, length] of [
+    [80, "NAME".length + 2 + uid.length],
+    [undefined, 300 + 2 + uid.length],
+  ] as const) {
+    const table = new Table(RoleSchema, { width, colours: false, wide: false });
+    table.begin(first);
+    expect(table.line(later)).toHaveLength(length);
+  }
+});
+
+test("control characters of cells and of single resources are printed as escapes", () => {
+  const evil = "\u001b[2J\u009b31m\r\n\u0007";
+  const role = { name: evil, description: evil, capabilities: [], etag: evil };
+  for (const wide of [false, true]) expect(table([role], { wide, width: 160 }).join("")).not.toMatch(/\p{Cc}/u);
+  const style = { width: 160, wide: false, colours: false };
+  expect(fieldLines(RoleSchema, create(RoleSchema, role), style).join("")).not.toMatch(/\p{Cc}/u);
+  const repo = create(RepoSchema, { name: evil, bundles: [evil, evil], aliases: [evil] });
+  expect(fieldLines(RepoSchema, repo, style).join("")).not.toMatch(/\p{Cc}/u);
+});
+
+test("only headings are coloured, and only where that is wanted", () => {
+  const [heading, line] = table([{ name: "a" }], { width: 160, colours: true });
+  expect(heading?.split("\u001b")).toEqual(["", expect.stringMatching(/^\[1mNAME/), "[22m"]);
+  expect(line).not.toContain("\u001b");
+});
+
+test("an empty table is its heading", () => {
+  expect(table([], { width: 80 })).toEqual([expect.stringMatching(/^NAME +UID +DESCRIPTION/)]);
+});
