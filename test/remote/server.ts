@@ -21,6 +21,8 @@ export async function startWithFolder() {
   const token = await running.mintToken(administratorUid, 3600);
   const env = { PLATFORM_SERVER: running.baseUrl, PLATFORM_TOKEN: token, XDG_STATE_HOME: join(folder, "state") };
   return {
+    server: running.baseUrl,
+    token,
     root,
     folder,
     /** Runs a command with the environment of the administrator. */
