@@ -6,5 +6,6 @@
  * services, and `node.ts` as `platform-api/client/node`, which is for Node alone.
  */
 export { PlatformError } from "./errors.ts";
+export type { RetryOptions } from "./retry.ts";
 export { staticToken, type TokenSource } from "./token.ts";
-export { createPlatformTransport, type TransportOptions } from "./transport.ts";
+export { createPlatformTransport, type TransportFactory, type TransportOptions } from "./transport.ts";

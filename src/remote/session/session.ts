@@ -37,7 +37,7 @@ export async function inSession(command: Command, run: (session: Session) => Pro
   const timeoutMs = Number(timeout) * 1000;
   if (!(timeoutMs > 0 && timeoutMs <= maxTimeoutMs))
     throw new CommandFailure(`--timeout must be more than 0 and at most a day, not ${JSON.stringify(timeout)}`, 2);
-  const transport = createPlatformTransport({ server, timeoutMs, ...(token ? { token } : {}) });
+  const transport = createPlatformTransport({ server, timeoutMs, retry: false, ...(token ? { token } : {}) });
   try {
     await run({ server, transport });
   } catch (error) {
