@@ -17,12 +17,12 @@ export interface RetryOptions {
  * clients do not return at once. @param attempts how often the call has been sent.
  */
 export function delayBeforeRetry(
-  { code, retryAfter = 0 }: PlatformError,
+  { code, retryAfter }: PlatformError,
   attempts: number,
   { maxAttempts = 5, initialDelayMs = 200, maxDelayMs = 10_000 }: RetryOptions,
 ): number | undefined {
-  const isTransient = code === Code.Unavailable || (code === Code.ResourceExhausted && retryAfter > 0);
+  const isTransient = code === Code.Unavailable || (code === Code.ResourceExhausted && retryAfter !== undefined);
   if (!isTransient || attempts >= maxAttempts) return undefined;
   const delay = Math.min(initialDelayMs * 2 ** (attempts - 1), maxDelayMs);
-  return retryAfter + delay * (0.5 + Math.random() / 2);
+  return (retryAfter ?? 0) + delay * (0.5 + Math.random() / 2);
 }

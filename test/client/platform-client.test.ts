@@ -1,9 +1,9 @@
 /** The typed client, against a real server. */
-import type { CallOptions } from "@connectrpc/connect";
-import { Code } from "@connectrpc/connect";
 import { afterAll, beforeAll, describe, expect, expectTypeOf, test } from "vitest";
 import {
   type Advisory,
+  type CallOptions,
+  Code,
   createClientsOf,
   createPlatformClient,
   createPlatformTransport,

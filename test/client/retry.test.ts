@@ -159,7 +159,7 @@ const exhausted = (seconds?: bigint) =>
     undefined,
     seconds === undefined
       ? []
-      : [{ desc: RetryInfoSchema, value: create(RetryInfoSchema, { retryDelay: { seconds, nanos: 1_000_000 } }) }],
+      : [{ desc: RetryInfoSchema, value: create(RetryInfoSchema, { retryDelay: { seconds } }) }],
   );
 
 test.each<[string, Error[], TransportOptions["retry"], number]>([
