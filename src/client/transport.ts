@@ -17,7 +17,7 @@ export interface TransportOptions {
   readonly timeoutMs?: number;
   /** How calls are sent: by the Connect protocol and `fetch` by default. */
   readonly transport?: TransportFactory;
-  /** How calls are repeated that failed with UNAVAILABLE, or too early; false: not at all. */
+  /** How calls are sent again that failed with a transient error; false: not at all, and without idempotency keys. */
   readonly retry?: RetryOptions | false;
 }
 
