@@ -7,7 +7,7 @@
  * on the database may run beside a server, but for `restore`.
  */
 import { Command, CommanderError } from "commander";
-import { CommandFailure } from "../command-failure.ts";
+import { CommandFailure } from "../command/index.ts";
 import { printableLines } from "../log-text.ts";
 import {
   type CommandEntry,

@@ -5,7 +5,7 @@
 import { Command } from "commander";
 import { openSigningKeys } from "../app/index.ts";
 import { createIssuer, maxTokenLifeSeconds } from "../auth/index.ts";
-import { CommandFailure } from "../command-failure.ts";
+import { CommandFailure } from "../command/index.ts";
 import type { Config } from "../config/index.ts";
 import { identityExists } from "../services/index.ts";
 import type { Database } from "../store/index.ts";

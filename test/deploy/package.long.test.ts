@@ -1,17 +1,15 @@
 /** The package as it is published: installed from its archive into an empty folder, and used from there. */
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
-import { mkdtemp } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { cleanEnvironment, type Outcome, repository } from "../cli/platform-process.ts";
+import { installPackage, olderNode } from "./installed-package.ts";
 
-let root: string;
-let archive: string;
-const inRoot = (...path: string[]) => join(root, ...path);
+let installed: Awaited<ReturnType<typeof installPackage>>;
+const inRoot = (...path: string[]) => join(installed.root, ...path);
 /** Programs are found as `npx` finds them, and run by the Node that runs this. */
 const env = () => ({
   ...cleanEnvironment(),
@@ -20,13 +18,9 @@ const env = () => ({
 });
 
 beforeAll(async () => {
-  root = await mkdtemp(join(tmpdir(), "platform-package-"));
-  for (const folder of ["packed", "home"]) mkdirSync(inRoot(folder));
-  execFileSync("npm", ["pack", "--pack-destination", inRoot("packed")], { cwd: repository, stdio: "pipe" });
-  archive = inRoot("packed", readdirSync(inRoot("packed"))[0]!);
-  execFileSync("npm", ["install", "--prefix", root, "--no-audit", "--no-fund", archive], { cwd: root, stdio: "pipe" });
+  installed = await installPackage();
 }, 300_000);
-afterAll(() => rmSync(root, { recursive: true, force: true }));
+afterAll(() => installed.remove());
 
 /** Starts a program of the package in the folder that it was installed into. */
 function start(
@@ -35,7 +29,11 @@ function start(
   input: "ignore" | "pipe" = "ignore",
   more: Record<string, string> = {},
 ) {
-  const child = spawn(program, args, { cwd: root, env: { ...env(), ...more }, stdio: [input, "pipe", "pipe"] });
+  const child = spawn(program, args, {
+    cwd: installed.root,
+    env: { ...env(), ...more },
+    stdio: [input, "pipe", "pipe"],
+  });
   onTestFinished(() => void child.kill("SIGKILL"));
   return child;
 }
@@ -47,8 +45,8 @@ async function run(program: string, args: readonly string[], more: Record<string
 }
 
 test("the archive has at most 3 MB, the bill of materials, and nothing that only a checkout uses", () => {
-  const { size } = statSync(archive);
-  const paths = execFileSync("tar", ["-tzf", archive], { encoding: "utf8" }).trim().split("\n");
+  const { size } = statSync(installed.archive);
+  const paths = execFileSync("tar", ["-tzf", installed.archive], { encoding: "utf8" }).trim().split("\n");
   console.log(`${(size / 1e6).toFixed(2)} MB, ${paths.length} files`);
   expect(size).toBeLessThan(3_000_000);
   expect(paths).toContain("package/sbom.cdx.json");
@@ -158,15 +156,11 @@ test.each([[[]], [["--workers", "2"]]])("npx platform-api serve %j", async (more
 });
 
 test("an older Node is told what to do", async () => {
-  const old = (process.env.PATH ?? "")
-    .split(delimiter)
-    .map((folder) => join(folder, "node"))
-    .filter((path) => !path.includes("node_modules") && existsSync(path))
-    .find((path) => Number(execFileSync(path, ["-p", "process.versions.node.split('.')[0]"])) < 24);
+  const old = olderNode();
   if (old === undefined) return console.warn("not tested: there is no older Node on the PATH");
   const manifest = JSON.parse(readFileSync(join(repository, "package.json"), "utf8"));
   for (const program of Object.keys(manifest.bin)) {
-    const { code, stderr } = await run(old, [inRoot("node_modules/.bin", program), "serve"]);
+    const { code, stderr } = await run(old.path, [inRoot("node_modules/.bin", program), "serve"]);
     expect(stderr).toMatch(/needs Node 24\.16 or newer.*\n.*nodejs\.org.*\n {2}npx --package node@24/);
     expect(code).toBe(1);
   }

@@ -27,6 +27,8 @@ export async function startWithFolder(settings: Readonly<Partial<Record<SettingN
     XDG_STATE_HOME: join(folder, "state"),
   };
   return {
+    server: running.baseUrl,
+    token,
     root,
     folder,
     /** The environment of the administrator. */

@@ -1,6 +1,6 @@
 /** Shared by all importers of feeds: their options, and the import from a location to a summary. */
 import type { Command } from "commander";
-import { CommandFailure } from "../../command-failure.ts";
+import { CommandFailure, stopSignal } from "../../command/index.ts";
 import {
   type FeedFile,
   type FeedOptions,
@@ -14,7 +14,6 @@ import {
   summaryText,
   type Unread,
 } from "../../feeds/index.ts";
-import { stopSignal } from "../../stop-signal.ts";
 import type { Database } from "../../store/index.ts";
 
 /** The part that is specific to an importer. */

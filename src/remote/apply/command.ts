@@ -1,8 +1,7 @@
 /** `platform apply` and `platform diff`. */
 import { realpath } from "node:fs/promises";
 import { Command, Option } from "commander";
-import { CommandFailure } from "../../command-failure.ts";
-import { stopSignal } from "../../stop-signal.ts";
+import { CommandFailure, stopSignal } from "../../command/index.ts";
 import { canAsk, confirm } from "../documents/confirm.ts";
 import { readDocuments } from "../documents/read.ts";
 import { inSession, type Session, withSession } from "../session/session.ts";

@@ -2,7 +2,7 @@
 import { type JsonObject, type Message, toJson } from "@bufbuild/protobuf";
 import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
 import { FieldBehavior } from "../../../gen/google/api/field_behavior_pb.ts";
-import { CommandFailure } from "../../command-failure.ts";
+import { CommandFailure } from "../../command/index.ts";
 import type { ResourceEntry } from "../catalog/resources.ts";
 import { contractCatalog } from "../catalog/resources.ts";
 import { type Difference, differencesOf, mergedFields, pathsOf } from "../documents/differences.ts";

@@ -6,8 +6,8 @@ import { createHash } from "node:crypto";
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
-import { CommandFailure } from "../../command-failure.ts";
-import { tryLock } from "../../credentials/index.ts";
+import { tryLock } from "../../client-node/index.ts";
+import { CommandFailure } from "../../command/index.ts";
 
 /** A resource that an apply created. */
 export interface RecordedResource {

@@ -2,8 +2,8 @@
 
 import { styleText } from "node:util";
 import type { DescField, DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { ProgressLine } from "../../command/index.ts";
 import { printable, printableLines } from "../../log-text.ts";
-import { ProgressLine } from "../../progress.ts";
 import type { Difference } from "../documents/differences.ts";
 import type { Resource } from "../documents/requests.ts";
 import { isNested } from "../documents/spec.ts";

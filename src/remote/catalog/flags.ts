@@ -10,7 +10,7 @@ import {
 } from "@bufbuild/protobuf";
 import { type Command, Option } from "commander";
 import { FieldBehavior, field_behavior } from "../../../gen/google/api/field_behavior_pb.ts";
-import { CommandFailure } from "../../command-failure.ts";
+import { CommandFailure } from "../../command/index.ts";
 import { suggestion } from "../../did-you-mean.ts";
 import { commentOf } from "./comments.ts";
 import { shortName, shortNames } from "./enums.ts";

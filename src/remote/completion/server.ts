@@ -1,7 +1,7 @@
 /** The names and uids of the resources of a server, for completion. */
 import { PlatformError } from "../../client/index.ts";
-import { CommandFailure } from "../../command-failure.ts";
-import { ProfileError } from "../../credentials/index.ts";
+import { ProfileError } from "../../client-node/index.ts";
+import { CommandFailure } from "../../command/index.ts";
 import { hasNames, type ResourceEntry } from "../catalog/resources.ts";
 import { listPage, type Resource } from "../documents/requests.ts";
 import { oneLine } from "../print/text.ts";

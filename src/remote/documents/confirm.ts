@@ -1,6 +1,6 @@
 /** Questions on a terminal. */
 import { createInterface } from "node:readline/promises";
-import { CommandFailure } from "../../command-failure.ts";
+import { CommandFailure } from "../../command/index.ts";
 
 /** Whether somebody can answer. */
 export function canAsk(): boolean {

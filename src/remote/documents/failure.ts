@@ -1,7 +1,7 @@
 /** Failures of single calls, for commands that go on with others. */
 import { Code } from "@connectrpc/connect";
 import { PlatformError } from "../../client/index.ts";
-import { CommandFailure } from "../../command-failure.ts";
+import { CommandFailure } from "../../command/index.ts";
 import { changedMeanwhile, exitStatusOf, networkReason } from "../session/failure.ts";
 
 /** Errors that every other call would get as well. */

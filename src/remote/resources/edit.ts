@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { type JsonObject, toJson } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
 import { PlatformError } from "../../client/index.ts";
-import { CommandFailure } from "../../command-failure.ts";
+import { CommandFailure } from "../../command/index.ts";
 import { commentOf } from "../catalog/comments.ts";
 import type { ResourceEntry } from "../catalog/resources.ts";
 import { mergedFields } from "../documents/differences.ts";

@@ -1,7 +1,7 @@
 /** `platform update`: one command for each resource that can be updated. */
 import { type JsonObject, toJson } from "@bufbuild/protobuf";
 import { Command } from "commander";
-import { CommandFailure } from "../../command-failure.ts";
+import { CommandFailure } from "../../command/index.ts";
 import { suggestion } from "../../did-you-mean.ts";
 import { addFieldFlags } from "../catalog/flags.ts";
 import { contractCatalog, kebab, type ResourceEntry } from "../catalog/resources.ts";

@@ -2,7 +2,7 @@
 import type { DescMethod } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
 import { PlatformError } from "../../client/index.ts";
-import { CommandFailure } from "../../command-failure.ts";
+import { CommandFailure } from "../../command/index.ts";
 
 /** The exit status of each class of errors; 1 for others. */
 const statuses: Readonly<Partial<Record<Code, number>>> = {

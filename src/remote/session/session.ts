@@ -2,8 +2,8 @@
 import type { Transport } from "@connectrpc/connect";
 import { type Command, Option } from "commander";
 import { createPlatformTransport, PlatformError, staticToken, type TokenSource } from "../../client/index.ts";
-import { CommandFailure } from "../../command-failure.ts";
-import { defaultProfile, type Profile, ProfileError, profileToken, readProfile } from "../../credentials/index.ts";
+import { defaultProfile, type Profile, ProfileError, profileToken, readProfile } from "../../client-node/index.ts";
+import { CommandFailure } from "../../command/index.ts";
 import { failureOfCall } from "./failure.ts";
 
 /** A server, and who calls it. */
@@ -101,7 +101,7 @@ function sessionOf({ server, name, profile }: ChosenProfile, options: SessionOpt
   if (!options.token && profile === undefined && options.profile !== undefined)
     throw new CommandFailure(`profile ${name} is not signed in to ${server}; use: platform login`, 4);
   const token = options.token ? staticToken(options.token) : profile && profileToken(name);
-  const transport = createPlatformTransport({ server, timeoutMs, ...(token && { token }) });
+  const transport = createPlatformTransport({ server, timeoutMs, retry: false, ...(token && { token }) });
   return { server, timeoutMs, transport, token, profile: options.token ? undefined : profile && name };
 }
 

@@ -4,7 +4,6 @@ import { text } from "node:stream/consumers";
 import { Code } from "@connectrpc/connect";
 import { Command, Option } from "commander";
 import { exchangeToken, PlatformError, revokeToken } from "../../client/index.ts";
-import { CommandFailure } from "../../command-failure.ts";
 import {
   CiTokenError,
   ciToken,
@@ -12,7 +11,8 @@ import {
   type Profile,
   type SignInProvider,
   writeProfile,
-} from "../../credentials/index.ts";
+} from "../../client-node/index.ts";
+import { CommandFailure } from "../../command/index.ts";
 import { type ChosenProfile, withChosenProfile, withProfile } from "../session/session.ts";
 import { expiryOf, issuerOf } from "./claims.ts";
 import type { SignInOptions } from "./provider.ts";

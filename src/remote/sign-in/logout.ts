@@ -1,8 +1,8 @@
 /** `platform logout`: ends the session of a profile at its server, and removes the profile. */
 import { Command } from "commander";
 import { PlatformError, revokeToken } from "../../client/index.ts";
-import { CommandFailure } from "../../command-failure.ts";
-import { lockProfile, readProfile, removeProfile } from "../../credentials/index.ts";
+import { lockProfile, readProfile, removeProfile } from "../../client-node/index.ts";
+import { CommandFailure } from "../../command/index.ts";
 import { failureOfCall } from "../session/failure.ts";
 import { profileOption, withChosenProfile } from "../session/session.ts";
 

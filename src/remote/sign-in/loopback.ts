@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { createServer, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { CommandFailure } from "../../command-failure.ts";
+import { CommandFailure } from "../../command/index.ts";
 
 const style = `
 :root { color-scheme: light dark; }

@@ -3,8 +3,8 @@
  * Both end with an ID token.
  */
 import * as openid from "openid-client";
-import { CommandFailure } from "../../command-failure.ts";
-import type { SignInProvider } from "../../credentials/index.ts";
+import type { SignInProvider } from "../../client-node/index.ts";
+import { CommandFailure } from "../../command/index.ts";
 import { printable } from "../../log-text.ts";
 import { openBrowser } from "./browser.ts";
 import { listenOnLoopback } from "./loopback.ts";

@@ -1,6 +1,6 @@
 /** `platform token --print`: the token that commands send, for other programs. */
 import { Command } from "commander";
-import { CommandFailure } from "../../command-failure.ts";
+import { CommandFailure } from "../../command/index.ts";
 import { inSession, withSession } from "../session/session.ts";
 
 export function printTokenCommand(): Command {

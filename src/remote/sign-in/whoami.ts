@@ -3,7 +3,7 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
 import { Command, Option } from "commander";
 import { exchangeToken, PlatformError, revokeToken } from "../../client/index.ts";
-import { CommandFailure } from "../../command-failure.ts";
+import { CommandFailure } from "../../command/index.ts";
 import { printable } from "../../log-text.ts";
 import { contractRegistry } from "../catalog/descriptors.ts";
 import { jsonOf } from "../print/print.ts";

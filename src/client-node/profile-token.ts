@@ -45,7 +45,7 @@ export function profileToken(name: string = defaultProfile): TokenSource {
   /** A token without a session is used until it has expired. */
   function unrenewed({ token, expireTimeMs = Number.POSITIVE_INFINITY }: Profile): string {
     if (token !== refused && expireTimeMs > Date.now()) return token;
-    throw new ProfileError(`the token of profile ${name} has expired; sign in with: platform login`);
+    throw new ProfileError(`the token of profile ${name} is no longer valid; sign in with: platform login`);
   }
 
   return {

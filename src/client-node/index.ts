@@ -1,6 +1,8 @@
 /**
- * credentials: access tokens on this machine: profiles of people who signed in, files, and tokens that CI systems give
- * to jobs.
+ * client-node: the client on Node: access tokens on this machine, of people who signed in, of files, and of CI systems.
+ *
+ * This file is what the command line uses. The package exports `package.ts` as `platform-api/client/node`, which adds
+ * gRPC.
  */
 export { type CiToken, CiTokenError, ciToken } from "./ci-token.ts";
 export { fileToken } from "./file-token.ts";
