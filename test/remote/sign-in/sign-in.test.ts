@@ -2,7 +2,6 @@
 import { chmod, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, describe, expect, onTestFinished, test, vi } from "vitest";
-import { builtInRoleUid } from "../../../src/services/iam/built-in-roles.ts";
 import { userIdentityUid } from "../../../src/uid.ts";
 import { runPlatform, startCommand } from "../../cli/platform-process.ts";
 import { runHere } from "../../cli/run-here.ts";
@@ -18,8 +17,8 @@ describe.skipIf(provider === undefined)("with an OpenID provider", async () => {
   const server = await startWithFolder({ allowLoopbackIssuers: "true" });
   afterAll(() => server.stop());
   await server.run([
-    ...["create", "identity-provider", "--parent", server.root, "--name", "login"],
-    ...["--default-role", builtInRoleUid("viewer"), "--oidc.issuer", issuer, "--oidc.client-id", "platform"],
+    ...["create", "identity-provider", "--parent", "platform", "--name", "login"],
+    ...["--default-role", "viewer", "--oidc.issuer", issuer, "--oidc.client-id", "platform"],
     ...["--oidc.client-secret", "s"],
   ]);
   const login = ["login", "--issuer", issuer, "--client-id", "platform"];

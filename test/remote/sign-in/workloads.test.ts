@@ -5,7 +5,6 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { builtInRoleUid } from "../../../src/services/iam/built-in-roles.ts";
 import { startIndependentIssuer } from "../../auth/independent-issuer.ts";
 import { runPlatform } from "../../cli/platform-process.ts";
 import { startWithFolder } from "../server.ts";
@@ -30,8 +29,8 @@ describe.skipIf(issuer === undefined)("tokens of workloads", async () => {
       ],
     ]);
     identity = JSON.parse(made.stdout).uid;
-    const role = ["--identity-uid", identity, "--role-uid", builtInRoleUid("editor")];
-    expect((await server.run(["create", "role-binding", "--parent", server.root, ...role])).code).toBe(0);
+    const role = ["--identity-uid", "deployer", "--role-uid", "editor"];
+    expect((await server.run(["create", "role-binding", "--parent", "platform", ...role])).code).toBe(0);
     token = await issuer!.idToken("ci", "repo:acme/app");
   });
 
