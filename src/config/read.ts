@@ -16,7 +16,7 @@ const keys = Object.keys(settings) as (keyof Config)[];
 const deprecatedNames = Object.keys(deprecatedSettings) as DeprecatedName[];
 
 /** Variables of commands and clients that call a server. Shells that have them start servers too. */
-const clientVariables = ["PLATFORM_SERVER", "PLATFORM_TOKEN"];
+const clientVariables = ["PLATFORM_SERVER", "PLATFORM_TOKEN", "PLATFORM_COMPLETION_TIMEOUT"];
 
 /** The name of a setting, deprecated or not. */
 export type SettingName = keyof Config | DeprecatedName;
