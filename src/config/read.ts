@@ -23,6 +23,7 @@ const clientVariables = [
   "PLATFORM_CLIENT_SECRET",
   "PLATFORM_ID_TOKEN",
   "PLATFORM_ID_TOKEN_FILE",
+  "PLATFORM_COMPLETION_TIMEOUT",
 ];
 
 /** The name of a setting, deprecated or not. */

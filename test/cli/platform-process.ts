@@ -165,6 +165,7 @@ export function cleanEnvironment(): NodeJS.ProcessEnv {
   return {
     ...Object.fromEntries(others),
     PLATFORM_ADMIN_LISTEN: "off", // servers on one machine do not share the default
+    XDG_CONFIG_HOME: join(tmpdir(), "no-profiles"), // not those of whoever runs the tests
     PLATFORM_DRAIN_DELAY: "0", // tests ask for readiness, and no balancer does
     ...(isOnNodesHttp2 && { PLATFORM_HTTP2: "node" }),
     ...(isWithoutFastPath && { PLATFORM_FAST_PATH: "off" }),

@@ -8,8 +8,8 @@ import { oneLine } from "../print/text.ts";
 import { openSession, sessionOptions } from "../session/session.ts";
 import type { Candidate, ValuePlace } from "./place.ts";
 
-/** A completion is not waited for longer. */
-const deadlineMs = 1000;
+/** Seconds that a completion waits for the server. */
+const defaultTimeout = 1;
 const maxCandidates = 200;
 
 /**
@@ -21,9 +21,10 @@ export async function candidatesOnServer(
   { options, word }: Pick<ValuePlace, "options" | "word">,
 ): Promise<Candidate[]> {
   try {
-    const session = await openSession(sessionOptions(options), deadlineMs);
+    const timeout = Number(process.env.PLATFORM_COMPLETION_TIMEOUT) || defaultTimeout;
+    const session = await openSession(sessionOptions(options), timeout * 1000);
     const { items } = await listPage(session, resource, { pageSize: maxCandidates });
-    return candidatesOf(resource, items, word).filter(({ value }) => value === oneLine(value));
+    return candidatesOf(resource, items, word).filter(({ value }) => value !== "" && value === oneLine(value));
   } catch (error) {
     if ([PlatformError, CommandFailure, ProfileError].some((kind) => error instanceof kind)) return [];
     throw error;

@@ -1,9 +1,10 @@
 /** What `platform __complete` answers, against a real server. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { contractCatalog } from "../../../src/remote/catalog/resources.ts";
 import { startWithFolder } from "../../remote/server.ts";
+import { startStub } from "../../remote/stub-server.ts";
 import { runHere } from "../run-here.ts";
 
 let server: Awaited<ReturnType<typeof startWithFolder>>;
@@ -22,7 +23,10 @@ afterAll(() => server.stop());
 
 /** The values, without descriptions. */
 async function completions(words: readonly string[], env: Record<string, string> = {}): Promise<string[]> {
-  const { code, stdout, stderr } = await server.run(["__complete", "--", ...words], env);
+  const { code, stdout, stderr } = await server.run(["__complete", "--", ...words], {
+    PLATFORM_COMPLETION_TIMEOUT: "60", // a busy machine can pause
+    ...env,
+  });
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
   const [mode, ...lines] = stdout.trimEnd().split("\n");
   return mode === "words" ? lines.map((line) => line.split("\t")[0]!) : [mode!];
@@ -46,6 +50,10 @@ test.each<[string, string[], string[]]>([
   ["names of filters", ["list", "roles", "--filter", ""], ["name=", "uidp."]],
   ["names of filters in messages", ["list", "roles", "--filter", "uidp."], ["uidp.children_of="]],
   ["methods", ["call", ""], ["platform.iam.v2.RolesService/ListRoles"]],
+  ["conditions", ["wait", "role", "x", "--for", ""], ["exists", "deleted", "name="]],
+  ["conditions of messages", ["wait", "repo", "x", "--for", "sync_config."], ["sync_config.unique_tags="]],
+  ["values of conditions", ["wait", "repo", "x", "--for", "catalog_tier="], ["catalog_tier=base"]],
+  ["names to wait for", ["wait", "role", ""], ["reader"]],
   ["names", ["get", "role", ""], ["reader"]],
   ["further names", ["delete", "group", "ops", ""], ["my team", "ops"]],
   ["names of parents", ["create", "role", "--parent", ""], ["my team", "ops"]],
@@ -97,25 +105,21 @@ test.each<[string, string[]]>([
 test("a server that does not answer is given up", async () => {
   const silent = createServer(() => {});
   await new Promise<void>((done) => silent.listen(0, "127.0.0.1", done));
-  const env = { PLATFORM_SERVER: `http://127.0.0.1:${(silent.address() as AddressInfo).port}` };
+  const env = {
+    PLATFORM_COMPLETION_TIMEOUT: "",
+    PLATFORM_SERVER: `http://127.0.0.1:${(silent.address() as AddressInfo).port}`,
+  };
   expect(await completions(["get", "role", ""], env)).toEqual([]);
   silent.closeAllConnections();
   silent.close();
 });
 
 test("names with control characters are not offered", async () => {
-  const roles = [
-    { uid: "1", name: "a\u001b[31m" },
-    { uid: "2", name: "b\nc" },
-    { uid: "3", name: "d" },
-  ];
-  const odd = createServer((_, response) =>
-    response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify({ roles })),
-  );
-  await new Promise<void>((done) => odd.listen(0, "127.0.0.1", done));
-  const env = { PLATFORM_SERVER: `http://127.0.0.1:${(odd.address() as AddressInfo).port}` };
-  expect(await completions(["get", "role", ""], env)).toEqual(["d"]);
-  odd.close();
+  const names = ["a\u001b[31m", "b\nc", "", "d"];
+  const roles = names.map((name, i) => ({ uid: String(i), name }));
+  const { url, stop } = await startStub(() => [200, { roles }]);
+  onTestFinished(stop);
+  expect(await completions(["get", "role", ""], { PLATFORM_SERVER: url })).toEqual(["d"]);
 });
 
 test("the hidden command is not listed", async () => {

@@ -5,27 +5,24 @@
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { completionScripts } from "../../../src/cli/completion/scripts.ts";
+import { startStub } from "../../remote/stub-server.ts";
 import { cleanEnvironment, repository } from "../platform-process.ts";
 
 const oddNames = ["a:b", "c:d e", 'it\'s "$HOME" \\ `id`', "z#!&;|<>()*?[]{}~ =x", "größe"];
 const roles = ["viewer", "two words", ...oddNames].map((name, i) => ({ uid: `${i}`.repeat(40), name }));
-const server = createServer((_, response) => {
-  response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify({ roles }));
-});
+let server: Awaited<ReturnType<typeof startStub>>;
 /** Each completion starts the program. */
 const timeout = 180_000;
 let folder: string;
 let env: NodeJS.ProcessEnv;
 
 beforeAll(async () => {
-  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+  server = await startStub(() => [200, { roles }]);
   folder = await mkdtemp(join(tmpdir(), "platform-"));
   await writeFile(join(folder, "some file.yaml"), "");
   const log = '{ printf "<%s>" "$@"; echo; } >>"$LOG"';
@@ -36,7 +33,8 @@ beforeAll(async () => {
   for (const [shell, script] of Object.entries(completionScripts)) await writeFile(join(folder, `p.${shell}`), script);
   env = {
     ...cleanEnvironment(),
-    PLATFORM_SERVER: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    PLATFORM_SERVER: server.url,
+    PLATFORM_COMPLETION_TIMEOUT: "60", // a busy machine can pause
     PATH: `${folder}${delimiter}${process.env.PATH}`,
     HOME: folder,
     LOG: join(folder, "log"),
@@ -46,7 +44,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  server.close();
+  server.stop();
   await rm(folder, { recursive: true });
 });
 
@@ -81,6 +79,9 @@ const typed: readonly (readonly [line: string, args: string])[] = [
   ["platform list roles --order\t name", "<list><roles><--order-by><name>"],
   ["platform get role vie\t -o j\t", "<get><role><viewer><-o><json>"],
   ["platform update repo x --catalog-tier app\t", "<update><repo><x><--catalog-tier><application>"],
+  ["platform list roles --output=js\t", "<list><roles><--output=json>"],
+  ["platform wait repo x --for catalog_tier=ba\t", "<wait><repo><x><--for><catalog_tier=base>"],
+  ["platform wait repo x --for catalog_t\tba\t", "<wait><repo><x><--for><catalog_tier=base>"],
   ["platform apply -f some\t", "<apply><-f><some file.yaml>"],
   ["platform get role two\t x", "<get><role><two words><x>"],
   ["platform get role two\\ w\t", "<get><role><two words>"],
