@@ -14,7 +14,7 @@ RUN tar -xzf /tmp/platform-api-*.tgz --strip-components=1 \
   && cp /build/package-lock.json /tmp/sbom.cdx.json . \
   && npm ci --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund \
   && find node_modules -type f \( -name '*.ts' -o -name '*.mts' -o -name '*.cts' -o -name '*.map' -o -name '*.bare' \) -delete \
-  && rm bin/protoc-gen-openapi-rest.js package-lock.json \
+  && rm -r bin/protoc-gen-openapi-rest.js dist/client package-lock.json \
   && mkdir /data
 
 FROM ${BASE_IMAGE}

@@ -1,5 +1,6 @@
 // Bundles the program into dist/program, for the package: a command loads the chunks that it needs, and few files.
 import { defineConfig } from "rolldown";
+import { thirdPartyLicenses } from "./deploy/third-party-licenses.ts";
 import manifest from "./package.json" with { type: "json" };
 
 /** What a command that calls a server loads, in hundreds of files: reading these took half of its time. */
@@ -19,6 +20,7 @@ export default defineConfig({
   },
   platform: "node",
   transform: { target: "node24.16" },
+  plugins: [thirdPartyLicenses()],
   external: external.map((name) => new RegExp(`^${name}(/|$)`)),
   output: {
     dir: "dist/program",

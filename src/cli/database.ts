@@ -1,7 +1,7 @@
 /** Opens the database for a command that may run beside a server. */
 import type { Command } from "commander";
 import { type Installation, readInstallation } from "../app/index.ts";
-import { CommandFailure } from "../command-failure.ts";
+import { CommandFailure } from "../command/index.ts";
 import type { Config } from "../config/index.ts";
 import { type Database, openDatabase, RefusedError } from "../store/index.ts";
 import { type CommandDetails, type CommandRecord, recordOf } from "./command-record.ts";

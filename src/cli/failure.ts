@@ -1,6 +1,6 @@
 /** Error messages of commands: one line, with the setting to change if there is one. */
 import { StartFailure } from "../app/index.ts";
-import { CommandFailure } from "../command-failure.ts";
+import { CommandFailure } from "../command/index.ts";
 import { ConflictError, RefusedError, UnavailableError } from "../store/index.ts";
 
 /** The line to print for an error. The line for a bug says so, and how to print its stack. */

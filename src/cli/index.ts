@@ -7,9 +7,15 @@
  * on the database may run beside a server, but for `restore`.
  */
 import { Command, CommanderError } from "commander";
-import { CommandFailure } from "../command-failure.ts";
+import { CommandFailure } from "../command/index.ts";
 import { printableLines } from "../log-text.ts";
-import { type CommandEntry, findRemoteCommand, remoteCommands } from "../remote/index.ts";
+import {
+  type CommandEntry,
+  findRemoteCommand,
+  printTokenCommand,
+  remoteCommands,
+  signInCommands,
+} from "../remote/index.ts";
 import { version } from "../version.ts";
 
 const installationCommands: readonly CommandEntry[] = [
@@ -20,7 +26,11 @@ const installationCommands: readonly CommandEntry[] = [
     "initialise an empty database and print the administrator's token, once",
     async () => (await import("./init.ts")).initCommand(),
   ],
-  ["token", "print a token signed by the platform", async () => (await import("./token.ts")).tokenCommand()],
+  [
+    "token",
+    "print a token signed by the platform, or that of the sign-in",
+    async (args) => (args.includes("--print") ? printTokenCommand() : (await import("./token.ts")).tokenCommand()),
+  ],
   [
     "keys",
     "manage the keys that sign the platform's own tokens",
@@ -88,6 +98,7 @@ const contractCommands: readonly CommandEntry[] = [
 /** The headings of `platform --help`, each with its commands. */
 const groups: readonly (readonly [heading: string, commands: readonly CommandEntry[]])[] = [
   ["Commands that call a server:", remoteCommands],
+  ["Sign-in:", signInCommands],
   ["Commands that run a server or use its database:", installationCommands],
   ["Commands that need neither:", contractCommands],
 ];

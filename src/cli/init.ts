@@ -5,7 +5,7 @@
 import { Command } from "commander";
 import { type Installation, install, openSigningKeys, recoverAdministrator } from "../app/index.ts";
 import { createIssuer } from "../auth/index.ts";
-import { CommandFailure } from "../command-failure.ts";
+import { CommandFailure } from "../command/index.ts";
 import { baseUrlOf, type Config } from "../config/index.ts";
 import type { Database } from "../store/index.ts";
 import type { CommandRecord } from "./command-record.ts";

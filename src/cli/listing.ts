@@ -1,6 +1,6 @@
 /** Listings on standard output: one line for each record, in columns or as JSON, with back-pressure. */
 import { once } from "node:events";
-import { CommandFailure } from "../command-failure.ts";
+import { CommandFailure } from "../command/index.ts";
 import { durationMs } from "./duration.ts";
 
 /** How records are printed. */

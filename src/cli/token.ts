@@ -1,8 +1,11 @@
-/** `platform token`: prints a token signed by the platform, for tests and operators. */
+/**
+ * `platform token`: prints a token signed by the platform, for tests and operators. With `--print` it is another
+ * command, of `remote`.
+ */
 import { Command } from "commander";
 import { openSigningKeys } from "../app/index.ts";
 import { createIssuer, maxTokenLifeSeconds } from "../auth/index.ts";
-import { CommandFailure } from "../command-failure.ts";
+import { CommandFailure } from "../command/index.ts";
 import type { Config } from "../config/index.ts";
 import { identityExists } from "../services/index.ts";
 import type { Database } from "../store/index.ts";
@@ -15,7 +18,8 @@ import { withSettings } from "./settings.ts";
 export function tokenCommand(): Command {
   const command = withSettings(new Command("token"), ["database", "signingKey"])
     .option("--identity <UID>", "identity that the token is for (default: the administrator)")
-    .option("--ttl <DURATION>", "lifetime of the token: 90s, 15m, 1h, at most 30d", "1h");
+    .option("--ttl <DURATION>", "lifetime of the token: 90s, 15m, 1h, at most 30d", "1h")
+    .option("--print", "print the token of `platform login` instead, renewed if need be; needs no database");
   return command.action(() => withAuditedDatabase(command, mint));
 
   async function mint(database: Database, config: Config, record: CommandRecord): Promise<void> {

@@ -22,21 +22,22 @@ The database was empty; it now has a root group and an administrator.
   const isWritten = initTokenFile !== undefined && writeToken(initTokenFile, token);
   if (initTokenFile !== undefined && !isWritten) return `${facts}${withoutToken}`;
   const place = isWritten ? `in ${initTokenFile}` : "shown once";
-  return `${facts}  administrator token  (valid for one hour, ${place}; \`npx platform token\` makes another)
+  return `${facts}  administrator token  (valid for one hour, ${place}; \`npx platform-api token\` makes another)
 
-export TOKEN=${isWritten ? `$(cat ${initTokenFile})` : token}
+export PLATFORM_SERVER=${baseUrl}
+export PLATFORM_TOKEN=${isWritten ? `$(cat ${initTokenFile})` : token}
 
 Try:
 
-  curl ${baseUrl}/ping/v2/ping
-  curl -H "Authorization: Bearer $TOKEN" ${baseUrl}/iam/v2/groups
-  curl -H "Authorization: Bearer $TOKEN" -d '{"name":"my-repo"}' ${baseUrl}/registry/v2/repos/${installed.rootGroupUid}
+  npx platform-api list groups
+  npx platform-api create repo --parent ${installed.rootGroupUid} --name my-repo
+  curl -H "Authorization: Bearer $PLATFORM_TOKEN" ${baseUrl}/registry/v2/repos
 
 ${pages === "on" ? `In a browser: ${baseUrl}\n\n` : ""}`;
 }
 
 const withoutToken = `  administrator token  not shown: standard output is not a terminal (--init-token-file writes it to a file);
-                       \`npx platform token\` makes one on this machine
+                       \`npx platform-api token\` makes one on this machine
 
 `;
 

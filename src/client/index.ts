@@ -1,7 +1,20 @@
 /**
  * client: calls of a server of Platform API v2 from outside. It runs wherever there is `fetch`, and uses nothing of the
  * server.
+ *
+ * This file is what the command line uses. The package exports `package.ts` as `platform-api/client`, which adds the typed
+ * services.
  */
 export { PlatformError } from "./errors.ts";
+export type { RetryOptions } from "./retry.ts";
 export { staticToken, type TokenSource } from "./token.ts";
-export { createPlatformTransport, type TransportOptions } from "./transport.ts";
+export { type ExchangedTokenOptions, exchangedToken, renewalMs } from "./tokens/exchanged.ts";
+export {
+  type ExchangedToken,
+  type ExchangeRequest,
+  exchangeToken,
+  refreshToken,
+  revokeToken,
+  type StsOptions,
+} from "./tokens/sts.ts";
+export { createPlatformTransport, type TransportFactory, type TransportOptions } from "./transport.ts";

@@ -16,7 +16,15 @@ const keys = Object.keys(settings) as (keyof Config)[];
 const deprecatedNames = Object.keys(deprecatedSettings) as DeprecatedName[];
 
 /** Variables of commands and clients that call a server. Shells that have them start servers too. */
-const clientVariables = ["PLATFORM_SERVER", "PLATFORM_TOKEN", "PLATFORM_COMPLETION_TIMEOUT"];
+const clientVariables = [
+  "PLATFORM_SERVER",
+  "PLATFORM_TOKEN",
+  "PLATFORM_PROFILE",
+  "PLATFORM_CLIENT_SECRET",
+  "PLATFORM_ID_TOKEN",
+  "PLATFORM_ID_TOKEN_FILE",
+  "PLATFORM_COMPLETION_TIMEOUT",
+];
 
 /** The name of a setting, deprecated or not. */
 export type SettingName = keyof Config | DeprecatedName;

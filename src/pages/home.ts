@@ -49,7 +49,7 @@ ${headElements(assets)}
 ${links.map(linkItem)}</ul>
 </nav>
 <h2>Try it</h2>
-${commands.map(commandFigure)}<p class="muted">A token for testing: <code>npx platform token</code> on the machine of the server.</p>
+${commands.map(commandFigure)}<p class="muted">A token for testing: <code>npx platform-api token</code> on the machine of the server.</p>
 </main>
 </body>
 </html>

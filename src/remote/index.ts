@@ -1,6 +1,6 @@
 /**
  * remote: the commands that call a server. They are made from the descriptors of the contract, and know no resource by
- * its name.
+ * its name, but for `whoami`.
  */
 import type { Command } from "commander";
 import type { Candidate, ValuePlace } from "./completion/place.ts";
@@ -47,6 +47,22 @@ export const remoteCommands: readonly CommandEntry[] = [
     async () => (await import("./apply/command.ts")).diffCommand(),
   ],
 ];
+
+/** The commands about who calls servers. */
+export const signInCommands: readonly CommandEntry[] = [
+  ["login", "sign in to a server", async () => (await import("./sign-in/login.ts")).loginCommand()],
+  ["logout", "end the session of a sign-in", async () => (await import("./sign-in/logout.ts")).logoutCommand()],
+  [
+    "whoami",
+    "print who you are there, and what you may do",
+    async () => (await import("./sign-in/whoami.ts")).whoamiCommand(),
+  ],
+];
+
+/** `platform token --print`. */
+export async function printTokenCommand(): Promise<Command> {
+  return (await import("./sign-in/token.ts")).printTokenCommand();
+}
 
 /** The command of a service with custom methods, such as `group-invites`; undefined if there is no such service. */
 export async function findRemoteCommand(name: string): Promise<Command | undefined> {

@@ -1,8 +1,10 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { createConnectTransport } from "@connectrpc/connect-web";
 import { expect, onTestFinished, test } from "vitest";
 import { handleCors } from "../../src/app/cors.ts";
+import { createPlatformClient } from "../../src/client/package.ts";
 
 const origin = "https://app.example.com";
 
@@ -89,4 +91,24 @@ test.each([
   ["without a method", { origin }],
 ])("OPTIONS %s is no preflight to answer", async (_what, headers) => {
   expect(await (await send([origin], "OPTIONS", headers)).text()).toBe("handled");
+});
+
+test("a page may send what the TypeScript client sends", async () => {
+  const sent: string[] = [];
+  const client = createPlatformClient({
+    server: "http://platform.example.com",
+    token: "token",
+    transport: (options) =>
+      createConnectTransport({
+        ...options,
+        async fetch(_, init) {
+          sent.push(...new Headers(init?.headers).keys());
+          return Response.json({});
+        },
+      }),
+  });
+  await client.repos.create({ parent: "uid" });
+  expect(sent).toEqual(expect.arrayContaining(["authorization", "connect-timeout-ms", "idempotency-key"]));
+  const response = await send([origin], "OPTIONS", { origin, "access-control-request-method": "POST" });
+  expect(list(response, "access-control-allow-headers")).toEqual(expect.arrayContaining(sent));
 });

@@ -1,5 +1,5 @@
 /**
- * `npx platform` in a checkout, and the launcher behind it, which finds the checkout's own Node when the one on the
+ * `npx platform-api` in a checkout, and the launcher behind it, which finds the checkout's own Node when the one on the
  * PATH is too old.
  */
 import { execFile, execFileSync, spawn } from "node:child_process";
@@ -18,10 +18,10 @@ const path = (process.env.PATH ?? "")
 const env = { ...cleanEnvironment(), PATH: path };
 const launcher = join(repository, "bin/platform.js");
 
-test("npx platform runs the checkout's program", async () => {
+test.each(["platform", "platform-api"])("npx %s runs the checkout's program", async (program) => {
   const startMs = performance.now();
-  const { stdout } = await promisify(execFile)("npx", ["platform", "token", "--help"], { cwd: repository, env });
-  console.log(`npx platform token --help took ${Math.round(performance.now() - startMs)} ms`);
+  const { stdout } = await promisify(execFile)("npx", [program, "token", "--help"], { cwd: repository, env });
+  console.log(`npx ${program} token --help took ${Math.round(performance.now() - startMs)} ms`);
   expect(stdout).toMatch(/^Usage: platform token/);
 });
 

@@ -13,9 +13,11 @@ export const repository = fileURLToPath(new URL("../..", import.meta.url));
 
 const entry = join(repository, "src/main.ts");
 
-/** Working directory and variables of a process, in addition to variables of this one that are not settings. */
+/** Where a process runs: its variables come in addition to those of this one that are not settings. */
 export interface Surroundings {
   readonly cwd?: string;
+  /** Standard input of a process of its own; empty by default. */
+  readonly input?: string;
   readonly env?: Readonly<Record<string, string>>;
 }
 
@@ -37,15 +39,46 @@ export async function runPlatform(args: readonly string[], surroundings: Surroun
   };
 }
 
-/** Starts a command that runs until it is stopped. `end` sends a signal and waits for the end. */
-export function startCommand(args: readonly string[]): { end(signal: NodeJS.Signals): Promise<Outcome> } {
-  const child = spawnPlatform(args, {});
-  const ended = Promise.all([text(child.stdout!), text(child.stderr!), once(child, "close")]);
+/** A command that runs. */
+export interface RunningCommand {
+  /** Its result, at its end. */
+  readonly ended: Promise<Outcome>;
+  /** What it has written to standard error so far. */
+  stderr(): string;
+  /** Waits until its standard error matches. Errors: it ended before. */
+  printed(pattern: RegExp): Promise<RegExpExecArray>;
+  signal(name: NodeJS.Signals): void;
+  /** Sends a signal and waits for the end. */
+  end(signal: NodeJS.Signals): Promise<Outcome>;
+}
+
+/** Starts a command that is stopped, or observed while it runs. */
+export function startCommand(args: readonly string[], surroundings: Surroundings = {}): RunningCommand {
+  const child = spawnPlatform(args, surroundings);
+  let stderr = "";
+  child.stderr!.setEncoding("utf8").on("data", (chunk) => {
+    stderr += chunk;
+  });
+  const ended = Promise.all([text(child.stdout!), once(child, "close")]).then(([stdout]) => ({
+    code: child.exitCode,
+    stdout,
+    stderr,
+  }));
   return {
-    async end(signal) {
+    ended,
+    stderr: () => stderr,
+    async printed(pattern) {
+      for (let hasEnded = false; ; ) {
+        const match = pattern.exec(stderr);
+        if (match !== null) return match;
+        if (hasEnded) throw new Error(`${pattern} is not in ${JSON.stringify(stderr)}`);
+        hasEnded = await Promise.race([once(child.stderr!, "data").then(() => false), ended.then(() => true)]);
+      }
+    },
+    signal: (name) => void child.kill(name),
+    end(signal) {
       child.kill(signal);
-      const [stdout, stderr] = await ended;
-      return { code: child.exitCode, stdout, stderr };
+      return ended;
     },
   };
 }
@@ -148,10 +181,12 @@ export const isWithoutFastPath = process.env.TEST_FAST_PATH === "off";
 /** Whether tests run without generated code. */
 export const isWithoutGeneratedCode = process.env.TEST_GENERATED_CODE === "off";
 
-function spawnPlatform(args: readonly string[], { cwd = tmpdir(), env = {} }: Surroundings): ChildProcess {
-  return spawn(process.execPath, [entry, ...args], {
+function spawnPlatform(args: readonly string[], { cwd = tmpdir(), env = {}, input }: Surroundings): ChildProcess {
+  const child = spawn(process.execPath, [entry, ...args], {
     cwd,
     env: { ...cleanEnvironment(), ...env },
-    stdio: ["ignore", "pipe", "pipe"],
+    stdio: [input === undefined ? "ignore" : "pipe", "pipe", "pipe"],
   });
+  child.stdin?.end(input);
+  return child;
 }

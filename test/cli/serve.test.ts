@@ -40,7 +40,7 @@ describe("the first start", () => {
     const cwd = await temporaryFolder();
     const { database, serve } = settingsIn(cwd);
     const first = await startPlatformForTest(serve);
-    await expect.poll(first.stdout).toContain("`npx platform token` makes one");
+    await expect.poll(first.stdout).toContain("`npx platform-api token` makes one");
     expect(first.stdout()).not.toMatch(/ey[\w-]+\.[\w-]+\./);
     expect((await runHere(["token", ...database])).code).toBe(0);
 
@@ -48,7 +48,7 @@ describe("the first start", () => {
     writeFileSync(join(cwd, "token"), "old", { mode: 0o644 });
     const second = await startPlatformForTest([...other.serve, "--init-token-file", "token"], { cwd });
     await expect.poll(second.stdout).toMatch(/In a browser: http:.*\n\n$/);
-    expect(second.stdout()).toContain("export TOKEN=$(cat token)\n");
+    expect(second.stdout()).toContain("export PLATFORM_TOKEN=$(cat token)\n");
     expect(statSync(join(cwd, "token")).mode & 0o777).toBe(0o600);
     const { root } = /root group {11}(?<root>[0-9a-f]{40})\n/.exec(second.stdout())?.groups ?? {};
     await tryCommands(second.stdout(), root, cwd);
@@ -58,7 +58,7 @@ describe("the first start", () => {
   test("that cannot write the token's file goes on without it", async () => {
     const { serve } = settingsIn(await temporaryFolder());
     const server = await startPlatformForTest([...serve, "--init-token-file", "/nowhere/token"]);
-    await expect.poll(server.stdout).toContain("`npx platform token` makes one");
+    await expect.poll(server.stdout).toContain("`npx platform-api token` makes one");
     expect(server.stderr()).toContain("warning: --init-token-file: ENOENT");
   });
 
@@ -110,7 +110,7 @@ test("a database in memory serves, says that its data is discarded, and leaves n
   const surroundings = { cwd: tmp, env: { TMPDIR: tmp } };
   const serve = ["--database", "sqlite::memory:", "--listen", "127.0.0.1:0", "--init-token-file", "token"];
   const server = await startPlatformForTest(serve, surroundings);
-  await expect.poll(server.stdout).toContain("repos/");
+  await expect.poll(server.stdout).toContain("/registry/v2/repos\n");
   expect(server.stdout()).toContain("all data is discarded");
   const token = readFileSync(join(tmp, "token"), "utf8").trim();
   const rest = restClient(server.baseUrl, token);
@@ -239,15 +239,19 @@ test("port 0 is any free port, and the host alone may be left out", async () => 
 
 /** Runs the commands that a first start prints, as a user would who pastes them. */
 async function tryCommands(output: string, root: string | undefined, cwd?: string): Promise<void> {
-  const [setToken] = /^export TOKEN=.+$/m.exec(output) ?? [];
-  const commands = output.split("\n").flatMap((line) => /^ {2}(curl .*)/.exec(line)?.[1] ?? []);
+  const variables = output.match(/^export PLATFORM_.+$/gm) ?? [];
+  const commands = output.split("\n").flatMap((line) => /^ {2}((?:npx|curl) .*)/.exec(line)?.[1] ?? []);
   expect(commands).toHaveLength(3);
-  const [ping, list, create] = commands.map((command) =>
-    JSON.parse(execFileSync("bash", ["-c", `${setToken}\n${command} -sS --fail-with-body`], { encoding: "utf8", cwd })),
-  );
-  expect(ping).toEqual({ response: "pong" });
-  expect(list.groups).toMatchObject([{ uid: root, name: "platform" }]);
+  const program = `${process.execPath} ${join(repository, "bin/platform.js")}`; // that npx finds it has its own test
+  const [list, create, overRest] = commands.map((command) => {
+    const script = command
+      .replace(/^npx platform-api (.*)/, `${program} $1 -o json`)
+      .replace(/^curl/, "curl -sS --fail");
+    return JSON.parse(execFileSync("bash", ["-c", [...variables, script].join("\n")], { encoding: "utf8", cwd }));
+  });
+  expect(list).toMatchObject([{ uid: root, name: "platform" }]);
   expect(create).toMatchObject({ name: "my-repo", uid: expect.stringContaining(`${root}/`) });
+  expect(overRest.repos).toEqual([create]);
 }
 
 /**
@@ -269,7 +273,7 @@ async function startOnTerminal(serve: readonly string[]): Promise<string> {
   terminal.stdout.on("data", (chunk) => {
     output += String(chunk).replaceAll("\r\n", "\n");
   });
-  await expect.poll(() => output).toMatch(/repos\/[0-9a-f]{40}\n\n/);
+  await expect.poll(() => output).toMatch(/\/registry\/v2\/repos\n\n/);
   return output;
 }
 

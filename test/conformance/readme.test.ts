@@ -40,7 +40,9 @@ beforeAll(async () => {
   checkout = await copyOfCheckout();
   port = (await isFree(8080)) ? 8080 : await freePort();
   if (port !== 8080) console.log(`port 8080 is taken: the README's commands run with ${port} in its place`);
-  env = { ...cleanEnvironment(), ...(port === 8080 ? {} : { PLATFORM_LISTEN: `127.0.0.1:${port}` }) };
+  const address = `127.0.0.1:${port}`;
+  const elsewhere = { PLATFORM_LISTEN: address, PLATFORM_SERVER: `http://${address}` };
+  env = { ...cleanEnvironment(), ...(port === 8080 ? {} : elsewhere) };
   console.log(
     `not run: ${installation!.script.split("\n").join("; ")} (run by whoever runs these tests), and \`npm ci\` before \`npm start\``,
   );

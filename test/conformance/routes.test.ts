@@ -11,6 +11,6 @@ test("the routes are those of routes.txt", () => {
   const checkedIn = readFileSync(join(import.meta.dirname, "routes.txt"), "utf8");
   expect(
     formatRoutes(),
-    "an address has changed: if that is meant, run `npx platform routes > test/conformance/routes.txt`; an address that goes or changes breaks clients",
+    "an address has changed: if that is meant, run `npx platform-api routes > test/conformance/routes.txt`; an address that goes or changes breaks clients",
   ).toBe(checkedIn);
 });

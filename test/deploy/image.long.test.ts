@@ -30,10 +30,9 @@ beforeAll(async () => {
   run("node", ["deploy/sbom.ts", "--image", inRoot("app/sbom.cdx.json")], repository);
   copyFileSync(join(repository, "package-lock.json"), inRoot("app/package-lock.json"));
   run("npm", ["ci", "--omit=dev", "--omit=optional", "--ignore-scripts", "--no-audit", "--no-fund"], inRoot("app"));
-  // The step of the Dockerfile that leaves out what nobody runs.
-  const trim = /^ {2}&& (find node_modules .*-delete) \\$/m.exec(dockerfile)?.[1];
-  run("sh", ["-c", trim!], inRoot("app"));
-  rmSync(inRoot("app/package-lock.json"));
+  // The steps of the Dockerfile that leave out what nobody runs.
+  const trim = /^ {2}&& (find node_modules .*-delete) \\\n {2}(&& rm .*) \\$/m.exec(dockerfile)!;
+  run("sh", ["-c", `${trim[1]} ${trim[2]}`], inRoot("app"));
   copyFileSync(process.execPath, inRoot("node"));
   chmodSync(inRoot("node"), 0o755);
   if (user.uid !== undefined) chownSync(inRoot("data"), user.uid, user.gid);

@@ -1,17 +1,15 @@
 /** The package as it is published: installed from its archive into an empty folder, and used from there. */
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
-import { mkdtemp } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { cleanEnvironment, type Outcome, repository } from "../cli/platform-process.ts";
+import { installPackage, olderNode } from "./installed-package.ts";
 
-let root: string;
-let archive: string;
-const inRoot = (...path: string[]) => join(root, ...path);
+let installed: Awaited<ReturnType<typeof installPackage>>;
+const inRoot = (...path: string[]) => join(installed.root, ...path);
 /** Programs are found as `npx` finds them, and run by the Node that runs this. */
 const env = () => ({
   ...cleanEnvironment(),
@@ -20,39 +18,63 @@ const env = () => ({
 });
 
 beforeAll(async () => {
-  root = await mkdtemp(join(tmpdir(), "platform-package-"));
-  for (const folder of ["packed", "home"]) mkdirSync(inRoot(folder));
-  execFileSync("npm", ["pack", "--pack-destination", inRoot("packed")], { cwd: repository, stdio: "pipe" });
-  archive = inRoot("packed", readdirSync(inRoot("packed"))[0]!);
-  execFileSync("npm", ["install", "--prefix", root, "--no-audit", "--no-fund", archive], { cwd: root, stdio: "pipe" });
+  installed = await installPackage();
 }, 300_000);
-afterAll(() => rmSync(root, { recursive: true, force: true }));
+afterAll(() => installed.remove());
 
 /** Starts a program of the package in the folder that it was installed into. */
-function start(program: string, args: readonly string[], input: "ignore" | "pipe" = "ignore") {
-  const child = spawn(program, args, { cwd: root, env: env(), stdio: [input, "pipe", "pipe"] });
+function start(
+  program: string,
+  args: readonly string[],
+  input: "ignore" | "pipe" = "ignore",
+  more: Record<string, string> = {},
+) {
+  const child = spawn(program, args, {
+    cwd: installed.root,
+    env: { ...env(), ...more },
+    stdio: [input, "pipe", "pipe"],
+  });
   onTestFinished(() => void child.kill("SIGKILL"));
   return child;
 }
 
-async function run(program: string, args: readonly string[]): Promise<Outcome> {
-  const child = start(program, args);
+async function run(program: string, args: readonly string[], more: Record<string, string> = {}): Promise<Outcome> {
+  const child = start(program, args, "ignore", more);
   const [stdout, stderr] = await Promise.all([text(child.stdout!), text(child.stderr!), once(child, "close")]);
   return { code: child.exitCode, stdout, stderr };
 }
 
 test("the archive has at most 3 MB, the bill of materials, and nothing that only a checkout uses", () => {
-  const { size } = statSync(archive);
-  const paths = execFileSync("tar", ["-tzf", archive], { encoding: "utf8" }).trim().split("\n");
+  const { size } = statSync(installed.archive);
+  const paths = execFileSync("tar", ["-tzf", installed.archive], { encoding: "utf8" }).trim().split("\n");
   console.log(`${(size / 1e6).toFixed(2)} MB, ${paths.length} files`);
   expect(size).toBeLessThan(3_000_000);
   expect(paths).toContain("package/sbom.cdx.json");
+  expect(paths).toContain("package/dist/program/THIRD-PARTY-LICENSES.txt");
   expect(paths.filter((path) => /\.map$|^package\/(src|test|deploy)\/|\.env|(?<!\.d)\.ts$/.test(path))).toEqual([]);
+});
+
+test("the licences of the packages in the bundle are beside it", () => {
+  const text = readFileSync(inRoot("node_modules/platform-api/dist/program/THIRD-PARTY-LICENSES.txt"), "utf8");
+  const named = [...text.matchAll(/^(@?[\w/-]+) \d+\.\d+\.\d+, (.*)$/gm)].map(
+    ([, name, license]) => `${name} ${license}`,
+  );
+  expect([...new Set(named)].sort()).toEqual([
+    "@bufbuild/cel Apache-2.0",
+    "@bufbuild/cel-spec Apache-2.0",
+    "@bufbuild/protobuf (Apache-2.0 AND BSD-3-Clause)",
+    "@bufbuild/protovalidate Apache-2.0",
+    "@connectrpc/connect Apache-2.0",
+    "@connectrpc/connect-node Apache-2.0",
+    "@connectrpc/connect-web Apache-2.0",
+  ]);
+  expect(text).toContain("Copyright 2008 Google Inc.");
+  expect(text).toContain("The Connect Authors");
 });
 
 test.each([
   [["--version"], /^\d+\.\d+\.\d+\n$/],
-  [["--help"], /Commands that run a server/],
+  [["--help"], /Commands that call a server:[\s\S]*Commands that run a server/],
   [["routes"], /platform\.ping\.v2/],
   [["openapi"], /"openapi": "3\.1/],
   [["openapi", "--version", "v1", "--format", "yaml"], /^openapi: 3\.1/],
@@ -79,6 +101,37 @@ test("the plugin of protoc answers an empty request", async () => {
   expect(plugin.exitCode ?? (await once(plugin, "exit"))[0]).toBe(0);
 });
 
+/** The tour of the README in short, by the command line of the package. */
+async function takeTour(url: string, database: string): Promise<void> {
+  const { stdout: token } = await run("npx", ["platform-api", "token", "--database", database]);
+  const client = { PLATFORM_SERVER: url, PLATFORM_TOKEN: token.trim() };
+  const ok = async (...args: readonly string[]) => {
+    const { code, stdout, stderr } = await run("platform", args, client);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    return stdout;
+  };
+  const claims = ["--claim-match.issuer", "https://issuer.example.com", "--claim-match.subject", "ci"];
+  await ok("create", "group", "--name", "team", "--parent", "platform");
+  await ok("create", "role", "--parent", "team", "--name", "reader", "--capabilities", "CAP_REPO_LIST");
+  const identity = await ok("create", "identity", "--parent", "team", "--name", "ci", ...claims, "-o", "name");
+  await ok("create", "role-binding", "--parent", "team", "--identity-uid", "ci", "--role-uid", "reader");
+  await ok("create", "repo", "--parent", "team", "--name", "my-repo");
+  expect(await ok("update", "repo", "my-repo", "--description", "Changed")).toContain("description: Changed\n");
+  expect(JSON.parse(await ok("list", "repos", "--below", "team", "-o", "json"))).toMatchObject([{ name: "my-repo" }]);
+  const uid = identity.trim().replace(/^identity\//, "");
+  const { stdout: other } = await run("platform", ["token", "--database", database, "--identity", uid]);
+  const reader = { ...client, PLATFORM_TOKEN: other.trim() };
+  expect((await run("platform", ["list", "repos", "-o", "name"], reader)).stdout).toMatch(/^repo\/\S+\n$/);
+  expect(await run("platform", ["create", "repo", "--parent", "team", "--name", "mine"], reader)).toMatchObject({
+    code: 3, // the reader does not see the group by its name
+    stdout: "",
+  });
+  expect(await run("platform", ["delete", "repo", "my-repo"], reader)).toMatchObject({
+    code: 4,
+    stderr: expect.stringContaining("Permission denied: CAP_REPO_DELETE needed"),
+  });
+}
+
 test.each([[[]], [["--workers", "2"]]])("npx platform-api serve %j", async (more) => {
   const database = `sqlite:${inRoot(`data${more.length}.db`)}`;
   const settings = ["--database", database, "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"];
@@ -92,20 +145,7 @@ test.each([[[]], [["--workers", "2"]]])("npx platform-api serve %j", async (more
     printed += chunk;
   }
   const [, url] = /^platform listens on (\S+)/.exec(printed)!;
-  const { stdout: token } = await run("platform", ["token", "--database", database]);
-  const call = async (path: string, body?: object) => {
-    const headers = { authorization: `Bearer ${token.trim()}`, "content-type": "application/json" };
-    const init = body === undefined ? {} : { method: "POST", body: JSON.stringify(body) };
-    const response = await fetch(`${url}${path}`, { headers, ...init });
-    expect(response.status, path).toBe(200);
-    return (await response.json()) as Record<string, never>;
-  };
-  const { groups } = (await call("/iam/v2/groups?uidp.in_root=true")) as unknown as { groups: { uid: string }[] };
-  const repo = await call(`/registry/v2/repos/${groups[0]!.uid}`, { name: "my-repo" });
-  expect(await call(`/registry/v2/repos?uidp.descendants_of=${groups[0]!.uid}`)).toMatchObject({
-    repos: [{ uid: repo.uid, name: "my-repo" }],
-    totalCount: "1",
-  });
+  await takeTour(url!, database);
   const page = await (await fetch(`${url}/docs`)).text();
   const assets = [...page.matchAll(/\/assets\/[\w.-]+/g)].map(([path]) => path);
   expect(assets.some((path) => path.includes("scalar"))).toBe(true);
@@ -116,15 +156,11 @@ test.each([[[]], [["--workers", "2"]]])("npx platform-api serve %j", async (more
 });
 
 test("an older Node is told what to do", async () => {
-  const old = (process.env.PATH ?? "")
-    .split(delimiter)
-    .map((folder) => join(folder, "node"))
-    .filter((path) => !path.includes("node_modules") && existsSync(path))
-    .find((path) => Number(execFileSync(path, ["-p", "process.versions.node.split('.')[0]"])) < 24);
+  const old = olderNode();
   if (old === undefined) return console.warn("not tested: there is no older Node on the PATH");
   const manifest = JSON.parse(readFileSync(join(repository, "package.json"), "utf8"));
   for (const program of Object.keys(manifest.bin)) {
-    const { code, stderr } = await run(old, [inRoot("node_modules/.bin", program), "serve"]);
+    const { code, stderr } = await run(old.path, [inRoot("node_modules/.bin", program), "serve"]);
     expect(stderr).toMatch(/needs Node 24\.16 or newer.*\n.*nodejs\.org.*\n {2}npx --package node@24/);
     expect(code).toBe(1);
   }

@@ -12,6 +12,9 @@ import {
 } from "../cli/platform-process.ts";
 import { blocksOf } from "./recipe.ts";
 
+/** The command line, as a package that is installed has it. */
+const program = `platform() { "${process.execPath}" "${join(repository, "bin/platform.js")}" "$@"; }`;
+
 const missing = ["openssl", "curl"].filter((program) => spawnSync(program, ["version"]).error !== undefined);
 if (missing.length > 0) console.warn(`docs/tls.md is not followed: ${missing.join(" and ")} cannot be run`);
 
@@ -32,10 +35,10 @@ test.skipIf(missing.length > 0)("the commands of docs/tls.md do what it says", a
         cwd,
       });
       await expect.poll(server.stdout).toContain("token");
-      Object.assign(env, { API: server.baseUrl, TOKEN: readFileSync(join(cwd, "token"), "utf8").trim() });
+      Object.assign(env, { API: server.baseUrl, PLATFORM_TOKEN: readFileSync(join(cwd, "token"), "utf8").trim() });
       continue;
     }
-    const output = execFileSync("bash", ["-euc", content], {
+    const output = execFileSync("bash", ["-euc", `${program}\n${content}`], {
       cwd,
       env,
       encoding: "utf8",

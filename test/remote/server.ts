@@ -3,24 +3,32 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startServer } from "../../src/app/index.ts";
-import { readConfig } from "../../src/config/index.ts";
+import { readConfig, type SettingName } from "../../src/config/index.ts";
 import { createLogger } from "../../src/log.ts";
 import { runHere } from "../cli/run-here.ts";
 
 /** A running server, with a folder for documents. */
-export async function startWithFolder() {
+export async function startWithFolder(settings: Readonly<Partial<Record<SettingName, string>>> = {}) {
   const folder = await mkdtemp(join(tmpdir(), "platform-"));
   const flags = {
     listen: "127.0.0.1:0",
     adminListen: "off",
     drainDelay: "0",
     database: `sqlite:${join(folder, "platform.db")}`,
+    ...settings,
   };
   const running = await startServer(readConfig({ flags, env: {}, warn: () => {} }), createLogger("silent"));
   const { rootGroupUid: root, administratorUid } = running.installed!;
   const token = await running.mintToken(administratorUid, 3600);
-  const env = { PLATFORM_SERVER: running.baseUrl, PLATFORM_TOKEN: token, XDG_STATE_HOME: join(folder, "state") };
+  const env: Readonly<Record<string, string>> = {
+    PLATFORM_SERVER: running.baseUrl,
+    PLATFORM_TOKEN: token,
+    XDG_CONFIG_HOME: join(folder, "configuration"),
+    XDG_STATE_HOME: join(folder, "state"),
+  };
   return {
+    server: running.baseUrl,
+    token,
     root,
     folder,
     /** The environment of the administrator. */

@@ -2,7 +2,7 @@
 import { InvalidArgumentError } from "commander";
 import type { Capability } from "../../../gen/platform/capabilities/capabilities_pb.ts";
 import { capabilitiesByName } from "../../auth/index.ts";
-import { CommandFailure } from "../../command-failure.ts";
+import { CommandFailure } from "../../command/index.ts";
 import { suggestion } from "../../did-you-mean.ts";
 import { groupExists, type Reader } from "../../services/index.ts";
 import type { Database } from "../../store/index.ts";

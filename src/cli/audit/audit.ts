@@ -1,12 +1,12 @@
 /** `platform audit`: prints the audit log, or appends it to a file. */
 
 import { Command, InvalidArgumentError, Option } from "commander";
+import { stopSignal } from "../../command/index.ts";
 import { type AuditFilter, type AuditLine, isSelected, readAudit } from "../../pipeline/index.ts";
 import type { Database } from "../../store/index.ts";
 import { requireInstallation, withDatabase } from "../database.ts";
 import { type Listing, parseSince, printListing, printText } from "../listing.ts";
 import { withSettings } from "../settings.ts";
-import { stopSignal } from "../stop-signal.ts";
 import { cefOf } from "./cef.ts";
 import { openExport } from "./export-file.ts";
 import { type FollowOptions, followAudit } from "./follow.ts";

@@ -17,7 +17,7 @@ import {
   writeSync,
 } from "node:fs";
 import { createInterface } from "node:readline";
-import { CommandFailure } from "../../command-failure.ts";
+import { CommandFailure } from "../../command/index.ts";
 import type { AuditLine } from "../../pipeline/index.ts";
 import { maxLateMs } from "./follow.ts";
 

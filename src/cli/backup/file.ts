@@ -13,7 +13,7 @@ import { type FileHandle, open } from "node:fs/promises";
 import { PassThrough, Transform, Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createZstdCompress, createZstdDecompress } from "node:zlib";
-import { CommandFailure } from "../../command-failure.ts";
+import { CommandFailure } from "../../command/index.ts";
 import { chunkBytes, cipherName, fileKey, keyId, opening, sealing } from "./seal.ts";
 
 /** What the header says of the database. */

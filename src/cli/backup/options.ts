@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { existsSync, readdirSync, rmSync, statfsSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { CommandFailure } from "../../command-failure.ts";
+import { CommandFailure } from "../../command/index.ts";
 import { ConfigError, parseKey, readSecret } from "../../config/index.ts";
 import { databasePath } from "../../store/index.ts";
 

@@ -1,6 +1,6 @@
 /** What backups and restores print. */
 
-import { ProgressLine } from "../../progress.ts";
+import { ProgressLine } from "../../command/index.ts";
 import type { BackupHeader } from "./file.ts";
 import { sizeText } from "./options.ts";
 

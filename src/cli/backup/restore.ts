@@ -2,11 +2,10 @@
 import { existsSync, mkdirSync, realpathSync, rmSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { Command } from "commander";
-import { CommandFailure } from "../../command-failure.ts";
+import { CommandFailure, stopSignal } from "../../command/index.ts";
 import { holdDatabase, inspectCopy, isDatabaseInUse, unknownMigrations } from "../../store/index.ts";
 import { auditRun } from "../database.ts";
 import { settingsOf, withSettings } from "../settings.ts";
-import { stopSignal } from "../stop-signal.ts";
 import { type OpenBackup, openBackup } from "./file.ts";
 import { parseEncryptKey, partialOf, requireSpace, sqlitePath } from "./options.ts";
 import { contentsText, Progress } from "./report.ts";

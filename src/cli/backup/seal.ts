@@ -10,7 +10,7 @@
  */
 import { createCipheriv, createDecipheriv, hkdfSync } from "node:crypto";
 import { Transform } from "node:stream";
-import { CommandFailure } from "../../command-failure.ts";
+import { CommandFailure } from "../../command/index.ts";
 
 /** The size of the text of a chunk. */
 export const chunkBytes = 64 * 1024;

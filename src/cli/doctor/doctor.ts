@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { Command } from "commander";
 import { readInstallation } from "../../app/index.ts";
-import { CommandFailure } from "../../command-failure.ts";
+import { CommandFailure } from "../../command/index.ts";
 import { type Config, flagOf, readSettings } from "../../config/index.ts";
 import { type Database, databasePath } from "../../store/index.ts";
 import { recordOf } from "../command-record.ts";

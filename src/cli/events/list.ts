@@ -1,6 +1,6 @@
 /** `platform events list`: prints deliveries, newest first, or their counts by subscription and state. */
 import { Command, Option } from "commander";
-import { CommandFailure } from "../../command-failure.ts";
+import { CommandFailure } from "../../command/index.ts";
 import {
   countDeliveries,
   type Delivery,

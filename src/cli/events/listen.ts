@@ -3,10 +3,9 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Command } from "commander";
-import { CommandFailure } from "../../command-failure.ts";
+import { CommandFailure, stopSignal } from "../../command/index.ts";
 import { baseUrlOf } from "../../config/index.ts";
 import { settingsOf, withSettings } from "../settings.ts";
-import { stopSignal } from "../stop-signal.ts";
 import { formatDelivery } from "./format.ts";
 import { createVerifier } from "./verify.ts";
 

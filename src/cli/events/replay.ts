@@ -1,6 +1,6 @@
 /** `platform events replay`: delivers again, with the same event id. A running server starts within a second. */
 import { Command, Option } from "commander";
-import { CommandFailure } from "../../command-failure.ts";
+import { CommandFailure } from "../../command/index.ts";
 import { type Delivery, type DeliveryState, deliveriesOf, readDeliveries, replay } from "../../delivery/index.ts";
 import type { Database } from "../../store/index.ts";
 import { requireInstallation, withAuditedDatabase } from "../database.ts";

@@ -1,6 +1,6 @@
 /** `platform events show`: prints an event and its deliveries. */
 import { Command } from "commander";
-import { CommandFailure } from "../../command-failure.ts";
+import { CommandFailure } from "../../command/index.ts";
 import { deliveriesOf, type Event, readEvents } from "../../delivery/index.ts";
 import type { Database } from "../../store/index.ts";
 import { requireInstallation, withDatabase } from "../database.ts";

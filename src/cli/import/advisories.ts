@@ -1,7 +1,7 @@
 /** `platform import advisories`: imports package advisories, as documents and as advisories of a group. */
 import { Code, ConnectError } from "@connectrpc/connect";
 import { Command } from "commander";
-import { CommandFailure } from "../../command-failure.ts";
+import { CommandFailure } from "../../command/index.ts";
 import {
   type Distribution,
   FeedRefusal,

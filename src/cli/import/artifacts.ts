@@ -5,7 +5,7 @@
 import { readFile, stat } from "node:fs/promises";
 import { Command } from "commander";
 import { Ecosystem } from "../../../gen/platform/libraries/v2/artifacts_pb.ts";
-import { CommandFailure } from "../../command-failure.ts";
+import { CommandFailure } from "../../command/index.ts";
 import {
   type ArtifactRecord,
   type FeedOptions,

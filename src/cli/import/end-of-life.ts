@@ -1,7 +1,7 @@
 /** `platform import eol`: imports when the versions of a product reach their end of life. */
 import { readFile, stat } from "node:fs/promises";
 import { Command } from "commander";
-import { CommandFailure } from "../../command-failure.ts";
+import { CommandFailure } from "../../command/index.ts";
 import { FeedRefusal, ImportReport, readProduct } from "../../feeds/index.ts";
 import { saveProduct } from "../../services/index.ts";
 import { requireInstallation, withAuditedDatabase } from "../database.ts";

@@ -1,6 +1,6 @@
 /** Names of feeds: given by the operator, or derived from the location. */
 import { resolve } from "node:path";
-import { CommandFailure } from "../../command-failure.ts";
+import { CommandFailure } from "../../command/index.ts";
 import { apiFeed } from "../../services/index.ts";
 
 const maxLength = 255;

@@ -1,6 +1,6 @@
 /** Shared by all importers of feeds: their options, and the import from a location to a summary. */
 import type { Command } from "commander";
-import { CommandFailure } from "../../command-failure.ts";
+import { CommandFailure, stopSignal } from "../../command/index.ts";
 import {
   type FeedFile,
   type FeedOptions,
@@ -15,7 +15,6 @@ import {
   type Unread,
 } from "../../feeds/index.ts";
 import type { Database } from "../../store/index.ts";
-import { stopSignal } from "../stop-signal.ts";
 
 /** The part that is specific to an importer. */
 export interface FeedImport<T>

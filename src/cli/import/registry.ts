@@ -5,7 +5,7 @@
 import { setTimeout } from "node:timers/promises";
 import { Command } from "commander";
 import { openOperator } from "../../app/index.ts";
-import { CommandFailure } from "../../command-failure.ts";
+import { CommandFailure, stopSignal } from "../../command/index.ts";
 import {
   ImportReport,
   type ImportSummary,
@@ -19,7 +19,6 @@ import { groupExists } from "../../services/index.ts";
 import { requireInstallation, withAuditedDatabase } from "../database.ts";
 import { durationMs } from "../duration.ts";
 import { withSettings } from "../settings.ts";
-import { stopSignal } from "../stop-signal.ts";
 
 interface Options {
   readonly group: string;

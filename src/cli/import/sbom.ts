@@ -2,7 +2,7 @@
 import { readFile, stat } from "node:fs/promises";
 import { basename } from "node:path";
 import { Command } from "commander";
-import { CommandFailure } from "../../command-failure.ts";
+import { CommandFailure } from "../../command/index.ts";
 import { FeedRefusal, ImportReport, isDigest, readSbom } from "../../feeds/index.ts";
 import { registryContents, saveImagePackages } from "../../services/index.ts";
 import { requireInstallation, withAuditedDatabase } from "../database.ts";

@@ -1,7 +1,7 @@
 /** `platform import vuln-report`: imports what a vulnerability scanner found in an image. */
 import { readFile, stat } from "node:fs/promises";
 import { Command } from "commander";
-import { CommandFailure } from "../../command-failure.ts";
+import { CommandFailure } from "../../command/index.ts";
 import { FeedRefusal, ImportReport, isDigest, isTagName, readVulnReport } from "../../feeds/index.ts";
 import { packReport, registryContents, saveReport } from "../../services/index.ts";
 import type { ReadSession, WriteSession } from "../../store/index.ts";

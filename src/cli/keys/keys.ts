@@ -8,7 +8,7 @@ import {
   rotateSigningKeys,
 } from "../../app/index.ts";
 import { keysAt, type SigningKey } from "../../auth/index.ts";
-import { CommandFailure } from "../../command-failure.ts";
+import { CommandFailure } from "../../command/index.ts";
 import type { Config } from "../../config/index.ts";
 import type { Database } from "../../store/index.ts";
 import { requireInstallation, withAuditedDatabase, withDatabase } from "../database.ts";

@@ -1,7 +1,7 @@
 /** `platform secrets`: manages the encryption of secrets in the database. */
 import { Command } from "commander";
 import { type ResealedKind, rotateSecrets } from "../../app/index.ts";
-import { CommandFailure } from "../../command-failure.ts";
+import { CommandFailure } from "../../command/index.ts";
 import { requireInstallation, withAuditedDatabase } from "../database.ts";
 import { withSettings } from "../settings.ts";
 

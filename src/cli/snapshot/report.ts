@@ -1,6 +1,6 @@
 /** What exports and imports print: how far they are to standard error, the digests of the tables to standard output. */
 
-import { ProgressLine } from "../../progress.ts";
+import { ProgressLine } from "../../command/index.ts";
 import type { SnapshotProgress, TableEnd } from "../../store/index.ts";
 
 /** The report of one run. */

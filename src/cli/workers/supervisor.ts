@@ -15,7 +15,7 @@ import {
   Probing,
   type ProcessState,
 } from "../../app/index.ts";
-import { CommandFailure } from "../../command-failure.ts";
+import { CommandFailure } from "../../command/index.ts";
 import type { Config, ListenAddress } from "../../config/index.ts";
 import type { Logger } from "../../log.ts";
 import { type FromWorker, placeVariable, type ToWorker, type WorkerPlace } from "./messages.ts";

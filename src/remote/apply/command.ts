@@ -1,7 +1,7 @@
 /** `platform apply` and `platform diff`. */
 import { realpath } from "node:fs/promises";
 import { Command, Option } from "commander";
-import { CommandFailure } from "../../command-failure.ts";
+import { CommandFailure, stopSignal } from "../../command/index.ts";
 import { canAsk, confirm } from "../documents/confirm.ts";
 import { readDocuments } from "../documents/read.ts";
 import { inSession, type Session, withSession } from "../session/session.ts";
@@ -62,7 +62,8 @@ async function run(session: Session, options: Options, mode: Mode): Promise<void
   const origin = options.origin ?? (await defaultOrigin(options.filename));
   if (origin === undefined && options.prune)
     throw new CommandFailure("--prune needs --origin NAME for these documents", 2);
-  if (options.prune && mode === "apply" && !options.yes && !canAsk())
+  const canConfirm = canAsk() && !options.filename.includes("-");
+  if (options.prune && mode === "apply" && !options.yes && !canConfirm)
     throw new CommandFailure("--prune needs --yes where there is no terminal to ask on", 2);
   const file = origin === undefined ? undefined : (options.record ?? recordFile(session.server, origin, process.env));
   const unlock = file === undefined || mode !== "apply" ? async () => {} : await lockRecord(file, origin!);
@@ -70,15 +71,18 @@ async function run(session: Session, options: Options, mode: Mode): Promise<void
     const record = file === undefined ? undefined : await ApplyRecord.read(file, session.server, origin!);
     const report = new Report();
     const apply = new Apply(session, mode, report, record, documents);
-    await interruptible(apply, async () => {
-      await apply.run();
-      if (options.prune) await prune(apply, options, mode);
-    });
+    try {
+      await interruptible(apply, async () => {
+        await apply.run();
+        if (options.prune) await prune(apply, options, mode);
+      });
+    } finally {
+      report.end();
+    }
     const { created, updated, pruned } = report.counts;
     const hasChanges = created + updated + pruned > 0;
     if (mode !== "compare") console.log(`${report.summary()}${mode === "validate" ? " (dry run)" : ""}`);
-    if (apply.failure !== undefined)
-      throw new CommandFailure(apply.failure.exitStatus === 130 ? "interrupted" : "", failureStatus(apply, mode));
+    if (apply.failure !== undefined) throw new CommandFailure(apply.stopped?.message ?? "", failureStatus(apply, mode));
     if (mode === "compare" && hasChanges) throw new CommandFailure("", 1);
   } finally {
     await unlock();
@@ -102,14 +106,20 @@ function failureStatus({ failure }: Apply, mode: Mode): number {
   return Math.max(failure!.exitStatus, mode === "compare" ? 2 : 1);
 }
 
-/** Ends an apply at Ctrl-C after the changes under way. */
+/** Ends an apply at Ctrl-C after the changes under way, and at once when it is pressed again. */
 async function interruptible(apply: Apply, run: () => Promise<void>): Promise<void> {
-  const interrupt = () => apply.stop(new CommandFailure("interrupted", 130));
-  process.once("SIGINT", interrupt);
+  const { signal, release } = stopSignal();
+  signal.addEventListener("abort", () => {
+    console.error("note: interrupted; waiting for the changes under way (Ctrl-C again does not wait)");
+    apply.stop(new CommandFailure("interrupted", 130));
+  });
   try {
     await run();
+  } catch (error) {
+    if (!(error instanceof CommandFailure)) throw error;
+    apply.stop(error);
   } finally {
-    process.off("SIGINT", interrupt);
+    release();
   }
 }
 

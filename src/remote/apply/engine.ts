@@ -2,7 +2,7 @@
 import { type JsonObject, type Message, toJson } from "@bufbuild/protobuf";
 import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
 import { FieldBehavior } from "../../../gen/google/api/field_behavior_pb.ts";
-import { CommandFailure } from "../../command-failure.ts";
+import { CommandFailure } from "../../command/index.ts";
 import type { ResourceEntry } from "../catalog/resources.ts";
 import { contractCatalog } from "../catalog/resources.ts";
 import { type Difference, differencesOf, mergedFields, pathsOf } from "../documents/differences.ts";
@@ -29,6 +29,8 @@ const futureUid = "0".repeat(40);
 export class Apply {
   /** Of the first failure; undefined if there is none. */
   failure: CommandFailure | undefined;
+  /** Why it was stopped; undefined if it was not, or by a failure that is reported. */
+  stopped: CommandFailure | undefined;
   readonly #session: Session;
   readonly #mode: Mode;
   readonly #report: Report;
@@ -57,6 +59,7 @@ export class Apply {
   /** Starts nothing more; what is under way ends. */
   stop(failure: CommandFailure): void {
     this.failure ??= failure;
+    this.stopped ??= failure;
     this.#isStopped = true;
   }
 
@@ -72,9 +75,8 @@ export class Apply {
           this.#apply(document, positions.get(document)!),
         ),
       (document, failed) =>
-        this.#report.fail(
+        this.#skip(
           positions.get(document)!,
-          "skipped",
           `${document.place}: ${document.label}: it depends on ${failed.label} (${failed.place})`,
         ),
       () => this.#isStopped,
@@ -96,15 +98,15 @@ export class Apply {
       leftovers,
       ({ uid }) => leftovers.filter(({ uses }) => uses.includes(uid)),
       (resource) => this.#attempt(positions.get(resource)!, resource.label, () => this.#delete(resource, positions)),
-      ({ label, ...resource }, failed) =>
-        this.#report.fail(
-          positions.get(leftovers.find(({ uid }) => uid === resource.uid)!)!,
-          "skipped",
-          `${label}: ${failed.label} depends on it`,
-        ),
+      (resource, failed) => this.#skip(positions.get(resource)!, `${resource.label}: ${failed.label} depends on it`),
       () => this.#isStopped,
     );
     this.#report.endProgress();
+  }
+
+  /** Reports that something is not attempted; after a stop that holds for all that is left. */
+  #skip(position: number, message: string): void {
+    if (!this.#isStopped) this.#report.fail(position, "skipped", message);
   }
 
   async #attempt(position: number, label: string, change: () => Promise<void>): Promise<boolean> {
@@ -114,9 +116,9 @@ export class Apply {
     } catch (error) {
       const { failure, concernsAll } = failureOf(error);
       this.failure ??= failure;
-      if (concernsAll && this.#isStopped) return false; // it is reported once
+      const isReported = concernsAll && this.#isStopped;
       if (concernsAll) this.#isStopped = true;
-      this.#report.fail(position, "failed", `${label}: ${failure.message}`);
+      this.#report.fail(position, "failed", isReported ? "" : `${label}: ${failure.message}`);
       return false;
     }
   }
@@ -145,7 +147,7 @@ export class Apply {
     const uid = isApplied ? created.uid : futureUid;
     this.#uids.set(document, uid);
     const uses = [...new Set([document.parentUid, ...uids])].filter((used) => used !== "");
-    if (isApplied) await this.#record?.add({ type: resource.type, uid, label: document.label, uses });
+    if (isApplied) await this.#note((record) => record.add({ type: resource.type, uid, label: document.label, uses }));
     const secrets = isApplied ? secretLines(resource.schema, created) : [];
     this.#report.add(position, "created", document.label, [...lines, ...secrets]);
   }
@@ -202,8 +204,18 @@ export class Apply {
         if (failureOf(error).failure.exitStatus !== 3) throw error;
         lines.push("    (it did not exist any more)");
       }
-    if (this.#mode === "apply") await this.#record?.remove(uid);
+    if (this.#mode === "apply") await this.#note((record) => record.remove(uid));
     this.#report.add(positions.get(recorded)!, "pruned", label, lines);
+  }
+
+  /** Changes the record. If it cannot be written, the apply ends: what is done is reported, and nothing more is done. */
+  async #note(change: (record: ApplyRecord) => Promise<void>): Promise<void> {
+    if (this.#record === undefined) return;
+    try {
+      await change(this.#record);
+    } catch (error) {
+      this.stop(new CommandFailure(`cannot write the record ${this.#record.file}: ${(error as Error).message}`));
+    }
   }
 
   /** The uid of a reference: of the resource of another document, or of one that the server has. */

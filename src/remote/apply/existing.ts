@@ -1,6 +1,6 @@
 /** The resources that documents describe, as the server has them. Lists are read once for each kind and parent. */
 import { type JsonObject, toJson } from "@bufbuild/protobuf";
-import { CommandFailure } from "../../command-failure.ts";
+import { CommandFailure } from "../../command/index.ts";
 import { parentOf } from "../../uid.ts";
 import { differencesOf } from "../documents/differences.ts";
 import { getResource, listResources, methodOf, type Resource } from "../documents/requests.ts";

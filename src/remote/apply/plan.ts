@@ -2,7 +2,7 @@
 import { type DescField, getOption } from "@bufbuild/protobuf";
 import { FieldBehavior } from "../../../gen/google/api/field_behavior_pb.ts";
 import { resource_reference } from "../../../gen/google/api/resource_pb.ts";
-import { CommandFailure } from "../../command-failure.ts";
+import { CommandFailure } from "../../command/index.ts";
 import { suggestion } from "../../did-you-mean.ts";
 import { isUid } from "../../uid.ts";
 import { contractCatalog, findResource, type ResourceEntry } from "../catalog/resources.ts";

@@ -3,10 +3,11 @@
  * `$XDG_STATE_HOME/platform/apply/….json`, mode 0600, one for each server and origin.
  */
 import { createHash } from "node:crypto";
-import { link, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
-import { CommandFailure } from "../../command-failure.ts";
+import { tryLock } from "../../client-node/index.ts";
+import { CommandFailure } from "../../command/index.ts";
 
 /** A resource that an apply created. */
 export interface RecordedResource {
@@ -101,42 +102,13 @@ export class ApplyRecord {
   }
 }
 
-/**
- * Takes the lock of a record: a file beside it with the id of this process. That of a process that has ended is taken
- * over. Returns how to release it. Errors: CommandFailure if another process has it.
- */
+/** Takes the lock of a record. Returns how to release it. Errors: CommandFailure if another process has it. */
 export async function lockRecord(file: string, origin: string): Promise<() => Promise<void>> {
   const lock = `${file}.lock`;
-  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
-  while (!(await createLock(lock))) {
-    const owner = Number(await readFile(lock, "utf8").catch(() => ""));
-    if (isRunning(owner))
-      throw new CommandFailure(`process ${owner} is applying ${origin}; wait for its end, or remove ${lock}`, 5);
-    await rm(lock, { force: true });
-  }
-  return () => rm(lock, { force: true });
-}
-
-async function createLock(lock: string): Promise<boolean> {
-  const own = `${lock}.${process.pid}`;
-  await writeFile(own, `${process.pid}`, { mode: 0o600 });
-  try {
-    await link(own, lock); // at once with its content
-    return true;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
-    throw error;
-  } finally {
-    await rm(own, { force: true });
-  }
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    return pid > 0 && process.kill(pid, 0);
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "EPERM";
-  }
+  const attempt = await tryLock(lock);
+  if ("owner" in attempt)
+    throw new CommandFailure(`process ${attempt.owner} is applying ${origin}; wait for its end, or remove ${lock}`, 5);
+  return attempt.release;
 }
 
 function parsed(text: string) {

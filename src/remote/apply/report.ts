@@ -2,8 +2,8 @@
 
 import { styleText } from "node:util";
 import type { DescField, DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { ProgressLine } from "../../command/index.ts";
 import { printable, printableLines } from "../../log-text.ts";
-import { ProgressLine } from "../../progress.ts";
 import type { Difference } from "../documents/differences.ts";
 import type { Resource } from "../documents/requests.ts";
 import { isNested } from "../documents/spec.ts";
@@ -23,12 +23,17 @@ export class Report {
   readonly counts = { created: 0, updated: 0, unchanged: 0, pruned: 0, failed: 0, skipped: 0 };
   readonly #blocks = new Map<number, string>();
   readonly #line = new ProgressLine();
-  #total = 0;
   #printed = 0;
+  #expected = 0;
 
-  /** Says how many more changes there will be, for the progress on a terminal. */
-  expect(changes: number): void {
-    this.#total += changes;
+  constructor() {
+    // A reader that closes the pipe ends other commands, but not an apply.
+    process.stdout.removeAllListeners("error").on("error", () => {});
+  }
+
+  /** Announces so many more changes or failures to come. */
+  expect(count: number): void {
+    this.#expected += count;
   }
 
   /** Reports a change. @param position of its document; changes are printed in this order. */
@@ -38,18 +43,31 @@ export class Report {
     this.#print(position, change === "unchanged" ? "" : [paint(colour, `${sign} ${label}`), ...lines, ""].join("\n"));
   }
 
-  /** Reports that a document failed, or was skipped because one that it depends on did. */
+  /** Reports that a document failed, or was skipped because one that it depends on did. Prints no empty message. */
   fail(position: number, outcome: "failed" | "skipped", message: string): void {
     this.counts[outcome]++;
     this.#line.clear();
-    console.error(`${outcome === "failed" ? "error" : "skipped"}: ${printableLines(message)}`);
+    if (message !== "") console.error(`${outcome === "failed" ? "error" : "skipped"}: ${printableLines(message)}`);
     this.#print(position, "");
+  }
+
+  /** Prints what is still held back for the order, after a stop. */
+  end(): void {
+    this.#line.clear();
+    for (const [, block] of [...this.#blocks].sort(([a], [b]) => a - b)) process.stdout.write(block);
+    this.#blocks.clear();
   }
 
   /** `created 3, updated 1, unchanged 196, pruned 0`. */
   summary(): string {
     const { failed, skipped, ...others } = this.counts;
-    const shown = { ...others, ...(failed > 0 && { failed }), ...(skipped > 0 && { skipped }) };
+    const left = this.#expected - this.#done;
+    const shown = {
+      ...others,
+      ...(failed > 0 && { failed }),
+      ...(skipped > 0 && { skipped }),
+      ...(left > 0 && { "not attempted": left }),
+    };
     return Object.entries(shown)
       .map(([what, count]) => `${what} ${count}`)
       .join(", ");
@@ -66,6 +84,10 @@ export class Report {
     this.#line.clear();
   }
 
+  get #done(): number {
+    return Object.values(this.counts).reduce((sum, count) => sum + count);
+  }
+
   #print(position: number, block: string): void {
     this.#blocks.set(position, block);
     this.#line.clear();
@@ -73,8 +95,7 @@ export class Report {
       if (text !== "") process.stdout.write(text);
       this.#blocks.delete(this.#printed++);
     }
-    const done = Object.values(this.counts).reduce((sum, count) => sum + count, 0);
-    this.#line.show(() => `${done.toLocaleString("en")} of ${this.#total.toLocaleString("en")}`);
+    this.#line.show(() => `${this.#done.toLocaleString("en")} of ${this.#expected.toLocaleString("en")}`);
   }
 }
 

@@ -10,7 +10,7 @@ import {
 } from "@bufbuild/protobuf";
 import { type Command, Option } from "commander";
 import { FieldBehavior, field_behavior } from "../../../gen/google/api/field_behavior_pb.ts";
-import { CommandFailure } from "../../command-failure.ts";
+import { CommandFailure } from "../../command/index.ts";
 import { suggestion } from "../../did-you-mean.ts";
 import { commentOf } from "./comments.ts";
 import { shortName, shortNames } from "./enums.ts";
@@ -26,7 +26,7 @@ export class FieldFlag extends Option {
     super(`${name} ${placeholder(field)}`, commentOf(field).replaceAll("\n", " "));
     this.field = field;
     this.path = path;
-    this.argParser(collect);
+    this.argParser(collect).preset("true"); // a boolean without a value
   }
 }
 
@@ -65,8 +65,8 @@ export function collect(text: string, before: readonly string[] | undefined): st
 export function fieldsOf(command: Command, flags: readonly FieldFlag[]): JsonObject {
   const fields: JsonObject = {};
   for (const flag of flags) {
-    const texts = command.getOptionValue(flag.attributeName()) as readonly (string | true)[] | undefined;
-    if (texts !== undefined) setField(fields, flag.path, jsonValueOf(flag.field, texts.map(String), flag.long!));
+    const texts = command.getOptionValue(flag.attributeName()) as readonly string[] | undefined;
+    if (texts !== undefined) setField(fields, flag.path, jsonValueOf(flag.field, texts, flag.long!));
   }
   return fields;
 }

@@ -1,6 +1,7 @@
 /** The names and uids of the resources of a server, for completion. */
 import { PlatformError } from "../../client/index.ts";
-import { CommandFailure } from "../../command-failure.ts";
+import { ProfileError } from "../../client-node/index.ts";
+import { CommandFailure } from "../../command/index.ts";
 import { hasNames, type ResourceEntry } from "../catalog/resources.ts";
 import { listPage, type Resource } from "../documents/requests.ts";
 import { oneLine } from "../print/text.ts";
@@ -21,11 +22,11 @@ export async function candidatesOnServer(
 ): Promise<Candidate[]> {
   try {
     const timeout = Number(process.env.PLATFORM_COMPLETION_TIMEOUT) || defaultTimeout;
-    const session = openSession(sessionOptions(options), timeout * 1000);
+    const session = await openSession(sessionOptions(options), timeout * 1000);
     const { items } = await listPage(session, resource, { pageSize: maxCandidates });
     return candidatesOf(resource, items, word).filter(({ value }) => value !== "" && value === oneLine(value));
   } catch (error) {
-    if (error instanceof PlatformError || error instanceof CommandFailure) return [];
+    if ([PlatformError, CommandFailure, ProfileError].some((kind) => error instanceof kind)) return [];
     throw error;
   }
 }

@@ -1,11 +1,16 @@
 /** Failures of single calls, for commands that go on with others. */
 import { Code } from "@connectrpc/connect";
 import { PlatformError } from "../../client/index.ts";
-import { CommandFailure } from "../../command-failure.ts";
-import { exitStatusOf, networkReason } from "../session/failure.ts";
+import { CommandFailure } from "../../command/index.ts";
+import { changedMeanwhile, exitStatusOf, networkReason } from "../session/failure.ts";
 
 /** Errors that every other call would get as well. */
-const general: readonly Code[] = [Code.Unauthenticated, Code.Unavailable, Code.ResourceExhausted];
+const general: readonly Code[] = [
+  Code.Unauthenticated,
+  Code.Unavailable,
+  Code.DeadlineExceeded,
+  Code.ResourceExhausted,
+];
 
 /** An error as a failure, and whether every other call would fail in the same way. Other errors are thrown. */
 export function failureOf(error: unknown): { readonly failure: CommandFailure; readonly concernsAll: boolean } {
@@ -14,6 +19,7 @@ export function failureOf(error: unknown): { readonly failure: CommandFailure; r
   const reason = networkReason(error);
   if (reason !== undefined)
     return { failure: new CommandFailure(`no answer from the server: ${reason}`, 6), concernsAll: true };
-  const failure = new CommandFailure(error.rawMessage, exitStatusOf(error.code));
+  const hint = error.code === Code.Aborted ? `: ${changedMeanwhile}` : "";
+  const failure = new CommandFailure(`${error.rawMessage}${hint}`, exitStatusOf(error.code));
   return { failure, concernsAll: general.includes(error.code) };
 }

@@ -1,5 +1,5 @@
 /** Uids of resources by their names. */
-import { CommandFailure } from "../../command-failure.ts";
+import { CommandFailure } from "../../command/index.ts";
 import { isUid } from "../../uid.ts";
 import { contractCatalog } from "../catalog/resources.ts";
 import type { Session } from "../session/session.ts";

@@ -7,7 +7,7 @@ import {
   type DescMethodUnary,
   type Message,
 } from "@bufbuild/protobuf";
-import { CommandFailure } from "../../command-failure.ts";
+import { CommandFailure } from "../../command/index.ts";
 import type { StandardMethod } from "../../standard-method.ts";
 import type { ResourceEntry } from "../catalog/resources.ts";
 import type { Session } from "../session/session.ts";

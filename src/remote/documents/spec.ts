@@ -12,7 +12,7 @@ import {
 import { field as rules } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import { FieldBehavior, field_behavior } from "../../../gen/google/api/field_behavior_pb.ts";
 import { resource_reference } from "../../../gen/google/api/resource_pb.ts";
-import { CommandFailure } from "../../command-failure.ts";
+import { CommandFailure } from "../../command/index.ts";
 import { suggestion } from "../../did-you-mean.ts";
 import type { Session } from "../session/session.ts";
 import { uidOf } from "./lookup.ts";

@@ -7,7 +7,7 @@ import { createResource } from "../documents/requests.ts";
 import { checkValues, messageOf } from "../documents/spec.ts";
 import { printMessages, withOutput } from "../print/print.ts";
 import { inSession, withSession } from "../session/session.ts";
-import { documentsOf, resolveReferences, specOf } from "./fields.ts";
+import { documentsOf, etagField, resolveReferences, specOf } from "./fields.ts";
 
 export function createCommand(): Command {
   const command = new Command("create").description("Create a resource.");
@@ -21,7 +21,7 @@ function createOne(resource: ResourceEntry): Command {
     .option("--parent <UID|NAME>", "where to create it")
     .option("-f, --filename <FILE>", "fields in YAML or JSON, also of several resources; - is standard input")
     .option("--dry-run", "have the server check it, and create nothing");
-  const flags = addFieldFlags(withSession(withOutput(command, "yaml")), resource.schema);
+  const flags = addFieldFlags(withSession(withOutput(command, "yaml")), resource.schema, [etagField]);
   return command.action(async (options, self: Command) =>
     inSession(self, async (session) => {
       async function* created() {

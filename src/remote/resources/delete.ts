@@ -1,6 +1,6 @@
 /** `platform delete`: one command for each resource that can be deleted. */
 import { Command } from "commander";
-import { CommandFailure } from "../../command-failure.ts";
+import { CommandFailure } from "../../command/index.ts";
 import { printableLines } from "../../log-text.ts";
 import { contractCatalog, type ResourceEntry } from "../catalog/resources.ts";
 import { canAsk, confirm } from "../documents/confirm.ts";

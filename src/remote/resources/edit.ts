@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { type JsonObject, toJson } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
 import { PlatformError } from "../../client/index.ts";
-import { CommandFailure } from "../../command-failure.ts";
+import { CommandFailure } from "../../command/index.ts";
 import { commentOf } from "../catalog/comments.ts";
 import type { ResourceEntry } from "../catalog/resources.ts";
 import { mergedFields } from "../documents/differences.ts";
@@ -63,12 +63,11 @@ async function textOf(resource: ResourceEntry, existing: Resource, given: Spec):
   const { schema } = resource;
   const json = toJson(schema, existing, { alwaysEmitImplicit: true }) as JsonObject;
   const merged = mergedFields(schema, json, given.fields);
-  const parts = settableFields(schema).flatMap((field) => {
+  const parts = settableFields(schema).map((field) => {
     const value = merged[field.jsonName];
-    if (field.name === "etag") return [];
     const comment = commentOf(field).replace(/^/gm, "# ");
     const line = value === undefined ? `# ${field.jsonName}:\n` : dump({ [field.jsonName]: value }, { lineWidth: 120 });
-    return [`${comment}\n${line}`];
+    return `${comment}\n${line}`;
   });
   return `# ${resource.kind} ${existing.uid}. A field that is removed is cleared.\n\n${parts.join("\n")}`;
 }
@@ -77,8 +76,8 @@ async function textOf(resource: ResourceEntry, existing: Resource, given: Spec):
 async function changesIn(resource: ResourceEntry, text: string): Promise<Spec> {
   const [document] = await parseDocuments(text, "edited");
   const spec = readSpec(resource.schema, document?.value ?? {}, "edited");
-  for (const { name, jsonName } of settableFields(resource.schema))
-    if (name !== "etag" && !(jsonName in spec.fields)) spec.fields[jsonName] = null;
+  for (const { jsonName } of settableFields(resource.schema))
+    if (!(jsonName in spec.fields)) spec.fields[jsonName] = null;
   return spec;
 }
 

@@ -9,9 +9,12 @@ import { readDocuments, type SourceDocument } from "../documents/read.ts";
 import { hasBehavior, readSpec, type Spec } from "../documents/spec.ts";
 import type { Session } from "../session/session.ts";
 
-/** The fields that a client sets. */
+/** The standard field that guards an update against another one (AIP-154); a new resource has no value to give. */
+export const etagField = "etag";
+
+/** The fields whose values a client chooses. */
 export function settableFields(schema: DescMessage): DescField[] {
-  return schema.fields.filter((field) => !hasBehavior(field, FieldBehavior.OUTPUT_ONLY));
+  return schema.fields.filter((field) => field.name !== etagField && !hasBehavior(field, FieldBehavior.OUTPUT_ONLY));
 }
 
 /** The fields of a file, replaced by those of the options. Errors: CommandFailure that names the option. */

@@ -9,8 +9,7 @@ import {
 } from "@bufbuild/protobuf";
 import { Command } from "commander";
 import { resource_reference } from "../../../gen/google/api/resource_pb.ts";
-import { CommandFailure } from "../../command-failure.ts";
-import { ProgressLine } from "../../progress.ts";
+import { CommandFailure, ProgressLine } from "../../command/index.ts";
 import { addFieldFlags, collect, fieldsOf, fieldsOfPairs } from "../catalog/flags.ts";
 import { findResource, parentType, type ResourceEntry } from "../catalog/resources.ts";
 import { uidOf } from "../documents/lookup.ts";

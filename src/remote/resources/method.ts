@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import type { DescMethod, JsonObject, JsonValue, Message } from "@bufbuild/protobuf";
 import { Command } from "commander";
-import { CommandFailure } from "../../command-failure.ts";
+import { CommandFailure } from "../../command/index.ts";
 import { suggestion } from "../../did-you-mean.ts";
 import { commentOf } from "../catalog/comments.ts";
 import { contractServices } from "../catalog/descriptors.ts";

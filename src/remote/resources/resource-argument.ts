@@ -1,6 +1,6 @@
 /** Resources and methods as people name them. */
 import type { DescMethod } from "@bufbuild/protobuf";
-import { CommandFailure } from "../../command-failure.ts";
+import { CommandFailure } from "../../command/index.ts";
 import { suggestion } from "../../did-you-mean.ts";
 import { contractCatalog, findResource, kebab, type ResourceEntry } from "../catalog/resources.ts";
 

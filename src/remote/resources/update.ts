@@ -1,9 +1,7 @@
 /** `platform update`: one command for each resource that can be updated. */
 import { type JsonObject, toJson } from "@bufbuild/protobuf";
-import { Code } from "@connectrpc/connect";
 import { Command } from "commander";
-import { PlatformError } from "../../client/index.ts";
-import { CommandFailure } from "../../command-failure.ts";
+import { CommandFailure } from "../../command/index.ts";
 import { suggestion } from "../../did-you-mean.ts";
 import { addFieldFlags } from "../catalog/flags.ts";
 import { contractCatalog, kebab, type ResourceEntry } from "../catalog/resources.ts";
@@ -68,12 +66,7 @@ async function updateFields(
     return existing;
   }
   await checkValues(schema, wanted, (jsonName) => jsonName in spec.fields);
-  try {
-    return await updateResource(session, resource, wanted, pathsOf(differences), isDry);
-  } catch (error) {
-    if (!(error instanceof PlatformError) || error.code !== Code.Aborted) throw error;
-    throw new CommandFailure(`${error.rawMessage}: somebody changed it in between; look at it and try again`, 5);
-  }
+  return updateResource(session, resource, wanted, pathsOf(differences), isDry);
 }
 
 /** The JSON name of a field to clear. */

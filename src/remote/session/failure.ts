@@ -2,7 +2,7 @@
 import type { DescMethod } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
 import { PlatformError } from "../../client/index.ts";
-import { CommandFailure } from "../../command-failure.ts";
+import { CommandFailure } from "../../command/index.ts";
 
 /** The exit status of each class of errors; 1 for others. */
 const statuses: Readonly<Partial<Record<Code, number>>> = {
@@ -19,6 +19,9 @@ const statuses: Readonly<Partial<Record<Code, number>>> = {
   [Code.ResourceExhausted]: 8,
   [Code.Canceled]: 130,
 };
+
+/** What to do after ABORTED. */
+export const changedMeanwhile = "somebody else changed it at the same time; try again";
 
 /** The failure of a command whose call failed. @param server its base URL. */
 export function failureOfCall(error: PlatformError, server: string): CommandFailure {
@@ -56,9 +59,9 @@ export function explainMissing(error: unknown, { parent, name }: DescMethod, ser
 function hintOf({ code, retryAfter }: PlatformError, server: string): string | undefined {
   switch (code) {
     case Code.Unauthenticated:
-      return "--token or PLATFORM_TOKEN gives an access token";
+      return "sign in with `platform login`, or give an access token by --token or PLATFORM_TOKEN";
     case Code.Aborted:
-      return "somebody else changed it at the same time; try again";
+      return changedMeanwhile;
     case Code.ResourceExhausted:
       return retryAfter === undefined ? undefined : `try again in ${Math.ceil(retryAfter / 1000)} s`;
     case Code.Unimplemented:

@@ -2,8 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Command, Option } from "commander";
 import { PlatformError } from "../../client/index.ts";
-import { CommandFailure } from "../../command-failure.ts";
-import { ProgressLine } from "../../progress.ts";
+import { CommandFailure, ProgressLine } from "../../command/index.ts";
 import { hasNames, type ResourceEntry } from "../catalog/resources.ts";
 import { failureOf } from "../documents/failure.ts";
 import { uidOf } from "../documents/lookup.ts";

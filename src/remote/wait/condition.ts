@@ -1,6 +1,6 @@
 /** What a command waits for. */
 import type { DescField, JsonObject, JsonValue, Message } from "@bufbuild/protobuf";
-import { CommandFailure } from "../../command-failure.ts";
+import { CommandFailure } from "../../command/index.ts";
 import { shortName } from "../catalog/enums.ts";
 import { fieldsOfPairs, findField } from "../catalog/flags.ts";
 import type { ResourceEntry } from "../catalog/resources.ts";

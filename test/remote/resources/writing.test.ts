@@ -59,6 +59,17 @@ test("documents are created, with messages, references by name and secrets that 
   expect(JSON.parse(await output([...subscribe, "-o", "json"])).signingSecret).toMatch(/^whsec_/);
 });
 
+test("a boolean field without a value is true", async () => {
+  const invite = ["create", "group-invite", "--parent", server.root, "--role-uid", "viewer", "--ttl", "1h"];
+  expect(await output([...invite, "--single-use"])).toContain("singleUse: true\n");
+  expect(await output([...invite, "--single-use", "false"])).toContain("singleUse: false\n");
+});
+
+test("an etag is an option of update only", async () => {
+  expect(await output(["create", "repo", "--help"])).not.toContain("--etag");
+  expect(await output(["update", "repo", "--help"])).toContain("--etag");
+});
+
 test("value rules are checked before anything is sent", async () => {
   const { code, stderr } = await server.run(["create", "repo", "--parent", server.root, "--name", "UPPER"], {
     PLATFORM_SERVER: "http://127.0.0.1:1",
@@ -92,5 +103,8 @@ test("an editor changes fields, is reopened with what is refused, and nothing sa
 test("a change in between is explained", async () => {
   await output(["create", "repo", "--parent", server.root, "--name", "raced"]);
   const { code, stderr } = await server.run([...["update", "repo", "raced", "--description", "x", "--etag", "stale"]]);
-  expect({ code, stderr }).toMatchObject({ code: 5, stderr: expect.stringContaining("changed it in between") });
+  expect({ code, stderr }).toMatchObject({
+    code: 5,
+    stderr: expect.stringContaining("somebody else changed it at the same time"),
+  });
 });

@@ -1,0 +1,53 @@
+/** The licences of the packages that a bundle contains parts of, in a file beside it: their notices must go with it. */
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Plugin } from "rolldown";
+
+/** The folder of the package that a module belongs to. */
+const packageFolder = /^(.*\/node_modules\/(?:@[^/]+\/)?[^/]+)\//;
+/** The comment that a file begins with. */
+const header = /^(?:(?:\/\/.*\n)+|\/\*[\s\S]*?\*\/)/;
+
+const introduction = `The programs in this folder contain parts of the packages below. The text of the Apache License,
+Version 2.0, is in the file LICENSE of this package.`;
+
+/**
+ * A plugin that writes `THIRD-PARTY-LICENSES.txt`: each licence file and each comment about copyright that a source
+ * file begins with, with the packages it is of. Errors: a package has neither.
+ */
+export function thirdPartyLicenses(): Plugin {
+  return {
+    name: "third-party-licenses",
+    generateBundle(_options, bundle) {
+      const chunks = Object.values(bundle).filter((output) => output.type === "chunk");
+      const modules = new Set(chunks.flatMap(({ moduleIds }) => moduleIds.filter((id) => packageFolder.test(id))));
+      const owners = new Map<string, Set<string>>();
+      for (const [folder, files] of Map.groupBy(modules, (id) => packageFolder.exec(id)![1]!)) {
+        const { name, version, license } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+        const texts = [...licenceFiles(folder), ...files.flatMap(copyrightComments)];
+        if (texts.length === 0) throw new Error(`${name} is bundled, and tells no licence`);
+        for (const text of texts) {
+          const packages = owners.get(text) ?? new Set();
+          owners.set(text, packages.add(`${name} ${version}, ${license}`));
+        }
+      }
+      const sections = [...owners].map(([text, packages]) => `${[...packages].sort().join("\n")}\n\n${text}\n`).sort();
+      this.emitFile({
+        type: "asset",
+        fileName: "THIRD-PARTY-LICENSES.txt",
+        source: `${introduction}\n\n${sections.join(`\n${"-".repeat(80)}\n\n`)}`,
+      });
+    },
+  };
+}
+
+function licenceFiles(folder: string): string[] {
+  return readdirSync(folder)
+    .filter((name) => /^(licen[cs]e|notice|copying)/i.test(name))
+    .map((name) => readFileSync(join(folder, name), "utf8").trim());
+}
+
+function copyrightComments(file: string): string[] {
+  const comment = existsSync(file) ? (header.exec(readFileSync(file, "utf8"))?.[0] ?? "") : "";
+  return /copyright/i.test(comment) ? [comment.replace(/^ ?(?:\/\/|\/?\*+\/?) ?/gm, "").trim()] : [];
+}

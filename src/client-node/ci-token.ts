@@ -1,0 +1,62 @@
+/** Tokens that CI systems and clusters give to what they run. */
+import { existsSync } from "node:fs";
+import type { TokenSource } from "../client/index.ts";
+import { fileToken } from "./file-token.ts";
+
+/** Where the token of a workload comes from. */
+export interface CiToken extends TokenSource {
+  /** `GitHub Actions`, `GitLab CI/CD`, `Kubernetes`. */
+  readonly system: string;
+}
+
+/** The environment has no token; the message says how to provide one. */
+export class CiTokenError extends Error {}
+
+/** The file of a projected service account token; `PLATFORM_ID_TOKEN_FILE` names another. */
+const projectedTokenFile = "/var/run/secrets/platform/token";
+const timeoutMs = 30_000;
+
+/**
+ * The token of the workload that this process belongs to:
+ *
+ *     GitHub Actions   asks for one, in jobs with `permissions: id-token: write`
+ *     GitLab CI/CD     the variable PLATFORM_ID_TOKEN, of `id_tokens:` in the job
+ *     Kubernetes       a projected service account token, in PLATFORM_ID_TOKEN_FILE or /var/run/secrets/platform/token
+ *
+ * @param audience what GitHub writes into the token; the others are told in the job or in the volume.
+ * Errors: CiTokenError if there is none.
+ */
+export function ciToken(audience: string, env: Readonly<Record<string, string | undefined>> = process.env): CiToken {
+  const { PLATFORM_ID_TOKEN: variable, PLATFORM_ID_TOKEN_FILE: file } = env;
+  if (variable) return { system: "GitLab CI/CD", token: async () => variable, refused: () => false };
+  if (file || existsSync(projectedTokenFile)) return { system: "Kubernetes", ...fileToken(file || projectedTokenFile) };
+  const { ACTIONS_ID_TOKEN_REQUEST_URL: url, ACTIONS_ID_TOKEN_REQUEST_TOKEN: bearer } = env;
+  if (url && bearer)
+    return { system: "GitHub Actions", token: () => requestGitHubToken(url, bearer, audience), refused: () => false };
+  if (env.GITHUB_ACTIONS === "true")
+    throw new CiTokenError("the job has no OpenID token; give it `permissions: id-token: write`");
+  if (env.GITLAB_CI === "true")
+    throw new CiTokenError("the job has no OpenID token; give it `id_tokens: PLATFORM_ID_TOKEN: aud: …`");
+  throw new CiTokenError(
+    `there is no token of a CI system: neither PLATFORM_ID_TOKEN nor ACTIONS_ID_TOKEN_REQUEST_URL is set, and there is no file ${projectedTokenFile} (PLATFORM_ID_TOKEN_FILE)`,
+  );
+}
+
+async function requestGitHubToken(url: string, bearer: string, audience: string): Promise<string> {
+  const target = new URL(url);
+  target.searchParams.set("audience", audience);
+  let answer: { value?: unknown };
+  try {
+    const response = await fetch(target, {
+      headers: { authorization: `Bearer ${bearer}`, accept: "application/json" },
+      redirect: "error",
+      signal: AbortSignal.timeout(timeoutMs),
+    });
+    if (!response.ok) throw new Error(`HTTP ${response.status}`);
+    answer = (await response.json()) as typeof answer;
+  } catch (error) {
+    throw new CiTokenError(`GitHub gave no token: ${(error as Error).message}`);
+  }
+  if (typeof answer.value !== "string") throw new CiTokenError("GitHub gave no token: its answer has no value");
+  return answer.value;
+}

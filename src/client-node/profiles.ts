@@ -1,0 +1,96 @@
+/**
+ * Profiles: where somebody signed in, and the tokens received. Each is a file with mode 0600,
+ * `$XDG_CONFIG_HOME/platform/profiles/NAME.json`; on Windows below `%APPDATA%`.
+ */
+import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { homedir } from "node:os";
+import { dirname, join } from "node:path";
+
+/** The OpenID provider that somebody signed in with. */
+export interface SignInProvider {
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly scope: string;
+}
+
+/** A server, and the tokens for it. */
+export interface Profile {
+  /** Base URL of the server. No other one gets the tokens. */
+  readonly server: string;
+  readonly token: string;
+  /** When the token expires, in milliseconds since 1970; undefined if it does not say. */
+  readonly expireTimeMs?: number | undefined;
+  /** Gets the next token, once. */
+  readonly refreshToken?: string | undefined;
+  /** Remembered for the next sign-in. */
+  readonly provider?: SignInProvider | undefined;
+}
+
+/** A profile that cannot be used; the message says why. */
+export class ProfileError extends Error {}
+
+/** The profile that commands use when none is named. */
+export const defaultProfile = "default";
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The file of a profile. Errors: ProfileError if the name cannot be that of a file. */
+export function profileFile(name: string, env: Environment = process.env): string {
+  if (!/^[A-Za-z0-9][\w.@-]{0,63}$/.test(name))
+    throw new ProfileError(
+      `a profile has a name of letters, digits and _.@-, at most 64, not ${JSON.stringify(name.slice(0, 100))}`,
+    );
+  return join(profilesFolder(env), `${name}.json`);
+}
+
+/** Reads a profile; undefined if there is none. Errors: ProfileError if the file is none. */
+export async function readProfile(name: string, env?: Environment): Promise<Profile | undefined> {
+  const file = profileFile(name, env);
+  let text: string;
+  try {
+    text = await readFile(file, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw new ProfileError(`cannot read the profile ${file}: ${(error as Error).message}`);
+  }
+  const profile = parsed(text);
+  if (profile === undefined) throw new ProfileError(`${file} is not a profile; remove it and sign in again`);
+  return profile;
+}
+
+/** Writes a profile at once: a reader sees the old file or the new one. */
+export async function writeProfile(name: string, profile: Profile, env?: Environment): Promise<void> {
+  const file = profileFile(name, env);
+  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+  const temporary = `${file}.${process.pid}.tmp`;
+  await writeFile(temporary, `${JSON.stringify(profile, undefined, 2)}\n`, { mode: 0o600, flush: true });
+  await rename(temporary, file);
+}
+
+/** Removes a profile, if there is one. */
+export async function removeProfile(name: string, env?: Environment): Promise<void> {
+  await rm(profileFile(name, env), { force: true });
+}
+
+/** The names of all profiles, in order. */
+export async function profileNames(env: Environment = process.env): Promise<readonly string[]> {
+  const files = await readdir(profilesFolder(env)).catch(() => []);
+  return files
+    .filter((file) => file.endsWith(".json"))
+    .map((file) => file.slice(0, -".json".length))
+    .sort();
+}
+
+function profilesFolder(env: Environment): string {
+  const configuration = env.XDG_CONFIG_HOME || env.APPDATA || join(homedir(), ".config");
+  return join(configuration, "platform", "profiles");
+}
+
+function parsed(text: string): Profile | undefined {
+  try {
+    const profile = JSON.parse(text) as Profile | null;
+    return typeof profile?.server === "string" && typeof profile.token === "string" ? profile : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,56 @@
+/** Tokens of the platform, exchanged for those of another issuer and kept fresh. */
+import { Code } from "@connectrpc/connect";
+import { PlatformError } from "../errors.ts";
+import { staticToken, type TokenSource } from "../token.ts";
+import { type ExchangedToken, type ExchangeRequest, exchangeToken, refreshToken } from "./sts.ts";
+
+/** What {@link exchangedToken} exchanges, and where. */
+export interface ExchangedTokenOptions extends ExchangeRequest {
+  /** Base URL of the server. */
+  readonly server: string;
+  /** The tokens of the other issuer. Asked again when the session has ended. */
+  readonly subject: string | TokenSource;
+}
+
+/** A token is replaced when it is valid for less than this. */
+export const renewalMs = 60_000;
+
+/**
+ * Exchanges a token with the first call, and renews it before it expires: with the refresh token of its session, or by
+ * another exchange. Concurrent calls wait for one exchange.
+ */
+export function exchangedToken({ server, subject, ...request }: ExchangedTokenOptions): TokenSource {
+  const source = typeof subject === "string" ? staticToken(subject) : subject;
+  let current: ExchangedToken | undefined;
+  let renewing: Promise<ExchangedToken> | undefined;
+
+  async function renew(): Promise<ExchangedToken> {
+    const session = current?.refreshToken;
+    current = undefined; // a refresh token is used once
+    if (session !== undefined) {
+      try {
+        return await refreshToken({ server }, session);
+      } catch (error) {
+        if (!(error instanceof PlatformError && error.code === Code.Unauthenticated)) throw error;
+      }
+    }
+    const token = await source.token();
+    if (token === undefined) throw new PlatformError("there is no token to exchange", Code.Unauthenticated);
+    return exchangeToken({ server }, token, request);
+  }
+
+  return {
+    async token() {
+      if (current !== undefined && current.expireTimeMs - Date.now() > renewalMs) return current.token;
+      renewing ??= renew().finally(() => {
+        renewing = undefined;
+      });
+      current = await renewing;
+      return current.token;
+    },
+    refused(token) {
+      if (current?.token === token) current = { ...current, expireTimeMs: 0 };
+      return true;
+    },
+  };
+}

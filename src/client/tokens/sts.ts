@@ -1,0 +1,126 @@
+/** The security token service of a server: `/sts/exchange` and its neighbours. */
+import { Code } from "@connectrpc/connect";
+import { PlatformError } from "../errors.ts";
+
+/** A token of the platform. */
+export interface ExchangedToken {
+  readonly token: string;
+  /** When it expires, in milliseconds since 1970. */
+  readonly expireTimeMs: number;
+  /** Continues the session, once; undefined if the token began none. */
+  readonly refreshToken: string | undefined;
+}
+
+/** What a token is exchanged for. */
+export interface ExchangeRequest {
+  /** uid of the identity to act as; by default the first one that the token matches. */
+  readonly identity?: string | undefined;
+  /** uid of the identity provider that the token came through. */
+  readonly identityProvider?: string | undefined;
+  /** uids of groups to which the token is narrowed. */
+  readonly scopes?: readonly string[] | undefined;
+  /** Names of capabilities to which the token is narrowed: `repo.list`. */
+  readonly capabilities?: readonly string[] | undefined;
+}
+
+/** How a service is reached. */
+export interface StsOptions {
+  /** Base URL of the server. */
+  readonly server: string;
+  /** Ends the request. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+const timeoutMs = 30_000;
+
+/** Exchanges a token of another issuer, or narrows one of the platform. Errors: PlatformError. */
+export async function exchangeToken(
+  options: StsOptions,
+  token: string,
+  { identity, identityProvider, scopes = [], capabilities = [] }: ExchangeRequest = {},
+): Promise<ExchangedToken> {
+  const answer = await post(options, "/sts/exchange", [
+    ["subject_token", token],
+    ["identity", identity],
+    ["identity_provider", identityProvider],
+    ...scopes.map((scope) => ["scopes", scope] as const),
+    ...capabilities.map((capability) => ["cap", capability] as const),
+  ]);
+  return tokenOf(answer as TokenAnswer, (answer as { refreshToken?: string }).refreshToken);
+}
+
+/** Continues the session of a refresh token, which is used up. Errors: PlatformError. */
+export async function refreshToken(options: StsOptions, token: string): Promise<ExchangedToken> {
+  const answer = await post(options, "/sts/exchange_refresh_token", [["refresh_token", token]]);
+  const pair = answer as { token: TokenAnswer; refreshToken?: TokenAnswer };
+  return tokenOf(pair.token, pair.refreshToken?.token);
+}
+
+/** Ends the session of a refresh token. Errors: PlatformError. */
+export async function revokeToken(options: StsOptions, token: string): Promise<void> {
+  await post(options, "/sts/revoke", [["token", token]]);
+}
+
+interface TokenAnswer {
+  readonly token: string;
+  readonly expiry: string;
+}
+
+function tokenOf({ token, expiry }: TokenAnswer, next: string | undefined): ExchangedToken {
+  return { token, expireTimeMs: Date.parse(expiry), refreshToken: next };
+}
+
+async function post(
+  { server, signal }: StsOptions,
+  path: string,
+  parameters: readonly (readonly [name: string, value: string | undefined])[],
+): Promise<unknown> {
+  const body = new URLSearchParams();
+  for (const [name, value] of parameters) if (value !== undefined) body.append(name, value);
+  const deadline = AbortSignal.timeout(timeoutMs);
+  let response: Response;
+  let text: string;
+  try {
+    response = await fetch(`${server.replace(/\/$/, "")}${path}`, {
+      method: "POST",
+      body,
+      redirect: "error", // nobody else gets the token
+      signal: signal === undefined ? deadline : AbortSignal.any([signal, deadline]),
+    });
+    text = await response.text();
+  } catch (error) {
+    if (deadline.aborted) throw new PlatformError(`the token service took longer than 30 s`, Code.DeadlineExceeded);
+    if (signal?.aborted) throw new PlatformError("the request was cancelled", Code.Canceled);
+    throw new PlatformError((error as Error).message, Code.Unavailable, undefined, undefined, error);
+  }
+  if (response.ok) return text === "" ? undefined : JSON.parse(text);
+  throw errorOf(response, text);
+}
+
+/** The error in a response: a `google.rpc.Status`, or an OAuth error (RFC 6749, section 5.2). */
+function errorOf({ status, headers }: Response, text: string): PlatformError {
+  const requestId = headers.get("x-request-id");
+  const metadata = requestId === null ? undefined : { "x-request-id": requestId };
+  const { code, message, error, error_description: description } = membersOf(text);
+  if (typeof code === "number" && typeof message === "string" && code in Code)
+    return new PlatformError(message, code, metadata);
+  if (typeof error === "string")
+    return new PlatformError(
+      typeof description === "string" ? description : error,
+      error === "invalid_grant" ? Code.Unauthenticated : Code.InvalidArgument,
+      metadata,
+    );
+  return new PlatformError(
+    `the server has no token service: it answers HTTP ${status}`,
+    status >= 500 && status !== 501 ? Code.Unavailable : Code.Unimplemented,
+    metadata,
+  );
+}
+
+function membersOf(text: string): Readonly<Record<string, unknown>> {
+  try {
+    return Object(JSON.parse(text));
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,172 @@
+/** `platform login`: signs in at a server, and keeps the tokens in a profile. */
+import { createInterface } from "node:readline/promises";
+import { text } from "node:stream/consumers";
+import { Code } from "@connectrpc/connect";
+import { Command, Option } from "commander";
+import { exchangeToken, PlatformError, revokeToken } from "../../client/index.ts";
+import {
+  CiTokenError,
+  ciToken,
+  lockProfile,
+  type Profile,
+  type SignInProvider,
+  writeProfile,
+} from "../../client-node/index.ts";
+import { CommandFailure } from "../../command/index.ts";
+import { type ChosenProfile, withChosenProfile, withProfile } from "../session/session.ts";
+import { expiryOf, issuerOf } from "./claims.ts";
+import type { SignInOptions } from "./provider.ts";
+import { remainingTime } from "./remaining-time.ts";
+
+interface LoginOptions {
+  readonly issuer?: string;
+  readonly clientId?: string;
+  readonly clientSecret?: string;
+  readonly scope?: string;
+  readonly device?: true;
+  readonly browser: boolean;
+  readonly redirectPort: string;
+  readonly ci?: true;
+  readonly audience?: string;
+  readonly withToken?: true;
+  readonly identity?: string;
+  readonly identityProvider?: string;
+}
+
+const browserTimeoutMs = 5 * 60_000;
+const maxTokenLength = 8192;
+
+export function loginCommand(): Command {
+  const command = withProfile(new Command("login"))
+    .option("--issuer <URL>", "OpenID provider of your organisation (default: that of the last sign-in)")
+    .option("--client-id <ID>", "client of the platform at the provider (default: that of the last sign-in)")
+    .addOption(
+      new Option("--client-secret <SECRET>", "for providers that give one to programs, too").env(
+        "PLATFORM_CLIENT_SECRET",
+      ),
+    )
+    .option("--scope <SCOPES>", "what to ask the provider for (default: openid email profile)")
+    .option("--device", "sign in with a browser on another machine")
+    .option("--no-browser", "print the address of the page instead of opening it")
+    .option("--redirect-port <PORT>", "port on 127.0.0.1 for the browser; 0 for any", "0")
+    .addOption(
+      new Option("--ci", "use the token of the CI job or of the Kubernetes pod").conflicts([
+        "issuer",
+        "device",
+        "withToken",
+      ]),
+    )
+    .option("--audience <AUDIENCE>", "with --ci on GitHub: what the token is for (default: the server's URL)")
+    .addOption(new Option("--with-token", "read a token from standard input").conflicts(["issuer", "device"]))
+    .option("--identity <UID>", "identity to act as, if the token matches several")
+    .option("--identity-provider <UID>", "identity provider, if several accept the token");
+  return command.action(() => withChosenProfile(command.opts(), (chosen) => login(command.opts(), chosen)));
+}
+
+async function login(options: LoginOptions, { server, name, profile }: ChosenProfile): Promise<void> {
+  const provider = providerOf(options, profile?.provider);
+  const token = await externalToken(options, provider, server);
+  const session = await exchanged(server, token, options);
+  const release = await lockProfile(name);
+  try {
+    await writeProfile(name, { server, ...session, ...(provider && { provider }) });
+  } finally {
+    await release();
+  }
+  // Nobody can use the session before any more.
+  if (profile?.refreshToken !== undefined) await revokeToken({ server }, profile.refreshToken).catch(() => {});
+  const { expireTimeMs, refreshToken } = session;
+  const until = expireTimeMs === undefined ? "" : `, for ${remainingTime(expireTimeMs)}`;
+  console.log(`Signed in to ${server}${refreshToken === undefined ? until : ""}. Profile: ${name}`);
+}
+
+/** The provider to sign in with; undefined for a token from elsewhere. */
+function providerOf(
+  { issuer, clientId, scope, ci, withToken }: LoginOptions,
+  last: SignInProvider | undefined,
+): SignInProvider | undefined {
+  if (ci || withToken) return undefined;
+  const isLast = issuer === undefined || issuer === last?.issuer;
+  const provider = { issuer: issuer ?? last?.issuer, clientId: clientId ?? (isLast ? last?.clientId : undefined) };
+  if (provider.issuer === undefined || provider.clientId === undefined)
+    throw new CommandFailure(
+      "--issuer and --client-id name the OpenID provider of your organisation; an administrator knows them\n" +
+        "hint: --with-token takes a token, and --ci that of a CI job",
+      2,
+    );
+  const { issuer: url, clientId: id } = provider as { issuer: string; clientId: string };
+  return { issuer: url, clientId: id, scope: scope ?? (isLast ? last?.scope : undefined) ?? "openid email profile" };
+}
+
+async function externalToken(
+  options: LoginOptions,
+  provider: SignInProvider | undefined,
+  server: string,
+): Promise<string> {
+  if (provider !== undefined) {
+    const redirectPort = Number(options.redirectPort);
+    if (!(Number.isInteger(redirectPort) && redirectPort >= 0 && redirectPort < 65_536))
+      throw new CommandFailure(`--redirect-port must be from 0 to 65535, not ${options.redirectPort}`, 2);
+    const { signInWithBrowser, signInWithDevice } = await import("./provider.ts");
+    const how: SignInOptions = {
+      ...provider,
+      clientSecret: options.clientSecret,
+      redirectPort,
+      opensBrowser: options.browser,
+      timeoutMs: browserTimeoutMs,
+      tell: (line) => console.error(line),
+    };
+    return options.device ? signInWithDevice(how) : signInWithBrowser(how);
+  }
+  const token = options.ci ? await tokenOfJob(options.audience ?? server) : await readToken();
+  if (token === "" || token.length > maxTokenLength || /\s/.test(token))
+    throw new CommandFailure(`a token has from 1 to ${maxTokenLength} characters, without blanks`, 2);
+  return token;
+}
+
+async function tokenOfJob(audience: string): Promise<string> {
+  try {
+    const source = ciToken(audience);
+    const token = (await source.token()) ?? "";
+    console.error(`Using the token of ${source.system}`);
+    return token;
+  } catch (error) {
+    throw error instanceof CiTokenError ? new CommandFailure(error.message, 4) : error;
+  }
+}
+
+/** Reads a token from standard input; on a terminal without showing it. */
+async function readToken(): Promise<string> {
+  const { stdin } = process;
+  if (!stdin.isTTY) return (await text(stdin)).trim();
+  process.stderr.write("Paste the token: ");
+  const terminal = createInterface({ input: stdin, terminal: true });
+  try {
+    return (await terminal.question("")).trim();
+  } finally {
+    terminal.close();
+    process.stderr.write("\n");
+  }
+}
+
+/** A token of the platform; the token itself where the server exchanges none. Errors: CommandFailure. */
+async function exchanged(
+  server: string,
+  token: string,
+  request: LoginOptions,
+): Promise<Pick<Profile, "token" | "expireTimeMs" | "refreshToken">> {
+  try {
+    return await exchangeToken({ server }, token, request);
+  } catch (error) {
+    if (!(error instanceof PlatformError)) throw error;
+    if (error.code === Code.Unimplemented) return { token, expireTimeMs: expiryOf(token) };
+    if (error.code !== Code.Unauthenticated && error.code !== Code.PermissionDenied) throw error;
+    const issuer = issuerOf(token);
+    throw new CommandFailure(
+      `${server} does not accept the token${issuer === undefined ? "" : ` of ${issuer}`}: ${error.rawMessage}\n` +
+        "hint: an identity or an identity provider there must name its issuer, and its subject or client" +
+        (error.requestId === undefined ? "" : `\nrequest id: ${error.requestId}`),
+      4,
+    );
+  }
+}

@@ -1,0 +1,44 @@
+/** `platform logout`: ends the session of a profile at its server, and removes the profile. */
+import { Command } from "commander";
+import { PlatformError, revokeToken } from "../../client/index.ts";
+import { lockProfile, readProfile, removeProfile } from "../../client-node/index.ts";
+import { CommandFailure } from "../../command/index.ts";
+import { failureOfCall } from "../session/failure.ts";
+import { profileOption, withChosenProfile } from "../session/session.ts";
+
+export function logoutCommand(): Command {
+  const command = new Command("logout")
+    .addOption(profileOption)
+    .option("--local", "remove the profile only; its session goes on until it ends by itself");
+  return command.action(() =>
+    withChosenProfile(command.opts(), async ({ name }) => {
+      const release = await lockProfile(name);
+      try {
+        await logout(name, command.opts<{ local?: true }>().local === true);
+      } finally {
+        await release();
+      }
+    }),
+  );
+}
+
+async function logout(name: string, isLocal: boolean): Promise<void> {
+  const profile = await readProfile(name);
+  if (profile === undefined) {
+    console.log(`Nobody is signed in with profile ${name}`);
+    return;
+  }
+  const { server, refreshToken } = profile;
+  if (!isLocal && refreshToken !== undefined) {
+    try {
+      await revokeToken({ server }, refreshToken);
+    } catch (error) {
+      if (!(error instanceof PlatformError)) throw error;
+      const { message, exitStatus } = failureOfCall(error, server);
+      const hint = "hint: --local removes the profile nevertheless";
+      throw new CommandFailure(`the session is not ended and the profile is kept: ${message}\n${hint}`, exitStatus);
+    }
+  }
+  await removeProfile(name);
+  console.log(`Signed out of ${server}. Access tokens of the session expire within the hour`);
+}

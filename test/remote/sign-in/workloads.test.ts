@@ -1,0 +1,126 @@
+/** `platform login --ci` and `--with-token`: tokens that somebody else has got. */
+import { once } from "node:events";
+import { writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { startIndependentIssuer } from "../../auth/independent-issuer.ts";
+import { runPlatform } from "../../cli/platform-process.ts";
+import { startWithFolder } from "../server.ts";
+
+const issuer = await startIndependentIssuer("ci");
+afterAll(() => issuer?.close());
+
+describe.skipIf(issuer === undefined)("tokens of workloads", async () => {
+  const server = await startWithFolder({ allowLoopbackIssuers: "true" });
+  afterAll(() => server.stop());
+  let [identity, token] = ["", ""];
+  beforeAll(async () => {
+    const made = await server.run([
+      ...["create", "identity", "--parent", server.root, "--name", "deployer", "-o", "json"],
+      ...[
+        "--claim-match.issuer",
+        issuer!.url,
+        "--claim-match.subject",
+        "repo:acme/app",
+        "--claim-match.audience",
+        "ci",
+      ],
+    ]);
+    identity = JSON.parse(made.stdout).uid;
+    const role = ["--identity-uid", "deployer", "--role-uid", "editor"];
+    expect((await server.run(["create", "role-binding", "--parent", "platform", ...role])).code).toBe(0);
+    token = await issuer!.idToken("ci", "repo:acme/app");
+  });
+
+  async function worksAs(profile: string): Promise<void> {
+    const env = { PLATFORM_TOKEN: "", PLATFORM_PROFILE: profile };
+    const who = JSON.parse((await server.run(["whoami", "-o", "json"], env)).stdout);
+    expect(who).toMatchObject({ profile, issuer: issuer!.url, identity: { uid: identity, name: "deployer" } });
+    expect((await server.run(["create", "repo", "--parent", server.root, "--name", profile], env)).code).toBe(0);
+  }
+
+  test("a Kubernetes pod, by its projected service account token", async () => {
+    const file = join(server.folder, "projected");
+    await writeFile(file, `${token}\n`);
+    const env = { PLATFORM_TOKEN: "", PLATFORM_PROFILE: "pod", PLATFORM_ID_TOKEN_FILE: file };
+    expect(await server.run(["login", "--ci"], env)).toMatchObject({
+      code: 0,
+      stderr: "Using the token of Kubernetes\n",
+    });
+    await worksAs("pod");
+  });
+
+  test("a job of GitLab, by the variable of its job", async () => {
+    const env = { PLATFORM_TOKEN: "", PLATFORM_PROFILE: "gitlab", GITLAB_CI: "true", PLATFORM_ID_TOKEN: token };
+    expect(await server.run(["login", "--ci", "--identity", identity], env)).toMatchObject({ code: 0 });
+    await worksAs("gitlab");
+  });
+
+  test("a job of GitHub, which asks for its token", async () => {
+    const asked: unknown[] = [];
+    const github = createServer(({ url, headers }, response) => {
+      asked.push([url, headers.authorization]);
+      response.end(JSON.stringify({ value: token }));
+    }).listen(0, "127.0.0.1");
+    await once(github, "listening");
+    try {
+      const address = `http://127.0.0.1:${(github.address() as AddressInfo).port}/token?job=1`;
+      const env = {
+        ...{ PLATFORM_TOKEN: "", PLATFORM_PROFILE: "github", GITHUB_ACTIONS: "true" },
+        ...{ ACTIONS_ID_TOKEN_REQUEST_URL: address, ACTIONS_ID_TOKEN_REQUEST_TOKEN: "of the job" },
+      };
+      expect(await server.run(["login", "--ci", "--audience", "ci"], env)).toMatchObject({ code: 0 });
+      expect(asked).toEqual([["/token?job=1&audience=ci", "Bearer of the job"]]);
+      await worksAs("github");
+    } finally {
+      github.close();
+    }
+  });
+
+  test("a job without a token is told what it lacks", async () => {
+    const env = { PLATFORM_TOKEN: "", GITHUB_ACTIONS: "true" };
+    expect(await server.run(["login", "--ci"], env)).toMatchObject({
+      code: 4,
+      stderr: "error: the job has no OpenID token; give it `permissions: id-token: write`\n",
+    });
+  });
+
+  test("a token from standard input", async () => {
+    const env = { ...server.env, PLATFORM_TOKEN: "", PLATFORM_PROFILE: "pasted" };
+    expect(await runPlatform(["login", "--with-token"], { env, input: `${token}\n` })).toMatchObject({
+      code: 0,
+      stderr: "",
+    });
+    await worksAs("pasted");
+  });
+
+  test("a token of the platform itself, which begins no session", async () => {
+    const env = { ...server.env, PLATFORM_TOKEN: "", PLATFORM_PROFILE: "own" };
+    const { stdout } = await runPlatform(["login", "--with-token"], { env, input: server.env.PLATFORM_TOKEN! });
+    expect(stdout).toMatch(/^Signed in to \S+, for 59 minutes\. Profile: own\n$/);
+  });
+
+  test("a token that the server does not accept, nor keeps", async () => {
+    const env = { ...server.env, PLATFORM_TOKEN: "", PLATFORM_PROFILE: "stranger" };
+    const stranger = await issuer!.idToken("ci", "repo:mallory/app");
+    const { code, stderr } = await runPlatform(["login", "--with-token"], { env, input: stranger });
+    expect(code).toBe(4);
+    expect(stderr).toMatch(/does not accept the token of http.*\nhint: an identity .*\nrequest id: \S+\n$/);
+    expect(stderr).not.toContain(stranger);
+    expect((await server.run(["whoami"], env)).code).toBe(4);
+  });
+
+  test.each([
+    ["nothing", ""],
+    ["two words", "two words"],
+    ["8193 characters", "x".repeat(8193)],
+  ])("%s is no token", async (_, text) => {
+    const env = { ...server.env, PLATFORM_TOKEN: "" };
+    expect(await runPlatform(["login", "--with-token"], { env, input: text })).toMatchObject({
+      code: 2,
+      stderr: "error: a token has from 1 to 8192 characters, without blanks\n",
+    });
+  });
+});
