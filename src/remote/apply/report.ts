@@ -27,7 +27,8 @@ export class Report {
   #expected = 0;
 
   constructor() {
-    process.stdout.on("error", () => {}); // a reader that closes the pipe does not end the apply
+    // A reader that closes the pipe ends other commands, but not an apply.
+    process.stdout.removeAllListeners("error").on("error", () => {});
   }
 
   /** Announces so many more changes or failures to come. */
