@@ -48,8 +48,8 @@ if (old === undefined) console.warn("the launcher is not tested under an older N
 
 describe.skipIf(old === undefined)("under an older Node", () => {
   test("exit status and output are the program's", async () => {
-    const outcome = await promisify(execFile)(old!, [launcher, "bogus"], { env }).catch((error) => error);
-    expect(outcome).toMatchObject({ code: 2, stdout: "", stderr: "error: unknown command 'bogus'\n" });
+    const outcome = await promisify(execFile)(old!, [launcher, "unheard-of"], { env }).catch((error) => error);
+    expect(outcome).toMatchObject({ code: 2, stdout: "", stderr: "error: unknown command 'unheard-of'\n" });
   });
 
   test.each(["SIGTERM", "SIGINT"] as const)("%s reaches the server, which stops politely", async (signal) => {
