@@ -11,6 +11,8 @@
  * section 6). Revocation is always OAuth (RFC 7009). It ends the session of a refresh token. Access tokens of the
  * platform are not stored and cannot be revoked; they expire within an hour, and revoking one fails with
  * `unsupported_token_type`. Refusals of HTTP itself (405, 413, 415) are a google.rpc.Status.
+ *
+ * Pages of this server can have their refresh token in a cookie: `browser-session.ts`.
  */
 
 import type { Registry } from "@bufbuild/protobuf";
@@ -33,6 +35,7 @@ import { type Audit, type AuditRecord, callersError, emptyRecord, isDenial } fro
 import { writeStatus } from "../rest/index.ts";
 import type { IssuedToken, NarrowingRequest, TokenExchange } from "../services/index.ts";
 import { traceIdOf } from "../trace-context.ts";
+import { type BrowserSession, browserSessionOf } from "./browser-session.ts";
 import { OAuthError, oauthAnswerOf, type Presented } from "./oauth-errors.ts";
 import { type Parameters, readParameters } from "./parameters.ts";
 
@@ -42,6 +45,8 @@ export interface StsOptions {
   readonly registry: Registry;
   /** Host part of error domains. */
   readonly serviceHost: string;
+  /** Where clients reach the platform. */
+  readonly baseUrl: string;
   /** Takes an error that says that the database is unavailable; false for any other. */
   reportOutage(error: unknown): boolean;
   readonly log: Logger;
@@ -56,6 +61,8 @@ interface StsCall {
   readonly parameters: Parameters;
   /** The token in the Authorization header. */
   readonly bearer: string | undefined;
+  /** undefined if the refresh token is not kept in a cookie. */
+  readonly session: BrowserSession | undefined;
   /** Notes for the audit log whose token it is, and the issuer of the upstream token. */
   identify(subject: string, issuer: string): void;
 }
@@ -79,6 +86,7 @@ export function createSts({
   exchange,
   registry,
   serviceHost,
+  baseUrl,
   reportOutage,
   log,
   audit,
@@ -112,9 +120,9 @@ export function createSts({
       identity: parameters.one("identity"),
       identityProvider: parameters.one("identity_provider"),
     });
-    call.identify(issued.subject, issued.upstreamIssuer);
-    if (grant === undefined) return { ...plain(issued), refreshToken: issued.refreshToken?.token };
-    return { ...oauth(issued), issued_token_type: accessTokenType };
+    const shown = kept(call, issued);
+    if (grant === undefined) return { ...plain(shown), refreshToken: shown.refreshToken?.token };
+    return { ...oauth(shown), issued_token_type: accessTokenType };
   }
 
   async function refreshToken(call: StsCall): Promise<object> {
@@ -124,10 +132,16 @@ export function createSts({
     else if (grant !== refreshGrant)
       throw new OAuthError("unsupported_grant_type", `${refreshGrant} is supported here`);
     const issued = await exchange.refresh(tokenOf(call, "refresh_token"), narrowingOf(parameters));
-    call.identify(issued.subject, issued.upstreamIssuer);
-    if (grant !== undefined) return oauth(issued);
-    const { refreshToken: next } = issued;
-    return { token: plain(issued), refreshToken: next && plain(next) };
+    const shown = kept(call, issued);
+    if (grant !== undefined) return oauth(shown);
+    return { token: plain(shown), refreshToken: shown.refreshToken && plain(shown.refreshToken) };
+  }
+
+  /** Notes whose token it is, and moves its refresh token into the cookie of a browser's session. */
+  function kept({ session, identify }: StsCall, issued: IssuedToken): IssuedToken {
+    identify(issued.subject, issued.upstreamIssuer);
+    session?.keep(issued.refreshToken);
+    return session === undefined ? issued : { ...issued, refreshToken: undefined };
   }
 
   async function revokeToken(call: StsCall): Promise<undefined> {
@@ -135,6 +149,7 @@ export function createSts({
     if (token.split(".").length === 3)
       throw new OAuthError("unsupported_token_type", "access tokens are not kept; they expire within the hour");
     const subject = await exchange.revoke(token);
+    call.session?.keep(undefined);
     if (subject !== undefined) call.identify(subject, "");
   }
 
@@ -160,6 +175,7 @@ export function createSts({
       count: 1,
     };
     let who: Pick<AuditRecord, "caller" | "issuer"> | undefined;
+    let session: BrowserSession | undefined;
     let code = "OK";
     try {
       if (!route.methods.includes(request.method ?? "")) {
@@ -173,13 +189,15 @@ export function createSts({
       const identify = (caller: string, issuer: string) => {
         who = { caller, issuer };
       };
-      const body = await route.answer({ parameters, bearer: bearerOf(request), identify });
+      session = browserSessionOf(request, response, { baseUrl, now });
+      const body = await route.answer({ parameters, bearer: bearerOf(request), session, identify });
       if (who !== undefined) audit.report({ ...record, ...who, code });
       await answer(response, 200, body);
     } catch (reason) {
       const failure = failureOf(reason);
       code = codeOf(failure);
       reportOutage(reason);
+      if (code === "UNAUTHENTICATED") session?.keep(undefined);
       if (code === "INTERNAL") log.error({ err: reason, path, requestId: record.requestId }, "bug");
       if (failure instanceof ConnectError && isDenial(failure.code)) {
         audit.report({ ...record, code });
@@ -237,9 +255,9 @@ function bearerOf(request: PortRequest): string | undefined {
   return token;
 }
 
-/** The token of a call, from its header or from the named parameter. */
-function tokenOf({ parameters, bearer }: StsCall, name: string): string {
-  const given = parameters.one(name);
+/** The token of a call, from its header, from the named parameter, or a refresh token from the cookie. */
+function tokenOf({ parameters, bearer, session }: StsCall, name: string): string {
+  const given = parameters.one(name) ?? (name === "subject_token" ? undefined : session?.refreshToken);
   if (given !== undefined && bearer !== undefined && given !== bearer)
     throw invalid({ field: name, description: "the Authorization header has another token" });
   const token = given ?? bearer;

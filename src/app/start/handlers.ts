@@ -260,6 +260,7 @@ async function buildEndpoints({ context, port, parts, calls, baseUrl, unreadines
     exchange: createTokenExchange({ database, issuer, authenticator: calls.authenticator, baseUrl, now }),
     registry,
     serviceHost,
+    baseUrl,
     reportOutage,
     log,
     audit,

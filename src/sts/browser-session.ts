@@ -1,0 +1,66 @@
+/**
+ * Sessions of browsers: with `X-Platform-Session: cookie`, the refresh token is not in the response, but in a cookie that
+ * no script reads and that only requests of the same site below `/sts` carry (RFC 6265bis).
+ *
+ * A page of another origin cannot use it: the header needs a preflight, which is never granted for it, and a request
+ * whose `Origin` or `Sec-Fetch-Site` tells of another origin is refused.
+ */
+
+import { invalid, permissionDenied } from "../errors.ts";
+import { headerOf, type PortRequest, type PortResponse } from "../http/index.ts";
+import type { IssuedToken } from "../services/index.ts";
+
+/** The session of a browser, at one request. */
+export interface BrowserSession {
+  /** The refresh token in the cookie. */
+  readonly refreshToken: string | undefined;
+  /** Puts the refresh token of the response into the cookie, or removes the cookie if there is none. */
+  keep(next: IssuedToken["refreshToken"]): void;
+}
+
+/** The value of the header that asks for a cookie. */
+const header = "x-platform-session";
+
+/**
+ * The session of a request; undefined if it asks for none. Errors: PERMISSION_DENIED from a page of another origin,
+ * INVALID_ARGUMENT for another value of the header.
+ * @param baseUrl where clients reach the platform.
+ */
+export function browserSessionOf(
+  request: PortRequest,
+  response: PortResponse,
+  { baseUrl, now }: { readonly baseUrl: string; readonly now: () => number },
+): BrowserSession | undefined {
+  const wanted = headerOf(request, header);
+  if (wanted === undefined) return undefined;
+  if (wanted !== "cookie") throw invalid({ field: header, description: "must be cookie" });
+  const { protocol, host } = new URL(baseUrl);
+  if (!isOfSameOrigin(request, host))
+    throw permissionDenied("sessions in cookies are for the pages of this server alone");
+  const isSecure = protocol === "https:";
+  // The prefix makes browsers refuse the cookie from anybody who has no TLS.
+  const name = isSecure ? "__Secure-platform-session" : "platform-session";
+  const attributes = `; Path=/sts; HttpOnly; SameSite=Strict${isSecure ? "; Secure" : ""}`;
+  return {
+    refreshToken: cookieOf(request, name),
+    keep(next) {
+      const seconds = next === undefined ? 0 : Math.max(0, Math.floor((next.expireTimeMs - now()) / 1000));
+      response.setHeader("set-cookie", `${name}=${next?.token ?? ""}; Max-Age=${seconds}${attributes}`);
+    },
+  };
+}
+
+/** @param baseHost a proxy may pass on another host than the one that the browser asked for. */
+function isOfSameOrigin(request: PortRequest, baseHost: string): boolean {
+  const site = headerOf(request, "sec-fetch-site");
+  if (site !== undefined && site !== "same-origin") return false;
+  const origin = headerOf(request, "origin");
+  if (origin === undefined) return true;
+  const host = URL.parse(origin)?.host; // the origin of a sandboxed page is `null`
+  return host !== undefined && [baseHost, headerOf(request, "host"), headerOf(request, ":authority")].includes(host);
+}
+
+function cookieOf(request: PortRequest, name: string): string | undefined {
+  const pairs = (headerOf(request, "cookie") ?? "").split(/; */);
+  return pairs.find((pair) => pair.startsWith(`${name}=`))?.slice(name.length + 1) || undefined;
+}
