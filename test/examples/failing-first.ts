@@ -1,6 +1,13 @@
 /** A gRPC proxy that answers the first call of each method with UNAVAILABLE. */
 import { once } from "node:events";
-import { connect, constants, createServer, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
+import {
+  type ClientHttp2Session,
+  connect,
+  constants,
+  createServer,
+  type IncomingHttpHeaders,
+  type ServerHttp2Stream,
+} from "node:http2";
 import type { AddressInfo } from "node:net";
 import { onTestFinished } from "vitest";
 
@@ -19,13 +26,18 @@ export interface FailingFirst {
  */
 export async function failingFirst(baseUrl: string, isLost: (path: string) => boolean): Promise<FailingFirst> {
   const failed = new Set<string>();
-  const upstream = connect(baseUrl);
+  // A server closes an idle connection, and a client may take a minute to be built before its first call.
+  let upstream: ClientHttp2Session | undefined;
+  const connected = () => {
+    if (upstream === undefined || upstream.closed || upstream.destroyed) upstream = connect(baseUrl);
+    return upstream;
+  };
   const server = createServer().on("stream", (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => {
     const path = headers[":path"] as string;
     const isFirst = !failed.has(path);
     failed.add(path);
     if (isFirst && !isLost(path)) return stream.respond(unavailable, { endStream: true });
-    const call = upstream.request({ ...headers, ":authority": new URL(baseUrl).host });
+    const call = connected().request({ ...headers, ":authority": new URL(baseUrl).host });
     stream.pipe(call);
     if (isFirst) return call.resume().on("end", () => stream.respond(unavailable, { endStream: true }));
     let trailers: IncomingHttpHeaders = {};
@@ -42,7 +54,7 @@ export async function failingFirst(baseUrl: string, isLost: (path: string) => bo
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   onTestFinished(() => {
-    upstream.destroy();
+    upstream?.destroy();
     server.close();
   });
   return { baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, failed };
