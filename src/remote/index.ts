@@ -66,7 +66,7 @@ export async function printTokenCommand(): Promise<Command> {
 
 /** The command of a service with custom methods, such as `group-invites`; undefined if there is no such service. */
 export async function findRemoteCommand(name: string): Promise<Command | undefined> {
-  const { findService } = await import("./catalog/resources.ts");
+  const { findService } = await import("./catalog/contract.ts");
   const service = findService(name);
   if (service === undefined || service.customMethods.size === 0) return undefined;
   return (await import("./resources/method.ts")).serviceCommand({ ...service, name });

@@ -5,7 +5,6 @@
 import { type DescMessage, type DescMethod, type DescService, getOption, hasOption } from "@bufbuild/protobuf";
 import { resource_reference, resource as resourceOption } from "../../../gen/google/api/resource_pb.ts";
 import { type StandardMethod, standardMethodOf } from "../../standard-method.ts";
-import { contractServices } from "./descriptors.ts";
 
 /** A resource of the newest version of its domain. */
 export interface ResourceEntry {
@@ -36,14 +35,6 @@ export interface Catalog {
   readonly services: readonly ServiceEntry[];
 }
 
-let catalog: Catalog | undefined;
-
-/** The catalogue of the contract. */
-export function contractCatalog(): Catalog {
-  catalog ??= readCatalog(contractServices());
-  return catalog;
-}
-
 /** Reads the catalogue of services. */
 export function readCatalog(services: readonly DescService[]): Catalog {
   const newest = services.filter((service) => !services.some((other) => isNewerVersion(other, service)));
@@ -63,12 +54,6 @@ export function readCatalog(services: readonly DescService[]): Catalog {
   return { resources, services: newest.map((service) => serviceEntry(service)) };
 }
 
-/** The resource with this name: `roleBinding`, `role-bindings`, `RoleBinding`. */
-export function findResource(name: string): ResourceEntry | undefined {
-  const wanted = plain(name);
-  return contractCatalog().resources.find(({ singular, plural }) => [singular, plural].map(plain).includes(wanted));
-}
-
 /**
  * Whether resources are found by their names: those of what people create. A resource that is imported has an id that
  * is given to it elsewhere.
@@ -83,24 +68,12 @@ export function parentType({ methods: { Create } }: ResourceEntry): string | und
   return parent && (getOption(parent, resource_reference).type || undefined);
 }
 
-/** The service with this name: `group-invites`, `GroupInvitesService`, `platform.iam.v2.GroupInvitesService`. */
-export function findService(name: string): ServiceEntry | undefined {
-  const wanted = plain(name);
-  return contractCatalog().services.find((entry) =>
-    [entry.name, entry.service.name, entry.service.typeName].map(plain).includes(wanted),
-  );
-}
-
 /** `role-binding` for `roleBinding`, `RoleBinding` and `role_binding`. */
 export function kebab(name: string): string {
   return name
     .replace(/([a-z0-9])([A-Z])/g, "$1-$2")
     .replaceAll("_", "-")
     .toLowerCase();
-}
-
-function plain(name: string): string {
-  return name.replace(/[-_]/g, "").toLowerCase();
 }
 
 const packageShape = /^(.+)\.v(\d+)$/;

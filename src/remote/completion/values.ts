@@ -3,10 +3,11 @@ import { type DescField, type DescMessage, getOption, ScalarType } from "@bufbui
 import { resource_reference } from "../../../gen/google/api/resource_pb.ts";
 import { CommandFailure } from "../../command/index.ts";
 import { commentOf } from "../catalog/comments.ts";
+import { contractCatalog, findResource } from "../catalog/contract.ts";
 import { contractServices } from "../catalog/descriptors.ts";
 import { shortNames } from "../catalog/enums.ts";
 import { FieldFlag, findField } from "../catalog/flags.ts";
-import { contractCatalog, findResource, parentType, type ResourceEntry } from "../catalog/resources.ts";
+import { parentType, type ResourceEntry } from "../catalog/resources.ts";
 import type { Candidate, ValuePlace } from "./place.ts";
 import { candidatesOnServer } from "./server.ts";
 

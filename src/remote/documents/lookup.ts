@@ -1,7 +1,7 @@
 /** Uids of resources by their names. */
 import { CommandFailure } from "../../command/index.ts";
 import { isUid } from "../../uid.ts";
-import { contractCatalog } from "../catalog/resources.ts";
+import { contractCatalog } from "../catalog/contract.ts";
 import type { Session } from "../session/session.ts";
 import { listResources } from "./requests.ts";
 

@@ -3,8 +3,9 @@ import { once } from "node:events";
 import { type DescMessage, type JsonValue, type Message, toJson } from "@bufbuild/protobuf";
 import { type Command, Option } from "commander";
 import { printableLines } from "../../log-text.ts";
+import { contractCatalog } from "../catalog/contract.ts";
 import { contractRegistry } from "../catalog/descriptors.ts";
-import { contractCatalog, kebab } from "../catalog/resources.ts";
+import { kebab } from "../catalog/resources.ts";
 import { fieldLines, Table, type TableStyle } from "./table.ts";
 import { oneLine } from "./text.ts";
 

@@ -1,6 +1,7 @@
 /** `platform resources`: what the commands can be used on. */
 import { Command } from "commander";
-import { contractCatalog, kebab } from "../catalog/resources.ts";
+import { contractCatalog } from "../catalog/contract.ts";
+import { kebab } from "../catalog/resources.ts";
 
 export function resourcesCommand(): Command {
   return new Command("resources").action(() => {

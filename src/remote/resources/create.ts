@@ -1,7 +1,8 @@
 /** `platform create`: one command for each resource that can be created. */
 import { Command } from "commander";
+import { contractCatalog } from "../catalog/contract.ts";
 import { addFieldFlags } from "../catalog/flags.ts";
-import { contractCatalog, parentType, type ResourceEntry } from "../catalog/resources.ts";
+import { parentType, type ResourceEntry } from "../catalog/resources.ts";
 import { uidOf } from "../documents/lookup.ts";
 import { createResource } from "../documents/requests.ts";
 import { checkValues, messageOf } from "../documents/spec.ts";

@@ -2,7 +2,8 @@
 import { Command } from "commander";
 import { CommandFailure } from "../../command/index.ts";
 import { printableLines } from "../../log-text.ts";
-import { contractCatalog, type ResourceEntry } from "../catalog/resources.ts";
+import { contractCatalog } from "../catalog/contract.ts";
+import type { ResourceEntry } from "../catalog/resources.ts";
 import { canAsk, confirm } from "../documents/confirm.ts";
 import { failureOf } from "../documents/failure.ts";
 import { uidOf } from "../documents/lookup.ts";

@@ -10,8 +10,9 @@ import {
 import { Command } from "commander";
 import { resource_reference } from "../../../gen/google/api/resource_pb.ts";
 import { CommandFailure, ProgressLine } from "../../command/index.ts";
+import { findResource } from "../catalog/contract.ts";
 import { addFieldFlags, collect, fieldsOf, fieldsOfPairs } from "../catalog/flags.ts";
-import { findResource, parentType, type ResourceEntry } from "../catalog/resources.ts";
+import { parentType, type ResourceEntry } from "../catalog/resources.ts";
 import { uidOf } from "../documents/lookup.ts";
 import { printMessages, withOutput } from "../print/print.ts";
 import { callMethod } from "../session/call.ts";

@@ -2,7 +2,8 @@
 import type { DescMethod } from "@bufbuild/protobuf";
 import { CommandFailure } from "../../command/index.ts";
 import { suggestion } from "../../did-you-mean.ts";
-import { contractCatalog, findResource, kebab, type ResourceEntry } from "../catalog/resources.ts";
+import { contractCatalog, findResource } from "../catalog/contract.ts";
+import { kebab, type ResourceEntry } from "../catalog/resources.ts";
 
 /** The resource with a name in singular or plural. Errors: CommandFailure. */
 export function requireResource(name: string): ResourceEntry {

@@ -2,7 +2,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
-import { contractCatalog } from "../../../src/remote/catalog/resources.ts";
+import { contractCatalog } from "../../../src/remote/catalog/contract.ts";
 import { startWithFolder } from "../../remote/server.ts";
 import { startStub } from "../../remote/stub-server.ts";
 import { runHere } from "../run-here.ts";

@@ -2,8 +2,9 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { contractCatalog } from "../../../src/remote/catalog/contract.ts";
 import { contractServices } from "../../../src/remote/catalog/descriptors.ts";
-import { contractCatalog, kebab } from "../../../src/remote/catalog/resources.ts";
+import { kebab } from "../../../src/remote/catalog/resources.ts";
 import { runHere } from "../../cli/run-here.ts";
 import { startWithFolder } from "../server.ts";
 

@@ -1,0 +1,29 @@
+/** The catalogue of the contract in this package. */
+import { contractServices } from "./descriptors.ts";
+import { type Catalog, type ResourceEntry, readCatalog, type ServiceEntry } from "./resources.ts";
+
+let catalog: Catalog | undefined;
+
+/** The catalogue of the contract. */
+export function contractCatalog(): Catalog {
+  catalog ??= readCatalog(contractServices());
+  return catalog;
+}
+
+/** The resource with this name: `roleBinding`, `role-bindings`, `RoleBinding`. */
+export function findResource(name: string): ResourceEntry | undefined {
+  const wanted = plain(name);
+  return contractCatalog().resources.find(({ singular, plural }) => [singular, plural].map(plain).includes(wanted));
+}
+
+/** The service with this name: `group-invites`, `GroupInvitesService`, `platform.iam.v2.GroupInvitesService`. */
+export function findService(name: string): ServiceEntry | undefined {
+  const wanted = plain(name);
+  return contractCatalog().services.find((entry) =>
+    [entry.name, entry.service.name, entry.service.typeName].map(plain).includes(wanted),
+  );
+}
+
+function plain(name: string): string {
+  return name.replace(/[-_]/g, "").toLowerCase();
+}
