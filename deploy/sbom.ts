@@ -28,8 +28,17 @@ const root = join(import.meta.dirname, "..");
 const lock = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8"));
 const packages: Readonly<Record<string, LockedPackage>> = lock.packages;
 
-/** Development dependencies that are shipped, as a part of dist/pages. */
-const bundled = ["node_modules/@scalar/api-reference"];
+/** Development dependencies that are shipped, as a part of dist/pages and dist/console. */
+const bundled = [
+  "@mantine/core",
+  "@mantine/hooks",
+  "@mantine/notifications",
+  "@scalar/api-reference",
+  "@tanstack/react-query",
+  "@tanstack/react-router",
+  "react",
+  "react-dom",
+].map((name) => `node_modules/${name}`);
 
 const isOptional = ({ optional, devOptional }: LockedPackage) => Boolean(optional || devOptional);
 const components = new Map(

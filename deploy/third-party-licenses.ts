@@ -8,14 +8,15 @@ const packageFolder = /^(.*\/node_modules\/(?:@[^/]+\/)?[^/]+)\//;
 /** The comment that a file begins with. */
 const header = /^(?:(?:\/\/.*\n)+|\/\*[\s\S]*?\*\/)/;
 
-const introduction = `The programs in this folder contain parts of the packages below. The text of the Apache License,
+const introduction = `The files in this folder contain parts of the packages below. The text of the Apache License,
 Version 2.0, is in the file LICENSE of this package.`;
 
 /**
  * A plugin that writes `THIRD-PARTY-LICENSES.txt`: each licence file and each comment about copyright that a source
  * file begins with, with the packages it is of. Errors: a package has neither.
+ * @param withoutText packages that have neither, of which the file names the license that they declare.
  */
-export function thirdPartyLicenses(): Plugin {
+export function thirdPartyLicenses(withoutText: readonly string[] = []): Plugin {
   return {
     name: "third-party-licenses",
     generateBundle(_options, bundle) {
@@ -25,6 +26,8 @@ export function thirdPartyLicenses(): Plugin {
       for (const [folder, files] of Map.groupBy(modules, (id) => packageFolder.exec(id)![1]!)) {
         const { name, version, license } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
         const texts = [...licenceFiles(folder), ...files.flatMap(copyrightComments)];
+        if (texts.length === 0 && withoutText.includes(name))
+          texts.push("The package contains no text of its license.");
         if (texts.length === 0) throw new Error(`${name} is bundled, and tells no licence`);
         for (const text of texts) {
           const packages = owners.get(text) ?? new Set();

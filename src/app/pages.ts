@@ -50,6 +50,7 @@ function homeFacts(baseUrl: string): HomeFacts {
     baseUrl,
     protocols: ["gRPC", "gRPC-Web", "Connect", "JSON/REST"],
     links: [
+      { path: "/console", title: "Console", description: "Sign in, and see and change what is yours" },
       { path: "/docs", title: "API reference", description: "Every operation, to read and to try" },
       { path: "/openapi.json", title: "OpenAPI, JSON", description: "To generate clients" },
       { path: "/openapi.yaml", title: "OpenAPI, YAML", description: "The same, to read" },

@@ -6,6 +6,7 @@
  * services.
  */
 export { PlatformError } from "./errors.ts";
+export { methodName } from "./method-name.ts";
 export type { RetryOptions } from "./retry.ts";
 export { staticToken, type TokenSource } from "./token.ts";
 export { type ExchangedTokenOptions, exchangedToken, renewalMs } from "./tokens/exchanged.ts";

@@ -11,6 +11,7 @@ import type {
 import { type CallOptions, createClient, type Transport } from "@connectrpc/connect";
 import * as contract from "./contract.ts";
 import { type List, listOf, type Page, type PageRequest } from "./list.ts";
+import { methodName } from "./method-name.ts";
 import { createPlatformTransport, type TransportOptions } from "./transport.ts";
 
 /** A client of every service of version 2: `client.roles`, `client.groupInvites`. */
@@ -95,12 +96,6 @@ function serviceClient(service: DescService, plural: string, transport: Transpor
       return [methodName(method.localName, plural), isPaged(method) ? listMethod(method, call) : unaryMethod(call)];
     }),
   );
-}
-
-/** `list` for `listRoles` of `Roles`, `getReadme` for `getRepoReadme` of `Repos`. */
-function methodName(name: string, plural: string): string {
-  const singular = plural.replace(/ies$/, "y").replace(/s$/, "");
-  return name.replace(name.includes(plural) ? plural : singular, "");
 }
 
 function isPaged({ output }: DescMethod): boolean {

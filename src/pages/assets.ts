@@ -1,4 +1,4 @@
-/** The files that pages load, as `pages/build.mjs` has written them. */
+/** The files that pages load, as `pages/build.mjs` and `console/build.mjs` have written them. */
 import { readdirSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { promisify } from "node:util";
@@ -14,33 +14,45 @@ export interface Asset {
 }
 
 const types: Readonly<Record<string, string>> = {
+  binpb: "application/octet-stream",
   css: "text/css; charset=utf-8",
+  html: "text/html; charset=utf-8",
   js: "text/javascript; charset=utf-8",
   svg: "image/svg+xml",
 };
 
 /** The files by name without digest: `page.css`. Empty if they have not been built. */
 export function readAssets(): ReadonlyMap<string, Asset> {
-  const folder = packageFile("dist/pages/");
-  let names: string[];
-  try {
-    names = readdirSync(folder);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return new Map();
-    throw error;
-  }
   return new Map(
-    names.flatMap((name): [string, Asset][] => {
-      const [, stem, extension = ""] = /^([a-z]+)-[0-9a-f]{16}\.(css|js|svg)\.br$/.exec(name) ?? [];
-      if (stem === undefined) return [];
-      const read = async () => {
-        const br = await readFile(new URL(name, folder));
-        const identity = await promisify(brotliDecompress)(br);
-        return { identity, br, gzip: await promisify(gzip)(identity) };
-      };
-      return [
-        [`${stem}.${extension}`, { path: `/assets/${name.slice(0, -".br".length)}`, type: types[extension]!, read }],
-      ];
+    readFolder("dist/pages/", "/assets/").map((asset) => {
+      const [, stem, extension] = /([a-z]+)-[0-9a-f]{16}(\.\w+)$/.exec(asset.path)!;
+      return [`${stem}${extension}`, asset];
     }),
   );
+}
+
+/**
+ * The files of a folder of the package, which are compressed by Brotli. Empty if it has not been built.
+ * @param base the path that they are served below.
+ */
+export function readFolder(folder: string, base: string): Asset[] {
+  const url = packageFile(folder);
+  let names: string[];
+  try {
+    names = readdirSync(url);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
+    throw error;
+  }
+  return names.flatMap((name) => {
+    const [, file, extension = ""] = /^(.+\.(\w+))\.br$/.exec(name) ?? [];
+    const type = types[extension];
+    if (file === undefined || type === undefined) return [];
+    const read = async () => {
+      const br = await readFile(new URL(name, url));
+      const identity = await promisify(brotliDecompress)(br);
+      return { identity, br, gzip: await promisify(gzip)(identity) };
+    };
+    return [{ path: `${base}${file}`, type, read }];
+  });
 }

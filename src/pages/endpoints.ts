@@ -1,7 +1,8 @@
 /** The endpoints of pages. */
 import { randomBytes } from "node:crypto";
 import { chooseMediaType, type Endpoint, type Endpoints, type PortResponse, send } from "../http/index.ts";
-import { type Asset, readAssets } from "./assets.ts";
+import { type Asset, readAssets, readFolder } from "./assets.ts";
+import { consolePage, consolePath, type Page } from "./console.ts";
 import { coded, contentEndpoint } from "./content.ts";
 import { contentSecurityPolicy, pageHeaders } from "./headers.ts";
 import { type HomeFacts, homePage } from "./home.ts";
@@ -18,9 +19,14 @@ export interface PagesOptions {
   onError(error: unknown, response: PortResponse): void;
 }
 
-/** The endpoints by path: the front page, the reference, the documents and what the pages load. */
+/**
+ * The endpoints by path: the front page, the reference, the console, the documents and what the pages load. That of
+ * {@link consolePath} also takes the paths below it that are not listed.
+ */
 export function createPages({ home, openApi, viewerDocument, onError }: PagesOptions): Endpoints {
   const assets = readAssets();
+  const files = readFolder("dist/console/assets/", `${consolePath}/assets/`);
+  const [index] = readFolder("dist/console/", `${consolePath}/`);
   const document = (type: string, read: () => Promise<string>) =>
     contentEndpoint({
       type,
@@ -34,29 +40,39 @@ export function createPages({ home, openApi, viewerDocument, onError }: PagesOpt
       const nonce = randomBytes(16).toString("base64url");
       return { body: referencePage(home.title, assets, nonce), policy: contentSecurityPolicy(nonce) };
     }, onError),
+    [consolePath]: consoleEndpoint(home.title, index, onError),
     "/docs/openapi.json": document("application/json", viewerDocument),
     "/openapi.json": document("application/json", () => openApi("json")),
     "/openapi.yaml": document("application/yaml", () => openApi("yaml")),
-    ...Object.fromEntries([...assets.values()].map((asset) => [asset.path, assetEndpoint(asset, onError)])),
+    ...Object.fromEntries([...assets.values(), ...files].map((asset) => [asset.path, assetEndpoint(asset, onError)])),
   };
 }
 
 type OnError = PagesOptions["onError"];
 
 /** An endpoint that makes a page for each request. */
-function page(make: () => { readonly body: string; readonly policy: string }, onError: OnError): Endpoint {
-  return (request, response) => {
-    if (request.method !== "GET" && request.method !== "HEAD") return false;
-    const { body, policy } = make();
+function page(make: () => Page | Promise<Page>, onError: OnError): Endpoint {
+  const answer = async (response: PortResponse) => {
+    const { body, policy } = await make();
     const headers = {
       ...pageHeaders,
       "content-type": "text/html; charset=utf-8",
       "content-security-policy": policy,
       "cache-control": "no-store",
     };
-    Promise.resolve(send(response, { httpStatus: 200, headers, body })).catch((error) => onError(error, response));
+    await send(response, { httpStatus: 200, headers, body });
+  };
+  return (request, response) => {
+    if (request.method !== "GET" && request.method !== "HEAD") return false;
+    answer(response).catch((error) => onError(error, response));
     return true;
   };
+}
+
+/** The page of the console, except for files that it does not have. */
+function consoleEndpoint(title: string, index: Asset | undefined, onError: OnError): Endpoint {
+  const answer = page(consolePage(title, index), onError);
+  return (request, response) => !request.url?.startsWith(`${consolePath}/assets/`) && answer(request, response);
 }
 
 /** HTML for browsers, JSON for everybody else. */

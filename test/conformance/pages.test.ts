@@ -22,7 +22,7 @@ onOneServer("pages over HTTP", (platform) => {
     expect(facts.headers.get("vary")).toMatch(/accept/);
     expect(await facts.json()).toMatchObject({
       baseUrl: platform().baseUrl,
-      links: [{ path: "/docs" }, {}, {}, {}, {}, {}],
+      links: [{ path: "/console" }, { path: "/docs" }, {}, {}, {}, {}, {}],
     });
   });
 

@@ -19,6 +19,7 @@ import {
   type PortResponse,
   unverifiedBytes,
 } from "../../http/index.ts";
+import { consolePath } from "../../pages/index.ts";
 import { callersError, emptyRecord } from "../../pipeline/index.ts";
 import { openNotifications } from "../../registry-sync/index.ts";
 import { createRestHandler, type FieldPath, writeStatus } from "../../rest/index.ts";
@@ -71,7 +72,10 @@ export async function buildHandlers(options: HandlersOptions): Promise<RequestHa
   const refuse = overloadAnswer(context.api, context.config.serviceHost);
   const admits = limitAddresses(context, calls.authenticator, probes);
 
-  const endpointOf = (path: string) => (path.startsWith(`${scimPath}/`) ? scim : endpoints.get(path));
+  const endpointOf = (path: string) => {
+    if (path.startsWith(`${scimPath}/`)) return scim;
+    return endpoints.get(path) ?? (path.startsWith(`${consolePath}/`) ? endpoints.get(consolePath) : undefined);
+  };
   const addToken = addTokens(calls.certificates);
 
   function onBufferedRequest(request: BufferedRequest, response: BufferedResponse): void {

@@ -1,0 +1,76 @@
+import type { JsonObject } from "@bufbuild/protobuf";
+import { Skeleton, Stack, Text, Title } from "@mantine/core";
+import { notifications } from "@mantine/notifications";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { getRouteApi } from "@tanstack/react-router";
+import type { ResourceEntry } from "../../../src/remote/catalog/resources.ts";
+import { nameField, useContract } from "../contract.ts";
+import { shortUid } from "../copy.tsx";
+import { ErrorPanel } from "../error-panel.tsx";
+import { NotFound } from "../not-found.tsx";
+import { useSession } from "../session/session.tsx";
+import { changedFields, type Draft, ResourceForm, resourceField, singularOf } from "./resource-form.tsx";
+
+const route = getRouteApi("/edit/$resource/$");
+
+/** Changes a resource. */
+export function EditPage() {
+  const { resource, _splat: uid = "" } = route.useParams();
+  const entry = useContract().byPlural.get(resource);
+  if (entry?.methods.Get === undefined || entry.methods.Update === undefined) return <NotFound />;
+  return <Edit key={uid} entry={entry} uid={uid} />;
+}
+
+function Edit({ entry, uid }: { readonly entry: ResourceEntry; readonly uid: string }) {
+  const { api } = useSession();
+  const queries = useQueryClient();
+  const navigate = route.useNavigate();
+  const { Get, Update } = entry.methods;
+  // Read once: what somebody edits does not change under them. The etag tells whether it has changed meanwhile.
+  const { data, error, refetch } = useQuery({
+    queryKey: ["edit", entry.type, uid],
+    queryFn: ({ signal }) => api.call(Get!, { uid }, signal),
+    staleTime: Number.POSITIVE_INFINITY,
+    gcTime: 0,
+  });
+  const leave = () => void navigate({ to: "/view/$resource/$", params: { resource: entry.plural, _splat: uid } });
+
+  async function send({ request, resource }: Draft, before: JsonObject) {
+    const mask = changedFields(entry.schema.fields, before, resource);
+    if (mask.length > 0) {
+      const updateMask = mask.map((name) => entry.schema.fields.find((field) => field.name === name)!.jsonName).join();
+      const update = { ...request, [resourceField(Update!, entry).jsonName]: resource, updateMask };
+      await api.call(Update!, update);
+      void queries.invalidateQueries();
+      notifications.show({ message: `Saved the ${singularOf(entry)}`, color: "green" });
+    }
+    return leave;
+  }
+
+  if (error !== null) return <ErrorPanel error={error} retry={() => void refetch()} />;
+  if (data === undefined)
+    return (
+      <Stack maw={720} aria-busy="true">
+        <Skeleton height={32} />
+        <Skeleton height={200} />
+      </Stack>
+    );
+  const name = data[nameField(entry)?.jsonName ?? ""] ?? shortUid(uid);
+  return (
+    <>
+      <Title order={1} size="h2">{`Edit ${name}`}</Title>
+      <Text c="dimmed" size="sm" mb="md">
+        Only the fields that you change are sent, and only while nobody else has changed them.
+      </Text>
+      <ResourceForm
+        entry={entry}
+        method={Update!}
+        initial={{ request: {}, resource: data }}
+        isUpdate
+        action="Save"
+        send={(draft) => send(draft, data)}
+        cancel={leave}
+      />
+    </>
+  );
+}

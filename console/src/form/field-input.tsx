@@ -1,0 +1,132 @@
+import { type DescField, type JsonValue, ScalarType } from "@bufbuild/protobuf";
+import { Checkbox, MultiSelect, NumberInput, Select, TagsInput, Textarea, TextInput } from "@mantine/core";
+import { commentOf } from "../../../src/remote/catalog/comments.ts";
+import { shortName } from "../../../src/remote/catalog/enums.ts";
+import { behaves, FieldBehavior, referenceType, title } from "../contract.ts";
+import { JsonField } from "./json-field.tsx";
+import { ReferenceInput } from "./reference-input.tsx";
+
+interface FieldInputProps {
+  readonly field: DescField;
+  /** In the JSON form of protobuf. */
+  readonly value: JsonValue | undefined;
+  onChange(value: JsonValue | undefined): void;
+  readonly problem: string | undefined;
+  readonly isDisabled: boolean;
+}
+
+/** What every kind of input is given. */
+export interface InputProps {
+  readonly label: string;
+  readonly description: string;
+  readonly error: string | undefined;
+  readonly disabled: boolean;
+  readonly withAsterisk: boolean;
+}
+
+/** The input of a field, by its type. */
+export function FieldInput({ field, value, onChange, problem, isDisabled }: FieldInputProps) {
+  const props: InputProps = {
+    label: title(field.name),
+    description: commentOf(field).replaceAll("\n", " "),
+    error: problem,
+    disabled: isDisabled,
+    withAsterisk: behaves(field, FieldBehavior.REQUIRED),
+  };
+  const setText = (text: string | null) => onChange(text === "" || text === null ? undefined : text);
+  const text = value === undefined ? "" : String(value);
+  const clear = { clearable: true, clearButtonProps: { "aria-label": `Clear ${props.label}` } };
+
+  if (field.fieldKind === "map") return <JsonField {...props} value={value} onChange={onChange} />;
+  if (field.fieldKind === "list") {
+    const setList = (list: JsonValue[]) => onChange(list.length === 0 ? undefined : list);
+    const list = ((value as JsonValue[] | undefined) ?? []).map(String);
+    if (field.listKind === "enum")
+      return <MultiSelect {...props} {...clear} searchable data={optionsOf(field)} value={list} onChange={setList} />;
+    if (field.listKind === "scalar") return <TagsInput {...props} {...clear} value={list} onChange={setList} />;
+    return <JsonField {...props} value={value} onChange={onChange} />;
+  }
+  if (field.fieldKind === "enum")
+    return (
+      <Select
+        {...props}
+        {...clear}
+        searchable
+        data={optionsOf(field)}
+        value={value === undefined ? null : text}
+        onChange={setText}
+      />
+    );
+  const reference = referenceType(field);
+  if (reference !== undefined) return <ReferenceInput {...props} type={reference} value={text} onChange={setText} />;
+  switch (field.message?.typeName ?? field.scalar) {
+    case ScalarType.BOOL: {
+      const { withAsterisk: _, ...others } = props;
+      return (
+        <Checkbox
+          {...others}
+          checked={value === true}
+          onChange={({ currentTarget }) => onChange(currentTarget.checked || undefined)}
+        />
+      );
+    }
+    case ScalarType.STRING:
+    case ScalarType.BYTES:
+    case ScalarType.INT64:
+    case ScalarType.UINT64:
+      return text.includes("\n") ? (
+        <Textarea
+          {...props}
+          autosize
+          maxRows={20}
+          value={text}
+          onChange={({ currentTarget }) => setText(currentTarget.value)}
+        />
+      ) : (
+        <TextInput {...props} value={text} onChange={({ currentTarget }) => setText(currentTarget.value)} />
+      );
+    case "google.protobuf.Timestamp":
+      return (
+        <TextInput
+          {...props}
+          type="datetime-local"
+          value={value === undefined ? "" : localTime(text)}
+          onChange={({ currentTarget: { value: local } }) =>
+            onChange(local === "" ? undefined : new Date(local).toISOString())
+          }
+        />
+      );
+    case "google.protobuf.Duration":
+      return (
+        <NumberInput
+          {...props}
+          suffix=" seconds"
+          min={0}
+          value={value === undefined ? "" : Number.parseFloat(text)}
+          onChange={(seconds) => onChange(seconds === "" ? undefined : `${seconds}s`)}
+        />
+      );
+    default:
+      if (field.message !== undefined) return <JsonField {...props} value={value} onChange={onChange} />;
+      return (
+        <NumberInput
+          {...props}
+          value={value === undefined ? "" : Number(value)}
+          onChange={(number) => onChange(number === "" ? undefined : Number(number))}
+        />
+      );
+  }
+}
+
+/** The values of an enum, without the unspecified one. */
+function optionsOf({ enum: type }: DescField) {
+  return type!.values
+    .filter(({ number }) => number !== 0)
+    .map(({ name }) => ({ value: name, label: title(shortName(type!, name)) }));
+}
+
+/** A time in RFC 3339 as an input of local time has it. */
+function localTime(time: string): string {
+  const date = new Date(time);
+  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+}

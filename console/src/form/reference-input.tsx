@@ -1,0 +1,60 @@
+import type { JsonObject } from "@bufbuild/protobuf";
+import { Select, TextInput } from "@mantine/core";
+import { useDebouncedValue } from "@mantine/hooks";
+import { useState } from "react";
+import { nameField, useContract } from "../contract.ts";
+import { shortUid } from "../copy.tsx";
+import { itemsOf, useCall, useName } from "../queries.ts";
+import type { InputProps } from "./field-input.tsx";
+
+interface ReferenceInputProps extends InputProps {
+  /** The type of the resource. */
+  readonly type: string;
+  /** A uid; "" for none. */
+  readonly value: string;
+  onChange(uid: string | null): void;
+}
+
+/** Chooses a resource by its name. A pasted uid is taken as well. */
+export function ReferenceInput({ type, value, onChange, ...props }: ReferenceInputProps) {
+  const entry = useContract().byType.get(type);
+  const list = entry?.methods.List;
+  const name = entry && nameField(entry);
+  const isListed = list !== undefined && name !== undefined && list.input.field.uidp !== undefined;
+  const [search, setSearch] = useState("");
+  const [searched] = useDebouncedValue(search.trim(), 200);
+  const chosenName = useName(type, value);
+  const first = useCall(list, { pageSize: 200 }, isListed);
+  const hasFilter = list?.input.field[name?.localName ?? ""] !== undefined;
+  const exact = useCall(list, { [name?.jsonName ?? ""]: searched }, isListed && hasFilter && searched !== "");
+  if (!isListed)
+    return <TextInput {...props} value={value} onChange={({ currentTarget }) => onChange(currentTarget.value)} />;
+
+  const labels = new Map<string, string>();
+  const add = (item: JsonObject) =>
+    labels.set(String(item.uid), `${item[name.jsonName] ?? ""} (${shortUid(String(item.uid))})`);
+  for (const page of [first.data, exact.data]) itemsOf(entry!, page).forEach(add);
+  for (const uid of [value, searched])
+    if (/^[0-9a-f]{40}(\/[0-9a-f]{16})*$/.test(uid) && !labels.has(uid))
+      labels.set(uid, `${(uid === value ? chosenName : undefined) ?? "uid"} (${shortUid(uid)})`);
+  return (
+    <Select
+      {...props}
+      searchable
+      clearable
+      clearButtonProps={{ "aria-label": `Clear ${props.label}` }}
+      placeholder="Choose by name, or paste a uid"
+      nothingFoundMessage="Nothing has this name"
+      limit={200}
+      data={[...labels].map(([uid, label]) => ({ value: uid, label }))}
+      filter={({ options, search: text }) =>
+        (options as { value: string; label: string }[]).filter(
+          (option) => option.value === text.trim() || option.label.toLowerCase().includes(text.trim().toLowerCase()),
+        )
+      }
+      value={value === "" ? null : value}
+      onChange={onChange}
+      onSearchChange={setSearch}
+    />
+  );
+}

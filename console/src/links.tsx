@@ -1,0 +1,34 @@
+import { Anchor, type AnchorProps, Button, type ButtonProps, NavLink, type NavLinkProps } from "@mantine/core";
+import { createLink } from "@tanstack/react-router";
+import type { ComponentProps } from "react";
+import { useContract } from "./contract.ts";
+import { shortUid } from "./copy.tsx";
+import { useName } from "./queries.ts";
+
+/** A link in a text. */
+export const TextLink = createLink((props: AnchorProps & ComponentProps<"a">) => (
+  <Anchor inherit {...(props as AnchorProps)} />
+));
+
+/** A link that looks like a button. */
+export const ButtonLink = createLink((props: ButtonProps & ComponentProps<"a">) => (
+  <Button component="a" {...(props as ButtonProps)} />
+));
+
+/** A link of the navigation. */
+export const NavigationLink = createLink((props: NavLinkProps & ComponentProps<"a">) => (
+  <NavLink component="a" {...(props as NavLinkProps)} />
+));
+
+/** A resource that a uid refers to, by its name where that can be read. */
+export function Reference({ type, uid }: { readonly type: string | undefined; readonly uid: string }) {
+  const entry = useContract().byType.get(type ?? "");
+  const name = useName(type, uid);
+  const text = name ?? <span className="uid">{shortUid(uid)}</span>;
+  if (entry?.methods.Get === undefined) return text;
+  return (
+    <TextLink to="/view/$resource/$" params={{ resource: entry.plural, _splat: uid }} title={uid}>
+      {text}
+    </TextLink>
+  );
+}

@@ -1,0 +1,126 @@
+import {
+  AppShell,
+  Burger,
+  Button,
+  Group,
+  Menu,
+  ScrollArea,
+  SegmentedControl,
+  Text,
+  useMantineColorScheme,
+} from "@mantine/core";
+import { useDisclosure } from "@mantine/hooks";
+import { Outlet, useLocation } from "@tanstack/react-router";
+import { useEffect } from "react";
+import { title, useContract } from "./contract.ts";
+import { NavigationLink, TextLink } from "./links.tsx";
+import { useSession } from "./session/session.tsx";
+
+/** What every page has: navigation by domain, colours, sign-out. */
+export function Shell() {
+  const [isOpen, { toggle, close }] = useDisclosure();
+  const { pathname } = useLocation();
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another page closes the navigation of a phone
+  useEffect(close, [pathname]);
+  return (
+    <AppShell
+      header={{ height: 56 }}
+      navbar={{ width: 250, breakpoint: "sm", collapsed: { mobile: !isOpen } }}
+      padding="lg"
+    >
+      <a className="skip-link" href="#main">
+        Skip to content
+      </a>
+      <AppShell.Header>
+        <Group h="100%" px="md" justify="space-between" wrap="nowrap">
+          <Group gap="sm" wrap="nowrap">
+            <Burger opened={isOpen} onClick={toggle} hiddenFrom="sm" size="sm" aria-label="Navigation" />
+            <Text fw={700} component="div">
+              <TextLink to="/" underline="never" c="inherit">
+                Platform API
+              </TextLink>
+            </Text>
+          </Group>
+          <Account />
+        </Group>
+      </AppShell.Header>
+      <AppShell.Navbar aria-label="Resources">
+        <ScrollArea p="xs">
+          <Navigation />
+        </ScrollArea>
+      </AppShell.Navbar>
+      <AppShell.Main id="main" tabIndex={-1}>
+        <Outlet />
+      </AppShell.Main>
+    </AppShell>
+  );
+}
+
+function Navigation() {
+  const { domains } = useContract();
+  const { pathname } = useLocation();
+  return (
+    <>
+      <NavigationLink to="/tree" label="Group tree" py={6} active={pathname === "/tree"} />
+      {domains.map((domain) => (
+        <section key={domain.title} aria-label={domain.title}>
+          <Text size="xs" fw={600} c="dimmed" px="sm" pt="md" pb={4}>
+            {domain.title}
+          </Text>
+          {domain.resources.map(({ plural }) => (
+            <NavigationLink
+              key={plural}
+              to="/list/$resource"
+              params={{ resource: plural }}
+              label={title(plural)}
+              py={6}
+              active={pathname.split("/")[2] === plural}
+            />
+          ))}
+        </section>
+      ))}
+    </>
+  );
+}
+
+/** Who is signed in, and the colours of the pages. */
+function Account() {
+  const { claims, signOut } = useSession();
+  const { colorScheme, setColorScheme } = useMantineColorScheme();
+  const name = String(claims.email ?? claims.name ?? claims.sub ?? "Signed in");
+  return (
+    <Menu position="bottom-end" width={260} withinPortal>
+      <Menu.Target>
+        <Button variant="default" size="xs">
+          Account
+        </Button>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Label>
+          <Text size="xs" truncate title={name}>
+            {name}
+          </Text>
+          {typeof claims.exp === "number" && `Until ${new Date(claims.exp * 1000).toLocaleString()}`}
+        </Menu.Label>
+        <SegmentedControl
+          fullWidth
+          size="xs"
+          m="xs"
+          aria-label="Colours"
+          value={colorScheme}
+          onChange={(scheme) => setColorScheme(scheme as "auto" | "light" | "dark")}
+          data={[
+            { value: "auto", label: "System" },
+            { value: "light", label: "Light" },
+            { value: "dark", label: "Dark" },
+          ]}
+        />
+        <Menu.Divider />
+        <Menu.Item component="a" href="/docs">
+          API reference
+        </Menu.Item>
+        <Menu.Item onClick={signOut}>Sign out</Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
+  );
+}

@@ -1,0 +1,121 @@
+import type { JsonObject } from "@bufbuild/protobuf";
+import { Button, Skeleton, Stack, Text, Title, UnstyledButton } from "@mantine/core";
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { useContract } from "./contract.ts";
+import { ErrorPanel } from "./error-panel.tsx";
+import { TextLink } from "./links.tsx";
+import { itemsOf } from "./queries.ts";
+import { useSession } from "./session/session.tsx";
+
+/** The groups as a tree. Those in a group are read when it is opened. */
+export function TreePage() {
+  return (
+    <>
+      <Title order={1} size="h2" mb="xs">
+        Group tree
+      </Title>
+      <Text c="dimmed" size="sm" mb="md">
+        A group without a parent is an organisation. Open a group to see the groups in it.
+      </Text>
+      <Groups filter={{ inRoot: true }} otherwise={<Reachable />} />
+    </>
+  );
+}
+
+const groupType = "iam.platform.internal/Group";
+const pageSize = 50;
+
+/** The groups that a filter by place finds. `otherwise`: what is shown if there are none. */
+function Groups({ filter, otherwise }: { readonly filter: JsonObject; readonly otherwise: React.ReactNode }) {
+  const { items, error, isPending, hasNextPage, fetchNextPage, isFetchingNextPage, refetch } = useGroups({
+    uidp: filter,
+    orderBy: "name",
+    pageSize,
+  });
+  if (error !== null) return <ErrorPanel error={error} retry={() => void refetch()} />;
+  if (isPending) return <Skeleton height={20} my={6} maw={240} aria-label="Reading groups" />;
+  if (items.length === 0) return otherwise;
+  return (
+    <>
+      <ul className="tree">
+        {items.map((group) => (
+          <Node key={String(group.uid)} group={group} />
+        ))}
+      </ul>
+      {hasNextPage && (
+        <Button variant="default" size="compact-sm" loading={isFetchingNextPage} onClick={() => void fetchNextPage()}>
+          Show more
+        </Button>
+      )}
+    </>
+  );
+}
+
+/** The topmost groups of somebody who may see no organisation as a whole. */
+function Reachable() {
+  const { items, isPending } = useGroups({ orderBy: "uid", pageSize: 200 });
+  const uids = items.map(({ uid }) => String(uid));
+  const topmost = items.filter(({ uid }) => !uids.some((other) => String(uid).startsWith(`${other}/`)));
+  if (isPending) return <Skeleton height={20} maw={240} />;
+  if (topmost.length === 0)
+    return (
+      <Stack align="flex-start">
+        <Text>There are no groups that you may see.</Text>
+        <TextLink to="/create/$resource" params={{ resource: "groups" }}>
+          Create a group
+        </TextLink>
+      </Stack>
+    );
+  return (
+    <ul className="tree">
+      {topmost.map((group) => (
+        <Node key={String(group.uid)} group={group} />
+      ))}
+    </ul>
+  );
+}
+
+function Node({ group }: { readonly group: JsonObject }) {
+  const [isOpen, setOpen] = useState(false);
+  const uid = String(group.uid);
+  const name = String(group.name);
+  return (
+    <li>
+      <UnstyledButton
+        className="twisty"
+        aria-expanded={isOpen}
+        aria-label={`Groups in ${name}`}
+        onClick={() => setOpen(!isOpen)}
+      >
+        <span aria-hidden="true">{isOpen ? "▾" : "▸"}</span>
+      </UnstyledButton>
+      <TextLink to="/view/$resource/$" params={{ resource: "groups", _splat: uid }}>
+        {name}
+      </TextLink>
+      {isOpen && (
+        <Groups
+          filter={{ childrenOf: uid }}
+          otherwise={
+            <Text size="sm" c="dimmed" pl="xl">
+              No groups in it
+            </Text>
+          }
+        />
+      )}
+    </li>
+  );
+}
+
+function useGroups(request: JsonObject) {
+  const { api } = useSession();
+  const entry = useContract().byType.get(groupType)!;
+  const list = entry.methods.List!;
+  const { data, ...query } = useInfiniteQuery({
+    queryKey: [list.parent.typeName, list.name, "tree", request],
+    queryFn: ({ pageParam, signal }) => api.call(list, { ...request, pageToken: pageParam }, signal),
+    initialPageParam: "",
+    getNextPageParam: ({ nextPageToken }) => (nextPageToken as string | undefined) || undefined,
+  });
+  return { ...query, items: (data?.pages ?? []).flatMap((page) => itemsOf(entry, page)) };
+}

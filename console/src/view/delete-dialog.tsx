@@ -1,0 +1,124 @@
+import type { JsonObject } from "@bufbuild/protobuf";
+import { Alert, Button, Group, List, Modal, Skeleton, Stack, Text } from "@mantine/core";
+import { notifications } from "@mantine/notifications";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { PlatformError } from "../../../src/client/index.ts";
+import type { ResourceEntry } from "../../../src/remote/catalog/resources.ts";
+import { title, useContract } from "../contract.ts";
+import { shortUid } from "../copy.tsx";
+import { ErrorPanel } from "../error-panel.tsx";
+import { MessageFields } from "../form/message-fields.tsx";
+import { TextLink } from "../links.tsx";
+import { useSession } from "../session/session.tsx";
+import { contentsOf } from "./contents.tsx";
+
+interface DeleteDialogProps {
+  readonly entry: ResourceEntry;
+  readonly resource: JsonObject;
+  readonly name: string;
+  close(): void;
+  /** After the resource has been deleted. */
+  leave(): void;
+}
+
+/** The fields of a delete request that the dialog fills in itself. */
+const ownFields: ReadonlySet<string> = new Set(["uid", "validate_only", "etag"]);
+
+/** Asks before a resource is deleted. The server says first whether it would delete it, and what blocks that. */
+export function DeleteDialog({ entry, resource, name, close, leave }: DeleteDialogProps) {
+  const { api } = useSession();
+  const queries = useQueryClient();
+  const [options, setOptions] = useState<JsonObject>({});
+  const method = entry.methods.Delete!;
+  const uid = String(resource.uid);
+  const request = {
+    ...options,
+    uid,
+    ...(resource.etag !== undefined && method.input.field.etag && { etag: resource.etag }),
+  };
+  const check = useQuery({
+    queryKey: ["delete", entry.type, request],
+    queryFn: ({ signal }) => api.call(method, { ...request, validateOnly: true }, signal),
+    gcTime: 0,
+    staleTime: 0,
+  });
+  const { mutate, error, isPending } = useMutation({
+    mutationFn: () => api.call(method, request),
+    onSuccess() {
+      notifications.show({ message: `Deleted ${name}`, color: "green" });
+      leave();
+      void queries.invalidateQueries();
+    },
+  });
+  const problem = error ?? check.error;
+  const kind = title(entry.singular).toLowerCase();
+  return (
+    <Modal
+      opened
+      onClose={close}
+      title={`Delete the ${kind} ${name}?`}
+      size="lg"
+      closeButtonProps={{ "aria-label": "Close" }}
+    >
+      <Stack>
+        <Text size="sm">It cannot be restored.</Text>
+        <MessageFields
+          fields={method.input.fields.filter((field) => !ownFields.has(field.name))}
+          value={options}
+          onChange={setOptions}
+        />
+        {check.isPending && <Skeleton height={60} aria-label="Checking whether it can be deleted" />}
+        {problem !== null && <Problem error={problem} entry={entry} uid={uid} />}
+        <Group justify="flex-end">
+          <Button variant="default" onClick={close} data-autofocus>
+            Cancel
+          </Button>
+          <Button color="red" disabled={!check.isSuccess} loading={isPending} onClick={() => mutate()}>
+            {`Delete the ${kind}`}
+          </Button>
+        </Group>
+      </Stack>
+    </Modal>
+  );
+}
+
+function Problem({
+  error,
+  entry,
+  uid,
+}: {
+  readonly error: Error;
+  readonly entry: ResourceEntry;
+  readonly uid: string;
+}) {
+  const { byPlural } = useContract();
+  if (!(error instanceof PlatformError) || error.preconditions.length === 0) return <ErrorPanel error={error} />;
+  return (
+    <Alert role="alert" variant="default" className="notice" title="It cannot be deleted yet">
+      <List size="sm">
+        {error.preconditions.map(({ type, subject, description }) => (
+          <List.Item key={`${type} ${subject} ${description}`}>
+            {description} <span className="uid">{subject !== uid && shortUid(subject)}</span>
+          </List.Item>
+        ))}
+      </List>
+      <Text size="sm" mt="sm">
+        What is in it:{" "}
+        {contentsOf(entry.type, byPlural.values()).map(({ plural }, i) => (
+          <span key={plural}>
+            {i > 0 && ", "}
+            <TextLink
+              underline="always"
+              to="/list/$resource"
+              params={{ resource: plural }}
+              search={{ filter: { uidp: { childrenOf: uid } } }}
+            >
+              {title(plural)}
+            </TextLink>
+          </span>
+        ))}
+      </Text>
+    </Alert>
+  );
+}

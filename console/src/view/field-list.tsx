@@ -1,0 +1,29 @@
+import type { JsonObject } from "@bufbuild/protobuf";
+import { Table, Text } from "@mantine/core";
+import { commentOf } from "../../../src/remote/catalog/comments.ts";
+import type { ResourceEntry } from "../../../src/remote/catalog/resources.ts";
+import { title } from "../contract.ts";
+import { Value } from "../value.tsx";
+
+/** Every field of a resource with its comment. */
+export function FieldList({ entry, resource }: { readonly entry: ResourceEntry; readonly resource: JsonObject }) {
+  return (
+    <Table layout="fixed" verticalSpacing="sm" className="field-list">
+      <Table.Tbody>
+        {entry.schema.fields.map((field) => (
+          <Table.Tr key={field.name}>
+            <Table.Th scope="row">
+              {title(field.name)}
+              <Text size="xs" c="dimmed" fw={400} className="comment">
+                {commentOf(field).replaceAll("\n", " ")}
+              </Text>
+            </Table.Th>
+            <Table.Td>
+              <Value field={field} value={resource[field.jsonName]} />
+            </Table.Td>
+          </Table.Tr>
+        ))}
+      </Table.Tbody>
+    </Table>
+  );
+}
