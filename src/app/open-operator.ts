@@ -1,7 +1,8 @@
 /** The operator of a command that runs without a server. */
 
+import { createAudit } from "../audit/index.ts";
 import { baseUrlOf, type Config } from "../config/index.ts";
-import { createAudit, createEventRecorder, createOperator, type Operator } from "../pipeline/index.ts";
+import { createEventRecorder, createOperator, type Operator } from "../pipeline/index.ts";
 import { hasSubscriptions } from "../services/index.ts";
 import type { Database } from "../store/index.ts";
 import { readApi } from "./api.ts";

@@ -1,7 +1,7 @@
 /** Commands that change something, in the audit log. The caller is the user of the operating system. */
 import { hostname, userInfo } from "node:os";
 import type { Command } from "commander";
-import { type AuditRecord, appendAudit, auditEntry, emptyRecord } from "../pipeline/index.ts";
+import { type AuditRecord, appendAudit, auditEntry, emptyRecord } from "../audit/index.ts";
 import type { Database, WriteSession } from "../store/index.ts";
 
 /** What a record says of a command beside its name and its user. */

@@ -1,13 +1,13 @@
 /** The audit records of calls. */
 import type { Message } from "@bufbuild/protobuf";
 import { Code, ConnectError, type UnaryRequest } from "@connectrpc/connect";
+import type { Audit } from "../audit/index.ts";
+import { type AuditRecord, emptyRecord } from "../audit/index.ts";
 import { knownCallerOf } from "../auth/index.ts";
 import { type CallInterceptor, onError } from "../call/index.ts";
 import type { Contract } from "../contract/index.ts";
 import { isRateLimited, reasonOf } from "../errors.ts";
 import { isUid } from "../uid.ts";
-import type { Audit } from "./audit.ts";
-import { type AuditRecord, emptyRecord } from "./audit-log.ts";
 import { nameOf } from "./method-name.ts";
 
 /** Reports denied calls, and mutations that fail; not those that a rate limit refuses, which may be very many. */

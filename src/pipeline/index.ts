@@ -5,19 +5,7 @@
  *
  * Calls of the operator, which have no token, are validated and recorded in the same way.
  */
-export { type Audit, createAudit } from "./audit.ts";
 export { isDenial } from "./audit-failures.ts";
-export {
-  type AuditFilter,
-  type AuditLine,
-  type AuditRecord,
-  appendAudit,
-  auditEntry,
-  emptyRecord,
-  forgetAudit,
-  isSelected,
-  readAudit,
-} from "./audit-log.ts";
 export { idempotentAnswers } from "./idempotency.ts";
 export { createOperator, type Operator, type OperatorCall, type OperatorOptions } from "./operator.ts";
 export { createPipeline, type PipelineOptions } from "./pipeline.ts";

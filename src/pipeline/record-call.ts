@@ -1,10 +1,10 @@
 import type { UnaryRequest } from "@connectrpc/connect";
+import type { Audit } from "../audit/index.ts";
 import type { UnaryCallResponse } from "../call/index.ts";
 import { wholeMessage } from "../codec/index.ts";
 import type { Contract } from "../contract/index.ts";
 import type { WriteSession } from "../store/index.ts";
 import { carriedOutBy } from "../translation/index.ts";
-import type { Audit } from "./audit.ts";
 import { recordOf } from "./audit-failures.ts";
 import type { EventRecorder } from "./record-events.ts";
 

@@ -11,6 +11,7 @@ import { documentsOfFeeds } from "./advisory/documents.ts";
 import { resolvedVulnsReports } from "./advisory/resolved-vulns-reports.ts";
 import { securityAdvisoryService } from "./advisory/security-advisory.ts";
 import { severitiesOf } from "./advisory/severities.ts";
+import { auditService } from "./audit/audit-records.ts";
 import { readSinks as sinksOf } from "./diagnosis.ts";
 import { createSubscriptionSource, type SubscriptionSourceOptions } from "./events/subscription-source.ts";
 import { defineSubscriptions, subscriptionsService } from "./events/subscriptions.ts";
@@ -195,6 +196,7 @@ function createServicesOfV2({
     externalGroupRoleMappingsService,
     subscriptionsService(subscriptions, allowLoopbackSinks),
     accessService,
+    auditService,
     advisoriesService(advisories),
     artifactsService,
     securityAdvisoryService(resolvedVulnsReports(namedPackages(repos, tags))),

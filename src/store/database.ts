@@ -13,7 +13,7 @@ import { logsOf } from "./logs/log.ts";
 import { createQueue, type Queue, queuesOf } from "./logs/queue.ts";
 import { SharedTotals } from "./logs/shared-totals.ts";
 import { LongQueries, type ReadingCall } from "./long-queries.ts";
-import { migrate, type OnMigrated, type PendingMigration, pendingMigrations } from "./migrations/migrate.ts";
+import { migrate, type OnMigrated, type PendingMigration, pendingMigrations } from "./migrate.ts";
 import { type Catalogue, Reader, type ReadSession } from "./read-session.ts";
 import { settingStatements } from "./settings.ts";
 import { exportSnapshot } from "./snapshot/export.ts";

@@ -50,7 +50,7 @@ export interface ReadSession {
   setting(name: string): Promise<Uint8Array | undefined>;
   /** Those of the entries of a log that exist, by id. The log needs an index of ids. */
   find(log: LogSpec, ids: readonly string[]): Promise<Map<string, LogEntry>>;
-  /** The next entries of a log, oldest first. */
+  /** The next entries of a log. */
   scan(log: LogSpec, scan: LogScan): Promise<LogEntry[]>;
 }
 
@@ -185,7 +185,7 @@ export class Reader implements ReadSession {
   }
 
   async scan(log: LogSpec, scan: LogScan): Promise<LogEntry[]> {
-    const statement = this.catalogue.log(log).scan(scan.where?.column);
+    const statement = this.catalogue.log(log).scan(scan);
     const rows = await this.connection().rows(statement, scanValues(log, scan));
     return rows.map((values) => entryOf(log, values));
   }

@@ -17,6 +17,7 @@
 
 import type { Registry } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
+import { type Audit, type AuditRecord, emptyRecord } from "../audit/index.ts";
 import { bearerIn, refusalOf } from "../auth/index.ts";
 import { completeError, invalid, reasonOf, unauthenticated } from "../errors.ts";
 import {
@@ -31,7 +32,7 @@ import {
   send,
 } from "../http/index.ts";
 import { type Logger, logRefusedToken, roundMs } from "../log.ts";
-import { type Audit, type AuditRecord, callersError, emptyRecord, isDenial } from "../pipeline/index.ts";
+import { callersError, isDenial } from "../pipeline/index.ts";
 import { writeStatus } from "../rest/index.ts";
 import type { IssuedToken, NarrowingRequest, TokenExchange } from "../services/index.ts";
 import { traceIdOf } from "../trace-context.ts";

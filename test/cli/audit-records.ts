@@ -1,6 +1,6 @@
 /** A database with records in its audit log. */
 import { expect } from "vitest";
-import { type AuditRecord, appendAudit, auditEntry, emptyRecord } from "../../src/pipeline/audit-log.ts";
+import { type AuditRecord, appendAudit, auditEntry, emptyRecord } from "../../src/audit/index.ts";
 import type { Database } from "../../src/store/index.ts";
 import { settingsIn, temporaryFolder } from "./platform-process.ts";
 import { runHere } from "./run-here.ts";

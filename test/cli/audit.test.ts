@@ -2,8 +2,8 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import { readAudit } from "../../src/audit/index.ts";
 import { cefOf } from "../../src/cli/audit/cef.ts";
-import { readAudit } from "../../src/pipeline/audit-log.ts";
 import { openDatabase } from "../../src/store/index.ts";
 import { version } from "../../src/version.ts";
 import { installed, record, write } from "./audit-records.ts";

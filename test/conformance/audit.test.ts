@@ -1,8 +1,8 @@
 /** Every mutation and every denied call is in the audit log, and no secret is. */
 
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
+import { type AuditRecord, readAudit } from "../../src/audit/index.ts";
 import { runCommand } from "../../src/cli/index.ts";
-import { type AuditRecord, readAudit } from "../../src/pipeline/index.ts";
 import { type Database, openDatabase } from "../../src/store/index.ts";
 import { userIdentityUid } from "../../src/uid.ts";
 import { sign, startIssuer, testKey } from "../auth/local-issuer.ts";

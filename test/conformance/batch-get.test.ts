@@ -3,7 +3,7 @@
 import { getOption } from "@bufbuild/protobuf";
 import { beforeAll, expect, test } from "vitest";
 import { http } from "../../gen/google/api/annotations_pb.ts";
-import { readAudit } from "../../src/pipeline/index.ts";
+import { readAudit } from "../../src/audit/index.ts";
 import { openDatabase } from "../../src/store/index.ts";
 import { type Json, methods } from "./contract.ts";
 import { advisory, importAdvisories, importDocuments, importMetadata } from "./feed-fixtures.ts";

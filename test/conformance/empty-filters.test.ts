@@ -11,8 +11,8 @@ import { onEveryServer } from "./platform.ts";
 
 /** What is no filter: paging, parts of a text, and what a list is of. */
 const others = /^(page_token|order_by|query|images|artifact_id|scope|ListTermsAcceptances\.group)$/;
-/** Filters by a uid: an empty one is malformed. */
-const uids = /^(identity_provider_uid|identity|group|role)$/;
+/** Filters by a uid, a method or a code: an empty one is malformed. */
+const malformed = /^(identity_provider_uid|identity|group|role|caller|method|result)$/;
 
 const isText = (field: DescField) =>
   (field.fieldKind === "scalar" || field.fieldKind === "list") && field.scalar === ScalarType.STRING;
@@ -48,11 +48,13 @@ onEveryServer("an empty filter", (platform) => {
 
   describe.each(filters)("$method by $field.name", ({ method, field }) => {
     const needed = async (): Promise<Json> =>
-      /^List(?:TermsAcceptances|Access)$/.test(method) ? methodFixtures[method]!.request(platform(), group) : {};
+      /^List(?:TermsAcceptances|Access|AuditRecords)$/.test(method)
+        ? methodFixtures[method]!.request(platform(), group)
+        : {};
 
-    test("matches nothing, or is no uid", async () => {
+    test("matches nothing, or is malformed", async () => {
       const request = { ...(await needed()), [field.jsonName]: field.fieldKind === "list" ? [""] : "" };
-      if (uids.test(field.name)) {
+      if (malformed.test(field.name)) {
         const status = await platform().refused(method, request, "INVALID_ARGUMENT");
         expect(fieldsOf(status)).toEqual([field.name]);
       } else if (field.name.startsWith("exclude_")) {

@@ -163,6 +163,7 @@ const fixtures: Readonly<Record<string, MethodFixture>> = {
     request: ({ administrator }, group) => ({ scope: group, identity: administrator, capability: "repo.list" }),
   },
   ListAccess: { request: (_platform, group) => ({ scope: group }) },
+  ListAuditRecords: { request: (_platform, group) => ({ scope: group }) },
 
   GetGroup: { request: (_platform, group) => ({ uid: group }) },
   DeleteGroup: { request: async (platform, group) => ({ uid: (await makeGroup(platform, group)).uid }) },

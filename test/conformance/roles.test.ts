@@ -24,7 +24,7 @@ const viewer = `${consoleViewer} apk.blobs.get repo.blobs.get terms.list`;
 const editor = `${viewer}
   repo.create repo.delete repo.update subscriptions.create subscriptions.delete subscriptions.update`;
 const owner = `${editor} account_associations.create account_associations.delete account_associations.update apk.create apk.delete
-  group_invites.create group_invites.delete groups.create groups.delete groups.update identity.create identity.delete identity.update
+  audit.list group_invites.create group_invites.delete groups.create groups.delete groups.update identity.create identity.delete identity.update
   identity_providers.create identity_providers.delete identity_providers.update identity_providers.scim.manage
   libraries.entitlements.create libraries.entitlements.delete libraries.java.create libraries.java.list libraries.python.create
   libraries.python.list libraries.javascript.create libraries.javascript.list manifest.create manifest.delete manifest.update

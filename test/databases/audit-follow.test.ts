@@ -1,8 +1,8 @@
 /** The audit log is followed without loss and without repetition. */
 import { setTimeout } from "node:timers/promises";
 import { expect, test } from "vitest";
+import { type AuditLine, appendAudit, auditEntry, emptyRecord } from "../../src/audit/index.ts";
 import { followAudit } from "../../src/cli/audit/follow.ts";
-import { type AuditLine, appendAudit, auditEntry, emptyRecord } from "../../src/pipeline/audit-log.ts";
 import { type Database, type ReadSession, UnavailableError } from "../../src/store/index.ts";
 import { onEveryDatabase, onPostgres } from "./databases.ts";
 

@@ -1,13 +1,13 @@
 /** What is reported to the audit log reaches it, within bounds. */
 import { beforeEach, describe, expect, test } from "vitest";
-import { createAudit } from "../../src/pipeline/audit.ts";
 import {
   type AuditFilter,
   type AuditRecord,
+  createAudit,
   emptyRecord,
   forgetAudit,
   readAudit,
-} from "../../src/pipeline/audit-log.ts";
+} from "../../src/audit/index.ts";
 import { type Database, openDatabase, UnavailableError } from "../../src/store/index.ts";
 import { onEveryDatabase } from "./databases.ts";
 

@@ -36,7 +36,8 @@ onEveryEmptyDatabase("a migration that is killed", (database) => {
       "0014-text-scans",
       "0015-search-vocabularies",
       "0016-artifact-version-column",
+      "0017-audit-places",
     ]);
-    expect(await db.migrate()).toBe(5);
+    expect(await db.migrate()).toBe(6);
   });
 });

@@ -2,8 +2,8 @@
 import { DatabaseSync } from "node:sqlite";
 import { postgres } from "../../src/store/engines/postgres/engine.ts";
 import { sqlite } from "../../src/store/engines/sqlite/engine.ts";
+import type { Migration } from "../../src/store/migration.ts";
 import { migrations } from "../../src/store/migrations/index.ts";
-import type { Migration } from "../../src/store/migrations/migration.ts";
 import type { Dialect } from "../../src/store/sql/dialect.ts";
 import { compile } from "../../src/store/sql/statement.ts";
 import type { TestDatabase } from "./databases.ts";

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { type Condition, NotUniqueError, type TableSpec } from "../../src/store/index.ts";
-import { resourceTable } from "../../src/store/migrations/resource-table.ts";
+import { resourceTable } from "../../src/store/sql/resource-table.ts";
 import { compile } from "../../src/store/sql/statement.ts";
 import { onEveryEmptyDatabase } from "./databases.ts";
 import { dialectOf, migrateUpTo } from "./migrate-up-to.ts";

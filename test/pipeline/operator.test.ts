@@ -6,8 +6,8 @@ import { ReposService } from "../../gen/platform/registry/v2/repos_pb.ts";
 import { TagsService } from "../../gen/platform/registry/v2/tags_pb.ts";
 import { install } from "../../src/app/installation.ts";
 import { openOperator } from "../../src/app/open-operator.ts";
+import { type AuditRecord, readAudit } from "../../src/audit/index.ts";
 import { readConfig } from "../../src/config/index.ts";
-import { type AuditRecord, readAudit } from "../../src/pipeline/audit-log.ts";
 import { type Database, openDatabase } from "../../src/store/index.ts";
 import { settingsIn, temporaryFolder } from "../cli/platform-process.ts";
 

@@ -1,7 +1,9 @@
 /** What one process of a server does in the background: housekeeping, deliveries. */
+
+import { forgetAudit } from "../../audit/index.ts";
 import type { Issuer } from "../../auth/index.ts";
 import { AttemptCounts, forgetDelivered, startDispatcher } from "../../delivery/index.ts";
-import { forgetAudit, idempotentAnswers, type PipelineOptions } from "../../pipeline/index.ts";
+import { idempotentAnswers, type PipelineOptions } from "../../pipeline/index.ts";
 import { sessions, subscriptionSource } from "../../services/index.ts";
 import type { Database } from "../../store/index.ts";
 import { startHousekeeping } from "../housekeeping.ts";

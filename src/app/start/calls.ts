@@ -1,5 +1,6 @@
 /** What carries out the calls of a server, whatever their protocol. */
 
+import { emptyRecord } from "../../audit/index.ts";
 import {
   type Authenticator,
   type CertificateTokens,
@@ -9,7 +10,7 @@ import {
 } from "../../auth/index.ts";
 import { createLocalTransport, type LocalTransport } from "../../call/index.ts";
 import { flagOf } from "../../config/index.ts";
-import { createPipeline, emptyRecord, quotaCheck } from "../../pipeline/index.ts";
+import { createPipeline, quotaCheck } from "../../pipeline/index.ts";
 import { grantSource, identitySource, providerSource, quotaKinds } from "../../services/index.ts";
 import { createCounter } from "../counter.ts";
 import { measureAuthentication, measureCalls } from "../instruments/calls.ts";

@@ -5,6 +5,7 @@ import { Code, type ConnectError } from "@connectrpc/connect";
 import { resource_reference } from "../../../gen/google/api/resource_pb.ts";
 import { file_google_rpc_error_details } from "../../../gen/google/rpc/error_details_pb.ts";
 import { iam_scope } from "../../../gen/platform/annotations/annotations_pb.ts";
+import { emptyRecord } from "../../audit/index.ts";
 import type { CertificateTokens } from "../../auth/index.ts";
 import { flagOf } from "../../config/index.ts";
 import { completeError } from "../../errors.ts";
@@ -20,7 +21,7 @@ import {
   unverifiedBytes,
 } from "../../http/index.ts";
 import { consolePath } from "../../pages/index.ts";
-import { callersError, emptyRecord } from "../../pipeline/index.ts";
+import { callersError } from "../../pipeline/index.ts";
 import { openNotifications } from "../../registry-sync/index.ts";
 import { createRestHandler, type FieldPath, writeStatus } from "../../rest/index.ts";
 import {

@@ -1,14 +1,9 @@
 /** The database of a server, and the parts that use it. */
 
+import { type Audit, createAudit } from "../../audit/index.ts";
 import { createIssuer, type Issuer } from "../../auth/index.ts";
 import { codeOf } from "../../log.ts";
-import {
-  type Audit,
-  createAudit,
-  createEventRecorder,
-  type EventRecorder,
-  type PipelineOptions,
-} from "../../pipeline/index.ts";
+import { createEventRecorder, type EventRecorder, type PipelineOptions } from "../../pipeline/index.ts";
 import { hasSubscriptions } from "../../services/index.ts";
 import type { Database } from "../../store/index.ts";
 import { type Availability, watchAvailability } from "../availability.ts";

@@ -1,8 +1,8 @@
 /** `platform audit`: prints the audit log, or appends it to a file. */
 
 import { Command, InvalidArgumentError, Option } from "commander";
+import { type AuditFilter, type AuditLine, isSelected, readAudit } from "../../audit/index.ts";
 import { stopSignal } from "../../command/index.ts";
-import { type AuditFilter, type AuditLine, isSelected, readAudit } from "../../pipeline/index.ts";
 import type { Database } from "../../store/index.ts";
 import { requireInstallation, withDatabase } from "../database.ts";
 import { type Listing, parseSince, printListing, printText } from "../listing.ts";

@@ -1,5 +1,5 @@
 /** Audit records in the Common Event Format (ArcSight CEF, version 0). */
-import type { AuditLine } from "../../pipeline/index.ts";
+import type { AuditLine } from "../../audit/index.ts";
 import { version } from "../../version.ts";
 
 /** Severities from 0 to 10: of what succeeded, of what was denied, and of what failed otherwise. */

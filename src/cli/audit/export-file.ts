@@ -17,8 +17,8 @@ import {
   writeSync,
 } from "node:fs";
 import { createInterface } from "node:readline";
+import type { AuditLine } from "../../audit/index.ts";
 import { CommandFailure } from "../../command/index.ts";
-import type { AuditLine } from "../../pipeline/index.ts";
 import { maxLateMs } from "./follow.ts";
 
 /** An open file. */

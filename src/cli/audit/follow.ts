@@ -5,7 +5,7 @@
  * leaves out the ids that it knows. After an outage it reads from before it.
  */
 import { setTimeout } from "node:timers/promises";
-import { type AuditLine, readAudit } from "../../pipeline/index.ts";
+import { type AuditLine, readAudit } from "../../audit/index.ts";
 import { ConflictError, OverloadError, type ReadSession, UnavailableError } from "../../store/index.ts";
 
 /** How late a record may be committed and is still found. */

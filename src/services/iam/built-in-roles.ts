@@ -23,8 +23,8 @@ const editor = names(
 );
 const owner = names(
   ...editor,
-  "account_associations.create account_associations.delete account_associations.update apk.create apk.delete group_invites.create",
-  "group_invites.delete groups.create groups.delete groups.update identity.create identity.delete identity.update",
+  "account_associations.create account_associations.delete account_associations.update apk.create apk.delete audit.list",
+  "group_invites.create group_invites.delete groups.create groups.delete groups.update identity.create identity.delete identity.update",
   "identity_providers.create identity_providers.delete identity_providers.update identity_providers.scim.manage",
   "libraries.entitlements.create libraries.entitlements.delete libraries.java.create libraries.java.list libraries.python.create",
   "libraries.python.list libraries.javascript.create libraries.javascript.list manifest.create manifest.delete manifest.update",

@@ -1,6 +1,6 @@
 /** Settings, counters, and the first resources: groups, identities, roles, role bindings, repositories and tags. */
-import type { Migration } from "./migration.ts";
-import { keyedTable, resourceTableV1 } from "./resource-table.ts";
+import type { Migration } from "../migration.ts";
+import { keyedTable, resourceTableV1 } from "../sql/resource-table.ts";
 
 /** 0001. */
 export const foundation: Migration = {

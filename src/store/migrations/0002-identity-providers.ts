@@ -1,6 +1,6 @@
 /** Identity providers, their mappings of external groups to roles, and the users that they have signed in. */
-import type { Migration } from "./migration.ts";
-import { resourceTableV1 } from "./resource-table.ts";
+import type { Migration } from "../migration.ts";
+import { resourceTableV1 } from "../sql/resource-table.ts";
 
 /** 0002. */
 export const identityProviders: Migration = {

@@ -1,6 +1,6 @@
 /** Invites to groups, account associations, and the terms that groups have accepted. */
-import type { Migration } from "./migration.ts";
-import { resourceTableV1 } from "./resource-table.ts";
+import type { Migration } from "../migration.ts";
+import { resourceTableV1 } from "../sql/resource-table.ts";
 
 /** 0003. */
 export const invitesAssociationsTerms: Migration = {

@@ -1,6 +1,6 @@
 /** Sessions of refresh tokens, responses that idempotency keys replay, and the audit log. */
-import type { Migration } from "./migration.ts";
-import { keyedTable, resourceTableV1 } from "./resource-table.ts";
+import type { Migration } from "../migration.ts";
+import { keyedTable, resourceTableV1 } from "../sql/resource-table.ts";
 
 /** 0004. */
 export const sessionsAudit: Migration = {

@@ -2,8 +2,8 @@
  * What feeds import: documents, vulnerability metadata, advisories, artifacts with their versions, images with their
  * packages.
  */
-import type { Migration } from "./migration.ts";
-import { resourceTableV1 } from "./resource-table.ts";
+import type { Migration } from "../migration.ts";
+import { resourceTableV1 } from "../sql/resource-table.ts";
 
 /** 0005. */
 export const advisoriesLibrariesImages: Migration = {

@@ -1,6 +1,6 @@
 /** Subscriptions, events, and the queue of their deliveries. */
-import type { Migration } from "./migration.ts";
-import { keyedTable, resourceTableV1 } from "./resource-table.ts";
+import type { Migration } from "../migration.ts";
+import { keyedTable, resourceTableV1 } from "../sql/resource-table.ts";
 
 /** 0006. */
 export const delivery: Migration = {

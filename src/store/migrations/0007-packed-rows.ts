@@ -1,8 +1,8 @@
 /** Puts the base columns and the body of a row into one value, so that a row is read as one. */
 
 import { sql } from "kysely";
+import type { Migration } from "../migration.ts";
 import type { Dialect } from "../sql/dialect.ts";
-import type { Migration } from "./migration.ts";
 
 const tables = [
   "groups",

@@ -4,7 +4,7 @@
  */
 
 import { sql } from "kysely";
-import type { Migration } from "./migration.ts";
+import type { Migration } from "../migration.ts";
 
 /** 0008. */
 export const keySources: Migration = {

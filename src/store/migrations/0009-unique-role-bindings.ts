@@ -1,7 +1,7 @@
 /** Makes role bindings unique by identity, role and group. Of duplicates, the oldest is kept. */
 
 import { sql } from "kysely";
-import type { Migration } from "./migration.ts";
+import type { Migration } from "../migration.ts";
 
 /** An older row of `role_bindings` that grants the same as `b`. */
 const older = sql`select 1 from role_bindings as o

@@ -1,8 +1,8 @@
 /** Adds the documents and advisories of each feed, which are merged into `documents` and `advisories`. */
 
 import { sql } from "kysely";
-import type { Migration } from "./migration.ts";
-import { resourceTable } from "./resource-table.ts";
+import type { Migration } from "../migration.ts";
+import { resourceTable } from "../sql/resource-table.ts";
 
 const columns = { feed: "text", merged: "text" } as const;
 

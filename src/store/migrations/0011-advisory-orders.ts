@@ -2,10 +2,10 @@
 
 import { BinaryReader } from "@bufbuild/protobuf/wire";
 import { sql } from "kysely";
+import type { Migration } from "../migration.ts";
 import { bytesOf, unpack } from "../rows/packed.ts";
 import type { Dialect } from "../sql/dialect.ts";
 import { compile, rowCount, type SqlConnection, slot } from "../sql/statement.ts";
-import type { Migration } from "./migration.ts";
 
 /** The number of the message's field, by column. */
 const fields = { advisory_id: 2, artifact_name: 7 } as const;

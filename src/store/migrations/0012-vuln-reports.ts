@@ -1,6 +1,6 @@
 /** Adds reports of vulnerability scanners, and products with the ends of life of their versions. */
-import type { Migration } from "./migration.ts";
-import { resourceTable } from "./resource-table.ts";
+import type { Migration } from "../migration.ts";
+import { resourceTable } from "../sql/resource-table.ts";
 
 const columns = { digest: "text", scanner: "integer", scan_time_us: "integer" } as const;
 

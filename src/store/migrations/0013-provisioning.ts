@@ -1,6 +1,6 @@
 /** Adds provisioning by SCIM: its settings, users, groups and members of groups. */
-import type { Migration } from "./migration.ts";
-import { resourceTable } from "./resource-table.ts";
+import type { Migration } from "../migration.ts";
+import { resourceTable } from "../sql/resource-table.ts";
 
 /** 0013. */
 export const provisioning: Migration = {

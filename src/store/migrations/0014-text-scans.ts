@@ -1,5 +1,5 @@
 /** Adds the indexes that have search texts, where the database uses them. */
-import type { Migration } from "./migration.ts";
+import type { Migration } from "../migration.ts";
 
 /** 0014. */
 export const textScans: Migration = {

@@ -4,9 +4,9 @@
  */
 
 import { sql } from "kysely";
+import type { Migration } from "../migration.ts";
 import type { Dialect } from "../sql/dialect.ts";
 import { compile, rowCount, type SqlConnection, slot } from "../sql/statement.ts";
-import type { Migration } from "./migration.ts";
 
 const batchSize = 500;
 

@@ -1,6 +1,6 @@
 /** Renames the column that has the version of an artifact: its name is that of the version of a row, which updates need. */
 import { sql } from "kysely";
-import type { Migration } from "./migration.ts";
+import type { Migration } from "../migration.ts";
 
 /** 0016. No row could be updated before, so every row has its first version. */
 export const artifactVersionColumn: Migration = {

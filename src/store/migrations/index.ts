@@ -1,5 +1,6 @@
 /** All migrations, in the order in which they run. */
 
+import type { Migration } from "../migration.ts";
 import { foundation } from "./0001-foundation.ts";
 import { identityProviders } from "./0002-identity-providers.ts";
 import { invitesAssociationsTerms } from "./0003-invites-associations-terms.ts";
@@ -16,7 +17,7 @@ import { provisioning } from "./0013-provisioning.ts";
 import { textScans } from "./0014-text-scans.ts";
 import { searchVocabularies } from "./0015-search-vocabularies.ts";
 import { artifactVersionColumn } from "./0016-artifact-version-column.ts";
-import type { Migration } from "./migration.ts";
+import { auditPlaces } from "./0017-audit-places.ts";
 
 /** The migrations. A new one goes to the end. */
 export const migrations: readonly Migration[] = [
@@ -36,4 +37,5 @@ export const migrations: readonly Migration[] = [
   textScans,
   searchVocabularies,
   artifactVersionColumn,
+  auditPlaces,
 ];

@@ -1,7 +1,7 @@
 /** The interface of a migration. */
 import type { CompiledQuery, OperationNodeSource, QueryExecutorProvider } from "kysely";
-import type { Dialect } from "../sql/dialect.ts";
-import type { SqlConnection } from "../sql/statement.ts";
+import type { Dialect } from "./sql/dialect.ts";
+import type { SqlConnection } from "./sql/statement.ts";
 
 /** One step of the schema. It never changes once released. */
 export interface Migration {

@@ -1,7 +1,7 @@
 /** Statements that create tables and indexes, for migrations. */
 import type { CreateTableBuilder, RawBuilder } from "kysely";
-import type { Dialect } from "../sql/dialect.ts";
-import { type ColumnType, isContent } from "../sql/indexed-column.ts";
+import type { Dialect } from "./dialect.ts";
+import { type ColumnType, isContent } from "./indexed-column.ts";
 
 /** What a resource table has in addition to the base columns. */
 export interface ResourceTable {

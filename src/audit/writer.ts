@@ -1,17 +1,10 @@
 /**
- * The audit log: who did what, where, and how it ended, for every mutation and every denied call.
- *
- * - A mutation that succeeds is recorded in its own transaction.
- * - Calls that change nothing (failed mutations, denied calls) and all calls of the token service are recorded within a
- *   second, in batches. 100 calls per caller and second get a line each; the rest are counted in one line without a
- *   method. Memory is bounded, so that a flood of refused calls costs little. A process that is killed loses the last
- *   second of these records.
- * - While the database is unavailable, records wait in memory. Those that do not fit are counted, and their number is
- *   logged.
+ * Writes the audit log. While the database is unavailable, records wait in memory. Those that do not fit are counted,
+ * and their number is logged.
  */
 
 import { type Database, type LogEntry, UnavailableError, type WriteSession } from "../store/index.ts";
-import { type AuditRecord, appendAudit, auditEntry, emptyRecord } from "./audit-log.ts";
+import { type AuditRecord, appendAudit, auditEntry, emptyRecord } from "./records.ts";
 
 /** Writes the log. */
 export interface Audit {

@@ -5,13 +5,13 @@
  */
 
 import { sql } from "kysely";
-import type { Engine } from "../engines/engine.ts";
-import type { Dialect } from "../sql/dialect.ts";
-import { ConflictError, RefusedError, UnavailableError } from "../sql/errors.ts";
-import { compile, type SqlConnection, slot } from "../sql/statement.ts";
-import { migrations } from "./index.ts";
+import type { Engine } from "./engines/engine.ts";
 import type { Migration } from "./migration.ts";
-import { keyedTable } from "./resource-table.ts";
+import { migrations } from "./migrations/index.ts";
+import type { Dialect } from "./sql/dialect.ts";
+import { ConflictError, RefusedError, UnavailableError } from "./sql/errors.ts";
+import { keyedTable } from "./sql/resource-table.ts";
+import { compile, type SqlConnection, slot } from "./sql/statement.ts";
 
 /** A migration that is missing: its name and what it locks. */
 export type PendingMigration = Pick<Migration, "name" | "locks">;

@@ -1,0 +1,192 @@
+/** The audit log in the database. */
+import { randomHex } from "../random-hex.ts";
+import type { Database, LogEntry, LogScan, LogSpec, ReadSession, WriteSession } from "../store/index.ts";
+import { covers, isUid, parentOf } from "../uid.ts";
+
+/** One line of the log. It holds no secret: of a request it keeps uids and nothing else. */
+export interface AuditRecord {
+  /** uid of the identity, or `cli:alice@host` for a command; "" if nobody was authenticated. */
+  readonly caller: string;
+  /** `iss` of the caller's token. */
+  readonly issuer: string;
+  /**
+   * `platform.iam.v2.GroupsService/CreateGroup`, `sts/exchange`, `iam/first_sign_in`, `cli/keys.rotate`; "" in a line
+   * that only counts calls.
+   */
+  readonly method: string;
+  /** The uid that the call was authorized at. */
+  readonly scope: string;
+  /** uid of the resource that was created, updated or deleted. */
+  readonly resource: string;
+  /** `OK` or the code's name. */
+  readonly code: string;
+  readonly requestId: string;
+  /** How many calls the line stands for. */
+  readonly count: number;
+}
+
+/** A record whose fields are all empty. */
+export const emptyRecord: AuditRecord = {
+  caller: "",
+  issuer: "",
+  method: "",
+  scope: "",
+  resource: "",
+  code: "",
+  requestId: "",
+  count: 0,
+};
+
+/** A record as it is read. */
+export interface AuditLine extends AuditRecord {
+  /** Unique. */
+  readonly id: string;
+  /** RFC 3339. */
+  readonly time: string;
+}
+
+/** Which records to read. */
+export interface AuditFilter {
+  /** Milliseconds since 1970. */
+  readonly sinceMs?: number | undefined;
+  /** Only records from before this time. */
+  readonly untilMs?: number | undefined;
+  /** uid of the caller. */
+  readonly caller?: string | undefined;
+  /** A method, with or without its service. */
+  readonly method?: string | undefined;
+  /** Only records about this uid or one below it, and those of identities there that called outside of their group. */
+  readonly scope?: string | undefined;
+  readonly code?: string | undefined;
+  readonly requestId?: string | undefined;
+}
+
+const auditLog: LogSpec = {
+  name: "audit_log",
+  columns: {
+    caller: "text",
+    issuer: "text",
+    method: "text",
+    scope: "text",
+    resource: "text",
+    code: "text",
+    request_id: "text",
+    count: "integer",
+  },
+  places: { scope: "scope", resource: "resource", caller: "caller" },
+};
+const batchSize = 500;
+/** How many records a page or a count looks at, whatever it selects. */
+const maxExamined = 1000;
+
+/** The entry of a record. `nowMs`: milliseconds since 1970. */
+export function auditEntry({ requestId, ...columns }: AuditRecord, nowMs: number): LogEntry {
+  return { timeUs: nowMs * 1000, id: randomHex(8), columns: { ...columns, request_id: requestId } };
+}
+
+/** Appends an entry in a transaction. */
+export function appendAudit(session: WriteSession, entry: LogEntry): Promise<void> {
+  return session.append(auditLog, entry);
+}
+
+/** The records, oldest first. They are read in batches as the caller consumes them. */
+export async function* readAudit(session: ReadSession, filter: AuditFilter): AsyncGenerator<AuditLine> {
+  const scan = { ...scanOf(filter), limit: batchSize };
+  for (let after: LogEntry | undefined; ; ) {
+    const entries = await session.scan(auditLog, { ...scan, ...(after && { after }) });
+    for (const line of entries.map(lineOf)) if (isSelected(line, filter)) yield line;
+    if (entries.length < batchSize) return;
+    after = entries.at(-1);
+  }
+}
+
+/** The place of a record in the log. */
+export type AuditPlace = Pick<LogEntry, "timeUs" | "id">;
+
+/** A page of records, newest first. */
+export interface AuditPage {
+  readonly lines: readonly AuditLine[];
+  /** The place after which the next page begins; undefined if there is none. */
+  readonly last: AuditPlace | undefined;
+}
+
+/**
+ * Reads a page of at most `limit` records behind the place `after`. It looks at 1000 records, so that it may have fewer,
+ * or none, while there are others behind it.
+ */
+export async function listAudit(
+  session: ReadSession,
+  filter: AuditFilter,
+  { after, limit }: { readonly after?: AuditPlace | undefined; readonly limit: number },
+): Promise<AuditPage> {
+  const scan = { ...scanOf(filter), newestFirst: true };
+  const lines: AuditLine[] = [];
+  let last = after;
+  for (let examined = 0, size = limit + 1; examined < maxExamined; size = Math.min(batchSize, maxExamined - examined)) {
+    const entries = await session.scan(auditLog, { ...scan, ...(last && { after: last }), limit: size });
+    for (const entry of entries) {
+      const line = lineOf(entry);
+      if (isSelected(line, filter)) {
+        if (lines.length === limit) return { lines, last };
+        lines.push(line);
+      }
+      last = entry;
+    }
+    if (entries.length < size) return { lines, last: undefined };
+    examined += size;
+  }
+  return { lines, last };
+}
+
+/** How many records there are. `isEstimated`: at least so many; only the newest 1000 that an index finds are counted. */
+export async function countAudit(
+  session: ReadSession,
+  filter: AuditFilter,
+): Promise<{ readonly count: number; readonly isEstimated: boolean }> {
+  const scan = { ...scanOf(filter), newestFirst: true, limit: maxExamined + 1 };
+  const entries = await session.scan(auditLog, scan);
+  const count = entries.slice(0, maxExamined).filter((entry) => isSelected(lineOf(entry), filter)).length;
+  return { count, isEstimated: entries.length > maxExamined };
+}
+
+/** What an index finds of the selected records. */
+function scanOf({ sinceMs, untilMs, caller, scope }: AuditFilter): Omit<LogScan, "limit"> {
+  return {
+    ...(sinceMs !== undefined && { sinceUs: sinceMs * 1000 }),
+    ...(untilMs !== undefined && { untilUs: untilMs * 1000 }),
+    ...(caller !== undefined && { where: { column: "caller", equals: caller } }),
+    ...(caller === undefined && scope !== undefined && isUid(scope) && { at: scope }),
+  };
+}
+
+function lineOf({ timeUs, id, columns }: LogEntry): AuditLine {
+  const { request_id: requestId, ...rest } = columns;
+  return { time: new Date(timeUs / 1000).toISOString(), id, ...rest, requestId } as AuditLine;
+}
+
+/** Whether a line is about what a filter asks for, whatever its time. */
+export function isSelected(line: AuditLine, { caller, method, scope, code, requestId }: AuditFilter): boolean {
+  return (
+    (caller === undefined || line.caller === caller) &&
+    (method === undefined || line.method === method || line.method.endsWith(`/${method}`)) &&
+    (scope === undefined || belongsAt(line, scope)) &&
+    (code === undefined || line.code === code) &&
+    (requestId === undefined || line.requestId === requestId)
+  );
+}
+
+/** Whether a record is about `scope` or what is below it, or of an identity there that called outside of its group. */
+function belongsAt({ scope: at, resource, caller }: AuditRecord, scope: string): boolean {
+  const about = at === "" || covers(at, resource) ? resource : at;
+  const group = parentOf(caller);
+  return covers(scope, about) || (group !== "" && !covers(group, about) && covers(scope, caller));
+}
+
+/** Removes some of the records from before `beforeMs`. True if there may be more. */
+export async function forgetAudit(database: Database, beforeMs: number): Promise<boolean> {
+  const [oldest] = await database.read.scan(auditLog, { limit: 1 });
+  if (oldest === undefined || oldest.timeUs >= beforeMs * 1000) return false;
+  return database.transact(
+    async (session) => (await session.forget(auditLog, beforeMs * 1000, batchSize)) >= batchSize,
+  );
+}
