@@ -1,17 +1,8 @@
-/** The console: what is served of it, and what a person does with it in a browser. */
-import { existsSync, mkdtempSync, readFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { makeGroup, makeRepo, makeTag } from "./fixtures.ts";
-import { onOneServer } from "./platform.ts";
-
-const program = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find(existsSync);
-if (program === undefined) console.log("skipped: Chromium is not installed; Debian's package is `chromium`");
-
-const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+/** The console: what is served of it, and what a person does with every resource in a browser. */
+import { describe, expect, test } from "vitest";
+import { makeGroup, makeRepo, makeTag } from "../fixtures.ts";
+import { onOneServer } from "../platform.ts";
+import { consoleBrowser, go, hasBrowser, looks, screenshot, seriousFindings } from "./browser.ts";
 
 onOneServer("the console over HTTP", (platform) => {
   const get = (path: string, headers: Record<string, string> = {}) => fetch(platform().baseUrl + path, { headers });
@@ -71,58 +62,14 @@ onOneServer(
   { pages: "off" },
 );
 
-const shots = process.env.TEST_SCREENSHOTS ?? mkdtempSync(join(tmpdir(), "console-"));
-
 onOneServer("the console in a browser", (platform) => {
-  let browser: Browser;
-  beforeAll(async () => {
-    if (program !== undefined) browser = await chromium.launch({ executablePath: program, args: ["--no-sandbox"] });
-  });
-  afterAll(() => browser?.close());
+  const console = consoleBrowser(platform);
 
-  /** Opens a path and signs in. `complaints`: what the browser complains about, and requests of other servers. */
-  async function open(path: string, options: BrowserContextOptions = {}) {
-    const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
-    const page = await context.newPage();
-    const complaints: string[] = [];
-    page.on("console", (message) => {
-      if (["error", "warning"].includes(message.type()) && !/status of (400|409|404)/.test(message.text()))
-        complaints.push(message.text());
-    });
-    page.on("pageerror", (error) => complaints.push(String(error)));
-    page.on("request", (request) => {
-      const url = request.url();
-      if (!url.startsWith(platform().baseUrl) && !/^(data|blob):/.test(url)) complaints.push(`request of ${url}`);
-    });
-    await page.goto(`${platform().baseUrl}/console${path}`);
-    await page.getByLabel("Token", { exact: true }).fill(platform().admin);
-    await page.getByRole("button", { name: "Sign in" }).click();
-    await page.getByRole("button", { name: "Account" }).waitFor();
-    return { page, complaints };
-  }
-
-  /** Serious findings of axe. Transitions have ended, so that colours are final. */
-  async function seriousFindings(page: Page): Promise<string[]> {
-    await page.evaluate("Promise.allSettled(document.getAnimations().map(({ finished }) => finished))");
-    const findings = (await page.evaluate(
-      `${axe};axe.run().then(({ violations }) => violations.flatMap(({ id, impact, nodes }) => nodes.map(({ html }) => id + " " + impact + " " + html)))`,
-    )) as string[];
-    return findings.filter((finding) => /^\S+ (serious|critical)/.test(finding));
-  }
-
-  const screenshot = (page: Page, name: string) => page.screenshot({ path: join(shots, `${name}.png`) });
-
-  const looks: [name: string, options: BrowserContextOptions][] = [
-    ["desktop", {}],
-    ["phone", { viewport: { width: 390, height: 844 } }],
-    ["dark", { colorScheme: "dark" }],
-  ];
-
-  describe.skipIf(program === undefined)("with a token", () => {
+  describe.skipIf(!hasBrowser)("with a token", () => {
     test.each(looks)("%s: accessible pages, nothing to complain about", async (look, options) => {
       const group = await makeGroup(platform(), platform().root);
       const repo = await makeRepo(platform(), group.uid);
-      const { page, complaints } = await open("", options);
+      const { page, complaints } = await console.open("", options);
       for (const [name, path, heading] of [
         ["home", "", "Platform API"],
         ["tree", "/tree", "Group tree"],
@@ -133,10 +80,7 @@ onOneServer("the console in a browser", (platform) => {
         ["group", `/view/groups/${group.uid}`, group.name],
         ["create", "/create/identities", "Create an identity"],
       ] as const) {
-        // Within the page, since a reload forgets the token.
-        await page.evaluate(
-          `history.pushState({}, "", "/console${path}"); dispatchEvent(new PopStateEvent("popstate"))`,
-        );
+        await go(page, path);
         await page.getByRole("heading", { name: heading, level: 1 }).waitFor();
         await page.waitForLoadState("networkidle");
         await screenshot(page, `${name}-${look}`);
@@ -149,8 +93,7 @@ onOneServer("the console in a browser", (platform) => {
     });
 
     test("a token that the server does not accept is refused at its field, and none is kept", async () => {
-      const page = await browser.newPage();
-      await page.goto(`${platform().baseUrl}/console/list/roles`);
+      const { page } = await console.openSignedOut("/list/roles");
       await page.getByLabel("Token", { exact: true }).fill("not.a.token");
       await page.getByRole("button", { name: "Sign in" }).click();
       await page.getByText(/request \S+\)/).waitFor();
@@ -165,7 +108,7 @@ onOneServer("the console in a browser", (platform) => {
       await page.getByRole("button", { name: "Account" }).click();
       await page.getByRole("menuitem", { name: "Sign out" }).click();
       await page.getByRole("button", { name: "Sign in" }).waitFor();
-      await page.close();
+      await page.context().close();
     });
 
     test("a list is ordered, paged and filtered by the server, and its address holds all of it", async () => {
@@ -173,7 +116,7 @@ onOneServer("the console in a browser", (platform) => {
       const names = Array.from({ length: 27 }, (_, i) => `page-${String(i).padStart(2, "0")}`);
       for (const name of names) await platform().ok("CreateRepo", { parent: group.uid, repo: { name } });
       const filter = encodeURIComponent(JSON.stringify({ uidp: { childrenOf: group.uid } }));
-      const { page, complaints } = await open(`/list/repos?filter=${filter}&size=25`);
+      const { page, complaints } = await console.open(`/list/repos?filter=${filter}&size=25`);
       await page.getByText("1–25 of 27").waitFor();
       await page.getByRole("button", { name: /^Name/ }).click();
       await page.getByRole("button", { name: /^Name/ }).click();
@@ -196,7 +139,7 @@ onOneServer("the console in a browser", (platform) => {
 
     test("a resource is created and changed, and refused values are shown at their fields", async () => {
       const group = await makeGroup(platform(), platform().root);
-      const { page, complaints } = await open(`/create/repos?parent=${encodeURIComponent(group.uid)}`);
+      const { page, complaints } = await console.open(`/create/repos?parent=${encodeURIComponent(group.uid)}`);
       const name = page.getByRole("textbox", { name: "Name", exact: true });
       await name.fill("Not A Name");
       await page
@@ -229,7 +172,7 @@ onOneServer("the console in a browser", (platform) => {
     test("a delete that is blocked says what blocks it, and force is offered", async () => {
       const repo = await makeRepo(platform(), platform().root);
       await makeTag(platform(), repo.uid);
-      const { page, complaints } = await open(`/view/repos/${repo.uid}`);
+      const { page, complaints } = await console.open(`/view/repos/${repo.uid}`);
       await page.getByRole("button", { name: "Delete", exact: true }).click();
       const dialog = page.getByRole("dialog");
       await dialog.getByText("cannot delete repo with child tags").waitFor();
@@ -249,7 +192,7 @@ onOneServer("the console in a browser", (platform) => {
       const outer = await makeGroup(platform(), platform().root);
       const inner = await makeGroup(platform(), outer.uid);
       const root = await platform().read("GetGroup", { uid: platform().root });
-      const { page, complaints } = await open("/tree");
+      const { page, complaints } = await console.open("/tree");
       await page.getByRole("button", { name: `Groups in ${root.name}`, exact: true }).click();
       await page.getByRole("button", { name: `Groups in ${outer.name}`, exact: true }).click();
       await page.getByRole("link", { name: String(inner.name), exact: true }).click();
@@ -259,7 +202,7 @@ onOneServer("the console in a browser", (platform) => {
     });
 
     test("a session that ends asks for a token over the page, which keeps what was typed", async () => {
-      const { page } = await open("/create/repos");
+      const { page } = await console.open("/create/repos");
       await page.getByRole("textbox", { name: "Name", exact: true }).fill("still-here");
       await page.route("**/ListGroups", (route) =>
         route.fulfill({

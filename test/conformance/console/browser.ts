@@ -1,0 +1,94 @@
+/** A browser that tests use the console with. */
+import { existsSync, mkdtempSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import { afterAll, beforeAll } from "vitest";
+import type { Platform } from "../platform.ts";
+
+const program = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find(existsSync);
+
+/** Whether there is a browser. */
+export const hasBrowser = program !== undefined;
+if (!hasBrowser) console.log("skipped: Chromium is not installed; Debian's package is `chromium`");
+
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const shots = process.env.TEST_SCREENSHOTS ?? mkdtempSync(join(tmpdir(), "console-"));
+
+/** What pages are looked at with. */
+export const looks: readonly (readonly [name: string, options: BrowserContextOptions])[] = [
+  ["desktop", {}],
+  ["phone", { viewport: { width: 390, height: 844 } }],
+  ["dark", { colorScheme: "dark" }],
+];
+
+/** A page of the console, in a context of its own. */
+export interface OpenedPage {
+  readonly page: Page;
+  /** What the browser complained about, and requests of other servers. */
+  readonly complaints: readonly string[];
+}
+
+/** Starts a browser for the tests of a suite. */
+export function consoleBrowser(platform: () => Platform) {
+  let browser: Browser;
+  beforeAll(async () => {
+    if (program !== undefined) browser = await chromium.launch({ executablePath: program, args: ["--no-sandbox"] });
+  });
+  afterAll(() => browser?.close());
+
+  /** Opens a path below `/console`, where nobody is signed in. */
+  async function openSignedOut(path: string, options: BrowserContextOptions = {}): Promise<OpenedPage> {
+    const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
+    const page = await context.newPage();
+    const complaints: string[] = [];
+    page.on("console", (message) => {
+      if (["error", "warning"].includes(message.type()) && !/status of (400|409|404)/.test(message.text()))
+        complaints.push(message.text());
+    });
+    page.on("pageerror", (error) => complaints.push(String(error)));
+    page.on("request", (request) => {
+      const url = request.url();
+      if (!url.startsWith(platform().baseUrl) && !/^(data|blob):/.test(url)) complaints.push(`request of ${url}`);
+    });
+    await page.goto(`${platform().baseUrl}/console${path}`);
+    return { page, complaints };
+  }
+
+  return {
+    openSignedOut,
+    /** Opens a path below `/console`, and signs in with a token. */
+    async open(path: string, options: BrowserContextOptions = {}, token = platform().admin): Promise<OpenedPage> {
+      const opened = await openSignedOut(path, options);
+      await signIn(opened.page, token);
+      return opened;
+    },
+  };
+}
+
+/** Signs in with a token where the console asks for one. */
+export async function signIn(page: Page, token: string): Promise<void> {
+  await page.getByLabel("Token", { exact: true }).fill(token);
+  await page.getByRole("button", { name: "Sign in", exact: true }).click();
+  await page.getByRole("button", { name: "Account" }).waitFor();
+}
+
+/** Goes to a path below `/console` without a reload, which forgets the token. */
+export async function go(page: Page, path: string): Promise<void> {
+  await page.evaluate(`history.pushState({}, "", "/console${path}"); dispatchEvent(new PopStateEvent("popstate"))`);
+}
+
+/** Serious findings of axe. Transitions have ended, so that colours are final. */
+export async function seriousFindings(page: Page): Promise<string[]> {
+  await page.evaluate("Promise.allSettled(document.getAnimations().map(({ finished }) => finished))");
+  const findings = (await page.evaluate(
+    `${axe};axe.run().then(({ violations }) => violations.flatMap(({ id, impact, nodes }) => nodes.map(({ html }) => id + " " + impact + " " + html)))`,
+  )) as string[];
+  return findings.filter((finding) => /^\S+ (serious|critical)/.test(finding));
+}
+
+/** Keeps a picture of a page in the folder that TEST_SCREENSHOTS names, or in a temporary one. */
+export async function screenshot(page: Page, name: string): Promise<void> {
+  await page.screenshot({ path: join(shots, `${name}.png`) });
+}
