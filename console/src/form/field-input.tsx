@@ -1,7 +1,8 @@
 import { type DescField, type JsonValue, ScalarType } from "@bufbuild/protobuf";
 import { Checkbox, MultiSelect, NumberInput, Select, TagsInput, Textarea, TextInput } from "@mantine/core";
-import { commentOf } from "../../../src/remote/catalog/comments.ts";
+import type { ReactNode } from "react";
 import { shortName } from "../../../src/remote/catalog/enums.ts";
+import { Comment } from "../comment.tsx";
 import { behaves, FieldBehavior, referenceType, title } from "../contract.ts";
 import { JsonField } from "./json-field.tsx";
 import { ReferenceInput } from "./reference-input.tsx";
@@ -18,7 +19,7 @@ interface FieldInputProps {
 /** What every kind of input is given. */
 export interface InputProps {
   readonly label: string;
-  readonly description: string;
+  readonly description: ReactNode;
   readonly error: string | undefined;
   readonly disabled: boolean;
   readonly withAsterisk: boolean;
@@ -28,7 +29,7 @@ export interface InputProps {
 export function FieldInput({ field, value, onChange, problem, isDisabled }: FieldInputProps) {
   const props: InputProps = {
     label: title(field.name),
-    description: commentOf(field).replaceAll("\n", " "),
+    description: <Comment field={field} />,
     error: problem,
     disabled: isDisabled,
     withAsterisk: behaves(field, FieldBehavior.REQUIRED),

@@ -1,7 +1,7 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { Table, Text } from "@mantine/core";
-import { commentOf } from "../../../src/remote/catalog/comments.ts";
 import type { ResourceEntry } from "../../../src/remote/catalog/resources.ts";
+import { Comment } from "../comment.tsx";
 import { title } from "../contract.ts";
 import { Value } from "../value.tsx";
 
@@ -15,7 +15,7 @@ export function FieldList({ entry, resource }: { readonly entry: ResourceEntry; 
             <Table.Th scope="row">
               {title(field.name)}
               <Text size="xs" c="dimmed" fw={400} className="comment">
-                {commentOf(field).replaceAll("\n", " ")}
+                <Comment field={field} />
               </Text>
             </Table.Th>
             <Table.Td>
