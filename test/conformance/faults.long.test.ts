@@ -128,7 +128,7 @@ describe.skipIf("missing" in postgres)("of PostgreSQL", () => {
     await migrateUpTo("0012-vuln-reports", { name: "postgresql", url, sql: (text) => runSql(url, text) });
     const { code, stderr } = await runPlatform(["serve", "--database", url, "--listen", "127.0.0.1:0"]);
     expect(code).toBe(1);
-    expect(stderr).toMatch(/^error: the database needs 5 migrations.*`platform migrate`/m);
+    expect(stderr).toMatch(/^error: the database needs \d migrations.*`platform migrate`/m);
     expect(isExplained("the database needs")).toBe(true);
   });
 });
