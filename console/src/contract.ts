@@ -62,6 +62,11 @@ export function title(name: string): string {
   return word(words);
 }
 
+/** `repo` for the entry of Repo, as it is read in a sentence. */
+export function singularOf({ singular }: ResourceEntry): string {
+  return title(singular).toLowerCase();
+}
+
 /** Whether a field has a behaviour that its annotation names. */
 export function behaves(field: DescField, behavior: FieldBehavior): boolean {
   return getOption(field, field_behavior).includes(behavior);

@@ -1,7 +1,9 @@
+import type { JsonObject } from "@bufbuild/protobuf";
 import { Anchor, type AnchorProps, Button, type ButtonProps, NavLink, type NavLinkProps } from "@mantine/core";
 import { createLink } from "@tanstack/react-router";
 import type { ComponentProps } from "react";
-import { useContract } from "./contract.ts";
+import type { ResourceEntry } from "../../src/remote/catalog/resources.ts";
+import { nameField, useContract } from "./contract.ts";
 import { shortUid } from "./copy.tsx";
 import { useName } from "./queries.ts";
 
@@ -31,4 +33,9 @@ export function Reference({ type, uid }: { readonly type: string | undefined; re
       {text}
     </TextLink>
   );
+}
+
+/** What a resource is called: its name, or the last digits of its uid. */
+export function displayName(entry: ResourceEntry, resource: JsonObject): string {
+  return String(resource[nameField(entry)?.jsonName ?? ""] ?? shortUid(String(resource.uid)));
 }

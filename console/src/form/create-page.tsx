@@ -5,12 +5,12 @@ import { useQueryClient } from "@tanstack/react-query";
 import { getRouteApi, useRouter } from "@tanstack/react-router";
 import { useState } from "react";
 import type { ResourceEntry } from "../../../src/remote/catalog/resources.ts";
-import { useContract } from "../contract.ts";
+import { singularOf, useContract } from "../contract.ts";
 import { ButtonLink } from "../links.tsx";
 import { NotFound } from "../not-found.tsx";
 import { useSession } from "../session/session.tsx";
 import { FieldList } from "../view/field-list.tsx";
-import { type Draft, ResourceForm, resourceField, singularOf, withArticle } from "./resource-form.tsx";
+import { type Draft, ResourceForm, resourceField, withArticle } from "./resource-form.tsx";
 
 const route = getRouteApi("/create/$resource");
 

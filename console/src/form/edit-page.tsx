@@ -4,12 +4,12 @@ import { notifications } from "@mantine/notifications";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import type { ResourceEntry } from "../../../src/remote/catalog/resources.ts";
-import { nameField, useContract } from "../contract.ts";
-import { shortUid } from "../copy.tsx";
+import { singularOf, useContract } from "../contract.ts";
 import { ErrorPanel } from "../error-panel.tsx";
+import { displayName } from "../links.tsx";
 import { NotFound } from "../not-found.tsx";
 import { useSession } from "../session/session.tsx";
-import { changedFields, type Draft, ResourceForm, resourceField, singularOf } from "./resource-form.tsx";
+import { changedFields, type Draft, ResourceForm, resourceField } from "./resource-form.tsx";
 
 const route = getRouteApi("/edit/$resource/$");
 
@@ -55,10 +55,9 @@ function Edit({ entry, uid }: { readonly entry: ResourceEntry; readonly uid: str
         <Skeleton height={200} />
       </Stack>
     );
-  const name = data[nameField(entry)?.jsonName ?? ""] ?? shortUid(uid);
   return (
     <>
-      <Title order={1} size="h2">{`Edit ${name}`}</Title>
+      <Title order={1} size="h2">{`Edit ${displayName(entry, data)}`}</Title>
       <Text c="dimmed" size="sm" mb="md">
         Only the fields that you change are sent, and only while nobody else has changed them.
       </Text>

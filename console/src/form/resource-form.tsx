@@ -5,7 +5,7 @@ import { useBlocker } from "@tanstack/react-router";
 import { type FormEvent, useMemo, useRef, useState } from "react";
 import { PlatformError } from "../../../src/client/index.ts";
 import type { ResourceEntry } from "../../../src/remote/catalog/resources.ts";
-import { title } from "../contract.ts";
+import { singularOf } from "../contract.ts";
 import { ErrorPanel } from "../error-panel.tsx";
 import { MessageFields } from "./message-fields.tsx";
 import { missingFields, useRules } from "./rules.ts";
@@ -123,11 +123,6 @@ export function changedFields(fields: readonly DescField[], before: JsonObject, 
   return fields
     .filter(({ jsonName }) => JSON.stringify(before[jsonName]) !== JSON.stringify(after[jsonName]))
     .map(({ name }) => name);
-}
-
-/** `repo` for the entry of Repo, as it is read in a sentence. */
-export function singularOf({ singular }: ResourceEntry): string {
-  return title(singular).toLowerCase();
 }
 
 /** `a repo`, `an identity`. */

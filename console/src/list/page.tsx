@@ -1,8 +1,8 @@
-import { type DescField, type JsonObject, protoInt64 } from "@bufbuild/protobuf";
+import type { DescField, JsonObject } from "@bufbuild/protobuf";
 import { Group, Stack, Title } from "@mantine/core";
 import { getRouteApi } from "@tanstack/react-router";
 import type { ResourceEntry } from "../../../src/remote/catalog/resources.ts";
-import { behaves, FieldBehavior, title, useContract } from "../contract.ts";
+import { behaves, FieldBehavior, singularOf, title, useContract } from "../contract.ts";
 import { ErrorPanel } from "../error-panel.tsx";
 import { ButtonLink } from "../links.tsx";
 import { NotFound } from "../not-found.tsx";
@@ -49,7 +49,7 @@ function List({ entry }: { readonly entry: ResourceEntry }) {
   const { data, error, isPlaceholderData, isFetching, refetch } = useCall(list, request, missing.length === 0);
   const items = itemsOf(entry, data);
   const columns = names === undefined ? defaultColumns(entry) : fieldsNamed(entry, names);
-  const total = Number(protoInt64.parse(String(data?.totalCount ?? 0)));
+  const total = Number(data?.totalCount ?? 0);
   const isEmpty = missing.length > 0 || (data !== undefined && items.length === 0);
 
   return (
@@ -62,7 +62,7 @@ function List({ entry }: { readonly entry: ResourceEntry }) {
           <ColumnsMenu entry={entry} columns={columns} choose={(chosen) => change({ columns: chosen })} />
           {entry.methods.Create && (
             <ButtonLink to="/create/$resource" params={{ resource: entry.plural }}>
-              {`Create ${title(entry.singular).toLowerCase()}`}
+              {`Create ${singularOf(entry)}`}
             </ButtonLink>
           )}
         </Group>

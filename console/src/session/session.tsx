@@ -1,6 +1,7 @@
 import { Modal } from "@mantine/core";
 import { type QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { createContext, type ReactNode, use, useMemo, useState } from "react";
+import { claimsOf } from "../../../src/client/index.ts";
 import { useContract } from "../contract.ts";
 import { type Api, createApi, createQueries } from "./api.ts";
 import { SignInForm, SignInPage } from "./sign-in.tsx";
@@ -57,16 +58,4 @@ export function SessionProvider({ children }: { readonly children: ReactNode }) 
       </SessionContext>
     </QueryClientProvider>
   );
-}
-
-/** The claims of a JSON Web Token, unverified: they are only shown. */
-function claimsOf(token: string): Readonly<Record<string, unknown>> {
-  try {
-    const bytes = Uint8Array.from(atob(token.split(".")[1]!.replaceAll("-", "+").replaceAll("_", "/")), (character) =>
-      character.charCodeAt(0),
-    );
-    return JSON.parse(new TextDecoder().decode(bytes));
-  } catch {
-    return {};
-  }
 }

@@ -1,7 +1,7 @@
 import { SimpleGrid, Skeleton, Text } from "@mantine/core";
 import type { ResourceEntry } from "../../../src/remote/catalog/resources.ts";
 import { parentType } from "../../../src/remote/catalog/resources.ts";
-import { title, useContract } from "../contract.ts";
+import { singularOf, title, useContract } from "../contract.ts";
 import { ButtonLink, TextLink } from "../links.tsx";
 import { useCall } from "../queries.ts";
 
@@ -44,7 +44,7 @@ function Count({ entry, parent }: { readonly entry: ResourceEntry; readonly pare
           to="/create/$resource"
           params={{ resource: entry.plural }}
           search={{ parent }}
-          aria-label={`Create ${title(entry.singular).toLowerCase()} here`}
+          aria-label={`Create ${singularOf(entry)} here`}
         >
           Create
         </ButtonLink>

@@ -5,7 +5,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { PlatformError } from "../../../src/client/index.ts";
 import type { ResourceEntry } from "../../../src/remote/catalog/resources.ts";
-import { title, useContract } from "../contract.ts";
+import { singularOf, title, useContract } from "../contract.ts";
 import { shortUid } from "../copy.tsx";
 import { ErrorPanel } from "../error-panel.tsx";
 import { MessageFields } from "../form/message-fields.tsx";
@@ -21,9 +21,6 @@ interface DeleteDialogProps {
   /** After the resource has been deleted. */
   leave(): void;
 }
-
-/** The fields of a delete request that the dialog fills in itself. */
-const ownFields: ReadonlySet<string> = new Set(["uid", "validate_only", "etag"]);
 
 /** Asks before a resource is deleted. The server says first whether it would delete it, and what blocks that. */
 export function DeleteDialog({ entry, resource, name, close, leave }: DeleteDialogProps) {
@@ -52,7 +49,7 @@ export function DeleteDialog({ entry, resource, name, close, leave }: DeleteDial
     },
   });
   const problem = error ?? check.error;
-  const kind = title(entry.singular).toLowerCase();
+  const kind = singularOf(entry);
   return (
     <Modal
       opened
@@ -64,7 +61,7 @@ export function DeleteDialog({ entry, resource, name, close, leave }: DeleteDial
       <Stack>
         <Text size="sm">It cannot be restored.</Text>
         <MessageFields
-          fields={method.input.fields.filter((field) => !ownFields.has(field.name))}
+          fields={method.input.fields.filter((field) => field.name !== "uid")}
           value={options}
           onChange={setOptions}
         />

@@ -3,10 +3,10 @@ import { Breadcrumbs, Button, Code, Group, Skeleton, Stack, Tabs, Title } from "
 import { useDisclosure } from "@mantine/hooks";
 import { getRouteApi } from "@tanstack/react-router";
 import { parentType, type ResourceEntry } from "../../../src/remote/catalog/resources.ts";
-import { nameField, title, useContract } from "../contract.ts";
-import { CopyText, shortUid, Uid } from "../copy.tsx";
+import { title, useContract } from "../contract.ts";
+import { CopyText, Uid } from "../copy.tsx";
 import { ErrorPanel } from "../error-panel.tsx";
-import { ButtonLink, Reference, TextLink } from "../links.tsx";
+import { ButtonLink, displayName, Reference, TextLink } from "../links.tsx";
 import { NotFound } from "../not-found.tsx";
 import { useCall } from "../queries.ts";
 import { callTexts } from "./call-text.ts";
@@ -47,7 +47,7 @@ interface ResourceProps {
 function Resource({ entry, resource, request }: ResourceProps) {
   const contents = contentsOf(entry.type, useContract().byPlural.values());
   const uid = String(resource.uid);
-  const name = String(resource[nameField(entry)?.jsonName ?? ""] ?? shortUid(uid));
+  const name = displayName(entry, resource);
   return (
     <Stack>
       <Path entry={entry} uid={uid} />
