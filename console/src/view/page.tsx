@@ -2,6 +2,7 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import { Breadcrumbs, Button, Code, Group, Skeleton, Stack, Tabs, Title } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { getRouteApi } from "@tanstack/react-router";
+import { Suspense } from "react";
 import { parentType, type ResourceEntry } from "../../../src/remote/catalog/resources.ts";
 import { title, useContract } from "../contract.ts";
 import { CopyText, Uid } from "../copy.tsx";
@@ -14,6 +15,7 @@ import { CallTexts } from "./call-texts.tsx";
 import { Contents, contentsOf } from "./contents.tsx";
 import { DeleteDialog } from "./delete-dialog.tsx";
 import { FieldList } from "./field-list.tsx";
+import { tabs } from "./tabs.ts";
 
 const route = getRouteApi("/view/$resource/$");
 
@@ -48,6 +50,7 @@ function Resource({ entry, resource, request }: ResourceProps) {
   const contents = contentsOf(entry.type, useContract().byPlural.values());
   const uid = String(resource.uid);
   const name = displayName(entry, resource);
+  const own = tabs[entry.type] ?? [];
   return (
     <Stack>
       <Path entry={entry} uid={uid} />
@@ -63,13 +66,25 @@ function Resource({ entry, resource, request }: ResourceProps) {
         </Group>
         <Actions entry={entry} resource={resource} name={name} />
       </Group>
-      <Tabs defaultValue="fields" keepMounted={false}>
+      <Tabs defaultValue={own[0]?.title ?? "fields"} keepMounted={false}>
         <Tabs.List mb="md">
+          {own.map((tab) => (
+            <Tabs.Tab key={tab.title} value={tab.title}>
+              {tab.title}
+            </Tabs.Tab>
+          ))}
           <Tabs.Tab value="fields">Fields</Tabs.Tab>
           {contents.length > 0 && <Tabs.Tab value="contents">Contents</Tabs.Tab>}
           <Tabs.Tab value="json">JSON</Tabs.Tab>
           <Tabs.Tab value="call">Copy as</Tabs.Tab>
         </Tabs.List>
+        {own.map((tab) => (
+          <Tabs.Panel key={tab.title} value={tab.title}>
+            <Suspense fallback={<Skeleton height={200} />}>
+              <tab.content entry={entry} resource={resource} />
+            </Suspense>
+          </Tabs.Panel>
+        ))}
         <Tabs.Panel value="fields">
           <FieldList entry={entry} resource={resource} />
         </Tabs.Panel>

@@ -1,0 +1,20 @@
+/** Tabs of the pages of some resources that are made by hand. The others come from the contract. */
+import type { JsonObject } from "@bufbuild/protobuf";
+import type { ComponentType } from "react";
+import type { ResourceEntry } from "../../../src/remote/catalog/resources.ts";
+
+/** What a tab shows. */
+export interface TabProps {
+  readonly entry: ResourceEntry;
+  readonly resource: JsonObject;
+}
+
+/** A tab before those that every resource has. */
+export interface Tab {
+  /** What is written on it. */
+  readonly title: string;
+  readonly content: ComponentType<TabProps>;
+}
+
+/** The tabs by the type of the resource, in their order: the first one is open. */
+export const tabs: Readonly<Record<string, readonly Tab[]>> = {};
