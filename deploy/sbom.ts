@@ -36,8 +36,12 @@ const bundled = [
   "@scalar/api-reference",
   "@tanstack/react-query",
   "@tanstack/react-router",
+  "qrcode.react",
   "react",
   "react-dom",
+  "react-markdown",
+  "recharts",
+  "remark-gfm",
 ].map((name) => `node_modules/${name}`);
 
 const isOptional = ({ optional, devOptional }: LockedPackage) => Boolean(optional || devOptional);
