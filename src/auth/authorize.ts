@@ -18,6 +18,7 @@ import type { Caller } from "./caller.ts";
 import { capabilities, capabilityList } from "./capabilities.ts";
 import type { Grant, GrantSource } from "./grant.ts";
 import { narrowGrants } from "./narrowing.ts";
+import type { Claims } from "./token.ts";
 
 const callerKey: ContextKey<Caller | undefined> = createContextKey<Caller | undefined>(undefined);
 const authorityKey: ContextKey<Authority | undefined> = createContextKey<Authority | undefined>(undefined);
@@ -56,9 +57,14 @@ export function knownCallerOf(values: ContextValues): Caller | undefined {
   return values.get(callerKey);
 }
 
+/** The claims of an operator, who has no token. */
+export function operatorClaims(subject: string): Claims {
+  return { iss: "", sub: subject, aud: [], exp: Number.POSITIVE_INFINITY };
+}
+
 /** Authorizes an internal call: `subject` holds every capability everywhere. It has no token and no row. */
 export function authorizeOperator(values: ContextValues, subject: string): void {
-  const claims = { iss: "", sub: subject, aud: [], exp: Number.POSITIVE_INFINITY };
+  const claims = operatorClaims(subject);
   const caller = { subject, identities: [], issuer: "", claims, expireTimeMs: Number.POSITIVE_INFINITY };
   values.set(callerKey, caller);
   values.set(authorityKey, { caller, grants: [{ scope: "", capabilities: new Set(capabilities.keys()) }] });

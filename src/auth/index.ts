@@ -28,6 +28,7 @@ export {
   authorizeOperator,
   callerOf,
   knownCallerOf,
+  operatorClaims,
   requireCapabilities,
   scopesOf,
 } from "./authorize.ts";

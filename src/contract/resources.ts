@@ -2,6 +2,7 @@
 import { type DescField, type DescMessage, getOption, hasOption } from "@bufbuild/protobuf";
 import { FieldBehavior, field_behavior } from "../../gen/google/api/field_behavior_pb.ts";
 import { resource } from "../../gen/google/api/resource_pb.ts";
+import { type ResourceEvents, resource_events } from "../../gen/platform/annotations/annotations_pb.ts";
 
 /** The names of a resource and the behavior of its fields. */
 export interface ResourceContract {
@@ -14,6 +15,8 @@ export interface ResourceContract {
   readonly plural: string;
   /** The behavior of the direct fields of the resource. */
   readonly behaviors: FieldBehaviors;
+  /** The events of changes that are not those of methods. */
+  readonly events: ResourceEvents | undefined;
 }
 
 /**
@@ -32,7 +35,8 @@ export function readResource(schema: DescMessage): ResourceContract {
   const { type, plural } = getOption(schema, resource);
   const kind = type.split("/")[1];
   if (kind === undefined || plural === "") throw new Error(`${schema.typeName}: incomplete google.api.resource`);
-  return { schema, type, kind, plural, behaviors: readBehaviors(schema) };
+  const events = hasOption(schema, resource_events) ? getOption(schema, resource_events) : undefined;
+  return { schema, type, kind, plural, behaviors: readBehaviors(schema), events };
 }
 
 const cache = new WeakMap<DescMessage, FieldBehaviors>();

@@ -4,6 +4,7 @@
  * - A method that creates, updates or deletes one resource emits its own event for it. Every other resource that
  *   changed with it emits the event of the standard method that would have changed it alone.
  * - A method on several resources (its response is not a resource) emits one event for all of them.
+ * - A resource with events of its own, see `resource_events`, emits these, whoever changes it.
  * - A call that changed nothing emits nothing.
  *
  * The body is the response, or the request of a deletion. `group` is the parent group of the subject, or the root group
@@ -27,7 +28,7 @@ import { redact } from "./redaction.ts";
 
 /** One change to one resource. */
 export interface ChangedResource {
-  readonly kind: "created" | "updated" | "deleted";
+  readonly kind: "created" | "updated" | "fixed" | "deleted";
   readonly resource: ResourceContract;
   /** The parent resource; undefined for a group, and for a resource with the uid of its parent. */
   readonly holder: ResourceContract | undefined;
@@ -72,7 +73,7 @@ interface CallEventsOptions {
   readonly typeRegistry: Registry;
 }
 
-const verbs = { created: "Create", updated: "Update", deleted: "Delete" } as const;
+const verbs = { created: "Create", updated: "Update", fixed: "Update", deleted: "Delete" } as const;
 
 /** Creates the {@link CallEvents} of a contract. */
 export function createCallEvents({ contract, baseUrl, typeRegistry }: CallEventsOptions): CallEvents {
@@ -98,6 +99,14 @@ export function createCallEvents({ contract, baseUrl, typeRegistry }: CallEvents
   async function ofChanges(changes: readonly ChangedResource[], actor: Actor, timeMs: number): Promise<NewEvent[]> {
     const events: NewEvent[] = [];
     for (const change of changes) {
+      const { schema, events: ofResourceItself } = change.resource;
+      if (ofResourceItself !== undefined) {
+        const { path, [change.kind]: type } = ofResourceItself;
+        const contract = { type, path, extensions: ["group"], internal: false };
+        const body = { schema, message: await change.read() };
+        events.push(event(contract, ofResource(contract, change), body, { actor, timeMs }));
+        continue;
+      }
       const name = `${verbs[change.kind]} ${change.resource.schema.file.proto.package} ${change.resource.kind}`;
       const { method, event: own } = byStandardName.get(name) ?? {};
       if (method === undefined || own === undefined || own.internal) continue;
@@ -120,7 +129,7 @@ export function createCallEvents({ contract, baseUrl, typeRegistry }: CallEvents
       if (changes.length === 0) return [];
       const own = contract.of(method);
       const isDelete = own.standard?.verb === "Delete";
-      const isAboutMany = !hasOption(method.output, resourceOption) && !isDelete;
+      const isAboutMany = own.event !== undefined && !hasOption(method.output, resourceOption) && !isDelete;
       const isOwn = ({ resource }: ChangedResource) =>
         isAboutMany || resource.schema === method.output || (isDelete && own.standard?.kind === resource.kind);
       const change = changes.find(isOwn);

@@ -33,4 +33,4 @@ export {
 export { type Dispatcher, type DispatcherOptions, startDispatcher } from "./dispatcher.ts";
 export { type Event, type NewEvent, readEvents, recordEvent, traceExtensions } from "./event.ts";
 export { forgetDelivered } from "./retention.ts";
-export type { HasSubscriptions, Subscription, SubscriptionSource } from "./subscription.ts";
+export { groupsNotifiedOf, type HasSubscriptions, type Subscription, type SubscriptionSource } from "./subscription.ts";

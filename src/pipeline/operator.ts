@@ -6,14 +6,14 @@
 
 import type { DescMessage, DescMethodUnary, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
 import { createContextValues, type UnaryRequest } from "@connectrpc/connect";
-import { authorizeOperator } from "../auth/index.ts";
+import { authorizeOperator, operatorClaims } from "../auth/index.ts";
 import {
   type CallInterceptor,
   createLocalTransport,
   type ServiceImplementation,
   type UnaryCallResponse,
 } from "../call/index.ts";
-import { provideEnvironment, transactionOf } from "../resource/index.ts";
+import { provideEnvironment, type RowChange, transactionOf } from "../resource/index.ts";
 import type { WriteSession } from "../store/index.ts";
 import { recordCall } from "./record-call.ts";
 import type { TransactOptions } from "./transact.ts";
@@ -32,6 +32,8 @@ export interface Operator {
    * Errors: what `work` throws, after a rollback; ConflictError.
    */
   transact<T>(work: (call: OperatorCall, session: WriteSession) => Promise<T>): Promise<T>;
+  /** Records the events of changes that the operator makes without a call. */
+  recordChanges(session: WriteSession, changes: readonly RowChange[]): Promise<void>;
 }
 
 /** What {@link createOperator} needs. */
@@ -44,7 +46,7 @@ export interface OperatorOptions
 
 /** Creates the operator. */
 export function createOperator(options: OperatorOptions): Operator {
-  const { services, contract, database, environment, now, subject } = options;
+  const { services, contract, database, environment, events, now, subject } = options;
   const record = recordCall(options);
 
   const recorded: CallInterceptor = (next) => async (request) => {
@@ -58,6 +60,8 @@ export function createOperator(options: OperatorOptions): Operator {
   const transport = createLocalTransport(services, [validate, recorded]);
 
   return {
+    recordChanges: (session, changes) =>
+      events.recordChanges(session, changes, { subject, claims: operatorClaims(subject) }, now()),
     transact: (work) =>
       database.transact(
         (session) => {

@@ -28,6 +28,12 @@ export async function removeRow(resource: Resource, uid: string, context: WithVa
   return row && record("deleted", resource, row, context);
 }
 
+/** Takes the changes that the saving of feeds makes for a call. */
+export function recordIn(context: WithValues): (change: RowChange) => void {
+  const { changes } = environmentOf(context);
+  return (change) => changes.push(change);
+}
+
 function record(kind: RowChange["kind"], resource: Resource, row: Row, context: WithValues): Row {
   environmentOf(context).changes.push({ kind, resource, row });
   return row;

@@ -109,9 +109,10 @@ export interface Resource<R extends DescMessage = DescMessage, L extends DescMes
   readonly defaultOrder: readonly OrderColumn[];
 }
 
-/** A change that a call has made to a row. */
+/** A change that a call or an import has made to a row. */
 export interface RowChange {
-  readonly kind: "created" | "updated" | "deleted";
+  /** `fixed`: an update after which what the resource is about is fixed, and was not before. */
+  readonly kind: "created" | "updated" | "fixed" | "deleted";
   readonly resource: Resource;
   /** The row after the change; before it when it is deleted. */
   readonly row: Row;

@@ -27,7 +27,7 @@ export {
   provideEnvironment,
   transactionOf,
 } from "./call-environment.ts";
-export { changesOf, removeRow } from "./changes.ts";
+export { changesOf, recordIn, removeRow } from "./changes.ts";
 export { insertResource, storeResource } from "./create.ts";
 export {
   type Change,
@@ -56,6 +56,7 @@ export {
   apiFeed,
   defaultFeed,
   type FeedResource,
+  type FeedWrite,
   feedRows,
   mergeAgain,
   mergeEntries,
@@ -67,7 +68,7 @@ export {
   writeFeedOrder,
 } from "./import/feed.ts";
 export { type Pruned, pruneResource } from "./import/prune.ts";
-export { prepareResource, type Saved, saveResource } from "./import/save.ts";
+export { prepareResource, type Saved, type SavedChange, saveResource } from "./import/save.ts";
 export { type ListRequest, listResources, listResponse, openList } from "./list.ts";
 export { messagePageLength } from "./page-bytes.ts";
 export { createPageTokens } from "./page-token.ts";

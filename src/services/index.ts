@@ -40,7 +40,7 @@ import { advisoriesService, defineAdvisories } from "./vulnerabilities/advisorie
 import { advisoryEditor } from "./vulnerabilities/edit-advisories.ts";
 import { advisoryWriter } from "./vulnerabilities/save-advisories.ts";
 
-export { apiFeed, readFeedOrder, writeFeedOrder } from "../resource/index.ts";
+export { apiFeed, type RowChange, readFeedOrder, writeFeedOrder } from "../resource/index.ts";
 export { pruneDocuments, saveDocument } from "./advisory/documents.ts";
 export { pruneVulnerabilityMetadata, saveVulnerabilityMetadata } from "./advisory/vulnerability-metadata.ts";
 export { readIssuers } from "./diagnosis.ts";

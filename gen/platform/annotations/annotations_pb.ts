@@ -2,11 +2,11 @@
 // @generated from file platform/annotations/annotations.proto (package platform.annotations, syntax proto3)
 /* eslint-disable */
 
-// What the server reads about a method beside its HTTP binding: who may call it, and which event it emits.
+// What the server reads beside HTTP bindings: who may call a method, and which events there are.
 
 import type { GenEnum, GenExtension, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, extDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
-import type { FieldOptions, MethodOptions } from "@bufbuild/protobuf/wkt";
+import type { FieldOptions, MessageOptions, MethodOptions } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_descriptor } from "@bufbuild/protobuf/wkt";
 import type { Capability } from "../capabilities/capabilities_pb.ts";
 import { file_platform_capabilities_capabilities } from "../capabilities/capabilities_pb.ts";
@@ -16,7 +16,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file platform/annotations/annotations.proto.
  */
 export const file_platform_annotations_annotations: GenFile = /*@__PURE__*/
-  fileDesc("CiZwbGF0Zm9ybS9hbm5vdGF0aW9ucy9hbm5vdGF0aW9ucy5wcm90bxIUcGxhdGZvcm0uYW5ub3RhdGlvbnMi3QEKA0lhbRI2CghkaXNhYmxlZBgBIAEoCzIiLnBsYXRmb3JtLmFubm90YXRpb25zLklhbS5EaXNhYmxlZEgAEjQKB2VuYWJsZWQYAiABKAsyIS5wbGF0Zm9ybS5hbm5vdGF0aW9ucy5JYW0uRW5hYmxlZEgAGgoKCERpc2FibGVkGlQKB0VuYWJsZWQSNwoMY2FwYWJpbGl0aWVzGAEgAygOMiEucGxhdGZvcm0uY2FwYWJpbGl0aWVzLkNhcGFiaWxpdHkSEAoIdW5zY29wZWQYAiABKAhCBgoEcnVsZSK1AQoFRXZlbnQSDAoEdHlwZRgBIAEoCRISCgpleHRlbnNpb25zGAIgAygJEjYKCGF1ZGllbmNlGAMgASgOMiQucGxhdGZvcm0uYW5ub3RhdGlvbnMuRXZlbnQuQXVkaWVuY2UiUgoIQXVkaWVuY2USGAoUQVVESUVOQ0VfVU5TUEVDSUZJRUQQABIVChFBVURJRU5DRV9DVVNUT01FUhABEhUKEUFVRElFTkNFX0lOVEVSTkFMEAI6TQoDaWFtEh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMYuY4DIAEoCzIZLnBsYXRmb3JtLmFubm90YXRpb25zLklhbVIDaWFtOlUKBmV2ZW50cxIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGLqOAyABKAsyGy5wbGF0Zm9ybS5hbm5vdGF0aW9ucy5FdmVudFIGZXZlbnRzOjwKCWlhbV9zY29wZRIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMYu44DIAEoCFIIaWFtU2NvcGU6NgoGaXNfc2V0Eh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxi8jgMgASgIUgVpc1NldEJvChxkZXYucGxhdGZvcm0uYXBpLmFubm90YXRpb25zUAFaNnBsYXRmb3JtLmludGVybmFsL2FwaS9wbGF0Zm9ybS9hbm5vdGF0aW9uczthbm5vdGF0aW9uc6oCFFBsYXRmb3JtLkFubm90YXRpb25zYgZwcm90bzM", [file_google_protobuf_descriptor, file_platform_capabilities_capabilities]);
+  fileDesc("CiZwbGF0Zm9ybS9hbm5vdGF0aW9ucy9hbm5vdGF0aW9ucy5wcm90bxIUcGxhdGZvcm0uYW5ub3RhdGlvbnMi3QEKA0lhbRI2CghkaXNhYmxlZBgBIAEoCzIiLnBsYXRmb3JtLmFubm90YXRpb25zLklhbS5EaXNhYmxlZEgAEjQKB2VuYWJsZWQYAiABKAsyIS5wbGF0Zm9ybS5hbm5vdGF0aW9ucy5JYW0uRW5hYmxlZEgAGgoKCERpc2FibGVkGlQKB0VuYWJsZWQSNwoMY2FwYWJpbGl0aWVzGAEgAygOMiEucGxhdGZvcm0uY2FwYWJpbGl0aWVzLkNhcGFiaWxpdHkSEAoIdW5zY29wZWQYAiABKAhCBgoEcnVsZSK1AQoFRXZlbnQSDAoEdHlwZRgBIAEoCRISCgpleHRlbnNpb25zGAIgAygJEjYKCGF1ZGllbmNlGAMgASgOMiQucGxhdGZvcm0uYW5ub3RhdGlvbnMuRXZlbnQuQXVkaWVuY2UiUgoIQXVkaWVuY2USGAoUQVVESUVOQ0VfVU5TUEVDSUZJRUQQABIVChFBVURJRU5DRV9DVVNUT01FUhABEhUKEUFVRElFTkNFX0lOVEVSTkFMEAIiYAoOUmVzb3VyY2VFdmVudHMSDAoEcGF0aBgBIAEoCRIPCgdjcmVhdGVkGAIgASgJEg8KB3VwZGF0ZWQYAyABKAkSDQoFZml4ZWQYBCABKAkSDwoHZGVsZXRlZBgFIAEoCTpNCgNpYW0SHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxi5jgMgASgLMhkucGxhdGZvcm0uYW5ub3RhdGlvbnMuSWFtUgNpYW06VQoGZXZlbnRzEh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMYuo4DIAEoCzIbLnBsYXRmb3JtLmFubm90YXRpb25zLkV2ZW50UgZldmVudHM6cAoPcmVzb3VyY2VfZXZlbnRzEh8uZ29vZ2xlLnByb3RvYnVmLk1lc3NhZ2VPcHRpb25zGL2OAyABKAsyJC5wbGF0Zm9ybS5hbm5vdGF0aW9ucy5SZXNvdXJjZUV2ZW50c1IOcmVzb3VyY2VFdmVudHM6PAoJaWFtX3Njb3BlEh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxi7jgMgASgIUghpYW1TY29wZTo2CgZpc19zZXQSHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGLyOAyABKAhSBWlzU2V0Qm8KHGRldi5wbGF0Zm9ybS5hcGkuYW5ub3RhdGlvbnNQAVo2cGxhdGZvcm0uaW50ZXJuYWwvYXBpL3BsYXRmb3JtL2Fubm90YXRpb25zO2Fubm90YXRpb25zqgIUUGxhdGZvcm0uQW5ub3RhdGlvbnNiBnByb3RvMw", [file_google_protobuf_descriptor, file_platform_capabilities_capabilities]);
 
 /**
  * The authorization rule of a method.
@@ -176,6 +176,57 @@ export const Event_AudienceSchema: GenEnum<Event_Audience> = /*@__PURE__*/
   enumDesc(file_platform_annotations_annotations, 1, 0);
 
 /**
+ * The events of changes to a resource. They carry the attribute `group`, and go to subscriptions of customers. The body
+ * of each is the resource; of a deleted one, as it was.
+ *
+ * @generated from message platform.annotations.ResourceEvents
+ */
+export type ResourceEvents = Message<"platform.annotations.ResourceEvents"> & {
+  /**
+   * The path of the source, such as `/vulnerabilities/v2/advisories`.
+   *
+   * @generated from field: string path = 1;
+   */
+  path: string;
+
+  /**
+   * The full CloudEvents type of a creation, such as `dev.platform.api.iam.group.created.v1`.
+   *
+   * @generated from field: string created = 2;
+   */
+  created: string;
+
+  /**
+   * The type of a change.
+   *
+   * @generated from field: string updated = 3;
+   */
+  updated: string;
+
+  /**
+   * The type of a change after which what the resource is about is fixed, and was not before. It takes the place of
+   * `updated`.
+   *
+   * @generated from field: string fixed = 4;
+   */
+  fixed: string;
+
+  /**
+   * The type of a deletion.
+   *
+   * @generated from field: string deleted = 5;
+   */
+  deleted: string;
+};
+
+/**
+ * Describes the message platform.annotations.ResourceEvents.
+ * Use `create(ResourceEventsSchema)` to create a new message.
+ */
+export const ResourceEventsSchema: GenMessage<ResourceEvents> = /*@__PURE__*/
+  messageDesc(file_platform_annotations_annotations, 2);
+
+/**
  * Who may call the method. Every method of the platform carries this option.
  *
  * @generated from extension: platform.annotations.Iam iam = 51001;
@@ -192,13 +243,21 @@ export const events: GenExtension<MethodOptions, Event> = /*@__PURE__*/
   extDesc(file_platform_annotations_annotations, 1);
 
 /**
+ * The events of a resource that imports change, and that no method of its version does.
+ *
+ * @generated from extension: platform.annotations.ResourceEvents resource_events = 51005;
+ */
+export const resource_events: GenExtension<MessageOptions, ResourceEvents> = /*@__PURE__*/
+  extDesc(file_platform_annotations_annotations, 2);
+
+/**
  * Marks the request field that names where the capabilities must be held: a uid, or a resource whose `uid` it is.
  * A scoped method has exactly one; an unscoped one has none.
  *
  * @generated from extension: bool iam_scope = 51003;
  */
 export const iam_scope: GenExtension<FieldOptions, boolean> = /*@__PURE__*/
-  extDesc(file_platform_annotations_annotations, 2);
+  extDesc(file_platform_annotations_annotations, 3);
 
 /**
  * Marks a repeated field that is a set: a value given more than once is stored once, where it was first given.
@@ -206,5 +265,5 @@ export const iam_scope: GenExtension<FieldOptions, boolean> = /*@__PURE__*/
  * @generated from extension: bool is_set = 51004;
  */
 export const is_set: GenExtension<FieldOptions, boolean> = /*@__PURE__*/
-  extDesc(file_platform_annotations_annotations, 3);
+  extDesc(file_platform_annotations_annotations, 4);
 

@@ -1,7 +1,9 @@
 /** `platform import advisories`: imports package advisories, as documents and as advisories of a group. */
 import { Code, ConnectError } from "@connectrpc/connect";
 import { Command } from "commander";
+import { openOperator } from "../../app/index.ts";
 import { CommandFailure } from "../../command/index.ts";
+import { groupsNotifiedOf } from "../../delivery/index.ts";
 import {
   type Distribution,
   FeedRefusal,
@@ -9,16 +11,20 @@ import {
   parseDistribution,
   readAdvisories,
 } from "../../feeds/index.ts";
+import type { Operator } from "../../pipeline/index.ts";
 import {
   groupExists,
+  hasSubscriptions,
   prepareAdvisories,
   pruneAdvisories,
   pruneDocuments,
+  type RowChange,
   refreshDerivedRows,
   saveAdvisories,
   saveDocument,
   writeFeedOrder,
 } from "../../services/index.ts";
+import type { WriteSession } from "../../store/index.ts";
 import { requireInstallation, withAuditedDatabase } from "../database.ts";
 import { withSettings } from "../settings.ts";
 import { type FeedImport, importFeed, recordReader, withFeed } from "./feed.ts";
@@ -34,7 +40,7 @@ interface Options {
 }
 
 export function importAdvisoriesCommand(): Command {
-  const command = withFeed(withSettings(new Command("advisories"), ["database"]))
+  const command = withFeed(withSettings(new Command("advisories"), ["database", "baseUrl"]))
     .description(
       "import package advisories: advisory documents (schema 2.x), the security.json of a package repository, or OpenVEX. The format is detected. " +
         "Data of each feed is stored separately, and the API returns it merged. Advisories that a feed no longer lists are kept; " +
@@ -51,7 +57,7 @@ export function importAdvisoriesCommand(): Command {
       "distribution of the packages, with its release if the feed covers one, as in package URLs: wolfi, alpine-3.19. Not used for OpenVEX, which names it. Without it, reports match packages of every distribution",
     );
   return command.action((location: string) =>
-    withAuditedDatabase(command, async (database) => {
+    withAuditedDatabase(command, async (database, config) => {
       const { group, feed, feedOrder, prune = false, json = false, ...options } = command.opts<Options>();
       const name = feedName(feed, location);
       const order = feedOrder === undefined ? undefined : feedNames("--feed-order", feedOrder);
@@ -61,7 +67,8 @@ export function importAdvisoriesCommand(): Command {
       if (order !== undefined)
         await database.transact((session) => writeFeedOrder(session, order), { isSerializable: true });
       await refreshDerivedRows(database, Date.now);
-      await importFeed(database, location, importInto({ group, feed: name, distribution, prune }), json);
+      const operator = await openOperator(database, config, "import advisories");
+      await importFeed(database, location, importInto({ group, feed: name, distribution, prune, operator }), json);
     }),
   );
 }
@@ -78,9 +85,19 @@ interface Target {
   readonly feed: string;
   readonly distribution: Distribution;
   readonly prune: boolean;
+  readonly operator: Operator;
 }
 
-function importInto({ group, feed, distribution, prune }: Target): FeedImport<PackageAdvisories> {
+function importInto({ group, feed, distribution, prune, operator }: Target): FeedImport<PackageAdvisories> {
+  /** Records the events of the changes, if somebody subscribes to them: a first import makes very many. */
+  async function withEvents<T>(session: WriteSession, save: (onChange: (change: RowChange) => void) => Promise<T>) {
+    const changes: RowChange[] = [];
+    const saved = await save((change) => changes.push(change));
+    if (changes.length > 0 && (await hasSubscriptions(session, groupsNotifiedOf(group))))
+      await operator.recordChanges(session, changes);
+    return saved;
+  }
+
   return {
     read: recordReader((value, unread) =>
       readAdvisories(value, unread, distribution).map((item) => {
@@ -91,15 +108,19 @@ function importInto({ group, feed, distribution, prune }: Target): FeedImport<Pa
     ),
 
     async save(session, { document, advisories }, nowMs) {
-      const artifactName = document.id;
-      const saved = await saveAdvisories(session, { feed, group, artifactName, advisories, nowMs, prune });
+      const saved = await withEvents(session, (onChange) =>
+        saveAdvisories(session, { feed, group, artifactName: document.id, advisories, nowMs, prune, onChange }),
+      );
       const documentSaved = await saveDocument(session, { feed, document, nowMs });
       return { ...saved, [documentSaved]: saved[documentSaved] + 1 };
     },
 
     ...(prune && {
       prune: [
-        (session, isKept, after) => pruneAdvisories(session, { feed, group, nowMs: Date.now(), after }, isKept),
+        (session, isKept, after) =>
+          withEvents(session, (onChange) =>
+            pruneAdvisories(session, { feed, group, nowMs: Date.now(), after, onChange }, isKept),
+          ),
         (session, isKept, after) => pruneDocuments(session, { feed, nowMs: Date.now(), after }, isKept),
       ],
     }),

@@ -32,7 +32,7 @@ interface Options {
 const maxPauseMs = 2 ** 31 - 1;
 
 export function importRegistryCommand(): Command {
-  const command = withSettings(new Command("registry"), ["database", "registryCredentials"])
+  const command = withSettings(new Command("registry"), ["database", "baseUrl", "registryCredentials"])
     .description(
       "import repositories, tags and image sizes from an OCI distribution registry. The summary counts repositories and tags. " +
         "Those that the registry no longer has are kept and counted as gone, unless --prune is given",

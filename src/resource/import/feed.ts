@@ -9,7 +9,7 @@ import { fixedUid } from "../../uid.ts";
 import type { Resource } from "../declaration.ts";
 import { messageOf, newRow } from "../row-mapping.ts";
 import type { Pruned } from "./prune.ts";
-import { preparedContent, type Saved, saveResource } from "./save.ts";
+import { preparedContent, type Saved, type SavedChange, saveResource } from "./save.ts";
 
 /** How a resource is merged. */
 export interface FeedResource<R extends DescMessage> {
@@ -26,6 +26,15 @@ export interface FeedEntry<M> {
   readonly uid: string;
   readonly parent: string;
   readonly message: M;
+}
+
+/** What a feed writes, and when. */
+export interface FeedWrite {
+  readonly feed: string;
+  /** Milliseconds since 1970. */
+  readonly nowMs: number;
+  /** Called for each resource that is another one after the merge. */
+  readonly onChange?: ((change: SavedChange) => void) | undefined;
 }
 
 /** The feed of rows that were imported before feeds had names. It comes last. */
@@ -50,10 +59,10 @@ export function feedRows(name: string): TableSpec {
 export async function saveOfFeed<R extends DescMessage>(
   of: FeedResource<R>,
   session: WriteSession,
-  feed: string,
+  write: FeedWrite,
   entries: readonly FeedEntry<MessageShape<R>>[],
-  nowMs: number,
 ): Promise<Saved[]> {
+  const { feed, nowMs } = write;
   const stored = await session.getMany(
     of.rows,
     entries.map(({ uid }) => rowUid(feed, uid)),
@@ -73,7 +82,7 @@ export async function saveOfFeed<R extends DescMessage>(
       await session.insert(of.rows, newRow(rowUid(feed, uid), parent, nowMs, content));
     }
   }
-  await mergeRows(of, session, [...changed.keys()], nowMs, changed);
+  await mergeRows(of, session, [...changed.keys()], write, changed);
   return saved;
 }
 
@@ -92,13 +101,12 @@ export async function readOfFeed<R extends DescMessage>(
 export async function removeOfFeed(
   of: FeedResource<DescMessage>,
   session: WriteSession,
-  feed: string,
+  write: FeedWrite,
   uids: readonly string[],
-  nowMs: number,
 ): Promise<number> {
   const gone: string[] = [];
-  for (const uid of uids) if ((await session.remove(of.rows, rowUid(feed, uid))) !== undefined) gone.push(uid);
-  await mergeRows(of, session, gone, nowMs);
+  for (const uid of uids) if ((await session.remove(of.rows, rowUid(write.feed, uid))) !== undefined) gone.push(uid);
+  await mergeRows(of, session, gone, write);
   return gone.length;
 }
 
@@ -106,13 +114,13 @@ export async function removeOfFeed(
 export async function pruneOfFeed<R extends DescMessage>(
   of: FeedResource<R>,
   session: WriteSession,
-  { feed, parent, nowMs, after }: { feed: string; parent: string; nowMs: number; after: string | undefined },
+  { parent, after, ...write }: FeedWrite & { readonly parent: string; readonly after: string | undefined },
   isKept: (message: MessageShape<R>) => boolean,
 ): Promise<Pruned> {
-  const { rows, next } = await nextRows(of.rows, session, [{ column: "feed", equals: feed }], { parent, after });
+  const { rows, next } = await nextRows(of.rows, session, [{ column: "feed", equals: write.feed }], { parent, after });
   const gone = rows.filter((row) => !isKept(messageOf(of.resource, row)));
   for (const { uid } of gone) await session.remove(of.rows, uid);
-  await mergeRows(of, session, gone.map(mergedOf), nowMs);
+  await mergeRows(of, session, gone.map(mergedOf), write);
   return { removed: gone.length, next };
 }
 
@@ -124,7 +132,7 @@ export async function mergeAgain(
   after?: string,
 ): Promise<string | undefined> {
   const { rows, next } = await nextRows(of.rows, session, [], { after });
-  await mergeRows(of, session, [...new Set(rows.map(mergedOf))], nowMs);
+  await mergeRows(of, session, [...new Set(rows.map(mergedOf))], { nowMs });
   return next;
 }
 
@@ -165,10 +173,11 @@ async function mergeRows<R extends DescMessage>(
   of: FeedResource<R>,
   session: WriteSession,
   uids: readonly string[],
-  nowMs: number,
+  { nowMs, onChange }: Omit<FeedWrite, "feed">,
   known: ReadonlyMap<string, MessageShape<R>> = new Map(),
 ): Promise<void> {
-  const { table } = of.resource;
+  const { resource } = of;
+  const { table } = resource;
   const compare = uids.length === 0 ? undefined : inOrder(await readFeedOrder(session));
   for (let start = 0; start < uids.length; start += portion) {
     const some = uids.slice(start, start + portion);
@@ -176,13 +185,16 @@ async function mergeRows<R extends DescMessage>(
     const ofFeeds = await rowsByMerged(of.rows, session, some);
     for (const uid of some) {
       const rows = ofFeeds.get(uid);
-      if (rows === undefined) await session.remove(table, uid);
-      else {
+      if (rows === undefined) {
+        const row = await session.remove(table, uid);
+        if (row !== undefined) onChange?.({ kind: "deleted", resource, row });
+      } else {
         const only = rows.length === 1 ? known.get(uid) : undefined;
-        const messages = only === undefined ? rows.sort(compare).map((row) => messageOf(of.resource, row)) : [only];
+        const messages = only === undefined ? rows.sort(compare).map((row) => messageOf(resource, row)) : [only];
         const message = of.merge(messages, uid);
         const { parent } = rows[0]!;
-        await saveResource(of.resource, session, { uid, parent, message, nowMs, existing: existing.get(uid) });
+        const request = { uid, parent, message, nowMs, existing: existing.get(uid) };
+        await saveResource(resource, session, { ...request, ...(onChange && { onChange }) });
       }
     }
   }

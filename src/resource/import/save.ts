@@ -6,11 +6,17 @@ import type { DescMessage, Message, MessageShape } from "@bufbuild/protobuf";
 import { keepDistinct, nulViolations, violationsOf } from "../../contract/index.ts";
 import { invalid, notFound } from "../../errors.ts";
 import type { Row, WriteSession } from "../../store/index.ts";
-import type { Resource } from "../declaration.ts";
+import type { Resource, RowChange } from "../declaration.ts";
 import { type Content, contentOf } from "../row-mapping.ts";
 
 /** The result of storing a message. */
 export type Saved = "added" | "changed" | "unchanged";
+
+/** A change of an importer. */
+export interface SavedChange extends RowChange {
+  /** The row before an update. */
+  readonly before?: Row;
+}
 
 /** A message of a feed and its place. */
 interface SaveRequest<M> {
@@ -25,6 +31,8 @@ interface SaveRequest<M> {
   readonly existing?: Row | undefined;
   /** Whether the importer writes the parent in the same transaction, later. */
   readonly isPart?: boolean;
+  /** Called after a row was written. */
+  onChange?(change: SavedChange): void;
 }
 
 /**
@@ -46,11 +54,19 @@ export async function saveResource<R extends DescMessage>(
     const { parent: owner } = resource.declaration;
     if (owner !== undefined && request.isPart !== true && !(await session.hold(owner.table, parent)))
       throw notFound({ type: owner.contract.type, uid: parent });
-    await session.insert(table, { uid, parent, createTimeUs: createTimeMs * 1000, updateTimeUs, ...content });
+    const row = await session.insert(table, {
+      uid,
+      parent,
+      createTimeUs: createTimeMs * 1000,
+      updateTimeUs,
+      ...content,
+    });
+    request.onChange?.({ kind: "created", resource, row });
     return "added";
   }
   if (isSame(existing, content)) return "unchanged";
-  await session.update(table, { ...existing, ...content, updateTimeUs });
+  const row = await session.update(table, { ...existing, ...content, updateTimeUs });
+  request.onChange?.({ kind: "updated", resource, row, before: existing });
   return "changed";
 }
 

@@ -65,7 +65,7 @@ interface DocumentToSave {
  */
 export async function saveDocument(session: WriteSession, { feed, document, nowMs }: DocumentToSave): Promise<Saved> {
   const entries = [{ uid: uidOf(document.id), parent: "", message: document }];
-  const [saved] = await saveOfFeed(documentsOfFeeds, session, feed, entries, nowMs);
+  const [saved] = await saveOfFeed(documentsOfFeeds, session, { feed, nowMs }, entries);
   return saved!;
 }
 

@@ -19,7 +19,7 @@ import {
   holdResource,
   type Resource,
   readOfFeed,
-  removeOfFeed,
+  recordIn,
   toResponse,
   transactionOf,
 } from "../../resource/index.ts";
@@ -41,12 +41,17 @@ export interface AdvisoryEditor {
 }
 
 export function advisoryEditor(advisories: Resource<typeof AdvisorySchema>, writer: AdvisoryWriter): AdvisoryEditor {
-  const { advisoriesOfFeeds, saveAdvisories, advisoryUid } = writer;
+  const { advisoriesOfFeeds, saveAdvisories, removeAdvisory, advisoryUid } = writer;
+
+  const writeOf = (context: HandlerContext) => ({
+    feed: apiFeed,
+    nowMs: environmentOf(context).nowMs,
+    onChange: recordIn(context),
+  });
 
   async function save(group: string, advisory: Advisory, context: HandlerContext): Promise<Advisory> {
-    const { nowMs } = environmentOf(context);
     const { artifactName } = advisory;
-    const request = { feed: apiFeed, group, artifactName, advisories: [advisory], nowMs, prune: false };
+    const request = { ...writeOf(context), group, artifactName, advisories: [advisory], prune: false };
     await saveAdvisories(transactionOf(context), request);
     const uid = advisoryUid(group, artifactName, advisory.advisoryId);
     return toResponse(advisories, await findRow(advisories, uid, context), context);
@@ -100,7 +105,7 @@ export function advisoryEditor(advisories: Resource<typeof AdvisorySchema>, writ
 
     async remove(uid, context) {
       await requireOwn(uid, context);
-      await removeOfFeed(advisoriesOfFeeds, transactionOf(context), apiFeed, [uid], environmentOf(context).nowMs);
+      await removeAdvisory(transactionOf(context), uid, writeOf(context));
     },
 
     async addEvent(advisoryUid, event, context) {

@@ -5,27 +5,31 @@
  * by its content when it has no time, and keeps its uid when its text changes.
  */
 import { timestampMs } from "@bufbuild/protobuf/wkt";
-import type {
-  Advisory,
-  AdvisoryEvent,
-  AdvisorySchema,
+import {
+  type Advisory,
+  type AdvisoryEvent,
+  type AdvisorySchema,
+  EventTypeFilter,
 } from "../../../gen/platform/vulnerabilities/v2/advisories_pb.ts";
 import { notFound } from "../../errors.ts";
 import {
   type FeedResource,
+  type FeedWrite,
   feedRows,
   mergeEntries,
   type Pruned,
   prepareResource,
   pruneOfFeed,
   type Resource,
+  type RowChange,
   removeOfFeed,
   type Saved,
+  type SavedChange,
   saveOfFeed,
 } from "../../resource/index.ts";
-import type { WriteSession } from "../../store/index.ts";
+import type { Row, WriteSession } from "../../store/index.ts";
 import { fixedUid } from "../../uid.ts";
-import { term } from "./advisory-terms.ts";
+import { latestEventTerm, term } from "./advisory-terms.ts";
 
 /** The maximum that the API allows in an advisory. */
 const maxEvents = 1000;
@@ -36,24 +40,26 @@ const portion = 200;
 /** The number of advisories by result. */
 type SavedAdvisories = Record<Saved | "removed", number>;
 
+/** What a feed writes, and when. */
+interface AdvisoryWrite extends Pick<FeedWrite, "feed" | "nowMs"> {
+  /** Called for each advisory that is created, changed or deleted. */
+  onChange?(change: RowChange): void;
+}
+
 /** The advisories of one artifact in one group, from a feed. */
-interface AdvisoriesToSave {
-  readonly feed: string;
+interface AdvisoriesToSave extends AdvisoryWrite {
   /** The uid of the group. */
   readonly group: string;
   readonly artifactName: string;
   /** All are about this artifact, with distinct advisory ids. Their uids are set here. */
   readonly advisories: readonly Advisory[];
-  readonly nowMs: number;
   /** Whether to remove other advisories of the feed about the artifact in the group. */
   readonly prune: boolean;
 }
 
 /** Which advisories of a group to check for removal. */
-interface AdvisoriesToPrune {
-  readonly feed: string;
+interface AdvisoriesToPrune extends AdvisoryWrite {
   readonly group: string;
-  readonly nowMs: number;
   /** The row to continue after. */
   readonly after?: string | undefined;
 }
@@ -67,6 +73,8 @@ export interface AdvisoryWriter {
   prepareAdvisories(request: Pick<AdvisoriesToSave, "group" | "artifactName" | "advisories">): void;
   /** Errors: NOT_FOUND for the group, INVALID_ARGUMENT; then the transaction must be rolled back. */
   saveAdvisories(session: WriteSession, request: AdvisoriesToSave): Promise<SavedAdvisories>;
+  /** Removes what a feed has of an advisory. */
+  removeAdvisory(session: WriteSession, uid: string, request: AdvisoryWrite): Promise<void>;
   /** Checks the next advisories of a feed in a group, and removes those whose artifact is not to be kept. */
   pruneAdvisories(
     session: WriteSession,
@@ -90,7 +98,7 @@ export function advisoryWriter(advisories: Resource<typeof AdvisorySchema>): Adv
       }
     },
 
-    async saveAdvisories(session, { feed, group, artifactName, advisories: messages, nowMs, prune }) {
+    async saveAdvisories(session, { group, artifactName, advisories: messages, prune, ...request }) {
       const groups = declaration.parent!;
       if ((await session.get(groups.table, group)) === undefined)
         throw notFound({ type: groups.contract.type, uid: group });
@@ -100,31 +108,51 @@ export function advisoryWriter(advisories: Resource<typeof AdvisorySchema>): Adv
         return { uid, parent: group, message };
       });
       const saved: SavedAdvisories = { added: 0, changed: 0, unchanged: 0, removed: 0 };
-      for (const what of await saveOfFeed(ofFeeds, session, feed, entries, nowMs)) saved[what]++;
+      const write = writeOf(request);
+      for (const what of await saveOfFeed(ofFeeds, session, write, entries)) saved[what]++;
       const kept = new Set(entries.map(({ uid }) => uid));
-      if (prune) saved.removed = await removeOthers(session, { feed, group, artifactName, nowMs }, kept);
+      if (prune) saved.removed = await removeOthers(session, write, { group, artifactName }, kept);
       return saved;
     },
 
-    pruneAdvisories(session, { feed, group, nowMs, after }, isKept) {
-      const request = { feed, parent: group, nowMs, after };
-      return pruneOfFeed(ofFeeds, session, request, ({ artifactName }) => isKept(artifactName));
+    async removeAdvisory(session, uid, request) {
+      await removeOfFeed(ofFeeds, session, writeOf(request), [uid]);
+    },
+
+    pruneAdvisories(session, { group, after, ...request }, isKept) {
+      const selection = { ...writeOf(request), parent: group, after };
+      return pruneOfFeed(ofFeeds, session, selection, ({ artifactName }) => isKept(artifactName));
     },
   };
 
   async function removeOthers(
     session: WriteSession,
-    { feed, group, artifactName, nowMs }: Pick<AdvisoriesToSave, "feed" | "group" | "artifactName" | "nowMs">,
+    write: FeedWrite,
+    { group, artifactName }: Pick<AdvisoriesToSave, "group" | "artifactName">,
     kept: ReadonlySet<string>,
   ): Promise<number> {
     const where = [{ column: "terms", hasAny: [term("artifact_name", artifactName)] }];
     let removed = 0;
     for await (const rows of session.pages(table, { parent: group, where, limit: portion, columns: [] })) {
       const others = rows.map(({ uid }) => uid).filter((uid) => !kept.has(uid));
-      removed += await removeOfFeed(ofFeeds, session, feed, others, nowMs);
+      removed += await removeOfFeed(ofFeeds, session, write, others);
     }
     return removed;
   }
+}
+
+/** Tells the caller of a change whether it is a fix. */
+function writeOf({ feed, nowMs, onChange }: AdvisoryWrite): FeedWrite {
+  const tell = ({ before, ...change }: SavedChange) => {
+    const isFix = before !== undefined && isFixed(change.row) && !isFixed(before);
+    onChange?.(isFix ? { ...change, kind: "fixed" } : change);
+  };
+  return { feed, nowMs, ...(onChange && { onChange: tell }) };
+}
+
+/** Whether the newest approved event of an advisory is a fix. */
+function isFixed({ columns }: Row): boolean {
+  return (columns.terms as readonly string[]).includes(latestEventTerm(EventTypeFilter.FIXED));
 }
 
 function mergeAdvisories(ofFeeds: readonly Advisory[], uid: string): Advisory {
