@@ -7,12 +7,12 @@ import { create, toBinary } from "@bufbuild/protobuf";
 import { GroupSchema, OrgStatus } from "../gen/platform/iam/v2/groups_pb.ts";
 import { RepoSchema } from "../gen/platform/registry/v2/repos_pb.ts";
 import { AdvisorySchema } from "../gen/platform/vulnerabilities/v2/advisories_pb.ts";
+import { newUid } from "../src/new-uid.ts";
 import { contentOf, newRow } from "../src/resource/row-mapping.ts";
 import { groups } from "../src/services/iam/groups.ts";
 import { defineAdvisories } from "../src/services/vulnerabilities/advisories.ts";
 import { openDatabase } from "../src/store/index.ts";
 import { pack } from "../src/store/rows/packed.ts";
-import { newUid } from "../src/uid.ts";
 import { type Filling, openPostgres, openSqlite } from "./filling.ts";
 
 const maxGroups = 10_000;

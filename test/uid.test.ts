@@ -1,15 +1,6 @@
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import {
-  ancestorsOf,
-  covers,
-  fixedUid,
-  isUid,
-  newUid,
-  outermost,
-  parentOf,
-  rootOf,
-  userIdentityUid,
-} from "../src/uid.ts";
+import { fixedUid, newUid, userIdentityUid } from "../src/new-uid.ts";
+import { ancestorsOf, covers, isUid, outermost, parentOf, rootOf } from "../src/uid.ts";
 
 const root = "a".repeat(40);
 const child = `${root}/${"1".repeat(16)}`;

@@ -1,7 +1,7 @@
 /** Bare SQLite: inserts rows one after another, each in a durable transaction. */
 import { rmSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
-import { newUid } from "../../src/uid.ts";
+import { newUid } from "../../src/new-uid.ts";
 import { peerSchema } from "../data.ts";
 import type { Measured } from "../load.ts";
 

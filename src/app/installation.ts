@@ -2,10 +2,10 @@
 import { randomBytes } from "node:crypto";
 import { generateSigningKey, type StoredKey } from "../auth/index.ts";
 import type { Config } from "../config/index.ts";
+import { newUid } from "../new-uid.ts";
 import { type CallEnvironment, createPageTokens } from "../resource/index.ts";
 import { ensureAdministrator, ensureFirstGroup, installationSetting, storeBuiltInRoles } from "../services/index.ts";
 import type { Database, ReadSession, WriteSession } from "../store/index.ts";
-import { newUid } from "../uid.ts";
 import { openSecrets } from "./keys/secrets.ts";
 
 /** What an initialised database stores about itself. */

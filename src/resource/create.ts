@@ -2,8 +2,8 @@
 import type { DescMessage, DescMethod, Message, MessageShape } from "@bufbuild/protobuf";
 import type { HandlerContext } from "@connectrpc/connect";
 import { keepDistinct } from "../contract/index.ts";
+import { newUid } from "../new-uid.ts";
 import type { Row } from "../store/index.ts";
-import { newUid } from "../uid.ts";
 import { environmentOf } from "./call-environment.ts";
 import { insertRow } from "./changes.ts";
 import type { Resource } from "./declaration.ts";

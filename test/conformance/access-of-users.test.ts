@@ -1,7 +1,7 @@
 /** Who can do what, of users whom an identity provider signs in. */
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { userIdentityUid } from "../../src/new-uid.ts";
 import { builtInRoleUid } from "../../src/services/iam/built-in-roles.ts";
-import { userIdentityUid } from "../../src/uid.ts";
 import { type LocalIssuer, sign, startIssuer, type TestKey, testKey } from "../auth/local-issuer.ts";
 import { type IamServer, onEveryServer } from "./iam-server.ts";
 

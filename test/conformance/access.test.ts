@@ -2,9 +2,9 @@
 import { create } from "@bufbuild/protobuf";
 import { expect, test } from "vitest";
 import { RoleBindingSchema } from "../../gen/platform/iam/v2/role_bindings_pb.ts";
+import { newUid } from "../../src/new-uid.ts";
 import { contentOf, newRow } from "../../src/resource/index.ts";
 import { roleBindings } from "../../src/services/iam/role-bindings.ts";
-import { newUid } from "../../src/uid.ts";
 import { Random } from "../codec/random.ts";
 import type { Json } from "./contract.ts";
 import {

@@ -3,8 +3,8 @@
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { type AuditRecord, readAudit } from "../../src/audit/index.ts";
 import { runCommand } from "../../src/cli/index.ts";
+import { userIdentityUid } from "../../src/new-uid.ts";
 import { type Database, openDatabase } from "../../src/store/index.ts";
-import { userIdentityUid } from "../../src/uid.ts";
 import { sign, startIssuer, testKey } from "../auth/local-issuer.ts";
 import { type Json, onEveryServer } from "./live-server.ts";
 

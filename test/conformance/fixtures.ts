@@ -2,9 +2,9 @@
 import { randomBytes } from "node:crypto";
 import { create } from "@bufbuild/protobuf";
 import { IdentitySchema } from "../../gen/platform/iam/v2/identities_pb.ts";
+import { userIdentityUid } from "../../src/new-uid.ts";
 import { contentOf } from "../../src/resource/index.ts";
 import { identities } from "../../src/services/iam/identities.ts";
-import { userIdentityUid } from "../../src/uid.ts";
 import type { Json } from "./contract.ts";
 import type { Platform } from "./platform.ts";
 

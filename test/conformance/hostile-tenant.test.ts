@@ -2,9 +2,9 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { IdentitySchema } from "../../gen/platform/iam/v2/identities_pb.ts";
+import { newUid } from "../../src/new-uid.ts";
 import { contentOf } from "../../src/resource/index.ts";
 import { identities } from "../../src/services/iam/identities.ts";
-import { newUid } from "../../src/uid.ts";
 import { forge, type LocalIssuer, sign, startIssuer, type TestKey, testKey } from "../auth/local-issuer.ts";
 import { makeGroup } from "./fixtures.ts";
 import { onEveryServer, type Platform } from "./platform.ts";

@@ -2,8 +2,8 @@
 import { Code } from "@connectrpc/connect";
 import { afterAll, describe, expect, test } from "vitest";
 import { ReposService } from "../../gen/platform/registry/v2/repos_pb.ts";
+import { userIdentityUid } from "../../src/new-uid.ts";
 import { builtInRoleUid } from "../../src/services/iam/built-in-roles.ts";
-import { userIdentityUid } from "../../src/uid.ts";
 import { startIndependentIssuer } from "../auth/independent-issuer.ts";
 import { onEveryServer } from "./iam-server.ts";
 

@@ -1,7 +1,7 @@
 /** Invites with an e-mail address: only an issuer that the organisation has chosen says whose it is. */
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { userIdentityUid } from "../../src/new-uid.ts";
 import { builtInRoleUid } from "../../src/services/iam/built-in-roles.ts";
-import { userIdentityUid } from "../../src/uid.ts";
 import { type LocalIssuer, sign, startIssuer, type TestKey, testKey } from "../auth/local-issuer.ts";
 import { onEveryServer } from "./iam-server.ts";
 

@@ -5,8 +5,8 @@
 import { Code } from "@connectrpc/connect";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { GroupsService } from "../../gen/platform/iam/v2/groups_pb.ts";
+import { userIdentityUid } from "../../src/new-uid.ts";
 import { builtInRoleUid } from "../../src/services/iam/built-in-roles.ts";
-import { userIdentityUid } from "../../src/uid.ts";
 import {
   discoveryPath,
   forge,

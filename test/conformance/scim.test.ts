@@ -1,7 +1,7 @@
 /** Provisioning by SCIM: its token, its users and groups, and what they may do with tokens of their provider. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { userIdentityUid } from "../../src/new-uid.ts";
 import { builtInRoleUid } from "../../src/services/iam/built-in-roles.ts";
-import { userIdentityUid } from "../../src/uid.ts";
 import { type LocalIssuer, sign, startIssuer, type TestKey, testKey } from "../auth/local-issuer.ts";
 import { type IamServer, onEveryServer } from "./iam-server.ts";
 

@@ -9,6 +9,7 @@ import {
 } from "../../gen/platform/advisory/v2/security_advisory_pb.ts";
 import { GroupSchema } from "../../gen/platform/iam/v2/groups_pb.ts";
 import { type Advisory, AdvisorySchema, ReviewState } from "../../gen/platform/vulnerabilities/v2/advisories_pb.ts";
+import { newUid } from "../../src/new-uid.ts";
 import { contentOf } from "../../src/resource/index.ts";
 import { severitiesOf } from "../../src/services/advisory/severities.ts";
 import { groups } from "../../src/services/iam/groups.ts";
@@ -22,7 +23,6 @@ import {
 } from "../../src/services/index.ts";
 import type { Database } from "../../src/store/index.ts";
 import { bytesOf, unpack } from "../../src/store/rows/packed.ts";
-import { newUid } from "../../src/uid.ts";
 import { onEveryDatabase } from "./databases.ts";
 
 const nowMs = Date.UTC(2026, 10, 5);

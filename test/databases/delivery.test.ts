@@ -4,8 +4,8 @@
  */
 import { beforeEach, expect, test } from "vitest";
 import { deliveriesOf, forgetDelivered, readEvents, recordEvent, replay } from "../../src/delivery/index.ts";
+import { newUid } from "../../src/new-uid.ts";
 import type { Database } from "../../src/store/index.ts";
-import { newUid } from "../../src/uid.ts";
 import { createDeliverer, eventIn } from "../delivery/deliverer.ts";
 import { startSink } from "../delivery/sinks.ts";
 import { onEveryDatabase } from "./databases.ts";

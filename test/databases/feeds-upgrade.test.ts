@@ -6,6 +6,7 @@ import { DocumentSchema } from "../../gen/platform/advisory/v2/security_advisory
 import { GroupSchema } from "../../gen/platform/iam/v2/groups_pb.ts";
 import { ArtifactSchema, ArtifactVersionSchema, Ecosystem } from "../../gen/platform/libraries/v2/artifacts_pb.ts";
 import { AdvisorySchema, ReviewState } from "../../gen/platform/vulnerabilities/v2/advisories_pb.ts";
+import { fixedUid, newUid } from "../../src/new-uid.ts";
 import { contentOf, messageOf, type Resource } from "../../src/resource/index.ts";
 import { documents } from "../../src/services/advisory/documents.ts";
 import { severitiesOf } from "../../src/services/advisory/severities.ts";
@@ -20,7 +21,6 @@ import {
 import { artifacts, artifactVersions } from "../../src/services/libraries/artifacts.ts";
 import { defineAdvisories } from "../../src/services/vulnerabilities/advisories.ts";
 import type { Database } from "../../src/store/index.ts";
-import { fixedUid, newUid } from "../../src/uid.ts";
 import { versionOrder } from "../../src/versions/order.ts";
 import { onEveryEmptyDatabase } from "./databases.ts";
 import { migrateUpTo } from "./migrate-up-to.ts";

@@ -10,6 +10,7 @@ import {
   EventTypeFilter,
   ReviewState,
 } from "../../gen/platform/vulnerabilities/v2/advisories_pb.ts";
+import { newUid } from "../../src/new-uid.ts";
 import { contentOf, defaultFeed, messageOf } from "../../src/resource/index.ts";
 import { documents } from "../../src/services/advisory/documents.ts";
 import { severitiesOf } from "../../src/services/advisory/severities.ts";
@@ -25,7 +26,6 @@ import {
 import { defineAdvisories } from "../../src/services/vulnerabilities/advisories.ts";
 import { latestEventTerm } from "../../src/services/vulnerabilities/advisory-terms.ts";
 import type { Database } from "../../src/store/index.ts";
-import { newUid } from "../../src/uid.ts";
 import { onEveryDatabase } from "./databases.ts";
 
 const nowMs = Date.UTC(2026, 10, 5);

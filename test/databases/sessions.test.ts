@@ -9,6 +9,7 @@ import {
   IdentitySchema,
 } from "../../gen/platform/iam/v2/identities_pb.ts";
 import { removeExpired } from "../../src/app/housekeeping.ts";
+import { newUid } from "../../src/new-uid.ts";
 import { contentOf } from "../../src/resource/index.ts";
 import { identities } from "../../src/services/iam/identities.ts";
 import {
@@ -19,7 +20,6 @@ import {
   sessions,
 } from "../../src/services/iam/tokens/sessions.ts";
 import type { Database } from "../../src/store/index.ts";
-import { newUid } from "../../src/uid.ts";
 import { onEveryDatabase } from "./databases.ts";
 
 const day = 86_400_000;

@@ -6,12 +6,12 @@ import { create } from "@bufbuild/protobuf";
 import { beforeEach, expect, test } from "vitest";
 import { SubscriptionSchema } from "../../gen/platform/events/v2/subscriptions_pb.ts";
 import type { SubscriptionSource } from "../../src/delivery/index.ts";
+import { newUid } from "../../src/new-uid.ts";
 import { contentOf, createSecrets, messageOf, type Secrets } from "../../src/resource/index.ts";
 import { createSubscriptionSource } from "../../src/services/events/subscription-source.ts";
 import { defineSubscriptions } from "../../src/services/events/subscriptions.ts";
 import { groups } from "../../src/services/iam/groups.ts";
 import type { Database } from "../../src/store/index.ts";
-import { newUid } from "../../src/uid.ts";
 import { onEveryDatabase } from "./databases.ts";
 
 const subscriptions = defineSubscriptions(groups);

@@ -1,8 +1,8 @@
 /** What is counted of deliveries, for metrics. */
 import { expect, onTestFinished, test } from "vitest";
 import { AttemptCounts, depthsOfDeliveries, oldestPendingSeconds } from "../../src/delivery/index.ts";
+import { newUid } from "../../src/new-uid.ts";
 import { openDatabase } from "../../src/store/index.ts";
-import { newUid } from "../../src/uid.ts";
 import { temporaryFolder } from "../cli/platform-process.ts";
 import { createDeliverer, eventIn } from "./deliverer.ts";
 import { startSink } from "./sinks.ts";

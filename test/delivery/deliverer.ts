@@ -13,8 +13,9 @@ import {
   type SubscriptionSource,
   startDispatcher,
 } from "../../src/delivery/index.ts";
+import { newUid } from "../../src/new-uid.ts";
 import type { Database } from "../../src/store/index.ts";
-import { newUid, parentOf } from "../../src/uid.ts";
+import { parentOf } from "../../src/uid.ts";
 
 export const secret = `whsec_${Buffer.from("a secret of thirty-two bytes, ok").toString("base64")}`;
 

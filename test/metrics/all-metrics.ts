@@ -9,8 +9,8 @@ import { measurePort } from "../../src/app/instruments/port.ts";
 import { readConfig } from "../../src/config/index.ts";
 import { AttemptCounts } from "../../src/delivery/index.ts";
 import { addProcessMetrics, createMetrics, type Metric } from "../../src/metrics/index.ts";
+import { newUid } from "../../src/new-uid.ts";
 import { openDatabase } from "../../src/store/index.ts";
-import { newUid } from "../../src/uid.ts";
 
 /** Results of attempts: more than there are. */
 const results = Array.from({ length: 30 }, (_, i) => (i < 5 ? `${i + 1}00` : `tls: ${i}`));

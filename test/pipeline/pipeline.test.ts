@@ -13,13 +13,13 @@ import { createLocalTransport } from "../../src/call/local-transport.ts";
 import { readContract } from "../../src/contract/index.ts";
 import { notFound } from "../../src/errors.ts";
 import { createLogger } from "../../src/log.ts";
+import { newUid } from "../../src/new-uid.ts";
 import { createPipeline } from "../../src/pipeline/pipeline.ts";
 import { createEventRecorder } from "../../src/pipeline/record-events.ts";
 import { contentOf, createPageTokens, createSecrets, databaseOf, transactionOf } from "../../src/resource/index.ts";
 import { identities } from "../../src/services/iam/identities.ts";
 import { createServices, grantSource, identitySource, providerSource } from "../../src/services/index.ts";
 import { ConflictError, NotUniqueError, openDatabase, type ReadSession, StaleError } from "../../src/store/index.ts";
-import { newUid } from "../../src/uid.ts";
 import { settingsIn, temporaryFolder } from "../cli/platform-process.ts";
 
 type Method = (request: never, context: HandlerContext) => unknown;

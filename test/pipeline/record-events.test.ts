@@ -4,12 +4,12 @@ import { expect, onTestFinished, test } from "vitest";
 import { IdentityProviderSchema } from "../../gen/platform/iam/v2/identity_providers_pb.ts";
 import { readContract } from "../../src/contract/index.ts";
 import { type Event, readEvents } from "../../src/delivery/index.ts";
+import { newUid, userIdentityUid } from "../../src/new-uid.ts";
 import { createEventRecorder } from "../../src/pipeline/record-events.ts";
 import { contentOf } from "../../src/resource/index.ts";
 import { identityProviders } from "../../src/services/iam/identity-providers.ts";
 import { contractServices, providerSource } from "../../src/services/index.ts";
 import { openDatabase } from "../../src/store/index.ts";
-import { newUid, userIdentityUid } from "../../src/uid.ts";
 import { temporaryFolder } from "../cli/platform-process.ts";
 
 const recorder = createEventRecorder({

@@ -13,7 +13,7 @@ import {
 } from "../../gen/platform/registry/v2/repos_pb.ts";
 import { ListTagsRequestSchema, TagSchema } from "../../gen/platform/registry/v2/tags_pb.ts";
 import { authorizeOperator } from "../../src/auth/index.ts";
-
+import { newUid } from "../../src/new-uid.ts";
 import {
   contentOf,
   createPageTokens,
@@ -28,7 +28,6 @@ import {
 } from "../../src/resource/index.ts";
 import { createServices } from "../../src/services/index.ts";
 import { type Database, openDatabase, type WriteSession } from "../../src/store/index.ts";
-import { newUid } from "../../src/uid.ts";
 
 let database: Database;
 beforeEach(async () => {

@@ -1,6 +1,7 @@
 import type { DescField, JsonObject } from "@bufbuild/protobuf";
 import { Group, Skeleton, Table, UnstyledButton } from "@mantine/core";
 import { parentType, type ResourceEntry } from "../../../src/remote/catalog/resources.ts";
+import { parentOf } from "../../../src/uid.ts";
 import { nameField, referenceType, title } from "../contract.ts";
 import { CopyText, shortUid } from "../copy.tsx";
 import { Reference, TextLink } from "../links.tsx";
@@ -120,6 +121,6 @@ function Cell({ entry, field, item, isFirst }: CellProps) {
 
 /** What a resource is in: its uid begins with that of its container. */
 function Container({ type, uid }: { readonly type: string; readonly uid: string }) {
-  const end = uid.lastIndexOf("/");
-  return end < 0 ? "–" : <Reference type={type} uid={uid.slice(0, end)} />;
+  const container = parentOf(uid);
+  return container === "" ? "–" : <Reference type={type} uid={container} />;
 }

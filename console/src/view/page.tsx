@@ -4,6 +4,7 @@ import { useDisclosure } from "@mantine/hooks";
 import { getRouteApi } from "@tanstack/react-router";
 import { Suspense } from "react";
 import { parentType, type ResourceEntry } from "../../../src/remote/catalog/resources.ts";
+import { parentOf } from "../../../src/uid.ts";
 import { title, useContract } from "../contract.ts";
 import { CopyText, Uid } from "../copy.tsx";
 import { ErrorPanel } from "../error-panel.tsx";
@@ -107,7 +108,7 @@ function Resource({ entry, resource, request }: ResourceProps) {
 /** Where the resource is: its list, and the resources that it is in. */
 function Path({ entry, uid }: { readonly entry: ResourceEntry; readonly uid: string }) {
   const container = parentType(entry);
-  const end = uid.lastIndexOf("/");
+  const above = parentOf(uid);
   return (
     <Breadcrumbs>
       {entry.methods.List && (
@@ -115,7 +116,7 @@ function Path({ entry, uid }: { readonly entry: ResourceEntry; readonly uid: str
           {title(entry.plural)}
         </TextLink>
       )}
-      {container !== undefined && end > 0 && <Reference type={container} uid={uid.slice(0, end)} />}
+      {container !== undefined && above !== "" && <Reference type={container} uid={above} />}
     </Breadcrumbs>
   );
 }

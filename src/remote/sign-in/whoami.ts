@@ -5,6 +5,7 @@ import { Command, Option } from "commander";
 import { exchangeToken, PlatformError, revokeToken } from "../../client/index.ts";
 import { CommandFailure } from "../../command/index.ts";
 import { printable } from "../../log-text.ts";
+import { isUid } from "../../uid.ts";
 import { contractRegistry } from "../catalog/descriptors.ts";
 import { jsonOf } from "../print/print.ts";
 import { callMethod } from "../session/call.ts";
@@ -94,7 +95,7 @@ function named(resource: JsonObject | undefined): { readonly name?: string; read
 /** The uid in `sub`. The token of another issuer has none, and is exchanged for one that has. */
 async function identityOf({ server }: Session, token: string): Promise<string> {
   const subject = subjectOf(token);
-  if (subject !== undefined && /^[0-9a-f]{40}(\/[0-9a-f]{16})*$/.test(subject)) return subject;
+  if (subject !== undefined && isUid(subject)) return subject;
   const { token: own, refreshToken } = await exchangeToken({ server }, token);
   if (refreshToken !== undefined) await revokeToken({ server }, refreshToken);
   return subjectOf(own) ?? "";

@@ -4,8 +4,8 @@
  * feed, and feeds do not overwrite one another.
  */
 import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
+import { fixedUid } from "../../new-uid.ts";
 import type { Condition, ReadSession, Row, TableSpec, WriteSession } from "../../store/index.ts";
-import { fixedUid } from "../../uid.ts";
 import type { Resource } from "../declaration.ts";
 import { messageOf, newRow } from "../row-mapping.ts";
 import type { Pruned } from "./prune.ts";

@@ -12,6 +12,7 @@ import {
   DocumentSchema,
   ListDocumentsRequestSchema,
 } from "../../../gen/platform/advisory/v2/security_advisory_pb.ts";
+import { fixedUid } from "../../new-uid.ts";
 import {
   defineResource,
   equalTo,
@@ -24,7 +25,6 @@ import {
   saveOfFeed,
 } from "../../resource/index.ts";
 import type { ReadSession, WriteSession } from "../../store/index.ts";
-import { fixedUid } from "../../uid.ts";
 
 export const documents = defineResource({
   schema: DocumentSchema,

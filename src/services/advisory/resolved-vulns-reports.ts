@@ -24,6 +24,7 @@ import {
 } from "../../../gen/platform/advisory/v2/security_advisory_pb.ts";
 import { scopesOf } from "../../auth/index.ts";
 import { failedPrecondition, invalid, notFound } from "../../errors.ts";
+import { fixedUid } from "../../new-uid.ts";
 import { type PackageUrl, packageKind, packageName, parsePackageUrl } from "../../package-url.ts";
 import {
   databaseOf,
@@ -34,7 +35,6 @@ import {
   openList,
 } from "../../resource/index.ts";
 import type { ReadSession } from "../../store/index.ts";
-import { fixedUid } from "../../uid.ts";
 import { documents } from "./documents.ts";
 import { type HeldPackage, type HeldPackages, holdPackages } from "./held-packages.ts";
 import { severitiesOf } from "./severities.ts";

@@ -14,6 +14,7 @@ import {
 } from "../../../gen/platform/events/v2/subscriptions_pb.ts";
 import { dropDeliveries } from "../../delivery/index.ts";
 import { invalid } from "../../errors.ts";
+import { newUid } from "../../new-uid.ts";
 import { OutboundRefused, parseOutboundUrl } from "../../outbound.ts";
 import {
   defineResource,
@@ -26,7 +27,6 @@ import {
   toResponse,
   transactionOf,
 } from "../../resource/index.ts";
-import { newUid } from "../../uid.ts";
 import { createSigningSecret, secretPlace } from "./signing-secret.ts";
 
 /** @param groups the parent of subscriptions. */

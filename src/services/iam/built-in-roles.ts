@@ -3,7 +3,7 @@ import { create, equals } from "@bufbuild/protobuf";
 import type { Capability } from "../../../gen/platform/capabilities/capabilities_pb.ts";
 import { type Role, RoleSchema } from "../../../gen/platform/iam/v2/roles_pb.ts";
 import { capabilities, capabilityNamed } from "../../auth/index.ts";
-import { fixedUid } from "../../uid.ts";
+import { fixedUid } from "../../new-uid.ts";
 
 /** Every capability everywhere; only the first administrator has it. */
 export const administratorRole = "platform.admin";

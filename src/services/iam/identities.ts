@@ -13,6 +13,7 @@ import {
   type UpdateIdentityRequest,
 } from "../../../gen/platform/iam/v2/identities_pb.ts";
 import { invalid } from "../../errors.ts";
+import { userIdentityUid } from "../../new-uid.ts";
 import {
   databaseOf,
   defineResource,
@@ -28,7 +29,6 @@ import {
   toResponse,
   updateResource,
 } from "../../resource/index.ts";
-import { userIdentityUid } from "../../uid.ts";
 import { requireAllGranted } from "./grantable-roles.ts";
 import { groups } from "./groups.ts";
 import { requireQuota } from "./identity-quotas.ts";

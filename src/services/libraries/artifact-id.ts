@@ -9,8 +9,9 @@
  */
 import { Ecosystem } from "../../../gen/platform/libraries/v2/artifacts_pb.ts";
 import { invalid } from "../../errors.ts";
+import { fixedUid } from "../../new-uid.ts";
 import type { ReadSession, Row, TableSpec } from "../../store/index.ts";
-import { fixedUid, isUid } from "../../uid.ts";
+import { isUid } from "../../uid.ts";
 
 /** The names of ecosystems in ids. */
 const ecosystemNames: ReadonlyMap<Ecosystem, string> = new Map([

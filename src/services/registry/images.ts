@@ -6,6 +6,7 @@ import type { ConnectError } from "@connectrpc/connect";
 import type { GetArchitecturesRequest, GetSizeRequest } from "../../../gen/platform/registry/v2/images_pb.ts";
 import { ImagesService } from "../../../gen/platform/registry/v2/images_pb.ts";
 import { notFound } from "../../errors.ts";
+import { fixedUid } from "../../new-uid.ts";
 import {
   databaseOf,
   implement,
@@ -16,7 +17,6 @@ import {
   type Saved,
 } from "../../resource/index.ts";
 import type { ReadSession, Row, TableSpec, WriteSession } from "../../store/index.ts";
-import { fixedUid } from "../../uid.ts";
 
 /** One platform that an image is built for. */
 interface ImagePlatform {

@@ -2,9 +2,10 @@
  * Products and the ends of life of their versions, imported by the operator. A repo holds the product of its name:
  * `python`, or `library/python`. A tag is of the version that it begins with.
  */
+
+import { fixedUid } from "../../new-uid.ts";
 import { newRow, type Saved } from "../../resource/index.ts";
 import type { ReadSession, TableSpec, WriteSession } from "../../store/index.ts";
-import { fixedUid } from "../../uid.ts";
 
 /** A version of a product, of which there are several releases: `3.12`. Dates are `YYYY-MM-DD`, or "". */
 export interface ProductCycle {

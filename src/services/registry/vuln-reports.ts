@@ -5,9 +5,9 @@
  */
 import { promisify } from "node:util";
 import { gunzip, gzip } from "node:zlib";
+import { fixedUid } from "../../new-uid.ts";
 import { newRow, type Saved } from "../../resource/index.ts";
 import type { ReadSession, Row, Selection, TableSpec, WriteSession } from "../../store/index.ts";
-import { fixedUid } from "../../uid.ts";
 import { readImages } from "./images.ts";
 
 /** The severities, the least severe first. */

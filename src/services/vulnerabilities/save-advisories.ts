@@ -12,6 +12,7 @@ import {
   EventTypeFilter,
 } from "../../../gen/platform/vulnerabilities/v2/advisories_pb.ts";
 import { notFound } from "../../errors.ts";
+import { fixedUid } from "../../new-uid.ts";
 import {
   type FeedResource,
   type FeedWrite,
@@ -28,7 +29,6 @@ import {
   saveOfFeed,
 } from "../../resource/index.ts";
 import type { Row, WriteSession } from "../../store/index.ts";
-import { fixedUid } from "../../uid.ts";
 import { latestEventTerm, term } from "./advisory-terms.ts";
 
 /** The maximum that the API allows in an advisory. */

@@ -2,7 +2,7 @@
 import { chmod, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, describe, expect, onTestFinished, test, vi } from "vitest";
-import { userIdentityUid } from "../../../src/uid.ts";
+import { userIdentityUid } from "../../../src/new-uid.ts";
 import { runPlatform, startCommand } from "../../cli/platform-process.ts";
 import { runHere } from "../../cli/run-here.ts";
 import { startWithFolder } from "../server.ts";

@@ -7,9 +7,9 @@
  */
 import type { Claims, ProviderSource } from "../../../auth/index.ts";
 import { unavailable } from "../../../errors.ts";
+import { userIdentityUid } from "../../../new-uid.ts";
 import { messageOf, type RowChange } from "../../../resource/index.ts";
 import { ConflictError, type Database, NotUniqueError, type WriteSession } from "../../../store/index.ts";
-import { userIdentityUid } from "../../../uid.ts";
 import { lockAccess } from "../access-lock.ts";
 import { identityProviders, oidcOf } from "../identity-providers.ts";
 import { linkUsers } from "../provisioning/directory.ts";

@@ -7,9 +7,10 @@ import {
   type IdentityProvider,
 } from "../../../../gen/platform/iam/v2/identity_providers_pb.ts";
 import type { Claims, Provider } from "../../../auth/index.ts";
+import { userIdentityUid } from "../../../new-uid.ts";
 import { messageOf, type RowChange } from "../../../resource/index.ts";
 import type { ReadSession, WriteSession } from "../../../store/index.ts";
-import { parentOf, userIdentityUid } from "../../../uid.ts";
+import { parentOf } from "../../../uid.ts";
 import { identityProviders, oidcOf } from "../identity-providers.ts";
 import { findUser, groupsOf } from "../provisioning/directory.ts";
 import { readManyProvisionings, readProvisioning } from "../provisioning/settings.ts";

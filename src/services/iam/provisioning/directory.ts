@@ -2,9 +2,10 @@
  * The users and groups that a provisioning client keeps at an identity provider, and who is in which group. A user is
  * the identity that its external id is the subject of, as the provider's correlation rule says.
  */
+
+import { newUid } from "../../../new-uid.ts";
 import { newRow } from "../../../resource/index.ts";
 import { NotUniqueError, type ReadSession, type Row, type TableSpec, type WriteSession } from "../../../store/index.ts";
-import { newUid } from "../../../uid.ts";
 import { provisioningTable } from "./settings.ts";
 
 /** A JSON object. */

@@ -16,9 +16,9 @@ import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { IdentitySchema } from "../../../../gen/platform/iam/v2/identities_pb.ts";
+import { newUid } from "../../../new-uid.ts";
 import { messageOf, newRow } from "../../../resource/index.ts";
 import type { Database, ReadSession, Row, TableSpec, WriteSession } from "../../../store/index.ts";
-import { newUid } from "../../../uid.ts";
 import { identities } from "../identities.ts";
 
 /** What every token of a session contains. */

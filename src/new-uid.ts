@@ -1,0 +1,27 @@
+/** Makes uids: random ones, and those that are derived from what they name. */
+import { createHash } from "node:crypto";
+import { randomHex } from "./random-hex.ts";
+
+/** A child's id begins with a 16-bit count of these ticks, which repeats every 17 minutes. */
+const tickMs = 16;
+
+/**
+ * A new uid below `parent`, or of a root if that is "". It is from a CSPRNG, except for the first 16 of a child's 64
+ * bits, which are from a clock: resources that are created together are neighbours in the indexes, where random ids
+ * would each change pages of their own.
+ */
+export function newUid(parent: string): string {
+  if (parent === "") return randomHex(20);
+  const tick = Math.floor(Date.now() / tickMs) % 0x10000;
+  return `${parent}/${tick.toString(16).padStart(4, "0")}${randomHex(6)}`;
+}
+
+/** A root uid that is always the same for the same parts: SHA-256 over them, separated by NUL. */
+export function fixedUid(...parts: readonly string[]): string {
+  return createHash("sha256").update(parts.join("\0")).digest("hex").slice(0, 40);
+}
+
+/** The uid of the user identity of a token's issuer and subject. */
+export function userIdentityUid(issuer: string, subject: string): string {
+  return fixedUid("user", issuer, subject);
+}
