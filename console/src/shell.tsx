@@ -3,9 +3,9 @@ import {
   Burger,
   Button,
   Group,
+  type MantineColorScheme,
   Menu,
   ScrollArea,
-  SegmentedControl,
   Text,
   useMantineColorScheme,
 } from "@mantine/core";
@@ -85,11 +85,11 @@ function Navigation() {
 
 /** Who is signed in, and the colours of the pages. */
 function Account() {
-  const { claims, signOut } = useSession();
+  const { claims, isRenewed, signOut } = useSession();
   const { colorScheme, setColorScheme } = useMantineColorScheme();
   const name = String(claims.email ?? claims.name ?? claims.sub ?? "Signed in");
   return (
-    <Menu position="bottom-end" width={260} withinPortal>
+    <Menu position="bottom-end" width={260} withinPortal withInitialFocusPlaceholder={false}>
       <Menu.Target>
         <Button variant="default" size="xs">
           Account
@@ -97,24 +97,20 @@ function Account() {
       </Menu.Target>
       <Menu.Dropdown>
         <Menu.Label>
-          <Text size="xs" truncate title={name}>
+          <Text component="div" size="xs" truncate title={name}>
             {name}
           </Text>
-          {typeof claims.exp === "number" && `Until ${new Date(claims.exp * 1000).toLocaleString()}`}
+          {typeof claims.exp === "number" && !isRenewed && `Until ${new Date(claims.exp * 1000).toLocaleString()}`}
         </Menu.Label>
-        <SegmentedControl
-          fullWidth
-          size="xs"
-          m="xs"
+        <Menu.RadioGroup
           aria-label="Colours"
           value={colorScheme}
-          onChange={(scheme) => setColorScheme(scheme as "auto" | "light" | "dark")}
-          data={[
-            { value: "auto", label: "System" },
-            { value: "light", label: "Light" },
-            { value: "dark", label: "Dark" },
-          ]}
-        />
+          onChange={(scheme) => setColorScheme(scheme as MantineColorScheme)}
+        >
+          <Menu.RadioItem value="auto">Colours of the system</Menu.RadioItem>
+          <Menu.RadioItem value="light">Light</Menu.RadioItem>
+          <Menu.RadioItem value="dark">Dark</Menu.RadioItem>
+        </Menu.RadioGroup>
         <Menu.Divider />
         <Menu.Item component="a" href="/docs">
           API reference

@@ -1,5 +1,6 @@
 /** The pages of the server: what they say about this API, and the documents with this server's address. */
 import type { DescService } from "@bufbuild/protobuf";
+import type { ConsoleIssuer } from "../config/index.ts";
 import type { Endpoints, PortResponse } from "../http/index.ts";
 import { addGrpcSamples } from "../openapi/index.ts";
 import { createPages, type HomeFacts } from "../pages/index.ts";
@@ -11,12 +12,14 @@ export interface PageParts {
   readonly services: readonly DescService[];
   /** Where clients reach the server. */
   readonly baseUrl: string;
+  /** The OpenID providers that the console signs in with. */
+  readonly issuers: readonly ConsoleIssuer[];
   /** Answers when a document cannot be read. */
   onError(error: unknown, response: PortResponse): void;
 }
 
 /** The endpoints of the pages. */
-export function openPages({ services, baseUrl, onError }: PageParts): Endpoints {
+export function openPages({ services, baseUrl, issuers, onError }: PageParts): Endpoints {
   const readDocument = async () => {
     const document = JSON.parse(await readOpenApi("v2", "json"));
     document.servers = [{ url: baseUrl }];
@@ -24,6 +27,7 @@ export function openPages({ services, baseUrl, onError }: PageParts): Endpoints 
   };
   return createPages({
     home: homeFacts(baseUrl),
+    issuers,
     async openApi(format) {
       const document = await readDocument();
       return format === "json" ? `${JSON.stringify(document, undefined, 2)}\n` : await openApiYaml(document);

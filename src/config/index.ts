@@ -22,6 +22,7 @@ export {
 export { type Setting, settings } from "./settings.ts";
 export {
   type Config,
+  type ConsoleIssuer,
   defaultAdminListen,
   type JsonSchema,
   type ListenAddress,

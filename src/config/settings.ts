@@ -11,6 +11,7 @@ import {
   parseBaseUrl,
   parseBytes,
   parseChoice,
+  parseConsoleIssuers,
   parseCount,
   parseCredentials,
   parseDays,
@@ -232,6 +233,12 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   },
   gcTuning: { help: "garbage collection tuned for short pauses: on or off", ...onOrOff },
   pages: { help: "front page, API reference and OpenAPI documents: on or off", ...onOrOff },
+  consoleIssuers: {
+    help: "OpenID providers to sign in with at the console, each with the id of the console's client there",
+    placeholder: "URL=CLIENT_ID,…",
+    default: "",
+    parse: parseConsoleIssuers,
+  },
   v1MaxListItems: {
     help: "maximum number of items of a list that the v1 API answers whole",
     placeholder: "COUNT",

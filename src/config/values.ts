@@ -28,6 +28,12 @@ export interface TermsDocument {
   readonly url: string;
 }
 
+/** An OpenID provider that people sign in with, and the client of the platform there. */
+export interface ConsoleIssuer {
+  readonly issuer: string;
+  readonly clientId: string;
+}
+
 /** A host and a port; port 0 lets the system choose. */
 export interface ListenAddress {
   readonly host: string;
@@ -118,6 +124,8 @@ export interface Config {
   readonly gcTuning: "on" | "off";
   /** Whether the front page, the API reference and the OpenAPI documents are served. */
   readonly pages: "on" | "off";
+  /** The OpenID providers that the console offers for signing in; with none, it takes tokens only. */
+  readonly consoleIssuers: readonly ConsoleIssuer[];
   /** The most items of a list that v1 answers whole. */
   readonly v1MaxListItems: number;
   /** How much an organisation can have, by kind; a kind that is absent is unlimited. */
@@ -285,6 +293,25 @@ export function parseNames(value: string): readonly string[] {
     .split(",")
     .filter(Boolean);
 }
+
+/** Parses `https://login.example.com=CLIENT_ID,…`. An issuer at a loopback host may use http. */
+export function parseConsoleIssuers(value: string): readonly ConsoleIssuer[] {
+  return value
+    .split(",")
+    .filter((item) => item.trim() !== "")
+    .map((item) => {
+      const [, issuer = "", clientId = ""] = /^\s*(https?:\/\/[^\s=?#]+)=([!-~]+)\s*$/.exec(item) ?? [];
+      const url = URL.parse(issuer);
+      const isLoopback = url?.protocol === "http:" && ["127.0.0.1", "localhost", "[::1]"].includes(url.hostname);
+      if (url === null || url.username !== "" || !(url.protocol === "https:" || isLoopback))
+        throw new Error("must be a list of URL=CLIENT_ID, where URL is an https URL without query");
+      return { issuer, clientId };
+    });
+}
+parseConsoleIssuers.schema = {
+  type: "string",
+  pattern: "^(?:\\s*https?://[^\\s=?#,]+=[!-+\\-./-~]+\\s*(?:,|$))*$",
+};
 
 export function parseKey(value: string): Buffer {
   return Buffer.from(oneOf(/^[0-9a-fA-F]{64}$/, "64 hex digits")(value), "hex");

@@ -1,5 +1,6 @@
 /** The console: one page for all paths below `/console`, and the files that it loads. */
 import { randomBytes } from "node:crypto";
+import type { ConsoleIssuer } from "../config/index.ts";
 import type { Asset } from "./assets.ts";
 import { contentSecurityPolicy } from "./headers.ts";
 import { html } from "./html.ts";
@@ -14,10 +15,17 @@ export interface Page {
 }
 
 /**
- * What makes the page of the console, with a fresh nonce for each response.
+ * What makes the page of the console, with a fresh nonce for each response. The page has the issuers in a meta element,
+ * and may call their origins.
  * @param index `index.html` as it was built; undefined if it was not.
  */
-export function consolePage(title: string, index: Asset | undefined): () => Promise<Page> {
+export function consolePage(
+  title: string,
+  index: Asset | undefined,
+  issuers: readonly ConsoleIssuer[],
+): () => Promise<Page> {
+  const origins = [...new Set(issuers.map(({ issuer }) => new URL(issuer).origin))];
+  const shown = html`${JSON.stringify(issuers)}`.text;
   let reading: Promise<string> | undefined;
   return async () => {
     if (index === undefined) return { body: notBuilt(title), policy: contentSecurityPolicy() };
@@ -26,7 +34,8 @@ export function consolePage(title: string, index: Asset | undefined): () => Prom
       reading = undefined; // the next request tries again
     });
     const nonce = randomBytes(16).toString("base64url");
-    return { body: (await reading).replaceAll("{nonce}", nonce), policy: contentSecurityPolicy(nonce) };
+    const body = (await reading).replaceAll("{nonce}", nonce).replace("{issuers}", () => shown);
+    return { body, policy: contentSecurityPolicy(nonce, origins) };
   };
 }
 

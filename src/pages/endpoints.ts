@@ -1,5 +1,6 @@
 /** The endpoints of pages. */
 import { randomBytes } from "node:crypto";
+import type { ConsoleIssuer } from "../config/index.ts";
 import { chooseMediaType, type Endpoint, type Endpoints, type PortResponse, send } from "../http/index.ts";
 import { type Asset, readAssets, readFolder } from "./assets.ts";
 import { consolePage, consolePath, type Page } from "./console.ts";
@@ -11,6 +12,8 @@ import { referencePage } from "./reference.ts";
 /** What pages show. */
 export interface PagesOptions {
   readonly home: HomeFacts;
+  /** The OpenID providers that the console signs in with. */
+  readonly issuers: readonly ConsoleIssuer[];
   /** The OpenAPI document, as it is published. */
   openApi(format: "json" | "yaml"): Promise<string>;
   /** The document of the viewer, in JSON. */
@@ -23,7 +26,7 @@ export interface PagesOptions {
  * The endpoints by path: the front page, the reference, the console, the documents and what the pages load. That of
  * {@link consolePath} also takes the paths below it that are not listed.
  */
-export function createPages({ home, openApi, viewerDocument, onError }: PagesOptions): Endpoints {
+export function createPages({ home, issuers, openApi, viewerDocument, onError }: PagesOptions): Endpoints {
   const assets = readAssets();
   const files = readFolder("dist/console/assets/", `${consolePath}/assets/`);
   const [index] = readFolder("dist/console/", `${consolePath}/`);
@@ -40,7 +43,7 @@ export function createPages({ home, openApi, viewerDocument, onError }: PagesOpt
       const nonce = randomBytes(16).toString("base64url");
       return { body: referencePage(home.title, assets, nonce), policy: contentSecurityPolicy(nonce) };
     }, onError),
-    [consolePath]: consoleEndpoint(home.title, index, onError),
+    [consolePath]: consoleEndpoint(consolePage(home.title, index, issuers), onError),
     "/docs/openapi.json": document("application/json", viewerDocument),
     "/openapi.json": document("application/json", () => openApi("json")),
     "/openapi.yaml": document("application/yaml", () => openApi("yaml")),
@@ -70,8 +73,8 @@ function page(make: () => Page | Promise<Page>, onError: OnError): Endpoint {
 }
 
 /** The page of the console, except for files that it does not have. */
-function consoleEndpoint(title: string, index: Asset | undefined, onError: OnError): Endpoint {
-  const answer = page(consolePage(title, index), onError);
+function consoleEndpoint(make: () => Promise<Page>, onError: OnError): Endpoint {
+  const answer = page(make, onError);
   return (request, response) => !request.url?.startsWith(`${consolePath}/assets/`) && answer(request, response);
 }
 

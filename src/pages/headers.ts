@@ -9,14 +9,18 @@ export const pageHeaders: Readonly<Record<string, string>> = {
   "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
 };
 
-/** The policy of a page. `nonce`: of the style elements that a script of the page makes. */
-export function contentSecurityPolicy(nonce?: string): string {
+/**
+ * The policy of a page.
+ * @param nonce of the style elements that a script of the page makes.
+ * @param origins what such a script may call beside this server.
+ */
+export function contentSecurityPolicy(nonce?: string, origins: readonly string[] = []): string {
   return [
     "default-src 'none'",
     "script-src 'self'",
     `style-src 'self'${nonce === undefined ? "" : ` 'nonce-${nonce}'`}`,
     `img-src 'self'${nonce === undefined ? "" : " data:"}`,
-    ...(nonce === undefined ? [] : ["connect-src 'self'"]),
+    ...(nonce === undefined ? [] : [["connect-src 'self'", ...origins].join(" ")]),
     "base-uri 'none'",
     "form-action 'none'",
     "frame-ancestors 'none'",

@@ -48,6 +48,7 @@ test("the defaults", () => {
     metrics: "on",
     allowLoopbackIssuers: false,
     maxPatternIdentities: 100,
+    consoleIssuers: [],
     v1MaxListItems: 200_000,
     quotas: {
       groups: 100_000,
@@ -340,4 +341,24 @@ test("--metrics-listen and --probe-listen are old names of --admin-listen; the l
   expect(read({ flags: { ...flags, adminListen: "off" }, warn }).adminListen).toBe("off");
   expect(() => read({ flags: { probeListen: "x" }, warn })).toThrow('--probe-listen: must be HOST:PORT, not "x"');
   expect(() => read({ flags: { adminListen: "x" }, warn })).toThrow('--admin-listen: must be HOST:PORT, not "x"');
+});
+
+describe("the issuers of the console", () => {
+  const read = (consoleIssuers: string) =>
+    readConfig({ flags: { consoleIssuers }, env: {}, warn: () => {} }).consoleIssuers;
+
+  test("are URLs with client ids", () => {
+    expect(read("https://login.example.com/t/=a:b, http://127.0.0.1:9=c=d")).toEqual([
+      { issuer: "https://login.example.com/t/", clientId: "a:b" },
+      { issuer: "http://127.0.0.1:9", clientId: "c=d" },
+    ]);
+    expect(read("")).toEqual([]);
+  });
+
+  test.each(["https://login.example.com", "http://login.example.com=a", "https://u:p@x.example=a", "https://x?y=a"])(
+    "%s is refused",
+    (text) => {
+      expect(() => read(text)).toThrow("--console-issuers: must be a list of URL=CLIENT_ID");
+    },
+  );
 });

@@ -7,45 +7,32 @@ import {
   type JsonObject,
   toJson,
 } from "@bufbuild/protobuf";
-import { Code, type Transport } from "@connectrpc/connect";
+import { Code } from "@connectrpc/connect";
 import { MutationCache, QueryCache, QueryClient } from "@tanstack/react-query";
-import { createPlatformTransport, PlatformError } from "../../../src/client/index.ts";
+import { createPlatformTransport, PlatformError, type TokenSource } from "../../../src/client/index.ts";
 
 /** Calls of the server with the token of the session. */
 export interface Api {
   /** Calls a method. Request and answer are in the JSON form of protobuf. Errors: PlatformError. */
   call(method: DescMethod, request: JsonObject, signal?: AbortSignal): Promise<JsonObject>;
-  /** Takes a token that the server accepts. Errors: PlatformError with UNAUTHENTICATED for any other. */
-  signIn(token: string): Promise<void>;
-  signOut(): void;
-  hasToken(): boolean;
 }
 
-/** The calls of one tab. The token is kept nowhere else. */
-export function createApi(registry: FileRegistry): Api {
-  let current: string | undefined;
-  const transport = createPlatformTransport({
-    server: location.origin,
-    token: { token: async () => current },
-  });
-  const call = async (by: Transport, method: DescMethod, request: JsonObject, signal?: AbortSignal) => {
-    const message = fromJson(method.input, request, { registry });
-    const answer = await by.unary(method as DescMethodUnary, signal, undefined, undefined, message);
-    return toJson(method.output, answer.message, { registry }) as JsonObject;
-  };
+/** The calls with the tokens of a source. */
+export function createApi(registry: FileRegistry, token: string | TokenSource): Api {
+  const transport = createPlatformTransport({ server: location.origin, token });
   return {
-    call: (method, request, signal) => call(transport, method, request, signal),
-    async signIn(token) {
-      const probe = registry.getService("platform.iam.v2.GroupsService")!.method.listGroups!;
-      const server = { server: location.origin, token };
-      await call(createPlatformTransport(server), probe, { pageSize: 1 });
-      current = token;
+    async call(method, request, signal) {
+      const message = fromJson(method.input, request, { registry });
+      const answer = await transport.unary(method as DescMethodUnary, signal, undefined, undefined, message);
+      return toJson(method.output, answer.message, { registry }) as JsonObject;
     },
-    signOut() {
-      current = undefined;
-    },
-    hasToken: () => current !== undefined,
   };
+}
+
+/** Checks that the server accepts a token. Errors: PlatformError with UNAUTHENTICATED for any other. */
+export async function checkToken(registry: FileRegistry, token: string): Promise<void> {
+  const probe = registry.getService("platform.iam.v2.GroupsService")!.method.listGroups!;
+  await createApi(registry, token).call(probe, { pageSize: 1 });
 }
 
 /** What has been read, and is being read. Calls are repeated by the transport. */

@@ -1,17 +1,20 @@
 import { Modal } from "@mantine/core";
+import { notifications } from "@mantine/notifications";
 import { type QueryClient, QueryClientProvider } from "@tanstack/react-query";
-import { createContext, type ReactNode, use, useMemo, useState } from "react";
-import { claimsOf } from "../../../src/client/index.ts";
+import { createContext, type ReactNode, use, useEffect, useMemo, useState } from "react";
 import { useContract } from "../contract.ts";
-import { type Api, createApi, createQueries } from "./api.ts";
-import { SignInForm, SignInPage } from "./sign-in.tsx";
+import { type Api, checkToken, createApi, createQueries } from "./api.ts";
+import type { OpenedSession } from "./open-session.ts";
+import { SignIn, SignInPage } from "./sign-in.tsx";
 
 /** What a page knows about who is signed in. */
 export interface Session {
   readonly api: Api;
   /** The claims of the token; empty if it cannot be read here. */
   readonly claims: Readonly<Record<string, unknown>>;
-  /** Forgets the token and everything that was read with it. */
+  /** Whether the token is renewed before it expires. */
+  readonly isRenewed: boolean;
+  /** Ends the session, and forgets everything that was read with it. */
   signOut(): void;
 }
 
@@ -23,37 +26,79 @@ export function useSession(): Session {
 }
 
 /**
- * Asks for a token, and keeps it in the memory of the tab. A token that the server no longer accepts is asked for again
- * over the page, which keeps what has been typed.
+ * Asks to sign in. When the server no longer accepts the token, it asks again over the page, which keeps what has been
+ * typed.
  */
-export function SessionProvider({ children }: { readonly children: ReactNode }) {
+export function SessionProvider({
+  children,
+  opened,
+}: {
+  readonly children: ReactNode;
+  readonly opened: OpenedSession;
+}) {
   const { registry } = useContract();
-  const [token, setToken] = useState<string>();
+  const { tokens, problem } = opened;
+  const [claims, setClaims] = useState(tokens.claims);
   const [isExpired, setExpired] = useState(false);
-  const [api, queries] = useMemo((): [Api, QueryClient] => {
-    const made = createApi(registry);
-    return [made, createQueries(() => made.hasToken() && setExpired(true))];
-  }, [registry]);
+  const [api, queries] = useMemo(
+    (): [Api, QueryClient] => [
+      createApi(registry, tokens),
+      createQueries(() => tokens.claims !== undefined && setExpired(true)),
+    ],
+    [registry, tokens],
+  );
 
-  const signIn = async (candidate: string) => {
-    await api.signIn(candidate);
-    setToken(candidate);
+  useEffect(() => {
+    const show = () => {
+      setClaims(tokens.claims);
+      setExpired(false);
+      if (tokens.claims === undefined) queries.clear();
+      else void queries.invalidateQueries();
+    };
+    return tokens.watch((news) => {
+      if (tokens.claims !== undefined && !tokens.hasSession) return; // a pasted token has nothing to do with it
+      if (news === "ended") {
+        tokens.forget();
+        show();
+        return;
+      }
+      const before = tokens.claims?.sub;
+      tokens.renew().then(
+        () => (before === undefined || before === tokens.claims?.sub ? show() : location.reload()),
+        () => {}, // the next call says what is wrong
+      );
+    });
+  }, [tokens, queries]);
+
+  const signIn = async (token: string) => {
+    await checkToken(registry, token);
+    tokens.take(token);
+    setClaims(tokens.claims);
     setExpired(false);
     void queries.invalidateQueries();
   };
-  if (token === undefined) return <SignInPage signIn={signIn} />;
-  const signOut = () => {
-    api.signOut();
-    queries.clear();
-    setToken(undefined);
-    setExpired(false);
-  };
+  if (claims === undefined) return <SignInPage signIn={signIn} problem={problem} />;
+  const signOut = () =>
+    void tokens.end().then(
+      () => {
+        queries.clear();
+        setClaims(undefined);
+        setExpired(false);
+      },
+      (error: Error) =>
+        notifications.show({
+          title: "You are still signed in",
+          message: error.message,
+          color: "red",
+          autoClose: false,
+        }),
+    );
   return (
     <QueryClientProvider client={queries}>
-      <SessionContext value={{ api, claims: claimsOf(token), signOut }}>
+      <SessionContext value={{ api, claims, isRenewed: tokens.hasSession, signOut }}>
         {children}
         <Modal opened={isExpired} onClose={signOut} title="Your session has ended" centered>
-          <SignInForm signIn={signIn} />
+          <SignIn signIn={signIn} />
         </Modal>
       </SessionContext>
     </QueryClientProvider>

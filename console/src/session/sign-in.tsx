@@ -1,14 +1,15 @@
-import { Anchor, Button, Center, Code, Paper, PasswordInput, Stack, Text, Title } from "@mantine/core";
+import { Alert, Anchor, Button, Center, Code, Divider, Paper, PasswordInput, Stack, Text, Title } from "@mantine/core";
 import { type FormEvent, useState } from "react";
 import { PlatformError } from "../../../src/client/index.ts";
+import { type ConsoleIssuer, issuerName, readIssuers } from "./issuers.ts";
 
 interface SignInProps {
   /** Errors: those of a call. */
   signIn(token: string): Promise<void>;
 }
 
-/** The page of somebody who is not signed in, at every address. */
-export function SignInPage({ signIn }: SignInProps) {
+/** The page of somebody who is not signed in, at every address. `problem`: why a sign-in has failed. */
+export function SignInPage({ signIn, problem }: SignInProps & { readonly problem: string | undefined }) {
   return (
     <Center component="main" mih="100dvh" p="md">
       <Paper withBorder shadow="sm" p="xl" maw={460} w="100%">
@@ -18,7 +19,8 @@ export function SignInPage({ signIn }: SignInProps) {
         <Text c="dimmed" mb="lg">
           Sign in to see and change what is yours.
         </Text>
-        <SignInForm signIn={signIn} />
+        {problem !== undefined && <Problem text={problem} />}
+        <SignIn signIn={signIn} />
         <Text size="sm" c="dimmed" mt="lg">
           A token for testing: <Code>npx platform-api token</Code> on the machine of the server. People who signed in on
           the command line have one by <Code>platform token --print</Code>.{" "}
@@ -31,8 +33,63 @@ export function SignInPage({ signIn }: SignInProps) {
   );
 }
 
+/** The ways to sign in: the providers of the server, and a token. */
+export function SignIn({ signIn }: SignInProps) {
+  const [issuers] = useState(readIssuers);
+  return (
+    <Stack>
+      {issuers.length > 0 && (
+        <>
+          <Providers issuers={issuers} />
+          <Divider label="or with a token" />
+        </>
+      )}
+      <TokenForm signIn={signIn} isOnlyWay={issuers.length === 0} />
+    </Stack>
+  );
+}
+
+/** A button for each provider, which leaves for its pages. */
+function Providers({ issuers }: { readonly issuers: readonly ConsoleIssuer[] }) {
+  const [leaving, setLeaving] = useState<ConsoleIssuer>();
+  const [problem, setProblem] = useState<string>();
+  const leave = async (issuer: ConsoleIssuer) => {
+    setLeaving(issuer);
+    setProblem(undefined);
+    try {
+      const { leaveForSignIn } = await import("./openid.ts");
+      await leaveForSignIn(issuer);
+    } catch (error) {
+      setProblem((error as Error).message);
+      setLeaving(undefined);
+    }
+  };
+  return (
+    <>
+      {problem !== undefined && <Problem text={problem} />}
+      {issuers.map((issuer) => (
+        <Button
+          key={`${issuer.issuer} ${issuer.clientId}`}
+          loading={leaving === issuer}
+          onClick={() => void leave(issuer)}
+        >
+          {`Sign in with ${issuerName(issuer.issuer)}`}
+        </Button>
+      ))}
+    </>
+  );
+}
+
+function Problem({ text }: { readonly text: string }) {
+  return (
+    <Alert role="alert" variant="default" className="notice" mb="md" title="You are not signed in">
+      {text}
+    </Alert>
+  );
+}
+
 /** Takes a token. */
-export function SignInForm({ signIn }: SignInProps) {
+function TokenForm({ signIn, isOnlyWay }: SignInProps & { readonly isOnlyWay: boolean }) {
   const [token, setToken] = useState("");
   const [problem, setProblem] = useState<string>();
   const [isBusy, setBusy] = useState(false);
@@ -55,7 +112,7 @@ export function SignInForm({ signIn }: SignInProps) {
           label="Token"
           description="Kept in the memory of this tab only: it is gone when you reload the page."
           autoComplete="off"
-          data-autofocus
+          data-autofocus={isOnlyWay || undefined}
           value={token}
           error={problem}
           onChange={({ currentTarget }) => {
@@ -63,7 +120,7 @@ export function SignInForm({ signIn }: SignInProps) {
             setProblem(undefined);
           }}
         />
-        <Button type="submit" loading={isBusy}>
+        <Button type="submit" loading={isBusy} variant={isOnlyWay ? "filled" : "default"}>
           Sign in
         </Button>
       </Stack>

@@ -260,7 +260,10 @@ async function buildEndpoints({ context, port, parts, calls, baseUrl, unreadines
     void writeStatus(response, completeError(described, serviceHost, undefined), { registry });
   };
   const endpoints = createEndpoints({ issuer, unreadiness, onProbe: () => context.probing.note(), onError });
-  const pages = config.pages === "on" ? openPages({ services: api.descriptors, baseUrl, onError }) : {};
+  const pages =
+    config.pages === "on"
+      ? openPages({ services: api.descriptors, baseUrl, issuers: config.consoleIssuers, onError })
+      : {};
   const sts = createSts({
     exchange: createTokenExchange({ database, issuer, authenticator: calls.authenticator, baseUrl, now }),
     registry,

@@ -27,6 +27,11 @@ export interface ExchangeRequest {
 export interface StsOptions {
   /** Base URL of the server. */
   readonly server: string;
+  /**
+   * Where the refresh token of the session is; absent: with the caller. A page of the server itself can leave it in a
+   * cookie, which no script reads.
+   */
+  readonly session?: "cookie" | undefined;
   /** Ends the request. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -49,15 +54,15 @@ export async function exchangeToken(
   return tokenOf(answer as TokenAnswer, (answer as { refreshToken?: string }).refreshToken);
 }
 
-/** Continues the session of a refresh token, which is used up. Errors: PlatformError. */
-export async function refreshToken(options: StsOptions, token: string): Promise<ExchangedToken> {
+/** Continues the session of a refresh token, or of the cookie. The token is used up. Errors: PlatformError. */
+export async function refreshToken(options: StsOptions, token?: string): Promise<ExchangedToken> {
   const answer = await post(options, "/sts/exchange_refresh_token", [["refresh_token", token]]);
   const pair = answer as { token: TokenAnswer; refreshToken?: TokenAnswer };
   return tokenOf(pair.token, pair.refreshToken?.token);
 }
 
-/** Ends the session of a refresh token. Errors: PlatformError. */
-export async function revokeToken(options: StsOptions, token: string): Promise<void> {
+/** Ends the session of a refresh token, or of the cookie. Errors: PlatformError. */
+export async function revokeToken(options: StsOptions, token?: string): Promise<void> {
   await post(options, "/sts/revoke", [["token", token]]);
 }
 
@@ -71,7 +76,7 @@ function tokenOf({ token, expiry }: TokenAnswer, next: string | undefined): Exch
 }
 
 async function post(
-  { server, signal }: StsOptions,
+  { server, session, signal }: StsOptions,
   path: string,
   parameters: readonly (readonly [name: string, value: string | undefined])[],
 ): Promise<unknown> {
@@ -83,6 +88,7 @@ async function post(
   try {
     response = await fetch(`${server.replace(/\/$/, "")}${path}`, {
       method: "POST",
+      ...(session !== undefined && { headers: { "x-platform-session": session }, keepalive: true }),
       body,
       redirect: "error", // nobody else gets the token
       signal: signal === undefined ? deadline : AbortSignal.any([signal, deadline]),

@@ -1,9 +1,9 @@
-/** The npm package `oidc-provider` on loopback, with its own pages for users and a client for programs. */
+/** The npm package `oidc-provider` on loopback, with its own pages for users and clients for programs and the console. */
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { exportJWK, generateKeyPair } from "jose";
 
-/** A running OpenID provider. Its client is `platform`, a native application without a secret. */
+/** A running OpenID provider. Its clients are `platform`, for programs, and `console`; neither has a secret. */
 export interface OpenIdProvider {
   readonly url: string;
   close(): void;
@@ -41,6 +41,7 @@ export async function startOpenIdProvider({ hasDeviceFlow = true } = {}): Promis
       ]),
     ),
     conformIdTokenClaims: false,
+    clientBasedCORS: (_context: unknown, _origin: string, { clientId }: { clientId: string }) => clientId === "console",
     findAccount: (_context: unknown, sub: string) => ({
       accountId: sub,
       claims: () => ({ sub, name: sub, email: `${sub}@x.example`, email_verified: true }),
@@ -52,6 +53,13 @@ export async function startOpenIdProvider({ hasDeviceFlow = true } = {}): Promis
         token_endpoint_auth_method: "none",
         grant_types: ["authorization_code", ...(hasDeviceFlow ? [deviceGrant] : [])],
         redirect_uris: ["http://127.0.0.1/callback"],
+      },
+      {
+        client_id: "console",
+        application_type: "native", // so that the port may be any
+        token_endpoint_auth_method: "none",
+        grant_types: ["authorization_code"],
+        redirect_uris: ["http://127.0.0.1/console/signed-in"],
       },
     ],
   });

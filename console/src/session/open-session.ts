@@ -1,0 +1,40 @@
+/** What a page does about signing in before it shows anything. */
+import { issuerName, redirectPath, takePending } from "./issuers.ts";
+import { Tokens } from "./tokens.ts";
+
+/** The tokens of the tab, and why there is none though somebody signed in. */
+export interface OpenedSession {
+  readonly tokens: Tokens;
+  readonly problem: string | undefined;
+}
+
+/** Ends a sign-in that returns from a provider, or goes on with the session of the browser. */
+export async function openSession(): Promise<OpenedSession> {
+  const tokens = new Tokens();
+  try {
+    await (location.pathname === redirectPath ? completeSignIn(tokens) : tokens.resume());
+    return { tokens, problem: undefined };
+  } catch (error) {
+    return { tokens, problem: (error as Error).message };
+  } finally {
+    takePending(); // of a sign-in that somebody has left
+  }
+}
+
+async function completeSignIn(tokens: Tokens): Promise<void> {
+  const returned = new URL(location.href);
+  const pending = takePending();
+  // The code is in the address: it is gone before anything else happens.
+  history.replaceState(null, "", pending?.returnTo ?? "/console");
+  if (pending === undefined) throw new Error("This sign-in was not started in this tab. Sign in again.");
+  const { idTokenOf } = await import("./openid.ts");
+  const idToken = await idTokenOf(pending, returned);
+  try {
+    await tokens.begin(idToken);
+  } catch (error) {
+    const reason = (error as Error).message;
+    throw new Error(`The server does not accept the sign-in with ${issuerName(pending.issuer)}: ${reason}`, {
+      cause: error,
+    });
+  }
+}

@@ -1,0 +1,228 @@
+/** Sign-in at an OpenID provider that nobody here wrote, and the session of the browser after it. */
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { builtInRoleUid } from "../../../src/services/iam/built-in-roles.ts";
+import { startOpenIdProvider } from "../../remote/sign-in/openid-provider.ts";
+import { onOneServer } from "../platform.ts";
+import { consoleBrowser, hasBrowser, looks, screenshot, seriousFindings, signIn } from "./browser.ts";
+
+const provider = await startOpenIdProvider();
+afterAll(() => provider?.close());
+const issuer = provider?.url ?? "https://login.example.com";
+/** What the pages of the provider load. */
+const fonts = /https:\/\/fonts\.googleapis\.com\//;
+const renewals = "**/sts/exchange_refresh_token";
+
+onOneServer(
+  "signing in at the console",
+  (platform) => {
+    const console = consoleBrowser(platform);
+    const host = new URL(issuer).host;
+
+    test("the page may call the issuer, and nobody else", async () => {
+      const answer = await fetch(`${platform().baseUrl}/console`);
+      expect(answer.headers.get("content-security-policy")).toContain(`; connect-src 'self' ${issuer}; base-uri`);
+    });
+
+    describe.skipIf(!hasBrowser || provider === undefined)("with an OpenID provider", () => {
+      beforeAll(async () => {
+        await platform().ok("CreateIdentityProvider", {
+          parent: platform().root,
+          identityProvider: {
+            name: "login",
+            defaultRole: builtInRoleUid("editor"),
+            oidc: { issuer, clientId: "console", clientSecret: "s" },
+          },
+        });
+      });
+
+      const button = (page: Page) => page.getByRole("button", { name: `Sign in with ${host}` });
+
+      /** Signs in with the pages of the provider. */
+      async function signInAs(user: string, page: Page): Promise<void> {
+        await page.route(fonts, (route) => route.fulfill({ contentType: "text/css", body: "" }));
+        await button(page).click();
+        await page.getByPlaceholder("Enter any login").fill(user);
+        await page.getByPlaceholder("and password").fill("any");
+        await page.getByRole("button", { name: "Sign-in" }).click();
+        await page.getByRole("button", { name: "Continue" }).click();
+        await page.getByRole("button", { name: "Account" }).waitFor();
+      }
+
+      /** What was complained about in the console, not in the pages of the provider. */
+      const ownOf = (complaints: readonly string[]) => complaints.filter((it) => !it.includes(issuer) && !fonts.test(it));
+
+      test.each(looks)("%s: the page of somebody who is not signed in", async (look, options) => {
+        const { page, complaints } = await console.openSignedOut("", options);
+        await button(page).waitFor();
+        await screenshot(page, `sign-in-${look}`);
+        expect(await seriousFindings(page)).toEqual([]);
+        expect(complaints).toEqual([]);
+        await page.context().close();
+      });
+
+      test("returns to the address, which is kept over a reload; no token is anywhere to be read", async () => {
+        const { page, complaints } = await console.openSignedOut("/list/roles?order=name");
+        const printed: string[] = [];
+        page.on("console", (message) => printed.push(message.text()));
+        const tokens: string[] = [];
+        page.on("request", (request) => {
+          const [, token] = /^Bearer (.+)$/.exec(request.headers().authorization ?? "") ?? [];
+          if (token !== undefined) tokens.push(token);
+        });
+        await signInAs("alice", page);
+        await page.getByRole("link", { name: "viewer", exact: true }).waitFor();
+        expect(page.url()).toBe(`${platform().baseUrl}/console/list/roles?order=name`);
+        await page.reload();
+        await page.getByRole("link", { name: "viewer", exact: true }).waitFor();
+        await page.getByRole("button", { name: "Account" }).click();
+        await page.getByText("alice").waitFor();
+        expect(await seriousFindings(page)).toEqual([]);
+        await screenshot(page, "signed-in");
+        expect(await seriousFindings(page)).toEqual([]);
+
+        const kept = String(
+          await page.evaluate(
+            "JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie, location.href, history.state])",
+          ),
+        );
+        const session = await sessionCookie(page);
+        expect(session).toMatchObject({ name: "platform-session", httpOnly: true, sameSite: "Strict" });
+        expect(new Set(tokens).size).toBe(2);
+        for (const secret of [...tokens.map((token) => token.split(".")[2]!), session!.value]) {
+          expect(kept).not.toContain(secret);
+          expect(printed.join()).not.toContain(secret);
+        }
+        expect(kept).not.toMatch(/verifier|nonce|code=/i);
+        expect(ownOf(complaints)).toEqual([]);
+        await page.context().close();
+      });
+
+      test("two tabs renew their tokens one after the other", async () => {
+        const { page: one } = await console.openSignedOut("/list/roles");
+        await signInAs("bob", one);
+        const two = await one.context().newPage();
+        await two.goto(`${platform().baseUrl}/console/list/roles`);
+        await two.getByRole("link", { name: "viewer", exact: true }).waitFor();
+
+        const statuses: number[] = [];
+        const { promise: isReleased, resolve: release } = Promise.withResolvers<void>();
+        let renewing = 0;
+        await one.context().route(renewals, async (route) => {
+          renewing++;
+          await isReleased;
+          const answer = await route.fetch();
+          statuses.push(answer.status());
+          await route.fulfill({ response: answer });
+        });
+        for (const page of [one, two]) {
+          await refuseOnce(page, "**/ListRoles");
+          await page.getByRole("button", { name: /^Name/ }).click();
+        }
+        await one.waitForFunction("navigator.locks.query().then(({ held, pending }) => held.length && pending.length)");
+        expect(renewing).toBe(1);
+        release();
+        for (const page of [one, two]) await page.waitForURL(/order=name/);
+        await expect.poll(() => statuses).toEqual([200, 200]);
+        for (const page of [one, two]) {
+          await page.getByRole("link", { name: "viewer", exact: true }).waitFor();
+          expect(await page.getByText("Your session has ended").count()).toBe(0);
+        }
+        await one.context().close();
+      });
+
+      test("signing out ends the session in every tab, and at the server", async () => {
+        const { page: one } = await console.openSignedOut("");
+        await signInAs("carol", one);
+        const two = await one.context().newPage();
+        await two.goto(`${platform().baseUrl}/console`);
+        await two.getByRole("button", { name: "Account" }).waitFor();
+        const session = await sessionCookie(one);
+        await one.getByRole("button", { name: "Account" }).click();
+        await one.getByRole("menuitem", { name: "Sign out" }).click();
+        for (const page of [one, two]) await button(page).waitFor();
+        expect(await sessionCookie(one)).toBeUndefined();
+        const refresh = await fetch(`${platform().baseUrl}/sts/exchange_refresh_token`, {
+          method: "POST",
+          body: new URLSearchParams({ refresh_token: session!.value }),
+        });
+        expect(refresh.status).toBe(401);
+        await one.reload();
+        await button(one).waitFor();
+        await screenshot(one, "signed-out");
+        await one.context().close();
+      });
+
+      test("a sign-in in another tab is one in this tab, too", async () => {
+        const { page: one } = await console.openSignedOut("/list/roles");
+        const two = await one.context().newPage();
+        await two.goto(`${platform().baseUrl}/console`);
+        await button(two).waitFor();
+        await signInAs("dave", one);
+        await two.getByRole("button", { name: "Account" }).waitFor();
+        await one.context().close();
+      });
+
+      test.each([
+        ["another state", (url: URL) => url.searchParams.set("state", "other"), /state/],
+        ["another issuer", (url: URL) => url.searchParams.set("iss", "https://evil.example"), /iss/],
+        ["a code that is not the provider's", () => {}, /invalid_grant/],
+      ])("%s is refused", async (name, change, reason) => {
+        const { page } = await console.openSignedOut("/tree");
+        await button(page).click();
+        await page.getByPlaceholder("Enter any login").waitFor();
+        const begun = new URL(platform().baseUrl);
+        await page.goto(`${begun.origin}/console/assets/none`); // the storage of the console
+        const { state } = JSON.parse(String(await page.evaluate("sessionStorage['platform.sign-in']")));
+        const returned = new URL("/console/signed-in", begun);
+        for (const [key, value] of Object.entries({ code: "x", state, iss: issuer }))
+          returned.searchParams.set(key, value);
+        change(returned);
+        await page.goto(returned.href);
+        await page.getByRole("alert").getByText(reason).waitFor();
+        await screenshot(page, `sign-in-refused-${name.replaceAll(/\W+/g, "-")}`);
+        expect(page.url()).toBe(`${platform().baseUrl}/console/tree`);
+        expect(await page.evaluate("sessionStorage.length")).toBe(0);
+        await page.context().close();
+      });
+
+      test("a sign-in that was not started here, or that the user has cancelled, says so", async () => {
+        const { page } = await console.openSignedOut("/signed-in?code=x&state=y");
+        await page.getByText("This sign-in was not started in this tab").waitFor();
+        await button(page).click();
+        await page.getByRole("link", { name: "Cancel" }).click();
+        await page.getByText(`Signing in with ${host} failed: End-User aborted interaction (access_denied)`).waitFor();
+        expect(await seriousFindings(page)).toEqual([]);
+        await page.context().close();
+      });
+    });
+  },
+  { allowLoopbackIssuers: true, consoleIssuers: [{ issuer, clientId: "console" }] },
+);
+
+onOneServer(
+  "signing in with a provider that cannot be reached",
+  (platform) => {
+    const console = consoleBrowser(platform);
+    test.skipIf(!hasBrowser)("says so, and takes a token", async () => {
+      const { page } = await console.openSignedOut("");
+      await page.getByRole("button", { name: "Sign in with 127.0.0.1:1/tenant" }).click();
+      await page.getByText("it cannot be reached, or does not allow calls from this page").waitFor();
+      await screenshot(page, "provider-unreachable");
+      await signIn(page, platform().admin);
+      await page.context().close();
+    });
+  },
+  { consoleIssuers: [{ issuer: "http://127.0.0.1:1/tenant/", clientId: "console" }] },
+);
+
+/** The cookie of the session. Cookies of the provider are sent to this host, too. */
+async function sessionCookie(page: Page) {
+  return (await page.context().cookies()).find(({ path }) => path === "/sts");
+}
+
+/** Answers the next call with UNAUTHENTICATED. */
+async function refuseOnce(page: Page, url: string): Promise<void> {
+  const body = '{"code":"unauthenticated","message":"expired"}';
+  await page.route(url, (route) => route.fulfill({ status: 401, contentType: "application/json", body }), { times: 1 });
+}
