@@ -1,5 +1,12 @@
 /** The contract of the server, read while the console runs: a resource that is added to it needs no code here. */
-import { createFileRegistry, type DescField, type FileRegistry, fromBinary, getOption } from "@bufbuild/protobuf";
+import {
+  createFileRegistry,
+  type DescField,
+  type DescMethod,
+  type FileRegistry,
+  fromBinary,
+  getOption,
+} from "@bufbuild/protobuf";
 import { FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
 import { createContext, use } from "react";
 import contractUrl from "../../gen/contract.binpb?url";
@@ -50,6 +57,11 @@ export const ContractContext = createContext<Contract | undefined>(undefined);
 /** The contract. */
 export function useContract(): Contract {
   return use(ContractContext)!;
+}
+
+/** A method by the full name of its service and its own local name: `listAccess`. */
+export function useMethod(service: string, name: string): DescMethod {
+  return useContract().registry.getService(service)!.method[name]!;
 }
 
 /** `Role bindings` for `role-bindings`, `create_time` and `createTime`. */

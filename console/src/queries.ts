@@ -1,6 +1,6 @@
 /** What pages read from the server. */
 import type { DescMethod, JsonObject } from "@bufbuild/protobuf";
-import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import type { ResourceEntry } from "../../src/remote/catalog/resources.ts";
 import { nameField, useContract } from "./contract.ts";
 import type { Api } from "./session/api.ts";
@@ -15,6 +15,22 @@ export function useCall(method: DescMethod | undefined, request: JsonObject, isE
     enabled: isEnabled && method !== undefined,
     placeholderData: keepPreviousData,
   });
+}
+
+/**
+ * The answers of a method that lists, from its first page on; `fetchNextPage` reads another one. They are read again
+ * whenever somebody comes back to the window.
+ */
+export function usePages(method: DescMethod, request: JsonObject) {
+  const { api } = useSession();
+  const { data, ...query } = useInfiniteQuery({
+    queryKey: [method.parent.typeName, method.name, "pages", request],
+    queryFn: ({ pageParam, signal }) => api.call(method, { ...request, pageToken: pageParam }, signal),
+    initialPageParam: "",
+    getNextPageParam: ({ nextPageToken }) => (nextPageToken as string | undefined) || undefined,
+    staleTime: 0,
+  });
+  return { ...query, pages: data?.pages ?? [] };
 }
 
 /** The resources on a page of a list, in JSON. */

@@ -3,6 +3,7 @@ import { HomePage } from "./home-page.tsx";
 import { readListSearch } from "./list/search.ts";
 import { NotFound } from "./not-found.tsx";
 import { Shell } from "./shell.tsx";
+import { readViewSearch } from "./view/search.ts";
 
 const root = createRootRoute({ component: Shell, notFoundComponent: NotFound });
 
@@ -23,6 +24,7 @@ const routeTree = root.addChildren([
     getParentRoute: () => root,
     path: "/view/$resource/$",
     component: lazyRouteComponent(() => import("./view/page.tsx"), "ViewPage"),
+    validateSearch: readViewSearch,
   }),
   createRoute({
     getParentRoute: () => root,

@@ -1,12 +1,10 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { Button, Skeleton, Stack, Text, Title, UnstyledButton } from "@mantine/core";
-import { useInfiniteQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useContract } from "./contract.ts";
 import { ErrorPanel } from "./error-panel.tsx";
 import { TextLink } from "./links.tsx";
-import { itemsOf } from "./queries.ts";
-import { useSession } from "./session/session.tsx";
+import { itemsOf, usePages } from "./queries.ts";
 
 /** The groups as a tree. Those in a group are read when it is opened. */
 export function TreePage() {
@@ -108,14 +106,7 @@ function Node({ group }: { readonly group: JsonObject }) {
 }
 
 function useGroups(request: JsonObject) {
-  const { api } = useSession();
   const entry = useContract().byType.get(groupType)!;
-  const list = entry.methods.List!;
-  const { data, ...query } = useInfiniteQuery({
-    queryKey: [list.parent.typeName, list.name, "tree", request],
-    queryFn: ({ pageParam, signal }) => api.call(list, { ...request, pageToken: pageParam }, signal),
-    initialPageParam: "",
-    getNextPageParam: ({ nextPageToken }) => (nextPageToken as string | undefined) || undefined,
-  });
-  return { ...query, items: (data?.pages ?? []).flatMap((page) => itemsOf(entry, page)) };
+  const { pages, ...query } = usePages(entry.methods.List!, request);
+  return { ...query, items: pages.flatMap((page) => itemsOf(entry, page)) };
 }

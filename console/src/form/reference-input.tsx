@@ -1,19 +1,27 @@
 import type { JsonObject } from "@bufbuild/protobuf";
-import { Select, TextInput } from "@mantine/core";
+import { Select, Skeleton, TextInput } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
-import { useState } from "react";
+import { type ComponentType, lazy, Suspense, useState } from "react";
 import { nameField, useContract } from "../contract.ts";
 import { shortUid } from "../copy.tsx";
 import { itemsOf, useCall, useName } from "../queries.ts";
 import type { InputProps } from "./field-input.tsx";
 
-interface ReferenceInputProps extends InputProps {
+interface ReferenceInputProps extends Partial<InputProps> {
+  readonly label: string;
+  /** Its width in pixels; that of its container if absent. */
+  readonly w?: number;
   /** The type of the resource. */
   readonly type: string;
   /** A uid; "" for none. */
   readonly value: string;
   onChange(uid: string | null): void;
 }
+
+/** What is told about a chosen resource, by its type. */
+const notes: Readonly<Record<string, ComponentType<{ readonly uid: string }>>> = {
+  "iam.platform.internal/Role": lazy(() => import("../access/role-capabilities.tsx")),
+};
 
 /** Chooses a resource by its name. A pasted uid is taken as well. */
 export function ReferenceInput({ type, value, onChange, ...props }: ReferenceInputProps) {
@@ -37,24 +45,32 @@ export function ReferenceInput({ type, value, onChange, ...props }: ReferenceInp
   for (const uid of [value, searched])
     if (/^[0-9a-f]{40}(\/[0-9a-f]{16})*$/.test(uid) && !labels.has(uid))
       labels.set(uid, `${(uid === value ? chosenName : undefined) ?? "uid"} (${shortUid(uid)})`);
+  const Note = notes[type];
   return (
-    <Select
-      {...props}
-      searchable
-      clearable
-      clearButtonProps={{ "aria-label": `Clear ${props.label}` }}
-      placeholder="Choose by name, or paste a uid"
-      nothingFoundMessage="Nothing has this name"
-      limit={200}
-      data={[...labels].map(([uid, label]) => ({ value: uid, label }))}
-      filter={({ options, search: text }) =>
-        (options as { value: string; label: string }[]).filter(
-          (option) => option.value === text.trim() || option.label.toLowerCase().includes(text.trim().toLowerCase()),
-        )
-      }
-      value={value === "" ? null : value}
-      onChange={onChange}
-      onSearchChange={setSearch}
-    />
+    <>
+      <Select
+        {...props}
+        searchable
+        clearable
+        clearButtonProps={{ "aria-label": `Clear ${props.label}` }}
+        placeholder="Choose by name, or paste a uid"
+        nothingFoundMessage="Nothing has this name"
+        limit={200}
+        data={[...labels].map(([uid, label]) => ({ value: uid, label }))}
+        filter={({ options, search: text }) =>
+          (options as { value: string; label: string }[]).filter(
+            (option) => option.value === text.trim() || option.label.toLowerCase().includes(text.trim().toLowerCase()),
+          )
+        }
+        value={value === "" ? null : value}
+        onChange={onChange}
+        onSearchChange={setSearch}
+      />
+      {Note && value !== "" && (
+        <Suspense fallback={<Skeleton height={60} />}>
+          <Note uid={value} />
+        </Suspense>
+      )}
+    </>
   );
 }

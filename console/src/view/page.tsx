@@ -52,6 +52,8 @@ function Resource({ entry, resource, request }: ResourceProps) {
   const uid = String(resource.uid);
   const name = displayName(entry, resource);
   const own = tabs[entry.type] ?? [];
+  const { tab = own[0]?.title ?? "fields" } = route.useSearch();
+  const navigate = route.useNavigate();
   return (
     <Stack>
       <Path entry={entry} uid={uid} />
@@ -67,7 +69,11 @@ function Resource({ entry, resource, request }: ResourceProps) {
         </Group>
         <Actions entry={entry} resource={resource} name={name} />
       </Group>
-      <Tabs defaultValue={own[0]?.title ?? "fields"} keepMounted={false}>
+      <Tabs
+        value={tab}
+        onChange={(next) => void navigate({ to: ".", search: { tab: next! }, replace: true })}
+        keepMounted={false}
+      >
         <Tabs.List mb="md">
           {own.map((tab) => (
             <Tabs.Tab key={tab.title} value={tab.title}>

@@ -1,6 +1,6 @@
 /** Tabs of the pages of some resources that are made by hand. The others come from the contract. */
 import type { JsonObject } from "@bufbuild/protobuf";
-import type { ComponentType } from "react";
+import { type ComponentType, lazy } from "react";
 import type { ResourceEntry } from "../../../src/remote/catalog/resources.ts";
 
 /** What a tab shows. */
@@ -16,5 +16,13 @@ export interface Tab {
   readonly content: ComponentType<TabProps>;
 }
 
+const GroupAccess = lazy(async () => ({ default: (await import("../access/group-access.tsx")).GroupAccess }));
+const BindingAccess = lazy(async () => ({ default: (await import("../access/group-access.tsx")).BindingAccess }));
+const IdentityAccess = lazy(async () => ({ default: (await import("../access/identity-access.tsx")).IdentityAccess }));
+
 /** The tabs by the type of the resource, in their order: the first one is open. */
-export const tabs: Readonly<Record<string, readonly Tab[]>> = {};
+export const tabs: Readonly<Record<string, readonly Tab[]>> = {
+  "iam.platform.internal/Group": [{ title: "Access", content: GroupAccess }],
+  "iam.platform.internal/Identity": [{ title: "Access", content: IdentityAccess }],
+  "iam.platform.internal/RoleBinding": [{ title: "Access", content: BindingAccess }],
+};
