@@ -19,3 +19,9 @@ export function Time({ time }: { readonly time: string }) {
     </Tooltip>
   );
 }
+
+/** A time in RFC 3339 as an input of local time has it. */
+export function localTime(time: string): string {
+  const date = new Date(time);
+  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+}

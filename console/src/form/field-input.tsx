@@ -4,6 +4,7 @@ import type { ReactNode } from "react";
 import { shortName } from "../../../src/remote/catalog/enums.ts";
 import { Comment } from "../comment.tsx";
 import { behaves, FieldBehavior, referenceType, title } from "../contract.ts";
+import { localTime } from "../time.tsx";
 import { JsonField } from "./json-field.tsx";
 import { ReferenceInput } from "./reference-input.tsx";
 
@@ -124,10 +125,4 @@ function optionsOf({ enum: type }: DescField) {
   return type!.values
     .filter(({ number }) => number !== 0)
     .map(({ name }) => ({ value: name, label: title(shortName(type!, name)) }));
-}
-
-/** A time in RFC 3339 as an input of local time has it. */
-function localTime(time: string): string {
-  const date = new Date(time);
-  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
 }

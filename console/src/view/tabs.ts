@@ -19,10 +19,14 @@ export interface Tab {
 const GroupAccess = lazy(async () => ({ default: (await import("../access/group-access.tsx")).GroupAccess }));
 const BindingAccess = lazy(async () => ({ default: (await import("../access/group-access.tsx")).BindingAccess }));
 const IdentityAccess = lazy(async () => ({ default: (await import("../access/identity-access.tsx")).IdentityAccess }));
+const GroupAudit = lazy(async () => ({ default: (await import("../audit/group-audit.tsx")).GroupAudit }));
 
 /** The tabs by the type of the resource, in their order: the first one is open. */
 export const tabs: Readonly<Record<string, readonly Tab[]>> = {
-  "iam.platform.internal/Group": [{ title: "Access", content: GroupAccess }],
+  "iam.platform.internal/Group": [
+    { title: "Access", content: GroupAccess },
+    { title: "Audit", content: GroupAudit },
+  ],
   "iam.platform.internal/Identity": [{ title: "Access", content: IdentityAccess }],
   "iam.platform.internal/RoleBinding": [{ title: "Access", content: BindingAccess }],
 };
