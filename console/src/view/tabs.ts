@@ -16,6 +16,7 @@ export interface Tab {
   readonly content: ComponentType<TabProps>;
 }
 
+const GroupOverview = lazy(async () => ({ default: (await import("../group/overview.tsx")).GroupOverview }));
 const GroupAccess = lazy(async () => ({ default: (await import("../access/group-access.tsx")).GroupAccess }));
 const BindingAccess = lazy(async () => ({ default: (await import("../access/group-access.tsx")).BindingAccess }));
 const IdentityAccess = lazy(async () => ({ default: (await import("../access/identity-access.tsx")).IdentityAccess }));
@@ -24,6 +25,7 @@ const GroupAudit = lazy(async () => ({ default: (await import("../audit/group-au
 /** The tabs by the type of the resource, in their order: the first one is open. */
 export const tabs: Readonly<Record<string, readonly Tab[]>> = {
   "iam.platform.internal/Group": [
+    { title: "Overview", content: GroupOverview },
     { title: "Access", content: GroupAccess },
     { title: "Audit", content: GroupAudit },
   ],

@@ -1,0 +1,59 @@
+/** The page of a group in the console, and how a group is found. */
+import { describe, expect, test } from "vitest";
+import { makeGroup, makeMember, makeRepo } from "../fixtures.ts";
+import { onOneServer } from "../platform.ts";
+import { consoleBrowser, go, hasBrowser, looks, screenshot, seriousFindings } from "./browser.ts";
+
+onOneServer("groups in the console", (platform) => {
+  const console = consoleBrowser(platform);
+
+  describe.skipIf(!hasBrowser)("with a token", () => {
+    test.each(looks)("%s: an accessible overview, nothing to complain about", async (look, options) => {
+      const group = await makeGroup(platform(), platform().root, { description: "what the team ships" });
+      const { token } = await makeMember(platform(), group.uid, "owner");
+      await makeRepo(platform(), group.uid);
+      const { page, complaints } = await console.open(`/view/groups/${group.uid}`, options, token);
+      await page.getByText("CreateRepo").waitFor();
+      await page.waitForLoadState("networkidle");
+      await screenshot(page, `group-overview-${look}`);
+      expect(await seriousFindings(page)).toEqual([]);
+      expect(await page.evaluate("document.documentElement.scrollWidth - innerWidth")).toBeLessThanOrEqual(0);
+      expect(complaints).toEqual([]);
+      await page.context().close();
+    });
+
+    test("its overview has counts, the first grants and changes, and links to all of them", async () => {
+      const group = await makeGroup(platform());
+      const { token } = await makeMember(platform(), group.uid, "owner");
+      for (let i = 0; i < 3; i++) await makeRepo(platform(), group.uid);
+      for (let i = 0; i < 4; i++) await makeMember(platform(), group.uid, "viewer");
+      const { page, complaints } = await console.open(`/view/groups/${group.uid}`, {}, token);
+      await page.getByRole("region", { name: "Repos" }).getByText("3").waitFor();
+      const access = page.getByRole("region", { name: "Who has access" });
+      await access.getByText("The first 5 of ").waitFor();
+      expect(await access.locator("tbody tr").count()).toBe(5);
+      const changes = page.getByRole("region", { name: "Latest changes" });
+      await changes.getByText("CreateRoleBinding").first().waitFor();
+      await changes.getByRole("link", { name: "All in Audit" }).click();
+      await page.getByRole("region", { name: "Filters" }).waitFor();
+      expect(page.url()).toContain("tab=Audit");
+      await go(page, `/view/groups/${group.uid}`);
+      await access.getByRole("link", { name: "All in Access" }).click();
+      await page.getByRole("button", { name: "Explain access" }).waitFor();
+      expect(complaints).toEqual([]);
+      await page.context().close();
+    });
+
+    test("its overview makes no call that a viewer is denied", async () => {
+      const group = await makeGroup(platform());
+      const { token } = await makeMember(platform(), group.uid, "viewer");
+      const { page, complaints } = await console.open(`/view/groups/${group.uid}`, {}, token);
+      await page.getByText("You may not read the audit log here.").waitFor();
+      await page.getByRole("region", { name: "Who has access" }).getByText("viewer").waitFor();
+      await page.waitForLoadState("networkidle");
+      await screenshot(page, "group-overview-viewer");
+      expect(complaints).toEqual([]);
+      await page.context().close();
+    });
+  });
+});
