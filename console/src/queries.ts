@@ -3,6 +3,7 @@ import type { DescMethod, JsonObject } from "@bufbuild/protobuf";
 import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import type { ResourceEntry } from "../../src/remote/catalog/resources.ts";
 import { nameField, useContract } from "./contract.ts";
+import { isUid } from "./copy.tsx";
 import type { Api } from "./session/api.ts";
 import { useSession } from "./session/session.tsx";
 
@@ -37,6 +38,14 @@ export function usePages(method: DescMethod, request: JsonObject) {
 export function itemsOf({ methods: { List } }: ResourceEntry, page: JsonObject | undefined): readonly JsonObject[] {
   const items = List?.output.fields.find(({ fieldKind, message }) => fieldKind === "list" && message !== undefined);
   return (items === undefined ? undefined : (page?.[items.jsonName] as JsonObject[] | undefined)) ?? [];
+}
+
+/** The fields of a list request that find resources by a name that somebody types, or by a uid. */
+export function nameSearch(entry: ResourceEntry, text: string): JsonObject {
+  if (isUid(text)) return { uidp: { ids: [text] } };
+  const { field } = entry.methods.List!.input;
+  const filter = field[nameField(entry)?.localName ?? ""];
+  return filter === undefined ? {} : { [filter.jsonName]: text };
 }
 
 /** The name of a resource; undefined while it is read, and if it has none or the caller may not see it. */

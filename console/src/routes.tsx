@@ -13,6 +13,8 @@ const routeTree = root.addChildren([
     getParentRoute: () => root,
     path: "/tree",
     component: lazyRouteComponent(() => import("./tree-page.tsx"), "TreePage"),
+    validateSearch: ({ name }: Record<string, unknown>): { name?: string } =>
+      name === undefined || name === "" ? {} : { name: String(name) },
   }),
   createRoute({
     getParentRoute: () => root,

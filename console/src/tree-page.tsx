@@ -1,13 +1,16 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { Button, Skeleton, Stack, Text, Title, UnstyledButton } from "@mantine/core";
+import { getRouteApi } from "@tanstack/react-router";
 import { useState } from "react";
 import { useContract } from "./contract.ts";
 import { ErrorPanel } from "./error-panel.tsx";
+import { FoundGroups, GroupSearchInput } from "./group/search.tsx";
 import { TextLink } from "./links.tsx";
 import { itemsOf, usePages } from "./queries.ts";
 
 /** The groups as a tree. Those in a group are read when it is opened. */
 export function TreePage() {
+  const { name } = route.useSearch();
   return (
     <>
       <Title order={1} size="h2" mb="xs">
@@ -16,11 +19,17 @@ export function TreePage() {
       <Text c="dimmed" size="sm" mb="md">
         A group without a parent is an organisation. Open a group to see the groups in it.
       </Text>
-      <Groups filter={{ inRoot: true }} otherwise={<Reachable />} />
+      <GroupSearchInput />
+      {name === undefined ? (
+        <Groups filter={{ inRoot: true }} otherwise={<Reachable />} />
+      ) : (
+        <FoundGroups name={name} />
+      )}
     </>
   );
 }
 
+const route = getRouteApi("/tree");
 const groupType = "iam.platform.internal/Group";
 const pageSize = 50;
 

@@ -1,4 +1,5 @@
 import { useMethod } from "../contract.ts";
+import { isUid } from "../copy.tsx";
 import { useCall } from "../queries.ts";
 import { useSession } from "../session/session.tsx";
 
@@ -9,7 +10,7 @@ import { useSession } from "../session/session.tsx";
 export function useMay(capability: string, scope: string): boolean | undefined {
   const { claims } = useSession();
   const identity = String(claims.sub);
-  const isKnown = /^[0-9a-f]{40}(\/[0-9a-f]{16})*$/.test(identity);
+  const isKnown = isUid(identity);
   const explain = useMethod("platform.access.v1.AccessService", "explain");
   const { data, error } = useCall(explain, { scope, identity, capability }, isKnown);
   if (!isKnown || error !== null) return true;

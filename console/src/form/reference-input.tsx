@@ -3,8 +3,8 @@ import { Select, Skeleton, TextInput } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { type ComponentType, lazy, Suspense, useState } from "react";
 import { nameField, useContract } from "../contract.ts";
-import { shortUid } from "../copy.tsx";
-import { itemsOf, useCall, useName } from "../queries.ts";
+import { isUid, shortUid } from "../copy.tsx";
+import { itemsOf, nameSearch, useCall, useName } from "../queries.ts";
 import type { InputProps } from "./field-input.tsx";
 
 interface ReferenceInputProps extends Partial<InputProps> {
@@ -29,21 +29,21 @@ export function ReferenceInput({ type, value, onChange, ...props }: ReferenceInp
   const list = entry?.methods.List;
   const name = entry && nameField(entry);
   const isListed = list !== undefined && name !== undefined && list.input.field.uidp !== undefined;
-  const [search, setSearch] = useState("");
-  const [searched] = useDebouncedValue(search.trim(), 200);
+  const [text, setText] = useState("");
+  const [searched] = useDebouncedValue(text.trim(), 200);
   const chosenName = useName(type, value);
   const first = useCall(list, { pageSize: 200 }, isListed);
-  const hasFilter = list?.input.field[name?.localName ?? ""] !== undefined;
-  const exact = useCall(list, { [name?.jsonName ?? ""]: searched }, isListed && hasFilter && searched !== "");
+  const search = isListed && searched !== "" ? nameSearch(entry!, searched) : {};
+  const found = useCall(list, search, Object.keys(search).length > 0);
   if (!isListed)
     return <TextInput {...props} value={value} onChange={({ currentTarget }) => onChange(currentTarget.value)} />;
 
   const labels = new Map<string, string>();
   const add = (item: JsonObject) =>
     labels.set(String(item.uid), `${item[name.jsonName] ?? ""} (${shortUid(String(item.uid))})`);
-  for (const page of [first.data, exact.data]) itemsOf(entry!, page).forEach(add);
+  for (const page of [first.data, found.data]) itemsOf(entry!, page).forEach(add);
   for (const uid of [value, searched])
-    if (/^[0-9a-f]{40}(\/[0-9a-f]{16})*$/.test(uid) && !labels.has(uid))
+    if (isUid(uid) && !labels.has(uid))
       labels.set(uid, `${(uid === value ? chosenName : undefined) ?? "uid"} (${shortUid(uid)})`);
   const Note = notes[type];
   return (
@@ -64,7 +64,7 @@ export function ReferenceInput({ type, value, onChange, ...props }: ReferenceInp
         }
         value={value === "" ? null : value}
         onChange={onChange}
-        onSearchChange={setSearch}
+        onSearchChange={setText}
       />
       {Note && value !== "" && (
         <Suspense fallback={<Skeleton height={60} />}>

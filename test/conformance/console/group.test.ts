@@ -1,6 +1,6 @@
 /** The page of a group in the console, and how a group is found. */
 import { describe, expect, test } from "vitest";
-import { makeGroup, makeMember, makeRepo } from "../fixtures.ts";
+import { freshName, makeGroup, makeMember, makeRepo } from "../fixtures.ts";
 import { onOneServer } from "../platform.ts";
 import { consoleBrowser, go, hasBrowser, looks, screenshot, seriousFindings } from "./browser.ts";
 
@@ -53,6 +53,45 @@ onOneServer("groups in the console", (platform) => {
       await page.waitForLoadState("networkidle");
       await screenshot(page, "group-overview-viewer");
       expect(complaints).toEqual([]);
+      await page.context().close();
+    });
+
+    test("a group is found in the tree by its name or its uid, with its path", async () => {
+      const name = freshName("found");
+      const outer = await makeGroup(platform());
+      const group = await makeGroup(platform(), outer.uid, { name });
+      const other = await makeGroup(platform(), platform().root, { name });
+      const { page, complaints } = await console.open("/tree");
+      const search = page.getByRole("searchbox", { name: "Find a group" });
+      await search.fill(name);
+      const found = page.getByRole("region", { name: "Groups found" });
+      await found.getByText("2 groups").waitFor();
+      await found
+        .getByRole("listitem")
+        .filter({ hasText: `platform / ${outer.name} / ${name}` })
+        .waitFor();
+      await found
+        .getByRole("listitem")
+        .filter({ hasText: new RegExp(`^platform / ${name}$`) })
+        .waitFor();
+      await screenshot(page, "tree-found");
+      expect(await seriousFindings(page)).toEqual([]);
+      expect(page.url()).toContain(`name=${name}`);
+      await found.getByRole("link", { name, exact: true }).first().click();
+      await page.getByRole("heading", { name, level: 1 }).waitFor();
+      await page.goBack();
+      await found.getByText("2 groups").waitFor();
+      expect(await search.inputValue()).toBe(name);
+      await search.fill(group.uid);
+      await found.getByText("1 group", { exact: true }).waitFor();
+      await search.fill(freshName());
+      await found.getByText("No group that you may see").waitFor();
+      await search.fill("");
+      await page
+        .getByRole("button", { name: /^Groups in / })
+        .first()
+        .waitFor();
+      expect([complaints, other.name]).toEqual([[], name]);
       await page.context().close();
     });
   });
