@@ -2,8 +2,8 @@
 import type { DescMethod, JsonObject } from "@bufbuild/protobuf";
 import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import type { ResourceEntry } from "../../src/remote/catalog/resources.ts";
+import { isUid } from "../../src/uid.ts";
 import { nameField, useContract } from "./contract.ts";
-import { isUid } from "./copy.tsx";
 import type { Api } from "./session/api.ts";
 import { useSession } from "./session/session.tsx";
 

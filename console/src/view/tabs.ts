@@ -1,6 +1,7 @@
 /** Tabs of the pages of some resources that are made by hand. The others come from the contract. */
 import type { JsonObject } from "@bufbuild/protobuf";
-import { type ComponentType, lazy } from "react";
+import { lazyRouteComponent } from "@tanstack/react-router";
+import type { ComponentType } from "react";
 import type { ResourceEntry } from "../../../src/remote/catalog/resources.ts";
 
 /** What a tab shows. */
@@ -16,19 +17,27 @@ export interface Tab {
   readonly content: ComponentType<TabProps>;
 }
 
-const GroupOverview = lazy(async () => ({ default: (await import("../group/overview.tsx")).GroupOverview }));
-const GroupAccess = lazy(async () => ({ default: (await import("../access/group-access.tsx")).GroupAccess }));
-const BindingAccess = lazy(async () => ({ default: (await import("../access/group-access.tsx")).BindingAccess }));
-const IdentityAccess = lazy(async () => ({ default: (await import("../access/identity-access.tsx")).IdentityAccess }));
-const GroupAudit = lazy(async () => ({ default: (await import("../audit/group-audit.tsx")).GroupAudit }));
-
 /** The tabs by the type of the resource, in their order: the first one is open. */
 export const tabs: Readonly<Record<string, readonly Tab[]>> = {
   "iam.platform.internal/Group": [
-    { title: "Overview", content: GroupOverview },
-    { title: "Access", content: GroupAccess },
-    { title: "Audit", content: GroupAudit },
+    { title: "Overview", content: lazyRouteComponent(() => import("../group/overview.tsx"), "GroupOverview") },
+    { title: "Access", content: lazyRouteComponent(() => import("../access/group-access.tsx"), "GroupAccess") },
+    { title: "Audit", content: lazyRouteComponent(() => import("../audit/group-audit.tsx"), "GroupAudit") },
   ],
-  "iam.platform.internal/Identity": [{ title: "Access", content: IdentityAccess }],
-  "iam.platform.internal/RoleBinding": [{ title: "Access", content: BindingAccess }],
+  "iam.platform.internal/Identity": [
+    { title: "Access", content: lazyRouteComponent(() => import("../access/identity-access.tsx"), "IdentityAccess") },
+  ],
+  "iam.platform.internal/RoleBinding": [
+    { title: "Access", content: lazyRouteComponent(() => import("../access/group-access.tsx"), "BindingAccess") },
+  ],
+  "registry.platform.internal/Repo": [
+    { title: "Tags", content: lazyRouteComponent(() => import("../registry/tags-tab.tsx"), "TagsTab") },
+    { title: "Readme", content: lazyRouteComponent(() => import("../registry/readme-tab.tsx"), "ReadmeTab") },
+  ],
+  "registry.platform.internal/RepoReadme": [
+    { title: "Readme", content: lazyRouteComponent(() => import("../registry/readme-tab.tsx"), "ReadmeTab") },
+  ],
+  "registry.platform.internal/Tag": [
+    { title: "Image", content: lazyRouteComponent(() => import("../registry/image-tab.tsx"), "ImageTab") },
+  ],
 };

@@ -153,6 +153,7 @@ onOneServer("the console in a browser", (platform) => {
       await page.getByRole("link", { name: "Edit" }).click();
       await page.getByRole("textbox", { name: "Description" }).fill("changed in the console");
       await page.getByRole("button", { name: "Save" }).click();
+      await page.getByRole("tab", { name: "Fields" }).click();
       await page.getByRole("cell", { name: "changed in the console" }).waitFor();
       // What only the server knows: the name is taken.
       await platform().ok("CreateRepo", { parent: group.uid, repo: { name: "taken" } });
