@@ -57,8 +57,3 @@ export function Uid({ uid }: { readonly uid: string }) {
 export function shortUid(uid: string): string {
   return uid.length > 12 ? `…${uid.slice(-8)}` : uid;
 }
-
-/** Whether a text has the shape of a uid. */
-export function isUid(text: string): boolean {
-  return /^[0-9a-f]{40}(\/[0-9a-f]{16})*$/.test(text);
-}

@@ -1,5 +1,6 @@
 import { Button, Group, Skeleton, Stack, Text } from "@mantine/core";
 import { useState } from "react";
+import { parentOf } from "../../../src/uid.ts";
 import { useMethod } from "../contract.ts";
 import { ErrorPanel } from "../error-panel.tsx";
 import { ReferenceInput } from "../form/reference-input.tsx";
@@ -18,7 +19,7 @@ export function GroupAccess({ resource }: TabProps) {
 /** Who has access to the group of a role binding, and why. */
 export function BindingAccess({ resource }: TabProps) {
   const uid = String(resource.uid);
-  return <Access scope={uid.slice(0, uid.lastIndexOf("/"))} />;
+  return <Access scope={parentOf(uid)} />;
 }
 
 function Access({ scope }: { readonly scope: string }) {

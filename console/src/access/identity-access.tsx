@@ -1,5 +1,6 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { Button, Group, Paper, Skeleton, Stack, Table, Text, Title } from "@mantine/core";
+import { parentOf } from "../../../src/uid.ts";
 import { useContract } from "../contract.ts";
 import { ErrorPanel } from "../error-panel.tsx";
 import { GroupPath } from "../group/path.tsx";
@@ -83,7 +84,7 @@ function BindingRow({ binding }: { readonly binding: JsonObject }) {
         <Named resource="roles" it={(binding.role as JsonObject | undefined) ?? { uid: binding.roleUid! }} />
       </Table.Td>
       <Table.Td>
-        <GroupPath uid={uid.slice(0, uid.lastIndexOf("/"))} />
+        <GroupPath uid={parentOf(uid)} />
       </Table.Td>
       <Table.Td>
         <Time time={String(binding.createTime)} />

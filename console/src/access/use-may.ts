@@ -1,5 +1,5 @@
+import { isUid } from "../../../src/uid.ts";
 import { useMethod } from "../contract.ts";
-import { isUid } from "../copy.tsx";
 import { useCall } from "../queries.ts";
 import { useSession } from "../session/session.tsx";
 

@@ -2,8 +2,9 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import { Select, Skeleton, TextInput } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { type ComponentType, lazy, Suspense, useState } from "react";
+import { isUid } from "../../../src/uid.ts";
 import { nameField, useContract } from "../contract.ts";
-import { isUid, shortUid } from "../copy.tsx";
+import { shortUid } from "../copy.tsx";
 import { itemsOf, nameSearch, useCall, useName } from "../queries.ts";
 import type { InputProps } from "./field-input.tsx";
 
