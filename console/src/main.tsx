@@ -1,6 +1,6 @@
 import "./mantine.css";
 import "./style.css";
-import { type CSSVariablesResolver, createTheme, MantineProvider } from "@mantine/core";
+import { type CSSVariablesResolver, createTheme, MantineProvider, Skeleton } from "@mantine/core";
 import { Notifications } from "@mantine/notifications";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
@@ -11,7 +11,12 @@ const nonce = document.querySelector<HTMLElement>('meta[property="csp-nonce"]')?
 // react-remove-scroll, which Mantine's overlays use, reads it here.
 Object.assign(globalThis, { __webpack_nonce__: nonce });
 
-const theme = createTheme({ primaryColor: "indigo", primaryShade: { light: 7, dark: 8 }, defaultRadius: "md" });
+const theme = createTheme({
+  primaryColor: "indigo",
+  primaryShade: { light: 7, dark: 8 },
+  defaultRadius: "md",
+  components: { Skeleton: Skeleton.extend({ defaultProps: { role: "status" } }) }, // what has a label needs a role
+});
 
 /** Muted text and errors with a contrast of 4.5 on every background. */
 const cssVariablesResolver: CSSVariablesResolver = () => ({

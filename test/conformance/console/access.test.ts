@@ -3,7 +3,7 @@ import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 import { bind, builtInRole, makeGroup, makeIdentity, makeMember } from "../fixtures.ts";
 import { onOneServer } from "../platform.ts";
-import { consoleBrowser, go, hasBrowser, looks, screenshot, seriousFindings } from "./browser.ts";
+import { consoleBrowser, go, hasBrowser, looks, screenshot, seriousFindings, settled } from "./browser.ts";
 
 /** Somebody comes back to the window. */
 const comeBack = (page: Page) => page.evaluate('dispatchEvent(new Event("visibilitychange"))');
@@ -31,7 +31,7 @@ onOneServer("access in the console", (platform) => {
       ] as const) {
         await go(page, path);
         await page.getByText(text).first().waitFor();
-        await page.waitForLoadState("networkidle");
+        await settled(page);
         await screenshot(page, `${name}-${look}`);
         expect(await seriousFindings(page), name).toEqual([]);
         const width = await page.evaluate("document.documentElement.scrollWidth - innerWidth");

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { appendAudit, auditEntry, emptyRecord } from "../../../src/audit/index.ts";
 import { makeGroup, makeMember, makeRepo } from "../fixtures.ts";
 import { onOneServer } from "../platform.ts";
-import { consoleBrowser, hasBrowser, looks, screenshot, seriousFindings } from "./browser.ts";
+import { consoleBrowser, hasBrowser, looks, screenshot, seriousFindings, settled } from "./browser.ts";
 
 /** The methods of the records that are shown, in their order. */
 const methods = (page: Page) => page.locator("tbody tr td:nth-child(3) span").allInnerTexts();
@@ -29,7 +29,7 @@ onOneServer("the audit log in the console", (platform) => {
       await write(group.uid, ["cli/token"]);
       const { page, complaints } = await console.open(`/view/groups/${group.uid}?tab=Audit`, options, token);
       await page.locator("tbody").getByText("CreateRepo").waitFor();
-      await page.waitForLoadState("networkidle");
+      await settled(page);
       await screenshot(page, `audit-${look}`);
       expect(await seriousFindings(page)).toEqual([]);
       expect(await page.evaluate("document.documentElement.scrollWidth - innerWidth")).toBeLessThanOrEqual(0);

@@ -4,7 +4,7 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
-import { afterAll, beforeAll } from "vitest";
+import { afterAll, beforeAll, expect } from "vitest";
 import type { Platform } from "../platform.ts";
 
 const program = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find(existsSync);
@@ -77,6 +77,12 @@ export async function signIn(page: Page, token: string): Promise<void> {
 /** Goes to a path below `/console` without a reload, which forgets the token. */
 export async function go(page: Page, path: string): Promise<void> {
   await page.evaluate(`history.pushState({}, "", "/console${path}"); dispatchEvent(new PopStateEvent("popstate"))`);
+}
+
+/** Waits until everything on the page has been read. */
+export async function settled(page: Page): Promise<void> {
+  await page.waitForLoadState("networkidle");
+  await expect.poll(() => page.locator(".mantine-Skeleton-root").count()).toBe(0);
 }
 
 /** Serious findings of axe. Transitions have ended, so that colours are final. */

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { makeGroup, makeRepo, makeTag } from "../fixtures.ts";
 import { onOneServer } from "../platform.ts";
-import { consoleBrowser, go, hasBrowser, looks, screenshot, seriousFindings } from "./browser.ts";
+import { consoleBrowser, go, hasBrowser, looks, screenshot, seriousFindings, settled } from "./browser.ts";
 
 onOneServer("the console over HTTP", (platform) => {
   const get = (path: string, headers: Record<string, string> = {}) => fetch(platform().baseUrl + path, { headers });
@@ -82,7 +82,7 @@ onOneServer("the console in a browser", (platform) => {
       ] as const) {
         await go(page, path);
         await page.getByRole("heading", { name: heading, level: 1 }).waitFor();
-        await page.waitForLoadState("networkidle");
+        await settled(page);
         await screenshot(page, `${name}-${look}`);
         expect(await seriousFindings(page), name).toEqual([]);
         const width = await page.evaluate("document.documentElement.scrollWidth - innerWidth");

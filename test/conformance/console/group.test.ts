@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { freshName, makeGroup, makeMember, makeRepo } from "../fixtures.ts";
 import { onOneServer } from "../platform.ts";
-import { consoleBrowser, go, hasBrowser, looks, screenshot, seriousFindings } from "./browser.ts";
+import { consoleBrowser, go, hasBrowser, looks, screenshot, seriousFindings, settled } from "./browser.ts";
 
 onOneServer("groups in the console", (platform) => {
   const console = consoleBrowser(platform);
@@ -14,7 +14,7 @@ onOneServer("groups in the console", (platform) => {
       await makeRepo(platform(), group.uid);
       const { page, complaints } = await console.open(`/view/groups/${group.uid}`, options, token);
       await page.getByText("CreateRepo").waitFor();
-      await page.waitForLoadState("networkidle");
+      await settled(page);
       await screenshot(page, `group-overview-${look}`);
       expect(await seriousFindings(page)).toEqual([]);
       expect(await page.evaluate("document.documentElement.scrollWidth - innerWidth")).toBeLessThanOrEqual(0);
@@ -50,7 +50,7 @@ onOneServer("groups in the console", (platform) => {
       const { page, complaints } = await console.open(`/view/groups/${group.uid}`, {}, token);
       await page.getByText("You may not read the audit log here.").waitFor();
       await page.getByRole("region", { name: "Who has access" }).getByText("viewer").waitFor();
-      await page.waitForLoadState("networkidle");
+      await settled(page);
       await screenshot(page, "group-overview-viewer");
       expect(complaints).toEqual([]);
       await page.context().close();

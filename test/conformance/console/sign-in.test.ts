@@ -50,7 +50,8 @@ onOneServer(
       }
 
       /** What was complained about in the console, not in the pages of the provider. */
-      const ownOf = (complaints: readonly string[]) => complaints.filter((it) => !it.includes(issuer) && !fonts.test(it));
+      const ownOf = (complaints: readonly string[]) =>
+        complaints.filter((it) => !it.includes(issuer) && !fonts.test(it));
 
       test.each(looks)("%s: the page of somebody who is not signed in", async (look, options) => {
         const { page, complaints } = await console.openSignedOut("", options);
