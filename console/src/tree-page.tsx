@@ -61,9 +61,10 @@ function Groups({ filter, otherwise }: { readonly filter: JsonObject; readonly o
 
 /** The topmost groups of somebody who may see no organisation as a whole. */
 function Reachable() {
-  const { items, isPending } = useGroups({ orderBy: "uid", pageSize: 200 });
+  const { items, error, isPending, refetch } = useGroups({ orderBy: "uid", pageSize: 200 });
   const uids = items.map(({ uid }) => String(uid));
   const topmost = items.filter(({ uid }) => !uids.some((other) => String(uid).startsWith(`${other}/`)));
+  if (error !== null) return <ErrorPanel error={error} retry={() => void refetch()} />;
   if (isPending) return <Skeleton height={20} maw={240} />;
   if (topmost.length === 0)
     return (

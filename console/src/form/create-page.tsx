@@ -10,7 +10,8 @@ import { ButtonLink } from "../links.tsx";
 import { NotFound } from "../not-found.tsx";
 import { useSession } from "../session/session.tsx";
 import { FieldList } from "../view/field-list.tsx";
-import { type Draft, ResourceForm, resourceField, withArticle } from "./resource-form.tsx";
+import type { Draft } from "./drafts.ts";
+import { ResourceForm, resourceField, withArticle } from "./resource-form.tsx";
 
 const route = getRouteApi("/create/$resource");
 

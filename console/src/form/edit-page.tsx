@@ -9,7 +9,8 @@ import { ErrorPanel } from "../error-panel.tsx";
 import { displayName } from "../links.tsx";
 import { NotFound } from "../not-found.tsx";
 import { useSession } from "../session/session.tsx";
-import { changedFields, type Draft, ResourceForm, resourceField } from "./resource-form.tsx";
+import type { Draft } from "./drafts.ts";
+import { changedFields, ResourceForm, resourceField } from "./resource-form.tsx";
 
 const route = getRouteApi("/edit/$resource/$");
 

@@ -1,10 +1,20 @@
 import { type DescField, type JsonValue, ScalarType } from "@bufbuild/protobuf";
-import { Checkbox, MultiSelect, NumberInput, Select, TagsInput, Textarea, TextInput } from "@mantine/core";
+import {
+  Checkbox,
+  MultiSelect,
+  NumberInput,
+  PasswordInput,
+  Select,
+  TagsInput,
+  Textarea,
+  TextInput,
+} from "@mantine/core";
 import type { ReactNode } from "react";
 import { shortName } from "../../../src/remote/catalog/enums.ts";
 import { Comment } from "../comment.tsx";
 import { behaves, FieldBehavior, referenceType, title } from "../contract.ts";
 import { localTime } from "../time.tsx";
+import { isSecret } from "./drafts.ts";
 import { JsonField } from "./json-field.tsx";
 import { ReferenceInput } from "./reference-input.tsx";
 
@@ -76,6 +86,15 @@ export function FieldInput({ field, value, onChange, problem, isDisabled }: Fiel
     case ScalarType.BYTES:
     case ScalarType.INT64:
     case ScalarType.UINT64:
+      if (isSecret(field))
+        return (
+          <PasswordInput
+            {...props}
+            autoComplete="new-password"
+            value={text}
+            onChange={({ currentTarget }) => setText(currentTarget.value)}
+          />
+        );
       return text.includes("\n") ? (
         <Textarea
           {...props}

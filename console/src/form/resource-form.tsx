@@ -1,5 +1,5 @@
 import type { DescField, DescMethod, JsonObject } from "@bufbuild/protobuf";
-import { Alert, Button, Group, Stack } from "@mantine/core";
+import { Alert, Button, Group, Stack, Text } from "@mantine/core";
 import { useMutation } from "@tanstack/react-query";
 import { useBlocker } from "@tanstack/react-router";
 import { type FormEvent, useMemo, useRef, useState } from "react";
@@ -7,16 +7,9 @@ import { PlatformError } from "../../../src/client/index.ts";
 import type { ResourceEntry } from "../../../src/remote/catalog/resources.ts";
 import { singularOf } from "../contract.ts";
 import { ErrorPanel } from "../error-panel.tsx";
+import { type Draft, type EditedDraft, keepDraft, readDraft, removeDraft, withoutSecrets } from "./drafts.ts";
 import { MessageFields } from "./message-fields.tsx";
 import { missingFields, useRules } from "./rules.ts";
-
-/** What a form sends. */
-export interface Draft {
-  /** The fields of the request beside the resource, in JSON. */
-  readonly request: JsonObject;
-  /** The resource, in JSON. */
-  readonly resource: JsonObject;
-}
 
 interface ResourceFormProps {
   readonly entry: ResourceEntry;
@@ -35,10 +28,44 @@ export function resourceField({ input }: DescMethod, { schema }: ResourceEntry):
   return input.fields.find(({ message }) => message?.typeName === schema.typeName)!;
 }
 
-/** A form for a resource, and for what else its request has. */
-export function ResourceForm({ entry, method, initial, isUpdate = false, action, send, cancel }: ResourceFormProps) {
-  const [draft, setDraft] = useState(initial);
-  const [edited, setEdited] = useState<ReadonlySet<string>>(new Set());
+/**
+ * A form for a resource, and for what else its request has. What somebody has typed at this address before a reload is
+ * restored.
+ */
+export function ResourceForm(props: ResourceFormProps) {
+  const [address] = useState(() => location.pathname + location.search);
+  const [restored, setRestored] = useState(() => readDraft(address));
+  const discard = () => {
+    removeDraft(address);
+    setRestored(undefined);
+  };
+  return (
+    <>
+      {restored !== undefined && (
+        <Alert role="status" variant="default" mb="md" maw={720} title="Restored what you typed">
+          <Group justify="space-between">
+            <Text size="sm">It is not saved yet. Secrets are not kept.</Text>
+            <Button size="xs" variant="default" onClick={discard}>
+              Discard
+            </Button>
+          </Group>
+        </Alert>
+      )}
+      <Form
+        key={restored === undefined ? "initial" : "restored"}
+        address={address}
+        start={restored ?? { draft: props.initial, edited: [] }}
+        {...props}
+      />
+    </>
+  );
+}
+
+type FormProps = ResourceFormProps & { readonly address: string; readonly start: EditedDraft };
+
+function Form({ entry, method, address, start, isUpdate = false, action, send, cancel }: FormProps) {
+  const [draft, setDraft] = useState(start.draft);
+  const [edited, setEdited] = useState<ReadonlySet<string>>(new Set(start.edited));
   const [isChecked, setChecked] = useState(false);
   const isSaved = useRef(false);
   const form = useRef<HTMLFormElement>(null);
@@ -50,13 +77,23 @@ export function ResourceForm({ entry, method, initial, isUpdate = false, action,
     mutationFn: send,
     onSuccess(proceed) {
       isSaved.current = true;
+      removeDraft(address);
       proceed();
     },
   });
+  const withoutItsSecrets = ({ request, resource }: Draft) => ({
+    request: withoutSecrets(fields, request),
+    resource: withoutSecrets(entry.schema.fields, resource),
+  });
+  const isUnsaved = () => edited.size > 0 && !isSaved.current;
   useBlocker({
-    shouldBlockFn: () =>
-      edited.size > 0 && !isSaved.current && !confirm("Leave this page? Your changes are not saved."),
-    enableBeforeUnload: () => edited.size > 0 && !isSaved.current,
+    shouldBlockFn() {
+      if (isUnsaved() && !confirm("Leave this page? Your changes are not saved.")) return true;
+      removeDraft(address);
+      return false;
+    },
+    // A reload loses nothing but secrets.
+    enableBeforeUnload: () => isUnsaved() && JSON.stringify(withoutItsSecrets(draft)) !== JSON.stringify(draft),
   });
 
   const missing = new Map([
@@ -76,8 +113,10 @@ export function ResourceForm({ entry, method, initial, isUpdate = false, action,
       ...changedFields(entry.schema.fields, draft.resource, next.resource),
       ...changedFields(fields, draft.request, next.request),
     ];
-    setEdited(new Set([...edited, ...changed]));
+    const all = new Set([...edited, ...changed]);
+    setEdited(all);
     setDraft(next);
+    keepDraft(address, { draft: withoutItsSecrets(next), edited: [...all] });
     if (error !== null) reset();
   };
   const submit = (event: FormEvent) => {

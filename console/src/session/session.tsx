@@ -1,7 +1,7 @@
 import { Modal } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
 import { type QueryClient, QueryClientProvider } from "@tanstack/react-query";
-import { createContext, type ReactNode, use, useEffect, useMemo, useState } from "react";
+import { createContext, type ReactNode, use, useCallback, useEffect, useMemo, useState } from "react";
 import { useContract } from "../contract.ts";
 import { type Api, checkToken, createApi, createQueries } from "./api.ts";
 import type { OpenedSession } from "./open-session.ts";
@@ -48,11 +48,15 @@ export function SessionProvider({
     [registry, tokens],
   );
 
+  const forget = useCallback(() => {
+    queries.clear();
+    sessionStorage.clear(); // drafts of forms
+  }, [queries]);
   useEffect(() => {
     const show = () => {
       setClaims(tokens.claims);
       setExpired(false);
-      if (tokens.claims === undefined) queries.clear();
+      if (tokens.claims === undefined) forget();
       else void queries.invalidateQueries();
     };
     return tokens.watch((news) => {
@@ -68,7 +72,7 @@ export function SessionProvider({
         () => {}, // the next call says what is wrong
       );
     });
-  }, [tokens, queries]);
+  }, [tokens, queries, forget]);
 
   const signIn = async (token: string) => {
     await checkToken(registry, token);
@@ -81,7 +85,7 @@ export function SessionProvider({
   const signOut = () =>
     void tokens.end().then(
       () => {
-        queries.clear();
+        forget();
         setClaims(undefined);
         setExpired(false);
       },
@@ -97,7 +101,13 @@ export function SessionProvider({
     <QueryClientProvider client={queries}>
       <SessionContext value={{ api, claims, isRenewed: tokens.hasSession, signOut }}>
         {children}
-        <Modal opened={isExpired} onClose={signOut} title="Your session has ended" centered>
+        <Modal
+          opened={isExpired}
+          onClose={signOut}
+          title="Your session has ended"
+          closeButtonProps={{ "aria-label": "Sign out" }}
+          centered
+        >
           <SignIn signIn={signIn} />
         </Modal>
       </SessionContext>

@@ -70,6 +70,7 @@ function Providers({ issuers }: { readonly issuers: readonly ConsoleIssuer[] }) 
       {issuers.map((issuer) => (
         <Button
           key={`${issuer.issuer} ${issuer.clientId}`}
+          data-autofocus={issuer === issuers[0] || undefined}
           loading={leaving === issuer}
           onClick={() => void leave(issuer)}
         >

@@ -154,6 +154,27 @@ onOneServer(
         await one.context().close();
       });
 
+      test("a session that has ended is begun again at the provider, and what was typed is restored", async () => {
+        const { page } = await console.openSignedOut("/create/repos");
+        await signInAs("erin", page);
+        await page.getByRole("textbox", { name: "Name", exact: true }).fill("still-here");
+        const { value } = (await sessionCookie(page))!;
+        await fetch(`${platform().baseUrl}/sts/revoke`, {
+          method: "POST",
+          body: new URLSearchParams({ token: value }),
+        });
+        await refuseOnce(page, "**/ListGroups");
+        await page.getByRole("combobox", { name: "Parent" }).fill("anything");
+        await page.getByText("Your session has ended").waitFor();
+        expect(await seriousFindings(page)).toEqual([]);
+        await screenshot(page, "session-ended");
+        await button(page).click();
+        await page.getByRole("button", { name: "Continue" }).click(); // the provider knows erin
+        await page.getByText("Restored what you typed").waitFor();
+        expect(await page.getByRole("textbox", { name: "Name", exact: true }).inputValue()).toBe("still-here");
+        await page.context().close();
+      });
+
       test("a sign-in in another tab is one in this tab, too", async () => {
         const { page: one } = await console.openSignedOut("/list/roles");
         const two = await one.context().newPage();
