@@ -40,19 +40,19 @@ export function itemsOf({ methods: { List } }: ResourceEntry, page: JsonObject |
   return (items === undefined ? undefined : (page?.[items.jsonName] as JsonObject[] | undefined)) ?? [];
 }
 
-/** The fields of a list request that find resources by a name that somebody types, or by a uid. */
-export function nameSearch(entry: ResourceEntry, text: string): JsonObject {
-  if (isUid(text)) return { uidp: { ids: [text] } };
+/** The fields of a list request that find resources by a name, or by a uid; undefined if there are none for it. */
+export function nameSearch(entry: ResourceEntry, text: string): JsonObject | undefined {
+  if (isUid(text)) return hasUids(entry) ? { uidp: { ids: [text] } } : undefined;
   const { field } = entry.methods.List!.input;
   const filter = field[nameField(entry)?.localName ?? ""];
-  return filter === undefined ? {} : { [filter.jsonName]: text };
+  return filter && { [filter.jsonName]: text };
 }
 
 /** The name of a resource; undefined while it is read, and if it has none or the caller may not see it. */
 export function useName(type: string | undefined, uid: string): string | undefined {
   const { api } = useSession();
   const entry = useContract().byType.get(type ?? "");
-  const isNamed = entry !== undefined && hasNamesByUid(entry);
+  const isNamed = entry !== undefined && nameField(entry) !== undefined && hasUids(entry);
   const { data } = useQuery({
     queryKey: [entry?.schema.typeName, "name", uid],
     queryFn: () => readName(api, entry!, uid),
@@ -62,10 +62,10 @@ export function useName(type: string | undefined, uid: string): string | undefin
   return data ?? undefined;
 }
 
-/** Whether the names of many resources can be read by one call. */
-function hasNamesByUid(entry: ResourceEntry): boolean {
-  const { fields = [] } = entry.methods.List?.input.field.uidp?.message ?? {};
-  return nameField(entry) !== undefined && fields.some(({ name }) => name === "ids");
+/** Whether resources can be listed by their uids. */
+export function hasUids({ methods: { List } }: ResourceEntry): boolean {
+  const { fields = [] } = List?.input.field.uidp?.message ?? {};
+  return fields.some(({ name }) => name === "ids");
 }
 
 /** As many as a page has at most. */

@@ -9,16 +9,20 @@ import {
   Text,
   useMantineColorScheme,
 } from "@mantine/core";
-import { useDisclosure } from "@mantine/hooks";
+import { useDisclosure, useHotkeys } from "@mantine/hooks";
 import { Outlet, useLocation } from "@tanstack/react-router";
-import { useEffect } from "react";
+import { lazy, Suspense, useEffect } from "react";
 import { title, useContract } from "./contract.ts";
 import { NavigationLink, TextLink } from "./links.tsx";
 import { useSession } from "./session/session.tsx";
 
+const Palette = lazy(() => import("./palette/palette.tsx").then((module) => ({ default: module.Palette })));
+
 /** What every page has: navigation by domain, colours, sign-out. */
 export function Shell() {
   const [isOpen, { toggle, close }] = useDisclosure();
+  const [isPaletteOpen, palette] = useDisclosure();
+  useHotkeys([["mod+K", palette.toggle]], []);
   const { pathname } = useLocation();
   // biome-ignore lint/correctness/useExhaustiveDependencies: another page closes the navigation of a phone
   useEffect(close, [pathname]);
@@ -31,6 +35,11 @@ export function Shell() {
       <a className="skip-link" href="#main">
         Skip to content
       </a>
+      {isPaletteOpen && (
+        <Suspense>
+          <Palette close={palette.close} />
+        </Suspense>
+      )}
       <AppShell.Header>
         <Group h="100%" px="md" justify="space-between" wrap="nowrap">
           <Group gap="sm" wrap="nowrap">
@@ -41,7 +50,18 @@ export function Shell() {
               </TextLink>
             </Text>
           </Group>
-          <Account />
+          <Group gap="xs" wrap="nowrap">
+            <Button
+              variant="default"
+              size="xs"
+              onClick={palette.open}
+              title="Ctrl+K"
+              aria-keyshortcuts="Control+K Meta+K"
+            >
+              Go to…
+            </Button>
+            <Account />
+          </Group>
         </Group>
       </AppShell.Header>
       <AppShell.Navbar aria-label="Resources">

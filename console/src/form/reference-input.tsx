@@ -34,7 +34,7 @@ export function ReferenceInput({ type, value, onChange, ...props }: ReferenceInp
   const [searched] = useDebouncedValue(text.trim(), 200);
   const chosenName = useName(type, value);
   const first = useCall(list, { pageSize: 200 }, isListed);
-  const search = isListed && searched !== "" ? nameSearch(entry!, searched) : {};
+  const search = isListed && searched !== "" ? (nameSearch(entry!, searched) ?? {}) : {};
   const found = useCall(list, search, Object.keys(search).length > 0);
   if (!isListed)
     return <TextInput {...props} value={value} onChange={({ currentTarget }) => onChange(currentTarget.value)} />;
