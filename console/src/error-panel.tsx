@@ -1,3 +1,4 @@
+import { Code as CallCode } from "@connectrpc/connect";
 import { Alert, Button, Code, Group, Stack, Text } from "@mantine/core";
 import { PlatformError } from "../../src/client/index.ts";
 import { CopyText } from "./copy.tsx";
@@ -33,11 +34,11 @@ export function ErrorPanel({ error, retry }: { readonly error: unknown; readonly
   );
 }
 
-function callTitle({ reason }: PlatformError): string {
-  switch (reason) {
-    case "Unavailable":
+function callTitle({ code }: PlatformError): string {
+  switch (code) {
+    case CallCode.Unavailable:
       return "The server cannot be reached";
-    case "NotFound":
+    case CallCode.NotFound:
       return "This does not exist, or you may not see it";
     default:
       return "The server refused the request";

@@ -1,6 +1,6 @@
 import "./mantine.css";
 import "./style.css";
-import { type CSSVariablesResolver, createTheme, MantineProvider, Skeleton } from "@mantine/core";
+import { type CSSVariablesResolver, createTheme, MantineProvider } from "@mantine/core";
 import { Notifications } from "@mantine/notifications";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
@@ -15,7 +15,10 @@ const theme = createTheme({
   primaryColor: "indigo",
   primaryShade: { light: 7, dark: 8 },
   defaultRadius: "md",
-  components: { Skeleton: Skeleton.extend({ defaultProps: { role: "status" } }) }, // what has a label needs a role
+  components: {
+    Notification: { defaultProps: { closeButtonProps: { "aria-label": "Close" } } },
+    Skeleton: { defaultProps: { role: "status" } }, // what has a label needs a role
+  },
 });
 
 /** Muted text and errors with a contrast of 4.5 on every background. */

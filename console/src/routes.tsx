@@ -1,5 +1,6 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from "@tanstack/react-router";
 import { HomePage } from "./home-page.tsx";
+import { takeCode } from "./invite/code.ts";
 import { readListSearch } from "./list/search.ts";
 import { NotFound } from "./not-found.tsx";
 import { Shell } from "./shell.tsx";
@@ -40,7 +41,14 @@ const routeTree = root.addChildren([
     path: "/edit/$resource/$",
     component: lazyRouteComponent(() => import("./form/edit-page.tsx"), "EditPage"),
   }),
+  createRoute({
+    getParentRoute: () => root,
+    path: "/accept",
+    component: lazyRouteComponent(() => import("./invite/accept-page.tsx"), "AcceptPage"),
+  }),
 ]);
+
+takeCode(); // before anything else reads the address
 
 /** The pages of the console. Their addresses can be shared: they hold everything but the token. */
 export const router = createRouter({ routeTree, basepath: "/console" });

@@ -1,8 +1,8 @@
 import { type DescEnum, type DescField, type JsonObject, type JsonValue, ScalarType } from "@bufbuild/protobuf";
 import { Badge, Code, Group, Text } from "@mantine/core";
-import { shortName } from "../../src/remote/catalog/enums.ts";
 import { referenceType, title } from "./contract.ts";
 import { Uid } from "./copy.tsx";
+import { enumLabel } from "./enum-label.ts";
 import { Reference } from "./links.tsx";
 import { Time } from "./time.tsx";
 
@@ -112,7 +112,7 @@ function Fields({ field, value }: { readonly field: DescField; readonly value: J
 function EnumBadge({ type, name }: { readonly type: DescEnum; readonly name: string }) {
   return (
     <Badge variant="default" tt="none" fw={500} radius="sm">
-      {title(shortName(type, name))}
+      {enumLabel(type, name)}
     </Badge>
   );
 }

@@ -89,7 +89,7 @@ function Verdict(request: { readonly scope: string; readonly identity: string; r
   const others = (data.otherGrants ?? []) as Grant[];
   return (
     <Stack gap="sm" aria-live="polite">
-      <Alert variant="default" title={word}>
+      <Alert variant="default" className="sentence" title={word}>
         <Named resource="identities" it={data.identity as JsonObject} /> {sentence}{" "}
         <b>{capabilityLabel(String(data.capability))}</b> at{" "}
         {groups.length > 0 && <Named resource="groups" it={groups.at(-1)!} />}.

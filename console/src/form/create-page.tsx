@@ -1,15 +1,16 @@
 import type { DescMethod, JsonObject } from "@bufbuild/protobuf";
-import { Alert, Stack, Title } from "@mantine/core";
+import { Alert, Skeleton, Stack, Title } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
 import { useQueryClient } from "@tanstack/react-query";
 import { getRouteApi, useRouter } from "@tanstack/react-router";
-import { useState } from "react";
+import { Suspense, useState } from "react";
 import type { ResourceEntry } from "../../../src/remote/catalog/resources.ts";
 import { singularOf, useContract } from "../contract.ts";
 import { ButtonLink } from "../links.tsx";
 import { NotFound } from "../not-found.tsx";
 import { useSession } from "../session/session.tsx";
 import { FieldList } from "../view/field-list.tsx";
+import { createdNotes } from "./created.ts";
 import type { Draft } from "./drafts.ts";
 import { ResourceForm, resourceField, withArticle } from "./resource-form.tsx";
 
@@ -39,10 +40,15 @@ function Create({ entry, method }: { readonly entry: ResourceEntry; readonly met
     void queries.invalidateQueries();
     notifications.show({ message: `Created the ${singularOf(entry)}`, color: "green" });
     const isKept = kept !== undefined && Object.keys(made).every((name) => kept[name] !== undefined);
-    if (!isKept) return () => setCreated(made);
+    if (!isKept)
+      return () => {
+        setCreated(made);
+        scrollTo(0, 0);
+      };
     return () => void navigate({ to: "/view/$resource/$", params: { resource: entry.plural, _splat: uid } });
   }
 
+  const Note = createdNotes[entry.type];
   if (created !== undefined)
     return (
       <Stack>
@@ -50,6 +56,11 @@ function Create({ entry, method }: { readonly entry: ResourceEntry; readonly met
         <Alert variant="default" className="notice" title="Some of these values are shown only now">
           Copy what you need before you leave this page.
         </Alert>
+        {Note && (
+          <Suspense fallback={<Skeleton height={220} />}>
+            <Note resource={created} />
+          </Suspense>
+        )}
         <FieldList entry={entry} resource={created} />
         <ButtonLink
           w="fit-content"

@@ -10,9 +10,9 @@ import {
   TextInput,
 } from "@mantine/core";
 import type { ReactNode } from "react";
-import { shortName } from "../../../src/remote/catalog/enums.ts";
 import { Comment } from "../comment.tsx";
 import { behaves, FieldBehavior, referenceType, title } from "../contract.ts";
+import { enumLabel } from "../enum-label.ts";
 import { localTime } from "../time.tsx";
 import { isSecret } from "./drafts.ts";
 import { JsonField } from "./json-field.tsx";
@@ -143,5 +143,5 @@ export function FieldInput({ field, value, onChange, problem, isDisabled }: Fiel
 function optionsOf({ enum: type }: DescField) {
   return type!.values
     .filter(({ number }) => number !== 0)
-    .map(({ name }) => ({ value: name, label: title(shortName(type!, name)) }));
+    .map(({ name }) => ({ value: name, label: enumLabel(type!, name) }));
 }

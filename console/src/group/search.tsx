@@ -22,7 +22,7 @@ export function GroupSearchInput() {
     <TextInput
       type="search"
       label="Find a group"
-      placeholder="Its name, or a uid"
+      placeholder="Its whole name, or a uid"
       maw={420}
       mb="md"
       value={text}

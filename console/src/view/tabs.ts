@@ -24,6 +24,9 @@ export const tabs: Readonly<Record<string, readonly Tab[]>> = {
     { title: "Access", content: lazyRouteComponent(() => import("../access/group-access.tsx"), "GroupAccess") },
     { title: "Audit", content: lazyRouteComponent(() => import("../audit/group-audit.tsx"), "GroupAudit") },
   ],
+  "iam.platform.internal/GroupInvite": [
+    { title: "Invite", content: lazyRouteComponent(() => import("../invite/invite-tab.tsx"), "InviteTab") },
+  ],
   "iam.platform.internal/Identity": [
     { title: "Access", content: lazyRouteComponent(() => import("../access/identity-access.tsx"), "IdentityAccess") },
   ],
