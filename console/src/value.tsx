@@ -1,5 +1,6 @@
 import { type DescEnum, type DescField, type JsonObject, type JsonValue, ScalarType } from "@bufbuild/protobuf";
 import { Badge, Code, Group, Text } from "@mantine/core";
+import { SeverestBadge, SeverityBadge } from "./advisory/severity.tsx";
 import { referenceType, title } from "./contract.ts";
 import { Uid } from "./copy.tsx";
 import { enumLabel } from "./enum-label.ts";
@@ -21,6 +22,7 @@ const maxShort = 3;
 export function Value({ field, value, isShort = false }: ValueProps) {
   if (isEmpty(value)) return <Text span c="dimmed" size="sm" aria-label="not set">{`–`}</Text>;
   if (field.fieldKind === "list") {
+    if (isSeverity(field) && isShort) return <SeverestBadge severities={value} />;
     const all = value as JsonValue[];
     const shown = isShort ? all.slice(0, maxShort) : all;
     if (field.listKind === "message" && isShort)
@@ -75,6 +77,7 @@ function Item({
       </Text>
     );
   if (field.message?.typeName === "google.protobuf.Timestamp") return <Time time={String(value)} />;
+  if (isSeverity(field)) return <SeverityBadge severity={value as JsonObject} />;
   if (field.message !== undefined && typeof value === "object")
     return isComposite(field) ? (
       <Fields field={field} value={value as JsonObject} />
@@ -117,9 +120,15 @@ function EnumBadge({ type, name }: { readonly type: DescEnum; readonly name: str
   );
 }
 
-/** Whether a field holds a message whose fields are shown. */
-export function isComposite({ message }: DescField): boolean {
-  return message !== undefined && !message.typeName.startsWith("google.protobuf.");
+/** Whether a field holds a message whose fields are shown. A rating is shown as a badge. */
+export function isComposite(field: DescField): boolean {
+  const { message } = field;
+  return message !== undefined && !message.typeName.startsWith("google.protobuf.") && !isSeverity(field);
+}
+
+/** Whether a field holds ratings by CVSS. */
+function isSeverity({ message }: DescField): boolean {
+  return message?.name === "Severity";
 }
 
 /** Whether a value is absent, or as good as that. */

@@ -5,7 +5,7 @@ import { nameField, referenceType } from "../contract.ts";
 import { isComposite } from "../value.tsx";
 
 /** Fields that are shown only on demand. */
-const rarelyRead: ReadonlySet<string> = new Set(["uid", "etag", "description", "create_time"]);
+const rarelyRead: ReadonlySet<string> = new Set(["uid", "etag", "description", "details", "create_time"]);
 const maxColumns = 5;
 
 /** The columns of a list for which none have been chosen. */

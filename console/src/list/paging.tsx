@@ -1,6 +1,7 @@
 import { Button, Group, NativeSelect, Text } from "@mantine/core";
 
-interface PagingProps {
+/** Which page is shown, and what changes it. */
+export interface PagingProps {
   /** How many results come before the page. */
   readonly at: number;
   readonly count: number;

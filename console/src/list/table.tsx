@@ -7,17 +7,21 @@ import { CopyText, shortUid } from "../copy.tsx";
 import { Reference, TextLink } from "../links.tsx";
 import { isEmpty, Value } from "../value.tsx";
 
-interface ResourceTableProps {
+/** How a list is ordered. */
+export interface Ordering {
+  /** Names of the fields that the server can order by. */
+  readonly orderable: ReadonlySet<string>;
+  readonly order: string | undefined;
+  changeOrder(order: string): void;
+}
+
+interface ResourceTableProps extends Ordering {
   readonly entry: ResourceEntry;
   readonly columns: readonly DescField[];
   /** Undefined while the first page is read. */
   readonly items: readonly JsonObject[] | undefined;
   /** Whether the items are those of the page before. */
   readonly isStale: boolean;
-  /** Names of the fields that the server can order by. */
-  readonly orderable: ReadonlySet<string>;
-  readonly order: string | undefined;
-  changeOrder(order: string): void;
 }
 
 /** Rows of skeletons. */
@@ -74,9 +78,12 @@ export function ResourceTable({ entry, columns, items, isStale, ...ordering }: R
   );
 }
 
-type HeadingProps = Pick<ResourceTableProps, "orderable" | "order" | "changeOrder"> & { readonly field: DescField };
+interface HeadingProps extends Ordering {
+  readonly field: DescField;
+}
 
-function Heading({ field, orderable, order = "", changeOrder }: HeadingProps) {
+/** The heading of a column, which orders the list if the server can. */
+export function Heading({ field, orderable, order = "", changeOrder }: HeadingProps) {
   // A reference is shown by its name.
   const label = title(referenceType(field) === undefined ? field.name : field.name.replace(/_uid$/, ""));
   if (!orderable.has(field.name)) return <Table.Th>{label}</Table.Th>;

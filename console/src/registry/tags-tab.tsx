@@ -1,3 +1,4 @@
+import "@mantine/core/styles/Chip.css";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { Badge, Chip, Group, Skeleton, Stack, Table, Text } from "@mantine/core";
 import { useState } from "react";

@@ -19,6 +19,15 @@ export interface Tab {
 
 /** The tabs by the type of the resource, in their order: the first one is open. */
 export const tabs: Readonly<Record<string, readonly Tab[]>> = {
+  "advisory.platform.internal/Document": [
+    { title: "Advisories", content: lazyRouteComponent(() => import("../advisory/document-tab.tsx"), "DocumentTab") },
+  ],
+  "advisory.platform.internal/VulnerabilityMetadata": [
+    {
+      title: "Overview",
+      content: lazyRouteComponent(() => import("../advisory/vulnerability-tab.tsx"), "VulnerabilityTab"),
+    },
+  ],
   "iam.platform.internal/Group": [
     { title: "Overview", content: lazyRouteComponent(() => import("../group/overview.tsx"), "GroupOverview") },
     { title: "Access", content: lazyRouteComponent(() => import("../access/group-access.tsx"), "GroupAccess") },
@@ -42,5 +51,8 @@ export const tabs: Readonly<Record<string, readonly Tab[]>> = {
   ],
   "registry.platform.internal/Tag": [
     { title: "Image", content: lazyRouteComponent(() => import("../registry/image-tab.tsx"), "ImageTab") },
+  ],
+  "vulnerabilities.platform.internal/Advisory": [
+    { title: "Overview", content: lazyRouteComponent(() => import("../advisory/advisory-tab.tsx"), "AdvisoryTab") },
   ],
 };
