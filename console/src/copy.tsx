@@ -1,4 +1,4 @@
-import { Button, CopyButton, Tooltip } from "@mantine/core";
+import { Button, CopyButton } from "@mantine/core";
 
 interface CopyTextProps {
   readonly text: string;
@@ -13,20 +13,19 @@ export function CopyText({ text, shown = text, label }: CopyTextProps) {
   return (
     <CopyButton value={text}>
       {({ copied, copy }) => (
-        <Tooltip label={copied ? "Copied" : text} multiline maw={420} withArrow>
-          <Button
-            className="uid"
-            size="compact-xs"
-            variant={shown === "" ? "subtle" : "default"}
-            color="gray"
-            onClick={copy}
-            aria-label={`Copy ${label} ${shown || text}`}
-            rightSection={<CopyIcon isCopied={copied} />}
-            classNames={{ section: "copy-icon" }}
-          >
-            {shown}
-          </Button>
-        </Tooltip>
+        <Button
+          className="uid"
+          size="compact-xs"
+          variant={shown === "" ? "subtle" : "default"}
+          color="gray"
+          onClick={copy}
+          title={copied ? "Copied" : text}
+          aria-label={copied ? "Copied" : `Copy ${label} ${shown || text}`}
+          rightSection={<CopyIcon isCopied={copied} />}
+          classNames={{ section: "copy-icon" }}
+        >
+          {shown}
+        </Button>
       )}
     </CopyButton>
   );

@@ -1,5 +1,3 @@
-import { Tooltip } from "@mantine/core";
-
 const units: readonly [Intl.RelativeTimeFormatUnit, number][] = [
   ["year", 365 * 86_400],
   ["month", 30 * 86_400],
@@ -9,14 +7,14 @@ const units: readonly [Intl.RelativeTimeFormatUnit, number][] = [
 ];
 const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
 
-/** A time in RFC 3339, relative to now, with the exact one on hover and for the keyboard. */
+/** A time in RFC 3339, relative to now, with the exact one on hover. */
 export function Time({ time }: { readonly time: string }) {
   const seconds = (Date.parse(time) - Date.now()) / 1000;
   const [unit, length] = units.find(([, it]) => Math.abs(seconds) >= it) ?? ["second", 1];
   return (
-    <Tooltip label={new Date(time).toLocaleString(undefined, { dateStyle: "full", timeStyle: "long" })} withArrow>
-      <time dateTime={time}>{relative.format(Math.round(seconds / length), unit)}</time>
-    </Tooltip>
+    <time dateTime={time} title={new Date(time).toLocaleString(undefined, { dateStyle: "full", timeStyle: "long" })}>
+      {relative.format(Math.round(seconds / length), unit)}
+    </time>
   );
 }
 

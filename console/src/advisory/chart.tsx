@@ -16,6 +16,7 @@ export function Chart({ points }: { readonly points: readonly Point[] }) {
             <YAxis allowDecimals={false} width={48} stroke="var(--mantine-color-dimmed)" />
             <Legend />
             <Line
+              type="stepAfter"
               name="Open"
               dataKey="open"
               stroke="var(--open)"
@@ -24,6 +25,7 @@ export function Chart({ points }: { readonly points: readonly Point[] }) {
               isAnimationActive={false}
             />
             <Line
+              type="stepAfter"
               name="Fixed"
               dataKey="fixed"
               stroke="var(--fixed)"

@@ -1,5 +1,6 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { Skeleton, Table, Text } from "@mantine/core";
+import { memo } from "react";
 import type { ResourceEntry } from "../../../src/remote/catalog/resources.ts";
 import { TextLink } from "../links.tsx";
 import { Heading, type Ordering } from "../list/table.tsx";
@@ -54,7 +55,7 @@ interface AdvisoryRowProps {
   readonly known: ReadonlySet<string>;
 }
 
-function AdvisoryRow({ advisory, known }: AdvisoryRowProps) {
+const AdvisoryRow = memo(({ advisory, known }: AdvisoryRowProps) => {
   const { artifactName, componentName } = advisory;
   return (
     <Table.Tr>
@@ -85,9 +86,9 @@ function AdvisoryRow({ advisory, known }: AdvisoryRowProps) {
       <Table.Td>
         <StatusBadge advisory={advisory} />
       </Table.Td>
-      <Table.Td>
+      <Table.Td style={{ whiteSpace: "nowrap" }}>
         <Time time={String(advisory.updateTime)} />
       </Table.Td>
     </Table.Tr>
   );
-}
+});

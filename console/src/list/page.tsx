@@ -1,6 +1,7 @@
 import type { DescField } from "@bufbuild/protobuf";
 import { Group, Stack, Title } from "@mantine/core";
 import { getRouteApi } from "@tanstack/react-router";
+import { useMemo } from "react";
 import type { ResourceEntry } from "../../../src/remote/catalog/resources.ts";
 import { singularOf, title, useContract } from "../contract.ts";
 import { ErrorPanel } from "../error-panel.tsx";
@@ -29,7 +30,11 @@ export function ListPage() {
 
 function List({ entry }: { readonly entry: ResourceEntry }) {
   const { search, filter, missing, items, isStale, error, paging, retry, change } = useList(entry);
-  const columns = search.columns === undefined ? defaultColumns(entry) : fieldsNamed(entry, search.columns);
+  const names = search.columns;
+  const columns = useMemo(
+    () => (names === undefined ? defaultColumns(entry) : fieldsNamed(entry, names)),
+    [entry, names],
+  );
   return (
     <Stack gap="md">
       <Group justify="space-between">

@@ -1,5 +1,6 @@
 import type { DescField, JsonObject } from "@bufbuild/protobuf";
 import { Group, Skeleton, Table, UnstyledButton } from "@mantine/core";
+import { memo } from "react";
 import { parentType, type ResourceEntry } from "../../../src/remote/catalog/resources.ts";
 import { parentOf } from "../../../src/uid.ts";
 import { nameField, referenceType, title } from "../contract.ts";
@@ -59,24 +60,34 @@ export function ResourceTable({ entry, columns, items, isStale, ...ordering }: R
                 </Table.Tr>
               ))
             : items.map((item) => (
-                <Table.Tr key={String(item.uid)}>
-                  {columns.map((field, i) => (
-                    <Table.Td key={field.name}>
-                      <Cell entry={entry} field={field} item={item} isFirst={i === 0} />
-                    </Table.Td>
-                  ))}
-                  {container !== undefined && (
-                    <Table.Td>
-                      <Container type={container} uid={String(item.uid)} />
-                    </Table.Td>
-                  )}
-                </Table.Tr>
+                <Row key={String(item.uid)} entry={entry} columns={columns} item={item} container={container} />
               ))}
         </Table.Tbody>
       </Table>
     </Table.ScrollContainer>
   );
 }
+
+interface RowProps extends Pick<ResourceTableProps, "entry" | "columns"> {
+  readonly item: JsonObject;
+  /** The type of what the item is in. */
+  readonly container: string | undefined;
+}
+
+const Row = memo(({ entry, columns, item, container }: RowProps) => (
+  <Table.Tr>
+    {columns.map((field, i) => (
+      <Table.Td key={field.name}>
+        <Cell entry={entry} field={field} item={item} isFirst={i === 0} />
+      </Table.Td>
+    ))}
+    {container !== undefined && (
+      <Table.Td>
+        <Container type={container} uid={String(item.uid)} />
+      </Table.Td>
+    )}
+  </Table.Tr>
+));
 
 interface HeadingProps extends Ordering {
   readonly field: DescField;
