@@ -16,7 +16,7 @@ const theme = createTheme({
   primaryShade: { light: 7, dark: 8 },
   defaultRadius: "md",
   components: {
-    Notification: { defaultProps: { closeButtonProps: { "aria-label": "Close" } } },
+    CloseButton: { defaultProps: { "aria-label": "Close" } },
     Skeleton: { defaultProps: { role: "status" } }, // what has a label needs a role
   },
 });

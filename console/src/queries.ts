@@ -11,7 +11,7 @@ import { useSession } from "./session/session.tsx";
 export function useCall(method: DescMethod | undefined, request: JsonObject, isEnabled = true) {
   const { api } = useSession();
   return useQuery({
-    queryKey: [method?.parent.typeName, method?.name, request],
+    queryKey: callKey(method, request),
     queryFn: ({ signal }) => api.call(method!, request, signal),
     enabled: isEnabled && method !== undefined,
     placeholderData: keepPreviousData,
@@ -32,6 +32,11 @@ export function usePages(method: DescMethod, request: JsonObject) {
     staleTime: 0,
   });
   return { ...query, pages: data?.pages ?? [] };
+}
+
+/** The key of an answer among what has been read. */
+export function callKey(method: DescMethod | undefined, request: JsonObject) {
+  return [method?.parent.typeName, method?.name, request] as const;
 }
 
 /** The resources on a page of a list, in JSON. */

@@ -2,12 +2,14 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import { Skeleton, Stack, Text, Title } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { getRouteApi } from "@tanstack/react-router";
+import { getRouteApi, useRouter } from "@tanstack/react-router";
+import { PlatformError } from "../../../src/client/index.ts";
 import type { ResourceEntry } from "../../../src/remote/catalog/resources.ts";
 import { singularOf, useContract } from "../contract.ts";
 import { ErrorPanel } from "../error-panel.tsx";
 import { displayName } from "../links.tsx";
 import { NotFound } from "../not-found.tsx";
+import { callKey } from "../queries.ts";
 import { useSession } from "../session/session.tsx";
 import type { Draft } from "./drafts.ts";
 import { changedFields, ResourceForm, resourceField } from "./resource-form.tsx";
@@ -26,6 +28,7 @@ function Edit({ entry, uid }: { readonly entry: ResourceEntry; readonly uid: str
   const { api } = useSession();
   const queries = useQueryClient();
   const navigate = route.useNavigate();
+  const { matchRoute } = useRouter();
   const { Get, Update } = entry.methods;
   // Read once: what somebody edits does not change under them. The etag tells whether it has changed meanwhile.
   const { data, error, refetch } = useQuery({
@@ -34,7 +37,9 @@ function Edit({ entry, uid }: { readonly entry: ResourceEntry; readonly uid: str
     staleTime: Number.POSITIVE_INFINITY,
     gcTime: 0,
   });
-  const leave = () => void navigate({ to: "/view/$resource/$", params: { resource: entry.plural, _splat: uid } });
+  const params = { resource: entry.plural, _splat: uid };
+  const leave = () => void navigate({ to: "/view/$resource/$", params });
+  const isAt = (page: "edit" | "view") => matchRoute({ to: `/${page}/$resource/$`, params }) !== false;
 
   async function send({ request, resource }: Draft, before: JsonObject) {
     const mask = changedFields(entry.schema.fields, before, resource);
@@ -45,7 +50,20 @@ function Edit({ entry, uid }: { readonly entry: ResourceEntry; readonly uid: str
       void queries.invalidateQueries();
       notifications.show({ message: `Saved the ${singularOf(entry)}`, color: "green" });
     }
-    return leave;
+    return () => isAt("edit") && leave();
+  }
+
+  /** Shows the resource as it will be. Returns what takes that back. */
+  function preview({ resource }: Draft) {
+    const key = callKey(Get, { uid });
+    queries.setQueryData(key, resource);
+    leave();
+    return (reason: Error) => {
+      void queries.resetQueries({ queryKey: key });
+      const message = reason instanceof PlatformError ? reason.rawMessage : reason.message;
+      notifications.show({ title: `The ${singularOf(entry)} is not saved`, message, color: "red" });
+      if (isAt("view")) void navigate({ to: "/edit/$resource/$", params, replace: true });
+    };
   }
 
   if (error !== null) return <ErrorPanel error={error} retry={() => void refetch()} />;
@@ -69,6 +87,7 @@ function Edit({ entry, uid }: { readonly entry: ResourceEntry; readonly uid: str
         isUpdate
         action="Save"
         send={(draft) => send(draft, data)}
+        preview={preview}
         cancel={leave}
       />
     </>

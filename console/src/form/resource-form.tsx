@@ -8,6 +8,7 @@ import type { ResourceEntry } from "../../../src/remote/catalog/resources.ts";
 import { singularOf } from "../contract.ts";
 import { ErrorPanel } from "../error-panel.tsx";
 import { type Draft, type EditedDraft, keepDraft, readDraft, removeDraft, withoutSecrets } from "./drafts.ts";
+import { useFailure } from "./failure.ts";
 import { MessageFields } from "./message-fields.tsx";
 import { missingFields, useRules } from "./rules.ts";
 
@@ -20,6 +21,8 @@ interface ResourceFormProps {
   readonly action: string;
   /** Sends the draft, and returns what to do then. Errors: those of a call. */
   send(draft: Draft): Promise<() => void>;
+  /** Shows the draft as if it were saved, before the server has answered. Returns what takes that back. */
+  preview?(draft: Draft): (reason: Error) => void;
   cancel(): void;
 }
 
@@ -35,7 +38,9 @@ export function resourceField({ input }: DescMethod, { schema }: ResourceEntry):
 export function ResourceForm(props: ResourceFormProps) {
   const [address] = useState(() => location.pathname + location.search);
   const [restored, setRestored] = useState(() => readDraft(address));
+  const failure = useFailure([address]);
   const discard = () => {
+    failure.forget();
     removeDraft(address);
     setRestored(undefined);
   };
@@ -63,37 +68,50 @@ export function ResourceForm(props: ResourceFormProps) {
 
 type FormProps = ResourceFormProps & { readonly address: string; readonly start: EditedDraft };
 
-function Form({ entry, method, address, start, isUpdate = false, action, send, cancel }: FormProps) {
+function Form({ entry, method, address, start, isUpdate = false, action, send, preview, cancel }: FormProps) {
   const [draft, setDraft] = useState(start.draft);
   const [edited, setEdited] = useState<ReadonlySet<string>>(new Set(start.edited));
   const [isChecked, setChecked] = useState(false);
-  const isSaved = useRef(false);
+  const isLeaving = useRef(false);
   const form = useRef<HTMLFormElement>(null);
   const fields = method.input.fields.filter(
     (field) => field !== resourceField(method, entry) && field.name !== "update_mask",
   );
   const rules = useRules(entry.schema, draft.resource);
-  const { mutate, error, isPending, reset } = useMutation({
-    mutationFn: send,
-    onSuccess(proceed) {
-      isSaved.current = true;
-      removeDraft(address);
-      proceed();
-    },
-  });
   const withoutItsSecrets = ({ request, resource }: Draft) => ({
     request: withoutSecrets(fields, request),
     resource: withoutSecrets(entry.schema.fields, resource),
   });
-  const isUnsaved = () => edited.size > 0 && !isSaved.current;
+  const isUnsaved = () => edited.size > 0 && !isLeaving.current;
+  const hasSecrets = () => JSON.stringify(withoutItsSecrets(draft)) !== JSON.stringify(draft);
+  const mutationKey = [address];
+  const failure = useFailure(mutationKey);
+  const { error } = failure;
+  const { mutate, isPending } = useMutation({
+    mutationKey,
+    mutationFn: send,
+    onMutate(sent) {
+      if (preview === undefined || hasSecrets()) return undefined; // secrets would have to be typed again
+      isLeaving.current = true;
+      return preview(sent);
+    },
+    onSuccess(proceed) {
+      isLeaving.current = true;
+      removeDraft(address);
+      proceed();
+    },
+    onError: (reason, _sent, takeBack) => takeBack?.(reason),
+  });
   useBlocker({
     shouldBlockFn() {
+      if (isLeaving.current) return false;
       if (isUnsaved() && !confirm("Leave this page? Your changes are not saved.")) return true;
       removeDraft(address);
+      failure.forget();
       return false;
     },
     // A reload loses nothing but secrets.
-    enableBeforeUnload: () => isUnsaved() && JSON.stringify(withoutItsSecrets(draft)) !== JSON.stringify(draft),
+    enableBeforeUnload: () => isUnsaved() && hasSecrets(),
   });
 
   const missing = new Map([
@@ -117,7 +135,7 @@ function Form({ entry, method, address, start, isUpdate = false, action, send, c
     setEdited(all);
     setDraft(next);
     keepDraft(address, { draft: withoutItsSecrets(next), edited: [...all] });
-    if (error !== null) reset();
+    failure.forget();
   };
   const submit = (event: FormEvent) => {
     event.preventDefault();

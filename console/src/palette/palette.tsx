@@ -44,15 +44,7 @@ export function Palette({ close }: { close(): void }) {
   };
   const status = isSearching ? "Searching" : entries.length === 1 ? "1 result" : `${entries.length} results`;
   return (
-    <Modal
-      opened
-      onClose={close}
-      title="Go to"
-      size="lg"
-      padding="sm"
-      closeButtonProps={{ "aria-label": "Close" }}
-      transitionProps={{ duration: 0 }}
-    >
+    <Modal opened onClose={close} title="Go to" size="lg" padding="sm" transitionProps={{ duration: 0 }}>
       <TextInput
         data-autofocus
         aria-label="Page, name or uid"

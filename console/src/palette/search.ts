@@ -5,7 +5,7 @@ import type { ResourceEntry } from "../../../src/remote/catalog/resources.ts";
 import { title, useContract } from "../contract.ts";
 import { shortUid } from "../copy.tsx";
 import { displayName } from "../links.tsx";
-import { itemsOf, nameSearch } from "../queries.ts";
+import { callKey, itemsOf, nameSearch } from "../queries.ts";
 import { useSession } from "../session/session.tsx";
 import type { Entry } from "./entries.ts";
 
@@ -21,7 +21,7 @@ export function useSearch(text: string): { readonly found: readonly Entry[]; rea
   });
   return useQueries({
     queries: searches.map(({ entry: { methods }, request }) => ({
-      queryKey: [methods.List!.parent.typeName, methods.List!.name, request],
+      queryKey: callKey(methods.List, request),
       queryFn: ({ signal }: { signal: AbortSignal }) => api.call(methods.List!, request, signal),
     })),
     combine: (results) => ({

@@ -1,17 +1,15 @@
 import type { JsonObject } from "@bufbuild/protobuf";
-import { Alert, Button, Group, List, Modal, Skeleton, Stack, Text } from "@mantine/core";
+import { Button, Group, Modal, Skeleton, Stack, Text } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { PlatformError } from "../../../src/client/index.ts";
 import type { ResourceEntry } from "../../../src/remote/catalog/resources.ts";
-import { singularOf, title, useContract } from "../contract.ts";
-import { shortUid } from "../copy.tsx";
+import { singularOf } from "../contract.ts";
 import { ErrorPanel } from "../error-panel.tsx";
 import { MessageFields } from "../form/message-fields.tsx";
-import { TextLink } from "../links.tsx";
 import { useSession } from "../session/session.tsx";
-import { contentsOf } from "./contents.tsx";
+import { Blockers } from "./blockers.tsx";
 
 interface DeleteDialogProps {
   readonly entry: ResourceEntry;
@@ -51,13 +49,7 @@ export function DeleteDialog({ entry, resource, name, close, leave }: DeleteDial
   const problem = error ?? check.error;
   const kind = singularOf(entry);
   return (
-    <Modal
-      opened
-      onClose={close}
-      title={`Delete the ${kind} ${name}?`}
-      size="lg"
-      closeButtonProps={{ "aria-label": "Close" }}
-    >
+    <Modal opened onClose={close} title={`Delete the ${kind} ${name}?`} size="lg">
       <Stack>
         <Text size="sm">It cannot be restored.</Text>
         <MessageFields
@@ -89,33 +81,6 @@ function Problem({
   readonly entry: ResourceEntry;
   readonly uid: string;
 }) {
-  const { byPlural } = useContract();
   if (!(error instanceof PlatformError) || error.preconditions.length === 0) return <ErrorPanel error={error} />;
-  return (
-    <Alert role="alert" variant="default" className="notice" title="It cannot be deleted yet">
-      <List size="sm">
-        {error.preconditions.map(({ type, subject, description }) => (
-          <List.Item key={`${type} ${subject} ${description}`}>
-            {description} <span className="uid">{subject !== uid && shortUid(subject)}</span>
-          </List.Item>
-        ))}
-      </List>
-      <Text size="sm" mt="sm">
-        What is in it:{" "}
-        {contentsOf(entry.type, byPlural.values()).map(({ plural }, i) => (
-          <span key={plural}>
-            {i > 0 && ", "}
-            <TextLink
-              underline="always"
-              to="/list/$resource"
-              params={{ resource: plural }}
-              search={{ filter: { uidp: { childrenOf: uid } } }}
-            >
-              {title(plural)}
-            </TextLink>
-          </span>
-        ))}
-      </Text>
-    </Alert>
-  );
+  return <Blockers error={error} entry={entry} uid={uid} />;
 }
