@@ -1,15 +1,26 @@
 /**
- * What the Dockerfile puts into the image, without an engine: the package as it is packed, its production dependencies,
+ * What the Dockerfile puts into the image, without an engine: the package as it is packed from the build context, its production dependencies,
  * and Node. It runs as a user who may write to its folder of data only.
  */
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, chownSync, copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  copyFileSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+} from "node:fs";
 import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { cleanEnvironment, repository } from "../cli/platform-process.ts";
+import { copyContext } from "./image-context.ts";
 
 const dockerfile = readFileSync(join(repository, "Dockerfile"), "utf8");
 /** The user of the image, if this process can become another. */
@@ -22,13 +33,15 @@ const inRoot = (...path: string[]) => join(root, ...path);
 beforeAll(async () => {
   root = await mkdtemp(join(tmpdir(), "platform-image-"));
   chmodSync(root, 0o755);
-  for (const folder of ["packed", "app", "data"]) mkdirSync(inRoot(folder));
+  for (const folder of ["source", "packed", "app", "data"]) mkdirSync(inRoot(folder));
+  copyContext(inRoot("source"));
+  symlinkSync(join(repository, "node_modules"), inRoot("source/node_modules"));
   const run = (command: string, args: string[], cwd: string) => execFileSync(command, args, { cwd, stdio: "pipe" });
-  run("npm", ["pack", "--pack-destination", inRoot("packed")], repository);
+  run("npm", ["pack", "--pack-destination", inRoot("packed")], inRoot("source"));
   const [archive] = readdirSync(inRoot("packed"));
   run("tar", ["-xzf", inRoot("packed", archive!), "--strip-components=1"], inRoot("app"));
-  run("node", ["deploy/sbom.ts", "--image", inRoot("app/sbom.cdx.json")], repository);
-  copyFileSync(join(repository, "package-lock.json"), inRoot("app/package-lock.json"));
+  run("node", ["deploy/sbom.ts", "--image", inRoot("app/sbom.cdx.json")], inRoot("source"));
+  copyFileSync(inRoot("source/package-lock.json"), inRoot("app/package-lock.json"));
   run("npm", ["ci", "--omit=dev", "--omit=optional", "--ignore-scripts", "--no-audit", "--no-fund"], inRoot("app"));
   // The steps of the Dockerfile that leave out what nobody runs.
   const trim = /^ {2}&& (find node_modules .*-delete) \\\n {2}(&& rm .*) \\$/m.exec(dockerfile)!;
