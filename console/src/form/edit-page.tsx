@@ -28,7 +28,7 @@ function Edit({ entry, uid }: { readonly entry: ResourceEntry; readonly uid: str
   const { api } = useSession();
   const queries = useQueryClient();
   const navigate = route.useNavigate();
-  const { matchRoute } = useRouter();
+  const router = useRouter();
   const { Get, Update } = entry.methods;
   // Read once: what somebody edits does not change under them. The etag tells whether it has changed meanwhile.
   const { data, error, refetch } = useQuery({
@@ -39,7 +39,9 @@ function Edit({ entry, uid }: { readonly entry: ResourceEntry; readonly uid: str
   });
   const params = { resource: entry.plural, _splat: uid };
   const leave = () => void navigate({ to: "/view/$resource/$", params });
-  const isAt = (page: "edit" | "view") => matchRoute({ to: `/${page}/$resource/$`, params }) !== false;
+  /** Whether that page is shown, or is being loaded. */
+  const isAt = (page: "edit" | "view") =>
+    router.latestLocation.pathname === router.buildLocation({ to: `/${page}/$resource/$`, params }).pathname;
 
   async function send({ request, resource }: Draft, before: JsonObject) {
     const mask = changedFields(entry.schema.fields, before, resource);
