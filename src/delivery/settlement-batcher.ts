@@ -2,7 +2,8 @@
 import type { Queue, QueueEntry, Settlement } from "../store/index.ts";
 
 /** The new values of an entry; a value left out stays as it was leased. */
-type SettledValues = Pick<Settlement, "state"> & Partial<Pick<Settlement, "dueUs" | "attempts" | "triedUs" | "result">>;
+type SettledValues = Pick<Settlement, "state"> &
+  Partial<Pick<Settlement, "dueUs" | "attempts" | "triedUs" | "result" | "history">>;
 
 /** Settles the entries of a queue. */
 export interface SettlementBatcher {
@@ -38,8 +39,8 @@ export function createSettlementBatcher(queue: Queue, report: (error: unknown) =
   }
 
   return {
-    settle({ partition, id, dueUs, attempts, triedUs, result }, values) {
-      waiting.push({ partition, id, leaseUs: dueUs, dueUs, attempts, triedUs, result, ...values });
+    settle({ partition, id, dueUs, attempts, triedUs, result, history }, values) {
+      waiting.push({ partition, id, leaseUs: dueUs, dueUs, attempts, triedUs, result, history, ...values });
       if (waiting.length >= maxBatch) void flush();
       else timer ??= setTimeout(() => void flush(), flushMs);
     },

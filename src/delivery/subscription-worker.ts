@@ -12,6 +12,7 @@
  */
 import type { Queue, QueueEntry } from "../store/index.ts";
 import type { Event } from "./event.ts";
+import { withAttempt } from "./history.ts";
 import type { RateLimit } from "./rate-limit.ts";
 import { retryDelayMs } from "./retry.ts";
 import type { SettlementBatcher } from "./settlement-batcher.ts";
@@ -81,12 +82,15 @@ export function createSubscriptionWorker(options: SubscriptionWorkerOptions): Su
 
   async function attempt(entry: QueueEntry, event: Event, subscription: Subscription): Promise<void> {
     const failuresBefore = failures;
+    const [timeMs, began] = [now(), performance.now()];
     const attempted = await sink.post(event, subscription);
+    const durationMs = Math.round(performance.now() - began);
     if (isClosed && attempted.outcome === "failed") return release(entry);
     onAttempt(attempted);
     const { outcome, result, retryAfterMs } = attempted;
     const [nowMs, attempts] = [now(), entry.attempts + 1];
-    const tried = { attempts, triedUs: nowMs * 1000, result };
+    const history = withAttempt(entry.history, { timeMs, durationMs, result });
+    const tried = { attempts, triedUs: nowMs * 1000, result, history };
     if (outcome === "delivered") {
       [concurrency, failures] = [Math.min(concurrency + 1, maxConcurrency), 0];
       return settlements.settle(entry, { state: "done", ...tried });

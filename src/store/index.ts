@@ -40,16 +40,9 @@ export { syncFolder } from "./engines/sqlite/file.ts";
 export type { Condition, ListQuery, OrderTerm, Selection } from "./lists/query.ts";
 export type { CounterFault } from "./logs/counter-check.ts";
 export type { LogEntry, LogScan, LogSpec } from "./logs/log.ts";
-export type {
-  LeaseRequest,
-  NewQueueEntry,
-  Queue,
-  QueueEntry,
-  QueueKey,
-  QueuePlace,
-  QueueState,
-  Settlement,
-} from "./logs/queue.ts";
+export type { LeaseRequest, Queue, Settlement } from "./logs/queue.ts";
+export type { NewQueueEntry, QueueEntry, QueueKey, QueuePlace, QueueState } from "./logs/queue-entry.ts";
+export type { PartitionScan } from "./logs/queue-session.ts";
 export type { ReadingCall } from "./long-queries.ts";
 export type { ReadSession } from "./read-session.ts";
 export { PackedRow } from "./rows/packed.ts";

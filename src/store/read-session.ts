@@ -1,4 +1,4 @@
-/** Reads: single rows, pages, totals, settings, logs. */
+/** Reads: single rows, pages, totals, settings, logs, queues. */
 
 import { type Awaitable, chain } from "../awaitable.ts";
 import { count, exists } from "./lists/count.ts";
@@ -7,7 +7,8 @@ import type { ListQuery, Selection } from "./lists/query.ts";
 import type { Table } from "./lists/table.ts";
 import type { CounterClass, CounterStatements, Counters } from "./logs/counters.ts";
 import { entryOf, type LogEntry, type LogScan, type LogSpec, type LogStatements, scanValues } from "./logs/log.ts";
-import type { QueueStatements } from "./logs/queue.ts";
+import { type QueueEntry, type QueueKey, entryOf as queueEntryOf } from "./logs/queue-entry.ts";
+import { type PartitionScan, partitionValues, type QueueStatements } from "./logs/queue-session.ts";
 import type { SharedTotals } from "./logs/shared-totals.ts";
 import type { LongQueryConnection } from "./long-queries.ts";
 import type { Row } from "./rows/record.ts";
@@ -52,6 +53,12 @@ export interface ReadSession {
   find(log: LogSpec, ids: readonly string[]): Promise<Map<string, LogEntry>>;
   /** The next entries of a log. */
   scan(log: LogSpec, scan: LogScan): Promise<LogEntry[]>;
+  /** An entry of a queue. */
+  findQueued(queue: string, key: QueueKey): Promise<QueueEntry | undefined>;
+  /** The next entries of a partition of a queue, newest first. */
+  scanQueue(queue: string, scan: PartitionScan): Promise<QueueEntry[]>;
+  /** How many entries `scanQueue` reads. */
+  countQueued(queue: string, scan: PartitionScan): Promise<number>;
 }
 
 /** The compiled statements of a database. */
@@ -188,6 +195,22 @@ export class Reader implements ReadSession {
     const statement = this.catalogue.log(log).scan(scan);
     const rows = await this.connection().rows(statement, scanValues(log, scan));
     return rows.map((values) => entryOf(log, values));
+  }
+
+  async findQueued(queue: string, { partition, id }: QueueKey): Promise<QueueEntry | undefined> {
+    const [row] = await this.connection().rows(this.catalogue.queue(queue).find, { partition, id });
+    return row && queueEntryOf(row);
+  }
+
+  async scanQueue(queue: string, scan: PartitionScan): Promise<QueueEntry[]> {
+    const statement = this.catalogue.queue(queue).scan(scan.states);
+    return (await this.connection().rows(statement, partitionValues(scan))).map(queueEntryOf);
+  }
+
+  async countQueued(queue: string, scan: PartitionScan): Promise<number> {
+    const statement = this.catalogue.queue(queue).count(scan.states);
+    const [row] = await this.connection().rows(statement, partitionValues(scan));
+    return row![0] as number;
   }
 
   #reading(spec: TableSpec) {

@@ -4,7 +4,8 @@ import { type Awaitable, chain, tryChain } from "../awaitable.ts";
 import type { TransactingCall } from "./engines/engine.ts";
 import type { Counters } from "./logs/counters.ts";
 import { appendValues, type LogEntry, type LogSpec } from "./logs/log.ts";
-import { addValues, type NewQueueEntry } from "./logs/queue.ts";
+import type { NewQueueEntry, QueueKey } from "./logs/queue-entry.ts";
+import { addValues, requeueValues } from "./logs/queue-session.ts";
 import { type Catalogue, Reader, type ReadSession } from "./read-session.ts";
 import { pack } from "./rows/packed.ts";
 import type { Row } from "./rows/record.ts";
@@ -61,6 +62,8 @@ export interface WriteSession extends ReadSession {
   append(log: LogSpec, entry: LogEntry): Promise<void>;
   /** Adds those of the entries that a queue does not have. Returns how many. */
   enqueue(queue: string, entries: readonly NewQueueEntry[]): Promise<number>;
+  /** Makes entries of a queue, of any state, pending and due now, with no attempts. Returns how many exist. */
+  requeue(queue: string, keys: readonly QueueKey[], nowUs: number, expireUs: number): Promise<number>;
   /** Removes at most `limit` pending entries of a partition of a queue. Returns how many. */
   removePending(queue: string, partition: string, limit: number): Promise<number>;
   /** Removes about `limit` of the oldest entries that were made before `beforeUs`. Returns how many. */
@@ -232,6 +235,10 @@ export class Writer extends Reader implements WriteSession {
 
   async enqueue(queue: string, entries: readonly NewQueueEntry[]): Promise<number> {
     return this.connection().run(this.catalogue.queue(queue).add, addValues(entries));
+  }
+
+  async requeue(queue: string, keys: readonly QueueKey[], nowUs: number, expireUs: number): Promise<number> {
+    return this.connection().run(this.catalogue.queue(queue).requeue, requeueValues(keys, nowUs, expireUs));
   }
 
   async removePending(queue: string, partition: string, limit: number): Promise<number> {

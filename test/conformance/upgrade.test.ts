@@ -13,7 +13,7 @@ onEveryEmptyDatabase("an older database", (database) => {
       const kept = await runPlatform(["serve", ...settings, "--auto-migrate", "off"]);
       expect(kept.code).toBe(1);
       expect(kept.stderr).toContain(
-        "error: the database needs 5 migrations, from 0013-provisioning: run `platform migrate",
+        "error: the database needs 6 migrations, from 0013-provisioning: run `platform migrate",
       );
       await startPlatformForTest(settings);
       return;
@@ -21,14 +21,14 @@ onEveryEmptyDatabase("an older database", (database) => {
     const refused = await runPlatform(["serve", ...settings]);
     expect(refused).toMatchObject({ code: 1, stdout: "" });
     expect(refused.stderr.match(/^error: .*$/gm)).toEqual([
-      "error: the database needs 5 migrations, from 0013-provisioning: run `platform migrate --plan`, then `platform migrate`, or start with --auto-migrate=on",
+      "error: the database needs 6 migrations, from 0013-provisioning: run `platform migrate --plan`, then `platform migrate`, or start with --auto-migrate=on",
     ]);
     const migrate = ["migrate", "--database", database().url];
     expect((await runPlatform([...migrate, "--plan"])).stdout).toMatch(
-      /^0013-provisioning: creates tables, locks nothing\n0014-text-scans: builds indexes .*\n0015-.*\n0016-.*\n0017-.*\n$/,
+      /^0013-provisioning: creates tables, locks nothing\n0014-text-scans: builds indexes .*\n0015-.*\n0016-.*\n0017-.*\n0018-.*\n$/,
     );
     expect((await runPlatform(migrate)).stdout).toMatch(
-      /^0013-provisioning: [\d.]+ s\n0014-text-scans: [\d.]+ s\n0015-.*: [\d.]+ s\n0016-.*: [\d.]+ s\n0017-.*: [\d.]+ s\n5 migrations applied\n$/,
+      /^0013-provisioning: [\d.]+ s\n0014-text-scans: [\d.]+ s\n0015-.*: [\d.]+ s\n0016-.*: [\d.]+ s\n0017-.*: [\d.]+ s\n0018-.*: [\d.]+ s\n6 migrations applied\n$/,
     );
     expect((await runPlatform([...migrate, "--plan"])).stdout).toBe("the database is up to date\n");
     await startPlatformForTest(settings);

@@ -37,7 +37,8 @@ onEveryEmptyDatabase("a migration that is killed", (database) => {
       "0015-search-vocabularies",
       "0016-artifact-version-column",
       "0017-audit-places",
+      "0018-delivery-settings",
     ]);
-    expect(await db.migrate()).toBe(6);
+    expect(await db.migrate()).toBe(7);
   });
 });

@@ -45,6 +45,7 @@ onEveryDatabase("queues", (database) => {
         attempts: 0,
         triedUs: 0,
         result: "",
+        history: "",
       })),
       expect.objectContaining({ partition: bad, timeUs: 1_700_000_000_123_456, dueUs: 1_700_000_000_123_456 }),
     ]);
@@ -101,7 +102,7 @@ onEveryDatabase("queues", (database) => {
   test("are due again when it is settled so, and when they are requeued", async () => {
     await queue.add([entry("x", "a")]);
     const [first] = await lease("x", 10);
-    await queue.settle([settlement(first!, { state: "pending", dueUs: 70, result: "500" })]);
+    await queue.settle([settlement(first!, { state: "pending", dueUs: 70, result: "500", history: "[1]" })]);
     expect(await lease("x", 69)).toEqual([]);
     const [second] = await lease("x", 70);
     expect(second).toMatchObject({ attempts: 1, result: "500", expireUs: 1000 });
@@ -116,7 +117,7 @@ onEveryDatabase("queues", (database) => {
         2000,
       ),
     ).toBe(1);
-    expect(await lease("x", 80)).toMatchObject([{ attempts: 0, expireUs: 2000, state: "pending" }]);
+    expect(await lease("x", 80)).toMatchObject([{ attempts: 0, expireUs: 2000, state: "pending", history: "[1]" }]);
   });
 
   test("two who lease at once never get the same entry", async () => {
@@ -195,6 +196,48 @@ onEveryDatabase("queues", (database) => {
     expect(await queue.depths("dead")).toEqual([]);
     expect(await queue.depth("pending")).toEqual({ count: 5, oldestUs: 1 });
     expect(await queue.depth("dead")).toEqual({ count: 0, oldestUs: undefined });
+  });
+
+  test("are read by partition, newest first, by state and by time", async () => {
+    await queue.add([
+      entry("x", "a", 1),
+      entry("x", "b", 2),
+      entry("x", "c", 2),
+      entry("x", "d", 3),
+      entry("y", "a", 2),
+    ]);
+    const [a, b] = (await lease("x", 2, 100, 2)).sort((one, other) => (one.id < other.id ? -1 : 1));
+    await queue.settle([settlement(a!), settlement(b!, { state: "dead" })]);
+    const partition = "x";
+    const states = ["pending", "done", "dead"] as const;
+    const read = async (scan: object) =>
+      (await db.read.scanQueue("deliveries", { partition, states, limit: 9, ...scan })).map(({ id }) => id);
+    const paged: string[] = [];
+    let after: QueueEntry | undefined;
+    for (;;) {
+      const [next] = await db.read.scanQueue("deliveries", { partition, states, after, limit: 1 });
+      if (next === undefined) break;
+      paged.push(next.id);
+      after = next;
+    }
+    expect(paged).toEqual(["d", "c", "b", "a"]);
+    expect(await read({})).toEqual(paged);
+    expect(await read({ limit: 3 })).toEqual(["d", "c", "b"]);
+    expect(await read({ states: ["pending"] })).toEqual(["d", "c"]);
+    expect(await read({ states: ["done", "dead"] })).toEqual(["b", "a"]);
+    expect(await read({ sinceUs: 2, untilUs: 3 })).toEqual(["c", "b"]);
+    expect(await read({ untilUs: 2, after: { timeUs: 9, id: "a" } })).toEqual(["a"]);
+    const count = (limit: number) => db.read.countQueued("deliveries", { partition, states, limit });
+    expect([await count(9), await count(2)]).toEqual([4, 2]);
+    expect(await db.read.findQueued("deliveries", { partition, id: "b" })).toMatchObject({ id: "b", state: "dead" });
+    expect(await db.read.findQueued("deliveries", { partition: "y", id: "b" })).toBeUndefined();
+    await db.transact((session) => session.requeue("deliveries", [{ partition, id: "b" }], 50, 90));
+    expect(await db.read.findQueued("deliveries", { partition, id: "b" })).toMatchObject({
+      state: "pending",
+      dueUs: 50,
+      expireUs: 90,
+      attempts: 0,
+    });
   });
 
   test("grow and shrink with their transaction or not at all", async () => {

@@ -18,39 +18,24 @@
 import { type RawBuilder, sql } from "kysely";
 import type { Dialect } from "../sql/dialect.ts";
 import { stored } from "../sql/indexed-column.ts";
-import { compile, memoize, rowCount, type SqlConnection, type Statement, slot, type Values } from "../sql/statement.ts";
-
-/** Identifies an entry. */
-export interface QueueKey {
-  readonly partition: string;
-  /** Unique in its partition. */
-  readonly id: string;
-}
-
-/** The state of an entry. */
-export type QueueState = "pending" | "done" | "dead";
-
-/** An entry. Times are microseconds since 1970. */
-export interface QueueEntry extends QueueKey {
-  readonly state: QueueState;
-  /** The time that the caller gave it. */
-  readonly timeUs: number;
-  /** When it can be leased; for a leased entry, when the lease expires. */
-  readonly dueUs: number;
-  /** When it is no longer worth another attempt. */
-  readonly expireUs: number;
-  readonly attempts: number;
-  /** The time of the last attempt; 0 for never. */
-  readonly triedUs: number;
-  /** The result of the last attempt. */
-  readonly result: string;
-}
-
-/** A new entry. It is due at `timeUs`. */
-export type NewQueueEntry = QueueKey & Pick<QueueEntry, "timeUs" | "expireUs">;
+import { compile, rowCount, type SqlConnection, type Statement, slot, type Values } from "../sql/statement.ts";
+import {
+  columnsOfEntry,
+  entryOf,
+  integer,
+  type NewQueueEntry,
+  type QueueEntry,
+  type QueueKey,
+  type QueuePlace,
+  type QueueState,
+  queueStates,
+} from "./queue-entry.ts";
+import { addValues, queueStatements, requeueValues } from "./queue-session.ts";
 
 /** The outcome of a leased entry. */
-export interface Settlement extends QueueKey, Pick<QueueEntry, "state" | "dueUs" | "attempts" | "triedUs" | "result"> {
+export interface Settlement
+  extends QueueKey,
+    Pick<QueueEntry, "state" | "dueUs" | "attempts" | "triedUs" | "result" | "history"> {
   /** The `dueUs` of the entry when it was leased. */
   readonly leaseUs: number;
 }
@@ -63,9 +48,6 @@ export interface LeaseRequest {
   readonly untilUs: number;
   readonly limit: number;
 }
-
-/** The position of an entry among those of its state: by time, then id, then partition. */
-export type QueuePlace = QueueKey & Pick<QueueEntry, "timeUs">;
 
 /** Which of the newest entries to read. */
 export interface QueueScan {
@@ -107,55 +89,8 @@ export interface Queue {
   depths(state: QueueState): Promise<{ partition: string; count: number }[]>;
 }
 
-/** The statements on a queue that sessions run, too. */
-export interface QueueStatements {
-  /** Slot `entries`; see {@link addValues}. */
-  readonly add: Statement;
-  /** Slots `partition` and `limit`. */
-  readonly removePending: Statement;
-}
-
 /** The position after all entries. */
 const end: QueuePlace = { timeUs: Number.MAX_SAFE_INTEGER, id: "", partition: "" };
-
-const states: readonly QueueState[] = ["pending", "done", "dead"];
-const columns = ["lane", "id", "state", "time_us", "due_us", "expire_us", "attempts", "tried_us", "result"] as const;
-
-/** The slots that add entries. */
-export function addValues(entries: readonly NewQueueEntry[]): Values {
-  const rows = entries.map(({ partition, id, timeUs, expireUs }) => [
-    stored("text", partition),
-    stored("text", id),
-    timeUs,
-    expireUs,
-  ]);
-  return { entries: JSON.stringify(rows) };
-}
-
-function queueStatements(dialect: Dialect, name: string): QueueStatements {
-  const { query } = dialect;
-  const table = sql.table(name);
-  return {
-    add: compile(
-      query,
-      sql`insert into ${table} (lane, id, state, time_us, due_us, expire_us, attempts, tried_us, result)
-        select r.value ->> 0, r.value ->> 1, 0, ${integer(2)}, ${integer(2)}, ${integer(3)}, 0, 0, ''
-        from ${dialect.elements(slot("entries"))} where true
-        on conflict (lane, id) do nothing`,
-    ),
-    removePending: compile(
-      query,
-      sql`delete from ${table} where (lane, id) in
-        (select lane, id from ${table} where state = 0 and lane = ${slot("partition")} order by due_us limit ${rowCount("limit")})`,
-    ),
-  };
-}
-
-/** Returns the statements of a queue. They are compiled at the first call. */
-export function queuesOf(dialect: Dialect): (name: string) => QueueStatements {
-  const known = memoize((name: string) => queueStatements(dialect, name));
-  return (name) => known(name, name);
-}
 
 /** What a queue needs from an open database. */
 export interface QueueDatabase {
@@ -183,12 +118,7 @@ export function createQueue(database: QueueDatabase, name: string): Queue {
     },
     settle: async (settlements) =>
       settlements.length === 0 ? 0 : run(statements.settle, { settlements: JSON.stringify(settlements.map(settled)) }),
-    requeue: (keys, nowUs, expireUs) =>
-      run(statements.requeue, {
-        keys: JSON.stringify(keys.map(({ partition, id }) => [partition, id])),
-        now_us: nowUs,
-        expire_us: expireUs,
-      }),
+    requeue: (keys, nowUs, expireUs) => run(statements.requeue, requeueValues(keys, nowUs, expireUs)),
     remove: (partition, ids) => run(statements.remove, { partition, ids: JSON.stringify(ids) }),
     removePending: (partition, limit) => run(statements.removePending, { partition, limit }),
     expire: (partition, nowUs, limit) => run(statements.expire, { partition, now_us: nowUs, limit }),
@@ -201,23 +131,23 @@ export function createQueue(database: QueueDatabase, name: string): Queue {
     },
     async entries(state, { after, limit }) {
       const { timeUs, id, partition } = after;
-      const values = { state: states.indexOf(state), time_us: timeUs, id, partition, limit };
+      const values = { state: queueStates.indexOf(state), time_us: timeUs, id, partition, limit };
       return (await database.reader.rows(statements.entries, values)).map(entryOf);
     },
     async latestEntries(state, { before = end, sinceUs, limit }) {
       const { timeUs, id, partition } = before;
-      const values = { state: states.indexOf(state), time_us: timeUs, id, partition, since_us: sinceUs, limit };
+      const values = { state: queueStates.indexOf(state), time_us: timeUs, id, partition, since_us: sinceUs, limit };
       return (await database.reader.rows(statements.latestEntries, values)).map(entryOf);
     },
     async entriesOf(id, timeUs) {
       return (await database.reader.rows(statements.entriesOf, { id, time_us: timeUs })).map(entryOf);
     },
     async depth(state) {
-      const [row] = await database.reader.rows(statements.depth, { state: states.indexOf(state) });
+      const [row] = await database.reader.rows(statements.depth, { state: queueStates.indexOf(state) });
       return { count: row![0] as number, oldestUs: (row![1] as number | null) ?? undefined };
     },
     async depths(state) {
-      const rows = await database.reader.rows(statements.depths, { state: states.indexOf(state) });
+      const rows = await database.reader.rows(statements.depths, { state: queueStates.indexOf(state) });
       return rows.map(([partition, count]) => ({ partition: partition as string, count: count as number }));
     },
   };
@@ -226,7 +156,6 @@ export function createQueue(database: QueueDatabase, name: string): Queue {
 function ownStatements(dialect: Dialect, name: string) {
   const { query } = dialect;
   const table = sql.table(name);
-  const all = (alias: string) => sql.join(columns.map((column) => sql.ref(`${alias}.${column}`)));
   const nextPartition = (above: RawBuilder<unknown>) =>
     sql`(select lane from ${table} where state = 0 and ${above} order by lane limit 1)`;
   return {
@@ -248,20 +177,15 @@ function ownStatements(dialect: Dialect, name: string) {
           order by due_us, id limit ${rowCount("limit")} ${dialect.skipLocked}
         )
         update ${table} set due_us = ${slot("until_us")} from due
-        where ${table}.lane = due.lane and ${table}.id = due.id returning ${all(name)}`,
+        where ${table}.lane = due.lane and ${table}.id = due.id returning ${columnsOfEntry(name)}`,
     ),
     settle: compile(
       query,
       sql`update ${table} as q set state = ${integer(3)}, due_us = ${integer(4)}, attempts = ${integer(5)},
-          tried_us = ${integer(6)}, result = r.value ->> 7
+          tried_us = ${integer(6)}, result = r.value ->> 7, history = r.value ->> 8
         from ${dialect.elements(slot("settlements"))}
         where q.lane = r.value ->> 0 and q.id = r.value ->> 1
           and ${dialect.plain(sql.ref("q.state"), "integer")} = 0 and ${dialect.plain(sql.ref("q.due_us"), "integer")} = ${integer(2)}`,
-    ),
-    requeue: compile(
-      query,
-      sql`update ${table} as q set state = 0, due_us = ${slot("now_us")}, expire_us = ${slot("expire_us")}, attempts = 0
-        from ${dialect.elements(slot("keys"))} where q.lane = r.value ->> 0 and q.id = r.value ->> 1`,
     ),
     remove: compile(
       query,
@@ -281,20 +205,20 @@ function ownStatements(dialect: Dialect, name: string) {
     ),
     entries: compile(
       query,
-      sql`select ${all("q")} from ${table} as q
+      sql`select ${columnsOfEntry("q")} from ${table} as q
         where q.state = ${slot("state")} and (q.time_us, q.id, q.lane) > (${slot("time_us")}, ${slot("id")}, ${slot("partition")})
         order by q.time_us, q.id, q.lane limit ${rowCount("limit")}`,
     ),
     latestEntries: compile(
       query,
-      sql`select ${all("q")} from ${table} as q
+      sql`select ${columnsOfEntry("q")} from ${table} as q
         where q.state = ${slot("state")} and q.time_us >= ${slot("since_us")}
           and (q.time_us, q.id, q.lane) < (${slot("time_us")}, ${slot("id")}, ${slot("partition")})
         order by q.time_us desc, q.id desc, q.lane desc limit ${rowCount("limit")}`,
     ),
     entriesOf: compile(
       query,
-      sql`select ${all("q")} from ${table} as q
+      sql`select ${columnsOfEntry("q")} from ${table} as q
         where q.state in (0, 1, 2) and q.time_us = ${slot("time_us")} and q.id = ${slot("id")} order by q.lane`,
     ),
     depth: compile(
@@ -309,26 +233,7 @@ function ownStatements(dialect: Dialect, name: string) {
   };
 }
 
-/** The n-th member of element `r` of a JSON array, as a number. */
-function integer(index: number) {
-  return sql`cast(r.value ->> ${sql.lit(index)} as bigint)`;
-}
-
-function settled({ partition, id, leaseUs, state, dueUs, attempts, triedUs, result }: Settlement): unknown[] {
-  return [partition, id, leaseUs, states.indexOf(state), dueUs, attempts, triedUs, stored("text", result)];
-}
-
-function entryOf(row: readonly unknown[]): QueueEntry {
-  const [partition, id, state, timeUs, dueUs, expireUs, attempts, triedUs, result] = row;
-  return {
-    partition: partition as string,
-    id: id as string,
-    state: states[state as number]!,
-    timeUs: timeUs as number,
-    dueUs: dueUs as number,
-    expireUs: expireUs as number,
-    attempts: attempts as number,
-    triedUs: triedUs as number,
-    result: result as string,
-  };
+function settled({ partition, id, leaseUs, state, dueUs, attempts, triedUs, ...texts }: Settlement): unknown[] {
+  const [result, history] = [stored("text", texts.result), stored("text", texts.history)];
+  return [partition, id, leaseUs, queueStates.indexOf(state), dueUs, attempts, triedUs, result, history];
 }

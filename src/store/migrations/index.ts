@@ -18,6 +18,7 @@ import { textScans } from "./0014-text-scans.ts";
 import { searchVocabularies } from "./0015-search-vocabularies.ts";
 import { artifactVersionColumn } from "./0016-artifact-version-column.ts";
 import { auditPlaces } from "./0017-audit-places.ts";
+import { deliverySettings } from "./0018-delivery-settings.ts";
 
 /** The migrations. A new one goes to the end. */
 export const migrations: readonly Migration[] = [
@@ -38,4 +39,5 @@ export const migrations: readonly Migration[] = [
   searchVocabularies,
   artifactVersionColumn,
   auditPlaces,
+  deliverySettings,
 ];

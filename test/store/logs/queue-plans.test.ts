@@ -52,6 +52,13 @@ test("no statement reads more than it needs", async () => {
   expect(await plansOf(() => again.entriesOf("a", 1))).toEqual([
     "SEARCH q USING INDEX deliveries_time (state=? AND time_us=? AND id=?)",
   ]);
+  const partition = { partition: "x", states: ["pending", "dead"], limit: 1 } as const;
+  expect(await plansOf(() => database.read.scanQueue("deliveries", partition))).toEqual(
+    partition.states.flatMap((_, i) => [
+      "SEARCH q USING INDEX deliveries_partition (lane=? AND state=? AND time_us>? AND (time_us,id)<(?,?))",
+      `SCAN p${i}`,
+    ]),
+  );
   const scan = { after: { timeUs: 0, id: "", partition: "" }, limit: 1 };
   expect(await plansOf(() => again.entries("dead", scan))).toEqual([
     "SEARCH q USING INDEX deliveries_time (state=? AND (time_us,id,lane)>(?,?,?))",

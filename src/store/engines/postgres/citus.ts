@@ -29,6 +29,7 @@ const tenantTables = [
   "images",
   "image_packages",
   "subscriptions",
+  "delivery_settings",
   "vuln_reports",
   "vuln_report_findings",
   "vuln_report_files",
