@@ -19,6 +19,7 @@
  * Follows: RFC 6750 (bearer), RFC 7519 and 8725 (JWT), OpenID Connect Discovery, AIP-211.
  */
 
+export { type Author, actorOf } from "./actor.ts";
 export * from "./authenticate.ts";
 export { holds } from "./authority.ts";
 export {

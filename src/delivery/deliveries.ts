@@ -3,6 +3,7 @@
  * subscriptions; the partition "" holds events that wait for fan-out.
  */
 import type { Database, Queue, QueueEntry, QueueKey, QueuePlace, QueueState, WriteSession } from "../store/index.ts";
+import { attemptsOf, type PastAttempt } from "./history.ts";
 import { deliveryLifeMs } from "./retry.ts";
 
 /** Name of the queue. */
@@ -29,6 +30,8 @@ export interface Delivery {
    * first.
    */
   readonly lastResult: string;
+  /** The latest attempts, oldest first, those before a replay included. */
+  readonly history: readonly PastAttempt[];
   /** undefined once delivered or dead. */
   readonly nextAttemptTimeMs: number | undefined;
 }
@@ -43,7 +46,8 @@ interface DeliveryFilter {
   readonly newestFirst?: boolean;
 }
 
-const queueStates: Readonly<Record<DeliveryState, QueueState>> = {
+/** The state of the entry of a delivery. */
+export const queueStates: Readonly<Record<DeliveryState, QueueState>> = {
   pending: "pending",
   delivered: "done",
   dead: "dead",
@@ -155,7 +159,9 @@ function compare(a: QueueEntry, b: QueueEntry): number {
   return a.partition < b.partition ? -1 : 1;
 }
 
-function deliveryOf({ partition, id, state, timeUs, dueUs, attempts, triedUs, result }: QueueEntry): Delivery {
+/** The delivery of an entry. */
+export function deliveryOf(entry: QueueEntry): Delivery {
+  const { partition, id, state, timeUs, dueUs, attempts, triedUs, result, history } = entry;
   return {
     eventId: id,
     subscription: partition,
@@ -164,6 +170,7 @@ function deliveryOf({ partition, id, state, timeUs, dueUs, attempts, triedUs, re
     attempts,
     lastAttemptTimeMs: triedUs === 0 ? undefined : triedUs / 1000,
     lastResult: result,
+    history: attemptsOf(history),
     nextAttemptTimeMs: state === "pending" ? dueUs / 1000 : undefined,
   };
 }

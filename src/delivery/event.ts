@@ -47,6 +47,8 @@ const eventLog: LogSpec = {
   columns: { type: "text", source: "text", subject: "text", extensions: "text", data: "text" },
 };
 
+const eventHeads: LogSpec = { name: "events", columns: { type: "text", source: "text", subject: "text" } };
+
 /** An event to record. Its id is generated unless it is given. */
 export type NewEvent = Omit<Event, "id"> & { readonly id?: string };
 
@@ -59,18 +61,43 @@ export async function recordEvent(
   event: NewEvent,
   hasSubscriptions: HasSubscriptions,
 ): Promise<void> {
+  const id = await appendEvent(session, event);
+  if (await hasSubscriptions(session, groupsNotifiedOf(event.subject)))
+    await enqueueEvent(session, fanOutPartition, id, event.timeMs);
+}
+
+/** Records an event for one subscription, whatever its filter. Returns the id of the event. */
+export async function recordEventFor(session: WriteSession, subscription: string, event: NewEvent): Promise<string> {
+  const id = await appendEvent(session, event);
+  await enqueueEvent(session, subscription, id, event.timeMs);
+  return id;
+}
+
+async function appendEvent(session: WriteSession, event: NewEvent): Promise<string> {
   const { id = randomUUIDv7(), timeMs, extensions, ...columns } = event;
-  const timeUs = timeMs * 1000;
-  await session.append(eventLog, { timeUs, id, columns: { ...columns, extensions: JSON.stringify(extensions) } });
-  if (!(await hasSubscriptions(session, groupsNotifiedOf(event.subject)))) return;
-  const expireUs = timeUs + deliveryLifeMs * 1000;
-  await session.enqueue(deliveriesQueue, [{ partition: fanOutPartition, id, timeUs, expireUs }]);
+  const entry = { timeUs: timeMs * 1000, id, columns: { ...columns, extensions: JSON.stringify(extensions) } };
+  await session.append(eventLog, entry);
+  return id;
+}
+
+async function enqueueEvent(session: WriteSession, partition: string, id: string, timeMs: number): Promise<void> {
+  const expireUs = (timeMs + deliveryLifeMs) * 1000;
+  await session.enqueue(deliveriesQueue, [{ partition, id, timeUs: timeMs * 1000, expireUs }]);
 }
 
 /** Events by id; those that do not exist are left out. */
 export async function readEvents(session: ReadSession, ids: readonly string[]): Promise<Map<string, Event>> {
   const entries = await session.find(eventLog, ids);
   return new Map([...entries].map(([id, entry]) => [id, eventOf(entry)]));
+}
+
+/** What a listing shows of an event. */
+export type EventHead = Pick<Event, "type" | "source" | "subject">;
+
+/** The same without their data. */
+export async function readEventHeads(session: ReadSession, ids: readonly string[]): Promise<Map<string, EventHead>> {
+  const entries = await session.find(eventHeads, ids);
+  return new Map([...entries].map(([id, { columns }]) => [id, columns as Record<keyof EventHead, string>]));
 }
 
 /** Deletes up to `limit` events recorded before `beforeMs`. Returns how many. */

@@ -7,8 +7,8 @@
  *   its subject, one delivery each. The deliveries of each subscription are a partition of the queue, handled by a
  *   worker with its own connections and back-off, so a dead, slow or hostile sink does not delay others. Deliveries are
  *   leased: several processes share the work, and deliveries leased by a process that died become due again.
- * - {@link readDeliveries}, {@link readEvents} and {@link replay} are for operators. Of a sink's response only the
- *   status is kept, and tenants cannot read it.
+ * - {@link readDeliveries}, {@link readEvents} and {@link replay} are for operators, {@link listDeliveries} for the
+ *   owners of a subscription. Of a sink's response only the status is kept.
  *
  * This module does not depend on resources, token claims or tables. Callers pass in changes and actors; subscriptions
  * come from a {@link SubscriptionSource}, tokens from a function that signs them. It never connects to a private
@@ -31,6 +31,14 @@ export {
   replay,
 } from "./deliveries.ts";
 export { type Dispatcher, type DispatcherOptions, startDispatcher } from "./dispatcher.ts";
-export { type Event, type NewEvent, readEvents, recordEvent, traceExtensions } from "./event.ts";
+export { type Event, type NewEvent, readEvents, recordEvent, recordEventFor, traceExtensions } from "./event.ts";
 export { forgetDelivered } from "./retention.ts";
 export { groupsNotifiedOf, type HasSubscriptions, type Subscription, type SubscriptionSource } from "./subscription.ts";
+export {
+  countOfSubscription,
+  type DeliveryOfEvent,
+  findDelivery,
+  listDeliveries,
+  replayIn,
+  type SubscriptionFilter,
+} from "./subscription-deliveries.ts";

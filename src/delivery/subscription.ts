@@ -28,3 +28,8 @@ export type HasSubscriptions = (session: ReadSession, groups: readonly string[])
 export function groupsNotifiedOf(subject: string): string[] {
   return subject === "" ? [] : [...ancestorsOf(subject), subject];
 }
+
+/** Whether a type of events is the one that a pattern names, or begins with what is before the `*` at its end. */
+export function matchesType(pattern: string, type: string): boolean {
+  return pattern.endsWith("*") ? type.startsWith(pattern.slice(0, -1)) : type === pattern;
+}

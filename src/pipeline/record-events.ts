@@ -2,11 +2,10 @@
 
 import type { Message, Registry } from "@bufbuild/protobuf";
 import type { UnaryRequest } from "@connectrpc/connect";
-import { type Claims, callerOf } from "../auth/index.ts";
+import { type Author, actorOf, callerOf } from "../auth/index.ts";
 import { timesOf } from "../call/index.ts";
 import type { Contract } from "../contract/index.ts";
 import {
-  type Actor,
   type ChangedResource,
   createCallEvents,
   type HasSubscriptions,
@@ -30,14 +29,6 @@ export interface EventRecorder {
   /** Records the events of changes that a token causes and no call does. */
   recordChanges(session: WriteSession, changes: readonly RowChange[], by: Author, nowMs: number): Promise<void>;
   readonly recordRegistryEvent: RecordRegistryEvent;
-}
-
-/** The authenticated author of a change. */
-export interface Author {
-  /** uid of the identity. */
-  readonly subject: string;
-  readonly claims: Readonly<Claims>;
-  readonly email?: string;
 }
 
 /** What {@link createEventRecorder} needs. */
@@ -65,16 +56,6 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
   }; // subscribers may read nothing but the resource
   const events = createCallEvents({ contract, baseUrl, typeRegistry: registry });
 
-  /**
-   * The actor of an event: an exchanged token of the platform names in `act` the upstream token that it was exchanged
-   * for.
-   */
-  function actorOf({ subject, claims, email }: Author): Actor {
-    const upstream = claims.iss === issuerUrl && isObject(claims.act) ? claims.act : claims;
-    const { iss, sub, aud } = upstream;
-    return { subject, act: { iss, sub, aud, ...(email !== undefined && { email }) } };
-  }
-
   return {
     async recordCall(session, { method, message, contextValues }, response) {
       const context = { values: contextValues };
@@ -85,7 +66,7 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
         request: message,
         response,
         changes: changes.map((change) => changedResource(change, session, view)),
-        actor: actorOf(callerOf(context)),
+        actor: actorOf(callerOf(context), issuerUrl),
         timeMs: environmentOf(context).nowMs,
       });
       const trace = traceExtensions(timesOf(contextValues)?.trace);
@@ -95,7 +76,7 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
 
     async recordChanges(session, changes, by, nowMs) {
       const changed = changes.map((change) => changedResource(change, session, view));
-      for (const event of await events.ofChanges(changed, actorOf(by), nowMs))
+      for (const event of await events.ofChanges(changed, actorOf(by, issuerUrl), nowMs))
         await recordEvent(session, event, hasSubscriptions);
     },
 
@@ -117,8 +98,4 @@ function changedResource({ kind, resource, row }: RowChange, session: WriteSessi
     uid: row.uid,
     read: async () => hydrated(resource, row, session, view),
   };
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -13,6 +13,7 @@ import { securityAdvisoryService } from "./advisory/security-advisory.ts";
 import { severitiesOf } from "./advisory/severities.ts";
 import { auditService } from "./audit/audit-records.ts";
 import { readSinks as sinksOf } from "./diagnosis.ts";
+import { deliveriesService } from "./events/deliveries.ts";
 import { createSubscriptionSource, type SubscriptionSourceOptions } from "./events/subscription-source.ts";
 import { defineSubscriptions, subscriptionsService } from "./events/subscriptions.ts";
 import { accessService } from "./iam/access/access.ts";
@@ -195,6 +196,7 @@ function createServicesOfV2({
     identityProvidersService(externalGroupRoleMappings),
     externalGroupRoleMappingsService,
     subscriptionsService(subscriptions, allowLoopbackSinks),
+    deliveriesService(subscriptions),
     accessService,
     auditService,
     advisoriesService(advisories),

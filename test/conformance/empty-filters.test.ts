@@ -10,9 +10,9 @@ import { fieldsOf } from "./outcome.ts";
 import { onEveryServer } from "./platform.ts";
 
 /** What is no filter: paging, parts of a text, and what a list is of. */
-const others = /^(page_token|order_by|query|images|artifact_id|scope|ListTermsAcceptances\.group)$/;
+const others = /^(page_token|order_by|query|images|artifact_id|scope|subscription|ListTermsAcceptances\.group)$/;
 /** Filters by a uid, a method or a code: an empty one is malformed. */
-const malformed = /^(identity_provider_uid|identity|group|role|caller|method|result)$/;
+const malformed = /^(identity_provider_uid|identity|group|role|caller|method|result|type)$/;
 
 const isText = (field: DescField) =>
   (field.fieldKind === "scalar" || field.fieldKind === "list") && field.scalar === ScalarType.STRING;
@@ -48,7 +48,7 @@ onEveryServer("an empty filter", (platform) => {
 
   describe.each(filters)("$method by $field.name", ({ method, field }) => {
     const needed = async (): Promise<Json> =>
-      /^List(?:TermsAcceptances|Access|AuditRecords)$/.test(method)
+      /^List(?:TermsAcceptances|Access|AuditRecords|Deliveries)$/.test(method)
         ? methodFixtures[method]!.request(platform(), group)
         : {};
 

@@ -5,7 +5,8 @@
 import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { type DescField, type DescMessage, type DescMethodUnary, fromBinary } from "@bufbuild/protobuf";
+import { create, type DescField, type DescMessage, type DescMethodUnary, fromBinary, toJson } from "@bufbuild/protobuf";
+import { DurationSchema } from "@bufbuild/protobuf/wkt";
 import {
   Client,
   type ClientUnaryCall,
@@ -140,5 +141,7 @@ function fromValue(field: DescField, value: Json): Json {
   if (field.fieldKind === "map" || field.message === undefined) return value;
   if (field.message.typeName === "google.protobuf.Timestamp")
     return new Date(Number(value.seconds) * 1000 + value.nanos / 1_000_000).toISOString();
+  if (field.message.typeName === "google.protobuf.Duration")
+    return toJson(DurationSchema, create(DurationSchema, { ...value, seconds: BigInt(value.seconds) })) as Json;
   return fromProtobufjs(field.message, value);
 }

@@ -136,6 +136,13 @@ async function makeSubscription(platform: Platform, group: string): Promise<stri
   return (await platform.ok("CreateSubscription", { parent: group, subscription })).uid;
 }
 
+/** A delivery, by its subscription and its event. */
+async function makeDelivery(platform: Platform, group: string): Promise<Json> {
+  const subscription = await makeSubscription(platform, group);
+  const { eventId } = await platform.ok("SendTestEvent", { subscription });
+  return { subscription, eventId };
+}
+
 /**
  * Expects that every method of `names` has a fixture. Tests that are generated for methods leave out those without one,
  * and say so once.
@@ -367,6 +374,11 @@ const fixtures: Readonly<Record<string, MethodFixture>> = {
       endTime: "2026-02-01T00:00:00.000Z",
     }),
   },
+
+  GetDelivery: { request: makeDelivery },
+  ListDeliveries: { request: async (platform, group) => ({ subscription: await makeSubscription(platform, group) }) },
+  ReplayDelivery: { request: makeDelivery },
+  SendTestEvent: { request: async (platform, group) => ({ subscription: await makeSubscription(platform, group) }) },
 
   GetSubscription: { request: async (platform, group) => ({ uid: await makeSubscription(platform, group) }) },
   CreateSubscription: {

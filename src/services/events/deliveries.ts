@@ -1,0 +1,131 @@
+/** The service of the deliveries of subscriptions. */
+import { create } from "@bufbuild/protobuf";
+import { durationFromMs, type Timestamp, timestampFromMs, timestampMs } from "@bufbuild/protobuf/wkt";
+import type { HandlerContext } from "@connectrpc/connect";
+import {
+  DeliveriesService,
+  DeliverySchema,
+  Delivery_State as DeliveryState,
+  type GetDeliveryRequest,
+  type ListDeliveriesRequest,
+  ListDeliveriesResponseSchema,
+  type Delivery as Message,
+  type ReplayDeliveryRequest,
+  type SendTestEventRequest,
+} from "../../../gen/platform/delivery/v1/deliveries_pb.ts";
+import type { SubscriptionSchema } from "../../../gen/platform/events/v2/subscriptions_pb.ts";
+import {
+  countOfSubscription,
+  type DeliveryOfEvent,
+  findDelivery,
+  listDeliveries,
+  replayIn,
+  type SubscriptionFilter,
+} from "../../delivery/index.ts";
+import { failedPrecondition, notFound } from "../../errors.ts";
+import {
+  databaseOf,
+  environmentOf,
+  findRowToChange,
+  implement,
+  type MountedService,
+  messageOf,
+  openList,
+  type Resource,
+  requireResource,
+  transactionOf,
+} from "../../resource/index.ts";
+import { recordTestEvent } from "./test-event.ts";
+
+export function deliveriesService(subscriptions: Resource<typeof SubscriptionSchema>): MountedService {
+  /** Errors: NOT_FOUND; FAILED_PRECONDITION for a disabled subscription, whose pending deliveries are dropped. */
+  async function requireEnabled(uid: string, context: HandlerContext): Promise<void> {
+    const { disableTime } = messageOf(subscriptions, await findRowToChange(subscriptions, uid, context));
+    if (disableTime === undefined) return;
+    const description = "the subscription is disabled: its receiver answered 410 Gone";
+    throw failedPrecondition({ type: "DISABLED", subject: uid, description });
+  }
+
+  return implement(DeliveriesService, [], {
+    async getDelivery({ subscription, eventId }: GetDeliveryRequest, context) {
+      await requireResource(subscriptions, subscription, context);
+      return requireDelivery(subscription, eventId, context);
+    },
+
+    async listDeliveries(request: ListDeliveriesRequest, context) {
+      const { query, after, pageSize, tokenAfter } = openList(unsortable, request, context);
+      await requireResource(subscriptions, query.subscription, context);
+      const filter = filterOf(query);
+      const session = databaseOf(context);
+      const place = after && { timeUs: Number(after[0]), id: String(after[1]) };
+      const { deliveries, last } = await listDeliveries(session, filter, { after: place, limit: pageSize });
+      const counted = filter.type === undefined ? await countOfSubscription(session, filter) : undefined;
+      return create(ListDeliveriesResponseSchema, {
+        deliveries: deliveries.map(deliveryMessage),
+        ...(counted && { totalCount: BigInt(counted.count), estimated: counted.isEstimated }),
+        ...(last !== undefined && { nextPageToken: tokenAfter([last.timeUs, last.id]) }),
+      });
+    },
+
+    async replayDelivery({ subscription, eventId }: ReplayDeliveryRequest, context) {
+      await requireEnabled(subscription, context);
+      await replayIn(transactionOf(context), [{ partition: subscription, id: eventId }], environmentOf(context).nowMs);
+      return requireDelivery(subscription, eventId, context);
+    },
+
+    async sendTestEvent({ subscription }: SendTestEventRequest, context) {
+      await requireEnabled(subscription, context);
+      return requireDelivery(subscription, await recordTestEvent(subscription, context), context);
+    },
+  });
+}
+
+const unsortable = { sortNames: {}, defaultOrder: [] };
+
+/** Errors: NOT_FOUND. */
+async function requireDelivery(subscription: string, id: string, context: HandlerContext): Promise<Message> {
+  const found = await findDelivery(databaseOf(context), { partition: subscription, id });
+  if (found === undefined) throw notFound({ type: "delivery.platform.internal/Delivery", uid: id });
+  return deliveryMessage(found);
+}
+
+const states = {
+  pending: DeliveryState.PENDING,
+  delivered: DeliveryState.DELIVERED,
+  dead: DeliveryState.FAILED,
+} as const;
+
+function filterOf({ subscription, state, type, startTime, endTime }: ListDeliveriesRequest): SubscriptionFilter {
+  const names = Object.keys(states) as (keyof typeof states)[];
+  return {
+    subscription,
+    state: names.find((name) => states[name] === state),
+    type,
+    sinceMs: startTime && millisecondsOf(startTime),
+    untilMs: endTime && millisecondsOf(endTime),
+  };
+}
+
+/** No event is from before 1970 or after 2255, where the microseconds of the queue end. */
+const maxMs = Math.floor(Number.MAX_SAFE_INTEGER / 1000);
+
+function millisecondsOf(time: Timestamp): number {
+  return Math.min(Math.max(0, timestampMs(time)), maxMs);
+}
+
+function deliveryMessage({ delivery, event }: DeliveryOfEvent): Message {
+  const { subscription, eventId, state, eventTimeMs, history, nextAttemptTimeMs } = delivery;
+  return create(DeliverySchema, {
+    subscription,
+    eventId,
+    ...(event && { type: event.type, source: event.source, subject: event.subject }),
+    eventTime: timestampFromMs(eventTimeMs),
+    state: states[state],
+    attempts: history.map(({ timeMs, durationMs, result }) => ({
+      time: timestampFromMs(timeMs),
+      duration: durationFromMs(durationMs),
+      ...(/^\d{3}$/.test(result) ? { statusCode: Number(result) } : { error: result }),
+    })),
+    ...(nextAttemptTimeMs !== undefined && { nextAttemptTime: timestampFromMs(nextAttemptTimeMs) }),
+  });
+}
