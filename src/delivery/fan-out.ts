@@ -8,7 +8,7 @@ import { parentOf } from "../uid.ts";
 import { fanOutPartition } from "./deliveries.ts";
 import type { Event } from "./event.ts";
 import { deliveryLifeMs } from "./retry.ts";
-import { groupsNotifiedOf, type SubscriptionSource } from "./subscription.ts";
+import { groupsNotifiedOf, receives, type SubscriptionSource } from "./subscription.ts";
 
 /** What {@link fanOut} needs. */
 interface FanOutOptions {
@@ -47,6 +47,7 @@ export async function fanOut({ queue, subscriptions, eventsOf, now }: FanOutOpti
     groupsNotifiedOf(event.subject).flatMap((group) =>
       (byGroup.get(group) ?? [])
         .filter(({ uid, createTimeMs }) => uid !== event.subject && createTimeMs <= event.timeMs + clockSkewMs)
+        .filter((subscriber) => receives(subscriber, event.type))
         .map(({ uid }) => deliveryTo(uid, event)),
     ),
   );

@@ -33,7 +33,13 @@ export {
 export { type Dispatcher, type DispatcherOptions, startDispatcher } from "./dispatcher.ts";
 export { type Event, type NewEvent, readEvents, recordEvent, recordEventFor, traceExtensions } from "./event.ts";
 export { forgetDelivered } from "./retention.ts";
-export { groupsNotifiedOf, type HasSubscriptions, type Subscription, type SubscriptionSource } from "./subscription.ts";
+export {
+  groupsNotifiedOf,
+  type HasSubscriptions,
+  type Subscriber,
+  type Subscription,
+  type SubscriptionSource,
+} from "./subscription.ts";
 export {
   countOfSubscription,
   type DeliveryOfEvent,

@@ -16,6 +16,7 @@ const redactions: Readonly<Record<string, Redaction | null>> = {
   "platform.iam.v1.GenerateScimTokenResponse": { drop: ["token"] },
   "platform.iam.v1.RegenerateScimTokenResponse": { drop: ["token"] },
   "platform.events.v2.Subscription": { drop: ["signingSecret"] },
+  "platform.delivery.v1.DeliverySettings": { drop: ["signingSecret"] },
   "platform.iam.v2.RoleBinding": { edit: hideIdentity },
   "platform.iam.v2.BatchCreateRoleBindingsResponse": { edit: hideIdentities },
   "platform.iam.v2.DeleteAccountAssociationRequest": null,

@@ -1,4 +1,4 @@
-/** Deletes old events and their settled deliveries in small batches. */
+/** Deletes old events and their deliveries in small batches. */
 import type { Database } from "../store/index.ts";
 import { deliveriesQueue } from "./deliveries.ts";
 import { forgetEvents, oldestEventMs } from "./event.ts";
@@ -7,8 +7,8 @@ import { forgetEvents, oldestEventMs } from "./event.ts";
 const batchSize = 200;
 
 /**
- * Deletes a batch of the events recorded before `beforeMs`, or of their deliveries that are not pending. Returns
- * whether there may be more.
+ * Deletes a batch of the events recorded before `beforeMs`, or of their deliveries: what waits for a subscription that
+ * is paused, too. Returns whether there may be more.
  */
 export async function forgetDelivered(database: Database, beforeMs: number): Promise<boolean> {
   const oldestMs = await oldestEventMs(database.read);

@@ -49,17 +49,19 @@ export function createDeliveryTokens(sign: SignToken, now: () => number): Delive
 }
 
 /**
- * The headers of Standard Webhooks 1.0.0. The signature covers id, time and body.
+ * The headers of Standard Webhooks 1.0.0. There is a signature for each secret; it covers id, time and body.
  *
- * @param secret `whsec_` and base64.
+ * @param secrets each `whsec_` and base64.
  */
 export function signatureHeaders(
   { id, data }: Pick<Event, "id" | "data">,
-  secret: string,
+  secrets: readonly string[],
   nowMs: number,
 ): Record<string, string> {
   const timestamp = String(Math.floor(nowMs / 1000));
-  const secretBytes = Buffer.from(secret.replace(/^whsec_/, ""), "base64");
-  const signature = createHmac("sha256", secretBytes).update(`${id}.${timestamp}.${data}`).digest("base64");
-  return { "webhook-id": id, "webhook-timestamp": timestamp, "webhook-signature": `v1,${signature}` };
+  const signatures = secrets.map((secret) => {
+    const key = Buffer.from(secret.replace(/^whsec_/, ""), "base64");
+    return `v1,${createHmac("sha256", key).update(`${id}.${timestamp}.${data}`).digest("base64")}`;
+  });
+  return { "webhook-id": id, "webhook-timestamp": timestamp, "webhook-signature": signatures.join(" ") };
 }

@@ -56,7 +56,7 @@ export function createSink({ tokens, timeoutMs, now, tracing, ...options }: Sink
   async function post(event: Event, subscription: Subscription, trace: TraceContext | undefined): Promise<Attempt> {
     const headers = {
       ...eventHeaders(event),
-      ...signatureHeaders(event, subscription.signingSecret, now()),
+      ...signatureHeaders(event, subscription.signingSecrets, now()),
       ...(trace && traceFields(trace)),
       ...(trace !== undefined && trace.baggage !== "" && { baggage: trace.baggage }),
       authorization: `Bearer ${await tokens(event, parentOf(subscription.uid))}`,

@@ -14,7 +14,7 @@ import type { Queue, QueueEntry } from "../store/index.ts";
 import type { Event } from "./event.ts";
 import { withAttempt } from "./history.ts";
 import type { RateLimit } from "./rate-limit.ts";
-import { retryDelayMs } from "./retry.ts";
+import { deliveryLifeMs, retryDelayMs } from "./retry.ts";
 import type { SettlementBatcher } from "./settlement-batcher.ts";
 import type { Attempt, Sink } from "./sink.ts";
 import type { Subscription, SubscriptionSource } from "./subscription.ts";
@@ -52,6 +52,7 @@ interface SubscriptionWorkerOptions {
 const maxConcurrency = 16;
 /** Deliveries leased at once for each concurrent one. More would wait here while other processes could send them. */
 const leasedPerConcurrent = 4;
+const leasedInOrder = 32;
 const leaseMs = 60_000;
 /** How long a subscription that was read is used. */
 const maxSubscriptionAgeMs = 1000;
@@ -61,6 +62,8 @@ const maxBackOffMs = 60_000;
 /** After an error of this process, which is not the sink's fault and not an attempt. */
 const errorBackOffMs = 10_000;
 const batchSize = 200;
+/** How long after its resumption events of a pause may still be fanned out. */
+const fanOutMs = 60_000;
 
 /** Creates the worker of a subscription whose sink has not been tried yet. */
 export function createSubscriptionWorker(options: SubscriptionWorkerOptions): SubscriptionWorker {
@@ -69,6 +72,8 @@ export function createSubscriptionWorker(options: SubscriptionWorkerOptions): Su
   let concurrency = 1;
   let failures = 0;
   let backOffUntilMs = 0;
+  /** The last resumption that is known to this worker, and the one whose waiting events have all been sent. */
+  let [resumeTimeMs, sentResumeTimeMs] = [0, 0];
   let isGone = false;
   let isStopped = false;
   let isClosed = false;
@@ -107,14 +112,14 @@ export function createSubscriptionWorker(options: SubscriptionWorkerOptions): Su
       const backOffMs = Math.min(firstBackOffMs * 2 ** (failures - failuresBeforeBackOff), maxBackOffMs);
       backOffUntilMs = nowMs + backOffMs * (0.5 + Math.random() / 2);
     }
-    const expireMs = entry.expireUs / 1000;
+    const expireMs = Math.max(entry.expireUs / 1000, resumeTimeMs + deliveryLifeMs);
     if (nowMs >= expireMs) return settlements.settle(entry, { state: "dead", ...tried });
     const dueMs = Math.min(nowMs + retryDelayMs(attempts, retryAfterMs), expireMs);
     settlements.settle(entry, { state: "pending", dueUs: Math.round(dueMs * 1000), ...tried });
   }
 
-  /** Sends the leased deliveries with the current concurrency. */
-  async function send(leased: readonly QueueEntry[], initial: Subscription): Promise<void> {
+  /** Sends the leased deliveries, `width` of them at once. */
+  async function send(leased: readonly QueueEntry[], initial: Subscription, width: number): Promise<void> {
     const events = await eventsOf(leased.map(({ id }) => id));
     const waiting = [...leased];
     let subscription: Subscription | undefined = initial;
@@ -129,25 +134,50 @@ export function createSubscriptionWorker(options: SubscriptionWorkerOptions): Su
         }
         const isLeaseTooShort = now() + attemptTimeoutMs > entry.dueUs / 1000;
         if (event === undefined) await queue.remove(uid, [entry.id]);
-        else if (subscription === undefined || isGone || isLeaseTooShort || !isReady()) release(entry);
+        else if (subscription === undefined || subscription.isPaused || isGone || isLeaseTooShort || !isReady())
+          release(entry);
         else await attempt(entry, event, subscription);
       }
     };
-    const results = await Promise.allSettled(Array.from({ length: Math.min(concurrency, leased.length) }, sendNext));
+    const results = await Promise.allSettled(Array.from({ length: Math.min(width, leased.length) }, sendNext));
     for (const result of results) if (result.status === "rejected") throw result.reason;
+  }
+
+  /**
+   * Sends some of the events that waited until the subscription was resumed: one after the other, in the order of their
+   * times, from one process at a time.
+   */
+  async function sendWaiting(subscription: Subscription): Promise<"sent" | "none" | "elsewhere"> {
+    if (sentResumeTimeMs === resumeTimeMs) return "none";
+    const [nowUs, upToUs] = [now() * 1000, resumeTimeMs * 1000];
+    if (!(await queue.hasUntried(uid, upToUs))) {
+      if (now() > resumeTimeMs + fanOutMs) sentResumeTimeMs = resumeTimeMs;
+      return "none";
+    }
+    const untilUs = nowUs + leaseMs * 1000;
+    const leased = await queue.leaseUntried({ partition: uid, nowUs, untilUs, upToUs, limit: leasedInOrder });
+    if (leased.length === 0) return "elsewhere";
+    await send(leased, subscription, 1);
+    await settlements.flush(); // an entry that is not settled would keep the next ones from being leased
+    return "sent";
   }
 
   async function sendDue(): Promise<void> {
     while (isReady()) {
       const subscription = await subscriptions.get(uid);
       if (subscription === undefined) return dropAll();
+      if (subscription.isPaused) return;
+      ({ resumeTimeMs } = subscription);
+      const waiting = await sendWaiting(subscription);
+      if (waiting === "elsewhere") return;
+      if (waiting === "sent") continue;
       const limit = concurrency === 1 ? 1 : concurrency * leasedPerConcurrent;
       const nowUs = now() * 1000;
       const leased = await queue.lease({ partition: uid, nowUs, untilUs: nowUs + leaseMs * 1000, limit });
       if (leased.length === 0) return;
-      await send(leased, subscription);
+      await send(leased, subscription, concurrency);
     }
-    if (!isStopped) await queue.expire(uid, now() * 1000, batchSize);
+    if (!isStopped && now() >= resumeTimeMs + deliveryLifeMs) await queue.expire(uid, now() * 1000, batchSize);
   }
 
   async function dropAll(): Promise<void> {

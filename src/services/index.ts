@@ -14,6 +14,7 @@ import { severitiesOf } from "./advisory/severities.ts";
 import { auditService } from "./audit/audit-records.ts";
 import { readSinks as sinksOf } from "./diagnosis.ts";
 import { deliveriesService } from "./events/deliveries.ts";
+import { defineDeliverySettings } from "./events/delivery-settings.ts";
 import { createSubscriptionSource, type SubscriptionSourceOptions } from "./events/subscription-source.ts";
 import { defineSubscriptions, subscriptionsService } from "./events/subscriptions.ts";
 import { accessService } from "./iam/access/access.ts";
@@ -93,6 +94,7 @@ const repos = defineRepos(groups);
 const readmes = defineReadmes(groups, repos);
 const tags = defineTags(repos);
 const subscriptions = defineSubscriptions(groups);
+const deliverySettings = defineDeliverySettings(groups, subscriptions);
 const advisories = defineAdvisories(groups, severitiesOf);
 
 const writer = advisoryWriter(advisories);
@@ -136,7 +138,7 @@ export const hasSubscriptions: HasSubscriptions = async (session, groups) =>
 
 /** Supplies `delivery` with subscriptions. */
 export function subscriptionSource(options: SubscriptionSourceOptions): SubscriptionSource {
-  return createSubscriptionSource(subscriptions, options);
+  return createSubscriptionSource(subscriptions, deliverySettings, options);
 }
 
 /** Settings that services depend on. */
@@ -196,7 +198,7 @@ function createServicesOfV2({
     identityProvidersService(externalGroupRoleMappings),
     externalGroupRoleMappingsService,
     subscriptionsService(subscriptions, allowLoopbackSinks),
-    deliveriesService(subscriptions),
+    deliveriesService(subscriptions, deliverySettings),
     accessService,
     auditService,
     advisoriesService(advisories),

@@ -64,6 +64,15 @@ function standard(
 const all = ["Create", "Update", "Delete"] as const;
 const ofMapping = { group: rootOf, identityProvider: parentOf };
 
+/** The event of each method that changes the delivery settings of a subscription. */
+const settingsUpdated: ExpectedEvent = {
+  type: "delivery.settings.updated",
+  source: "/delivery/v1/settings",
+  subject: ofAnswer,
+  group: parentOf,
+  body: without("signingSecret"),
+};
+
 /** By method name. */
 export const expectedEvents: Readonly<Record<string, ExpectedEvent>> = {
   ...standard("Group", "iam.group", "/iam/v2/groups", ["Create", "Update"], { group: itself }),
@@ -124,6 +133,10 @@ export const expectedEvents: Readonly<Record<string, ExpectedEvent>> = {
     body: without("signingSecret"),
   }),
   ...standard("Subscription", "events.subscription", "/events/v2/subscriptions", ["Delete"]),
+  UpdateDeliverySettings: settingsUpdated,
+  PauseSubscription: settingsUpdated,
+  ResumeSubscription: settingsUpdated,
+  RotateSigningSecret: settingsUpdated,
   ...standard("Repo", "platform.registry.repo", "/registry/v2/repos", all),
   ...standard("RepoReadme", "platform.registry.repo", "/registry/v2/repos", ["Update"]),
   ...standard("Tag", "platform.registry.tag", "/registry/v2/tags", ["Create", "Delete"], { group: rootOf }),

@@ -136,6 +136,12 @@ async function makeSubscription(platform: Platform, group: string): Promise<stri
   return (await platform.ok("CreateSubscription", { parent: group, subscription })).uid;
 }
 
+async function makePausedSubscription(platform: Platform, group: string): Promise<string> {
+  const uid = await makeSubscription(platform, group);
+  await platform.ok("PauseSubscription", { uid });
+  return uid;
+}
+
 /** A delivery, by its subscription and its event. */
 async function makeDelivery(platform: Platform, group: string): Promise<Json> {
   const subscription = await makeSubscription(platform, group);
@@ -379,6 +385,16 @@ const fixtures: Readonly<Record<string, MethodFixture>> = {
   ListDeliveries: { request: async (platform, group) => ({ subscription: await makeSubscription(platform, group) }) },
   ReplayDelivery: { request: makeDelivery },
   SendTestEvent: { request: async (platform, group) => ({ subscription: await makeSubscription(platform, group) }) },
+
+  GetDeliverySettings: { request: async (platform, group) => ({ uid: await makeSubscription(platform, group) }) },
+  UpdateDeliverySettings: {
+    request: async (platform, group) => ({
+      deliverySettings: { uid: await makeSubscription(platform, group), eventTypes: ["dev.platform.api.iam.*"] },
+    }),
+  },
+  PauseSubscription: { request: async (platform, group) => ({ uid: await makeSubscription(platform, group) }) },
+  ResumeSubscription: { request: async (platform, group) => ({ uid: await makePausedSubscription(platform, group) }) },
+  RotateSigningSecret: { request: async (platform, group) => ({ uid: await makeSubscription(platform, group) }) },
 
   GetSubscription: { request: async (platform, group) => ({ uid: await makeSubscription(platform, group) }) },
   CreateSubscription: {

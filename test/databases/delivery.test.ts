@@ -230,7 +230,7 @@ onEveryDatabase("delivery", (database) => {
     expect(sink.received).toHaveLength(300);
   });
 
-  test("old events are forgotten with what became of them; what is pending stays", async () => {
+  test("old events are forgotten with what became of them, and with what waits", async () => {
     const { subscriptions, start, record, deliveries, now } = createDeliverer(db);
     const group = newUid("");
     const sink = await startSink((_n, { body }) => (body === '"bad"' ? 500 : 204));
@@ -249,7 +249,62 @@ onEveryDatabase("delivery", (database) => {
     expect(await deliveries()).toHaveLength(3);
     expect(await readEvents(db.read, [oldest!.eventId])).toEqual(new Map());
     while (await forgetDelivered(db, now() + dayMs));
-    expect(await deliveries()).toMatchObject([{ state: "pending" }]);
+    expect(await deliveries()).toEqual([]);
+  });
+
+  test("what a subscription has filtered out is not delivered to it", async () => {
+    const { subscriptions, start, record } = createDeliverer(db);
+    const group = newUid("");
+    const [all, some] = [await startSink(), await startSink()];
+    subscriptions.add(group, all.url);
+    subscriptions.change(subscriptions.add(group, some.url), { eventTypes: ["a.b.v1", "c.*"] });
+    start();
+    const types = ["a.b.v1", "a.b.v12", "c.d.v1", "cd.v1", "c.", "C.d.v1"];
+    await record(...types.map((type) => eventIn(group, { type })));
+    const typesAt = (sink: typeof all) => sink.received.map(({ headers }) => headers["ce-type"]).sort();
+    await expect.poll(() => typesAt(all)).toEqual(types.toSorted());
+    await expect.poll(() => typesAt(some)).toEqual(["a.b.v1", "c.", "c.d.v1"]);
+  });
+
+  test("while a subscription is paused its events wait; then they come in order, by whichever process", async () => {
+    const { subscriptions, start, record, deliveries, now } = createDeliverer(db);
+    const group = newUid("");
+    const [sink, other] = [await startSink(), await startSink()];
+    const uid = subscriptions.add(group, sink.url);
+    subscriptions.add(group, other.url);
+    subscriptions.change(uid, { isPaused: true });
+    start();
+    start();
+    const startMs = now() - 1000;
+    const numbers = Array.from({ length: 150 }, (_, n) => n);
+    for (const n of numbers) await record(eventIn(group, { timeMs: startMs + n, data: `${n}` }));
+    await expect.poll(() => other.received).toHaveLength(numbers.length);
+    await expect.poll(() => deliveries({ subscription: uid, state: "pending" })).toHaveLength(numbers.length);
+    expect(sink.received).toEqual([]);
+    subscriptions.change(uid, { isPaused: false, resumeTimeMs: now() });
+    await expect.poll(() => sink.received).toHaveLength(numbers.length);
+    expect(sink.received.map(({ body }) => Number(body))).toEqual(numbers);
+    await record(eventIn(group, { data: "later" }));
+    await expect.poll(() => sink.received.at(-1)?.body).toBe("later");
+  });
+
+  test("what waited longer than 24 hours has 24 more once its subscription is resumed, and no failure holds up others", async () => {
+    const { subscriptions, start, record, deliveries, pass, now } = createDeliverer(db);
+    const group = newUid("");
+    const sink = await startSink((_n, { body }) => (body === "0" ? 500 : 204));
+    const uid = subscriptions.add(group, sink.url);
+    subscriptions.change(uid, { isPaused: true });
+    start();
+    for (const n of [0, 1, 2]) await record(eventIn(group, { timeMs: now() + n, data: `${n}` }));
+    await expect.poll(() => deliveries({ state: "pending" })).toHaveLength(3);
+    pass(48 * hourMs);
+    subscriptions.change(uid, { isPaused: false, resumeTimeMs: now() });
+    await expect.poll(() => deliveries({ state: "delivered" })).toHaveLength(2);
+    expect(await deliveries({ state: "pending" })).toMatchObject([{ attempts: 1, lastResult: "500" }]);
+    pass(23 * hourMs);
+    await expect.poll(async () => (await deliveries({ state: "pending" }))[0]?.attempts).toBe(2);
+    pass(2 * hourMs);
+    await expect.poll(() => deliveries({ state: "dead" })).toHaveLength(1);
   });
 
   test("the operator reads deliveries in order, by state, by subscription, by time", async () => {

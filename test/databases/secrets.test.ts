@@ -39,8 +39,8 @@ async function fill(db: Database, secretKey: readonly (Buffer | "database")[]) {
 }
 
 async function signingSecretOf(db: Database, i: number, secretKey: readonly Buffer[]) {
-  const source = subscriptionSource({ database: db, secrets: await openSecrets(db, { secretKey }) });
-  return (await source.get(subscriptionUid(i)))?.signingSecret;
+  const source = subscriptionSource({ database: db, secrets: await openSecrets(db, { secretKey }), now: Date.now });
+  return (await source.get(subscriptionUid(i)))?.signingSecrets[0];
 }
 
 const rotate = (db: Database, secretKey: readonly Buffer[], discardsLost = false) =>

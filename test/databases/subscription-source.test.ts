@@ -8,6 +8,7 @@ import { SubscriptionSchema } from "../../gen/platform/events/v2/subscriptions_p
 import type { SubscriptionSource } from "../../src/delivery/index.ts";
 import { newUid } from "../../src/new-uid.ts";
 import { contentOf, createSecrets, messageOf, type Secrets } from "../../src/resource/index.ts";
+import { defineDeliverySettings } from "../../src/services/events/delivery-settings.ts";
 import { createSubscriptionSource } from "../../src/services/events/subscription-source.ts";
 import { defineSubscriptions } from "../../src/services/events/subscriptions.ts";
 import { groups } from "../../src/services/iam/groups.ts";
@@ -15,6 +16,8 @@ import type { Database } from "../../src/store/index.ts";
 import { onEveryDatabase } from "./databases.ts";
 
 const subscriptions = defineSubscriptions(groups);
+const settings = defineDeliverySettings(groups, subscriptions);
+const now = () => madeMs;
 const sink = "https://receiver.example.com/";
 const madeMs = Date.UTC(2026, 10, 21);
 
@@ -25,7 +28,7 @@ onEveryDatabase("the source of subscriptions", (opened) => {
   beforeEach(async () => {
     database = await opened().open();
     secrets = createSecrets([randomBytes(32)]);
-    source = createSubscriptionSource(subscriptions, { database, secrets });
+    source = createSubscriptionSource(subscriptions, settings, { database, secrets, now });
   });
 
   async function make(group: string): Promise<string> {
@@ -47,19 +50,29 @@ onEveryDatabase("the source of subscriptions", (opened) => {
     expect(await inGroups(above)).toEqual([first]);
     expect(await inGroups(newUid(""))).toEqual([]);
     expect(await inGroups()).toEqual([]);
-    expect(await source.inGroups([above])).toEqual([{ uid: first, createTimeMs: madeMs }]);
+    expect(await source.inGroups([above])).toEqual([{ uid: first, createTimeMs: madeMs, eventTypes: [] }]);
   });
 
   test("gives each with its secret, as long as it is there", async () => {
     const uid = await make(newUid(""));
-    expect(await source.get(uid)).toEqual({ uid, sink, signingSecret: "whsec_secret" });
+    expect(await source.get(uid)).toEqual({
+      uid,
+      sink,
+      signingSecrets: ["whsec_secret"],
+      isPaused: false,
+      resumeTimeMs: 0,
+    });
     await database.transact((session) => session.remove(subscriptions.table, uid));
     expect(await source.get(uid)).toBeUndefined();
   });
 
   test("gives none whose secret it cannot open, and does not say that it is gone", async () => {
     const uid = await make(newUid(""));
-    const other = createSubscriptionSource(subscriptions, { database, secrets: createSecrets([randomBytes(32)]) });
+    const other = createSubscriptionSource(subscriptions, settings, {
+      database,
+      secrets: createSecrets([randomBytes(32)]),
+      now,
+    });
     await expect(other.get(uid)).rejects.toThrow("was sealed by another key");
   });
 

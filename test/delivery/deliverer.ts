@@ -9,6 +9,7 @@ import {
   type NewEvent,
   readDeliveries,
   recordEvent,
+  type Subscriber,
   type Subscription,
   type SubscriptionSource,
   startDispatcher,
@@ -23,22 +24,33 @@ export const secret = `whsec_${Buffer.from("a secret of thirty-two bytes, ok").t
 export interface TestSubscriptions extends SubscriptionSource {
   /** Adds a subscription to a group. Returns its uid. */
   add(group: string, sink: string, createTimeMs?: number): string;
+  /** Changes a subscription. */
+  change(uid: string, change: Partial<Subscription & Subscriber>): void;
   remove(uid: string): void;
   readonly disabled: Map<string, number>;
   readonly hasAny: HasSubscriptions;
 }
 
 export function createSubscriptions(): TestSubscriptions {
-  const all = new Map<string, Subscription & { createTimeMs: number }>();
+  const all = new Map<string, Subscription & Subscriber>();
   const disabled = new Map<string, number>();
   return {
     disabled,
     hasAny: async (_, groups) => [...all.keys()].some((uid) => groups.includes(parentOf(uid))),
     add(group, sink, createTimeMs = 0) {
       const uid = newUid(group);
-      all.set(uid, { uid, sink, signingSecret: secret, createTimeMs });
+      all.set(uid, {
+        uid,
+        sink,
+        signingSecrets: [secret],
+        isPaused: false,
+        resumeTimeMs: 0,
+        createTimeMs,
+        eventTypes: [],
+      });
       return uid;
     },
+    change: (uid, change) => void all.set(uid, { ...all.get(uid)!, ...change }),
     remove: (uid) => void all.delete(uid),
     inGroups: async (groups) =>
       [...all.values()].filter(({ uid }) => groups.includes(parentOf(uid)) && !disabled.has(uid)),

@@ -28,7 +28,13 @@ function openSink(options: Partial<SinkOptions> = {}) {
   const sink = createSink({ tokens, timeoutMs: 700, allowLoopbackHttp: true, now: Date.now, ...options });
   onTestFinished(() => sink.close());
   return (url: string, one = event) =>
-    sink.post(one, { uid: `${group}/fedcba9876543210`, sink: url, signingSecret: secret });
+    sink.post(one, {
+      uid: `${group}/fedcba9876543210`,
+      sink: url,
+      signingSecrets: [secret],
+      isPaused: false,
+      resumeTimeMs: 0,
+    });
 }
 
 describe("a request", () => {

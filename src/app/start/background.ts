@@ -49,7 +49,7 @@ export async function startBackground(
     measureDeliveries(metrics, { database, isAvailable: () => isOpen && isAvailable(), attempts, now });
   const dispatcher = startDispatcher({
     database,
-    subscriptions: subscriptionSource({ database, secrets: environment.secrets }),
+    subscriptions: subscriptionSource({ database, secrets: environment.secrets, now }),
     sign: (request) => issuer.mint(request),
     allowLoopbackSinks: config.allowLoopbackSinks,
     now,

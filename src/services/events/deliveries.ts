@@ -1,10 +1,11 @@
-/** The service of the deliveries of subscriptions. */
+/** The service of deliveries: what became of the events of a subscription, and how they are delivered. */
 import { create } from "@bufbuild/protobuf";
 import { durationFromMs, type Timestamp, timestampFromMs, timestampMs } from "@bufbuild/protobuf/wkt";
 import type { HandlerContext } from "@connectrpc/connect";
 import {
   DeliveriesService,
   DeliverySchema,
+  type DeliverySettingsSchema,
   Delivery_State as DeliveryState,
   type GetDeliveryRequest,
   type ListDeliveriesRequest,
@@ -35,9 +36,14 @@ import {
   requireResource,
   transactionOf,
 } from "../../resource/index.ts";
+import { settingsMethods } from "./delivery-settings.ts";
 import { recordTestEvent } from "./test-event.ts";
 
-export function deliveriesService(subscriptions: Resource<typeof SubscriptionSchema>): MountedService {
+/** @param settings the resource that is a part of subscriptions. */
+export function deliveriesService(
+  subscriptions: Resource<typeof SubscriptionSchema>,
+  settings: Resource<typeof DeliverySettingsSchema>,
+): MountedService {
   /** Errors: NOT_FOUND; FAILED_PRECONDITION for a disabled subscription, whose pending deliveries are dropped. */
   async function requireEnabled(uid: string, context: HandlerContext): Promise<void> {
     const { disableTime } = messageOf(subscriptions, await findRowToChange(subscriptions, uid, context));
@@ -46,7 +52,9 @@ export function deliveriesService(subscriptions: Resource<typeof SubscriptionSch
     throw failedPrecondition({ type: "DISABLED", subject: uid, description });
   }
 
-  return implement(DeliveriesService, [], {
+  return implement(DeliveriesService, [settings], {
+    ...settingsMethods(subscriptions, settings),
+
     async getDelivery({ subscription, eventId }: GetDeliveryRequest, context) {
       await requireResource(subscriptions, subscription, context);
       return requireDelivery(subscription, eventId, context);

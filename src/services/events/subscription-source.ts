@@ -1,23 +1,27 @@
 /** Supplies `delivery` with the subscriptions of the database, read again for each batch of deliveries. */
 
-import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+import { timestampFromMs, timestampMs } from "@bufbuild/protobuf/wkt";
+import type { DeliverySettingsSchema } from "../../../gen/platform/delivery/v1/deliveries_pb.ts";
 import type { SubscriptionSchema } from "../../../gen/platform/events/v2/subscriptions_pb.ts";
 import type { SubscriptionSource } from "../../delivery/index.ts";
 import { contentOf, messageOf, type Resource, type Secrets } from "../../resource/index.ts";
 import type { Database } from "../../store/index.ts";
-import { secretPlace } from "./signing-secret.ts";
+import { openSigningSecrets } from "./signing-secret.ts";
 
 /** What {@link subscriptionSource} needs. */
 export interface SubscriptionSourceOptions {
   readonly database: Database;
   /** Decrypts the signing secrets. */
   readonly secrets: Secrets;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
 }
 
 /** The subscriptions of a database. Errors: a plain Error for a signing secret that was sealed with an unknown key. */
 export function createSubscriptionSource(
   subscriptions: Resource<typeof SubscriptionSchema>,
-  { database, secrets }: SubscriptionSourceOptions,
+  settings: Resource<typeof DeliverySettingsSchema>,
+  { database, secrets, now }: SubscriptionSourceOptions,
 ): SubscriptionSource {
   const { table } = subscriptions;
   return {
@@ -26,9 +30,17 @@ export function createSubscriptionSource(
         where: [{ column: "parent", in: groups }],
         limit: Number.MAX_SAFE_INTEGER,
       });
-      return rows
-        .filter((row) => messageOf(subscriptions, row).disableTime === undefined)
-        .map(({ uid, createTimeUs }) => ({ uid, createTimeMs: createTimeUs / 1000 }));
+      const enabled = rows.filter((row) => messageOf(subscriptions, row).disableTime === undefined);
+      const uids = enabled.map(({ uid }) => uid);
+      const stored = await database.read.getMany(settings.table, uids);
+      return enabled.map(({ uid, createTimeUs }) => {
+        const row = stored.get(uid);
+        return {
+          uid,
+          createTimeMs: createTimeUs / 1000,
+          eventTypes: row === undefined ? [] : messageOf(settings, row).eventTypes,
+        };
+      });
     },
 
     async get(uid) {
@@ -36,9 +48,17 @@ export function createSubscriptionSource(
       if (row === undefined) return undefined;
       const { sink, disableTime, signingSecret } = messageOf(subscriptions, row);
       if (disableTime !== undefined) return undefined;
-      const opened = secrets.open(signingSecret, secretPlace(uid));
-      if (opened === undefined) throw new Error(`the signing secret of ${uid} was sealed by another key`);
-      return { uid, sink, signingSecret: opened };
+      const [current = "", ...former] = openSigningSecrets(secrets, uid, signingSecret);
+      const stored = await database.read.get(settings.table, uid);
+      const { pauseTime, resumeTime, formerSecretExpireTime } = stored ? messageOf(settings, stored) : {};
+      const isOverlap = formerSecretExpireTime !== undefined && now() < timestampMs(formerSecretExpireTime);
+      return {
+        uid,
+        sink,
+        signingSecrets: isOverlap ? [current, ...former] : [current],
+        isPaused: pauseTime !== undefined,
+        resumeTimeMs: resumeTime === undefined ? 0 : timestampMs(resumeTime),
+      };
     },
 
     disable: (uid, nowMs) =>

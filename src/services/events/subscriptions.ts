@@ -27,7 +27,7 @@ import {
   toResponse,
   transactionOf,
 } from "../../resource/index.ts";
-import { createSigningSecret, secretPlace } from "./signing-secret.ts";
+import { createSigningSecret, sealSigningSecrets } from "./signing-secret.ts";
 
 /** @param groups the parent of subscriptions. */
 export function defineSubscriptions(groups: Resource) {
@@ -53,7 +53,7 @@ export function subscriptionsService(
     async createSubscription({ parent, subscription }: CreateSubscriptionRequest, context) {
       const uid = newUid(parent);
       const signingSecret = createSigningSecret();
-      const output = { signingSecret: environmentOf(context).secrets.seal(signingSecret, secretPlace(uid)) };
+      const output = { signingSecret: sealSigningSecrets(environmentOf(context).secrets, uid, [signingSecret]) };
       const row = await insertResource(subscriptions, parent, subscription, context, { uid, output });
       requireAllowed(subscription?.sink ?? "", allowLoopbackSinks);
       return Object.assign(await toResponse(subscriptions, row, context), { signingSecret });

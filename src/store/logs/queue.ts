@@ -49,6 +49,12 @@ export interface LeaseRequest {
   readonly limit: number;
 }
 
+/** Which entries of one partition have had no attempt, and belong to one holder. */
+export interface UntriedRequest extends LeaseRequest {
+  /** Only entries of this time or earlier. */
+  readonly upToUs: number;
+}
+
 /** Which of the newest entries to read. */
 export interface QueueScan {
   /** Only entries before this position; by default all. */
@@ -65,6 +71,13 @@ export interface Queue {
   duePartitions(nowUs: number): Promise<string[]>;
   /** Leases the entries of a partition that have been due longest. */
   lease(request: LeaseRequest): Promise<QueueEntry[]>;
+  /**
+   * Leases the oldest entries of a partition that have had no attempt, in the order of their times. None while one of
+   * them is leased: its holder goes first.
+   */
+  leaseUntried(request: UntriedRequest): Promise<QueueEntry[]>;
+  /** Whether a partition has pending entries without an attempt, of this time or earlier. */
+  hasUntried(partition: string, upToUs: number): Promise<boolean>;
   /** Settles those of the entries whose lease is still the same. Returns how many. */
   settle(settlements: readonly Settlement[]): Promise<number>;
   /** Makes entries of any state pending and due now, with no attempts. Returns how many exist. */
@@ -75,7 +88,7 @@ export interface Queue {
   removePending(partition: string, limit: number): Promise<number>;
   /** Makes at most `limit` entries of a partition dead that are due and have expired. Returns how many. */
   expire(partition: string, nowUs: number, limit: number): Promise<number>;
-  /** Removes at most `limit` done and `limit` dead entries whose time is before `beforeUs`. Returns how many. */
+  /** Removes at most `limit` entries of each state whose time is before `beforeUs`. Returns how many. */
   forget(beforeUs: number, limit: number): Promise<number>;
   /** The next entries of a state, oldest first. */
   entries(state: QueueState, scan: { after: QueuePlace; limit: number }): Promise<QueueEntry[]>;
@@ -116,6 +129,15 @@ export function createQueue(database: QueueDatabase, name: string): Queue {
       const values = { partition, now_us: nowUs, until_us: untilUs, limit };
       return (await database.autocommit((connection) => connection.rows(statements.lease, values))).map(entryOf);
     },
+    async leaseUntried({ partition, nowUs, untilUs, upToUs, limit }) {
+      const values = { partition, now_us: nowUs, until_us: untilUs, up_to_us: upToUs, limit };
+      const rows = await database.autocommit((connection) => connection.rows(statements.leaseUntried, values));
+      return rows.map(entryOf).sort((a, b) => a.timeUs - b.timeUs || (a.id < b.id ? -1 : 1));
+    },
+    async hasUntried(partition, upToUs) {
+      const rows = await database.reader.rows(statements.hasUntried, { partition, up_to_us: upToUs });
+      return rows.length > 0;
+    },
     settle: async (settlements) =>
       settlements.length === 0 ? 0 : run(statements.settle, { settlements: JSON.stringify(settlements.map(settled)) }),
     requeue: (keys, nowUs, expireUs) => run(statements.requeue, requeueValues(keys, nowUs, expireUs)),
@@ -123,11 +145,10 @@ export function createQueue(database: QueueDatabase, name: string): Queue {
     removePending: (partition, limit) => run(statements.removePending, { partition, limit }),
     expire: (partition, nowUs, limit) => run(statements.expire, { partition, now_us: nowUs, limit }),
     async forget(beforeUs, limit) {
-      const values = { before_us: beforeUs, limit };
-      return (
-        (await run(statements.forget, { ...values, state: 1 })) +
-        (await run(statements.forget, { ...values, state: 2 }))
-      );
+      let removed = 0;
+      for (const state of queueStates.keys())
+        removed += await run(statements.forget, { before_us: beforeUs, limit, state });
+      return removed;
     },
     async entries(state, { after, limit }) {
       const { timeUs, id, partition } = after;
@@ -158,6 +179,7 @@ function ownStatements(dialect: Dialect, name: string) {
   const table = sql.table(name);
   const nextPartition = (above: RawBuilder<unknown>) =>
     sql`(select lane from ${table} where state = 0 and ${above} order by lane limit 1)`;
+  const isUntried = sql`lane = ${slot("partition")} and state = 0 and time_us <= ${slot("up_to_us")} and attempts = 0`;
   return {
     duePartitions: compile(
       query,
@@ -179,6 +201,18 @@ function ownStatements(dialect: Dialect, name: string) {
         update ${table} set due_us = ${slot("until_us")} from due
         where ${table}.lane = due.lane and ${table}.id = due.id returning ${columnsOfEntry(name)}`,
     ),
+    leaseUntried: compile(
+      query,
+      sql`with untried as materialized (
+          select lane, id, due_us from ${table} where ${isUntried}
+          order by time_us, id limit ${rowCount("limit")} ${dialect.locks.change}
+        )
+        update ${table} set due_us = ${slot("until_us")} from untried
+        where ${table}.lane = untried.lane and ${table}.id = untried.id
+          and not exists (select 1 from untried as leased where leased.due_us > ${slot("now_us")})
+        returning ${columnsOfEntry(name)}`,
+    ),
+    hasUntried: compile(query, sql`select 1 from ${table} where ${isUntried} limit 1`),
     settle: compile(
       query,
       sql`update ${table} as q set state = ${integer(3)}, due_us = ${integer(4)}, attempts = ${integer(5)},

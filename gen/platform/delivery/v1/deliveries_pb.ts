@@ -8,8 +8,8 @@ import { file_buf_validate_validate } from "@bufbuild/protovalidate/gen/buf/vali
 import { file_google_api_annotations } from "../../../google/api/annotations_pb.ts";
 import { file_google_api_field_behavior } from "../../../google/api/field_behavior_pb.ts";
 import { file_google_api_resource } from "../../../google/api/resource_pb.ts";
-import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
-import { file_google_protobuf_duration, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import type { Duration, FieldMask, Timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_duration, file_google_protobuf_field_mask, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import { file_platform_annotations_annotations } from "../../annotations/annotations_pb.ts";
 import type { Message, UnknownEnum } from "@bufbuild/protobuf";
 
@@ -17,7 +17,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file platform/delivery/v1/deliveries.proto.
  */
 export const file_platform_delivery_v1_deliveries: GenFile = /*@__PURE__*/
-  fileDesc("CiVwbGF0Zm9ybS9kZWxpdmVyeS92MS9kZWxpdmVyaWVzLnByb3RvEhRwbGF0Zm9ybS5kZWxpdmVyeS52MSK8AwoIRGVsaXZlcnkSQAoMc3Vic2NyaXB0aW9uGAEgASgJQir6QScKJWV2ZW50cy5wbGF0Zm9ybS5pbnRlcm5hbC9TdWJzY3JpcHRpb24SEAoIZXZlbnRfaWQYAiABKAkSDAoEdHlwZRgDIAEoCRIOCgZzb3VyY2UYBCABKAkSDwoHc3ViamVjdBgFIAEoCRIuCgpldmVudF90aW1lGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIzCgVzdGF0ZRgHIAEoDjIkLnBsYXRmb3JtLmRlbGl2ZXJ5LnYxLkRlbGl2ZXJ5LlN0YXRlEjcKCGF0dGVtcHRzGAggAygLMiUucGxhdGZvcm0uZGVsaXZlcnkudjEuRGVsaXZlcnlBdHRlbXB0EjUKEW5leHRfYXR0ZW1wdF90aW1lGAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJYCgVTdGF0ZRIVChFTVEFURV9VTlNQRUNJRklFRBAAEhEKDVNUQVRFX1BFTkRJTkcQARITCg9TVEFURV9ERUxJVkVSRUQQAhIQCgxTVEFURV9GQUlMRUQQAyKMAQoPRGVsaXZlcnlBdHRlbXB0EigKBHRpbWUYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEisKCGR1cmF0aW9uGAIgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhMKC3N0YXR1c19jb2RlGAMgASgFEg0KBWVycm9yGAQgASgJIn4KEkdldERlbGl2ZXJ5UmVxdWVzdBJHCgxzdWJzY3JpcHRpb24YASABKAlCMeBBAvpBJwolZXZlbnRzLnBsYXRmb3JtLmludGVybmFsL1N1YnNjcmlwdGlvbtjzGAESHwoIZXZlbnRfaWQYAiABKAlCDeBBArpIB3IFEAEYgAIiiQMKFUxpc3REZWxpdmVyaWVzUmVxdWVzdBJHCgxzdWJzY3JpcHRpb24YASABKAlCMeBBAvpBJwolZXZlbnRzLnBsYXRmb3JtLmludGVybmFsL1N1YnNjcmlwdGlvbtjzGAESRAoFc3RhdGUYAiABKA4yJC5wbGF0Zm9ybS5kZWxpdmVyeS52MS5EZWxpdmVyeS5TdGF0ZUIKukgHggEEEAEgAEgAiAEBEjYKBHR5cGUYAyABKAlCI7pIIHIeGMgBMhleKFwqfFtBLVphLXowLTlfLi1dK1wqPykkSAGIAQESLgoKc3RhcnRfdGltZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLAoIZW5kX3RpbWUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhoKCXBhZ2Vfc2l6ZRgGIAEoBUIHukgEGgIoABIcCgpwYWdlX3Rva2VuGAcgASgJQgi6SAVyAxiAQEIICgZfc3RhdGVCBwoFX3R5cGUiuwEKFkxpc3REZWxpdmVyaWVzUmVzcG9uc2USMgoKZGVsaXZlcmllcxgBIAMoCzIeLnBsYXRmb3JtLmRlbGl2ZXJ5LnYxLkRlbGl2ZXJ5EhwKD25leHRfcGFnZV90b2tlbhgCIAEoCUgAiAEBEhgKC3RvdGFsX2NvdW50GAMgASgDSAGIAQESEQoJZXN0aW1hdGVkGAQgASgIQhIKEF9uZXh0X3BhZ2VfdG9rZW5CDgoMX3RvdGFsX2NvdW50IpkBChVSZXBsYXlEZWxpdmVyeVJlcXVlc3QSRwoMc3Vic2NyaXB0aW9uGAEgASgJQjHgQQL6QScKJWV2ZW50cy5wbGF0Zm9ybS5pbnRlcm5hbC9TdWJzY3JpcHRpb27Y8xgBEh8KCGV2ZW50X2lkGAIgASgJQg3gQQK6SAdyBRABGIACEhYKDXZhbGlkYXRlX29ubHkY6QcgASgIIncKFFNlbmRUZXN0RXZlbnRSZXF1ZXN0EkcKDHN1YnNjcmlwdGlvbhgBIAEoCUIx4EEC+kEnCiVldmVudHMucGxhdGZvcm0uaW50ZXJuYWwvU3Vic2NyaXB0aW9u2PMYARIWCg12YWxpZGF0ZV9vbmx5GOkHIAEoCDLSBQoRRGVsaXZlcmllc1NlcnZpY2USqQEKC0dldERlbGl2ZXJ5EigucGxhdGZvcm0uZGVsaXZlcnkudjEuR2V0RGVsaXZlcnlSZXF1ZXN0Gh4ucGxhdGZvcm0uZGVsaXZlcnkudjEuRGVsaXZlcnkiUJACAcrzGAYSBAoC3wuC0+STAj0SOy9kZWxpdmVyeS92MS9kZWxpdmVyaWVzL3tzdWJzY3JpcHRpb249Kip9L2V2ZW50cy97ZXZlbnRfaWR9EqsBCg5MaXN0RGVsaXZlcmllcxIrLnBsYXRmb3JtLmRlbGl2ZXJ5LnYxLkxpc3REZWxpdmVyaWVzUmVxdWVzdBosLnBsYXRmb3JtLmRlbGl2ZXJ5LnYxLkxpc3REZWxpdmVyaWVzUmVzcG9uc2UiPpACAcrzGAYSBAoC3wuC0+STAisSKS9kZWxpdmVyeS92MS9kZWxpdmVyaWVzL3tzdWJzY3JpcHRpb249Kip9ErYBCg5SZXBsYXlEZWxpdmVyeRIrLnBsYXRmb3JtLmRlbGl2ZXJ5LnYxLlJlcGxheURlbGl2ZXJ5UmVxdWVzdBoeLnBsYXRmb3JtLmRlbGl2ZXJ5LnYxLkRlbGl2ZXJ5IlfK8xgGEgQKAt4LgtPkkwJHOgEqIkIvZGVsaXZlcnkvdjEvZGVsaXZlcmllcy97c3Vic2NyaXB0aW9uPSoqfS9ldmVudHMve2V2ZW50X2lkfTpyZXBsYXkSqQEKDVNlbmRUZXN0RXZlbnQSKi5wbGF0Zm9ybS5kZWxpdmVyeS52MS5TZW5kVGVzdEV2ZW50UmVxdWVzdBoeLnBsYXRmb3JtLmRlbGl2ZXJ5LnYxLkRlbGl2ZXJ5IkzK8xgGEgQKAt4LgtPkkwI8OgEqIjcvZGVsaXZlcnkvdjEvZGVsaXZlcmllcy97c3Vic2NyaXB0aW9uPSoqfTpzZW5kVGVzdEV2ZW50Qm4KHGRldi5wbGF0Zm9ybS5hcGkuZGVsaXZlcnkudjFQAVo1cGxhdGZvcm0uaW50ZXJuYWwvYXBpL3BsYXRmb3JtL2RlbGl2ZXJ5L3YxO2RlbGl2ZXJ5djGqAhRQbGF0Zm9ybS5EZWxpdmVyeS5WMWIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_api_resource, file_google_protobuf_duration, file_google_protobuf_timestamp, file_platform_annotations_annotations]);
+  fileDesc("CiVwbGF0Zm9ybS9kZWxpdmVyeS92MS9kZWxpdmVyaWVzLnByb3RvEhRwbGF0Zm9ybS5kZWxpdmVyeS52MSK8AwoIRGVsaXZlcnkSQAoMc3Vic2NyaXB0aW9uGAEgASgJQir6QScKJWV2ZW50cy5wbGF0Zm9ybS5pbnRlcm5hbC9TdWJzY3JpcHRpb24SEAoIZXZlbnRfaWQYAiABKAkSDAoEdHlwZRgDIAEoCRIOCgZzb3VyY2UYBCABKAkSDwoHc3ViamVjdBgFIAEoCRIuCgpldmVudF90aW1lGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIzCgVzdGF0ZRgHIAEoDjIkLnBsYXRmb3JtLmRlbGl2ZXJ5LnYxLkRlbGl2ZXJ5LlN0YXRlEjcKCGF0dGVtcHRzGAggAygLMiUucGxhdGZvcm0uZGVsaXZlcnkudjEuRGVsaXZlcnlBdHRlbXB0EjUKEW5leHRfYXR0ZW1wdF90aW1lGAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJYCgVTdGF0ZRIVChFTVEFURV9VTlNQRUNJRklFRBAAEhEKDVNUQVRFX1BFTkRJTkcQARITCg9TVEFURV9ERUxJVkVSRUQQAhIQCgxTVEFURV9GQUlMRUQQAyKMAQoPRGVsaXZlcnlBdHRlbXB0EigKBHRpbWUYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEisKCGR1cmF0aW9uGAIgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhMKC3N0YXR1c19jb2RlGAMgASgFEg0KBWVycm9yGAQgASgJIn4KEkdldERlbGl2ZXJ5UmVxdWVzdBJHCgxzdWJzY3JpcHRpb24YASABKAlCMeBBAvpBJwolZXZlbnRzLnBsYXRmb3JtLmludGVybmFsL1N1YnNjcmlwdGlvbtjzGAESHwoIZXZlbnRfaWQYAiABKAlCDeBBArpIB3IFEAEYgAIiiQMKFUxpc3REZWxpdmVyaWVzUmVxdWVzdBJHCgxzdWJzY3JpcHRpb24YASABKAlCMeBBAvpBJwolZXZlbnRzLnBsYXRmb3JtLmludGVybmFsL1N1YnNjcmlwdGlvbtjzGAESRAoFc3RhdGUYAiABKA4yJC5wbGF0Zm9ybS5kZWxpdmVyeS52MS5EZWxpdmVyeS5TdGF0ZUIKukgHggEEEAEgAEgAiAEBEjYKBHR5cGUYAyABKAlCI7pIIHIeGMgBMhleKFwqfFtBLVphLXowLTlfLi1dK1wqPykkSAGIAQESLgoKc3RhcnRfdGltZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLAoIZW5kX3RpbWUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhoKCXBhZ2Vfc2l6ZRgGIAEoBUIHukgEGgIoABIcCgpwYWdlX3Rva2VuGAcgASgJQgi6SAVyAxiAQEIICgZfc3RhdGVCBwoFX3R5cGUiuwEKFkxpc3REZWxpdmVyaWVzUmVzcG9uc2USMgoKZGVsaXZlcmllcxgBIAMoCzIeLnBsYXRmb3JtLmRlbGl2ZXJ5LnYxLkRlbGl2ZXJ5EhwKD25leHRfcGFnZV90b2tlbhgCIAEoCUgAiAEBEhgKC3RvdGFsX2NvdW50GAMgASgDSAGIAQESEQoJZXN0aW1hdGVkGAQgASgIQhIKEF9uZXh0X3BhZ2VfdG9rZW5CDgoMX3RvdGFsX2NvdW50IpkBChVSZXBsYXlEZWxpdmVyeVJlcXVlc3QSRwoMc3Vic2NyaXB0aW9uGAEgASgJQjHgQQL6QScKJWV2ZW50cy5wbGF0Zm9ybS5pbnRlcm5hbC9TdWJzY3JpcHRpb27Y8xgBEh8KCGV2ZW50X2lkGAIgASgJQg3gQQK6SAdyBRABGIACEhYKDXZhbGlkYXRlX29ubHkY6QcgASgIIncKFFNlbmRUZXN0RXZlbnRSZXF1ZXN0EkcKDHN1YnNjcmlwdGlvbhgBIAEoCUIx4EEC+kEnCiVldmVudHMucGxhdGZvcm0uaW50ZXJuYWwvU3Vic2NyaXB0aW9u2PMYARIWCg12YWxpZGF0ZV9vbmx5GOkHIAEoCCLDBAoQRGVsaXZlcnlTZXR0aW5ncxITCgN1aWQYASABKAlCBuBBA+BBCBJDCgtldmVudF90eXBlcxgCIAMoCUIuukgnkgEkEDIiIHIeGMgBMhleKFwqfFtBLVphLXowLTlfLi1dK1wqPykk4PMYARIzCgpwYXVzZV90aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEjQKC3Jlc3VtZV90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEkIKGWZvcm1lcl9zZWNyZXRfZXhwaXJlX3RpbWUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSNQoLY3JlYXRlX3RpbWUY6gcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEjUKC3VwZGF0ZV90aW1lGOsHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAxIXCgRldGFnGOwHIAEoCUIIukgFcgMYgAESHwoOc2lnbmluZ19zZWNyZXQY8gcgASgJQgaAAQHgQQM6fupBeworZGVsaXZlcnkucGxhdGZvcm0uaW50ZXJuYWwvRGVsaXZlcnlTZXR0aW5ncxIjZGVsaXZlcnlTZXR0aW5ncy97ZGVsaXZlcnlTZXR0aW5nc30aA3VpZCoQZGVsaXZlcnlTZXR0aW5nczIQZGVsaXZlcnlTZXR0aW5ncyJcChpHZXREZWxpdmVyeVNldHRpbmdzUmVxdWVzdBI+CgN1aWQYASABKAlCMeBBAvpBJwolZXZlbnRzLnBsYXRmb3JtLmludGVybmFsL1N1YnNjcmlwdGlvbtjzGAEiugEKHVVwZGF0ZURlbGl2ZXJ5U2V0dGluZ3NSZXF1ZXN0ElAKEWRlbGl2ZXJ5X3NldHRpbmdzGAEgASgLMiYucGxhdGZvcm0uZGVsaXZlcnkudjEuRGVsaXZlcnlTZXR0aW5nc0IN4EECukgD2AED2PMYARIvCgt1cGRhdGVfbWFzaxgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE1hc2sSFgoNdmFsaWRhdGVfb25seRjpByABKAgicgoYUGF1c2VTdWJzY3JpcHRpb25SZXF1ZXN0Ej4KA3VpZBgBIAEoCUIx4EEC+kEnCiVldmVudHMucGxhdGZvcm0uaW50ZXJuYWwvU3Vic2NyaXB0aW9u2PMYARIWCg12YWxpZGF0ZV9vbmx5GOkHIAEoCCJzChlSZXN1bWVTdWJzY3JpcHRpb25SZXF1ZXN0Ej4KA3VpZBgBIAEoCUIx4EEC+kEnCiVldmVudHMucGxhdGZvcm0uaW50ZXJuYWwvU3Vic2NyaXB0aW9u2PMYARIWCg12YWxpZGF0ZV9vbmx5GOkHIAEoCCKwAQoaUm90YXRlU2lnbmluZ1NlY3JldFJlcXVlc3QSPgoDdWlkGAEgASgJQjHgQQL6QScKJWV2ZW50cy5wbGF0Zm9ybS5pbnRlcm5hbC9TdWJzY3JpcHRpb27Y8xgBEjoKB292ZXJsYXAYAiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb25CDrpIC6oBCCIECID1JDIAEhYKDXZhbGlkYXRlX29ubHkY6QcgASgIMtMOChFEZWxpdmVyaWVzU2VydmljZRKpAQoLR2V0RGVsaXZlcnkSKC5wbGF0Zm9ybS5kZWxpdmVyeS52MS5HZXREZWxpdmVyeVJlcXVlc3QaHi5wbGF0Zm9ybS5kZWxpdmVyeS52MS5EZWxpdmVyeSJQkAIByvMYBhIECgLfC4LT5JMCPRI7L2RlbGl2ZXJ5L3YxL2RlbGl2ZXJpZXMve3N1YnNjcmlwdGlvbj0qKn0vZXZlbnRzL3tldmVudF9pZH0SqwEKDkxpc3REZWxpdmVyaWVzEisucGxhdGZvcm0uZGVsaXZlcnkudjEuTGlzdERlbGl2ZXJpZXNSZXF1ZXN0GiwucGxhdGZvcm0uZGVsaXZlcnkudjEuTGlzdERlbGl2ZXJpZXNSZXNwb25zZSI+kAIByvMYBhIECgLfC4LT5JMCKxIpL2RlbGl2ZXJ5L3YxL2RlbGl2ZXJpZXMve3N1YnNjcmlwdGlvbj0qKn0StgEKDlJlcGxheURlbGl2ZXJ5EisucGxhdGZvcm0uZGVsaXZlcnkudjEuUmVwbGF5RGVsaXZlcnlSZXF1ZXN0Gh4ucGxhdGZvcm0uZGVsaXZlcnkudjEuRGVsaXZlcnkiV8rzGAYSBAoC3guC0+STAkc6ASoiQi9kZWxpdmVyeS92MS9kZWxpdmVyaWVzL3tzdWJzY3JpcHRpb249Kip9L2V2ZW50cy97ZXZlbnRfaWR9OnJlcGxheRKpAQoNU2VuZFRlc3RFdmVudBIqLnBsYXRmb3JtLmRlbGl2ZXJ5LnYxLlNlbmRUZXN0RXZlbnRSZXF1ZXN0Gh4ucGxhdGZvcm0uZGVsaXZlcnkudjEuRGVsaXZlcnkiTMrzGAYSBAoC3guC0+STAjw6ASoiNy9kZWxpdmVyeS92MS9kZWxpdmVyaWVzL3tzdWJzY3JpcHRpb249Kip9OnNlbmRUZXN0RXZlbnQSpAEKE0dldERlbGl2ZXJ5U2V0dGluZ3MSMC5wbGF0Zm9ybS5kZWxpdmVyeS52MS5HZXREZWxpdmVyeVNldHRpbmdzUmVxdWVzdBomLnBsYXRmb3JtLmRlbGl2ZXJ5LnYxLkRlbGl2ZXJ5U2V0dGluZ3MiM5ACAcrzGAYSBAoC3wuC0+STAiASHi9kZWxpdmVyeS92MS9zZXR0aW5ncy97dWlkPSoqfRKMAgoWVXBkYXRlRGVsaXZlcnlTZXR0aW5ncxIzLnBsYXRmb3JtLmRlbGl2ZXJ5LnYxLlVwZGF0ZURlbGl2ZXJ5U2V0dGluZ3NSZXF1ZXN0GiYucGxhdGZvcm0uZGVsaXZlcnkudjEuRGVsaXZlcnlTZXR0aW5ncyKUAZACAsrzGAYSBAoC3gvS8xg4Ci1kZXYucGxhdGZvcm0uYXBpLmRlbGl2ZXJ5LnNldHRpbmdzLnVwZGF0ZWQudjESBWdyb3VwGAGC0+STAkU6EWRlbGl2ZXJ5X3NldHRpbmdzMjAvZGVsaXZlcnkvdjEvc2V0dGluZ3Mve2RlbGl2ZXJ5X3NldHRpbmdzLnVpZD0qKn0S5QEKEVBhdXNlU3Vic2NyaXB0aW9uEi4ucGxhdGZvcm0uZGVsaXZlcnkudjEuUGF1c2VTdWJzY3JpcHRpb25SZXF1ZXN0GiYucGxhdGZvcm0uZGVsaXZlcnkudjEuRGVsaXZlcnlTZXR0aW5ncyJ4kAICyvMYBhIECgLeC9LzGDgKLWRldi5wbGF0Zm9ybS5hcGkuZGVsaXZlcnkuc2V0dGluZ3MudXBkYXRlZC52MRIFZ3JvdXAYAYLT5JMCKToBKiIkL2RlbGl2ZXJ5L3YxL3NldHRpbmdzL3t1aWQ9Kip9OnBhdXNlEugBChJSZXN1bWVTdWJzY3JpcHRpb24SLy5wbGF0Zm9ybS5kZWxpdmVyeS52MS5SZXN1bWVTdWJzY3JpcHRpb25SZXF1ZXN0GiYucGxhdGZvcm0uZGVsaXZlcnkudjEuRGVsaXZlcnlTZXR0aW5ncyJ5kAICyvMYBhIECgLeC9LzGDgKLWRldi5wbGF0Zm9ybS5hcGkuZGVsaXZlcnkuc2V0dGluZ3MudXBkYXRlZC52MRIFZ3JvdXAYAYLT5JMCKjoBKiIlL2RlbGl2ZXJ5L3YxL3NldHRpbmdzL3t1aWQ9Kip9OnJlc3VtZRL1AQoTUm90YXRlU2lnbmluZ1NlY3JldBIwLnBsYXRmb3JtLmRlbGl2ZXJ5LnYxLlJvdGF0ZVNpZ25pbmdTZWNyZXRSZXF1ZXN0GiYucGxhdGZvcm0uZGVsaXZlcnkudjEuRGVsaXZlcnlTZXR0aW5ncyKDAcrzGAYSBAoC3gvS8xg4Ci1kZXYucGxhdGZvcm0uYXBpLmRlbGl2ZXJ5LnNldHRpbmdzLnVwZGF0ZWQudjESBWdyb3VwGAGC0+STAjc6ASoiMi9kZWxpdmVyeS92MS9zZXR0aW5ncy97dWlkPSoqfTpyb3RhdGVTaWduaW5nU2VjcmV0Qm4KHGRldi5wbGF0Zm9ybS5hcGkuZGVsaXZlcnkudjFQAVo1cGxhdGZvcm0uaW50ZXJuYWwvYXBpL3BsYXRmb3JtL2RlbGl2ZXJ5L3YxO2RlbGl2ZXJ5djGqAhRQbGF0Zm9ybS5EZWxpdmVyeS5WMWIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_api_resource, file_google_protobuf_duration, file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_platform_annotations_annotations]);
 
 /**
  * The delivery of one event to one subscription.
@@ -82,8 +82,7 @@ export type Delivery = Message<"platform.delivery.v1.Delivery"> & {
   attempts: DeliveryAttempt[];
 
   /**
-   * When the next attempt is due; absent unless the delivery is pending. While the subscription is paused there is
-   * none.
+   * When the next attempt is due; absent unless the delivery is pending. While the subscription is paused, none is made.
    *
    * @generated from field: google.protobuf.Timestamp next_attempt_time = 9;
    */
@@ -388,6 +387,233 @@ export const SendTestEventRequestSchema: GenMessage<SendTestEventRequest> = /*@_
   messageDesc(file_platform_delivery_v1_deliveries, 6);
 
 /**
+ * How events are delivered to a subscription.
+ *
+ * @generated from message platform.delivery.v1.DeliverySettings
+ */
+export type DeliverySettings = Message<"platform.delivery.v1.DeliverySettings"> & {
+  /**
+   * The uid of the subscription.
+   *
+   * @generated from field: string uid = 1;
+   */
+  uid: string;
+
+  /**
+   * The types of events that the subscription receives, each exact or a prefix and `*`:
+   * `dev.platform.api.iam.group.created.v1`, `dev.platform.api.iam.*`. Empty: all.
+   *
+   * @generated from field: repeated string event_types = 2;
+   */
+  eventTypes: string[];
+
+  /**
+   * Since when the subscription is paused; absent while it is not.
+   *
+   * @generated from field: google.protobuf.Timestamp pause_time = 3;
+   */
+  pauseTime?: Timestamp | undefined;
+
+  /**
+   * When the subscription was last resumed.
+   *
+   * @generated from field: google.protobuf.Timestamp resume_time = 4;
+   */
+  resumeTime?: Timestamp | undefined;
+
+  /**
+   * Until when deliveries are also signed with the signing secret before the current one.
+   *
+   * @generated from field: google.protobuf.Timestamp former_secret_expire_time = 5;
+   */
+  formerSecretExpireTime?: Timestamp | undefined;
+
+  /**
+   * When the subscription was created.
+   *
+   * @generated from field: google.protobuf.Timestamp create_time = 1002;
+   */
+  createTime?: Timestamp | undefined;
+
+  /**
+   * When the settings were last changed; the time the subscription was created while they never were.
+   *
+   * @generated from field: google.protobuf.Timestamp update_time = 1003;
+   */
+  updateTime?: Timestamp | undefined;
+
+  /**
+   * Changes whenever the settings change. Sent back in an update it guards against overwriting a change made in between,
+   * which answers ABORTED.
+   *
+   * @generated from field: string etag = 1004;
+   */
+  etag: string;
+
+  /**
+   * The secret that deliveries are signed with. Only in the answer to RotateSigningSecret.
+   *
+   * @generated from field: string signing_secret = 1010;
+   */
+  signingSecret: string;
+};
+
+/**
+ * Describes the message platform.delivery.v1.DeliverySettings.
+ * Use `create(DeliverySettingsSchema)` to create a new message.
+ */
+export const DeliverySettingsSchema: GenMessage<DeliverySettings> = /*@__PURE__*/
+  messageDesc(file_platform_delivery_v1_deliveries, 7);
+
+/**
+ * Request of GetDeliverySettings.
+ *
+ * @generated from message platform.delivery.v1.GetDeliverySettingsRequest
+ */
+export type GetDeliverySettingsRequest = Message<"platform.delivery.v1.GetDeliverySettingsRequest"> & {
+  /**
+   * The uid of the subscription.
+   *
+   * @generated from field: string uid = 1;
+   */
+  uid: string;
+};
+
+/**
+ * Describes the message platform.delivery.v1.GetDeliverySettingsRequest.
+ * Use `create(GetDeliverySettingsRequestSchema)` to create a new message.
+ */
+export const GetDeliverySettingsRequestSchema: GenMessage<GetDeliverySettingsRequest> = /*@__PURE__*/
+  messageDesc(file_platform_delivery_v1_deliveries, 8);
+
+/**
+ * Request of UpdateDeliverySettings.
+ *
+ * @generated from message platform.delivery.v1.UpdateDeliverySettingsRequest
+ */
+export type UpdateDeliverySettingsRequest = Message<"platform.delivery.v1.UpdateDeliverySettingsRequest"> & {
+  /**
+   * The settings to change, named by their subscription's uid.
+   *
+   * @generated from field: platform.delivery.v1.DeliverySettings delivery_settings = 1;
+   */
+  deliverySettings?: DeliverySettings | undefined;
+
+  /**
+   * Which fields to change, in snake_case or camelCase, nested ones by dots. Empty: the fields present in the request.
+   * `*`: every field that can be changed, cleared where the request has no value.
+   *
+   * @generated from field: google.protobuf.FieldMask update_mask = 2;
+   */
+  updateMask?: FieldMask | undefined;
+
+  /**
+   * Check and answer as usual, but change nothing and emit nothing.
+   *
+   * @generated from field: bool validate_only = 1001;
+   */
+  validateOnly: boolean;
+};
+
+/**
+ * Describes the message platform.delivery.v1.UpdateDeliverySettingsRequest.
+ * Use `create(UpdateDeliverySettingsRequestSchema)` to create a new message.
+ */
+export const UpdateDeliverySettingsRequestSchema: GenMessage<UpdateDeliverySettingsRequest> = /*@__PURE__*/
+  messageDesc(file_platform_delivery_v1_deliveries, 9);
+
+/**
+ * Request of PauseSubscription.
+ *
+ * @generated from message platform.delivery.v1.PauseSubscriptionRequest
+ */
+export type PauseSubscriptionRequest = Message<"platform.delivery.v1.PauseSubscriptionRequest"> & {
+  /**
+   * The uid of the subscription.
+   *
+   * @generated from field: string uid = 1;
+   */
+  uid: string;
+
+  /**
+   * Check and answer as usual, but change nothing and emit nothing.
+   *
+   * @generated from field: bool validate_only = 1001;
+   */
+  validateOnly: boolean;
+};
+
+/**
+ * Describes the message platform.delivery.v1.PauseSubscriptionRequest.
+ * Use `create(PauseSubscriptionRequestSchema)` to create a new message.
+ */
+export const PauseSubscriptionRequestSchema: GenMessage<PauseSubscriptionRequest> = /*@__PURE__*/
+  messageDesc(file_platform_delivery_v1_deliveries, 10);
+
+/**
+ * Request of ResumeSubscription.
+ *
+ * @generated from message platform.delivery.v1.ResumeSubscriptionRequest
+ */
+export type ResumeSubscriptionRequest = Message<"platform.delivery.v1.ResumeSubscriptionRequest"> & {
+  /**
+   * The uid of the subscription.
+   *
+   * @generated from field: string uid = 1;
+   */
+  uid: string;
+
+  /**
+   * Check and answer as usual, but change nothing and emit nothing.
+   *
+   * @generated from field: bool validate_only = 1001;
+   */
+  validateOnly: boolean;
+};
+
+/**
+ * Describes the message platform.delivery.v1.ResumeSubscriptionRequest.
+ * Use `create(ResumeSubscriptionRequestSchema)` to create a new message.
+ */
+export const ResumeSubscriptionRequestSchema: GenMessage<ResumeSubscriptionRequest> = /*@__PURE__*/
+  messageDesc(file_platform_delivery_v1_deliveries, 11);
+
+/**
+ * Request of RotateSigningSecret.
+ *
+ * @generated from message platform.delivery.v1.RotateSigningSecretRequest
+ */
+export type RotateSigningSecretRequest = Message<"platform.delivery.v1.RotateSigningSecretRequest"> & {
+  /**
+   * The uid of the subscription.
+   *
+   * @generated from field: string uid = 1;
+   */
+  uid: string;
+
+  /**
+   * How long deliveries are also signed with the current secret: at most 7 days, `0s` for no longer. Absent: 24 hours.
+   *
+   * @generated from field: google.protobuf.Duration overlap = 2;
+   */
+  overlap?: Duration | undefined;
+
+  /**
+   * Check and answer as usual, but change nothing and emit nothing.
+   *
+   * @generated from field: bool validate_only = 1001;
+   */
+  validateOnly: boolean;
+};
+
+/**
+ * Describes the message platform.delivery.v1.RotateSigningSecretRequest.
+ * Use `create(RotateSigningSecretRequestSchema)` to create a new message.
+ */
+export const RotateSigningSecretRequestSchema: GenMessage<RotateSigningSecretRequest> = /*@__PURE__*/
+  messageDesc(file_platform_delivery_v1_deliveries, 12);
+
+/**
  * The deliveries of a subscription, and how events are delivered to it.
  *
  * @generated from service platform.delivery.v1.DeliveriesService
@@ -436,6 +662,61 @@ export const DeliveriesService: GenService<{
     methodKind: "unary";
     input: typeof SendTestEventRequestSchema;
     output: typeof DeliverySchema;
+  },
+  /**
+   * Gets how events are delivered to a subscription. Errors: NOT_FOUND, PERMISSION_DENIED.
+   *
+   * @generated from rpc platform.delivery.v1.DeliveriesService.GetDeliverySettings
+   */
+  getDeliverySettings: {
+    methodKind: "unary";
+    input: typeof GetDeliverySettingsRequestSchema;
+    output: typeof DeliverySettingsSchema;
+  },
+  /**
+   * Changes which events a subscription receives. Events of the second before may be filtered, too. Errors:
+   * INVALID_ARGUMENT, NOT_FOUND, PERMISSION_DENIED; ABORTED when `etag` is stale.
+   *
+   * @generated from rpc platform.delivery.v1.DeliveriesService.UpdateDeliverySettings
+   */
+  updateDeliverySettings: {
+    methodKind: "unary";
+    input: typeof UpdateDeliverySettingsRequestSchema;
+    output: typeof DeliverySettingsSchema;
+  },
+  /**
+   * Pauses a subscription: its events are kept, as long as events are kept at all, and not sent. Attempts under way end;
+   * within a second no other begins. Errors: NOT_FOUND, PERMISSION_DENIED.
+   *
+   * @generated from rpc platform.delivery.v1.DeliveriesService.PauseSubscription
+   */
+  pauseSubscription: {
+    methodKind: "unary";
+    input: typeof PauseSubscriptionRequestSchema;
+    output: typeof DeliverySettingsSchema;
+  },
+  /**
+   * Resumes a paused subscription. The events that waited are sent one after the other in the order of their times, and
+   * have 24 hours from now; those that happen meanwhile follow. One that fails does not hold up the others. Errors:
+   * NOT_FOUND, PERMISSION_DENIED.
+   *
+   * @generated from rpc platform.delivery.v1.DeliveriesService.ResumeSubscription
+   */
+  resumeSubscription: {
+    methodKind: "unary";
+    input: typeof ResumeSubscriptionRequestSchema;
+    output: typeof DeliverySettingsSchema;
+  },
+  /**
+   * Gives a subscription another signing secret. For a while, deliveries carry signatures with both the new one and the
+   * one before. Errors: INVALID_ARGUMENT, NOT_FOUND, PERMISSION_DENIED.
+   *
+   * @generated from rpc platform.delivery.v1.DeliveriesService.RotateSigningSecret
+   */
+  rotateSigningSecret: {
+    methodKind: "unary";
+    input: typeof RotateSigningSecretRequestSchema;
+    output: typeof DeliverySettingsSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_platform_delivery_v1_deliveries, 0);
