@@ -198,7 +198,7 @@ function createServicesOfV2({
     identityProvidersService(externalGroupRoleMappings),
     externalGroupRoleMappingsService,
     subscriptionsService(subscriptions, allowLoopbackSinks),
-    deliveriesService(subscriptions, deliverySettings),
+    deliveriesService(subscriptions, deliverySettings, () => contractServices),
     accessService,
     auditService,
     advisoriesService(advisories),

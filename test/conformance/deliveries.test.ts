@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Json } from "./contract.ts";
 import { type EventSink, jsonOf, startSink } from "./event-sink.ts";
+import { expectedEvents } from "./expected-events.ts";
 import { freshUid, makeGroup, makeMember, makeRepo } from "./fixtures.ts";
 import { fieldsOf } from "./outcome.ts";
 import { onEveryServer, protocols } from "./platform.ts";
@@ -222,6 +223,29 @@ onEveryServer(
         await expect.poll(() => sink.at(`${path}/other`)).not.toHaveLength(0);
         expect(sink.at(`${path}/other`).map(({ headers }) => headers["ce-type"])).not.toContain(sent.type);
       });
+    });
+
+    test("are of types that every caller may list", async () => {
+      const { token } = await makeMember(platform(), (await makeGroup(platform())).uid, ["CAP_VERSION_LIST"]);
+      const { eventTypes } = await platform().read("ListEventTypes", {}, { as: token });
+      const types = eventTypes.map(({ type }: Json) => type);
+      expect(types).toEqual([...new Set(types)].sort());
+      expect(eventTypes).toContainEqual({
+        type: "dev.platform.api.iam.group.deleted.v1",
+        bodyTypes: ["platform.iam.v2.DeleteGroupRequest"],
+        extensions: ["group"],
+        audience: "customer",
+        methods: ["platform.iam.v1.Groups/Delete", "platform.iam.v2.GroupsService/DeleteGroup"],
+      });
+      const bodiesOf = (name: string) =>
+        eventTypes.find(({ type }: Json) => type === `dev.platform.api.${name}.v1`).bodyTypes;
+      expect(bodiesOf("platform.registry.repo.updated")).toEqual([
+        "platform.registry.v2.Repo",
+        "platform.registry.v2.RepoReadme",
+      ]);
+      expect(bodiesOf("platform.registry.tag.updated")).toEqual(["platform.registry.v2.Tag"]);
+      expect(bodiesOf("delivery.settings.updated")).toEqual(["platform.delivery.v1.DeliverySettings"]);
+      for (const { type } of Object.values(expectedEvents)) expect(types).toContain(`dev.platform.api.${type}.v1`);
     });
 
     test("of a subscription whose receiver is gone are neither replayed nor made", async () => {

@@ -386,6 +386,7 @@ const fixtures: Readonly<Record<string, MethodFixture>> = {
   ReplayDelivery: { request: makeDelivery },
   SendTestEvent: { request: async (platform, group) => ({ subscription: await makeSubscription(platform, group) }) },
 
+  ListEventTypes: { request: () => ({}) },
   GetDeliverySettings: { request: async (platform, group) => ({ uid: await makeSubscription(platform, group) }) },
   UpdateDeliverySettings: {
     request: async (platform, group) => ({

@@ -1,5 +1,5 @@
 /** The service of deliveries: what became of the events of a subscription, and how they are delivered. */
-import { create } from "@bufbuild/protobuf";
+import { create, type DescService } from "@bufbuild/protobuf";
 import { durationFromMs, type Timestamp, timestampFromMs, timestampMs } from "@bufbuild/protobuf/wkt";
 import type { HandlerContext } from "@connectrpc/connect";
 import {
@@ -10,6 +10,7 @@ import {
   type GetDeliveryRequest,
   type ListDeliveriesRequest,
   ListDeliveriesResponseSchema,
+  ListEventTypesResponseSchema,
   type Delivery as Message,
   type ReplayDeliveryRequest,
   type SendTestEventRequest,
@@ -37,12 +38,17 @@ import {
   transactionOf,
 } from "../../resource/index.ts";
 import { settingsMethods } from "./delivery-settings.ts";
+import { eventTypesOf } from "./event-types.ts";
 import { recordTestEvent } from "./test-event.ts";
 
-/** @param settings the resource that is a part of subscriptions. */
+/**
+ * @param settings the resource that is a part of subscriptions.
+ * @param services every service of the contract.
+ */
 export function deliveriesService(
   subscriptions: Resource<typeof SubscriptionSchema>,
   settings: Resource<typeof DeliverySettingsSchema>,
+  services: () => readonly DescService[],
 ): MountedService {
   /** Errors: NOT_FOUND; FAILED_PRECONDITION for a disabled subscription, whose pending deliveries are dropped. */
   async function requireEnabled(uid: string, context: HandlerContext): Promise<void> {
@@ -79,6 +85,10 @@ export function deliveriesService(
       await requireEnabled(subscription, context);
       await replayIn(transactionOf(context), [{ partition: subscription, id: eventId }], environmentOf(context).nowMs);
       return requireDelivery(subscription, eventId, context);
+    },
+
+    async listEventTypes() {
+      return create(ListEventTypesResponseSchema, { eventTypes: eventTypesOf(services()) });
     },
 
     async sendTestEvent({ subscription }: SendTestEventRequest, context) {
