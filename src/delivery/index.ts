@@ -45,6 +45,7 @@ export {
   type DeliveryOfEvent,
   findDelivery,
   listDeliveries,
-  replayIn,
+  replayDeliveries,
+  replayDelivery,
   type SubscriptionFilter,
 } from "./subscription-deliveries.ts";

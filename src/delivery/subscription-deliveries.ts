@@ -80,8 +80,26 @@ export async function findDelivery(session: ReadSession, key: QueueKey): Promise
   return { delivery: deliveryOf(entry), event: (await readEventHeads(session, [key.id])).get(key.id) };
 }
 
-/** Makes deliveries due at once, for another 24 hours and with the same event id. Returns how many exist. */
-export function replayIn(session: WriteSession, keys: readonly QueueKey[], nowMs: number): Promise<number> {
+/** Makes a delivery due at once, for another 24 hours and with the same event id. Returns whether it exists. */
+export async function replayDelivery(session: WriteSession, key: QueueKey, nowMs: number): Promise<boolean> {
+  return (await requeue(session, [key], nowMs)) > 0;
+}
+
+/**
+ * Does the same with the selected deliveries, at most 1000 of them, those of the newest events first, whatever their
+ * type. Returns how many, and whether there are others.
+ */
+export async function replayDeliveries(
+  session: WriteSession,
+  filter: SubscriptionFilter,
+  nowMs: number,
+): Promise<{ readonly count: number; readonly hasMore: boolean }> {
+  const entries = await session.scanQueue(deliveriesQueue, { ...scanOf(filter), limit: maxExamined + 1 });
+  const count = await requeue(session, entries.slice(0, maxExamined), nowMs);
+  return { count, hasMore: entries.length > maxExamined };
+}
+
+function requeue(session: WriteSession, keys: readonly QueueKey[], nowMs: number): Promise<number> {
   return session.requeue(deliveriesQueue, keys, nowMs * 1000, (nowMs + deliveryLifeMs) * 1000);
 }
 

@@ -1,6 +1,7 @@
 /** Deliveries as the owners of a subscription see and steer them, with a receiver on this machine. */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { openDatabase } from "../../src/store/index.ts";
 import type { Json } from "./contract.ts";
 import { type EventSink, jsonOf, startSink } from "./event-sink.ts";
 import { expectedEvents } from "./expected-events.ts";
@@ -42,6 +43,21 @@ onEveryServer(
       const read = async () => (await list({ subscription, state })).deliveries;
       await expect.poll(read, { interval: 20 }).toHaveLength(count);
       return read();
+    }
+
+    /** Makes the only due delivery of a paused subscription a failed one. */
+    async function giveUp(subscription: string, eventId: string): Promise<void> {
+      const database = await openDatabase(platform().databaseUrl);
+      try {
+        const queue = database.queue("deliveries");
+        const nowUs = Date.now() * 1000;
+        const lease = { partition: subscription, nowUs, untilUs: nowUs + 60_000_000, limit: 9 };
+        const leased = await queue.lease(lease);
+        expect(leased.map(({ id }) => id)).toEqual([eventId]);
+        await queue.settle(leased.map((entry) => ({ ...entry, leaseUs: entry.dueUs, state: "dead" })));
+      } finally {
+        await database.close();
+      }
     }
 
     describe("are listed", () => {
@@ -187,6 +203,31 @@ onEveryServer(
         const [again] = await settled(uid, 1);
         expect(again!.attempts).toHaveLength(2);
       });
+    });
+
+    test("that failed are replayed by the time of their events", async () => {
+      const { path, uid } = await subscribe();
+      await platform().ok("PauseSubscription", { uid });
+      const eventTimes: string[] = [];
+      for (let i = 0; i < 3; i++) {
+        const { eventId, eventTime } = await platform().ok("SendTestEvent", { subscription: uid });
+        eventTimes.push(eventTime);
+        await giveUp(uid, eventId);
+        await expect.poll(() => Date.now()).toBeGreaterThan(Date.parse(eventTime)); // the next one has another time
+      }
+      const failed = async () => (await list({ subscription: uid, state: "STATE_FAILED" })).totalCount;
+      expect(await failed()).toBe("3");
+      const replay = (request: Json) => platform().ok("ReplayFailedDeliveries", { subscription: uid, ...request });
+      expect(await replay({ validateOnly: true })).toEqual({ replayedCount: 3, hasMore: false });
+      expect(await replay({ endTime: eventTimes[0] })).toEqual({ replayedCount: 0, hasMore: false });
+      expect(await failed()).toBe("3");
+      const [, startTime, endTime] = eventTimes;
+      expect(await replay({ startTime, endTime })).toEqual({ replayedCount: 1, hasMore: false });
+      expect(await failed()).toBe("2");
+      expect(await replay({})).toEqual({ replayedCount: 2, hasMore: false });
+      await platform().ok("ResumeSubscription", { uid });
+      await settled(uid, 3);
+      expect(sink.at(path)).toHaveLength(3);
     });
 
     describe("of test events", () => {

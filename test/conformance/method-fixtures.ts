@@ -384,6 +384,9 @@ const fixtures: Readonly<Record<string, MethodFixture>> = {
   GetDelivery: { request: makeDelivery },
   ListDeliveries: { request: async (platform, group) => ({ subscription: await makeSubscription(platform, group) }) },
   ReplayDelivery: { request: makeDelivery },
+  ReplayFailedDeliveries: {
+    request: async (platform, group) => ({ subscription: await makeSubscription(platform, group) }),
+  },
   SendTestEvent: { request: async (platform, group) => ({ subscription: await makeSubscription(platform, group) }) },
 
   ListEventTypes: { request: () => ({}) },

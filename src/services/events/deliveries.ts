@@ -13,6 +13,8 @@ import {
   ListEventTypesResponseSchema,
   type Delivery as Message,
   type ReplayDeliveryRequest,
+  type ReplayFailedDeliveriesRequest,
+  ReplayFailedDeliveriesResponseSchema,
   type SendTestEventRequest,
 } from "../../../gen/platform/delivery/v1/deliveries_pb.ts";
 import type { SubscriptionSchema } from "../../../gen/platform/events/v2/subscriptions_pb.ts";
@@ -21,7 +23,8 @@ import {
   type DeliveryOfEvent,
   findDelivery,
   listDeliveries,
-  replayIn,
+  replayDeliveries,
+  replayDelivery,
   type SubscriptionFilter,
 } from "../../delivery/index.ts";
 import { failedPrecondition, notFound } from "../../errors.ts";
@@ -83,8 +86,21 @@ export function deliveriesService(
 
     async replayDelivery({ subscription, eventId }: ReplayDeliveryRequest, context) {
       await requireEnabled(subscription, context);
-      await replayIn(transactionOf(context), [{ partition: subscription, id: eventId }], environmentOf(context).nowMs);
+      const key = { partition: subscription, id: eventId };
+      await replayDelivery(transactionOf(context), key, environmentOf(context).nowMs);
       return requireDelivery(subscription, eventId, context);
+    },
+
+    async replayFailedDeliveries(request: ReplayFailedDeliveriesRequest, context) {
+      await requireEnabled(request.subscription, context);
+      const filter = {
+        subscription: request.subscription,
+        state: "dead",
+        type: undefined,
+        ...timesOf(request),
+      } as const;
+      const { count, hasMore } = await replayDeliveries(transactionOf(context), filter, environmentOf(context).nowMs);
+      return create(ReplayFailedDeliveriesResponseSchema, { replayedCount: count, hasMore });
     },
 
     async listEventTypes() {
@@ -113,15 +129,13 @@ const states = {
   dead: DeliveryState.FAILED,
 } as const;
 
-function filterOf({ subscription, state, type, startTime, endTime }: ListDeliveriesRequest): SubscriptionFilter {
+function filterOf({ subscription, state, type, ...times }: ListDeliveriesRequest): SubscriptionFilter {
   const names = Object.keys(states) as (keyof typeof states)[];
-  return {
-    subscription,
-    state: names.find((name) => states[name] === state),
-    type,
-    sinceMs: startTime && millisecondsOf(startTime),
-    untilMs: endTime && millisecondsOf(endTime),
-  };
+  return { subscription, state: names.find((name) => states[name] === state), type, ...timesOf(times) };
+}
+
+function timesOf({ startTime, endTime }: Pick<ListDeliveriesRequest, "startTime" | "endTime">) {
+  return { sinceMs: startTime && millisecondsOf(startTime), untilMs: endTime && millisecondsOf(endTime) };
 }
 
 /** No event is from before 1970 or after 2255, where the microseconds of the queue end. */
