@@ -21,8 +21,13 @@ export function useCall(method: DescMethod | undefined, request: JsonObject, isE
 /**
  * The answers of a method that lists, from its first page on; `fetchNextPage` reads another one. They are read again
  * whenever somebody comes back to the window.
+ * @param pauseMs after how many milliseconds they are read again; false for not at all.
  */
-export function usePages(method: DescMethod, request: JsonObject) {
+export function usePages(
+  method: DescMethod,
+  request: JsonObject,
+  pauseMs: (pages: readonly JsonObject[]) => number | false = () => false,
+) {
   const { api } = useSession();
   const { data, ...query } = useInfiniteQuery({
     queryKey: [method.parent.typeName, method.name, "pages", request],
@@ -30,6 +35,7 @@ export function usePages(method: DescMethod, request: JsonObject) {
     initialPageParam: "",
     getNextPageParam: ({ nextPageToken }) => (nextPageToken as string | undefined) || undefined,
     staleTime: 0,
+    refetchInterval: ({ state }) => pauseMs(state.data?.pages ?? []),
   });
   return { ...query, pages: data?.pages ?? [] };
 }

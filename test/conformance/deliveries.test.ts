@@ -285,6 +285,7 @@ onEveryServer(
         "platform.registry.v2.RepoReadme",
       ]);
       expect(bodiesOf("platform.registry.tag.updated")).toEqual(["platform.registry.v2.Tag"]);
+      expect(bodiesOf("vulnerabilities.advisory.fixed")).toEqual(["platform.vulnerabilities.v2.Advisory"]);
       expect(bodiesOf("delivery.settings.updated")).toEqual(["platform.delivery.v1.DeliverySettings"]);
       for (const { type } of Object.values(expectedEvents)) expect(types).toContain(`dev.platform.api.${type}.v1`);
     });

@@ -28,6 +28,12 @@ export const tabs: Readonly<Record<string, readonly Tab[]>> = {
       content: lazyRouteComponent(() => import("../advisory/vulnerability-tab.tsx"), "VulnerabilityTab"),
     },
   ],
+  "events.platform.internal/Subscription": [
+    {
+      title: "Deliveries",
+      content: lazyRouteComponent(() => import("../delivery/deliveries-tab.tsx"), "DeliveriesTab"),
+    },
+  ],
   "iam.platform.internal/Group": [
     { title: "Overview", content: lazyRouteComponent(() => import("../group/overview.tsx"), "GroupOverview") },
     { title: "Access", content: lazyRouteComponent(() => import("../access/group-access.tsx"), "GroupAccess") },

@@ -1,6 +1,6 @@
-/** The types of events that calls emit, from the annotations of their methods. */
-import { create, type DescMethod, type DescService, getOption, hasOption } from "@bufbuild/protobuf";
-import { Event_Audience, events } from "../../../gen/platform/annotations/annotations_pb.ts";
+/** The types of events, from the annotations of methods and resources. */
+import { create, type DescMessage, type DescMethod, type DescService, getOption, hasOption } from "@bufbuild/protobuf";
+import { Event_Audience, events, resource_events } from "../../../gen/platform/annotations/annotations_pb.ts";
 import { type EventType, EventTypeSchema } from "../../../gen/platform/delivery/v1/deliveries_pb.ts";
 import { standardMethodOf } from "../../standard-method.ts";
 
@@ -20,17 +20,31 @@ export function eventTypesOf(services: readonly DescService[]): EventType[] {
     return [...new Set(names.map((name) => (messages.has(successor(name)) ? successor(name) : name)))].sort();
   }
 
-  return [...Map.groupBy(emitting, (method) => getOption(method, events).type)]
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([type, emitters]) =>
-      create(EventTypeSchema, {
-        type,
-        bodyTypes: bodyTypesOf(emitters),
-        extensions: [...new Set(emitters.flatMap((method) => getOption(method, events).extensions))],
-        audience: "customer",
-        methods: emitters.map(({ parent, name }) => `${parent.typeName}/${name}`).sort(),
-      }),
-    );
+  const ofMethods = [...Map.groupBy(emitting, (method) => getOption(method, events).type)].map(([type, emitters]) =>
+    create(EventTypeSchema, {
+      type,
+      bodyTypes: bodyTypesOf(emitters),
+      extensions: [...new Set(emitters.flatMap((method) => getOption(method, events).extensions))],
+      audience: "customer",
+      methods: emitters.map(({ parent, name }) => `${parent.typeName}/${name}`).sort(),
+    }),
+  );
+  const files = new Set(services.map(({ file }) => file));
+  const ofResources = [...files].flatMap(({ messages: all }) => all.flatMap(eventTypesOfResource));
+  return [...ofMethods, ...ofResources].sort((a, b) => (a.type < b.type ? -1 : 1));
+}
+
+function eventTypesOfResource(resource: DescMessage): EventType[] {
+  if (!hasOption(resource, resource_events)) return [];
+  const { created, updated, fixed, deleted } = getOption(resource, resource_events);
+  return [created, updated, fixed, deleted].map((type) =>
+    create(EventTypeSchema, {
+      type,
+      bodyTypes: [resource.typeName],
+      extensions: ["group"],
+      audience: "customer",
+    }),
+  );
 }
 
 /** The message that the body of a method's event is: the response, or the request of a deletion. */

@@ -719,7 +719,7 @@ export type EventType = Message<"platform.delivery.v1.EventType"> & {
   audience: string;
 
   /**
-   * The methods that emit such events: `platform.iam.v2.GroupsService/CreateGroup`.
+   * The methods that emit such events: `platform.iam.v2.GroupsService/CreateGroup`. Empty where imports do, too.
    *
    * @generated from field: repeated string methods = 5;
    */
@@ -831,8 +831,8 @@ export const DeliveriesService: GenService<{
     output: typeof DeliverySchema;
   },
   /**
-   * Lists the types of events that calls emit, in the order of their names, for every authenticated caller. Test events
-   * and the events of a registry are not among them.
+   * Lists the types of events, in the order of their names, for every authenticated caller. Test events and the events
+   * of a registry are not among them.
    *
    * @generated from rpc platform.delivery.v1.DeliveriesService.ListEventTypes
    */
