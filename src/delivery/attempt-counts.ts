@@ -2,6 +2,7 @@
 import type { Database } from "../store/index.ts";
 import { deliveriesQueue, fanOutPartition } from "./deliveries.ts";
 import type { Attempt } from "./sink.ts";
+import type { SubscriptionSource } from "./subscription.ts";
 
 /** A count by labels. */
 export interface LabelledCount {
@@ -45,10 +46,19 @@ export async function depthsOfDeliveries(database: Database): Promise<readonly L
   return counts;
 }
 
-/** How long ago the event of the oldest pending delivery was recorded, in seconds; 0 when none is. */
-export async function oldestPendingSeconds(database: Database, nowMs: number): Promise<number> {
-  const { oldestUs } = await database.queue(deliveriesQueue).depth("pending");
-  return oldestUs === undefined ? 0 : Math.max(0, nowMs / 1000 - oldestUs / 1e6);
+/**
+ * How long ago the event of the oldest pending delivery was recorded, in seconds; 0 when none is. What waits for a
+ * paused subscription does not count.
+ */
+export async function oldestPendingSeconds(
+  database: Database,
+  subscriptions: Pick<SubscriptionSource, "pausedAmong">,
+  nowMs: number,
+): Promise<number> {
+  const oldest = await database.queue(deliveriesQueue).oldestPending();
+  const paused = await subscriptions.pausedAmong(oldest.map(({ partition }) => partition));
+  const times = oldest.filter(({ partition }) => !paused.has(partition)).map(({ timeUs }) => timeUs);
+  return times.reduce((seconds, timeUs) => Math.max(seconds, nowMs / 1000 - timeUs / 1e6), 0);
 }
 
 /**

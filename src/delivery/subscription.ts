@@ -30,6 +30,8 @@ export interface SubscriptionSource {
   inGroups(groups: readonly string[]): Promise<readonly Subscriber[]>;
   /** undefined if it is disabled or deleted. Called before every batch of deliveries and once a second. */
   get(uid: string): Promise<Subscription | undefined>;
+  /** Those of these subscriptions that are paused. */
+  pausedAmong(uids: readonly string[]): Promise<ReadonlySet<string>>;
   /** Disables a subscription whose sink answered 410. Does nothing if it no longer exists. */
   disable(uid: string, nowMs: number): Promise<void>;
 }

@@ -217,8 +217,10 @@ onEveryDatabase("queues", (database) => {
       { partition: "y", count: 2 },
     ]);
     expect(await queue.depths("dead")).toEqual([]);
-    expect(await queue.depth("pending")).toEqual({ count: 5, oldestUs: 1 });
-    expect(await queue.depth("dead")).toEqual({ count: 0, oldestUs: undefined });
+    expect(await queue.oldestPending()).toEqual([
+      { partition: "x", timeUs: 1 },
+      { partition: "y", timeUs: 1 },
+    ]);
   });
 
   test("are read by partition, newest first, by state and by time", async () => {

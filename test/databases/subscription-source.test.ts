@@ -3,11 +3,13 @@
  */
 import { randomBytes } from "node:crypto";
 import { create } from "@bufbuild/protobuf";
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { beforeEach, expect, test } from "vitest";
+import { type DeliverySettings, DeliverySettingsSchema } from "../../gen/platform/delivery/v1/deliveries_pb.ts";
 import { SubscriptionSchema } from "../../gen/platform/events/v2/subscriptions_pb.ts";
 import type { SubscriptionSource } from "../../src/delivery/index.ts";
 import { newUid } from "../../src/new-uid.ts";
-import { contentOf, createSecrets, messageOf, type Secrets } from "../../src/resource/index.ts";
+import { contentOf, createSecrets, messageOf, newRow, type Secrets } from "../../src/resource/index.ts";
 import { defineDeliverySettings } from "../../src/services/events/delivery-settings.ts";
 import { createSubscriptionSource } from "../../src/services/events/subscription-source.ts";
 import { defineSubscriptions } from "../../src/services/events/subscriptions.ts";
@@ -17,7 +19,6 @@ import { onEveryDatabase } from "./databases.ts";
 
 const subscriptions = defineSubscriptions(groups);
 const settings = defineDeliverySettings(groups, subscriptions);
-const now = () => madeMs;
 const sink = "https://receiver.example.com/";
 const madeMs = Date.UTC(2026, 10, 21);
 
@@ -25,15 +26,18 @@ onEveryDatabase("the source of subscriptions", (opened) => {
   let database: Database;
   let secrets: Secrets;
   let source: SubscriptionSource;
+  let nowMs: number;
+  const now = () => nowMs;
   beforeEach(async () => {
+    nowMs = madeMs;
     database = await opened().open();
     secrets = createSecrets([randomBytes(32)]);
     source = createSubscriptionSource(subscriptions, settings, { database, secrets, now });
   });
 
-  async function make(group: string): Promise<string> {
+  async function make(group: string, secret = "whsec_secret"): Promise<string> {
     const uid = newUid(group);
-    const signingSecret = secrets.seal("whsec_secret", `${uid} signing_secret`);
+    const signingSecret = secrets.seal(secret, `${uid} signing_secret`);
     const content = contentOf(subscriptions, create(SubscriptionSchema, { sink, signingSecret }));
     const spine = { uid, parent: group, createTimeUs: madeMs * 1000, updateTimeUs: madeMs * 1000 };
     await database.transact((session) => session.insert(subscriptions.table, { ...spine, ...content }));
@@ -64,6 +68,41 @@ onEveryDatabase("the source of subscriptions", (opened) => {
     });
     await database.transact((session) => session.remove(subscriptions.table, uid));
     expect(await source.get(uid)).toBeUndefined();
+  });
+
+  test("gives the settings of each that has some", async () => {
+    const group = newUid("");
+    const [uid, other] = [await make(group), await make(group)];
+    const at = (ms: number) => timestampFromMs(madeMs + ms);
+    const store = async (message: DeliverySettings, version?: number) => {
+      const row = { ...newRow(uid, group, madeMs, contentOf(settings, message)) };
+      await database.transact((session) =>
+        version === undefined
+          ? session.insert(settings.table, row)
+          : session.update(settings.table, { ...row, version }),
+      );
+    };
+    await store(create(DeliverySettingsSchema, { eventTypes: ["a.*"], pauseTime: at(1), resumeTime: at(-5) }));
+    expect(await source.get(uid)).toMatchObject({ isPaused: true, resumeTimeMs: madeMs - 5 });
+    expect(await source.pausedAmong([uid, other, ""])).toEqual(new Set([uid]));
+    const types = (await source.inGroups([group])).map(({ uid, eventTypes }) => [uid, eventTypes]);
+    expect(Object.fromEntries(types)).toEqual({ [uid]: ["a.*"], [other]: [] });
+    await store(create(DeliverySettingsSchema, {}), 1);
+    expect(await source.get(uid)).toMatchObject({ isPaused: false, resumeTimeMs: 0 });
+    expect(await source.pausedAmong([uid, other])).toEqual(new Set());
+  });
+
+  test("gives the secret before until its time is over", async () => {
+    const group = newUid("");
+    const uid = await make(group, "whsec_new whsec_old");
+    expect((await source.get(uid))?.signingSecrets).toEqual(["whsec_new"]);
+    const message = create(DeliverySettingsSchema, { formerSecretExpireTime: timestampFromMs(madeMs + 1) });
+    await database.transact((session) =>
+      session.insert(settings.table, newRow(uid, group, madeMs, contentOf(settings, message))),
+    );
+    expect((await source.get(uid))?.signingSecrets).toEqual(["whsec_new", "whsec_old"]);
+    nowMs++;
+    expect((await source.get(uid))?.signingSecrets).toEqual(["whsec_new"]);
   });
 
   test("gives none whose secret it cannot open, and does not say that it is gone", async () => {

@@ -46,16 +46,17 @@ test("pending and dead deliveries, the age of the oldest, and results of attempt
     labels: { state: "pending", subscription: "other" },
     value: 0,
   });
-  expect(await oldestPendingSeconds(database, Date.now())).toBe(0);
   const { subscriptions, start, record, deliveries } = createDeliverer(database, {
     onAttempt: (attempt, subscription) => attempts.count(attempt, subscription),
   });
+  const oldest = () => oldestPendingSeconds(database, subscriptions, Date.now());
+  expect(await oldest()).toBe(0);
   const group = newUid("");
   const taking = subscriptions.add(group, (await startSink()).url);
   const failing = subscriptions.add(group, (await startSink(() => 503)).url);
   const gone = subscriptions.add(group, (await startSink(() => 410)).url);
   await record(eventIn(group, { timeMs: Date.now() - 60_000 }));
-  expect(await oldestPendingSeconds(database, Date.now())).toBeGreaterThanOrEqual(60);
+  expect(await oldest()).toBeGreaterThanOrEqual(60);
   start();
   await expect.poll(async () => (await deliveries()).map(({ attempts }) => attempts)).toEqual([1, 1, 1]);
   const depths = await depthsOfDeliveries(database);
@@ -63,4 +64,7 @@ test("pending and dead deliveries, the age of the oldest, and results of attempt
   expect(depths).toContainEqual({ labels: { state: "dead", subscription: gone }, value: 1 });
   for (const [result, subscription] of Object.entries({ "2xx": taking, "4xx": gone, "5xx": failing }))
     expect(attempts.counts).toContainEqual({ labels: { result, subscription }, value: 1 });
+  expect(await oldest()).toBeGreaterThanOrEqual(60);
+  subscriptions.change(failing, { isPaused: true });
+  expect(await oldest()).toBe(0);
 });

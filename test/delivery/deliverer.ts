@@ -55,6 +55,7 @@ export function createSubscriptions(): TestSubscriptions {
     inGroups: async (groups) =>
       [...all.values()].filter(({ uid }) => groups.includes(parentOf(uid)) && !disabled.has(uid)),
     get: async (uid) => (disabled.has(uid) ? undefined : all.get(uid)),
+    pausedAmong: async (uids) => new Set(uids.filter((uid) => all.get(uid)?.isPaused)),
     disable: async (uid, nowMs) => void disabled.set(uid, nowMs),
   };
 }

@@ -55,7 +55,8 @@ export async function collectAll(): Promise<readonly Metric[]> {
     await database.queue("deliveries").add([{ partition, id: "a", timeUs: 1, expireUs: 9 }]);
   }
   await database.queue("deliveries").add([{ partition: "", id: "new", timeUs: 1, expireUs: 9 }]);
-  measureDeliveries(metrics, { database, isAvailable: () => true, attempts, now: Date.now });
+  const subscriptions = { pausedAmong: async () => new Set<string>() };
+  measureDeliveries(metrics, { database, subscriptions, isAvailable: () => true, attempts, now: Date.now });
   metrics.add({ name: "platform.audit.lost", kind: "counter", description: "See app/start/parts.ts.", read: () => 0 });
   onTestFinished(addProcessMetrics(metrics));
   return metrics.collect();

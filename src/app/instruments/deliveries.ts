@@ -4,6 +4,7 @@ import {
   depthsOfDeliveries,
   oldestPendingSeconds,
   otherSubscriptions,
+  type SubscriptionSource,
 } from "../../delivery/index.ts";
 import type { Metrics } from "../../metrics/index.ts";
 import type { Database } from "../../store/index.ts";
@@ -11,6 +12,7 @@ import type { Database } from "../../store/index.ts";
 /** What they are read from. */
 export interface DeliveriesSource {
   readonly database: Database;
+  readonly subscriptions: Pick<SubscriptionSource, "pausedAmong">;
   /** Whether the database can be asked. */
   isAvailable(): boolean;
   readonly attempts: AttemptCounts;
@@ -19,7 +21,8 @@ export interface DeliveriesSource {
 }
 
 /** Adds them. */
-export function measureDeliveries(metrics: Metrics, { database, isAvailable, attempts, now }: DeliveriesSource): void {
+export function measureDeliveries(metrics: Metrics, source: DeliveriesSource): void {
+  const { database, subscriptions, isAvailable, attempts, now } = source;
   metrics.add({
     name: "platform.deliveries",
     kind: "upDownCounter",
@@ -37,8 +40,9 @@ export function measureDeliveries(metrics: Metrics, { database, isAvailable, att
   metrics.add({
     name: "platform.delivery.oldest_pending_age",
     kind: "upDownCounter",
-    description: "How long ago the event of the oldest pending delivery was recorded; 0 when none is.",
+    description:
+      "How long ago the event of the oldest pending delivery was recorded, paused subscriptions left out; 0 when none is.",
     unit: "s",
-    read: () => (isAvailable() ? oldestPendingSeconds(database, now()) : undefined),
+    read: () => (isAvailable() ? oldestPendingSeconds(database, subscriptions, now()) : undefined),
   });
 }

@@ -45,11 +45,12 @@ export async function startBackground(
   stack.defer(() => {
     isOpen = false; // the database is closed next, and the metrics of a worker are read once more after that
   });
+  const subscriptions = subscriptionSource({ database, secrets: environment.secrets, now });
   if (metrics !== undefined)
-    measureDeliveries(metrics, { database, isAvailable: () => isOpen && isAvailable(), attempts, now });
+    measureDeliveries(metrics, { database, subscriptions, isAvailable: () => isOpen && isAvailable(), attempts, now });
   const dispatcher = startDispatcher({
     database,
-    subscriptions: subscriptionSource({ database, secrets: environment.secrets, now }),
+    subscriptions,
     sign: (request) => issuer.mint(request),
     allowLoopbackSinks: config.allowLoopbackSinks,
     now,

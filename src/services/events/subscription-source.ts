@@ -61,6 +61,12 @@ export function createSubscriptionSource(
       };
     },
 
+    async pausedAmong(uids) {
+      const stored = await database.read.getMany(settings.table, uids);
+      const paused = [...stored.values()].filter((row) => messageOf(settings, row).pauseTime !== undefined);
+      return new Set(paused.map(({ uid }) => uid));
+    },
+
     disable: (uid, nowMs) =>
       database.transact(async (session) => {
         const row = await session.get(table, uid);

@@ -96,8 +96,8 @@ export interface Queue {
   latestEntries(state: QueueState, scan: QueueScan): Promise<QueueEntry[]>;
   /** The entries with this id and time, in any state, by partition. */
   entriesOf(id: string, timeUs: number): Promise<QueueEntry[]>;
-  /** The number of entries in a state, and the time of the oldest. */
-  depth(state: QueueState): Promise<{ count: number; oldestUs: number | undefined }>;
+  /** The time of the oldest pending entry of each partition that has one, in the order of their names. */
+  oldestPending(): Promise<{ partition: string; timeUs: number }[]>;
   /** The number of entries in a state by partition, for partitions that have any. */
   depths(state: QueueState): Promise<{ partition: string; count: number }[]>;
 }
@@ -163,9 +163,9 @@ export function createQueue(database: QueueDatabase, name: string): Queue {
     async entriesOf(id, timeUs) {
       return (await database.reader.rows(statements.entriesOf, { id, time_us: timeUs })).map(entryOf);
     },
-    async depth(state) {
-      const [row] = await database.reader.rows(statements.depth, { state: queueStates.indexOf(state) });
-      return { count: row![0] as number, oldestUs: (row![1] as number | null) ?? undefined };
+    async oldestPending() {
+      const rows = await database.reader.rows(statements.oldestPending, {});
+      return rows.map(([partition, timeUs]) => ({ partition: partition as string, timeUs: timeUs as number }));
     },
     async depths(state) {
       const rows = await database.reader.rows(statements.depths, { state: queueStates.indexOf(state) });
@@ -179,16 +179,17 @@ function ownStatements(dialect: Dialect, name: string) {
   const table = sql.table(name);
   const nextPartition = (above: RawBuilder<unknown>) =>
     sql`(select lane from ${table} where state = 0 and ${above} order by lane limit 1)`;
+  /** The partitions with pending entries, by a skip scan. */
+  const lanes = sql`with recursive lanes (lane) as (
+    select ${nextPartition(sql`lane >= ''`)}
+    union all
+    select ${nextPartition(sql`lane > lanes.lane`)} from lanes where lanes.lane is not null
+  )`;
   const isUntried = sql`lane = ${slot("partition")} and state = 0 and time_us <= ${slot("up_to_us")} and attempts = 0`;
   return {
     duePartitions: compile(
       query,
-      sql`with recursive lanes (lane) as (
-          select ${nextPartition(sql`lane >= ''`)}
-          union all
-          select ${nextPartition(sql`lane > lanes.lane`)} from lanes where lanes.lane is not null
-        )
-        select lane from lanes where lane is not null and
+      sql`${lanes} select lane from lanes where lane is not null and
           (select min(due_us) from ${table} as q where q.state = 0 and q.lane = lanes.lane) <= ${slot("now_us")}`,
     ),
     lease: compile(
@@ -255,10 +256,10 @@ function ownStatements(dialect: Dialect, name: string) {
       sql`select ${columnsOfEntry("q")} from ${table} as q
         where q.state in (0, 1, 2) and q.time_us = ${slot("time_us")} and q.id = ${slot("id")} order by q.lane`,
     ),
-    depth: compile(
+    oldestPending: compile(
       query,
-      sql`select count(*), (select time_us from ${table} where state = ${slot("state")} order by time_us limit 1)
-        from ${table} where state = ${slot("state")}`,
+      sql`${lanes} select lane, (select min(time_us) from ${table} as q where q.lane = lanes.lane and q.state = 0)
+        from lanes where lane is not null`,
     ),
     depths: compile(
       query,
