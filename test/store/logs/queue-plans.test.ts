@@ -52,6 +52,18 @@ test("no statement reads more than it needs", async () => {
   expect(await plansOf(() => again.entriesOf("a", 1))).toEqual([
     "SEARCH q USING INDEX deliveries_time (state=? AND time_us=? AND id=?)",
   ]);
+  const untried = "deliveries USING INDEX deliveries_partition (lane=? AND state=? AND time_us<?)";
+  expect(await plansOf(() => again.hasUntried("x", 1))).toEqual([`SEARCH ${untried}`]);
+  const request = { partition: "x", nowUs: 1, untilUs: 2, upToUs: 1, limit: 1 };
+  expect(await plansOf(() => again.leaseUntried(request))).toEqual([
+    `SEARCH ${untried}`,
+    "SCAN untried",
+    "SCAN leased",
+    byKey,
+  ]);
+  expect((await plansOf(() => again.oldestPending())).at(-1)).toBe(
+    "SEARCH q USING COVERING INDEX deliveries_partition (lane=? AND state=?)",
+  );
   const partition = { partition: "x", states: ["pending", "dead"], limit: 1 } as const;
   expect(await plansOf(() => database.read.scanQueue("deliveries", partition))).toEqual(
     partition.states.flatMap((_, i) => [
