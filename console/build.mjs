@@ -2,8 +2,11 @@
 // Usage: node console/build.mjs (npm runs it after an installation, by `prepare`)
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { brotliCompressSync, constants } from "node:zlib";
 
+/** The package that decodes entities in Markdown. */
+const entities = "decode-named-character-reference";
 const target = join(import.meta.dirname, "../dist/console");
 
 /** What compiles it; undefined where development dependencies are left out. */
@@ -27,14 +30,18 @@ function loadedFirst(output) {
 
 const vite = await compiler();
 if (vite !== undefined) {
-  const { thirdPartyLicenses } = await import("../deploy/third-party-licenses.ts");
+  const { collectModules, thirdPartyLicenses } = await import("../deploy/third-party-licenses.ts");
+  const workerModules = new Set();
   const { output } = await vite.build({
     root: import.meta.dirname,
     configFile: false,
     base: "/console/",
     logLevel: "error",
     html: { cspNonce: "{nonce}" },
-    plugins: [thirdPartyLicenses(["react-remove-scroll-bar"])],
+    // Its form for browsers needs a document, which the worker that parses Markdown does not have.
+    resolve: { alias: { [entities]: fileURLToPath(import.meta.resolve(entities)) } },
+    plugins: [thirdPartyLicenses(["react-remove-scroll-bar"], workerModules)],
+    worker: { plugins: () => [collectModules(workerModules)] },
     build: {
       write: false,
       target: "es2022",

@@ -1,7 +1,7 @@
 /** The licences of the packages that a bundle contains parts of, in a file beside it: their notices must go with it. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Plugin } from "rolldown";
+import type { OutputBundle, Plugin } from "rolldown";
 
 /** The folder of the package that a module belongs to. */
 const packageFolder = /^(.*\/node_modules\/(?:@[^/]+\/)?[^/]+)\//;
@@ -15,13 +15,16 @@ Version 2.0, is in the file LICENSE of this package.`;
  * A plugin that writes `THIRD-PARTY-LICENSES.txt`: each licence file and each comment about copyright that a source
  * file begins with, with the packages it is of. Errors: a package has neither.
  * @param withoutText packages that have neither, of which the file names the license that they declare.
+ * @param others modules of bundles that go with this one, as {@link collectModules} adds them before this one is written.
  */
-export function thirdPartyLicenses(withoutText: readonly string[] = []): Plugin {
+export function thirdPartyLicenses(
+  withoutText: readonly string[] = [],
+  others: ReadonlySet<string> = new Set(),
+): Plugin {
   return {
     name: "third-party-licenses",
     generateBundle(_options, bundle) {
-      const chunks = Object.values(bundle).filter((output) => output.type === "chunk");
-      const modules = new Set(chunks.flatMap(({ moduleIds }) => moduleIds.filter((id) => packageFolder.test(id))));
+      const modules = [...new Set([...others, ...modulesOf(bundle)])].filter((id) => packageFolder.test(id));
       const owners = new Map<string, Set<string>>();
       for (const [folder, files] of Map.groupBy(modules, (id) => packageFolder.exec(id)![1]!)) {
         const { name, version, license } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
@@ -42,6 +45,20 @@ export function thirdPartyLicenses(withoutText: readonly string[] = []): Plugin 
       });
     },
   };
+}
+
+/** A plugin that adds the modules of a bundle to a set. */
+export function collectModules(modules: Set<string>): Plugin {
+  return {
+    name: "collect-modules",
+    generateBundle(_options, bundle) {
+      for (const id of modulesOf(bundle)) modules.add(id);
+    },
+  };
+}
+
+function modulesOf(bundle: OutputBundle): string[] {
+  return Object.values(bundle).flatMap((output) => (output.type === "chunk" ? output.moduleIds : []));
 }
 
 function licenceFiles(folder: string): string[] {

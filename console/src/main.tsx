@@ -21,7 +21,7 @@ const theme = createTheme({
   },
 });
 
-/** Muted text and errors with a contrast of 4.5 on every background. */
+/** Muted text, errors and links with a contrast of 4.5 on every background. */
 const cssVariablesResolver: CSSVariablesResolver = () => ({
   variables: {},
   light: {
@@ -30,6 +30,7 @@ const cssVariablesResolver: CSSVariablesResolver = () => ({
     "--mantine-color-placeholder": "#666e76",
   },
   dark: {
+    "--mantine-color-anchor": "#91a7ff",
     "--mantine-color-dimmed": "#adb5bd",
     "--mantine-color-error": "#ff8787",
     "--mantine-color-placeholder": "#adb5bd",

@@ -1,30 +1,40 @@
 import "./markdown.css";
-import { Code, Table, Title, type TitleOrder } from "@mantine/core";
+import { Code, Skeleton, Table, Title, type TitleOrder } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
 import { CatchBoundary } from "@tanstack/react-router";
-import type { ReactNode } from "react";
+import { memo, type ReactNode } from "react";
 import ReactMarkdown, { type Components } from "react-markdown";
-import remarkGfm from "remark-gfm";
 import { ForeignLink, safeUrl } from "./foreign-link.tsx";
+import { parse } from "./parse.ts";
 
 /**
  * A text in Markdown that others wrote. HTML in it is shown as text, links lead to other pages only and by http, https
  * or mailto, and images are links. Its headings are one level lower, below that of the page.
  */
 export function Markdown({ text }: { readonly text: string }) {
+  const { data: tree, error } = useQuery({
+    queryKey: ["markdown", text],
+    queryFn: ({ signal }) => parse(text, signal),
+    staleTime: Number.POSITIVE_INFINITY,
+    structuralSharing: false,
+  });
+  if (error !== null) return <Source text={text} />;
+  if (tree === undefined) return <Skeleton height={200} aria-label="Rendering" />;
   return (
     <CatchBoundary getResetKey={() => text} errorComponent={() => <Source text={text} />}>
-      <div className="markdown">
-        <ReactMarkdown remarkPlugins={plugins} urlTransform={safeUrl} components={components}>
-          {text}
-        </ReactMarkdown>
-      </div>
+      <Tree tree={tree} />
     </CatchBoundary>
   );
 }
 
-const plugins = [remarkGfm];
+/** A text that has been parsed. */
+const Tree = memo(({ tree }: { readonly tree: object }) => (
+  <div className="markdown">
+    <ReactMarkdown rehypePlugins={[() => () => tree as never]} urlTransform={safeUrl} components={components} />
+  </div>
+));
 
-/** The text as it is written, where it cannot be rendered, such as one that is nested too deeply. */
+/** The text as it is written, where it cannot be rendered. */
 function Source({ text }: { readonly text: string }) {
   return (
     <Code block tabIndex={0} aria-label="Source">

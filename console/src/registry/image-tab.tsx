@@ -2,6 +2,7 @@ import { Group, Skeleton, Stack, Table, Text, Title } from "@mantine/core";
 import { parentOf } from "../../../src/uid.ts";
 import { useContract } from "../contract.ts";
 import { CopyText } from "../copy.tsx";
+import { ErrorPanel } from "../error-panel.tsx";
 import { TextLink } from "../links.tsx";
 import { itemsOf, useCall } from "../queries.ts";
 import type { TabProps } from "../view/tabs.ts";
@@ -25,13 +26,15 @@ export function ImageTab({ resource }: TabProps) {
 }
 
 function Platforms(image: ImageProps) {
-  const architectures = useArchitectures(image);
+  const { architectures, error } = useArchitectures(image);
   return (
     <section aria-label="Architectures">
       <Title order={2} size="h4" mb="xs">
         Architectures
       </Title>
-      {architectures === undefined ? (
+      {error !== null ? (
+        <ErrorPanel error={error} />
+      ) : architectures === undefined ? (
         <Skeleton height={60} />
       ) : architectures.length === 0 ? (
         <Text c="dimmed">Not known, or you may not see them. Importing the registry brings them.</Text>
@@ -65,13 +68,14 @@ const maxTags = 20;
 function Tags({ repoUid, digest }: ImageProps) {
   const entry = useContract().byPlural.get("tags")!;
   const filter = { uidp: { childrenOf: repoUid }, digest };
-  const { data } = useCall(entry.methods.List, { ...filter, orderBy: "name", pageSize: maxTags });
+  const { data, error } = useCall(entry.methods.List, { ...filter, orderBy: "name", pageSize: maxTags });
   const total = Number(data?.totalCount ?? 0);
   return (
     <section aria-label="Tags">
       <Title order={2} size="h4" mb="xs">
         Tags
       </Title>
+      {error !== null && <ErrorPanel error={error} />}
       <Group gap="xs">
         {itemsOf(entry, data).map(({ uid, name }) => (
           <TextLink

@@ -1,5 +1,7 @@
 /** What the registry knows about the images of a repo. */
+import { Code } from "@connectrpc/connect";
 import { Skeleton } from "@mantine/core";
+import { PlatformError } from "../../../src/client/index.ts";
 import { useMethod } from "../contract.ts";
 import { useCall } from "../queries.ts";
 
@@ -11,17 +13,21 @@ export interface ImageProps {
 
 const service = "platform.registry.v2.ImagesService";
 
-/** The architectures that an image is built for: none if nobody has imported them, undefined while they are read. */
-export function useArchitectures({ repoUid, digest }: ImageProps): readonly string[] | undefined {
+/** The architectures that an image is built for: none if they are not known, or the caller may not see them. */
+export function useArchitectures({ repoUid, digest }: ImageProps) {
   const { data, error } = useCall(useMethod(service, "getArchitectures"), { repoUid, digest });
-  if (error !== null) return [];
-  return data && ((data.architectures as string[] | undefined) ?? []);
+  if (isUnknown(error)) return { architectures: [], error: null };
+  return { architectures: data && ((data.architectures as string[] | undefined) ?? []), error };
+}
+
+function isUnknown(error: Error | null): boolean {
+  return error instanceof PlatformError && [Code.NotFound, Code.PermissionDenied].includes(error.code);
 }
 
 /** The size of an image for an architecture. */
 export function ImageSize({ repoUid, digest, architecture }: ImageProps & { readonly architecture: string }) {
   const { data, error } = useCall(useMethod(service, "getSize"), { repoUid, digest, architecture });
-  if (error !== null) return "–";
+  if (error !== null) return isUnknown(error) ? "–" : "not readable";
   if (data === undefined) return <Skeleton height={14} width={60} />;
   const bytes = Number(data.size ?? 0);
   return <span title={`${bytes.toLocaleString("en")} bytes for ${architecture}`}>{sizeText(bytes)}</span>;

@@ -102,7 +102,7 @@ function TagTable({ tags, repoUid }: { readonly tags: readonly JsonObject[]; rea
 
 function TagRow({ tag, repoUid }: { readonly tag: JsonObject; readonly repoUid: string }) {
   const image = { repoUid, digest: String(tag.digest) };
-  const architectures = useArchitectures(image);
+  const { architectures, error } = useArchitectures(image);
   const [first] = architectures ?? [];
   return (
     <Table.Tr>
@@ -121,7 +121,9 @@ function TagRow({ tag, repoUid }: { readonly tag: JsonObject; readonly repoUid: 
       <Table.Td>
         <CopyText label="digest" text={image.digest} shown={image.digest.slice(0, 19)} />
       </Table.Td>
-      <Table.Td>{architectures === undefined ? <Skeleton height={14} /> : architectures.join(", ") || "–"}</Table.Td>
+      <Table.Td>
+        {error !== null ? "not readable" : (architectures?.join(", ") ?? <Skeleton height={14} />) || "–"}
+      </Table.Td>
       <Table.Td>{first === undefined ? "–" : <ImageSize {...image} architecture={first} />}</Table.Td>
       <Table.Td>
         <Time time={String(tag.updateTime)} />
