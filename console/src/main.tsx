@@ -25,6 +25,7 @@ const theme = createTheme({
 const cssVariablesResolver: CSSVariablesResolver = () => ({
   variables: {},
   light: {
+    "--mantine-color-anchor": "#3b5bdb",
     "--mantine-color-dimmed": "#565e66",
     "--mantine-color-error": "#c92a2a",
     "--mantine-color-placeholder": "#666e76",

@@ -91,6 +91,7 @@ onOneServer("advisories in the console", (platform) => {
         await page.getByRole("row", { name: /ADV-0003.*No approved event/ }).waitFor();
         await page.getByRole("button", { name: "Over time" }).click();
         await page.locator("svg.recharts-surface path.recharts-line-curve").nth(1).waitFor();
+        await page.getByRole("row", { name: /ADV-0001/ }).hover(); // a row under the pointer has another background
         await check("advisories");
         await page.getByText("As a table").click();
         await page.getByRole("row", { name: /^2026-03-\d\d 1 1$/ }).waitFor();
