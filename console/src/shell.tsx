@@ -5,13 +5,15 @@ import {
   Group,
   type MantineColorScheme,
   Menu,
+  Modal,
   ScrollArea,
+  Skeleton,
   Text,
   useMantineColorScheme,
 } from "@mantine/core";
 import { useDisclosure, useHotkeys } from "@mantine/hooks";
 import { Outlet, useLocation } from "@tanstack/react-router";
-import { lazy, Suspense, useEffect } from "react";
+import { lazy, Suspense, useEffect, useRef } from "react";
 import { title, useContract } from "./contract.ts";
 import { NavigationLink, TextLink } from "./links.tsx";
 import { useSession } from "./session/session.tsx";
@@ -24,8 +26,14 @@ export function Shell() {
   const [isPaletteOpen, palette] = useDisclosure();
   useHotkeys([["mod+K", palette.toggle]], []);
   const { pathname } = useLocation();
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another page closes the navigation of a phone
-  useEffect(close, [pathname]);
+  const shown = useRef(pathname);
+  // Another page closes the navigation of a phone, and has the focus, so that the keyboard goes on in it.
+  useEffect(() => {
+    if (shown.current === pathname) return;
+    shown.current = pathname;
+    close();
+    document.getElementById("main")?.focus({ preventScroll: true });
+  }, [pathname, close]);
   return (
     <AppShell
       header={{ height: 56 }}
@@ -35,11 +43,18 @@ export function Shell() {
       <a className="skip-link" href="#main">
         Skip to content
       </a>
-      {isPaletteOpen && (
-        <Suspense>
+      <Modal
+        opened={isPaletteOpen}
+        onClose={palette.close}
+        title="Go to"
+        size="lg"
+        padding="sm"
+        transitionProps={{ duration: 0 }}
+      >
+        <Suspense fallback={<Skeleton height={36} />}>
           <Palette close={palette.close} />
         </Suspense>
-      )}
+      </Modal>
       <AppShell.Header>
         <Group h="100%" px="md" justify="space-between" wrap="nowrap">
           <Group gap="sm" wrap="nowrap">

@@ -1,12 +1,12 @@
-import { Modal, Text, TextInput, VisuallyHidden } from "@mantine/core";
+import { Text, TextInput, VisuallyHidden } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { useRouter } from "@tanstack/react-router";
-import { type KeyboardEvent, useEffect, useId, useState } from "react";
+import { type KeyboardEvent, useEffect, useId, useRef, useState } from "react";
 import { useContract } from "../contract.ts";
 import { type Entry, matching, pageEntries } from "./entries.ts";
 import { useSearch } from "./search.ts";
 
-/** Goes to pages, forms and resources by what somebody types: a combobox whose list is always open. */
+/** The content of the dialog that goes to pages, forms and resources: a combobox whose list is always open. */
 export function Palette({ close }: { close(): void }) {
   const [text, setText] = useState("");
   const [active, setActive] = useState(0);
@@ -20,6 +20,8 @@ export function Palette({ close }: { close(): void }) {
   const listId = `${id}-list`;
   const optionId = (index: number) => `${id}-${index}`;
 
+  const input = useRef<HTMLInputElement>(null);
+  useEffect(() => input.current?.focus(), []); // the dialog was there before
   useEffect(() => {
     document.getElementById(`${id}-${active}`)?.scrollIntoView({ block: "nearest" });
   }, [id, active]);
@@ -44,8 +46,9 @@ export function Palette({ close }: { close(): void }) {
   };
   const status = isSearching ? "Searching" : entries.length === 1 ? "1 result" : `${entries.length} results`;
   return (
-    <Modal opened onClose={close} title="Go to" size="lg" padding="sm" transitionProps={{ duration: 0 }}>
+    <>
       <TextInput
+        ref={input}
         data-autofocus
         aria-label="Page, name or uid"
         placeholder="A page, the name of a resource, or a uid"
@@ -88,6 +91,6 @@ export function Palette({ close }: { close(): void }) {
             : "Nothing has this name or uid, or you may not see it. Names are found as a whole."}
         </Text>
       )}
-    </Modal>
+    </>
   );
 }

@@ -11,7 +11,7 @@ import { MessageFields } from "../form/message-fields.tsx";
 import { useSession } from "../session/session.tsx";
 import { Blockers } from "./blockers.tsx";
 
-interface DeleteDialogProps {
+interface QuestionProps {
   readonly entry: ResourceEntry;
   readonly resource: JsonObject;
   readonly name: string;
@@ -20,8 +20,18 @@ interface DeleteDialogProps {
   leave(): void;
 }
 
-/** Asks before a resource is deleted. The server says first whether it would delete it, and what blocks that. */
-export function DeleteDialog({ entry, resource, name, close, leave }: DeleteDialogProps) {
+/** Asks before a resource is deleted. */
+export function DeleteDialog({ opened, ...question }: QuestionProps & { readonly opened: boolean }) {
+  const { entry, name, close } = question;
+  return (
+    <Modal opened={opened} onClose={close} title={`Delete the ${singularOf(entry)} ${name}?`} size="lg">
+      <Question {...question} />
+    </Modal>
+  );
+}
+
+/** The server says first whether it would delete the resource, and what blocks that. */
+function Question({ entry, resource, name, close, leave }: QuestionProps) {
   const { api } = useSession();
   const queries = useQueryClient();
   const [options, setOptions] = useState<JsonObject>({});
@@ -47,28 +57,25 @@ export function DeleteDialog({ entry, resource, name, close, leave }: DeleteDial
     },
   });
   const problem = error ?? check.error;
-  const kind = singularOf(entry);
   return (
-    <Modal opened onClose={close} title={`Delete the ${kind} ${name}?`} size="lg">
-      <Stack>
-        <Text size="sm">It cannot be restored.</Text>
-        <MessageFields
-          fields={method.input.fields.filter((field) => field.name !== "uid")}
-          value={options}
-          onChange={setOptions}
-        />
-        {check.isPending && <Skeleton height={60} aria-label="Checking whether it can be deleted" />}
-        {problem !== null && <Problem error={problem} entry={entry} uid={uid} />}
-        <Group justify="flex-end">
-          <Button variant="default" onClick={close} data-autofocus>
-            Cancel
-          </Button>
-          <Button color="red" disabled={!check.isSuccess} loading={isPending} onClick={() => mutate()}>
-            {`Delete the ${kind}`}
-          </Button>
-        </Group>
-      </Stack>
-    </Modal>
+    <Stack>
+      <Text size="sm">It cannot be restored.</Text>
+      <MessageFields
+        fields={method.input.fields.filter((field) => field.name !== "uid")}
+        value={options}
+        onChange={setOptions}
+      />
+      {check.isPending && <Skeleton height={60} aria-label="Checking whether it can be deleted" />}
+      {problem !== null && <Problem error={problem} entry={entry} uid={uid} />}
+      <Group justify="flex-end">
+        <Button variant="default" onClick={close} data-autofocus>
+          Cancel
+        </Button>
+        <Button color="red" disabled={!check.isSuccess} loading={isPending} onClick={() => mutate()}>
+          {`Delete the ${singularOf(entry)}`}
+        </Button>
+      </Group>
+    </Stack>
   );
 }
 

@@ -154,7 +154,9 @@ function Actions({ entry, resource, name }: ActionsProps) {
           Delete
         </Button>
       )}
-      {isDeleting && <DeleteDialog entry={entry} resource={resource} name={name} close={close} leave={leave} />}
+      {Delete && (
+        <DeleteDialog opened={isDeleting} entry={entry} resource={resource} name={name} close={close} leave={leave} />
+      )}
     </Group>
   );
 }
