@@ -1,6 +1,6 @@
 /**
  * `docs/adding-a-resource.md`, followed in a copy of the repository: the server then serves the new resource over REST
- * and gRPC, records its events and keeps its group. A step of the page that does not fit the repository is named by its
+ * and gRPC, shows it in its console, records its events and keeps its group. A step of the page that does not fit the repository is named by its
  * line.
  */
 import { type ChildProcess, spawn } from "node:child_process";
@@ -13,6 +13,7 @@ import { loadSync, type MethodDefinition } from "@grpc/proto-loader";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { cleanEnvironment, repository } from "../cli/platform-process.ts";
 import { type RestClient, restClient } from "../cli/rest-client.ts";
+import { consoleBrowser, hasBrowser } from "../conformance/console/browser.ts";
 import { type EventSink, shortType, startSink } from "../conformance/event-sink.ts";
 import { blocksOf, copyRepository, follow, newFilesOf, run } from "./recipe.ts";
 
@@ -25,6 +26,9 @@ let server: ChildProcess | undefined;
 let rest: RestClient;
 let grpc: GrpcClient;
 let root: string;
+let address: { readonly baseUrl: string; readonly admin: string };
+
+const browser = consoleBrowser(() => address);
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "platform-recipe-"));
@@ -37,7 +41,9 @@ beforeAll(async () => {
       throw new Error(`${page}:${block.line}: ${(error as Error).message}`);
     }
   }
+  if (hasBrowser) run(folder, "node console/build.mjs");
   const { baseUrl, token } = await start();
+  address = { baseUrl, admin: token };
   rest = restClient(baseUrl, token);
   grpc = new GrpcClient(baseUrl, token);
   root = (await rest.get("/iam/v2/groups")).body.groups[0].uid;
@@ -114,6 +120,24 @@ test("value rules, uniqueness and the rule for its group are those that the page
     status: 400,
     body: { message: expect.stringContaining("hosts") },
   });
+});
+
+test.skipIf(!hasBrowser)("the console lists, creates and shows it", async () => {
+  const group = await makeGroup("console");
+  const { page, complaints } = await browser.open("");
+  await page.getByRole("navigation").getByRole("link", { name: "Hosts", exact: true }).click();
+  await page.getByRole("heading", { name: "Hosts", level: 1 }).waitFor();
+  await page.getByRole("link", { name: "Create host" }).click();
+  await page.getByRole("combobox", { name: "Parent" }).fill(group);
+  await page.getByRole("option").first().click();
+  await page.getByRole("textbox", { name: "Name", exact: true }).fill("db-console");
+  await page.getByRole("button", { name: "Create", exact: true }).click();
+  await page.getByRole("heading", { name: "db-console", level: 1 }).waitFor();
+  expect(await rest.get(`/inventory/v2/hosts?uidp.children_of=${group}`)).toMatchObject({
+    body: { hosts: [{ name: "db-console" }] },
+  });
+  expect(complaints).toEqual([]);
+  await page.context().close();
 });
 
 /** Starts the changed server on an empty database; its address, and the administrator's token. */

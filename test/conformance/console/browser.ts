@@ -30,8 +30,8 @@ export interface OpenedPage {
   readonly complaints: readonly string[];
 }
 
-/** Starts a browser for the tests of a suite. */
-export function consoleBrowser(platform: () => Platform) {
+/** Starts a browser for the tests of a suite. `platform`: where the console is, and who signs in. */
+export function consoleBrowser(platform: () => Pick<Platform, "baseUrl" | "admin">) {
   let browser: Browser;
   beforeAll(async () => {
     if (program !== undefined) browser = await chromium.launch({ executablePath: program, args: ["--no-sandbox"] });
