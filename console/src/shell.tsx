@@ -16,6 +16,7 @@ import { Outlet, useLocation } from "@tanstack/react-router";
 import { lazy, Suspense, useEffect, useRef } from "react";
 import { title, useContract } from "./contract.ts";
 import { NavigationLink, TextLink } from "./links.tsx";
+import { pageTitle } from "./page-title.ts";
 import { useSession } from "./session/session.tsx";
 
 const Palette = lazy(() => import("./palette/palette.tsx").then((module) => ({ default: module.Palette })));
@@ -40,6 +41,7 @@ export function Shell() {
       navbar={{ width: 250, breakpoint: "sm", collapsed: { mobile: !isOpen } }}
       padding="lg"
     >
+      <title>{pageTitle(pathname, useContract())}</title>
       <a className="skip-link" href="#main">
         Skip to content
       </a>

@@ -37,7 +37,8 @@ export function SessionProvider({
   readonly opened: OpenedSession;
 }) {
   const { registry } = useContract();
-  const { tokens, problem } = opened;
+  const { tokens } = opened;
+  const [problem, setProblem] = useState(opened.problem);
   const [claims, setClaims] = useState(tokens.claims);
   const [isExpired, setExpired] = useState(false);
   const [api, queries] = useMemo(
@@ -77,6 +78,7 @@ export function SessionProvider({
   const signIn = async (token: string) => {
     await checkToken(registry, token);
     tokens.take(token);
+    setProblem(undefined);
     setClaims(tokens.claims);
     setExpired(false);
     void queries.invalidateQueries();

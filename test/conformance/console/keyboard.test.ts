@@ -82,6 +82,7 @@ onOneServer("the console without a mouse", (platform) => {
       await page.keyboard.press("Enter");
       await heading(group.name);
 
+      expect(await page.title()).toBe(`Group …${group.uid.slice(-8)} · Platform API`);
       await tabTo(page, "Fields");
       await page.keyboard.press("ArrowRight");
       await tabTo(page, "Create repo here");

@@ -129,7 +129,30 @@ onOneServer(
           await page.getByRole("link", { name: "viewer", exact: true }).waitFor();
           expect(await page.getByText("Your session has ended").count()).toBe(0);
         }
+        await screenshot(two, "two-tabs");
         await one.context().close();
+      });
+
+      test("a token is renewed before it expires", async () => {
+        const { page } = await console.openSignedOut("/list/roles");
+        let first = "";
+        await page.route("**/sts/exchange", async (route) => {
+          const answer = await route.fetch();
+          const expiry = new Date(Date.now() + 30_000).toISOString();
+          const json = { ...(await answer.json()), expiry };
+          first = json.token;
+          await route.fulfill({ response: answer, json });
+        });
+        const sent: (string | undefined)[] = [];
+        page.on("request", (request) => {
+          if (request.url().endsWith("/ListRoles")) sent.push(request.headers().authorization);
+        });
+        await signInAs("frank", page);
+        await page.getByRole("link", { name: "viewer", exact: true }).waitFor();
+        expect(first).not.toBe("");
+        expect(sent.length).toBeGreaterThan(0);
+        expect(sent).not.toContain(`Bearer ${first}`);
+        await page.context().close();
       });
 
       test("signing out ends the session in every tab, and at the server", async () => {
