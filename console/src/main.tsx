@@ -46,7 +46,7 @@ createRoot(document.getElementById("console")!).render(
       getStyleNonce={() => nonce}
       cssVariablesResolver={cssVariablesResolver}
     >
-      <Notifications position="top-right" />
+      <Notifications position="bottom-right" />
       <Console />
     </MantineProvider>
   </StrictMode>,

@@ -37,7 +37,7 @@ export function SignInPage({ signIn, problem }: SignInProps & { readonly problem
 export function SignIn({ signIn }: SignInProps) {
   const [issuers] = useState(readIssuers);
   return (
-    <Stack>
+    <Stack pt={4}>
       {issuers.length > 0 && (
         <>
           <Providers issuers={issuers} />
