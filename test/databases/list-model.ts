@@ -66,6 +66,7 @@ function meets(row: Row, condition: Condition): boolean {
   if ("equals" in condition) return value === (condition.equals ?? "");
   if ("in" in condition) return condition.in.includes(value);
   if ("notIn" in condition) return !condition.notIn.includes(value);
+  if ("startsWith" in condition) return String(value).startsWith(condition.startsWith);
   return (value as number) > condition.greaterThan;
 }
 

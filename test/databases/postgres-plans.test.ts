@@ -197,6 +197,39 @@ const cases: readonly Case[] = [
     total: ["Index Only Scan using repos_name on repos t", "Index Cond: (name = $1)"],
   },
   {
+    title: "few names with a prefix, by name",
+    query: { where: [{ column: "name", startsWith: "n299" }], orderBy: by("name") },
+    plan: [
+      "Index Only Scan using repos_name on repos t",
+      "Index Cond: ((name >= $1) AND (name < $2))",
+      "Sort",
+      "Sort Key: ((name || ''::text)) COLLATE \"C\", ((uid || ''::text)) COLLATE \"C\"",
+      "Index Scan using repos_name on repos t",
+    ],
+    total: ["Index Only Scan using repos_name on repos t", "Index Cond: ((name >= $1) AND (name < $2))"],
+  },
+  {
+    title: "many names with a prefix, by name",
+    query: { where: [{ column: "name", startsWith: "n2" }], orderBy: by("name") },
+    plan: [
+      "Index Only Scan using repos_name on repos t",
+      "Index Cond: ((name >= $1) AND (name < $2))",
+      "Index Scan using repos_name on repos t",
+    ],
+    total: ["Index Only Scan using repos_name on repos t", "Index Cond: ((name >= $1) AND (name < $2))"],
+  },
+  {
+    title: "many names with a prefix, by time",
+    query: { where: [{ column: "name", startsWith: "n2" }], orderBy: by("create_time_us") },
+    plan: [
+      "Index Only Scan using repos_name on repos t",
+      "Index Cond: ((name >= $1) AND (name < $2))",
+      "Index Scan using repos_create_time_us on repos t",
+      "Filter: (((name || ''::text) >= $1) AND ((name || ''::text) < $2))",
+    ],
+    total: ["Index Only Scan using repos_name on repos t", "Index Cond: ((name >= $1) AND (name < $2))"],
+  },
+  {
     title: "a name in a subtree",
     query: { within: large, where: [{ column: "name", equals: "n7" }] },
     plan: ["Index Scan using repos_name on repos t", "Index Cond: ((name = $3) AND (uid >= $1) AND (uid < $2))"],
@@ -292,8 +325,9 @@ onPostgres("lists", (database) => {
 async function plansOf(client: pg.Client, spec: TableSpec, read: (reading: Reading) => unknown): Promise<string[]> {
   const steps: string[] = [];
   const { sumMany } = counterStatements(postgres);
-  const rowsOf = async ({ text, slots }: Statement, values: Values) =>
-    (await client.query<unknown[]>({ text, values: parametersOf({ text, slots }, values), rowMode: "array" })).rows;
+  const rowsOf = async (statement: Statement, values: Values) =>
+    (await client.query<unknown[]>({ text: statement.text, values: parametersOf(statement, values), rowMode: "array" }))
+      .rows;
   await read({
     table: tablesOf(postgres)(spec),
     connection: {

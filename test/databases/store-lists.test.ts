@@ -50,6 +50,7 @@ type Change = typeof change extends fc.Arbitrary<infer T> ? T : never;
 const condition: fc.Arbitrary<Condition> = fc.oneof(
   fc.record({ column: fc.constant("name"), equals: fc.option(names) }),
   fc.record({ column: fc.constant("name"), in: fc.array(names) }),
+  fc.record({ column: fc.constant("name"), startsWith: names }),
   fc.record({ column: fc.constant("issuer"), notIn: fc.array(names) }),
   fc.record({ column: fc.constant("relationship"), equals: numbers }),
   fc.record({ column: fc.constant("relationship"), in: fc.array(numbers) }),

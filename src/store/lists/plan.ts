@@ -148,6 +148,7 @@ async function skipRanges(reading: Reading, selected: Resolved, ranges: readonly
 const selectiveOperators: ReadonlySet<Operator> = new Set([
   "equals",
   "in",
+  "startsWith",
   "has",
   "hasAny",
   "contains",

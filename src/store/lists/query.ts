@@ -12,6 +12,7 @@ export type Condition =
   | { readonly column: string; readonly in: readonly ColumnValue[] }
   | { readonly column: string; readonly notIn: readonly ColumnValue[] }
   | { readonly column: string; readonly greaterThan: number }
+  | { readonly column: string; readonly startsWith: string }
   | { readonly column: string; readonly hasAny: readonly string[] }
   | { readonly column: string; readonly hasNone: readonly string[] }
   | { readonly column: string; readonly contains: string };

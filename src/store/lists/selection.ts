@@ -114,6 +114,10 @@ function compare({ spec, partsOf }: Table, condition: Condition): Compared | und
   if ("equals" in condition)
     return isStorable(condition.equals) ? { operator: "equals", operand: stored(type, condition.equals) } : undefined;
   if ("greaterThan" in condition) return { operator: "greaterThan", operand: stored(type, condition.greaterThan) };
+  if ("startsWith" in condition)
+    return isStorable(condition.startsWith)
+      ? { operator: "startsWith", operand: stored(type, condition.startsWith) }
+      : undefined;
   const operator = "in" in condition ? "in" : "notIn";
   const list = "in" in condition ? condition.in : condition.notIn;
   return { operator, operand: JSON.stringify(list.filter(isStorable).map((value) => stored(type, value))) };

@@ -5,7 +5,7 @@ import { columnType, type TableSpec } from "../rows/row.ts";
 import type { Content, ContentColumn, Dialect, Lookup } from "../sql/dialect.ts";
 import type { ContentType, ScalarType } from "../sql/indexed-column.ts";
 import type { ContentOperator, Operator, ScalarOperator } from "../sql/operators.ts";
-import { compile, memoize, rowCount, type Statement, slot } from "../sql/statement.ts";
+import { compile, derivedSlot, memoize, rowCount, type Statement, slot } from "../sql/statement.ts";
 import { type Comparison, comparisonSlot, type OrderTerm, partsSlot } from "./query.ts";
 
 /** Everything that the text of a statement depends on. */
@@ -145,7 +145,10 @@ function filtersOf(dialect: Dialect, table: TableSpec, shape: Shape, alias: stri
   if (shape.roots === "several") filters.push(sql`${sql.ref(`${alias}.root`)} = any(${slot("roots")}::text[])`);
   if (shape.parent) filters.push(sql`${column("parent")} = ${slot("parent")}`);
   for (const [i, { column: name, operator }] of shape.comparisons.entries()) {
-    if (!isContentOperator(operator))
+    if (operator === "startsWith") {
+      const isWalked = shape.plan === "walk" && shape.order[0]?.column === name; // the walk begins at the prefix
+      filters.push(startsWith(isWalked ? sql.ref(`${alias}.${name}`) : column(name), comparisonSlot(i)));
+    } else if (!isContentOperator(operator))
       filters.push(compare(dialect, column(name), columnType(table, name), operator, slot(comparisonSlot(i))));
     else if (name !== shape.drivingIndex)
       filters.push(dialect.holds(columnAt(table, alias, name), contentCondition(operator, i)));
@@ -183,11 +186,17 @@ function lookupOf(table: TableSpec, { drivingIndex, comparisons, parent, source 
   };
 }
 
+/** A range of texts: no text with the prefix is behind the prefix and the last of all characters. */
+function startsWith(column: Expression<unknown>, prefix: string): RawBuilder<unknown> {
+  const end = derivedSlot(prefix, (text: string) => `${text}\u{10FFFF}`);
+  return sql`${column} >= ${slot(prefix)} and ${column} < ${end}`;
+}
+
 function compare(
   dialect: Dialect,
   column: Expression<unknown>,
   type: ScalarType,
-  operator: ScalarOperator,
+  operator: Exclude<ScalarOperator, "startsWith">,
   value: Expression<unknown>,
 ): RawBuilder<unknown> {
   switch (operator) {

@@ -7,7 +7,7 @@
 export type Operator = ScalarOperator | ContentOperator;
 
 /** Operators on scalar columns. */
-export type ScalarOperator = "equals" | "in" | "notIn" | "greaterThan";
+export type ScalarOperator = "equals" | "in" | "notIn" | "greaterThan" | "startsWith";
 
 /** Operators on content columns. */
 export type ContentOperator = "has" | "hasAny" | "hasNone" | "contains" | "containsExact";

@@ -152,6 +152,28 @@ const lists: { title: string; query: Partial<ListQuery>; plan: string[] }[] = [
     plan: ["SCAN t USING INDEX repos_create_time_us"],
   },
   {
+    title: "few names with a prefix, by name",
+    query: { where: [{ column: "name", startsWith: "n299" }], orderBy: [{ column: "name", descending: false }] },
+    plan: [
+      "SEARCH t USING COVERING INDEX repos_name (name>? AND name<?)",
+      "SEARCH t USING INDEX repos_name (name>? AND name<?)",
+      sorts,
+    ],
+  },
+  {
+    title: "many names with a prefix, by name",
+    query: { where: [{ column: "name", startsWith: "n2" }], orderBy: [{ column: "name", descending: false }] },
+    plan: [
+      "SEARCH t USING COVERING INDEX repos_name (name>? AND name<?)",
+      "SEARCH t USING INDEX repos_name (name>? AND name<?)",
+    ],
+  },
+  {
+    title: "many names with a prefix, by time",
+    query: { where: [{ column: "name", startsWith: "n2" }], orderBy: byTimeDown },
+    plan: ["SEARCH t USING COVERING INDEX repos_name (name>? AND name<?)", "SCAN t USING INDEX repos_create_time_us"],
+  },
+  {
     title: "a name in a subtree, by time",
     query: { within: [{ root: "s", self: true }], where: [{ column: "name", equals: "n7" }], orderBy: byTimeDown },
     plan: [
