@@ -21,7 +21,7 @@
 
 export { type Author, actorOf } from "./actor.ts";
 export * from "./authenticate.ts";
-export { holds } from "./authority.ts";
+export { holds, scopesHolding } from "./authority.ts";
 export {
   authentication,
   authorityOf,
@@ -43,7 +43,7 @@ export { createIssuer, type Issuer, TokenTooLong } from "./issuer.ts";
 export { originOfIssuer, originOfPattern } from "./issuer-pattern.ts";
 export { checkKeySet } from "./key-set.ts";
 export { createKeySets, fetchKeySet, type KeySets } from "./key-sets.ts";
-export { narrower, narrowingClaims, narrowingOf } from "./narrowing.ts";
+export { narrower, narrowGrants, narrowingClaims, narrowingOf } from "./narrowing.ts";
 export { matchesPattern, patternFault } from "./pattern.ts";
 export type { Provider, ProviderSignIn, ProviderSource, SignedInUser } from "./provider.ts";
 export {

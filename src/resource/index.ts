@@ -70,6 +70,7 @@ export {
 export { type Pruned, pruneResource } from "./import/prune.ts";
 export { prepareResource, type Saved, type SavedChange, saveResource } from "./import/save.ts";
 export { type ListRequest, listResources, listResponse, openList } from "./list.ts";
+export { type NamedResource, namedResources } from "./named-resources.ts";
 export { messagePageLength } from "./page-bytes.ts";
 export { createPageTokens } from "./page-token.ts";
 export { hydrated, toResponse, toResponses } from "./response.ts";

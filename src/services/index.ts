@@ -37,6 +37,7 @@ import { registryContents as contentsOf } from "./registry/registry-contents.ts"
 import { defineReadmes, defineRepos, reposService } from "./registry/repos.ts";
 import { defineTags, tagsService } from "./registry/tags.ts";
 import { type SealedKind, sealedClientSecrets, sealedSigningSecrets } from "./sealed.ts";
+import { searchService } from "./search/names.ts";
 import { advisoriesOfV1, createServicesOfV1, groupsOfV1, registryOfV1, vulnerabilitiesOfV1 } from "./v1/index.ts";
 import { advisoriesService, defineAdvisories } from "./vulnerabilities/advisories.ts";
 import { advisoryEditor } from "./vulnerabilities/edit-advisories.ts";
@@ -178,7 +179,7 @@ function createServicesOfV2({
   termsDocuments,
   allowLoopbackSinks,
 }: ServicesOptions): readonly MountedService[] {
-  return mount([
+  const services = [
     pingService,
     groupsService({ openRootGroups, roleBindings }),
     reposService(repos, readmes),
@@ -204,7 +205,8 @@ function createServicesOfV2({
     advisoriesService(advisories),
     artifactsService,
     securityAdvisoryService(resolvedVulnsReports(namedPackages(repos, tags))),
-  ]);
+  ];
+  return mount([...services, searchService(services)]);
 }
 
 /** Services of the contract that this server does not mount, by full name, with the reason. */

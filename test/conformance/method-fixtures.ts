@@ -177,6 +177,7 @@ const fixtures: Readonly<Record<string, MethodFixture>> = {
   },
   ListAccess: { request: (_platform, group) => ({ scope: group }) },
   ListAuditRecords: { request: (_platform, group) => ({ scope: group }) },
+  SearchNames: { request: () => ({ prefix: "n" }) },
 
   GetGroup: { request: (_platform, group) => ({ uid: group }) },
   DeleteGroup: { request: async (platform, group) => ({ uid: (await makeGroup(platform, group)).uid }) },
