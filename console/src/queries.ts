@@ -3,7 +3,7 @@ import type { DescMethod, JsonObject } from "@bufbuild/protobuf";
 import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import type { ResourceEntry } from "../../src/remote/catalog/resources.ts";
 import { isUid } from "../../src/uid.ts";
-import { nameField, useContract } from "./contract.ts";
+import { nameField, useContract, useMethod } from "./contract.ts";
 import type { Api } from "./session/api.ts";
 import { useSession } from "./session/session.tsx";
 
@@ -51,12 +51,73 @@ export function itemsOf({ methods: { List } }: ResourceEntry, page: JsonObject |
   return (items === undefined ? undefined : (page?.[items.jsonName] as JsonObject[] | undefined)) ?? [];
 }
 
-/** The fields of a list request that find resources by a name, or by a uid; undefined if there are none for it. */
-export function nameSearch(entry: ResourceEntry, text: string): JsonObject | undefined {
+/** A resource that was found by its name, its id or its uid. */
+export interface Found {
+  readonly entry: ResourceEntry;
+  /** The uid and the name of the resource, perhaps more of it, in JSON. */
+  readonly resource: JsonObject;
+}
+
+/**
+ * What the server finds by a text, of one type or of all: names that begin with it, whole ids, and uids. Nothing is
+ * asked for "". `fetchNextPage` reads more names.
+ */
+export function useNameSearch(text: string, entry?: ResourceEntry) {
+  const { api } = useSession();
+  const { byType } = useContract();
+  const searchNames = useMethod("platform.search.v1.SearchService", "searchNames");
+  const entries = entry === undefined ? [...byType.values()] : [entry];
+  const isAboutNames = !isUid(text) && (entry === undefined || hasNames(entry));
+  const { data, ...query } = useInfiniteQuery({
+    queryKey: [searchNames.parent.typeName, entry?.type, text],
+    queryFn: async ({ pageParam, signal }) => {
+      const request = { prefix: text, types: entry === undefined ? [] : [entry.type], pageToken: pageParam };
+      const [exact, page] = await Promise.all([
+        pageParam === "" ? findExactly(api, entries, text, signal) : [],
+        isAboutNames ? api.call(searchNames, request, signal) : undefined,
+      ]);
+      const named = ((page?.results ?? []) as JsonObject[]).flatMap((resource): readonly Found[] => {
+        const entry = byType.get(String(resource.type));
+        return entry === undefined ? [] : [{ entry, resource }];
+      });
+      return { found: [...exact, ...named], nextPageToken: page?.nextPageToken as string | undefined };
+    },
+    initialPageParam: "",
+    getNextPageParam: ({ nextPageToken }) => nextPageToken,
+    enabled: text !== "",
+    staleTime: 0,
+  });
+  return { ...query, found: data?.pages.flatMap(({ found }) => found) ?? [] };
+}
+
+/** The resources with a uid, or with an id where those of a type have ids instead of names. */
+async function findExactly(
+  api: Api,
+  entries: readonly ResourceEntry[],
+  text: string,
+  signal: AbortSignal,
+): Promise<readonly Found[]> {
+  const lists = entries.flatMap((entry) => {
+    const filter = exactFilter(entry, text);
+    return filter === undefined ? [] : [{ entry, filter }];
+  });
+  const pages = await Promise.all(lists.map(({ entry, filter }) => api.call(entry.methods.List!, filter, signal)));
+  return lists.flatMap(({ entry }, i) => itemsOf(entry, pages[i]).map((resource) => ({ entry, resource })));
+}
+
+/** The fields of a list request for a uid or an id; undefined if those of the type are not found so. */
+function exactFilter(entry: ResourceEntry, text: string): JsonObject | undefined {
   if (isUid(text)) return hasUids(entry) ? { uidp: { ids: [text] } } : undefined;
-  const { field } = entry.methods.List!.input;
-  const filter = field[nameField(entry)?.localName ?? ""];
-  return filter && { [filter.jsonName]: text };
+  return nameField(entry)?.name === "id" && hasFilter(entry, "id") ? { id: text } : undefined;
+}
+
+/** Whether the server finds resources by the beginning of their names. */
+function hasNames(entry: ResourceEntry): boolean {
+  return nameField(entry)?.name === "name" && hasFilter(entry, "name");
+}
+
+function hasFilter({ methods: { List } }: ResourceEntry, name: string): boolean {
+  return List?.input.field[name] !== undefined;
 }
 
 /** The name of a resource; undefined while it is read, and if it has none or the caller may not see it. */

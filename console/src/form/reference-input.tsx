@@ -5,7 +5,7 @@ import { type ComponentType, lazy, Suspense, useState } from "react";
 import { isUid } from "../../../src/uid.ts";
 import { nameField, useContract } from "../contract.ts";
 import { shortUid } from "../copy.tsx";
-import { itemsOf, nameSearch, useCall, useName } from "../queries.ts";
+import { itemsOf, useCall, useName, useNameSearch } from "../queries.ts";
 import type { InputProps } from "./field-input.tsx";
 
 interface ReferenceInputProps extends Partial<InputProps> {
@@ -34,15 +34,14 @@ export function ReferenceInput({ type, value, onChange, ...props }: ReferenceInp
   const [searched] = useDebouncedValue(text.trim(), 200);
   const chosenName = useName(type, value);
   const first = useCall(list, { pageSize: 200 }, isListed);
-  const search = isListed && searched !== "" ? (nameSearch(entry!, searched) ?? {}) : {};
-  const found = useCall(list, search, Object.keys(search).length > 0);
+  const { found, isLoading } = useNameSearch(isListed ? searched : "", entry);
   if (!isListed)
     return <TextInput {...props} value={value} onChange={({ currentTarget }) => onChange(currentTarget.value)} />;
 
   const labels = new Map<string, string>();
   const add = (item: JsonObject) =>
     labels.set(String(item.uid), `${item[name.jsonName] ?? ""} (${shortUid(String(item.uid))})`);
-  for (const page of [first.data, found.data]) itemsOf(entry!, page).forEach(add);
+  for (const item of [...itemsOf(entry!, first.data), ...found.map(({ resource }) => resource)]) add(item);
   for (const uid of [value, searched])
     if (isUid(uid) && !labels.has(uid))
       labels.set(uid, `${(uid === value ? chosenName : undefined) ?? "uid"} (${shortUid(uid)})`);
@@ -55,7 +54,7 @@ export function ReferenceInput({ type, value, onChange, ...props }: ReferenceInp
         clearable
         clearButtonProps={{ "aria-label": `Clear ${props.label}` }}
         placeholder="Choose by name, or paste a uid"
-        nothingFoundMessage="Nothing has this name"
+        nothingFoundMessage={isLoading || searched !== text.trim() ? "Searching…" : "Nothing has this name"}
         limit={200}
         data={[...labels].map(([uid, label]) => ({ value: uid, label }))}
         filter={({ options, search: text }) =>

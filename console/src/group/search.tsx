@@ -4,7 +4,7 @@ import { getRouteApi } from "@tanstack/react-router";
 import { useState } from "react";
 import { useContract } from "../contract.ts";
 import { ErrorPanel } from "../error-panel.tsx";
-import { itemsOf, nameSearch, usePages } from "../queries.ts";
+import { useNameSearch } from "../queries.ts";
 import { GroupPath } from "./path.tsx";
 
 const route = getRouteApi("/tree");
@@ -22,7 +22,7 @@ export function GroupSearchInput() {
     <TextInput
       type="search"
       label="Find a group"
-      placeholder="Its whole name, or a uid"
+      placeholder="The beginning of its name, or a uid"
       maw={420}
       mb="md"
       value={text}
@@ -34,28 +34,22 @@ export function GroupSearchInput() {
   );
 }
 
-/** The groups that the server finds by a name, each with its path. */
+/** The groups that the server finds by the beginning of a name or by a uid, each with its path. */
 export function FoundGroups({ name }: { readonly name: string }) {
   const entry = useContract().byType.get("iam.platform.internal/Group")!;
-  const { pages, error, isPending, hasNextPage, fetchNextPage, isFetchingNextPage, refetch } = usePages(
-    entry.methods.List!,
-    { ...nameSearch(entry, name), orderBy: "name", pageSize: 50 },
+  const { found, error, isPending, hasNextPage, fetchNextPage, isFetchingNextPage, refetch } = useNameSearch(
+    name,
+    entry,
   );
   if (error !== null) return <ErrorPanel error={error} retry={() => void refetch()} />;
   if (isPending) return <Skeleton height={20} maw={240} aria-label="Searching" />;
-  const groups = pages.flatMap((page) => itemsOf(entry, page));
-  const total = Number(pages.at(-1)?.totalCount ?? groups.length);
   return (
     <section aria-label="Groups found">
       <Text size="sm" c="dimmed" mb="xs" aria-live="polite">
-        {total === 0
-          ? `No group that you may see has this name.`
-          : total === 1
-            ? "1 group"
-            : `${total.toLocaleString("en")} groups`}
+        {countOf(found.length, hasNextPage)}
       </Text>
       <ul className="tree">
-        {groups.map(({ uid }) => (
+        {found.map(({ resource: { uid } }) => (
           <li key={String(uid)}>
             <GroupPath uid={String(uid)} />
           </li>
@@ -68,4 +62,10 @@ export function FoundGroups({ name }: { readonly name: string }) {
       )}
     </section>
   );
+}
+
+function countOf(count: number, hasMore: boolean): string {
+  if (count === 0) return "No group that you may see has a name that begins so, or this uid.";
+  if (count === 1 && !hasMore) return "1 group";
+  return `${hasMore ? "More than " : ""}${count.toLocaleString("en")} groups`;
 }

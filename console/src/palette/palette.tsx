@@ -11,10 +11,10 @@ export function Palette({ close }: { close(): void }) {
   const [text, setText] = useState("");
   const [active, setActive] = useState(0);
   const [searched] = useDebouncedValue(text.trim(), 200);
-  const { found, isPending } = useSearch(searched);
+  const { found, isLoading } = useSearch(searched);
   const pages = matching(pageEntries(useContract()), text);
   const entries = searched === text.trim() ? [...pages, ...found] : pages;
-  const isSearching = searched !== text.trim() || isPending;
+  const isSearching = searched !== text.trim() || isLoading;
   const { history } = useRouter();
   const id = useId();
   const listId = `${id}-list`;
@@ -88,7 +88,7 @@ export function Palette({ close }: { close(): void }) {
         <Text size="sm" c="dimmed" p="xs">
           {isSearching
             ? "Searching…"
-            : "Nothing has this name or uid, or you may not see it. Names are found as a whole."}
+            : "Nothing has this name or uid, or you may not see it. Names are found by their beginning, in their case."}
         </Text>
       )}
     </>
