@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { create } from "@bufbuild/protobuf";
 import { IdentitySchema } from "../../gen/platform/iam/v2/identities_pb.ts";
 import { userIdentityUid } from "../../src/new-uid.ts";
-import { contentOf } from "../../src/resource/index.ts";
+import { contentOf, newRow } from "../../src/resource/index.ts";
 import { identities } from "../../src/services/iam/identities.ts";
 import type { Json } from "./contract.ts";
 import type { Platform } from "./platform.ts";
@@ -68,6 +68,12 @@ export async function makeUser(
   const row = { uid, parent: "", createTimeUs: nowUs, updateTimeUs: nowUs, ...contentOf(identities, user) };
   await platform.write((session) => session.insert(identities.table, row));
   return { uid, issuer, subject, email };
+}
+
+/** Inserts an identity as it is, with a name that calls may refuse. */
+export async function insertIdentity(platform: Platform, parent: string, name: string, uid = freshUid(parent)) {
+  const row = newRow(uid, parent, Date.now(), contentOf(identities, create(IdentitySchema, { name })));
+  await platform.write((session) => session.insert(identities.table, row));
 }
 
 /** Makes a role. */

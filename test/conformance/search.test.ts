@@ -2,14 +2,13 @@
 import { create } from "@bufbuild/protobuf";
 import { beforeAll, describe, expect, test } from "vitest";
 import { GroupSchema } from "../../gen/platform/iam/v2/groups_pb.ts";
-import { IdentitySchema } from "../../gen/platform/iam/v2/identities_pb.ts";
 import { contentOf, newRow } from "../../src/resource/index.ts";
 import { groups } from "../../src/services/iam/groups.ts";
-import { identities } from "../../src/services/iam/identities.ts";
 import type { Json } from "./contract.ts";
 import {
   freshName,
   freshUid,
+  insertIdentity,
   type Member,
   makeGroup,
   makeIdentity,
@@ -252,10 +251,4 @@ async function makeOneOfEach(platform: Platform, organisation: string, name: str
 function insertGroup(platform: Platform, parent: string, name: string) {
   const content = contentOf(groups, create(GroupSchema, { name }));
   return platform.write((session) => session.insert(groups.table, newRow(freshUid(parent), parent, 0, content)));
-}
-
-/** Inserts an identity whose name no call accepts. */
-function insertIdentity(platform: Platform, parent: string, name: string) {
-  const content = contentOf(identities, create(IdentitySchema, { name }));
-  return platform.write((session) => session.insert(identities.table, newRow(freshUid(parent), parent, 0, content)));
 }

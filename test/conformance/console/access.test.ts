@@ -1,7 +1,7 @@
 /** Access in the console: who may do what, why, and how a role is bound. */
 import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
-import { bind, builtInRole, makeGroup, makeIdentity, makeMember } from "../fixtures.ts";
+import { bind, builtInRole, freshName, insertIdentity, makeGroup, makeIdentity, makeMember } from "../fixtures.ts";
 import { onOneServer } from "../platform.ts";
 import { consoleBrowser, go, hasBrowser, looks, screenshot, seriousFindings, settled } from "./browser.ts";
 
@@ -118,6 +118,20 @@ onOneServer("access in the console", (platform) => {
       await choose(page, "Group", group.name);
       await choose(page, "Capability", "groups.delete");
       await page.getByText("Denied").waitFor();
+      expect(complaints).toEqual([]);
+      await page.context().close();
+    });
+
+    test("an identity is chosen by the beginning of its name, however many there are", async () => {
+      const name = freshName("zoe");
+      const group = await makeGroup(platform());
+      const place = (i: number | string) => `${group.uid}/${String(i).padStart(16, "0")}`; // more than are read at first
+      for (let i = 0; i < 201; i++) await insertIdentity(platform(), group.uid, freshName(), place(i));
+      await insertIdentity(platform(), group.uid, name, place("f".repeat(16)));
+      const { page, complaints } = await console.open(`/view/groups/${group.uid}?tab=Access`);
+      await page.getByRole("combobox", { name: "Only of the identity" }).fill(name.slice(0, -2));
+      await page.getByRole("option", { name: new RegExp(`^${name} `) }).click();
+      await page.waitForURL((url) => decodeURIComponent(url.href).includes(place("f".repeat(16))));
       expect(complaints).toEqual([]);
       await page.context().close();
     });

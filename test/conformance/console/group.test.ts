@@ -94,5 +94,19 @@ onOneServer("groups in the console", (platform) => {
       expect([complaints, other.name]).toEqual([[], name]);
       await page.context().close();
     });
+
+    test("groups with the same beginning come in pages", async () => {
+      const word = freshName();
+      for (let i = 0; i < 51; i++) await makeGroup(platform(), platform().root, { name: `${word}-${100 + i}` });
+      const { page, complaints } = await console.open(`/tree?name=${word}`);
+      const found = page.getByRole("region", { name: "Groups found" });
+      await found.getByText("More than 50 groups").waitFor();
+      await found.getByRole("button", { name: "Show more" }).click();
+      await found.getByText("51 groups", { exact: true }).waitFor();
+      expect(await found.getByRole("listitem").count()).toBe(51);
+      expect(await found.getByRole("button", { name: "Show more" }).count()).toBe(0);
+      expect(complaints).toEqual([]);
+      await page.context().close();
+    });
   });
 });

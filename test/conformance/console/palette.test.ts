@@ -1,6 +1,7 @@
 /** The command palette: to pages, forms and resources from the keyboard. */
 import { describe, expect, test } from "vitest";
-import { makeGroup, makeRepo } from "../fixtures.ts";
+import { importMetadata } from "../feed-fixtures.ts";
+import { freshName, makeGroup, makeRepo } from "../fixtures.ts";
 import { onOneServer } from "../platform.ts";
 import { consoleBrowser, hasBrowser, looks, screenshot, seriousFindings } from "./browser.ts";
 
@@ -54,6 +55,25 @@ onOneServer("the command palette", (platform) => {
       await input.fill("there is no such thing");
       await page.getByText("Nothing has this name or uid").waitFor();
       expect(await seriousFindings(page)).toEqual([]);
+      expect(complaints).toEqual([]);
+      await page.context().close();
+    });
+
+    test("finds resources of several types, and vulnerabilities by their ids", async () => {
+      const { name } = await makeGroup(platform());
+      await makeRepo(platform(), platform().root, { name });
+      const id = freshName("CVE");
+      await importMetadata(platform(), { id });
+      const { page, complaints } = await console.open("");
+      await page.keyboard.press("Control+k");
+      const input = page.getByRole("combobox", { name: "Page, name or uid" });
+      await input.fill(name.slice(0, -1));
+      const found = page.getByRole("option", { name: new RegExp(`^${name}`) });
+      await found.nth(1).waitFor();
+      expect(await found.allTextContents()).toEqual([expect.stringMatching(/Group$/), expect.stringMatching(/Repo$/)]);
+      await input.fill(id);
+      await page.getByRole("option", { name: new RegExp(`^${id}.*Vulnerability metadata$`) }).click();
+      await page.getByRole("heading", { name: id, level: 1 }).waitFor();
       expect(complaints).toEqual([]);
       await page.context().close();
     });
