@@ -205,7 +205,7 @@ onOneServer("the console in a browser", (platform) => {
     test("a session that ends asks for a token over the page, which keeps what was typed", async () => {
       const { page } = await console.open("/create/repos");
       await page.getByRole("textbox", { name: "Name", exact: true }).fill("still-here");
-      await page.route("**/ListGroups", (route) =>
+      await page.route("**/SearchNames", (route) =>
         route.fulfill({
           status: 401,
           contentType: "application/json",
@@ -214,7 +214,7 @@ onOneServer("the console in a browser", (platform) => {
       );
       await page.getByRole("combobox", { name: "Parent" }).fill("anything");
       await page.getByText("Your session has ended").waitFor();
-      await page.unroute("**/ListGroups");
+      await page.unroute("**/SearchNames");
       await page.getByRole("dialog").getByLabel("Token", { exact: true }).fill(platform().admin);
       await page.getByRole("button", { name: "Sign in" }).click();
       await page.getByRole("dialog").waitFor({ state: "detached" });

@@ -83,8 +83,7 @@ onOneServer("the console without a mouse", (platform) => {
       await heading(group.name);
 
       expect(await page.title()).toBe(`Group …${group.uid.slice(-8)} · Platform API`);
-      await tabTo(page, "Fields");
-      await page.keyboard.press("ArrowRight");
+      await tabTo(page, "Overview");
       await tabTo(page, "Create repo here");
       await page.keyboard.press("Enter");
       await heading("Create a repo");
@@ -108,6 +107,10 @@ onOneServer("the console without a mouse", (platform) => {
       await tabTo(page, "Description");
       await page.keyboard.type("typed");
       await page.keyboard.press("Enter");
+      await heading(name);
+      await tabTo(page, "Tags");
+      await page.keyboard.press("ArrowRight");
+      await page.keyboard.press("ArrowRight");
       await page.getByRole("cell", { name: "typed" }).waitFor();
 
       await tabTo(page, "Delete");

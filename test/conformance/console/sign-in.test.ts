@@ -186,7 +186,7 @@ onOneServer(
           method: "POST",
           body: new URLSearchParams({ token: value }),
         });
-        await refuseOnce(page, "**/ListGroups");
+        await refuseOnce(page, "**/SearchNames");
         await page.getByRole("combobox", { name: "Parent" }).fill("anything");
         await page.getByText("Your session has ended").waitFor();
         expect(await seriousFindings(page)).toEqual([]);
