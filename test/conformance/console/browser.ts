@@ -16,6 +16,9 @@ if (!hasBrowser) console.log("skipped: Chromium is not installed; Debian's packa
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const shots = process.env.TEST_SCREENSHOTS ?? mkdtempSync(join(tmpdir(), "console-"));
 
+/** The address of any call. */
+export const anyCall = /\/platform\.[\w.]+\/\w+$/;
+
 /** What pages are looked at with. */
 export const looks: readonly (readonly [name: string, options: BrowserContextOptions])[] = [
   ["desktop", {}],

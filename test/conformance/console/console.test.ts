@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { makeGroup, makeRepo, makeTag } from "../fixtures.ts";
 import { onOneServer } from "../platform.ts";
-import { consoleBrowser, go, hasBrowser, looks, screenshot, seriousFindings, settled } from "./browser.ts";
+import { anyCall, consoleBrowser, go, hasBrowser, looks, screenshot, seriousFindings, settled } from "./browser.ts";
 
 onOneServer("the console over HTTP", (platform) => {
   const get = (path: string, headers: Record<string, string> = {}) => fetch(platform().baseUrl + path, { headers });
@@ -205,7 +205,7 @@ onOneServer("the console in a browser", (platform) => {
     test("a session that ends asks for a token over the page, which keeps what was typed", async () => {
       const { page } = await console.open("/create/repos");
       await page.getByRole("textbox", { name: "Name", exact: true }).fill("still-here");
-      await page.route("**/SearchNames", (route) =>
+      await page.route(anyCall, (route) =>
         route.fulfill({
           status: 401,
           contentType: "application/json",
@@ -214,7 +214,7 @@ onOneServer("the console in a browser", (platform) => {
       );
       await page.getByRole("combobox", { name: "Parent" }).fill("anything");
       await page.getByText("Your session has ended").waitFor();
-      await page.unroute("**/SearchNames");
+      await page.unroute(anyCall);
       await page.getByRole("dialog").getByLabel("Token", { exact: true }).fill(platform().admin);
       await page.getByRole("button", { name: "Sign in" }).click();
       await page.getByRole("dialog").waitFor({ state: "detached" });

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { builtInRoleUid } from "../../../src/services/iam/built-in-roles.ts";
 import { startOpenIdProvider } from "../../remote/sign-in/openid-provider.ts";
 import { onOneServer } from "../platform.ts";
-import { consoleBrowser, hasBrowser, looks, screenshot, seriousFindings, signIn } from "./browser.ts";
+import { anyCall, consoleBrowser, hasBrowser, looks, screenshot, seriousFindings, signIn } from "./browser.ts";
 
 const provider = await startOpenIdProvider();
 afterAll(() => provider?.close());
@@ -186,7 +186,7 @@ onOneServer(
           method: "POST",
           body: new URLSearchParams({ token: value }),
         });
-        await refuseOnce(page, "**/SearchNames");
+        await refuseOnce(page, anyCall);
         await page.getByRole("combobox", { name: "Parent" }).fill("anything");
         await page.getByText("Your session has ended").waitFor();
         expect(await seriousFindings(page)).toEqual([]);
@@ -267,7 +267,7 @@ async function sessionCookie(page: Page) {
 }
 
 /** Answers the next call with UNAUTHENTICATED. */
-async function refuseOnce(page: Page, url: string): Promise<void> {
+async function refuseOnce(page: Page, url: string | RegExp): Promise<void> {
   const body = '{"code":"unauthenticated","message":"expired"}';
   await page.route(url, (route) => route.fulfill({ status: 401, contentType: "application/json", body }), { times: 1 });
 }
