@@ -1,7 +1,7 @@
 import type { DescMethod, JsonObject } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
 import { Group, Skeleton, Stack, Text, Title } from "@mantine/core";
-import type { ReactNode } from "react";
+import { lazy, type ReactNode, Suspense } from "react";
 import { PlatformError } from "../../../src/client/index.ts";
 import { type Grant, GrantTable } from "../access/grants.tsx";
 import { useMay } from "../access/use-may.ts";
@@ -12,6 +12,8 @@ import { TextLink } from "../links.tsx";
 import { useCall } from "../queries.ts";
 import { Contents } from "../view/contents.tsx";
 import type { TabProps } from "../view/tabs.ts";
+
+const OpenBySeverity = lazy(() => import("../advisory/open-by-severity.tsx"));
 
 /** How many rows of a list are shown. */
 const pageSize = 5;
@@ -30,6 +32,14 @@ export function GroupOverview({ entry, resource }: TabProps) {
           What is in it
         </Title>
         <Contents entry={entry} uid={scope} />
+      </section>
+      <section aria-label="Open advisories">
+        <Title order={2} size="h4" mb="xs">
+          Open advisories
+        </Title>
+        <Suspense fallback={<Skeleton height={24} maw={400} />}>
+          <OpenBySeverity group={scope} />
+        </Suspense>
       </section>
       <Excerpt
         title="Who has access"

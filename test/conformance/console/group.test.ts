@@ -1,5 +1,7 @@
 /** The page of a group in the console, and how a group is found. */
 import { describe, expect, test } from "vitest";
+import { Severity_Type } from "../../../gen/platform/advisory/v2/security_advisory_pb.ts";
+import { advisory, event, importAdvisories, importMetadata } from "../feed-fixtures.ts";
 import { freshName, makeGroup, makeMember, makeRepo } from "../fixtures.ts";
 import { onOneServer } from "../platform.ts";
 import { consoleBrowser, go, hasBrowser, looks, screenshot, seriousFindings, settled } from "./browser.ts";
@@ -40,6 +42,35 @@ onOneServer("groups in the console", (platform) => {
       await go(page, `/view/groups/${group.uid}`);
       await access.getByRole("link", { name: "All in Access" }).click();
       await page.getByRole("button", { name: "Explain access" }).waitFor();
+      expect(complaints).toEqual([]);
+      await page.context().close();
+    });
+
+    test("its overview counts open advisories by severity", async () => {
+      const group = await makeGroup(platform());
+      const [critical, unrated, fixed] = [freshName("CVE"), freshName("CVE"), freshName("CVE")];
+      await importMetadata(platform(), {
+        id: critical,
+        severities: [{ type: Severity_Type.CVSS_V3, score: "CVSS:3.1/AV:N/AC:L/PR:N/UI:N/S:U/C:H/I:H/A:H" }],
+      });
+      const detection = event({ type: { case: "detection", value: { type: { case: "manual", value: {} } } } });
+      const fix = event({ type: { case: "fixed", value: { fixedVersion: "1.2.3" } } });
+      await importAdvisories(
+        platform(),
+        group.uid,
+        advisory({ aliases: [critical], events: [detection] }),
+        advisory({ aliases: [unrated], events: [detection] }),
+        advisory({ aliases: [fixed], events: [fix] }),
+      );
+      const { page, complaints } = await console.open(`/view/groups/${group.uid}`);
+      const advisories = page.getByRole("region", { name: "Open advisories" });
+      await advisories.getByText("1 Critical").waitFor();
+      await advisories.getByText("1 Unknown").waitFor();
+      await settled(page);
+      await screenshot(page, "group-advisories");
+      expect(await seriousFindings(page)).toEqual([]);
+      await advisories.getByRole("link", { name: "All 3 advisories" }).click();
+      await page.getByText("1–3 of 3").waitFor();
       expect(complaints).toEqual([]);
       await page.context().close();
     });
