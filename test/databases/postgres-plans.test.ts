@@ -197,24 +197,18 @@ const cases: readonly Case[] = [
     total: ["Index Only Scan using repos_name on repos t", "Index Cond: (name = $1)"],
   },
   {
-    title: "few names with a prefix, by name",
-    query: { where: [{ column: "name", startsWith: "n299" }], orderBy: by("name") },
-    plan: [
-      "Index Only Scan using repos_name on repos t",
-      "Index Cond: ((name >= $1) AND (name < $2))",
-      "Sort",
-      "Sort Key: ((name || ''::text)) COLLATE \"C\", ((uid || ''::text)) COLLATE \"C\"",
-      "Index Scan using repos_name on repos t",
-    ],
+    title: "names with a prefix, by name",
+    query: { where: [{ column: "name", startsWith: "n2" }], orderBy: by("name") },
+    plan: ["Index Scan using repos_name on repos t", "Index Cond: ((name >= $1) AND (name < $2))"],
     total: ["Index Only Scan using repos_name on repos t", "Index Cond: ((name >= $1) AND (name < $2))"],
   },
   {
-    title: "many names with a prefix, by name",
-    query: { where: [{ column: "name", startsWith: "n2" }], orderBy: by("name") },
+    title: "a later page of names with a prefix, by name",
+    query: { where: [{ column: "name", startsWith: "n2" }], orderBy: by("name"), after: ["n21", "r/1"] },
     plan: [
-      "Index Only Scan using repos_name on repos t",
-      "Index Cond: ((name >= $1) AND (name < $2))",
       "Index Scan using repos_name on repos t",
+      "Index Cond: ((name < $2) AND (ROW(name, uid) > ROW($3, $4)))",
+      "Filter: ((name || ''::text) >= $1)",
     ],
     total: ["Index Only Scan using repos_name on repos t", "Index Cond: ((name >= $1) AND (name < $2))"],
   },
@@ -228,6 +222,50 @@ const cases: readonly Case[] = [
       "Filter: (((name || ''::text) >= $1) AND ((name || ''::text) < $2))",
     ],
     total: ["Index Only Scan using repos_name on repos t", "Index Cond: ((name >= $1) AND (name < $2))"],
+  },
+  {
+    title: "many names with a prefix in a small subtree, by name",
+    query: { within: small, where: [{ column: "name", startsWith: "n" }], orderBy: by("name") },
+    plan: [
+      "Sort",
+      "Sort Key: ((name || ''::text)) COLLATE \"C\", ((uid || ''::text)) COLLATE \"C\"",
+      "Index Scan using repos_uid on repos t",
+      "Index Cond: ((uid >= $1) AND (uid < $2))",
+      "Filter: ((name >= $3) AND (name < $4))",
+    ],
+    total: [
+      "Index Scan using repos_uid on repos t",
+      "Index Cond: ((uid >= $1) AND (uid < $2))",
+      "Filter: ((name >= $3) AND (name < $4))",
+    ],
+  },
+  {
+    title: "few names with a prefix in a large subtree, by name",
+    query: { within: large, where: [{ column: "name", startsWith: "n299" }], orderBy: by("name") },
+    plan: [
+      "Index Scan using repos_name on repos t",
+      "Index Cond: ((name >= $3) AND (name < $4))",
+      "Filter: (((uid || ''::text) >= $1) AND ((uid || ''::text) < $2))",
+    ],
+    total: [
+      "Index Scan using repos_uid on repos t",
+      "Index Cond: ((uid >= $1) AND (uid < $2))",
+      "Filter: ((name >= $3) AND (name < $4))",
+    ],
+  },
+  {
+    title: "many names with a prefix in a large subtree, by name",
+    query: { within: large, where: [{ column: "name", startsWith: "n" }], orderBy: by("name") },
+    plan: [
+      "Index Scan using repos_name on repos t",
+      "Index Cond: ((name >= $3) AND (name < $4))",
+      "Filter: (((uid || ''::text) >= $1) AND ((uid || ''::text) < $2))",
+    ],
+    total: [
+      "Index Scan using repos_uid on repos t",
+      "Index Cond: ((uid >= $1) AND (uid < $2))",
+      "Filter: ((name >= $3) AND (name < $4))",
+    ],
   },
   {
     title: "a name in a subtree",

@@ -5,7 +5,8 @@
  * - By uid: subtrees are ranges of keys. The cursor cuts them, and they are read in order until the page is full.
  * - By another column: a scope of n rows in a table of N is found by its range and sorted while n² < 20·N. A larger
  *   scope is dense enough that a walk of the column's index soon meets its rows. n and N come from the counters; with
- *   conditions, n comes from a count that stops at that bound.
+ *   conditions, n comes from a count that stops at that bound. A walk of the column's index begins and ends at a prefix
+ *   of that column, which is therefore no such condition.
  * - With many ranges, the walk reads keys only and compares them with the ranges here, because no index serves such a
  *   condition.
  */
@@ -17,7 +18,7 @@ import type { Operator } from "../sql/operators.ts";
 import { compareKeys, everything, holds, type Range, remaining, type Subtree } from "../sql/subtree.ts";
 import { canScan, withDrivingIndex } from "./driving-index.ts";
 import { cursorOf, type Order, orderOf } from "./order.ts";
-import type { ListQuery, OrderTerm } from "./query.ts";
+import type { Comparison, ListQuery, OrderTerm } from "./query.ts";
 import { countRows, type Key, planOf, readEachRange, readKeys, readRows, sourceOf } from "./read.ts";
 import type { Page, Reading } from "./reading.ts";
 import { type Resolved, resolve, withRanges } from "./selection.ts";
@@ -63,7 +64,7 @@ async function choosePlan(reading: Reading, resolved: Resolved, page: Page): Pro
   let fraction: number | undefined;
   if (drivingIndex !== undefined) {
     const found = { ...selected, drivingIndex };
-    fraction = await selectivity(reading, found);
+    fraction = await selectivity(reading, found, order);
     if (fraction === undefined) return readRows(reading, found, page, { source: sourceOf(found), plan: "sort" });
   }
   const first = order.terms[0]!.column;
@@ -74,7 +75,7 @@ async function choosePlan(reading: Reading, resolved: Resolved, page: Page): Pro
   const { parent } = selected;
   if (parent !== undefined && reading.table.childOrders.has(first))
     return readRows(reading, selected, page, { source, plan: "free" });
-  fraction ??= await selectivity(reading, selected);
+  fraction ??= await selectivity(reading, selected, order);
   if (fraction === undefined && selected.isScanned) {
     const scope = withRanges(selected);
     return readRows(reading, scope, page, { source: sourceOf(scope), plan: "scan" });
@@ -156,10 +157,12 @@ const selectiveOperators: ReadonlySet<Operator> = new Set([
 ]);
 
 /** The fraction of the table that is selected, if that is enough to walk an index of the order; else undefined. */
-async function selectivity(reading: Reading, selected: Resolved): Promise<number | undefined> {
+async function selectivity(reading: Reading, selected: Resolved, { terms }: Order): Promise<number | undefined> {
   const { parent, roots, comparisons, drivingIndex } = selected;
+  const isPartOfWalk = ({ operator, column }: Comparison) => operator === "startsWith" && column === terms[0]!.column;
   const isSelective =
-    drivingIndex !== undefined || comparisons.some(({ operator }) => selectiveOperators.has(operator));
+    drivingIndex !== undefined ||
+    comparisons.some((comparison) => selectiveOperators.has(comparison.operator) && !isPartOfWalk(comparison));
   if (roots === undefined && parent === undefined && !isSelective) return 1;
   const all = await reading.total("below", [""]);
   const bound = Math.max(1, Math.ceil(Math.sqrt((drivingIndex === undefined ? walkFactor : contentWalkFactor) * all)));

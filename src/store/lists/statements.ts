@@ -145,10 +145,8 @@ function filtersOf(dialect: Dialect, table: TableSpec, shape: Shape, alias: stri
   if (shape.roots === "several") filters.push(sql`${sql.ref(`${alias}.root`)} = any(${slot("roots")}::text[])`);
   if (shape.parent) filters.push(sql`${column("parent")} = ${slot("parent")}`);
   for (const [i, { column: name, operator }] of shape.comparisons.entries()) {
-    if (operator === "startsWith") {
-      const isWalked = shape.plan === "walk" && shape.order[0]?.column === name; // the walk begins at the prefix
-      filters.push(startsWith(isWalked ? sql.ref(`${alias}.${name}`) : column(name), comparisonSlot(i)));
-    } else if (!isContentOperator(operator))
+    if (operator === "startsWith") filters.push(...startsWith(shape, alias, name, column(name), comparisonSlot(i)));
+    else if (!isContentOperator(operator))
       filters.push(compare(dialect, column(name), columnType(table, name), operator, slot(comparisonSlot(i))));
     else if (name !== shape.drivingIndex)
       filters.push(dialect.holds(columnAt(table, alias, name), contentCondition(operator, i)));
@@ -186,10 +184,22 @@ function lookupOf(table: TableSpec, { drivingIndex, comparisons, parent, source 
   };
 }
 
-/** A range of texts: no text with the prefix is behind the prefix and the last of all characters. */
-function startsWith(column: Expression<unknown>, prefix: string): RawBuilder<unknown> {
+/**
+ * The texts from the prefix up to the prefix and the last of all characters. A walk of the column's index begins at one
+ * end, or at the cursor, and ends at the other. `column` is as the other filters have it.
+ */
+function startsWith(
+  { plan, order, after }: Shape,
+  alias: string,
+  name: string,
+  column: Expression<unknown>,
+  prefix: string,
+): RawBuilder<unknown>[] {
+  const [first] = order;
+  const walked = plan === "walk" && first?.column === name ? sql.ref(`${alias}.${name}`) : column;
+  const [low, high] = !after ? [walked, walked] : first?.descending ? [walked, column] : [column, walked];
   const end = derivedSlot(prefix, (text: string) => `${text}\u{10FFFF}`);
-  return sql`${column} >= ${slot(prefix)} and ${column} < ${end}`;
+  return [sql`${low} >= ${slot(prefix)}`, sql`${high} < ${end}`];
 }
 
 function compare(

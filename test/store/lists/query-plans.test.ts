@@ -154,24 +154,56 @@ const lists: { title: string; query: Partial<ListQuery>; plan: string[] }[] = [
   {
     title: "few names with a prefix, by name",
     query: { where: [{ column: "name", startsWith: "n299" }], orderBy: [{ column: "name", descending: false }] },
-    plan: [
-      "SEARCH t USING COVERING INDEX repos_name (name>? AND name<?)",
-      "SEARCH t USING INDEX repos_name (name>? AND name<?)",
-      sorts,
-    ],
+    plan: ["SEARCH t USING INDEX repos_name (name>? AND name<?)"],
   },
   {
     title: "many names with a prefix, by name",
     query: { where: [{ column: "name", startsWith: "n2" }], orderBy: [{ column: "name", descending: false }] },
-    plan: [
-      "SEARCH t USING COVERING INDEX repos_name (name>? AND name<?)",
-      "SEARCH t USING INDEX repos_name (name>? AND name<?)",
-    ],
+    plan: ["SEARCH t USING INDEX repos_name (name>? AND name<?)"],
+  },
+  {
+    title: "a later page of names with a prefix, by name",
+    query: { where: [{ column: "name", startsWith: "n2" }], orderBy: byName, after: ["n21", "r/1"] },
+    plan: ["SEARCH t USING INDEX repos_name ((name,uid)>(?,?) AND name<?)"],
+  },
+  {
+    title: "a later page of names with a prefix, by name, descending",
+    query: {
+      where: [{ column: "name", startsWith: "n2" }],
+      orderBy: [{ column: "name", descending: true }],
+      after: ["n21", "r/1"],
+    },
+    plan: ["SEARCH t USING INDEX repos_name (name>? AND (name,uid)<(?,?))"],
   },
   {
     title: "many names with a prefix, by time",
     query: { where: [{ column: "name", startsWith: "n2" }], orderBy: byTimeDown },
     plan: ["SEARCH t USING COVERING INDEX repos_name (name>? AND name<?)", "SCAN t USING INDEX repos_create_time_us"],
+  },
+  {
+    title: "many names with a prefix in a small subtree, by name",
+    query: { within: [{ root: "s/small", self: true }], where: [{ column: "name", startsWith: "n" }], orderBy: byName },
+    plan: ["SEARCH t USING INDEX sqlite_autoindex_repos_1 (uid>? AND uid<?)", sorts],
+  },
+  {
+    title: "few names with a prefix in a large subtree, by name",
+    query: { within: [{ root: "s", self: true }], where: [{ column: "name", startsWith: "n299" }], orderBy: byName },
+    plan: ["SEARCH t USING INDEX repos_name (name>? AND name<?)"],
+  },
+  {
+    title: "many names with a prefix in a large subtree, by name",
+    query: { within: [{ root: "s", self: true }], where: [{ column: "name", startsWith: "n" }], orderBy: byName },
+    plan: ["SEARCH t USING INDEX repos_name (name>? AND name<?)"],
+  },
+  {
+    title: "names with a prefix in many subtrees, by name",
+    query: { within: manyGroups, where: [{ column: "name", startsWith: "n2" }], orderBy: byName },
+    plan: [
+      "SEARCH t USING COVERING INDEX repos_name (name>? AND name<?)",
+      "SEARCH t USING INDEX sqlite_autoindex_repos_1 (uid=?)",
+      sorts,
+      "SEARCH t USING COVERING INDEX repos_name ((name,uid)>(?,?) AND name<?)",
+    ],
   },
   {
     title: "a name in a subtree, by time",
