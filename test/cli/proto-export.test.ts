@@ -57,7 +57,9 @@ describe("what is written", () => {
       .filter((statement) => statement.includes("debug_redact = true"))
       .map((statement) => /string (\w+) = \d+ \[/.exec(statement)?.[1]);
     const ofV1 = ["client_secret", "token", "token", "code", "raw_report_url"];
-    expect(secrets.sort()).toEqual(["signing_secret", "code", "code", "client_secret", ...ofV1].sort());
+    expect(secrets.sort()).toEqual(
+      ["signing_secret", "signing_secret", "code", "code", "client_secret", ...ofV1].sort(),
+    );
   });
 
   test("without value rules: nothing else differs, in descriptors and in comments", async () => {

@@ -148,9 +148,9 @@ function isList(method: DescMethodUnary): boolean {
   return method.name.startsWith("List");
 }
 
-/** The uid of an item; in v1 it has other names. */
+/** The uid of an item; in v1 it has other names. A type of events, which everybody may see, has none. */
 function uidOf({ uid, id, group }: Json): string {
-  return uid ?? id ?? group;
+  return uid ?? id ?? group ?? "";
 }
 
 function itemsOf(method: DescMethodUnary, page: Json): Json[] {
