@@ -9,6 +9,7 @@ import { warmValidation } from "../contract/index.ts";
 import { unavailable } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import { addProcessMetrics, createMetrics } from "../metrics/index.ts";
+import { seedUids } from "../new-uid.ts";
 import { isOutage } from "../pipeline/index.ts";
 import { createHealth } from "../rpc/index.ts";
 import { openTracing, type Tracing } from "../tracing/index.ts";
@@ -23,6 +24,7 @@ import { reportState } from "./start/admin.ts";
 import { buildCalls } from "./start/calls.ts";
 import type { StartContext } from "./start/context.ts";
 import { prepareDatabase } from "./start/database.ts";
+import { withFaults } from "./start/faults.ts";
 import { buildHandlers } from "./start/handlers.ts";
 import { createOverload } from "./start/overload.ts";
 import { openParts } from "./start/parts.ts";
@@ -68,6 +70,7 @@ export async function startServer(
 ): Promise<RunningServer> {
   const startedMs = performance.now();
   useGeneratedCode(config.generatedCode === "on");
+  seedUids(config.uidSeed);
   addEnumNames(CapabilitySchema, capabilitiesByName);
   await using stack = new AsyncDisposableStack();
   const context: StartContext = {
@@ -75,7 +78,7 @@ export async function startServer(
     live,
     log,
     api: readApi(config, live),
-    now: Date.now,
+    now: config.clock === undefined ? Date.now : () => config.clock!,
     overload: createOverload(log),
     rateLimited: createCounter(["read", "list", "write", "exchange", "address"]),
     metrics:
@@ -137,7 +140,7 @@ export async function startServer(
   });
   warmValidation(contract.methods.flatMap(({ method }) => [method.input, method.output]));
 
-  await port.serve(handlers);
+  await port.serve(config.ephemeral ? withFaults(handlers, context) : handlers);
   readiness.set("startup", () => undefined);
   updateReadiness();
   log.info(

@@ -9,6 +9,7 @@ import { createLogger, type Logger, type LoggerOptions } from "../log.ts";
 import { inheritedSocket } from "./inherited-socket.ts";
 import { onHangUp, readAgain, takeSettings } from "./reload.ts";
 import { settingsOf, sourcesOf, withSettings } from "./settings.ts";
+import { prepareStandIn } from "./stand-in.ts";
 import { welcome } from "./welcome.ts";
 import type { WorkerPlace } from "./workers/messages.ts";
 import { supervise } from "./workers/supervisor.ts";
@@ -91,8 +92,14 @@ async function serve(live: LiveSettings, log: Logger, signal: AbortSignal, worke
     throw error;
   }
   if (config.gcTuning === "on") shortenPauses();
-  if (!worker?.isSilent)
-    process.stdout.write(`${addressesOf(server)}${noticeOf(config)}${await welcome(server, config)}`);
+  try {
+    if (config.ephemeral) process.stdout.write(await prepareStandIn(server, config));
+    else if (!worker?.isSilent)
+      process.stdout.write(`${addressesOf(server)}${noticeOf(config)}${await welcome(server, config)}`);
+  } catch (error) {
+    await server.stop();
+    throw error;
+  }
   if (!signal.aborted) await once(signal, "abort");
   log.info({ signal: signal.reason.message }, "stopping");
   await server.stop();

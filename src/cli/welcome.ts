@@ -1,8 +1,8 @@
 /** The message of a server that initialised its database: first steps and the first token. */
-import { renameSync, rmSync, writeFileSync } from "node:fs";
 import type { RunningServer } from "../app/index.ts";
 import type { Config } from "../config/index.ts";
 import { firstTokenSeconds } from "./init.ts";
+import { writeSecret } from "./write-secret.ts";
 
 /**
  * The text for standard output; "" if the database was initialised before. It contains the token only on a terminal,
@@ -41,15 +41,12 @@ const withoutToken = `  administrator token  not shown: standard output is not a
 
 `;
 
-/** Writes the token to a new file and renames it to `path`. Returns false after a warning if that fails. */
+/** Writes the token to a file. Returns false after a warning if that fails. */
 function writeToken(path: string, token: string): boolean {
-  const temporary = `${path}.${process.pid}`;
   try {
-    writeFileSync(temporary, `${token}\n`, { mode: 0o600, flag: "wx" });
-    renameSync(temporary, path);
+    writeSecret(path, `${token}\n`);
     return true;
   } catch (error) {
-    rmSync(temporary, { force: true });
     console.error(`warning: --init-token-file: ${(error as Error).message}`);
     return false;
   }

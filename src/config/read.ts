@@ -6,6 +6,7 @@ import { readFileSync } from "node:fs";
 import { isIP } from "node:net";
 import { suggestion } from "../did-you-mean.ts";
 import { type DeprecatedName, type DeprecatedSetting, deprecatedSettings } from "./deprecated.ts";
+import { ephemeralDefaults, ephemeralProblems } from "./ephemeral.ts";
 import { settings } from "./settings.ts";
 import type { Config, ListenAddress } from "./values.ts";
 
@@ -126,6 +127,11 @@ export function readSettings(sources: ConfigSources): ReadSettings {
     const texts = Object.entries((parsed(old, become) ?? {}) as Record<string, string>);
     Object.assign(defaults, Object.fromEntries(texts.map(([key, text]) => [key, { text, origin: old.origin }])));
   }
+  const standIn = found("ephemeral");
+  if (standIn?.text === "true") {
+    const texts = Object.entries(ephemeralDefaults(found("uidSeed") !== undefined));
+    Object.assign(defaults, Object.fromEntries(texts.map(([key, text]) => [key, { text, origin: standIn.origin }])));
+  }
   const given = Object.fromEntries(
     keys.map((key) => [key, found(key) ?? defaults[key] ?? { text: settings[key].default, origin: "default" }]),
   ) as Record<keyof Config, GivenSetting>;
@@ -140,6 +146,8 @@ export function readSettings(sources: ConfigSources): ReadSettings {
     report("error", `${flagOf("tlsClientCa")} needs ${flagOf("tlsCert")}`);
   if (config.tlsClientIdentities === "on" && given.tlsClientCa.text === undefined)
     report("error", `${flagOf("tlsClientIdentities")}=on needs ${flagOf("tlsClientCa")}`);
+  for (const message of ephemeralProblems(config, (key) => given[key].text !== undefined, flagOf))
+    report("error", message);
   return { config, given, problems };
 }
 

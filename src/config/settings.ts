@@ -2,6 +2,7 @@
 import { availableParallelism } from "node:os";
 import { logFormats, logLevels } from "../log.ts";
 import { isUid } from "../uid.ts";
+import { ephemeralSettings } from "./ephemeral.ts";
 import { secretKeySetting, signingKeySetting } from "./keys.ts";
 import {
   type Config,
@@ -333,4 +334,5 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     parse: parseRatio,
   },
   traceBaggage: { help: "members of baggage that are passed on", placeholder: "LIST", default: "", parse: parseNames },
+  ...ephemeralSettings,
 };

@@ -160,6 +160,16 @@ export interface Config {
   readonly traceSampling: number;
   /** Names of the members of `baggage` that calls pass on; empty: none are. */
   readonly traceBaggage: readonly string[];
+  /** Whether this is a stand-in for tests, which keeps nothing and takes faults by header. */
+  readonly ephemeral: boolean;
+  /** File or folder of documents that a stand-in applies before the first call. */
+  readonly seed: string | undefined;
+  /** Where the clock of a stand-in stands still, in milliseconds since 1970; undefined: it goes. */
+  readonly clock: number | undefined;
+  /** Undefined: uids are random. */
+  readonly uidSeed: number | undefined;
+  /** File for the base URL and the token of a stand-in. */
+  readonly readyFile: string | undefined;
 }
 
 /** A text whose URLs have no password, also not as a parameter. It may lose more than the password. */
@@ -344,6 +354,14 @@ export function parseCredentials(path: string): RegistryCredentials {
   const [, username, password] = /^([^:\s]+):([^\r\n]+)$/.exec(readSecret(path)) ?? [];
   if (username === undefined || password === undefined) throw new Error(`${path} must contain USER:PASSWORD`);
   return { username, password };
+}
+
+/** Parses an RFC 3339 time into milliseconds since 1970. */
+export function parseTime(value: string): number {
+  const pattern = /^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,3})?(Z|[+-][0-9]{2}:[0-9]{2})$/;
+  const time = Date.parse(oneOf(pattern, "a time like 2026-01-01T00:00:00Z")(value));
+  if (Number.isNaN(time)) throw new Error(`must be a time that exists, not "${value}"`);
+  return time;
 }
 
 export function parseSwitch(value: string): boolean {

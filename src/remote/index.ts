@@ -72,6 +72,11 @@ export async function findRemoteCommand(name: string): Promise<Command | undefin
   return (await import("./resources/method.ts")).serviceCommand({ ...service, name });
 }
 
+/** Applies the documents of a file or folder to a server. Errors: CommandFailure if one is not applied. */
+export async function seedServer(server: string, token: string, path: string): Promise<void> {
+  await (await import("./apply/seed.ts")).seedServer(server, token, path);
+}
+
 /** The commands that {@link findRemoteCommand} finds. */
 export async function serviceCandidates(): Promise<Candidate[]> {
   return (await import("./completion/values.ts")).serviceCandidates();

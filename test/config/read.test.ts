@@ -90,6 +90,7 @@ test("the defaults", () => {
     otlpEndpoint: undefined,
     traceSampling: 0.01,
     traceBaggage: [],
+    ephemeral: false,
   });
 });
 

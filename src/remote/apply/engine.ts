@@ -63,8 +63,11 @@ export class Apply {
     this.#isStopped = true;
   }
 
-  /** Applies the documents. A failure is reported, and ends those that depend on it. */
-  async run(): Promise<void> {
+  /**
+   * Applies the documents. A failure is reported, and ends those that depend on it.
+   * @param concurrency how many are applied at once; 1 for an order that is always the same.
+   */
+  async run(concurrency?: number): Promise<void> {
     this.#report.expect(this.#documents.length);
     const positions = new Map(this.#documents.map((document, position) => [document, position]));
     await runInOrder(
@@ -80,6 +83,7 @@ export class Apply {
           `${document.place}: ${document.label}: it depends on ${failed.label} (${failed.place})`,
         ),
       () => this.#isStopped,
+      concurrency,
     );
     this.#report.endProgress();
   }

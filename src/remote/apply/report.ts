@@ -26,7 +26,11 @@ export class Report {
   #printed = 0;
   #expected = 0;
 
-  constructor() {
+  readonly #isQuiet: boolean;
+
+  /** @param isQuiet whether only failures and notes are printed. */
+  constructor(isQuiet = false) {
+    this.#isQuiet = isQuiet;
     // A reader that closes the pipe ends other commands, but not an apply.
     process.stdout.removeAllListeners("error").on("error", () => {});
   }
@@ -89,6 +93,7 @@ export class Report {
   }
 
   #print(position: number, block: string): void {
+    if (this.#isQuiet) return;
     this.#blocks.set(position, block);
     this.#line.clear();
     for (let text = this.#blocks.get(this.#printed); text !== undefined; text = this.#blocks.get(this.#printed)) {

@@ -1,7 +1,7 @@
 /** Runs tasks in the order of what they depend on, several at a time. */
 
-/** The tasks that run at the same time. */
-const concurrency = 8;
+/** How many tasks run at the same time. */
+const defaultConcurrency = 8;
 
 /**
  * Runs `task` for each node, once it has run for all that the node depends on. If it returns false, `skip` is called
@@ -15,6 +15,7 @@ export async function runInOrder<T>(
   task: (node: T) => Promise<boolean>,
   skip: (node: T, failed: T) => void,
   isStopped: () => boolean = () => false,
+  concurrency = defaultConcurrency,
 ): Promise<void> {
   const open = new Map(nodes.map((node) => [node, new Set(dependencies(node))]));
   const dependents = new Map<T, T[]>(nodes.map((node) => [node, []]));

@@ -1,0 +1,82 @@
+/** Faults that clients ask a stand-in for, by header, over every protocol. */
+import { describe, expect, test } from "vitest";
+import { onOneServer, protocols } from "./platform.ts";
+
+const list = "platform.registry.v2.ReposService/ListRepos";
+const header = (fault: string) => ({ "x-platform-fault": fault });
+
+onOneServer(
+  "faults",
+  (platform) => {
+    describe.each(protocols)("over %s", (over) => {
+      test("without the header there is none", async () => {
+        await platform().ok(list, {}, { over });
+      });
+
+      test("an error of any code", async () => {
+        for (const code of ["UNAVAILABLE", "CANCELLED", "RESOURCE_EXHAUSTED"]) {
+          const outcome = await platform().call(list, {}, { over, headers: header(`code=${code}`) });
+          expect(outcome).toMatchObject({ ok: false, status: { code, message: expect.stringContaining("asked for") } });
+        }
+      });
+
+      test("an answer that comes late, but is complete", async () => {
+        const started = performance.now();
+        await platform().ok(list, {}, { over, headers: header("latency=300ms") });
+        expect(performance.now() - started).toBeGreaterThanOrEqual(299);
+      });
+
+      test("latency before an error", async () => {
+        const headers = header("latency=1s; code=INTERNAL");
+        const outcome = await platform().call(list, {}, { over, headers, timeoutMs: 100 });
+        expect(outcome).toMatchObject({ ok: false });
+      });
+
+      test.each(["drop", "disconnect-after=3"])("%s: no complete answer", async (fault) => {
+        const outcome = await platform()
+          .call(list, {}, { over, headers: header(fault) })
+          .catch((error: Error) => ({ ok: false, error }));
+        expect(outcome.ok).toBe(false);
+        await platform().ok(list, {}, { over });
+      });
+
+      test("an answer that is shorter than the limit is complete", async () => {
+        await platform().ok(list, {}, { over, headers: header("disconnect-after=1000000") });
+      });
+
+      test("a fault that does not exist is refused, with those that do", async () => {
+        const outcome = await platform().call(list, {}, { over, headers: header("slow") });
+        expect(outcome).toMatchObject({
+          ok: false,
+          status: {
+            code: "INVALID_ARGUMENT",
+            message: expect.stringContaining('"slow" is none of latency=200ms, code='),
+          },
+        });
+      });
+    });
+
+    test("a request with a body is answered after its latency", async () => {
+      const group = await platform().ok(
+        "platform.iam.v2.GroupsService/CreateGroup",
+        { parent: platform().root, group: { name: "late" } },
+        { headers: header("latency=10ms") },
+      );
+      expect(group).toMatchObject({ name: "late" });
+    });
+
+    test("the first bytes of an answer that breaks off arrive", async () => {
+      const response = await platform().fetch("/registry/v2/repos", { headers: header("disconnect-after=5") });
+      expect(response.status).toBe(200);
+      await expect(response.text()).rejects.toThrow("terminated");
+    });
+  },
+  { ephemeral: true },
+);
+
+onOneServer("a server that is no stand-in", (platform) => {
+  test.each(protocols)("ignores the header over %s", async (over) => {
+    await platform().ok(list, {}, { over, headers: header("code=UNAVAILABLE; drop") });
+    await platform().ok(list, {}, { over, headers: header("nonsense") });
+  });
+});

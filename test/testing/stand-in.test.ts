@@ -1,0 +1,120 @@
+/** Stand-ins of the server, as a test of a client starts them. */
+import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { type StandIn, type StandInOptions, startPlatform } from "../../src/testing/index.ts";
+import { temporaryFolder } from "../cli/platform-process.ts";
+import { runHere } from "../cli/run-here.ts";
+
+const documents = `
+kind: RoleBinding
+parent: team
+spec: { identityUid: ci-bot, roleUid: reader }
+---
+kind: Identity
+parent: team
+spec:
+  name: ci-bot
+  claimMatch: { issuer: "https://ci.example.com", subject: "job" }
+---
+kind: Role
+parent: team
+spec: { name: reader, capabilities: [CAP_REPO_LIST] }
+---
+kind: Repo
+parent: team
+spec: { name: nginx }
+---
+kind: Repo
+parent: team
+spec: { name: apache }
+---
+kind: Group
+parent: platform
+spec: { name: team }
+`;
+
+async function seedFile(text = documents): Promise<string> {
+  const path = join(await temporaryFolder(), "seed.yaml");
+  writeFileSync(path, text);
+  return path;
+}
+
+/** What the lists of a stand-in answer. */
+async function listsOf({ baseUrl, token }: StandIn): Promise<object> {
+  const paths = ["/iam/v2/groups", "/registry/v2/repos", "/iam/v2/roles?uidp.in_root=true", "/iam/v2/roleBindings"];
+  const answers = paths.map(async (path) => {
+    const response = await fetch(`${baseUrl}${path}`, { headers: { authorization: `Bearer ${token}` } });
+    expect(response.status).toBe(200);
+    return [path, await response.json()];
+  });
+  return Object.fromEntries(await Promise.all(answers));
+}
+
+async function inStandIn<T>(options: StandInOptions, use: (standIn: StandIn) => Promise<T>): Promise<T> {
+  await using standIn = await startPlatform(options);
+  return await use(standIn);
+}
+
+test("a stand-in is started, seeded, asked and stopped", async () => {
+  const seed = await seedFile();
+  const { baseUrl } = await inStandIn({ seed }, async (standIn) => {
+    const lists = await listsOf(standIn);
+    expect(lists).toMatchObject({ "/registry/v2/repos": { totalCount: "2" } });
+    return standIn;
+  });
+  await expect(fetch(baseUrl)).rejects.toThrow("fetch failed");
+});
+
+test("the same seed, clock and number make the same resources", async () => {
+  const options = { seed: await seedFile(), clock: "2026-01-01T00:00:00Z", uidSeed: 7 };
+  const lists = await inStandIn(options, listsOf);
+  expect(await inStandIn(options, listsOf)).toEqual(lists);
+  expect(await inStandIn({ ...options, uidSeed: 8 }, listsOf)).not.toEqual(lists);
+  expect(lists).toMatchObject({
+    "/registry/v2/repos": {
+      repos: ["nginx", "apache"].map((name) => ({ name, createTime: "2026-01-01T00:00:00.000Z" })),
+    },
+  });
+});
+
+test("nothing is written but the ready file, which only its owner reads", async () => {
+  const folder = await temporaryFolder();
+  const readyFile = join(folder, "ready.json");
+  const before = process.cwd();
+  process.chdir(folder);
+  try {
+    await inStandIn({ args: ["--ready-file", readyFile] }, async ({ stop: _, ...standIn }) => {
+      expect(standIn).toMatchObject(JSON.parse(readFileSync(readyFile, "utf8")));
+      expect(statSync(readyFile).mode & 0o777).toBe(0o600);
+      expect(existsSync(join(folder, "data"))).toBe(false);
+    });
+  } finally {
+    process.chdir(before);
+  }
+});
+
+describe("is refused", () => {
+  test.each([
+    [["--database", "sqlite:./data/platform.db"], "--ephemeral takes no --database but sqlite::memory:"],
+    [["--workers", "2"], "--ephemeral takes one process, not 2 (--workers)"],
+    [["--clock", "yesterday"], "--clock: must be a time like 2026-01-01T00:00:00Z"],
+    [["--uid-seed", "x"], "--uid-seed: must be a number from 0 to 999999999"],
+  ])("%j", async (args, message) => {
+    await expect(startPlatform({ args })).rejects.toThrow(message);
+  });
+
+  test("a seed that cannot be applied, with the document", async () => {
+    const seed = await seedFile("kind: Repo\nparent: nowhere\nspec: { name: nginx }\n");
+    await expect(startPlatform({ seed })).rejects.toThrow(/seed\.yaml:1: Repo nginx.*nowhere/s);
+  });
+
+  test.each(["--seed=x", "--clock=2026-01-01T00:00:00Z", "--uid-seed=1", "--ready-file=x"])(
+    "%s without --ephemeral",
+    async (flag) => {
+      const { code, stderr } = await runHere(["config", "check", flag]);
+      expect({ code, stderr: `${stderr}` }).toMatchObject({ code: 2 });
+      expect(stderr).toContain(`${flag.split("=")[0]} needs --ephemeral`);
+    },
+  );
+});
