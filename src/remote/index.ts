@@ -46,6 +46,11 @@ export const remoteCommands: readonly CommandEntry[] = [
     "print what an apply of documents would change",
     async () => (await import("./apply/command.ts")).diffCommand(),
   ],
+  [
+    "contract",
+    "check that a server speaks the contract",
+    async () => (await import("./contract-check/command.ts")).contractCommand(),
+  ],
 ];
 
 /** The commands about who calls servers. */

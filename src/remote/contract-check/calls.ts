@@ -1,0 +1,176 @@
+/** Calls of a server over each protocol, whose answers have one form. */
+import {
+  createRegistry,
+  type DescMessage,
+  type DescMethod,
+  type DescMethodUnary,
+  fromBinary,
+  fromJson,
+  type JsonObject,
+  type JsonValue,
+  type Message,
+  toJson,
+} from "@bufbuild/protobuf";
+import type { Transport } from "@connectrpc/connect";
+import { createGrpcTransport, Http2SessionManager } from "@connectrpc/connect-node";
+import { file_google_rpc_error_details } from "../../../gen/google/rpc/error_details_pb.ts";
+import { createPlatformTransport, PlatformError } from "../../client/index.ts";
+import { CommandFailure } from "../../command/index.ts";
+import { contractCatalog } from "../catalog/contract.ts";
+import { contractRegistry } from "../catalog/descriptors.ts";
+import { networkReason } from "../session/failure.ts";
+import { type RestRequest, restRequest } from "./rest-request.ts";
+
+/** The protocols that every answer is compared over. */
+export const protocols = ["rest", "connect", "grpc"] as const;
+
+/** One of them. */
+export type Protocol = (typeof protocols)[number];
+
+/** An error: `google.rpc.Status`. */
+export interface Status {
+  readonly code: number;
+  readonly message: string;
+  /** With `@type` each. Without RequestInfo, which differs from call to call. */
+  readonly details: readonly JsonObject[];
+}
+
+/** How a call ended. Messages are in JSON with all fields; what REST adds to them is in `rest`. */
+export type Outcome = ({ readonly message: JsonObject } | { readonly status: Status }) & {
+  readonly rest?: { readonly httpStatus: number; readonly headers: Headers; readonly body: string };
+};
+
+/** How a call is made. */
+export interface CallOptions {
+  /** undefined: without one. */
+  readonly token: string | undefined;
+  readonly over: Protocol;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+const detailRegistry = createRegistry(file_google_rpc_error_details);
+const requestInfo = "type.googleapis.com/google.rpc.RequestInfo";
+
+/** The unary method of the newest version of the contract with this name, such as `ListRepos`. */
+export function methodNamed(name: string): DescMethodUnary {
+  return unaryMethods().find((method) => method.name === name)!;
+}
+
+/** The unary methods of the newest version of each domain. */
+export function unaryMethods(): DescMethodUnary[] {
+  return contractCatalog().services.flatMap(({ service }) =>
+    service.methods.filter((method): method is DescMethodUnary => method.methodKind === "unary"),
+  );
+}
+
+/** Calls one server. */
+export class Caller {
+  readonly #server: string;
+  readonly #timeoutMs: number;
+  readonly #sessions: Http2SessionManager;
+  readonly #transports: Readonly<Record<"connect" | "grpc", Transport>>;
+
+  /** @param server its base URL. @param timeoutMs of each call. */
+  constructor(server: string, timeoutMs: number) {
+    this.#server = server.replace(/\/$/, "");
+    this.#timeoutMs = timeoutMs;
+    this.#sessions = new Http2SessionManager(this.#server);
+    const options = { server: this.#server, timeoutMs, retry: false } as const;
+    const sessionManager = this.#sessions;
+    this.#transports = {
+      connect: createPlatformTransport(options),
+      grpc: createPlatformTransport({
+        ...options,
+        transport: ({ baseUrl, interceptors }) => createGrpcTransport({ baseUrl, interceptors, sessionManager }),
+      }),
+    };
+  }
+
+  /** Closes its connections. */
+  close(): void {
+    this.#sessions.abort();
+  }
+
+  /** Makes a call. Errors: the server is not reached, or its answer is none of the protocol. */
+  call(method: DescMethod, request: JsonObject, { token, over, headers = {} }: CallOptions): Promise<Outcome> {
+    const all = { ...(token === undefined ? {} : { authorization: `Bearer ${token}` }), ...headers };
+    return over === "rest" ? this.#overRest(method, request, all) : this.#overRpc(method, request, all, over);
+  }
+
+  /** Makes any request over HTTP, with the body as JSON. Errors: CommandFailure if the server is not reached. */
+  fetch({ verb, target, body }: RestRequest, headers: Readonly<Record<string, string>>): Promise<Response> {
+    const answer = fetch(`${this.#server}${target}`, {
+      method: verb,
+      headers: { ...(body !== undefined && { "content-type": "application/json" }), ...headers },
+      signal: AbortSignal.timeout(this.#timeoutMs),
+      ...(body !== undefined && { body }),
+    });
+    return answer.catch((error: Error) => {
+      const reason = networkReason(new Error("", { cause: error })) ?? error.message;
+      throw new CommandFailure(`cannot reach ${this.#server} (--server): ${reason}`, 6);
+    });
+  }
+
+  async #overRest(
+    method: DescMethod,
+    request: JsonObject,
+    headers: Readonly<Record<string, string>>,
+  ): Promise<Outcome> {
+    const response = await this.fetch(restRequest(method, request), headers);
+    const body = await response.text();
+    const rest = { httpStatus: response.status, headers: response.headers, body };
+    if (!response.ok) return { status: statusOf(JSON.parse(body)), rest };
+    return { message: body === "" ? {} : wholeMessage(method.output, JSON.parse(body)), rest };
+  }
+
+  async #overRpc(
+    method: DescMethod,
+    request: JsonObject,
+    headers: Readonly<Record<string, string>>,
+    over: "connect" | "grpc",
+  ): Promise<Outcome> {
+    const message = fromJson(method.input, request, { registry: contractRegistry() });
+    try {
+      const transport = this.#transports[over];
+      const answer = await transport.unary(method as DescMethodUnary, undefined, undefined, headers, message);
+      return { message: jsonOf(method.output, answer.message as Message) };
+    } catch (error) {
+      if (!(error instanceof PlatformError)) throw error;
+      if (error.cause !== undefined) throw error.cause;
+      return { status: rpcStatusOf(error) };
+    }
+  }
+}
+
+/** A message of JSON, read and written again, so that all fields are there in one form. */
+function wholeMessage(schema: DescMessage, json: JsonValue): JsonObject {
+  return jsonOf(schema, fromJson(schema, json, { registry: contractRegistry() }));
+}
+
+function jsonOf(schema: DescMessage, message: Message): JsonObject {
+  return toJson(schema, message, { registry: contractRegistry(), alwaysEmitImplicit: true }) as JsonObject;
+}
+
+/** The status of JSON; what is not there is "" or empty. */
+function statusOf({ code = 0, message = "", details: list = [] }: Partial<Status>): Status {
+  const kept = list.filter((detail) => detail["@type"] !== requestInfo);
+  return { code, message, details: kept.map(wholeDetail) };
+}
+
+function wholeDetail({ "@type": type, ...json }: JsonObject): JsonObject {
+  const schema = detailRegistry.getMessage(String(type).split("/").at(-1)!);
+  if (schema === undefined) return { "@type": type ?? null, ...json };
+  const message = fromJson(schema, json);
+  return { "@type": type!, ...(toJson(schema, message, { alwaysEmitImplicit: true }) as JsonObject) };
+}
+
+function rpcStatusOf({ code, rawMessage, details: list }: PlatformError): Status {
+  const all = list.map((detail): JsonObject => {
+    if (!("value" in detail && detail.value instanceof Uint8Array)) return {};
+    const type = (detail as { readonly type: string }).type;
+    const schema = detailRegistry.getMessage(type);
+    const json = schema === undefined ? {} : toJson(schema, fromBinary(schema, detail.value as Uint8Array));
+    return { "@type": `type.googleapis.com/${type}`, ...(json as JsonObject) };
+  });
+  return statusOf({ code, message: rawMessage, details: all });
+}
