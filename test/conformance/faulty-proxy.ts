@@ -13,19 +13,21 @@ export interface ProxiedRequest {
   body: string;
 }
 
+/** An answer in JSON. */
+export interface ProxiedAnswer {
+  readonly json: Json;
+  readonly status: number;
+}
+
 /** What is wrong with a server. */
 export interface Fault {
   request?(request: ProxiedRequest): void;
-  /** The JSON of an answer; what is returned is sent instead. */
-  answer?(
-    json: Json,
-    request: ProxiedRequest,
-    status: number,
-  ): { readonly json: Json; readonly status?: number } | undefined;
+  /** Returns what is sent instead of an answer. */
+  answer?(answer: ProxiedAnswer, request: ProxiedRequest): ProxiedAnswer;
 }
 
 /** Starts the proxy for one test. Returns its base URL. */
-export async function startFaultyProxy(baseUrl: string, fault: Fault): Promise<string> {
+export async function startFaultyProxy(baseUrl: string, faults: readonly Fault[]): Promise<string> {
   const http = createServer(async (incoming, response) => {
     const request = {
       method: incoming.method!,
@@ -34,7 +36,7 @@ export async function startFaultyProxy(baseUrl: string, fault: Fault): Promise<s
       body: (await buffer(incoming)).toString("latin1"),
     };
     const isRpc = request.url.pathname.startsWith("/platform.");
-    if (!isRpc) fault.request?.(request);
+    for (const fault of isRpc ? [] : faults) fault.request?.(request);
     for (const name of ["host", "connection", "content-length", "accept-encoding"]) delete request.headers[name];
     const answer = await fetch(request.url, {
       method: request.method,
@@ -44,9 +46,10 @@ export async function startFaultyProxy(baseUrl: string, fault: Fault): Promise<s
     let bytes = Buffer.from(await answer.arrayBuffer());
     let { status } = answer;
     if (!isRpc && bytes.length > 0) {
-      const altered = fault.answer?.(JSON.parse(bytes.toString()), request, status);
-      if (altered !== undefined) bytes = Buffer.from(JSON.stringify(altered.json));
-      status = altered?.status ?? status;
+      let altered: ProxiedAnswer = { json: JSON.parse(bytes.toString()), status };
+      for (const fault of faults) altered = fault.answer?.(altered, request) ?? altered;
+      bytes = Buffer.from(JSON.stringify(altered.json));
+      status = altered.status;
     }
     const headers = [...answer.headers].filter(
       ([name]) => !/^(content-length|content-encoding|connection|keep-alive|transfer-encoding)$/.test(name),

@@ -1,6 +1,6 @@
 /** `platform contract check`. */
 import { Command, Option } from "commander";
-import { CommandFailure, ProgressLine } from "../../command/index.ts";
+import { CommandFailure, ProgressLine, stopSignal } from "../../command/index.ts";
 import { inSession, withSession } from "../session/session.ts";
 import { formats } from "./report.ts";
 import { checkContract } from "./run.ts";
@@ -29,8 +29,12 @@ function checkCommand(): Command {
         if (text === undefined) throw new CommandFailure("a check needs a token: --token or PLATFORM_TOKEN", 4);
         const progress = new ProgressLine();
         const onProgress = (what: string) => progress.show(() => what);
-        const results = await checkContract({ server, token: text, group, timeoutMs, onProgress });
-        progress.clear();
+        const { signal, release } = stopSignal();
+        const options = { server, token: text, group, timeoutMs, signal, onProgress };
+        const results = await checkContract(options).finally(() => {
+          progress.clear();
+          release();
+        });
         process.stdout.write(formats[output](results));
         if (results.some(({ outcome }) => outcome === "differs")) throw new CommandFailure("", 1);
       }),

@@ -6,7 +6,7 @@ import type { ResourceEntry } from "../catalog/resources.ts";
 import { resourceField } from "../documents/requests.ts";
 import { hasBehavior } from "../documents/spec.ts";
 import { type Fixture, fixtures } from "./fixtures.ts";
-import { codeOf, freshName, type Target } from "./target.ts";
+import { attempt, codeOf, freshName, type Target } from "./target.ts";
 
 /** Checks a resource of every kind that is created in groups. */
 export async function checkResources(target: Target, group: string): Promise<void> {
@@ -15,7 +15,7 @@ export async function checkResources(target: Target, group: string): Promise<voi
     if (Create === undefined || Get === undefined) continue;
     const fixture = fixtures[resource.kind];
     if (fixture === undefined) target.results.skip("create/answer", Create.name, "only organisations have them");
-    else await checkResource(target, resource, fixture, group);
+    else await attempt(() => checkResource(target, resource, fixture, group));
   }
   await checkNotEmpty(target, group);
 }

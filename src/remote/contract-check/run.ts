@@ -8,7 +8,7 @@ import { checkMasks } from "./masks.ts";
 import { checkMethods } from "./methods.ts";
 import { checkResources } from "./resources.ts";
 import { type Result, Results } from "./results.ts";
-import { freshName, Target } from "./target.ts";
+import { attempt, freshName, Target } from "./target.ts";
 
 /** What is checked. */
 export interface CheckOptions {
@@ -20,6 +20,8 @@ export interface CheckOptions {
   readonly group: string | undefined;
   /** Milliseconds that one call may take. */
   readonly timeoutMs: number;
+  /** Ends the checks. */
+  readonly signal: AbortSignal;
   /** Told what is checked next. */
   onProgress(what: string): void;
 }
@@ -33,18 +35,21 @@ const steps = [
   ["authorization", checkAuthorization],
 ] as const;
 
-/** Checks a server. Deletes what it created. Errors: CommandFailure if the server does not do what the checks need. */
+/**
+ * Checks a server. Deletes what it created. Errors: CommandFailure if it is not reached or no
+ * group can be made, or when `signal` ends it.
+ */
 export async function checkContract(options: CheckOptions): Promise<readonly Result[]> {
-  const { server, token, timeoutMs, onProgress } = options;
+  const { server, token, timeoutMs, signal, onProgress } = options;
   const caller = new Caller(server, timeoutMs);
   const results = new Results();
-  const target = new Target(caller, token, results);
+  const target = new Target(caller, token, results, signal);
   try {
     const parent = options.group ?? (await firstGroup(target));
     const group = await target.make("CreateGroup", { parent, group: { name: freshName() } });
     for (const [what, check] of steps) {
       onProgress(what);
-      await check(target, String(group.uid));
+      await attempt(() => check(target, String(group.uid)));
     }
   } finally {
     onProgress("cleaning up");

@@ -26,29 +26,37 @@ const httpStatusOf: Readonly<Record<number, number>> = {
 
 const typeUrl = "type.googleapis.com/google.rpc.";
 
+/** A call failed that other checks need. */
+export class MissingNeed extends CommandFailure {}
+
 /** The server, seen by who checks it. */
 export class Target {
   readonly caller: Caller;
   readonly token: string;
   readonly results: Results;
+  readonly signal: AbortSignal;
   /** What is deleted at the end, in reverse. */
   readonly #created: { readonly method: string; readonly uid: string }[] = [];
 
-  constructor(caller: Caller, token: string, results: Results) {
+  /** @param signal ends the checks: each further call fails. */
+  constructor(caller: Caller, token: string, results: Results, signal: AbortSignal) {
+    this.signal = signal;
     this.caller = caller;
     this.token = token;
     this.results = results;
   }
 
-  /** Makes a call over REST that must succeed, for what the checks need. Errors: CommandFailure. */
+  /** Makes a call over REST that the checks need. Errors: {@link MissingNeed} if it fails, which is a difference. */
   async make(name: string, request: JsonObject): Promise<JsonObject> {
     const outcome = await this.#attempt(name, request, { token: this.token, over: "rest" });
     if ("message" in outcome) {
+      this.results.compare("calls/succeed", name, "an answer", "an answer");
       const { uid } = outcome.message;
       if (name.startsWith("Create")) this.#created.push({ method: name.replace("Create", "Delete"), uid: String(uid) });
       return outcome.message;
     }
-    throw new CommandFailure(`${name} failed, which the check needs: ${outcome.status.message}`);
+    this.results.compare("calls/succeed", name, outcome.status.message, "an answer");
+    throw new MissingNeed(`${name} failed: ${outcome.status.message}`);
   }
 
   /** Makes a call over every protocol and compares the outcomes; that of REST. @param token null: without one. */
@@ -116,6 +124,7 @@ export class Target {
 
   /** Makes a call. What is no answer of the protocol counts as an error of its own. */
   async #attempt(name: string, request: JsonObject, options: CallOptions): Promise<Outcome> {
+    if (this.signal.aborted) throw new CommandFailure("interrupted", 130);
     try {
       return await this.caller.call(methodNamed(name), request, options);
     } catch (error) {
@@ -136,6 +145,15 @@ export class Target {
     if (code === 3) results.compare("errors/bad-request", name, second?.["@type"], `${typeUrl}BadRequest`);
     if (code === 5 || code === 6)
       results.compare("errors/resource-info", name, second?.["@type"], `${typeUrl}ResourceInfo`);
+  }
+}
+
+/** Runs checks up to a call that they need and that fails, which is noted already. */
+export async function attempt(checks: () => Promise<void>): Promise<void> {
+  try {
+    await checks();
+  } catch (error) {
+    if (!(error instanceof MissingNeed)) throw error;
   }
 }
 
