@@ -14,6 +14,7 @@ import {
   findRemoteCommand,
   printTokenCommand,
   remoteCommands,
+  replayCommand,
   signInCommands,
 } from "../remote/index.ts";
 import { version } from "../version.ts";
@@ -88,6 +89,7 @@ const contractCommands: readonly CommandEntry[] = [
   ],
   ["proto", "export the protobuf files of the API", async () => (await import("./proto.ts")).protoCommand()],
   ["openapi", "print the OpenAPI 3.1 document of the API", async () => (await import("./openapi.ts")).openApiCommand()],
+  ["replay", "answer as a recorded server did", () => replayCommand()],
   [
     "completion",
     "print the script that completes commands in a shell",

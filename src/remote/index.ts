@@ -51,6 +51,11 @@ export const remoteCommands: readonly CommandEntry[] = [
     "check that a server speaks the contract",
     async () => (await import("./contract-check/command.ts")).contractCommand(),
   ],
+  [
+    "record",
+    "record the answers of a server, as a proxy before it",
+    async () => (await import("./recording/record.ts")).recordCommand(),
+  ],
 ];
 
 /** The commands about who calls servers. */
@@ -67,6 +72,11 @@ export const signInCommands: readonly CommandEntry[] = [
 /** `platform token --print`. */
 export async function printTokenCommand(): Promise<Command> {
   return (await import("./sign-in/token.ts")).printTokenCommand();
+}
+
+/** `platform replay`. */
+export async function replayCommand(): Promise<Command> {
+  return (await import("./recording/replay.ts")).replayCommand();
 }
 
 /** The command of a service with custom methods, such as `group-invites`; undefined if there is no such service. */

@@ -47,6 +47,8 @@ export interface RunningCommand {
   stderr(): string;
   /** Waits until its standard error matches. Errors: it ended before. */
   printed(pattern: RegExp): Promise<RegExpExecArray>;
+  /** Waits until its standard output matches. Errors: it ended before. */
+  wrote(pattern: RegExp): Promise<RegExpExecArray>;
   signal(name: NodeJS.Signals): void;
   /** Sends a signal and waits for the end. */
   end(signal: NodeJS.Signals): Promise<Outcome>;
@@ -55,26 +57,25 @@ export interface RunningCommand {
 /** Starts a command that is stopped, or observed while it runs. */
 export function startCommand(args: readonly string[], surroundings: Surroundings = {}): RunningCommand {
   const child = spawnPlatform(args, surroundings);
-  let stderr = "";
-  child.stderr!.setEncoding("utf8").on("data", (chunk) => {
-    stderr += chunk;
-  });
-  const ended = Promise.all([text(child.stdout!), once(child, "close")]).then(([stdout]) => ({
-    code: child.exitCode,
-    stdout,
-    stderr,
-  }));
+  const written = { stdout: "", stderr: "" };
+  for (const stream of ["stdout", "stderr"] as const)
+    child[stream]!.setEncoding("utf8").on("data", (chunk) => {
+      written[stream] += chunk;
+    });
+  const ended = once(child, "close").then(() => ({ code: child.exitCode, ...written }));
+  async function matches(stream: "stdout" | "stderr", pattern: RegExp): Promise<RegExpExecArray> {
+    for (let hasEnded = false; ; ) {
+      const match = pattern.exec(written[stream]);
+      if (match !== null) return match;
+      if (hasEnded) throw new Error(`${pattern} is not in ${JSON.stringify(written[stream])}`);
+      hasEnded = await Promise.race([once(child[stream]!, "data").then(() => false), ended.then(() => true)]);
+    }
+  }
   return {
     ended,
-    stderr: () => stderr,
-    async printed(pattern) {
-      for (let hasEnded = false; ; ) {
-        const match = pattern.exec(stderr);
-        if (match !== null) return match;
-        if (hasEnded) throw new Error(`${pattern} is not in ${JSON.stringify(stderr)}`);
-        hasEnded = await Promise.race([once(child.stderr!, "data").then(() => false), ended.then(() => true)]);
-      }
-    },
+    stderr: () => written.stderr,
+    printed: (pattern) => matches("stderr", pattern),
+    wrote: (pattern) => matches("stdout", pattern),
     signal: (name) => void child.kill(name),
     end(signal) {
       child.kill(signal);
