@@ -138,7 +138,8 @@ export async function startServer(
     baseUrl,
     unreadiness: readiness.unreadiness,
   });
-  warmValidation(contract.methods.flatMap(({ method }) => [method.input, method.output]));
+  // A stand-in is to be ready soon, and has few calls.
+  if (!config.ephemeral) warmValidation(contract.methods.flatMap(({ method }) => [method.input, method.output]));
 
   await port.serve(config.ephemeral ? withFaults(handlers, context) : handlers);
   readiness.set("startup", () => undefined);
