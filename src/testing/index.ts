@@ -42,12 +42,12 @@ export async function startPlatform(options: StandInOptions = {}): Promise<Stand
     stdio: ["ignore", "pipe", "pipe"],
   });
   const closed = once(child, "close");
-  const kill = () => void child.kill("SIGKILL");
-  process.once("exit", kill);
+  const end = () => void child.kill("SIGTERM");
+  process.once("exit", end);
   const stop = async () => {
-    child.kill("SIGTERM");
+    end();
     await closed;
-    process.off("exit", kill);
+    process.off("exit", end);
   };
   try {
     const facts = JSON.parse(await firstLine(child, closed)) as Pick<StandIn, "baseUrl" | "token" | "rootGroup">;

@@ -1,7 +1,7 @@
 /** The package as it is published: installed from its archive into an empty folder, and used from there. */
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { cpSync, existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
@@ -64,9 +64,12 @@ test("the licences of the packages in the bundle are beside it", () => {
     "@bufbuild/cel-spec Apache-2.0",
     "@bufbuild/protobuf (Apache-2.0 AND BSD-3-Clause)",
     "@bufbuild/protovalidate Apache-2.0",
+    "@bufbuild/re2 MIT",
     "@connectrpc/connect Apache-2.0",
     "@connectrpc/connect-node Apache-2.0",
     "@connectrpc/connect-web Apache-2.0",
+    "jose MIT",
+    "kysely MIT",
   ]);
   expect(text).toContain("Copyright 2008 Google Inc.");
   expect(text).toContain("The Connect Authors");
@@ -87,6 +90,18 @@ test.each([
     expect(stdout).toMatch(output);
     expect(code).toBe(0);
   }
+});
+
+test("a test suite of others starts a stand-in, seeds it, calls it and stops it", async () => {
+  cpSync(join(repository, "examples/contract-testing"), inRoot("suite"), { recursive: true });
+  writeFileSync(inRoot("suite/package.json"), '{ "type": "module" }');
+  const suite = () => run(process.execPath, ["--test", "suite/repos.node-test.js"]);
+  await suite(); // compiles the program once
+  const startMs = performance.now();
+  const { code, stdout } = await suite();
+  console.log(`a suite with a stand-in took ${Math.round(performance.now() - startMs)} ms`);
+  expect(code, stdout).toBe(0);
+  expect(stdout).toMatch(/pass 2/);
 });
 
 test("platform proto export writes the contract", async () => {

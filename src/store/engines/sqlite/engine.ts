@@ -20,7 +20,7 @@ import { integrityFaults } from "./backup.ts";
 import { Checkpoints, logBytes } from "./checkpoints.ts";
 import { SnapshotConnection, SqliteConnection } from "./connection.ts";
 import { isNoDatabase, translated } from "./errors.ts";
-import { prepareFile } from "./file.ts";
+import { inMemory, prepareFile } from "./file.ts";
 import { sqliteContent } from "./full-text.ts";
 import { GroupCommit } from "./group-commit.ts";
 import { Readers } from "./readers.ts";
@@ -105,7 +105,7 @@ export function openSqlite(
     beforeCommit: () => reading.hold(),
     sync: () => {
       checkpoints.committed();
-      return log.sync();
+      return location === inMemory ? Promise.resolve() : log.sync();
     },
     committed(units) {
       stats.commits++;
