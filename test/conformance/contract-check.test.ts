@@ -1,5 +1,6 @@
 /** `platform contract check`, against this server and against servers with faults that were put in on purpose. */
 import { describe, expect, test } from "vitest";
+import { startCommand } from "../cli/platform-process.ts";
 import { runHere } from "../cli/run-here.ts";
 import type { Json } from "./contract.ts";
 import { type Fault, startFaultyProxy } from "./faulty-proxy.ts";
@@ -67,6 +68,15 @@ const faults = (foreign: Json, admin: string): readonly [string, string, string,
     },
   ],
   [
+    "a method that the server lacks",
+    "methods/served",
+    "Explain",
+    {
+      answer: ({ json, status }, { url }) =>
+        url.pathname.endsWith("/Explain") ? { json: { code: "unimplemented" }, status: 501 } : { json, status },
+    },
+  ],
+  [
     "a mask that is ignored",
     "masks/only-named",
     "UpdateRepo",
@@ -120,6 +130,18 @@ describe("the command", () => {
       const { token } = await makeMember(platform(), uid, "owner");
       const { code, stdout } = await check({ ...platform(), admin: token }, platform().baseUrl, "--group", uid);
       expect(code, stdout).toBe(0);
+    });
+  });
+
+  onOneServer("at Ctrl-C", (platform) => {
+    test("deletes what it has created", async () => {
+      const { baseUrl, admin } = platform();
+      const names = async () => (await platform().ok("ListGroups", {})).groups.map(({ name }: Json) => name);
+      const env = { PLATFORM_SERVER: baseUrl, PLATFORM_TOKEN: admin };
+      const command = startCommand(["contract", "check"], { env });
+      await expect.poll(names).toContainEqual(expect.stringMatching(/^check-/));
+      expect(await command.end("SIGINT")).toEqual({ code: 130, stdout: "", stderr: "error: interrupted\n" });
+      expect(await names()).not.toContainEqual(expect.stringMatching(/^check-/));
     });
   });
 

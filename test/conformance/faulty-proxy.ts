@@ -1,4 +1,7 @@
-/** A proxy before a server that alters requests and answers over HTTP/1.1. HTTP/2, as gRPC has it, passes unaltered. */
+/**
+ * A proxy before a server that alters requests and answers over HTTP/1.1: of REST, and of Connect with JSON. HTTP/2, as
+ * gRPC has it, passes unaltered.
+ */
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from "node:net";
 import { buffer } from "node:stream/consumers";
@@ -35,8 +38,7 @@ export async function startFaultyProxy(baseUrl: string, faults: readonly Fault[]
       headers: { ...incoming.headers },
       body: (await buffer(incoming)).toString("latin1"),
     };
-    const isRpc = request.url.pathname.startsWith("/platform.");
-    for (const fault of isRpc ? [] : faults) fault.request?.(request);
+    for (const fault of faults) fault.request?.(request);
     for (const name of ["host", "connection", "content-length", "accept-encoding"]) delete request.headers[name];
     const answer = await fetch(request.url, {
       method: request.method,
@@ -45,7 +47,7 @@ export async function startFaultyProxy(baseUrl: string, faults: readonly Fault[]
     });
     let bytes = Buffer.from(await answer.arrayBuffer());
     let { status } = answer;
-    if (!isRpc && bytes.length > 0) {
+    if (bytes.length > 0) {
       let altered: ProxiedAnswer = { json: JSON.parse(bytes.toString()), status };
       for (const fault of faults) altered = fault.answer?.(altered, request) ?? altered;
       bytes = Buffer.from(JSON.stringify(altered.json));

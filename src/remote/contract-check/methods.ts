@@ -17,6 +17,7 @@ const limits = [
 /** Checks every method of the contract, without changing anything. */
 export async function checkMethods(target: Target, group: string): Promise<void> {
   for (const method of unaryMethods()) {
+    if (!(await target.serves(method.name, pathFields(method, group)))) continue;
     await checkAuthentication(target, method, group);
     for (const [field, rule] of limits) {
       if (method.input.field[field] === undefined) continue;

@@ -2,6 +2,7 @@
 
 /** What the contract says, by id. */
 export const rules = {
+  "methods/served": "The server has every method of the contract.",
   "calls/succeed": "A valid call of somebody who may make it succeeds.",
   "authentication/missing-token": "Every method but the open ones needs a bearer token: UNAUTHENTICATED without one.",
   "authentication/invalid-token": "A bearer token that is none is UNAUTHENTICATED.",

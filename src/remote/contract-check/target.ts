@@ -84,6 +84,13 @@ export class Target {
     return undefined;
   }
 
+  /** Whether the server has a method at all, by Connect, which tells that from a resource that is missing. */
+  async serves(name: string, request: JsonObject): Promise<boolean> {
+    const outcome = await this.#attempt(name, request, { token: undefined, over: "connect" });
+    const isServed = !("status" in outcome) || outcome.status.code !== Code.Unimplemented;
+    return this.results.compare("methods/served", name, isServed, true);
+  }
+
   /** Expects that a call fails with a code. Returns its status. */
   async refused(
     rule: Parameters<Results["compare"]>[0],
