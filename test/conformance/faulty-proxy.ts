@@ -61,7 +61,7 @@ export async function startFaultyProxy(baseUrl: string, faults: readonly Fault[]
   const { hostname, port } = new URL(baseUrl);
   const sockets = new Set<Socket>();
   const server = createTcpServer((socket) => {
-    sockets.add(socket.on("error", () => {}));
+    sockets.add(socket.setNoDelay(true).on("error", () => {}));
     socket.once("data", (first) => {
       socket.pause();
       socket.unshift(first);
@@ -70,7 +70,9 @@ export async function startFaultyProxy(baseUrl: string, faults: readonly Fault[]
         socket.resume();
         return;
       }
-      const upstream = connect(Number(port), hostname).on("error", () => socket.destroy());
+      const upstream = connect({ port: Number(port), host: hostname, noDelay: true }).on("error", () =>
+        socket.destroy(),
+      );
       sockets.add(upstream);
       socket.pipe(upstream).pipe(socket);
     });
