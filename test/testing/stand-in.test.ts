@@ -1,10 +1,11 @@
 /** Stand-ins of the server, as a test of a client starts them. */
 import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { type StandIn, type StandInOptions, startPlatform } from "../../src/testing/index.ts";
 import { temporaryFolder } from "../cli/platform-process.ts";
 import { runHere } from "../cli/run-here.ts";
+import { shortType, startSink } from "../conformance/event-sink.ts";
 
 const documents = `
 kind: RoleBinding
@@ -75,6 +76,24 @@ test("the same seed, clock and number make the same resources", async () => {
     "/registry/v2/repos": {
       repos: ["nginx", "apache"].map((name) => ({ name, createTime: "2026-01-01T00:00:00.000Z" })),
     },
+  });
+});
+
+test("while the clock stands still, events are delivered to a sink of the test, as of that time", async () => {
+  const sink = await startSink();
+  onTestFinished(() => sink.close());
+  await inStandIn({ clock: "2026-01-01T00:00:00Z" }, async ({ baseUrl, token, rootGroup }) => {
+    const post = (path: string, body: object) =>
+      fetch(`${baseUrl}${path}/${rootGroup}`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+        body: JSON.stringify(body),
+      });
+    expect((await post("/events/v2/subscriptions", { sink: sink.url("/") })).status).toBe(200);
+    expect((await post("/registry/v2/repos", { name: "nginx" })).status).toBe(200);
+    await expect.poll(() => sink.received.map(shortType)).toContain("platform.registry.repo.created");
+    const created = sink.received.find((event) => shortType(event) === "platform.registry.repo.created");
+    expect(created!.headers["ce-time"]).toMatch(/^2026-01-01T00:00:00/);
   });
 });
 
