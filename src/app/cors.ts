@@ -1,7 +1,7 @@
 /** Cross-origin calls from browsers (the CORS protocol of the Fetch standard). Off unless origins are configured. */
 
 import { cors } from "@connectrpc/connect";
-import type { BufferedResponse, PortRequest, PortResponse } from "../http/index.ts";
+import type { BufferedResponse, PortRequest, PortResponse } from "../message/index.ts";
 
 const maxAgeSeconds = 2 * 60 * 60;
 const methods = [...new Set([...cors.allowedMethods, "GET", "HEAD", "POST", "PATCH", "DELETE"])].join(", ");

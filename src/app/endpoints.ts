@@ -3,7 +3,8 @@
  */
 
 import { type Issuer, keySetMaxAgeSeconds } from "../auth/index.ts";
-import type { Endpoint, Endpoints, PortRequest, PortResponse } from "../http/index.ts";
+import type { Endpoint, Endpoints } from "../http/index.ts";
+import type { PortRequest, PortResponse } from "../message/index.ts";
 
 /** What {@link createEndpoints} needs. */
 export interface EndpointsOptions {

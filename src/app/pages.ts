@@ -1,7 +1,8 @@
 /** The pages of the server: what they say about this API, and the documents with this server's address. */
 import type { DescService } from "@bufbuild/protobuf";
 import type { ConsoleIssuer } from "../config/index.ts";
-import type { Endpoints, PortResponse } from "../http/index.ts";
+import type { Endpoints } from "../http/index.ts";
+import type { PortResponse } from "../message/index.ts";
 import { addGrpcSamples } from "../openapi/index.ts";
 import { createPages, type HomeFacts } from "../pages/index.ts";
 import { version } from "../version.ts";

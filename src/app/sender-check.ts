@@ -5,7 +5,8 @@ import type { DescMethodUnary } from "@bufbuild/protobuf";
 import type { Authenticator } from "../auth/index.ts";
 import { tryChain } from "../awaitable.ts";
 import { type LocalTransport, PlainHeaders, type Protocol } from "../call/index.ts";
-import type { HttpRequest, SenderCheck } from "../http/index.ts";
+import type { SenderCheck } from "../http/index.ts";
+import type { HttpRequest } from "../message/index.ts";
 import { pathOf } from "../rpc/index.ts";
 
 /** What {@link createSenderCheck} needs. */

@@ -8,8 +8,14 @@
 import { type Awaitable, chain } from "../awaitable.ts";
 import { flagOf } from "../config/index.ts";
 import { resourceExhausted, unavailable } from "../errors.ts";
-import { type BodyWatch, formatLimit } from "./message/body.ts";
-import { declaredLength, type HttpRequest, type HttpResponse, headerOf } from "./message/message.ts";
+import {
+  type BodyWatch,
+  declaredLength,
+  formatLimit,
+  type HttpRequest,
+  type HttpResponse,
+  headerOf,
+} from "../message/index.ts";
 
 /**
  * How much is read of a body whose sender is not verified, in bytes. It is also the limit of requests that need no

@@ -13,12 +13,6 @@ import type { ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { setImmediate } from "node:timers/promises";
 import type { TLSSocket } from "node:tls";
-import { createHttp1Server } from "./http1/node-server.ts";
-import { createHttp2Server } from "./http2/node-server.ts";
-import type { RequestHead } from "./http2/simple-fields.ts";
-import type { ServeBuffered } from "./http2/stream.ts";
-import { IncomingBodies } from "./incoming-bodies.ts";
-import { defaultPortLimits, type PortLimits } from "./message/limits.ts";
 import {
   type BufferedRequest,
   type BufferedResponse,
@@ -27,7 +21,13 @@ import {
   type HttpResponse,
   type PortRequest,
   type PortResponse,
-} from "./message/message.ts";
+} from "../message/index.ts";
+import { createHttp1Server } from "./http1/node-server.ts";
+import { createHttp2Server } from "./http2/node-server.ts";
+import type { RequestHead } from "./http2/simple-fields.ts";
+import type { ServeBuffered } from "./http2/stream.ts";
+import { IncomingBodies } from "./incoming-bodies.ts";
+import { defaultPortLimits, type PortLimits } from "./limits.ts";
 import { SharedBytes } from "./shared-bytes.ts";
 import { Beginnings, type Opening, readFirstBytes } from "./sniff-protocol.ts";
 import { isVouchedFor, type TlsFiles, verifiedCertificateOf, verifyClient } from "./tls.ts";

@@ -1,7 +1,7 @@
 /** Operations: what a binding takes, and what it answers. */
 import type { DescMethod, DescService } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
-import { httpStatusOf } from "../http/index.ts";
+import { httpStatusOf } from "../message/index.ts";
 import type { Binding } from "../rest/index.ts";
 import {
   type Content,

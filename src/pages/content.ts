@@ -2,7 +2,8 @@
 import { createHash } from "node:crypto";
 import { promisify } from "node:util";
 import { brotliCompress, constants, gzip } from "node:zlib";
-import { type Coding, chooseCoding, type Endpoint, type PortRequest, type PortResponse } from "../http/index.ts";
+import type { Endpoint } from "../http/index.ts";
+import { type Coding, chooseCoding, type PortRequest, type PortResponse } from "../message/index.ts";
 
 /** Content in all its codings. */
 interface Content {

@@ -1,7 +1,8 @@
 /** The endpoints of pages. */
 import { randomBytes } from "node:crypto";
 import type { ConsoleIssuer } from "../config/index.ts";
-import { chooseMediaType, type Endpoint, type Endpoints, type PortResponse, send } from "../http/index.ts";
+import type { Endpoint, Endpoints } from "../http/index.ts";
+import { chooseMediaType, type PortResponse, send } from "../message/index.ts";
 import { type Asset, readAssets, readFolder } from "./assets.ts";
 import { consolePage, consolePath, type Page } from "./console.ts";
 import { coded, contentEndpoint } from "./content.ts";

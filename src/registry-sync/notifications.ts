@@ -22,20 +22,18 @@ import {
   RegistryFailure,
   RegistryRefusal,
 } from "../feeds/index.ts";
+import type { Endpoint, Endpoints, IncomingBodies } from "../http/index.ts";
+import { type Logger, roundMs } from "../log.ts";
 import {
   breakOff,
   checkBodyHeaders,
-  type Endpoint,
-  type Endpoints,
   headerOf,
-  type IncomingBodies,
   type PortRequest,
   type PortResponse,
   Refusal,
   readBody,
   send,
-} from "../http/index.ts";
-import { type Logger, roundMs } from "../log.ts";
+} from "../message/index.ts";
 import { callersError, type RecordRegistryEvent } from "../pipeline/index.ts";
 import { writeStatus } from "../rest/index.ts";
 import { registryContents } from "../services/index.ts";

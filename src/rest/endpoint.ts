@@ -20,7 +20,7 @@ import {
   Refusal,
   readBody,
   send,
-} from "../http/index.ts";
+} from "../message/index.ts";
 import type { Binding } from "./binding.ts";
 import { isNotModified } from "./conditional.ts";
 import { CallHeader, callHeaders, responseHeaders } from "./headers.ts";

@@ -3,7 +3,7 @@
 import type { OutgoingHttpHeaders } from "node:http";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { type Awaitable, tryChain } from "../awaitable.ts";
-import { breakOff, formatLimit, type HttpRequest, type HttpResponse, isGone, Refusal } from "../http/index.ts";
+import { breakOff, formatLimit, type HttpRequest, type HttpResponse, isGone, Refusal } from "../message/index.ts";
 import { type Binding, readBindings } from "./binding.ts";
 import { createEndpoint, type Endpoint } from "./endpoint.ts";
 import type { FieldPath } from "./field-path.ts";

@@ -1,7 +1,7 @@
 /** Headers between HTTP and the call: all but those of one hop (RFC 9110, section 7.6.1) and of the content. */
 
 import type { OutgoingHttpHeaders } from "node:http";
-import { type HttpRequest, headerOf } from "../http/index.ts";
+import { type HttpRequest, headerOf } from "../message/index.ts";
 
 const hopAndContent = [
   "connection",

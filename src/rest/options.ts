@@ -5,7 +5,7 @@ import type { DescMethodServerStreaming, DescMethodUnary, DescService, Message, 
 import type { ConnectError, Transport } from "@connectrpc/connect";
 import type { Awaitable } from "../awaitable.ts";
 import type { MessageParts, StoredMessage } from "../codec/index.ts";
-import type { BodyWatch, HttpRequest, HttpResponse } from "../http/index.ts";
+import type { BodyWatch, HttpRequest, HttpResponse } from "../message/index.ts";
 import type { FieldPath } from "./field-path.ts";
 import type { SlashInMultiSegment } from "./path.ts";
 

@@ -20,7 +20,7 @@ import {
   setField,
   Violations,
 } from "../codec/index.ts";
-import { type BodyKind, invalidArgument } from "../http/index.ts";
+import { type BodyKind, invalidArgument } from "../message/index.ts";
 import type { Binding, BoundVariable } from "./binding.ts";
 import { isRequired } from "./field-behavior.ts";
 import { findField, holderOf, leafField } from "./field-path.ts";

@@ -19,7 +19,7 @@ import { AnySchema, anyPack } from "@bufbuild/protobuf/wkt";
 import type { ConnectError } from "@connectrpc/connect";
 import { BadRequestSchema, RetryInfoSchema } from "../../gen/google/rpc/error_details_pb.ts";
 import type { Awaitable } from "../awaitable.ts";
-import { type HttpResponse, httpStatusOf, send } from "../http/index.ts";
+import { type HttpResponse, httpStatusOf, send } from "../message/index.ts";
 import { responseHeaders } from "./headers.ts";
 
 /** Options for writing errors. */

@@ -16,7 +16,7 @@ import { once } from "node:events";
 import type { OutgoingHttpHeaders, ServerResponse } from "node:http";
 import type { DescField, Message, Registry } from "@bufbuild/protobuf";
 import { createJsonFieldWriter, type MessageParts } from "../codec/index.ts";
-import { breakOff, isGone, isOver, type PortResponse } from "../http/index.ts";
+import { breakOff, isGone, isOver, type PortResponse } from "../message/index.ts";
 import type { PayloadWriter } from "./payload.ts";
 import { wrapStatus } from "./status.ts";
 

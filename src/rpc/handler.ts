@@ -4,14 +4,8 @@
  */
 
 import type { IncomingHttpHeaders } from "node:http";
-import type {
-  BufferedRequest,
-  BufferedResponse,
-  PortRequest,
-  PortResponse,
-  RequestHead,
-  ServeBuffered,
-} from "../http/index.ts";
+import type { RequestHead, ServeBuffered } from "../http/index.ts";
+import type { BufferedRequest, BufferedResponse, PortRequest, PortResponse } from "../message/index.ts";
 import { type ConnectHandlerOptions, createConnectHandler, defaultConnectLimits, rpcPath } from "./connect/adapter.ts";
 import { createConnectFastPath } from "./connect/unary.ts";
 import { createGrpcFastPath } from "./grpc/unary.ts";

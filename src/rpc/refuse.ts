@@ -3,7 +3,7 @@ import type { OutgoingHttpHeaders } from "node:http";
 import type { Registry } from "@bufbuild/protobuf";
 import type { ConnectError } from "@connectrpc/connect";
 import { codeToHttpStatus, errorToJsonBytes } from "@connectrpc/connect/protocol-connect";
-import { type HttpRequest, type HttpResponse, send } from "../http/index.ts";
+import { type HttpRequest, type HttpResponse, send } from "../message/index.ts";
 import { jsonOptionsOf, refuseGrpc, rpcPath } from "./connect/adapter.ts";
 import { pathOf } from "./handler.ts";
 

@@ -2,7 +2,8 @@
 
 import { Code, ConnectError } from "@connectrpc/connect";
 import { flagOf } from "../config/index.ts";
-import { formatLimit, unverifiedBytes } from "../http/index.ts";
+import { unverifiedBytes } from "../http/index.ts";
+import { formatLimit } from "../message/index.ts";
 
 /**
  * RESOURCE_EXHAUSTED for a message that is larger than `maxBytes`, before or after decompression: the fixed limit of

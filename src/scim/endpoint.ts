@@ -10,19 +10,18 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { bearerIn } from "../auth/index.ts";
 import { parseJson as checkJson, JsonSyntaxError } from "../codec/index.ts";
+import type { Endpoint, IncomingBodies } from "../http/index.ts";
+import { type Logger, roundMs } from "../log.ts";
 import {
   breakOff,
   checkBodyHeaders,
-  type Endpoint,
   headerOf,
-  type IncomingBodies,
   type PortRequest,
   type PortResponse,
   Refusal,
   readBody,
   send,
-} from "../http/index.ts";
-import { type Logger, roundMs } from "../log.ts";
+} from "../message/index.ts";
 import { callersError } from "../pipeline/index.ts";
 import { findProvisioningProvider, lockAccess } from "../services/index.ts";
 import type { Database, ReadSession } from "../store/index.ts";

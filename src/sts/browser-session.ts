@@ -7,7 +7,7 @@
  */
 
 import { invalid, permissionDenied } from "../errors.ts";
-import { headerOf, type PortRequest, type PortResponse } from "../http/index.ts";
+import { headerOf, type PortRequest, type PortResponse } from "../message/index.ts";
 import type { IssuedToken } from "../services/index.ts";
 
 /** The session of a browser, at one request. */

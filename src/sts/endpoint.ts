@@ -20,18 +20,9 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { type Audit, type AuditRecord, emptyRecord } from "../audit/index.ts";
 import { bearerIn, refusalOf } from "../auth/index.ts";
 import { completeError, invalid, reasonOf, unauthenticated } from "../errors.ts";
-import {
-  breakOff,
-  type Endpoint,
-  type Endpoints,
-  headerOf,
-  type IncomingBodies,
-  type PortRequest,
-  type PortResponse,
-  Refusal,
-  send,
-} from "../http/index.ts";
+import type { Endpoint, Endpoints, IncomingBodies } from "../http/index.ts";
 import { type Logger, logRefusedToken, roundMs } from "../log.ts";
+import { breakOff, headerOf, type PortRequest, type PortResponse, Refusal, send } from "../message/index.ts";
 import { callersError, isDenial } from "../pipeline/index.ts";
 import { writeStatus } from "../rest/index.ts";
 import type { IssuedToken, NarrowingRequest, TokenExchange } from "../services/index.ts";

@@ -7,15 +7,8 @@
 import { Code } from "@connectrpc/connect";
 import { type JsonNode, JsonSyntaxError, parseJson, snakeCase } from "../codec/index.ts";
 import { invalid } from "../errors.ts";
-import {
-  type BodyWatch,
-  checkBodyHeaders,
-  headerOf,
-  type PortRequest,
-  Refusal,
-  readBody,
-  unverifiedBytes,
-} from "../http/index.ts";
+import { unverifiedBytes } from "../http/index.ts";
+import { type BodyWatch, checkBodyHeaders, headerOf, type PortRequest, Refusal, readBody } from "../message/index.ts";
 import { shorten } from "../violations.ts";
 
 /**

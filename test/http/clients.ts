@@ -4,8 +4,8 @@ import { once } from "node:events";
 import { createServer, request as httpRequest, type IncomingHttpHeaders, type Server } from "node:http";
 import { connect as connectHttp2, createServer as createHttp2Server, type Http2Server } from "node:http2";
 import { type AddressInfo, connect as connectTcp } from "node:net";
-import type { HttpRequest, HttpResponse } from "../../src/http/message/message.ts";
 import { createOnePort } from "../../src/http/port.ts";
+import type { HttpRequest, HttpResponse } from "../../src/message/index.ts";
 import type { RestHandler } from "../../src/rest/index.ts";
 import type { Any } from "../rest/fixture.ts";
 

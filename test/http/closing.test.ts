@@ -5,8 +5,8 @@ import { request as request1s } from "node:https";
 import { connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
-import type { PortResponse } from "../../src/http/message/message.ts";
 import type { OnePortOptions } from "../../src/http/port.ts";
+import type { PortResponse } from "../../src/message/index.ts";
 import { certificate, onFastPath, openPort, variants } from "./open-port.ts";
 
 describe.each(variants)("closing the port, $variant", ({ secure, fastPath }) => {

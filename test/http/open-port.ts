@@ -3,8 +3,8 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { connect as connectSecurely } from "node:tls";
-import type { BufferedRequest, BufferedResponse } from "../../src/http/message/message.ts";
 import { createOnePort, type OnePort, type OnePortOptions } from "../../src/http/port.ts";
+import type { BufferedRequest, BufferedResponse } from "../../src/message/index.ts";
 import { selfSigned } from "./self-signed.ts";
 
 /** The certificate of every TLS port here. */

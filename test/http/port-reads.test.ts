@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { BufferedRequest, BufferedResponse } from "../../src/http/message/message.ts";
+import type { BufferedRequest, BufferedResponse } from "../../src/message/index.ts";
 import { type Database, openDatabase } from "../../src/store/index.ts";
 import { identities, newRow } from "../databases/tables.ts";
 import { type OpenPort, openPort } from "./open-port.ts";

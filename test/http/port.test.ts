@@ -8,7 +8,7 @@ import { text } from "node:stream/consumers";
 import { connect as connectSecurely, TLSSocket } from "node:tls";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { frame, preface, settingsFrame, types } from "../../src/http/http2/frames.ts";
-import type { PortLimits } from "../../src/http/message/limits.ts";
+import type { PortLimits } from "../../src/http/limits.ts";
 import type { OnePortOptions } from "../../src/http/port.ts";
 import { certificate, type OpenPort, onFastPath, openPort, variants } from "./open-port.ts";
 

@@ -3,7 +3,7 @@
 import type { ServerResponse } from "node:http";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { flags, frame, listFrames, types } from "../../src/http/http2/frames.ts";
-import type { BufferedResponse, HttpRequest, HttpResponse } from "../../src/http/message/message.ts";
+import type { BufferedResponse, HttpRequest, HttpResponse } from "../../src/message/index.ts";
 import { RawHttp2Client, requestOf } from "./http2/raw-client.ts";
 import { type OpenPort, openPort } from "./open-port.ts";
 

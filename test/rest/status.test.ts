@@ -1,7 +1,7 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { expect, test } from "vitest";
 import { ErrorInfoSchema } from "../../gen/google/rpc/error_details_pb.ts";
-import { httpStatusOf } from "../../src/http/index.ts";
+import { httpStatusOf } from "../../src/message/index.ts";
 import { formatStatus, writeStatus } from "../../src/rest/index.ts";
 import { http1Client, http2Client } from "../http/clients.ts";
 import { registry } from "./fixture.ts";

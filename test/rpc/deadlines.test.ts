@@ -17,7 +17,7 @@ import {
 } from "../../gen/grpc/health/v1/health_pb.ts";
 import { PingService } from "../../gen/platform/ping/v2/ping_pb.ts";
 import { createLocalTransport } from "../../src/call/local-transport.ts";
-import { Deadline, type HttpResponse, send } from "../../src/http/index.ts";
+import { Deadline, type HttpResponse, send } from "../../src/message/index.ts";
 import { createRestHandler } from "../../src/rest/index.ts";
 import { type OpenPort, openPort } from "../http/open-port.ts";
 import { rpcCallbacks } from "./handler-fixture.ts";

@@ -3,7 +3,8 @@
 import { createRegistry, type DescService } from "@bufbuild/protobuf";
 import type { CallInterceptor } from "../../src/call/interceptor.ts";
 import { createLocalTransport, type ServiceImplementation } from "../../src/call/local-transport.ts";
-import type { BufferedRequest, BufferedResponse, OnePortOptions } from "../../src/http/index.ts";
+import type { OnePortOptions } from "../../src/http/index.ts";
+import type { BufferedRequest, BufferedResponse } from "../../src/message/index.ts";
 import { createRpcHandler, type RpcHandlerOptions as Options, pathOf } from "../../src/rpc/handler.ts";
 
 /** What the handler is made from. */

@@ -9,17 +9,16 @@ import { emptyRecord } from "../../audit/index.ts";
 import type { CertificateTokens } from "../../auth/index.ts";
 import { flagOf } from "../../config/index.ts";
 import { completeError } from "../../errors.ts";
+import { clientCertificateOf, unverifiedBytes } from "../../http/index.ts";
 import {
   type BufferedRequest,
   type BufferedResponse,
-  clientCertificateOf,
   type HttpRequest,
   type HttpResponse,
   isBuffered,
   type PortRequest,
   type PortResponse,
-  unverifiedBytes,
-} from "../../http/index.ts";
+} from "../../message/index.ts";
 import { consolePath } from "../../pages/index.ts";
 import { callersError } from "../../pipeline/index.ts";
 import { openNotifications } from "../../registry-sync/index.ts";

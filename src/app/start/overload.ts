@@ -2,8 +2,8 @@
 import type { Registry } from "@bufbuild/protobuf";
 import type { ConnectError } from "@connectrpc/connect";
 import { completeError, unavailable } from "../../errors.ts";
-import { type HttpRequest, type HttpResponse, isBuffered } from "../../http/index.ts";
 import type { Logger } from "../../log.ts";
+import { type HttpRequest, type HttpResponse, isBuffered } from "../../message/index.ts";
 import { formatStatus, writeStatus } from "../../rest/index.ts";
 import { refuseRpc } from "../../rpc/index.ts";
 import type { Api } from "../api.ts";

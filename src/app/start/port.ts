@@ -2,7 +2,8 @@
 
 import { flagOf, type ListenAddress } from "../../config/index.ts";
 import { completeError } from "../../errors.ts";
-import { createOnePort, formatLimit, IncomingBodies, type OnePortOptions } from "../../http/index.ts";
+import { createOnePort, IncomingBodies, type OnePortOptions } from "../../http/index.ts";
+import { formatLimit } from "../../message/index.ts";
 import { formatStatus } from "../../rest/index.ts";
 import { listenFailure } from "../failure.ts";
 import { measurePort } from "../instruments/port.ts";

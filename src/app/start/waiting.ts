@@ -2,8 +2,8 @@
 
 import { setTimeout as delay } from "node:timers/promises";
 import { completeError, unavailable } from "../../errors.ts";
-import type { PortRequest, PortResponse } from "../../http/index.ts";
 import { codeOf, type Logger } from "../../log.ts";
+import type { PortRequest, PortResponse } from "../../message/index.ts";
 import { refuseGrpc, setHeaders } from "../../rpc/index.ts";
 import { UnavailableError } from "../../store/index.ts";
 import { StartFailure } from "../failure.ts";

@@ -4,7 +4,7 @@
  * answered yet. So the fast path refuses nothing, and never waits for the rest of a request.
  */
 import type { Socket } from "node:net";
-import type { PortLimits } from "../message/limits.ts";
+import type { PortLimits } from "../limits.ts";
 import type { Share, SharedBytes } from "../shared-bytes.ts";
 import { Turn, type Turns } from "../turns.ts";
 import { createSimpleRequestReader, type SimpleRequest, type SimpleRequestReader } from "./parse-request.ts";

@@ -15,9 +15,9 @@ import {
 import { createServer as createSecureServer, type Server as SecureServer } from "node:https";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import type { PortLimits } from "../message/limits.ts";
-import type { Arrival, HttpRequest, HttpResponse } from "../message/message.ts";
-import { isAuthority, repeatsField } from "../message/request-fields.ts";
+import type { Arrival, HttpRequest, HttpResponse } from "../../message/index.ts";
+import type { PortLimits } from "../limits.ts";
+import { isAuthority, repeatsField } from "../request-fields.ts";
 import type { SharedBytes } from "../shared-bytes.ts";
 import { secureContextOf, type TlsFiles } from "../tls.ts";
 import type { Turns } from "../turns.ts";

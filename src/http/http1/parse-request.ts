@@ -5,8 +5,8 @@
  */
 
 import type { IncomingHttpHeaders } from "node:http";
-import type { BufferedRequest } from "../message/message.ts";
-import { isAuthority } from "../message/request-fields.ts";
+import type { BufferedRequest } from "../../message/index.ts";
+import { isAuthority } from "../request-fields.ts";
 
 /** A simple request. */
 export interface SimpleRequest extends BufferedRequest {

@@ -3,9 +3,9 @@
 import type { X509Certificate } from "node:crypto";
 import { type OutgoingHttpHeader, type OutgoingHttpHeaders, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
-import { BufferedResponseBase } from "../message/buffered-response.ts";
-import { httpDate } from "../message/date.ts";
-import type { BufferedResponse } from "../message/message.ts";
+import type { BufferedResponse } from "../../message/index.ts";
+import { BufferedResponseBase } from "../buffered-response.ts";
+import { httpDate } from "../date.ts";
 import { verifiedCertificateOf } from "../tls.ts";
 import type { SimpleRequest } from "./parse-request.ts";
 

@@ -1,6 +1,6 @@
 /** What HTTP/2 connections are made from. */
 import type { IncomingBodies } from "../incoming-bodies.ts";
-import type { PortLimits } from "../message/limits.ts";
+import type { PortLimits } from "../limits.ts";
 import type { SharedBytes } from "../shared-bytes.ts";
 import type { Turns } from "../turns.ts";
 import type { BridgeSocket } from "./node-bridge.ts";

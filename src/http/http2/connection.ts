@@ -11,7 +11,7 @@
  * for room. Frames are read meanwhile, since the WINDOW_UPDATE that makes room is among them.
  */
 import type { Socket } from "node:net";
-import { hasMalformedField } from "../message/request-fields.ts";
+import { hasMalformedField } from "../request-fields.ts";
 import { FrameBudgets } from "./abuse-budget.ts";
 import { BodyBuffers } from "./body-buffers.ts";
 import type { Http2ConnectionOptions } from "./connection-options.ts";

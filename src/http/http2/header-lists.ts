@@ -2,7 +2,7 @@
  * The header lists of the requests of one connection: whether they are simple or malformed, and the memory that they
  * take.
  */
-import { isMalformedRequest } from "../message/request-fields.ts";
+import { isMalformedRequest } from "../request-fields.ts";
 import type { Share } from "../shared-bytes.ts";
 import type { HeaderList } from "./hpack/hpack.ts";
 import { type RequestHead, readSimpleHead } from "./simple-fields.ts";

@@ -16,10 +16,11 @@ import {
   type ServerHttp2Stream,
 } from "node:http2";
 import type { Socket } from "node:net";
+import type { Arrival, HttpRequest, HttpResponse } from "../../message/index.ts";
 import type { IncomingBodies } from "../incoming-bodies.ts";
-import type { PortLimits } from "../message/limits.ts";
-import { type Arrival, type HttpRequest, type HttpResponse, setConnection } from "../message/message.ts";
-import { isMalformedRequest } from "../message/request-fields.ts";
+import type { PortLimits } from "../limits.ts";
+import { setConnection } from "../peer.ts";
+import { isMalformedRequest } from "../request-fields.ts";
 import type { Share, SharedBytes } from "../shared-bytes.ts";
 import type { Turns } from "../turns.ts";
 import type { Http2ConnectionOptions } from "./connection-options.ts";

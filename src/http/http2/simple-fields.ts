@@ -4,8 +4,8 @@
  */
 
 import type { IncomingHttpHeaders } from "node:http";
-import type { Arrival } from "../message/message.ts";
-import { isAuthority } from "../message/request-fields.ts";
+import type { Arrival } from "../../message/index.ts";
+import { isAuthority } from "../request-fields.ts";
 import type { HeaderList } from "./hpack/hpack.ts";
 
 /** A request without its content. */

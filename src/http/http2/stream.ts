@@ -3,9 +3,9 @@
 import type { X509Certificate } from "node:crypto";
 import type { OutgoingHttpHeaders } from "node:http";
 import type { Socket } from "node:net";
-import { BufferedResponseBase } from "../message/buffered-response.ts";
-import { httpDate } from "../message/date.ts";
-import type { BufferedRequest, BufferedResponse } from "../message/message.ts";
+import type { BufferedRequest, BufferedResponse } from "../../message/index.ts";
+import { BufferedResponseBase } from "../buffered-response.ts";
+import { httpDate } from "../date.ts";
 import { verifiedCertificateOf } from "../tls.ts";
 import { emptyBuffer, errors, headBytes, messageFrames } from "./frames.ts";
 import type { FieldList, HeaderList } from "./hpack/hpack.ts";

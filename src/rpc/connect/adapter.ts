@@ -32,6 +32,7 @@ import {
 import type { Awaitable } from "../../awaitable.ts";
 import type { LocalTransport } from "../../call/index.ts";
 import { unimplemented } from "../../errors.ts";
+import { type IncomingBody, unverifiedBytes } from "../../http/index.ts";
 import {
   type BufferedRequest,
   type BufferedResponse,
@@ -39,13 +40,11 @@ import {
   Deadline,
   discardBody,
   type HttpResponse,
-  type IncomingBody,
   isBuffered,
   isLongUnread,
   type PortRequest,
   type PortResponse,
-  unverifiedBytes,
-} from "../../http/index.ts";
+} from "../../message/index.ts";
 import { encodeGrpcMessage, withGrpcMessage } from "../grpc/message.ts";
 import { parseGrpcTimeout } from "../grpc/timeout.ts";
 import { readMaxBytesOf } from "../unary/fast-path.ts";

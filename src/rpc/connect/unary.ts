@@ -10,17 +10,17 @@ import type { Registry } from "@bufbuild/protobuf";
 import { mergeNonProtocolHeaders } from "@connectrpc/connect/protocol";
 import { codeToHttpStatus, errorToJsonBytes } from "@connectrpc/connect/protocol-connect";
 import { addFields, PlainHeaders, type Touched } from "../../call/index.ts";
+import type { IncomingBody } from "../../http/index.ts";
 import {
   type BufferedRequest,
   type BufferedResponse,
   breakOff,
   Deadline,
-  type IncomingBody,
   type PortRequest,
   type PortResponse,
   send,
   watchPiece,
-} from "../../http/index.ts";
+} from "../../message/index.ts";
 import {
   beginCall,
   checkLength,

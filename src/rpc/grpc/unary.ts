@@ -10,13 +10,13 @@ import type { ConnectError } from "@connectrpc/connect";
 import { setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
 import { addFields, PlainHeaders, type Touched } from "../../call/index.ts";
 import {
-  Deadline,
   emptyBuffer,
   type Http2Stream,
   type RequestHead,
   type ServeBuffered,
   unverifiedBytes,
 } from "../../http/index.ts";
+import { Deadline } from "../../message/index.ts";
 import {
   beginCall,
   checkLength,

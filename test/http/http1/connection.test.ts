@@ -7,9 +7,9 @@ import type { ServerResponse } from "node:http";
 import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it, onTestFinished } from "vitest";
-import type { PortLimits } from "../../../src/http/message/limits.ts";
-import type { BufferedResponse } from "../../../src/http/message/message.ts";
+import type { PortLimits } from "../../../src/http/limits.ts";
 import type { OnePortOptions } from "../../../src/http/port.ts";
+import type { BufferedResponse } from "../../../src/message/index.ts";
 import { type OpenPort, openPort, variants } from "../open-port.ts";
 
 const request = (path: string, more = "") => `GET ${path} HTTP/1.1\r\nhost: x\r\n${more}\r\n`;

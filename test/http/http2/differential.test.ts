@@ -24,13 +24,8 @@ import {
   types,
 } from "../../../src/http/http2/frames.ts";
 import { HeaderReader } from "../../../src/http/http2/hpack/hpack.ts";
-import type {
-  BufferedRequest,
-  BufferedResponse,
-  PortRequest,
-  PortResponse,
-} from "../../../src/http/message/message.ts";
 import type { OnePortOptions } from "../../../src/http/port.ts";
+import type { BufferedRequest, BufferedResponse, PortRequest, PortResponse } from "../../../src/message/index.ts";
 import { openPort } from "../open-port.ts";
 import { type Frame, padded, RawHttp2Client, requestOf } from "./raw-client.ts";
 

@@ -1,11 +1,6 @@
 import { expect, test } from "vitest";
-import {
-  chooseCoding,
-  chooseMediaType,
-  isJsonContentType,
-  parseCoding,
-} from "../../../src/http/message/negotiation.ts";
-import { streamTypes } from "../../../src/rest/stream.ts";
+import { chooseCoding, chooseMediaType, isJsonContentType, parseCoding } from "../../src/message/negotiation.ts";
+import { streamTypes } from "../../src/rest/stream.ts";
 
 test.each<[string | undefined, string | undefined]>([
   [undefined, "application/json"],

@@ -7,9 +7,7 @@ import type {
   OutgoingHttpHeaders,
   ServerResponse,
 } from "node:http";
-import { type Http2ServerRequest, type Http2ServerResponse, constants as http2 } from "node:http2";
-import type { Socket } from "node:net";
-import { verifiedCertificateOf } from "../tls.ts";
+import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
 
 /** A request with Node's objects (HTTP/1.1, or HTTP/2 by the compatibility API), or a buffered one. */
 export type HttpRequest = PortRequest | BufferedRequest;
@@ -49,7 +47,7 @@ export interface BufferedResponse {
   readonly destroyed: boolean;
   /** The address of the client; undefined if it has gone. */
   readonly remoteAddress: string | undefined;
-  /** See {@link clientCertificateOf}. */
+  /** See `clientCertificateOf` of `http`. */
   readonly clientCertificate: X509Certificate | undefined;
   getHeader(name: string): OutgoingHttpHeader | undefined;
   setHeader(name: string, value: OutgoingHttpHeader): void;
@@ -60,34 +58,6 @@ export interface BufferedResponse {
   destroy(): void;
   /** Has the request answered with Node's objects instead. Nothing may have been sent. */
   fallBack(): void;
-}
-
-/** What a request came by: a socket, or what stands for one before Node's HTTP/2. */
-type Connection = object & Pick<Socket, "remoteAddress">;
-
-/** The connections of Node's HTTP/2 sessions, because Node does not tell of a connection that is not its own. */
-const connections = new WeakMap<object, Connection>();
-
-/** Notes the connection of a session of Node's HTTP/2. */
-export function setConnection(session: object, connection: Connection): void {
-  connections.set(session, connection);
-}
-
-function connectionOf(request: PortRequest): Connection | undefined {
-  if (!isHttp2(request)) return (request as IncomingMessage).socket;
-  const { session } = request.stream;
-  return session && connections.get(session);
-}
-
-/** The address of the client of a request; undefined if it has gone. */
-export function addressOf(request: HttpRequest, response: HttpResponse): string | undefined {
-  return isBuffered(response) ? response.remoteAddress : connectionOf(request as PortRequest)?.remoteAddress;
-}
-
-/** The certificate of the client of a request, if it has one and the port has verified it. */
-export function clientCertificateOf(request: HttpRequest, response: HttpResponse): X509Certificate | undefined {
-  if (isBuffered(response)) return response.clientCertificate;
-  return verifiedCertificateOf(connectionOf(request as PortRequest));
 }
 
 /** Whether a response is sent in one piece. */
@@ -112,10 +82,13 @@ export function isGone(response: HttpResponse): boolean {
   return "stream" in response ? response.stream.destroyed || response.stream.closed : response.destroyed;
 }
 
+/** The error code INTERNAL_ERROR, RFC 9113 section 7. Not every runtime with Node's other modules has `node:http2`. */
+const internalError = 2;
+
 /** Ends a response in a way that shows it to be incomplete. */
 export function breakOff(response: HttpResponse): void {
   if ("stream" in response) {
-    response.stream.close(http2.NGHTTP2_INTERNAL_ERROR);
+    response.stream.close(internalError);
   } else {
     response.destroy();
   }

@@ -6,7 +6,7 @@
 import { promisify } from "node:util";
 import { brotliDecompress, gunzip, type ZlibOptions } from "node:zlib";
 import { Code, ConnectError } from "@connectrpc/connect";
-import { type Awaitable, chain, tryChain } from "../../awaitable.ts";
+import { type Awaitable, chain, tryChain } from "../awaitable.ts";
 import { declaredLength, type HttpRequest, headerOf, type PortRequest } from "./message.ts";
 import { type Coding, contentCodings, isJsonContentType, parseCoding } from "./negotiation.ts";
 import { invalidArgument, Refusal } from "./refusal.ts";
@@ -97,7 +97,12 @@ function readAll(
   refuse: () => Error,
   watch: BodyWatch | undefined,
 ): Promise<Uint8Array> {
-  const { promise, resolve, reject } = Promise.withResolvers<Uint8Array>();
+  let resolve!: (body: Uint8Array) => void;
+  let reject!: (reason: unknown) => void;
+  const promise = new Promise<Uint8Array>((onBody, onError) => {
+    resolve = onBody;
+    reject = onError;
+  });
   const chunks: Uint8Array[] = [];
   let length = 0;
   const stop = (reason: unknown) => {

@@ -9,7 +9,7 @@
 import type { IncomingMessage, OutgoingHttpHeader, OutgoingHttpHeaders, ServerResponse } from "node:http";
 import { promisify } from "node:util";
 import { brotliCompress, gzip, constants as zlib } from "node:zlib";
-import { type Awaitable, chain } from "../../awaitable.ts";
+import { type Awaitable, chain } from "../awaitable.ts";
 import type { Deadline } from "./deadline.ts";
 import {
   declaredLength,
@@ -110,7 +110,10 @@ export function isLongUnread(request: PortRequest): boolean {
  * before it reads.
  */
 export async function discardBody(request: PortRequest): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
+  let resolve!: () => void;
+  const promise = new Promise<void>((onEnd) => {
+    resolve = onEnd;
+  });
   const timer = setTimeout(resolve, lingerMs);
   let discarded = 0;
   request.on("data", (chunk: Uint8Array) => {

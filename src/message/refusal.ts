@@ -1,7 +1,7 @@
 /** Errors with an HTTP status of their own. */
 import { Code, ConnectError } from "@connectrpc/connect";
-import { BadRequestSchema } from "../../../gen/google/rpc/error_details_pb.ts";
-import { type FieldViolation, listedViolations } from "../../violations.ts";
+import { BadRequestSchema } from "../../gen/google/rpc/error_details_pb.ts";
+import { type FieldViolation, listedViolations } from "../violations.ts";
 
 /** The HTTP status that google/rpc/code.proto gives each code. */
 export const httpStatuses: Readonly<Record<Code, number>> = {

@@ -2,12 +2,12 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { emptyBuffer, flags, frame, listFrames, types } from "../../../src/http/http2/frames.ts";
-import { HeaderReader } from "../../../src/http/http2/hpack/hpack.ts";
-import { isAuthority } from "../../../src/http/message/request-fields.ts";
-import type { OnePortOptions } from "../../../src/http/port.ts";
-import { RawHttp2Client, requestOf } from "../http2/raw-client.ts";
-import { onFastPath, openPort } from "../open-port.ts";
+import { emptyBuffer, flags, frame, listFrames, types } from "../../src/http/http2/frames.ts";
+import { HeaderReader } from "../../src/http/http2/hpack/hpack.ts";
+import type { OnePortOptions } from "../../src/http/port.ts";
+import { isAuthority } from "../../src/http/request-fields.ts";
+import { RawHttp2Client, requestOf } from "./http2/raw-client.ts";
+import { onFastPath, openPort } from "./open-port.ts";
 
 const protocolError = 1;
 

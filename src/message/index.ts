@@ -1,0 +1,29 @@
+/**
+ * message: one HTTP request and its response, as handlers see them. It knows no RPC, and nothing of how they travel.
+ *
+ * A request comes in one of two forms, which have the same fields: with the objects of `node:http` or of the
+ * compatibility API of `node:http2`, or buffered, if all of it has been received.
+ *
+ * Standard: RFC 9110. Runs on Node 20 and newer, because the package exports it with `rest`.
+ */
+export { type BodyKind, type BodyWatch, checkBodyHeaders, formatLimit, readBody, watchPiece } from "./body.ts";
+export { Deadline } from "./deadline.ts";
+export {
+  type Arrival,
+  type BufferedRequest,
+  type BufferedResponse,
+  breakOff,
+  declaredLength,
+  type HttpRequest,
+  type HttpResponse,
+  headerOf,
+  isBuffered,
+  isGone,
+  isHttp2,
+  isOver,
+  type PortRequest,
+  type PortResponse,
+} from "./message.ts";
+export { type Coding, chooseCoding, chooseMediaType } from "./negotiation.ts";
+export { httpStatuses, httpStatusOf, invalidArgument, Refusal } from "./refusal.ts";
+export { type Answer, discardBody, isLongUnread, send } from "./send.ts";
