@@ -8,8 +8,8 @@
  *
  * JSON is ProtoJSON (https://protobuf.dev/programming-guides/json) over RFC 8259. It differs on purpose in these
  * points:
- * - Written: fields without presence always appear, zero or not (as the library's `alwaysEmitImplicit`); timestamps
- *   carry exactly three fractional digits, cut off.
+ * - Written, unless a `JsonFormat` says otherwise: fields without presence always appear, zero or not (as the library's
+ *   `alwaysEmitImplicit`); timestamps carry exactly three fractional digits, cut off.
  * - Read: keys by lowerCamelCase or proto name, field mask paths likewise. Duplicate keys in any spelling, two members
  *   of a oneof, NUL, lone surrogates, malformed UTF-8 and nesting deeper than 100 are refused; integers are exact
  *   or refused, never rounded; dates must exist; unknown enum names are refused even where unknown fields are ignored.
@@ -29,6 +29,7 @@ export { type BinaryReader, createBinaryReader } from "./binary/reader.ts";
 export { type BinaryWriter, createBinaryWriter } from "./binary/writer.ts";
 export { useGeneratedCode, zeroMessage } from "./compile/compile-function.ts";
 export { fieldPathsOf } from "./json/field-paths.ts";
+export { type JsonFormat, storedFormat } from "./json/format.ts";
 export { type JsonNode, JsonNumber, JsonSyntaxError, parseJson } from "./json/parser.ts";
 export {
   createJsonFieldReader,

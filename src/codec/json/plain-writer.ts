@@ -4,20 +4,30 @@
  */
 import { type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
 import { getField, hasPresence, isBareStruct, isUnwrapped, type Local, wrapperValue } from "../message-fields.ts";
+import { fieldName, type JsonFormat, omission } from "./format.ts";
 import { formatBytes } from "./text-forms.ts";
 import { enumTexts, quote, type WriteAny, writeDouble, writeJsonValue, writeList, writeMap } from "./values.ts";
 
 /** Returns the writer of a message type, whose `write` is replaced when it is first called. */
-export type TypeOf = (desc: DescMessage) => { readonly write: (value: never) => string };
+export interface TypeOf {
+  (desc: DescMessage): { write: (value: never) => string };
+  readonly format: JsonFormat;
+}
 
 /** The writer of messages whose JSON is an object of their fields. */
 export function plainObjectWriter(desc: DescMessage, typeOf: TypeOf): (message: Local) => string {
   const members = desc.fields
     .toSorted((a, b) => a.number - b.number)
-    .map((field) => ({ name: `${quote(field.jsonName)}:`, write: plainFieldWriter(field, typeOf) }));
+    .map((field) => ({
+      name: `${quote(fieldName(field, typeOf.format))}:`,
+      isOmitted: omission(field, typeOf.format),
+      localName: field.localName,
+      write: plainFieldWriter(field, typeOf),
+    }));
   return (message) => {
     let text = "{";
-    for (const { name, write } of members) {
+    for (const { name, isOmitted, localName, write } of members) {
+      if (isOmitted?.(message[localName])) continue;
       const value = write(message);
       if (value !== undefined) text += `${text === "{" ? "" : ","}${name}${value}`;
     }
@@ -51,6 +61,7 @@ function fieldWriter(field: DescField, typeOf: TypeOf): WriteAny {
 export function plainValueWriter(field: DescField, typeOf: TypeOf): WriteAny {
   if (field.enum !== undefined) {
     if (field.enum.typeName === "google.protobuf.NullValue") return () => "null";
+    if (typeOf.format.enumAsInteger === true) return String;
     const texts = enumTexts(field.enum);
     return (value) => texts[value as number] ?? String(value);
   }

@@ -1,8 +1,8 @@
 /**
  * The text forms of ProtoJSON: Timestamp (RFC 3339), Duration, FieldMask and bytes (RFC 4648).
  *
- * Timestamps are written in UTC with exactly three fractional digits, cut off, not rounded; they are read with up to
- * nine digits and any offset. Reading returns undefined for text that is not of the form.
+ * Timestamps are written in UTC with exactly three fractional digits, cut off, not rounded, or with all that they have;
+ * they are read with up to nine digits and any offset. Reading returns undefined for text that is not of the form.
  */
 import { dateOf, twoDigits } from "../dates.ts";
 
@@ -33,6 +33,19 @@ export function formatTimestamp(value: SecondsAndNanos): string {
   return `${dateOf(day)}${time}.${threeDigits[Math.floor(nanos / 1e6)]}Z`;
 }
 
+/** `2024-01-31T12:34:56.789012Z`, with no, three, six or nine fractional digits. Throws as `formatTimestamp`. */
+export function formatExactTimestamp(value: SecondsAndNanos): string {
+  return `${formatTimestamp(value).slice(0, -".789Z".length)}${fractionOf(value.nanos)}Z`;
+}
+
+/** `.500` for half a second, with three, six or nine digits; empty for none. */
+function fractionOf(nanos: number): string {
+  if (nanos === 0) return "";
+  let fraction = `.${String(Math.abs(nanos)).padStart(9, "0")}`;
+  while (fraction.endsWith("000")) fraction = fraction.slice(0, -3);
+  return fraction;
+}
+
 const timestampPattern =
   /^(\d{4})-(\d\d)-(\d\d)T([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(?:\.(\d{1,9}))?(?:Z|([+-])([01]\d|2[0-3]):([0-5]\d))$/;
 
@@ -58,12 +71,7 @@ export function formatDuration(value: SecondsAndNanos): string {
   if (Math.abs(seconds) > maxDuration || Math.abs(nanos) >= 1e9 || seconds * nanos < 0)
     throw new RangeError("duration out of range");
   const sign = seconds < 0 || nanos < 0 ? "-" : "";
-  let fraction = "";
-  if (nanos !== 0) {
-    fraction = `.${String(Math.abs(nanos)).padStart(9, "0")}`;
-    while (fraction.endsWith("000")) fraction = fraction.slice(0, -3);
-  }
-  return `${sign}${Math.abs(seconds)}${fraction}s`;
+  return `${sign}${Math.abs(seconds)}${fractionOf(nanos)}s`;
 }
 
 /** Reads seconds with up to nine fractional digits and the letter s. */

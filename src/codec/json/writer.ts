@@ -3,7 +3,7 @@
  *
  * Strings are concatenated, no intermediate object is built, and JSON.stringify is called only for strings with
  * something to escape. Every concatenated piece costs again when the text is sent, so constant texts of neighbouring
- * fields are joined at compile time. Fields come in the order of their numbers, under their lowerCamelCase names.
+ * fields are joined at compile time. Fields come in the order of their numbers.
  */
 import {
   type DescEnum,
@@ -18,8 +18,9 @@ import type { Any, FieldMask, Value } from "@bufbuild/protobuf/wkt";
 import { type Bind, compileFunction, literal, perMessage, placeOf, presenceOf } from "../compile/compile-function.ts";
 import { hasCustomJson, isBareStruct, isUnwrapped, type Local, wrapperValue } from "../message-fields.ts";
 import { StoredMessage, storedListOf, wholeMessage } from "../stored/stored-message.ts";
+import { fieldName, formatKey, type JsonFormat, omission, storedFormat, timestampWriter } from "./format.ts";
 import { plainFieldWriter, plainObjectWriter, plainValueWriter, scalarWriter, type TypeOf } from "./plain-writer.ts";
-import { formatBytes, formatDuration, formatFieldMask, formatTimestamp, type SecondsAndNanos } from "./text-forms.ts";
+import { formatBytes, formatDuration, formatFieldMask, type SecondsAndNanos } from "./text-forms.ts";
 import {
   enumTexts,
   escaped,
@@ -35,6 +36,8 @@ import {
 interface JsonWriterOptions {
   /** Finds the types of google.protobuf.Any values. */
   readonly registry: Registry;
+  /** Default: that of messages in stored form. */
+  readonly format?: JsonFormat | undefined;
 }
 
 /** Returns the JSON text of a message. Throws for what ProtoJSON cannot express, such as an Any of an unknown type. */
@@ -42,7 +45,7 @@ type JsonWriter = (message: Message | StoredMessage) => string;
 
 /** The writer for one field of a message, zero values included; it returns `null` for an unset field with presence. */
 export function createJsonFieldWriter(field: DescField, options: JsonWriterOptions): JsonWriter {
-  const typeOf = typesOf(options.registry);
+  const typeOf = typesOf(options);
   const emit = (bind: Bind) => {
     const { code, after } = fieldText(field, "", bind, typeOf);
     return `return ${presenceOf(field) ?? "true"} ? ${code} + ${literal(after)} : "null";`;
@@ -54,10 +57,12 @@ export function createJsonFieldWriter(field: DescField, options: JsonWriterOptio
   return (message) => write(wholeMessage(message) as never);
 }
 
-/** The writer for a message type. Each type is compiled once per registry, when it is first written. */
+/** The writer for a message type. Each type is compiled once per registry and format, when it is first written. */
 export function createJsonWriter(desc: DescMessage, options: JsonWriterOptions): JsonWriter {
-  const type = typesOf(options.registry)(desc);
+  const typeOf = typesOf(options);
+  const type = typeOf(desc);
   const write = (message: Message) => type.write(message as never);
+  if (!isStoredFormat(typeOf.format)) return (message) => write(wholeMessage(message));
   return (message) => (message instanceof StoredMessage ? StoredMessage.json(message, write) : write(message));
 }
 
@@ -68,21 +73,35 @@ interface MessageType {
   write: Write;
 }
 
-const typesByRegistry = new WeakMap<Registry, TypeOf>();
+const typesByRegistry = new WeakMap<Registry, Map<string, TypeOf>>();
 
-function typesOf(registry: Registry): TypeOf {
-  let typeOf = typesByRegistry.get(registry);
+function typesOf({ registry, format = storedFormat }: JsonWriterOptions): TypeOf {
+  let byFormat = typesByRegistry.get(registry);
+  if (byFormat === undefined) {
+    byFormat = new Map();
+    typesByRegistry.set(registry, byFormat);
+  }
+  const key = formatKey(format);
+  let typeOf = byFormat.get(key);
   if (typeOf === undefined) {
-    typeOf = perMessage((desc) => createType(desc, registry));
-    typesByRegistry.set(registry, typeOf);
+    const made: TypeOf = Object.assign(
+      perMessage((desc) => createType(desc, registry, made)),
+      { format },
+    );
+    typeOf = made;
+    byFormat.set(key, typeOf);
   }
   return typeOf;
 }
 
-function createType(desc: DescMessage, registry: Registry): MessageType {
+function isStoredFormat(format: JsonFormat): boolean {
+  return formatKey(format) === formatKey(storedFormat);
+}
+
+function createType(desc: DescMessage, registry: Registry, typeOf: TypeOf): MessageType {
   const type: MessageType = {
     write(message) {
-      type.write = wellKnownWriter(desc, registry) ?? objectWriter(desc, typesOf(registry));
+      type.write = wellKnownWriter(desc, registry, typeOf.format) ?? objectWriter(desc, typeOf);
       return type.write(message);
     },
   };
@@ -93,10 +112,18 @@ function objectWriter(desc: DescMessage, typeOf: TypeOf): Write {
   const emit = (bind: Bind) => {
     const object = new ObjectCode();
     for (const field of desc.fields.toSorted((a, b) => a.number - b.number))
-      object.add(quote(field.jsonName), presenceOf(field), (before) => fieldText(field, before, bind, typeOf));
+      object.add(quote(fieldName(field, typeOf.format)), conditionOf(field, bind, typeOf), (before) =>
+        fieldText(field, before, bind, typeOf),
+      );
     return object.end();
   };
   return compileFunction<Write>("message", emit, () => plainObjectWriter(desc, typeOf));
+}
+
+/** The condition under which a field is written; undefined for always. */
+function conditionOf(field: DescField, bind: Bind, { format }: TypeOf): string | undefined {
+  const isOmitted = omission(field, format);
+  return isOmitted === undefined ? presenceOf(field) : `!${bind(isOmitted)}(${placeOf(field)})`;
 }
 
 /** The code that puts the text of an object together. */
@@ -142,7 +169,10 @@ function fieldText(field: DescField, before: string, bind: Bind, typeOf: TypeOf)
     const items = `${bind(writeList)}(${literal(`${before}[`)}, ${place}, ${bind(itemWriter(field, typeOf))})`;
     const code = `(${place}.length === 0 ? ${literal(`${before}[]`)} : ${items})`;
     return {
-      code: field.message === undefined ? code : storedListText(field.message, code, before, bind, typeOf),
+      code:
+        field.message !== undefined && isStoredFormat(typeOf.format)
+          ? storedListText(field.message, code, before, bind, typeOf)
+          : code,
       after: "",
     };
   }
@@ -173,12 +203,12 @@ function itemWriter(field: DescField, typeOf: TypeOf): WriteAny {
 
 /** The text of one value of the field: a singular value, a list item or a map value. */
 function valueText(field: DescField, place: string, before: string, bind: Bind, typeOf: TypeOf): ValueText {
-  if (field.enum !== undefined) return { code: enumText(field.enum, place, before, bind), after: "" };
+  if (field.enum !== undefined) return { code: enumText(field.enum, place, before, bind, typeOf.format), after: "" };
   if (field.message === undefined) return scalarText(field.scalar, place, before, bind);
   const wrapped = isUnwrapped(field) ? wrapperValue(field.message) : undefined;
   if (wrapped !== undefined) return scalarText(wrapped.scalar, place, before, bind);
   if (field.message.typeName === "google.protobuf.Timestamp")
-    return quotedText(`${bind(formatTimestamp)}(${place})`, before);
+    return quotedText(`${bind(timestampWriter(typeOf.format))}(${place})`, before);
   const text = isBareStruct(field)
     ? `${bind(writeJsonValue)}(${place})`
     : `${bind(typeOf(field.message))}.write(${place})`;
@@ -211,20 +241,23 @@ function quotedText(code: string, before: string): ValueText {
   return { code: `${literal(`${before}"`)} + ${code}`, after: '"' };
 }
 
-function enumText(desc: DescEnum, place: string, before: string, bind: Bind): string {
+function enumText(desc: DescEnum, place: string, before: string, bind: Bind, format: JsonFormat): string {
   if (desc.typeName === "google.protobuf.NullValue") return literal(`${before}null`);
+  if (format.enumAsInteger === true) return `${literal(before)} + ${place}`;
   return `(${bind(enumTexts(desc, before))}[${place}] ?? ${literal(before)} + ${place})`;
 }
 
-function wellKnownWriter(desc: DescMessage, registry: Registry): Write | undefined {
+function wellKnownWriter(desc: DescMessage, registry: Registry, format: JsonFormat): Write | undefined {
   const wrapped = wrapperValue(desc);
   if (wrapped !== undefined) {
     const write = scalarWriter(wrapped.scalar);
     return (message: Local) => write(message[wrapped.localName]);
   }
   switch (desc.typeName) {
-    case "google.protobuf.Timestamp":
+    case "google.protobuf.Timestamp": {
+      const formatTimestamp = timestampWriter(format);
       return (message: SecondsAndNanos) => `"${formatTimestamp(message)}"`;
+    }
     case "google.protobuf.Duration":
       return (message: SecondsAndNanos) => `"${formatDuration(message)}"`;
     case "google.protobuf.FieldMask":
@@ -236,7 +269,7 @@ function wellKnownWriter(desc: DescMessage, registry: Registry): Write | undefin
     case "google.protobuf.Value":
       return writeValue;
     case "google.protobuf.Any":
-      return (message: Any) => writeAny(message, registry);
+      return (message: Any) => writeAny(message, registry, format);
     default:
       return undefined;
   }
@@ -255,11 +288,11 @@ function writeValue({ kind }: Value): string {
   }
 }
 
-function writeAny(any: Any, registry: Registry): string {
+function writeAny(any: Any, registry: Registry, format: JsonFormat): string {
   if (any.typeUrl === "") return "{}";
   const desc = registry.getMessage(any.typeUrl.slice(any.typeUrl.lastIndexOf("/") + 1));
   if (desc === undefined) throw new TypeError(`${JSON.stringify(any.typeUrl)} is not in the registry`);
-  const text = createJsonWriter(desc, { registry })(fromBinary(desc, any.value));
+  const text = createJsonWriter(desc, { registry, format })(fromBinary(desc, any.value));
   const type = `{"@type":${quote(any.typeUrl)}`;
   if (hasCustomJson(desc)) return `${type},"value":${text}}`;
   return text === "{}" ? `${type}}` : `${type},${text.slice(1)}`;
