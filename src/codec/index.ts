@@ -29,7 +29,7 @@ export { type BinaryReader, createBinaryReader } from "./binary/reader.ts";
 export { type BinaryWriter, createBinaryWriter } from "./binary/writer.ts";
 export { useGeneratedCode, zeroMessage } from "./compile/compile-function.ts";
 export { fieldPathsOf } from "./json/field-paths.ts";
-export { type JsonFormat, storedFormat } from "./json/format.ts";
+export { fieldName, type JsonFormat, storedFormat } from "./json/format.ts";
 export { type JsonNode, JsonNumber, JsonSyntaxError, parseJson } from "./json/parser.ts";
 export {
   createJsonFieldReader,

@@ -36,12 +36,15 @@ export interface Binding {
   readonly responseBody: DescField | undefined;
 }
 
+/** Takes a method that has an annotation and is left out. */
+export type OnSkipped = (method: DescMethod, reason: string) => void;
+
 /**
- * Reads the bindings of all annotated methods, in the order of declaration.
+ * Reads the bindings of all annotated methods, in the order of declaration. Methods with client streams are left out.
  * Errors: Error that names the method, and the column where a template is at fault.
  */
-export function readBindings(services: Iterable<DescService>): Binding[] {
-  return [...services].flatMap((service) => service.methods.flatMap(bindingsOf));
+export function readBindings(services: Iterable<DescService>, onSkipped: OnSkipped = () => {}): Binding[] {
+  return [...services].flatMap((service) => service.methods.flatMap((method) => bindingsOf(method, onSkipped)));
 }
 
 /** The full name of a method: `platform.iam.v2.RolesService.GetRole`. */
@@ -49,8 +52,12 @@ export function methodName(method: DescMethod): string {
   return `${method.parent.typeName}.${method.name}`;
 }
 
-function bindingsOf(method: DescMethod): Binding[] {
+function bindingsOf(method: DescMethod, onSkipped: OnSkipped): Binding[] {
   if (!hasOption(method, http)) return [];
+  if (method.methodKind === "client_streaming" || method.methodKind === "bidi_streaming") {
+    onSkipped(method, "client streams cannot be reached by HTTP bindings");
+    return [];
+  }
   const rule = getOption(method, http);
   return [rule, ...rule.additionalBindings].map((candidate) => {
     if (candidate !== rule && candidate.additionalBindings.length > 0)
@@ -66,8 +73,6 @@ function bindingsOf(method: DescMethod): Binding[] {
 }
 
 function readBinding(method: DescMethod, rule: HttpRule): Binding {
-  if (method.methodKind === "client_streaming" || method.methodKind === "bidi_streaming")
-    throw new Error("client streams cannot be reached by HTTP bindings");
   const pattern = patternOf(rule);
   if (pattern === undefined || pattern.httpMethod === "") throw new Error("an HTTP method and a path are needed");
   const template = parseTemplate(pattern.template);
@@ -107,8 +112,6 @@ function findBody(method: DescMethod, name: string): Binding["body"] {
   if (name === "" || name === "*") return name === "" ? undefined : "*";
   const field = findField(method.input, name);
   if (field === undefined) throw new Error(`body: ${method.input.typeName} has no field ${name}`);
-  if (field.fieldKind !== "message" && field.fieldKind !== "list")
-    throw new Error(`body: ${name} is neither a message nor a list`);
   return field;
 }
 

@@ -4,7 +4,7 @@ import type { OutgoingHttpHeaders } from "node:http";
 import type { DescMethodServerStreaming, DescMethodUnary, Message, MessageInitShape } from "@bufbuild/protobuf";
 import { Code, type ConnectError, type Transport } from "@connectrpc/connect";
 import { type Awaitable, chain } from "../awaitable.ts";
-import { MessageParts, type StoredMessage } from "../codec/index.ts";
+import { MessageParts, type StoredMessage, wholeMessage } from "../codec/index.ts";
 import {
   checkBodyHeaders,
   chooseMediaType,
@@ -13,6 +13,7 @@ import {
   type HttpRequest,
   type HttpResponse,
   headerOf,
+  httpStatusOf,
   invalidArgument,
   isBuffered,
   isGone,
@@ -24,10 +25,10 @@ import {
 import type { Binding } from "./binding.ts";
 import { isNotModified } from "./conditional.ts";
 import { CallHeader, callHeaders, responseHeaders } from "./headers.ts";
-import type { DirectCalls, RestMethod, RestOptions } from "./options.ts";
+import type { CompleteOptions, DirectCalls, RestAnswer, RestMatch, RestMethod, RestOptions } from "./options.ts";
 import { createPayloadWriter, type PayloadWriter } from "./payload.ts";
 import { createRequestReader, type RequestReader } from "./request.ts";
-import { formatStatus } from "./status.ts";
+import { formatError, wrapError } from "./status.ts";
 import { type StreamType, streamTypes, writeParts, writeStream } from "./stream.ts";
 
 const defaultMaxBodyBytes = 1024 * 1024;
@@ -49,43 +50,55 @@ interface Exchange {
 /** One method, reached by one binding. */
 export interface Endpoint {
   readonly method: Binding["method"];
+  readonly match: RestMatch;
   /** Responds to a request, or throws or rejects with the error to be described. */
   serve(exchange: Exchange): Awaitable<void>;
 }
 
 /** Builds the endpoint of a binding. */
-export function createEndpoint(binding: Binding, options: RestOptions): Endpoint {
+export function createEndpoint(binding: Binding, options: CompleteOptions): Endpoint {
   const { method } = binding;
   const { transport, registry } = options;
   const reader = createRequestReader(binding, options);
-  const payload = createPayloadWriter(binding, registry);
+  const payload = createPayloadWriter(binding, options);
   const { maxBodyBytes: limit = defaultMaxBodyBytes, stallMs = defaultStallMs } = options.limits ?? {};
   const maxBodyBytes = typeof limit === "number" ? limit : limit(method);
   const offered = method.methodKind === "unary" ? streamTypes.slice(0, 1) : streamTypes;
-  const isEmpty = binding.responseBody === undefined && method.output.typeName === "google.protobuf.Empty";
+  const isEmpty =
+    options.emptyAnswer === "nothing" &&
+    binding.responseBody === undefined &&
+    method.output.typeName === "google.protobuf.Empty";
+  const maxCallMs = typeof options.timeoutMs === "function" ? options.timeoutMs(method) : options.timeoutMs;
+  const match = { method, httpMethod: binding.httpMethod, template: binding.template.text };
 
   const listField = method.output.fields[0];
+  const { json: format = {}, requestHeader, responseHeader, rewriteAnswer } = options;
   const begin = transport.begin ?? beginThrough(transport);
 
   function serveUnary({ request, response, common }: Exchange, message: Message, deadline: Deadline | undefined) {
     const inParts = options.mayAnswerInParts?.(method, message) === true;
     if (inParts && isBuffered(response)) return response.fallBack();
     const caller = inParts ? { takesParts: true } : undefined;
-    const call = begin(method as DescMethodUnary, message, new CallHeader(request), deadline?.leftMs(), caller);
+    const header = new CallHeader(request, requestHeader);
+    const values = options.contextValues?.(request);
+    const call = begin(method as DescMethodUnary, message, header, deadline?.leftMs(), caller, values);
     if (call.answer instanceof Promise) onGone(response, call.cancel);
+    const rewrite =
+      rewriteAnswer && ((answer: RestAnswer, message: Message) => rewriteAnswer(answer, { method, request, message }));
     return chain(call.answer, (answer) => {
-      const headers = responseHeaders(common, answer.touchedHeader, answer.touchedTrailer);
+      const headers = responseHeaders(common, [answer.touchedHeader, answer.touchedTrailer], responseHeader);
       if (answer.message instanceof MessageParts)
         return writeParts(response as PortResponse, answer.message, {
           field: listField,
           registry,
+          format,
           headers,
           stallMs,
           onBroken: (error) => options.onBrokenAnswer?.(error, method),
         });
       return isNotModified(request, headers)
         ? send(response, { httpStatus: 304, headers, body: "", deadline })
-        : sendMessage(response, answer.message, headers, isEmpty ? undefined : payload, deadline);
+        : sendMessage(response, answer.message, headers, isEmpty ? undefined : payload, deadline, rewrite);
     });
   }
 
@@ -97,25 +110,31 @@ export function createEndpoint(binding: Binding, options: RestOptions): Endpoint
       method as DescMethodServerStreaming,
       signal,
       deadline?.leftMs(),
-      callHeaders(request),
+      callHeaders(request, requestHeader),
       only(input),
+      options.contextValues?.(request),
     );
     await writeStream(response as PortResponse, answer.message, {
       type,
       payload,
-      headers: responseHeaders(common, answer.header),
+      headers: responseHeaders(common, [answer.header], responseHeader),
       stallMs,
-      describe: (reason) => formatStatus(exchange.describe(reason).error, registry),
+      describe(reason) {
+        const { error } = exchange.describe(reason);
+        const bare = formatError(error, httpStatusOf(error.code), options);
+        return { bare, wrapped: wrapError(bare, options.errors) };
+      },
     });
   }
 
   return {
     method,
+    match,
     serve(exchange) {
       const { request, response } = exchange;
       if (method.methodKind !== "unary" && isBuffered(response)) return response.fallBack();
       const type = negotiate(request, payload, offered);
-      const deadline = readDeadline(request);
+      const deadline = readDeadline(request, maxCallMs);
       return chain(readMessage(exchange, reader, maxBodyBytes, options, method), (message) =>
         method.methodKind === "unary"
           ? serveUnary(exchange, message, deadline)
@@ -132,13 +151,13 @@ function negotiate(request: HttpRequest, payload: PayloadWriter, offered: readon
   return type ?? "application/json";
 }
 
-/** `x-server-timeout`: decimal seconds since the request arrived. */
-function readDeadline(request: HttpRequest): Deadline | undefined {
+/** `x-server-timeout`: decimal seconds since the request arrived; at most `maxCallMs`. */
+function readDeadline(request: HttpRequest, maxCallMs = Number.POSITIVE_INFINITY): Deadline | undefined {
   const text = headerOf(request, "x-server-timeout");
-  if (text === undefined) return undefined;
+  if (text === undefined) return Number.isFinite(maxCallMs) ? new Deadline(request, maxCallMs) : undefined;
   if (!/^\d{1,12}(?:\.\d{1,9})?$/.test(text))
     throw invalidArgument([{ field: "x-server-timeout", description: "must be a decimal number of seconds" }]);
-  return new Deadline(request, Math.min(Number(text) * 1000, maxTimeoutMs));
+  return new Deadline(request, Math.min(Number(text) * 1000, maxCallMs, maxTimeoutMs));
 }
 
 function readMessage(
@@ -160,12 +179,12 @@ function readMessage(
 
 /** Starts unary calls through any transport. */
 function beginThrough(transport: Transport): DirectCalls["begin"] {
-  return (method, message, header, timeoutMs) => {
+  return (method, message, header, timeoutMs, _, contextValues) => {
     const controller = new AbortController();
     const input = message as MessageInitShape<typeof method.input>;
     return {
       answer: transport
-        .unary(method, controller.signal, timeoutMs, (header as CallHeader).all(), input)
+        .unary(method, controller.signal, timeoutMs, (header as CallHeader).all(), input, contextValues)
         .then((answer) => ({ message: answer.message, touchedHeader: answer.header, touchedTrailer: answer.trailer })),
       cancel: () => controller.abort(),
     };
@@ -197,13 +216,19 @@ function sendMessage(
   headers: ReturnType<typeof responseHeaders>,
   payload: PayloadWriter | undefined,
   deadline: Deadline | undefined,
+  rewrite: ((answer: RestAnswer, message: Message) => RestAnswer) | undefined,
 ): Awaitable<void> {
-  if (payload === undefined) return send(response, { httpStatus: 200, headers, body: "", deadline });
+  const finish = (body: string | Uint8Array, isRaw: boolean) => {
+    const answer = { httpStatus: 200, headers, body };
+    const rewritten = rewrite === undefined ? answer : rewrite(answer, wholeMessage(message));
+    return send(response, { ...rewritten, isRaw, deadline });
+  };
+  if (payload === undefined) return finish("", false);
   if (payload.kind === "json") {
     headers["content-type"] = "application/json";
-    return send(response, { httpStatus: 200, headers, body: payload.write(message), deadline });
+    return finish(payload.write(message), false);
   }
   const { contentType, data } = payload.write(message);
   if (contentType !== "") headers["content-type"] = contentType;
-  return send(response, { httpStatus: 200, headers, body: data, isRaw: true, deadline });
+  return finish(data, true);
 }

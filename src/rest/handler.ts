@@ -1,40 +1,53 @@
 /** The request handler: finds the endpoint of an HTTP request, and writes errors. */
 
 import type { OutgoingHttpHeaders } from "node:http";
+import { createRegistry, type DescFile, type DescMethod, type DescService, type Registry } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
+import { file_google_rpc_error_details } from "../../gen/google/rpc/error_details_pb.ts";
 import { type Awaitable, tryChain } from "../awaitable.ts";
 import { breakOff, formatLimit, type HttpRequest, type HttpResponse, isGone, Refusal } from "../message/index.ts";
-import { type Binding, readBindings } from "./binding.ts";
+import { type Binding, methodName, readBindings } from "./binding.ts";
 import { createEndpoint, type Endpoint } from "./endpoint.ts";
 import type { FieldPath } from "./field-path.ts";
-import type { RestMethod, RestOptions } from "./options.ts";
+import type { CompleteOptions, RestMethod, RestOptions } from "./options.ts";
 import { Router } from "./router.ts";
 import { writeStatus } from "./status.ts";
 
-/** Responds to one request, synchronously when nothing has to be waited for. Never throws or rejects. */
-export type RestHandler = (request: HttpRequest, response: HttpResponse) => Awaitable<void>;
+/**
+ * Responds to one request, synchronously when nothing has to be waited for. Never throws or rejects. With `next`, a
+ * request that no method has path and HTTP method of is left to it.
+ */
+export type RestHandler = (request: HttpRequest, response: HttpResponse, next?: () => unknown) => Awaitable<void>;
 
 const defaultMaxUrlBytes = 8 * 1024;
+const unknownPath = { kind: "unknown path" } as const;
 
 /**
  * Builds the handler for all annotated methods.
  * Errors: Error that names the method, for annotations that cannot be served (see `index.ts`).
  */
-export function createRestHandler(options: RestOptions): RestHandler {
-  const bindings = readBindings(options.services);
-  const { mayHaveColon } = options;
+export function createRestHandler(given: RestOptions): RestHandler {
+  const options = { ...given, registry: given.registry ?? defaultRegistry(given.services) };
+  const bindings = readBindings(options.services, options.onSkipped ?? warn);
+  const { mayHaveColon, onMatch, basePath = "" } = options;
   const router = new Router(bindings, mayHaveColon && ((binding) => mayEndInColon(binding, mayHaveColon)));
   const endpoints = new Map(bindings.map((binding) => [binding, createEndpoint(binding, options)]));
   const maxUrlBytes = options.limits?.maxUrlBytes ?? defaultMaxUrlBytes;
 
-  function route(request: HttpRequest): { endpoint: Endpoint; segments: string[]; query: string } {
+  function route(
+    request: HttpRequest,
+    mayPass: boolean,
+  ): { endpoint: Endpoint; segments: string[]; query: string } | undefined {
     const target = request.url ?? "";
     if (target.length > maxUrlBytes) {
       const limit = formatLimit(maxUrlBytes, options.limits?.settings?.url);
       throw new Refusal(414, Code.InvalidArgument, `Invalid argument: the URL is longer than ${limit}`);
     }
     const { path, query } = splitTarget(target);
-    const match = router.match(request.method ?? "", path);
+    const match = path.startsWith(basePath)
+      ? router.match(request.method ?? "", path.slice(basePath.length))
+      : unknownPath;
+    if (mayPass && match.kind !== "found") return undefined;
     switch (match.kind) {
       case "unknown path":
         throw new ConnectError("Not found: no method has this path", Code.NotFound);
@@ -47,20 +60,40 @@ export function createRestHandler(options: RestOptions): RestHandler {
     }
   }
 
-  return (request, response) => {
+  return (request, response, next) => {
     const common = options.answerHeaders?.(request);
     let method: RestMethod | undefined;
     const describe = (reason: unknown): Failure => describeFailure(reason, method, options);
     return tryChain(
       () => {
-        const { endpoint, segments, query } = route(request);
+        const found = route(request, next !== undefined);
+        if (found === undefined) return void next?.();
+        const { endpoint, segments, query } = found;
         method = endpoint.method;
+        onMatch?.(endpoint.match, request, response);
         return endpoint.serve({ request, response, common, segments, query, describe });
       },
       () => {},
       (reason) => answerError(response, common, describe(reason), options),
     );
   };
+}
+
+/** Logs a method that is left out. */
+function warn(method: DescMethod, reason: string): void {
+  console.warn(`REST: ${methodName(method)} is left out: ${reason}`);
+}
+
+/** The types of the files of services and of all that these import, and those of error details. */
+function defaultRegistry(services: Iterable<DescService>): Registry {
+  const files = new Set<DescFile>([file_google_rpc_error_details]);
+  const add = (file: DescFile) => {
+    if (files.has(file)) return;
+    files.add(file);
+    file.dependencies.forEach(add);
+  };
+  for (const { file } of services) add(file);
+  return createRegistry(...files);
 }
 
 /** Whether the value that a binding captures of the last segment may contain a colon. */
@@ -100,15 +133,15 @@ async function answerError(
   response: HttpResponse,
   headers: OutgoingHttpHeaders | undefined,
   { error, httpStatus }: Failure,
-  options: RestOptions,
+  options: CompleteOptions,
 ): Promise<void> {
   if (isGone(response)) return;
   try {
     if (response.headersSent) {
       breakOff(response);
     } else {
-      const { registry, wrapErrors } = options;
-      await writeStatus(response, error, { registry, wrapErrors, httpStatus, headers });
+      const { registry, errors, responseHeader } = options;
+      await writeStatus(response, error, { registry, errors, responseHeader, httpStatus, headers });
     }
   } catch {
     // Not even the error can be sent.

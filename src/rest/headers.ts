@@ -1,4 +1,7 @@
-/** Headers between HTTP and the call: all but those of one hop (RFC 9110, section 7.6.1) and of the content. */
+/**
+ * Headers between HTTP and the call: all but those of one hop (RFC 9110, section 7.6.1), of the content, and of the
+ * protocols gRPC and Connect, which a transport writes itself.
+ */
 
 import type { OutgoingHttpHeaders } from "node:http";
 import { type HttpRequest, headerOf } from "../message/index.ts";
@@ -16,34 +19,60 @@ const hopAndContent = [
   "content-length",
   "content-type",
 ];
-const stoppedIn = new Set([...hopAndContent, "expect", "accept-encoding"]);
-const stoppedOut = new Set(hopAndContent);
+const ofProtocols = [
+  "grpc-timeout",
+  "grpc-encoding",
+  "grpc-accept-encoding",
+  "grpc-message-type",
+  "grpc-status",
+  "grpc-message",
+  "grpc-status-details-bin",
+  "x-grpc-web",
+  "connect-protocol-version",
+  "connect-timeout-ms",
+  "connect-content-encoding",
+  "connect-accept-encoding",
+];
+const stoppedIn = new Set([...hopAndContent, ...ofProtocols, "expect", "accept-encoding", "host"]);
+const stoppedOut = new Set([...hopAndContent, ...ofProtocols]);
+
+/** Maps the name of a header field, in lower case, to the one under which it is passed on; undefined to drop it. */
+export type HeaderMatcher = (name: string) => string | undefined;
 
 /** The request header of a call, read field by field. */
 export class CallHeader {
   readonly #request: HttpRequest;
+  readonly #matcher: HeaderMatcher | undefined;
 
-  constructor(request: HttpRequest) {
+  constructor(request: HttpRequest, matcher: HeaderMatcher | undefined) {
     this.#request = request;
+    this.#matcher = matcher;
   }
 
   get(name: string): string | null {
+    if (this.#matcher !== undefined) return this.all()[name] ?? null;
     return isPassed(this.#request, name) ? (headerOf(this.#request, name) ?? null) : null;
   }
 
   all(): Record<string, string> {
-    return callHeaders(this.#request);
+    return callHeaders(this.#request, this.#matcher);
   }
 }
 
-/** The request headers of a call. */
-export function callHeaders(request: HttpRequest): Record<string, string> {
+/** The request headers of a call, under the names that a matcher gives them. */
+export function callHeaders(request: HttpRequest, matcher: HeaderMatcher = sameName): Record<string, string> {
   const headers: Record<string, string> = {};
   for (const name of Object.keys(request.headers)) {
     const value = headerOf(request, name);
-    if (value !== undefined && !name.startsWith(":") && isPassed(request, name)) headers[name] = value;
+    if (value === undefined || name.startsWith(":") || !isPassed(request, name)) continue;
+    const passedAs = matcher(name);
+    if (passedAs !== undefined) headers[passedAs.toLowerCase()] = value;
   }
   return headers;
+}
+
+function sameName(name: string): string {
+  return name;
 }
 
 /** Whether a field is for the call: not of this hop, not of the content, and not listed in `Connection`. */
@@ -63,12 +92,14 @@ function isPassed(request: HttpRequest, name: string): boolean {
 /** HTTP headers from the headers and trailers of a call, after those of every response. */
 export function responseHeaders(
   common: OutgoingHttpHeaders | undefined,
-  ...sources: (Headers | undefined)[]
+  sources: readonly (Headers | undefined)[],
+  matcher: HeaderMatcher = sameName,
 ): OutgoingHttpHeaders {
   const headers = { ...common } as Record<string, string | string[]>;
   for (const source of sources) {
-    for (const [name, value] of source ?? []) {
-      if (stoppedOut.has(name)) continue;
+    for (const [given, value] of source ?? []) {
+      const name = stoppedOut.has(given) ? undefined : matcher(given);
+      if (name === undefined) continue;
       const earlier = headers[name];
       if (earlier === undefined) headers[name] = value;
       else headers[name] = name === "set-cookie" ? [earlier, value].flat() : `${earlier}, ${value}`;

@@ -1,13 +1,22 @@
-/** What a REST handler is built from. */
+/** What a REST handler is built from, and what its hooks are given. */
 
 import type { OutgoingHttpHeaders } from "node:http";
-import type { DescMethodServerStreaming, DescMethodUnary, DescService, Message, Registry } from "@bufbuild/protobuf";
-import type { ConnectError, Transport } from "@connectrpc/connect";
+import type {
+  DescMethod,
+  DescMethodServerStreaming,
+  DescMethodUnary,
+  DescService,
+  Message,
+  Registry,
+} from "@bufbuild/protobuf";
+import type { ConnectError, ContextValues, Transport } from "@connectrpc/connect";
 import type { Awaitable } from "../awaitable.ts";
-import type { MessageParts, StoredMessage } from "../codec/index.ts";
+import type { JsonFormat, MessageParts, StoredMessage } from "../codec/index.ts";
 import type { BodyWatch, HttpRequest, HttpResponse } from "../message/index.ts";
 import type { FieldPath } from "./field-path.ts";
+import type { HeaderMatcher } from "./headers.ts";
 import type { SlashInMultiSegment } from "./path.ts";
+import type { ErrorShape } from "./status.ts";
 
 /** What a REST handler is built from. */
 export interface RestOptions {
@@ -15,8 +24,13 @@ export interface RestOptions {
   readonly transport: Transport & Partial<DirectCalls>;
   /** The services whose `google.api.http` annotations are served. */
   readonly services: Iterable<DescService>;
-  /** Finds the types of google.protobuf.Any values and of error details. */
-  readonly registry: Registry;
+  /**
+   * Finds the types of google.protobuf.Any values and of error details; default: all types of the files of the services
+   * and of what these import, and those of google.rpc for error details.
+   */
+  readonly registry?: Registry | undefined;
+  /** Path before all templates, such as `/api`; default none. */
+  readonly basePath?: string | undefined;
   /** Beyond these a request is refused with 413 or 414. */
   readonly limits?: {
     /** Bytes of a request body, before and after decompression, of all methods or of each; default 1 MiB. */
@@ -28,8 +42,34 @@ export interface RestOptions {
     /** The settings that hold these limits, such as `--max-body`, to be named in errors. */
     readonly settings?: { readonly body: string; readonly url: string } | undefined;
   };
+  /**
+   * Milliseconds after which a call ends with DEADLINE_EXCEEDED, of all methods or of each; default none. A client may
+   * ask for less by `x-server-timeout`, in seconds.
+   */
+  readonly timeoutMs?: number | ((method: RestMethod) => number | undefined) | undefined;
+  /** How answers are written; default: ProtoJSON without options. */
+  readonly json?: JsonFormat | undefined;
+  /** The answer that is a google.protobuf.Empty: `{}`, or no content; default `object`. */
+  readonly emptyAnswer?: "object" | "nothing" | undefined;
+  /** The form of errors; default `flat`. */
+  readonly errors?: ErrorShape | undefined;
   /** The header fields of every response to a request. Called once, before anything else is done with the request. */
   answerHeaders?(request: HttpRequest): OutgoingHttpHeaders;
+  /**
+   * The name under which a field of the request header is passed to the call; undefined for not at all. Fields of the
+   * connection, of the content and of the protocols gRPC and Connect are never passed. Default: all others, as they are.
+   */
+  readonly requestHeader?: HeaderMatcher | undefined;
+  /** The name under which a header or trailer field of the call is sent to the client; undefined for not at all. */
+  readonly responseHeader?: HeaderMatcher | undefined;
+  /** The context values of a call: interceptors of the transport, and services of `fromRouter`, see them. */
+  contextValues?(request: HttpRequest): ContextValues;
+  /** Called when a request has been routed, for metrics. */
+  onMatch?(match: RestMatch, request: HttpRequest, response: HttpResponse): void;
+  /** Completes or replaces the answer of a unary call that succeeded. */
+  rewriteAnswer?(answer: RestAnswer, call: AnsweredCall): RestAnswer;
+  /** Takes a method that has an annotation and is left out; default: a warning on the console. */
+  onSkipped?(method: DescMethod, reason: string): void;
   /**
    * Whether the value of a field that is captured from the path may contain a colon; default yes. Where it may not, the
    * text after a colon at the end of the path is a verb, and a path with an unknown verb is unknown.
@@ -53,8 +93,6 @@ export interface RestOptions {
   readonly ignoreUnknownFields?: boolean | undefined;
   /** Skip unknown query parameters instead of refusing them. */
   readonly ignoreUnknownParameters?: boolean | undefined;
-  /** Put errors into a member `error`, as in AIP-193. */
-  readonly wrapErrors?: boolean | undefined;
   /** How `%2F` in a capture of several segments is treated; default `keep`, as in http.proto. */
   readonly slashInMultiSegment?: SlashInMultiSegment | undefined;
   /**
@@ -62,6 +100,33 @@ export interface RestOptions {
    * send `100 Continue` once the headers are accepted.
    */
   readonly sendsContinue?: boolean | undefined;
+}
+
+/** The options with their defaults, as the parts of the handler take them. */
+export type CompleteOptions = RestOptions & { readonly registry: Registry };
+
+/** What a request was routed to. */
+export interface RestMatch {
+  readonly method: RestMethod;
+  /** The HTTP method and the template of the binding: `GET`, `/v1/repos/{uid}`. */
+  readonly httpMethod: string;
+  readonly template: string;
+}
+
+/** The answer of a unary call, complete but for its coding and length. */
+export interface RestAnswer {
+  readonly httpStatus: number;
+  readonly headers: OutgoingHttpHeaders;
+  /** JSON text, or the data of a google.api.HttpBody. */
+  readonly body: string | Uint8Array;
+}
+
+/** The call that an answer belongs to. */
+export interface AnsweredCall {
+  readonly method: RestMethod;
+  readonly request: HttpRequest;
+  /** The response message. */
+  readonly message: Message;
 }
 
 /** A method that is served over REST. */
@@ -75,6 +140,7 @@ export interface DirectCalls {
     header: Pick<Headers, "get">,
     timeoutMs: number | undefined,
     caller?: { readonly takesParts: boolean },
+    contextValues?: ContextValues,
   ): {
     readonly answer: Awaitable<DirectAnswer>;
     /** Ends the call, because the client has disconnected. */

@@ -4,6 +4,7 @@ import {
   createJsonFieldWriter,
   createJsonWriter,
   getField,
+  type JsonFormat,
   type Local,
   type StoredMessage,
   wholeMessage,
@@ -19,8 +20,14 @@ export type PayloadWriter =
       write(message: Message | StoredMessage): { readonly contentType: string; readonly data: Uint8Array };
     };
 
+/** Options of a payload writer. */
+interface PayloadOptions {
+  readonly registry: Registry;
+  readonly json?: JsonFormat | undefined;
+}
+
 /** The payload writer of a binding. */
-export function createPayloadWriter(binding: Binding, registry: Registry): PayloadWriter {
+export function createPayloadWriter(binding: Binding, options: PayloadOptions): PayloadWriter {
   const { responseBody: field, method } = binding;
   const desc: DescMessage | undefined =
     field === undefined ? method.output : field.fieldKind === "message" ? field.message : undefined;
@@ -38,7 +45,10 @@ export function createPayloadWriter(binding: Binding, registry: Registry): Paylo
       },
     };
   }
+  const { registry, json: format = {} } = options;
   const write =
-    field === undefined ? createJsonWriter(method.output, { registry }) : createJsonFieldWriter(field, { registry });
+    field === undefined
+      ? createJsonWriter(method.output, { registry, format })
+      : createJsonFieldWriter(field, { registry, format });
   return { kind: "json", write };
 }

@@ -135,8 +135,8 @@ function createBodyReader(binding: Binding, options: RequestOptions): BodyReader
 }
 
 function createFieldBodyReader(binding: Binding, field: DescField, options: RequestOptions): BodyReader {
-  if (field.fieldKind === "list") return createListBodyReader(field, options);
-  const desc = field.message as DescMessage;
+  if (field.fieldKind !== "message") return createValueBodyReader(field, options);
+  const desc = field.message;
   if (isHttpBody(desc)) {
     return {
       kind: "raw",
@@ -161,16 +161,16 @@ function createFieldBodyReader(binding: Binding, field: DescField, options: Requ
   };
 }
 
-/** Reads a body that is the array of a list field. */
-function createListBodyReader(field: DescField, options: RequestOptions): BodyReader {
+/** Reads a body that is the value of a scalar or enum field, the array of a list or the object of a map. */
+function createValueBodyReader(field: DescField, options: RequestOptions): BodyReader {
   const read = createJsonFieldReader(field, options);
   return {
     kind: "json",
     read(message, { bytes }, violations) {
       const json = bytes.length === 0 ? undefined : parse(bytes);
-      const list = json === undefined ? undefined : read(json, violations);
-      if (json === null) violations.add("the body must not be null");
-      if (list !== undefined) setField(message as unknown as Local, field, list);
+      const value = json === undefined ? undefined : read(json, violations);
+      if (json === null && value === undefined) violations.add("the body must not be null");
+      if (value !== undefined) setField(message as unknown as Local, field, value);
       return { paths: [] };
     },
   };

@@ -1,6 +1,7 @@
 /**
- * Errors as google.rpc.Status in JSON, `{code, message, details}`, under the HTTP status that google/rpc/code.proto
- * assigns to each code. Errors of HTTP itself (unknown path, body too large) have their own HTTP status.
+ * Errors as JSON, by default as google.rpc.Status, `{code, message, details}`, under the HTTP status that
+ * google/rpc/code.proto assigns to each code. Errors of HTTP itself (unknown path, body too large) have their own HTTP
+ * status.
  */
 
 import type { OutgoingHttpHeaders } from "node:http";
@@ -10,6 +11,7 @@ import {
   type DescMessage,
   fromBinary,
   type JsonObject,
+  type JsonValue,
   type Message,
   type Registry,
   toBinary,
@@ -17,19 +19,28 @@ import {
 } from "@bufbuild/protobuf";
 import { AnySchema, anyPack } from "@bufbuild/protobuf/wkt";
 import type { ConnectError } from "@connectrpc/connect";
+import { CodeSchema } from "../../gen/google/rpc/code_pb.ts";
 import { BadRequestSchema, RetryInfoSchema } from "../../gen/google/rpc/error_details_pb.ts";
 import type { Awaitable } from "../awaitable.ts";
 import { type HttpResponse, httpStatusOf, send } from "../message/index.ts";
-import { responseHeaders } from "./headers.ts";
+import { type HeaderMatcher, responseHeaders } from "./headers.ts";
+
+/**
+ * The form of errors: a google.rpc.Status, `{code, message, details}`; as AIP-193 shows them, `{error: {code, message,
+ * status, details}}`, where the code is the HTTP status; or what a function returns.
+ */
+export type ErrorShape = "flat" | "aip-193" | ((error: ConnectError, httpStatus: number) => JsonValue);
 
 /** Options for writing errors. */
 export interface StatusOptions {
   /** Finds the types of error details that were not made in this process. */
   readonly registry: Registry;
-  /** Put the status into a member `error`, as in AIP-193. */
-  readonly wrapErrors?: boolean | undefined;
+  /** Default `flat`. */
+  readonly errors?: ErrorShape | undefined;
   /** The HTTP status, where it does not follow from the code. */
   readonly httpStatus?: number | undefined;
+  /** Maps the names of the error's header fields. */
+  readonly responseHeader?: HeaderMatcher | undefined;
   /** Header fields besides those of the error. */
   readonly headers?: OutgoingHttpHeaders | undefined;
 }
@@ -38,24 +49,38 @@ export interface StatusOptions {
 export function writeStatus(response: HttpResponse, error: ConnectError, options: StatusOptions): Awaitable<void> {
   const httpStatus = options.httpStatus ?? httpStatusOf(error.code);
   const retryDelay = error.findDetails(RetryInfoSchema)[0]?.retryDelay;
-  const headers = responseHeaders(options.headers, error.metadata);
+  const headers = responseHeaders(options.headers, [error.metadata], options.responseHeader);
   headers["content-type"] = "application/json";
   if (httpStatus === 401) headers["www-authenticate"] ??= "Bearer";
   if (retryDelay !== undefined)
     headers["retry-after"] ??= String(Math.max(0, Math.ceil(Number(retryDelay.seconds) + retryDelay.nanos / 1e9)));
-  const status = formatStatus(error, options.registry);
-  return send(response, { httpStatus, headers, body: options.wrapErrors ? wrapStatus(status) : status });
+  return send(response, { httpStatus, headers, body: formatError(error, httpStatus, options) });
+}
+
+/** The JSON text of an error. */
+export function formatError(
+  error: ConnectError,
+  httpStatus: number,
+  { registry, errors = "flat" }: Pick<StatusOptions, "registry" | "errors">,
+): string {
+  if (typeof errors === "function") return JSON.stringify(errors(error, httpStatus));
+  if (errors === "flat") return formatStatus(error, registry);
+  const name = CodeSchema.value[error.code]?.name ?? "UNKNOWN";
+  return `{"error":{"code":${httpStatus},"message":${JSON.stringify(error.rawMessage)},"status":"${name}","details":${formatDetails(error, registry)}}}`;
+}
+
+/** The JSON text of an error among the messages of a stream: an object whose only member is `error`. */
+export function wrapError(json: string, errors: ErrorShape | undefined): string {
+  return errors === "aip-193" ? json : `{"error":${json}}`;
 }
 
 /** The JSON text of an error as google.rpc.Status. */
 export function formatStatus(error: ConnectError, registry: Registry): string {
-  const details = error.details.map((detail) => formatDetail(detail, registry));
-  return `{"code":${error.code},"message":${JSON.stringify(error.rawMessage)},"details":[${details.join(",")}]}`;
+  return `{"code":${error.code},"message":${JSON.stringify(error.rawMessage)},"details":${formatDetails(error, registry)}}`;
 }
 
-/** A status as the only member, `error`, of an object. */
-export function wrapStatus(status: string): string {
-  return `{"error":${status}}`;
+function formatDetails({ details }: ConnectError, registry: Registry): string {
+  return `[${details.map((detail) => formatDetail(detail, registry)).join(",")}]`;
 }
 
 /**

@@ -6,7 +6,8 @@
  * | `application/x-ndjson` | one message a line                                   | a last line `{"error": Status}`  |
  * | `text/event-stream`    | events `data: message`                               | a last event `event: error`      |
  * | otherwise              | a JSON array                                         | a last item `{"error": Status}`  |
- * | (google.api.HttpBody)  | the data of all messages, with the first one's type  | the connection is aborted        |
+ * | (google.api.HttpBody)  | the data of all messages, with the first one's type  | after the data before it, the    |
+ * |                        |                                                      | connection is aborted            |
  *
  * The head is sent with the first message, so an error before it is an ordinary error response. The next message is
  * requested only when the client has accepted the last.
@@ -15,10 +16,9 @@
 import { once } from "node:events";
 import type { OutgoingHttpHeaders, ServerResponse } from "node:http";
 import type { DescField, Message, Registry } from "@bufbuild/protobuf";
-import { createJsonFieldWriter, type MessageParts } from "../codec/index.ts";
+import { createJsonFieldWriter, fieldName, type JsonFormat, type MessageParts } from "../codec/index.ts";
 import { breakOff, isGone, isOver, type PortResponse } from "../message/index.ts";
 import type { PayloadWriter } from "./payload.ts";
-import { wrapStatus } from "./status.ts";
 
 /** The media types a stream of JSON can have, the preferred first. */
 export const streamTypes = ["application/json", "application/x-ndjson", "text/event-stream"] as const;
@@ -31,14 +31,20 @@ interface Framing {
   readonly start: string;
   readonly end: string;
   message(json: string, isFirst: boolean): string;
-  error(status: string, isFirst: boolean): string;
+  error(text: ErrorText, isFirst: boolean): string;
+}
+
+/** The JSON of an error, and the object with the member `error` that stands for it among messages. */
+interface ErrorText {
+  readonly bare: string;
+  readonly wrapped: string;
 }
 
 const array: Framing = {
   start: "[",
   end: "]",
   message: (json, isFirst) => (isFirst ? json : `,${json}`),
-  error: (status, isFirst) => array.message(wrapStatus(status), isFirst),
+  error: ({ wrapped }, isFirst) => array.message(wrapped, isFirst),
 };
 
 const framings: Readonly<Record<StreamType, Framing>> = {
@@ -47,13 +53,13 @@ const framings: Readonly<Record<StreamType, Framing>> = {
     start: "",
     end: "",
     message: (json) => `${json}\n`,
-    error: (status) => `${wrapStatus(status)}\n`,
+    error: ({ wrapped }) => `${wrapped}\n`,
   },
   "text/event-stream": {
     start: "",
     end: "",
     message: (json) => `data: ${json}\n\n`,
-    error: (status) => `event: error\ndata: ${status}\n\n`,
+    error: ({ bare }) => `event: error\ndata: ${bare}\n\n`,
   },
 };
 
@@ -64,8 +70,7 @@ interface StreamOptions {
   /** The headers of the call. */
   readonly headers: OutgoingHttpHeaders;
   readonly stallMs: number;
-  /** The JSON text of an error. */
-  describe(reason: unknown): string;
+  describe(reason: unknown): ErrorText;
 }
 
 /** Writes all messages. Rejects only when nothing has been sent. */
@@ -90,6 +95,7 @@ interface PartsOptions {
   /** The only field of the message, a list. */
   readonly field: DescField | undefined;
   readonly registry: Registry;
+  readonly format: JsonFormat;
   readonly headers: OutgoingHttpHeaders;
   /** How long a client may take for what waits to be sent. Then the response is broken off. */
   readonly stallMs: number;
@@ -105,15 +111,15 @@ interface PartsOptions {
 export async function writeParts(
   response: PortResponse,
   { parts }: MessageParts,
-  { field, registry, headers, stallMs, onBroken }: PartsOptions,
+  { field, registry, format, headers, stallMs, onBroken }: PartsOptions,
 ): Promise<void> {
   if (field?.fieldKind !== "list") throw new Error("a message in parts has one field, a list");
-  const writeItems = createJsonFieldWriter(field, { registry });
+  const writeItems = createJsonFieldWriter(field, { registry, format });
   const iterator = parts[Symbol.asyncIterator]();
   try {
     let next = await iterator.next();
     if (!begin(response, headers, "application/json")) return;
-    let text = `{"${field.jsonName}":[`;
+    let text = `{"${fieldName(field, format)}":[`;
     let isFirst = true;
     try {
       for (; !next.done; next = await iterator.next()) {
@@ -175,13 +181,22 @@ async function writeRaw(
   { headers, stallMs }: StreamOptions,
 ): Promise<void> {
   if (!begin(response, headers, first.done ? "" : payload.write(first.value).contentType)) return;
+  let sent: Promise<void> | undefined;
   try {
     for (let next = first; !next.done; next = await iterator.next()) {
-      if (!(await write(response, payload.write(next.value).data, stallMs))) return;
+      const { data } = payload.write(next.value);
+      if (data.length === 0) continue;
+      let writing!: Promise<boolean>;
+      sent = new Promise((resolve) => {
+        writing = write(response, data, stallMs, resolve);
+      });
+      if (!(await writing)) return;
     }
     response.end();
   } catch {
     // Raw data cannot carry a status: aborting shows the client that it is incomplete.
+    const last = sent;
+    if (last !== undefined) await unlessGone(response, () => last, stallMs);
     breakOff(response);
   }
 }
@@ -200,18 +215,34 @@ function begin(response: PortResponse, headers: OutgoingHttpHeaders, contentType
   return true;
 }
 
-/** Writes a chunk and waits until there is room for another. Returns whether the client still takes the response. */
-async function write(response: PortResponse, chunk: string | Uint8Array, stallMs: number): Promise<boolean> {
+/**
+ * Writes a chunk and waits until there is room for another. `onSent` is called when the chunk has left this process.
+ * Returns whether the client still takes the response.
+ */
+async function write(
+  response: PortResponse,
+  chunk: string | Uint8Array,
+  stallMs: number,
+  onSent?: () => void,
+): Promise<boolean> {
   if (isOver(response)) return false;
   // Node's HTTP/2 sends uninitialized memory when the last of several pending chunks is empty.
   if (chunk.length === 0) return true;
-  if (!(response as ServerResponse).write(chunk)) {
-    const settled = new AbortController();
-    const { signal } = settled;
-    const stalled = setTimeout(() => breakOff(response), stallMs);
-    await Promise.race([once(response, "drain", { signal }), once(response, "close", { signal })]);
-    clearTimeout(stalled);
-    settled.abort();
-  }
+  if (!(response as ServerResponse).write(chunk, onSent))
+    await unlessGone(response, (signal) => once(response, "drain", { signal }), stallMs);
   return !isGone(response);
+}
+
+/** Waits for an event, or until the client has gone. A client that keeps it waiting longer loses its response. */
+async function unlessGone(
+  response: PortResponse,
+  event: (signal: AbortSignal) => Promise<unknown>,
+  stallMs: number,
+): Promise<void> {
+  const settled = new AbortController();
+  const { signal } = settled;
+  const stalled = setTimeout(() => breakOff(response), stallMs);
+  await Promise.race([event(signal), once(response, "close", { signal })]);
+  clearTimeout(stalled);
+  settled.abort();
 }

@@ -577,12 +577,6 @@ describe("options", () => {
     });
   });
 
-  test("wrapErrors", async () => {
-    await withClient({ wrapErrors: true }, async ({ call }) => {
-      expect((await call("/v1/images/5")).json).toEqual({ error: { code: 5, message: "error 5", details: [] } });
-    });
-  });
-
   test("ignoreUnknownFields and ignoreUnknownParameters", async () => {
     await withClient({ ignoreUnknownFields: true, ignoreUnknownParameters: true }, async ({ call }) => {
       expect((await call("/v1/repos/a?nope=1", json({ nope: 1, name: "n" }, "PATCH"))).json.name).toBe("n");

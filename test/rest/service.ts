@@ -1,6 +1,7 @@
 /** An implementation of the fixture's service, on an in-process Transport. */
 import { Code, ConnectError, createRouterTransport, type HandlerContext } from "@connectrpc/connect";
 import { RetryInfoSchema } from "../../gen/google/rpc/error_details_pb.ts";
+import { storedFormat } from "../../src/codec/index.ts";
 import { createRestHandler, type RestHandler, type RestOptions } from "../../src/rest/index.ts";
 import { type Any, create, library, registry } from "./fixture.ts";
 
@@ -109,4 +110,11 @@ const direct: RestOptions["transport"] = {
 
 /** A handler for the service. */
 export const handlerWith = (options: Partial<RestOptions> = {}): RestHandler =>
-  createRestHandler({ transport: direct, services: [library], registry, ...options });
+  createRestHandler({
+    transport: direct,
+    services: [library],
+    registry,
+    json: storedFormat,
+    emptyAnswer: "nothing",
+    ...options,
+  });

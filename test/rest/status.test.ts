@@ -40,9 +40,9 @@ test.each([
   client.close();
 });
 
-test("wrapped", async () => {
-  const client = await http1Client((_, response) => writeStatus(response, error, { registry, wrapErrors: true }));
+test("as AIP-193 shows them", async () => {
+  const client = await http1Client((_, response) => writeStatus(response, error, { registry, errors: "aip-193" }));
   const { status: httpStatus, json } = await client.call("/anything");
-  expect([httpStatus, json]).toEqual([429, { error: status }]);
+  expect([httpStatus, json]).toEqual([429, { error: { ...status, code: 429, status: "RESOURCE_EXHAUSTED" } }]);
   client.close();
 });

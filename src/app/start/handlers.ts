@@ -7,6 +7,7 @@ import { file_google_rpc_error_details } from "../../../gen/google/rpc/error_det
 import { iam_scope } from "../../../gen/platform/annotations/annotations_pb.ts";
 import { emptyRecord } from "../../audit/index.ts";
 import type { CertificateTokens } from "../../auth/index.ts";
+import { storedFormat } from "../../codec/index.ts";
 import { flagOf } from "../../config/index.ts";
 import { completeError } from "../../errors.ts";
 import { clientCertificateOf, unverifiedBytes } from "../../http/index.ts";
@@ -176,6 +177,8 @@ function buildProtocols({ context, port, parts, calls, health }: HandlersOptions
     transport: transport.for("rest"),
     services: descriptors,
     registry,
+    json: storedFormat,
+    emptyAnswer: "nothing",
     answerHeaders: ({ headers }) => answerHeaders(headers),
     describeError,
     watchBody,

@@ -41,20 +41,17 @@ export function createJsonReader(desc: DescMessage, options: JsonReaderOptions):
   return (json, violations) => (read(json, violations) ?? create(desc)) as Message;
 }
 
-/**
- * Reads JSON as the value of one field that is no map, in its local form; undefined for null and for what is not
- * acceptable.
- */
+/** Reads JSON as the value of one field, in its local form; undefined for null and for what is not acceptable. */
 export function createJsonFieldReader(
   field: DescField,
   options: JsonReaderOptions,
 ): (json: JsonNode, violations: Violations) => unknown {
   const read = valueReader(field, compilerOf(options));
-  if (field.fieldKind === "list") {
-    const readList = listReader(field, read);
+  if (field.fieldKind === "list" || field.fieldKind === "map") {
+    const readItems = field.fieldKind === "list" ? listReader(field, read) : mapReader(field, read);
     return (json, violations) => {
-      const holder: Local = { [field.localName]: [] };
-      readList(holder, json, violations);
+      const holder: Local = { [field.localName]: field.fieldKind === "list" ? [] : {} };
+      readItems(holder, json, violations);
       return json === null ? undefined : holder[field.localName];
     };
   }

@@ -1,5 +1,5 @@
 /** Each variant of ProtoJSON against the protobuf library, with generated code and without. */
-import { toJsonString } from "@bufbuild/protobuf";
+import { type JsonWriteOptions, toJsonString } from "@bufbuild/protobuf";
 import { afterEach, describe, expect, test } from "vitest";
 import { createJsonWriter, type JsonFormat, useGeneratedCode } from "../../../src/codec/index.ts";
 import { create, desc, registry } from "../../rest/fixture.ts";
@@ -34,7 +34,7 @@ describe.each([true, false])("with generated code: %s", (generated) => {
         const write = () => JSON.parse(createJsonWriter(type, { registry: fresh, format })(message));
         let expected: unknown;
         try {
-          expected = JSON.parse(toJsonString(type, message, { ...format, registry }));
+          expected = JSON.parse(toJsonString(type, message, { ...(format as Partial<JsonWriteOptions>), registry }));
         } catch {
           expect(write, `${type.typeName}, seed ${seed}`).toThrow();
           continue;

@@ -1,0 +1,403 @@
+/** The options of the library, each through a port. */
+import { once } from "node:events";
+import { createServer, get as httpGet } from "node:http";
+import { connect as connectHttp2, createServer as createHttp2Server } from "node:http2";
+import type { Readable } from "node:stream";
+import { Code, ConnectError, type ConnectRouter, createContextKey, createContextValues } from "@connectrpc/connect";
+import {
+  compressionGzip,
+  connectNodeAdapter,
+  createConnectTransport,
+  createGrpcTransport,
+} from "@connectrpc/connect-node";
+import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { createRestHandler, fromRouter, type RestMatch, type RestOptions } from "../../src/rest/index.ts";
+import { http1Client, http2Client, json } from "../http/clients.ts";
+import { type Any, create, library, libraryWith, post } from "./fixture.ts";
+import { handlerWith, seen } from "./service.ts";
+
+async function clientWith(options: Partial<RestOptions>, createClient = http1Client) {
+  const client = await createClient(handlerWith({ json: {}, emptyAnswer: undefined, ...options }));
+  onTestFinished(() => client.close());
+  return client.call;
+}
+
+const fullRepo = {
+  uid: "u",
+  createTime: "2024-01-31T12:34:56.123456Z",
+  kind: "KIND_PAPER",
+  claimMatch: { subject: "s" },
+};
+
+describe("json", () => {
+  test.each<[RestOptions["json"], object]>([
+    [{}, fullRepo],
+    [undefined, fullRepo],
+    [{ timestampPrecision: "milliseconds" }, { ...fullRepo, createTime: "2024-01-31T12:34:56.123Z" }],
+    [{ enumAsInteger: true }, { ...fullRepo, kind: 1 }],
+    [
+      { useProtoFieldName: true },
+      { uid: "u", create_time: fullRepo.createTime, kind: "KIND_PAPER", claim_match: { subject: "s" } },
+    ],
+    [
+      { alwaysEmitImplicit: true },
+      {
+        ...fullRepo,
+        name: "",
+        description: "",
+        total: "0",
+        claimMatch: { issuer: "", subject: "s" },
+        tags: [],
+        labels: {},
+        deprecated: false,
+      },
+    ],
+  ])("%j", async (format, expected) => {
+    const call = await clientWith({ json: format });
+    expect((await call("/v1/repos/u", json(fullRepo, "PATCH"))).json).toEqual(expected);
+  });
+
+  test("without a registry, an Any may hold the types of the service's files and their imports", async () => {
+    const call = await clientWith({ registry: undefined });
+    const any = { "@type": "type.googleapis.com/library.v1.Repo", uid: "u" };
+    expect((await call("/v1/echo", json({ any }))).json).toEqual({ any });
+    const ttl = { "@type": "type.googleapis.com/google.protobuf.Duration", value: "3s" };
+    expect((await call("/v1/echo", json({ any: ttl }))).json).toEqual({ any: ttl });
+  });
+});
+
+test.each([
+  [undefined, "{}", "application/json"],
+  ["object", "{}", "application/json"],
+  ["nothing", "", undefined],
+] as const)("emptyAnswer: %s", async (emptyAnswer, text, contentType) => {
+  const call = await clientWith({ emptyAnswer });
+  const answer = await call("/v1/repos/a", { method: "DELETE" });
+  expect([answer.status, answer.text, answer.headers["content-type"]]).toEqual([200, text, contentType]);
+});
+
+describe("errors", () => {
+  test.each<[RestOptions["errors"], unknown]>([
+    [undefined, { code: 5, message: "error 5", details: [] }],
+    ["flat", { code: 5, message: "error 5", details: [] }],
+    ["aip-193", { error: { code: 404, message: "error 5", status: "NOT_FOUND", details: [] } }],
+    [({ rawMessage }, httpStatus) => ({ title: rawMessage, httpStatus }), { title: "error 5", httpStatus: 404 }],
+  ])("%s", async (errors, expected) => {
+    const call = await clientWith({ errors });
+    const answer = await call("/v1/images/5");
+    expect([answer.status, answer.json]).toEqual([404, expected]);
+  });
+
+  test("CANCELLED has the spelling of google.rpc.Code", async () => {
+    const call = await clientWith({ errors: "aip-193" });
+    expect((await call("/v1/images/1")).json.error).toMatchObject({ code: 499, status: "CANCELLED" });
+  });
+
+  test.each<[RestOptions["errors"], unknown]>([
+    ["flat", { error: { code: 14, message: "Unavailable: gone", details: [] } }],
+    ["aip-193", { error: { code: 503, message: "Unavailable: gone", status: "UNAVAILABLE", details: [] } }],
+    [({ code }) => code, { error: 14 }],
+  ])("%s in a stream", async (errors, expected) => {
+    const call = await clientWith({ errors });
+    expect((await call("/v1/watch?count=3&fail_after=2")).json).toEqual([{ name: "0" }, expected]);
+    const lines = await call("/v1/watch?count=3&fail_after=2", { headers: { accept: "application/x-ndjson" } });
+    expect(JSON.parse(lines.text.trim().split("\n").at(-1)!)).toEqual(expected);
+  });
+});
+
+test("rewriteAnswer changes status, headers and body", async () => {
+  const call = await clientWith({
+    rewriteAnswer: (answer, { method, message, request }) =>
+      method.name === "CreateRepo"
+        ? {
+            httpStatus: 201,
+            headers: { ...answer.headers, location: `${request.url}#${(message as Any).uid}` },
+            body: `{"data":${answer.body}}`,
+          }
+        : answer,
+  });
+  const created = await call("/v1/repos/g", json({ name: "n" }));
+  expect([created.status, created.headers.location, created.json]).toEqual([
+    201,
+    "/v1/repos/g#g/new",
+    { data: { uid: "g/new", name: "n" } },
+  ]);
+  expect((await call("/v1/repos/u")).status).toBe(200);
+});
+
+describe("headers", () => {
+  test("matchers rename and drop", async () => {
+    const call = await clientWith({
+      requestHeader: (name) => (name.startsWith("x-") ? `REST-${name}` : undefined),
+      responseHeader: (name) => (name === "etag" ? undefined : `up-${name}`),
+    });
+    const { headers } = await call("/v1/repos/u", { headers: { "x-one": "1", authorization: "secret" } });
+    const passed = seen.context!.requestHeader;
+    expect([passed.get("rest-x-one"), passed.get("x-one"), passed.get("authorization")]).toEqual(["1", null, null]);
+    expect([headers.etag, headers["up-x-many"], headers["x-many"]]).toEqual([undefined, "a, b", undefined]);
+  });
+
+  test("of an error, too", async () => {
+    const call = await clientWith({ responseHeader: (name) => `up-${name}` });
+    expect((await call("/v1/images/retry")).headers["up-x-extra"]).toBe("1");
+  });
+
+  const protocolHeaders = {
+    "grpc-timeout": "1n",
+    "grpc-encoding": "deflate",
+    "grpc-accept-encoding": "deflate",
+    "x-grpc-web": "1",
+    "connect-protocol-version": "7",
+    "connect-timeout-ms": "1",
+    "connect-content-encoding": "gzip",
+    te: "trailers",
+    host: "front.example",
+  };
+
+  test.each([
+    ["Connect", createConnectTransport, "1.1"],
+    ["gRPC", createGrpcTransport, "2"],
+  ] as const)(
+    "of gRPC and Connect are not passed to a remote server by %s",
+    async (_, createTransport, httpVersion) => {
+      const passed: Headers[] = [];
+      const routes = ({ service }: ConnectRouter) =>
+        service(library, {
+          getRepo(_: Any, { requestHeader }: Any) {
+            passed.push(requestHeader);
+            return create("Repo", { uid: "remote" });
+          },
+          async *watch(_: Any, { requestHeader }: Any) {
+            passed.push(requestHeader);
+            yield create("Repo", { uid: "remote" });
+          },
+        } as Any);
+      const adapter = connectNodeAdapter({ routes });
+      const server = httpVersion === "2" ? createHttp2Server(adapter) : createServer(adapter);
+      await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+      onTestFinished(() => void server.close());
+      const baseUrl = `http://127.0.0.1:${(server.address() as Any).port}`;
+      const transport = createTransport({
+        baseUrl,
+        httpVersion: httpVersion as never,
+      });
+      const call = await clientWith({ transport });
+      const headers = { ...protocolHeaders, "x-own": "kept" };
+      expect((await call("/v1/repos/u", { headers })).json).toEqual({ uid: "remote" });
+      expect((await call("/v1/watch", { headers })).json).toEqual([{ uid: "remote" }]);
+      expect(passed).toHaveLength(2);
+      for (const header of passed) {
+        expect(header.get("x-own")).toBe("kept");
+        for (const [name, value] of Object.entries(protocolHeaders)) expect(header.get(name), name).not.toBe(value);
+      }
+    },
+  );
+});
+
+describe("fromRouter", () => {
+  const user = createContextKey("nobody");
+  const routes = ({ service }: ConnectRouter) =>
+    service(library, {
+      getRepo({ uid }: Any, context: Any) {
+        if (uid === "missing") throw new ConnectError("no such repo", Code.NotFound);
+        if (uid === "slow") return new Promise(() => {});
+        context.responseHeader.set("x-user", context.values.get(user));
+        context.responseTrailer.set("x-trailer", "t");
+        return { uid, name: context.requestHeader.get("x-name") ?? "" };
+      },
+      async *watch({ count }: Any, context: Any) {
+        context.responseHeader.set("x-user", context.values.get(user));
+        for (let i = 0; i < count; i++) yield { name: `${i}` };
+      },
+    } as Any);
+  const contextValues: RestOptions["contextValues"] = ({ headers }) =>
+    createContextValues().set(user, String(headers["x-user"]));
+
+  async function start(options: Partial<RestOptions> = {}, router = fromRouter(routes)) {
+    const client = await http1Client(createRestHandler({ ...router, ...options }));
+    onTestFinished(() => client.close());
+    return client.call;
+  }
+
+  test("serves the routes, with headers and trailers", async () => {
+    const call = await start();
+    const answer = await call("/v1/repos/a", { headers: { "x-name": "n" } });
+    expect(answer.json).toEqual({ uid: "a", name: "n" });
+    expect([answer.headers["x-user"], answer.headers["x-trailer"]]).toEqual(["nobody", "t"]);
+    expect((await call("/v1/repos/missing")).json).toEqual({ code: 5, message: "no such repo", details: [] });
+    expect((await call("/v1/repos")).status).toBe(501);
+    expect((await call("/v1/watch?count=3")).json).toEqual([{ name: "0" }, { name: "1" }, { name: "2" }]);
+    expect((await call("/v1/watch")).json).toEqual([]);
+  });
+
+  test("a single method can be routed", async () => {
+    const call = await start(
+      {},
+      fromRouter(({ rpc }) => rpc(library.method.getRepo as Any, () => ({ uid: "rpc" }) as Any)),
+    );
+    expect((await call("/v1/repos/a")).json).toEqual({ uid: "rpc" });
+    expect((await call("/v1/watch")).status).toBe(501);
+  });
+
+  test("contextValues reach the service", async () => {
+    const call = await start({ contextValues });
+    expect((await call("/v1/repos/a", { headers: { "x-user": "ada" } })).headers["x-user"]).toBe("ada");
+    expect((await call("/v1/watch", { headers: { "x-user": "ada" } })).headers["x-user"]).toBe("ada");
+  });
+
+  test("interceptors run around calls, and see contextValues", async () => {
+    const seenBy: string[] = [];
+    const router = fromRouter(routes, {
+      interceptors: [
+        (next) => (request) => {
+          seenBy.push(`${request.method.name} ${request.contextValues.get(user)}`);
+          return next(request);
+        },
+      ],
+    });
+    const call = await start({ contextValues }, router);
+    await call("/v1/repos/a", { headers: { "x-user": "ada" } });
+    await call("/v1/watch?count=1", { headers: { "x-user": "ada" } });
+    expect(seenBy).toEqual(["GetRepo ada", "Watch ada"]);
+  });
+
+  test("timeoutMs ends a call, for all methods or for each", async () => {
+    for (const timeoutMs of [20, ({ name }: { name: string }) => (name === "GetRepo" ? 20 : undefined)]) {
+      const call = await start({ timeoutMs });
+      const answer = await call("/v1/repos/slow");
+      expect([answer.status, answer.json.code]).toEqual([504, 4]);
+      expect((await call("/v1/watch?count=1")).status).toBe(200);
+    }
+  });
+
+  test("a client may ask for less than timeoutMs, and not for more", async () => {
+    const short = await start({ timeoutMs: 600_000 });
+    expect((await short("/v1/repos/slow", { headers: { "x-server-timeout": "0.02" } })).status).toBe(504);
+    const long = await start({ timeoutMs: 20 });
+    expect((await long("/v1/repos/slow", { headers: { "x-server-timeout": "600" } })).status).toBe(504);
+  });
+});
+
+describe("routing", () => {
+  test.each([
+    ["/nope", "GET"],
+    ["/v1/images/1", "PUT"],
+  ])("next is called for %s with %s", async (path, method) => {
+    const handler = handlerWith();
+    const client = await http1Client((request, response) => handler(request, response, () => response.end("next")));
+    onTestFinished(() => client.close());
+    expect((await client.call(path, { method })).text).toBe("next");
+    expect((await client.call("/v1/repos/a")).json.uid).toBe("a");
+  });
+
+  test("basePath", async () => {
+    const call = await clientWith({ basePath: "/api" });
+    expect((await call("/api/v1/repos/a")).json.uid).toBe("a");
+    for (const path of ["/v1/repos/a", "/apiv1/repos/a", "/api"]) expect((await call(path)).status).toBe(404);
+  });
+
+  test("onMatch has the template", async () => {
+    const matches: RestMatch[] = [];
+    const call = await clientWith({ onMatch: (match) => matches.push(match) });
+    await call("/v1/repos/a/b");
+    await call("/v1/repos/a:move", json({}));
+    await call("/nope");
+    expect(matches.map(({ method, httpMethod, template }) => `${method.name} ${httpMethod} ${template}`)).toEqual([
+      "GetRepo GET /v1/repos/{uid=**}",
+      "MoveRepo POST /v1/repos/{uid=**}:move",
+    ]);
+  });
+
+  test("limits.maxBodyBytes of each method", async () => {
+    const call = await clientWith({ limits: { maxBodyBytes: ({ name }) => (name === "MoveRepo" ? 10 : 1000) } });
+    const body = json({ name: "a name that is long" });
+    expect((await call("/v1/repos/a", body)).status).toBe(200);
+    expect((await call("/v1/repos/a:move", body)).status).toBe(413);
+  });
+});
+
+describe("methods with client streams", () => {
+  const chat = libraryWith("Chat", post("/v1/chat", { body: "*" }));
+  const reason = "client streams cannot be reached by HTTP bindings";
+  afterEach(() => vi.restoreAllMocks());
+
+  test("are left out with a warning, and the others are served", async () => {
+    const warn = vi.spyOn(console, "warn").mockImplementation(() => {});
+    const call = await clientWith({ services: [library, chat] });
+    expect(warn.mock.calls).toEqual([[`REST: library.v1.Library.Chat is left out: ${reason}`]]);
+    expect((await call("/v1/chat", json({}))).status).toBe(404);
+    expect((await call("/v1/repos/a")).status).toBe(200);
+  });
+
+  test("onSkipped takes the warning", async () => {
+    const skipped: string[] = [];
+    await clientWith({ services: [chat], onSkipped: ({ name }, why) => skipped.push(`${name}: ${why}`) });
+    expect(skipped).toEqual([`Chat: ${reason}`]);
+  });
+});
+
+describe.each([
+  ["string_value", "stringValue", "a text", "a text"],
+  ["int64_value", "int64Value", 12, "12"],
+  ["bool_value", "boolValue", true, true],
+  ["kind", "kind", "KIND_AUDIO", "KIND_AUDIO"],
+  ["strings", "strings", ["a", "b"], ["a", "b"]],
+  ["kinds", "kinds", ["KIND_PAPER"], ["KIND_PAPER"]],
+  ["labels", "labels", { k: "v" }, { k: "v" }],
+  ["matches_by_flag", "matchesByFlag", { true: { subject: "s" } }, { true: { subject: "s" } }],
+  ["claim_match", "claimMatch", { subject: "s" }, { subject: "s" }],
+  ["create_time", "createTime", "2024-01-31T12:34:56Z", "2024-01-31T12:34:56Z"],
+  ["string_wrapper", "stringWrapper", "w", "w"],
+  ["choice_string", "choiceString", "c", "c"],
+] as const)("body and response_body of %s", (body, name, given, answered) => {
+  const call = (responseBody: string) =>
+    clientWith({ services: [libraryWith("Echo", post("/v1/field", { body, responseBody }))] });
+
+  test("the body is the value of the field", async () => {
+    expect((await (await call(""))("/v1/field", json(JSON.stringify(given)))).json).toEqual({ [name]: answered });
+  });
+
+  test("the answer is the value of the field", async () => {
+    expect((await (await call(body))("/v1/field", json(JSON.stringify(given)))).json).toEqual(answered);
+  });
+
+  test("a value of another kind and null are refused", async () => {
+    const post = await call("");
+    for (const wrong of ["[[1]]", "null"]) expect((await post("/v1/field", json(wrong))).status, wrong).toBe(400);
+  });
+});
+
+describe.each([
+  ["HTTP/1.1", http1Client],
+  ["HTTP/2", http2Client],
+] as const)("a HttpBody stream by %s", (_, createClient) => {
+  test("that fails after its first message delivers that message", async () => {
+    const client = await createClient(handlerWith());
+    onTestFinished(() => client.close());
+    const response = await fetchRaw(client.origin, "/v1/watch/raw?count=3&fail_after=2", createClient === http2Client);
+    expect(response).toEqual({ text: "0;", isComplete: false });
+    const whole = await fetchRaw(client.origin, "/v1/watch/raw?count=3", createClient === http2Client);
+    expect(whole).toEqual({ text: "0;1;2;", isComplete: true });
+  });
+});
+
+/** What comes of a response, and whether it ends as complete. */
+async function fetchRaw(
+  origin: string,
+  path: string,
+  isHttp2: boolean,
+): Promise<{ text: string; isComplete: boolean }> {
+  let text = "";
+  const session = isHttp2 ? connectHttp2(origin) : undefined;
+  try {
+    const body = session
+      ? session.request({ ":path": path })
+      : ((await once(httpGet(origin + path), "response")) as [Readable])[0];
+    for await (const chunk of body) text += chunk;
+    return { text, isComplete: true };
+  } catch {
+    return { text, isComplete: false };
+  } finally {
+    session?.destroy();
+  }
+}
