@@ -3,9 +3,9 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { CapabilitySchema } from "../../gen/platform/capabilities/capabilities_pb.ts";
 import { capabilitiesByName } from "../auth/index.ts";
-import { addEnumNames, useGeneratedCode } from "../codec/index.ts";
+import { addEnumNames, useFieldLimits, useGeneratedCode } from "../codec/index.ts";
 import { addressUrlOf, baseUrlOf, type Config } from "../config/index.ts";
-import { warmValidation } from "../contract/index.ts";
+import { ruledLimits, warmValidation } from "../contract/index.ts";
 import { unavailable } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import { addProcessMetrics, createMetrics } from "../metrics/index.ts";
@@ -71,6 +71,7 @@ export async function startServer(
   const startedMs = performance.now();
   useGeneratedCode(config.generatedCode === "on");
   seedUids(config.uidSeed);
+  useFieldLimits(ruledLimits);
   addEnumNames(CapabilitySchema, capabilitiesByName);
   await using stack = new AsyncDisposableStack();
   const context: StartContext = {

@@ -5,6 +5,7 @@
  *   standard method it is; for each resource its type and the behavior of its fields. A method with incomplete
  *   annotations is an error that names the method.
  * - {@link keepDistinct}: which repeated fields are sets.
+ * - {@link ruledLimits}: the value rules that are kept while a request is read.
  * - {@link violationsOf}: violations of the value rules of `buf.validate`, in the wording of this API and in the order
  *   of field numbers.
  *
@@ -15,6 +16,7 @@
  */
 export { type Contract, type EventContract, type MethodContract, readContract, type Scope } from "./methods.ts";
 export { type ResourceContract, readBehaviors, readResource } from "./resources.ts";
+export { ruledLimits } from "./validation/limits.ts";
 export { nulViolations } from "./validation/nul.ts";
 export { keepDistinct } from "./validation/sets.ts";
 export { violationsOf, warmValidation } from "./validation/validate.ts";

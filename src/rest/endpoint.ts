@@ -27,7 +27,7 @@ import { isNotModified } from "./conditional.ts";
 import { CallHeader, callHeaders, responseHeaders } from "./headers.ts";
 import type { CompleteOptions, DirectCalls, RestAnswer, RestMatch, RestMethod, RestOptions } from "./options.ts";
 import { createPayloadWriter, type PayloadWriter } from "./payload.ts";
-import { createRequestReader, type RequestReader } from "./request.ts";
+import { createRequestReader, type RequestReader } from "./request/request.ts";
 import { formatError, wrapError } from "./status.ts";
 import { type StreamType, streamTypes, writeParts, writeStream } from "./stream.ts";
 

@@ -7,6 +7,7 @@ import { file_google_rpc_error_details } from "../../gen/google/rpc/error_detail
 import { type Awaitable, tryChain } from "../awaitable.ts";
 import { breakOff, formatLimit, type HttpRequest, type HttpResponse, isGone, Refusal } from "../message/index.ts";
 import { type Binding, methodName, readBindings } from "./binding.ts";
+import { createCors } from "./cors.ts";
 import { createEndpoint, type Endpoint } from "./endpoint.ts";
 import type { FieldPath } from "./field-path.ts";
 import type { CompleteOptions, RestMethod, RestOptions } from "./options.ts";
@@ -60,7 +61,10 @@ export function createRestHandler(given: RestOptions): RestHandler {
     }
   }
 
+  const answersPreflight = options.cors && createCors(options.cors);
+
   return (request, response, next) => {
+    if (answersPreflight?.(request, response)) return;
     const common = options.answerHeaders?.(request);
     let method: RestMethod | undefined;
     const describe = (reason: unknown): Failure => describeFailure(reason, method, options);

@@ -13,6 +13,7 @@ import type { ConnectError, ContextValues, Transport } from "@connectrpc/connect
 import type { Awaitable } from "../awaitable.ts";
 import type { JsonFormat, MessageParts, StoredMessage } from "../codec/index.ts";
 import type { BodyWatch, HttpRequest, HttpResponse } from "../message/index.ts";
+import type { CorsOptions } from "./cors.ts";
 import type { FieldPath } from "./field-path.ts";
 import type { HeaderMatcher } from "./headers.ts";
 import type { SlashInMultiSegment } from "./path.ts";
@@ -53,6 +54,8 @@ export interface RestOptions {
   readonly emptyAnswer?: "object" | "nothing" | undefined;
   /** The form of errors; default `flat`. */
   readonly errors?: ErrorShape | undefined;
+  /** Which pages of other origins may call; default none. */
+  readonly cors?: CorsOptions | undefined;
   /** The header fields of every response to a request. Called once, before anything else is done with the request. */
   answerHeaders?(request: HttpRequest): OutgoingHttpHeaders;
   /**

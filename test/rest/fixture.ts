@@ -45,8 +45,11 @@ const imports = [
 const set = fromBinary(FileDescriptorSetSchema, readFileSync(new URL("fixture.binpb", import.meta.url)));
 const file = set.file[0] as (typeof set.file)[number];
 
+/** The file descriptor of the fixture as data, to make variants of. */
+export const fileProto = file;
+
 /** Compiles a variant of the fixture's file descriptor. */
-function compile(proto: typeof file) {
+export function compile(proto: typeof file) {
   return createFileRegistry(proto, (name) => imports.find((candidate) => candidate.proto.name === name));
 }
 
@@ -76,7 +79,7 @@ export function create(name: string, init: object = {}): Message & Any {
 
 /** The service with one method alone, bound by the given rules. */
 export function libraryWith(methodName: string, ...rules: object[]): DescService {
-  const proto = clone(FileDescriptorProtoSchema, file);
+  const proto = clone(FileDescriptorProtoSchema, fileProto);
   const service = proto.service[0]!;
   service.method = service.method
     .filter(({ name }) => name === methodName)

@@ -4,12 +4,7 @@ import { createServer, get as httpGet } from "node:http";
 import { connect as connectHttp2, createServer as createHttp2Server } from "node:http2";
 import type { Readable } from "node:stream";
 import { Code, ConnectError, type ConnectRouter, createContextKey, createContextValues } from "@connectrpc/connect";
-import {
-  compressionGzip,
-  connectNodeAdapter,
-  createConnectTransport,
-  createGrpcTransport,
-} from "@connectrpc/connect-node";
+import { connectNodeAdapter, createConnectTransport, createGrpcTransport } from "@connectrpc/connect-node";
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { createRestHandler, fromRouter, type RestMatch, type RestOptions } from "../../src/rest/index.ts";
 import { http1Client, http2Client, json } from "../http/clients.ts";
@@ -150,7 +145,6 @@ describe("headers", () => {
     "connect-protocol-version": "7",
     "connect-timeout-ms": "1",
     "connect-content-encoding": "gzip",
-    te: "trailers",
     host: "front.example",
   };
 
@@ -284,7 +278,9 @@ describe("routing", () => {
     ["/v1/images/1", "PUT"],
   ])("next is called for %s with %s", async (path, method) => {
     const handler = handlerWith();
-    const client = await http1Client((request, response) => handler(request, response, () => response.end("next")));
+    const client = await http1Client((request, response) =>
+      handler(request, response, () => response.end("next", "utf8")),
+    );
     onTestFinished(() => client.close());
     expect((await client.call(path, { method })).text).toBe("next");
     expect((await client.call("/v1/repos/a")).json.uid).toBe("a");
@@ -401,3 +397,52 @@ async function fetchRaw(
     session?.destroy();
   }
 }
+
+describe("cors", () => {
+  const origin = "https://app.example.com";
+  const preflight = {
+    method: "OPTIONS",
+    headers: {
+      origin,
+      "access-control-request-method": "PATCH",
+      "access-control-request-headers": "authorization,x-own",
+    },
+  };
+
+  test("is off by default", async () => {
+    const call = await clientWith({});
+    expect((await call("/v1/repos/a", { headers: { origin } })).headers["access-control-allow-origin"]).toBeUndefined();
+    expect((await call("/v1/repos/a", preflight)).status).toBe(405);
+  });
+
+  test.each([[origin], ["*"]])("lets pages of %s call", async (allowed) => {
+    const call = await clientWith({ cors: { origins: [allowed], exposedHeaders: ["ETag"], maxAgeSeconds: 60 } });
+    const answer = await call("/v1/repos/a", { headers: { origin } });
+    expect([answer.status, answer.json.uid]).toEqual([200, "a"]);
+    expect(answer.headers).toMatchObject({
+      "access-control-allow-origin": origin,
+      "access-control-expose-headers": "ETag",
+      vary: "Origin, Accept-Encoding",
+    });
+    const asked = await call("/v1/repos/a", preflight);
+    expect([asked.status, asked.text]).toEqual([204, ""]);
+    expect(asked.headers).toMatchObject({
+      "access-control-allow-origin": origin,
+      "access-control-allow-methods": "GET, HEAD, POST, PUT, PATCH, DELETE",
+      "access-control-allow-headers": "authorization,x-own",
+      "access-control-max-age": "60",
+    });
+    expect((await call("/v1/images/5", { headers: { origin } })).headers["access-control-allow-origin"]).toBe(origin);
+  });
+
+  test("does not let others call", async () => {
+    const call = await clientWith({ cors: { origins: ["https://other.example.com"] } });
+    const answer = await call("/v1/repos/a", { headers: { origin } });
+    expect([answer.status, answer.headers["access-control-allow-origin"], answer.headers.vary]).toEqual([
+      200,
+      undefined,
+      "Origin, Accept-Encoding",
+    ]);
+    expect((await call("/v1/repos/a", preflight)).status).toBe(405);
+  });
+});

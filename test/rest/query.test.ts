@@ -2,7 +2,7 @@ import { toBinary } from "@bufbuild/protobuf";
 import { describe, expect, test } from "vitest";
 import { Violations } from "../../src/codec/index.ts";
 import { type Binding, readBindings } from "../../src/rest/binding.ts";
-import { createQueryReader } from "../../src/rest/query.ts";
+import { createQueryReader } from "../../src/rest/request/query.ts";
 import { create, library } from "./fixture.ts";
 
 const bindings = readBindings([library]);

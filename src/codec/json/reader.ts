@@ -8,7 +8,6 @@ import {
   create,
   type DescField,
   type DescMessage,
-  getOption,
   type JsonValue,
   type Message,
   type Registry,
@@ -16,10 +15,10 @@ import {
   toBinary,
 } from "@bufbuild/protobuf";
 import { type Any, AnySchema, ListValueSchema, StructSchema, type Value, ValueSchema } from "@bufbuild/protobuf/wkt";
-import { field as fieldOption } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import { counted, shorten } from "../../violations.ts";
 import { zeroMessage } from "../compile/compile-function.ts";
 import { hasCustomJson, isBareStruct, type Local, type LocalOneof, setField, setOwn } from "../message-fields.ts";
+import { fieldLimits } from "./field-limits.ts";
 import { type JsonMembers, type JsonNode, JsonNumber } from "./parser.ts";
 import { type Leaf, leafOf, scalarLeaf, wellKnownLeaf } from "./scalar-reader.ts";
 import type { Violations } from "./violations.ts";
@@ -164,15 +163,8 @@ function holdsNull(field: DescField): boolean {
   return field.message?.typeName === "google.protobuf.Value" || field.enum?.typeName === "google.protobuf.NullValue";
 }
 
-/** The most items that the value rules of a list or map allow. Longer ones are refused without being read. */
-function maxSizeOf(field: DescField): number {
-  const { type } = getOption(field, fieldOption);
-  const max = type.case === "repeated" ? type.value.maxItems : type.case === "map" ? type.value.maxPairs : 0n;
-  return max === 0n ? Number.POSITIVE_INFINITY : Number(max);
-}
-
 function listReader(field: DescField, read: Read): ReadField {
-  const maxSize = maxSizeOf(field);
+  const { maxSize = Number.POSITIVE_INFINITY } = fieldLimits(field);
   return (message, json, violations) => {
     if (json === null) return;
     if (!Array.isArray(json)) {
@@ -195,7 +187,7 @@ function listReader(field: DescField, read: Read): ReadField {
 
 function mapReader(field: DescField & { fieldKind: "map" }, read: Read): ReadField {
   const readKey = mapKeyReader(field.mapKey);
-  const maxSize = maxSizeOf(field);
+  const { maxSize = Number.POSITIVE_INFINITY } = fieldLimits(field);
   return (message, json, violations) => {
     if (json === null) return;
     if (!(json instanceof Map)) {

@@ -2,10 +2,10 @@
  * Readers of the values that are a single JSON scalar: proto scalars, enums, and the well-known types with a text or
  * bare form (Timestamp, Duration, FieldMask, wrappers). They read JSON bodies and URL parameters.
  */
-import { create, type DescEnum, type DescField, type DescMessage, getOption, ScalarType } from "@bufbuild/protobuf";
-import { field as fieldOption } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
+import { create, type DescEnum, type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
 import { listedValues } from "../../violations.ts";
 import { isUnwrapped, type Local, wrapperValue } from "../message-fields.ts";
+import { fieldLimits } from "./field-limits.ts";
 import { type JsonNode, JsonNumber } from "./parser.ts";
 import { parseBytes, parseDuration, parseFieldMask, parseTimestamp } from "./text-forms.ts";
 
@@ -24,7 +24,7 @@ export interface Leaf {
 export function leafOf(field: DescField): Leaf | undefined {
   if (field.enum !== undefined) return enumLeaf(field.enum);
   if (field.message === undefined)
-    return scalarLeaf(field.scalar, field.fieldKind !== "map" && field.longAsString, leastOf(field));
+    return scalarLeaf(field.scalar, field.fieldKind !== "map" && field.longAsString, fieldLimits(field).least);
   const leaf = wellKnownLeaf(field.message);
   const wrapped = isUnwrapped(field) ? wrapperValue(field.message) : undefined;
   return wrapped === undefined ? leaf : scalarLeaf(wrapped.scalar, wrapped.longAsString);
@@ -57,14 +57,6 @@ export function wellKnownLeaf(desc: DescMessage): Leaf | undefined {
     default:
       return undefined;
   }
-}
-
-/** The least integer that the value rules of a field allow, to be named in violations. Validation checks the rule. */
-function leastOf(field: DescField): bigint | undefined {
-  const { type } = getOption(field, fieldOption);
-  if (type.case !== "int32" && type.case !== "int64") return undefined;
-  const { greaterThan } = type.value;
-  return greaterThan.case === undefined ? undefined : BigInt(greaterThan.value) + (greaterThan.case === "gt" ? 1n : 0n);
 }
 
 /**

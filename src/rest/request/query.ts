@@ -6,11 +6,11 @@
  * given twice and two members of a oneof are violations: ignoring a mistyped filter would list everything.
  */
 import type { DescField, Message } from "@bufbuild/protobuf";
-import { getField, type Local, mapKeyReader, setField, setOwn, type Violations } from "../codec/index.ts";
-import { shorten } from "../violations.ts";
-import type { Binding } from "./binding.ts";
-import { type FieldPath, formatFieldPath, holderOf, leafField, resolveFieldPath } from "./field-path.ts";
-import { decodeText } from "./path.ts";
+import { getField, type Local, mapKeyReader, setField, setOwn, type Violations } from "../../codec/index.ts";
+import { shorten } from "../../violations.ts";
+import type { Binding } from "../binding.ts";
+import { type FieldPath, formatFieldPath, holderOf, leafField, resolveFieldPath } from "../field-path.ts";
+import { decodeText } from "../path.ts";
 import { textReaderOf } from "./text-value.ts";
 
 const maxPathLength = 100;

@@ -19,12 +19,12 @@ import {
   parseJson,
   setField,
   Violations,
-} from "../codec/index.ts";
-import { type BodyKind, invalidArgument } from "../message/index.ts";
-import type { Binding, BoundVariable } from "./binding.ts";
-import { isRequired } from "./field-behavior.ts";
-import { findField, holderOf, leafField } from "./field-path.ts";
-import { captureOf, type SlashInMultiSegment } from "./path.ts";
+} from "../../codec/index.ts";
+import { type BodyKind, invalidArgument } from "../../message/index.ts";
+import type { Binding, BoundVariable } from "../binding.ts";
+import { isRequired } from "../field-behavior.ts";
+import { findField, holderOf, leafField } from "../field-path.ts";
+import { captureOf, type SlashInMultiSegment } from "../path.ts";
 import { createQueryReader } from "./query.ts";
 import { textReaderOf } from "./text-value.ts";
 

@@ -3,7 +3,7 @@
  * a known number; other types are as ProtoJSON writes them, without quotation marks.
  */
 import { type DescField, ScalarType } from "@bufbuild/protobuf";
-import { type Leaf, leafOf, wrapperValue } from "../codec/index.ts";
+import { type Leaf, leafOf, wrapperValue } from "../../codec/index.ts";
 
 /** Reads one value of a field. */
 interface TextReader {
