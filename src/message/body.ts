@@ -9,6 +9,7 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { type Awaitable, chain, tryChain } from "../awaitable.ts";
 import { declaredLength, type HttpRequest, headerOf, type PortRequest } from "./message.ts";
 import { type Coding, contentCodings, isJsonContentType, parseCoding } from "./negotiation.ts";
+import { isRead, readBefore } from "./parsed-body.ts";
 import { invalidArgument, Refusal } from "./refusal.ts";
 
 /** The kind of body that a method takes. */
@@ -67,6 +68,12 @@ export function readBody(
 ): Awaitable<Uint8Array> {
   if (declaredLength(request) === 0) {
     return emptyBody;
+  }
+  if (!("bufferedBody" in request) && isRead(request)) {
+    if (kind === "none") throw unexpectedBody();
+    const body = readBefore(request, kind === "raw");
+    if (body.length > maxBytes) throw tooLarge(maxBytes, setting);
+    return body;
   }
   if (kind === "none") {
     return readAll(request as PortRequest, 0, unexpectedBody, undefined);
