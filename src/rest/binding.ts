@@ -8,11 +8,13 @@ import {
   type DescMethodServerStreaming,
   type DescMethodUnary,
   type DescService,
+  fromJson,
   getOption,
   hasOption,
+  type JsonValue,
 } from "@bufbuild/protobuf";
 import { http } from "../../gen/google/api/annotations_pb.ts";
-import type { HttpRule } from "../../gen/google/api/http_pb.ts";
+import { type HttpRule, HttpSchema } from "../../gen/google/api/http_pb.ts";
 import { type FieldPath, findField, leafField, resolveFieldPath } from "./field-path.ts";
 import { parseTemplate, type Template, TemplateError, type Variable } from "./template.ts";
 
@@ -36,15 +38,43 @@ export interface Binding {
   readonly responseBody: DescField | undefined;
 }
 
-/** Takes a method that has an annotation and is left out. */
-export type OnSkipped = (method: DescMethod, reason: string) => void;
+/** Options of {@link readBindings}. */
+export interface BindingOptions {
+  /**
+   * The `http` section of a service configuration, google.api.Http in JSON. Its rules replace the annotations of the
+   * methods that they select; of several for one method, the last.
+   */
+  readonly httpRules?: JsonValue | undefined;
+  /** Takes a method that has a rule and is left out. */
+  onSkipped?(method: DescMethod, reason: string): void;
+}
 
 /**
- * Reads the bindings of all annotated methods, in the order of declaration. Methods with client streams are left out.
+ * Reads the bindings of all methods with rules, in the order of declaration. Methods with client streams are left out.
  * Errors: Error that names the method, and the column where a template is at fault.
  */
-export function readBindings(services: Iterable<DescService>, onSkipped: OnSkipped = () => {}): Binding[] {
-  return [...services].flatMap((service) => service.methods.flatMap((method) => bindingsOf(method, onSkipped)));
+export function readBindings(services: Iterable<DescService>, options: BindingOptions = {}): Binding[] {
+  const methods = [...services].flatMap((service) => service.methods);
+  const rules = selectedRules(methods, options.httpRules);
+  return methods.flatMap((method) => {
+    const rule = rules.get(method) ?? (hasOption(method, http) ? getOption(method, http) : undefined);
+    return rule === undefined ? [] : bindingsOf(method, rule, options);
+  });
+}
+
+/** The rules of a service configuration. Those for methods of other services are skipped. */
+function selectedRules(methods: readonly DescMethod[], httpRules: JsonValue | undefined): Map<DescMethod, HttpRule> {
+  const selected = new Map<DescMethod, HttpRule>();
+  if (httpRules === undefined) return selected;
+  const byName = new Map(methods.map((method) => [methodName(method), method]));
+  const services = new Set(methods.map(({ parent }) => parent.typeName));
+  for (const rule of fromJson(HttpSchema, httpRules).rules) {
+    const method = byName.get(rule.selector);
+    if (method !== undefined) selected.set(method, rule);
+    else if (services.has(rule.selector.slice(0, rule.selector.lastIndexOf("."))))
+      throw new Error(`${rule.selector}: a rule selects a method that does not exist`);
+  }
+  return selected;
 }
 
 /** The full name of a method: `platform.iam.v2.RolesService.GetRole`. */
@@ -52,13 +82,11 @@ export function methodName(method: DescMethod): string {
   return `${method.parent.typeName}.${method.name}`;
 }
 
-function bindingsOf(method: DescMethod, onSkipped: OnSkipped): Binding[] {
-  if (!hasOption(method, http)) return [];
+function bindingsOf(method: DescMethod, rule: HttpRule, { onSkipped }: BindingOptions): Binding[] {
   if (method.methodKind === "client_streaming" || method.methodKind === "bidi_streaming") {
-    onSkipped(method, "client streams cannot be reached by HTTP bindings");
+    onSkipped?.(method, "client streams cannot be reached by HTTP bindings");
     return [];
   }
-  const rule = getOption(method, http);
   return [rule, ...rule.additionalBindings].map((candidate) => {
     if (candidate !== rule && candidate.additionalBindings.length > 0)
       throw new Error(`${methodName(method)}: additional_bindings must not be nested`);
@@ -133,8 +161,8 @@ export interface Route {
 }
 
 /** All routes of the services, sorted by template, then HTTP method. Errors: as `createRestHandler`. */
-export function listRoutes(services: Iterable<DescService>): Route[] {
-  return readBindings(services)
+export function listRoutes(services: Iterable<DescService>, options?: BindingOptions): Route[] {
+  return readBindings(services, options)
     .map(({ method, httpMethod, template, body }) => ({
       method: methodName(method),
       httpMethod,

@@ -29,7 +29,7 @@ const unknownPath = { kind: "unknown path" } as const;
  */
 export function createRestHandler(given: RestOptions): RestHandler {
   const options = { ...given, registry: given.registry ?? defaultRegistry(given.services) };
-  const bindings = readBindings(options.services, options.onSkipped ?? warn);
+  const bindings = readBindings(options.services, { onSkipped: warn, ...options });
   const { mayHaveColon, onMatch, basePath = "" } = options;
   const router = new Router(bindings, mayHaveColon && ((binding) => mayEndInColon(binding, mayHaveColon)));
   const endpoints = new Map(bindings.map((binding) => [binding, createEndpoint(binding, options)]));

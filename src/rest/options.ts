@@ -1,18 +1,12 @@
 /** What a REST handler is built from, and what its hooks are given. */
 
 import type { OutgoingHttpHeaders } from "node:http";
-import type {
-  DescMethod,
-  DescMethodServerStreaming,
-  DescMethodUnary,
-  DescService,
-  Message,
-  Registry,
-} from "@bufbuild/protobuf";
+import type { DescMethodServerStreaming, DescMethodUnary, DescService, Message, Registry } from "@bufbuild/protobuf";
 import type { ConnectError, ContextValues, Transport } from "@connectrpc/connect";
 import type { Awaitable } from "../awaitable.ts";
 import type { JsonFormat, MessageParts, StoredMessage } from "../codec/index.ts";
 import type { BodyWatch, HttpRequest, HttpResponse } from "../message/index.ts";
+import type { BindingOptions } from "./binding.ts";
 import type { CorsOptions } from "./cors.ts";
 import type { FieldPath } from "./field-path.ts";
 import type { HeaderMatcher } from "./headers.ts";
@@ -20,10 +14,10 @@ import type { SlashInMultiSegment } from "./path.ts";
 import type { ErrorShape } from "./status.ts";
 
 /** What a REST handler is built from. */
-export interface RestOptions {
+export interface RestOptions extends BindingOptions {
   /** Carries out the calls. A transport with `begin` makes headers and signals only when somebody reads them. */
   readonly transport: Transport & Partial<DirectCalls>;
-  /** The services whose `google.api.http` annotations are served. */
+  /** The services whose methods are served: those with a `google.api.http` annotation or one of `httpRules`. */
   readonly services: Iterable<DescService>;
   /**
    * Finds the types of google.protobuf.Any values and of error details; default: all types of the files of the services
@@ -71,8 +65,6 @@ export interface RestOptions {
   onMatch?(match: RestMatch, request: HttpRequest, response: HttpResponse): void;
   /** Completes or replaces the answer of a unary call that succeeded. */
   rewriteAnswer?(answer: RestAnswer, call: AnsweredCall): RestAnswer;
-  /** Takes a method that has an annotation and is left out; default: a warning on the console. */
-  onSkipped?(method: DescMethod, reason: string): void;
   /**
    * Whether the value of a field that is captured from the path may contain a colon; default yes. Where it may not, the
    * text after a colon at the end of the path is a verb, and a path with an unknown verb is unknown.

@@ -1,5 +1,5 @@
 /** What the package exports as `platform-api/rest`. */
-export { listRoutes, type Route } from "./binding.ts";
+export { type BindingOptions, listRoutes, type Route } from "./binding.ts";
 export type { CorsOptions } from "./cors.ts";
 export { createRestHandler, type RestHandler } from "./handler.ts";
 export type { HeaderMatcher } from "./headers.ts";

@@ -6,7 +6,8 @@ import type { Readable } from "node:stream";
 import { Code, ConnectError, type ConnectRouter, createContextKey, createContextValues } from "@connectrpc/connect";
 import { connectNodeAdapter, createConnectTransport, createGrpcTransport } from "@connectrpc/connect-node";
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
-import { createRestHandler, fromRouter, type RestMatch, type RestOptions } from "../../src/rest/index.ts";
+import { Health } from "../../gen/grpc/health/v1/health_pb.ts";
+import { createRestHandler, fromRouter, listRoutes, type RestMatch, type RestOptions } from "../../src/rest/index.ts";
 import { http1Client, http2Client, json } from "../http/clients.ts";
 import { type Any, create, library, libraryWith, post } from "./fixture.ts";
 import { handlerWith, seen } from "./service.ts";
@@ -444,5 +445,45 @@ describe("cors", () => {
       "Origin, Accept-Encoding",
     ]);
     expect((await call("/v1/repos/a", preflight)).status).toBe(405);
+  });
+});
+
+describe("httpRules", () => {
+  const rule = (selector: string, more: object) => ({ selector: `library.v1.Library.${selector}`, ...more });
+
+  test("replace annotations", async () => {
+    const httpRules = {
+      rules: [
+        rule("GetRepo", { get: "/v1/lost/{uid}" }),
+        rule("GetRepo", { get: "/v2/repos/{uid}", additional_bindings: [{ post: "/v2/repos:get", body: "*" }] }),
+        { selector: "other.v1.Service.Get", get: "/v1/{uid}" },
+      ],
+    };
+    const call = await clientWith({ httpRules });
+    expect((await call("/v2/repos/a")).json.uid).toBe("a");
+    expect((await call("/v2/repos:get", json({ uid: "b" }))).json.uid).toBe("b");
+    for (const path of ["/v1/shelves/shelves/a/repos/b", "/v1/lost/a"])
+      expect((await call(path)).status, path).toBe(404);
+    expect((await call("/v1/files/a")).status).toBe(200);
+    expect(listRoutes([library], { httpRules }).filter(({ method }) => method.endsWith("GetRepo"))).toEqual([
+      { method: "library.v1.Library.GetRepo", httpMethod: "GET", template: "/v2/repos/{uid}", body: "" },
+      { method: "library.v1.Library.GetRepo", httpMethod: "POST", template: "/v2/repos:get", body: "*" },
+    ]);
+  });
+
+  test("reach services without annotations", async () => {
+    const router = fromRouter(({ service }) => service(Health, { check: () => ({ status: 1 }) }));
+    const httpRules = { rules: [{ selector: "grpc.health.v1.Health.Check", get: "/health/{service=**}" }] };
+    const client = await http1Client(createRestHandler({ ...router, httpRules }));
+    onTestFinished(() => client.close());
+    expect((await client.call("/health/a/b")).json).toEqual({ status: "SERVING" });
+  });
+
+  test.each([
+    [rule("Nope", { get: "/v1" }), "library.v1.Library.Nope: a rule selects a method that does not exist"],
+    [rule("GetRepo", { get: "/v1/{nope}" }), /library.v1.Library.GetRepo: \/v1\/{nope}: column 6/],
+    [{ selektor: "x" }, /selektor/],
+  ])("%j is refused", (wrong, message) => {
+    expect(() => handlerWith({ httpRules: { rules: [wrong] } })).toThrow(message);
   });
 });
