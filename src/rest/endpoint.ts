@@ -6,6 +6,7 @@ import { Code, type ConnectError, type Transport } from "@connectrpc/connect";
 import { type Awaitable, chain } from "../awaitable.ts";
 import { MessageParts, type StoredMessage, wholeMessage } from "../codec/index.ts";
 import {
+  type Answer,
   checkBodyHeaders,
   chooseMediaType,
   Deadline,
@@ -218,17 +219,22 @@ function sendMessage(
   deadline: Deadline | undefined,
   rewrite: ((answer: RestAnswer, message: Message) => RestAnswer) | undefined,
 ): Awaitable<void> {
-  const finish = (body: string | Uint8Array, isRaw: boolean) => {
-    const answer = { httpStatus: 200, headers, body };
-    const rewritten = rewrite === undefined ? answer : rewrite(answer, wholeMessage(message));
-    return send(response, { ...rewritten, isRaw, deadline });
-  };
-  if (payload === undefined) return finish("", false);
+  const answer = answerOf(message, headers, payload, deadline);
+  return send(response, rewrite === undefined ? answer : { ...answer, ...rewrite(answer, wholeMessage(message)) });
+}
+
+function answerOf(
+  message: Message | StoredMessage,
+  headers: ReturnType<typeof responseHeaders>,
+  payload: PayloadWriter | undefined,
+  deadline: Deadline | undefined,
+): Answer {
+  if (payload === undefined) return { httpStatus: 200, headers, body: "", deadline };
   if (payload.kind === "json") {
     headers["content-type"] = "application/json";
-    return finish(payload.write(message), false);
+    return { httpStatus: 200, headers, body: payload.write(message), deadline };
   }
   const { contentType, data } = payload.write(message);
   if (contentType !== "") headers["content-type"] = contentType;
-  return finish(data, true);
+  return { httpStatus: 200, headers, body: data, isRaw: true, deadline };
 }
