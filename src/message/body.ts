@@ -24,11 +24,18 @@ export interface BodyWatch {
 }
 
 /**
- * Checks the header fields of a request body. `setting`: names the limit in errors.
+ * Checks the header fields of a request body. `setting`: names the limit in errors. `jsonTypes`: media types that are
+ * read as JSON besides the usual ones.
  * Errors: INVALID_ARGUMENT (400) for a body that the method does not take, 415 for its type or coding, 413 for its
  * length.
  */
-export function checkBodyHeaders(request: HttpRequest, kind: BodyKind, maxBytes: number, setting?: string): void {
+export function checkBodyHeaders(
+  request: HttpRequest,
+  kind: BodyKind,
+  maxBytes: number,
+  setting?: string,
+  jsonTypes?: readonly string[],
+): void {
   const length = declaredLength(request);
   if (length === 0) {
     return;
@@ -44,7 +51,7 @@ export function checkBodyHeaders(request: HttpRequest, kind: BodyKind, maxBytes:
       "accept-encoding": contentCodings.join(", "),
     });
   }
-  if (kind === "json" && !isJsonContentType(headerOf(request, "content-type"))) {
+  if (kind === "json" && !isJsonContentType(headerOf(request, "content-type"), jsonTypes)) {
     throw new Refusal(415, Code.InvalidArgument, "Invalid argument: the body must be application/json in UTF-8", {
       accept: "application/json",
     });

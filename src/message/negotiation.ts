@@ -92,13 +92,15 @@ export function parseCoding(contentEncoding: string | undefined): Coding | undef
   }
 }
 
+const jsonTypes = ["", "application/json", "application/x-www-form-urlencoded"];
+
 /**
- * Whether a body of this content type is read as JSON: `application/json` in UTF-8, no type, or
- * `application/x-www-form-urlencoded`, which `curl -d` sends with any body.
+ * Whether a body of this content type is read as JSON: `application/json` in UTF-8, no type,
+ * `application/x-www-form-urlencoded`, which `curl -d` sends with any body, or one of `moreTypes`, in lower case.
  */
-export function isJsonContentType(contentType: string | undefined): boolean {
+export function isJsonContentType(contentType: string | undefined, moreTypes?: readonly string[]): boolean {
   const [type = "", ...parameters] = (contentType ?? "").split(";").map((part) => part.trim().toLowerCase());
-  if (type !== "" && type !== "application/json" && type !== "application/x-www-form-urlencoded") {
+  if (!jsonTypes.includes(type) && moreTypes?.includes(type) !== true) {
     return false;
   }
   return parameters.every((parameter) => !parameter.startsWith("charset=") || /^charset="?utf-?8"?$/.test(parameter));

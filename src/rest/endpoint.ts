@@ -165,10 +165,10 @@ function readMessage(
   { request, response, segments, query }: Exchange,
   reader: RequestReader,
   maxBodyBytes: number,
-  { sendsContinue = false, watchBody, limits }: RestOptions,
+  { sendsContinue = false, watchBody, limits, jsonTypes }: RestOptions,
   method: RestMethod,
 ): Awaitable<Message> {
-  checkBodyHeaders(request, reader.bodyKind, maxBodyBytes, limits?.settings?.body);
+  checkBodyHeaders(request, reader.bodyKind, maxBodyBytes, limits?.settings?.body, jsonTypes);
   const complete = reader.begin(segments, query);
   if (sendsContinue && declaredLength(request) > 0 && headerOf(request, "expect")?.toLowerCase() === "100-continue")
     (response as PortResponse).writeContinue();

@@ -42,6 +42,11 @@ export interface RestOptions extends BindingOptions {
    * ask for less by `x-server-timeout`, in seconds.
    */
   readonly timeoutMs?: number | ((method: RestMethod) => number | undefined) | undefined;
+  /**
+   * Media types of bodies, in lower case, that are read as JSON besides `application/json`, such as
+   * `application/merge-patch+json`; default none.
+   */
+  readonly jsonTypes?: readonly string[] | undefined;
   /** How answers are written; default: ProtoJSON without options. */
   readonly json?: JsonFormat | undefined;
   /** The answer that is a google.protobuf.Empty: `{}`, or no content; default `object`. */

@@ -486,3 +486,13 @@ describe("httpRules", () => {
     expect(() => handlerWith({ httpRules: { rules: [wrong] } })).toThrow(message);
   });
 });
+
+test("jsonTypes are read as JSON", async () => {
+  const type = "application/merge-patch+json";
+  const patch = { ...json({ description: null }, "PATCH"), headers: { "content-type": type } };
+  expect((await (await clientWith({}))("/v1/repos/a", patch)).status).toBe(415);
+  const call = await clientWith({ jsonTypes: [type] });
+  expect((await call("/v1/repos/a", patch)).status).toBe(200);
+  expect(seen.message.updateMask.paths).toEqual(["description"]);
+  expect((await call("/v1/repos/a", { ...patch, headers: { "content-type": "text/plain" } })).status).toBe(415);
+});
