@@ -4,49 +4,52 @@ import {
   Code,
   ConnectError,
   type ConnectRouter,
+  type ConnectRouterOptions,
   createHandlerContext,
   createMethodImplSpec,
   createServiceImplSpec,
-  type Interceptor,
   type Transport,
 } from "@connectrpc/connect";
 import { createAsyncIterable, transformInvokeImplementation } from "@connectrpc/connect/protocol";
 
-/** Options of {@link fromRouter}. */
-export interface RouterOptions {
-  /** Run around every call, as those of a router are. */
-  readonly interceptors?: readonly Interceptor[] | undefined;
-}
+/** Options of all routes. Those that a service or a method is registered with replace them. */
+export type RouterOptions = Partial<Pick<ConnectRouterOptions, "interceptors" | "requestGate" | "shutdownSignal">>;
 
-type Implementation = ReturnType<typeof createMethodImplSpec>;
+/** A method with its implementation. */
+interface Route {
+  readonly spec: ReturnType<typeof createMethodImplSpec>;
+  readonly options: RouterOptions;
+}
 
 /**
  * The transport and the services of the routes that Connect's adapters take, as options of `createRestHandler`. Handlers
- * get the context values of the request. Per-service options of the routes are ignored.
+ * get the context values of the request. Other options of the routes concern the protocols of Connect. A gate runs when
+ * the request has been read.
  */
 export function fromRouter(
   routes: (router: ConnectRouter) => unknown,
-  { interceptors = [] }: RouterOptions = {},
+  common: RouterOptions = {},
 ): { transport: Transport; services: DescService[] } {
-  const implementations = new Map<DescMethod, Implementation>();
+  const byMethod = new Map<DescMethod, Route>();
   const router: ConnectRouter = {
     handlers: [],
-    service(service, implementation) {
+    service(service, implementation, options) {
       const { methods } = createServiceImplSpec(service, implementation);
-      for (const spec of Object.values(methods)) implementations.set(spec.method, spec);
+      for (const spec of Object.values(methods))
+        byMethod.set(spec.method, { spec, options: { ...common, ...options } });
       return router;
     },
-    rpc(method, implementation) {
-      implementations.set(method, createMethodImplSpec(method, implementation));
+    rpc(method, implementation, options) {
+      byMethod.set(method, { spec: createMethodImplSpec(method, implementation), options: { ...common, ...options } });
       return router;
     },
   };
   routes(router);
-  const services = new Set([...implementations.keys()].map(({ parent }) => parent));
-  return { transport: createTransport(implementations, [...interceptors]), services: [...services] };
+  const services = new Set([...byMethod.keys()].map(({ parent }) => parent));
+  return { transport: createTransport(byMethod), services: [...services] };
 }
 
-function createTransport(implementations: ReadonlyMap<DescMethod, Implementation>, interceptors: Interceptor[]) {
+function createTransport(routes: ReadonlyMap<DescMethod, Route>): Transport {
   /** Starts a call. The header of the response is complete when the first message has come. */
   async function start(
     method: DescMethod,
@@ -56,8 +59,9 @@ function createTransport(implementations: ReadonlyMap<DescMethod, Implementation
     input: AsyncIterable<unknown>,
     contextValues: Parameters<Transport["unary"]>[5],
   ) {
-    const spec = implementations.get(method);
-    if (spec === undefined) throw new ConnectError(`${method.name} is not implemented`, Code.Unimplemented);
+    const route = routes.get(method);
+    if (route === undefined) throw new ConnectError(`${method.name} is not implemented`, Code.Unimplemented);
+    const { interceptors = [], requestGate, shutdownSignal } = route.options;
     const context = createHandlerContext({
       service: method.parent,
       method,
@@ -67,13 +71,17 @@ function createTransport(implementations: ReadonlyMap<DescMethod, Implementation
       ...(timeoutMs !== undefined && { timeoutMs }),
       ...(header !== undefined && { requestHeader: header }),
       ...(signal !== undefined && { requestSignal: signal }),
+      ...(shutdownSignal !== undefined && { shutdownSignal }),
       ...(contextValues !== undefined && { contextValues }),
     });
-    const iterator = transformInvokeImplementation(spec, context, interceptors)(input as never)[Symbol.asyncIterator]();
     try {
+      await requestGate?.(context);
+      const output = transformInvokeImplementation(route.spec, context, interceptors)(input as never);
+      const iterator = output[Symbol.asyncIterator]();
       return { context, first: await untilAborted(iterator.next(), context.signal), iterator };
     } catch (error) {
       context.abort(error);
+      if (error instanceof ConnectError) addMissing(error.metadata, [context.responseHeader, context.responseTrailer]);
       throw error;
     }
   }
@@ -114,6 +122,11 @@ function createTransport(implementations: ReadonlyMap<DescMethod, Implementation
     },
   };
   return transport;
+}
+
+/** Adds the fields of other headers that are not set. */
+function addMissing(headers: Headers, others: readonly Headers[]): void {
+  for (const other of others) other.forEach((value, name) => void (headers.has(name) || headers.set(name, value)));
 }
 
 /** The value of a promise. Errors: the reason of the signal, as soon as it is aborted. */

@@ -256,6 +256,49 @@ describe("fromRouter", () => {
     expect(seenBy).toEqual(["GetRepo ada", "Watch ada"]);
   });
 
+  test("options of a service replace those of the router", async () => {
+    const deny = (reason: string) => () => {
+      throw new ConnectError(reason, Code.PermissionDenied, { "x-reason": reason });
+    };
+    const health = { rules: [{ selector: "grpc.health.v1.Health.Check", get: "/health" }] };
+    const router = fromRouter(
+      ({ service, rpc }) => {
+        service(library, { getRepo: () => ({ uid: "u" }) } as Any, { interceptors: [deny("service")] });
+        rpc(Health.method.check, (_, { responseHeader }) => {
+          responseHeader.set("x-own", "kept");
+          throw new ConnectError("down", Code.Unavailable);
+        });
+      },
+      { requestGate: (context) => void (context.requestHeader.has("x-stop") && deny("gate")()) },
+    );
+    const call = await start({ httpRules: health }, router);
+    const denied = await call("/v1/repos/a");
+    expect([denied.status, denied.json.message, denied.headers["x-reason"]]).toEqual([403, "service", "service"]);
+    expect((await call("/v1/repos/a", { headers: { "x-stop": "1" } })).json.message).toBe("gate");
+    const down = await call("/health");
+    expect([down.status, down.headers["x-own"]]).toEqual([503, "kept"]);
+  });
+
+  test("shutdownSignal ends calls", async () => {
+    const stopping = new AbortController();
+    const started = Promise.withResolvers<void>();
+    const router = fromRouter(
+      ({ service }) =>
+        service(library, {
+          getRepo() {
+            started.resolve();
+            return new Promise(() => {});
+          },
+        } as Any),
+      { shutdownSignal: stopping.signal },
+    );
+    const call = await start({}, router);
+    const answer = call("/v1/repos/a");
+    await started.promise;
+    stopping.abort(new ConnectError("stopping", Code.Unavailable));
+    expect((await answer).json).toEqual({ code: 14, message: "stopping", details: [] });
+  });
+
   test("timeoutMs ends a call, for all methods or for each", async () => {
     const all = await start({ timeoutMs: 20 });
     expect((await all("/v1/repos/slow")).json).toMatchObject({ code: 4 });
@@ -495,4 +538,10 @@ test("jsonTypes are read as JSON", async () => {
   expect((await call("/v1/repos/a", patch)).status).toBe(200);
   expect(seen.message.updateMask.paths).toEqual(["description"]);
   expect((await call("/v1/repos/a", { ...patch, headers: { "content-type": "text/plain" } })).status).toBe(415);
+});
+
+test("answerHeaders are in every response", async () => {
+  const call = await clientWith({ answerHeaders: ({ headers }) => ({ "x-request-id": `${headers["x-own"]}` }) });
+  for (const path of ["/v1/repos/a", "/v1/images/5", "/v1/watch?count=1", "/nope"])
+    expect((await call(path, { headers: { "x-own": path } })).headers["x-request-id"], path).toBe(path);
 });
