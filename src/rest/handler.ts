@@ -5,18 +5,26 @@ import { createRegistry, type DescFile, type DescMethod, type DescService, type 
 import { Code, ConnectError } from "@connectrpc/connect";
 import { file_google_rpc_error_details } from "../../gen/google/rpc/error_details_pb.ts";
 import { type Awaitable, tryChain } from "../awaitable.ts";
-import { breakOff, formatLimit, type HttpRequest, type HttpResponse, isGone, Refusal } from "../message/index.ts";
+import {
+  breakOff,
+  formatLimit,
+  type HttpRequest,
+  type HttpResponse,
+  headerOf,
+  isGone,
+  Refusal,
+} from "../message/index.ts";
 import { type Binding, methodName, readBindings } from "./binding.ts";
 import { createCors } from "./cors.ts";
 import { createEndpoint, type Endpoint } from "./endpoint.ts";
 import type { FieldPath } from "./field-path.ts";
 import type { CompleteOptions, RestMethod, RestOptions } from "./options.ts";
-import { Router } from "./router.ts";
+import { type RouteMatch, Router } from "./router.ts";
 import { writeStatus } from "./status.ts";
 
 /**
  * Responds to one request, synchronously when nothing has to be waited for. Never throws or rejects. With `next`, a
- * request that no method has path and HTTP method of is left to it.
+ * request that no method has path and HTTP method of is left to it, and its response is not touched.
  */
 export type RestHandler = (request: HttpRequest, response: HttpResponse, next?: () => unknown) => Awaitable<void>;
 
@@ -28,59 +36,65 @@ const unknownPath = { kind: "unknown path" } as const;
  * Errors: Error that names the method, for annotations that cannot be served (see `index.ts`).
  */
 export function createRestHandler(given: RestOptions): RestHandler {
-  const options = { ...given, registry: given.registry ?? defaultRegistry(given.services) };
-  const bindings = readBindings(options.services, { onSkipped: warn, ...options });
-  const { mayHaveColon, onMatch, basePath = "" } = options;
-  const router = new Router(bindings, mayHaveColon && ((binding) => mayEndInColon(binding, mayHaveColon)));
+  const services = [...given.services];
+  const options = { ...given, services, registry: given.registry ?? defaultRegistry(services) };
+  const bindings = readBindings(services, { onSkipped: warn, ...options });
   const endpoints = new Map(bindings.map((binding) => [binding, createEndpoint(binding, options)]));
-  const maxUrlBytes = options.limits?.maxUrlBytes ?? defaultMaxUrlBytes;
-
-  function route(
-    request: HttpRequest,
-    mayPass: boolean,
-  ): { endpoint: Endpoint; segments: string[]; query: string } | undefined {
-    const target = request.url ?? "";
-    if (target.length > maxUrlBytes) {
-      const limit = formatLimit(maxUrlBytes, options.limits?.settings?.url);
-      throw new Refusal(414, Code.InvalidArgument, `Invalid argument: the URL is longer than ${limit}`);
-    }
-    const { path, query } = splitTarget(target);
-    const match = path.startsWith(basePath)
-      ? router.match(request.method ?? "", path.slice(basePath.length))
-      : unknownPath;
-    if (mayPass && match.kind !== "found") return undefined;
-    switch (match.kind) {
-      case "unknown path":
-        throw new ConnectError("Not found: no method has this path", Code.NotFound);
-      case "wrong method":
-        throw new Refusal(405, Code.Unimplemented, `Method not allowed: this path takes ${match.allow.join(", ")}`, {
-          allow: match.allow.join(", "),
-        });
-      case "found":
-        return { endpoint: endpoints.get(match.binding) as Endpoint, segments: match.segments, query };
-    }
-  }
-
+  const find = createFinder(bindings, options);
+  const { onMatch } = options;
   const answersPreflight = options.cors && createCors(options.cors);
 
   return (request, response, next) => {
+    if (next !== undefined && find(request, askedMethod(request, options)).match.kind !== "found") return void next();
     if (answersPreflight?.(request, response)) return;
     const common = options.answerHeaders?.(request);
     let method: RestMethod | undefined;
     const describe = (reason: unknown): Failure => describeFailure(reason, method, options);
     return tryChain(
       () => {
-        const found = route(request, next !== undefined);
-        if (found === undefined) return void next?.();
-        const { endpoint, segments, query } = found;
+        checkUrl(request, options);
+        const { match, query } = find(request, request.method ?? "");
+        if (match.kind !== "found") throw refusalOf(match);
+        const endpoint = endpoints.get(match.binding) as Endpoint;
         method = endpoint.method;
         onMatch?.(endpoint.match, request, response);
-        return endpoint.serve({ request, response, common, segments, query, describe });
+        return endpoint.serve({ request, response, common, segments: match.segments, query, describe });
       },
       () => {},
       (reason) => answerError(response, common, describe(reason), options),
     );
   };
+}
+
+/** Finds the binding of a request, as it would be with this HTTP method. */
+type Finder = (request: HttpRequest, httpMethod: string) => { readonly match: RouteMatch; readonly query: string };
+
+function createFinder(bindings: readonly Binding[], { mayHaveColon, basePath = "" }: RestOptions): Finder {
+  const router = new Router(bindings, mayHaveColon && ((binding) => mayEndInColon(binding, mayHaveColon)));
+  return (request, httpMethod) => {
+    const { path, query } = splitTarget(request.url ?? "");
+    const match = path.startsWith(basePath) ? router.match(httpMethod, path.slice(basePath.length)) : unknownPath;
+    return { match, query };
+  };
+}
+
+/** The HTTP method that a request is about: for a preflight, that of the request to come. */
+function askedMethod(request: HttpRequest, { cors }: RestOptions): string {
+  const asked = cors && request.method === "OPTIONS" ? headerOf(request, "access-control-request-method") : undefined;
+  return asked ?? request.method ?? "";
+}
+
+function checkUrl(request: HttpRequest, { limits }: RestOptions): void {
+  const maxUrlBytes = limits?.maxUrlBytes ?? defaultMaxUrlBytes;
+  if ((request.url ?? "").length <= maxUrlBytes) return;
+  const limit = formatLimit(maxUrlBytes, limits?.settings?.url);
+  throw new Refusal(414, Code.InvalidArgument, `Invalid argument: the URL is longer than ${limit}`);
+}
+
+function refusalOf(match: Exclude<RouteMatch, { kind: "found" }>): Error {
+  if (match.kind === "unknown path") return new ConnectError("Not found: no method has this path", Code.NotFound);
+  const allow = match.allow.join(", ");
+  return new Refusal(405, Code.Unimplemented, `Method not allowed: this path takes ${allow}`, { allow });
 }
 
 /** Logs a method that is left out. */

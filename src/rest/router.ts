@@ -19,7 +19,7 @@ import { captureOf } from "./path.ts";
 import { normalizeSegment } from "./template.ts";
 
 /** The result of routing a request. */
-type RouteMatch =
+export type RouteMatch =
   | { readonly kind: "found"; readonly binding: Binding /** Raw, the verb cut off. */; readonly segments: string[] }
   | { readonly kind: "wrong method"; readonly allow: string[] }
   | { readonly kind: "unknown path" };

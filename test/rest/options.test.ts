@@ -478,6 +478,23 @@ describe("cors", () => {
     expect((await call("/v1/images/5", { headers: { origin } })).headers["access-control-allow-origin"]).toBe(origin);
   });
 
+  test("concerns only what the handler serves", async () => {
+    const handler = handlerWith({ cors: { origins: ["*"] } });
+    const client = await http1Client((request, response) =>
+      handler(request, response, () => response.end("own", "utf8")),
+    );
+    onTestFinished(() => client.close());
+    for (const call of [{ headers: { origin } }, preflight]) {
+      const own = await client.call("/own", call);
+      expect([own.text, own.headers["access-control-allow-origin"], own.headers.vary]).toEqual([
+        "own",
+        undefined,
+        undefined,
+      ]);
+    }
+    expect((await client.call("/v1/repos/a", preflight)).status).toBe(204);
+  });
+
   test("does not let others call", async () => {
     const call = await clientWith({ cors: { origins: ["https://other.example.com"] } });
     const answer = await call("/v1/repos/a", { headers: { origin } });

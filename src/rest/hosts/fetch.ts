@@ -45,6 +45,7 @@ class FetchRequest extends Readable {
     delete this.headers["accept-encoding"];
     if (body !== null && this.headers["content-length"] === undefined) this.headers["transfer-encoding"] = "chunked";
     this.#body = body;
+    this.on("error", () => {}); // whoever reads the body sees it; nobody may
   }
 
   override _read(): void {

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
 import { createFetchHandler, type RestOptions } from "../../../src/rest/index.ts";
-import { library, registry } from "../fixture.ts";
+import { type Any, library, registry } from "../fixture.ts";
 import { seen, transport } from "../service.ts";
 import { serveFetch } from "./fetch-server.ts";
 
@@ -128,4 +128,40 @@ test("next answers what no method has", async () => {
   const response = await fetch(`${origin}/nope`);
   expect([response.status, await response.text()]).toEqual([202, "next"]);
   expect((await fetch(`${origin}/v1/repos/a`)).status).toBe(200);
+});
+
+test("a body that fails is no message, and harms nothing else", async () => {
+  seen.message = undefined;
+  const body = new ReadableStream({
+    start(controller) {
+      controller.enqueue(new TextEncoder().encode('{"name":'));
+    },
+    pull(controller) {
+      controller.error(new Error("gone"));
+    },
+  });
+  const request = new Request("http://localhost/v1/repos/g", { ...post(""), body, duplex: "half" } as RequestInit);
+  const response = await handlerWith()(request);
+  expect([response.status, ((await response.json()) as Any).code]).toEqual([499, 1]);
+  expect(seen.message).toBeUndefined();
+});
+
+test("a body that nobody needs is not read", async () => {
+  let isRead = false;
+  const body = new ReadableStream(
+    {
+      pull() {
+        isRead = true;
+      },
+    },
+    { highWaterMark: 0 },
+  );
+  const request = new Request("http://localhost/nope", { method: "POST", body, duplex: "half" } as RequestInit);
+  expect((await handlerWith()(request)).status).toBe(404);
+  expect(isRead).toBe(false);
+});
+
+test("a request that is aborted before it comes is not answered", async () => {
+  const request = new Request("http://localhost/v1/repos/a", { signal: AbortSignal.abort() });
+  await expect(handlerWith()(request)).rejects.toThrow("broken off");
 });
