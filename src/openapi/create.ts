@@ -28,7 +28,7 @@ export interface DocumentOptions {
 /** Makes the document. Errors: as those of the REST handler, for bindings that cannot be served. */
 export function createDocument(options: DocumentOptions): Document {
   const { services, commentOf, errorDetails, security, notesOf = () => ({}), examples = {} } = options;
-  const bindings = readBindings(services);
+  const bindings = readBindings(services).filter(({ method }) => method.methodKind !== "client_streaming");
   const inputs = bindings.map(({ method }) => method.input);
   const outputs = bindings.map(({ method }) => method.output);
   const schemas = new Schemas({ inputs, outputs: [...outputs, ...errorDetails], commentOf });

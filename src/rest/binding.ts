@@ -5,6 +5,7 @@
 import {
   type DescField,
   type DescMethod,
+  type DescMethodClientStreaming,
   type DescMethodServerStreaming,
   type DescMethodUnary,
   type DescService,
@@ -25,9 +26,12 @@ export interface BoundVariable extends Variable {
   readonly isMultiSegment: boolean;
 }
 
+/** A method that is served over REST. */
+export type RestMethod = DescMethodUnary | DescMethodServerStreaming | DescMethodClientStreaming;
+
 /** One way to reach a method by HTTP. */
 export interface Binding {
-  readonly method: DescMethodUnary | DescMethodServerStreaming;
+  readonly method: RestMethod;
   /** `GET`, `PATCH`, …; `*` for any. */
   readonly httpMethod: string;
   readonly template: Template;
@@ -50,7 +54,8 @@ export interface BindingOptions {
 }
 
 /**
- * Reads the bindings of all methods with rules, in the order of declaration. Methods with client streams are left out.
+ * Reads the bindings of all methods with rules, in the order of declaration. Methods with streams in both
+ * directions are left out.
  * Errors: Error that names the method, and the column where a template is at fault.
  */
 export function readBindings(services: Iterable<DescService>, options: BindingOptions = {}): Binding[] {
@@ -83,8 +88,8 @@ export function methodName(method: DescMethod): string {
 }
 
 function bindingsOf(method: DescMethod, rule: HttpRule, { onSkipped }: BindingOptions): Binding[] {
-  if (method.methodKind === "client_streaming" || method.methodKind === "bidi_streaming") {
-    onSkipped?.(method, "client streams cannot be reached by HTTP bindings");
+  if (method.methodKind === "bidi_streaming") {
+    onSkipped?.(method, "streams in both directions cannot be reached by HTTP bindings");
     return [];
   }
   return [rule, ...rule.additionalBindings].map((candidate) => {

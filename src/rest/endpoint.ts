@@ -1,8 +1,14 @@
 /** One method over HTTP: reads the request message, makes the call, writes the response. */
 
 import type { OutgoingHttpHeaders } from "node:http";
-import type { DescMethodServerStreaming, DescMethodUnary, Message, MessageInitShape } from "@bufbuild/protobuf";
-import { Code, type ConnectError, type Transport } from "@connectrpc/connect";
+import type {
+  DescMethodClientStreaming,
+  DescMethodServerStreaming,
+  DescMethodUnary,
+  Message,
+  MessageInitShape,
+} from "@bufbuild/protobuf";
+import { Code, ConnectError, type Transport } from "@connectrpc/connect";
 import { type Awaitable, chain } from "../awaitable.ts";
 import { MessageParts, type StoredMessage, wholeMessage } from "../codec/index.ts";
 import {
@@ -18,15 +24,17 @@ import {
   invalidArgument,
   isBuffered,
   isGone,
+  type PortRequest,
   type PortResponse,
   Refusal,
   readBody,
   send,
 } from "../message/index.ts";
-import type { Binding } from "./binding.ts";
+import type { Binding, RestMethod } from "./binding.ts";
+import { checkStreamHeaders, readClientStream } from "./client-stream.ts";
 import { isNotModified } from "./conditional.ts";
 import { CallHeader, callHeaders, responseHeaders } from "./headers.ts";
-import type { CompleteOptions, DirectCalls, RestAnswer, RestMatch, RestMethod, RestOptions } from "./options.ts";
+import type { CompleteOptions, DirectCalls, RestAnswer, RestMatch, RestOptions } from "./options.ts";
 import { createPayloadWriter, type PayloadWriter } from "./payload.ts";
 import { createRequestReader, type RequestReader } from "./request/request.ts";
 import { formatError, wrapError } from "./status.ts";
@@ -64,7 +72,7 @@ export function createEndpoint(binding: Binding, options: CompleteOptions): Endp
   const payload = createPayloadWriter(binding, options);
   const { maxBodyBytes: limit = defaultMaxBodyBytes, stallMs = defaultStallMs } = options.limits ?? {};
   const maxBodyBytes = typeof limit === "number" ? limit : limit(method);
-  const offered = method.methodKind === "unary" ? streamTypes.slice(0, 1) : streamTypes;
+  const offered = method.methodKind === "server_streaming" ? streamTypes : streamTypes.slice(0, 1);
   const isEmpty =
     options.emptyAnswer === "nothing" &&
     binding.responseBody === undefined &&
@@ -76,16 +84,19 @@ export function createEndpoint(binding: Binding, options: CompleteOptions): Endp
   const { json: format = {}, requestHeader, responseHeader, rewriteAnswer } = options;
   const begin = transport.begin ?? beginThrough(transport);
 
+  const rewriteOf = (request: HttpRequest) =>
+    rewriteAnswer && ((answer: RestAnswer, message: Message) => rewriteAnswer(answer, { method, request, message }));
+
   function serveUnary({ request, response, common }: Exchange, message: Message, deadline: Deadline | undefined) {
     const inParts = options.mayAnswerInParts?.(method, message) === true;
     if (inParts && isBuffered(response)) return response.fallBack();
     const caller = inParts ? { takesParts: true } : undefined;
     const header = new CallHeader(request, requestHeader);
     const values = options.contextValues?.(request);
-    const call = begin(method as DescMethodUnary, message, header, deadline?.leftMs(), caller, values);
+    const timeoutMs = transport.begin === undefined ? timeoutOf(deadline) : deadline?.leftMs();
+    const call = begin(method as DescMethodUnary, message, header, timeoutMs, caller, values);
     if (call.answer instanceof Promise) onGone(response, call.cancel);
-    const rewrite =
-      rewriteAnswer && ((answer: RestAnswer, message: Message) => rewriteAnswer(answer, { method, request, message }));
+    const rewrite = rewriteOf(request);
     return chain(call.answer, (answer) => {
       const headers = responseHeaders(common, [answer.touchedHeader, answer.touchedTrailer], responseHeader);
       if (answer.message instanceof MessageParts)
@@ -110,7 +121,7 @@ export function createEndpoint(binding: Binding, options: CompleteOptions): Endp
     const answer = await transport.stream(
       method as DescMethodServerStreaming,
       signal,
-      deadline?.leftMs(),
+      timeoutOf(deadline),
       callHeaders(request, requestHeader),
       only(input),
       options.contextValues?.(request),
@@ -128,6 +139,37 @@ export function createEndpoint(binding: Binding, options: CompleteOptions): Endp
     });
   }
 
+  async function serveClientStream({ request, response, common, segments, query }: Exchange, deadline?: Deadline) {
+    const incoming = request as PortRequest;
+    checkStreamHeaders(incoming, reader.bodyKind);
+    reader.begin(segments, query);
+    const watch = options.watchBody?.(request, response, method);
+    let failure: unknown;
+    async function* messages() {
+      try {
+        yield* readClientStream(incoming, { reader, segments, query, maxBytes: maxBodyBytes, watch });
+      } catch (error) {
+        failure = error;
+        throw error;
+      }
+    }
+    try {
+      const answer = await transport.stream(
+        method as DescMethodClientStreaming,
+        abortedWith(response),
+        timeoutOf(deadline),
+        callHeaders(request, requestHeader),
+        messages() as AsyncIterable<MessageInitShape<typeof method.input>>,
+        options.contextValues?.(request),
+      );
+      const message = await onlyOf(answer.message);
+      const headers = responseHeaders(common, [answer.header, answer.trailer], responseHeader);
+      await sendMessage(response, message, headers, isEmpty ? undefined : payload, deadline, rewriteOf(request));
+    } catch (error) {
+      throw failure ?? error; // a transport may hide what was wrong with the body
+    }
+  }
+
   return {
     method,
     match,
@@ -136,6 +178,7 @@ export function createEndpoint(binding: Binding, options: CompleteOptions): Endp
       if (method.methodKind !== "unary" && isBuffered(response)) return response.fallBack();
       const type = negotiate(request, payload, offered);
       const deadline = readDeadline(request, maxCallMs);
+      if (method.methodKind === "client_streaming") return serveClientStream(exchange, deadline);
       return chain(readMessage(exchange, reader, maxBodyBytes, options, method), (message) =>
         method.methodKind === "unary"
           ? serveUnary(exchange, message, deadline)
@@ -178,6 +221,12 @@ function readMessage(
   );
 }
 
+/** The time-out for a transport of Connect, to which 0 means none. Errors: DEADLINE_EXCEEDED if no time is left. */
+function timeoutOf(deadline: Deadline | undefined): number | undefined {
+  deadline?.check();
+  return deadline && Math.max(1, deadline.leftMs());
+}
+
 /** Starts unary calls through any transport. */
 function beginThrough(transport: Transport): DirectCalls["begin"] {
   return (method, message, header, timeoutMs, _, contextValues) => {
@@ -205,6 +254,14 @@ function onGone(response: HttpResponse, notify: () => void): void {
   response.once("close", () => {
     if (!response.writableEnded) notify();
   });
+}
+
+/** The only message of an answer, which is then complete. */
+async function onlyOf<T>(messages: AsyncIterable<T>): Promise<T> {
+  let only: T | undefined;
+  for await (const message of messages) only ??= message;
+  if (only === undefined) throw new ConnectError("Internal error", Code.Internal);
+  return only;
 }
 
 async function* only<T>(message: T): AsyncIterable<T> {

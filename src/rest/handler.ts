@@ -14,11 +14,11 @@ import {
   isGone,
   Refusal,
 } from "../message/index.ts";
-import { type Binding, methodName, readBindings } from "./binding.ts";
+import { type Binding, methodName, type RestMethod, readBindings } from "./binding.ts";
 import { createCors } from "./cors.ts";
 import { createEndpoint, type Endpoint } from "./endpoint.ts";
 import type { FieldPath } from "./field-path.ts";
-import type { CompleteOptions, RestMethod, RestOptions } from "./options.ts";
+import type { CompleteOptions, RestOptions } from "./options.ts";
 import { type RouteMatch, Router } from "./router.ts";
 import { writeStatus } from "./status.ts";
 

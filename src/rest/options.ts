@@ -1,12 +1,12 @@
 /** What a REST handler is built from, and what its hooks are given. */
 
 import type { OutgoingHttpHeaders } from "node:http";
-import type { DescMethodServerStreaming, DescMethodUnary, DescService, Message, Registry } from "@bufbuild/protobuf";
+import type { DescMethodUnary, DescService, Message, Registry } from "@bufbuild/protobuf";
 import type { ConnectError, ContextValues, Transport } from "@connectrpc/connect";
 import type { Awaitable } from "../awaitable.ts";
 import type { JsonFormat, MessageParts, StoredMessage } from "../codec/index.ts";
 import type { BodyWatch, HttpRequest, HttpResponse } from "../message/index.ts";
-import type { BindingOptions } from "./binding.ts";
+import type { BindingOptions, RestMethod } from "./binding.ts";
 import type { CorsOptions } from "./cors.ts";
 import type { FieldPath } from "./field-path.ts";
 import type { HeaderMatcher } from "./headers.ts";
@@ -128,9 +128,6 @@ export interface AnsweredCall {
   /** The response message. */
   readonly message: Message;
 }
-
-/** A method that is served over REST. */
-export type RestMethod = DescMethodUnary | DescMethodServerStreaming;
 
 /** Starts unary calls in this process. */
 export interface DirectCalls {

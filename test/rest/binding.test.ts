@@ -105,6 +105,7 @@ test("the listing is sorted by template and method", () => {
   );
   expect(routes).toEqual(
     [
+      "POST /v1/collect/{description} Collect *",
       "GET /v1/echo Echo ",
       "POST /v1/echo Echo *",
       "PURGE /v1/echo Echo ",
@@ -125,6 +126,7 @@ test("the listing is sorted by template and method", () => {
       "GET /v1/repos/{uid=**}/tags GetTags ",
       "POST /v1/repos/{uid=**}:move MoveRepo *",
       "GET /v1/shelves/{uid=shelves/*/repos/*} GetRepo ",
+      "POST /v1/uploads/{uid=**} UploadStream content",
       "GET /v1/watch Watch ",
       "GET /v1/watch/raw DownloadStream ",
     ].toSorted((a, b) => {

@@ -315,6 +315,20 @@ describe("fromRouter", () => {
   });
 });
 
+test("a call without time left is not sent", async () => {
+  let sent = 0;
+  const transport = {
+    unary: async () => void sent++,
+    stream: async () => void sent++,
+  } as Any;
+  const call = await clientWith({ transport });
+  for (const path of ["/v1/repos/a", "/v1/watch"]) {
+    const answer = await call(path, { headers: { "x-server-timeout": "0" } });
+    expect([answer.status, answer.json.code], path).toEqual([504, 4]);
+  }
+  expect(sent).toBe(0);
+});
+
 describe("routing", () => {
   test.each([
     ["/nope", "GET"],
@@ -355,9 +369,9 @@ describe("routing", () => {
   });
 });
 
-describe("methods with client streams", () => {
+describe("methods with streams in both directions", () => {
   const chat = libraryWith("Chat", post("/v1/chat", { body: "*" }));
-  const reason = "client streams cannot be reached by HTTP bindings";
+  const reason = "streams in both directions cannot be reached by HTTP bindings";
   afterEach(() => vi.restoreAllMocks());
 
   test("are left out with a warning, and the others are served", async () => {

@@ -9,11 +9,15 @@ import { type Any, create, library, registry } from "./fixture.ts";
 export const seen: {
   message?: Any;
   context?: HandlerContext;
+  /** Number of messages that a client stream has sent. */
+  collected: number;
+  /** Whether its service is waiting for more of them. */
+  isCollecting?: boolean;
   /** Number of messages the stream has been asked for. */
   inWatch: number;
   /** Called with the signal of a call that waits until it is aborted. */
   onUndelete?: (signal: AbortSignal) => void;
-} = { inWatch: 0 };
+} = { inWatch: 0, collected: 0 };
 
 async function* watch({ count, failAfter }: Any) {
   seen.inWatch = 0;
@@ -89,6 +93,32 @@ export const transport = createRouterTransport(
     service(library, {
       ...implementation,
       watch,
+      async collect(messages: AsyncIterable<Any>, context: HandlerContext) {
+        seen.collected = 0;
+        const repos: Any[] = [];
+        seen.isCollecting = true;
+        try {
+          for await (const repo of messages) {
+            seen.collected++;
+            if (repo.name === "stop") throw new ConnectError("Aborted: enough", Code.Aborted);
+            if (repo.name === "early") break;
+            repos.push(repo);
+          }
+        } finally {
+          seen.isCollecting = false;
+        }
+        context.responseTrailer.set("x-count", String(seen.collected));
+        return { repos };
+      },
+      async uploadStream(messages: AsyncIterable<Any>) {
+        const pieces: Uint8Array[] = [];
+        let first: Any;
+        for await (const message of messages) {
+          first ??= message;
+          pieces.push(message.content.data);
+        }
+        return { uid: first?.uid, content: { contentType: first?.content.contentType, data: Buffer.concat(pieces) } };
+      },
       async *downloadStream({ count, failAfter }: Any) {
         for (let index = 0; index < count; index++) {
           if (index + 1 === failAfter) throw new ConnectError("Unavailable: gone", Code.Unavailable);

@@ -1,0 +1,93 @@
+/**
+ * The messages of a client stream, from the body of one request: each line of `application/x-ndjson`, or each piece of a
+ * google.api.HttpBody as it comes. Every message has the fields of path and query. A message is read when the call asks
+ * for it, so that a client sends no faster than its messages are used.
+ */
+import type { Readable } from "node:stream";
+import type { Message } from "@bufbuild/protobuf";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { type BodyWatch, declaredLength, headerOf, type PortRequest, Refusal } from "../message/index.ts";
+import type { RequestReader } from "./request/request.ts";
+
+/** What a client stream is read with. */
+interface ClientStreamOptions {
+  readonly reader: RequestReader;
+  readonly segments: readonly string[];
+  readonly query: string;
+  /** The most bytes of one message. */
+  readonly maxBytes: number;
+  readonly watch: BodyWatch | undefined;
+}
+
+/** Errors: 415 for a body that is compressed or of another type. */
+export function checkStreamHeaders(request: PortRequest, kind: RequestReader["bodyKind"]): void {
+  if (declaredLength(request) === 0) return;
+  if ((headerOf(request, "content-encoding") ?? "identity") !== "identity")
+    throw new Refusal(415, Code.InvalidArgument, "Invalid argument: a stream must not be compressed");
+  const type = headerOf(request, "content-type")?.split(";")[0]?.trim().toLowerCase();
+  if (kind === "json" && type !== "application/x-ndjson")
+    throw new Refusal(415, Code.InvalidArgument, "Invalid argument: the body must be application/x-ndjson in UTF-8", {
+      accept: "application/x-ndjson",
+    });
+}
+
+/** Reads the messages. Errors: INVALID_ARGUMENT, 413 for a message that is too long, CANCELED if the client has gone. */
+export async function* readClientStream(request: PortRequest, options: ClientStreamOptions): AsyncIterable<Message> {
+  const { reader, segments, query } = options;
+  const contentType = headerOf(request, "content-type") ?? "";
+  await options.watch?.begin();
+  const pieces = reader.bodyKind === "raw" ? piecesOf(request, options) : linesOf(request, options);
+  for await (const bytes of pieces) yield reader.begin(segments, query)({ bytes, contentType });
+}
+
+async function* piecesOf(request: PortRequest, { watch }: ClientStreamOptions): AsyncIterable<Uint8Array> {
+  try {
+    // The response is still to be sent on the connection of a request that is not read to its end.
+    for await (const piece of (request as Readable).iterator({ destroyOnReturn: false })) {
+      await watch?.take(piece.length);
+      yield piece;
+    }
+  } catch (error) {
+    if (error instanceof ConnectError || error instanceof Refusal) throw error;
+    throw new ConnectError("the client has gone", Code.Canceled);
+  }
+}
+
+const newline = 10;
+
+/** The lines that are not empty. */
+async function* linesOf(request: PortRequest, options: ClientStreamOptions): AsyncIterable<Uint8Array> {
+  const { maxBytes } = options;
+  let begun: Uint8Array[] = [];
+  let length = 0;
+  const add = (piece: Uint8Array) => {
+    length += piece.length;
+    if (length > maxBytes) throw tooLong(maxBytes);
+    begun.push(piece);
+  };
+  const line = () => {
+    const bytes = Buffer.concat(begun);
+    begun = [];
+    length = 0;
+    return bytes;
+  };
+  for await (let piece of piecesOf(request, options)) {
+    for (let end = piece.indexOf(newline); end >= 0; end = piece.indexOf(newline)) {
+      add(piece.subarray(0, end));
+      piece = piece.subarray(end + 1);
+      const bytes = line();
+      if (!isBlank(bytes)) yield bytes;
+    }
+    add(piece);
+  }
+  const last = line();
+  if (!isBlank(last)) yield last;
+}
+
+function isBlank(line: Uint8Array): boolean {
+  return line.every((byte) => byte === 32 || byte === 9 || byte === 13);
+}
+
+function tooLong(maxBytes: number): Refusal {
+  return new Refusal(413, Code.ResourceExhausted, `Resource exhausted: a message is larger than ${maxBytes} bytes`);
+}

@@ -1,0 +1,105 @@
+/** Client streams: the messages of one request, through ports. */
+import { once } from "node:events";
+import { request as httpRequest } from "node:http";
+import { gzipSync } from "node:zlib";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { createFetchHandler, type RestOptions } from "../../src/rest/index.ts";
+import { http1Client, http2Client, laneClient } from "../http/clients.ts";
+import { library, registry } from "./fixture.ts";
+import { serveFetch } from "./hosts/fetch-server.ts";
+import { handlerWith, seen, transport } from "./service.ts";
+
+const lines = (body: string | Uint8Array, headers: Record<string, string> = {}) => ({
+  method: "POST",
+  headers: { "content-type": "application/x-ndjson", ...headers },
+  body,
+});
+
+describe.each([
+  ["HTTP/1.1", http1Client],
+  ["HTTP/2", http2Client],
+  ["HTTP/2, fast path", laneClient],
+] as const)("%s", (_, createClient) => {
+  async function start(options: Partial<RestOptions> = {}) {
+    const client = await createClient(handlerWith({ json: {}, ...options }));
+    onTestFinished(() => client.close());
+    return client;
+  }
+
+  test("each line is a message, with the fields of path and query", async () => {
+    const { call } = await start();
+    const answer = await call("/v1/collect/d", lines('{"name":"a"}\r\n\n{"name":"é"}\n  \n{"name":"c"}'));
+    expect(answer.json.repos).toEqual(["a", "é", "c"].map((name) => ({ name, description: "d" })));
+    expect([answer.status, answer.headers["x-count"]]).toEqual([200, "3"]);
+  });
+
+  test("no body is no message", async () => {
+    const { call } = await start();
+    expect((await call("/v1/collect/d", { method: "POST" })).json).toEqual({});
+    expect((await call("/v1/collect/d", lines(""))).json).toEqual({});
+  });
+
+  test("a HttpBody is sent on piece by piece", async () => {
+    const { call } = await start();
+    const body = Buffer.alloc(300_000, "0123456789");
+    const headers = { "content-type": "image/x-odd" };
+    const answer = await call("/v1/uploads/a/b", { method: "POST", headers, body, chunked: true });
+    expect([answer.status, answer.headers["content-type"], answer.body.equals(body)]).toEqual([
+      200,
+      "image/x-odd",
+      true,
+    ]);
+  });
+
+  test.each<[string, object, number]>([
+    ["a line that is no JSON", lines('{"name":"a"}\n{nope}\n'), 400],
+    ["a line of another type", lines('{"name":1}\n'), 400],
+    ["an unknown parameter", lines('{"name":"a"}\n'), 400],
+    ["a type that is no stream", lines("{}", { "content-type": "application/json" }), 415],
+    ["compression", lines(gzipSync("{}"), { "content-encoding": "gzip" }), 415],
+    ["a line that is too long", lines(`{"name":"${"x".repeat(100)}"}\n`), 413],
+    ["a service that ends with an error", lines('{"name":"stop"}\n{"name":"a"}\n'), 409],
+  ])("%s is an error", async (name, given, status) => {
+    const { call } = await start({ limits: { maxBodyBytes: 50 } });
+    const query = name === "an unknown parameter" ? "?nope=1" : "";
+    expect((await call(`/v1/collect/d${query}`, given)).status).toBe(status);
+  });
+
+  test("a service may answer before the end of the body", async () => {
+    const { call } = await start();
+    const answer = await call("/v1/collect/d", lines(`{"name":"early"}\n${'{"name":"b"}\n'.repeat(100)}`));
+    expect([answer.status, seen.collected]).toEqual([200, 1]);
+  });
+});
+
+test("messages arrive while the client still sends", async () => {
+  const client = await http1Client(handlerWith());
+  onTestFinished(() => client.close());
+  const request = httpRequest(`${client.origin}/v1/collect/d`, lines(""));
+  for (let count = 1; count <= 3; count++) {
+    request.write('{"name":"a"}\n');
+    await expect.poll(() => seen.collected).toBe(count);
+  }
+  request.end();
+  const [response] = await once(request, "response");
+  expect(response.statusCode).toBe(200);
+  response.resume();
+});
+
+test("a client that goes away ends the call", async () => {
+  const client = await http1Client(handlerWith());
+  onTestFinished(() => client.close());
+  const request = httpRequest(`${client.origin}/v1/collect/d`, lines(""));
+  request.on("error", () => {});
+  request.write('{"name":"a"}\n');
+  await expect.poll(() => seen.collected).toBe(1);
+  expect(seen.isCollecting).toBe(true);
+  request.destroy();
+  await expect.poll(() => seen.isCollecting).toBe(false);
+});
+
+test("with the types of fetch", async () => {
+  const handler = createFetchHandler({ transport, services: [library], registry });
+  const response = await fetch(`${await serveFetch(handler)}/v1/collect/d`, lines('{"name":"a"}\n{"name":"b"}'));
+  expect(await response.json()).toEqual({ repos: ["a", "b"].map((name) => ({ name, description: "d" })) });
+});
