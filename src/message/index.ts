@@ -25,5 +25,6 @@ export {
   type PortResponse,
 } from "./message.ts";
 export { type Coding, chooseCoding, chooseMediaType } from "./negotiation.ts";
+export { isRead, readBefore } from "./parsed-body.ts";
 export { httpStatuses, httpStatusOf, invalidArgument, Refusal } from "./refusal.ts";
 export { type Answer, discardBody, isLongUnread, send } from "./send.ts";

@@ -10,18 +10,16 @@ import type {
 } from "@bufbuild/protobuf";
 import { Code, ConnectError, type Transport } from "@connectrpc/connect";
 import { type Awaitable, chain } from "../awaitable.ts";
-import { MessageParts, type StoredMessage, wholeMessage } from "../codec/index.ts";
+import { MessageParts } from "../codec/index.ts";
 import {
-  type Answer,
   checkBodyHeaders,
   chooseMediaType,
-  Deadline,
+  type Deadline,
   declaredLength,
   type HttpRequest,
   type HttpResponse,
   headerOf,
   httpStatusOf,
-  invalidArgument,
   isBuffered,
   isGone,
   type PortRequest,
@@ -30,19 +28,20 @@ import {
   readBody,
   send,
 } from "../message/index.ts";
+import { sendMessage } from "./answer.ts";
 import type { Binding, RestMethod } from "./binding.ts";
-import { checkStreamHeaders, readClientStream } from "./client-stream.ts";
 import { isNotModified } from "./conditional.ts";
+import { readDeadline, timeoutOf } from "./deadline.ts";
 import { CallHeader, callHeaders, responseHeaders } from "./headers.ts";
 import type { CompleteOptions, DirectCalls, RestAnswer, RestMatch, RestOptions } from "./options.ts";
 import { createPayloadWriter, type PayloadWriter } from "./payload.ts";
+import { checkStreamHeaders, readClientStream } from "./request/client-stream.ts";
 import { createRequestReader, type RequestReader } from "./request/request.ts";
 import { formatError, wrapError } from "./status.ts";
 import { type StreamType, streamTypes, writeParts, writeStream } from "./stream.ts";
 
 const defaultMaxBodyBytes = 1024 * 1024;
 const defaultStallMs = 60_000;
-const maxTimeoutMs = 2 ** 31 - 1;
 
 /** One request and its response. */
 interface Exchange {
@@ -195,15 +194,6 @@ function negotiate(request: HttpRequest, payload: PayloadWriter, offered: readon
   return type ?? "application/json";
 }
 
-/** `x-server-timeout`: decimal seconds since the request arrived; at most `maxCallMs`. */
-function readDeadline(request: HttpRequest, maxCallMs = Number.POSITIVE_INFINITY): Deadline | undefined {
-  const text = headerOf(request, "x-server-timeout");
-  if (text === undefined) return Number.isFinite(maxCallMs) ? new Deadline(request, maxCallMs) : undefined;
-  if (!/^\d{1,12}(?:\.\d{1,9})?$/.test(text))
-    throw invalidArgument([{ field: "x-server-timeout", description: "must be a decimal number of seconds" }]);
-  return new Deadline(request, Math.min(Number(text) * 1000, maxCallMs, maxTimeoutMs));
-}
-
 function readMessage(
   { request, response, segments, query }: Exchange,
   reader: RequestReader,
@@ -219,12 +209,6 @@ function readMessage(
   return chain(readBody(request, reader.bodyKind, maxBodyBytes, watch, limits?.settings?.body), (bytes) =>
     complete({ bytes, contentType: headerOf(request, "content-type") ?? "" }),
   );
-}
-
-/** The time-out for a transport of Connect, to which 0 means none. Errors: DEADLINE_EXCEEDED if no time is left. */
-function timeoutOf(deadline: Deadline | undefined): number | undefined {
-  deadline?.check();
-  return deadline && Math.max(1, deadline.leftMs());
 }
 
 /** Starts unary calls through any transport. */
@@ -266,32 +250,4 @@ async function onlyOf<T>(messages: AsyncIterable<T>): Promise<T> {
 
 async function* only<T>(message: T): AsyncIterable<T> {
   yield message;
-}
-
-function sendMessage(
-  response: HttpResponse,
-  message: Message | StoredMessage,
-  headers: ReturnType<typeof responseHeaders>,
-  payload: PayloadWriter | undefined,
-  deadline: Deadline | undefined,
-  rewrite: ((answer: RestAnswer, message: Message) => RestAnswer) | undefined,
-): Awaitable<void> {
-  const answer = answerOf(message, headers, payload, deadline);
-  return send(response, rewrite === undefined ? answer : { ...answer, ...rewrite(answer, wholeMessage(message)) });
-}
-
-function answerOf(
-  message: Message | StoredMessage,
-  headers: ReturnType<typeof responseHeaders>,
-  payload: PayloadWriter | undefined,
-  deadline: Deadline | undefined,
-): Answer {
-  if (payload === undefined) return { httpStatus: 200, headers, body: "", deadline };
-  if (payload.kind === "json") {
-    headers["content-type"] = "application/json";
-    return { httpStatus: 200, headers, body: payload.write(message), deadline };
-  }
-  const { contentType, data } = payload.write(message);
-  if (contentType !== "") headers["content-type"] = contentType;
-  return { httpStatus: 200, headers, body: data, isRaw: true, deadline };
 }

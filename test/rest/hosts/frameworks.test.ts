@@ -116,6 +116,18 @@ describe("a body that a middleware has read", () => {
     expect([bad.status, ((await bad.json()) as Any).message]).toEqual([400, "Invalid argument: nope: unknown field"]);
   });
 
+  test.each([
+    ["text", express.text({ type: "*/*" })],
+    ["bytes", express.raw({ type: "*/*" })],
+  ])("is understood as %s of a client stream", async (__, parser) => {
+    const app = express();
+    app.use(parser, createRestHandler(options));
+    const headers = { "content-type": "application/x-ndjson" };
+    const body = '{"name":"a"}\n{"name":"b"}\n';
+    const response = await fetch(`${await listen(app)}/v1/collect/d`, { method: "POST", headers, body });
+    expect(((await response.json()) as Any).repos).toHaveLength(2);
+  });
+
   test("is understood from Koa's request.body", async () => {
     const app = new Koa();
     app.use(async (context, next) => {

@@ -6,8 +6,16 @@
 import type { Readable } from "node:stream";
 import type { Message } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
-import { type BodyWatch, declaredLength, headerOf, type PortRequest, Refusal } from "../message/index.ts";
-import type { RequestReader } from "./request/request.ts";
+import {
+  type BodyWatch,
+  declaredLength,
+  headerOf,
+  isRead,
+  type PortRequest,
+  Refusal,
+  readBefore,
+} from "../../message/index.ts";
+import type { RequestReader } from "./request.ts";
 
 /** What a client stream is read with. */
 interface ClientStreamOptions {
@@ -40,7 +48,8 @@ export async function* readClientStream(request: PortRequest, options: ClientStr
   for await (const bytes of pieces) yield reader.begin(segments, query)({ bytes, contentType });
 }
 
-async function* piecesOf(request: PortRequest, { watch }: ClientStreamOptions): AsyncIterable<Uint8Array> {
+async function* piecesOf(request: PortRequest, { reader, watch }: ClientStreamOptions): AsyncIterable<Uint8Array> {
+  if (isRead(request)) return void (yield readBefore(request, reader.bodyKind === "raw"));
   try {
     // The response is still to be sent on the connection of a request that is not read to its end.
     for await (const piece of (request as Readable).iterator({ destroyOnReturn: false })) {
