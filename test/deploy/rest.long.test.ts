@@ -164,7 +164,11 @@ describe("fetch.js", () => {
     const probe = spawnSync(program, ["--version"], { encoding: "utf8", cwd: installed.root });
     if (probe.status !== 0) return console.warn(`not tested: ${runtime} does not run here: ${probe.stderr}`);
     console.log(`${name} ${probe.stdout.trim()}`);
-    await expectEliza(await serve("fetch.js", name === "deno" ? [program, "serve", "--port", "PORT"] : [program]));
+    const origin = await serve("fetch.js", name === "deno" ? [program, "serve", "--port", "PORT"] : [program]);
+    for (let i = 0; i < 20; i++) {
+      await expectEliza(origin);
+      expect((await fetch(origin)).status).toBe(404);
+    }
   });
 });
 

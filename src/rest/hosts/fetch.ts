@@ -5,23 +5,24 @@ import type { PortRequest, PortResponse } from "../../message/index.ts";
 import { createRestHandler } from "../handler.ts";
 import type { RestOptions } from "../options.ts";
 
-/**
- * Responds to one request. It rejects only when there is nobody to respond to. With `next`, it answers a request that no
- * method has path and HTTP method of.
- */
-export type FetchHandler = (request: Request, next?: () => Response | Promise<Response>) => Promise<Response>;
+/** Responds to one request. It rejects only when there is nobody to respond to. Hosts may pass more arguments. */
+export type FetchHandler = (request: Request) => Promise<Response>;
 
 /**
  * Builds the handler for all annotated methods. Responses are not compressed: hosts of such functions do that. Hooks
- * get a request with the fields of Node's: `method`, `url` (path and query) and `headers`.
+ * get a request with the fields of Node's: `method`, `url` (path and query) and `headers`. `next` answers requests that
+ * no method has path and HTTP method of.
  * Errors: as `createRestHandler`.
  */
-export function createFetchHandler(options: RestOptions): FetchHandler {
+export function createFetchHandler(
+  options: RestOptions,
+  next?: (request: Request) => Response | Promise<Response>,
+): FetchHandler {
   const handler = createRestHandler(options);
-  return (request, next) => {
+  return (request) => {
     const incoming = new FetchRequest(request);
     const outgoing = new FetchResponse(incoming, request.signal);
-    const pass = next && (() => outgoing.replaceBy(next()));
+    const pass = next && (() => outgoing.replaceBy(next(request)));
     void handler(incoming as unknown as PortRequest, outgoing as unknown as PortResponse, pass);
     return outgoing.answer;
   };
@@ -89,6 +90,7 @@ class FetchResponse extends Writable {
       this.#resolve = resolve;
       this.#reject = reject;
     });
+    this.answer.catch(() => {}); // the host may have gone
     const leave = () => this.destroy();
     if (signal.aborted) leave();
     signal.addEventListener("abort", leave);

@@ -8,11 +8,7 @@ import { onTestFinished } from "vitest";
 import type { FetchHandler } from "../../../src/rest/index.ts";
 
 /** Serves until the test ends. `onError` takes what the handler rejects with. Returns the origin. */
-export async function serveFetch(
-  handler: FetchHandler,
-  onError: (error: unknown) => void = () => {},
-  next?: Parameters<FetchHandler>[1],
-): Promise<string> {
+export async function serveFetch(handler: FetchHandler, onError: (error: unknown) => void = () => {}): Promise<string> {
   const server = createServer(async (incoming, outgoing) => {
     const gone = new AbortController();
     outgoing.once("close", () => gone.abort());
@@ -25,7 +21,7 @@ export async function serveFetch(
         duplex: "half",
         signal: gone.signal,
       } as RequestInit);
-      const response = await handler(request, next);
+      const response = await handler(request);
       outgoing.writeHead(response.status, Object.fromEntries(response.headers));
       if (response.body === null) outgoing.end();
       else await pipeline(Readable.fromWeb(response.body as ReadableStream, { highWaterMark: 1 }), outgoing);

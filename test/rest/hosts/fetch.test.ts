@@ -124,10 +124,16 @@ test("a call is aborted with its request", async () => {
 });
 
 test("next answers what no method has", async () => {
-  const origin = await serveFetch(handlerWith(), undefined, () => new Response("next", { status: 202 }));
+  const next = ({ url }: Request) => new Response(new URL(url).pathname, { status: 202 });
+  const origin = await serveFetch(createFetchHandler({ transport, services: [library], registry }, next));
   const response = await fetch(`${origin}/nope`);
-  expect([response.status, await response.text()]).toEqual([202, "next"]);
+  expect([response.status, await response.text()]).toEqual([202, "/nope"]);
   expect((await fetch(`${origin}/v1/repos/a`)).status).toBe(200);
+});
+
+test("further arguments of a host are ignored", async () => {
+  const handler = handlerWith() as (...args: unknown[]) => Promise<Response>;
+  expect((await handler(new Request("http://localhost/nope"), { completed: Promise.resolve() })).status).toBe(404);
 });
 
 test("a body that fails is no message, and harms nothing else", async () => {
