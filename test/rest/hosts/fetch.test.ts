@@ -131,6 +131,11 @@ test("next answers what no method has", async () => {
   expect((await fetch(`${origin}/v1/repos/a`)).status).toBe(200);
 });
 
+test("a fragment is no part of the path", async () => {
+  const response = await handlerWith()(new Request("http://localhost/v1/repos/a?#fragment"));
+  expect(await response.json()).toEqual({ uid: "a" });
+});
+
 test("further arguments of a host are ignored", async () => {
   const handler = handlerWith() as (...args: unknown[]) => Promise<Response>;
   expect((await handler(new Request("http://localhost/nope"), { completed: Promise.resolve() })).status).toBe(404);
