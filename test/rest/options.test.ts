@@ -3,8 +3,10 @@ import { once } from "node:events";
 import { createServer, get as httpGet } from "node:http";
 import { connect as connectHttp2, createServer as createHttp2Server } from "node:http2";
 import type { Readable } from "node:stream";
+import type { JsonValue } from "@bufbuild/protobuf";
 import { Code, ConnectError, type ConnectRouter, createContextKey, createContextValues } from "@connectrpc/connect";
 import { connectNodeAdapter, createConnectTransport, createGrpcTransport } from "@connectrpc/connect-node";
+import { load } from "js-yaml";
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { Health } from "../../gen/grpc/health/v1/health_pb.ts";
 import { createRestHandler, fromRouter, listRoutes, type RestMatch, type RestOptions } from "../../src/rest/index.ts";
@@ -546,7 +548,13 @@ describe("httpRules", () => {
 
   test("reach services without annotations", async () => {
     const router = fromRouter(({ service }) => service(Health, { check: () => ({ status: 1 }) }));
-    const httpRules = { rules: [{ selector: "grpc.health.v1.Health.Check", get: "/health/{service=**}" }] };
+    const { http: httpRules } = load(`
+      type: google.api.Service
+      config_version: 3
+      http:
+        rules:
+          - selector: grpc.health.v1.Health.Check
+            get: /health/{service=**}`) as { http: JsonValue };
     const client = await http1Client(createRestHandler({ ...router, httpRules }));
     onTestFinished(() => client.close());
     expect((await client.call("/health/a/b")).json).toEqual({ status: "SERVING" });
