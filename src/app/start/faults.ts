@@ -2,7 +2,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { completeError, invalid, reasonOf } from "../../errors.ts";
-import { breakOff, headerOf, isGone, type PortResponse } from "../../http/index.ts";
+import { breakOff, headerOf, isGone, type PortResponse } from "../../message/index.ts";
 import type { StartContext } from "./context.ts";
 import { refuse } from "./overload.ts";
 import type { RequestHandlers } from "./port.ts";
