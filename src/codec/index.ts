@@ -28,7 +28,7 @@
 export { type BinaryReader, createBinaryReader } from "./binary/reader.ts";
 export { type BinaryWriter, createBinaryWriter } from "./binary/writer.ts";
 export { useGeneratedCode, zeroMessage } from "./compile/compile-function.ts";
-export { type FieldLimits, useFieldLimits } from "./json/field-limits.ts";
+export { type FieldLimits, limitSource, useFieldLimits } from "./json/field-limits.ts";
 export { fieldPathsOf } from "./json/field-paths.ts";
 export { fieldName, type JsonFormat, storedFormat } from "./json/format.ts";
 export { type JsonNode, JsonNumber, JsonSyntaxError, parseJson } from "./json/parser.ts";

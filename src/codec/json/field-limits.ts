@@ -9,12 +9,20 @@ export interface FieldLimits {
   readonly least?: bigint | undefined;
 }
 
-const none: FieldLimits = {};
-let limits: (field: DescField) => FieldLimits = () => none;
+/** Finds the limits of a field. */
+type LimitSource = (field: DescField) => FieldLimits;
 
-/** Sets where limits are known from. To be called before a reader is created. */
-export function useFieldLimits(limitsOf: (field: DescField) => FieldLimits): void {
+const none: FieldLimits = {};
+let limits: LimitSource = () => none;
+
+/** Sets where limits are known from, for the readers that are created from now on. */
+export function useFieldLimits(limitsOf: LimitSource): void {
   limits = limitsOf;
+}
+
+/** Where limits are known from now. */
+export function limitSource(): LimitSource {
+  return limits;
 }
 
 /** The limits of a field. */

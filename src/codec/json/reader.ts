@@ -18,7 +18,7 @@ import { type Any, AnySchema, ListValueSchema, StructSchema, type Value, ValueSc
 import { counted, shorten } from "../../violations.ts";
 import { zeroMessage } from "../compile/compile-function.ts";
 import { hasCustomJson, isBareStruct, type Local, type LocalOneof, setField, setOwn } from "../message-fields.ts";
-import { fieldLimits } from "./field-limits.ts";
+import { fieldLimits, limitSource } from "./field-limits.ts";
 import { type JsonMembers, type JsonNode, JsonNumber } from "./parser.ts";
 import { type Leaf, leafOf, scalarLeaf, wellKnownLeaf } from "./scalar-reader.ts";
 import type { Violations } from "./violations.ts";
@@ -34,7 +34,7 @@ interface JsonReaderOptions {
 /** Makes a message of parsed JSON and collects violations. The message is valid only if there are none. */
 type JsonReader = (json: JsonNode, violations: Violations) => Message;
 
-/** The reader for a message type. Readers are compiled once per registry. */
+/** The reader for a message type. Readers are compiled once per registry, with the limits in use at that time. */
 export function createJsonReader(desc: DescMessage, options: JsonReaderOptions): JsonReader {
   const read = compilerOf(options).message(desc);
   return (json, violations) => (read(json, violations) ?? create(desc)) as Message;
@@ -67,16 +67,19 @@ interface Compiler {
   message(desc: DescMessage): Read;
 }
 
-const strictCompilers = new WeakMap<Registry, Compiler>();
-const lenientCompilers = new WeakMap<Registry, Compiler>();
+type Compilers = WeakMap<Registry, Compiler>;
 
+const strictCompilers = new WeakMap<object, Compilers>();
+const lenientCompilers = new WeakMap<object, Compilers>();
+
+/** The compiler of a registry, and of the limits that readers are compiled with. */
 function compilerOf(options: JsonReaderOptions): Compiler {
-  const compilers = options.ignoreUnknownFields === true ? lenientCompilers : strictCompilers;
-  let compiler = compilers.get(options.registry);
-  if (compiler === undefined) {
-    compiler = createCompiler(options);
-    compilers.set(options.registry, compiler);
-  }
+  const byLimits = options.ignoreUnknownFields === true ? lenientCompilers : strictCompilers;
+  const limits = limitSource();
+  const compilers: Compilers = byLimits.get(limits) ?? new WeakMap();
+  byLimits.set(limits, compilers);
+  const compiler = compilers.get(options.registry) ?? createCompiler(options);
+  compilers.set(options.registry, compiler);
   return compiler;
 }
 

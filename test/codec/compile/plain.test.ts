@@ -2,6 +2,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { type DescMessage, fromBinary, type Message, toBinary } from "@bufbuild/protobuf";
 import { beforeAll, describe, expect, test, vi } from "vitest";
+import { ruledLimits } from "../../../src/contract/index.ts";
 import { desc, registry } from "../../rest/fixture.ts";
 import { damaged } from "../damage.ts";
 import { contractTypes, ruleTypes } from "../message-types.ts";
@@ -28,7 +29,10 @@ beforeAll(async () => {
   vi.resetModules();
   plain = await import("../../../src/codec/index.ts");
   plain.useGeneratedCode(false);
+  const limits = generated.limitSource();
+  for (const codec of [generated, plain]) codec.useFieldLimits(ruledLimits);
   return () => {
+    generated.useFieldLimits(limits);
     vi.unstubAllGlobals();
     vi.resetModules(); // the next file shall not get modules with generated code switched off
   };
