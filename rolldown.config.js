@@ -28,5 +28,7 @@ export default defineConfig({
     entryFileNames: "[name].js",
     chunkFileNames: "[name]-[hash].js",
     comments: { annotation: false, jsdoc: false, legal: true },
+    // Names of functions and classes stay, so that stack traces can be read.
+    minify: { compress: false, mangle: { keepNames: true }, codegen: { removeWhitespace: true } },
   },
 });
