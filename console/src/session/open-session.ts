@@ -1,4 +1,5 @@
 /** What a page does about signing in before it shows anything. */
+import { takeCode } from "../invite/code.ts";
 import { issuerName, redirectPath, takePending } from "./issuers.ts";
 import { Tokens } from "./tokens.ts";
 
@@ -26,6 +27,7 @@ async function completeSignIn(tokens: Tokens): Promise<void> {
   const pending = takePending();
   // The code is in the address: it is gone before anything else happens.
   history.replaceState(null, "", pending?.returnTo ?? "/console");
+  takeCode();
   if (pending === undefined) throw new Error("This sign-in was not started in this tab. Sign in again.");
   const { idTokenOf } = await import("./openid.ts");
   const idToken = await idTokenOf(pending, returned);

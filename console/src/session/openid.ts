@@ -1,5 +1,6 @@
 /** Sign-in at an OpenID provider: the authorization code flow with PKCE of a public client. A chunk of its own. */
 import * as openid from "openid-client";
+import { returnPath } from "../invite/code.ts";
 import { type ConsoleIssuer, issuerName, keepPending, type PendingSignIn, redirectPath } from "./issuers.ts";
 
 /** Goes to the pages of a provider. Errors: an Error for people. */
@@ -7,7 +8,7 @@ export async function leaveForSignIn(issuer: ConsoleIssuer): Promise<void> {
   const url = await withProvider(issuer, async (provider) => {
     const codeVerifier = openid.randomPKCECodeVerifier();
     const [state, nonce] = [openid.randomState(), openid.randomNonce()];
-    keepPending({ ...issuer, state, nonce, codeVerifier, returnTo: location.href.slice(location.origin.length) });
+    keepPending({ ...issuer, state, nonce, codeVerifier, returnTo: returnPath() });
     return openid.buildAuthorizationUrl(provider, {
       redirect_uri: location.origin + redirectPath,
       scope: "openid email profile",

@@ -6,7 +6,7 @@ import { ReviewState } from "../../../gen/platform/vulnerabilities/v2/advisories
 import { advisory, event, importAdvisories, importDocuments, importMetadata } from "../feed-fixtures.ts";
 import { makeGroup } from "../fixtures.ts";
 import { onOneServer } from "../platform.ts";
-import { consoleBrowser, go, hasBrowser, looks, screenshot, seriousFindings } from "./browser.ts";
+import { consoleBrowser, go, hasBrowser, lookAt } from "./browser.ts";
 
 const at = (text: string) => timestampFromDate(new Date(text));
 const scan = { scanner: "grype", component: "libssl3", componentLocation: "/usr/lib/libssl.so.3" };
@@ -73,59 +73,53 @@ onOneServer("advisories in the console", (platform) => {
   });
 
   describe.skipIf(!hasBrowser)("with a token", () => {
-    test.each(looks)(
-      "%s: an advisory is found, with its history, its vulnerability and its package",
-      async (look, options) => {
-        const { page, complaints } = await console.open("/list/advisories", options);
-        const check = async (name: string) => {
-          await page.waitForLoadState("networkidle");
-          await screenshot(page, `${name}-${look}`);
-          expect(await seriousFindings(page), name).toEqual([]);
-          const width = await page.evaluate("document.documentElement.scrollWidth - innerWidth");
-          expect(width, `${name} is wider than the window`).toBeLessThanOrEqual(0);
-        };
-        await page
-          .getByRole("row", { name: /^Critical 9\.8 ADV-0001 CVE-2026-0001 GHSA-\S+ openssl libssl3 Fixed/ })
-          .waitFor();
-        await page.getByRole("row", { name: /ADV-0002.*Detected/ }).waitFor();
-        await page.getByRole("row", { name: /ADV-0003.*No approved event/ }).waitFor();
-        await page.getByRole("button", { name: "Over time" }).click();
-        await page.locator("svg.recharts-surface path.recharts-line-curve").nth(1).waitFor();
-        await page.getByRole("row", { name: /ADV-0001/ }).hover(); // a row under the pointer has another background
-        await check("advisories");
-        await page.getByText("As a table").click();
-        await page.getByRole("row", { name: /^2026-03-\d\d 1 1$/ }).waitFor();
+    test("an advisory is found, with its history, its vulnerability and its package", async () => {
+      const { page, complaints } = await console.open("/list/advisories");
+      const check = async (name: string) => {
+        await page.waitForLoadState("networkidle");
+        await lookAt(page, name);
+      };
+      await page
+        .getByRole("row", { name: /^Critical 9\.8 ADV-0001 CVE-2026-0001 GHSA-\S+ openssl libssl3 Fixed/ })
+        .waitFor();
+      await page.getByRole("row", { name: /ADV-0002.*Detected/ }).waitFor();
+      await page.getByRole("row", { name: /ADV-0003.*No approved event/ }).waitFor();
+      await page.getByRole("button", { name: "Over time" }).click();
+      await page.locator("svg.recharts-surface path.recharts-line-curve").nth(1).waitFor();
+      await page.getByRole("row", { name: /ADV-0001/ }).hover(); // a row under the pointer has another background
+      await check("advisories");
+      await page.getByText("As a table").click();
+      await page.getByRole("row", { name: /^2026-03-\d\d 1 1$/ }).waitFor();
 
-        await page.getByRole("searchbox").fill("cve-2026-0001");
-        await page.getByText("1–1 of 1").waitFor();
-        await page.getByRole("link", { name: "ADV-0001" }).click();
-        await page.getByRole("heading", { name: "ADV-0001", level: 1 }).waitFor();
-        await page.getByText("Detected by a scanner").waitFor();
-        await page.getByText("Fixed by an update.").waitFor();
-        await page.getByText("CVSS:3.1/AV:N/AC:L/PR:N/UI:N/S:U/C:H/I:H/A:H").waitFor();
-        expect(await page.getByRole("link", { name: "Discussion" }).getAttribute("href")).toBe(
-          "https://issues.example.com/7",
-        );
-        await check("advisory");
+      await page.getByRole("searchbox").fill("cve-2026-0001");
+      await page.getByText("1–1 of 1").waitFor();
+      await page.getByRole("link", { name: "ADV-0001" }).click();
+      await page.getByRole("heading", { name: "ADV-0001", level: 1 }).waitFor();
+      await page.getByText("Detected by a scanner").waitFor();
+      await page.getByText("Fixed by an update.").waitFor();
+      await page.getByText("CVSS:3.1/AV:N/AC:L/PR:N/UI:N/S:U/C:H/I:H/A:H").waitFor();
+      expect(await page.getByRole("link", { name: "Discussion" }).getAttribute("href")).toBe(
+        "https://issues.example.com/7",
+      );
+      await check("advisory");
 
-        await page.getByRole("link", { name: "CVE-2026-0001" }).click();
-        await page.getByRole("heading", { name: "CVE-2026-0001", level: 1 }).waitFor();
-        await page.getByText("A buffer overflow").waitFor();
-        await page.getByRole("link", { name: "https://git.example.com/fix" }).waitFor();
-        await page.getByText("javascript:globalThis.ran=true").click();
-        await page.getByRole("link", { name: "ADV-0001" }).waitFor();
-        expect(await page.evaluate("globalThis.ran")).toBeUndefined();
-        await check("vulnerability");
+      await page.getByRole("link", { name: "CVE-2026-0001" }).click();
+      await page.getByRole("heading", { name: "CVE-2026-0001", level: 1 }).waitFor();
+      await page.getByText("A buffer overflow").waitFor();
+      await page.getByRole("link", { name: "https://git.example.com/fix" }).waitFor();
+      await page.getByText("javascript:globalThis.ran=true").click();
+      await page.getByRole("link", { name: "ADV-0001" }).waitFor();
+      expect(await page.evaluate("globalThis.ran")).toBeUndefined();
+      await check("vulnerability");
 
-        await page.getByRole("link", { name: "openssl", exact: true }).click();
-        await page.getByRole("button", { name: /ADV-0001 CVE-2026-0001 Fixed/ }).click();
-        await page.getByText("3.1.2-r0").waitFor();
-        await page.locator("svg.recharts-surface").first().waitFor();
-        await check("document");
-        expect(complaints).toEqual([]);
-        await page.context().close();
-      },
-    );
+      await page.getByRole("link", { name: "openssl", exact: true }).click();
+      await page.getByRole("button", { name: /ADV-0001 CVE-2026-0001 Fixed/ }).click();
+      await page.getByText("3.1.2-r0").waitFor();
+      await page.locator("svg.recharts-surface").first().waitFor();
+      await check("document");
+      expect(complaints).toEqual([]);
+      await page.context().close();
+    });
 
     test("status and text narrow the list down, and the address holds both", async () => {
       const { page, complaints } = await console.open("/list/advisories");

@@ -19,12 +19,14 @@ const shots = process.env.TEST_SCREENSHOTS ?? mkdtempSync(join(tmpdir(), "consol
 /** The address of any call. */
 export const anyCall = /\/platform\.[\w.]+\/\w+$/;
 
+const desktop = { width: 1280, height: 800 };
+
 /** What pages are looked at with. */
-export const looks: readonly (readonly [name: string, options: BrowserContextOptions])[] = [
-  ["desktop", {}],
-  ["phone", { viewport: { width: 390, height: 844 } }],
-  ["dark", { colorScheme: "dark" }],
-];
+const looks = [
+  { look: "desktop", size: desktop, colorScheme: "light" },
+  { look: "phone", size: { width: 390, height: 844 }, colorScheme: "light" },
+  { look: "dark", size: desktop, colorScheme: "dark" },
+] as const;
 
 /** A page of the console, in a context of its own. */
 export interface OpenedPage {
@@ -43,7 +45,7 @@ export function consoleBrowser(platform: () => Pick<Platform, "baseUrl" | "admin
 
   /** Opens a path below `/console`, where nobody is signed in. */
   async function openSignedOut(path: string, options: BrowserContextOptions = {}): Promise<OpenedPage> {
-    const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
+    const context = await browser.newContext({ viewport: desktop, ...options });
     const page = await context.newPage();
     const complaints: string[] = [];
     page.on("console", (message) => {
@@ -95,6 +97,20 @@ export async function seriousFindings(page: Page): Promise<string[]> {
     `${axe};axe.run().then(({ violations }) => violations.flatMap(({ id, impact, nodes }) => nodes.map(({ html }) => id + " " + impact + " " + html)))`,
   )) as string[];
   return findings.filter((finding) => /^\S+ (serious|critical)/.test(finding));
+}
+
+/** Looks at a page on a desktop, on a phone and in the dark: it has no serious findings, and is not wider than the window. */
+export async function lookAt(page: Page, name: string): Promise<void> {
+  for (const { look, size, colorScheme } of looks) {
+    await page.setViewportSize(size);
+    await page.emulateMedia({ colorScheme });
+    await settled(page);
+    await screenshot(page, `${name}-${look}`);
+    expect(await seriousFindings(page), `${name}, ${look}`).toEqual([]);
+    const excess = await page.evaluate("document.documentElement.scrollWidth - innerWidth");
+    expect(excess, `${name} is wider than the window, ${look}`).toBeLessThanOrEqual(0);
+  }
+  await page.emulateMedia({ colorScheme: "light" });
 }
 
 /** Keeps a picture of a page in the folder that TEST_SCREENSHOTS names, or in a temporary one. */
