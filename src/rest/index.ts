@@ -1,6 +1,6 @@
 /**
- * rest: a transcoder from HTTP with JSON to RPCs, by their `google.api.http` annotations. What others may use of it is
- * the package's entry `platform-api/rest`, `package.ts`; docs/rest.md describes it.
+ * rest: a transcoder from HTTP with JSON to RPCs, by their `google.api.http` annotations. The package exports this file
+ * as `platform-api/rest`; docs/rest.md describes it.
  *
  * It knows no domain. A request is routed on its raw path, made into the method's input message, and called on a
  * Connect `Transport`; the response or the error is sent as JSON. Interceptors and services see an ordinary call.
@@ -22,7 +22,21 @@
  * Not included: request ids, logging, rate limits, authentication. The host does these before it calls the handler, and
  * writes its own errors with `writeStatus`.
  */
-export { type Binding, readBindings } from "./binding.ts";
+export {
+  type Binding,
+  type BindingOptions,
+  listRoutes,
+  type RestMethod,
+  type Route,
+  readBindings,
+} from "./binding.ts";
+export type { CorsOptions } from "./cors.ts";
 export type { FieldPath } from "./field-path.ts";
-export * from "./package.ts";
-export { formatStatus } from "./status.ts";
+export { createRestHandler, type RestHandler } from "./handler.ts";
+export type { HeaderMatcher } from "./headers.ts";
+export { restPlugin } from "./hosts/fastify.ts";
+export { createFetchHandler, type FetchHandler } from "./hosts/fetch.ts";
+export { restMiddleware } from "./hosts/koa.ts";
+export type { AnsweredCall, RestAnswer, RestMatch, RestOptions } from "./options.ts";
+export { fromRouter, type RouterOptions } from "./router-transport.ts";
+export { type ErrorShape, formatStatus, type StatusOptions, writeStatus } from "./status.ts";
