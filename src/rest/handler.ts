@@ -47,11 +47,12 @@ export function createRestHandler(given: RestOptions): RestHandler {
   return (request, response, next) => {
     if (next !== undefined && find(request, askedMethod(request, options)).match.kind !== "found") return void next();
     if (answersPreflight?.(request, response)) return;
-    const common = options.answerHeaders?.(request);
+    let common: OutgoingHttpHeaders | undefined;
     let method: RestMethod | undefined;
     const describe = (reason: unknown): Failure => describeFailure(reason, method, options);
     return tryChain(
       () => {
+        common = options.answerHeaders?.(request);
         checkUrl(request, options);
         const { match, query } = find(request, request.method ?? "");
         if (match.kind !== "found") throw refusalOf(match);
