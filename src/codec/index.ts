@@ -25,7 +25,7 @@
  * other.
  */
 
-export { type BinaryReader, createBinaryReader } from "./binary/reader.ts";
+export { type BinaryReader, createBinaryReader, maxRequestFields } from "./binary/reader.ts";
 export { type BinaryWriter, createBinaryWriter } from "./binary/writer.ts";
 export { useGeneratedCode, zeroMessage } from "./compile/compile-function.ts";
 export { type FieldLimits, limitSource, useFieldLimits } from "./json/field-limits.ts";
@@ -59,4 +59,5 @@ export {
   wholeMessage,
 } from "./stored/stored-message.ts";
 export type { SuppliedFields } from "./stored/wire-to-json.ts";
+export { localForm } from "./unwrapped-forms.ts";
 export { WireFormatError } from "./wire/reader.ts";

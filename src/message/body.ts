@@ -24,8 +24,8 @@ export interface BodyWatch {
 }
 
 /**
- * Checks the header fields of a request body. `setting`: names the limit in errors. `jsonTypes`: media types that are
- * read as JSON besides the usual ones.
+ * Checks the header fields of a request body. `setting`: names the limit in errors. `moreTypes`: media types that are
+ * taken besides those of JSON.
  * Errors: INVALID_ARGUMENT (400) for a body that the method does not take, 415 for its type or coding, 413 for its
  * length.
  */
@@ -34,7 +34,7 @@ export function checkBodyHeaders(
   kind: BodyKind,
   maxBytes: number,
   setting?: string,
-  jsonTypes?: readonly string[],
+  moreTypes: readonly string[] = [],
 ): void {
   const length = declaredLength(request);
   if (length === 0) {
@@ -51,9 +51,10 @@ export function checkBodyHeaders(
       "accept-encoding": contentCodings.join(", "),
     });
   }
-  if (kind === "json" && !isJsonContentType(headerOf(request, "content-type"), jsonTypes)) {
-    throw new Refusal(415, Code.InvalidArgument, "Invalid argument: the body must be application/json in UTF-8", {
-      accept: "application/json",
+  if (kind === "json" && !isJsonContentType(headerOf(request, "content-type"), moreTypes)) {
+    const types = ["application/json in UTF-8", ...moreTypes].join(" or ");
+    throw new Refusal(415, Code.InvalidArgument, `Invalid argument: the body must be ${types}`, {
+      accept: ["application/json", ...moreTypes].join(", "),
     });
   }
   if (Number.isFinite(length) && length > maxBytes) {

@@ -5,30 +5,31 @@ import type { Awaitable } from "../awaitable.ts";
 import { type StoredMessage, wholeMessage } from "../codec/index.ts";
 import { type Answer, type Deadline, type HttpResponse, send } from "../message/index.ts";
 import type { RestAnswer } from "./options.ts";
-import type { PayloadWriter } from "./payload.ts";
+import type { Representation } from "./representation.ts";
 
-/** Sends it, as `rewrite` changes it. `payload`: undefined for no content. Errors: DEADLINE_EXCEEDED. */
+/** Sends it, as `rewrite` changes it. `form`: undefined for no content. Errors: DEADLINE_EXCEEDED. */
 export function sendMessage(
   response: HttpResponse,
   message: Message | StoredMessage,
   headers: OutgoingHttpHeaders,
-  payload: PayloadWriter | undefined,
+  form: Representation | undefined,
   deadline: Deadline | undefined,
   rewrite: ((answer: RestAnswer, message: Message) => RestAnswer) | undefined,
 ): Awaitable<void> {
-  const answer = answerOf(message, headers, payload, deadline);
+  const answer = answerOf(message, headers, form, deadline);
   return send(response, rewrite === undefined ? answer : { ...answer, ...rewrite(answer, wholeMessage(message)) });
 }
 
 function answerOf(
   message: Message | StoredMessage,
   headers: OutgoingHttpHeaders,
-  payload: PayloadWriter | undefined,
+  form: Representation | undefined,
   deadline: Deadline | undefined,
 ): Answer {
-  if (payload === undefined) return { httpStatus: 200, headers, body: "", deadline };
-  if (payload.kind === "json") {
-    headers["content-type"] = "application/json";
+  if (form === undefined) return { httpStatus: 200, headers, body: "", deadline };
+  const { type, payload } = form;
+  if (payload.kind !== "raw") {
+    headers["content-type"] = type;
     return { httpStatus: 200, headers, body: payload.write(message), deadline };
   }
   const { contentType, data } = payload.write(message);

@@ -13,7 +13,6 @@ import { type Awaitable, chain } from "../awaitable.ts";
 import { MessageParts } from "../codec/index.ts";
 import {
   checkBodyHeaders,
-  chooseMediaType,
   type Deadline,
   declaredLength,
   type HttpRequest,
@@ -24,7 +23,6 @@ import {
   isGone,
   type PortRequest,
   type PortResponse,
-  Refusal,
   readBody,
   send,
 } from "../message/index.ts";
@@ -34,11 +32,12 @@ import { isNotModified } from "./conditional.ts";
 import { readDeadline, timeoutOf } from "./deadline.ts";
 import { CallHeader, callHeaders, responseHeaders } from "./headers.ts";
 import type { CompleteOptions, DirectCalls, RestAnswer, RestMatch, RestOptions } from "./options.ts";
-import { createPayloadWriter, type PayloadWriter } from "./payload.ts";
+import type { StreamPayload } from "./payload.ts";
+import { createRepresentations, type Representation } from "./representation.ts";
 import { checkStreamHeaders, readClientStream } from "./request/client-stream.ts";
 import { createRequestReader, type RequestReader } from "./request/request.ts";
 import { formatError, wrapError } from "./status.ts";
-import { type StreamType, streamTypes, writeParts, writeStream } from "./stream.ts";
+import { type StreamType, writeParts, writeStream } from "./stream.ts";
 
 const defaultMaxBodyBytes = 1024 * 1024;
 const defaultStallMs = 60_000;
@@ -68,10 +67,9 @@ export function createEndpoint(binding: Binding, options: CompleteOptions): Endp
   const { method } = binding;
   const { transport, registry } = options;
   const reader = createRequestReader(binding, options);
-  const payload = createPayloadWriter(binding, options);
+  const choose = createRepresentations(binding, options);
   const { maxBodyBytes: limit = defaultMaxBodyBytes, stallMs = defaultStallMs } = options.limits ?? {};
   const maxBodyBytes = typeof limit === "number" ? limit : limit(method);
-  const offered = method.methodKind === "server_streaming" ? streamTypes : streamTypes.slice(0, 1);
   const isEmpty =
     options.emptyAnswer === "nothing" &&
     binding.responseBody === undefined &&
@@ -86,8 +84,9 @@ export function createEndpoint(binding: Binding, options: CompleteOptions): Endp
   const rewriteOf = (request: HttpRequest) =>
     rewriteAnswer && ((answer: RestAnswer, message: Message) => rewriteAnswer(answer, { method, request, message }));
 
-  function serveUnary({ request, response, common }: Exchange, message: Message, deadline: Deadline | undefined) {
-    const inParts = options.mayAnswerInParts?.(method, message) === true;
+  function serveUnary(exchange: Exchange, message: Message, deadline: Deadline | undefined, form: Representation) {
+    const { request, response, common } = exchange;
+    const inParts = options.mayAnswerInParts?.(method, message) === true && form.payload.kind !== "protobuf";
     if (inParts && isBuffered(response)) return response.fallBack();
     const caller = inParts ? { takesParts: true } : undefined;
     const header = new CallHeader(request, requestHeader);
@@ -109,11 +108,16 @@ export function createEndpoint(binding: Binding, options: CompleteOptions): Endp
         });
       return isNotModified(request, headers)
         ? send(response, { httpStatus: 304, headers, body: "", deadline })
-        : sendMessage(response, answer.message, headers, isEmpty ? undefined : payload, deadline, rewrite);
+        : sendMessage(response, answer.message, headers, isEmpty ? undefined : form, deadline, rewrite);
     });
   }
 
-  async function serveStream(exchange: Exchange, message: Message, deadline: Deadline | undefined, type: StreamType) {
+  async function serveStream(
+    exchange: Exchange,
+    message: Message,
+    deadline: Deadline | undefined,
+    form: Representation,
+  ) {
     const { request, response, common } = exchange;
     const signal = abortedWith(response);
     const input = message as MessageInitShape<typeof method.input>;
@@ -126,8 +130,8 @@ export function createEndpoint(binding: Binding, options: CompleteOptions): Endp
       options.contextValues?.(request),
     );
     await writeStream(response as PortResponse, answer.message, {
-      type,
-      payload,
+      type: form.type as StreamType,
+      payload: form.payload as StreamPayload,
       headers: responseHeaders(common, [answer.header], responseHeader),
       stallMs,
       describe(reason) {
@@ -138,7 +142,8 @@ export function createEndpoint(binding: Binding, options: CompleteOptions): Endp
     });
   }
 
-  async function serveClientStream({ request, response, common, segments, query }: Exchange, deadline?: Deadline) {
+  async function serveClientStream(exchange: Exchange, deadline: Deadline | undefined, form: Representation) {
+    const { request, response, common, segments, query } = exchange;
     const incoming = request as PortRequest;
     checkStreamHeaders(incoming, reader.bodyKind);
     reader.begin(segments, query);
@@ -163,7 +168,7 @@ export function createEndpoint(binding: Binding, options: CompleteOptions): Endp
       );
       const message = await onlyOf(answer.message);
       const headers = responseHeaders(common, [answer.header, answer.trailer], responseHeader);
-      await sendMessage(response, message, headers, isEmpty ? undefined : payload, deadline, rewriteOf(request));
+      await sendMessage(response, message, headers, isEmpty ? undefined : form, deadline, rewriteOf(request));
     } catch (error) {
       throw failure ?? error; // a transport may hide what was wrong with the body
     }
@@ -175,39 +180,34 @@ export function createEndpoint(binding: Binding, options: CompleteOptions): Endp
     serve(exchange) {
       const { request, response } = exchange;
       if (method.methodKind !== "unary" && isBuffered(response)) return response.fallBack();
-      const type = negotiate(request, payload, offered);
+      const form = choose(request, response);
       const deadline = readDeadline(request, maxCallMs);
-      if (method.methodKind === "client_streaming") return serveClientStream(exchange, deadline);
+      if (method.methodKind === "client_streaming") return serveClientStream(exchange, deadline, form);
       return chain(readMessage(exchange, reader, maxBodyBytes, options, method), (message) =>
         method.methodKind === "unary"
-          ? serveUnary(exchange, message, deadline)
-          : serveStream(exchange, message, deadline, type),
+          ? serveUnary(exchange, message, deadline, form)
+          : serveStream(exchange, message, deadline, form),
       );
     },
   };
-}
-
-function negotiate(request: HttpRequest, payload: PayloadWriter, offered: readonly StreamType[]): StreamType {
-  const type = chooseMediaType(headerOf(request, "accept"), offered);
-  if (type === undefined && payload.kind === "json")
-    throw new Refusal(406, Code.InvalidArgument, `Invalid argument: this method answers with ${offered.join(", ")}`);
-  return type ?? "application/json";
 }
 
 function readMessage(
   { request, response, segments, query }: Exchange,
   reader: RequestReader,
   maxBodyBytes: number,
-  { sendsContinue = false, watchBody, limits, jsonTypes }: RestOptions,
+  { sendsContinue = false, watchBody, limits }: RestOptions,
   method: RestMethod,
 ): Awaitable<Message> {
-  checkBodyHeaders(request, reader.bodyKind, maxBodyBytes, limits?.settings?.body, jsonTypes);
+  const contentType = headerOf(request, "content-type") ?? "";
+  const kind = reader.kindOf?.(contentType) ?? reader.bodyKind;
+  checkBodyHeaders(request, kind, maxBodyBytes, limits?.settings?.body, reader.moreTypes);
   const complete = reader.begin(segments, query);
   if (sendsContinue && declaredLength(request) > 0 && headerOf(request, "expect")?.toLowerCase() === "100-continue")
     (response as PortResponse).writeContinue();
   const watch = declaredLength(request) === 0 ? undefined : watchBody?.(request, response, method);
-  return chain(readBody(request, reader.bodyKind, maxBodyBytes, watch, limits?.settings?.body), (bytes) =>
-    complete({ bytes, contentType: headerOf(request, "content-type") ?? "" }),
+  return chain(readBody(request, kind, maxBodyBytes, watch, limits?.settings?.body), (bytes) =>
+    complete({ bytes, contentType }),
   );
 }
 

@@ -47,6 +47,11 @@ export interface RestOptions extends BindingOptions {
    * `application/merge-patch+json`; default none.
    */
   readonly jsonTypes?: readonly string[] | undefined;
+  /**
+   * Bodies may also be in the wire format of protobuf, as `application/x-protobuf` or `application/protobuf`: those of
+   * requests by `Content-Type`, those of answers that are one message by `Accept`; default no.
+   */
+  readonly protobufBodies?: boolean | undefined;
   /** How answers are written; default: ProtoJSON without options. */
   readonly json?: JsonFormat | undefined;
   /** The answer that is a google.protobuf.Empty: `{}`, or no content; default `object`. */
@@ -117,7 +122,7 @@ export interface RestMatch {
 export interface RestAnswer {
   readonly httpStatus: number;
   readonly headers: OutgoingHttpHeaders;
-  /** JSON text, or the data of a google.api.HttpBody. */
+  /** JSON text, a protobuf message in the wire format, or the data of a google.api.HttpBody. */
   readonly body: string | Uint8Array;
 }
 

@@ -1,4 +1,4 @@
-/** The body of a response: the message or one of its fields, as JSON or, for google.api.HttpBody, raw. */
+/** The body of a response: the message or one of its fields, as JSON, protobuf or, for google.api.HttpBody, raw. */
 import type { DescMessage, Message, Registry } from "@bufbuild/protobuf";
 import {
   createJsonFieldWriter,
@@ -15,10 +15,14 @@ import { isHttpBody } from "./request/request.ts";
 /** Returns the body for a response message. */
 export type PayloadWriter =
   | { readonly kind: "json"; write(message: Message | StoredMessage): string }
+  | { readonly kind: "protobuf"; write(message: Message | StoredMessage): Uint8Array }
   | {
       readonly kind: "raw";
       write(message: Message | StoredMessage): { readonly contentType: string; readonly data: Uint8Array };
     };
+
+/** That of a stream. */
+export type StreamPayload = Exclude<PayloadWriter, { kind: "protobuf" }>;
 
 /** Options of a payload writer. */
 interface PayloadOptions {
@@ -26,8 +30,8 @@ interface PayloadOptions {
   readonly json?: JsonFormat | undefined;
 }
 
-/** The payload writer of a binding. */
-export function createPayloadWriter(binding: Binding, options: PayloadOptions): PayloadWriter {
+/** The payload writer of a binding, for JSON or google.api.HttpBody. */
+export function createPayloadWriter(binding: Binding, options: PayloadOptions): StreamPayload {
   const { responseBody: field, method } = binding;
   const desc: DescMessage | undefined =
     field === undefined ? method.output : field.fieldKind === "message" ? field.message : undefined;

@@ -18,7 +18,7 @@ import type { OutgoingHttpHeaders, ServerResponse } from "node:http";
 import type { DescField, Message, Registry } from "@bufbuild/protobuf";
 import { createJsonFieldWriter, fieldName, type JsonFormat, type MessageParts } from "../codec/index.ts";
 import { breakOff, isGone, isOver, type PortResponse } from "../message/index.ts";
-import type { PayloadWriter } from "./payload.ts";
+import type { StreamPayload } from "./payload.ts";
 
 /** The media types a stream of JSON can have, the preferred first. */
 export const streamTypes = ["application/json", "application/x-ndjson", "text/event-stream"] as const;
@@ -66,7 +66,7 @@ const framings: Readonly<Record<StreamType, Framing>> = {
 /** Options for writing a stream. */
 interface StreamOptions {
   readonly type: StreamType;
-  readonly payload: PayloadWriter;
+  readonly payload: StreamPayload;
   /** The headers of the call. */
   readonly headers: OutgoingHttpHeaders;
   readonly stallMs: number;
@@ -141,8 +141,8 @@ export async function writeParts(
   }
 }
 
-type JsonPayload = PayloadWriter & { kind: "json" };
-type RawPayload = PayloadWriter & { kind: "raw" };
+type JsonPayload = StreamPayload & { kind: "json" };
+type RawPayload = StreamPayload & { kind: "raw" };
 
 async function writeFramed(
   response: PortResponse,

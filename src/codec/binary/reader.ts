@@ -20,6 +20,9 @@ import { wireScalar } from "../wire/scalars.ts";
  */
 export type BinaryReader = (bytes: Uint8Array) => Message;
 
+/** The most fields of a message from a client and those inside it together; JSON may have as many values. */
+export const maxRequestFields = 50_000;
+
 /**
  * The reader for a message type. Each type is compiled once, when it is first read.
  * @param maxFields the most fields of a message and those inside it together, for input from clients: small fields cost

@@ -3,11 +3,13 @@
  *
  * The path wins over the body. Path and query are checked before the body is read. A PATCH whose body is a field and
  * whose query has no `update_mask` gets one from the JSON keys present, so that `{"description": ""}` clears a field
- * and an absent key keeps it. Fields that the path binds are not part of the mask.
+ * and an absent key keeps it. Fields that the path binds are not part of the mask. A protobuf body has no keys, and gets
+ * no mask.
  */
 
 import { create, type DescField, type DescMessage, type Message, type Registry } from "@bufbuild/protobuf";
 import { FieldMaskSchema } from "@bufbuild/protobuf/wkt";
+import { Code } from "@connectrpc/connect";
 import {
   createJsonFieldReader,
   createJsonReader,
@@ -20,11 +22,12 @@ import {
   setField,
   Violations,
 } from "../../codec/index.ts";
-import { type BodyKind, invalidArgument } from "../../message/index.ts";
+import { type BodyKind, invalidArgument, Refusal } from "../../message/index.ts";
 import type { Binding, BoundVariable } from "../binding.ts";
 import { isRequired } from "../field-behavior.ts";
 import { findField, holderOf, leafField } from "../field-path.ts";
 import { captureOf, type SlashInMultiSegment } from "../path.ts";
+import { createProtobufReader, isProtobuf, protobufTypes } from "../protobuf.ts";
 import { createQueryReader } from "./query.ts";
 import { textReaderOf } from "./text-value.ts";
 
@@ -37,6 +40,10 @@ interface RequestOptions {
   readonly ignoreUnknownParameters?: boolean | undefined;
   /** How `%2F` in captures of several segments is treated; default `keep`. */
   readonly slashInMultiSegment?: SlashInMultiSegment | undefined;
+  /** Media types that are read as JSON besides the usual ones. */
+  readonly jsonTypes?: readonly string[] | undefined;
+  /** Take bodies in the wire format, too. */
+  readonly protobufBodies?: boolean | undefined;
 }
 
 /** The decompressed body. */
@@ -48,6 +55,10 @@ interface RequestBody {
 /** Reads the requests of one binding. */
 export interface RequestReader {
   readonly bodyKind: BodyKind;
+  /** Media types of bodies besides those of JSON. */
+  readonly moreTypes: readonly string[] | undefined;
+  /** The kind of a body of this content type; absent if it is always `bodyKind`. Errors: 415. */
+  readonly kindOf?: ((contentType: string) => BodyKind) | undefined;
   /**
    * Checks path and query, and returns the function that completes the message with the body.
    * Errors of both: INVALID_ARGUMENT with all violations.
@@ -59,10 +70,14 @@ export interface RequestReader {
 export function createRequestReader(binding: Binding, options: RequestOptions): RequestReader {
   const { input } = binding.method;
   const readQuery = createQueryReader(binding, options.ignoreUnknownParameters ?? false);
-  const readBody = createBodyReader(binding, options);
+  const json = createBodyReader(binding, options);
+  const readBody =
+    options.protobufBodies === true && json.kind === "json" ? withProtobuf(json, binding, options) : json;
   const maskField = impliedMaskField(binding);
   return {
     bodyKind: readBody.kind,
+    moreTypes: readBody.moreTypes ?? options.jsonTypes,
+    kindOf: readBody.kindOf,
     begin(segments, query) {
       const violations = new Violations();
       const captures = binding.variables.map((variable) =>
@@ -79,7 +94,7 @@ export function createRequestReader(binding: Binding, options: RequestOptions): 
         const { replaced, paths } = readBody.read(message, body, violations);
         throwIfAny(violations);
         message = replaced ?? message;
-        if (maskField !== undefined && !given.has(maskField.name))
+        if (maskField !== undefined && paths !== undefined && !given.has(maskField.name))
           setField(message as unknown as Local, maskField, create(FieldMaskSchema, { paths }));
         for (const [index, { path }] of binding.variables.entries())
           setField(holderOf(message, path), leafField(path), captures[index]);
@@ -111,8 +126,10 @@ function impliedMaskField(binding: Binding): DescField | undefined {
 
 interface BodyReader {
   readonly kind: BodyKind;
+  readonly moreTypes?: RequestReader["moreTypes"];
+  readonly kindOf?: RequestReader["kindOf"];
   /** Puts the body into the message, or returns one that replaces it; and the paths of the fields in the JSON. */
-  read(message: Message, body: RequestBody, violations: Violations): { replaced?: Message; paths: string[] };
+  read(message: Message, body: RequestBody, violations: Violations): { replaced?: Message; paths?: string[] };
 }
 
 function createBodyReader(binding: Binding, options: RequestOptions): BodyReader {
@@ -132,6 +149,40 @@ function createBodyReader(binding: Binding, options: RequestOptions): BodyReader
     };
   }
   return createFieldBodyReader(binding, body, options);
+}
+
+/** Adds the wire format to JSON. A body that is no message is refused in it. */
+function withProtobuf(json: BodyReader, binding: Binding, { jsonTypes = [] }: RequestOptions): BodyReader {
+  const readProtobuf = createProtobufReader(binding);
+  if (readProtobuf === undefined) return { ...json, kindOf: refuseProtobuf(binding, json.kind, jsonTypes) };
+  return {
+    kind: json.kind,
+    moreTypes: [...jsonTypes, ...protobufTypes],
+    kindOf: (contentType) => (isProtobuf(contentType) ? "raw" : json.kind),
+    read(message, body, violations) {
+      if (!isProtobuf(body.contentType)) return json.read(message, body, violations);
+      return { replaced: readProtobuf(message, body.bytes) };
+    },
+  };
+}
+
+function refuseProtobuf(
+  { body }: Binding,
+  kind: BodyKind,
+  jsonTypes: readonly string[],
+): NonNullable<RequestReader["kindOf"]> {
+  const name = (body as DescField).name;
+  return (contentType) => {
+    if (!isProtobuf(contentType)) return kind;
+    throw new Refusal(
+      415,
+      Code.InvalidArgument,
+      `Invalid argument: the body, ${name}, is no message: it must be JSON`,
+      {
+        accept: ["application/json", ...jsonTypes].join(", "),
+      },
+    );
+  };
 }
 
 function createFieldBodyReader(binding: Binding, field: DescField, options: RequestOptions): BodyReader {

@@ -6,6 +6,7 @@ import {
   createJsonReader,
   createJsonWriter,
   JsonSyntaxError,
+  maxRequestFields,
   parseJson,
   type StoredMessage,
   Violations,
@@ -23,9 +24,6 @@ export interface UnaryMethod {
   writeJson(message: Message | StoredMessage): string;
 }
 
-/** Maximum number of fields in a binary request; JSON may have as many values. */
-const maxFields = 50_000;
-
 /** The unary methods of services, by path: `/platform.ping.v2.PingService/Ping`. */
 export function unaryMethods(services: Iterable<DescService>, registry: Registry): ReadonlyMap<string, UnaryMethod> {
   const methods = new Map<string, UnaryMethod>();
@@ -40,7 +38,7 @@ export function unaryMethods(services: Iterable<DescService>, registry: Registry
 
 function unaryMethod(method: DescMethodUnary, registry: Registry): UnaryMethod {
   const { input, output } = method;
-  const readBinary = createBinaryReader(input, maxFields);
+  const readBinary = createBinaryReader(input, maxRequestFields);
   const readJson = createJsonReader(input, { registry, ignoreUnknownFields: true });
   return {
     method,
