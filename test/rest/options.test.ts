@@ -584,3 +584,15 @@ test("answerHeaders are in every response", async () => {
   for (const path of ["/v1/repos/a", "/v1/images/5", "/v1/watch?count=1", "/nope"])
     expect((await call(path, { headers: { "x-own": path } })).headers["x-request-id"], path).toBe(path);
 });
+
+test.each<[Error, object]>([
+  [new TypeError("secret"), { code: 13, message: "Internal error", details: [] }],
+  [new ConnectError("Unavailable: full", Code.Unavailable), { code: 14, message: "Unavailable: full", details: [] }],
+])("answerHeaders that throws: %s", async (error, expected) => {
+  const call = await clientWith({
+    answerHeaders() {
+      throw error;
+    },
+  });
+  expect((await call("/v1/repos/a")).json).toEqual(expected);
+});
