@@ -145,7 +145,7 @@ export function createEndpoint(binding: Binding, options: CompleteOptions): Endp
   async function serveClientStream(exchange: Exchange, deadline: Deadline | undefined, form: Representation) {
     const { request, response, common, segments, query } = exchange;
     const incoming = request as PortRequest;
-    checkStreamHeaders(incoming, reader.bodyKind);
+    checkStreamHeaders(incoming, reader.kind);
     reader.begin(segments, query);
     const watch = options.watchBody?.(request, response, method);
     let failure: unknown;
@@ -200,7 +200,7 @@ function readMessage(
   method: RestMethod,
 ): Awaitable<Message> {
   const contentType = headerOf(request, "content-type") ?? "";
-  const kind = reader.kindOf?.(contentType) ?? reader.bodyKind;
+  const kind = reader.kindOf?.(contentType) ?? reader.kind;
   checkBodyHeaders(request, kind, maxBodyBytes, limits?.settings?.body, reader.moreTypes);
   const complete = reader.begin(segments, query);
   if (sendsContinue && declaredLength(request) > 0 && headerOf(request, "expect")?.toLowerCase() === "100-continue")

@@ -10,7 +10,7 @@ import {
   wholeMessage,
 } from "../codec/index.ts";
 import type { Binding } from "./binding.ts";
-import { isHttpBody } from "./request/request.ts";
+import { isHttpBody } from "./request/body.ts";
 
 /** Returns the body for a response message. */
 export type PayloadWriter =

@@ -28,7 +28,7 @@ interface ClientStreamOptions {
 }
 
 /** Errors: 415 for a body that is compressed or of another type. */
-export function checkStreamHeaders(request: PortRequest, kind: RequestReader["bodyKind"]): void {
+export function checkStreamHeaders(request: PortRequest, kind: RequestReader["kind"]): void {
   if (declaredLength(request) === 0) return;
   if ((headerOf(request, "content-encoding") ?? "identity") !== "identity")
     throw new Refusal(415, Code.InvalidArgument, "Invalid argument: a stream must not be compressed");
@@ -44,12 +44,12 @@ export async function* readClientStream(request: PortRequest, options: ClientStr
   const { reader, segments, query } = options;
   const contentType = headerOf(request, "content-type") ?? "";
   await options.watch?.begin();
-  const pieces = reader.bodyKind === "raw" ? piecesOf(request, options) : linesOf(request, options);
+  const pieces = reader.kind === "raw" ? piecesOf(request, options) : linesOf(request, options);
   for await (const bytes of pieces) yield reader.begin(segments, query)({ bytes, contentType });
 }
 
 async function* piecesOf(request: PortRequest, { reader, watch }: ClientStreamOptions): AsyncIterable<Uint8Array> {
-  if (isRead(request)) return void (yield readBefore(request, reader.bodyKind === "raw"));
+  if (isRead(request)) return void (yield readBefore(request, reader.kind === "raw"));
   try {
     // The response is still to be sent on the connection of a request that is not read to its end.
     for await (const piece of (request as Readable).iterator({ destroyOnReturn: false })) {
