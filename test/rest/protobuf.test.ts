@@ -110,7 +110,7 @@ test("by a fetch handler", async () => {
 
 test("is off by default", async () => {
   const call = await clientWith({ protobufBodies: undefined });
-  expect((await call("/v1/echo", wire(desc("Everything"), {}))).status).toBe(415);
+  expect((await call("/v1/echo", wire(desc("Everything"), everything))).status).toBe(415);
   expect((await call("/v1/repos/a", accepting(protobuf))).status).toBe(406);
   expect((await call("/v1/repos/a", accepting(`${protobuf}, */*;q=0.1`))).headers).toMatchObject({
     "content-type": "application/json",
@@ -256,7 +256,7 @@ describe("is refused:", () => {
   });
 
   test("a stream of requests in protobuf", async () => {
-    expect((await (await clientWith())("/v1/collect/d", wire(desc("Repo"), {}))).status).toBe(415);
+    expect((await (await clientWith())("/v1/collect/d", wire(desc("Repo"), { name: "n" }))).status).toBe(415);
   });
 });
 
