@@ -26,18 +26,18 @@ import {
   readBody,
   send,
 } from "../message/index.ts";
-import { sendMessage } from "./answer.ts";
+import { sendMessage } from "./answer/answer.ts";
+import { isNotModified } from "./answer/conditional.ts";
+import type { StreamPayload } from "./answer/payload.ts";
+import { createRepresentations, type Representation } from "./answer/representation.ts";
+import { type StreamType, writeParts, writeStream } from "./answer/stream.ts";
 import type { Binding, RestMethod } from "./binding.ts";
-import { isNotModified } from "./conditional.ts";
 import { readDeadline, timeoutOf } from "./deadline.ts";
 import { CallHeader, callHeaders, responseHeaders } from "./headers.ts";
 import type { CompleteOptions, DirectCalls, RestAnswer, RestMatch, RestOptions } from "./options.ts";
-import type { StreamPayload } from "./payload.ts";
-import { createRepresentations, type Representation } from "./representation.ts";
 import { checkStreamHeaders, readClientStream } from "./request/client-stream.ts";
 import { createRequestReader, type RequestReader } from "./request/request.ts";
 import { formatError, wrapError } from "./status.ts";
-import { type StreamType, writeParts, writeStream } from "./stream.ts";
 
 const defaultMaxBodyBytes = 1024 * 1024;
 const defaultStallMs = 60_000;

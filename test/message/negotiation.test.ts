@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { chooseCoding, chooseMediaType, isJsonContentType, parseCoding } from "../../src/message/negotiation.ts";
-import { streamTypes } from "../../src/rest/stream.ts";
+import { streamTypes } from "../../src/rest/answer/stream.ts";
 
 test.each<[string | undefined, string | undefined]>([
   [undefined, "application/json"],

@@ -16,8 +16,8 @@
 import { once } from "node:events";
 import type { OutgoingHttpHeaders, ServerResponse } from "node:http";
 import type { DescField, Message, Registry } from "@bufbuild/protobuf";
-import { createJsonFieldWriter, fieldName, type JsonFormat, type MessageParts } from "../codec/index.ts";
-import { breakOff, isGone, isOver, type PortResponse } from "../message/index.ts";
+import { createJsonFieldWriter, fieldName, type JsonFormat, type MessageParts } from "../../codec/index.ts";
+import { breakOff, isGone, isOver, type PortResponse } from "../../message/index.ts";
 import type { StreamPayload } from "./payload.ts";
 
 /** The media types a stream of JSON can have, the preferred first. */

@@ -1,10 +1,10 @@
 /** The answer of a call that has one response message. */
 import type { OutgoingHttpHeaders } from "node:http";
 import type { Message } from "@bufbuild/protobuf";
-import type { Awaitable } from "../awaitable.ts";
-import { type StoredMessage, wholeMessage } from "../codec/index.ts";
-import { type Answer, type Deadline, type HttpResponse, send } from "../message/index.ts";
-import type { RestAnswer } from "./options.ts";
+import type { Awaitable } from "../../awaitable.ts";
+import { type StoredMessage, wholeMessage } from "../../codec/index.ts";
+import { type Answer, type Deadline, type HttpResponse, send } from "../../message/index.ts";
+import type { RestAnswer } from "../options.ts";
 import type { Representation } from "./representation.ts";
 
 /** Sends it, as `rewrite` changes it. `form`: undefined for no content. Errors: DEADLINE_EXCEEDED. */

@@ -1,7 +1,7 @@
 /** Conditional reads (RFC 9110, section 13): `If-None-Match`. Handlers check `If-Match`. */
 
 import type { OutgoingHttpHeaders } from "node:http";
-import { type HttpRequest, headerOf } from "../message/index.ts";
+import { type HttpRequest, headerOf } from "../../message/index.ts";
 
 const entityTag = /(?:W\/)?("[\x21\x23-\x7e\x80-\xff]*")/g;
 

@@ -8,9 +8,9 @@ import {
   type Local,
   type StoredMessage,
   wholeMessage,
-} from "../codec/index.ts";
-import type { Binding } from "./binding.ts";
-import { isHttpBody } from "./request/body.ts";
+} from "../../codec/index.ts";
+import type { Binding } from "../binding.ts";
+import { isHttpBody } from "../request/body.ts";
 
 /** Returns the body for a response message. */
 export type PayloadWriter =

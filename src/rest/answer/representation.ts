@@ -1,10 +1,10 @@
 /** The forms in which a method answers, and the choice among them by `Accept`. */
 import { Code } from "@connectrpc/connect";
-import { chooseMediaType, type HttpRequest, type HttpResponse, headerOf, Refusal } from "../message/index.ts";
-import type { Binding } from "./binding.ts";
-import type { CompleteOptions } from "./options.ts";
+import { chooseMediaType, type HttpRequest, type HttpResponse, headerOf, Refusal } from "../../message/index.ts";
+import type { Binding } from "../binding.ts";
+import type { CompleteOptions } from "../options.ts";
+import { createProtobufWriter, protobufTypes } from "../protobuf.ts";
 import { createPayloadWriter, type PayloadWriter } from "./payload.ts";
-import { createProtobufWriter, protobufTypes } from "./protobuf.ts";
 import { type StreamType, streamTypes } from "./stream.ts";
 
 /** A form in which a method answers. */
