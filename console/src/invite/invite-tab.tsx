@@ -1,5 +1,6 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { Stack } from "@mantine/core";
+import { parentOf } from "../../../src/uid.ts";
 import { Named } from "../access/grants.tsx";
 import { Capabilities } from "../access/role-capabilities.tsx";
 import { GroupPath } from "../group/path.tsx";
@@ -23,7 +24,7 @@ export function InviteTab({ resource }: TabProps) {
         <div>
           <dt>Group</dt>
           <dd>
-            <GroupPath uid={uid.slice(0, uid.lastIndexOf("/"))} />
+            <GroupPath uid={parentOf(uid)} />
           </dd>
         </div>
         <div>

@@ -1,6 +1,7 @@
 /** The life of a resource of each kind: create, get, list, update, delete. */
 import type { DescField, DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { FieldBehavior } from "../../../gen/google/api/field_behavior_pb.ts";
+import { parentOf } from "../../uid.ts";
 import { contractCatalog } from "../catalog/contract.ts";
 import type { ResourceEntry } from "../catalog/resources.ts";
 import { resourceField } from "../documents/requests.ts";
@@ -33,7 +34,7 @@ async function checkResource(target: Target, resource: ResourceEntry, fixture: F
   }
   const created = withoutSecrets(schema, await target.make(Create.name, { parent, [key]: body }));
   const { uid, etag } = created as { uid: string; etag: string };
-  const above = fixture.hasUidOfParent ? uid : uid.slice(0, uid.lastIndexOf("/"));
+  const above = fixture.hasUidOfParent ? uid : parentOf(uid);
   results.compare("create/answer", Create.name, above, parent);
   results.compare(
     "create/answer",

@@ -1,6 +1,6 @@
 /** The service that lists audit records. */
 import { create } from "@bufbuild/protobuf";
-import { type Timestamp, timestampFromMs, timestampMs } from "@bufbuild/protobuf/wkt";
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import {
   AuditRecordSchema,
   AuditService,
@@ -9,6 +9,7 @@ import {
 } from "../../../gen/platform/audit/v1/audit_pb.ts";
 import { type AuditFilter, type AuditLine, countAudit, listAudit } from "../../audit/index.ts";
 import { databaseOf, implement, openList } from "../../resource/index.ts";
+import { timeRangeOf } from "../time-range.ts";
 
 export const auditService = implement(AuditService, [], {
   async listAuditRecords(request: ListAuditRecordsRequest, context) {
@@ -18,8 +19,7 @@ export const auditService = implement(AuditService, [], {
       caller: query.caller,
       method: query.method,
       code: query.result,
-      sinceMs: query.startTime && millisecondsOf(query.startTime),
-      untilMs: query.endTime && millisecondsOf(query.endTime),
+      ...timeRangeOf(query),
     };
     const session = databaseOf(context);
     const place = after && { timeUs: Number(after[0]), id: String(after[1]) };
@@ -37,13 +37,6 @@ export const auditService = implement(AuditService, [], {
 });
 
 const unsortable = { sortNames: {}, defaultOrder: [] };
-
-/** No record is from before 1970 or after 2255, where the microseconds of the log end. */
-const maxMs = Math.floor(Number.MAX_SAFE_INTEGER / 1000);
-
-function millisecondsOf(time: Timestamp): number {
-  return Math.min(Math.max(0, timestampMs(time)), maxMs);
-}
 
 function messageOf({ time, caller, code: result, count, ...same }: AuditLine) {
   return create(AuditRecordSchema, {

@@ -1,6 +1,6 @@
 /** The service of deliveries: what became of the events of a subscription, and how they are delivered. */
 import { create, type DescService } from "@bufbuild/protobuf";
-import { durationFromMs, type Timestamp, timestampFromMs, timestampMs } from "@bufbuild/protobuf/wkt";
+import { durationFromMs, timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type { HandlerContext } from "@connectrpc/connect";
 import {
   DeliveriesService,
@@ -40,6 +40,7 @@ import {
   requireResource,
   transactionOf,
 } from "../../resource/index.ts";
+import { timeRangeOf } from "../time-range.ts";
 import { settingsMethods } from "./delivery-settings.ts";
 import { eventTypesOf } from "./event-types.ts";
 import { recordTestEvent } from "./test-event.ts";
@@ -97,7 +98,7 @@ export function deliveriesService(
         subscription: request.subscription,
         state: "dead",
         type: undefined,
-        ...timesOf(request),
+        ...timeRangeOf(request),
       } as const;
       const { count, hasMore } = await replayDeliveries(transactionOf(context), filter, environmentOf(context).nowMs);
       return create(ReplayFailedDeliveriesResponseSchema, { replayedCount: count, hasMore });
@@ -131,18 +132,7 @@ const states = {
 
 function filterOf({ subscription, state, type, ...times }: ListDeliveriesRequest): SubscriptionFilter {
   const names = Object.keys(states) as (keyof typeof states)[];
-  return { subscription, state: names.find((name) => states[name] === state), type, ...timesOf(times) };
-}
-
-function timesOf({ startTime, endTime }: Pick<ListDeliveriesRequest, "startTime" | "endTime">) {
-  return { sinceMs: startTime && millisecondsOf(startTime), untilMs: endTime && millisecondsOf(endTime) };
-}
-
-/** No event is from before 1970 or after 2255, where the microseconds of the queue end. */
-const maxMs = Math.floor(Number.MAX_SAFE_INTEGER / 1000);
-
-function millisecondsOf(time: Timestamp): number {
-  return Math.min(Math.max(0, timestampMs(time)), maxMs);
+  return { subscription, state: names.find((name) => states[name] === state), type, ...timeRangeOf(times) };
 }
 
 function deliveryMessage({ delivery, event }: DeliveryOfEvent): Message {
