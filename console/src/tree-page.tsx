@@ -1,11 +1,12 @@
 import type { JsonObject } from "@bufbuild/protobuf";
-import { Button, Skeleton, Stack, Text, Title, UnstyledButton } from "@mantine/core";
+import { Skeleton, Stack, Text, Title, UnstyledButton } from "@mantine/core";
 import { getRouteApi } from "@tanstack/react-router";
 import { useState } from "react";
 import { useContract } from "./contract.ts";
 import { ErrorPanel } from "./error-panel.tsx";
 import { FoundGroups, GroupSearchInput } from "./group/search.tsx";
 import { TextLink } from "./links.tsx";
+import { MoreButton } from "./more-button.tsx";
 import { itemsOf, usePages } from "./queries.ts";
 
 /** The groups as a tree. Those in a group are read when it is opened. */
@@ -35,11 +36,7 @@ const pageSize = 50;
 
 /** The groups that a filter by place finds. `otherwise`: what is shown if there are none. */
 function Groups({ filter, otherwise }: { readonly filter: JsonObject; readonly otherwise: React.ReactNode }) {
-  const { items, error, isPending, hasNextPage, fetchNextPage, isFetchingNextPage, refetch } = useGroups({
-    uidp: filter,
-    orderBy: "name",
-    pageSize,
-  });
+  const { items, error, isPending, refetch, ...list } = useGroups({ uidp: filter, orderBy: "name", pageSize });
   if (error !== null) return <ErrorPanel error={error} retry={() => void refetch()} />;
   if (isPending) return <Skeleton height={20} my={6} maw={240} aria-label="Reading groups" />;
   if (items.length === 0) return otherwise;
@@ -50,11 +47,7 @@ function Groups({ filter, otherwise }: { readonly filter: JsonObject; readonly o
           <Node key={String(group.uid)} group={group} />
         ))}
       </ul>
-      {hasNextPage && (
-        <Button variant="default" size="compact-sm" loading={isFetchingNextPage} onClick={() => void fetchNextPage()}>
-          Show more
-        </Button>
-      )}
+      <MoreButton list={list} />
     </>
   );
 }
@@ -65,7 +58,7 @@ function Reachable() {
   const uids = items.map(({ uid }) => String(uid));
   const topmost = items.filter(({ uid }) => !uids.some((other) => String(uid).startsWith(`${other}/`)));
   if (error !== null) return <ErrorPanel error={error} retry={() => void refetch()} />;
-  if (isPending) return <Skeleton height={20} maw={240} />;
+  if (isPending) return <Skeleton height={20} maw={240} aria-label="Reading groups" />;
   if (topmost.length === 0)
     return (
       <Stack align="flex-start">

@@ -5,6 +5,7 @@ import { useMethod } from "../contract.ts";
 import { ErrorPanel } from "../error-panel.tsx";
 import { ReferenceInput } from "../form/reference-input.tsx";
 import { ButtonLink } from "../links.tsx";
+import { MoreButton } from "../more-button.tsx";
 import { usePages } from "../queries.ts";
 import type { TabProps } from "../view/tabs.ts";
 import { useFilter } from "../view/use-filter.ts";
@@ -65,10 +66,7 @@ interface GrantsProps {
 function Grants({ scope, identity, explain }: GrantsProps) {
   const method = useMethod("platform.access.v1.AccessService", "listAccess");
   const request = { scope, ...(identity !== "" && { identity }) };
-  const { pages, error, isPending, hasNextPage, fetchNextPage, isFetchingNextPage, refetch } = usePages(
-    method,
-    request,
-  );
+  const { pages, error, isPending, refetch, ...list } = usePages(method, request);
   if (error !== null) return <ErrorPanel error={error} retry={() => void refetch()} />;
   if (isPending) return <Skeleton height={200} aria-label="Reading who has access" />;
   const grants = pages.flatMap((page) => (page.grants ?? []) as Grant[]);
@@ -79,11 +77,7 @@ function Grants({ scope, identity, explain }: GrantsProps) {
       <GrantTable label="Access" grants={grants} explain={explain} />
       <Group>
         <Text size="sm">{`${grants.length} of ${Number(pages.at(-1)?.totalCount ?? grants.length).toLocaleString("en")}`}</Text>
-        {hasNextPage && (
-          <Button variant="default" size="compact-sm" loading={isFetchingNextPage} onClick={() => void fetchNextPage()}>
-            Show more
-          </Button>
-        )}
+        <MoreButton list={list} />
       </Group>
     </>
   );

@@ -1,10 +1,11 @@
 import type { JsonObject } from "@bufbuild/protobuf";
-import { Button, Group, Paper, Skeleton, Stack, Table, Text, Title } from "@mantine/core";
+import { Group, Paper, Skeleton, Stack, Table, Text, Title } from "@mantine/core";
 import { parentOf } from "../../../src/uid.ts";
 import { useContract } from "../contract.ts";
 import { ErrorPanel } from "../error-panel.tsx";
 import { GroupPath } from "../group/path.tsx";
 import { ButtonLink, TextLink } from "../links.tsx";
+import { MoreButton } from "../more-button.tsx";
 import { itemsOf, usePages } from "../queries.ts";
 import { Time } from "../time.tsx";
 import type { TabProps } from "../view/tabs.ts";
@@ -61,17 +62,7 @@ function Bindings({ identity }: { readonly identity: string }) {
           </Table.Tbody>
         </Table>
       </Table.ScrollContainer>
-      {list.hasNextPage && (
-        <Button
-          w="fit-content"
-          variant="default"
-          size="compact-sm"
-          loading={list.isFetchingNextPage}
-          onClick={() => void list.fetchNextPage()}
-        >
-          Show more
-        </Button>
-      )}
+      <MoreButton list={list} />
     </>
   );
 }

@@ -1,7 +1,8 @@
-import { Autocomplete, Button, Select, TextInput } from "@mantine/core";
-import { useMemo, useState } from "react";
+import { Button, Select, TextInput } from "@mantine/core";
+import { useMemo } from "react";
 import { useContract } from "../contract.ts";
 import { ReferenceInput } from "../form/reference-input.tsx";
+import { SuggestedInput } from "../form/suggested-input.tsx";
 import { localTime } from "../time.tsx";
 import { useFilter } from "../view/use-filter.ts";
 
@@ -23,6 +24,7 @@ const results = [
 /** Which records are shown. It is in the address, by the names of the fields of the request. */
 export function AuditFilters() {
   const [filter, change] = useFilter();
+  const methodNames = useMethodNames();
   const { caller = "", result = null, startTime, endTime } = filter;
   return (
     <section aria-label="Filters" className="inputs">
@@ -32,7 +34,14 @@ export function AuditFilters() {
         value={caller}
         onChange={(uid) => change({ caller: uid ?? undefined })}
       />
-      <MethodInput key={filter.method} method={filter.method ?? ""} choose={(method) => change({ method })} />
+      <SuggestedInput
+        key={filter.method}
+        label="Method"
+        placeholder="CreateRoleBinding"
+        suggestions={methodNames}
+        value={filter.method ?? ""}
+        choose={(method) => change({ method })}
+      />
       <Select
         label="Result"
         placeholder="Any"
@@ -57,36 +66,13 @@ export function AuditFilters() {
   );
 }
 
-interface MethodInputProps {
-  readonly method: string;
-  choose(method: string): void;
-}
-
-/** Takes any text: what is recorded beside calls of the contract has names of its own. */
-function MethodInput({ method, choose }: MethodInputProps) {
+/** Those of the contract: what is recorded beside its calls has names of its own. */
+function useMethodNames(): readonly string[] {
   const { registry } = useContract();
-  const [text, setText] = useState(method);
-  const names = useMemo(() => {
+  return useMemo(() => {
     const services = [...registry].filter((type) => type.kind === "service");
     return [...new Set(services.flatMap(({ methods }) => methods.map(({ name }) => name)))].sort();
   }, [registry]);
-  const apply = (name: string) => name.trim() !== method && choose(name.trim());
-  return (
-    <Autocomplete
-      label="Method"
-      placeholder="CreateRoleBinding"
-      limit={20}
-      clearable
-      clearButtonProps={{ "aria-label": "Clear Method" }}
-      data={names}
-      value={text}
-      onChange={setText}
-      onOptionSubmit={apply}
-      onClear={() => choose("")}
-      onBlur={() => apply(text)}
-      onKeyDown={({ key }) => key === "Enter" && apply(text)}
-    />
-  );
 }
 
 interface TimeInputProps {

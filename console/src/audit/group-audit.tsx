@@ -1,7 +1,8 @@
-import { Button, Group, Skeleton, Stack, Text } from "@mantine/core";
+import { Group, Skeleton, Stack, Text } from "@mantine/core";
 import { useEffect } from "react";
 import { useMethod } from "../contract.ts";
 import { ErrorPanel } from "../error-panel.tsx";
+import { MoreButton } from "../more-button.tsx";
 import { usePages } from "../queries.ts";
 import type { TabProps } from "../view/tabs.ts";
 import { useFilter } from "../view/use-filter.ts";
@@ -55,9 +56,7 @@ function Records({ scope, filter }: RecordsProps) {
       )}
       {hasNextPage && (
         <Group>
-          <Button variant="default" size="compact-sm" loading={isBusy} onClick={() => void fetchNextPage()}>
-            Show older
-          </Button>
+          <MoreButton label="Show older" list={{ hasNextPage, isFetchingNextPage: isBusy, fetchNextPage }} />
           {emptyPages > 0 && (
             <Text size="sm" c="dimmed" aria-live="polite">
               {isBusy

@@ -1,16 +1,15 @@
 import "@mantine/core/styles/Chip.css";
 import type { JsonObject } from "@bufbuild/protobuf";
-import { Autocomplete, Button, Chip, Group, Skeleton, Stack, Text } from "@mantine/core";
-import { useState } from "react";
-import { useMethod } from "../contract.ts";
+import { Chip, Group, Skeleton, Stack, Text } from "@mantine/core";
 import { ErrorPanel } from "../error-panel.tsx";
+import { SuggestedInput } from "../form/suggested-input.tsx";
+import { MoreButton } from "../more-button.tsx";
 import { useCall, usePages } from "../queries.ts";
 import type { TabProps } from "../view/tabs.ts";
 import { useFilter } from "../view/use-filter.ts";
 import { DeliverySettings } from "./delivery-settings.tsx";
 import { DeliveryTable } from "./delivery-table.tsx";
-
-const service = "platform.delivery.v1.DeliveriesService";
+import { useDeliveryMethod } from "./use-delivery-call.ts";
 
 /** The states of deliveries, as people call them. */
 const states: Readonly<Record<string, string>> = {
@@ -25,6 +24,8 @@ const pauseMs = 3000;
 /** The deliveries of a subscription, and how they are made. */
 export function DeliveriesTab({ resource }: TabProps) {
   const [filter, change] = useFilter();
+  const { data: known } = useCall(useDeliveryMethod("listEventTypes"), {});
+  const types = (known?.eventTypes ?? []) as JsonObject[];
   return (
     <Stack>
       <DeliverySettings subscription={resource} />
@@ -41,40 +42,18 @@ export function DeliveriesTab({ resource }: TabProps) {
             ))}
           </Group>
         </Chip.Group>
-        <TypeInput key={filter.type} type={filter.type ?? ""} choose={(type) => change({ type })} />
+        <SuggestedInput
+          key={filter.type}
+          label="Event type"
+          placeholder="dev.platform.api.iam.*"
+          suggestions={types.map(({ type }) => String(type))}
+          width={380}
+          value={filter.type ?? ""}
+          choose={(type) => change({ type })}
+        />
       </Group>
       <Deliveries subscription={String(resource.uid)} filter={filter} />
     </Stack>
-  );
-}
-
-interface TypeInputProps {
-  readonly type: string;
-  choose(type: string): void;
-}
-
-/** Takes a type of events, or the beginning of types and `*`. */
-function TypeInput({ type, choose }: TypeInputProps) {
-  const [text, setText] = useState(type);
-  const { data } = useCall(useMethod(service, "listEventTypes"), {});
-  const known = (data?.eventTypes ?? []) as JsonObject[];
-  const apply = (value: string) => value.trim() !== type && choose(value.trim());
-  return (
-    <Autocomplete
-      w={380}
-      label="Event type"
-      placeholder="dev.platform.api.iam.*"
-      limit={50}
-      clearable
-      clearButtonProps={{ "aria-label": "Clear Event type" }}
-      data={known.map((it) => String(it.type))}
-      value={text}
-      onChange={setText}
-      onOptionSubmit={apply}
-      onClear={() => choose("")}
-      onBlur={() => apply(text)}
-      onKeyDown={({ key }) => key === "Enter" && apply(text)}
-    />
   );
 }
 
@@ -84,7 +63,7 @@ interface DeliveriesProps {
 }
 
 function Deliveries({ subscription, filter }: DeliveriesProps) {
-  const list = usePages(useMethod(service, "listDeliveries"), { ...filter, subscription }, (pages) =>
+  const list = usePages(useDeliveryMethod("listDeliveries"), { ...filter, subscription }, (pages) =>
     deliveriesOf(pages).some(({ state }) => state === "STATE_PENDING") ? pauseMs : false,
   );
   if (list.error !== null) return <ErrorPanel error={list.error} retry={() => void list.refetch()} />;
@@ -105,16 +84,7 @@ function Deliveries({ subscription, filter }: DeliveriesProps) {
       )}
       <Group>
         {first?.totalCount !== undefined && <Text size="sm">{`${deliveries.length} of ${total}`}</Text>}
-        {list.hasNextPage && (
-          <Button
-            variant="default"
-            size="compact-sm"
-            loading={list.isFetchingNextPage}
-            onClick={() => void list.fetchNextPage()}
-          >
-            Show older
-          </Button>
-        )}
+        <MoreButton label="Show older" list={list} />
       </Group>
     </>
   );

@@ -1,20 +1,17 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { Button, Code, Group, Paper, Skeleton, Stack, Text } from "@mantine/core";
 import { useState } from "react";
-import { useMethod } from "../contract.ts";
 import { ErrorPanel } from "../error-panel.tsx";
 import { ButtonLink } from "../links.tsx";
 import { useCall } from "../queries.ts";
 import { Time } from "../time.tsx";
 import { RotateDialog } from "./rotate-dialog.tsx";
-import { useDeliveryCall } from "./use-delivery-call.ts";
+import { useDeliveryCall, useDeliveryMethod } from "./use-delivery-call.ts";
 
 /** Which events a subscription receives, whether it is paused, and what can be done about it. */
 export function DeliverySettings({ subscription }: { readonly subscription: JsonObject }) {
   const uid = String(subscription.uid);
-  const { data, error, refetch } = useCall(useMethod("platform.delivery.v1.DeliveriesService", "getDeliverySettings"), {
-    uid,
-  });
+  const { data, error, refetch } = useCall(useDeliveryMethod("getDeliverySettings"), { uid });
   const [isRotating, setRotating] = useState(false);
   if (error !== null) return <ErrorPanel error={error} retry={() => void refetch()} />;
   if (data === undefined) return <Skeleton height={100} aria-label="Reading the settings" />;

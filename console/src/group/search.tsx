@@ -1,9 +1,10 @@
-import { Button, Skeleton, Text, TextInput } from "@mantine/core";
+import { Skeleton, Text, TextInput } from "@mantine/core";
 import { useDebouncedCallback } from "@mantine/hooks";
 import { getRouteApi } from "@tanstack/react-router";
 import { useState } from "react";
 import { useContract } from "../contract.ts";
 import { ErrorPanel } from "../error-panel.tsx";
+import { MoreButton } from "../more-button.tsx";
 import { useNameSearch } from "../queries.ts";
 import { GroupPath } from "./path.tsx";
 
@@ -37,16 +38,13 @@ export function GroupSearchInput() {
 /** The groups that the server finds by the beginning of a name or by a uid, each with its path. */
 export function FoundGroups({ name }: { readonly name: string }) {
   const entry = useContract().byType.get("iam.platform.internal/Group")!;
-  const { found, error, isPending, hasNextPage, fetchNextPage, isFetchingNextPage, refetch } = useNameSearch(
-    name,
-    entry,
-  );
+  const { found, error, isPending, refetch, ...list } = useNameSearch(name, entry);
   if (error !== null) return <ErrorPanel error={error} retry={() => void refetch()} />;
   if (isPending) return <Skeleton height={20} maw={240} aria-label="Searching" />;
   return (
     <section aria-label="Groups found">
       <Text size="sm" c="dimmed" mb="xs" aria-live="polite">
-        {countOf(found.length, hasNextPage)}
+        {countOf(found.length, list.hasNextPage)}
       </Text>
       <ul className="tree">
         {found.map(({ resource: { uid } }) => (
@@ -55,11 +53,7 @@ export function FoundGroups({ name }: { readonly name: string }) {
           </li>
         ))}
       </ul>
-      {hasNextPage && (
-        <Button variant="default" size="compact-sm" loading={isFetchingNextPage} onClick={() => void fetchNextPage()}>
-          Show more
-        </Button>
-      )}
+      <MoreButton list={list} />
     </section>
   );
 }
