@@ -16,10 +16,10 @@ import {
 } from "@bufbuild/protobuf";
 import { http } from "../../gen/google/api/annotations_pb.ts";
 import { type HttpRule, HttpSchema } from "../../gen/google/api/http_pb.ts";
-import { type FieldPath, findField, leafField, resolveFieldPath } from "./field-path.ts";
+import { type FieldPath, findField, formatFieldPath, leafField, otherMember, resolveFieldPath } from "./field-path.ts";
 import { parseTemplate, type Template, TemplateError, type Variable } from "./template.ts";
 
-/** A variable of a template and the request field it fills. */
+/** A variable of a template and the request field it fills. `fieldPath` is in proto names. */
 export interface BoundVariable extends Variable {
   readonly path: FieldPath;
   /** Whether it can capture any other number of segments than one. */
@@ -46,7 +46,7 @@ export interface Binding {
 export interface BindingOptions {
   /**
    * The `http` section of a service configuration, google.api.Http in JSON. Its rules replace the annotations of the
-   * methods that they select; of several for one method, the last.
+   * methods that they select, by name or by `package.*`; of several for one method, the last.
    */
   readonly httpRules?: JsonValue | undefined;
   /** Takes a method that has a rule and is left out. */
@@ -67,19 +67,29 @@ export function readBindings(services: Iterable<DescService>, options: BindingOp
   });
 }
 
-/** The rules of a service configuration. Those for methods of other services are skipped. */
+/**
+ * The rules of a service configuration, by the patterns of their selectors (google/api/documentation.proto). Patterns for
+ * methods of other services are skipped.
+ */
 function selectedRules(methods: readonly DescMethod[], httpRules: JsonValue | undefined): Map<DescMethod, HttpRule> {
   const selected = new Map<DescMethod, HttpRule>();
   if (httpRules === undefined) return selected;
-  const byName = new Map(methods.map((method) => [methodName(method), method]));
   const services = new Set(methods.map(({ parent }) => parent.typeName));
   for (const rule of fromJson(HttpSchema, httpRules).rules) {
-    const method = byName.get(rule.selector);
-    if (method !== undefined) selected.set(method, rule);
-    else if (services.has(rule.selector.slice(0, rule.selector.lastIndexOf("."))))
-      throw new Error(`${rule.selector}: a rule selects a method that does not exist`);
+    for (const pattern of rule.selector.split(",").map((text) => text.trim())) {
+      if (pattern === "") throw new Error("a rule has no selector");
+      const found = methods.filter((method) => matchesSelector(methodName(method), pattern));
+      if (found.length === 0 && services.has(pattern.slice(0, pattern.lastIndexOf("."))))
+        throw new Error(`${pattern}: a rule selects a method that does not exist`);
+      for (const method of found) selected.set(method, rule);
+    }
   }
   return selected;
+}
+
+/** Whether a pattern selects a method: its full name, `*` for all, or `package.*` for what is below. */
+function matchesSelector(name: string, pattern: string): boolean {
+  return pattern === "*" || pattern === name || (pattern.endsWith(".*") && name.startsWith(pattern.slice(0, -1)));
 }
 
 /** The full name of a method: `platform.iam.v2.RolesService.GetRole`. */
@@ -108,15 +118,38 @@ function bindingsOf(method: DescMethod, rule: HttpRule, { onSkipped }: BindingOp
 function readBinding(method: DescMethod, rule: HttpRule): Binding {
   const pattern = patternOf(rule);
   if (pattern === undefined || pattern.httpMethod === "") throw new Error("an HTTP method and a path are needed");
+  if (!httpMethodPattern.test(pattern.httpMethod)) throw new Error(`${pattern.httpMethod} is no HTTP method`);
   const template = parseTemplate(pattern.template);
+  const variables = template.variables.map((variable) => bindVariable(method, template, variable));
+  const body = findBody(method, rule.body);
+  checkConflicts(variables, body);
   return {
     method: method as Binding["method"],
     httpMethod: pattern.httpMethod,
     template,
-    variables: template.variables.map((variable) => bindVariable(method, template, variable)),
-    body: findBody(method, rule.body),
+    variables,
+    body,
     responseBody: findResponseBody(method, rule.responseBody),
   };
+}
+
+/** A token (RFC 9110, section 5.6.2). */
+const httpMethodPattern = /^[A-Z0-9!#$%&'*+.^_`|~-]+$/;
+
+/** Refuses a field that is bound twice, and two members of a oneof. */
+function checkConflicts(variables: readonly BoundVariable[], body: Binding["body"]): void {
+  const bound = new Set<string>();
+  const members = new Map<string, string>();
+  for (const { fieldPath, path, column } of variables) {
+    const other = otherMember(path, members);
+    if (bound.has(fieldPath)) throw new TemplateError(column, `${fieldPath} is bound twice`);
+    if (other !== undefined) throw new TemplateError(column, `${fieldPath} cannot be given with ${other}`);
+    bound.add(fieldPath);
+  }
+  if (typeof body !== "object") return;
+  const other = otherMember([body], members);
+  if (bound.has(body.name)) throw new Error(`body: ${body.name} is already given by the path`);
+  if (other !== undefined) throw new Error(`body: ${body.name} cannot be given with ${other}`);
 }
 
 function patternOf({ pattern }: HttpRule): { httpMethod: string; template: string } | undefined {
@@ -138,7 +171,8 @@ function bindVariable(method: DescMethod, template: Template, variable: Variable
   if (kind !== "scalar" && kind !== "enum")
     throw new TemplateError(variable.column, `${variable.fieldPath} is not a singular scalar field`);
   const segments = template.segments.slice(variable.start, variable.end);
-  return { ...variable, path, isMultiSegment: segments.length > 1 || segments[0]?.kind === "**" };
+  const fieldPath = formatFieldPath(path);
+  return { ...variable, fieldPath, path, isMultiSegment: segments.length > 1 || segments[0]?.kind === "**" };
 }
 
 function findBody(method: DescMethod, name: string): Binding["body"] {

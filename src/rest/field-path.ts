@@ -41,6 +41,25 @@ export function formatFieldPath(path: FieldPath): string {
   return path.map((field) => field.name).join(".");
 }
 
+/** The oneofs along a path, each with the member that the path goes through: `repo.source` and `repo.url`. */
+export function oneofsAlong(path: FieldPath): [oneof: string, member: string][] {
+  return path.flatMap((field, index) => {
+    if (field.oneof === undefined) return [];
+    const prefix = path.slice(0, index).map(({ name }) => `${name}.`);
+    return [[prefix.join("") + field.oneof.name, prefix.join("") + field.name]];
+  });
+}
+
+/** The member of a oneof that excludes a path. `members`: those given before, by oneof; the ones of the path are added. */
+export function otherMember(path: FieldPath, members: Map<string, string>): string | undefined {
+  for (const [oneof, member] of oneofsAlong(path)) {
+    const given = members.get(oneof) ?? member;
+    if (given !== member) return given;
+    members.set(oneof, member);
+  }
+  return undefined;
+}
+
 /** The message that holds the last field of the path. Missing messages along the path are created. */
 export function holderOf(message: Message, path: FieldPath): Local {
   let holder = message as unknown as Local;

@@ -9,7 +9,15 @@ import type { DescField, Message } from "@bufbuild/protobuf";
 import { getField, type Local, mapKeyReader, setField, setOwn, type Violations } from "../../codec/index.ts";
 import { shorten } from "../../violations.ts";
 import type { Binding } from "../binding.ts";
-import { type FieldPath, formatFieldPath, holderOf, leafField, resolveFieldPath } from "../field-path.ts";
+import {
+  type FieldPath,
+  formatFieldPath,
+  holderOf,
+  leafField,
+  oneofsAlong,
+  otherMember,
+  resolveFieldPath,
+} from "../field-path.ts";
 import { decodeText } from "../path.ts";
 import { textReaderOf } from "./text-value.ts";
 
@@ -20,8 +28,9 @@ type QueryReader = (query: string, message: Message, violations: Violations) => 
 
 /** The reader for the parameters a binding takes: all fields bound neither by its path nor by its body. */
 export function createQueryReader(binding: Binding, ignoreUnknown: boolean): QueryReader {
+  const members = boundMembers(binding);
   return (query, message, violations) => {
-    const assignment = new Assignment(binding, message, violations);
+    const assignment = new Assignment(binding, members, message, violations);
     for (const parameter of query.split("&")) {
       if (parameter === "") continue;
       if (violations.isFull) break;
@@ -41,6 +50,12 @@ export function createQueryReader(binding: Binding, ignoreUnknown: boolean): Que
     }
     return assignment.given;
   };
+}
+
+/** The members of oneofs that path and body give, by path of the oneof. */
+function boundMembers({ variables, body }: Binding): ReadonlyMap<string, string> {
+  const paths = variables.map(({ path }) => path);
+  return new Map((typeof body === "object" ? [...paths, [body] as const] : paths).flatMap(oneofsAlong));
 }
 
 interface Target {
@@ -67,10 +82,11 @@ class Assignment {
   readonly #message: Message;
   readonly #violations: Violations;
   /** The member that was given, by path of the oneof. */
-  readonly #oneofs = new Map<string, string>();
+  readonly #members: Map<string, string>;
 
-  constructor(binding: Binding, message: Message, violations: Violations) {
+  constructor(binding: Binding, members: ReadonlyMap<string, string>, message: Message, violations: Violations) {
     this.#binding = binding;
+    this.#members = new Map(members);
     this.#message = message;
     this.#violations = violations;
   }
@@ -99,21 +115,8 @@ class Assignment {
     if (body === path[0]) return "is already given by the body";
     const kind = leafField(path).fieldKind;
     if (kind !== "list" && kind !== "map" && this.given.has(name)) return "given twice";
-    return this.#oneofConflict(path);
-  }
-
-  #oneofConflict(path: FieldPath): string | undefined {
-    let prefix = "";
-    for (const field of path) {
-      if (field.oneof !== undefined) {
-        const oneof = prefix + field.oneof.name;
-        const member = this.#oneofs.get(oneof) ?? field.name;
-        if (member !== field.name) return `cannot be given with ${prefix}${member}`;
-        this.#oneofs.set(oneof, member);
-      }
-      prefix += `${field.name}.`;
-    }
-    return undefined;
+    const other = otherMember(path, this.#members);
+    return other === undefined ? undefined : `cannot be given with ${other}`;
   }
 
   /** Puts a value into the message, or adds a violation. */

@@ -27,7 +27,7 @@ export function textReaderOf(field: DescField): TextReader | undefined {
   return reader;
 }
 
-const decimalPattern = /^-?\d+$/;
+const decimalPattern = /^-?(?:0|[1-9]\d*)$/;
 
 function read(field: DescField, leaf: Leaf): (text: string) => unknown {
   if (field.enum !== undefined) {
