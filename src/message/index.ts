@@ -24,7 +24,7 @@ export {
   type PortRequest,
   type PortResponse,
 } from "./message.ts";
-export { type Coding, chooseCoding, chooseMediaType } from "./negotiation.ts";
+export { type Coding, chooseCoding, chooseMediaType, isUtf8, parseCoding } from "./negotiation.ts";
 export { isRead, readBefore } from "./parsed-body.ts";
 export { httpStatuses, httpStatusOf, invalidArgument, Refusal } from "./refusal.ts";
-export { type Answer, discardBody, isLongUnread, send } from "./send.ts";
+export { type Answer, addVary, discardBody, isLongUnread, joinVary, send } from "./send.ts";

@@ -98,9 +98,14 @@ const jsonTypes = ["", "application/json", "application/x-www-form-urlencoded"];
  * Whether a body of this content type is read as JSON: `application/json` in UTF-8, no type,
  * `application/x-www-form-urlencoded`, which `curl -d` sends with any body, or one of `moreTypes`, in lower case.
  */
-export function isJsonContentType(contentType: string | undefined, moreTypes?: readonly string[]): boolean {
+export function isJsonContentType(contentType: string | undefined, moreTypes: readonly string[] = []): boolean {
+  return isUtf8(contentType, [...jsonTypes, ...moreTypes]);
+}
+
+/** Whether a content type is one of `types`, in lower case, with no other charset than UTF-8. */
+export function isUtf8(contentType: string | undefined, types: readonly string[]): boolean {
   const [type = "", ...parameters] = (contentType ?? "").split(";").map((part) => part.trim().toLowerCase());
-  if (!jsonTypes.includes(type) && moreTypes?.includes(type) !== true) {
+  if (!types.includes(type)) {
     return false;
   }
   return parameters.every((parameter) => !parameter.startsWith("charset=") || /^charset="?utf-?8"?$/.test(parameter));

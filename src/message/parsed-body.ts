@@ -1,6 +1,6 @@
 /** Bodies that a middleware of the host has read before. */
 import { Code, ConnectError } from "@connectrpc/connect";
-import type { PortRequest } from "./message.ts";
+import { headerOf, type PortRequest } from "./message.ts";
 import { invalidArgument } from "./refusal.ts";
 
 /** Whether the body of a request has been read. */
@@ -10,7 +10,7 @@ export function isRead(request: PortRequest): boolean {
 
 /**
  * The body that a middleware such as `express.json()` has read and left in `body`: bytes, text, or parsed JSON.
- * `mustBeExact`: parsed JSON will not do. Errors: INTERNAL if there is none; INVALID_ARGUMENT for an integer that may have
+ * `mustBeExact`: parsed JSON will not do. Errors: INTERNAL if there is none; INVALID_ARGUMENT for a number that may have
  * been rounded when it was parsed.
  */
 export function readBefore(request: PortRequest, mustBeExact: boolean): Uint8Array {
@@ -21,10 +21,24 @@ export function readBefore(request: PortRequest, mustBeExact: boolean): Uint8Arr
       "Internal error: a middleware has read the body. The REST handler must come before it",
       Code.Internal,
     );
-  return new TextEncoder().encode(typeof body === "string" ? body : JSON.stringify(body, refuseRounded));
+  if (typeof body === "string") return new TextEncoder().encode(body);
+  if (isJsonAsForm(body, headerOf(request, "content-type")))
+    throw new ConnectError(
+      "Internal error: a middleware has read JSON as a form. The REST handler must come before it",
+      Code.Internal,
+    );
+  return new TextEncoder().encode(JSON.stringify(body, refuseRounded));
+}
+
+/** Whether the body is what `express.urlencoded()` makes of JSON, which `curl -d` sends with the type of forms. */
+function isJsonAsForm(body: unknown, contentType = ""): boolean {
+  if (!/^application\/x-www-form-urlencoded\b/i.test(contentType)) return false;
+  return /^\s*[{["]/.test(Object.keys(body ?? {})[0] ?? "");
 }
 
 function refuseRounded(_: string, value: unknown): unknown {
+  if (value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY)
+    throw invalidArgument([{ field: "", description: "a number is beyond double precision" }]);
   if (typeof value === "number" && Number.isInteger(value) && !Number.isSafeInteger(value))
     throw invalidArgument([{ field: "", description: "an integer beyond 2^53 must be given as a string" }]);
   return value;

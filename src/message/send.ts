@@ -34,6 +34,8 @@ export interface Answer {
   readonly deadline?: Deadline | undefined;
 }
 
+/** Statuses of responses without content. 204 and 304 have no `Content-Length` either. */
+const bodiless = new Set([204, 205, 304]);
 const smallBodyBytes = 1024;
 /** Maximum number of bytes of an unread body that are discarded; a longer one closes its connection. */
 const maxDiscardedBytes = 16 * 1024;
@@ -44,25 +46,27 @@ export function send(response: HttpResponse, answer: Answer): Awaitable<void> {
   if (isOver(response)) {
     return;
   }
-  const { body, headers } = answer;
+  const { httpStatus, headers } = answer;
+  const body = bodiless.has(httpStatus) ? "" : answer.body;
   const length = Buffer.byteLength(body);
   answer.deadline?.check();
-  const isUnmodified = answer.httpStatus === 304;
-  if (!isUnmodified && (length === 0 || answer.isRaw === true)) {
-    return end(response, answer.httpStatus, headers, body, length);
+  const isUnmodified = httpStatus === 304;
+  const isCodable = isUnmodified || (length > 0 && answer.isRaw !== true);
+  const vary = joinVary(response.getHeader("vary"), headers.vary, isCodable ? "Accept-Encoding" : undefined);
+  if (vary !== undefined) {
+    headers.vary = vary;
   }
-  headers.vary = varyBy(response.getHeader("vary"), headers.vary);
-  if (isUnmodified) {
-    return end(response, answer.httpStatus, headers, body, undefined);
+  if (!isCodable || isUnmodified) {
+    return end(response, httpStatus, headers, body, isUnmodified || httpStatus === 204 ? undefined : length);
   }
   const coding = chooseCoding(headerOf(response.req, "accept-encoding"), length <= smallBodyBytes);
   if (coding === undefined) {
-    return end(response, answer.httpStatus, headers, body, length);
+    return end(response, httpStatus, headers, body, length);
   }
   headers["content-encoding"] = coding;
   return chain(compress[coding](body), (coded) => {
     answer.deadline?.check();
-    return isOver(response) ? undefined : end(response, answer.httpStatus, headers, coded, coded.length);
+    return isOver(response) ? undefined : end(response, httpStatus, headers, coded, coded.length);
   });
 }
 
@@ -136,10 +140,14 @@ const compress: Readonly<Record<Coding, (body: string | Uint8Array) => Promise<B
   br: (body) => brotliAsync(body, { params: { [zlib.BROTLI_PARAM_QUALITY]: 4 } }),
 };
 
-/** `Vary` with the values that were set before. */
-function varyBy(...earlier: (number | string | readonly string[] | undefined)[]): string {
-  return earlier.reduceRight<string>(
-    (text, value) => (value === undefined ? text : `${value}, ${text}`),
-    "Accept-Encoding",
-  );
+/** Adds a name to the field `Vary` of a response whose head is not sent. */
+export function addVary(response: HttpResponse, name: string): void {
+  response.setHeader("vary", joinVary(response.getHeader("vary"), name) as string);
+}
+
+/** The field `Vary` of several values, each name once; undefined for none. */
+export function joinVary(...values: (OutgoingHttpHeader | undefined)[]): string | undefined {
+  const given = values.filter((value) => value !== undefined);
+  if (given.length < 2) return given[0] === undefined ? undefined : String(given[0]);
+  return [...new Set(String(given).split(/\s*,\s*/))].join(", ");
 }

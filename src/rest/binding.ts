@@ -9,14 +9,14 @@ import {
   type DescMethodServerStreaming,
   type DescMethodUnary,
   type DescService,
-  fromJson,
   getOption,
   hasOption,
   type JsonValue,
 } from "@bufbuild/protobuf";
 import { http } from "../../gen/google/api/annotations_pb.ts";
-import { type HttpRule, HttpSchema } from "../../gen/google/api/http_pb.ts";
+import type { HttpRule } from "../../gen/google/api/http_pb.ts";
 import { type FieldPath, findField, formatFieldPath, leafField, otherMember, resolveFieldPath } from "./field-path.ts";
+import { selectRules } from "./http-rules.ts";
 import { parseTemplate, type Template, TemplateError, type Variable } from "./template.ts";
 
 /** A variable of a template and the request field it fills. `fieldPath` is in proto names. */
@@ -60,36 +60,11 @@ export interface BindingOptions {
  */
 export function readBindings(services: Iterable<DescService>, options: BindingOptions = {}): Binding[] {
   const methods = [...services].flatMap((service) => service.methods);
-  const rules = selectedRules(methods, options.httpRules);
+  const rules = selectRules(new Map(methods.map((method) => [methodName(method), method])), options.httpRules);
   return methods.flatMap((method) => {
     const rule = rules.get(method) ?? (hasOption(method, http) ? getOption(method, http) : undefined);
     return rule === undefined ? [] : bindingsOf(method, rule, options);
   });
-}
-
-/**
- * The rules of a service configuration, by the patterns of their selectors (google/api/documentation.proto). Patterns for
- * methods of other services are skipped.
- */
-function selectedRules(methods: readonly DescMethod[], httpRules: JsonValue | undefined): Map<DescMethod, HttpRule> {
-  const selected = new Map<DescMethod, HttpRule>();
-  if (httpRules === undefined) return selected;
-  const services = new Set(methods.map(({ parent }) => parent.typeName));
-  for (const rule of fromJson(HttpSchema, httpRules).rules) {
-    for (const pattern of rule.selector.split(",").map((text) => text.trim())) {
-      if (pattern === "") throw new Error("a rule has no selector");
-      const found = methods.filter((method) => matchesSelector(methodName(method), pattern));
-      if (found.length === 0 && services.has(pattern.slice(0, pattern.lastIndexOf("."))))
-        throw new Error(`${pattern}: a rule selects a method that does not exist`);
-      for (const method of found) selected.set(method, rule);
-    }
-  }
-  return selected;
-}
-
-/** Whether a pattern selects a method: its full name, `*` for all, or `package.*` for what is below. */
-function matchesSelector(name: string, pattern: string): boolean {
-  return pattern === "*" || pattern === name || (pattern.endsWith(".*") && name.startsWith(pattern.slice(0, -1)));
 }
 
 /** The full name of a method: `platform.iam.v2.RolesService.GetRole`. */

@@ -1,6 +1,6 @@
 /** Cross-origin calls from browsers (the CORS protocol of the Fetch standard), without credentials such as cookies. */
 import type { ServerResponse } from "node:http";
-import { type HttpRequest, type HttpResponse, headerOf } from "../message/index.ts";
+import { addVary, type HttpRequest, type HttpResponse, headerOf } from "../message/index.ts";
 
 /** Which pages of other origins may call. */
 export interface CorsOptions {
@@ -12,22 +12,24 @@ export interface CorsOptions {
   readonly maxAgeSeconds?: number | undefined;
 }
 
+const usualMethods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
+
 /**
  * Returns a function that sets the header fields of a response. It is true if the request was a preflight, which it has
- * answered. A page may send any header field.
+ * answered. A page may use any method and header field.
  */
 export function createCors(options: CorsOptions): (request: HttpRequest, response: HttpResponse) => boolean {
   const { origins, exposedHeaders = [], maxAgeSeconds = 7200 } = options;
   return (request, response) => {
     const origin = headerOf(request, "origin");
-    response.setHeader("vary", "Origin");
+    addVary(response, "Origin");
     if (origin === undefined || !(origins.includes(origin) || origins.includes("*"))) return false;
     response.setHeader("access-control-allow-origin", origin);
     if (exposedHeaders.length > 0) response.setHeader("access-control-expose-headers", exposedHeaders.join(", "));
     const method = headerOf(request, "access-control-request-method");
     if (request.method !== "OPTIONS" || method === undefined) return false;
     const headers: Record<string, string> = {
-      "access-control-allow-methods": "GET, HEAD, POST, PUT, PATCH, DELETE",
+      "access-control-allow-methods": [...new Set([...usualMethods, method])].join(", "),
       "access-control-max-age": String(maxAgeSeconds),
     };
     const asked = headerOf(request, "access-control-request-headers");

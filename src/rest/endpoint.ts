@@ -8,22 +8,15 @@ import type {
   Message,
   MessageInitShape,
 } from "@bufbuild/protobuf";
-import { Code, ConnectError, type Transport } from "@connectrpc/connect";
+import type { ConnectError } from "@connectrpc/connect";
 import { type Awaitable, chain } from "../awaitable.ts";
 import { MessageParts } from "../codec/index.ts";
 import {
-  checkBodyHeaders,
   type Deadline,
-  declaredLength,
   type HttpRequest,
-  type HttpResponse,
-  headerOf,
   httpStatusOf,
   isBuffered,
-  isGone,
-  type PortRequest,
   type PortResponse,
-  readBody,
   send,
 } from "../message/index.ts";
 import { sendMessage } from "./answer/answer.ts";
@@ -31,25 +24,22 @@ import { isNotModified } from "./answer/conditional.ts";
 import type { StreamPayload } from "./answer/payload.ts";
 import { createRepresentations, type Representation } from "./answer/representation.ts";
 import { type StreamType, writeParts, writeStream } from "./answer/stream.ts";
-import type { Binding, RestMethod } from "./binding.ts";
+import type { Binding } from "./binding.ts";
+import { abortedWith, beginThrough, onGone, only, onlyOf } from "./call.ts";
 import { readDeadline, timeoutOf } from "./deadline.ts";
 import { CallHeader, callHeaders, responseHeaders } from "./headers.ts";
-import type { CompleteOptions, DirectCalls, RestAnswer, RestMatch, RestOptions } from "./options.ts";
-import { checkStreamHeaders, readClientStream } from "./request/client-stream.ts";
-import { createRequestReader, type RequestReader } from "./request/request.ts";
+import type { CompleteOptions, RestAnswer, RestMatch } from "./options.ts";
+import { type Incoming, receiveMessage, receiveStream } from "./request/receive.ts";
+import { createRequestReader } from "./request/request.ts";
 import { formatError, wrapError } from "./status.ts";
 
 const defaultMaxBodyBytes = 1024 * 1024;
 const defaultStallMs = 60_000;
 
 /** One request and its response. */
-interface Exchange {
-  readonly request: HttpRequest;
-  readonly response: HttpResponse;
+interface Exchange extends Incoming {
   /** The header fields of every response to the request. */
   readonly common: OutgoingHttpHeaders | undefined;
-  readonly segments: readonly string[];
-  readonly query: string;
   /** The error to be written for what was thrown. */
   describe(reason: unknown): { readonly error: ConnectError };
 }
@@ -69,7 +59,7 @@ export function createEndpoint(binding: Binding, options: CompleteOptions): Endp
   const reader = createRequestReader(binding, options);
   const choose = createRepresentations(binding, options);
   const { maxBodyBytes: limit = defaultMaxBodyBytes, stallMs = defaultStallMs } = options.limits ?? {};
-  const maxBodyBytes = typeof limit === "number" ? limit : limit(method);
+  const reading = { method, reader, maxBodyBytes: typeof limit === "number" ? limit : limit(method), options };
   const isEmpty =
     options.emptyAnswer === "nothing" &&
     binding.responseBody === undefined &&
@@ -142,16 +132,17 @@ export function createEndpoint(binding: Binding, options: CompleteOptions): Endp
     });
   }
 
-  async function serveClientStream(exchange: Exchange, deadline: Deadline | undefined, form: Representation) {
-    const { request, response, common, segments, query } = exchange;
-    const incoming = request as PortRequest;
-    checkStreamHeaders(incoming, reader.kind);
-    reader.begin(segments, query);
-    const watch = options.watchBody?.(request, response, method);
+  async function serveClientStream(
+    exchange: Exchange,
+    messages: AsyncIterable<Message>,
+    deadline: Deadline | undefined,
+    form: Representation,
+  ) {
+    const { request, response, common } = exchange;
     let failure: unknown;
-    async function* messages() {
+    async function* watched() {
       try {
-        yield* readClientStream(incoming, { reader, segments, query, maxBytes: maxBodyBytes, watch });
+        yield* messages;
       } catch (error) {
         failure = error;
         throw error;
@@ -163,7 +154,7 @@ export function createEndpoint(binding: Binding, options: CompleteOptions): Endp
         abortedWith(response),
         timeoutOf(deadline),
         callHeaders(request, requestHeader),
-        messages() as AsyncIterable<MessageInitShape<typeof method.input>>,
+        watched() as AsyncIterable<MessageInitShape<typeof method.input>>,
         options.contextValues?.(request),
       );
       const message = await onlyOf(answer.message);
@@ -182,72 +173,18 @@ export function createEndpoint(binding: Binding, options: CompleteOptions): Endp
       if (method.methodKind !== "unary" && isBuffered(response)) return response.fallBack();
       const form = choose(request, response);
       const deadline = readDeadline(request, maxCallMs);
-      if (method.methodKind === "client_streaming") return serveClientStream(exchange, deadline, form);
-      return chain(readMessage(exchange, reader, maxBodyBytes, options, method), (message) =>
-        method.methodKind === "unary"
-          ? serveUnary(exchange, message, deadline, form)
-          : serveStream(exchange, message, deadline, form),
-      );
+      if (method.methodKind === "client_streaming" && reader.kind !== "none")
+        return serveClientStream(exchange, receiveStream(exchange, reading), deadline, form);
+      return chain(receiveMessage(exchange, reading), (message) => {
+        switch (method.methodKind) {
+          case "unary":
+            return serveUnary(exchange, message, deadline, form);
+          case "server_streaming":
+            return serveStream(exchange, message, deadline, form);
+          case "client_streaming":
+            return serveClientStream(exchange, only(message), deadline, form);
+        }
+      });
     },
   };
-}
-
-function readMessage(
-  { request, response, segments, query }: Exchange,
-  reader: RequestReader,
-  maxBodyBytes: number,
-  { sendsContinue = false, watchBody, limits }: RestOptions,
-  method: RestMethod,
-): Awaitable<Message> {
-  const contentType = headerOf(request, "content-type") ?? "";
-  const kind = reader.kindOf?.(contentType) ?? reader.kind;
-  checkBodyHeaders(request, kind, maxBodyBytes, limits?.settings?.body, reader.moreTypes);
-  const complete = reader.begin(segments, query);
-  if (sendsContinue && declaredLength(request) > 0 && headerOf(request, "expect")?.toLowerCase() === "100-continue")
-    (response as PortResponse).writeContinue();
-  const watch = declaredLength(request) === 0 ? undefined : watchBody?.(request, response, method);
-  return chain(readBody(request, kind, maxBodyBytes, watch, limits?.settings?.body), (bytes) =>
-    complete({ bytes, contentType }),
-  );
-}
-
-/** Starts unary calls through any transport. */
-function beginThrough(transport: Transport): DirectCalls["begin"] {
-  return (method, message, header, timeoutMs, _, contextValues) => {
-    const controller = new AbortController();
-    const input = message as MessageInitShape<typeof method.input>;
-    return {
-      answer: transport
-        .unary(method, controller.signal, timeoutMs, (header as CallHeader).all(), input, contextValues)
-        .then((answer) => ({ message: answer.message, touchedHeader: answer.header, touchedTrailer: answer.trailer })),
-      cancel: () => controller.abort(),
-    };
-  };
-}
-
-/** Aborts when the client disconnects before its response is complete. */
-function abortedWith(response: HttpResponse): AbortSignal {
-  const controller = new AbortController();
-  onGone(response, () => controller.abort());
-  return controller.signal;
-}
-
-/** Calls `notify` when the client disconnects before its response is complete. */
-function onGone(response: HttpResponse, notify: () => void): void {
-  if (isGone(response)) notify();
-  response.once("close", () => {
-    if (!response.writableEnded) notify();
-  });
-}
-
-/** The only message of an answer, which is then complete. */
-async function onlyOf<T>(messages: AsyncIterable<T>): Promise<T> {
-  let only: T | undefined;
-  for await (const message of messages) only ??= message;
-  if (only === undefined) throw new ConnectError("Internal error", Code.Internal);
-  return only;
-}
-
-async function* only<T>(message: T): AsyncIterable<T> {
-  yield message;
 }

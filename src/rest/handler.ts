@@ -70,13 +70,20 @@ export function createRestHandler(given: RestOptions): RestHandler {
 /** Finds the binding of a request, as it would be with this HTTP method. */
 type Finder = (request: HttpRequest, httpMethod: string) => { readonly match: RouteMatch; readonly query: string };
 
-function createFinder(bindings: readonly Binding[], { mayHaveColon, basePath = "" }: RestOptions): Finder {
+function createFinder(bindings: readonly Binding[], { mayHaveColon, basePath }: RestOptions): Finder {
+  const base = withoutTrailingSlash(basePath);
   const router = new Router(bindings, mayHaveColon && ((binding) => mayEndInColon(binding, mayHaveColon)));
   return (request, httpMethod) => {
     const { path, query } = splitTarget(request.url ?? "");
-    const match = path.startsWith(basePath) ? router.match(httpMethod, path.slice(basePath.length)) : unknownPath;
+    const match = path.startsWith(base) ? router.match(httpMethod, path.slice(base.length)) : unknownPath;
     return { match, query };
   };
+}
+
+function withoutTrailingSlash(basePath = ""): string {
+  if (basePath !== "" && !basePath.startsWith("/"))
+    throw new Error(`basePath: ${basePath} does not begin with a slash`);
+  return basePath.endsWith("/") ? basePath.slice(0, -1) : basePath;
 }
 
 /** The HTTP method that a request is about: for a preflight, that of the request to come. */

@@ -50,7 +50,7 @@ export class CallHeader {
   }
 
   get(name: string): string | null {
-    if (this.#matcher !== undefined) return this.all()[name] ?? null;
+    if (this.#matcher !== undefined) return new Headers(this.all()).get(name);
     return isPassed(this.#request, name) ? (headerOf(this.#request, name) ?? null) : null;
   }
 
@@ -100,7 +100,7 @@ export function responseHeaders(
     for (const [given, value] of source ?? []) {
       const name = stoppedOut.has(given) ? undefined : matcher(given);
       if (name === undefined) continue;
-      const earlier = headers[name];
+      const earlier = Object.hasOwn(headers, name) ? headers[name] : undefined;
       if (earlier === undefined) headers[name] = value;
       else headers[name] = name === "set-cookie" ? [earlier, value].flat() : `${earlier}, ${value}`;
     }

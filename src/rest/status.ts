@@ -18,11 +18,11 @@ import {
   toJson,
 } from "@bufbuild/protobuf";
 import { AnySchema, anyPack } from "@bufbuild/protobuf/wkt";
-import type { ConnectError } from "@connectrpc/connect";
+import { Code, type ConnectError } from "@connectrpc/connect";
 import { CodeSchema } from "../../gen/google/rpc/code_pb.ts";
 import { BadRequestSchema, RetryInfoSchema } from "../../gen/google/rpc/error_details_pb.ts";
 import type { Awaitable } from "../awaitable.ts";
-import { type HttpResponse, httpStatusOf, send } from "../message/index.ts";
+import { type HttpResponse, httpStatuses, httpStatusOf, send } from "../message/index.ts";
 import { type HeaderMatcher, responseHeaders } from "./headers.ts";
 
 /**
@@ -63,10 +63,28 @@ export function formatError(
   httpStatus: number,
   { registry, errors = "flat" }: Pick<StatusOptions, "registry" | "errors">,
 ): string {
-  if (typeof errors === "function") return JSON.stringify(errors(error, httpStatus));
+  if (typeof errors === "function") return formattedBy(errors, error, httpStatus) ?? formatStatus(error, registry);
   if (errors === "flat") return formatStatus(error, registry);
-  const name = CodeSchema.value[error.code]?.name ?? "UNKNOWN";
+  const { name } = CodeSchema.value[codeOf(error)] as { name: string };
   return `{"error":{"code":${httpStatus},"message":${JSON.stringify(error.rawMessage)},"status":"${name}","details":${formatDetails(error, registry)}}}`;
+}
+
+/** What a function returns as JSON text; undefined if it throws or returns no JSON. */
+function formattedBy(
+  shape: (error: ConnectError, httpStatus: number) => JsonValue,
+  error: ConnectError,
+  httpStatus: number,
+): string | undefined {
+  try {
+    return JSON.stringify(shape(error, httpStatus));
+  } catch {
+    return undefined;
+  }
+}
+
+/** The code of an error; UNKNOWN for a number that is none. */
+function codeOf({ code }: ConnectError): Code {
+  return code in httpStatuses ? code : Code.Unknown;
 }
 
 /** The JSON text of an error among the messages of a stream: an object whose only member is `error`. */
@@ -76,7 +94,7 @@ export function wrapError(json: string, errors: ErrorShape | undefined): string 
 
 /** The JSON text of an error as google.rpc.Status. */
 export function formatStatus(error: ConnectError, registry: Registry): string {
-  return `{"code":${error.code},"message":${JSON.stringify(error.rawMessage)},"details":${formatDetails(error, registry)}}`;
+  return `{"code":${codeOf(error)},"message":${JSON.stringify(error.rawMessage)},"details":${formatDetails(error, registry)}}`;
 }
 
 function formatDetails({ details }: ConnectError, registry: Registry): string {

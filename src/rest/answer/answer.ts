@@ -17,7 +17,11 @@ export function sendMessage(
   rewrite: ((answer: RestAnswer, message: Message) => RestAnswer) | undefined,
 ): Awaitable<void> {
   const answer = answerOf(message, headers, form, deadline);
-  return send(response, rewrite === undefined ? answer : { ...answer, ...rewrite(answer, wholeMessage(message)) });
+  if (rewrite === undefined) return send(response, answer);
+  const rewritten = { ...answer, ...rewrite(answer, wholeMessage(message)) };
+  if (!(rewritten.httpStatus >= 200 && rewritten.httpStatus <= 599))
+    throw new Error(`rewriteAnswer: ${rewritten.httpStatus} is no status of an answer`);
+  return send(response, rewritten);
 }
 
 function answerOf(

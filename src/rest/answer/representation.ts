@@ -1,6 +1,13 @@
 /** The forms in which a method answers, and the choice among them by `Accept`. */
 import { Code } from "@connectrpc/connect";
-import { chooseMediaType, type HttpRequest, type HttpResponse, headerOf, Refusal } from "../../message/index.ts";
+import {
+  addVary,
+  chooseMediaType,
+  type HttpRequest,
+  type HttpResponse,
+  headerOf,
+  Refusal,
+} from "../../message/index.ts";
 import type { Binding } from "../binding.ts";
 import type { CompleteOptions } from "../options.ts";
 import { createProtobufWriter, protobufTypes } from "../protobuf.ts";
@@ -26,8 +33,9 @@ export function createRepresentations(binding: Binding, options: CompleteOptions
     options.protobufBodies === true && !isStream && payload.kind === "json" ? createProtobufWriter(binding) : undefined;
   if (write !== undefined) for (const type of protobufTypes) forms.push({ type, payload: { kind: "protobuf", write } });
   const offered = forms.map(({ type }) => type);
+  const varies = forms.length > 1 && payload.kind === "json";
   return (request, response) => {
-    if (write !== undefined) varyByAccept(response);
+    if (varies) addVary(response, "Accept");
     const type = chooseMediaType(headerOf(request, "accept"), offered);
     const form = type === undefined ? rawForm(forms) : forms.find((candidate) => candidate.type === type);
     if (form === undefined)
@@ -39,9 +47,4 @@ export function createRepresentations(binding: Binding, options: CompleteOptions
 /** The form of a google.api.HttpBody, which is sent whatever the client accepts. */
 function rawForm(forms: readonly Representation[]): Representation | undefined {
   return forms.find(({ payload }) => payload.kind === "raw");
-}
-
-function varyByAccept(response: HttpResponse): void {
-  const earlier = response.getHeader("vary");
-  response.setHeader("vary", earlier === undefined ? "Accept" : `${earlier}, Accept`);
 }

@@ -17,7 +17,7 @@ import { once } from "node:events";
 import type { OutgoingHttpHeaders, ServerResponse } from "node:http";
 import type { DescField, Message, Registry } from "@bufbuild/protobuf";
 import { createJsonFieldWriter, fieldName, type JsonFormat, type MessageParts } from "../../codec/index.ts";
-import { breakOff, isGone, isOver, type PortResponse } from "../../message/index.ts";
+import { breakOff, isGone, isOver, joinVary, type PortResponse } from "../../message/index.ts";
 import type { StreamPayload } from "./payload.ts";
 
 /** The media types a stream of JSON can have, the preferred first. */
@@ -204,10 +204,12 @@ async function writeRaw(
 /** Sends the head. Returns whether content follows. */
 function begin(response: PortResponse, headers: OutgoingHttpHeaders, contentType: string): boolean {
   if (isOver(response)) return false;
-  (response as ServerResponse).writeHead(
-    200,
-    contentType === "" ? headers : { ...headers, "content-type": contentType },
-  );
+  const vary = joinVary(response.getHeader("vary"), headers.vary);
+  (response as ServerResponse).writeHead(200, {
+    ...headers,
+    ...(vary !== undefined && { vary }),
+    ...(contentType !== "" && { "content-type": contentType }),
+  });
   if (response.req.method === "HEAD") {
     response.end();
     return false;

@@ -11,7 +11,9 @@ import {
   declaredLength,
   headerOf,
   isRead,
+  isUtf8,
   type PortRequest,
+  parseCoding,
   Refusal,
   readBefore,
 } from "../../message/index.ts";
@@ -30,10 +32,9 @@ interface ClientStreamOptions {
 /** Errors: 415 for a body that is compressed or of another type. */
 export function checkStreamHeaders(request: PortRequest, kind: RequestReader["kind"]): void {
   if (declaredLength(request) === 0) return;
-  if ((headerOf(request, "content-encoding") ?? "identity") !== "identity")
+  if (parseCoding(headerOf(request, "content-encoding")) !== undefined)
     throw new Refusal(415, Code.InvalidArgument, "Invalid argument: a stream must not be compressed");
-  const type = headerOf(request, "content-type")?.split(";")[0]?.trim().toLowerCase();
-  if (kind === "json" && type !== "application/x-ndjson")
+  if (kind === "json" && !isUtf8(headerOf(request, "content-type"), ["application/x-ndjson"]))
     throw new Refusal(415, Code.InvalidArgument, "Invalid argument: the body must be application/x-ndjson in UTF-8", {
       accept: "application/x-ndjson",
     });
@@ -44,8 +45,18 @@ export async function* readClientStream(request: PortRequest, options: ClientStr
   const { reader, segments, query } = options;
   const contentType = headerOf(request, "content-type") ?? "";
   await options.watch?.begin();
-  const pieces = reader.kind === "raw" ? piecesOf(request, options) : linesOf(request, options);
+  const pieces = reader.kind === "raw" ? piecesOrEmpty(request, options) : linesOf(request, options);
   for await (const bytes of pieces) yield reader.begin(segments, query)({ bytes, contentType });
+}
+
+/** The pieces; an empty one if there are none, so that the call gets the fields of the path and the content type. */
+async function* piecesOrEmpty(request: PortRequest, options: ClientStreamOptions): AsyncIterable<Uint8Array> {
+  let isEmpty = true;
+  for await (const piece of piecesOf(request, options)) {
+    isEmpty = false;
+    yield piece;
+  }
+  if (isEmpty) yield new Uint8Array();
 }
 
 async function* piecesOf(request: PortRequest, { reader, watch }: ClientStreamOptions): AsyncIterable<Uint8Array> {

@@ -17,6 +17,7 @@ import { findField, holderOf, leafField } from "../field-path.ts";
 import { captureOf, type SlashInMultiSegment } from "../path.ts";
 import { type BodyOptions, type BodyReader, createBodyReader, type RequestBody } from "./body.ts";
 import { createQueryReader } from "./query.ts";
+import { createRequiredCheck } from "./required.ts";
 import { textReaderOf } from "./text-value.ts";
 
 /** Options of a request reader. */
@@ -42,6 +43,7 @@ export function createRequestReader(binding: Binding, options: RequestOptions): 
   const readQuery = createQueryReader(binding, options.ignoreUnknownParameters ?? false);
   const body = createBodyReader(binding, options);
   const maskField = impliedMaskField(binding);
+  const checkRequired = createRequiredCheck(input);
   return {
     kind: body.kind,
     moreTypes: body.moreTypes,
@@ -66,6 +68,8 @@ export function createRequestReader(binding: Binding, options: RequestOptions): 
           setField(message as unknown as Local, maskField, create(FieldMaskSchema, { paths }));
         for (const [index, { path }] of binding.variables.entries())
           setField(holderOf(message, path), leafField(path), captures[index]);
+        checkRequired?.(message, violations);
+        throwIfAny(violations);
         return message;
       };
     },
