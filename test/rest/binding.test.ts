@@ -1,7 +1,7 @@
 import type { DescService } from "@bufbuild/protobuf";
 import { describe, expect, test } from "vitest";
 import { createRestHandler, listRoutes } from "../../src/rest/index.ts";
-import { type Any, get, library, libraryWith, post, registry } from "./fixture.ts";
+import { type Any, custom, get, library, libraryWith, post, registry } from "./fixture.ts";
 
 function refusal(service: DescService): string {
   try {
@@ -90,6 +90,29 @@ describe("refused when built", () => {
     expect(refusal(libraryWith("GetLayer", get(one), get(other)))).toBe(
       `library.v1.Library.GetLayer1: GET ${other} is taken by library.v1.Library.GetLayer (${one})`,
     );
+  });
+
+  test.each<[object, string]>([
+    [get("/v1/{string_value}/{stringValue}"), "column 21: string_value is bound twice"],
+    [get("/v1/{choice_string}/{choice_long}"), "column 22: choice_long cannot be given with choice_string"],
+    [
+      get("/v1/{choice_string}/{choice_match.issuer}"),
+      "column 22: choice_match.issuer cannot be given with choice_string",
+    ],
+    [
+      get("/v1/{child.choice_string}/{child.choice_long}"),
+      "column 28: child.choice_long cannot be given with child.choice_string",
+    ],
+    [post("/v1/{choice_string}", { body: "choice_match" }), "body: choice_match cannot be given with choice_string"],
+    [post("/v1/{string_value}", { body: "string_value" }), "body: string_value is already given by the path"],
+    [custom("G T", "/v1"), "G T is no HTTP method"],
+  ])("%j sets a field or a oneof twice, or has no method", (rule, problem) => {
+    expect(refusal(libraryWith("Echo", rule))).toContain(`: ${problem}`);
+  });
+
+  test("members of different oneofs, and several fields of one member, are no conflict", () => {
+    const paths = ["/v1/{choice_string}/{child.choice_long}", "/v2/{choice_match.issuer}/{choice_match.subject}"];
+    expect(refusal(libraryWith("Echo", ...paths.map((path) => get(path))))).toBe("accepted");
   });
 
   test("the same path under other methods and verbs is no conflict", () => {

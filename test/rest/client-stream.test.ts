@@ -5,7 +5,7 @@ import { gzipSync } from "node:zlib";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createFetchHandler, type RestOptions } from "../../src/rest/index.ts";
 import { http1Client, http2Client, laneClient } from "../http/clients.ts";
-import { library, registry } from "./fixture.ts";
+import { type Any, get, library, libraryWith, post, registry } from "./fixture.ts";
 import { serveFetch } from "./hosts/fetch-server.ts";
 import { handlerWith, seen, transport } from "./service.ts";
 
@@ -14,6 +14,17 @@ const lines = (body: string | Uint8Array, headers: Record<string, string> = {}) 
   headers: { "content-type": "application/x-ndjson", ...headers },
   body,
 });
+
+/** The service on a transport that knows it by its names. */
+function serving(methodName: string, rule: object): Partial<RestOptions> {
+  const service = libraryWith(methodName, rule);
+  const original = library.methods.find(({ name }) => name === methodName)!;
+  const through = {
+    ...transport,
+    stream: (_: unknown, ...more: Any) => (transport.stream as Any)(original, ...more),
+  };
+  return { services: [service], transport: through as Any };
+}
 
 describe.each([
   ["HTTP/1.1", http1Client],
@@ -39,6 +50,25 @@ describe.each([
     expect((await call("/v1/collect/d", lines(""))).json).toEqual({});
   });
 
+  test.each([get("/v1/one/{description}"), post("/v1/one/{description}")])(
+    "a rule without a body makes one message of path and query: %j",
+    async (rule) => {
+      const method = rule.pattern.case.toUpperCase();
+      const { call } = await start(serving("Collect", rule));
+      const answer = await call("/v1/one/d?name=a", { method });
+      expect(answer.json).toEqual({ repos: [{ name: "a", description: "d" }] });
+      const withBody = await call("/v1/one/d", { ...lines('{"name":"b"}'), method });
+      expect([withBody.status, withBody.json.message]).toEqual([400, "Invalid argument: this method takes no body"]);
+      expect((await call("/v1/one/d?nope=1", { method })).status).toBe(400);
+    },
+  );
+
+  test("an empty HttpBody is one message", async () => {
+    const { call } = await start(serving("UploadStream", post("/v1/uploads/{uid=**}", { body: "content" })));
+    const answer = await call("/v1/uploads/a/b", { method: "POST", headers: { "content-type": "image/x-odd" } });
+    expect(answer.json).toEqual({ uid: "a/b", content: { contentType: "image/x-odd" } });
+  });
+
   test("a HttpBody is sent on piece by piece", async () => {
     const { call } = await start();
     const body = Buffer.alloc(300_000, "0123456789");
@@ -57,6 +87,7 @@ describe.each([
     ["an unknown parameter", lines('{"name":"a"}\n'), 400],
     ["a type that is no stream", lines("{}", { "content-type": "application/json" }), 415],
     ["compression", lines(gzipSync("{}"), { "content-encoding": "gzip" }), 415],
+    ["lines in UTF-16", lines("{}", { "content-type": "application/x-ndjson; charset=utf-16" }), 415],
     ["a line that is too long", lines(`{"name":"${"x".repeat(100)}"}\n`), 413],
     ["a service that ends with an error", lines('{"name":"stop"}\n{"name":"a"}\n'), 409],
   ])("%s is an error", async (name, given, status) => {
@@ -70,6 +101,29 @@ describe.each([
     const answer = await call("/v1/collect/d", lines(`{"name":"early"}\n${'{"name":"b"}\n'.repeat(100)}`));
     expect([answer.status, seen.collected]).toEqual([200, 1]);
   });
+});
+
+test("a client that waits is asked for its stream, unless it is refused", async () => {
+  const client = await http1Client(handlerWith({ sendsContinue: true }), (server) => {
+    server.on("checkContinue", (request, response) => server.emit("request", request, response));
+  });
+  onTestFinished(() => client.close());
+  for (const [path, status] of [
+    ["/v1/collect/d", 200],
+    ["/v1/collect/d?nope=1", 400],
+  ] as const) {
+    const request = httpRequest(`${client.origin}${path}`, lines("", { expect: "100-continue" }));
+    let isAsked = false;
+    request.on("continue", () => {
+      isAsked = true;
+      request.end('{"name":"a"}\n');
+    });
+    request.flushHeaders();
+    const [response] = await once(request, "response");
+    expect([response.statusCode, isAsked]).toEqual([status, status === 200]);
+    response.resume();
+    request.destroy();
+  }
 });
 
 test("messages arrive while the client still sends", async () => {

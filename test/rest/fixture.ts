@@ -100,5 +100,7 @@ export function libraryWith(methodName: string, ...rules: object[]): DescService
 
 /** A rule for GET. */
 export const get = (path: string, more: object = {}) => ({ pattern: { case: "get", value: path }, ...more });
+/** A rule for any HTTP method. */
+export const custom = (kind: string, path: string) => ({ pattern: { case: "custom", value: { kind, path } } });
 /** A rule for POST. */
 export const post = (path: string, more: object = {}) => ({ pattern: { case: "post", value: path }, ...more });

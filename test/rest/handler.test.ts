@@ -1,14 +1,14 @@
 /** The handler on real servers, HTTP/1.1 and HTTP/2, over an in-process Transport. */
 import type { Server } from "node:http";
 import { brotliCompressSync, brotliDecompressSync, gunzipSync, gzipSync } from "node:zlib";
-import { create as createMessage } from "@bufbuild/protobuf";
-import { anyPack, DurationSchema } from "@bufbuild/protobuf/wkt";
+import { clone, create as createMessage } from "@bufbuild/protobuf";
+import { anyPack, DurationSchema, FieldDescriptorProto_Label, FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError } from "@connectrpc/connect";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { ErrorInfoSchema } from "../../gen/google/rpc/error_details_pb.ts";
-import type { RestOptions } from "../../src/rest/index.ts";
+import { createRestHandler, fromRouter, type RestOptions } from "../../src/rest/index.ts";
 import { type Call, type Client, exchange, http1Client, http2Client, json, laneClient } from "../http/clients.ts";
-import type { Any } from "./fixture.ts";
+import { type Any, compile, fileProto } from "./fixture.ts";
 import { handlerWith, seen } from "./service.ts";
 
 describe.each([
@@ -636,6 +636,30 @@ describe("options", () => {
       listen,
     );
   });
+});
+
+test("a required field of proto2 that is missing is 400", async () => {
+  const proto = clone(FileDescriptorProtoSchema, fileProto);
+  for (const [message, field] of [
+    ["GetLayerRequest", "uid"],
+    ["ClaimMatch", "issuer"],
+  ] as const)
+    proto.messageType.find(({ name }) => name === message)!.field.find(({ name }) => name === field)!.label =
+      FieldDescriptorProto_Label.REQUIRED;
+  const service = compile(proto).getService("library.v1.Library")!;
+  const methods = { getImage: (message: Any) => message, echo: (message: Any) => message };
+  const client = await http1Client(createRestHandler(fromRouter((router) => router.service(service, methods as Any))));
+  onTestFinished(() => client.close());
+  expect((await client.call("/v1/images/a?uid=u")).json).toEqual({ uid: "u", digest: "a" });
+  for (const [path, call, field] of [
+    ["/v1/images/a", {}, "uid"],
+    ["/v1/echo", json({ claimMatch: { subject: "s" } }), "issuer"],
+    ["/v1/echo", json({ child: { matches: [{ issuer: "i" }, {}] } }), "issuer"],
+  ] as const) {
+    const answer = await client.call(path, call);
+    expect([answer.status, answer.json.message]).toEqual([400, `Invalid argument: ${field}: is required`]);
+  }
+  expect((await client.call("/v1/echo", json({ claimMatch: { issuer: "" } }))).status).toBe(200);
 });
 
 test("an Any passes through the registry", async () => {

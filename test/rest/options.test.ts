@@ -1,4 +1,5 @@
 /** The options of the library, each through a port. */
+import assert from "node:assert";
 import { once } from "node:events";
 import { createServer, get as httpGet } from "node:http";
 import { connect as connectHttp2, createServer as createHttp2Server } from "node:http2";
@@ -100,6 +101,45 @@ describe("errors", () => {
     expect((await call("/v1/watch?count=3&fail_after=2")).json).toEqual([{ name: "0" }, expected]);
     const lines = await call("/v1/watch?count=3&fail_after=2", { headers: { accept: "application/x-ndjson" } });
     expect(JSON.parse(lines.text.trim().split("\n").at(-1)!)).toEqual(expected);
+  });
+});
+
+test.each<[string, (error: ConnectError) => Any]>([
+  ["throws", () => assert.fail()],
+  ["returns nothing", () => undefined],
+  ["returns no JSON", () => 1n],
+])("a function of errors that %s gives the flat form", async (_, errors) => {
+  const call = await clientWith({ errors });
+  const answer = await call("/v1/images/5");
+  expect([answer.status, answer.json]).toEqual([404, { code: 5, message: "error 5", details: [] }]);
+});
+
+test.each(["0", "99", "NaN"])("the code %s is UNKNOWN", async (code) => {
+  const flat = await clientWith({});
+  const answer = await flat(`/v1/images/${code}`);
+  expect([answer.status, answer.json.code]).toEqual([500, 2]);
+  const nested = await clientWith({ errors: "aip-193" });
+  expect((await nested(`/v1/images/${code}`)).json.error).toMatchObject({ code: 500, status: "UNKNOWN" });
+});
+
+describe.each([
+  ["HTTP/1.1", http1Client],
+  ["HTTP/2", http2Client],
+] as const)("rewriteAnswer over %s", (_, createClient) => {
+  test.each([
+    [204, undefined],
+    [205, "0"],
+    [304, undefined],
+  ])("to %i sends no content", async (httpStatus, length) => {
+    const call = await clientWith({ rewriteAnswer: (answer) => ({ ...answer, httpStatus }) }, createClient);
+    const answer = await call("/v1/repos/a");
+    expect([answer.status, answer.text, answer.headers["content-length"]]).toEqual([httpStatus, "", length]);
+  });
+
+  test.each([101, 99, 600, Number.NaN])("to %d is an error", async (httpStatus) => {
+    const call = await clientWith({ rewriteAnswer: (answer) => ({ ...answer, httpStatus }) }, createClient);
+    const answer = await call("/v1/repos/a");
+    expect([answer.status, answer.json.code]).toEqual([500, 13]);
   });
 });
 
@@ -351,6 +391,19 @@ describe("routing", () => {
     for (const path of ["/v1/repos/a", "/apiv1/repos/a", "/api"]) expect((await call(path)).status).toBe(404);
   });
 
+  test.each([
+    ["/", "/v1/repos/a"],
+    ["/api/", "/api/v1/repos/a"],
+  ])("basePath may end in a slash: %s", async (basePath, path) => {
+    const call = await clientWith({ basePath });
+    expect((await call(path)).json.uid).toBe("a");
+    expect((await call(`${basePath}/v1/repos/a`)).status).toBe(404);
+  });
+
+  test("basePath without a slash at its beginning is an error", () => {
+    expect(() => handlerWith({ basePath: "api" })).toThrow("basePath: api does not begin with a slash");
+  });
+
   test("onMatch has the template", async () => {
     const matches: RestMatch[] = [];
     const call = await clientWith({ onMatch: (match) => matches.push(match) });
@@ -494,6 +547,30 @@ describe("cors", () => {
     expect((await call("/v1/images/5", { headers: { origin } })).headers["access-control-allow-origin"]).toBe(origin);
   });
 
+  test("a page may use the methods of custom rules", async () => {
+    const call = await clientWith({ cors: { origins: [origin] } });
+    const asked = await call("/v1/echo", {
+      method: "OPTIONS",
+      headers: { origin, "access-control-request-method": "PURGE" },
+    });
+    expect(asked.headers["access-control-allow-methods"]).toBe("GET, HEAD, POST, PUT, PATCH, DELETE, PURGE");
+  });
+
+  test.each([
+    ["/v1/repos/a", "Cookie, Origin, X-Own, Accept-Encoding"],
+    ["/v1/files/a", "Cookie, Origin, X-Own"],
+    ["/v1/watch", "Cookie, Origin, Accept, X-Own"],
+    ["/v1/watch/raw", "Cookie, Origin, X-Own"],
+  ])("Vary of %s keeps what the host says", async (path, vary) => {
+    const handler = handlerWith({ cors: { origins: ["*"] }, answerHeaders: () => ({ vary: "X-Own" }) });
+    const client = await http1Client((request, response) => {
+      response.setHeader("vary", "Cookie");
+      return handler(request, response);
+    });
+    onTestFinished(() => client.close());
+    expect((await client.call(path)).headers.vary).toBe(vary);
+  });
+
   test("concerns only what the handler serves", async () => {
     const handler = handlerWith({ cors: { origins: ["*"] } });
     const client = await http1Client((request, response) =>
@@ -546,6 +623,18 @@ describe("httpRules", () => {
     ]);
   });
 
+  test.each([
+    ["a list", "library.v1.Library.GetRepo, other.v1.Service.Get", 1],
+    ["a package", "library.v1.*", 19],
+    ["a service", "library.v1.Library.*", 19],
+    ["everything", "*", 19],
+    ["another package", "library.*.v1.*,lib*,brary.v1.*", 0],
+  ])("a selector may be %s", (_, selector, count) => {
+    const rules = [{ selector, custom: { kind: "PICK", path: "/v9" } }];
+    const picked = listRoutes([library], { httpRules: { rules } }).filter(({ template }) => template === "/v9");
+    expect(picked).toHaveLength(count);
+  });
+
   test("reach services without annotations", async () => {
     const router = fromRouter(({ service }) => service(Health, { check: () => ({ status: 1 }) }));
     const { http: httpRules } = load(`
@@ -564,6 +653,8 @@ describe("httpRules", () => {
     [rule("Nope", { get: "/v1" }), "library.v1.Library.Nope: a rule selects a method that does not exist"],
     [rule("GetRepo", { get: "/v1/{nope}" }), /library.v1.Library.GetRepo: \/v1\/{nope}: column 6/],
     [{ selektor: "x" }, /selektor/],
+    [{ get: "/v1" }, "a rule has no selector"],
+    [{ selector: "library.v1.Library.GetRepo,", get: "/v1" }, "a rule has no selector"],
   ])("%j is refused", (wrong, message) => {
     expect(() => handlerWith({ httpRules: { rules: [wrong] } })).toThrow(message);
   });

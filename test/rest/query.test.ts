@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { Violations } from "../../src/codec/index.ts";
 import { type Binding, readBindings } from "../../src/rest/binding.ts";
 import { createQueryReader } from "../../src/rest/request/query.ts";
-import { create, library } from "./fixture.ts";
+import { create, get, library, libraryWith, post } from "./fixture.ts";
 
 const bindings = readBindings([library]);
 const bindingOf = (method: string, httpMethod: string): Binding =>
@@ -115,6 +115,7 @@ describe("refuses", () => {
     ["double_value=abc", "double_value: must be a number"],
     ["bytes_value=*", "bytes_value: must be base64"],
     ["kind=KIND_NOPE", "kind: must be one of KIND_UNSPECIFIED, KIND_PAPER, KIND_AUDIO"],
+    ["kind=01", "kind: must be one of KIND_UNSPECIFIED, KIND_PAPER, KIND_AUDIO"],
     ["kind=77", "kind: must be one of KIND_UNSPECIFIED, KIND_PAPER, KIND_AUDIO"],
     ["kinds=KIND_PAPER&kinds=77", "kinds[1]: must be one of KIND_UNSPECIFIED, KIND_PAPER, KIND_AUDIO"],
     ["create_time=yesterday", "create_time: must be an RFC 3339 timestamp"],
@@ -146,6 +147,24 @@ test.each<[string, string, string, string[]]>([
   ["MoveRepo", "POST", "uid=x", ["uid: is already given by the path"]],
 ])("%s by %s with %s", (method, httpMethod, query, violations) => {
   expect(read(bindingOf(method, httpMethod), query).violations).toEqual(violations);
+});
+
+test.each<[object, string, string[]]>([
+  [get("/v1/{choice_string}"), "choice_long=1", ["choice_long: cannot be given with choice_string"]],
+  [get("/v1/{choice_string}"), "choice_match.issuer=a", ["choice_match.issuer: cannot be given with choice_string"]],
+  [
+    get("/v1/{child.choice_string}"),
+    "child.choice_long=1",
+    ["child.choice_long: cannot be given with child.choice_string"],
+  ],
+  [get("/v1/{child.choice_string}"), "choice_long=1", []],
+  [get("/v1/{choice_match.issuer}"), "choice_match.subject=a", []],
+  [get("/v1/{stringValue}"), "string_value=a", ["string_value: is already given by the path"]],
+  [post("/v1", { body: "choice_match" }), "choice_long=1", ["choice_long: cannot be given with choice_match"]],
+])("%j with %s", (rule, query, violations) => {
+  const [binding] = readBindings([libraryWith("Echo", rule)]);
+  // A reader keeps nothing of the request before.
+  for (const _ of [1, 2]) expect(read(binding!, query).violations).toEqual(violations);
 });
 
 test("unknown parameters are ignored on demand, others are not", () => {

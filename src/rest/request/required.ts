@@ -13,7 +13,7 @@ export function createRequiredCheck(desc: DescMessage): RequiredCheck | undefine
     try {
       toBinary(desc, message);
     } catch (error) {
-      const name = /(\S+) to binary: required field not set/.exec((error as Error).message)?.[1];
+      const name = /(\w+) to binary: required field not set/.exec((error as Error).message)?.[1];
       if (name === undefined) throw error;
       violations.add("is required", name);
     }

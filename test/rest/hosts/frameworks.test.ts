@@ -91,9 +91,13 @@ test("Express at a path, and Fastify with a prefix", async () => {
   const app = express();
   app.use("/api", createRestHandler(options));
   const server = fastify();
+  const withSlash = fastify();
   server.register(restPlugin(options), { prefix: "/api" });
+  withSlash.register(restPlugin(options), { prefix: "/api/" });
   onTestFinished(() => server.close());
-  for (const origin of [await listen(app), await server.listen({ host: "127.0.0.1", port: 0 })]) {
+  onTestFinished(() => withSlash.close());
+  const at = { host: "127.0.0.1", port: 0 };
+  for (const origin of [await listen(app), await server.listen(at), await withSlash.listen(at)]) {
     expect(await (await fetch(`${origin}/api/v1/repos/a`)).json()).toEqual({ uid: "a" });
     expect((await fetch(`${origin}/v1/repos/a`)).status).toBe(404);
   }
@@ -148,11 +152,27 @@ describe("a body that a middleware has read", () => {
     ['{"int64Value":9007199254740993}', 400, "Invalid argument: an integer beyond 2^53 must be given as a string"],
     ['{"int64Value":"9007199254740993"}', 200, undefined],
     ['{"doubleValue":1.5}', 200, undefined],
+    ['{"doubleValue":1e400}', 400, "Invalid argument: a number is beyond double precision"],
+    ['{"doubleValue":-1e400}', 400, "Invalid argument: a number is beyond double precision"],
   ])("%s is exact or refused", async (body, status, message) => {
     const app = express();
     app.use(express.json(), createRestHandler(options));
     const response = await fetch(`${await listen(app)}/v1/echo`, post(body));
     expect([response.status, ((await response.json()) as Any).message]).toEqual([status, message]);
+  });
+
+  test.each([true, false])("is refused if JSON was read as a form, and understood as JSON: %s", async (isForm) => {
+    const app = express();
+    const parser = isForm ? express.urlencoded({ extended: true }) : express.json({ type: "*/*" });
+    app.use(parser, createRestHandler({ ...options, ignoreUnknownFields: true }));
+    const headers = { "content-type": "application/x-www-form-urlencoded" };
+    const body = '{"name":"n"}';
+    const response = await fetch(`${await listen(app)}/v1/repos/g`, { method: "POST", headers, body });
+    expect([response.status, await response.json()]).toEqual(
+      isForm
+        ? [500, { code: 13, message: expect.stringContaining("read JSON as a form"), details: [] }]
+        : [200, { uid: "g/new", name: "n" }],
+    );
   });
 
   test("is refused clearly if it is gone, or parsed where bytes are needed", async () => {
