@@ -11,7 +11,7 @@ import { load } from "js-yaml";
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { Health } from "../../gen/grpc/health/v1/health_pb.ts";
 import { createRestHandler, fromRouter, listRoutes, type RestMatch, type RestOptions } from "../../src/rest/index.ts";
-import { http1Client, http2Client, json } from "../http/clients.ts";
+import { http1Client, http2Client, json, laneClient } from "../http/clients.ts";
 import { type Any, create, library, libraryWith, post } from "./fixture.ts";
 import { handlerWith, seen } from "./service.ts";
 
@@ -125,6 +125,7 @@ test.each(["0", "99", "NaN"])("the code %s is UNKNOWN", async (code) => {
 describe.each([
   ["HTTP/1.1", http1Client],
   ["HTTP/2", http2Client],
+  ["HTTP/2, fast path", laneClient],
 ] as const)("rewriteAnswer over %s", (_, createClient) => {
   test.each([
     [204, undefined],
