@@ -174,7 +174,7 @@ export interface Route {
   readonly body: string;
 }
 
-/** All routes of the services, sorted by template, then HTTP method. Errors: as `createRestHandler`. */
+/** All routes of the services, sorted by template, then HTTP method. Errors: as `readBindings`. */
 export function listRoutes(services: Iterable<DescService>, options?: BindingOptions): Route[] {
   return readBindings(services, options)
     .map(({ method, httpMethod, template, body }) => ({

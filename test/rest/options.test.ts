@@ -176,6 +176,20 @@ describe("headers", () => {
     expect([headers.etag, headers["up-x-many"], headers["x-many"]]).toEqual([undefined, "a, b", undefined]);
   });
 
+  test("may have the names of properties of every object", async () => {
+    const router = fromRouter(({ service }) =>
+      service(library, {
+        getRepo(_: Any, context: Any) {
+          context.responseHeader.set("constructor", context.requestHeader.get("constructor"));
+          return {};
+        },
+      } as Any),
+    );
+    const client = await http1Client(createRestHandler(router));
+    onTestFinished(() => client.close());
+    expect((await client.call("/v1/repos/a", { headers: { constructor: "c" } })).headers.constructor).toBe("c");
+  });
+
   test("of an error, too", async () => {
     const call = await clientWith({ responseHeader: (name) => `up-${name}` });
     expect((await call("/v1/images/retry")).headers["up-x-extra"]).toBe("1");

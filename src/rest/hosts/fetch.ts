@@ -19,7 +19,7 @@ export function createFetchHandler(
   next?: (request: Request) => Response | Promise<Response>,
 ): FetchHandler {
   const handler = createRestHandler(options);
-  return (request) => {
+  return async (request) => {
     const incoming = new FetchRequest(request);
     const outgoing = new FetchResponse(incoming, request.signal);
     const pass = next && (() => outgoing.replaceBy(next(request)));
@@ -77,7 +77,7 @@ class FetchResponse extends Writable {
   #resolve!: (response: Response | Promise<Response>) => void;
   #reject!: (reason: unknown) => void;
   readonly #fields: OutgoingHttpHeaders = {};
-  #status = 200;
+  #head: { readonly status: number; readonly headers: Headers } | undefined;
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
   /** Sends the chunk that waits to be asked for. */
   #waiting: (() => void) | undefined;
@@ -114,9 +114,14 @@ class FetchResponse extends Writable {
     this.#fields[name] = value;
   }
 
-  writeHead(status: number, headers: OutgoingHttpHeaders): this {
-    this.#status = status;
-    Object.assign(this.#fields, headers);
+  /** Errors: TypeError for a field that cannot be sent. */
+  writeHead(status: number, fields: OutgoingHttpHeaders): this {
+    const headers = new Headers();
+    for (const [name, value] of Object.entries({ ...this.#fields, ...fields })) {
+      if (value === undefined) continue;
+      for (const one of Array.isArray(value) ? value : [value]) headers.append(name, String(one));
+    }
+    this.#head = { status, headers };
     this.headersSent = true;
     return this;
   }
@@ -176,12 +181,7 @@ class FetchResponse extends Writable {
   }
 
   #respond(body: string | Uint8Array | ReadableStream | undefined): void {
-    const headers = new Headers();
-    for (const [name, value] of Object.entries(this.#fields)) {
-      if (value === undefined) continue;
-      for (const one of Array.isArray(value) ? value : [value]) headers.append(name, String(one));
-    }
-    const isBodiless = bodiless.has(this.#status) || this.req.method === "HEAD";
-    this.#resolve(new Response(isBodiless ? null : (body ?? null), { status: this.#status, headers }));
+    const isBodiless = bodiless.has(this.#head?.status ?? 200) || this.req.method === "HEAD";
+    this.#resolve(new Response(isBodiless ? null : (body ?? null), this.#head));
   }
 }

@@ -131,6 +131,26 @@ test("next answers what no method has", async () => {
   expect((await fetch(`${origin}/v1/repos/a`)).status).toBe(200);
 });
 
+test("an error that next throws rejects", async () => {
+  const next = () => {
+    throw new Error("own");
+  };
+  const handler = createFetchHandler({ transport, services: [library], registry }, next);
+  await expect(handler(new Request("http://localhost/own"))).rejects.toThrow("own");
+});
+
+test("a header field that cannot be sent is an error", async () => {
+  const rewriteAnswer: RestOptions["rewriteAnswer"] = (answer) => ({ ...answer, headers: { "a b": "1" } });
+  const response = await fetch(`${await serveFetch(handlerWith({ rewriteAnswer }))}/v1/repos/a`);
+  expect([response.status, ((await response.json()) as Any).code]).toEqual([500, 13]);
+});
+
+test("rewriteAnswer to 204 sends no content", async () => {
+  const rewriteAnswer: RestOptions["rewriteAnswer"] = (answer) => ({ ...answer, httpStatus: 204 });
+  const response = await fetch(`${await serveFetch(handlerWith({ rewriteAnswer }))}/v1/repos/a`);
+  expect([response.status, await response.text()]).toEqual([204, ""]);
+});
+
 test("a fragment is no part of the path", async () => {
   const response = await handlerWith()(new Request("http://localhost/v1/repos/a?#fragment"));
   expect(await response.json()).toEqual({ uid: "a" });
