@@ -10,7 +10,8 @@
  * JSON string literal. No byte of a request ever becomes code.
  *
  * Each compiled function has a plain equivalent, with the same results and errors, for processes that must not generate
- * code: `node --disallow-code-generation-from-strings`, or {@link useGeneratedCode}.
+ * code: `node --disallow-code-generation-from-strings`, Workers of Cloudflare once they have started, or
+ * {@link useGeneratedCode}.
  */
 import { create, type DescField, type DescMessage } from "@bufbuild/protobuf";
 import { Edition } from "@bufbuild/protobuf/wkt";
@@ -19,20 +20,11 @@ import { hasPresence, type Local } from "../message-fields.ts";
 /** Returns the name of a value in the generated code. */
 export type Bind = (value: unknown) => string;
 
-const canGenerateCode = isCodeGenerationAllowed();
-let generatesCode = canGenerateCode;
+let generatesCode = true;
 
 /** Switches generated code on, where the process allows it, or off. Message types compiled before stay as they are. */
 export function useGeneratedCode(on: boolean): void {
-  generatesCode = on && canGenerateCode;
-}
-
-function isCodeGenerationAllowed(): boolean {
-  try {
-    return new Function("return true")();
-  } catch {
-    return false;
-  }
+  generatesCode = on;
 }
 
 /**
@@ -47,7 +39,19 @@ export function compileFunction<F>(parameters: string, emit: (bind: Bind) => str
     return `$${index < 0 ? values.push(value) - 1 : index}`;
   });
   const names = values.map((_, index) => `$${index}`);
-  return new Function(...names, `"use strict";\nreturn (${parameters}) => {\n${body}\n};`)(...values);
+  const make = makerOf(names, `"use strict";\nreturn (${parameters}) => {\n${body}\n};`);
+  return make === undefined ? plain() : make(...values);
+}
+
+/** The function with this body; undefined where the process must not generate code, or, as a Worker, no longer. */
+function makerOf(parameters: readonly string[], body: string): ((...values: readonly unknown[]) => never) | undefined {
+  try {
+    return new Function(...parameters, body) as (...values: readonly unknown[]) => never;
+  } catch (error) {
+    if (!(error instanceof EvalError)) throw error;
+    generatesCode = false;
+    return undefined;
+  }
 }
 
 /** The literal of a string. */

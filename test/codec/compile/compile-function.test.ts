@@ -3,8 +3,13 @@
  */
 import { isDeepStrictEqual } from "node:util";
 import { create, type DescMessage, toBinary } from "@bufbuild/protobuf";
-import { describe, expect, test } from "vitest";
-import { compileFunction, literal, zeroMessage } from "../../../src/codec/compile/compile-function.ts";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import {
+  compileFunction,
+  literal,
+  useGeneratedCode,
+  zeroMessage,
+} from "../../../src/codec/compile/compile-function.ts";
 import {
   createBinaryReader,
   createBinaryWriter,
@@ -85,4 +90,24 @@ test("a value is bound once, and is the value itself", () => {
   )();
   expect(pair[0]).toBe(value);
   expect(pair).toEqual([value, 1, value]);
+});
+
+test("a process that may generate code only while it starts goes on without", () => {
+  onTestFinished(() => {
+    vi.unstubAllGlobals();
+    useGeneratedCode(true);
+  });
+  const which = () =>
+    compileFunction<() => string>(
+      "",
+      () => 'return "generated";',
+      () => () => "plain",
+    )();
+  expect(which()).toBe("generated");
+  const refuse = vi.fn(function refuse() {
+    throw new EvalError("Code generation from strings disallowed for this context");
+  });
+  vi.stubGlobal("Function", refuse);
+  expect([which(), which()]).toEqual(["plain", "plain"]);
+  expect(refuse).toHaveBeenCalledTimes(1);
 });
