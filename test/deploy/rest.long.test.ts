@@ -8,7 +8,9 @@ import { existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from "no
 import { createServer } from "node:http2";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { gzipSync } from "node:zlib";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
+import { build } from "esbuild";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import manifest from "../../package.json" with { type: "json" };
 import { repository } from "../cli/platform-process.ts";
@@ -23,6 +25,8 @@ const exampleOf = (path: string) => examples.find((block) => block.path === path
 const { express, fastify, koa } = manifest.devDependencies;
 /** The runtimes besides Node, with the versions that they were tried with. */
 const runtimes = ["deno@2.9.6", "bun@1.4.5"];
+/** The runtime of Cloudflare Workers. */
+const workerd = "workerd@1.20261117.1";
 
 /** Installs packages. Returns whether that succeeded. */
 function install(...packages: string[]): boolean {
@@ -30,11 +34,24 @@ function install(...packages: string[]): boolean {
   return spawnSync("npm", args, { cwd: installed.root, stdio: "pipe" }).status === 0;
 }
 
-/** Generates the code of ELIZA, as a stranger does: with that of the annotations. */
+/** Installs a runtime. Returns its program; undefined, with a warning that says why, if there is none. */
+function installRuntime(runtime: string): string | undefined {
+  const program = inRoot("node_modules/.bin", runtime.split("@")[0]!);
+  if (!install(runtime) || !existsSync(program)) return void console.warn(`not tested: npm does not carry ${runtime}`);
+  const probe = spawnSync(program, ["--version"], { encoding: "utf8", cwd: installed.root });
+  if (probe.status !== 0) return void console.warn(`not tested: ${runtime} does not run here: ${probe.stderr}`);
+  console.log(`${runtime}: ${probe.stdout.trim()}`);
+  return program;
+}
+
+/** Generates the code of ELIZA and of the library of `test/rest`, as a stranger does: with that of the annotations. */
 function generate(): void {
   const source = inRoot("source");
   execFileSync(process.execPath, ["proto/deps.mjs"], { cwd: source });
-  const modules = { version: "v2", modules: [{ path: "test/examples" }, { path: ".proto-deps" }] };
+  const modules = {
+    version: "v2",
+    modules: [{ path: "test/examples" }, { path: "test/rest" }, { path: ".proto-deps" }],
+  };
   const plugin = {
     local: join(repository, "node_modules/.bin/protoc-gen-es"),
     out: "gen",
@@ -47,7 +64,8 @@ function generate(): void {
     JSON.stringify({ version: "v2", plugins: [plugin] }),
   ];
   const buf = join(repository, "node_modules/.bin/buf");
-  const paths = ["--path", "test/examples/eliza.proto", "--include-imports", "--output", installed.root];
+  const protos = ["test/examples/eliza.proto", "test/rest/fixture.proto"].flatMap((path) => ["--path", path]);
+  const paths = [...protos, "--include-imports", "--output", installed.root];
   execFileSync(buf, ["generate", ...config, ...paths], { cwd: source });
 }
 
@@ -74,7 +92,12 @@ async function serve(
   const file = `${port}-${example}`;
   writeFileSync(inRoot(file), text);
   writeFileSync(inRoot("routes.js"), exampleOf("routes.js"));
-  const child = spawn(program!, [...args.map((arg) => arg.replace("PORT", port)), file], {
+  return run([program!, ...args.map((arg) => arg.replace("PORT", port)), file], port);
+}
+
+/** Runs a program until the test ends. Returns its origin, when it answers at the port. */
+async function run([program, ...args]: string[], port: string): Promise<string> {
+  const child = spawn(program!, args, {
     cwd: installed.root,
     env: { PATH: process.env.PATH, HOME: inRoot("home"), NO_COLOR: "1" },
     stdio: ["ignore", "pipe", "pipe"],
@@ -158,17 +181,94 @@ describe("fetch.js", () => {
   });
 
   test.each(runtimes)("under %s", async (runtime) => {
+    const program = installRuntime(runtime);
+    if (program === undefined) return;
     const name = runtime.split("@")[0]!;
-    const program = inRoot("node_modules/.bin", name);
-    if (!install(runtime) || !existsSync(program)) return console.warn(`not tested: npm does not carry ${runtime}`);
-    const probe = spawnSync(program, ["--version"], { encoding: "utf8", cwd: installed.root });
-    if (probe.status !== 0) return console.warn(`not tested: ${runtime} does not run here: ${probe.stderr}`);
-    console.log(`${name} ${probe.stdout.trim()}`);
     const origin = await serve("fetch.js", name === "deno" ? [program, "serve", "--port", "PORT"] : [program]);
     for (let i = 0; i < 20; i++) {
       await expectEliza(origin);
       expect((await fetch(origin)).status).toBe(404);
     }
+  });
+});
+
+describe("a Worker", () => {
+  /** The program of the runtime, and the settings of the example. */
+  let program: string | undefined;
+  const settings = exampleOf("wrangler.toml");
+  beforeAll(() => {
+    program = installRuntime(workerd);
+  }, 120_000);
+
+  /** Bundles a program as Wrangler does, and runs it. */
+  async function work(file: string): Promise<string> {
+    const port = String(await freePort());
+    const outfile = inRoot(`${port}.js`);
+    const conditions = ["workerd", "worker", "browser"];
+    await build({
+      entryPoints: [inRoot(file)],
+      bundle: true,
+      format: "esm",
+      external: ["node:*"],
+      conditions,
+      outfile,
+    });
+    const [, date] = /^compatibility_date = (".*")$/m.exec(settings)!;
+    const [, flags] = /^compatibility_flags = (.*)$/m.exec(settings)!;
+    const config = `using Workerd = import "/workerd/workerd.capnp";
+      const config :Workerd.Config = (
+        services = [(name = "main", worker = (
+          modules = [(name = "main", esModule = embed "${port}.js")],
+          compatibilityDate = ${date}, compatibilityFlags = ${flags},
+        ))],
+        sockets = [(name = "http", address = "127.0.0.1:${port}", http = (), service = "main")],
+      );`;
+    writeFileSync(inRoot(`${port}.capnp`), config);
+    return run([program!, "serve", inRoot(`${port}.capnp`)], port);
+  }
+
+  test("serves fetch.js", async (context) => {
+    if (program === undefined) return context.skip(`${workerd} cannot be installed`);
+    writeFileSync(inRoot("routes.js"), exampleOf("routes.js"));
+    const [, file] = /^main = "(.*)"$/m.exec(settings)!;
+    writeFileSync(inRoot(file!), exampleOf("fetch.js"));
+    const origin = await work(file!);
+    await expectEliza(origin);
+    expect((await fetch(origin)).status).toBe(404);
+  });
+
+  test("takes bodies, fails with a status, streams, ends a stream with its client, and has CORS", async (context) => {
+    if (program === undefined) return context.skip(`${workerd} cannot be installed`);
+    writeFileSync(inRoot("library-worker.js"), readFileSync(join(repository, "test/deploy/library-worker.js")));
+    const origin = await work("library-worker.js");
+    const answer = async (path: string, method = "GET", body?: BodyInit, headers: Record<string, string> = {}) => {
+      const init = { method, headers, ...(body !== undefined && { body, duplex: "half" }) };
+      const response = await fetch(origin + path, init as RequestInit);
+      return [response.status, await response.text()];
+    };
+    const json = { "content-type": "application/json" };
+    const text = '{"stringValue":"é"}';
+    expect(await answer("/v1/echo", "POST", text, json)).toEqual([200, text]);
+    const coded = { ...json, "content-encoding": "gzip" };
+    expect(await answer("/v1/echo", "POST", gzipSync(text), coded)).toEqual([200, text]);
+    expect((await answer("/v1/echo", "POST", JSON.stringify("x".repeat(100_000)), json))[0]).toBe(413);
+    const image = { "content-type": "image/png" };
+    expect(await answer("/v1/files/a/b", "PUT", "picture", image)).toEqual([200, "picture"]);
+    const pieces = ReadableStream.from(Array.from({ length: 10 }, () => new Uint8Array(50_000)));
+    expect(await answer("/v1/uploads/a", "POST", pieces, image)).toEqual([200, "image/png: 500000"]);
+    expect((await answer("/v1/images/5"))[0]).toBe(404);
+    expect(await answer("/v1/watch?count=2&fail_after=1")).toEqual([503, expect.stringContaining('"gone"')]);
+    expect(await answer("/v1/watch?count=2&fail_after=2")).toEqual([200, expect.stringContaining('{"error":{')]);
+
+    const stream = (await fetch(`${origin}/v1/watch?count=100000`)).body!.getReader();
+    expect((await stream.read()).value!.length).toBeGreaterThan(10_000);
+    expect(await answer("/v1/repos/a")).toEqual([200, '{"uid":"a"}']);
+    await stream.cancel();
+    await expect.poll(() => answer("/v1/repos/a")).toEqual([200, '{"uid":"a","total":"1"}']);
+
+    const asks = { origin: "https://app.example.com", "access-control-request-method": "POST" };
+    const preflight = await fetch(`${origin}/v1/echo`, { method: "OPTIONS", headers: asks });
+    expect([preflight.status, preflight.headers.get("access-control-allow-origin")]).toEqual([204, asks.origin]);
   });
 });
 
