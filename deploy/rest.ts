@@ -1,5 +1,6 @@
 /**
- * Writes the transcoder of the package into dist/rest: JavaScript and its types, one file for each source.
+ * Writes the transcoder of the package and what makes OpenAPI documents of it into dist/rest: JavaScript and its types,
+ * one file for each source.
  * Usage: node deploy/rest.ts
  */
 import { execFileSync } from "node:child_process";

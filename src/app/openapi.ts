@@ -10,6 +10,7 @@ import {
   RetryInfoSchema,
 } from "../../gen/google/rpc/error_details_pb.ts";
 import { capabilityList } from "../auth/index.ts";
+import { storedFormat } from "../codec/index.ts";
 import { type MethodContract, readContract } from "../contract/index.ts";
 import { type CommentOf, createDocument, type Document, type MethodNotes } from "../openapi/index.ts";
 import examples from "./openapi-examples.json" with { type: "json" };
@@ -75,6 +76,8 @@ export function openApiDocument(
       RetryInfoSchema,
     ],
     commentOf,
+    json: storedFormat,
+    emptyAnswer: "nothing",
     info: {
       title: "Platform API",
       version,

@@ -1,13 +1,14 @@
 /** The document of services, from their descriptors. */
 import type { DescMessage, DescService } from "@bufbuild/protobuf";
-import { readBindings } from "../rest/index.ts";
+import { type ErrorShape, readBindings } from "../rest/index.ts";
 import type { Document, Json, Operation, Schema } from "./document.ts";
 import { type Example, errorName, type MethodNotes, operationIds, operationOf, tagOf } from "./operations.ts";
 import { pathsOf } from "./paths.ts";
+import type { RestForm } from "./rest-form.ts";
 import { type CommentOf, Schemas } from "./schemas.ts";
 
 /** What a document is made from. */
-export interface DocumentOptions {
+export interface DocumentOptions extends RestForm {
   readonly services: readonly DescService[];
   /** The types of error details that the server sends. */
   readonly errorDetails: readonly DescMessage[];
@@ -27,28 +28,30 @@ export interface DocumentOptions {
 
 /** Makes the document. Errors: as those of the REST handler, for bindings that cannot be served. */
 export function createDocument(options: DocumentOptions): Document {
-  const { services, commentOf, errorDetails, security, notesOf = () => ({}), examples = {} } = options;
-  const bindings = readBindings(services).filter(({ method }) => method.methodKind !== "client_streaming");
+  const { services, commentOf, errorDetails, security, basePath = "", notesOf = () => ({}), examples = {} } = options;
+  const bindings = readBindings(services, { httpRules: options.httpRules });
   const inputs = bindings.map(({ method }) => method.input);
   const outputs = bindings.map(({ method }) => method.output);
-  const schemas = new Schemas({ inputs, outputs: [...outputs, ...errorDetails], commentOf });
+  const schemas = new Schemas({ inputs, outputs: [...outputs, ...errorDetails], commentOf, json: options.json });
   const ids = operationIds(bindings);
   const unknown = Object.keys(examples).filter((id) => ![...ids.values()].includes(id));
   if (unknown.length > 0) throw new Error(`examples of no operation: ${unknown.join(", ")}`);
 
   const paths: Record<string, Record<string, Operation>> = {};
   for (const bound of pathsOf(bindings)) {
-    const { binding, path } = bound;
+    const { binding } = bound;
+    const path = basePath + bound.path;
     paths[path] ??= {};
     paths[path][methodOf(binding.httpMethod)] = operationOf(ids.get(binding)!, bound, {
       schemas,
       commentOf,
+      form: options,
       notesOf,
       examples,
     });
   }
   const routed = services.filter((service) => bindings.some(({ method }) => method.parent === service));
-  const responses = errorResponses(schemas, errorDetails);
+  const responses = errorResponses(schemas, errorDetails, options.errors);
   return {
     openapi: "3.1.1",
     info: options.info,
@@ -108,7 +111,21 @@ const statusTexts: Readonly<Record<number, string>> = {
   503: "The server cannot answer now: `UNAVAILABLE`. See `Retry-After`.",
 };
 
-function errorResponses(schemas: Schemas, details: readonly DescMessage[]): Record<string, Json> {
+function errorResponses(
+  schemas: Schemas,
+  details: readonly DescMessage[],
+  shape: ErrorShape = "flat",
+): Record<string, Json> {
+  const content = { "application/json": { schema: errorSchema(schemas, details, shape) } };
+  const named = Object.entries(statusTexts).map(([code, description]): [string, Json] => [
+    errorName(Number(code)),
+    { description, content },
+  ]);
+  return { Error: { description: "Any other error.", content }, ...Object.fromEntries(named) };
+}
+
+function errorSchema(schemas: Schemas, details: readonly DescMessage[], shape: ErrorShape): Schema {
+  if (typeof shape === "function") return {};
   const variants = details.map((desc) => {
     const { properties, required, ...object } = schemas.object(desc, desc.fields); // zero values are left out
     const type = { type: "string", const: `type.googleapis.com/${desc.typeName}` };
@@ -126,25 +143,37 @@ function errorResponses(schemas: Schemas, details: readonly DescMessage[]): Reco
     properties: { "@type": { type: "string" } },
     required: ["@type"],
   });
-  const status = schemas.add("Status", {
+  const message = { type: "string", description: "What is wrong, in English." };
+  const list = {
+    type: "array",
+    description: "Typed details.",
+    items: variants.length === 0 ? other : { anyOf: [...variants, other] },
+  };
+  if (shape === "flat")
+    return schemas.add("Status", {
+      type: "object",
+      title: "Status",
+      description: "An error, as `google.rpc.Status`.",
+      required: ["code", "message", "details"],
+      properties: {
+        code: { type: "integer", format: "int32", description: "The code, a number of `google.rpc.Code`." },
+        message,
+        details: list,
+      },
+    });
+  const code = { type: "integer", format: "int32", description: "The HTTP status." };
+  const status = { type: "string", description: "The code, a name of `google.rpc.Code`." };
+  return schemas.add("Error", {
     type: "object",
-    title: "Status",
-    description: "An error, as `google.rpc.Status`.",
-    required: ["code", "message", "details"],
+    title: "Error",
+    description: "An error, as AIP-193 shows it.",
+    required: ["error"],
     properties: {
-      code: { type: "integer", format: "int32", description: "The code, a number of `google.rpc.Code`." },
-      message: { type: "string", description: "What is wrong, in English." },
-      details: {
-        type: "array",
-        description: "Typed details.",
-        items: variants.length === 0 ? other : { anyOf: [...variants, other] },
+      error: {
+        type: "object",
+        required: ["code", "message", "status", "details"],
+        properties: { code, message, status, details: list },
       },
     },
   });
-  const content = { "application/json": { schema: status } };
-  const named = Object.entries(statusTexts).map(([code, description]): [string, Json] => [
-    errorName(Number(code)),
-    { description, content },
-  ]);
-  return { Error: { description: "Any other error.", content }, ...Object.fromEntries(named) };
 }

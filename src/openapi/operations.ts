@@ -3,17 +3,11 @@ import type { DescMethod, DescService } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
 import { httpStatusOf } from "../message/index.ts";
 import type { Binding } from "../rest/index.ts";
-import {
-  type Content,
-  type Json,
-  type Operation,
-  type Parameter,
-  type Reference,
-  refTo,
-  type Schema,
-} from "./document.ts";
+import { requestBody, responseContent } from "./content.ts";
+import { type Json, type Operation, type Parameter, type Reference, refTo, type Schema } from "./document.ts";
 import type { BoundPath, PathParameter } from "./paths.ts";
 import { queryParameters } from "./query.ts";
+import type { RestForm } from "./rest-form.ts";
 import { type CommentOf, paragraphs, type Schemas } from "./schemas.ts";
 
 /** What an API adds to the operations of a method. */
@@ -46,6 +40,7 @@ export interface Example {
 export interface OperationOptions {
   readonly schemas: Schemas;
   readonly commentOf: CommentOf;
+  readonly form: RestForm;
   notesOf(method: DescMethod): MethodNotes;
   /** By operation. */
   readonly examples: Readonly<Record<string, Example>>;
@@ -78,7 +73,7 @@ export function operationIds(bindings: readonly Binding[]): Map<Binding, string>
 
 /** The operation of a binding. */
 export function operationOf(id: string, { binding, parameters }: BoundPath, options: OperationOptions): Operation {
-  const { schemas, commentOf, examples } = options;
+  const { schemas, commentOf, examples, form } = options;
   const { method } = binding;
   const notes = options.notesOf(method);
   const comment = commentOf(method);
@@ -92,7 +87,7 @@ export function operationOf(id: string, { binding, parameters }: BoundPath, opti
     all.every((parameter) => parameter.name !== name),
   );
   if (unknown.length > 0) throw new Error(`the example of ${id} has unknown parameters: ${unknown.join(", ")}`);
-  const body = requestBody(binding, schemas, example?.body);
+  const body = requestBody(binding, schemas, form, example?.body);
   return {
     operationId: id,
     tags: [tagOf(method.parent)],
@@ -102,7 +97,7 @@ export function operationOf(id: string, { binding, parameters }: BoundPath, opti
     ...(method.proto.options?.deprecated === true && { deprecated: true }),
     parameters: [...all, ...(notes.parameters ?? []).map((name) => refTo("parameters", name))],
     ...(body !== undefined && { requestBody: body }),
-    responses: responsesOf(binding, schemas, notes, comment, example?.response),
+    responses: responsesOf(binding, options, notes, comment, example?.response),
     ...notes.extensions,
   };
 }
@@ -122,32 +117,6 @@ function pathParameter({ name, field, value, isMultiSegment }: PathParameter, sc
   );
   // Whatever a path captures is text.
   return { name, in: "path", required: true, ...(text !== "" && { description: text }), schema: schema as Schema };
-}
-
-function requestBody(binding: Binding, schemas: Schemas, example: Json | undefined): Content | undefined {
-  const { method, body, httpMethod, variables } = binding;
-  if (body === undefined) return undefined;
-  if (body !== "*" && body.message?.typeName === "google.api.HttpBody") return anyContent(true);
-  if (body === "*" && method.input.typeName === "google.api.HttpBody") return anyContent(true);
-  const bound = new Set(variables.map(({ fieldPath }) => fieldPath));
-  const rest = method.input.fields.filter(({ name }) => !bound.has(name));
-  const schema =
-    body !== "*"
-      ? body.fieldKind === "list"
-        ? schemas.field(body)
-        : schemas.message(body.message!, httpMethod === "PATCH" ? "patch" : "whole")
-      : rest.length < method.input.fields.length
-        ? schemas.object(method.input, rest)
-        : schemas.message(method.input);
-  const isRequired = body === "*" ? schemas.needs(rest) : true;
-  return {
-    required: isRequired,
-    content: { "application/json": { schema, ...(example !== undefined && { example }) } },
-  };
-}
-
-function anyContent(required: boolean): Content {
-  return { required, content: { "*/*": { schema: {} } } };
 }
 
 /** Names of codes in comments: `Errors: NOT_FOUND, PERMISSION_DENIED.` */
@@ -175,8 +144,8 @@ const errorNames: Readonly<Record<number, string>> = {
 };
 
 function responsesOf(
-  { method, responseBody }: Binding,
-  schemas: Schemas,
+  binding: Binding,
+  { schemas, form }: OperationOptions,
   notes: MethodNotes,
   comment: string,
   example: Json | undefined,
@@ -187,26 +156,13 @@ function responsesOf(
       .map(httpStatusOf)
       .filter((status) => status in errorNames),
   );
-  const message = responseBody === undefined ? method.output : responseBody.message;
-  const isRaw = message?.typeName === "google.api.HttpBody";
-  const isEmpty = message?.typeName === "google.protobuf.Empty" && method.methodKind === "unary";
-  const schema = responseBody === undefined ? schemas.message(method.output) : schemas.field(responseBody);
-  const media = { schema, ...(example !== undefined && { example }) };
-  const content: Json = isRaw
-    ? { "*/*": { schema: {} } }
-    : method.methodKind === "server_streaming"
-      ? {
-          "application/json": { schema: { type: "array", items: schema } },
-          "application/x-ndjson": { schema: { type: "string" } },
-          "text/event-stream": { schema: { type: "string" } },
-        }
-      : { "application/json": media };
+  const content = responseContent(binding, schemas, form, example);
   const errors = [...statuses].sort((a, b) => a - b);
   return {
     "200": {
       description: "OK",
       ...(notes.responseHeaders !== undefined && { headers: notes.responseHeaders }),
-      ...(!isEmpty && { content }),
+      ...(content !== undefined && { content }),
     },
     ...(notes.isConditional && { "304": { description: "Not modified: `If-None-Match` has the current etag." } }),
     ...Object.fromEntries(

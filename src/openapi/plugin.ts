@@ -3,8 +3,9 @@
  * are made with.
  */
 import type { DescService } from "@bufbuild/protobuf";
-import { createEcmaScriptPlugin, getComments } from "@bufbuild/protoplugin";
+import { createEcmaScriptPlugin } from "@bufbuild/protoplugin";
 import { dump } from "js-yaml";
+import { commentOf } from "./comments.ts";
 import { type CommentOf, createDocument, type Document } from "./index.ts";
 
 /** What a plugin is made from. */
@@ -75,6 +76,8 @@ export function plainDocument(
     services,
     errorDetails: [],
     commentOf,
+    json: { alwaysEmitImplicit: true },
+    emptyAnswer: "nothing",
     info: {
       title,
       version,
@@ -95,16 +98,6 @@ export function formatDocument(document: Document, format: "json" | "yaml"): str
   const plain: unknown = JSON.parse(JSON.stringify(document)); // without members that are undefined
   return format === "json" ? `${JSON.stringify(plain, undefined, 2)}\n` : dump(plain, { lineWidth: 120, noRefs: true });
 }
-
-/** The comment before a declaration, or else the one after it. */
-const commentOf: CommentOf = (desc) => {
-  const { leading, trailing } = getComments(desc);
-  return (leading ?? trailing ?? "")
-    .split("\n")
-    .map((line) => line.replace(/^ /, "").trimEnd())
-    .join("\n")
-    .trim();
-};
 
 function parseParameters(given: { key: string; value: string }[]): PluginParameters {
   const parameters: Record<string, string> = { ...defaults };

@@ -12,6 +12,7 @@ import {
 import { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
 import { oneof as oneofOption } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import { FieldBehavior, field_behavior } from "../../gen/google/api/field_behavior_pb.ts";
+import { fieldName, type JsonFormat } from "../codec/index.ts";
 import { type Json, type Reference, refTo, type Schema } from "./document.ts";
 import { isRequiredByRules, rulesOf } from "./rules.ts";
 
@@ -27,18 +28,22 @@ export interface SchemasOptions {
   readonly inputs: readonly DescMessage[];
   readonly outputs: readonly DescMessage[];
   readonly commentOf: CommentOf;
+  /** How responses are written; default: ProtoJSON without options. */
+  readonly json?: JsonFormat | undefined;
 }
 
 /** The schemas of a document, each made when it is first referred to. */
 export class Schemas {
   readonly #commentOf: CommentOf;
+  readonly #json: JsonFormat;
   readonly #names: ReadonlyMap<string, string>;
   /** The messages that are in no request. */
   readonly #onlyInResponses: ReadonlySet<DescMessage>;
   readonly #schemas = new Map<string, Schema>();
 
-  constructor({ inputs, outputs, commentOf }: SchemasOptions) {
+  constructor({ inputs, outputs, commentOf, json = {} }: SchemasOptions) {
     this.#commentOf = commentOf;
+    this.#json = json;
     const given = reachable(inputs);
     const all = reachable([...inputs, ...outputs]);
     this.#onlyInResponses = new Set([...all].filter((desc) => !given.has(desc)));
@@ -84,9 +89,9 @@ export class Schemas {
     return {
       type: "object",
       ...(description !== "" && { description }),
-      properties: Object.fromEntries(fields.map((field) => [field.jsonName, this.field(field)])),
+      properties: Object.fromEntries(fields.map((field) => [this.#keyOf(field), this.field(field)])),
       ...(required.length > 0 && { required }),
-      ...oneofKeywords(oneofs),
+      ...oneofKeywords(oneofs, (field) => this.#keyOf(field)),
     };
   }
 
@@ -152,16 +157,17 @@ export class Schemas {
     if (desc.typeName === "google.protobuf.NullValue") return { type: "null" };
     const name = this.#nameOf(desc);
     if (!this.#schemas.has(name)) {
+      const isInteger = this.#json.enumAsInteger === true;
       const values = desc.values.map((value) => {
-        const comment = this.#commentOf(value);
-        return `- \`${value.name}\`${comment === "" ? "" : `: ${comment.replaceAll("\n", " ")}`}`;
+        const comment = this.#commentOf(value).replaceAll("\n", " ");
+        const texts = [isInteger ? `\`${value.number}\`` : "", `\`${value.name}\``, comment];
+        return `- ${texts.filter((text) => text !== "").join(": ")}`;
       });
-      const description = paragraphs(this.#commentOf(desc), values.join("\n"));
       this.#schemas.set(name, {
         title: name,
-        type: "string",
-        description,
-        enum: desc.values.map((value) => value.name),
+        ...(isInteger ? { type: "integer", format: "int32" } : { type: "string" }),
+        description: paragraphs(this.#commentOf(desc), values.join("\n")),
+        enum: [...new Set<Json>(desc.values.map((value) => (isInteger ? value.number : value.name)))],
       });
     }
     return refTo("schemas", name);
@@ -170,19 +176,24 @@ export class Schemas {
   /**
    * The fields that are always there. In a message that is in some request, those that a request must have. Fields that
    * the server sets are not among them, though responses have them: many generators would ask callers for them. In other
-   * messages, those without presence, which are written whatever their value.
+   * messages, those without presence, if they are written whatever their value.
    */
   #requiredOf(desc: DescMessage, left: readonly DescField[]): string[] {
-    const isResponse = this.#onlyInResponses.has(desc);
+    const hasAll = this.#json.alwaysEmitImplicit === true && this.#onlyInResponses.has(desc);
     return desc.fields
-      .filter((field) => !left.includes(field) && (this.isRequired(field) || (isResponse && !hasPresence(field))))
-      .map(({ jsonName }) => jsonName);
+      .filter((field) => !left.includes(field) && (this.isRequired(field) || (hasAll && !hasPresence(field))))
+      .map((field) => this.#keyOf(field));
   }
 
   #oneofNote(oneof: DescOneof): string {
-    const names = oneof.fields.map(({ jsonName }) => `\`${jsonName}\``).join(", ");
+    const names = oneof.fields.map((field) => `\`${this.#keyOf(field)}\``).join(", ");
     const rule = getOption(oneof, oneofOption).required ? "Exactly one of" : "At most one of";
     return [`${rule} ${names}.`, this.#commentOf(oneof)].filter((text) => text !== "").join(" ");
+  }
+
+  /** The key of a field in an object. */
+  #keyOf(field: DescField): string {
+    return fieldName(field, this.#json);
   }
 
   #nameOf(desc: DescMessage | DescEnum): string {
@@ -207,13 +218,13 @@ function isRequired(oneof: DescOneof): boolean {
 const open = { additionalProperties: true };
 
 /** At most one member of each oneof; exactly one where the oneof is required. */
-function oneofKeywords(oneofs: readonly DescOneof[]): Schema {
-  const members = oneofs.map(({ fields }) => fields.map(({ jsonName }) => jsonName));
+function oneofKeywords(oneofs: readonly DescOneof[], keyOf: (field: DescField) => string): Schema {
+  const members = oneofs.map(({ fields }) => fields.map(keyOf));
   const exclusions = members.flatMap((names) =>
     names.length < 2 ? [] : names.map((name): [string, Json] => [name, { properties: without(names, name), ...open }]),
   );
   const choices = oneofs.filter(isRequired).map(({ fields }) => ({
-    anyOf: fields.map(({ jsonName }) => ({ properties: { [jsonName]: {} }, required: [jsonName], ...open })),
+    anyOf: fields.map(keyOf).map((key) => ({ properties: { [key]: {} }, required: [key], ...open })),
   }));
   const choice = choices.length === 1 ? choices[0]! : choices.length > 1 ? { allOf: choices } : {};
   return { ...(exclusions.length > 0 && { dependentSchemas: Object.fromEntries(exclusions) }), ...choice };

@@ -6,7 +6,7 @@ import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http2";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { gzipSync } from "node:zlib";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
@@ -25,6 +25,12 @@ const exampleOf = (path: string) => examples.find((block) => block.path === path
 const { express, fastify, koa } = manifest.devDependencies;
 /** The runtimes besides Node, with the versions that they were tried with. */
 const runtimes = ["deno@2.9.6", "bun@1.4.5"];
+const hono = ["hono@4.13.19", "@hono/node-server@2.1.9"];
+const next = [
+  "next@16.4.6",
+  `react@${manifest.devDependencies.react}`,
+  `react-dom@${manifest.devDependencies["react-dom"]}`,
+];
 /** The runtime of Cloudflare Workers. */
 const workerd = "workerd@1.20261117.1";
 
@@ -75,7 +81,8 @@ beforeAll(async () => {
     inRoot("package.json"),
     JSON.stringify({ ...JSON.parse(readFileSync(inRoot("package.json"), "utf8")), type: "module" }),
   );
-  if (!install(`express@${express}`, `fastify@${fastify}`, `koa@${koa}`)) throw new Error("npm install failed");
+  if (!install(`express@${express}`, `fastify@${fastify}`, `koa@${koa}`, ...hono))
+    throw new Error("npm install failed");
   generate();
 }, 480_000);
 afterAll(() => installed.remove());
@@ -143,7 +150,7 @@ async function expectEliza(origin: string): Promise<void> {
 }
 
 const node = [process.execPath];
-const hosts = ["node.js", "express.js", "fastify.js", "koa.js"];
+const hosts = ["node.js", "express.js", "fastify.js", "koa.js", "hono.js"];
 
 test.each(hosts)("%s under this Node", async (example) => {
   const origin = await serve(example, node);
@@ -241,7 +248,12 @@ describe("a Worker", () => {
     if (program === undefined) return context.skip(`${workerd} cannot be installed`);
     writeFileSync(inRoot("library-worker.js"), readFileSync(join(repository, "test/deploy/library-worker.js")));
     const origin = await work("library-worker.js");
-    const answer = async (path: string, method = "GET", body?: BodyInit, headers: Record<string, string> = {}) => {
+    const answer = async (
+      path: string,
+      method = "GET",
+      body?: string | Uint8Array | ReadableStream,
+      headers: Record<string, string> = {},
+    ) => {
       const init = { method, headers, ...(body !== undefined && { body, duplex: "half" }) };
       const response = await fetch(origin + path, init as RequestInit);
       return [response.status, await response.text()];
@@ -270,6 +282,23 @@ describe("a Worker", () => {
     const preflight = await fetch(`${origin}/v1/echo`, { method: "OPTIONS", headers: asks });
     expect([preflight.status, preflight.headers.get("access-control-allow-origin")]).toEqual([204, asks.origin]);
   });
+});
+
+test("a route handler of Next.js", { timeout: 300_000 }, async (context) => {
+  if (!install(...next)) return context.skip(`npm does not carry ${next[0]}`);
+  const file = "app/api/[...path]/route.js";
+  mkdirSync(dirname(inRoot(file)), { recursive: true });
+  writeFileSync(inRoot(file), exampleOf(file));
+  writeFileSync(inRoot("routes.js"), exampleOf("routes.js"));
+  const program = inRoot("node_modules/next/dist/bin/next");
+  const env = { PATH: process.env.PATH, HOME: inRoot("home"), NEXT_TELEMETRY_DISABLED: "1" };
+  execFileSync(process.execPath, [program, "build"], { cwd: installed.root, env, stdio: "pipe" });
+  const port = String(await freePort());
+  const origin = await run([process.execPath, program, "start", "--hostname", "localhost", "--port", port], port);
+  await expectEliza(`${origin}/api`);
+  const unknown = await fetch(`${origin}/api/nope`);
+  expect([unknown.status, ((await unknown.json()) as { code: number }).code]).toEqual([404, 5]);
+  expect((await fetch(`${origin}/api/v1/sentences/Hello`, { method: "PUT" })).headers.get("allow")).toBe("GET, HEAD");
 });
 
 test("gateway.js calls a remote server by gRPC", async () => {
