@@ -40,9 +40,11 @@ export function createDocument(options: DocumentOptions): Document {
   const paths: Record<string, Record<string, Operation>> = {};
   for (const bound of pathsOf(bindings)) {
     const { binding } = bound;
+    const key = keyOf(binding.httpMethod);
+    if (key === undefined) continue;
     const path = basePath + bound.path;
     paths[path] ??= {};
-    paths[path][methodOf(binding.httpMethod)] = operationOf(ids.get(binding)!, bound, {
+    paths[path][key] = operationOf(ids.get(binding)!, bound, {
       schemas,
       commentOf,
       form: options,
@@ -57,7 +59,10 @@ export function createDocument(options: DocumentOptions): Document {
     info: options.info,
     servers: options.servers ?? [{ url: "/" }],
     security: security?.required ?? [],
-    tags: routed.map((service) => ({ name: tagOf(service), description: commentOf(service) })),
+    tags: routed.map((service) => ({
+      name: tagOf(service),
+      description: commentOf(service) || `The service \`${service.typeName}\`.`,
+    })),
     paths: Object.fromEntries(Object.entries(paths).sort(([a], [b]) => (a < b ? -1 : 1))),
     components: {
       ...usedComponents(paths, {
@@ -96,9 +101,13 @@ function usedComponents(paths: Json, all: Components): Record<string, Record<str
   return Object.fromEntries(entries.filter(([, members]) => Object.keys(members).length > 0));
 }
 
-/** The key of an operation in its path. A binding for any method is documented as POST. */
-function methodOf(httpMethod: string): string {
-  return httpMethod === "*" ? "post" : httpMethod.toLowerCase();
+/** The HTTP methods that OpenAPI knows. */
+const knownMethods = new Set(["get", "put", "post", "delete", "options", "head", "patch", "trace"]);
+
+/** The key of an operation in its path; undefined if there is none. A binding for any method is documented as POST. */
+function keyOf(httpMethod: string): string | undefined {
+  const key = httpMethod === "*" ? "post" : httpMethod.toLowerCase();
+  return knownMethods.has(key) ? key : undefined;
 }
 
 const statusTexts: Readonly<Record<number, string>> = {

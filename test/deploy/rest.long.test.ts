@@ -10,6 +10,7 @@ import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { gzipSync } from "node:zlib";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
+import { Validator } from "@seriousme/openapi-schema-validator";
 import { build } from "esbuild";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import manifest from "../../package.json" with { type: "json" };
@@ -20,7 +21,9 @@ import { installPackage, olderNode } from "./installed-package.ts";
 
 let installed: Awaited<ReturnType<typeof installPackage>>;
 const inRoot = (...path: string[]) => join(installed.root, ...path);
-const examples = blocksOf(readFileSync(join(repository, "docs/rest.md"), "utf8")).filter(({ path }) => path !== "");
+const examples = ["docs/rest.md", "docs/openapi.md"].flatMap((page) =>
+  blocksOf(readFileSync(join(repository, page), "utf8")).filter(({ path }) => path !== ""),
+);
 const exampleOf = (path: string) => examples.find((block) => block.path === path)!.content;
 const { express, fastify, koa } = manifest.devDependencies;
 /** The runtimes besides Node, with the versions that they were tried with. */
@@ -314,9 +317,19 @@ test("gateway.js calls a remote server by gRPC", async () => {
   await expectEliza(await serve("gateway.js", node, { "127.0.0.1:9090": `127.0.0.1:${port}` }));
 });
 
+test("openapi.js serves the document of what it serves, under Node 20 and this Node", async () => {
+  for (const program of [process.execPath, olderNode()?.path ?? process.execPath]) {
+    const origin = await serve("openapi.js", [program]);
+    await expectEliza(`${origin}/api`);
+    const document = await (await fetch(`${origin}/openapi.json`)).json();
+    expect(await new Validator().validate(structuredClone(document))).toMatchObject({ valid: true });
+    expect(Object.keys((document as { paths: object }).paths)).toContain("/api/v1/sentences/{sentence}");
+  }
+});
+
 test("it needs nothing but Protobuf-ES, Connect and Node", () => {
   const folder = inRoot("node_modules/platform-api/dist/rest");
-  const files = globSync(`${folder}/**/*.js`);
+  const files = globSync(`${folder}/**/*.js`, { exclude: (file) => String(file).includes("openapi") });
   expect(files.length).toBeGreaterThan(30);
   const imports = files.flatMap((file) =>
     [...readFileSync(file, "utf8").matchAll(/from "([^.][^"]*)"/g)].map(([, name]) => name!),
@@ -345,6 +358,7 @@ test.each([
 import { createServer } from "node:http";
 import * as http2 from "node:http2";
 import { Code, type ConnectRouter } from "@connectrpc/connect";
+import { createOpenApi, type OpenApiDocument } from "platform-api/openapi";
 import { createFetchHandler, createRestHandler, fromRouter, type RestOptions } from "platform-api/rest";
 import { ElizaService } from "../gen/eliza_pb.js";
 const routes = ({ service }: ConnectRouter) => service(ElizaService, { say: ({ sentence }) => ({ sentence }) });
@@ -358,6 +372,9 @@ const options: RestOptions = {
 createServer(createRestHandler(options));
 http2.createServer(createRestHandler(options));
 export const handler: (request: Request) => Promise<Response> = createFetchHandler(options);
+export const document: OpenApiDocument = createOpenApi(options, { info: { title: "Eliza", version: "1" } });
+// @ts-expect-error: a document has a title
+createOpenApi(options, { info: { version: "1" } });
 // @ts-expect-error: there is no such form
 createRestHandler({ ...options, errors: "xml" });
 `,
