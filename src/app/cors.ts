@@ -16,7 +16,7 @@ const requestHeaders = [
   "Tracestate",
   "X-Request-Id",
   "X-Server-Timeout",
-].join(", ");
+];
 const responseHeaders = [
   ...cors.exposedHeaders,
   "ETag",
@@ -27,12 +27,20 @@ const responseHeaders = [
   "X-Request-Id",
 ].join(", ");
 
-/** Sets the CORS headers of a response. True if the request was a preflight, which is answered. */
-export function handleCors(origins: readonly string[], request: PortRequest, response: PortResponse): boolean {
+/**
+ * Sets the CORS headers of a response. True if the request was a preflight, which is answered. `moreHeaders`: header
+ * fields that a page may send besides those of every server.
+ */
+export function handleCors(
+  origins: readonly string[],
+  request: PortRequest,
+  response: PortResponse,
+  moreHeaders: readonly string[] = [],
+): boolean {
   if (!setCorsHeaders(origins, request, response)) return false;
   if (request.method !== "OPTIONS" || request.headers["access-control-request-method"] === undefined) return false;
   response.setHeader("access-control-allow-methods", methods);
-  response.setHeader("access-control-allow-headers", requestHeaders);
+  response.setHeader("access-control-allow-headers", [...requestHeaders, ...moreHeaders].join(", "));
   response.setHeader("access-control-max-age", String(maxAgeSeconds));
   response.statusCode = 204;
   response.end();

@@ -78,6 +78,36 @@ onOneServer(
   { ephemeral: true },
 );
 
+/** What a page of another origin that may call may send. */
+async function allowedHeaders(fetch: (path: string, init: RequestInit) => Promise<Response>): Promise<string> {
+  const headers = { origin: "https://app.example.com", "access-control-request-method": "GET" };
+  const response = await fetch("/registry/v2/repos", { method: "OPTIONS", headers });
+  return response.headers.get("access-control-allow-headers")!;
+}
+
+onOneServer(
+  "a page of another origin",
+  (platform) => {
+    test("may ask for faults, and reads the error", async () => {
+      expect(await allowedHeaders(platform().fetch)).toMatch(/, X-Platform-Fault$/);
+      const headers = { ...header("code=UNAVAILABLE"), origin: "https://app.example.com" };
+      const response = await platform().fetch("/registry/v2/repos", { headers });
+      expect([response.status, response.headers.get("access-control-allow-origin")]).toEqual([503, headers.origin]);
+    });
+  },
+  { ephemeral: true, corsOrigins: ["https://app.example.com"] },
+);
+
+onOneServer(
+  "a page of another origin, at a server that is no stand-in",
+  (platform) => {
+    test("may not ask for faults", async () => {
+      expect(await allowedHeaders(platform().fetch)).toMatch(/, X-Server-Timeout$/);
+    });
+  },
+  { corsOrigins: ["https://app.example.com"] },
+);
+
 onOneServer("a server that is no stand-in", (platform) => {
   test.each(protocols)("ignores the header over %s", async (over) => {
     await platform().ok(list, {}, { over, headers: header("code=UNAVAILABLE; drop") });

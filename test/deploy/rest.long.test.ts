@@ -321,9 +321,9 @@ test("openapi.js serves the document of what it serves, under Node 20 and this N
   for (const program of [process.execPath, olderNode()?.path ?? process.execPath]) {
     const origin = await serve("openapi.js", [program]);
     await expectEliza(`${origin}/api`);
-    const document = await (await fetch(`${origin}/openapi.json`)).json();
+    const document = (await (await fetch(`${origin}/openapi.json`)).json()) as { paths: object };
     expect(await new Validator().validate(structuredClone(document))).toMatchObject({ valid: true });
-    expect(Object.keys((document as { paths: object }).paths)).toContain("/api/v1/sentences/{sentence}");
+    expect(Object.keys(document.paths)).toContain("/api/v1/sentences/{sentence}");
   }
 });
 

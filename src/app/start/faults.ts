@@ -3,11 +3,15 @@ import { setTimeout as delay } from "node:timers/promises";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { completeError, invalid, reasonOf } from "../../errors.ts";
 import { breakOff, headerOf, isGone, type PortResponse } from "../../message/index.ts";
+import { setCorsHeaders } from "../cors.ts";
 import type { StartContext } from "./context.ts";
 import { refuse } from "./overload.ts";
 import type { RequestHandlers } from "./port.ts";
 
-const header = "x-platform-fault";
+/** The header field that asks for a fault. */
+export const faultHeader = "X-Platform-Fault";
+
+const header = faultHeader.toLowerCase();
 const forms = "latency=200ms, code=UNAVAILABLE, drop, disconnect-after=BYTES";
 /** `code=UNAVAILABLE` and the others. */
 const codes: ReadonlyMap<string, Code> = new Map(
@@ -27,8 +31,9 @@ interface Fault {
 }
 
 /** Handlers that carry out the fault that the header of a request asks for. Other requests are not affected. */
-export function withFaults(handlers: RequestHandlers, { api, config }: StartContext): RequestHandlers {
+export function withFaults(handlers: RequestHandlers, { api, config, live }: StartContext): RequestHandlers {
   const answer: RequestHandlers["onRequest"] = async (request, response) => {
+    setCorsHeaders(live.current.corsOrigins, request, response); // so that a page can read the error
     let fault: Fault;
     try {
       fault = parseFault(headerOf(request, header)!);
@@ -74,7 +79,7 @@ function parseFault(text: string): Fault {
     else
       throw invalid({
         field: "",
-        description: `X-Platform-Fault: ${JSON.stringify(part)} is none of ${forms}`,
+        description: `${faultHeader}: ${JSON.stringify(part)} is none of ${forms}`,
       });
   }
   return fault;

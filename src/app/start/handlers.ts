@@ -43,6 +43,7 @@ import { createSenderCheck } from "../sender-check.ts";
 import { limitAddresses } from "./address-limits.ts";
 import type { Calls } from "./calls.ts";
 import type { StartContext } from "./context.ts";
+import { faultHeader } from "./faults.ts";
 import { overloadAnswer } from "./overload.ts";
 import type { Parts } from "./parts.ts";
 import type { RequestHandlers, ServerPort } from "./port.ts";
@@ -78,6 +79,7 @@ export async function buildHandlers(options: HandlersOptions): Promise<RequestHa
     return endpoints.get(path) ?? (path.startsWith(`${consolePath}/`) ? endpoints.get(consolePath) : undefined);
   };
   const addToken = addTokens(calls.certificates);
+  const faultHeaders = context.config.ephemeral ? [faultHeader] : [];
 
   function onBufferedRequest(request: BufferedRequest, response: BufferedResponse): void {
     const path = pathOf(request);
@@ -99,7 +101,7 @@ export async function buildHandlers(options: HandlersOptions): Promise<RequestHa
     const { corsOrigins } = live.current;
     if (corsOrigins.length > 0) {
       setHeaders(response, answerHeaders(request.headers));
-      if (handleCors(corsOrigins, request, response)) return;
+      if (handleCors(corsOrigins, request, response, faultHeaders)) return;
     }
     const path = pathOf(request);
     const endpoint = endpointOf(path);
