@@ -2,9 +2,16 @@
 import { printable } from "../../log-text.ts";
 import type { Result } from "./results.ts";
 import { rules } from "./rules.ts";
+import { sarif } from "./sarif.ts";
 
 /** The formats, by their names. Each returns whole lines. */
-export const formats = { text, json, junit, tap } as const;
+export const formats = {
+  text,
+  json,
+  junit,
+  sarif: (results: readonly Result[]) => sarif(results, (result) => detailsOf(result).join("\n")),
+  tap,
+} as const;
 
 /** `412 checks, 1 difference, 2 skipped`. */
 export function summary(results: readonly Result[]): string {

@@ -1,4 +1,5 @@
 /** The report of a check in every format. */
+import { existsSync } from "node:fs";
 import { XMLParser } from "fast-xml-parser";
 import { expect, test } from "vitest";
 import { formats } from "../../../src/remote/contract-check/report.ts";
@@ -54,4 +55,51 @@ test("as TAP", () => {
       "",
     ].join("\n"),
   );
+});
+
+test("as SARIF has the rules and the differences, with the operation", () => {
+  const { version, runs } = JSON.parse(formats.sarif(results.all));
+  expect(version).toBe("2.1.0");
+  const [{ tool, results: found }] = runs;
+  const ids = tool.driver.rules.map(({ id }: { id: string }) => id);
+  expect(ids).toEqual(["create/answer", "get/created", "lists/total-count"]);
+  expect(tool.driver.rules[2].shortDescription.text).toBe(rule);
+  expect(found).toEqual([
+    {
+      ruleId: "lists/total-count",
+      ruleIndex: 2,
+      level: "error",
+      message: { text: `rule:     ${rule}\nexpected: "3"\ngot:      nothing` },
+      locations: [
+        {
+          physicalLocation: {
+            artifactLocation: { uri: "proto/platform/registry/v2/repos.proto" },
+            region: { startLine: 1 },
+          },
+          logicalLocations: [
+            {
+              name: "ListRepos",
+              fullyQualifiedName: "platform.registry.v2.ReposService.ListRepos",
+              kind: "function",
+            },
+          ],
+        },
+      ],
+      partialFingerprints: { primaryLocationLineHash: expect.stringMatching(/^[0-9a-f]{16}$/) },
+    },
+  ]);
+});
+
+test("as SARIF, differences of requests that are none of a method have a file too, and keep their fingerprints", () => {
+  const twice = ["errors/unknown-path", "errors/wrong-verb"].map((id) => {
+    const one = new Results();
+    one.compare(id as "errors/unknown-path", "GET", 1, 2);
+    return [0, 1].map(() => JSON.parse(formats.sarif(one.all)).runs[0].results[0]);
+  });
+  for (const [first, second] of twice) expect(second).toEqual(first);
+  const [[path], [verb]] = twice as [[{ locations: unknown }], [{ locations: unknown }]];
+  expect(path).not.toEqual(verb);
+  const file = (uri: string) => existsSync(new URL(`../../../${uri}`, import.meta.url));
+  const [{ physicalLocation }] = path.locations as [{ physicalLocation: { artifactLocation: { uri: string } } }];
+  expect(file(physicalLocation.artifactLocation.uri)).toBe(true);
 });
