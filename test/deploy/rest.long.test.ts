@@ -301,7 +301,10 @@ test("a route handler of Next.js", { timeout: 300_000 }, async (context) => {
   await expectEliza(`${origin}/api`);
   const unknown = await fetch(`${origin}/api/nope`);
   expect([unknown.status, ((await unknown.json()) as { code: number }).code]).toEqual([404, 5]);
-  expect((await fetch(`${origin}/api/v1/sentences/Hello`, { method: "PUT" })).headers.get("allow")).toBe("GET, HEAD");
+  for (const method of ["DELETE", "OPTIONS", "PATCH", "POST", "PUT"]) {
+    const refused = await fetch(`${origin}/api/v1/sentences/Hello`, { method });
+    expect([refused.status, refused.headers.get("allow")], method).toEqual([405, "GET, HEAD"]);
+  }
 });
 
 test("gateway.js calls a remote server by gRPC", async () => {
