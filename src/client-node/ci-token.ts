@@ -1,6 +1,7 @@
 /** Tokens that CI systems and clusters give to what they run. */
 import { existsSync } from "node:fs";
-import type { TokenSource } from "../client/index.ts";
+import { Code } from "@connectrpc/connect";
+import { isSendable, networkReason, PlatformError, type TokenSource } from "../client/index.ts";
 import { fileToken } from "./file-token.ts";
 
 /** Where the token of a workload comes from. */
@@ -42,21 +43,22 @@ export function ciToken(audience: string, env: Readonly<Record<string, string | 
   );
 }
 
+/** Errors: CiTokenError; UNAVAILABLE if GitHub is not reached. */
 async function requestGitHubToken(url: string, bearer: string, audience: string): Promise<string> {
-  const target = new URL(url);
+  const target = URL.parse(url);
+  if (target === null) throw new CiTokenError("ACTIONS_ID_TOKEN_REQUEST_URL is no URL");
+  if (!isSendable(bearer)) throw new CiTokenError("ACTIONS_ID_TOKEN_REQUEST_TOKEN is no token");
   target.searchParams.set("audience", audience);
-  let answer: { value?: unknown };
-  try {
-    const response = await fetch(target, {
-      headers: { authorization: `Bearer ${bearer}`, accept: "application/json" },
-      redirect: "error",
-      signal: AbortSignal.timeout(timeoutMs),
-    });
-    if (!response.ok) throw new Error(`HTTP ${response.status}`);
-    answer = (await response.json()) as typeof answer;
-  } catch (error) {
-    throw new CiTokenError(`GitHub gave no token: ${(error as Error).message}`);
-  }
-  if (typeof answer.value !== "string") throw new CiTokenError("GitHub gave no token: its answer has no value");
-  return answer.value;
+  const response = await fetch(target, {
+    headers: { authorization: `Bearer ${bearer}`, accept: "application/json" },
+    redirect: "error",
+    signal: AbortSignal.timeout(timeoutMs),
+  }).catch((error: Error) => {
+    const reason = networkReason(error) ?? error.message;
+    throw new PlatformError(`GitHub gave no token: cannot reach ${target.origin}: ${reason}`, Code.Unavailable);
+  });
+  if (!response.ok) throw new CiTokenError(`GitHub gave no token: ${target.origin} answered HTTP ${response.status}`);
+  const { value } = (await response.json().catch(() => ({}))) as { readonly value?: unknown };
+  if (typeof value !== "string") throw new CiTokenError("GitHub gave no token: its answer has no value");
+  return value;
 }

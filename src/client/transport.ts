@@ -5,7 +5,7 @@ import { Code, ConnectError, type Interceptor, type Transport } from "@connectrp
 import { createConnectTransport } from "@connectrpc/connect-web";
 import { PlatformError } from "./errors.ts";
 import { delayBeforeRetry, type RetryOptions } from "./retry.ts";
-import { staticToken, type TokenSource } from "./token.ts";
+import { sendableTokens, staticToken, type TokenSource } from "./token.ts";
 
 /** How to reach a server. */
 export interface TransportOptions {
@@ -33,7 +33,10 @@ export function createPlatformTransport({
   retry = {},
 }: TransportOptions): Transport {
   const source = typeof token === "string" ? staticToken(token) : token;
-  const inner = transport({ baseUrl: server, interceptors: source === undefined ? [] : [authorize(source)] });
+  const inner = transport({
+    baseUrl: server,
+    interceptors: source === undefined ? [] : [authorize(sendableTokens(source))],
+  });
   return {
     async unary(method, signal, timeoutMs = defaultTimeoutMs, header, message, contextValues) {
       const deadline = timeoutMs > 0 ? performance.now() + timeoutMs : undefined;

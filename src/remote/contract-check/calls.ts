@@ -14,11 +14,10 @@ import {
 import type { Transport } from "@connectrpc/connect";
 import { createGrpcTransport, Http2SessionManager } from "@connectrpc/connect-node";
 import { file_google_rpc_error_details } from "../../../gen/google/rpc/error_details_pb.ts";
-import { createPlatformTransport, PlatformError } from "../../client/index.ts";
+import { createPlatformTransport, networkReason, PlatformError } from "../../client/index.ts";
 import { CommandFailure } from "../../command/index.ts";
 import { contractCatalog } from "../catalog/contract.ts";
 import { contractRegistry } from "../catalog/descriptors.ts";
-import { networkReason } from "../session/failure.ts";
 import { type RestRequest, restRequest } from "./rest-request.ts";
 
 /** The protocols that every answer is compared over. */
@@ -106,7 +105,7 @@ export class Caller {
       ...(body !== undefined && { body }),
     });
     return answer.catch((error: Error) => {
-      const reason = networkReason(new Error("", { cause: error })) ?? error.message;
+      const reason = networkReason(error) ?? error.message;
       throw new CommandFailure(`cannot reach ${this.#server} (--server): ${reason}`, 6);
     });
   }

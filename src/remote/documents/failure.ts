@@ -1,8 +1,8 @@
 /** Failures of single calls, for commands that go on with others. */
 import { Code } from "@connectrpc/connect";
-import { PlatformError } from "../../client/index.ts";
+import { networkReason, PlatformError } from "../../client/index.ts";
 import { CommandFailure } from "../../command/index.ts";
-import { changedMeanwhile, exitStatusOf, networkReason } from "../session/failure.ts";
+import { changedMeanwhile, exitStatusOf } from "../session/failure.ts";
 
 /** Errors that every other call would get as well. */
 const general: readonly Code[] = [

@@ -1,7 +1,13 @@
 /** Which server a command calls, and as whom: by its options, the environment and a profile. */
 import type { Transport } from "@connectrpc/connect";
 import { type Command, Option } from "commander";
-import { createPlatformTransport, PlatformError, staticToken, type TokenSource } from "../../client/index.ts";
+import {
+  createPlatformTransport,
+  PlatformError,
+  sendableTokens,
+  staticToken,
+  type TokenSource,
+} from "../../client/index.ts";
 import { defaultProfile, type Profile, ProfileError, profileToken, readProfile } from "../../client-node/index.ts";
 import { CommandFailure } from "../../command/index.ts";
 import { failureOfCall } from "./failure.ts";
@@ -72,12 +78,18 @@ export interface ChosenProfile {
 }
 
 async function chosenProfile({ server, profile: name = defaultProfile }: SessionOptions): Promise<ChosenProfile> {
-  if (server !== undefined && !/^https?:$/.test(URL.parse(server)?.protocol ?? ""))
-    throw new CommandFailure(`--server must be an http or https URL, not ${JSON.stringify(server)}`, 2);
+  if (server !== undefined) checkServer(server);
   const profile = await readProfile(name);
   if (server === undefined) return { server: profile?.server ?? defaultServer, name, profile };
   const isOfServer = profile !== undefined && new URL(profile.server).href === new URL(server).href;
   return { server, name, profile: isOfServer ? profile : undefined };
+}
+
+/** Errors: CommandFailure without what is before an `@`, which may be a password. */
+function checkServer(server: string): void {
+  if (server.includes("@")) throw new CommandFailure("--server must be a URL without a user or a password", 2);
+  if (!/^https?:$/.test(URL.parse(server)?.protocol ?? ""))
+    throw new CommandFailure(`--server must be an http or https URL, not ${JSON.stringify(server)}`, 2);
 }
 
 /** Opens the session of a command and runs `run`. Errors of calls become failures that people understand. */
@@ -100,7 +112,8 @@ export async function openSession(options: SessionOptions, timeoutMs: number): P
 function sessionOf({ server, name, profile }: ChosenProfile, options: SessionOptions, timeoutMs: number): Session {
   if (!options.token && profile === undefined && options.profile !== undefined)
     throw new CommandFailure(`profile ${name} is not signed in to ${server}; use: platform login`, 4);
-  const token = options.token ? staticToken(options.token) : profile && profileToken(name);
+  const source = options.token ? staticToken(options.token) : profile && profileToken(name);
+  const token = source && sendableTokens(source);
   const transport = createPlatformTransport({ server, timeoutMs, retry: false, ...(token && { token }) });
   return { server, timeoutMs, transport, token, profile: options.token ? undefined : profile && name };
 }

@@ -3,7 +3,7 @@ import { createInterface } from "node:readline/promises";
 import { text } from "node:stream/consumers";
 import { Code } from "@connectrpc/connect";
 import { Command, Option } from "commander";
-import { exchangeToken, PlatformError, revokeToken } from "../../client/index.ts";
+import { exchangeToken, isSendable, PlatformError, revokeToken } from "../../client/index.ts";
 import {
   CiTokenError,
   ciToken,
@@ -119,8 +119,8 @@ async function externalToken(
     return options.device ? signInWithDevice(how) : signInWithBrowser(how);
   }
   const token = options.ci ? await tokenOfJob(options.audience ?? server) : await readToken();
-  if (token === "" || token.length > maxTokenLength || /\s/.test(token))
-    throw new CommandFailure(`a token has from 1 to ${maxTokenLength} characters, without blanks`, 2);
+  if (!isSendable(token) || token.length > maxTokenLength)
+    throw new CommandFailure(`a token has from 1 to ${maxTokenLength} characters of ASCII, without blanks`, 2);
   return token;
 }
 

@@ -69,10 +69,10 @@ describe.skipIf(issuer === undefined)("tokens of workloads", async () => {
       const address = `http://127.0.0.1:${(github.address() as AddressInfo).port}/token?job=1`;
       const env = {
         ...{ PLATFORM_TOKEN: "", PLATFORM_PROFILE: "github", GITHUB_ACTIONS: "true" },
-        ...{ ACTIONS_ID_TOKEN_REQUEST_URL: address, ACTIONS_ID_TOKEN_REQUEST_TOKEN: "of the job" },
+        ...{ ACTIONS_ID_TOKEN_REQUEST_URL: address, ACTIONS_ID_TOKEN_REQUEST_TOKEN: "of-the-job" },
       };
       expect(await server.run(["login", "--ci", "--audience", "ci"], env)).toMatchObject({ code: 0 });
-      expect(asked).toEqual([["/token?job=1&audience=ci", "Bearer of the job"]]);
+      expect(asked).toEqual([["/token?job=1&audience=ci", "Bearer of-the-job"]]);
       await worksAs("github");
     } finally {
       github.close();
@@ -115,12 +115,14 @@ describe.skipIf(issuer === undefined)("tokens of workloads", async () => {
   test.each([
     ["nothing", ""],
     ["two words", "two words"],
+    ["two lines", "two\nlines"],
+    ["another alphabet", "τοκεν"],
     ["8193 characters", "x".repeat(8193)],
   ])("%s is no token", async (_, text) => {
     const env = { ...server.env, PLATFORM_TOKEN: "" };
     expect(await runPlatform(["login", "--with-token"], { env, input: text })).toMatchObject({
       code: 2,
-      stderr: "error: a token has from 1 to 8192 characters, without blanks\n",
+      stderr: "error: a token has from 1 to 8192 characters of ASCII, without blanks\n",
     });
   });
 });
