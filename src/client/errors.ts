@@ -43,6 +43,11 @@ export class PlatformError extends ConnectError {
     return delay && Number(delay.seconds) * 1000 + Math.ceil(delay.nanos / 1e6);
   }
 
+  /** What is wrong with a token whose signature is valid: `the token is expired`. Nobody else is told. */
+  get tokenFault(): string | undefined {
+    return /error_description="([^"]*)"/.exec(this.metadata.get("www-authenticate") ?? "")?.[1];
+  }
+
   /** The id of the request in the log of the server. */
   get requestId(): string | undefined {
     return this.findDetails(RequestInfoSchema)[0]?.requestId ?? this.metadata.get("x-request-id") ?? undefined;

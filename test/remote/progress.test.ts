@@ -8,13 +8,13 @@ import { hasTerminal, onTerminal } from "./terminal.ts";
 let server: Awaited<ReturnType<typeof startStub>>;
 let env: Record<string, string>;
 
-/** Pages of two roles, each of which takes a while. */
+/** Pages of two roles, each of which takes a while. It is a resource as well. */
 beforeAll(async () => {
   server = await startStub(async ({ pageToken }) => {
     const page = Number(pageToken || 0);
     await sleep(400);
     const roles = [1, 2].map((i) => ({ uid: `${page}${i}`, name: `r${page}${i}` }));
-    return [200, { roles, totalCount: "40000", ...(page < 5 && { nextPageToken: `${page + 1}` }) }];
+    return [200, { uid: "x", roles, totalCount: "40000", ...(page < 5 && { nextPageToken: `${page + 1}` }) }];
   });
   env = { PLATFORM_SERVER: server.url };
 });

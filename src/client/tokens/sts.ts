@@ -37,6 +37,8 @@ export interface StsOptions {
 }
 
 const timeoutMs = 30_000;
+/** Header fields that errors have. */
+const keptHeaders = ["x-request-id", "www-authenticate"];
 
 /** Exchanges a token of another issuer, or narrows one of the platform. Errors: PlatformError. */
 export async function exchangeToken(
@@ -51,14 +53,14 @@ export async function exchangeToken(
     ...scopes.map((scope) => ["scopes", scope] as const),
     ...capabilities.map((capability) => ["cap", capability] as const),
   ]);
-  return tokenOf(answer as TokenAnswer, (answer as { refreshToken?: string }).refreshToken);
+  return tokenOf(answer, answer.refreshToken as string | undefined);
 }
 
 /** Continues the session of a refresh token, or of the cookie. The token is used up. Errors: PlatformError. */
 export async function refreshToken(options: StsOptions, token?: string): Promise<ExchangedToken> {
   const answer = await post(options, "/sts/exchange_refresh_token", [["refresh_token", token]]);
-  const pair = answer as { token: TokenAnswer; refreshToken?: TokenAnswer };
-  return tokenOf(pair.token, pair.refreshToken?.token);
+  const next = answer.refreshToken as TokenAnswer | undefined;
+  return tokenOf(Object(answer.token), next?.token);
 }
 
 /** Ends the session of a refresh token, or of the cookie. Errors: PlatformError. */
@@ -67,19 +69,21 @@ export async function revokeToken(options: StsOptions, token?: string): Promise<
 }
 
 interface TokenAnswer {
-  readonly token: string;
-  readonly expiry: string;
+  readonly token?: string;
+  readonly expiry?: string;
 }
 
-function tokenOf({ token, expiry }: TokenAnswer, next: string | undefined): ExchangedToken {
-  return { token, expireTimeMs: Date.parse(expiry), refreshToken: next };
+function tokenOf({ token, expiry = "" }: TokenAnswer, refreshToken: string | undefined): ExchangedToken {
+  const expireTimeMs = Date.parse(expiry);
+  if (typeof token === "string" && Number.isFinite(expireTimeMs)) return { token, expireTimeMs, refreshToken };
+  throw new PlatformError("the server has no token service: its answer has no token", Code.Unimplemented);
 }
 
 async function post(
   { server, session, signal }: StsOptions,
   path: string,
   parameters: readonly (readonly [name: string, value: string | undefined])[],
-): Promise<unknown> {
+): Promise<Readonly<Record<string, unknown>>> {
   const body = new URLSearchParams();
   for (const [name, value] of parameters) if (value !== undefined) body.append(name, value);
   const deadline = AbortSignal.timeout(timeoutMs);
@@ -99,14 +103,14 @@ async function post(
     if (signal?.aborted) throw new PlatformError("the request was cancelled", Code.Canceled);
     throw new PlatformError((error as Error).message, Code.Unavailable, undefined, undefined, error);
   }
-  if (response.ok) return text === "" ? undefined : JSON.parse(text);
+  if (response.ok) return membersOf(text);
   throw errorOf(response, text);
 }
 
 /** The error in a response: a `google.rpc.Status`, or an OAuth error (RFC 6749, section 5.2). */
 function errorOf({ status, headers }: Response, text: string): PlatformError {
-  const requestId = headers.get("x-request-id");
-  const metadata = requestId === null ? undefined : { "x-request-id": requestId };
+  const metadata = new Headers();
+  for (const name of keptHeaders) if (headers.has(name)) metadata.set(name, headers.get(name)!);
   const { code, message, error, error_description: description } = membersOf(text);
   if (typeof code === "number" && typeof message === "string" && code in Code)
     return new PlatformError(message, code, metadata);

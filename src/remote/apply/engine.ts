@@ -118,7 +118,7 @@ export class Apply {
       await change();
       return true;
     } catch (error) {
-      const { failure, concernsAll } = failureOf(error);
+      const { failure, concernsAll } = failureOf(error, this.#session.server);
       this.failure ??= failure;
       const isReported = concernsAll && this.#isStopped;
       if (concernsAll) this.#isStopped = true;
@@ -205,7 +205,7 @@ export class Apply {
       try {
         await deleteResource(this.#session, resource, { uid, validateOnly: this.#mode === "validate" });
       } catch (error) {
-        if (failureOf(error).failure.exitStatus !== 3) throw error;
+        if (failureOf(error, this.#session.server).failure.exitStatus !== 3) throw error;
         lines.push("    (it did not exist any more)");
       }
     if (this.#mode === "apply") await this.#note((record) => record.remove(uid));

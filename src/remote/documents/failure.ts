@@ -2,7 +2,7 @@
 import { Code } from "@connectrpc/connect";
 import { networkReason, PlatformError } from "../../client/index.ts";
 import { CommandFailure } from "../../command/index.ts";
-import { changedMeanwhile, exitStatusOf } from "../session/failure.ts";
+import { failureOfCall } from "../session/failure.ts";
 
 /** Errors that every other call would get as well. */
 const general: readonly Code[] = [
@@ -12,14 +12,16 @@ const general: readonly Code[] = [
   Code.ResourceExhausted,
 ];
 
-/** An error as a failure, and whether every other call would fail in the same way. Other errors are thrown. */
-export function failureOf(error: unknown): { readonly failure: CommandFailure; readonly concernsAll: boolean } {
+/**
+ * An error as a failure, and whether every other call would fail in the same way. Other errors are thrown.
+ * @param server the base URL of the server that was called.
+ */
+export function failureOf(
+  error: unknown,
+  server: string,
+): { readonly failure: CommandFailure; readonly concernsAll: boolean } {
   if (error instanceof CommandFailure) return { failure: error, concernsAll: false };
   if (!(error instanceof PlatformError)) throw error;
-  const reason = networkReason(error);
-  if (reason !== undefined)
-    return { failure: new CommandFailure(`no answer from the server: ${reason}`, 6), concernsAll: true };
-  const hint = error.code === Code.Aborted ? `: ${changedMeanwhile}` : "";
-  const failure = new CommandFailure(`${error.rawMessage}${hint}`, exitStatusOf(error.code));
-  return { failure, concernsAll: general.includes(error.code) };
+  const concernsAll = networkReason(error) !== undefined || general.includes(error.code);
+  return { failure: failureOfCall(error, server), concernsAll };
 }

@@ -1,15 +1,9 @@
 /** Calls of the standard methods of a resource. */
-import {
-  create,
-  type DescField,
-  type DescMessage,
-  type DescMethod,
-  type DescMethodUnary,
-  type Message,
-} from "@bufbuild/protobuf";
+import type { DescField, DescMessage, DescMethod, Message } from "@bufbuild/protobuf";
 import { CommandFailure } from "../../command/index.ts";
 import type { StandardMethod } from "../../standard-method.ts";
 import type { ResourceEntry } from "../catalog/resources.ts";
+import { callMethod } from "../session/call.ts";
 import type { Session } from "../session/session.ts";
 
 /** A message whose fields are read by their names. */
@@ -103,7 +97,5 @@ export async function listPage(
 }
 
 async function call(session: Session, method: DescMethod, request: Readonly<Record<string, unknown>>) {
-  const message = create(method.input, request as never);
-  const response = await session.transport.unary(method as DescMethodUnary, undefined, undefined, undefined, message);
-  return response.message as Message as Resource;
+  return (await callMethod(session, method, request)) as Resource;
 }

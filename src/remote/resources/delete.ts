@@ -51,7 +51,7 @@ async function deleteAll(
       await deleteResource(session, resource, { uid, validateOnly: dryRun, ...(force && { force }) });
       console.log(`${resource.singular}/${uid} ${dryRun ? "would be deleted" : "deleted"}`);
     } catch (error) {
-      const { failure, concernsAll } = failureOf(error);
+      const { failure, concernsAll } = failureOf(error, session.server);
       console.error(`error: ${printableLines(`${names[index]}: ${failure.message}`)}`);
       status ||= failure.exitStatus;
       if (concernsAll) break;

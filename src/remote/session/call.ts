@@ -1,16 +1,31 @@
 /** Calls of methods by their descriptors. */
-import { create, type DescMethod, type DescMethodUnary, type Message } from "@bufbuild/protobuf";
-import { explainMissing } from "./failure.ts";
+import { create, type DescMethod, type DescMethodUnary, type Message, toBinary } from "@bufbuild/protobuf";
+import { Code } from "@connectrpc/connect";
+import { PlatformError } from "../../client/index.ts";
+import { failureOfCall, foreignAnswer } from "./failure.ts";
 import type { Session } from "./session.ts";
 
-/** Calls a unary method. @param request a message, or its fields by their local names. */
+/**
+ * Calls a unary method. Errors: PlatformError; CommandFailure if the server does not have the method, or is none of this
+ * API. @param request a message, or its fields by their local names.
+ */
 export async function callMethod(session: Session, method: DescMethod, request: object): Promise<Message> {
-  const message = "$typeName" in request ? (request as Message) : create(method.input, request as never);
+  const { server, transport } = session;
+  const { name, parent, input, output } = method;
+  const message = "$typeName" in request ? (request as Message) : create(input, request as never);
   try {
-    const unary = method as DescMethodUnary;
-    const { message: response } = await session.transport.unary(unary, undefined, undefined, undefined, message);
-    return response;
+    const answer = await transport.unary(method as DescMethodUnary, undefined, undefined, undefined, message);
+    // JSON of something else decodes, too: unknown fields are ignored, for newer servers.
+    if (isNeverEmpty(method) && toBinary(output, answer.message).length === 0)
+      throw foreignAnswer(server, `${name} with none of the fields of its answer`);
+    return answer.message;
   } catch (error) {
-    throw explainMissing(error, method, session.server);
+    if (!(error instanceof PlatformError) || error.code !== Code.Unimplemented) throw error;
+    throw failureOfCall(error, server, `${server} has no method ${parent.typeName}/${name}`);
   }
+}
+
+/** A list tells how many results there are, and a resource has a uid. */
+function isNeverEmpty({ output }: DescMethod): boolean {
+  return output.field.totalCount !== undefined || output.field.uid !== undefined;
 }

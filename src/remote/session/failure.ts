@@ -1,7 +1,6 @@
 /** Errors of calls for people: a line for each violation, a hint where one helps, and an exit status by class. */
-import type { DescMethod } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
-import { networkReason, PlatformError } from "../../client/index.ts";
+import { networkReason, type PlatformError } from "../../client/index.ts";
 import { CommandFailure } from "../../command/index.ts";
 
 /** The exit status of each class of errors; 1 for others. */
@@ -21,22 +20,27 @@ const statuses: Readonly<Partial<Record<Code, number>>> = {
 };
 
 /** What to do after ABORTED. */
-export const changedMeanwhile = "somebody else changed it at the same time; try again";
+const changedMeanwhile = "somebody else changed it at the same time; try again";
 
-/** The failure of a command whose call failed. @param server its base URL. */
-export function failureOfCall(error: PlatformError, server: string): CommandFailure {
+/**
+ * The failure of a command whose call failed.
+ * @param server its base URL. @param message of an answer of this API; that of the error unless given.
+ */
+export function failureOfCall(error: PlatformError, server: string, message = messageOf(error)): CommandFailure {
   const reason = networkReason(error);
   if (reason !== undefined) return new CommandFailure(`cannot reach ${server} (--server): ${reason}`, 6);
   const { code, violations, preconditions, requestId } = error;
+  const foreign = foreignForm(error);
+  if (foreign !== undefined) return foreignAnswer(server, foreign, exitStatusOf(code));
   const details = violations.length > 0 ? violations : preconditions.map((it) => ({ ...it, field: it.type }));
   const lines =
     details.length > 1
       ? details.map(({ field, description }) => (field === "" ? description : `${field}: ${description}`))
       : [];
-  const hint = hintOf(error, server);
+  const hint = hintOf(error);
   return new CommandFailure(
     [
-      lines.length > 0 ? error.rawMessage.split(":")[0]! : error.rawMessage,
+      lines.length > 0 ? message.split(":")[0]! : message,
       ...lines.map((line) => `  ${line}`),
       ...(hint === undefined ? [] : [`hint: ${hint}`]),
       ...(requestId === undefined ? [] : [`request id: ${requestId}`]),
@@ -50,13 +54,28 @@ export function exitStatusOf(code: Code): number {
   return statuses[code] ?? 1;
 }
 
-/** The failure of a call of a method that the server may lack. Other errors are returned as they are. */
-export function explainMissing(error: unknown, { parent, name }: DescMethod, server: string): unknown {
-  if (!(error instanceof PlatformError) || error.code !== Code.Unimplemented) return error;
-  return new CommandFailure(`${server} has no method ${parent.typeName}/${name}`);
+/** The failure for an answer that no server of this API gives. @param what is answered, and how. */
+export function foreignAnswer(server: string, what: string, exitStatus?: number): CommandFailure {
+  const hint = "is it the address of a server of this API, or does a proxy answer in its place?";
+  return new CommandFailure(`${server} (--server) answers ${what}\nhint: ${hint}`, exitStatus);
 }
 
-function hintOf({ code, retryAfter }: PlatformError, server: string): string | undefined {
+/** The form of an answer that is none of Connect; undefined for any other error. */
+function foreignForm({ rawMessage, cause, metadata }: PlatformError): string | undefined {
+  const type = metadata.get("content-type");
+  // These are messages of connect-web: those of this API begin with the name of the code.
+  if (/^HTTP \d+$/.test(rawMessage)) return type === null ? rawMessage : `${rawMessage} with ${type}`;
+  if (/^unsupported content type/.test(rawMessage)) return `with ${type ?? "no content type"}`;
+  if (rawMessage === "") return "with an error of another form";
+  if (cause instanceof SyntaxError) return "with text that is not JSON";
+  return /^cannot decode /.test(rawMessage) ? "with JSON of another form" : undefined;
+}
+
+function messageOf({ rawMessage, tokenFault }: PlatformError): string {
+  return tokenFault === undefined ? rawMessage : `${rawMessage}: ${tokenFault}`;
+}
+
+function hintOf({ code, retryAfter }: PlatformError): string | undefined {
   switch (code) {
     case Code.Unauthenticated:
       return "sign in with `platform login`, or give an access token by --token or PLATFORM_TOKEN";
@@ -65,7 +84,7 @@ function hintOf({ code, retryAfter }: PlatformError, server: string): string | u
     case Code.ResourceExhausted:
       return retryAfter === undefined ? undefined : `try again in ${Math.ceil(retryAfter / 1000)} s`;
     case Code.Unimplemented:
-      return `${server} is an older server, or none of this API`;
+      return "it is an older server, or none of this API";
     default:
       return undefined;
   }

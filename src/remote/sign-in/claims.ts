@@ -7,6 +7,11 @@ export function expiryOf(token: string): number | undefined {
   return typeof exp === "number" ? exp * 1000 : undefined;
 }
 
+/** Whom a token is for. */
+export function audiencesOf(token: string): readonly string[] {
+  return [claimsOf(token).aud ?? []].flat().map(String);
+}
+
 /** Who issued a token; for one that was exchanged, the issuer of the first one. */
 export function issuerOf(token: string): string | undefined {
   const { act, iss } = claimsOf(token);

@@ -13,8 +13,10 @@ import {
   writeProfile,
 } from "../../client-node/index.ts";
 import { CommandFailure } from "../../command/index.ts";
-import { type ChosenProfile, withChosenProfile, withProfile } from "../session/session.ts";
-import { expiryOf, issuerOf } from "./claims.ts";
+import { contractRegistry } from "../catalog/descriptors.ts";
+import { callMethod } from "../session/call.ts";
+import { type ChosenProfile, openSession, withChosenProfile, withProfile } from "../session/session.ts";
+import { audiencesOf, expiryOf, issuerOf } from "./claims.ts";
 import type { SignInOptions } from "./provider.ts";
 import { remainingTime } from "./remaining-time.ts";
 
@@ -34,6 +36,7 @@ interface LoginOptions {
 }
 
 const browserTimeoutMs = 5 * 60_000;
+const requestTimeoutMs = 30_000;
 const maxTokenLength = 8192;
 
 export function loginCommand(): Command {
@@ -149,7 +152,10 @@ async function readToken(): Promise<string> {
   }
 }
 
-/** A token of the platform; the token itself where the server exchanges none. Errors: CommandFailure. */
+/**
+ * A token of the platform; the token itself where the server exchanges none. Errors: PlatformError; CommandFailure if
+ * the server does not accept it, or is none of this API.
+ */
 async function exchanged(
   server: string,
   token: string,
@@ -159,14 +165,33 @@ async function exchanged(
     return await exchangeToken({ server }, token, request);
   } catch (error) {
     if (!(error instanceof PlatformError)) throw error;
-    if (error.code === Code.Unimplemented) return { token, expireTimeMs: expiryOf(token) };
+    if (error.code === Code.Unimplemented) {
+      await tryToken(server, token);
+      return { token, expireTimeMs: expiryOf(token) };
+    }
     if (error.code !== Code.Unauthenticated && error.code !== Code.PermissionDenied) throw error;
     const issuer = issuerOf(token);
     throw new CommandFailure(
-      `${server} does not accept the token${issuer === undefined ? "" : ` of ${issuer}`}: ${error.rawMessage}\n` +
-        "hint: an identity or an identity provider there must name its issuer, and its subject or client" +
+      `${server} does not accept the token${issuer === undefined ? "" : ` of ${issuer}`}: ` +
+        `${error.tokenFault ?? error.rawMessage}\nhint: ${hintOf(error, token)}` +
         (error.requestId === undefined ? "" : `\nrequest id: ${error.requestId}`),
       4,
     );
   }
+}
+
+/** Calls a method that everybody may call who has a token. Errors: those of calls. */
+async function tryToken(server: string, token: string): Promise<void> {
+  const method = contractRegistry().getService("platform.iam.v2.GroupsService")!.method.listGroups!;
+  await callMethod(await openSession({ server, token }, requestTimeoutMs), method, { pageSize: 1 });
+}
+
+function hintOf({ tokenFault = "" }: PlatformError, token: string): string {
+  if (tokenFault.includes("audience"))
+    return (
+      `the token is for ${audiencesOf(token).join(", ")}; the server expects its own URL, unless the identity names ` +
+      "audiences; on GitHub, --audience chooses that of the token"
+    );
+  if (tokenFault !== "") return "get another token";
+  return "an identity or an identity provider there must name its issuer, and its subject or client";
 }

@@ -70,7 +70,7 @@ async function waitFor(
       last = `${resource.singular}/${found?.uid ?? text} ${condition.describe(found)}`;
       if (condition.isMet(found)) return last;
     } catch (error) {
-      const { failure } = failureOf(error);
+      const { failure } = failureOf(error, session.server);
       if (failure.exitStatus !== status.notAvailable && failure.exitStatus !== status.tooMany) throw error;
       if (error instanceof PlatformError) retryAfterMs = error.retryAfter ?? 0;
       if (performance.now() < endMs) last = failure.message;
@@ -91,7 +91,7 @@ function finder(session: Session, resource: ResourceEntry, text: string) {
       uid ??= hasNames(resource) ? await uidOf(session, resource.type, text) : text;
       return await getResource(session, resource, uid);
     } catch (error) {
-      if (!mayBeMissing || failureOf(error).failure.exitStatus !== status.notFound) throw error;
+      if (!mayBeMissing || failureOf(error, session.server).failure.exitStatus !== status.notFound) throw error;
       uid = undefined;
       return undefined;
     }

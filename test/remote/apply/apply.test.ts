@@ -159,5 +159,5 @@ test.each([
 ])("%s is reported once, and ends the apply", async (_, env, status) => {
   const text = Array.from({ length: 30 }, (_, i) => `kind: Repo\nparent: ${server.root}\nspec: {name: n${i}}\n`);
   const { code, stderr } = await server.run(["apply", "-f", await write("general.yaml", text.join("---\n"))], env);
-  expect({ code, lines: stderr.trim().split("\n").length }).toEqual({ code: status, lines: 1 });
+  expect({ code, errors: stderr.match(/^error: /gm)?.length }).toEqual({ code: status, errors: 1 });
 });

@@ -79,7 +79,7 @@ test("a server that stops in the middle is told once, with what was done, and th
   await gate.reached;
   gate.cut();
   const { code, stdout, stderr } = await command.ended;
-  expect(stderr).toMatch(/^error: .*: Repo cut\d+: no answer from the server: .*\n$/);
+  expect(stderr).toMatch(/^error: .*: Repo cut\d+: cannot reach \S+ \(--server\): .*\n$/);
   expect(code).toBe(6);
   const counts = countsOf(stdout);
   expect(counts.failed).toBeGreaterThan(0);
@@ -109,7 +109,9 @@ test("a change in between is explained, and applying again compares with it", as
   await server.run(["update", "repo", "raced0", "--description", "between"]);
   await gate.open();
   const { code, stderr } = await command.ended;
-  expect(stderr).toMatch(/Repo raced0: .*: somebody else changed it at the same time; try again\n/);
+  expect(stderr).toMatch(
+    /Repo raced0: .*\nhint: somebody else changed it at the same time; try again\nrequest id: \S+\n/,
+  );
   expect(code).toBe(5);
   expect((await server.run(args)).stdout).toContain('- description: "between"\n');
 });

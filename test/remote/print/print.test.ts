@@ -16,7 +16,7 @@ let env: Record<string, string>;
 /** By the name that is asked for: nothing, an error, many roles or one with control characters. */
 beforeAll(async () => {
   server = await startStub(({ name, pageToken }) => {
-    if (name === "none") return [200, {}];
+    if (name === "none") return [200, { totalCount: "0" }];
     if (name === "error") return [404, { code: "not_found", message: `no ${evil}` }];
     if (name === "many") {
       const page = Number(pageToken || 0);

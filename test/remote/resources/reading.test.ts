@@ -167,18 +167,6 @@ describe("failures", () => {
     expect(outcome.stderr).toMatch(stderr);
   });
 
-  test("a server that lacks a method, or is none of this API", async () => {
-    const other = createServer((_, response) => response.writeHead(404, { "content-type": "text/html" }).end("<p>no"));
-    await new Promise<void>((done) => other.listen(0, "127.0.0.1", done));
-    const url = `http://127.0.0.1:${(other.address() as AddressInfo).port}`;
-    expect(await runHere(["ping", "--server", url])).toEqual({
-      code: 1,
-      stdout: "",
-      stderr: `error: ${url} has no method platform.ping.v2.PingService/Ping\n`,
-    });
-    other.close();
-  });
-
   test("a server that does not answer in time", async () => {
     const silent = createServer(() => {});
     await new Promise<void>((done) => silent.listen(0, "127.0.0.1", done));

@@ -5,11 +5,13 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { Code, createPlatformClient } from "../../../src/client/package.ts";
+import { grpc } from "../../../src/client-node/package.ts";
 import { startIndependentIssuer } from "../../auth/independent-issuer.ts";
 import { runPlatform } from "../../cli/platform-process.ts";
 import { startWithFolder } from "../server.ts";
 
-const issuer = await startIndependentIssuer("ci");
+const issuer = await startIndependentIssuer("ci", "elsewhere");
 afterAll(() => issuer?.close());
 
 describe.skipIf(issuer === undefined)("tokens of workloads", async () => {
@@ -110,6 +112,22 @@ describe.skipIf(issuer === undefined)("tokens of workloads", async () => {
     expect(stderr).toMatch(/does not accept the token of http.*\nhint: an identity .*\nrequest id: \S+\n$/);
     expect(stderr).not.toContain(stranger);
     expect((await server.run(["whoami"], env)).code).toBe(4);
+  });
+
+  test("what is wrong with a token whose signature is valid", async () => {
+    const fault = "the token is for another audience";
+    const wrong = await issuer!.idToken("elsewhere", "repo:acme/app");
+    const env = { PLATFORM_TOKEN: "", PLATFORM_PROFILE: "wrong", PLATFORM_ID_TOKEN: wrong };
+    const { code, stderr } = await server.run(["login", "--ci"], env);
+    expect(code).toBe(4);
+    expect(stderr).toMatch(`does not accept the token of ${issuer!.url}: ${fault}\nhint: the token is for elsewhere; `);
+    const list = await server.run(["list", "groups"], { PLATFORM_TOKEN: wrong });
+    expect(list.stderr).toMatch(`error: Unauthenticated: invalid bearer token: ${fault}\nhint: sign in`);
+    for (const transport of [undefined, grpc]) {
+      const client = createPlatformClient({ server: server.server, token: wrong, ...(transport && { transport }) });
+      const failure = client.groups.list().page();
+      await expect(failure).rejects.toMatchObject({ tokenFault: fault, code: Code.Unauthenticated });
+    }
   });
 
   test.each([
