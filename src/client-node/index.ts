@@ -4,6 +4,8 @@
  * This file is what the command line uses. The package exports `package.ts` as `platform-api/client/node`, which adds
  * gRPC.
  */
+import type { GrpcSessions } from "./grpc-sessions.ts";
+
 export { type CiToken, CiTokenError, ciToken } from "./ci-token.ts";
 export { fileToken } from "./file-token.ts";
 export { type LockAttempt, tryLock } from "./lock-file.ts";
@@ -19,3 +21,9 @@ export {
   type SignInProvider,
   writeProfile,
 } from "./profiles.ts";
+export type { GrpcSessions };
+
+/** The connections of calls over gRPC. Their module takes long to load. @param server its base URL. */
+export async function grpcSessions(server: string): Promise<GrpcSessions> {
+  return new (await import("./grpc-sessions.ts")).GrpcSessions(server);
+}

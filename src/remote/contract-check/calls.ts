@@ -11,10 +11,11 @@ import {
   type Message,
   toJson,
 } from "@bufbuild/protobuf";
-import type { Transport } from "@connectrpc/connect";
-import { createGrpcTransport, Http2SessionManager } from "@connectrpc/connect-node";
+import { Code, type Transport } from "@connectrpc/connect";
+import { createGrpcTransport } from "@connectrpc/connect-node";
 import { file_google_rpc_error_details } from "../../../gen/google/rpc/error_details_pb.ts";
 import { createPlatformTransport, networkReason, PlatformError } from "../../client/index.ts";
+import { type GrpcSessions, grpcSessions } from "../../client-node/index.ts";
 import { CommandFailure } from "../../command/index.ts";
 import { contractCatalog } from "../catalog/contract.ts";
 import { contractRegistry } from "../catalog/descriptors.ts";
@@ -66,16 +67,20 @@ export function unaryMethods(): DescMethodUnary[] {
 export class Caller {
   readonly #server: string;
   readonly #timeoutMs: number;
-  readonly #sessions: Http2SessionManager;
+  readonly #sessions: GrpcSessions;
   readonly #transports: Readonly<Record<"connect" | "grpc", Transport>>;
 
   /** @param server its base URL. @param timeoutMs of each call. */
-  constructor(server: string, timeoutMs: number) {
-    this.#server = server.replace(/\/$/, "");
+  static async create(server: string, timeoutMs: number): Promise<Caller> {
+    const url = server.replace(/\/$/, "");
+    return new Caller(url, timeoutMs, await grpcSessions(url));
+  }
+
+  private constructor(server: string, timeoutMs: number, sessionManager: GrpcSessions) {
+    this.#server = server;
     this.#timeoutMs = timeoutMs;
-    this.#sessions = new Http2SessionManager(this.#server);
-    const options = { server: this.#server, timeoutMs, retry: false } as const;
-    const sessionManager = this.#sessions;
+    this.#sessions = sessionManager;
+    const options = { server, timeoutMs, retry: false } as const;
     this.#transports = {
       connect: createPlatformTransport(options),
       grpc: createPlatformTransport({
@@ -90,10 +95,19 @@ export class Caller {
     this.#sessions.abort();
   }
 
-  /** Makes a call. Errors: the server is not reached, or its answer is none of the protocol. */
-  call(method: DescMethod, request: JsonObject, { token, over, headers = {} }: CallOptions): Promise<Outcome> {
+  /**
+   * Makes a call. What is no answer of the protocol counts as an error of its own. Errors: CommandFailure if the server
+   * is not reached over REST.
+   */
+  async call(method: DescMethod, request: JsonObject, { token, over, headers = {} }: CallOptions): Promise<Outcome> {
     const all = { ...(token === undefined ? {} : { authorization: `Bearer ${token}` }), ...headers };
-    return over === "rest" ? this.#overRest(method, request, all) : this.#overRpc(method, request, all, over);
+    try {
+      return await (over === "rest" ? this.#overRest(method, request, all) : this.#overRpc(method, request, all, over));
+    } catch (error) {
+      if (error instanceof CommandFailure) throw error;
+      const message = `no readable answer over ${over}: ${(error as Error).message}`;
+      return { status: { code: Code.Unknown, message, details: [] } };
+    }
   }
 
   /** Makes any request over HTTP, with the body as JSON. Errors: CommandFailure if the server is not reached. */
@@ -118,8 +132,8 @@ export class Caller {
     const response = await this.fetch(restRequest(method, request), headers);
     const body = await response.text();
     const rest = { httpStatus: response.status, headers: response.headers, body };
-    if (!response.ok) return { status: statusOf(JSON.parse(body)), rest };
-    return { message: body === "" ? {} : wholeMessage(method.output, JSON.parse(body)), rest };
+    if (!response.ok) return { status: statusOf(readJson(response, body) as Partial<Status>), rest };
+    return { message: body === "" ? {} : wholeMessage(method.output, readJson(response, body)), rest };
   }
 
   async #overRpc(
@@ -139,6 +153,17 @@ export class Caller {
       return { status: rpcStatusOf(error) };
     }
   }
+}
+
+/** The JSON of an answer; that of an error has a code. Errors: a plain Error that tells what the answer is instead. */
+function readJson({ ok, status, headers }: Response, body: string): JsonValue {
+  try {
+    const json = JSON.parse(body) as JsonValue;
+    if (ok || typeof (json as JsonObject | null)?.code === "number") return json;
+  } catch {
+    // told below
+  }
+  throw new Error(`HTTP ${status} with ${headers.get("content-type") ?? "no content type"}`);
 }
 
 /** A message of JSON, read and written again, so that all fields are there in one form. */

@@ -41,7 +41,7 @@ const steps = [
  */
 export async function checkContract(options: CheckOptions): Promise<readonly Result[]> {
   const { server, token, timeoutMs, signal, onProgress } = options;
-  const caller = new Caller(server, timeoutMs);
+  const caller = await Caller.create(server, timeoutMs);
   const results = new Results();
   const target = new Target(caller, token, results, signal);
   try {
@@ -63,7 +63,7 @@ export async function checkContract(options: CheckOptions): Promise<readonly Res
 async function firstGroup({ caller, token }: Target): Promise<string> {
   const request = { uidp: { inRoot: true }, pageSize: 1 };
   const outcome = await caller.call(methodNamed("ListGroups"), request, { token, over: "rest" });
-  if ("status" in outcome) throw new CommandFailure(`ListGroups: ${outcome.status.message}`);
+  if ("status" in outcome) throw new CommandFailure(`cannot begin: ListGroups: ${outcome.status.message}`);
   const [group] = outcome.message.groups as { readonly uid: string }[];
   if (group === undefined) throw new CommandFailure("the token sees no root group; give one by --group");
   return group.uid;

@@ -129,16 +129,9 @@ export class Target {
     return left;
   }
 
-  /** Makes a call. What is no answer of the protocol counts as an error of its own. */
   async #attempt(name: string, request: JsonObject, options: CallOptions): Promise<Outcome> {
     if (this.signal.aborted) throw new CommandFailure("interrupted", 130);
-    try {
-      return await this.caller.call(methodNamed(name), request, options);
-    } catch (error) {
-      if (error instanceof CommandFailure) throw error;
-      const message = `no readable answer over ${options.over}: ${(error as Error).message}`;
-      return { status: { code: Code.Unknown, message, details: [] } };
-    }
+    return this.caller.call(methodNamed(name), request, options);
   }
 
   #checkStatus(name: string, { code, message, details }: Status, httpStatus: number | undefined): void {

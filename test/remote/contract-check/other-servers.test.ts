@@ -1,0 +1,38 @@
+/** A check of what is no server of the contract, or only over some protocols. */
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { runPlatform } from "../../cli/platform-process.ts";
+import { startGate } from "../gate.ts";
+import { startWithFolder } from "../server.ts";
+import { startForeign } from "../stub-server.ts";
+
+let server: Awaited<ReturnType<typeof startWithFolder>>;
+beforeAll(async () => {
+  server = await startWithFolder();
+});
+afterAll(() => server.stop());
+
+const check = (url: string) => runPlatform(["contract", "check"], { env: { ...server.env, PLATFORM_SERVER: url } });
+
+test.each([
+  [501, "text/html", "<!DOCTYPE html>", "HTTP 501 with text/html"],
+  [200, "text/html", "<!DOCTYPE html>", "HTTP 200 with text/html"],
+  [404, "application/json", '{"detail":"Not Found"}', "HTTP 404 with application/json"],
+  [200, "application/json", '{"a":1}', "cannot decode message platform.iam.v2.ListGroupsResponse from JSON"],
+  [401, "application/json", "null", "HTTP 401 with application/json"],
+])("HTTP %s, %s, %s is told in a line", async (status, type, text, what) => {
+  const { url, stop } = await startForeign(status, type, text);
+  onTestFinished(stop);
+  const { code, stdout, stderr } = await check(url);
+  expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+  expect(stderr).toContain(`error: cannot begin: ListGroups: no readable answer over rest: ${what}`);
+  expect(stderr.trim().split("\n")).toHaveLength(1);
+});
+
+test("a proxy that speaks HTTP/1.1 alone differs over gRPC", async () => {
+  const { baseUrl } = await startGate(server.server, "", Number.POSITIVE_INFINITY);
+  const { code, stdout, stderr } = await check(baseUrl);
+  expect({ code, stderr }).toEqual({ code: 1, stderr: "" });
+  expect(stdout).toContain("no readable answer over grpc: ");
+  expect(stdout).toMatch(/\d+ checks, \d+ differences, 2 skipped\n$/);
+  expect(stdout).not.toContain("over rest");
+});
