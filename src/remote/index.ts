@@ -74,6 +74,16 @@ export async function printTokenCommand(): Promise<Command> {
   return (await import("./sign-in/token.ts")).printTokenCommand();
 }
 
+/** Adds the options that choose a server: `--server`, `--profile`. */
+export async function withServer(command: Command): Promise<Command> {
+  return (await import("./session/session.ts")).withProfile(command);
+}
+
+/** The base URL that the options of {@link withServer} choose; undefined if nothing does. Errors: CommandFailure. */
+export async function chosenServer(command: Command): Promise<string | undefined> {
+  return (await import("./session/session.ts")).chosenServer(command.opts());
+}
+
 /** `platform replay`. */
 export async function replayCommand(): Promise<Command> {
   return (await import("./recording/replay.ts")).replayCommand();

@@ -5,10 +5,10 @@ import { listenCommand } from "./listen.ts";
 import { replayCommand } from "./replay.ts";
 import { showCommand } from "./show.ts";
 
-export function eventsCommand(): Command {
+export async function eventsCommand(): Promise<Command> {
   return new Command("events")
     .addCommand(listCommand().exitOverride())
     .addCommand(showCommand().exitOverride())
     .addCommand(replayCommand().exitOverride())
-    .addCommand(listenCommand().exitOverride());
+    .addCommand((await listenCommand()).exitOverride());
 }

@@ -5,6 +5,7 @@ import type { AddressInfo } from "node:net";
 import { Command } from "commander";
 import { CommandFailure, stopSignal } from "../../command/index.ts";
 import { baseUrlOf } from "../../config/index.ts";
+import { chosenServer, withServer } from "../../remote/index.ts";
 import { settingsOf, withSettings } from "../settings.ts";
 import { formatDelivery } from "./format.ts";
 import { createVerifier } from "./verify.ts";
@@ -20,9 +21,11 @@ interface Options {
   readonly count?: string;
 }
 
-export function listenCommand(): Command {
-  const command = withSettings(new Command("listen"), ["baseUrl", "issuer"])
-    .description("receive events on this machine, verify them and print them")
+export async function listenCommand(): Promise<Command> {
+  const command = withSettings(await withServer(new Command("listen")), ["baseUrl", "issuer"])
+    .description(
+      "receive events on this machine, verify them and print them; the keys are those of the server, or of --issuer",
+    )
     .option("--port <PORT>", `port on ${host}; 0 lets the system choose`, "8090")
     .option("--secret <SECRET>", "signing secret of the subscription; without it, signatures are not checked")
     .option("--group <UID>", "group of the subscription; without it, any group is accepted")
@@ -33,8 +36,9 @@ export function listenCommand(): Command {
     const port = parseNumber("--port", options.port, 0, 65_535);
     const count = options.count === undefined ? Number.POSITIVE_INFINITY : parseNumber("--count", options.count, 1);
     if (secret !== undefined && !/^whsec_[A-Za-z0-9+/]{32,}={0,2}$/.test(secret))
-      throw new CommandFailure("--secret must be `whsec_` and base64, as CreateSubscription returned it");
-    const issuer = config.issuer ?? baseUrlOf(config);
+      throw new CommandFailure("--secret must be `whsec_` and base64, as CreateSubscription returned it", 2);
+    const issuer =
+      config.issuer ?? config.baseUrl ?? (await chosenServer(command))?.replace(/\/$/, "") ?? baseUrlOf(config);
     const stopped = stopSignal();
     const counted = new AbortController();
     const server = createServer(sink({ issuer, group, secret, count, stop: () => counted.abort() }));
@@ -104,6 +108,6 @@ async function closeAfter(server: Server, signal: AbortSignal): Promise<void> {
 function parseNumber(option: string, text: string, least: number, most = Number.MAX_SAFE_INTEGER): number {
   const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
   if (!(value >= least && value <= most))
-    throw new CommandFailure(`${option} must be a number from ${least}, not ${JSON.stringify(text)}`);
+    throw new CommandFailure(`${option} must be a number from ${least}, not ${JSON.stringify(text)}`, 2);
   return value;
 }

@@ -74,7 +74,10 @@ export function createVerifier(expected: Expectations): (request: WebhookRequest
       const isBad = [token, signature].some(({ outcome }) => outcome === "refused");
       return { status: event.outcome === "refused" ? 400 : isBad ? 403 : 200, event, token, signature };
     } catch (error) {
-      const token = { outcome: "unchecked", text: `no keys from ${expected.issuer}: ${causeOf(error)}` } as const;
+      const token = {
+        outcome: "unchecked",
+        text: `no keys from ${expected.issuer} (--server, --issuer): ${causeOf(error)}`,
+      } as const;
       return { status: 500, event, token, signature };
     }
   };

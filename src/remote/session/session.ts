@@ -101,6 +101,15 @@ export async function inSession(command: Command, run: (session: Session) => Pro
   await withChosenProfile(options, (chosen) => run(sessionOf(chosen, options, timeoutMs)));
 }
 
+/** The base URL that `--server`, the environment or a profile choose; undefined if none of them does. */
+export async function chosenServer(options: SessionOptions): Promise<string | undefined> {
+  let found: string | undefined;
+  await withChosenProfile(options, async ({ server, profile }) => {
+    if (options.server !== undefined || profile !== undefined) found = server;
+  });
+  return found;
+}
+
 /**
  * Opens a session. @param timeoutMs of each call. Errors: CommandFailure if the server's address is no URL, or the
  * profile named is not one of the server; ProfileError.

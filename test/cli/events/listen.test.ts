@@ -1,8 +1,10 @@
 /** `platform events listen` as a process: what it prints, and how it answers. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { cleanEnvironment, repository, runPlatform } from "../platform-process.ts";
+import { cleanEnvironment, repository, runPlatform, temporaryFolder } from "../platform-process.ts";
 import {
   type Forgery,
   type PublishedIssuer,
@@ -29,11 +31,14 @@ interface Listener {
   deliver(forgery?: Forgery): Promise<number>;
 }
 
-async function listen(...args: string[]): Promise<Listener> {
-  const { issuer, group, secret } = subscription;
-  const known = ["--issuer", issuer, "--group", group, "--secret", secret];
-  const command = ["src/main.ts", "events", "listen", "--port", "0", ...known, ...args];
-  const child = spawn(process.execPath, command, { cwd: repository, env: cleanEnvironment() });
+function listen(...args: string[]): Promise<Listener> {
+  return listenIn({}, "--issuer", subscription.issuer, ...args);
+}
+
+async function listenIn(env: Readonly<Record<string, string>>, ...args: string[]): Promise<Listener> {
+  const { group, secret } = subscription;
+  const command = ["src/main.ts", "events", "listen", "--port", "0", "--group", group, "--secret", secret, ...args];
+  const child = spawn(process.execPath, command, { cwd: repository, env: { ...cleanEnvironment(), ...env } });
   onTestFinished(() => void child.kill("SIGKILL"));
   let printed = "";
   child.stdout.setEncoding("utf8").on("data", (chunk) => {
@@ -78,6 +83,28 @@ test("it prints what arrives and whether it verifies, and answers as receivers d
   expect(blocks[2]).toContain("  token       refused, missing\n");
 });
 
+test("the issuer is the server that other commands call, unless a setting says another", async () => {
+  const { issuer } = subscription;
+  const folder = await temporaryFolder();
+  await mkdir(join(folder, "platform/profiles"), { recursive: true });
+  const profile = { server: issuer, token: "x" };
+  await writeFile(join(folder, "platform/profiles/default.json"), JSON.stringify(profile), { mode: 0o600 });
+  const signedIn = { XDG_CONFIG_HOME: folder };
+  const nobody = { XDG_CONFIG_HOME: "/nonexistent" };
+  for (const [env, args] of [
+    [{ ...nobody, PLATFORM_SERVER: `${issuer}/` }, []],
+    [{ ...nobody, PLATFORM_SERVER: "http://127.0.0.1:9" }, ["--server", issuer]],
+    [{ ...nobody, PLATFORM_SERVER: "http://127.0.0.1:9" }, ["--base-url", issuer]],
+    [signedIn, []],
+  ] as const) {
+    const { deliver } = await listenIn(env, ...args);
+    expect(await deliver()).toBe(200);
+  }
+  const { deliver, printed } = await listenIn({ ...nobody, PLATFORM_SERVER: "http://127.0.0.1:9" });
+  expect(await deliver()).toBe(500);
+  expect(printed()).toContain("no keys from http://127.0.0.1:9 (--server, --issuer): ");
+});
+
 test.each(["SIGINT", "SIGTERM"] as const)("%s ends it", async (signal) => {
   const { process: child } = await listen();
   child.kill(signal);
@@ -103,6 +130,6 @@ describe("it says what it cannot use", () => {
     [["--secret", "secret"], "--secret must be `whsec_` and base64, as CreateSubscription returned it"],
   ])("%j", async (args, message) => {
     const outcome = await runPlatform(["events", "listen", ...args]);
-    expect(outcome).toEqual({ code: 1, stdout: "", stderr: `error: ${message}\n` });
+    expect(outcome).toEqual({ code: 2, stdout: "", stderr: `error: ${message}\n` });
   });
 });
