@@ -13,6 +13,9 @@ export interface CiToken extends TokenSource {
 /** The environment has no token; the message says how to provide one. */
 export class CiTokenError extends Error {}
 
+/** The file of the token cannot be read. */
+export class CiTokenFileError extends CiTokenError {}
+
 /** The file of a projected service account token; `PLATFORM_ID_TOKEN_FILE` names another. */
 const projectedTokenFile = "/var/run/secrets/platform/token";
 const timeoutMs = 30_000;
@@ -25,12 +28,12 @@ const timeoutMs = 30_000;
  *     Kubernetes       a projected service account token, in PLATFORM_ID_TOKEN_FILE or /var/run/secrets/platform/token
  *
  * @param audience what GitHub writes into the token; the others are told in the job or in the volume.
- * Errors: CiTokenError if there is none.
+ * Errors: CiTokenError if there is none, or its file cannot be read.
  */
 export function ciToken(audience: string, env: Readonly<Record<string, string | undefined>> = process.env): CiToken {
   const { PLATFORM_ID_TOKEN: variable, PLATFORM_ID_TOKEN_FILE: file } = env;
   if (variable) return { system: "GitLab CI/CD", token: async () => variable, refused: () => false };
-  if (file || existsSync(projectedTokenFile)) return { system: "Kubernetes", ...fileToken(file || projectedTokenFile) };
+  if (file || existsSync(projectedTokenFile)) return projectedToken(file || projectedTokenFile);
   const { ACTIONS_ID_TOKEN_REQUEST_URL: url, ACTIONS_ID_TOKEN_REQUEST_TOKEN: bearer } = env;
   if (url && bearer)
     return { system: "GitHub Actions", token: () => requestGitHubToken(url, bearer, audience), refused: () => false };
@@ -41,6 +44,18 @@ export function ciToken(audience: string, env: Readonly<Record<string, string | 
   throw new CiTokenError(
     `there is no token of a CI system: neither PLATFORM_ID_TOKEN nor ACTIONS_ID_TOKEN_REQUEST_URL is set, and there is no file ${projectedTokenFile} (PLATFORM_ID_TOKEN_FILE)`,
   );
+}
+
+function projectedToken(file: string): CiToken {
+  const source = fileToken(file);
+  return {
+    ...source,
+    system: "Kubernetes",
+    token: () =>
+      source.token().catch((error: Error) => {
+        throw new CiTokenFileError(`cannot read the token of the pod (PLATFORM_ID_TOKEN_FILE): ${error.message}`);
+      }),
+  };
 }
 
 /** Errors: CiTokenError; UNAVAILABLE if GitHub is not reached. */

@@ -2,7 +2,7 @@
  * Profiles: where somebody signed in, and the tokens received. Each is a file with mode 0600,
  * `$XDG_CONFIG_HOME/platform/profiles/NAME.json`; on Windows below `%APPDATA%`.
  */
-import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 
@@ -29,33 +29,47 @@ export interface Profile {
 /** A profile that cannot be used; the message says why. */
 export class ProfileError extends Error {}
 
+/** A profile whose name or file is not that of one. */
+export class InvalidProfileError extends ProfileError {}
+
 /** The profile that commands use when none is named. */
 export const defaultProfile = "default";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The file of a profile. Errors: ProfileError if the name cannot be that of a file. */
+/** The file of a profile. Errors: InvalidProfileError if the name cannot be that of a file. */
 export function profileFile(name: string, env: Environment = process.env): string {
   if (!/^[A-Za-z0-9][\w.@-]{0,63}$/.test(name))
-    throw new ProfileError(
+    throw new InvalidProfileError(
       `a profile has a name of letters, digits and _.@-, at most 64, not ${JSON.stringify(name.slice(0, 100))}`,
     );
   return join(profilesFolder(env), `${name}.json`);
 }
 
-/** Reads a profile; undefined if there is none. Errors: ProfileError if the file is none. */
+/**
+ * Reads a profile; undefined if there is none. A file that others may read gets mode 0600. Errors: InvalidProfileError.
+ */
 export async function readProfile(name: string, env?: Environment): Promise<Profile | undefined> {
   const file = profileFile(name, env);
   let text: string;
   try {
     text = await readFile(file, "utf8");
+    await keepPrivate(file);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    throw new ProfileError(`cannot read the profile ${file}: ${(error as Error).message}`);
+    throw new InvalidProfileError(`cannot read the profile ${file}: ${(error as Error).message}`);
   }
   const profile = parsed(text);
-  if (profile === undefined) throw new ProfileError(`${file} is not a profile; remove it and sign in again`);
+  if (profile === undefined) throw new InvalidProfileError(`${file} is not a profile; remove it and sign in again`);
   return profile;
+}
+
+/** Takes the permissions of other users from a file, unless it belongs to somebody else. */
+async function keepPrivate(file: string): Promise<void> {
+  if (process.platform === "win32") return; // a mode says nothing about other users there
+  const { mode, uid } = await stat(file);
+  if ((mode & 0o077) === 0 || uid !== process.getuid!()) return;
+  await chmod(file, 0o600).catch(() => {}); // on a read-only file system
 }
 
 /** Writes a profile at once: a reader sees the old file or the new one. */

@@ -67,9 +67,18 @@ function findMethod(path: string): DescMethod {
   throw new CommandFailure(`there is no method ${JSON.stringify(path)}${suggestion(wanted, names)}`, 2);
 }
 
+/** The text of a file; `-` is standard input. */
+function readInput(file: string): string {
+  try {
+    return readFileSync(file === "-" ? 0 : file, "utf8");
+  } catch (error) {
+    throw new CommandFailure(`--data: cannot read ${file}: ${(error as Error).message}`, 2);
+  }
+}
+
 function readData(data: string | undefined): JsonObject {
   if (data === undefined) return {};
-  const text = data.startsWith("@") ? readFileSync(data === "@-" ? 0 : data.slice(1), "utf8") : data;
+  const text = data.startsWith("@") ? readInput(data.slice(1)) : data;
   let value: JsonValue;
   try {
     value = JSON.parse(text);

@@ -8,7 +8,14 @@ import {
   staticToken,
   type TokenSource,
 } from "../../client/index.ts";
-import { defaultProfile, type Profile, ProfileError, profileToken, readProfile } from "../../client-node/index.ts";
+import {
+  defaultProfile,
+  InvalidProfileError,
+  type Profile,
+  ProfileError,
+  profileToken,
+  readProfile,
+} from "../../client-node/index.ts";
 import { CommandFailure } from "../../command/index.ts";
 import { failureOfCall } from "./failure.ts";
 
@@ -150,7 +157,8 @@ export async function withChosenProfile(
   } catch (error) {
     // Where a call asked for the token, the error of the profile is the cause.
     const profileError = [error, (error as Error).cause].find((it) => it instanceof ProfileError);
-    if (profileError !== undefined) throw new CommandFailure(profileError.message, 4);
+    if (profileError !== undefined)
+      throw new CommandFailure(profileError.message, profileError instanceof InvalidProfileError ? 2 : 4);
     throw error instanceof PlatformError ? failureOfCall(error, server) : error;
   }
 }

@@ -6,6 +6,7 @@ import { Command, Option } from "commander";
 import { exchangeToken, isSendable, PlatformError, revokeToken } from "../../client/index.ts";
 import {
   CiTokenError,
+  CiTokenFileError,
   ciToken,
   lockProfile,
   type Profile,
@@ -134,7 +135,8 @@ async function tokenOfJob(audience: string): Promise<string> {
     console.error(`Using the token of ${source.system}`);
     return token;
   } catch (error) {
-    throw error instanceof CiTokenError ? new CommandFailure(error.message, 4) : error;
+    if (!(error instanceof CiTokenError)) throw error;
+    throw new CommandFailure(error.message, error instanceof CiTokenFileError ? 2 : 4);
   }
 }
 
