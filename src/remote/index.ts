@@ -102,9 +102,9 @@ export async function seedServer(server: string, token: string, path: string): P
   await (await import("./apply/seed.ts")).seedServer(server, token, path);
 }
 
-/** The commands that {@link findRemoteCommand} finds. */
-export async function serviceCandidates(): Promise<Candidate[]> {
-  return (await import("./completion/values.ts")).serviceCandidates();
+/** The commands that {@link findRemoteCommand} finds. @param others the names of other commands. */
+export async function serviceCandidates(others: ReadonlySet<string>): Promise<Candidate[]> {
+  return (await import("./completion/values.ts")).serviceCandidates(others);
 }
 
 /** What a value of a command may be; none where it is not known. The resources of a server are asked for. */

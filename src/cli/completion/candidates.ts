@@ -43,8 +43,7 @@ export async function candidatesFor(
         [it.name(), it.alias() ?? []].flat().map((value) => ({ value, description: firstLine(it.description()) })),
       );
     if (command !== program) return commands;
-    const services = await serviceCandidates();
-    return [...commands, ...services.filter(({ value }) => !commands.some((other) => other.value === value))];
+    return [...commands, ...(await serviceCandidates(new Set(commands.map(({ value }) => value))))];
   }
   const argument = command.registeredArguments[operands.length] ?? command.registeredArguments.at(-1);
   return argument === undefined || (operands.length >= command.registeredArguments.length && !argument.variadic)

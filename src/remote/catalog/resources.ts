@@ -62,6 +62,16 @@ export function hasNames({ methods: { Create, List } }: ResourceEntry): boolean 
   return Create !== undefined && List?.input.field.name !== undefined;
 }
 
+/** The only custom method of a service if it has the service's name: its command is that of the service. */
+export function onlyMethod({ name, customMethods }: ServiceEntry): DescMethod | undefined {
+  return customMethods.size === 1 ? customMethods.get(name) : undefined;
+}
+
+/** The command of a service: by its full name, `access-service`, where another command has the short one. */
+export function commandName({ name, service }: ServiceEntry, others: ReadonlySet<string>): string {
+  return others.has(name) ? kebab(service.name) : name;
+}
+
 /** The type of the parents that a resource is created in; undefined if it has none, or they may be of any type. */
 export function parentType({ methods: { Create } }: ResourceEntry): string | undefined {
   const parent = Create?.input.field.parent;

@@ -7,15 +7,18 @@ import { contractCatalog, findResource } from "../catalog/contract.ts";
 import { contractServices } from "../catalog/descriptors.ts";
 import { shortNames } from "../catalog/enums.ts";
 import { FieldFlag, findField } from "../catalog/flags.ts";
-import { parentType, type ResourceEntry } from "../catalog/resources.ts";
+import { commandName, parentType, type ResourceEntry } from "../catalog/resources.ts";
 import type { Candidate, ValuePlace } from "./place.ts";
 import { candidatesOnServer } from "./server.ts";
 
 /** The services with custom methods, which are commands. */
-export function serviceCandidates(): Candidate[] {
+export function serviceCandidates(others: ReadonlySet<string>): Candidate[] {
   return contractCatalog()
     .services.filter(({ customMethods }) => customMethods.size > 0)
-    .map(({ name, customMethods }) => ({ value: name, description: [...customMethods.keys()].join(", ") }));
+    .map((entry) => ({
+      value: commandName(entry, others),
+      description: [...entry.customMethods.keys()].join(", "),
+    }));
 }
 
 /** The values of a parameter, whatever is there of the word; none where they are not known. */

@@ -1,16 +1,29 @@
 /** `platform resources`: what the commands can be used on. */
 import { Command } from "commander";
 import { contractCatalog } from "../catalog/contract.ts";
-import { kebab } from "../catalog/resources.ts";
+import { commandName, kebab, onlyMethod } from "../catalog/resources.ts";
 
 export function resourcesCommand(): Command {
-  return new Command("resources").action(() => {
+  const command = new Command("resources");
+  return command.action(() => {
     const { resources, services } = contractCatalog();
+    const others = new Set(command.parent?.commands.map((it) => it.name()));
     const rows = resources.map(({ plural, methods }) => [plural, Object.keys(methods).map(kebab).join(", ")]);
-    const width = Math.max(...rows.map(([name]) => name!.length));
-    for (const [name, verbs] of [["RESOURCE", "METHODS"], ...rows]) console.log(`${name!.padEnd(width)}  ${verbs}`);
-    console.log(`\n${"COMMAND".padEnd(width)}  CUSTOM METHODS`);
-    for (const { name, customMethods } of services)
-      if (customMethods.size > 0) console.log(`${name.padEnd(width)}  ${[...customMethods.keys()].join(", ")}`);
+    const commands = services
+      .filter(({ customMethods }) => customMethods.size > 0)
+      .map((entry) => {
+        const methods = onlyMethod(entry) === undefined ? [...entry.customMethods.keys()] : [];
+        return [commandName(entry, others), methods.join(", ")];
+      });
+    const width = Math.max(...[...rows, ...commands].map(([name]) => name!.length));
+    const print = (lines: readonly (readonly string[])[]) => {
+      for (const [name, methods] of lines) console.log(`${name!.padEnd(width)}  ${methods}`.trimEnd());
+    };
+    print(
+      [["RESOURCE", "METHODS"], ...rows, [], ["COMMAND", "CUSTOM METHODS"], ...commands].map(([a = "", b = ""]) => [
+        a,
+        b,
+      ]),
+    );
   });
 }

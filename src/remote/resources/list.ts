@@ -7,7 +7,7 @@ import {
   type JsonObject,
   type Message,
 } from "@bufbuild/protobuf";
-import { Command } from "commander";
+import { Command, Option } from "commander";
 import { resource_reference } from "../../../gen/google/api/resource_pb.ts";
 import { CommandFailure, ProgressLine } from "../../command/index.ts";
 import { findResource } from "../catalog/contract.ts";
@@ -43,7 +43,7 @@ export function listCommand(args: readonly string[]): Command {
     .option("--order-by <FIELDS>", 'fields, each with an optional `desc`: "name desc, uid"')
     .option("--limit <NUMBER>", "print at most so many", "50")
     .option("--skip <NUMBER>", "leave out so many at the beginning")
-    .option("--all", "print all, page by page");
+    .addOption(new Option("--all", "print all, page by page").conflicts("limit"));
   const resource = args.map((arg) => findResource(arg)).find((it) => it !== undefined);
   const input = resource?.methods.List?.input;
   const flags = input === undefined ? [] : addFieldFlags(command, input, pageFields);
@@ -57,8 +57,8 @@ export function listCommand(args: readonly string[]): Command {
       const request = Object.keys(given).length === 0 ? given : await withUids(session, method, given);
       await addScope(session, entry, method, request, options);
       if (options.orderBy !== undefined) request.orderBy = options.orderBy;
-      if (options.skip !== undefined) request.skip = countOf(options.skip, "--skip");
-      const limit = options.all ? Number.POSITIVE_INFINITY : countOf(options.limit, "--limit");
+      if (options.skip !== undefined) request.skip = countOf(options.skip, "--skip", 0);
+      const limit = options.all ? Number.POSITIVE_INFINITY : countOf(options.limit, "--limit", 1);
       const rest = { count: 0n };
       const line = new ProgressLine();
       try {
@@ -146,8 +146,8 @@ function groupType(field: DescField): string {
   return getOption(field, resource_reference).type || (findResource("group")?.type ?? "");
 }
 
-function countOf(text: string, flag: string): number {
+function countOf(text: string, flag: string, least: number): number {
   const count = Number(text);
-  if (Number.isInteger(count) && count >= 0) return count;
-  throw new CommandFailure(`${flag} must be a whole number, not ${JSON.stringify(text)}`, 2);
+  if (Number.isInteger(count) && count >= least) return count;
+  throw new CommandFailure(`${flag} must be a whole number from ${least}, not ${JSON.stringify(text)}`, 2);
 }

@@ -7,15 +7,16 @@ import { suggestion } from "../../did-you-mean.ts";
 import { commentOf } from "../catalog/comments.ts";
 import { contractServices } from "../catalog/descriptors.ts";
 import { addFieldFlags, collect, fieldsOf, fieldsOfPairs } from "../catalog/flags.ts";
-import type { ServiceEntry } from "../catalog/resources.ts";
+import { onlyMethod, type ServiceEntry } from "../catalog/resources.ts";
 import { checkValues, messageOf, resolveReferences } from "../documents/spec.ts";
 import { printMessages, withOutput } from "../print/print.ts";
 import { callMethod } from "../session/call.ts";
 import { inSession, type Session, withSession } from "../session/session.ts";
 
 /** The command of a service, with a command for each custom method; the method itself if it has the service's name. */
-export function serviceCommand({ name, customMethods }: ServiceEntry): Command {
-  const only = customMethods.size === 1 ? customMethods.get(name) : undefined;
+export function serviceCommand(entry: ServiceEntry): Command {
+  const { name, customMethods } = entry;
+  const only = onlyMethod(entry);
   if (only !== undefined) return methodCommand(name, only);
   const command = new Command(name).description(`Methods of ${name}.`);
   for (const [methodName, method] of customMethods)

@@ -68,7 +68,15 @@ test("get finds by name and by uid, one or several", async () => {
 });
 
 test("resources and custom methods have commands of their names", async () => {
-  expect(await output(["resources"])).toContain("role-bindings ");
+  const printed = await output(["resources"]);
+  expect(printed).toContain("role-bindings ");
+  const [, commands = ""] = printed.split(/^COMMAND .*\n/m);
+  expect(commands).toMatch(/^access-service +explain, list$/m);
+  for (const line of commands.trim().split("\n")) {
+    const [command = "", methods = ""] = line.split(/ {2,}/);
+    for (const method of methods === "" ? [[]] : methods.split(", ").map((name) => [name]))
+      expect(await output([command, ...method, "--help"])).toMatch(/^Usage: platform .*\n.* {2}--server/s);
+  }
   expect(await output(["ping"])).toContain("pong");
   expect(await output(["ping", "-o", "json"])).toContain('"response": "pong"');
   const lookup = ["identities", "lookup", "--issuer", "https://issuer.example.com", "--subject", "bot"];
@@ -131,6 +139,8 @@ describe("failures", () => {
       2,
       /^error: --filter: there is no nam; did you mean name\?/,
     ],
+    ["no results", ["list", "repos", "--limit", "0"], 2, /^error: --limit must be a whole number from 1, not "0"/],
+    ["a limit on all", ["list", "repos", "--limit", "1", "--all"], 2, /^error: option '--all' cannot be used with/],
     ["a filter without a value", ["list", "repos", "--filter", "name"], 2, /name=value/],
     ["a name that nothing has", ["get", "repo", "delta"], 3, /^error: no repo is named delta\n$/],
     ["a uid that nothing has", ["get", "repo", "0".repeat(40)], 3, /^error: Not found: .*\nrequest id: /s],
