@@ -5,6 +5,7 @@ import { lockProfile, readProfile, removeProfile } from "../../client-node/index
 import { CommandFailure } from "../../command/index.ts";
 import { failureOfCall } from "../session/failure.ts";
 import { profileOption, withChosenProfile } from "../session/session.ts";
+import { remainingTime } from "./remaining-time.ts";
 
 export function logoutCommand(): Command {
   const command = new Command("logout")
@@ -28,7 +29,7 @@ async function logout(name: string, isLocal: boolean): Promise<void> {
     console.log(`Nobody is signed in with profile ${name}`);
     return;
   }
-  const { server, refreshToken } = profile;
+  const { server, refreshToken, expireTimeMs = 0 } = profile;
   if (!isLocal && refreshToken !== undefined) {
     try {
       await revokeToken({ server }, refreshToken);
@@ -40,5 +41,8 @@ async function logout(name: string, isLocal: boolean): Promise<void> {
     }
   }
   await removeProfile(name);
-  console.log(`Signed out of ${server}. Access tokens of the session expire within the hour`);
+  // The token of the profile is the last that was given out.
+  const isValid = expireTimeMs > Date.now();
+  const left = isValid ? `. Its access token is valid for another ${remainingTime(expireTimeMs)}` : "";
+  console.log(`Signed out of ${server}${left}`);
 }

@@ -11,7 +11,7 @@ import { jsonOf } from "../print/print.ts";
 import { callMethod } from "../session/call.ts";
 import { inSession, type Session, withSession } from "../session/session.ts";
 import { expiryOf, issuerOf, subjectOf } from "./claims.ts";
-import { remainingTime } from "./remaining-time.ts";
+import { expiryText } from "./remaining-time.ts";
 
 /** What it prints with `-o json`. */
 interface WhoAmI {
@@ -130,7 +130,7 @@ function linesOf({ server, profile, identity, issuer, organisations, roles, expi
     ["issuer", issuer === undefined ? [] : [issuer]],
     ["organisation", organisations.map(textOf)],
     ["roles", rolesText.length === 0 ? ["none"] : rolesText],
-    ["token expires", expireTime === undefined ? [] : [`${expireTime}, in ${remainingTime(Date.parse(expireTime))}`]],
+    ["token expires", expireTime === undefined ? [] : [expiryText(Date.parse(expireTime))]],
   ];
   return rows.flatMap(([title, values]) =>
     values.map((value, index) => `${(index === 0 ? title : "").padEnd(15)}${printable(value)}`),

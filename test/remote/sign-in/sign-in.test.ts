@@ -64,7 +64,11 @@ describe.skipIf(provider === undefined)("with an OpenID provider", async () => {
 
     const { token, refreshToken } = await profile();
     expect((await server.run(["token", "--print"], env)).stdout).toBe(`${token}\n`);
-    expect(await server.run(["logout"], env)).toMatchObject({ code: 0, stderr: "" });
+    expect(await server.run(["logout"], env)).toEqual({
+      code: 0,
+      stdout: `Signed out of ${server.server}. Its access token is valid for another 59 minutes\n`,
+      stderr: "",
+    });
     await expect(stat(file)).rejects.toMatchObject({ code: "ENOENT" });
     const refresh = await fetch(`${server.env.PLATFORM_SERVER}/sts/exchange_refresh_token`, {
       method: "POST",
@@ -105,6 +109,13 @@ describe.skipIf(provider === undefined)("with an OpenID provider", async () => {
       body: new URLSearchParams({ refresh_token: before.refreshToken }),
     });
     expect(refresh.status).toBe(401);
+  });
+
+  test("signs out when the token has expired", async () => {
+    const { env, file, profile } = await userOf("heidi");
+    await server.run(login, env);
+    await writeFile(file, JSON.stringify({ ...(await profile()), expireTimeMs: Date.now() - 1000 }));
+    expect((await server.run(["logout"], env)).stdout).toBe(`Signed out of ${server.server}\n`);
   });
 
   test("tells that a session has ended", async () => {
