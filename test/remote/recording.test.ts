@@ -118,7 +118,10 @@ test("a call that was not recorded is 501, with a status that names it", async (
 test("a server that is not reached is UNAVAILABLE", async () => {
   const file = join(await temporaryFolder(), "seed.jsonl");
   const { baseUrl } = await listening(["record", "--server", "http://127.0.0.1:9", "-o", file]);
-  expect(await call(baseUrl, "/registry/v2/repos", "x")).toMatchObject({ status: 503, json: { code: 14 } });
+  expect(await call(baseUrl, "/registry/v2/repos", "x")).toMatchObject({
+    status: 503,
+    json: { code: 14, message: expect.stringMatching(/^Unavailable: cannot reach http:\S+: \S/) },
+  });
   expect(readFileSync(file, "utf8")).toBe("");
 });
 

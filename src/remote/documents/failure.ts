@@ -2,7 +2,7 @@
 import { Code } from "@connectrpc/connect";
 import { networkReason, PlatformError } from "../../client/index.ts";
 import { CommandFailure } from "../../command/index.ts";
-import { failureOfCall } from "../session/failure.ts";
+import { failureOfCall, failureOfProfile } from "../session/failure.ts";
 
 /** Errors that every other call would get as well. */
 const general: readonly Code[] = [
@@ -22,6 +22,7 @@ export function failureOf(
 ): { readonly failure: CommandFailure; readonly concernsAll: boolean } {
   if (error instanceof CommandFailure) return { failure: error, concernsAll: false };
   if (!(error instanceof PlatformError)) throw error;
-  const concernsAll = networkReason(error) !== undefined || general.includes(error.code);
+  const concernsAll =
+    networkReason(error) !== undefined || failureOfProfile(error) !== undefined || general.includes(error.code);
   return { failure: failureOfCall(error, server), concernsAll };
 }

@@ -2,6 +2,7 @@
 import { appendFileSync, writeFileSync } from "node:fs";
 import type { IncomingMessage } from "node:http";
 import { Command } from "commander";
+import { networkReason } from "../../client/index.ts";
 import { CommandFailure } from "../../command/index.ts";
 import { inSession, withSession } from "../session/session.ts";
 import { type Answering, answerUntilStopped, listenOption } from "./listen.ts";
@@ -59,6 +60,8 @@ function proxy(server: string, timeoutMs: number, write: (call: RecordedCall) =>
       redirect: "manual",
       signal: AbortSignal.timeout(timeoutMs),
       ...(body.length > 0 && { body: new Uint8Array(body) }),
+    }).catch((error: Error) => {
+      throw new Error(`cannot reach ${server}: ${networkReason(error) ?? error.message}`);
     });
     const bytes = Buffer.from(await answer.arrayBuffer());
     if (request !== undefined) {

@@ -1,6 +1,7 @@
 /** Errors of calls for people: a line for each violation, a hint where one helps, and an exit status by class. */
 import { Code } from "@connectrpc/connect";
 import { networkReason, type PlatformError } from "../../client/index.ts";
+import { InvalidProfileError, ProfileError } from "../../client-node/index.ts";
 import { CommandFailure } from "../../command/index.ts";
 
 /** The exit status of each class of errors; 1 for others. */
@@ -27,6 +28,8 @@ const changedMeanwhile = "somebody else changed it at the same time; try again";
  * @param server its base URL. @param message of an answer of this API; that of the error unless given.
  */
 export function failureOfCall(error: PlatformError, server: string, message = messageOf(error)): CommandFailure {
+  const profileFailure = failureOfProfile(error);
+  if (profileFailure !== undefined) return profileFailure;
   const reason = networkReason(error);
   if (reason !== undefined) return new CommandFailure(`cannot reach ${server} (--server): ${reason}`, 6);
   const { code, violations, preconditions, requestId } = error;
@@ -37,7 +40,7 @@ export function failureOfCall(error: PlatformError, server: string, message = me
     details.length > 1
       ? details.map(({ field, description }) => (field === "" ? description : `${field}: ${description}`))
       : [];
-  const hint = hintOf(error);
+  const hint = hintOf(error, server);
   return new CommandFailure(
     [
       lines.length > 0 ? message.split(":")[0]! : message,
@@ -49,8 +52,14 @@ export function failureOfCall(error: PlatformError, server: string, message = me
   );
 }
 
+/** The failure for a profile that cannot be used, also where a call asked for its token; undefined for other errors. */
+export function failureOfProfile(error: unknown): CommandFailure | undefined {
+  const found = [error, (error as Error).cause].find((it) => it instanceof ProfileError);
+  return found && new CommandFailure(found.message, found instanceof InvalidProfileError ? 2 : 4);
+}
+
 /** The exit status of a command whose call failed with a code. */
-export function exitStatusOf(code: Code): number {
+function exitStatusOf(code: Code): number {
   return statuses[code] ?? 1;
 }
 
@@ -75,7 +84,7 @@ function messageOf({ rawMessage, tokenFault }: PlatformError): string {
   return tokenFault === undefined ? rawMessage : `${rawMessage}: ${tokenFault}`;
 }
 
-function hintOf({ code, retryAfter }: PlatformError): string | undefined {
+function hintOf({ code, retryAfter }: PlatformError, server: string): string | undefined {
   switch (code) {
     case Code.Unauthenticated:
       return "sign in with `platform login`, or give an access token by --token or PLATFORM_TOKEN";
@@ -84,7 +93,7 @@ function hintOf({ code, retryAfter }: PlatformError): string | undefined {
     case Code.ResourceExhausted:
       return retryAfter === undefined ? undefined : `try again in ${Math.ceil(retryAfter / 1000)} s`;
     case Code.Unimplemented:
-      return "it is an older server, or none of this API";
+      return `${server} is an older server, or none of this API`;
     default:
       return undefined;
   }

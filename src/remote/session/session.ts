@@ -8,16 +8,9 @@ import {
   staticToken,
   type TokenSource,
 } from "../../client/index.ts";
-import {
-  defaultProfile,
-  InvalidProfileError,
-  type Profile,
-  ProfileError,
-  profileToken,
-  readProfile,
-} from "../../client-node/index.ts";
+import { defaultProfile, type Profile, profileToken, readProfile } from "../../client-node/index.ts";
 import { CommandFailure } from "../../command/index.ts";
-import { failureOfCall } from "./failure.ts";
+import { failureOfCall, failureOfProfile } from "./failure.ts";
 
 /** A server, and who calls it. */
 export interface Session {
@@ -155,10 +148,6 @@ export async function withChosenProfile(
     server = chosen.server;
     await run(chosen);
   } catch (error) {
-    // Where a call asked for the token, the error of the profile is the cause.
-    const profileError = [error, (error as Error).cause].find((it) => it instanceof ProfileError);
-    if (profileError !== undefined)
-      throw new CommandFailure(profileError.message, profileError instanceof InvalidProfileError ? 2 : 4);
-    throw error instanceof PlatformError ? failureOfCall(error, server) : error;
+    throw error instanceof PlatformError ? failureOfCall(error, server) : (failureOfProfile(error) ?? error);
   }
 }

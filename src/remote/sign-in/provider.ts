@@ -3,6 +3,7 @@
  * Both end with an ID token.
  */
 import * as openid from "openid-client";
+import { networkReason } from "../../client/index.ts";
 import type { SignInProvider } from "../../client-node/index.ts";
 import { CommandFailure } from "../../command/index.ts";
 import { printable } from "../../log-text.ts";
@@ -120,6 +121,8 @@ function messageOf(error: unknown): string {
   const { error: code, error_description: description } = error as { error?: string; error_description?: string };
   if (typeof code === "string") return printable(description === undefined ? code : `${description} (${code})`);
   const { message, cause } = error as Error;
+  const unreached = networkReason(error as Error);
+  if (unreached !== undefined) return printable(unreached);
   const reason = cause instanceof Error ? (cause.cause instanceof Error ? cause.cause : cause).message : undefined;
   return printable(reason === undefined || reason === message ? message : `${message}: ${reason}`);
 }

@@ -31,6 +31,25 @@ test.each(["", "{", '{"a":1}'])("a file that is no profile: %j", async (text) =>
   });
 });
 
+test("a session that has ended is told once, with the status of one who is not authenticated", async () => {
+  const { env } = await profileOf(JSON.stringify({ server, token: "x", expireTimeMs: 0 }));
+  await writeFile(
+    join(env.XDG_CONFIG_HOME, "repos.yaml"),
+    ["a", "b", "c"].map((name) => `kind: Repo\nspec: { name: ${name} }\n`).join("---\n"),
+  );
+  for (const args of [
+    ["list", "roles"],
+    ["delete", "repo", "a", "b", "--yes"],
+    ["apply", "-f", join(env.XDG_CONFIG_HOME, "repos.yaml")],
+  ]) {
+    const { code, stderr } = await runHere(args, { env });
+    expect(code).toBe(4);
+    expect(stderr).toMatch(
+      /^error: .*the token of profile default is no longer valid; sign in with: platform login\n$/,
+    );
+  }
+});
+
 test.skipIf(process.platform === "win32")("a profile that others may read is theirs no more", async () => {
   const { file, env } = await profileOf(JSON.stringify({ server, token: "x" }));
   for (const mode of [0o644, 0o660, 0o604]) {

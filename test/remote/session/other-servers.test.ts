@@ -48,7 +48,9 @@ test.each([["get", "repo", "a"], ["list", "repos"], ["delete", "repo", "a", "--y
     const { code, stderr } = await runHere([...args, "--server", url], { env });
     expect(code).toBe(1);
     expect(stderr).toMatch(
-      new RegExp(`^error: ${url} has no method platform\\.\\S+\nhint: it is an older server, or none of this API\n$`),
+      new RegExp(
+        `^error: ${url} has no method platform\\.\\S+\nhint: ${url} is an older server, or none of this API\n$`,
+      ),
     );
   },
 );

@@ -190,6 +190,7 @@ test.each([
   [["login"], "--issuer and --client-id name the OpenID provider of your organisation"],
   [["login", "--issuer", "http://login.example", "--client-id", "x"], "--issuer must be an https URL"],
   [["login", "--issuer", "http://127.0.0.1:9", "--client-id", "x"], "signing in with http://127.0.0.1:9 failed"],
+  [["login", "--issuer", "https://127.0.0.1:1", "--client-id", "x"], "failed: HTTP clients do not use this port"],
   [["login", "--profile", "../x"], "a profile has a name of letters"],
   [["login", "--ci"], "there is no token of a CI system"],
   [["login", "--ci", "--device"], "cannot be used with"],
