@@ -25,7 +25,10 @@ export async function callMethod(session: Session, method: DescMethod, request: 
   }
 }
 
-/** A list tells how many results there are, and a resource has a uid. */
-function isNeverEmpty({ output }: DescMethod): boolean {
-  return output.field.totalCount !== undefined || output.field.uid !== undefined;
+/** A list of version 2 tells how many results there are, and a resource has a uid. */
+function isNeverEmpty({ parent, output }: DescMethod): boolean {
+  return (
+    parent.file.proto.package.endsWith(".v2") &&
+    (output.field.totalCount !== undefined || output.field.uid !== undefined)
+  );
 }

@@ -40,6 +40,13 @@ describe.each([
   });
 });
 
+test("an answer without fields where the contract allows it", async () => {
+  const { url, stop } = await startForeign(200, "application/json", "{}");
+  onTestFinished(stop);
+  const words = ["call", "platform.delivery.v1.DeliveriesService/ListDeliveries", "--field", "type=none"];
+  expect(await runHere([...words, "-o", "json", "--server", url], { env })).toMatchObject({ code: 0, stderr: "" });
+});
+
 test.each([["get", "repo", "a"], ["list", "repos"], ["delete", "repo", "a", "--yes"], ["ping"]])(
   "a method that the server lacks: %s",
   async (...args) => {
