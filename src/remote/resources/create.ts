@@ -7,6 +7,7 @@ import { uidOf } from "../documents/lookup.ts";
 import { createResource } from "../documents/requests.ts";
 import { checkValues, messageOf } from "../documents/spec.ts";
 import { printMessages, withOutput } from "../print/print.ts";
+import { clearSecrets } from "../print/secrets.ts";
 import { inSession, withSession } from "../session/session.ts";
 import { documentsOf, etagField, resolveReferences, specOf } from "./fields.ts";
 
@@ -33,10 +34,14 @@ function createOne(resource: ResourceEntry): Command {
           await resolveReferences(session, spec);
           const message = messageOf(resource.schema, spec.fields, document?.place ?? "options");
           await checkValues(resource.schema, message);
-          yield await createResource(session, resource, parent, message, options.dryRun === true);
+          const resourceCreated = await createResource(session, resource, parent, message, options.dryRun === true);
+          if (options.dryRun) clearSecrets(resource.schema, resourceCreated);
+          yield resourceCreated;
         }
       }
-      await printMessages(self, resource.schema, created(), { single: options.filename === undefined });
+      const printing = { single: options.filename === undefined, hasSecrets: true };
+      await printMessages(self, resource.schema, created(), printing);
+      if (options.dryRun) console.error("note: dry run: nothing is created");
     }),
   );
 }

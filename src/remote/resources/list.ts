@@ -17,6 +17,7 @@ import { uidOf } from "../documents/lookup.ts";
 import { printMessages, withOutput } from "../print/print.ts";
 import { callMethod } from "../session/call.ts";
 import { inSession, type Session, withSession } from "../session/session.ts";
+import { addNames } from "./names.ts";
 import { requireMethod, requireResource } from "./resource-argument.ts";
 
 /** Of lists (AIP-158); options of the command have their place. */
@@ -61,8 +62,10 @@ export function listCommand(args: readonly string[]): Command {
       const limit = options.all ? Number.POSITIVE_INFINITY : countOf(options.limit, "--limit");
       const rest = { count: 0n };
       const line = new ProgressLine();
+      const names = command.opts<{ output: string }>().output === "table" ? new Map<string, string>() : undefined;
+      const items = itemsOf(session, entry, method, request, limit, { rest, line, names });
       try {
-        await printMessages(command, entry.schema, itemsOf(session, entry, method, request, limit, rest, line));
+        await printMessages(command, entry.schema, items, { names });
       } finally {
         line.clear();
       }
@@ -78,18 +81,24 @@ async function withUids(session: Session, { input }: DescMethod, fields: JsonObj
   return resolveReferences(session, input, fields, "--filter");
 }
 
-/**
- * The items of all pages, at most `limit`. Puts into `rest` how many the server has beyond. A table on a terminal shows
- * itself how far it is; `line` tells it where the output goes elsewhere.
- */
+/** What {@link itemsOf} tells beside the items. */
+interface Told {
+  /** How many the server has beyond the limit. */
+  readonly rest: { count: bigint };
+  /** How far it is. A table on a terminal shows that itself. */
+  readonly line: ProgressLine;
+  /** The names of what the items refer to; undefined if nobody needs them. */
+  readonly names: Map<string, string> | undefined;
+}
+
+/** The items of all pages, at most `limit`. */
 async function* itemsOf(
   session: Session,
   { schema }: ResourceEntry,
   method: DescMethod,
   fields: JsonObject,
   limit: number,
-  rest: { count: bigint },
-  line: ProgressLine,
+  { rest, line, names }: Told,
 ): AsyncGenerator<Message> {
   const items = method.output.fields.find(({ message }) => message?.typeName === schema.typeName)!;
   let printed = 0;
@@ -99,7 +108,9 @@ async function* itemsOf(
     const paging = method.input.field.pageSize === undefined ? {} : { pageSize: size, pageToken };
     const request = fromJson(method.input, { ...fields, ...paging } as JsonObject);
     const page = (await callMethod(session, method, request)) as Page;
-    for (const item of page[items.localName] as Message[]) {
+    const pageItems = page[items.localName] as Message[];
+    if (names !== undefined) await addNames(session, schema, pageItems, names);
+    for (const item of pageItems) {
       yield item;
       if (++printed >= limit) break;
     }

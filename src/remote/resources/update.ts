@@ -44,6 +44,7 @@ function updateOne(resource: ResourceEntry): Command {
       const update = (changes: Spec) => updateFields(session, resource, existing, changes, isDry);
       const updated = options.edit ? await editFields(resource, existing, spec, update) : await update(spec);
       await printMessages(self, resource.schema, [updated], { single: true });
+      if (isDry) console.error("note: dry run: nothing is changed");
     }),
   );
 }

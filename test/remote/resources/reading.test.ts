@@ -76,6 +76,35 @@ test("resources and custom methods have commands of their names", async () => {
   expect(await server.run(["group-invites", "accept", "--code", "wrong"])).toMatchObject({ code: 3 });
 });
 
+test("responses that are lists are printed like lists", async () => {
+  const byName = ["--prefix", "alpha", "-o"];
+  expect(await output(["search", "names", ...byName, "table"])).toMatch(
+    /^NAME +UID +TYPE\nalpha +[0-9a-f/]{57} +registry\.platform\.internal\/Repo\n$/,
+  );
+  expect(await output(["search", "names", ...byName, "name"])).toMatch(/^repo\/[0-9a-f/]{57}\n$/);
+  const list = ["call", "platform.iam.v2.RolesService/ListRoles", "--field", "page_size=2", "-o"];
+  expect(await output([...list, "name"])).toMatch(/^(role\/[0-9a-f]{40}\n){2}$/);
+  expect((await server.run([...list, "table"])).stderr).toMatch(/^note: there are more: page_token=\S+\n$/);
+  expect(JSON.parse(await output([...list, "json"]))).toMatchObject({
+    roles: [{}, {}],
+    nextPageToken: expect.stringMatching(/./),
+  });
+  const older = ["call", "platform.iam.v1.Roles/List", "-o", "name"];
+  expect(await output(older)).toMatch(/^(role\/[0-9a-f]{40}\n)+$/);
+  expect(await server.run(["ping", "-o", "name"])).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(/has no uid/),
+  });
+});
+
+test("tables print the names of what resources refer to", async () => {
+  const create = ["create", "group-invite", "--parent", server.root, "--role-uid", "viewer", "--ttl", "1h"];
+  await output(create);
+  expect(await output(["list", "group-invites"])).toMatch(/^UID +ROLE .*\n\S+ +viewer /);
+  expect(await output(["list", "group-invites", "-o", "wide"])).toMatch(/^UID .*ROLE-UID .*\n\S+ .*[0-9a-f]{40} /);
+  expect(await output(["list", "role-bindings"])).toMatch(/^UID +IDENTITY +GROUP +ROLE .*\n\S+ +administrator /);
+});
+
 describe("every operation of the contract", () => {
   const methods = contractServices()
     .filter(({ typeName }) => typeName.startsWith("platform."))

@@ -37,6 +37,11 @@ test("a repo is created, updated, cleared and deleted by flags", async () => {
   );
   const cleared = await output(["update", "Repo", "nginx", "--clear", "description", "bundles", "-o", "json"]);
   expect(JSON.parse(cleared)).toMatchObject({ description: "", bundles: [] });
+  expect(await server.run(["update", "repo", "nginx", "--description", "x", "--dry-run"])).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining("description: x\n"),
+    stderr: "note: dry run: nothing is changed\n",
+  });
   expect(await server.run(["update", "repo", "nginx", "--clear", "descripton"])).toMatchObject({
     code: 2,
     stderr: "error: --clear descripton: Repo has no such field; did you mean description?\n",
@@ -57,6 +62,45 @@ test("documents are created, with messages, references by name and secrets that 
   const subscribe = ["create", "subscription", "--parent", server.root, "--sink", "https://example.com/"];
   expect(await output(subscribe)).toContain("signingSecret: whsec_");
   expect(JSON.parse(await output([...subscribe, "-o", "json"])).signingSecret).toMatch(/^whsec_/);
+});
+
+test.each([
+  ["subscription", ["--sink", "https://example.com/"], "signing_secret", /whsec_\S+/, "signingSecret"],
+  ["group-invite", ["--role-uid", "viewer", "--ttl", "1h"], "code", /\S{40,}/, "code"],
+])("the secret of a new %s is printed in every format", async (kind, fields, path, secret, jsonName) => {
+  const create = ["create", kind, "--parent", server.root, ...fields, "-o"];
+  const { code, stdout, stderr } = await server.run([...create, "name"]);
+  expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringMatching(new RegExp(`^${kind}/\\S+\n$`)) });
+  expect(stderr).toMatch(new RegExp(`^${stdout.trim()}: ${path}: ${secret.source} \\(not shown again\\)\n$`));
+  for (const format of ["table", "wide", "yaml", "json"]) expect(await output([...create, format])).toMatch(secret);
+  const { stdout: dry, stderr: note } = await server.run([...create, "json", "--dry-run"]);
+  expect(note).toBe("note: dry run: nothing is created\n");
+  expect(JSON.parse(dry)[jsonName]).toBe("");
+});
+
+test.each(["table", "wide", "name", "json", "yaml"])(
+  "what was created before a failure is printed with its secrets: %s",
+  async (format) => {
+    const file = join(server.folder, "subscriptions.yaml");
+    await writeFile(file, "sink: https://example.com/\n---\nsink: http://localhost:9/\n");
+    const { code, stdout, stderr } = await server.run([
+      ...["create", "subscription", "--parent", server.root, "-f", file, "-o", format],
+    ]);
+    expect(code).toBe(7);
+    expect(stdout).toContain(format === "name" ? "subscription/" : "https://example.com/");
+    expect(`${stdout}${stderr}`.match(/whsec_/g)).toHaveLength(1);
+    if (format === "json") expect(JSON.parse(stdout)).toHaveLength(1);
+  },
+);
+
+test("a rotated secret is printed in every format, and none for a dry run", async () => {
+  const created = await output(["create", "subscription", "--parent", server.root, "--sink", "https://a.example.com/"]);
+  const rotate = ["deliveries", "rotate-signing-secret", "--uid", /uid: (\S+)/.exec(created)![1]!, "-o"];
+  for (const format of ["table", "wide", "yaml", "json"]) expect(await output([...rotate, format])).toContain("whsec_");
+  const { stdout, stderr } = await server.run([...rotate, "name"]);
+  expect(stdout).toMatch(/^delivery-settings\/\S+\n$/);
+  expect(stderr).toMatch(/: signing_secret: whsec_\S+ \(not shown again\)\n$/);
+  expect(await output([...rotate, "json", "--validate-only"])).toContain('"signingSecret": ""');
 });
 
 test("a boolean field without a value is true", async () => {
