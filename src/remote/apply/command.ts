@@ -58,7 +58,7 @@ function withDocuments(command: Command): Command {
 }
 
 async function run(session: Session, options: Options, mode: Mode): Promise<void> {
-  const documents = planDocuments(await readDocuments(options.filename));
+  const documents = await planDocuments(await readDocuments(options.filename));
   const origin = options.origin ?? (await defaultOrigin(options.filename));
   if (origin === undefined && options.prune)
     throw new CommandFailure("--prune needs --origin NAME for these documents", 2);

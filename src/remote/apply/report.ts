@@ -6,7 +6,7 @@ import { ProgressLine } from "../../command/index.ts";
 import { printable, printableLines } from "../../log-text.ts";
 import type { Difference } from "../documents/differences.ts";
 import type { Resource } from "../documents/requests.ts";
-import { isNested } from "../documents/spec.ts";
+import { isNested } from "../documents/types.ts";
 import { isSecret, secretsOf } from "../print/secrets.ts";
 
 /** What happened to a resource. */

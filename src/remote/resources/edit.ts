@@ -75,7 +75,7 @@ async function textOf(resource: ResourceEntry, existing: Resource, given: Spec):
 /** The fields of a text. Those that are missing are cleared. */
 async function changesIn(resource: ResourceEntry, text: string): Promise<Spec> {
   const [document] = await parseDocuments(text, "edited");
-  const spec = readSpec(resource.schema, document?.value ?? {}, "edited");
+  const spec = readSpec(resource.schema, document?.value ?? {}, "edited", document?.written);
   for (const { jsonName } of settableFields(resource.schema))
     if (!(jsonName in spec.fields)) spec.fields[jsonName] = null;
   return spec;

@@ -120,14 +120,35 @@ test("200 documents are applied, 10 of them changed, applied again, and pruned",
 test("a failure names its document, skips what depends on it, and lets the others go on", async () => {
   const file = await write(
     "bad.yaml",
-    `kind: Group\nparent: ${server.root}\nspec: {name: UPPER}\n---\nkind: Role\nparent: UPPER\n` +
+    `kind: Group\nparent: missing\nspec: {name: orphan}\n---\nkind: Role\nparent: orphan\n` +
       `spec: {name: a, capabilities: [CAP_REPO_LIST]}\n---\nkind: Repo\nparent: ${server.root}\nspec: {name: fine}\n`,
   );
   const { code, stdout, stderr } = await server.run(["apply", "-f", file]);
-  expect(code).toBe(2);
-  expect(stderr).toMatch(/^error: .*bad\.yaml:1: Group UPPER: name: /);
-  expect(stderr).toMatch(/skipped: .*bad\.yaml:5: Role a: it depends on Group UPPER/);
+  expect(code).toBe(3);
+  expect(stderr).toMatch(/^error: .*bad\.yaml:1: Group orphan: no group is named missing/);
+  expect(stderr).toMatch(/skipped: .*bad\.yaml:5: Role a: it depends on Group orphan/);
   expect(stdout).toContain("created 1, updated 0, unchanged 0, pruned 0, failed 1, skipped 1\n");
+});
+
+test("value rules of all documents are checked before any call, of an update only those of the fields it names", async () => {
+  const good = `kind: Repo\nparent: ${server.root}\nspec: {name: good}\n`;
+  const file = await write(
+    "rules.yaml",
+    `${good}---\n${good.replace("good", "BAD")}---\n${good.replace("good", "UPPER")}`,
+  );
+  const offline = { PLATFORM_SERVER: "http://127.0.0.1:1" };
+  for (const command of ["apply", "diff"])
+    expect(await server.run([command, "-f", file], offline)).toMatchObject({
+      code: 2,
+      stdout: "",
+      stderr: expect.stringMatching(
+        /^error: .*rules\.yaml:5: Repo BAD: name: .*\n.*rules\.yaml:9: Repo UPPER: name: .*\n$/,
+      ),
+    });
+  const bot = `kind: Identity\nparent: ${server.root}\nspec: {name: part, claimMatch: {issuer: "https://a.example.com", subject: a}}\n`;
+  expect(await server.run(["apply", "-f", await write("part.yaml", bot)])).toMatchObject({ code: 0 });
+  const part = bot.replace('issuer: "https://a.example.com", subject: a', "subject: b");
+  expect((await server.run(["apply", "-f", await write("part.yaml", part)])).stdout).toContain("updated 1");
 });
 
 test.each([
@@ -135,6 +156,15 @@ test.each([
   ["kind: Advisory\nspec: {}", "the API cannot create or change them"],
   ["kind: Role\nspec: {nam: a}", "nam: Role has no such field; did you mean name?"],
   ["kind: Role\nspec: {name: [}", "bad"],
+  ["kind: Tag\nparent: a\nspec: {name: 1.0}", 'bad.yaml:1: name: must be a string; quote it: "1.0"\n'],
+  ["- {kind: Tag, spec: {name: 010}}", 'bad.yaml:1[0]: name: must be a string; quote it: "010"\n'],
+  ["kind: Repo\nspec: {name: a, sync_config: {source: 0x1F}}", 'syncConfig.source: must be a string; quote it: "0x1F"'],
+  ["kind: Repo\nspec: {name: a, bundles: base}", "bundles: must be a list"],
+  ["kind: Repo\nspec: {name: a, bundles: [base, yes, 1e3]}", 'bundles[2]: must be a string; quote it: "1e3"'],
+  ["kind: Role\nspec: {name: a, capabilities: [CAP_NOPE]}", 'bad.yaml:1: capabilities[0]: there is no "CAP_NOPE"\n'],
+  ["kind: Role\nspec: {name: a, capabilities: [repo.list]}", "did you mean CAP_REPO_LIST?"],
+  ["kind: Role\nspec: {name: a, capabilities: [CAP_REPO_LIS]}", "did you mean CAP_REPO_LIST?"],
+  ["kind: GroupInvite\nspec: {ttl: soon, roleUid: a}", "bad.yaml:1: GroupInvite "],
   ["kind: Group\nparent: b\nspec: {name: a}\n---\nkind: Group\nparent: a\nspec: {name: b}", "refer to each other"],
   ["kind: Group\nspec: {name: a}\n---\nkind: Group\nspec: {name: a}", "is already described by"],
 ])("%j is refused before any call", async (text, message) => {

@@ -121,6 +121,17 @@ test("value rules are checked before anything is sent", async () => {
   expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringMatching(/^error: name: /) });
 });
 
+test("all documents are checked before any is created, and errors have their lines", async () => {
+  const file = join(server.folder, "several.yaml");
+  await writeFile(file, "name: ok1\n---\nname: NOT OK\n---\nname: 1.50\n");
+  const { code, stdout, stderr } = await server.run(["create", "repo", "--parent", server.root, "-f", file]);
+  expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+  expect(stderr).toMatch(
+    /several\.yaml:3: name: name must .*\n.*several\.yaml:5: name: must be a string; quote it: "1\.50"/,
+  );
+  expect(await output(["list", "repos", "--name", "ok1", "-o", "name"])).toBe("");
+});
+
 test("an editor changes fields, is reopened with what is refused, and nothing saved changes nothing", async () => {
   await output(["create", "repo", "--parent", server.root, "--name", "edited", "--description", "old"]);
   const edit = ["update", "repo", "edited", "--edit"];
