@@ -62,6 +62,12 @@ export function hasNames({ methods: { Create, List } }: ResourceEntry): boolean 
   return Create !== undefined && List?.input.field.name !== undefined;
 }
 
+/** The type whose uids a resource has: its own or, where there is one for each parent (AIP-156), that of the parent. */
+export function uidType({ type, methods: { Get } }: ResourceEntry): string {
+  const uid = Get?.input.field.uid;
+  return (uid && getOption(uid, resource_reference).type) || type;
+}
+
 /** The type of the parents that a resource is created in; undefined if it has none, or they may be of any type. */
 export function parentType({ methods: { Create } }: ResourceEntry): string | undefined {
   const parent = Create?.input.field.parent;

@@ -1,5 +1,6 @@
 /** Whether values of a document have the types of their fields, in words for who wrote it. */
 import { type DescEnum, type DescField, type DescMessage, type JsonValue, ScalarType } from "@bufbuild/protobuf";
+import { DurationSchema, TimestampSchema } from "@bufbuild/protobuf/wkt";
 import { CommandFailure } from "../../command/index.ts";
 import { suggestion } from "../../did-you-mean.ts";
 
@@ -86,7 +87,16 @@ function enumProblem({ values, value: byNumber }: DescEnum, value: JsonValue): s
 }
 
 function messageProblem({ typeName }: DescMessage, value: JsonValue): string | undefined {
-  return isObject(value) || typeName.startsWith("google.protobuf.") ? undefined : "must be a mapping of fields";
+  switch (typeName) {
+    case DurationSchema.typeName:
+      return /^-?\d+(\.\d{1,9})?s$/.test(String(value)) ? undefined : "must be a number of seconds, such as 3600s";
+    case TimestampSchema.typeName:
+      return /T/.test(String(value)) && !Number.isNaN(Date.parse(String(value)))
+        ? undefined
+        : "must be a time, such as 2026-01-31T12:00:00Z";
+    default:
+      return isObject(value) || typeName.startsWith("google.protobuf.") ? undefined : "must be a mapping of fields";
+  }
 }
 
 function problem(path: readonly (string | number)[], reason: string): CommandFailure {

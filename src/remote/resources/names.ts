@@ -2,6 +2,7 @@
 import { type DescMessage, getOption, type Message } from "@bufbuild/protobuf";
 import { resource_reference } from "../../../gen/google/api/resource_pb.ts";
 import { PlatformError } from "../../client/index.ts";
+import { CommandFailure } from "../../command/index.ts";
 import { contractCatalog } from "../catalog/contract.ts";
 import { hasNames } from "../catalog/resources.ts";
 import { listResources } from "../documents/requests.ts";
@@ -33,7 +34,7 @@ export async function addNames(
         for (const { uid, name } of await listResources(session, resource, { uidp: { ids } }))
           if (typeof name === "string" && name !== "") names.set(uid, name);
       } catch (error) {
-        if (!(error instanceof PlatformError)) throw error;
+        if (!(error instanceof PlatformError || error instanceof CommandFailure)) throw error;
       }
     }),
   );

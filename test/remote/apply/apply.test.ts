@@ -164,7 +164,7 @@ test.each([
   ["kind: Role\nspec: {name: a, capabilities: [CAP_NOPE]}", 'bad.yaml:1: capabilities[0]: there is no "CAP_NOPE"\n'],
   ["kind: Role\nspec: {name: a, capabilities: [repo.list]}", "did you mean CAP_REPO_LIST?"],
   ["kind: Role\nspec: {name: a, capabilities: [CAP_REPO_LIS]}", "did you mean CAP_REPO_LIST?"],
-  ["kind: GroupInvite\nspec: {ttl: soon, roleUid: a}", "bad.yaml:1: GroupInvite "],
+  ["kind: GroupInvite\nspec: {ttl: soon, roleUid: a}", "bad.yaml:1: ttl: must be a number of seconds, such as 3600s"],
   ["kind: Group\nparent: b\nspec: {name: a}\n---\nkind: Group\nparent: a\nspec: {name: b}", "refer to each other"],
   ["kind: Group\nspec: {name: a}\n---\nkind: Group\nspec: {name: a}", "is already described by"],
 ])("%j is refused before any call", async (text, message) => {

@@ -67,6 +67,18 @@ test("get finds by name and by uid, one or several", async () => {
   ]);
 });
 
+test("a resource of which its parent has one is named by its parent", async () => {
+  const { uid } = JSON.parse(await output(["get", "repo", "beta", "-o", "json"]));
+  expect(await output(["update", "repo-readme", "beta", "--content", "# beta"])).toContain("content: '# beta'");
+  expect(JSON.parse(await output(["get", "repo-readme", "beta", "-o", "json"]))).toMatchObject({ uid });
+  expect(await output(["get", "repo-readme", uid])).toMatch(/^content +# beta$/m);
+  expect(await output(["wait", "repo-readme", "beta", "--for", "exists", "--within", "5"])).toContain(uid);
+  expect(await server.run(["get", "repo-readme", "delta"])).toMatchObject({
+    code: 3,
+    stderr: "error: no repo is named delta\n",
+  });
+});
+
 test("resources and custom methods have commands of their names", async () => {
   expect(await output(["resources"])).toContain("role-bindings ");
   expect(await output(["ping"])).toContain("pong");
