@@ -1,8 +1,9 @@
 /** `platform create`, `update` and `delete` against a server. */
-import { chmod, readFile, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { chmod, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startWithFolder } from "../server.ts";
+import { program } from "../terminal.ts";
 
 let server: Awaited<ReturnType<typeof startWithFolder>>;
 
@@ -153,6 +154,41 @@ test("an editor changes fields, is reopened with what is refused, and nothing sa
   expect(await readFile(join(server.folder, "again"), "utf8")).toMatch(/^# name: /);
   const stubborn = await editor("stubborn", `sed -i 's/^name: .*/name: BAD/' "$1"`);
   expect(await server.run(["update", "repo", "good", "--edit"], stubborn)).toMatchObject({ code: 2 });
+});
+
+test.each<[string, string, number]>([
+  ["a conflict", `UPDATE --description other >/dev/null; sed -i 's/^description: .*/description: mine/' "$1"`, 5],
+  [
+    "a refusal",
+    `grep -q '^name: BAD' "$1" || sed -i 's/^name: .*/name: BAD/; s/^description: .*/description: mine/' "$1"`,
+    2,
+  ],
+  ["an editor that is killed", `sed -i 's/^description: .*/description: mine/' "$1"; chmod 644 "$1"; kill -TERM $$`, 1],
+])("after %s, what was edited is kept for its author alone", async (what, script, expected) => {
+  const name = `kept-${what.replaceAll(" ", "-")}`;
+  await output(["create", "repo", "--parent", server.root, "--name", name, "--description", "old"]);
+  const update = `${program} update repo ${name}`;
+  const { code, stderr } = await server.run(
+    ["update", "repo", name, "--edit"],
+    await editor(name, script.replace("UPDATE", update)),
+  );
+  expect(code).toBe(expected);
+  const [, file = ""] = /^note: your changes are kept in (\S+); update -f sends them$/m.exec(stderr) ?? [];
+  expect((await stat(file)).mode & 0o777).toBe(0o600);
+  expect((await stat(dirname(file))).mode & 0o777).toBe(0o700);
+  expect(await readFile(file, "utf8")).toContain("description: mine");
+  if (expected === 5) expect(await output(["update", "repo", name, "-f", file])).toContain("description: mine");
+  await rm(dirname(file), { recursive: true });
+});
+
+test("an editor that fails without saving leaves nothing", async () => {
+  await output(["create", "repo", "--parent", server.root, "--name", "unsaved"]);
+  const env = { ...(await editor("failing", "exit 3")), TMPDIR: server.folder };
+  expect(await server.run(["update", "repo", "unsaved", "--edit"], env)).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/^error: nothing is changed: .* ended with 3\n$/),
+  });
+  expect((await readdir(server.folder)).filter((it) => it.startsWith("platform-edit-"))).toEqual([]);
 });
 
 test("a change in between is explained", async () => {
