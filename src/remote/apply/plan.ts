@@ -15,7 +15,7 @@ import { cycleIn } from "./schedule.ts";
 export interface PlannedDocument {
   readonly place: string;
   readonly resource: ResourceEntry;
-  /** `Role viewer`. */
+  /** `Role viewer in acme`. */
   readonly label: string;
   /** Its own name; undefined for a kind without names. */
   readonly name: string | undefined;
@@ -102,7 +102,8 @@ function planDocument({ value, place, written }: SourceDocument): PlannedDocumen
   const name = nameField === undefined ? undefined : ((spec.fields[nameField.jsonName] as string | undefined) ?? "");
   if (name === "" && uid === undefined) throw new CommandFailure(`${place}: spec.name is missing`, 2);
   const identity = identityFields(resource).flatMap(({ jsonName }) => spec.fields[jsonName] ?? []);
-  const label = `${resource.kind} ${identity.length > 0 ? identity.join(", ") : `of ${parent?.text ?? uid}`}`;
+  const where = parent === undefined ? "" : ` in ${parent.text}`;
+  const label = `${resource.kind} ${identity.length > 0 ? `${identity.join(", ")}${where}` : `of ${parent?.text ?? uid}`}`;
   const unplanned = { parentUid: "", needs: new Map(), dependencies: [], isOneOfSeveral: false };
   return { place, resource, label, name, uid, parent, spec, ...unplanned };
 }

@@ -67,7 +67,7 @@ spec: {roleUid: viewer, ttl: 3600s, email: b@example.com}
   const first = await server.run(["apply", "-f", file]);
   expect(first).toMatchObject({ code: 0, stderr: `note: ${file}:18: ignored what the server sets: createTime\n` });
   expect(first.stdout).toContain("created 9, updated 1, unchanged 0, pruned 0\n");
-  expect(first.stdout).toMatch(/\+ Subscription https:\/\/example.com\/hook\n.*\n {4}signing_secret: whsec_/);
+  expect(first.stdout).toMatch(/\+ Subscription https:\/\/example.com\/hook in team\n.*\n {4}signing_secret: whsec_/);
   expect((await server.run(["apply", "-f", file])).stdout).toBe("created 0, updated 0, unchanged 10, pruned 0\n");
   expect(await server.run(["diff", "-f", file])).toMatchObject({ code: 0, stdout: "" });
 
@@ -77,7 +77,7 @@ spec: {roleUid: viewer, ttl: 3600s, email: b@example.com}
   );
   const changes = await server.run(["diff", "-f", file]);
   expect(changes.code).toBe(1);
-  expect(changes.stdout).toContain('~ Repo nginx\n    - bundles: "base"\n    + bundles: "ai"\n');
+  expect(changes.stdout).toContain('~ Repo nginx in team\n    - bundles: "base"\n    + bundles: "ai"\n');
   expect(changes.stdout).toContain('    - claim_match.subject: "bot"\n');
   expect((await server.run(["apply", "-f", file])).stdout).toContain("created 0, updated 3, unchanged 7, pruned 0\n");
   expect((await server.run(["diff", "-f", file])).code).toBe(0);
@@ -125,8 +125,8 @@ test("a failure names its document, skips what depends on it, and lets the other
   );
   const { code, stdout, stderr } = await server.run(["apply", "-f", file]);
   expect(code).toBe(3);
-  expect(stderr).toMatch(/^error: .*bad\.yaml:1: Group orphan: no group is named missing/);
-  expect(stderr).toMatch(/skipped: .*bad\.yaml:5: Role a: it depends on Group orphan/);
+  expect(stderr).toMatch(/^error: .*bad\.yaml:1: Group orphan in missing: no group is named missing/);
+  expect(stderr).toMatch(/skipped: .*bad\.yaml:5: Role a in orphan: it depends on Group orphan in missing/);
   expect(stdout).toContain("created 1, updated 0, unchanged 0, pruned 0, failed 1, skipped 1\n");
 });
 
@@ -142,7 +142,7 @@ test("value rules of all documents are checked before any call, of an update onl
       code: 2,
       stdout: "",
       stderr: expect.stringMatching(
-        /^error: .*rules\.yaml:5: Repo BAD: name: .*\n.*rules\.yaml:9: Repo UPPER: name: .*\n$/,
+        /^error: .*rules\.yaml:5: Repo BAD in [0-9a-f]+: name: .*\n.*rules\.yaml:9: Repo UPPER in [0-9a-f]+: name: .*\n$/,
       ),
     });
   const bot = `kind: Identity\nparent: ${server.root}\nspec: {name: part, claimMatch: {issuer: "https://a.example.com", subject: a}}\n`;
@@ -190,4 +190,14 @@ test.each([
   const text = Array.from({ length: 30 }, (_, i) => `kind: Repo\nparent: ${server.root}\nspec: {name: n${i}}\n`);
   const { code, stderr } = await server.run(["apply", "-f", await write("general.yaml", text.join("---\n"))], env);
   expect({ code, lines: stderr.trim().split("\n").length }).toEqual({ code: status, lines: 1 });
+});
+
+test("equal names in two groups are told apart", async () => {
+  const repo = (group: string) => `---\nkind: Repo\nparent: ${group}\nspec: {name: same}\n`;
+  const group = (name: string) => `---\nkind: Group\nparent: ${server.root}\nspec: {name: ${name}}\n`;
+  const file = await write("same.yaml", `${group("left")}${group("right")}${repo("left")}${repo("right")}`);
+  const { code, stdout } = await server.run(["diff", "-f", file]);
+  expect(code).toBe(1);
+  expect(stdout).toMatch(/^\+ Repo same in left$/m);
+  expect(stdout).toMatch(/^\+ Repo same in right$/m);
 });
