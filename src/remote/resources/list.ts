@@ -1,6 +1,7 @@
 /** `platform list`: the resources of a kind, page by page. */
 import {
   type DescField,
+  type DescMessage,
   type DescMethod,
   fromJson,
   getOption,
@@ -11,7 +12,7 @@ import { Command } from "commander";
 import { resource_reference } from "../../../gen/google/api/resource_pb.ts";
 import { CommandFailure, ProgressLine } from "../../command/index.ts";
 import { findResource } from "../catalog/contract.ts";
-import { addFieldFlags, collect, fieldsOf, fieldsOfPairs } from "../catalog/flags.ts";
+import { addFieldFlags, collect, fieldsOf, fieldsOfPairs, requireFields } from "../catalog/flags.ts";
 import { parentType, type ResourceEntry } from "../catalog/resources.ts";
 import { uidOf } from "../documents/lookup.ts";
 import { printMessages, withOutput } from "../print/print.ts";
@@ -36,18 +37,19 @@ interface Options {
 
 /** @param args of the command, for the resource that decides its options. */
 export function listCommand(args: readonly string[]): Command {
+  const resource = args.map((arg) => findResource(arg)).find((it) => it !== undefined);
+  const input = resource?.methods.List?.input;
   const command = withOutput(withSession(new Command("list")))
     .argument("<RESOURCES>", "`platform resources` lists them")
-    .option("--filter <NAME=VALUE>", "only those with this value, see --help of a resource for names", collect)
+    .option("--filter <NAME=VALUE>", filterHelp(input), collect)
     .option("--parent <UID|NAME>", "only those directly in this group, or in another parent by its uid")
     .option("--below <UID|NAME>", "only those below this group")
     .option("--order-by <FIELDS>", 'fields, each with an optional `desc`: "name desc, uid"')
     .option("--limit <NUMBER>", "print at most so many", "50")
     .option("--skip <NUMBER>", "leave out so many at the beginning")
     .option("--all", "print all, page by page");
-  const resource = args.map((arg) => findResource(arg)).find((it) => it !== undefined);
-  const input = resource?.methods.List?.input;
   const flags = input === undefined ? [] : addFieldFlags(command, input, pageFields);
+  for (const flag of flags) flag.helpGroup("Filters, also as --filter NAME=VALUE:");
   return command.action((name: string) =>
     inSession(command, async (session) => {
       const entry = requireResource(name);
@@ -55,6 +57,7 @@ export function listCommand(args: readonly string[]): Command {
       const options = command.opts<Options>();
       const filter = fieldsOfPairs(method.input, options.filter ?? [], "--filter");
       const given = { ...filter, ...fieldsOf(command, flags) };
+      requireFields(flags, given);
       const request = Object.keys(given).length === 0 ? given : await withUids(session, method, given);
       await addScope(session, entry, method, request, options);
       if (options.orderBy !== undefined) request.orderBy = options.orderBy;
@@ -73,6 +76,13 @@ export function listCommand(args: readonly string[]): Command {
         console.error(`${rest.count} more: --all prints them, --limit ${Number(rest.count) + limit} too`);
     }),
   );
+}
+
+/** What `--filter` takes; the filter by hierarchy has no options of its own. */
+function filterHelp(input: DescMessage | undefined): string {
+  if (input === undefined) return "only those with this value; `platform list RESOURCES --help` has the names";
+  const names = input.field.uidp?.message?.fields.map(({ name }) => `uidp.${name}`) ?? [];
+  return `only those with this value; see below for names${names.length === 0 ? "" : `, besides ${names.join(", ")}`}`;
 }
 
 /** Puts uids in the place of names. Value rules say where; they take longer to load than a list without filters takes. */

@@ -7,7 +7,7 @@ import { CommandFailure } from "../../command/index.ts";
 import { suggestion } from "../../did-you-mean.ts";
 import { commentOf } from "../catalog/comments.ts";
 import { contractServices } from "../catalog/descriptors.ts";
-import { addFieldFlags, collect, fieldsOf, fieldsOfPairs } from "../catalog/flags.ts";
+import { addFieldFlags, collect, fieldsOf, fieldsOfPairs, requireFields } from "../catalog/flags.ts";
 import type { ServiceEntry } from "../catalog/resources.ts";
 import { checkValues, messageOf, resolveReferences } from "../documents/spec.ts";
 import { printMessages, requireNames, withOutput } from "../print/print.ts";
@@ -30,7 +30,9 @@ function methodCommand(name: string, method: DescMethod): Command {
   const flags = addFieldFlags(command, method.input);
   return command.action(() =>
     inSession(command, async (session) => {
-      const fields = await resolveReferences(session, method.input, fieldsOf(command, flags), name);
+      const given = fieldsOf(command, flags);
+      requireFields(flags, given);
+      const fields = await resolveReferences(session, method.input, given, name);
       const request = messageOf(method.input, fields, name);
       await checkValues(method.input, request);
       await printResponse(command, session, method, request);

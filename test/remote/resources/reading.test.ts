@@ -58,6 +58,23 @@ describe("list", () => {
   });
 });
 
+test("help lists the filters of a resource with their comments and values", async () => {
+  const { stdout } = await runHere(["list", "artifacts", "--help"]);
+  expect(stdout).toMatch(
+    /\nFilters, also as --filter NAME=VALUE:\n +--ecosystems <VALUE> +The ecosystems to list, at least one\.\s+\(java,/,
+  );
+  expect((await runHere(["list", "repos", "--help"])).stdout.replace(/\s+/g, " ")).toContain(
+    "besides uidp.ancestors_of,",
+  );
+  expect((await runHere(["list", "--help"])).stdout.replace(/\s+/g, " ")).toContain(
+    "`platform list RESOURCES --help` has the names",
+  );
+});
+
+test("required fields of a list may be filters", async () => {
+  expect(await output(["list", "artifacts", "--filter", "ecosystems=java", "-o", "json"])).toBe("[]\n");
+});
+
 test("get finds by name and by uid, one or several", async () => {
   expect(await output(["get", "repo", "alpha"])).toMatch(/^uid +[0-9a-f/]{57}\nname +alpha\n/);
   const { uid } = JSON.parse(await output(["get", "repo", "alpha", "-o", "json"]));
@@ -176,6 +193,14 @@ describe("failures", () => {
     ["a name that nothing has", ["get", "repo", "delta"], 3, /^error: no repo is named delta\n$/],
     ["a uid that nothing has", ["get", "repo", "0".repeat(40)], 3, /^error: Not found: .*\nrequest id: /s],
     ["a wrong token", ["list", "repos", "--token", "wrong"], 4, /^error: Unauthenticated: .*\nhint: .*--token/s],
+    ["a list without what it needs", ["list", "artifacts"], 2, /^error: --ecosystems is required\n$/],
+    [
+      "a list without several things that it needs",
+      ["list", "resolved-vulns-reports"],
+      2,
+      /^error: --start-time, --end-time are required\n$/,
+    ],
+    ["a method without what it needs", ["artifacts", "get-count"], 2, /^error: --ecosystems is required\n$/],
     ["a value that a rule forbids", ["identities", "lookup", "--issuer", "x"], 2, /^error: .*subject/],
     [
       "a value that the server refuses",
