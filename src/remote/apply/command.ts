@@ -2,12 +2,13 @@
 import { realpath } from "node:fs/promises";
 import { Command, Option } from "commander";
 import { CommandFailure, stopSignal } from "../../command/index.ts";
+import { contractCatalog } from "../catalog/contract.ts";
 import { canAsk, confirm } from "../documents/confirm.ts";
 import { readDocuments } from "../documents/read.ts";
 import { inSession, type Session, withSession } from "../session/session.ts";
 import { Apply, type Mode } from "./engine.ts";
 import { planDocuments } from "./plan.ts";
-import { ApplyRecord, lockRecord, recordFile } from "./record.ts";
+import { ApplyRecord, lockRecord, type RecordedResource, recordFile } from "./record.ts";
 import { Report } from "./report.ts";
 
 interface Options {
@@ -58,7 +59,7 @@ function withDocuments(command: Command): Command {
 }
 
 async function run(session: Session, options: Options, mode: Mode): Promise<void> {
-  const documents = planDocuments(await readDocuments(options.filename));
+  const documents = await planDocuments(await readDocuments(options.filename));
   const origin = options.origin ?? (await defaultOrigin(options.filename));
   if (origin === undefined && options.prune)
     throw new CommandFailure("--prune needs --origin NAME for these documents", 2);
@@ -96,9 +97,25 @@ async function prune(apply: Apply, { yes }: Options, mode: Mode): Promise<void> 
     console.error(`note: nothing is pruned after a failure`);
     return;
   }
-  const question = `Delete ${leftovers.map(({ label }) => label).join(", ")}?`;
-  if (mode === "apply" && !yes && !(await confirm(question))) console.error("note: nothing is pruned");
+  if (mode === "apply" && !yes && !(await confirm(pruneQuestion(leftovers)))) console.error("note: nothing is pruned");
   else await apply.prune(leftovers);
+}
+
+/** More leftovers are counted in the question, with a few names of each kind. */
+const maxListed = 5;
+const maxExamples = 3;
+
+/** `Delete Repo a in team, Repo b in team?`; `Delete 2,999 repos (a in team, b in team, c in team, …), 1 group (team)?` */
+export function pruneQuestion(leftovers: readonly Pick<RecordedResource, "type" | "label">[]): string {
+  if (leftovers.length <= maxListed) return `Delete ${leftovers.map(({ label }) => label).join(", ")}?`;
+  const kinds = [...Map.groupBy(leftovers, ({ type }) => type)].map(([type, resources]) => {
+    const { singular = type, plural = type } = contractCatalog().resources.find((it) => it.type === type) ?? {};
+    const examples = resources.slice(0, maxExamples).map(({ label }) => label.replace(/^\S+ /, ""));
+    const more = resources.length > maxExamples ? ", …" : "";
+    const count = resources.length.toLocaleString("en");
+    return `${count} ${resources.length === 1 ? singular : plural} (${examples.join(", ")}${more})`;
+  });
+  return `Delete ${kinds.join(", ")}?`;
 }
 
 /** Of the first failure; greater than 1 for `diff`, where 1 tells of differences. */

@@ -138,7 +138,7 @@ export class Apply {
     const isFuture = [document.parentUid, ...uids].includes(futureUid);
     const existing = isFuture ? undefined : await this.#existing.find(document);
     if (existing !== undefined) return this.#update(document, existing, position);
-    const message = messageOf(resource.schema, spec.fields, place);
+    const message = messageOf(resource.schema, spec.fields, "");
     await checkValues(resource.schema, message);
     const lines = creationLines(resource.schema, written);
     if (isSingleton(resource)) return this.#report.add(position, "updated", document.label, lines);
@@ -157,11 +157,11 @@ export class Apply {
   }
 
   async #update(document: PlannedDocument, existing: Resource, position: number): Promise<void> {
-    const { resource, spec, place, label } = document;
+    const { resource, spec, label } = document;
     const { schema } = resource;
     this.#uids.set(document, existing.uid);
     const before = toJson(schema, existing, { alwaysEmitImplicit: true }) as JsonObject;
-    const wanted = messageOf(schema, mergedFields(schema, before, spec.fields), place);
+    const wanted = messageOf(schema, mergedFields(schema, before, spec.fields), "");
     const after = toJson(schema, wanted, { alwaysEmitImplicit: true }) as JsonObject;
     const differences = differencesOf(schema, spec.fields, before, after);
     if (differences.length === 0) return this.#report.add(position, "unchanged", label, []);

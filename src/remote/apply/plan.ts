@@ -8,14 +8,14 @@ import { isUid } from "../../uid.ts";
 import { contractCatalog, findResource } from "../catalog/contract.ts";
 import type { ResourceEntry } from "../catalog/resources.ts";
 import type { SourceDocument } from "../documents/read.ts";
-import { hasBehavior, type Reference, readSpec, type Spec } from "../documents/spec.ts";
+import { checkAll, checkSpec, hasBehavior, type Reference, readSpec, type Spec } from "../documents/spec.ts";
 import { cycleIn } from "./schedule.ts";
 
 /** A document that describes a resource. */
 export interface PlannedDocument {
   readonly place: string;
   readonly resource: ResourceEntry;
-  /** `Role viewer`. */
+  /** `Role viewer in acme`. */
   readonly label: string;
   /** Its own name; undefined for a kind without names. */
   readonly name: string | undefined;
@@ -35,8 +35,12 @@ export interface PlannedDocument {
 const keys = ["kind", "uid", "parent", "spec"];
 
 /** Plans documents: finds their kinds, and orders them by what they refer to. Errors: CommandFailure, before any call. */
-export function planDocuments(documents: readonly SourceDocument[]): PlannedDocument[] {
-  const planned = documents.map(planDocument);
+export async function planDocuments(documents: readonly SourceDocument[]): Promise<PlannedDocument[]> {
+  const planned = await checkAll(documents, async (document) => {
+    const plan = planDocument(document);
+    await checkSpec(plan.resource.schema, plan.spec, `${plan.place}: ${plan.label}`, false);
+    return plan;
+  });
   const identities = Map.groupBy(planned, identityOf);
   const [first, second] =
     [...identities.values()].find(([it, ...more]) => it?.name !== undefined && more.length > 0) ?? [];
@@ -86,19 +90,20 @@ export function isSingleton(resource: ResourceEntry): boolean {
   return resource.methods.Create === undefined && type !== undefined && type !== resource.type;
 }
 
-function planDocument({ value, place }: SourceDocument): PlannedDocument {
+function planDocument({ value, place, written }: SourceDocument): PlannedDocument {
   const unknown = Object.keys(value).find((key) => !keys.includes(key));
   if (unknown !== undefined)
     throw new CommandFailure(`${place}: a document has kind, parent, uid and spec, not ${unknown}`, 2);
   const resource = resourceOf(value.kind, place);
-  const spec = readSpec(resource.schema, value.spec ?? {}, place);
+  const spec = readSpec(resource.schema, value.spec ?? {}, place, (path) => written(["spec", ...path]));
   const uid = textOf(value, "uid", place);
   const parent = parentOf(resource, textOf(value, "parent", place), place);
   const { name: nameField } = resource.schema.field;
   const name = nameField === undefined ? undefined : ((spec.fields[nameField.jsonName] as string | undefined) ?? "");
   if (name === "" && uid === undefined) throw new CommandFailure(`${place}: spec.name is missing`, 2);
   const identity = identityFields(resource).flatMap(({ jsonName }) => spec.fields[jsonName] ?? []);
-  const label = `${resource.kind} ${identity.length > 0 ? identity.join(", ") : `of ${parent?.text ?? uid}`}`;
+  const where = parent === undefined ? "" : ` in ${parent.text}`;
+  const label = `${resource.kind} ${identity.length > 0 ? `${identity.join(", ")}${where}` : `of ${parent?.text ?? uid}`}`;
   const unplanned = { parentUid: "", needs: new Map(), dependencies: [], isOneOfSeveral: false };
   return { place, resource, label, name, uid, parent, spec, ...unplanned };
 }

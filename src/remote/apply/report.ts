@@ -6,7 +6,8 @@ import { ProgressLine } from "../../command/index.ts";
 import { printable, printableLines } from "../../log-text.ts";
 import type { Difference } from "../documents/differences.ts";
 import type { Resource } from "../documents/requests.ts";
-import { isNested } from "../documents/spec.ts";
+import { isNested } from "../documents/types.ts";
+import { isSecret, secretsOf } from "../print/secrets.ts";
 
 /** What happened to a resource. */
 export type Change = "created" | "updated" | "unchanged" | "pruned";
@@ -128,11 +129,9 @@ export function differenceLines(schema: DescMessage, differences: readonly Diffe
   });
 }
 
-/** The secrets that only the answer to a creation has: fields marked `debug_redact`. */
+/** The secrets that only the answer to a creation has. */
 export function secretLines(schema: DescMessage, created: Resource): string[] {
-  return schema.fields
-    .filter((field) => isSecret(field) && created[field.localName])
-    .map((field) => `    ${field.name}: ${created[field.localName]} (not shown again)`);
+  return secretsOf(schema, created).map(({ path, value }) => `    ${path}: ${value} (not shown again)`);
 }
 
 function added(text: string): string {
@@ -171,8 +170,4 @@ function redacted(field: DescField, value: JsonValue | undefined): JsonValue | u
   return Object.fromEntries(
     Object.entries(value as JsonObject).map(([key, item]) => [key, redacted(fields.get(key)!, item) ?? null]),
   );
-}
-
-function isSecret(field: DescField): boolean {
-  return field.proto.options?.debugRedact === true;
 }

@@ -15,7 +15,7 @@ const timeoutMs = 60_000;
  * @param server its base URL.
  */
 export async function seedServer(server: string, token: string, path: string): Promise<void> {
-  const documents = planDocuments(await readDocuments([path]));
+  const documents = await planDocuments(await readDocuments([path]));
   const report = new Report(true);
   const apply = new Apply(await openSession({ server, token }, timeoutMs), "apply", report, undefined, documents);
   await apply.run(1);

@@ -23,12 +23,15 @@ export class FieldFlag extends Option {
   readonly path: readonly string[];
 
   constructor(name: string, field: DescField, path: readonly string[]) {
-    super(`${name} ${placeholder(field)}`, commentOf(field).replaceAll("\n", " "));
+    super(`${name} ${placeholder(field)}`, `${commentOf(field).replaceAll("\n", " ")}${valuesText(field)}`);
     this.field = field;
     this.path = path;
     this.argParser(collect).preset("true"); // a boolean without a value
   }
 }
+
+/** The values of an enum with more are not listed. */
+const maxListed = 20;
 
 /** How deep messages in messages have options of their own. */
 const maxDepth = 2;
@@ -54,6 +57,19 @@ export function addFieldFlags(command: Command, schema: DescMessage, except: rea
   };
   add(schema, "", []);
   return flags;
+}
+
+/** Errors: CommandFailure that names the options of required fields that are missing. @param fields what is given. */
+export function requireFields(flags: readonly FieldFlag[], fields: JsonObject): void {
+  const missing = flags
+    .filter(({ field, path }) => path.length === 1 && isRequired(field) && fields[field.jsonName] === undefined)
+    .map(({ long }) => long);
+  if (missing.length > 0)
+    throw new CommandFailure(`${missing.join(", ")} ${missing.length === 1 ? "is" : "are"} required`, 2);
+}
+
+function isRequired(field: DescField): boolean {
+  return getOption(field, field_behavior).includes(FieldBehavior.REQUIRED);
 }
 
 /** Parses an option that may be given several times. */
@@ -117,6 +133,12 @@ function setField(fields: JsonObject, path: readonly string[], value: JsonValue)
 /** A message without options for its fields: a type with a JSON form of its own. */
 function isPlain({ typeName }: DescMessage): boolean {
   return typeName.startsWith("google.protobuf.");
+}
+
+/** ` (base, fips)`; "" where there are many. */
+function valuesText({ enum: type }: DescField): string {
+  const names = type === undefined ? [] : shortNames(type);
+  return names.length === 0 || names.length > maxListed ? "" : ` (${names.join(", ")})`;
 }
 
 function placeholder(field: DescField): string {
@@ -188,7 +210,7 @@ function enumNumber(type: DescEnum, text: string, flag: string): JsonValue {
   const value = type.values.find(({ name, number }) => shortName(type, name) === wanted || String(number) === text);
   if (value !== undefined) return value.name;
   const names = shortNames(type);
-  const listed = names.length > 20 ? "" : ` (${names.join(", ")})`;
+  const listed = names.length > maxListed ? "" : ` (${names.join(", ")})`;
   throw new CommandFailure(`${flag}: there is no ${text}${suggestion(wanted, names)}${listed}`, 2);
 }
 

@@ -62,6 +62,12 @@ export function hasNames({ methods: { Create, List } }: ResourceEntry): boolean 
   return Create !== undefined && List?.input.field.name !== undefined;
 }
 
+/** The type whose uids a resource has: its own or, where there is one for each parent (AIP-156), that of the parent. */
+export function uidType({ type, methods: { Get } }: ResourceEntry): string {
+  const uid = Get?.input.field.uid;
+  return (uid && getOption(uid, resource_reference).type) || type;
+}
+
 /** The only custom method of a service if it has the service's name: its command is that of the service. */
 export function onlyMethod({ name, customMethods }: ServiceEntry): DescMethod | undefined {
   return customMethods.size === 1 ? customMethods.get(name) : undefined;

@@ -7,7 +7,7 @@ import { contractCatalog, findResource } from "../catalog/contract.ts";
 import { contractServices } from "../catalog/descriptors.ts";
 import { shortNames } from "../catalog/enums.ts";
 import { FieldFlag, findField } from "../catalog/flags.ts";
-import { commandName, parentType, type ResourceEntry } from "../catalog/resources.ts";
+import { commandName, parentType, type ResourceEntry, uidType } from "../catalog/resources.ts";
 import type { Candidate, ValuePlace } from "./place.ts";
 import { candidatesOnServer } from "./server.ts";
 
@@ -104,7 +104,7 @@ function plainCandidates(values: readonly string[]): Candidate[] {
 /** The resource that a uid or name is of. */
 function resourceOfPlace(place: ValuePlace): ResourceEntry | undefined {
   const own = resourceOfCommand(place);
-  if (!("long" in place.parameter)) return own;
+  if (!("long" in place.parameter)) return own && resourceOfType(uidType(own));
   return resourceOfType(place.parameter.long === "--parent" && own !== undefined ? parentType(own) : undefined);
 }
 

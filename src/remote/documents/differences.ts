@@ -4,7 +4,8 @@ import { isDeepStrictEqual } from "node:util";
 import { type DescField, type DescMessage, getOption, type JsonObject, type JsonValue } from "@bufbuild/protobuf";
 import { FieldBehavior } from "../../../gen/google/api/field_behavior_pb.ts";
 import { is_set } from "../../../gen/platform/annotations/annotations_pb.ts";
-import { hasBehavior, isNested } from "./spec.ts";
+import { hasBehavior } from "./spec.ts";
+import { isNested } from "./types.ts";
 
 /** One field whose value differs. */
 export interface Difference {

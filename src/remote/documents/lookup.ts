@@ -2,6 +2,7 @@
 import { CommandFailure } from "../../command/index.ts";
 import { isUid } from "../../uid.ts";
 import { contractCatalog } from "../catalog/contract.ts";
+import { hasNames, type ResourceEntry, uidType } from "../catalog/resources.ts";
 import type { Session } from "../session/session.ts";
 import { listResources } from "./requests.ts";
 
@@ -19,4 +20,13 @@ export async function uidOf(session: Session, type: string, text: string): Promi
   if (others.length === 0) return first.uid;
   const uids = [first, ...others].map(({ uid }) => uid).join(", ");
   throw new CommandFailure(`${others.length + 1} ${resource.plural} are named ${text}: use a uid: ${uids}`, 2);
+}
+
+/**
+ * The uid of a resource that `text` names; `text` itself for a kind that has no names. Of the only one in its parent, the
+ * name is that of the parent. Errors: like those of {@link uidOf}.
+ */
+export async function uidOfResource(session: Session, resource: ResourceEntry, text: string): Promise<string> {
+  const named = contractCatalog().resources.find(({ type }) => type === uidType(resource));
+  return named !== undefined && hasNames(named) ? uidOf(session, named.type, text) : text;
 }

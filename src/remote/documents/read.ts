@@ -3,12 +3,14 @@ import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { CommandFailure } from "../../command/index.ts";
+import { isObject, type Written } from "./types.ts";
 
 /** A document, and where it is. */
 export interface SourceDocument {
   readonly value: Readonly<Record<string, unknown>>;
   /** `roles.yaml:12`: the file and the line where the document begins. */
   readonly place: string;
+  readonly written: Written;
 }
 
 /** More aliases (`*name`) in one document are refused: a small document must not become a huge one. */
@@ -25,18 +27,25 @@ export async function readDocuments(paths: readonly string[]): Promise<SourceDoc
 
 /** The documents of YAML or JSON text. A list is one document for each of its items. @param name of the file. */
 export async function parseDocuments(source: string, name: string): Promise<SourceDocument[]> {
-  const { CORE_SCHEMA, constructFromEvents, parseEvents, YAMLException } = await import("js-yaml");
+  const { CORE_SCHEMA, FAILSAFE_SCHEMA, constructFromEvents, parseEvents, YAMLException } = await import("js-yaml");
   try {
     const events = parseEvents(source, {});
     const values = constructFromEvents(events, { source, schema: CORE_SCHEMA, maxAliases });
+    let texts: unknown[] | undefined; // only read for an error
+    const written = (path: readonly (string | number)[]) => {
+      texts ??= constructFromEvents(events, { source, schema: FAILSAFE_SCHEMA, maxAliases });
+      return textAt(texts, path);
+    };
     const begins = events.flatMap(({ type }, index) => (type === 1 ? [positionOf(events[index + 1])] : []));
     return values.flatMap((value, index) => {
       const place = `${name}:${lineOf(source, begins[index] ?? 0)}`;
       if (value === null || value === undefined) return [];
-      if (!Array.isArray(value)) return [{ value: mappingOf(value, place), place }];
+      if (!Array.isArray(value))
+        return [{ value: mappingOf(value, place), place, written: (path) => written([index, ...path]) }];
       return value.map((item, position) => {
         const itemPlace = `${place}[${position}]`;
-        return { value: mappingOf(item, itemPlace), place: itemPlace };
+        const writtenOfItem: Written = (path) => written([index, position, ...path]);
+        return { value: mappingOf(item, itemPlace), place: itemPlace, written: writtenOfItem };
       });
     });
   } catch (error) {
@@ -65,6 +74,16 @@ async function documentsOf(file: string): Promise<SourceDocument[]> {
     throw new CommandFailure(`cannot read ${file}: ${error.message}`, 2);
   });
   return parseDocuments(source, file);
+}
+
+/** The text at a path, whose names are in JSON or proto form. */
+function textAt(texts: unknown, path: readonly (string | number)[]): string | undefined {
+  const found = path.reduce<unknown>((value, key) => {
+    if (Array.isArray(value)) return value[Number(key)];
+    const protoName = String(key).replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+    return isObject(value) ? (value[key] ?? value[protoName]) : undefined;
+  }, texts);
+  return typeof found === "string" ? found : undefined;
 }
 
 function mappingOf(value: unknown, place: string): Record<string, unknown> {

@@ -9,13 +9,16 @@ import {
   type JsonValue,
   type Message,
 } from "@bufbuild/protobuf";
+import type { Path } from "@bufbuild/protobuf/reflect";
 import { field as rules } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import { FieldBehavior, field_behavior } from "../../../gen/google/api/field_behavior_pb.ts";
 import { resource_reference } from "../../../gen/google/api/resource_pb.ts";
 import { CommandFailure } from "../../command/index.ts";
 import { suggestion } from "../../did-you-mean.ts";
+import { isUid } from "../../uid.ts";
 import type { Session } from "../session/session.ts";
 import { uidOf } from "./lookup.ts";
+import { checkTypes, isNested, isObject, type Written } from "./types.ts";
 
 /** The name of a resource in a field that holds the uid of one. */
 export interface Reference {
@@ -38,7 +41,7 @@ export interface Spec {
 }
 
 /** Reads the fields of a resource, in JSON names or proto names. Errors: CommandFailure that begins with `place`. */
-export function readSpec(schema: DescMessage, value: unknown, place: string): Spec {
+export function readSpec(schema: DescMessage, value: unknown, place: string, written: Written = unknown): Spec {
   const references: Reference[] = [];
   const ignored: string[] = [];
   const read = (type: DescMessage, object: object, path: string): JsonObject => {
@@ -60,7 +63,9 @@ export function readSpec(schema: DescMessage, value: unknown, place: string): Sp
     return fields;
   };
   if (!isObject(value)) throw new CommandFailure(`${place}: spec must be a mapping of fields`, 2);
-  return { fields: read(schema, value, ""), references, ignored };
+  const fields = read(schema, value, "");
+  inPlace(place, () => checkTypes(schema, fields, written));
+  return { fields, references, ignored };
 }
 
 /** The fields of a request with uids in the place of names. @param place of the fields, in errors. */
@@ -75,13 +80,16 @@ export async function resolveReferences(
   return spec.fields;
 }
 
-/** The message of the fields of a spec. Errors: CommandFailure that begins with `place`. */
+/** The message of the fields of a spec. Errors: CommandFailure that begins with `place`; "" for none. */
 export function messageOf(schema: DescMessage, fields: JsonObject, place: string): Message {
   try {
     return fromJson(schema, fields);
   } catch (error) {
-    const told = (error as Error).message.replace(`cannot decode field ${schema.typeName}.`, "");
-    throw new CommandFailure(`${place}: ${told.replace(" from JSON: ", ": not ")}`, 2);
+    return inPlace(place, () => {
+      checkTypes(schema, fields, unknown);
+      const reason = (error as Error).message.replace(`cannot decode field ${schema.typeName}.`, "");
+      throw new CommandFailure(reason.replace(" from JSON: ", ": not "), 2);
+    });
   }
 }
 
@@ -94,14 +102,79 @@ export async function checkValues(
   message: Message,
   concerns?: (jsonName: string) => boolean,
 ): Promise<void> {
-  const { violationsOf } = await import("../../contract/index.ts");
-  const violations = violationsOf(schema, message, ([first]) =>
-    first?.kind === "field"
-      ? !hasBehavior(first, FieldBehavior.OUTPUT_ONLY) && (concerns?.(first.jsonName) ?? true)
-      : concerns === undefined,
+  await checkRules(schema, message, ([first]) =>
+    first?.kind === "field" ? (concerns?.(first.jsonName) ?? true) : concerns === undefined,
   );
+}
+
+/**
+ * Checks what a document says before anything is sent. Errors: CommandFailure that begins with `place`, exit status 2.
+ * @param isWhole whether the document describes the whole resource. Else only rules of the values that it names are checked.
+ */
+export async function checkSpec(schema: DescMessage, spec: Spec, place: string, isWhole: boolean): Promise<void> {
+  const { fields, references } = readSpec(schema, structuredClone(spec.fields), place);
+  for (const { text, resolve } of references) if (!isUid(text)) resolve(anyUid);
+  const message = messageOf(schema, fields, place);
+  try {
+    await checkRules(schema, message, (path) => isWhole || isNamed(fields, path));
+  } catch (error) {
+    throw placed(place, error);
+  }
+}
+
+/**
+ * Reads all documents before any of them is used. Errors: CommandFailure with what is wrong with each that cannot be,
+ * exit status 2.
+ */
+export async function checkAll<D, T>(documents: readonly D[], check: (document: D) => T | Promise<T>): Promise<T[]> {
+  const [checked, problems]: [T[], string[]] = [[], []];
+  for (const document of documents)
+    try {
+      checked.push(await check(document));
+    } catch (error) {
+      if (!(error instanceof CommandFailure) || error.exitStatus !== 2) throw error;
+      problems.push(error.message);
+    }
+  if (problems.length > 0) throw new CommandFailure(problems.join("\n"), 2);
+  return checked;
+}
+
+/** Stands for the uid of a resource whose name is not looked up yet. */
+const anyUid = "0".repeat(40);
+
+async function checkRules(schema: DescMessage, message: Message, concerns: (path: Path) => boolean): Promise<void> {
+  const { violationsOf } = await import("../../contract/index.ts");
+  const isInput = ([first]: Path) => first?.kind !== "field" || !hasBehavior(first, FieldBehavior.OUTPUT_ONLY);
+  const violations = violationsOf(schema, message, (path) => isInput(path) && concerns(path));
   if (violations.length === 0) return;
   throw new CommandFailure(violations.map((it) => `${it.field}: ${it.description}`).join("; "), 2);
+}
+
+/** Whether fields have the value at a path: a text, a number or a list, but no message, whose other fields may be missing. */
+function isNamed(fields: JsonObject, path: Path): boolean {
+  let value: JsonValue | undefined = fields;
+  for (const part of path) {
+    if (part.kind === "list_sub" || part.kind === "map_sub") return true;
+    if (part.kind !== "field" || !isObject(value)) return false;
+    value = value[part.jsonName];
+  }
+  return value !== undefined && value !== null && !isObject(value);
+}
+
+function unknown(): undefined {}
+
+function inPlace<T>(place: string, run: () => T): T {
+  try {
+    return run();
+  } catch (error) {
+    throw placed(place, error);
+  }
+}
+
+/** A failure whose message begins with the place. */
+function placed(place: string, error: unknown): unknown {
+  if (!(error instanceof CommandFailure) || place === "") return error;
+  return new CommandFailure(`${place}: ${error.message}`, error.exitStatus);
 }
 
 /** Whether a field has a behavior of AIP-203. */
@@ -115,15 +188,6 @@ export function hasUid(field: DescField): boolean {
   const { type } = getOption(field, rules);
   const text = type.case === "repeated" ? type.value.items?.type : type;
   return text?.case === "string" && text.value.pattern.startsWith("^[0-9a-f]{40}");
-}
-
-/** Whether the value of a field is a mapping of fields, and not a map or a type with a JSON form of its own. */
-export function isNested(field: DescField, value: unknown): value is object {
-  return field.fieldKind === "message" && !field.message.typeName.startsWith("google.protobuf.") && isObject(value);
-}
-
-function isObject(value: unknown): value is Record<string, JsonValue> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** The references in a field of a mapping. */

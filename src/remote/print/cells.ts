@@ -11,19 +11,29 @@ export interface CellStyle {
 
 /** The cell of a field; "" for a value that is not set, or that has no short form. */
 export function cellOf(field: DescField, message: Message, style: CellStyle): string {
-  const value = (message as unknown as Record<string, unknown>)[field.localName];
-  if (field.oneof !== undefined) {
-    const { case: name, value: member } = (message as unknown as Record<string, { case?: string; value?: unknown }>)[
-      field.oneof.localName
-    ] ?? { case: undefined };
-    return name === field.localName ? textOf(field, member, style) : "";
-  }
+  const value = fieldValue(field, message);
+  if (value === undefined) return "";
   if (field.fieldKind === "list") return (value as unknown[]).map((item) => textOf(field, item, style)).join(",");
   if (field.fieldKind === "map")
     return Object.entries(value as object)
       .map(([key, item]) => `${oneLine(key)}=${textOf(field, item, style)}`)
       .join(",");
-  return value === undefined ? "" : textOf(field, value, style);
+  return textOf(field, value, style);
+}
+
+/** The value of a field; undefined for a message that is not set, and for a member of a oneof that is not chosen. */
+export function fieldValue(field: DescField, message: Message): unknown {
+  const fields = message as Message & Record<string, unknown>;
+  if (field.oneof === undefined) return fields[field.localName];
+  const chosen = fields[field.oneof.localName] as { readonly case?: string; readonly value?: unknown } | undefined;
+  return chosen?.case === field.localName ? chosen.value : undefined;
+}
+
+/** The messages in a field that has fields of its own, and is no map; none for types that have a short form. */
+export function messagesIn(field: DescField, message: Message): readonly Message[] {
+  if (field.message === undefined || field.fieldKind === "map") return [];
+  if (field.message.typeName.startsWith("google.protobuf.")) return [];
+  return [fieldValue(field, message) ?? []].flat() as Message[];
 }
 
 /** `customer` for ORG_KIND_CUSTOMER of OrgKind, as flags accept it; "" for the unspecified value. */
@@ -52,8 +62,12 @@ function messageText(field: DescField, value: Message, { relativeTimes }: CellSt
     case DurationSchema.typeName:
       return `${(value as Duration).seconds}s`;
     default: {
-      const shown = field.message.field.name ?? field.message.field.uid;
-      return shown === undefined ? "" : cellOf(shown, value, { relativeTimes });
+      const { name, uid } = field.message.field;
+      return (
+        [name, uid]
+          .map((shown) => (shown === undefined ? "" : cellOf(shown, value, { relativeTimes })))
+          .find(Boolean) ?? ""
+      );
     }
   }
 }

@@ -1,12 +1,15 @@
 /** Prints messages of a server on standard output. */
 import { once } from "node:events";
-import { type DescMessage, type JsonValue, type Message, toJson } from "@bufbuild/protobuf";
+import { type DescField, type DescMessage, getOption, type JsonValue, type Message, toJson } from "@bufbuild/protobuf";
 import { type Command, Option } from "commander";
+import { resource as resourceOption } from "../../../gen/google/api/resource_pb.ts";
+import { CommandFailure } from "../../command/index.ts";
 import { printableLines } from "../../log-text.ts";
-import { contractCatalog } from "../catalog/contract.ts";
 import { contractRegistry } from "../catalog/descriptors.ts";
 import { kebab } from "../catalog/resources.ts";
-import { fieldLines, Table, type TableStyle } from "./table.ts";
+import { fieldValue } from "./cells.ts";
+import { secretsOf } from "./secrets.ts";
+import { fieldLines, type Names, Table, type TableStyle } from "./table.ts";
 import { oneLine } from "./text.ts";
 
 const formats = ["table", "wide", "json", "yaml", "name"] as const;
@@ -22,18 +25,46 @@ export function withOutput(command: Command, byDefault: Format = "table"): Comma
   return command.addOption(new Option("-o, --output <FORMAT>", "how to print").choices(formats).default(byDefault));
 }
 
+/** What {@link printMessages} prints. */
+export interface Printing {
+  /** One message alone: its fields as lines, or one JSON object. */
+  readonly single?: boolean;
+  /** Whether the messages may have secrets that the server answers only now. */
+  readonly hasSecrets?: boolean;
+  /** For tables: the names of what the messages refer to. May grow while messages come. */
+  readonly names?: Names | undefined;
+}
+
 /**
- * Prints messages as they come, in the format of `--output`. A list is a table, a JSON array or a stream of YAML documents.
- * @param single one message alone: its fields as lines, or one JSON object.
+ * Prints messages as they come, in the format of `--output`. A list is a table, a JSON array or a stream of YAML
+ * documents. Secrets that the format has no place for are printed on standard error. If the messages end with an error,
+ * those that came before it are printed.
  */
 export async function printMessages(
   command: Command,
   schema: DescMessage,
   messages: AsyncIterable<Message> | Iterable<Message>,
-  { single = false }: { readonly single?: boolean } = {},
+  { single = false, hasSecrets = false, names }: Printing = {},
 ): Promise<void> {
   const { output } = command.opts<{ output: Format }>();
-  for await (const line of linesOf(output, schema, messages, single)) await print(line);
+  const isComplete = output === "json" || output === "yaml" || (single && output !== "name");
+  const told = hasSecrets && !isComplete ? tellSecrets(schema, messages) : messages;
+  for await (const line of linesOf(output, schema, told, single, names)) await print(line);
+}
+
+/** Prints the secrets of messages on standard error, and passes the messages on. */
+async function* tellSecrets(schema: DescMessage, messages: AsyncIterable<Message> | Iterable<Message>) {
+  for await (const message of messages) {
+    for (const { path, value } of secretsOf(schema, message))
+      console.error(printableLines(`${nameOf(schema, message)}: ${path}: ${value} (not shown again)`));
+    yield message;
+  }
+}
+
+/** Errors: CommandFailure if `--output name` is given for messages that have no uid. */
+export function requireNames(command: Command, schema: DescMessage): void {
+  if (command.opts<{ output: Format }>().output === "name" && uidField(schema) === undefined)
+    throw new CommandFailure(`-o name: ${schema.name} has no uid`, 2);
 }
 
 async function* linesOf(
@@ -41,6 +72,7 @@ async function* linesOf(
   schema: DescMessage,
   messages: AsyncIterable<Message> | Iterable<Message>,
   single: boolean,
+  names: Names | undefined,
 ): AsyncGenerator<string> {
   switch (format) {
     case "json":
@@ -56,7 +88,7 @@ async function* linesOf(
       for await (const message of messages) yield nameOf(schema, message);
       return;
     default:
-      return yield* tableLines(schema, messages, single, styleOf(format === "wide"));
+      return yield* tableLines(schema, messages, single, styleOf(format === "wide"), names);
   }
 }
 
@@ -66,17 +98,19 @@ async function* jsonLines(
   single: boolean,
 ): AsyncGenerator<string> {
   let previous: string | undefined;
-  for await (const message of messages) {
-    const text = printableLines(JSON.stringify(jsonOf(schema, message), undefined, 2)); // escapes mean the same
-    if (single) yield text;
-    else {
-      yield previous === undefined ? "[" : `${previous},`;
-      previous = text.replace(/^/gm, "  ");
+  try {
+    for await (const message of messages) {
+      const text = printableLines(JSON.stringify(jsonOf(schema, message), undefined, 2)); // escapes mean the same
+      if (single) yield text;
+      else {
+        yield previous === undefined ? "[" : `${previous},`;
+        previous = text.replace(/^/gm, "  ");
+      }
     }
+    if (previous === undefined && !single) yield "[]";
+  } finally {
+    if (previous !== undefined) yield `${previous}\n]`;
   }
-  if (single) return;
-  if (previous === undefined) yield "[]";
-  else yield `${previous}\n]`;
 }
 
 async function* tableLines(
@@ -84,8 +118,9 @@ async function* tableLines(
   messages: AsyncIterable<Message> | Iterable<Message>,
   single: boolean,
   style: TableStyle,
+  names: Names | undefined,
 ): AsyncGenerator<string> {
-  const table = new Table(schema, style);
+  const table = new Table(schema, style, names);
   let first: Message[] | undefined = [];
   function* begin(): Generator<string> {
     if (first === undefined) return;
@@ -93,12 +128,16 @@ async function* tableLines(
     for (const message of first) yield table.line(message);
     first = undefined;
   }
-  for await (const message of messages) {
-    if (single) yield* fieldLines(schema, message, style);
-    else if (first === undefined) yield table.line(message);
-    else if (first.push(message) >= firstRows) yield* begin();
+  try {
+    for await (const message of messages) {
+      if (single) yield* fieldLines(schema, message, style);
+      else if (first === undefined) yield table.line(message);
+      else if (first.push(message) >= firstRows) yield* begin();
+    }
+    if (!single) yield* begin();
+  } finally {
+    if (first !== undefined && first.length > 0) yield* begin();
   }
-  if (!single) yield* begin();
 }
 
 /** The JSON form of a message, as the server writes it. */
@@ -106,11 +145,18 @@ export function jsonOf(schema: DescMessage, message: Message): JsonValue {
   return toJson(schema, message, { registry: contractRegistry(), alwaysEmitImplicit: true });
 }
 
-/** `role/0a…9f`. */
+/** `role/0a…9f`. What a search has found says itself of which type it is. */
 function nameOf(schema: DescMessage, message: Message): string {
-  const resource = contractCatalog().resources.find((it) => it.schema.typeName === schema.typeName);
-  const { uid } = message as Message & { uid?: string };
-  return `${resource?.singular ?? kebab(schema.name)}/${oneLine(uid ?? "")}`;
+  const { type } = message as Message & { readonly type?: unknown };
+  const { singular } = getOption(schema, resourceOption);
+  const kind = singular || (typeof type === "string" ? type.replace(/^.*\//, "") : schema.name);
+  const field = uidField(schema);
+  return `${kebab(kind)}/${field === undefined ? "" : oneLine(String(fieldValue(field, message)))}`;
+}
+
+/** The field that identifies a message: `uid`, in older versions `id`. */
+function uidField({ field }: DescMessage): DescField | undefined {
+  return field.uid ?? field.id;
 }
 
 function styleOf(wide: boolean): TableStyle {

@@ -1,10 +1,13 @@
 /** Messages as a table: a line each, in columns that the descriptor and the first messages decide. */
-import { type DescField, type DescMessage, getOption, type Message, ScalarType } from "@bufbuild/protobuf";
+import { type DescField, type DescMessage, getOption, hasOption, type Message, ScalarType } from "@bufbuild/protobuf";
 import { TimestampSchema } from "@bufbuild/protobuf/wkt";
 import { FieldBehavior, field_behavior } from "../../../gen/google/api/field_behavior_pb.ts";
+import { resource_reference } from "../../../gen/google/api/resource_pb.ts";
+import { isUid } from "../../uid.ts";
 import { kebab } from "../catalog/resources.ts";
-import { cellOf } from "./cells.ts";
-import { pad, padOrCut, padOrCutStart, widthOf } from "./text.ts";
+import { cellOf, messagesIn } from "./cells.ts";
+import { isSecret } from "./secrets.ts";
+import { pad, padOrCut, padOrCutStart, widthOf, wrap } from "./text.ts";
 
 /** Where a table is printed. */
 export interface TableStyle {
@@ -15,16 +18,21 @@ export interface TableStyle {
   readonly wide: boolean;
 }
 
+/** The names of resources by their uids. */
+export type Names = ReadonlyMap<string, string>;
+
 interface Column {
   readonly field: DescField;
+  /** The uid of the resource that `field` has in brief. */
+  readonly uidField?: DescField | undefined;
   readonly heading: string;
-  /** Uids are told apart by their ends. */
-  readonly isUid: boolean;
+  readonly kind: "name" | "uid" | "reference" | "text" | "time";
 }
 
 const gap = "  ";
-/** Below this a column is left out instead of cut. */
-const minWidth = 8;
+/** Below these a column is left out instead of cut: one that people read, and one that identifies. */
+const minTextWidth = 12;
+const minKeyWidth = 8;
 /** To what the longest columns are cut first. */
 const fairWidth = 44;
 /** The last segment of a uid, with `…/` before it. */
@@ -34,11 +42,14 @@ const uidWidth = 18;
 export class Table {
   readonly #style: TableStyle;
   readonly #columns: readonly Column[];
+  readonly #names: Names;
   #widths: readonly number[] = [];
 
-  constructor(schema: DescMessage, style: TableStyle) {
+  /** @param names of resources that the messages refer to, which are printed in the place of their uids. */
+  constructor(schema: DescMessage, style: TableStyle, names: Names = new Map()) {
     this.#style = style;
     this.#columns = columnsOf(schema, style.wide);
+    this.#names = names;
   }
 
   /** The heading, and the width of each column, from the first messages. */
@@ -58,7 +69,11 @@ export class Table {
   }
 
   #cells(message: Message): string[] {
-    return this.#columns.map(({ field }) => cellOf(field, message, { relativeTimes: this.#style.width !== undefined }));
+    const style = { relativeTimes: this.#style.width !== undefined };
+    return this.#columns.map(({ field, uidField, kind }) => {
+      const text = cellOf(field, message, style) || (uidField === undefined ? "" : cellOf(uidField, message, style));
+      return kind === "reference" ? (this.#names.get(text) ?? text) : text;
+    });
   }
 
   #join(cells: readonly string[]): string {
@@ -67,7 +82,7 @@ export class Table {
       .flatMap((cell, i) => {
         const width = this.#widths[i]!;
         if (width === 0) return [];
-        const cut = this.#columns[i]!.isUid ? padOrCutStart : padOrCut;
+        const cut = isUid(cell) ? padOrCutStart : padOrCut; // uids are told apart by their ends
         return isCut ? cut(cell || "-", width) : pad(cell || "-", width);
       })
       .join(gap)
@@ -75,45 +90,77 @@ export class Table {
   }
 }
 
-/** The fields of one resource, a line each. */
-export function fieldLines(schema: DescMessage, message: Message, { colours }: TableStyle): string[] {
-  const cells = schema.fields.map((field) => [kebab(field.name), cellOf(field, message, { relativeTimes: false })]);
-  const shown = cells.filter(([, text]) => text !== "");
-  const width = Math.max(0, ...shown.map(([name]) => name!.length));
-  return shown.map(([name, text]) => {
-    const label = name!.padEnd(width);
-    return `${colours ? `\u001b[1m${label}\u001b[22m` : label}${gap}${text}`;
+/** The fields of one resource, a line each; on a terminal, long ones are wrapped. */
+export function fieldLines(schema: DescMessage, message: Message, { colours, width: total }: TableStyle): string[] {
+  const shown = fieldsOf(schema, message).filter(([, text]) => text !== "");
+  const width = Math.max(0, ...shown.map(([name]) => name.length));
+  const indent = width + gap.length;
+  return shown.flatMap(([name, text]) => {
+    const label = name.padEnd(width);
+    const [first, ...others] = total === undefined ? [text] : wrap(text, Math.max(minTextWidth, total - indent));
+    return [
+      `${colours ? `\u001b[1m${label}\u001b[22m` : label}${gap}${first}`,
+      ...others.map((line) => " ".repeat(indent) + line),
+    ];
   });
 }
 
-function isKey({ name }: DescField): boolean {
-  return name === "name" || name === "uid";
+/** The fields of a message and, with dots, of the messages in it. What is there in brief is on one line. */
+function fieldsOf(schema: DescMessage, message: Message): [name: string, text: string][] {
+  return schema.fields.flatMap((field) => {
+    const name = kebab(field.name);
+    const inner = messagesIn(field, message);
+    if (inner.length === 0 || hasShortForm(field)) return [[name, cellOf(field, message, { relativeTimes: false })]];
+    return inner.flatMap((each, index) =>
+      fieldsOf(field.message!, each).map(([below, text]): [string, string] => [
+        `${name}${field.fieldKind === "list" ? `[${index}]` : ""}.${below}`,
+        text,
+      ]),
+    );
+  });
+}
+
+/** Whether a message is printed by its name: it is a resource, or one in brief. */
+function hasShortForm({ message }: DescField): boolean {
+  return message?.field.name !== undefined && message.field.uid !== undefined;
 }
 
 /** Name and uid first, times last. */
 function columnsOf(schema: DescMessage, wide: boolean): Column[] {
-  const isTime = ({ message }: DescField) => message?.typeName === TimestampSchema.typeName;
-  const rank = (field: DescField) => (field.name === "name" ? 0 : field.name === "uid" ? 1 : isTime(field) ? 3 : 2);
-  const isTelling = (field: DescField) =>
-    isKey(field) ||
-    field.name === "create_time" ||
-    ((field.fieldKind === "scalar" || field.fieldKind === "enum") &&
-      field.scalar !== ScalarType.BYTES &&
-      field.name !== "etag" &&
-      !getOption(field, field_behavior).includes(FieldBehavior.INPUT_ONLY));
-  return schema.fields
-    .filter((field) => wide || isTelling(field))
-    .sort((a, b) => rank(a) - rank(b))
-    .map((field) => ({
-      field,
-      heading: kebab(field.name).toUpperCase(),
-      isUid: /(^|_)uid$/.test(field.name) && field.scalar === ScalarType.STRING,
-    }));
+  const order = ["name", "uid", "reference", "text", "time"];
+  const isBrief = (field: DescField | undefined) => field?.fieldKind === "message" && hasShortForm(field);
+  const columns = schema.fields
+    .filter((field) => !isSecret(field) && (wide || isTelling(field) || isBrief(field)))
+    .filter(({ name }) => wide || !isBrief(schema.fields.find((other) => `${other.name}_uid` === name)))
+    .map((field): Column => {
+      const uidField =
+        !wide && isBrief(field) ? schema.fields.find(({ name }) => name === `${field.name}_uid`) : undefined;
+      const kind = isBrief(field) ? "reference" : kindOf(field);
+      const name = !wide && kind === "reference" ? field.name.replace(/_uid$/, "") : field.name;
+      return { field, uidField, kind, heading: kebab(name).toUpperCase() };
+    });
+  return columns.sort((a, b) => order.indexOf(a.kind) - order.indexOf(b.kind));
+}
+
+/** Whether a field is in a table that has not all of them. */
+function isTelling(field: DescField): boolean {
+  if (field.name === "create_time") return true;
+  if (field.fieldKind !== "scalar" && field.fieldKind !== "enum") return false;
+  const isInput = getOption(field, field_behavior).includes(FieldBehavior.INPUT_ONLY);
+  return field.scalar !== ScalarType.BYTES && field.name !== "etag" && !isInput;
+}
+
+function kindOf(field: DescField): Column["kind"] {
+  if (field.name === "name" || field.name === "uid") return field.name;
+  if (field.name === "id") return "uid"; // of older versions
+  if (field.message?.typeName === TimestampSchema.typeName) return "time";
+  return field.scalar === ScalarType.STRING && hasOption(field, resource_reference) ? "reference" : "text";
 }
 
 /**
- * Widths that fit `total`. Columns are cut in turns: what people read, uids of others, the own uid, long names. Then the
- * last columns are left out, and the others get their room. If all fields are wanted, only the longest are cut, and lines may be longer.
+ * Widths that fit `total`. Columns are cut in turns: long texts, references, the own uid, what people read, long names.
+ * Then the last columns are left out, and the others get their room. If all fields are wanted, only the longest are cut,
+ * and lines may be longer.
  */
 function squeeze(columns: readonly Column[], natural: readonly number[], total: number, wide: boolean): number[] {
   const widths = [...natural];
@@ -121,24 +168,25 @@ function squeeze(columns: readonly Column[], natural: readonly number[], total: 
     const shown = widths.filter((width) => width > 0);
     return shown.reduce((sum, width) => sum + width, 0) + gap.length * Math.max(0, shown.length - 1);
   };
-  const cut = (isMeant: (column: Column) => boolean, least: number) => {
-    const meant = columns.flatMap((column, i) => (isMeant(column) ? [i] : []));
+  const cut = (kinds: readonly Column["kind"][], least: number) => {
+    const meant = columns.flatMap(({ kind }, i) => (kinds.includes(kind) ? [i] : []));
     while (used() > total) {
       const longest = meant.reduce((a, b) => (widths[b]! > widths[a]! ? b : a), meant[0] ?? -1);
       if (longest < 0 || widths[longest]! <= least) return;
       widths[longest] = Math.max(least, widths[longest]! - (used() - total));
     }
   };
-  const isRead = ({ field, isUid }: Column) => !isUid && !isKey(field);
-  cut(isRead, fairWidth);
+  cut(["text"], fairWidth);
   if (wide) return widths;
-  cut(isRead, fairWidth / 2);
-  cut(({ field, isUid }) => isUid && !isKey(field), uidWidth);
-  cut(({ isUid }) => isUid, uidWidth);
-  cut(({ field }) => field.name === "name", fairWidth);
-  cut(isRead, minWidth);
-  for (let i = widths.length - 1; i >= 0 && used() > total; i--) if (!isKey(columns[i]!.field)) widths[i] = 0;
-  cut(() => true, minWidth);
+  cut(["reference"], fairWidth);
+  cut(["uid"], uidWidth);
+  cut(["reference"], uidWidth);
+  cut(["text"], fairWidth / 2);
+  cut(["name"], fairWidth);
+  cut(["text"], minTextWidth);
+  for (let i = widths.length - 1; i >= 0 && used() > total; i--)
+    if (!["name", "uid"].includes(columns[i]!.kind)) widths[i] = 0;
+  cut(["name", "uid"], minKeyWidth);
   for (let i = widths.length - 1; i >= 0; i--)
     if (widths[i]! > 0) widths[i]! += Math.max(0, Math.min(natural[i]! - widths[i]!, total - used()));
   return widths;

@@ -47,3 +47,13 @@ export function padOrCut(text: string, width: number): string {
 export function padOrCutStart(text: string, width: number): string {
   return text.length <= width ? pad(text, width) : `…${text.slice(text.length - width + 1)}`;
 }
+
+/** The text in lines of at most `width` columns, broken after commas and blanks where it has some. */
+export function wrap(text: string, width: number): string[] {
+  const lines = [""];
+  for (const part of text.split(/(?<=[, ])/)) {
+    if (lines.at(-1) !== "" && widthOf(lines.at(-1)! + part.trimEnd()) > width) lines.push(part);
+    else lines[lines.length - 1] += part;
+  }
+  return lines.map((line) => line.trimEnd());
+}

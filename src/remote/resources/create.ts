@@ -5,8 +5,9 @@ import { addFieldFlags } from "../catalog/flags.ts";
 import { parentType, type ResourceEntry } from "../catalog/resources.ts";
 import { uidOf } from "../documents/lookup.ts";
 import { createResource } from "../documents/requests.ts";
-import { checkValues, messageOf } from "../documents/spec.ts";
+import { checkAll, checkSpec, messageOf } from "../documents/spec.ts";
 import { printMessages, withOutput } from "../print/print.ts";
+import { clearSecrets } from "../print/secrets.ts";
 import { inSession, withSession } from "../session/session.ts";
 import { documentsOf, etagField, resolveReferences, specOf } from "./fields.ts";
 
@@ -25,18 +26,25 @@ function createOne(resource: ResourceEntry): Command {
   const flags = addFieldFlags(withSession(withOutput(command, "yaml")), resource.schema, [etagField]);
   return command.action(async (options, self: Command) =>
     inSession(self, async (session) => {
+      const documents = await checkAll(await documentsOf(options.filename), async (document) => {
+        const spec = specOf(resource, self, flags, document);
+        await checkSpec(resource.schema, spec, document?.place ?? "", true);
+        return { document, spec };
+      });
       async function* created() {
-        for (const document of await documentsOf(options.filename)) {
-          const spec = specOf(resource, self, flags, document);
+        for (const { document, spec } of documents) {
           const parentText: string = options.parent ?? (document?.value.spec && document.value.parent) ?? "";
           const parent = parentText === "" ? "" : await uidOf(session, parentType(resource) ?? "", parentText);
           await resolveReferences(session, spec);
-          const message = messageOf(resource.schema, spec.fields, document?.place ?? "options");
-          await checkValues(resource.schema, message);
-          yield await createResource(session, resource, parent, message, options.dryRun === true);
+          const message = messageOf(resource.schema, spec.fields, "");
+          const resourceCreated = await createResource(session, resource, parent, message, options.dryRun === true);
+          if (options.dryRun) clearSecrets(resource.schema, resourceCreated);
+          yield resourceCreated;
         }
       }
-      await printMessages(self, resource.schema, created(), { single: options.filename === undefined });
+      const printing = { single: options.filename === undefined, hasSecrets: true };
+      await printMessages(self, resource.schema, created(), printing);
+      if (options.dryRun) console.error("note: dry run: nothing is created");
     }),
   );
 }

@@ -1,7 +1,7 @@
 /** `platform update --edit`: fields in an editor. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type JsonObject, toJson } from "@bufbuild/protobuf";
@@ -19,7 +19,7 @@ import { settableFields } from "./fields.ts";
 /**
  * Opens the fields of a resource in the editor, and updates by what is saved. Values that are refused reopen it, with
  * the reasons as comments. A field that is removed is cleared. Errors: CommandFailure if nothing was saved after a
- * refusal, or if the editor failed.
+ * refusal, or if the editor failed. After an error the file is kept if something was saved, and its path is printed.
  * @param given fields that the options change already.
  */
 export async function editFields(
@@ -28,32 +28,52 @@ export async function editFields(
   given: Spec,
   update: (changes: Spec) => Promise<Resource>,
 ): Promise<Resource> {
-  const folder = await mkdtemp(join(tmpdir(), "platform-edit-"));
+  const folder = await mkdtemp(join(tmpdir(), "platform-edit-")); // for this user alone
+  const file = join(folder, `${resource.singular}.yaml`);
+  const original = await textOf(resource, existing, given);
+  const remove = () => rm(folder, { recursive: true, force: true });
   try {
-    const file = join(folder, `${resource.singular}.yaml`);
-    const original = await textOf(resource, existing, given);
-    let [text, problem] = [original, ""];
-    for (;;) {
-      const reasons = problem === "" ? "" : `${problem.replace(/^/gm, "# ")}\n`;
-      const shown = reasons + text;
-      await writeFile(file, shown, { mode: 0o600 });
-      await openEditor(file);
-      const saved = await readFile(file, "utf8");
-      if (saved === shown && Object.keys(given.fields).length === 0) {
-        if (problem !== "") throw new CommandFailure(`nothing is changed: ${problem}`, 2);
-        console.error("note: nothing is changed");
-        return existing;
-      }
-      text = saved.startsWith(reasons) ? saved.slice(reasons.length) : saved;
-      try {
-        return await update(await changesIn(resource, text));
-      } catch (error) {
-        problem = refusalOf(error);
-        if (saved === shown) throw error;
-      }
+    const updated = await editFile(file, original, resource, given, update);
+    await remove();
+    if (updated === undefined) console.error("note: nothing is changed");
+    return updated ?? existing;
+  } catch (error) {
+    const saved = await readFile(file, "utf8").catch(() => original);
+    if (saved === original) await remove();
+    else {
+      await chmod(file, 0o600); // an editor may have made another file
+      console.error(`note: your changes are kept in ${file}; update -f sends them`);
     }
-  } finally {
-    await rm(folder, { recursive: true, force: true });
+    throw error;
+  }
+}
+
+/** Edits until an update succeeds; undefined if nothing is saved. */
+async function editFile(
+  file: string,
+  original: string,
+  resource: ResourceEntry,
+  given: Spec,
+  update: (changes: Spec) => Promise<Resource>,
+): Promise<Resource | undefined> {
+  let [text, problem] = [original, ""];
+  for (;;) {
+    const reasons = problem === "" ? "" : `${problem.replace(/^/gm, "# ")}\n`;
+    const shown = reasons + text;
+    await writeFile(file, shown, { mode: 0o600 });
+    await openEditor(file);
+    const saved = await readFile(file, "utf8");
+    if (saved === shown && Object.keys(given.fields).length === 0) {
+      if (problem !== "") throw new CommandFailure(`nothing is changed: ${problem}`, 2);
+      return undefined;
+    }
+    text = saved.startsWith(reasons) ? saved.slice(reasons.length) : saved;
+    try {
+      return await update(await changesIn(resource, text));
+    } catch (error) {
+      problem = refusalOf(error);
+      if (saved === shown) throw error;
+    }
   }
 }
 
@@ -75,7 +95,7 @@ async function textOf(resource: ResourceEntry, existing: Resource, given: Spec):
 /** The fields of a text. Those that are missing are cleared. */
 async function changesIn(resource: ResourceEntry, text: string): Promise<Spec> {
   const [document] = await parseDocuments(text, "edited");
-  const spec = readSpec(resource.schema, document?.value ?? {}, "edited");
+  const spec = readSpec(resource.schema, document?.value ?? {}, "edited", document?.written);
   for (const { jsonName } of settableFields(resource.schema))
     if (!(jsonName in spec.fields)) spec.fields[jsonName] = null;
   return spec;
@@ -91,6 +111,6 @@ function refusalOf(error: unknown): string {
 async function openEditor(file: string): Promise<void> {
   const editor = process.env.VISUAL || process.env.EDITOR || "vi";
   const child = spawn("sh", ["-c", `${editor} "$1"`, "sh", file], { stdio: "inherit" }); // $EDITOR may have options;
-  const [status] = await once(child, "exit");
-  if (status !== 0) throw new CommandFailure(`nothing is changed: ${editor} ended with ${status}`);
+  const [status, signal] = await once(child, "exit");
+  if (status !== 0) throw new CommandFailure(`nothing is changed: ${editor} ended with ${status ?? signal}`);
 }

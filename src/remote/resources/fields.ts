@@ -7,6 +7,7 @@ import type { ResourceEntry } from "../catalog/resources.ts";
 import { uidOf } from "../documents/lookup.ts";
 import { readDocuments, type SourceDocument } from "../documents/read.ts";
 import { hasBehavior, readSpec, type Spec } from "../documents/spec.ts";
+import type { Written } from "../documents/types.ts";
 import type { Session } from "../session/session.ts";
 
 /** The standard field that guards an update against another one (AIP-154); a new resource has no value to give. */
@@ -24,10 +25,14 @@ export function specOf(
   flags: readonly FieldFlag[],
   document: SourceDocument | undefined,
 ): Spec {
-  const { value = {}, place = "" } = document ?? {};
-  const spec = "kind" in value && "spec" in value ? value.spec : value;
-  const below = place === "" ? {} : readSpec(schema, spec, place).fields;
+  const below = document === undefined ? {} : readSpec(schema, ...specIn(document)).fields;
   return readSpec(schema, { ...below, ...fieldsOf(command, flags) }, "options");
+}
+
+/** The fields of a document, which has them alone or in its `spec`, with their place. */
+function specIn({ value, place, written }: SourceDocument): [value: unknown, place: string, written: Written] {
+  const hasSpec = "kind" in value && "spec" in value;
+  return [hasSpec ? value.spec : value, place, (path) => written(hasSpec ? ["spec", ...path] : path)];
 }
 
 /** The documents of `-f`; one without fields if there is no such option. */

@@ -1,7 +1,6 @@
 /** `platform get`: resources by uid or name. */
 import { Command } from "commander";
-import { hasNames } from "../catalog/resources.ts";
-import { uidOf } from "../documents/lookup.ts";
+import { uidOfResource } from "../documents/lookup.ts";
 import { printMessages, withOutput } from "../print/print.ts";
 import { callMethod } from "../session/call.ts";
 import { inSession, withSession } from "../session/session.ts";
@@ -17,9 +16,7 @@ export function getCommand(): Command {
       const method = requireMethod(resource, "Get");
       async function* found() {
         for (const text of texts)
-          yield await callMethod(session, method, {
-            uid: hasNames(resource) ? await uidOf(session, resource.type, text) : text,
-          });
+          yield await callMethod(session, method, { uid: await uidOfResource(session, resource, text) });
       }
       await printMessages(command, method.output, found(), { single: texts.length === 1 });
     }),

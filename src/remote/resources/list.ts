@@ -1,6 +1,7 @@
 /** `platform list`: the resources of a kind, page by page. */
 import {
   type DescField,
+  type DescMessage,
   type DescMethod,
   fromJson,
   getOption,
@@ -11,12 +12,13 @@ import { Command, Option } from "commander";
 import { resource_reference } from "../../../gen/google/api/resource_pb.ts";
 import { CommandFailure, ProgressLine } from "../../command/index.ts";
 import { findResource } from "../catalog/contract.ts";
-import { addFieldFlags, collect, fieldsOf, fieldsOfPairs } from "../catalog/flags.ts";
+import { addFieldFlags, collect, fieldsOf, fieldsOfPairs, requireFields } from "../catalog/flags.ts";
 import { parentType, type ResourceEntry } from "../catalog/resources.ts";
 import { uidOf } from "../documents/lookup.ts";
 import { printMessages, withOutput } from "../print/print.ts";
 import { callMethod } from "../session/call.ts";
 import { inSession, type Session, withSession } from "../session/session.ts";
+import { addNames } from "./names.ts";
 import { requireMethod, requireResource } from "./resource-argument.ts";
 
 /** Of lists (AIP-158); options of the command have their place. */
@@ -35,18 +37,19 @@ interface Options {
 
 /** @param args of the command, for the resource that decides its options. */
 export function listCommand(args: readonly string[]): Command {
+  const resource = args.map((arg) => findResource(arg)).find((it) => it !== undefined);
+  const input = resource?.methods.List?.input;
   const command = withOutput(withSession(new Command("list")))
     .argument("<RESOURCES>", "`platform resources` lists them")
-    .option("--filter <NAME=VALUE>", "only those with this value, see --help of a resource for names", collect)
+    .option("--filter <NAME=VALUE>", filterHelp(input), collect)
     .option("--parent <UID|NAME>", "only those directly in this group, or in another parent by its uid")
     .option("--below <UID|NAME>", "only those below this group")
     .option("--order-by <FIELDS>", 'fields, each with an optional `desc`: "name desc, uid"')
     .option("--limit <NUMBER>", "print at most so many", "50")
     .option("--skip <NUMBER>", "leave out so many at the beginning")
     .addOption(new Option("--all", "print all, page by page").conflicts("limit"));
-  const resource = args.map((arg) => findResource(arg)).find((it) => it !== undefined);
-  const input = resource?.methods.List?.input;
   const flags = input === undefined ? [] : addFieldFlags(command, input, pageFields);
+  for (const flag of flags) flag.helpGroup("Filters, also as --filter NAME=VALUE:");
   return command.action((name: string) =>
     inSession(command, async (session) => {
       const entry = requireResource(name);
@@ -54,6 +57,7 @@ export function listCommand(args: readonly string[]): Command {
       const options = command.opts<Options>();
       const filter = fieldsOfPairs(method.input, options.filter ?? [], "--filter");
       const given = { ...filter, ...fieldsOf(command, flags) };
+      requireFields(flags, given);
       const request = Object.keys(given).length === 0 ? given : await withUids(session, method, given);
       await addScope(session, entry, method, request, options);
       if (options.orderBy !== undefined) request.orderBy = options.orderBy;
@@ -61,8 +65,10 @@ export function listCommand(args: readonly string[]): Command {
       const limit = options.all ? Number.POSITIVE_INFINITY : countOf(options.limit, "--limit", 1);
       const rest = { count: 0n };
       const line = new ProgressLine();
+      const names = command.opts<{ output: string }>().output === "table" ? new Map<string, string>() : undefined;
+      const items = itemsOf(session, entry, method, request, limit, { rest, line, names });
       try {
-        await printMessages(command, entry.schema, itemsOf(session, entry, method, request, limit, rest, line));
+        await printMessages(command, entry.schema, items, { names });
       } finally {
         line.clear();
       }
@@ -72,24 +78,37 @@ export function listCommand(args: readonly string[]): Command {
   );
 }
 
+/** What `--filter` takes; the filter by hierarchy has no options of its own. */
+function filterHelp(input: DescMessage | undefined): string {
+  if (input === undefined) return "only those with this value; `platform list RESOURCES --help` has the names";
+  const names = input.field.uidp?.message?.fields.map(({ name }) => `uidp.${name}`) ?? [];
+  return `only those with this value; see below for names${names.length === 0 ? "" : `, besides ${names.join(", ")}`}`;
+}
+
 /** Puts uids in the place of names. Value rules say where; they take longer to load than a list without filters takes. */
 async function withUids(session: Session, { input }: DescMethod, fields: JsonObject): Promise<JsonObject> {
   const { resolveReferences } = await import("../documents/spec.ts");
   return resolveReferences(session, input, fields, "--filter");
 }
 
-/**
- * The items of all pages, at most `limit`. Puts into `rest` how many the server has beyond. A table on a terminal shows
- * itself how far it is; `line` tells it where the output goes elsewhere.
- */
+/** What {@link itemsOf} tells beside the items. */
+interface Told {
+  /** How many the server has beyond the limit. */
+  readonly rest: { count: bigint };
+  /** How far it is. A table on a terminal shows that itself. */
+  readonly line: ProgressLine;
+  /** The names of what the items refer to; undefined if nobody needs them. */
+  readonly names: Map<string, string> | undefined;
+}
+
+/** The items of all pages, at most `limit`. */
 async function* itemsOf(
   session: Session,
   { schema }: ResourceEntry,
   method: DescMethod,
   fields: JsonObject,
   limit: number,
-  rest: { count: bigint },
-  line: ProgressLine,
+  { rest, line, names }: Told,
 ): AsyncGenerator<Message> {
   const items = method.output.fields.find(({ message }) => message?.typeName === schema.typeName)!;
   let printed = 0;
@@ -99,7 +118,9 @@ async function* itemsOf(
     const paging = method.input.field.pageSize === undefined ? {} : { pageSize: size, pageToken };
     const request = fromJson(method.input, { ...fields, ...paging } as JsonObject);
     const page = (await callMethod(session, method, request)) as Page;
-    for (const item of page[items.localName] as Message[]) {
+    const pageItems = page[items.localName] as Message[];
+    if (names !== undefined) await addNames(session, schema, pageItems, names);
+    for (const item of pageItems) {
       yield item;
       if (++printed >= limit) break;
     }

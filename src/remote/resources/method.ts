@@ -1,15 +1,17 @@
 /** Custom methods: `platform group-invites accept`; and `platform call` for every method of every version. */
 import { readFileSync } from "node:fs";
-import type { DescMethod, JsonObject, JsonValue, Message } from "@bufbuild/protobuf";
+import type { DescField, DescMessage, DescMethod, JsonObject, JsonValue, Message } from "@bufbuild/protobuf";
+import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
 import { Command } from "commander";
 import { CommandFailure } from "../../command/index.ts";
 import { suggestion } from "../../did-you-mean.ts";
 import { commentOf } from "../catalog/comments.ts";
 import { contractServices } from "../catalog/descriptors.ts";
-import { addFieldFlags, collect, fieldsOf, fieldsOfPairs } from "../catalog/flags.ts";
+import { addFieldFlags, collect, fieldsOf, fieldsOfPairs, requireFields } from "../catalog/flags.ts";
 import { onlyMethod, type ServiceEntry } from "../catalog/resources.ts";
 import { checkValues, messageOf, resolveReferences } from "../documents/spec.ts";
-import { printMessages, withOutput } from "../print/print.ts";
+import { printMessages, requireNames, withOutput } from "../print/print.ts";
+import { clearSecrets } from "../print/secrets.ts";
 import { callMethod } from "../session/call.ts";
 import { inSession, type Session, withSession } from "../session/session.ts";
 
@@ -29,7 +31,9 @@ function methodCommand(name: string, method: DescMethod): Command {
   const flags = addFieldFlags(command, method.input);
   return command.action(() =>
     inSession(command, async (session) => {
-      const fields = await resolveReferences(session, method.input, fieldsOf(command, flags), name);
+      const given = fieldsOf(command, flags);
+      requireFields(flags, given);
+      const fields = await resolveReferences(session, method.input, given, name);
       const request = messageOf(method.input, fields, name);
       await checkValues(method.input, request);
       await printResponse(command, session, method, request);
@@ -52,10 +56,30 @@ export function callCommand(): Command {
   );
 }
 
+/** Calls a method and prints its response; of a list as a table or by names only its items. */
 async function printResponse(command: Command, session: Session, method: DescMethod, request: Message): Promise<void> {
-  const response = await callMethod(session, method, request);
-  if (method.output.typeName !== "google.protobuf.Empty")
-    await printMessages(command, method.output, [response], { single: true });
+  const { output } = method;
+  const isEmpty = output.typeName === "google.protobuf.Empty";
+  const { output: format } = command.opts<{ output: string }>();
+  const items = ["json", "yaml"].includes(format) ? undefined : itemsField(output);
+  if (!isEmpty) requireNames(command, items?.message ?? output);
+  const response = (await callMethod(session, method, request)) as Message & Record<string, unknown>;
+  if (isEmpty) return;
+  if ((request as Message & { readonly validateOnly?: boolean }).validateOnly) clearSecrets(output, response);
+  const hasSecrets = method.idempotency !== MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS;
+  if (items === undefined) return printMessages(command, output, [response], { single: true, hasSecrets });
+  await printMessages(command, items.message!, response[items.localName] as Message[], { hasSecrets });
+  const { nextPageToken } = response;
+  if (nextPageToken) console.error(`note: there are more: page_token=${nextPageToken}`);
+}
+
+/** Fields of lists (AIP-158) beside the items. */
+const pageFields = ["next_page_token", "total_count", "skipped"];
+
+/** The items of a response that has nothing else. */
+function itemsField({ fields }: DescMessage): DescField | undefined {
+  const [first, ...others] = fields.filter(({ name }) => !pageFields.includes(name));
+  return first?.fieldKind === "list" && first.listKind === "message" && others.length === 0 ? first : undefined;
 }
 
 /** The method that a path names: `platform.iam.v1.Roles/List`, with `/` or `.` before the method. */

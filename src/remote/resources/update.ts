@@ -5,7 +5,7 @@ import { CommandFailure } from "../../command/index.ts";
 import { suggestion } from "../../did-you-mean.ts";
 import { contractCatalog } from "../catalog/contract.ts";
 import { addFieldFlags } from "../catalog/flags.ts";
-import { kebab, type ResourceEntry } from "../catalog/resources.ts";
+import { kebab, type ResourceEntry, uidType } from "../catalog/resources.ts";
 import { differencesOf, mergedFields, pathsOf } from "../documents/differences.ts";
 import { uidOf } from "../documents/lookup.ts";
 import { getResource, type Resource, updateResource } from "../documents/requests.ts";
@@ -39,11 +39,12 @@ function updateOne(resource: ResourceEntry): Command {
       for (const field of options.clear ?? []) spec.fields[clearedField(resource, field)] = null;
       if (Object.keys(spec.fields).length === 0 && !options.edit)
         throw new CommandFailure("nothing to change: give fields, --clear, -f or --edit", 2);
-      const existing = await getResource(session, resource, await uidOf(session, resource.type, name));
+      const existing = await getResource(session, resource, await uidOf(session, uidType(resource), name));
       const isDry = options.dryRun === true;
       const update = (changes: Spec) => updateFields(session, resource, existing, changes, isDry);
       const updated = options.edit ? await editFields(resource, existing, spec, update) : await update(spec);
       await printMessages(self, resource.schema, [updated], { single: true });
+      if (isDry) console.error("note: dry run: nothing is changed");
     }),
   );
 }

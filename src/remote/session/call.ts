@@ -1,5 +1,6 @@
 /** Calls of methods by their descriptors. */
 import { create, type DescMethod, type DescMethodUnary, type Message, toBinary } from "@bufbuild/protobuf";
+import { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
 import { Code } from "@connectrpc/connect";
 import { PlatformError } from "../../client/index.ts";
 import { failureOfCall, foreignAnswer } from "./failure.ts";
@@ -25,10 +26,11 @@ export async function callMethod(session: Session, method: DescMethod, request: 
   }
 }
 
-/** A list of version 2 tells how many results there are, and a resource has a uid. */
+/** A list of version 2 tells how many results there are, where it can tell 0 from nothing; a resource has a uid. */
 function isNeverEmpty({ parent, output }: DescMethod): boolean {
+  const { totalCount, uid } = output.field;
   return (
     parent.file.proto.package.endsWith(".v2") &&
-    (output.field.totalCount !== undefined || output.field.uid !== undefined)
+    (totalCount?.presence === FeatureSet_FieldPresence.EXPLICIT || uid !== undefined)
   );
 }

@@ -2,7 +2,7 @@
 import { createInterface } from "node:readline/promises";
 import { text } from "node:stream/consumers";
 import { Code } from "@connectrpc/connect";
-import { Command, Option } from "commander";
+import { Command, InvalidArgumentError, Option } from "commander";
 import { exchangeToken, isSendable, PlatformError, revokeToken } from "../../client/index.ts";
 import {
   CiTokenError,
@@ -14,6 +14,7 @@ import {
   writeProfile,
 } from "../../client-node/index.ts";
 import { CommandFailure } from "../../command/index.ts";
+import { isUid } from "../../uid.ts";
 import { contractRegistry } from "../catalog/descriptors.ts";
 import { callMethod } from "../session/call.ts";
 import { type ChosenProfile, openSession, withChosenProfile, withProfile } from "../session/session.ts";
@@ -62,9 +63,15 @@ export function loginCommand(): Command {
     )
     .option("--audience <AUDIENCE>", "with --ci on GitHub: what the token is for (default: the server's URL)")
     .addOption(new Option("--with-token", "read a token from standard input").conflicts(["issuer", "device"]))
-    .option("--identity <UID>", "identity to act as, if the token matches several")
-    .option("--identity-provider <UID>", "identity provider, if several accept the token");
+    .option("--identity <UID>", "identity to act as, if the token matches several", requireUid)
+    .option("--identity-provider <UID>", "identity provider, if several accept the token", requireUid);
   return command.action(() => withChosenProfile(command.opts(), (chosen) => login(command.opts(), chosen)));
+}
+
+/** Names cannot be looked up before the sign-in. Errors: InvalidArgumentError. */
+function requireUid(text: string): string {
+  if (!isUid(text)) throw new InvalidArgumentError("It must be a uid.");
+  return text;
 }
 
 async function login(options: LoginOptions, { server, name, profile }: ChosenProfile): Promise<void> {

@@ -1,40 +1,34 @@
 /** `platform whoami`: the identity, organisation, roles and expiry of the token that commands use. */
 import type { JsonObject } from "@bufbuild/protobuf";
-import { Code } from "@connectrpc/connect";
 import { Command, Option } from "commander";
-import { exchangeToken, PlatformError, revokeToken } from "../../client/index.ts";
+import { claimsOf, exchangeToken, revokeToken } from "../../client/index.ts";
 import { CommandFailure } from "../../command/index.ts";
 import { printable } from "../../log-text.ts";
-import { isUid } from "../../uid.ts";
-import { contractRegistry } from "../catalog/descriptors.ts";
-import { jsonOf } from "../print/print.ts";
-import { callMethod } from "../session/call.ts";
+import { isUid, rootOf } from "../../uid.ts";
 import { inSession, type Session, withSession } from "../session/session.ts";
 import { expiryOf, issuerOf, subjectOf } from "./claims.ts";
 import { expiryText } from "./remaining-time.ts";
+import { callUnlessDenied, type HeldRole, listByUids, type Named, namedBy, rolesOf } from "./roles.ts";
 
 /** What it prints with `-o json`. */
 interface WhoAmI {
   readonly server: string;
   readonly profile?: string | undefined;
-  /** uid; the name and the email only where the caller may get the identity. */
+  /** uid; the name only where the caller may get the identity, the email also where the token has it. */
   readonly identity: { readonly uid: string; readonly name?: string; readonly email?: string };
   /** Who issued the token that was signed in with. */
   readonly issuer?: string | undefined;
+  /** Whom that token is about. */
+  readonly subject?: string | undefined;
   /** The root groups of the identity and of its roles. */
   readonly organisations: readonly Named[];
-  /** undefined where the caller may not list them. */
-  readonly roles?: readonly { readonly role: Named; readonly group: Named }[] | undefined;
+  /** undefined where the caller may list none. */
+  readonly roles?: readonly HeldRole[] | undefined;
+  /** false where there may be other roles, because the caller may not list all. */
+  readonly rolesAreComplete: boolean;
   /** RFC 3339. */
   readonly expireTime?: string | undefined;
 }
-
-interface Named {
-  readonly uid: string;
-  readonly name?: string;
-}
-
-const maxRoles = 200;
 
 export function whoamiCommand(): Command {
   const command = withSession(new Command("whoami")).addOption(
@@ -52,89 +46,86 @@ export function whoamiCommand(): Command {
 async function whoAmI(session: Session): Promise<WhoAmI> {
   const token = await session.token?.token();
   if (token === undefined) throw new CommandFailure(`nobody is signed in to ${session.server}; use: platform login`, 4);
-  const uid = await identityOf(session, token);
-  const [identity, bindings] = await Promise.all([
-    callUnlessDenied(session, "IdentitiesService", "getIdentity", { uid }),
-    callUnlessDenied(session, "RoleBindingsService", "listRoleBindings", { identity: uid, pageSize: maxRoles }),
+  const claims = await platformClaims(session, token);
+  const uid = textClaim(claims, "sub") ?? "";
+  const facts = { uid, identityProvider: textClaim(claims, "idp"), externalGroups: textsOf(claims.groups) };
+  const [identity, { held, areComplete }] = await Promise.all([
+    callUnlessDenied(session, "platform.iam.v2.IdentitiesService", "getIdentity", { uid }),
+    rolesOf(session, facts),
   ]);
-  const roles = bindings && (bindings.roleBindings as readonly JsonObject[]).map(roleOf);
   // A user of an identity provider belongs to no group.
-  const roots = [...(uid.includes("/") ? [uid] : []), ...(roles ?? []).map(({ group }) => group.uid)];
+  const places = [
+    uid.includes("/") ? uid : [],
+    facts.identityProvider ?? [],
+    held.map(({ group }) => group.uid),
+  ].flat();
+  const roots = [...new Set(places.map(rootOf))];
+  const groups = await listByUids(session, ["platform.iam.v2.GroupsService", "listGroups", "groups"], roots);
   const expireTimeMs = expiryOf(token);
+  const email = identity?.email || textClaim(claims, "email");
   return {
     server: session.server,
     profile: session.profile,
-    identity: { uid, ...named(identity) },
+    identity: { ...namedBy(identity === undefined ? [] : [identity], uid), ...(email && { email: String(email) }) },
     issuer: issuerOf(token),
-    organisations: await groupsWith(session, [...new Set(roots.map((it) => it.split("/")[0]!))]),
-    roles,
+    subject: textClaim((claims.act ?? {}) as JsonObject, "sub"),
+    organisations: roots.map((root) => namedBy(groups, root)),
+    roles: held.length === 0 && !areComplete ? undefined : held.map((it) => withGroupName(it, groups)),
+    rolesAreComplete: areComplete,
     expireTime: expireTimeMs === undefined ? undefined : new Date(expireTimeMs).toISOString(),
   };
 }
 
-function roleOf({ role, group, roleUid, groupUid }: JsonObject): { readonly role: Named; readonly group: Named } {
-  return {
-    role: { uid: String(roleUid ?? ""), ...(role as object) },
-    group: { uid: String(groupUid ?? ""), ...(group as object) },
-  };
+function withGroupName(held: HeldRole, groups: readonly JsonObject[]): HeldRole {
+  return held.group.name === undefined ? { ...held, group: namedBy(groups, held.group.uid) } : held;
 }
 
-async function groupsWith(session: Session, ids: readonly string[]): Promise<readonly Named[]> {
-  if (ids.length === 0) return [];
-  const request = { uidp: { ids }, pageSize: maxRoles };
-  const found = await callUnlessDenied(session, "GroupsService", "listGroups", request);
-  const groups = (found?.groups ?? []) as readonly JsonObject[];
-  return ids.map((uid) => ({ uid, ...named(groups.find((group) => group.uid === uid)) }));
-}
-
-function named(resource: JsonObject | undefined): { readonly name?: string; readonly email?: string } {
-  const { name, email } = (resource ?? {}) as { name?: string; email?: string };
-  return { ...(name && { name }), ...(email && { email }) };
-}
-
-/** The uid in `sub`. The token of another issuer has none, and is exchanged for one that has. */
-async function identityOf({ server }: Session, token: string): Promise<string> {
+/** The claims of a token of the platform. That of another issuer is exchanged for one. */
+async function platformClaims({ server }: Session, token: string): Promise<Readonly<Record<string, unknown>>> {
   const subject = subjectOf(token);
-  if (subject !== undefined && isUid(subject)) return subject;
+  if (subject !== undefined && isUid(subject)) return claimsOf(token);
   const { token: own, refreshToken } = await exchangeToken({ server }, token);
   if (refreshToken !== undefined) await revokeToken({ server }, refreshToken);
-  return subjectOf(own) ?? "";
+  return claimsOf(own);
 }
 
-/** The JSON of a response; undefined where the caller may not call this, or the server does not have it. */
-async function callUnlessDenied(
-  session: Session,
-  service: string,
-  name: string,
-  request: object,
-): Promise<JsonObject | undefined> {
-  const method = contractRegistry().getService(`platform.iam.v2.${service}`)!.method[name]!;
-  try {
-    return jsonOf(method.output, await callMethod(session, method, request)) as JsonObject;
-  } catch (error) {
-    if (error instanceof PlatformError && [Code.PermissionDenied, Code.NotFound].includes(error.code)) return undefined;
-    throw error;
-  }
+function textClaim(claims: Readonly<Record<string, unknown>>, name: string): string | undefined {
+  const value = claims[name];
+  return typeof value === "string" ? value : undefined;
 }
 
-function linesOf({ server, profile, identity, issuer, organisations, roles, expireTime }: WhoAmI): string[] {
-  const rolesText =
-    roles === undefined
-      ? ["you may not list your roles"]
-      : roles.map(({ role, group }) => `${textOf(role)} at ${textOf(group)}`);
-  const rows: readonly (readonly [string, readonly string[]])[] = [
+function textsOf(claim: unknown): string[] {
+  return Array.isArray(claim) ? claim.filter((item) => typeof item === "string") : [];
+}
+
+function linesOf(who: WhoAmI): string[] {
+  const { server, profile, identity, issuer, subject, organisations, roles, rolesAreComplete, expireTime } = who;
+  const rows: readonly (readonly [string, readonly (string | undefined)[]])[] = [
     ["server", [server]],
     ["profile", [profile ?? "none; the token was given"]],
     ["identity", [textOf(identity)]],
-    ["email", identity.email === undefined ? [] : [identity.email]],
-    ["issuer", issuer === undefined ? [] : [issuer]],
+    ["email", [identity.email]],
+    ["issuer", [issuer]],
+    ["subject", [subject]],
     ["organisation", organisations.map(textOf)],
-    ["roles", rolesText.length === 0 ? ["none"] : rolesText],
+    ["roles", linesOfRoles(roles, rolesAreComplete)],
     ["token expires", expireTime === undefined ? [] : [expiryText(Date.parse(expireTime))]],
   ];
   return rows.flatMap(([title, values]) =>
-    values.map((value, index) => `${(index === 0 ? title : "").padEnd(15)}${printable(value)}`),
+    values
+      .filter((value) => value !== undefined)
+      .map((value, index) => `${(index === 0 ? title : "").padEnd(15)}${printable(value)}`),
   );
+}
+
+function linesOfRoles(roles: WhoAmI["roles"], areComplete: boolean): string[] {
+  if (roles === undefined) return ["unknown: you may not list your roles"];
+  if (roles.length === 0) return ["none"];
+  const lines = roles.map(({ role, group, externalGroup }) => {
+    const why = externalGroup === undefined ? "" : `, as a member of ${externalGroup}`;
+    return `${textOf(role)} at ${textOf(group)}${why}`;
+  });
+  return areComplete ? lines : [...lines, "maybe others: you may not list all of your roles"];
 }
 
 function textOf({ uid, name }: Named): string {

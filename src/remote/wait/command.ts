@@ -3,9 +3,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Command, Option } from "commander";
 import { PlatformError } from "../../client/index.ts";
 import { CommandFailure, ProgressLine } from "../../command/index.ts";
-import { hasNames, type ResourceEntry } from "../catalog/resources.ts";
+import type { ResourceEntry } from "../catalog/resources.ts";
 import { failureOf } from "../documents/failure.ts";
-import { uidOf } from "../documents/lookup.ts";
+import { uidOfResource } from "../documents/lookup.ts";
 import { getResource, type Resource } from "../documents/requests.ts";
 import { oneLine } from "../print/text.ts";
 import { requireMethod, requireResource } from "../resources/resource-argument.ts";
@@ -88,7 +88,7 @@ function finder(session: Session, resource: ResourceEntry, text: string) {
   let uid: string | undefined;
   return async (mayBeMissing: boolean): Promise<Resource | undefined> => {
     try {
-      uid ??= hasNames(resource) ? await uidOf(session, resource.type, text) : text;
+      uid ??= await uidOfResource(session, resource, text);
       return await getResource(session, resource, uid);
     } catch (error) {
       if (!mayBeMissing || failureOf(error, session.server).failure.exitStatus !== status.notFound) throw error;

@@ -1,6 +1,8 @@
 /** What `platform __complete` answers, against a real server. */
+import { writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { join } from "node:path";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { contractCatalog } from "../../../src/remote/catalog/contract.ts";
 import { startWithFolder } from "../../remote/server.ts";
@@ -92,7 +94,7 @@ test.each<[string, string[]]>([
 test.each<[string, string[]]>([
   ["a command that there is not", ["nothing", ""]],
   ["free text", ["create", "role", "--name", ""]],
-  ["a resource without names and without list", ["get", "repo-readme", ""]],
+  ["a resource without names, of which there are none", ["get", "delivery-settings", ""]],
   ["an unknown resource", ["get", "nothing", ""]],
   ["more arguments than there are", ["list", "roles", ""]],
   ["a server that is not there", ["get", "role", "--server", "http://127.0.0.1:1", ""]],
@@ -100,6 +102,27 @@ test.each<[string, string[]]>([
   ["a token that is refused", ["get", "role", "--token", "wrong", ""]],
 ])("nothing for %s", async (_, words) => {
   expect(await completions(words)).toEqual([]);
+});
+
+test("names are found by their beginning, however many there are", async () => {
+  const names = Array.from({ length: 215 }, (_, i) => `many-${i}`);
+  const file = join(server.folder, "many.yaml");
+  await writeFile(file, names.map((name) => `name: ${name}\n`).join("---\n"));
+  expect(await server.run(["create", "repo", "--parent", "ops", "-f", file, "-o", "name"])).toMatchObject({ code: 0 });
+  const wanted = names.filter((name) => name.startsWith("many-21"));
+  expect((await completions(["get", "repo", "many-21"])).sort()).toEqual(wanted.sort());
+  expect((await completions(["list", "tags", "--parent=many-214"])).sort()).toEqual(["--parent=many-214"]);
+  expect(await completions(["get", "repo-readme", "many-214"])).toEqual(["many-214"]);
+});
+
+test.each([
+  ["has no search", [501, { code: "unimplemented" }]],
+  ["does not search the type", [400, { code: "invalid_argument" }]],
+] as const)("a server that %s is asked for its list", async (_, refusal) => {
+  const roles = [{ uid: "0a".repeat(20), name: "reader" }];
+  const { url, stop } = await startStub(({ types }) => (types === undefined ? [200, { roles }] : refusal));
+  onTestFinished(stop);
+  expect(await completions(["get", "role", "rea"], { PLATFORM_SERVER: url })).toEqual(["reader"]);
 });
 
 test("a server that does not answer is given up", async () => {

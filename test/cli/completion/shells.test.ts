@@ -22,7 +22,11 @@ let folder: string;
 let env: NodeJS.ProcessEnv;
 
 beforeAll(async () => {
-  server = await startStub(() => [200, { roles }]);
+  server = await startStub(({ prefix }) =>
+    prefix === undefined
+      ? [200, { roles }]
+      : [200, { results: roles.filter(({ name }) => name.startsWith(`${prefix}`)) }],
+  );
   folder = await mkdtemp(join(tmpdir(), "platform-"));
   await writeFile(join(folder, "some file.yaml"), "");
   const log = '{ printf "<%s>" "$@"; echo; } >>"$LOG"';

@@ -67,7 +67,7 @@ spec: {roleUid: viewer, ttl: 3600s, email: b@example.com}
   const first = await server.run(["apply", "-f", file]);
   expect(first).toMatchObject({ code: 0, stderr: `note: ${file}:18: ignored what the server sets: createTime\n` });
   expect(first.stdout).toContain("created 9, updated 1, unchanged 0, pruned 0\n");
-  expect(first.stdout).toMatch(/\+ Subscription https:\/\/example.com\/hook\n.*\n {4}signing_secret: whsec_/);
+  expect(first.stdout).toMatch(/\+ Subscription https:\/\/example.com\/hook in team\n.*\n {4}signing_secret: whsec_/);
   expect((await server.run(["apply", "-f", file])).stdout).toBe("created 0, updated 0, unchanged 10, pruned 0\n");
   expect(await server.run(["diff", "-f", file])).toMatchObject({ code: 0, stdout: "" });
 
@@ -77,7 +77,7 @@ spec: {roleUid: viewer, ttl: 3600s, email: b@example.com}
   );
   const changes = await server.run(["diff", "-f", file]);
   expect(changes.code).toBe(1);
-  expect(changes.stdout).toContain('~ Repo nginx\n    - bundles: "base"\n    + bundles: "ai"\n');
+  expect(changes.stdout).toContain('~ Repo nginx in team\n    - bundles: "base"\n    + bundles: "ai"\n');
   expect(changes.stdout).toContain('    - claim_match.subject: "bot"\n');
   expect((await server.run(["apply", "-f", file])).stdout).toContain("created 0, updated 3, unchanged 7, pruned 0\n");
   expect((await server.run(["diff", "-f", file])).code).toBe(0);
@@ -120,14 +120,35 @@ test("200 documents are applied, 10 of them changed, applied again, and pruned",
 test("a failure names its document, skips what depends on it, and lets the others go on", async () => {
   const file = await write(
     "bad.yaml",
-    `kind: Group\nparent: ${server.root}\nspec: {name: UPPER}\n---\nkind: Role\nparent: UPPER\n` +
+    `kind: Group\nparent: missing\nspec: {name: orphan}\n---\nkind: Role\nparent: orphan\n` +
       `spec: {name: a, capabilities: [CAP_REPO_LIST]}\n---\nkind: Repo\nparent: ${server.root}\nspec: {name: fine}\n`,
   );
   const { code, stdout, stderr } = await server.run(["apply", "-f", file]);
-  expect(code).toBe(2);
-  expect(stderr).toMatch(/^error: .*bad\.yaml:1: Group UPPER: name: /);
-  expect(stderr).toMatch(/skipped: .*bad\.yaml:5: Role a: it depends on Group UPPER/);
+  expect(code).toBe(3);
+  expect(stderr).toMatch(/^error: .*bad\.yaml:1: Group orphan in missing: no group is named missing/);
+  expect(stderr).toMatch(/skipped: .*bad\.yaml:5: Role a in orphan: it depends on Group orphan in missing/);
   expect(stdout).toContain("created 1, updated 0, unchanged 0, pruned 0, failed 1, skipped 1\n");
+});
+
+test("value rules of all documents are checked before any call, of an update only those of the fields it names", async () => {
+  const good = `kind: Repo\nparent: ${server.root}\nspec: {name: good}\n`;
+  const file = await write(
+    "rules.yaml",
+    `${good}---\n${good.replace("good", "BAD")}---\n${good.replace("good", "UPPER")}`,
+  );
+  const offline = { PLATFORM_SERVER: "http://127.0.0.1:1" };
+  for (const command of ["apply", "diff"])
+    expect(await server.run([command, "-f", file], offline)).toMatchObject({
+      code: 2,
+      stdout: "",
+      stderr: expect.stringMatching(
+        /^error: .*rules\.yaml:5: Repo BAD in [0-9a-f]+: name: .*\n.*rules\.yaml:9: Repo UPPER in [0-9a-f]+: name: .*\n$/,
+      ),
+    });
+  const bot = `kind: Identity\nparent: ${server.root}\nspec: {name: part, claimMatch: {issuer: "https://a.example.com", subject: a}}\n`;
+  expect(await server.run(["apply", "-f", await write("part.yaml", bot)])).toMatchObject({ code: 0 });
+  const part = bot.replace('issuer: "https://a.example.com", subject: a', "subject: b");
+  expect((await server.run(["apply", "-f", await write("part.yaml", part)])).stdout).toContain("updated 1");
 });
 
 test.each([
@@ -135,6 +156,15 @@ test.each([
   ["kind: Advisory\nspec: {}", "the API cannot create or change them"],
   ["kind: Role\nspec: {nam: a}", "nam: Role has no such field; did you mean name?"],
   ["kind: Role\nspec: {name: [}", "bad"],
+  ["kind: Tag\nparent: a\nspec: {name: 1.0}", 'bad.yaml:1: name: must be a string; quote it: "1.0"\n'],
+  ["- {kind: Tag, spec: {name: 010}}", 'bad.yaml:1[0]: name: must be a string; quote it: "010"\n'],
+  ["kind: Repo\nspec: {name: a, sync_config: {source: 0x1F}}", 'syncConfig.source: must be a string; quote it: "0x1F"'],
+  ["kind: Repo\nspec: {name: a, bundles: base}", "bundles: must be a list"],
+  ["kind: Repo\nspec: {name: a, bundles: [base, yes, 1e3]}", 'bundles[2]: must be a string; quote it: "1e3"'],
+  ["kind: Role\nspec: {name: a, capabilities: [CAP_NOPE]}", 'bad.yaml:1: capabilities[0]: there is no "CAP_NOPE"\n'],
+  ["kind: Role\nspec: {name: a, capabilities: [repo.list]}", "did you mean CAP_REPO_LIST?"],
+  ["kind: Role\nspec: {name: a, capabilities: [CAP_REPO_LIS]}", "did you mean CAP_REPO_LIST?"],
+  ["kind: GroupInvite\nspec: {ttl: soon, roleUid: a}", "bad.yaml:1: ttl: must be a number of seconds, such as 3600s"],
   ["kind: Group\nparent: b\nspec: {name: a}\n---\nkind: Group\nparent: a\nspec: {name: b}", "refer to each other"],
   ["kind: Group\nspec: {name: a}\n---\nkind: Group\nspec: {name: a}", "is already described by"],
 ])("%j is refused before any call", async (text, message) => {
@@ -160,4 +190,14 @@ test.each([
   const text = Array.from({ length: 30 }, (_, i) => `kind: Repo\nparent: ${server.root}\nspec: {name: n${i}}\n`);
   const { code, stderr } = await server.run(["apply", "-f", await write("general.yaml", text.join("---\n"))], env);
   expect({ code, errors: stderr.match(/^error: /gm)?.length }).toEqual({ code: status, errors: 1 });
+});
+
+test("equal names in two groups are told apart", async () => {
+  const repo = (group: string) => `---\nkind: Repo\nparent: ${group}\nspec: {name: same}\n`;
+  const group = (name: string) => `---\nkind: Group\nparent: ${server.root}\nspec: {name: ${name}}\n`;
+  const file = await write("same.yaml", `${group("left")}${group("right")}${repo("left")}${repo("right")}`);
+  const { code, stdout } = await server.run(["diff", "-f", file]);
+  expect(code).toBe(1);
+  expect(stdout).toMatch(/^\+ Repo same in left$/m);
+  expect(stdout).toMatch(/^\+ Repo same in right$/m);
 });

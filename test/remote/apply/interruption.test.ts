@@ -79,7 +79,7 @@ test("a server that stops in the middle is told once, with what was done, and th
   await gate.reached;
   gate.cut();
   const { code, stdout, stderr } = await command.ended;
-  expect(stderr).toMatch(/^error: .*: Repo cut\d+: cannot reach \S+ \(--server\): .*\n$/);
+  expect(stderr).toMatch(/^error: .*: Repo cut\d+ in [0-9a-f]+: cannot reach \S+ \(--server\): .*\n$/);
   expect(code).toBe(6);
   const counts = countsOf(stdout);
   expect(counts.failed).toBeGreaterThan(0);
@@ -95,7 +95,7 @@ test("a server that does not answer in time ends the apply", async () => {
   const gate = await startGate(server.env.PLATFORM_SERVER!, "/CreateRepo", 0);
   const args = [...(await writeRepos("slow", 30)), "--timeout", "1"];
   const { code, stdout, stderr } = await server.run(args, { PLATFORM_SERVER: gate.baseUrl });
-  expect(stderr).toMatch(/^error: .*: Repo slow\d+: .*\n$/);
+  expect(stderr).toMatch(/^error: .*: Repo slow\d+ in [0-9a-f]+: .*\n$/);
   expect(code).toBe(6);
   expect(countsOf(stdout)).toMatchObject({ created: 0, failed: 8, "not attempted": 23 });
 });
@@ -110,7 +110,7 @@ test("a change in between is explained, and applying again compares with it", as
   await gate.open();
   const { code, stderr } = await command.ended;
   expect(stderr).toMatch(
-    /Repo raced0: .*\nhint: somebody else changed it at the same time; try again\nrequest id: \S+\n/,
+    /Repo raced0 in [0-9a-f]+: .*\nhint: somebody else changed it at the same time; try again\nrequest id: \S+\n/,
   );
   expect(code).toBe(5);
   expect((await server.run(args)).stdout).toContain('- description: "between"\n');
@@ -132,7 +132,7 @@ test("a reader that closes the pipe does not end the apply", async () => {
   const { stdout } = await promisify(execFile)("bash", ["-c", `${program} | head -1; echo \${PIPESTATUS[0]}`], {
     env: { ...cleanEnvironment(), ...server.env },
   });
-  expect(stdout).toMatch(/^\+ Repo piped0\n0\n$/);
+  expect(stdout).toMatch(/^\+ Repo piped0 in [0-9a-f]+\n0\n$/);
   expect(countsOf((await server.run(args)).stdout)).toMatchObject({ created: 0, unchanged: 301 });
 });
 

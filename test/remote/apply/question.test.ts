@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { pruneQuestion } from "../../../src/remote/apply/command.ts";
 import { cleanEnvironment, repository } from "../../cli/platform-process.ts";
 import { startWithFolder } from "../server.ts";
 
@@ -37,6 +38,18 @@ async function pruneOnTerminal(file: string, keys: string) {
   return { code: terminal.exitCode, output: output.replaceAll("\r\n", "\n") };
 }
 
+test("the question counts the resources of each kind, where they are many", () => {
+  const repos = Array.from({ length: 2999 }, (_, i) => ({
+    type: "registry.platform.internal/Repo",
+    label: `Repo r${i} in team`,
+  }));
+  const group = { type: "iam.platform.internal/Group", label: "Group team" };
+  expect(pruneQuestion([...repos, group])).toBe(
+    "Delete 2,999 repos (r0 in team, r1 in team, r2 in team, …), 1 group (team)?",
+  );
+  expect(pruneQuestion([repos[0]!, group])).toBe("Delete Repo r0 in team, Group team?");
+});
+
 test.skipIf(noTerminal !== undefined).each([
   ["yes", "y\r", { pruned: 1, code: 0, note: "" }],
   ["no", "n\r", { pruned: 0, code: 0, note: "note: nothing is pruned\n" }],
@@ -50,7 +63,7 @@ test.skipIf(noTerminal !== undefined).each([
   expect(await server.run(["apply", "-f", file])).toMatchObject({ code: 0 });
   await writeFile(file, document("a"));
   const outcome = await pruneOnTerminal(file, keys);
-  expect(outcome.output).toContain(`Delete Repo ${name.toLowerCase()}-b? [y/N] `);
+  expect(outcome.output).toContain(`Delete Repo ${name.toLowerCase()}-b in ${server.root}? [y/N] `);
   expect(outcome.output).toContain(`created 0, updated 0, unchanged 1, pruned ${pruned}\n`);
   expect(outcome.output).toContain(note);
   expect(outcome.code).toBe(code);

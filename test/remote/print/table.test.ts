@@ -2,6 +2,9 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { expect, test } from "vitest";
+import { SubscriptionSchema } from "../../../gen/platform/events/v2/subscriptions_pb.ts";
+import { GroupInviteSchema } from "../../../gen/platform/iam/v2/group_invites_pb.ts";
+import { IdentitySchema } from "../../../gen/platform/iam/v2/identities_pb.ts";
 import { RoleBindingSchema } from "../../../gen/platform/iam/v2/role_bindings_pb.ts";
 import { RoleSchema } from "../../../gen/platform/iam/v2/roles_pb.ts";
 import { RepoSchema } from "../../../gen/platform/registry/v2/repos_pb.ts";
@@ -34,19 +37,70 @@ test("a table of short cells is not cut at 80 columns", () => {
   expect(line).toMatch(new RegExp(`^viewer  ${uid}  reads +\\d+y ago$`));
 });
 
-test("at 80 columns texts are cut first, then uids at their beginning, then long names", () => {
+test("at 80 columns uids are cut first, at their beginning, then texts, then long names", () => {
   const description = "reads and reads and reads";
   const [, short] = table([{ name: "viewer", description }], { width: 80 });
-  expect(short).toMatch(/^viewer {2}…[0-9a-f]+\/(1b){8} {2}reads and reads and r… {2}\d+y ago$/);
+  expect(short).toMatch(/^viewer {2}…[0-9a-f]+\/(1b){8} {2}reads and reads and reads {2}\d+y ago$/);
   const [, long] = table([{ name: "v".repeat(90), description }], { width: 80 });
   expect(long).toMatch(/^v{43}… {2}…\/(1b){8} {2}reads and rea…$/);
 });
 
-test("of a resource without a name, its own uid is cut after those that it refers to", () => {
+test("of a resource that refers to others, the own uid is cut before theirs", () => {
   const binding = create(RoleBindingSchema, { uid, identityUid: uid, roleUid: uid });
   const table = new Table(RoleBindingSchema, { width: 97, colours: false, wide: false });
-  table.begin([binding]);
-  expect(table.line(binding)).toBe(`${uid}  …/${"1b".repeat(8)}  …/${"1b".repeat(8)}`);
+  expect(table.begin([binding])).toMatch(/^UID +IDENTITY +ROLE$/);
+  expect(table.line(binding)).toMatch(/^…\/(1b){8} {2}…[0-9a]+\/(1b){8} {2}…[0-9a]+\/(1b){8}$/);
+  expect(table.line(binding)).toHaveLength(97);
+});
+
+test("references are printed by name: as the message has it, as it is given, or by uid where there is none", () => {
+  const style = { width: 80, colours: false, wide: false };
+  const [identity, role] = ["0c".repeat(20), "0d".repeat(20)];
+  const binding = create(RoleBindingSchema, {
+    uid: "0a".repeat(20),
+    identity: { uid: identity, name: "" }, // which the caller may not get
+    identityUid: identity,
+    role: { uid: role, name: "viewer" },
+    roleUid: role,
+  });
+  const bindings = new Table(RoleBindingSchema, style);
+  expect(bindings.begin([binding])).toMatch(/^UID +IDENTITY +ROLE$/);
+  expect(bindings.line(binding)).toMatch(/^…[0a]+ {2}(0c){20} {2}viewer$/);
+  const invite = create(GroupInviteSchema, { uid: "0a".repeat(20), roleUid: role });
+  const invites = new Table(GroupInviteSchema, style, new Map([[role, "owner"]]));
+  expect(invites.begin([invite])).toMatch(/^UID +ROLE$/);
+  expect(invites.line(invite)).toBe(`${"0a".repeat(20)}  owner`);
+  expect(new Table(GroupInviteSchema, { ...style, wide: true }).begin([invite])).toMatch(/^UID +ROLE-UID$/);
+});
+
+test("of one resource, long fields are wrapped at commas and blanks on a terminal, and messages are in lines", () => {
+  const style = { width: 30, colours: false, wide: false };
+  const role = create(RoleSchema, { name: "a", description: "one two three four five six", capabilities: [] });
+  expect(fieldLines(RoleSchema, role, style)).toEqual([
+    "name         a",
+    "description  one two three",
+    "             four five six",
+  ]);
+  const repo = create(RepoSchema, { bundles: ["first-bundle", "second-bundle", "third"] });
+  expect(fieldLines(RepoSchema, repo, style)).toEqual(["bundles  first-bundle,", "         second-bundle,third"]);
+  expect(fieldLines(RepoSchema, repo, { ...style, width: undefined })).toEqual([
+    "bundles  first-bundle,second-bundle,third",
+  ]);
+  const identity = create(IdentitySchema, {
+    relationship: { case: "claimMatch", value: { iss: { case: "issuer", value: "https://a.example.com" } } },
+  });
+  expect(fieldLines(IdentitySchema, identity, { ...style, width: 80 })).toEqual([
+    "claim-match.issuer  https://a.example.com",
+  ]);
+});
+
+test("secrets have no columns", () => {
+  const subscription = create(SubscriptionSchema, { uid, sink: "https://a.example.com", signingSecret: "whsec_x" });
+  for (const wide of [true, false]) {
+    const table = new Table(SubscriptionSchema, { width: undefined, colours: false, wide });
+    expect(table.begin([subscription])).not.toContain("SECRET");
+    expect(table.line(subscription)).not.toContain("whsec_");
+  }
 });
 
 test("with all fields no column is left out, and only long texts are cut", () => {

@@ -58,6 +58,23 @@ describe("list", () => {
   });
 });
 
+test("help lists the filters of a resource with their comments and values", async () => {
+  const { stdout } = await runHere(["list", "artifacts", "--help"]);
+  expect(stdout).toMatch(
+    /\nFilters, also as --filter NAME=VALUE:\n +--ecosystems <VALUE> +The ecosystems to list, at least one\.\s+\(java,/,
+  );
+  expect((await runHere(["list", "repos", "--help"])).stdout.replace(/\s+/g, " ")).toContain(
+    "besides uidp.ancestors_of,",
+  );
+  expect((await runHere(["list", "--help"])).stdout.replace(/\s+/g, " ")).toContain(
+    "`platform list RESOURCES --help` has the names",
+  );
+});
+
+test("required fields of a list may be filters", async () => {
+  expect(await output(["list", "artifacts", "--filter", "ecosystems=java", "-o", "json"])).toBe("[]\n");
+});
+
 test("get finds by name and by uid, one or several", async () => {
   expect(await output(["get", "repo", "alpha"])).toMatch(/^uid +[0-9a-f/]{57}\nname +alpha\n/);
   const { uid } = JSON.parse(await output(["get", "repo", "alpha", "-o", "json"]));
@@ -65,6 +82,18 @@ test("get finds by name and by uid, one or several", async () => {
     { uid },
     { name: "beta" },
   ]);
+});
+
+test("a resource of which its parent has one is named by its parent", async () => {
+  const { uid } = JSON.parse(await output(["get", "repo", "beta", "-o", "json"]));
+  expect(await output(["update", "repo-readme", "beta", "--content", "# beta"])).toContain("content: '# beta'");
+  expect(JSON.parse(await output(["get", "repo-readme", "beta", "-o", "json"]))).toMatchObject({ uid });
+  expect(await output(["get", "repo-readme", uid])).toMatch(/^content +# beta$/m);
+  expect(await output(["wait", "repo-readme", "beta", "--for", "exists", "--within", "5"])).toContain(uid);
+  expect(await server.run(["get", "repo-readme", "delta"])).toMatchObject({
+    code: 3,
+    stderr: "error: no repo is named delta\n",
+  });
 });
 
 test("resources and custom methods have commands of their names", async () => {
@@ -82,6 +111,35 @@ test("resources and custom methods have commands of their names", async () => {
   const lookup = ["identities", "lookup", "--issuer", "https://issuer.example.com", "--subject", "bot"];
   expect(await output([...lookup, "-o", "json"])).toMatch(/"uid": "[0-9a-f]{40}"/);
   expect(await server.run(["group-invites", "accept", "--code", "wrong"])).toMatchObject({ code: 3 });
+});
+
+test("responses that are lists are printed like lists", async () => {
+  const byName = ["--prefix", "alpha", "-o"];
+  expect(await output(["search", "names", ...byName, "table"])).toMatch(
+    /^NAME +UID +TYPE\nalpha +[0-9a-f/]{57} +registry\.platform\.internal\/Repo\n$/,
+  );
+  expect(await output(["search", "names", ...byName, "name"])).toMatch(/^repo\/[0-9a-f/]{57}\n$/);
+  const list = ["call", "platform.iam.v2.RolesService/ListRoles", "--field", "page_size=2", "-o"];
+  expect(await output([...list, "name"])).toMatch(/^(role\/[0-9a-f]{40}\n){2}$/);
+  expect((await server.run([...list, "table"])).stderr).toMatch(/^note: there are more: page_token=\S+\n$/);
+  expect(JSON.parse(await output([...list, "json"]))).toMatchObject({
+    roles: [{}, {}],
+    nextPageToken: expect.stringMatching(/./),
+  });
+  const older = ["call", "platform.iam.v1.Roles/List", "-o", "name"];
+  expect(await output(older)).toMatch(/^(role\/[0-9a-f]{40}\n)+$/);
+  expect(await server.run(["ping", "-o", "name"])).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(/has no uid/),
+  });
+});
+
+test("tables print the names of what resources refer to", async () => {
+  const create = ["create", "group-invite", "--parent", server.root, "--role-uid", "viewer", "--ttl", "1h"];
+  await output(create);
+  expect(await output(["list", "group-invites"])).toMatch(/^UID +ROLE .*\n\S+ +viewer /);
+  expect(await output(["list", "group-invites", "-o", "wide"])).toMatch(/^UID .*ROLE-UID .*\n\S+ .*[0-9a-f]{40} /);
+  expect(await output(["list", "role-bindings"])).toMatch(/^UID +IDENTITY +GROUP +ROLE .*\n\S+ +administrator /);
 });
 
 describe("every operation of the contract", () => {
@@ -145,6 +203,14 @@ describe("failures", () => {
     ["a name that nothing has", ["get", "repo", "delta"], 3, /^error: no repo is named delta\n$/],
     ["a uid that nothing has", ["get", "repo", "0".repeat(40)], 3, /^error: Not found: .*\nrequest id: /s],
     ["a wrong token", ["list", "repos", "--token", "wrong"], 4, /^error: Unauthenticated: .*\nhint: .*--token/s],
+    ["a list without what it needs", ["list", "artifacts"], 2, /^error: --ecosystems is required\n$/],
+    [
+      "a list without several things that it needs",
+      ["list", "resolved-vulns-reports"],
+      2,
+      /^error: --start-time, --end-time are required\n$/,
+    ],
+    ["a method without what it needs", ["artifacts", "get-count"], 2, /^error: --ecosystems is required\n$/],
     ["a value that a rule forbids", ["identities", "lookup", "--issuer", "x"], 2, /^error: .*subject/],
     [
       "a value that the server refuses",

@@ -1,8 +1,9 @@
 /** `platform create`, `update` and `delete` against a server. */
-import { chmod, readFile, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { chmod, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startWithFolder } from "../server.ts";
+import { program } from "../terminal.ts";
 
 let server: Awaited<ReturnType<typeof startWithFolder>>;
 
@@ -37,6 +38,11 @@ test("a repo is created, updated, cleared and deleted by flags", async () => {
   );
   const cleared = await output(["update", "Repo", "nginx", "--clear", "description", "bundles", "-o", "json"]);
   expect(JSON.parse(cleared)).toMatchObject({ description: "", bundles: [] });
+  expect(await server.run(["update", "repo", "nginx", "--description", "x", "--dry-run"])).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining("description: x\n"),
+    stderr: "note: dry run: nothing is changed\n",
+  });
   expect(await server.run(["update", "repo", "nginx", "--clear", "descripton"])).toMatchObject({
     code: 2,
     stderr: "error: --clear descripton: Repo has no such field; did you mean description?\n",
@@ -59,6 +65,45 @@ test("documents are created, with messages, references by name and secrets that 
   expect(JSON.parse(await output([...subscribe, "-o", "json"])).signingSecret).toMatch(/^whsec_/);
 });
 
+test.each([
+  ["subscription", ["--sink", "https://example.com/"], "signing_secret", /whsec_\S+/, "signingSecret"],
+  ["group-invite", ["--role-uid", "viewer", "--ttl", "1h"], "code", /\S{40,}/, "code"],
+])("the secret of a new %s is printed in every format", async (kind, fields, path, secret, jsonName) => {
+  const create = ["create", kind, "--parent", server.root, ...fields, "-o"];
+  const { code, stdout, stderr } = await server.run([...create, "name"]);
+  expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringMatching(new RegExp(`^${kind}/\\S+\n$`)) });
+  expect(stderr).toMatch(new RegExp(`^${stdout.trim()}: ${path}: ${secret.source} \\(not shown again\\)\n$`));
+  for (const format of ["table", "wide", "yaml", "json"]) expect(await output([...create, format])).toMatch(secret);
+  const { stdout: dry, stderr: note } = await server.run([...create, "json", "--dry-run"]);
+  expect(note).toBe("note: dry run: nothing is created\n");
+  expect(JSON.parse(dry)[jsonName]).toBe("");
+});
+
+test.each(["table", "wide", "name", "json", "yaml"])(
+  "what was created before a failure is printed with its secrets: %s",
+  async (format) => {
+    const file = join(server.folder, "subscriptions.yaml");
+    await writeFile(file, "sink: https://example.com/\n---\nsink: http://localhost:9/\n");
+    const { code, stdout, stderr } = await server.run([
+      ...["create", "subscription", "--parent", server.root, "-f", file, "-o", format],
+    ]);
+    expect(code).toBe(7);
+    expect(stdout).toContain(format === "name" ? "subscription/" : "https://example.com/");
+    expect(`${stdout}${stderr}`.match(/whsec_/g)).toHaveLength(1);
+    if (format === "json") expect(JSON.parse(stdout)).toHaveLength(1);
+  },
+);
+
+test("a rotated secret is printed in every format, and none for a dry run", async () => {
+  const created = await output(["create", "subscription", "--parent", server.root, "--sink", "https://a.example.com/"]);
+  const rotate = ["deliveries", "rotate-signing-secret", "--uid", /uid: (\S+)/.exec(created)![1]!, "-o"];
+  for (const format of ["table", "wide", "yaml", "json"]) expect(await output([...rotate, format])).toContain("whsec_");
+  const { stdout, stderr } = await server.run([...rotate, "name"]);
+  expect(stdout).toMatch(/^delivery-settings\/\S+\n$/);
+  expect(stderr).toMatch(/: signing_secret: whsec_\S+ \(not shown again\)\n$/);
+  expect(await output([...rotate, "json", "--validate-only"])).toContain('"signingSecret": ""');
+});
+
 test("a boolean field without a value is true", async () => {
   const invite = ["create", "group-invite", "--parent", server.root, "--role-uid", "viewer", "--ttl", "1h"];
   expect(await output([...invite, "--single-use"])).toContain("singleUse: true\n");
@@ -75,6 +120,17 @@ test("value rules are checked before anything is sent", async () => {
     PLATFORM_SERVER: "http://127.0.0.1:1",
   });
   expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringMatching(/^error: name: /) });
+});
+
+test("all documents are checked before any is created, and errors have their lines", async () => {
+  const file = join(server.folder, "several.yaml");
+  await writeFile(file, "name: ok1\n---\nname: NOT OK\n---\nname: 1.50\n");
+  const { code, stdout, stderr } = await server.run(["create", "repo", "--parent", server.root, "-f", file]);
+  expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+  expect(stderr).toMatch(
+    /several\.yaml:3: name: name must .*\n.*several\.yaml:5: name: must be a string; quote it: "1\.50"/,
+  );
+  expect(await output(["list", "repos", "--name", "ok1", "-o", "name"])).toBe("");
 });
 
 test("an editor changes fields, is reopened with what is refused, and nothing saved changes nothing", async () => {
@@ -98,6 +154,41 @@ test("an editor changes fields, is reopened with what is refused, and nothing sa
   expect(await readFile(join(server.folder, "again"), "utf8")).toMatch(/^# name: /);
   const stubborn = await editor("stubborn", `sed -i 's/^name: .*/name: BAD/' "$1"`);
   expect(await server.run(["update", "repo", "good", "--edit"], stubborn)).toMatchObject({ code: 2 });
+});
+
+test.each<[string, string, number]>([
+  ["a conflict", `UPDATE --description other >/dev/null; sed -i 's/^description: .*/description: mine/' "$1"`, 5],
+  [
+    "a refusal",
+    `grep -q '^name: BAD' "$1" || sed -i 's/^name: .*/name: BAD/; s/^description: .*/description: mine/' "$1"`,
+    2,
+  ],
+  ["an editor that is killed", `sed -i 's/^description: .*/description: mine/' "$1"; chmod 644 "$1"; kill -TERM $$`, 1],
+])("after %s, what was edited is kept for its author alone", async (what, script, expected) => {
+  const name = `kept-${what.replaceAll(" ", "-")}`;
+  await output(["create", "repo", "--parent", server.root, "--name", name, "--description", "old"]);
+  const update = `${program} update repo ${name}`;
+  const { code, stderr } = await server.run(
+    ["update", "repo", name, "--edit"],
+    await editor(name, script.replace("UPDATE", update)),
+  );
+  expect(code).toBe(expected);
+  const [, file = ""] = /^note: your changes are kept in (\S+); update -f sends them$/m.exec(stderr) ?? [];
+  expect((await stat(file)).mode & 0o777).toBe(0o600);
+  expect((await stat(dirname(file))).mode & 0o777).toBe(0o700);
+  expect(await readFile(file, "utf8")).toContain("description: mine");
+  if (expected === 5) expect(await output(["update", "repo", name, "-f", file])).toContain("description: mine");
+  await rm(dirname(file), { recursive: true });
+});
+
+test("an editor that fails without saving leaves nothing", async () => {
+  await output(["create", "repo", "--parent", server.root, "--name", "unsaved"]);
+  const env = { ...(await editor("failing", "exit 3")), TMPDIR: server.folder };
+  expect(await server.run(["update", "repo", "unsaved", "--edit"], env)).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/^error: nothing is changed: .* ended with 3\n$/),
+  });
+  expect((await readdir(server.folder)).filter((it) => it.startsWith("platform-edit-"))).toEqual([]);
 });
 
 test("a change in between is explained", async () => {

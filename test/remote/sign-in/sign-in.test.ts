@@ -174,6 +174,14 @@ describe.skipIf(provider === undefined)("with an OpenID provider", async () => {
   });
 });
 
+test.each(["--identity", "--identity-provider"])(
+  "%s must be a uid: names are not looked up before a sign-in",
+  async (option) => {
+    const { code, stderr } = await runHere(["login", "--with-token", option, "login"]);
+    expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining("It must be a uid.") });
+  },
+);
+
 test("a provider without the device flow is told", async () => {
   const plain = await startOpenIdProvider({ hasDeviceFlow: false });
   if (plain === undefined) return;

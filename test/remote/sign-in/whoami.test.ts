@@ -1,0 +1,85 @@
+/** `platform whoami`: what identities with few rights and users of identity providers see of themselves. */
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { userIdentityUid } from "../../../src/new-uid.ts";
+import { type LocalIssuer, sign, startIssuer, type TestKey, testKey } from "../../auth/local-issuer.ts";
+import { startWithFolder } from "../server.ts";
+
+let server: Awaited<ReturnType<typeof startWithFolder>>;
+let key: TestKey;
+let issuer: LocalIssuer;
+
+beforeAll(async () => {
+  key = await testKey("RS256", "k");
+  issuer = await startIssuer(key);
+  server = await startWithFolder({ allowLoopbackIssuers: "true" });
+  await run(["create", "group", "--parent", "platform", "--name", "team"]);
+  await run(["create", "role", "--parent", "platform", "--name", "reader", "--capabilities", "cap-repo-list"]);
+  for (const name of ["bot", "lead", "idle"]) {
+    const claims = ["--claim-match.issuer", issuer.url, "--claim-match.subject", name, "--claim-match.audience", "x"];
+    await run(["create", "identity", "--parent", "platform", "--name", name, ...claims]);
+  }
+  const bind = ["create", "role-binding", "--parent"];
+  await run([...bind, "platform", "--identity-uid", "bot", "--role-uid", "reader"]);
+  await run([...bind, "team", "--identity-uid", "lead", "--role-uid", "viewer"]);
+});
+
+afterAll(async () => {
+  issuer.close();
+  await server.stop();
+});
+
+async function run(args: readonly string[], env: Record<string, string> = {}): Promise<string> {
+  const { code, stdout, stderr } = await server.run(args, env);
+  expect({ code, stderr }).toMatchObject({ code: 0 });
+  return stdout;
+}
+
+/** The output of `whoami` with a token of the issuer, in both formats. */
+async function whoami(claims: Record<string, unknown>) {
+  const now = Math.floor(Date.now() / 1000);
+  const env = { PLATFORM_TOKEN: await sign(key, { iss: issuer.url, aud: "x", iat: now, exp: now + 300, ...claims }) };
+  return { text: await run(["whoami"], env), json: JSON.parse(await run(["whoami", "-o", "json"], env)) };
+}
+
+test("who may not list role bindings is told so", async () => {
+  const { text, json } = await whoami({ sub: "bot" });
+  expect(text).toMatch(/^roles {10}unknown: you may not list your roles$/m);
+  expect(json.roles).toBeUndefined();
+  expect(json.rolesAreComplete).toBe(false);
+  expect((await whoami({ sub: "idle" })).text).toContain("unknown: you may not list your roles");
+});
+
+test("who may list role bindings in some groups is told that there may be others", async () => {
+  const { text, json } = await whoami({ sub: "lead" });
+  expect(text).toMatch(/^roles {10}viewer \(.*\) at team \(.*\)\n {15}maybe others: you may not list all/m);
+  expect(json).toMatchObject({ roles: [{ role: { name: "viewer" }, group: { name: "team" } }] });
+});
+
+test("a user of an identity provider sees the e-mail address and the roles by groups of the provider", async () => {
+  const provider = JSON.parse(
+    await run([
+      ...["create", "identity-provider", "--parent", "platform", "--name", "login", "--default-role", "viewer"],
+      ...["--oidc.issuer", issuer.url, "--oidc.client-id", "x", "--oidc.pkce-enabled", "-o", "json"],
+    ]),
+  );
+  const mapping = ["create", "external-group-role-mapping", "--parent", provider.uid, "--external-group-id"];
+  await run([...mapping, "eng", "--role-uid", "editor"]);
+  await run([...mapping, "ops", "--role-uid", "owner"]);
+  const { text, json } = await whoami({
+    ...{ sub: "jane", name: "Jane", email: "jane@example.com", email_verified: true, groups: ["eng", "all"] },
+  });
+  const group = { uid: server.root, name: "platform" };
+  expect(json).toMatchObject({
+    identity: { uid: userIdentityUid(issuer.url, "jane"), email: "jane@example.com" },
+    issuer: issuer.url,
+    subject: "jane",
+    organisations: [group],
+    roles: [
+      { role: { name: "viewer" }, group },
+      { role: { name: "editor" }, group, externalGroup: "eng" },
+    ],
+    rolesAreComplete: true,
+  });
+  expect(text).toMatch(/^email {10}jane@example\.com\nissuer .*\nsubject {8}jane$/m);
+  expect(text).toMatch(/ editor \(.*\) at platform \(.*\), as a member of eng$/m);
+});
