@@ -1,5 +1,8 @@
 import { join } from "node:path";
 import { defineConfig } from "vitest/config";
+import { putTemporaryFilesInMemory } from "./test/temporary-files.ts";
+
+putTemporaryFilesInMemory();
 
 /** How long a test waits for what must come: the machine may be busy, so that only what never comes is late. */
 const patience = { testTimeout: 60_000, hookTimeout: 60_000, expect: { poll: { timeout: 30_000 } } };
