@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { cleanEnvironment, repository, runPlatform } from "../platform-process.ts";
+import { programEntry } from "../program.ts";
 import {
   type Forgery,
   type PublishedIssuer,
@@ -32,7 +33,7 @@ interface Listener {
 async function listen(...args: string[]): Promise<Listener> {
   const { issuer, group, secret } = subscription;
   const known = ["--issuer", issuer, "--group", group, "--secret", secret];
-  const command = ["src/main.ts", "events", "listen", "--port", "0", ...known, ...args];
+  const command = [programEntry(), "events", "listen", "--port", "0", ...known, ...args];
   const child = spawn(process.execPath, command, { cwd: repository, env: cleanEnvironment() });
   onTestFinished(() => void child.kill("SIGKILL"));
   let printed = "";
