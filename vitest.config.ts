@@ -1,11 +1,11 @@
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { defineConfig } from "vitest/config";
-import { nameProgram } from "./test/cli/program.ts";
+import { nameRun } from "./test/make-once.ts";
 import { putTemporaryFilesInMemory } from "./test/temporary-files.ts";
 
 putTemporaryFilesInMemory();
-nameProgram();
+nameRun();
 
 /** How long a test waits for what must come: the machine may be busy, so that only what never comes is late. */
 const patience = { testTimeout: 60_000, hookTimeout: 60_000, expect: { poll: { timeout: 30_000 } } };
