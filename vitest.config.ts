@@ -1,11 +1,17 @@
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { defineConfig } from "vitest/config";
+import { nameRun } from "./test/make-once.ts";
+import { putTemporaryFilesInMemory } from "./test/temporary-files.ts";
+
+putTemporaryFilesInMemory();
+nameRun();
 
 /** How long a test waits for what must come: the machine may be busy, so that only what never comes is late. */
 const patience = { testTimeout: 60_000, hookTimeout: 60_000, expect: { poll: { timeout: 30_000 } } };
 
 /** Programs that tests start, hundreds of times, find here what Node compiled of them before. */
-const env = { NODE_COMPILE_CACHE: join(import.meta.dirname, "node_modules/.cache/compile") };
+const env = { NODE_COMPILE_CACHE: join(tmpdir(), "compiled") };
 
 interface More {
   readonly exclude?: string[];

@@ -7,7 +7,8 @@ import { describe, expect, test } from "vitest";
 import { configSchema } from "../../src/cli/config/schema.ts";
 import { type Config, flagOf, readSettings, settings } from "../../src/config/index.ts";
 import { selfSigned } from "../http/self-signed.ts";
-import { cleanEnvironment, repository, temporaryFolder } from "./platform-process.ts";
+import { cleanEnvironment, temporaryFolder } from "./platform-process.ts";
+import { programEntry } from "./program.ts";
 import { runHere } from "./run-here.ts";
 
 const keys = Object.keys(settings) as (keyof Config)[];
@@ -64,7 +65,7 @@ describe("print", () => {
   if (noTerminal !== undefined) console.warn(`a table on a terminal is not tested: ${noTerminal}`);
 
   test.skipIf(noTerminal !== undefined)("fits a terminal", () => {
-    const print = `stty cols 80; ${process.execPath} ${repository}/src/main.ts config print`;
+    const print = `stty cols 80; ${process.execPath} ${programEntry()} config print`;
     const { stdout } = spawnSync("script", ["-qec", print, "/dev/null"], {
       encoding: "utf8",
       env: { ...cleanEnvironment(), PLATFORM_DATABASE: `sqlite:/${"long/".repeat(30)}` },

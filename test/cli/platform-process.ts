@@ -1,4 +1,4 @@
-/** Runs the program in its own process, from the sources. */
+/** Runs the program in its own process. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -7,11 +7,10 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
+import { programEntry } from "./program.ts";
 
 /** The checkout. */
 export const repository = fileURLToPath(new URL("../..", import.meta.url));
-
-const entry = join(repository, "src/main.ts");
 
 /** Where a process runs: its variables come in addition to those of this one that are not settings. */
 export interface Surroundings {
@@ -184,7 +183,7 @@ export const isWithoutFastPath = process.env.TEST_FAST_PATH === "off";
 export const isWithoutGeneratedCode = process.env.TEST_GENERATED_CODE === "off";
 
 function spawnPlatform(args: readonly string[], { cwd = tmpdir(), env = {}, input }: Surroundings): ChildProcess {
-  const child = spawn(process.execPath, [entry, ...args], {
+  const child = spawn(process.execPath, [programEntry(), ...args], {
     cwd,
     env: { ...cleanEnvironment(), ...env },
     stdio: [input === undefined ? "ignore" : "pipe", "pipe", "pipe"],

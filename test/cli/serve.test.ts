@@ -18,6 +18,7 @@ import {
   startPlatformForTest,
   temporaryFolder,
 } from "./platform-process.ts";
+import { programEntry } from "./program.ts";
 import { restClient } from "./rest-client.ts";
 import { runHere } from "./run-here.ts";
 
@@ -259,7 +260,7 @@ async function tryCommands(output: string, root: string | undefined, cwd?: strin
  * start.
  */
 async function startOnTerminal(serve: readonly string[]): Promise<string> {
-  const command = [process.execPath, join(repository, "src/main.ts"), "serve", ...serve].join(" ");
+  const command = [process.execPath, programEntry(), "serve", ...serve].join(" ");
   const terminal = spawn("script", ["--quiet", "--return", "--command", `exec ${command}`, "/dev/null"], {
     env: cleanEnvironment(),
     stdio: ["pipe", "pipe", "ignore"],

@@ -11,7 +11,8 @@ import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
 import { campaign } from "../campaign.ts";
-import { cleanEnvironment, repository, runPlatform, startPlatform } from "../cli/platform-process.ts";
+import { cleanEnvironment, runPlatform, startPlatform } from "../cli/platform-process.ts";
+import { programEntry } from "../cli/program.ts";
 import { restClient } from "../cli/rest-client.ts";
 import { runHere } from "../cli/run-here.ts";
 import { emptyLedger, everything, startWorkload } from "./workload.ts";
@@ -129,7 +130,7 @@ test(`${kills} kills of a backup and of a restore leave the original, and the ne
  */
 async function killedAtWork(cwd: string, args: readonly string[], ms: number): Promise<number> {
   const left = new Set(readdirSync(cwd));
-  const child = spawn(process.execPath, [join(repository, "src/main.ts"), ...args], {
+  const child = spawn(process.execPath, [programEntry(), ...args], {
     cwd,
     env: cleanEnvironment(),
     stdio: "ignore",

@@ -1,12 +1,10 @@
 /** What a person sees who opens the server in a browser, and what others get at the same addresses. */
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { hasBrowser, startBrowser } from "./chromium.ts";
 import { onOneServer } from "./platform.ts";
-
-const program = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find(existsSync);
-if (program === undefined) console.log("skipped: Chromium is not installed; Debian's package is `chromium`");
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
@@ -112,7 +110,7 @@ onOneServer(
 onOneServer("pages in a browser", (platform) => {
   let browser: Browser;
   beforeAll(async () => {
-    if (program !== undefined) browser = await chromium.launch({ executablePath: program, args: ["--no-sandbox"] });
+    if (hasBrowser) browser = await startBrowser();
   });
   afterAll(() => browser?.close());
 
@@ -142,7 +140,7 @@ onOneServer("pages in a browser", (platform) => {
     ["dark", { viewport: { width: 1280, height: 800 }, colorScheme: "dark" }],
   ];
 
-  describe.skipIf(program === undefined).each(["/", "/docs"])("%s", (path) => {
+  describe.skipIf(!hasBrowser).each(["/", "/docs"])("%s", (path) => {
     test.each(looks)("%s: nothing to complain about, accessible, nothing from elsewhere", async (_name, options) => {
       const { page, complaints } = await open(path, options);
       const findings = (await page.evaluate(
@@ -155,7 +153,7 @@ onOneServer("pages in a browser", (platform) => {
     });
   });
 
-  test.skipIf(program === undefined)("a call is tried with a token, which stays in memory", async () => {
+  test.skipIf(!hasBrowser)("a call is tried with a token, which stays in memory", async () => {
     const { page, complaints } = await open("/docs#tag/roles/GET/iam/v2/roles", looks[0]![1]);
     await page.getByPlaceholder("Token").first().fill(platform().admin);
     await page.getByRole("button", { name: /test request ?\(get \/iam\/v2\/roles\)/i }).click();

@@ -4,9 +4,9 @@
  */
 
 import { execFile } from "node:child_process";
-import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { programEntry } from "../cli/program.ts";
 import {
   type DistributionRegistry,
   deleteManifest,
@@ -162,12 +162,10 @@ async function sizeInRegistry(url: string, repository: string, digest: string): 
   return layers.reduce((sum, { size }) => sum + size, config.size);
 }
 
-const main = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
-
 /** Runs the command beside the server. */
 async function importRegistry(platform: Platform, url: string, group: string, ...more: string[]) {
   const args = [
-    main,
+    programEntry(),
     "import",
     "registry",
     url,

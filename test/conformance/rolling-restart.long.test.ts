@@ -10,9 +10,10 @@ import { Agent, request } from "node:http";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, inject, onTestFinished, test } from "vitest";
-import { cleanEnvironment, repository, runPlatform, temporaryFolder } from "../cli/platform-process.ts";
+import { cleanEnvironment, runPlatform, temporaryFolder } from "../cli/platform-process.ts";
 import { freePort } from "../free-port.ts";
 import "../databases/postgres.ts";
+import { programEntry } from "../cli/program.ts";
 import { type EmptyDatabase, migratedPostgres, migratedSqlite } from "./databases.ts";
 import { type GrpcRepos, grpcRepos } from "./grpc-repos.ts";
 
@@ -154,7 +155,7 @@ class Replica {
 
   async start(): Promise<void> {
     const { port, socket } = this.#place;
-    const command = [process.execPath, join(repository, "src/main.ts"), "serve", ...this.#args];
+    const command = [process.execPath, programEntry(), "serve", ...this.#args];
     const env: NodeJS.ProcessEnv = { ...cleanEnvironment(), PLATFORM_DRAIN_DELAY: "auto" };
     this.#process =
       socket === undefined

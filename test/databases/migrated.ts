@@ -47,7 +47,7 @@ export async function copySqlite(path: string): Promise<void> {
 
 /** What is added to `create database` so that the new one is a copy. */
 export function copyPostgresql(): string {
-  return `template ${inject("migrated").postgresql}`;
+  return `template ${inject("migrated").postgresql} strategy file_copy`;
 }
 
 async function migrate(url: string): Promise<void> {

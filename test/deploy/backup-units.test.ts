@@ -4,6 +4,7 @@ import { mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { cleanEnvironment, repository, settingsIn, temporaryFolder } from "../cli/platform-process.ts";
+import { programEntry } from "../cli/program.ts";
 import { runHere } from "../cli/run-here.ts";
 
 const units = ["platform-backup.service", "platform-backup.timer"].map((name) =>
@@ -29,7 +30,7 @@ test("their commands back up, and remove only old backups", async () => {
     writeFileSync(join(state, name), "");
     utimesSync(join(state, name), old, old);
   }
-  const program = `${process.execPath} ${join(repository, "src/main.ts")}`;
+  const program = `${process.execPath} ${programEntry()}`;
   const unit = readFileSync(units[0]!, "utf8");
   for (const [, command] of unit.matchAll(/^ExecStart(?:Post)?=\/bin\/sh -c '(.*)'$/gm)) {
     const unescaped = command!.replaceAll("%%", "%").replaceAll("$$", "$").replace("/usr/bin/platform", program);

@@ -1,8 +1,8 @@
 /** Command lines on a terminal, by `script` of util-linux. */
 import { execFile, execFileSync } from "node:child_process";
-import { join } from "node:path";
 import { promisify } from "node:util";
-import { cleanEnvironment, repository } from "../cli/platform-process.ts";
+import { cleanEnvironment } from "../cli/platform-process.ts";
+import { programEntry } from "../cli/program.ts";
 
 /** Whether there is `script`. Where it is missing, the tests that need it are skipped. */
 export const hasTerminal = (() => {
@@ -16,7 +16,7 @@ export const hasTerminal = (() => {
 })();
 
 /** The shell's words that run the program. */
-export const program = `'${process.execPath}' '${join(repository, "src/main.ts")}'`;
+export const program = `'${process.execPath}' '${programEntry()}'`;
 
 /** Runs a command line of the shell on a terminal, in which `platform` is the program. Returns what it shows. */
 export async function onTerminal(

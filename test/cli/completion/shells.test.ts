@@ -11,7 +11,8 @@ import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { completionScripts } from "../../../src/cli/completion/scripts.ts";
 import { startStub } from "../../remote/stub-server.ts";
-import { cleanEnvironment, repository } from "../platform-process.ts";
+import { cleanEnvironment } from "../platform-process.ts";
+import { programEntry } from "../program.ts";
 
 const oddNames = ["a:b", "c:d e", 'it\'s "$HOME" \\ `id`', "z#!&;|<>()*?[]{}~ =x", "größe"];
 const roles = ["viewer", "two words", ...oddNames].map((name, i) => ({ uid: `${i}`.repeat(40), name }));
@@ -30,7 +31,7 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "platform-"));
   await writeFile(join(folder, "some file.yaml"), "");
   const log = '{ printf "<%s>" "$@"; echo; } >>"$LOG"';
-  const program = `exec '${process.execPath}' '${join(repository, "src/main.ts")}' "$@"`;
+  const program = `exec '${process.execPath}' '${programEntry()}' "$@"`;
   await writeFile(join(folder, "platform"), `#!/bin/sh\nif [ "$1" = __complete ]; then ${program}; fi\n${log}\n`, {
     mode: 0o700,
   });

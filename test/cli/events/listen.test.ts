@@ -5,6 +5,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { cleanEnvironment, repository, runPlatform, temporaryFolder } from "../platform-process.ts";
+import { programEntry } from "../program.ts";
 import {
   type Forgery,
   type PublishedIssuer,
@@ -37,7 +38,7 @@ function listen(...args: string[]): Promise<Listener> {
 
 async function listenIn(env: Readonly<Record<string, string>>, ...args: string[]): Promise<Listener> {
   const { group, secret } = subscription;
-  const command = ["src/main.ts", "events", "listen", "--port", "0", "--group", group, "--secret", secret, ...args];
+  const command = [programEntry(), "events", "listen", "--port", "0", "--group", group, "--secret", secret, ...args];
   const child = spawn(process.execPath, command, { cwd: repository, env: { ...cleanEnvironment(), ...env } });
   onTestFinished(() => void child.kill("SIGKILL"));
   let printed = "";

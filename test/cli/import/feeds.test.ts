@@ -16,7 +16,8 @@ import { documents } from "../../../src/services/advisory/documents.ts";
 import { type Database, openDatabase } from "../../../src/store/index.ts";
 import { advisoryDocuments } from "../../feeds/generate-advisories.ts";
 import { tarOf, zipOf } from "../../feeds/source/archives.ts";
-import { cleanEnvironment, repository, settingsIn, temporaryFolder } from "../platform-process.ts";
+import { cleanEnvironment, settingsIn, temporaryFolder } from "../platform-process.ts";
+import { programEntry } from "../program.ts";
 import { runHere } from "../run-here.ts";
 
 const osv = (id: string, more: object = {}) => ({
@@ -253,7 +254,7 @@ describe("import advisories", () => {
     });
     const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}/feed.jsonl`;
     const args = ["import", "advisories", address, "--group", group, "--feed", "f", "--database", url, "--json"];
-    const child = spawn(process.execPath, [join(repository, "src/main.ts"), ...args], { env: cleanEnvironment() });
+    const child = spawn(process.execPath, [programEntry(), ...args], { env: cleanEnvironment() });
     const [stdout, stderr] = [text(child.stdout), text(child.stderr)];
     const database = await openDatabase(url);
     onTestFinished(() => database.close());

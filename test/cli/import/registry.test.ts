@@ -12,7 +12,7 @@ import {
   manifestFor,
   putManifest,
 } from "../../feeds/registries/oci/fake-registry.ts";
-import { repository as checkout } from "../platform-process.ts";
+import { programEntry } from "../program.ts";
 import { runHere } from "../run-here.ts";
 
 let folder: string;
@@ -132,7 +132,7 @@ test("--watch goes on after a round that failed, until it is told to stop", asyn
     "--watch",
     "1s",
   ];
-  const child = spawn(process.execPath, [join(checkout, "src/main.ts"), ...args], {
+  const child = spawn(process.execPath, [programEntry(), ...args], {
     stdio: ["ignore", "pipe", "pipe"],
   });
   onTestFinished(() => void child.kill("SIGKILL"));

@@ -1,20 +1,16 @@
 /** A browser that tests use the console with. */
-import { existsSync, mkdtempSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { afterAll, beforeAll, expect } from "vitest";
+import { hasBrowser, startBrowser } from "../chromium.ts";
 import type { Platform } from "../platform.ts";
 
-const program = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find(existsSync);
-
-/** Whether there is a browser. */
-export const hasBrowser = program !== undefined;
-if (!hasBrowser) console.log("skipped: Chromium is not installed; Debian's package is `chromium`");
+export { hasBrowser };
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-const shots = process.env.TEST_SCREENSHOTS ?? mkdtempSync(join(tmpdir(), "console-"));
+const shots = process.env.TEST_SCREENSHOTS;
 
 /** The address of any call. */
 export const anyCall = /\/platform\.[\w.]+\/\w+$/;
@@ -39,7 +35,7 @@ export interface OpenedPage {
 export function consoleBrowser(platform: () => Pick<Platform, "baseUrl" | "admin">) {
   let browser: Browser;
   beforeAll(async () => {
-    if (program !== undefined) browser = await chromium.launch({ executablePath: program, args: ["--no-sandbox"] });
+    if (hasBrowser) browser = await startBrowser();
   });
   afterAll(() => browser?.close());
 
@@ -113,7 +109,7 @@ export async function lookAt(page: Page, name: string): Promise<void> {
   await page.emulateMedia({ colorScheme: "light" });
 }
 
-/** Keeps a picture of a page in the folder that TEST_SCREENSHOTS names, or in a temporary one. */
+/** Keeps a picture of a page in the folder that TEST_SCREENSHOTS names, if it does. */
 export async function screenshot(page: Page, name: string): Promise<void> {
-  await page.screenshot({ path: join(shots, `${name}.png`) });
+  if (shots !== undefined) await page.screenshot({ path: join(shots, `${name}.png`) });
 }

@@ -4,7 +4,8 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { cleanEnvironment, repository, runPlatform, startCommand } from "../../cli/platform-process.ts";
+import { cleanEnvironment, runPlatform, startCommand } from "../../cli/platform-process.ts";
+import { programEntry } from "../../cli/program.ts";
 import { startGate } from "../gate.ts";
 import { startWithFolder } from "../server.ts";
 
@@ -128,7 +129,7 @@ test("a record that cannot be written ends the apply, with what was done", async
 
 test("a reader that closes the pipe does not end the apply", async () => {
   const args = await writeRepos("piped", 300);
-  const program = [process.execPath, join(repository, "src/main.ts"), ...args].join(" ");
+  const program = [process.execPath, programEntry(), ...args].join(" ");
   const { stdout } = await promisify(execFile)("bash", ["-c", `${program} | head -1; echo \${PIPESTATUS[0]}`], {
     env: { ...cleanEnvironment(), ...server.env },
   });

@@ -5,7 +5,8 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { pruneQuestion } from "../../../src/remote/apply/command.ts";
-import { cleanEnvironment, repository } from "../../cli/platform-process.ts";
+import { cleanEnvironment } from "../../cli/platform-process.ts";
+import { programEntry } from "../../cli/program.ts";
 import { startWithFolder } from "../server.ts";
 
 const noTerminal = spawnSync("script", ["--version"]).error?.message;
@@ -21,7 +22,7 @@ afterAll(() => server.stop());
 
 /** Runs `apply --prune` on a terminal and types `keys` at its question. */
 async function pruneOnTerminal(file: string, keys: string) {
-  const command = `exec ${process.execPath} ${join(repository, "src/main.ts")} apply -f ${file} --prune`;
+  const command = `exec ${process.execPath} ${programEntry()} apply -f ${file} --prune`;
   const terminal = spawn("script", ["--quiet", "--return", "--command", command, "/dev/null"], {
     env: { ...cleanEnvironment(), ...server.env },
     stdio: ["pipe", "pipe", "ignore"],
