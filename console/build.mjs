@@ -28,6 +28,8 @@ function loadedFirst(output) {
   );
 }
 
+process.env.NODE_ENV = "production"; // Vite takes that of npm or of a test otherwise
+
 const vite = await compiler();
 if (vite !== undefined) {
   const { collectModules, thirdPartyLicenses } = await import("../deploy/third-party-licenses.ts");
