@@ -7,9 +7,10 @@
 export { type CiToken, CiTokenError, ciToken } from "./ci-token.ts";
 export { fileToken } from "./file-token.ts";
 export { type LockAttempt, tryLock } from "./lock-file.ts";
-export { lockProfile, profileToken } from "./profile-token.ts";
+export { lockProfile, profileServer, profileToken } from "./profile-token.ts";
 export {
   defaultProfile,
+  isSameServer,
   type Profile,
   ProfileError,
   profileFile,

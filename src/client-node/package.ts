@@ -4,7 +4,7 @@ import type { TransportFactory } from "../client/index.ts";
 
 export { type CiToken, CiTokenError, ciToken } from "./ci-token.ts";
 export { fileToken } from "./file-token.ts";
-export { profileToken } from "./profile-token.ts";
+export { profileServer, profileToken } from "./profile-token.ts";
 export { ProfileError } from "./profiles.ts";
 
 /** gRPC over HTTP/2. */

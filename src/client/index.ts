@@ -8,7 +8,7 @@
 export { PlatformError } from "./errors.ts";
 export { methodName } from "./method-name.ts";
 export type { RetryOptions } from "./retry.ts";
-export { staticToken, type TokenSource } from "./token.ts";
+export { staticToken, type TokenRequest, type TokenSource } from "./token.ts";
 export { claimsOf } from "./token-claims.ts";
 export { type ExchangedTokenOptions, exchangedToken, renewalMs } from "./tokens/exchanged.ts";
 export {

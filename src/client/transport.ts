@@ -33,7 +33,7 @@ export function createPlatformTransport({
   retry = {},
 }: TransportOptions): Transport {
   const source = typeof token === "string" ? staticToken(token) : token;
-  const inner = transport({ baseUrl: server, interceptors: source === undefined ? [] : [authorize(source)] });
+  const inner = transport({ baseUrl: server, interceptors: source === undefined ? [] : [authorize(source, server)] });
   return {
     async unary(method, signal, timeoutMs = defaultTimeoutMs, header, message, contextValues) {
       const deadline = timeoutMs > 0 ? performance.now() + timeoutMs : undefined;
@@ -70,9 +70,10 @@ const connect: TransportFactory = (options) =>
       }),
   });
 
-function authorize(source: TokenSource): Interceptor {
+function authorize(source: TokenSource, server: string): Interceptor {
   return (next) => async (request) => {
-    const token = await source.token(request.signal);
+    const { signal } = request;
+    const token = await source.token({ server, signal });
     if (token === undefined) return next(request);
     request.header.set("authorization", `Bearer ${token}`);
     try {
@@ -81,7 +82,7 @@ function authorize(source: TokenSource): Interceptor {
       // The messages of a stream cannot be sent again.
       if (request.stream || ConnectError.from(error).code !== Code.Unauthenticated || !source.refused?.(token))
         throw error;
-      const other = await source.token(request.signal);
+      const other = await source.token({ server, signal });
       if (other === undefined || other === token) throw error;
       request.header.set("authorization", `Bearer ${other}`);
       return next(request);

@@ -34,7 +34,7 @@ export function exchangedToken({ server, subject, ...request }: ExchangedTokenOp
         if (!(error instanceof PlatformError && error.code === Code.Unauthenticated)) throw error;
       }
     }
-    const token = await source.token();
+    const token = await source.token({ server });
     if (token === undefined) throw new PlatformError("there is no token to exchange", Code.Unauthenticated);
     return exchangeToken({ server }, token, request);
   }

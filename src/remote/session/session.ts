@@ -2,7 +2,14 @@
 import type { Transport } from "@connectrpc/connect";
 import { type Command, Option } from "commander";
 import { createPlatformTransport, PlatformError, staticToken, type TokenSource } from "../../client/index.ts";
-import { defaultProfile, type Profile, ProfileError, profileToken, readProfile } from "../../client-node/index.ts";
+import {
+  defaultProfile,
+  isSameServer,
+  type Profile,
+  ProfileError,
+  profileToken,
+  readProfile,
+} from "../../client-node/index.ts";
 import { CommandFailure } from "../../command/index.ts";
 import { failureOfCall } from "./failure.ts";
 
@@ -76,7 +83,7 @@ async function chosenProfile({ server, profile: name = defaultProfile }: Session
     throw new CommandFailure(`--server must be an http or https URL, not ${JSON.stringify(server)}`, 2);
   const profile = await readProfile(name);
   if (server === undefined) return { server: profile?.server ?? defaultServer, name, profile };
-  const isOfServer = profile !== undefined && new URL(profile.server).href === new URL(server).href;
+  const isOfServer = profile !== undefined && isSameServer(profile.server, server);
   return { server, name, profile: isOfServer ? profile : undefined };
 }
 
