@@ -1,6 +1,7 @@
 /** Tokens that CI systems and clusters give to what they run. */
 import { existsSync } from "node:fs";
-import type { TokenSource } from "../client/index.ts";
+import { Code } from "@connectrpc/connect";
+import { networkReason, PlatformError, type TokenSource } from "../client/index.ts";
 import { fileToken } from "./file-token.ts";
 
 /** Where the token of a workload comes from. */
@@ -24,7 +25,8 @@ const timeoutMs = 30_000;
  *     Kubernetes       a projected service account token, in PLATFORM_ID_TOKEN_FILE or /var/run/secrets/platform/token
  *
  * @param audience what GitHub writes into the token; the others are told in the job or in the volume.
- * Errors: CiTokenError if there is none.
+ * Errors: CiTokenError at once if there is none, and by a call if GitHub refuses one; PlatformError with UNAVAILABLE if
+ * GitHub cannot be reached.
  */
 export function ciToken(audience: string, env: Readonly<Record<string, string | undefined>> = process.env): CiToken {
   const { PLATFORM_ID_TOKEN: variable, PLATFORM_ID_TOKEN_FILE: file } = env;
@@ -45,18 +47,35 @@ export function ciToken(audience: string, env: Readonly<Record<string, string | 
 async function requestGitHubToken(url: string, bearer: string, audience: string): Promise<string> {
   const target = new URL(url);
   target.searchParams.set("audience", audience);
-  let answer: { value?: unknown };
+  let response: Response;
+  let text: string;
   try {
-    const response = await fetch(target, {
+    response = await fetch(target, {
       headers: { authorization: `Bearer ${bearer}`, accept: "application/json" },
       redirect: "error",
       signal: AbortSignal.timeout(timeoutMs),
     });
-    if (!response.ok) throw new Error(`HTTP ${response.status}`);
-    answer = (await response.json()) as typeof answer;
+    text = await response.text();
   } catch (error) {
-    throw new CiTokenError(`GitHub gave no token: ${(error as Error).message}`);
+    throw unavailable(networkReason(error as Error));
   }
-  if (typeof answer.value !== "string") throw new CiTokenError("GitHub gave no token: its answer has no value");
-  return answer.value;
+  const { status, ok } = response;
+  if (status === 429 || status >= 500) throw unavailable(`HTTP ${status}`);
+  if (!ok) throw new CiTokenError(`GitHub gave no token: HTTP ${status}`);
+  const value = tokenIn(text);
+  if (value === undefined) throw new CiTokenError("GitHub gave no token: its answer has no value");
+  return value;
+}
+
+function unavailable(reason: string): PlatformError {
+  return new PlatformError(`GitHub gave no token: ${reason}`, Code.Unavailable);
+}
+
+function tokenIn(text: string): string | undefined {
+  try {
+    const { value } = Object(JSON.parse(text));
+    return typeof value === "string" ? value : undefined;
+  } catch {
+    return undefined;
+  }
 }

@@ -1,4 +1,6 @@
 /** Where access tokens come from. */
+import { Code, ConnectError } from "@connectrpc/connect";
+import { PlatformError } from "./errors.ts";
 
 /** What a token is for. */
 export interface TokenRequest {
@@ -19,4 +21,45 @@ export interface TokenSource {
 /** One token. */
 export function staticToken(token: string): TokenSource {
   return { token: async () => token };
+}
+
+/**
+ * Calls `use` with a token of the source, and once more if the server refuses the token and the source has another one.
+ * Errors: those of `use` and PlatformErrors of the source; its other errors are UNAUTHENTICATED; the reason of the signal.
+ */
+export async function withToken<Result>(
+  source: TokenSource,
+  request: TokenRequest,
+  use: (token: string | undefined) => Promise<Result>,
+): Promise<Result> {
+  const token = await tokenOf(source, request);
+  try {
+    return await use(token);
+  } catch (error) {
+    const isRefused = ConnectError.from(error).code === Code.Unauthenticated;
+    if (token === undefined || !isRefused || !source.refused?.(token)) throw error;
+    const other = await tokenOf(source, request);
+    if (other === undefined || other === token) throw error;
+    return use(other);
+  }
+}
+
+async function tokenOf(source: TokenSource, request: TokenRequest): Promise<string | undefined> {
+  try {
+    return await untilAborted(request.signal, source.token(request));
+  } catch (reason) {
+    if (reason instanceof ConnectError || request.signal?.aborted) throw reason;
+    const message = `there is no token for the call: ${reason instanceof Error ? reason.message : reason}`;
+    throw new PlatformError(message, Code.Unauthenticated, undefined, undefined, reason);
+  }
+}
+
+/** The result of a promise. Errors: also the reason of the signal, once it is aborted. */
+function untilAborted<T>(signal: AbortSignal | undefined, promise: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal!.reason);
+    if (signal?.aborted) abort();
+    signal?.addEventListener("abort", abort);
+    promise.then(resolve, reject).finally(() => signal?.removeEventListener("abort", abort));
+  });
 }

@@ -1,12 +1,13 @@
 /** Tokens of the platform, exchanged for those of another issuer and kept fresh. */
 import { Code } from "@connectrpc/connect";
 import { PlatformError } from "../errors.ts";
-import { staticToken, type TokenSource } from "../token.ts";
-import { type ExchangedToken, type ExchangeRequest, exchangeToken, refreshToken } from "./sts.ts";
+import { checkServer } from "../network.ts";
+import { staticToken, type TokenSource, withToken } from "../token.ts";
+import { type ExchangedToken, type ExchangeRequest, exchangeToken, refreshToken, timeoutMs } from "./sts.ts";
 
 /** What {@link exchangedToken} exchanges, and where. */
 export interface ExchangedTokenOptions extends ExchangeRequest {
-  /** Base URL of the server. */
+  /** Base URL of the server. Errors: TypeError for anything else. */
   readonly server: string;
   /** The tokens of the other issuer. Asked again when the session has ended. */
   readonly subject: string | TokenSource;
@@ -20,6 +21,7 @@ export const renewalMs = 60_000;
  * another exchange. Concurrent calls wait for one exchange.
  */
 export function exchangedToken({ server, subject, ...request }: ExchangedTokenOptions): TokenSource {
+  checkServer(server);
   const source = typeof subject === "string" ? staticToken(subject) : subject;
   let current: ExchangedToken | undefined;
   let renewing: Promise<ExchangedToken> | undefined;
@@ -34,9 +36,21 @@ export function exchangedToken({ server, subject, ...request }: ExchangedTokenOp
         if (!(error instanceof PlatformError && error.code === Code.Unauthenticated)) throw error;
       }
     }
-    const token = await source.token({ server });
-    if (token === undefined) throw new PlatformError("there is no token to exchange", Code.Unauthenticated);
-    return exchangeToken({ server }, token, request);
+    return exchange();
+  }
+
+  async function exchange(): Promise<ExchangedToken> {
+    const waiting = new AbortController();
+    const late = () => new PlatformError("the source of the subject takes longer than 30 s", Code.DeadlineExceeded);
+    const timer = setTimeout(() => waiting.abort(late()), timeoutMs);
+    try {
+      return await withToken(source, { server, signal: waiting.signal }, async (token) => {
+        if (token === undefined) throw new PlatformError("there is no token to exchange", Code.Unauthenticated);
+        return exchangeToken({ server }, token, request);
+      });
+    } finally {
+      clearTimeout(timer);
+    }
   }
 
   return {

@@ -1,6 +1,7 @@
 /** The security token service of a server: `/sts/exchange` and its neighbours. */
 import { Code } from "@connectrpc/connect";
 import { PlatformError } from "../errors.ts";
+import { checkServer, unreachable } from "../network.ts";
 
 /** A token of the platform. */
 export interface ExchangedToken {
@@ -25,7 +26,7 @@ export interface ExchangeRequest {
 
 /** How a service is reached. */
 export interface StsOptions {
-  /** Base URL of the server. */
+  /** Base URL of the server. Errors: TypeError for anything else. */
   readonly server: string;
   /**
    * Where the refresh token of the session is; absent: with the caller. A page of the server itself can leave it in a
@@ -36,7 +37,8 @@ export interface StsOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-const timeoutMs = 30_000;
+/** How long a request may take. */
+export const timeoutMs = 30_000;
 
 /** Exchanges a token of another issuer, or narrows one of the platform. Errors: PlatformError. */
 export async function exchangeToken(
@@ -80,6 +82,7 @@ async function post(
   path: string,
   parameters: readonly (readonly [name: string, value: string | undefined])[],
 ): Promise<unknown> {
+  checkServer(server);
   const body = new URLSearchParams();
   for (const [name, value] of parameters) if (value !== undefined) body.append(name, value);
   const deadline = AbortSignal.timeout(timeoutMs);
@@ -97,7 +100,7 @@ async function post(
   } catch (error) {
     if (deadline.aborted) throw new PlatformError(`the token service took longer than 30 s`, Code.DeadlineExceeded);
     if (signal?.aborted) throw new PlatformError("the request was cancelled", Code.Canceled);
-    throw new PlatformError((error as Error).message, Code.Unavailable, undefined, undefined, error);
+    throw unreachable(server, error as Error);
   }
   if (response.ok) return text === "" ? undefined : JSON.parse(text);
   throw errorOf(response, text);

@@ -1,7 +1,7 @@
 /** Errors of calls for people: a line for each violation, a hint where one helps, and an exit status by class. */
 import type { DescMethod } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
-import { PlatformError } from "../../client/index.ts";
+import { PlatformError, networkReason as reasonOf } from "../../client/index.ts";
 import { CommandFailure } from "../../command/index.ts";
 
 /** The exit status of each class of errors; 1 for others. */
@@ -73,10 +73,7 @@ function hintOf({ code, retryAfter }: PlatformError, server: string): string | u
 
 /** Why the server was not reached; undefined if it answered. */
 export function networkReason(error: Error): string | undefined {
-  const causes: Error[] = [];
-  for (let cause = error.cause; cause instanceof Error; cause = cause.cause) causes.push(cause);
-  const last = causes.at(-1);
-  if (last === undefined || !causes.some((cause) => cause instanceof TypeError)) return undefined;
-  // A host with several addresses fails once for each; the aggregate has no message.
-  return last instanceof AggregateError ? (last.errors[0] as Error).message : last.message;
+  for (let cause = error.cause; cause instanceof Error; cause = cause.cause)
+    if (cause instanceof TypeError) return reasonOf(cause);
+  return undefined;
 }
