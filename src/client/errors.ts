@@ -9,6 +9,16 @@ import {
   RetryInfoSchema,
 } from "../../gen/google/rpc/error_details_pb.ts";
 
+/** The details that are read. */
+export const detailSchemas = [
+  BadRequestSchema,
+  ErrorInfoSchema,
+  PreconditionFailureSchema,
+  RequestInfoSchema,
+  ResourceInfoSchema,
+  RetryInfoSchema,
+];
+
 /** The error of a call, with its details read. */
 export class PlatformError extends ConnectError {
   constructor(...parameters: ConstructorParameters<typeof ConnectError>) {

@@ -1,10 +1,9 @@
 /** Sources of tokens, against real servers. */
 import { writeFileSync } from "node:fs";
-import { createServer, type IncomingHttpHeaders, type RequestListener } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { IncomingHttpHeaders } from "node:http";
 import { join } from "node:path";
 import { Code } from "@connectrpc/connect";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import {
   createPlatformClient,
   exchangedToken,
@@ -14,6 +13,7 @@ import {
 import { writeProfile } from "../../src/client-node/index.ts";
 import { CiTokenError, ciToken, fileToken, grpc, profileServer, profileToken } from "../../src/client-node/package.ts";
 import { startWithFolder } from "../remote/server.ts";
+import { serve } from "./serve.ts";
 
 let server: Awaited<ReturnType<typeof startWithFolder>>;
 beforeAll(async () => {
@@ -26,14 +26,6 @@ const failureOf = (call: Promise<unknown>) =>
     () => expect.unreachable(),
     (error: unknown) => error as PlatformError,
   );
-
-/** A server of the test. Returns its URL. */
-async function serve(listener: RequestListener): Promise<string> {
-  const other = createServer(listener);
-  await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
-  onTestFinished(() => void other.close().closeAllConnections());
-  return `http://127.0.0.1:${(other.address() as AddressInfo).port}`;
-}
 
 describe("the tokens of a profile", () => {
   beforeAll(() => {

@@ -24,7 +24,9 @@ export function exchangedToken({ server, subject, ...request }: ExchangedTokenOp
   checkServer(server);
   const source = typeof subject === "string" ? staticToken(subject) : subject;
   let current: ExchangedToken | undefined;
-  let renewing: Promise<ExchangedToken> | undefined;
+  /** When to renew it, by `performance.now()`: nobody sets that clock. */
+  let renewMs = 0;
+  let renewing: Promise<string> | undefined;
 
   async function renew(): Promise<ExchangedToken> {
     const session = current?.refreshToken;
@@ -53,17 +55,25 @@ export function exchangedToken({ server, subject, ...request }: ExchangedTokenOp
     }
   }
 
+  function keep(next: ExchangedToken): string {
+    const leftMs = next.expireTimeMs - Date.now();
+    renewMs = performance.now() + leftMs - Math.min(renewalMs, leftMs / 2);
+    current = next;
+    return next.token;
+  }
+
   return {
     async token() {
-      if (current !== undefined && current.expireTimeMs - Date.now() > renewalMs) return current.token;
-      renewing ??= renew().finally(() => {
-        renewing = undefined;
-      });
-      current = await renewing;
-      return current.token;
+      if (current !== undefined && performance.now() < renewMs) return current.token;
+      renewing ??= renew()
+        .then(keep)
+        .finally(() => {
+          renewing = undefined;
+        });
+      return renewing;
     },
     refused(token) {
-      if (current?.token === token) current = { ...current, expireTimeMs: 0 };
+      if (current?.token === token) renewMs = 0;
       return true;
     },
   };

@@ -1,12 +1,14 @@
 /** The security token service of a server: `/sts/exchange` and its neighbours. */
-import { Code } from "@connectrpc/connect";
-import { PlatformError } from "../errors.ts";
+import { type DescMessage, fromJson } from "@bufbuild/protobuf";
+import { Code, type ConnectError } from "@connectrpc/connect";
+import { detailSchemas, PlatformError } from "../errors.ts";
 import { checkServer, unreachable } from "../network.ts";
+import { claimsOf } from "../token-claims.ts";
 
 /** A token of the platform. */
 export interface ExchangedToken {
   readonly token: string;
-  /** When it expires, in milliseconds since 1970. */
+  /** When it expires, in milliseconds since 1970 by the clock of this machine. */
   readonly expireTimeMs: number;
   /** Continues the session, once; undefined if the token began none. */
   readonly refreshToken: string | undefined;
@@ -53,14 +55,14 @@ export async function exchangeToken(
     ...scopes.map((scope) => ["scopes", scope] as const),
     ...capabilities.map((capability) => ["cap", capability] as const),
   ]);
-  return tokenOf(answer as TokenAnswer, (answer as { refreshToken?: string }).refreshToken);
+  return tokenOf(answer as Partial<TokenAnswer>, answer.refreshToken as string | undefined);
 }
 
 /** Continues the session of a refresh token, or of the cookie. The token is used up. Errors: PlatformError. */
 export async function refreshToken(options: StsOptions, token?: string): Promise<ExchangedToken> {
   const answer = await post(options, "/sts/exchange_refresh_token", [["refresh_token", token]]);
-  const pair = answer as { token: TokenAnswer; refreshToken?: TokenAnswer };
-  return tokenOf(pair.token, pair.refreshToken?.token);
+  const pair = answer as { token?: TokenAnswer; refreshToken?: TokenAnswer };
+  return tokenOf(pair.token ?? {}, pair.refreshToken?.token);
 }
 
 /** Ends the session of a refresh token, or of the cookie. Errors: PlatformError. */
@@ -73,15 +75,20 @@ interface TokenAnswer {
   readonly expiry: string;
 }
 
-function tokenOf({ token, expiry }: TokenAnswer, next: string | undefined): ExchangedToken {
-  return { token, expireTimeMs: Date.parse(expiry), refreshToken: next };
+function tokenOf({ token, expiry = "" }: Partial<TokenAnswer>, next: string | undefined): ExchangedToken {
+  if (typeof token !== "string") throw noService("without a token");
+  const { iat, exp } = claimsOf(token);
+  // The clock of the server may be another one.
+  const isDated = typeof iat === "number" && typeof exp === "number";
+  const expireTimeMs = isDated ? Date.now() + (exp - iat) * 1000 : Date.parse(expiry);
+  return { token, expireTimeMs, refreshToken: next };
 }
 
 async function post(
   { server, session, signal }: StsOptions,
   path: string,
   parameters: readonly (readonly [name: string, value: string | undefined])[],
-): Promise<unknown> {
+): Promise<Readonly<Record<string, unknown>>> {
   checkServer(server);
   const body = new URLSearchParams();
   for (const [name, value] of parameters) if (value !== undefined) body.append(name, value);
@@ -102,7 +109,7 @@ async function post(
     if (signal?.aborted) throw new PlatformError("the request was cancelled", Code.Canceled);
     throw unreachable(server, error as Error);
   }
-  if (response.ok) return text === "" ? undefined : JSON.parse(text);
+  if (response.ok) return membersOf(text);
   throw errorOf(response, text);
 }
 
@@ -110,21 +117,46 @@ async function post(
 function errorOf({ status, headers }: Response, text: string): PlatformError {
   const requestId = headers.get("x-request-id");
   const metadata = requestId === null ? undefined : { "x-request-id": requestId };
-  const { code, message, error, error_description: description } = membersOf(text);
+  const { code, message, details, error, error_description: description } = membersOf(text);
   if (typeof code === "number" && typeof message === "string" && code in Code)
-    return new PlatformError(message, code, metadata);
+    return new PlatformError(message, code, metadata, detailsOf(details));
   if (typeof error === "string")
     return new PlatformError(
       typeof description === "string" ? description : error,
-      error === "invalid_grant" ? Code.Unauthenticated : Code.InvalidArgument,
+      oauthCodes[error] ?? Code.InvalidArgument,
       metadata,
     );
-  return new PlatformError(
-    `the server has no token service: it answers HTTP ${status}`,
-    status >= 500 && status !== 501 ? Code.Unavailable : Code.Unimplemented,
-    metadata,
-  );
+  if (status === 429 || (status >= 500 && status !== 501))
+    return new PlatformError(`the token service answers HTTP ${status}`, Code.Unavailable, metadata);
+  return noService(`HTTP ${status}`, metadata);
 }
+
+function noService(answer: string, metadata?: Record<string, string>): PlatformError {
+  return new PlatformError(`the server has no token service: it answers ${answer}`, Code.Unimplemented, metadata);
+}
+
+/** The codes of OAuth errors; INVALID_ARGUMENT for others. */
+const oauthCodes: Readonly<Record<string, Code>> = {
+  invalid_grant: Code.Unauthenticated,
+  temporarily_unavailable: Code.Unavailable,
+  server_error: Code.Internal,
+};
+
+/** The details of a `google.rpc.Status` that a PlatformError reads. */
+function detailsOf(details: unknown): OutgoingDetail[] {
+  if (!Array.isArray(details)) return [];
+  return details.flatMap((detail) => {
+    const { "@type": type, ...value } = Object(detail);
+    const desc = detailSchemas.find(({ typeName }) => type === `type.googleapis.com/${typeName}`);
+    try {
+      return desc === undefined ? [] : [{ desc, value: fromJson(desc, value, { ignoreUnknownFields: true }) }];
+    } catch {
+      return []; // as of those of Connect, what cannot be read is left out
+    }
+  });
+}
+
+type OutgoingDetail = Extract<ConnectError["details"][number], { desc: DescMessage }>;
 
 function membersOf(text: string): Readonly<Record<string, unknown>> {
   try {
