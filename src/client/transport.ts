@@ -1,6 +1,6 @@
 /** Transports to a server. */
-import type { DescMethod } from "@bufbuild/protobuf";
-import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
+import { clone, create, type DescMessage, type DescMethod, type MessageInitShape } from "@bufbuild/protobuf";
+import { FieldMaskSchema, MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError, type Interceptor, type Transport } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-web";
 import { PlatformError } from "./errors.ts";
@@ -54,13 +54,14 @@ export function createPlatformTransport({
   return {
     async unary(method, signal, timeoutMs = defaultTimeoutMs, header, message, contextValues) {
       const deadline = performance.now() + limitOf(timeoutMs);
+      const request = withProtoPaths(method, message);
       const headers = new Headers(header);
       if (retry !== false && !isRead(method) && !headers.has("idempotency-key"))
         headers.set("idempotency-key", randomKey());
       for (let attempts = 1; ; attempts++) {
         try {
           const leftMs = Math.max(Math.ceil(deadline - performance.now()), 1);
-          return await inner.unary(method, signal, sentLimit(leftMs), headers, message, contextValues);
+          return await inner.unary(method, signal, sentLimit(leftMs), headers, request, contextValues);
         } catch (reason) {
           const error = platformErrorOf(reason, server);
           const delayMs = retry === false ? undefined : delayBeforeRetry(error, attempts, retry);
@@ -115,6 +116,17 @@ function authorize(source: TokenSource, server: string): Interceptor {
   };
 }
 
+/** The request with the paths of its update mask in proto names: `catalog_tier` for `catalogTier`. */
+function withProtoPaths<Input extends DescMessage>(
+  { input }: DescMethod & { input: Input },
+  request: MessageInitShape<Input>,
+): MessageInitShape<Input> {
+  const { updateMask } = request as { updateMask?: { paths?: readonly string[] } };
+  if (!updateMask?.paths?.some((path) => /[A-Z]/.test(path))) return request;
+  const paths = updateMask.paths.map((path) => path.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`));
+  return Object.assign(clone(input, create(input, request)), { updateMask: create(FieldMaskSchema, { paths }) });
+}
+
 /** Whether a method changes nothing. The server carries out a method that changes something once for each key. */
 function isRead({ idempotency }: DescMethod): boolean {
   return idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS;
@@ -142,6 +154,8 @@ function sleep(delayMs: number, signal: AbortSignal | undefined): Promise<void> 
 function platformErrorOf(reason: unknown, server: string): PlatformError {
   const error = ConnectError.from(reason);
   if (error instanceof PlatformError) return error;
+  if (/^serialize (binary|JSON): /.test(error.rawMessage))
+    return new PlatformError(error.rawMessage, Code.InvalidArgument, undefined, undefined, error.cause);
   if (isNetworkFailure(error)) {
     const { cause } = error;
     return unreachable(server, cause instanceof Error ? cause : new Error("the connection was closed"));
