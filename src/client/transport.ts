@@ -1,5 +1,5 @@
 /** Transports to a server. */
-import { clone, create, type DescMessage, type DescMethod, type MessageInitShape } from "@bufbuild/protobuf";
+import { create, type DescMessage, type DescMethod, type MessageInitShape } from "@bufbuild/protobuf";
 import { FieldMaskSchema, MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError, type Interceptor, type Transport } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-web";
@@ -124,7 +124,9 @@ function withProtoPaths<Input extends DescMessage>(
   const { updateMask } = request as { updateMask?: { paths?: readonly string[] } };
   if (!updateMask?.paths?.some((path) => /[A-Z]/.test(path))) return request;
   const paths = updateMask.paths.map((path) => path.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`));
-  return Object.assign(clone(input, create(input, request)), { updateMask: create(FieldMaskSchema, { paths }) });
+  const message: object = create(input, request);
+  const copy = Object.create(Object.getPrototypeOf(message)); // the request may be a message of the caller
+  return Object.assign(copy, message, { updateMask: create(FieldMaskSchema, { paths }) });
 }
 
 /** Whether a method changes nothing. The server carries out a method that changes something once for each key. */

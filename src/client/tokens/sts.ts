@@ -121,11 +121,7 @@ function errorOf({ status, headers }: Response, text: string): PlatformError {
   if (typeof code === "number" && typeof message === "string" && code in Code)
     return new PlatformError(message, code, metadata, detailsOf(details));
   if (typeof error === "string")
-    return new PlatformError(
-      typeof description === "string" ? description : error,
-      oauthCodes[error] ?? Code.InvalidArgument,
-      metadata,
-    );
+    return new PlatformError(typeof description === "string" ? description : error, codeOf(error), metadata);
   if (status === 429 || (status >= 500 && status !== 501))
     return new PlatformError(`the token service answers HTTP ${status}`, Code.Unavailable, metadata);
   return noService(`HTTP ${status}`, metadata);
@@ -135,12 +131,19 @@ function noService(answer: string, metadata?: Record<string, string>): PlatformE
   return new PlatformError(`the server has no token service: it answers ${answer}`, Code.Unimplemented, metadata);
 }
 
-/** The codes of OAuth errors; INVALID_ARGUMENT for others. */
-const oauthCodes: Readonly<Record<string, Code>> = {
-  invalid_grant: Code.Unauthenticated,
-  temporarily_unavailable: Code.Unavailable,
-  server_error: Code.Internal,
-};
+/** The code of an OAuth error. */
+function codeOf(error: string): Code {
+  switch (error) {
+    case "invalid_grant":
+      return Code.Unauthenticated;
+    case "temporarily_unavailable":
+      return Code.Unavailable;
+    case "server_error":
+      return Code.Internal;
+    default:
+      return Code.InvalidArgument;
+  }
+}
 
 /** The details of a `google.rpc.Status` that a PlatformError reads. */
 function detailsOf(details: unknown): OutgoingDetail[] {
