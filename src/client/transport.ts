@@ -121,7 +121,7 @@ function withProtoPaths<Input extends DescMessage>(
   { input }: DescMethod & { input: Input },
   request: MessageInitShape<Input>,
 ): MessageInitShape<Input> {
-  const { updateMask } = request as { updateMask?: { paths?: readonly string[] } };
+  const { updateMask } = Object(request) as { updateMask?: { paths?: readonly string[] } };
   if (!updateMask?.paths?.some((path) => /[A-Z]/.test(path))) return request;
   const paths = updateMask.paths.map((path) => path.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`));
   const message: object = create(input, request);

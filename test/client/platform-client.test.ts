@@ -78,6 +78,7 @@ describe.each([
   });
 
   test("a request that no message can have is INVALID_ARGUMENT", async () => {
+    expect(await failureOf(here().repos.get(undefined as never))).toMatchObject({ violations: [{ field: "uid" }] });
     for (const pageSize of [2 ** 31, 1.5])
       expect(await failureOf(here().repos.list({ pageSize }).page())).toMatchObject({ code: Code.InvalidArgument });
   });
