@@ -10,8 +10,16 @@ import {
   type PlatformError,
   type TokenSource,
 } from "../../src/client/package.ts";
-import { writeProfile } from "../../src/client-node/index.ts";
-import { CiTokenError, ciToken, fileToken, grpc, profileServer, profileToken } from "../../src/client-node/package.ts";
+import { readProfile, writeProfile } from "../../src/client-node/index.ts";
+import {
+  CiTokenError,
+  ciToken,
+  fileToken,
+  grpc,
+  ProfileError,
+  profileServer,
+  profileToken,
+} from "../../src/client-node/package.ts";
 import { startWithFolder } from "../remote/server.ts";
 import { serve } from "./serve.ts";
 
@@ -55,6 +63,37 @@ describe("the tokens of a profile", () => {
       rawMessage: `there is no token for the call: profile default is of ${server.server}; its tokens are not sent to ${other}`,
     });
     expect(received).toEqual([]);
+  });
+});
+
+describe("the session of a profile", () => {
+  beforeAll(() => {
+    vi.stubEnv("XDG_CONFIG_HOME", join(server.folder, "sessions"));
+    return () => vi.unstubAllEnvs();
+  });
+
+  test("has ended: UNAUTHENTICATED", async () => {
+    await writeProfile("ended", { server: server.server, token: "old", expireTimeMs: 0, refreshToken: "ended" });
+    const client = createPlatformClient({ server: server.server, token: profileToken("ended") });
+    expect(await failureOf(client.ping.ping({}))).toMatchObject({
+      code: Code.Unauthenticated,
+      message: expect.stringContaining("the session of profile ended has ended"),
+      cause: expect.any(ProfileError),
+    });
+  });
+
+  test("is kept when the call that renews it ends early", async () => {
+    const answers: (() => void)[] = [];
+    const slow = await serve((_, response) => {
+      const next = { expiry: "2100-01-01T00:00:00.000Z" };
+      const pair = { token: { ...next, token: "next" }, refreshToken: { ...next, token: "second" } };
+      answers.push(() => response.end(JSON.stringify(pair)));
+    });
+    await writeProfile("slow", { server: slow, token: "old", expireTimeMs: 0, refreshToken: "first" });
+    const client = createPlatformClient({ server: slow, token: profileToken("slow"), timeoutMs: 500 });
+    expect(await failureOf(client.ping.ping({}))).toMatchObject({ code: Code.DeadlineExceeded });
+    for (const answer of answers) answer();
+    await expect.poll(() => readProfile("slow")).toMatchObject({ token: "next", refreshToken: "second" });
   });
 });
 
