@@ -9,7 +9,7 @@ import { createLogger, type Logger, type LoggerOptions } from "../log.ts";
 import { inheritedSocket } from "./inherited-socket.ts";
 import { onHangUp, readAgain, takeSettings } from "./reload.ts";
 import { settingsOf, sourcesOf, withSettings } from "./settings.ts";
-import { prepareStandIn } from "./stand-in.ts";
+import { onEndOfParent, prepareStandIn, removeReadyFile } from "./stand-in.ts";
 import { welcome } from "./welcome.ts";
 import type { WorkerPlace } from "./workers/messages.ts";
 import { supervise } from "./workers/supervisor.ts";
@@ -22,7 +22,8 @@ export function serveCommand(): Command {
     const reread = (log: Logger) => readConfig({ ...sourcesOf(command), warn: (message) => log.warn(message) });
     const place = workerPlace();
     if (place !== undefined) return serveAsWorker(config, reread, place);
-    const { signal } = stopSignal();
+    const { signal, stop } = stopSignal();
+    if (config.ephemeral) onEndOfParent(() => stop("end of the parent process"));
     const socket = inheritedSocket(config.workers);
     const ownOf = (all: Config): Config => ({ ...all, listen: { ...all.listen, socket } });
     const live = new LiveSettings(ownOf(config));
@@ -84,6 +85,7 @@ interface ServingWorker {
 /** Serves until `signal` is aborted. */
 async function serve(live: LiveSettings, log: Logger, signal: AbortSignal, worker?: ServingWorker): Promise<void> {
   const config = live.current;
+  removeReadyFile(config);
   let server: RunningServer;
   try {
     server = await startServer(config, log, signal, worker?.peers, live);
@@ -92,9 +94,12 @@ async function serve(live: LiveSettings, log: Logger, signal: AbortSignal, worke
     throw error;
   }
   if (config.gcTuning === "on") shortenPauses();
+  let readyLine: string | undefined;
   try {
-    if (config.ephemeral) process.stdout.write(await prepareStandIn(server, config));
-    else if (!worker?.isSilent)
+    if (config.ephemeral) {
+      readyLine = await prepareStandIn(server, config);
+      process.stdout.write(readyLine);
+    } else if (!worker?.isSilent)
       process.stdout.write(`${addressesOf(server)}${noticeOf(config)}${await welcome(server, config)}`);
   } catch (error) {
     await server.stop();
@@ -102,6 +107,7 @@ async function serve(live: LiveSettings, log: Logger, signal: AbortSignal, worke
   }
   if (!signal.aborted) await once(signal, "abort");
   log.info({ signal: signal.reason.message }, "stopping");
+  removeReadyFile(config, readyLine);
   await server.stop();
 }
 

@@ -1,4 +1,5 @@
 /** A stand-in for tests (`serve --ephemeral`): what it does before its first call, and what it tells of itself. */
+import { existsSync, readFileSync, rmSync } from "node:fs";
 import type { RunningServer } from "../app/index.ts";
 import { maxTokenLifeSeconds } from "../auth/index.ts";
 import type { Config } from "../config/index.ts";
@@ -26,4 +27,24 @@ export async function prepareStandIn(server: RunningServer, { seed, readyFile }:
   const line = `${JSON.stringify(facts)}\n`;
   if (readyFile !== undefined) writeSecret(readyFile, line);
   return line;
+}
+
+/**
+ * Removes the ready file, so that nobody takes a stand-in that has ended for one that is ready.
+ * @param line of the stand-in that ends: the file of another one that has replaced it stays. Errors: those of the file
+ * system.
+ */
+export function removeReadyFile({ readyFile }: Config, line?: string): void {
+  if (readyFile === undefined || !existsSync(readyFile)) return;
+  if (line === undefined || readFileSync(readyFile, "utf8") === line) rmSync(readyFile);
+}
+
+/**
+ * Calls back when the program that started this one with an IPC channel of Node has ended, in whatever way; never
+ * without a channel.
+ */
+export function onEndOfParent(end: () => void): void {
+  if (process.connected === false) end();
+  process.once("disconnect", end);
+  process.channel?.unref(); // it does not keep this program running
 }

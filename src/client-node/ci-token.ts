@@ -1,7 +1,7 @@
 /** Tokens that CI systems and clusters give to what they run. */
 import { existsSync } from "node:fs";
 import { Code } from "@connectrpc/connect";
-import { isSendable, networkReason, PlatformError, type TokenSource } from "../client/index.ts";
+import { isSendable, PlatformError, reasonOf, type TokenSource } from "../client/index.ts";
 import { fileToken } from "./file-token.ts";
 
 /** Where the token of a workload comes from. */
@@ -28,7 +28,8 @@ const timeoutMs = 30_000;
  *     Kubernetes       a projected service account token, in PLATFORM_ID_TOKEN_FILE or /var/run/secrets/platform/token
  *
  * @param audience what GitHub writes into the token; the others are told in the job or in the volume.
- * Errors: CiTokenError if there is none, or its file cannot be read.
+ * Errors: CiTokenError at once if there is none, and by a call if its file cannot be read or GitHub refuses one;
+ * PlatformError with UNAVAILABLE if GitHub cannot be reached.
  */
 export function ciToken(audience: string, env: Readonly<Record<string, string | undefined>> = process.env): CiToken {
   const { PLATFORM_ID_TOKEN: variable, PLATFORM_ID_TOKEN_FILE: file } = env;
@@ -51,29 +52,47 @@ function projectedToken(file: string): CiToken {
   return {
     ...source,
     system: "Kubernetes",
-    token: () =>
-      source.token().catch((error: Error) => {
+    token: (request) =>
+      source.token(request).catch((error: Error) => {
         throw new CiTokenFileError(`cannot read the token of the pod (PLATFORM_ID_TOKEN_FILE): ${error.message}`);
       }),
   };
 }
 
-/** Errors: CiTokenError; UNAVAILABLE if GitHub is not reached. */
 async function requestGitHubToken(url: string, bearer: string, audience: string): Promise<string> {
   const target = URL.parse(url);
   if (target === null) throw new CiTokenError("ACTIONS_ID_TOKEN_REQUEST_URL is no URL");
   if (!isSendable(bearer)) throw new CiTokenError("ACTIONS_ID_TOKEN_REQUEST_TOKEN is no token");
   target.searchParams.set("audience", audience);
-  const response = await fetch(target, {
-    headers: { authorization: `Bearer ${bearer}`, accept: "application/json" },
-    redirect: "error",
-    signal: AbortSignal.timeout(timeoutMs),
-  }).catch((error: Error) => {
-    const reason = networkReason(error) ?? error.message;
-    throw new PlatformError(`GitHub gave no token: cannot reach ${target.origin}: ${reason}`, Code.Unavailable);
-  });
-  if (!response.ok) throw new CiTokenError(`GitHub gave no token: ${target.origin} answered HTTP ${response.status}`);
-  const { value } = (await response.json().catch(() => ({}))) as { readonly value?: unknown };
-  if (typeof value !== "string") throw new CiTokenError("GitHub gave no token: its answer has no value");
+  let response: Response;
+  let text: string;
+  try {
+    response = await fetch(target, {
+      headers: { authorization: `Bearer ${bearer}`, accept: "application/json" },
+      redirect: "error",
+      signal: AbortSignal.timeout(timeoutMs),
+    });
+    text = await response.text();
+  } catch (error) {
+    throw unavailable(`cannot reach ${target.origin}: ${reasonOf(error as Error)}`);
+  }
+  const { status, ok } = response;
+  if (status === 429 || status >= 500) throw unavailable(`${target.origin} answered HTTP ${status}`);
+  if (!ok) throw new CiTokenError(`GitHub gave no token: ${target.origin} answered HTTP ${status}`);
+  const value = tokenIn(text);
+  if (value === undefined) throw new CiTokenError("GitHub gave no token: its answer has no value");
   return value;
+}
+
+function unavailable(reason: string): PlatformError {
+  return new PlatformError(`GitHub gave no token: ${reason}`, Code.Unavailable);
+}
+
+function tokenIn(text: string): string | undefined {
+  try {
+    const { value } = Object(JSON.parse(text));
+    return typeof value === "string" ? value : undefined;
+  } catch {
+    return undefined;
+  }
 }

@@ -9,10 +9,11 @@ import type { GrpcSessions } from "./grpc-sessions.ts";
 export { type CiToken, CiTokenError, CiTokenFileError, ciToken } from "./ci-token.ts";
 export { fileToken } from "./file-token.ts";
 export { type LockAttempt, tryLock } from "./lock-file.ts";
-export { lockProfile, profileToken } from "./profile-token.ts";
+export { lockProfile, profileServer, profileToken } from "./profile-token.ts";
 export {
   defaultProfile,
   InvalidProfileError,
+  isSameServer,
   type Profile,
   ProfileError,
   profileFile,

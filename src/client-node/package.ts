@@ -5,7 +5,7 @@ import { GrpcSessions } from "./grpc-sessions.ts";
 
 export { type CiToken, CiTokenError, ciToken } from "./ci-token.ts";
 export { fileToken } from "./file-token.ts";
-export { profileToken } from "./profile-token.ts";
+export { profileServer, profileToken } from "./profile-token.ts";
 export { ProfileError } from "./profiles.ts";
 
 /** gRPC over HTTP/2. */

@@ -1,36 +1,57 @@
 /** Tokens of profiles. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { Code } from "@connectrpc/connect";
-import { PlatformError, refreshToken, renewalMs, type TokenSource } from "../client/index.ts";
+import { PlatformError, refreshToken, renewalMs, type TokenRequest, type TokenSource } from "../client/index.ts";
 import { tryLock } from "./lock-file.ts";
-import { defaultProfile, type Profile, ProfileError, profileFile, readProfile, writeProfile } from "./profiles.ts";
+import {
+  defaultProfile,
+  isSameServer,
+  type Profile,
+  ProfileError,
+  profileFile,
+  readProfile,
+  writeProfile,
+} from "./profiles.ts";
 
 /** How often a process looks whether another one has renewed the token. */
 const pollMs = 50;
 const maxWaitMs = 60_000;
 
+/** The base URL of the server of a profile. Errors: ProfileError if there is no profile. */
+export async function profileServer(name: string = defaultProfile): Promise<string> {
+  return (await existingProfile(name)).server;
+}
+
+async function existingProfile(name: string): Promise<Profile> {
+  const profile = await readProfile(name);
+  if (profile === undefined) throw new ProfileError(`there is no profile ${name}; sign in with: platform login`);
+  return profile;
+}
+
 /**
  * The tokens of a profile, renewed before they expire. Processes that use a profile renew its token one after the
- * other, since a refresh token is used once. Errors: ProfileError if there is no profile, or nothing to renew it with.
+ * other, since a refresh token is used once. Errors: ProfileError if there is no profile, if it is one of another server
+ * than the token is for, or if there is nothing to renew it with.
  */
 export function profileToken(name: string = defaultProfile): TokenSource {
   let refused: string | undefined;
   const isUsable = ({ token, expireTimeMs = Number.POSITIVE_INFINITY }: Profile) =>
     token !== refused && expireTimeMs - Date.now() > renewalMs;
 
-  async function read(): Promise<Profile> {
-    const profile = await readProfile(name);
-    if (profile === undefined) throw new ProfileError(`there is no profile ${name}; sign in with: platform login`);
-    return profile;
+  async function read(server: string): Promise<Profile> {
+    const profile = await existingProfile(name);
+    if (isSameServer(profile.server, server)) return profile;
+    throw new ProfileError(`profile ${name} is of ${profile.server}; its tokens are not sent to ${server}`);
   }
 
-  async function renew(signal: AbortSignal | undefined): Promise<string> {
+  async function renew({ server, signal }: TokenRequest): Promise<string> {
     const release = await lockProfile(name, signal);
     try {
-      const profile = await read();
+      const profile = await read(server);
       if (isUsable(profile)) return profile.token; // another process has renewed it
       if (profile.refreshToken === undefined) return unrenewed(profile);
-      const next = await refreshToken({ server: profile.server, signal }, profile.refreshToken);
+      // Not ended with the call: the refresh token would be used up, and the next one lost.
+      const next = await refreshToken({ server }, profile.refreshToken);
       await writeProfile(name, { ...profile, ...next });
       return next.token;
     } catch (error) {
@@ -49,9 +70,9 @@ export function profileToken(name: string = defaultProfile): TokenSource {
   }
 
   return {
-    async token(signal) {
-      const profile = await read();
-      return isUsable(profile) ? profile.token : renew(signal);
+    async token(request) {
+      const profile = await read(request.server);
+      return isUsable(profile) ? profile.token : renew(request);
     },
     refused(token) {
       refused = token;

@@ -35,6 +35,12 @@ export class InvalidProfileError extends ProfileError {}
 /** The profile that commands use when none is named. */
 export const defaultProfile = "default";
 
+/** Whether two base URLs are of the same server. */
+export function isSameServer(a: string, b: string): boolean {
+  const [first, second] = [a, b].map((url) => URL.canParse(url) && new URL(url).href.replace(/\/+$/, ""));
+  return first !== false && first === second;
+}
+
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The file of a profile. Errors: InvalidProfileError if the name cannot be that of a file. */

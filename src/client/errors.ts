@@ -9,16 +9,36 @@ import {
   RetryInfoSchema,
 } from "../../gen/google/rpc/error_details_pb.ts";
 
+/** The details that are read. */
+export const detailSchemas = [
+  BadRequestSchema,
+  ErrorInfoSchema,
+  PreconditionFailureSchema,
+  RequestInfoSchema,
+  ResourceInfoSchema,
+  RetryInfoSchema,
+];
+
 /** The error of a call, with its details read. */
 export class PlatformError extends ConnectError {
+  constructor(...parameters: ConstructorParameters<typeof ConnectError>) {
+    super(...parameters);
+    // `name` stays `ConnectError`, by which Connect knows its errors.
+    if (this.stack) this.stack = this.stack.replace(/^\w+/, "PlatformError");
+  }
+
+  override toString(): string {
+    return `PlatformError: ${this.message}`;
+  }
+
   /** ConnectError takes any error of Connect for its own instance; this is about the details read. */
   static override [Symbol.hasInstance](value: unknown): boolean {
     return value instanceof ConnectError && "violations" in value;
   }
 
-  /** The reason of its `google.rpc.ErrorInfo`: `RESOURCE_NOT_EMPTY`; the name of the code where it has none. */
+  /** The reason of its `google.rpc.ErrorInfo`: `RESOURCE_NOT_EMPTY`; the name of the code where it has none: `NOT_FOUND`. */
   get reason(): string {
-    return this.findDetails(ErrorInfoSchema)[0]?.reason ?? Code[this.code];
+    return this.findDetails(ErrorInfoSchema)[0]?.reason ?? nameOf(this.code);
   }
 
   /** The fields that the server refused, in proto names: `claim_match.subject`. */
@@ -52,4 +72,9 @@ export class PlatformError extends ConnectError {
   get requestId(): string | undefined {
     return this.findDetails(RequestInfoSchema)[0]?.requestId ?? this.metadata.get("x-request-id") ?? undefined;
   }
+}
+
+/** The name of a code in `google.rpc.Code`. */
+function nameOf(code: Code): string {
+  return code === Code.Canceled ? "CANCELLED" : Code[code].replace(/([a-z])([A-Z])/g, "$1_$2").toUpperCase();
 }

@@ -7,9 +7,9 @@
  */
 export { PlatformError } from "./errors.ts";
 export { methodName } from "./method-name.ts";
-export { networkReason } from "./network-reason.ts";
+export { networkReason, reasonOf } from "./network.ts";
 export type { RetryOptions } from "./retry.ts";
-export { isSendable, sendableTokens, staticToken, type TokenSource } from "./token.ts";
+export { isSendable, sendableTokens, staticToken, type TokenRequest, type TokenSource } from "./token.ts";
 export { claimsOf } from "./token-claims.ts";
 export { type ExchangedTokenOptions, exchangedToken, renewalMs } from "./tokens/exchanged.ts";
 export {

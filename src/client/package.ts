@@ -12,7 +12,7 @@ export {
   type ServiceClients,
 } from "./platform-client.ts";
 export type { RetryOptions } from "./retry.ts";
-export { staticToken, type TokenSource } from "./token.ts";
+export { staticToken, type TokenRequest, type TokenSource } from "./token.ts";
 export { type ExchangedTokenOptions, exchangedToken } from "./tokens/exchanged.ts";
 export { type ExchangedToken, type ExchangeRequest, exchangeToken, refreshToken, revokeToken } from "./tokens/sts.ts";
 export { createPlatformTransport, type TransportFactory, type TransportOptions } from "./transport.ts";

@@ -14,8 +14,11 @@ import { type List, listOf, type Page, type PageRequest } from "./list.ts";
 import { methodName } from "./method-name.ts";
 import { createPlatformTransport, type TransportOptions } from "./transport.ts";
 
-/** A client of every service of version 2: `client.roles`, `client.groupInvites`. */
-export type PlatformClient = ServiceClients<typeof contract>;
+/**
+ * A client of every service of version 2: `client.roles`, `client.groupInvites`. An interface, so that declarations of
+ * programs name it, and not the files of the contract.
+ */
+export interface PlatformClient extends ServiceClients<typeof contract> {}
 
 /** The clients of services that are given by their names: `repos` for `ReposService`. */
 export type ServiceClients<Services> = {

@@ -1,19 +1,26 @@
 /** Transports to a server. */
-import type { DescMethod } from "@bufbuild/protobuf";
-import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
+import { create, type DescMessage, type DescMethod, type MessageInitShape } from "@bufbuild/protobuf";
+import { FieldMaskSchema, MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError, type Interceptor, type Transport } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-web";
 import { PlatformError } from "./errors.ts";
+import { checkServer, isNetworkFailure, unreachable } from "./network.ts";
 import { delayBeforeRetry, type RetryOptions } from "./retry.ts";
-import { sendableTokens, staticToken, type TokenSource } from "./token.ts";
+import { staticToken, type TokenSource, withToken } from "./token.ts";
+
+/** A day. gRPC sends at most eight digits. */
+const maxTimeoutMs = 86_400_000;
 
 /** How to reach a server. */
 export interface TransportOptions {
-  /** Its base URL: `https://platform.example.com`. */
+  /** Its base URL: `https://platform.example.com`. Errors: TypeError for anything else. */
   readonly server: string;
   /** No token by default. */
   readonly token?: string | TokenSource;
-  /** Milliseconds after which a call with all its attempts fails with DEADLINE_EXCEEDED; a minute by default. */
+  /**
+   * Milliseconds after which a call with all its attempts fails with DEADLINE_EXCEEDED: at most a day, 0 or Infinity for
+   * no limit, a minute by default. Errors: PlatformError with INVALID_ARGUMENT for anything else.
+   */
   readonly timeoutMs?: number;
   /** How calls are sent: by the Connect protocol and `fetch` by default. */
   readonly transport?: TransportFactory;
@@ -21,8 +28,15 @@ export interface TransportOptions {
   readonly retry?: RetryOptions | false;
 }
 
-/** Makes the transport that sends calls. `createGrpcTransport` of connect-node and its kind are factories. */
-export type TransportFactory = (options: { baseUrl: string; interceptors: Interceptor[] }) => Transport;
+/**
+ * Makes the transport that sends calls. `createGrpcTransport` of connect-node and its kind are factories. `fetch`: what
+ * transports over fetch use, so that failures of the network are UNAVAILABLE.
+ */
+export type TransportFactory = (options: {
+  baseUrl: string;
+  interceptors: Interceptor[];
+  fetch: typeof globalThis.fetch;
+}) => Transport;
 
 /** A transport that sends tokens, repeats what may be repeated, and throws {@link PlatformError}. */
 export function createPlatformTransport({
@@ -32,64 +46,87 @@ export function createPlatformTransport({
   transport = connect,
   retry = {},
 }: TransportOptions): Transport {
+  checkServer(server);
+  limitOf(defaultTimeoutMs);
   const source = typeof token === "string" ? staticToken(token) : token;
-  const inner = transport({
-    baseUrl: server,
-    interceptors: source === undefined ? [] : [authorize(sendableTokens(source))],
-  });
+  const interceptors = source === undefined ? [] : [authorize(source, server)];
+  const inner = transport({ baseUrl: server, interceptors, fetch: fetchOrUnavailable });
   return {
     async unary(method, signal, timeoutMs = defaultTimeoutMs, header, message, contextValues) {
-      const deadline = timeoutMs > 0 ? performance.now() + timeoutMs : undefined;
+      const deadline = performance.now() + limitOf(timeoutMs);
+      const request = withProtoPaths(method, message);
       const headers = new Headers(header);
       if (retry !== false && !isRead(method) && !headers.has("idempotency-key"))
         headers.set("idempotency-key", randomKey());
       for (let attempts = 1; ; attempts++) {
         try {
-          const leftMs = deadline === undefined ? 0 : Math.max(Math.ceil(deadline - performance.now()), 1);
-          return await inner.unary(method, signal, leftMs, headers, message, contextValues);
+          const leftMs = Math.max(Math.ceil(deadline - performance.now()), 1);
+          return await inner.unary(method, signal, sentLimit(leftMs), headers, request, contextValues);
         } catch (reason) {
-          const error = platformErrorOf(reason);
+          const error = platformErrorOf(reason, server);
           const delayMs = retry === false ? undefined : delayBeforeRetry(error, attempts, retry);
-          if (delayMs === undefined || (deadline !== undefined && performance.now() + delayMs >= deadline)) throw error;
+          if (delayMs === undefined || performance.now() + delayMs >= deadline) throw error;
           await sleep(delayMs, signal);
         }
       }
     },
-    stream: (method, signal, timeoutMs = defaultTimeoutMs, ...call) =>
-      inner.stream(method, signal, timeoutMs, ...call).catch((reason) => {
-        throw platformErrorOf(reason);
+    stream: async (method, signal, timeoutMs = defaultTimeoutMs, ...call) =>
+      inner.stream(method, signal, sentLimit(limitOf(timeoutMs)), ...call).catch((reason) => {
+        throw platformErrorOf(reason, server);
       }),
   };
 }
 
-/** The default factory. */
-const connect: TransportFactory = (options) =>
-  createConnectTransport({
-    ...options,
-    // It throws a TypeError for a failure of the network.
-    fetch: (...request) =>
-      fetch(...request).catch((reason) => {
-        throw reason instanceof TypeError ? ConnectError.from(reason, Code.Unavailable) : reason;
-      }),
-  });
+/** The limit of a call in milliseconds; Infinity without one. Errors: PlatformError with INVALID_ARGUMENT. */
+function limitOf(timeoutMs: number): number {
+  if (timeoutMs === 0 || timeoutMs === Number.POSITIVE_INFINITY) return Number.POSITIVE_INFINITY;
+  if (timeoutMs > 0 && timeoutMs <= maxTimeoutMs) return timeoutMs;
+  throw new PlatformError(`timeoutMs must be from 0 to ${maxTimeoutMs}, or Infinity`, Code.InvalidArgument);
+}
 
-function authorize(source: TokenSource): Interceptor {
-  return (next) => async (request) => {
-    const token = await source.token(request.signal);
-    if (token === undefined) return next(request);
-    request.header.set("authorization", `Bearer ${token}`);
-    try {
-      return await next(request);
-    } catch (error) {
-      // The messages of a stream cannot be sent again.
-      if (request.stream || ConnectError.from(error).code !== Code.Unauthenticated || !source.refused?.(token))
-        throw error;
-      const other = await source.token(request.signal);
-      if (other === undefined || other === token) throw error;
-      request.header.set("authorization", `Bearer ${other}`);
+/** The limit as transports of Connect take it. */
+function sentLimit(ms: number): number {
+  return ms === Number.POSITIVE_INFINITY ? 0 : ms;
+}
+
+/** The default factory. */
+const connect: TransportFactory = createConnectTransport;
+
+/** `fetch`, whose failures of the network, TypeErrors otherwise, are UNAVAILABLE: also while a body is read. */
+const fetchOrUnavailable: typeof fetch = async (...request) => {
+  const response = await fetch(...request).catch(throwUnavailable);
+  return Object.assign(response, {
+    json: () => Response.prototype.json.call(response).catch(throwUnavailable),
+    arrayBuffer: () => Response.prototype.arrayBuffer.call(response).catch(throwUnavailable),
+  });
+};
+
+function throwUnavailable(reason: unknown): never {
+  throw reason instanceof TypeError ? ConnectError.from(reason, Code.Unavailable) : reason;
+}
+
+function authorize(source: TokenSource, server: string): Interceptor {
+  return (next) => (request) => {
+    // The messages of a stream cannot be sent again.
+    const asked: TokenSource = request.stream ? { token: (it) => source.token(it) } : source;
+    return withToken(asked, { server, signal: request.signal }, (token) => {
+      if (token !== undefined) request.header.set("authorization", `Bearer ${token}`);
       return next(request);
-    }
+    });
   };
+}
+
+/** The request with the paths of its update mask in proto names: `catalog_tier` for `catalogTier`. */
+function withProtoPaths<Input extends DescMessage>(
+  { input }: DescMethod & { input: Input },
+  request: MessageInitShape<Input>,
+): MessageInitShape<Input> {
+  const { updateMask } = Object(request) as { updateMask?: { paths?: readonly string[] } };
+  if (!updateMask?.paths?.some((path) => /[A-Z]/.test(path))) return request;
+  const paths = updateMask.paths.map((path) => path.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`));
+  const message: object = create(input, request);
+  const copy = Object.create(Object.getPrototypeOf(message)); // the request may be a message of the caller
+  return Object.assign(copy, message, { updateMask: create(FieldMaskSchema, { paths }) });
 }
 
 /** Whether a method changes nothing. The server carries out a method that changes something once for each key. */
@@ -116,7 +153,14 @@ function sleep(delayMs: number, signal: AbortSignal | undefined): Promise<void> 
   });
 }
 
-function platformErrorOf(reason: unknown): PlatformError {
+function platformErrorOf(reason: unknown, server: string): PlatformError {
   const error = ConnectError.from(reason);
+  if (error instanceof PlatformError) return error;
+  if (/^serialize (binary|JSON): /.test(error.rawMessage))
+    return new PlatformError(error.rawMessage, Code.InvalidArgument, undefined, undefined, error.cause);
+  if (isNetworkFailure(error)) {
+    const { cause } = error;
+    return unreachable(server, cause instanceof Error ? cause : new Error("the connection was closed"));
+  }
   return new PlatformError(error.rawMessage, error.code, error.metadata, error.details as never, error.cause);
 }

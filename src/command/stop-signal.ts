@@ -8,21 +8,24 @@ const names = ["SIGINT", "SIGTERM"] as const;
 const duplicateMs = 1000;
 
 /**
- * An AbortSignal that the first SIGINT or SIGTERM aborts, with the signal's name as message of the reason. Another
- * signal after more than a second ends the process at once. `release` removes the handlers.
+ * An AbortSignal that the first SIGINT or SIGTERM aborts, with the signal's name as message of the reason, or a call of
+ * `stop` with that message. Another signal after more than a second ends the process at once. `release` removes the
+ * handlers.
  */
-export function stopSignal(): { readonly signal: AbortSignal; release(): void } {
+export function stopSignal(): { readonly signal: AbortSignal; stop(reason: string): void; release(): void } {
   const controller = new AbortController();
   let firstMs = 0;
+  const stop = (reason: string) => controller.abort(new DOMException(reason, "AbortError"));
   const handle = (name: NodeJS.Signals) => {
     if (!controller.signal.aborted) {
       firstMs = performance.now();
-      controller.abort(new DOMException(name, "AbortError"));
+      stop(name);
     } else if (performance.now() - firstMs > duplicateMs) process.exit(130);
   };
   for (const name of names) process.on(name, handle);
   return {
     signal: controller.signal,
+    stop,
     release() {
       for (const name of names) process.off(name, handle);
     },

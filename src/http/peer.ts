@@ -1,4 +1,4 @@
-/** The client of a request: its address and its certificate. */
+/** The client of a request: its address, its certificate and its connection. */
 import type { X509Certificate } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
@@ -6,7 +6,7 @@ import { type HttpRequest, type HttpResponse, isBuffered, isHttp2, type PortRequ
 import { verifiedCertificateOf } from "./tls.ts";
 
 /** What a request came by: a socket, or what stands for one before Node's HTTP/2. */
-type Connection = object & Pick<Socket, "remoteAddress">;
+type Connection = object & Pick<Socket, "remoteAddress" | "destroySoon">;
 
 /** The connections of Node's HTTP/2 sessions, because Node does not tell of a connection that is not its own. */
 const connections = new WeakMap<object, Connection>();
@@ -31,4 +31,9 @@ export function addressOf(request: HttpRequest, response: HttpResponse): string 
 export function clientCertificateOf(request: HttpRequest, response: HttpResponse): X509Certificate | undefined {
   if (isBuffered(response)) return response.clientCertificate;
   return verifiedCertificateOf(connectionOf(request as PortRequest));
+}
+
+/** Closes the connection of a request once what was written to it has been sent. Other requests on it are lost, too. */
+export function closeConnection(request: PortRequest): void {
+  connectionOf(request)?.destroySoon();
 }

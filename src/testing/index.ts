@@ -34,20 +34,17 @@ export interface StandIn extends AsyncDisposable {
 
 /**
  * Starts a stand-in and waits until it takes calls. The variables `PLATFORM_…` of this process do not reach it. It ends
- * with this process at the latest. Errors: a plain Error with what it printed, if it does not start.
+ * with this process or thread at the latest, however that ends. Errors: a plain Error with what it printed, if it does not start.
  */
 export async function startPlatform(options: StandInOptions = {}): Promise<StandIn> {
   const child = spawn(process.execPath, [fileURLToPath(packageFile("bin/platform.js")), ...argumentsOf(options)], {
     env: Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("PLATFORM_"))),
-    stdio: ["ignore", "pipe", "pipe"],
+    stdio: ["ignore", "pipe", "pipe", "ipc"], // a stand-in ends when the channel does
   });
   const closed = once(child, "close");
-  const end = () => void child.kill("SIGTERM");
-  process.once("exit", end);
   const stop = async () => {
-    end();
+    child.kill("SIGTERM");
     await closed;
-    process.off("exit", end);
   };
   try {
     const facts = JSON.parse(await firstLine(child, closed)) as Pick<StandIn, "baseUrl" | "token" | "rootGroup">;

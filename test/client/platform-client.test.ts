@@ -1,4 +1,6 @@
 /** The typed client, against a real server. */
+import { create } from "@bufbuild/protobuf";
+import { FieldMaskSchema } from "@bufbuild/protobuf/wkt";
 import { afterAll, beforeAll, describe, expect, expectTypeOf, test } from "vitest";
 import {
   type Advisory,
@@ -15,7 +17,9 @@ import {
   ReposService,
   type ResolvedVulnsReport,
   type RoleBinding,
+  UpdateRepoRequestSchema,
 } from "../../src/client/package.ts";
+import { grpc } from "../../src/client-node/package.ts";
 import { startWithFolder } from "../remote/server.ts";
 
 let server: Awaited<ReturnType<typeof startWithFolder>>;
@@ -51,6 +55,33 @@ test("a resource is created, read, changed and deleted", async () => {
   expect(updated).toMatchObject({ name: "one", description: "Changed" });
   await client.repos.delete({ uid: repo.uid, etag: updated.etag });
   expect(await failureOf(client.repos.get(repo.uid))).toMatchObject({ code: Code.NotFound, reason: "NOT_FOUND" });
+});
+
+describe.each([
+  ["Connect", {}],
+  ["gRPC", { transport: grpc }],
+])("over %s", (protocol, over) => {
+  const here = () => createPlatformClient({ server: server.server, token: server.token, ...over });
+
+  test("the paths of an update mask may be in camel case", async () => {
+    const repo = await here().repos.create({ parent: server.root, repo: { name: `masked-${protocol.toLowerCase()}` } });
+    const updateMask = create(FieldMaskSchema, { paths: ["catalogTier", "description"] });
+    const request = { repo: { uid: repo.uid, description: "Changed" }, updateMask };
+    expect(await here().repos.update(request)).toMatchObject({ description: "Changed" });
+    expect(await here().repos.update(create(UpdateRepoRequestSchema, request))).toMatchObject({ name: repo.name });
+    expect(updateMask.paths).toEqual(["catalogTier", "description"]);
+    const unknown = { ...request, updateMask: { paths: ["noSuchField"] } };
+    expect(await failureOf(here().repos.update(unknown))).toMatchObject({
+      code: Code.InvalidArgument,
+      violations: [{ field: "update_mask", description: expect.stringContaining("no_such_field") }],
+    });
+  });
+
+  test("a request that no message can have is INVALID_ARGUMENT", async () => {
+    expect(await failureOf(here().repos.get(undefined as never))).toMatchObject({ violations: [{ field: "uid" }] });
+    for (const pageSize of [2 ** 31, 1.5])
+      expect(await failureOf(here().repos.list({ pageSize }).page())).toMatchObject({ code: Code.InvalidArgument });
+  });
 });
 
 test("a custom method has its own name", async () => {

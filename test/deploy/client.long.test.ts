@@ -125,6 +125,44 @@ test.each([
   },
 );
 
+test.each(compilers)("declarations of a program name exports of the package: %s", (compiler, ...args) => {
+  const folder = inRoot(`declarations by ${args.length}`);
+  mkdirSync(folder);
+  writeFileSync(join(folder, "package.json"), JSON.stringify({ type: "module" }));
+  writeFileSync(
+    join(folder, "program.ts"),
+    `import { createClientsOf, createPlatformClient, createPlatformTransport, ReposService } from "platform-api/client";
+const server = "https://platform.example.com";
+export const client = createPlatformClient({ server });
+export const connect = async () => createPlatformClient({ server });
+export const { repos } = client;
+export const list = () => client.roles.list();
+export const some = createClientsOf({ ReposService }, createPlatformTransport({ server }));
+`,
+  );
+  const compilerOptions = { ...browser, module: "nodenext", target: "es2022", strict: true, declaration: true };
+  writeFileSync(
+    join(folder, "tsconfig.json"),
+    JSON.stringify({ compilerOptions: { ...compilerOptions, outDir: "out" } }),
+  );
+  expect(spawnSync(compiler, [...args, "--project", folder], { encoding: "utf8" }).stdout).toBe("");
+  const declarations = readFileSync(join(folder, "out/program.d.ts"), "utf8");
+  expect(declarations).toContain('export declare const client: import("platform-api/client").PlatformClient;');
+  expect(declarations).not.toContain("contract");
+});
+
+test("the entry for tests says under an older Node which one it needs", () => {
+  const older = olderNode();
+  if (older === undefined || older.version < 20) return console.warn("not tested: there is no Node 20 on the PATH");
+  writeFileSync(
+    inRoot("older.mjs"),
+    'import { startPlatform } from "platform-api/testing";\nawait startPlatform().catch(({ message }) => console.log(message));\n',
+  );
+  const { stdout, stderr } = spawnSync(older.path, [inRoot("older.mjs")], { encoding: "utf8" });
+  expect(stderr).toBe("");
+  expect(stdout).toContain("error: platform needs Node 24.16 or newer, and this is v");
+});
+
 test.each([["this Node", process.execPath] as const, ["Node 20", undefined] as const])("%s", async (name, path) => {
   const older = olderNode();
   const node = path ?? (older !== undefined && older.version >= 20 ? older.path : undefined);

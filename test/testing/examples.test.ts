@@ -1,6 +1,6 @@
 /** The examples of tests of clients, run as they are in a folder of their own. */
 import { spawnSync } from "node:child_process";
-import { cpSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { expect, test } from "vitest";
@@ -22,6 +22,25 @@ async function project(): Promise<string> {
   symlinkSync(vitest, join(folder, "node_modules/vitest"));
   return folder;
 }
+
+/** A test that does not stop its stand-in. */
+const careless = `
+import { writeFileSync } from "node:fs";
+import { startPlatform } from "platform-api/testing";
+import { test } from "vitest";
+test("starts", async () => writeFileSync("url", (await startPlatform()).baseUrl));
+`;
+
+test.each(["forks", "threads"])("a stand-in ends with a pool of %s that does not stop it", async (pool) => {
+  const folder = await project();
+  writeFileSync(join(folder, "careless.test.js"), careless);
+  const { NODE_TEST_CONTEXT: _context, VITEST: _vitest, ...env } = cleanEnvironment();
+  const args = [join(vitest, "vitest.mjs"), "run", "--pool", pool, "careless.test.js"];
+  const { status, stdout } = spawnSync(process.execPath, args, { cwd: folder, env, encoding: "utf8" });
+  expect(status, stdout).toBe(0);
+  const url = readFileSync(join(folder, "url"), "utf8");
+  await expect.poll(() => fetch(url).catch((error) => error.message), { timeout: 10_000 }).toBe("fetch failed");
+});
 
 test.each([
   ["node:test", ["--test", "repos.node-test.js"], /pass 2/],

@@ -1,9 +1,12 @@
 /** Stand-ins of the server, as a test of a client starts them. */
-import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { type StandIn, type StandInOptions, startPlatform } from "../../src/testing/index.ts";
-import { temporaryFolder } from "../cli/platform-process.ts";
+import { cleanEnvironment, repository, temporaryFolder } from "../cli/platform-process.ts";
 import { runHere } from "../cli/run-here.ts";
 import { shortType, startSink } from "../conformance/event-sink.ts";
 
@@ -111,6 +114,55 @@ test("nothing is written but the ready file, which only its owner reads", async 
   } finally {
     process.chdir(before);
   }
+});
+
+test("the ready file is there only while the stand-in is ready", async () => {
+  const readyFile = join(await temporaryFolder(), "ready.json");
+  const args = ["--ready-file", readyFile];
+  writeFileSync(readyFile, "of a stand-in that was killed");
+  await expect(startPlatform({ args, seed: await seedFile("kind: Nothing\n") })).rejects.toThrow("Nothing");
+  expect(existsSync(readyFile)).toBe(false);
+  await inStandIn({ args }, async () => {
+    expect(existsSync(readyFile)).toBe(true);
+    await inStandIn({ args }, async () => {});
+    expect(existsSync(readyFile)).toBe(false);
+  });
+  await inStandIn({ args }, async () => writeFileSync(readyFile, "of another stand-in"));
+  expect(readFileSync(readyFile, "utf8")).toBe("of another stand-in");
+});
+
+describe("a stand-in ends with the program that started it", () => {
+  const source = new URL("../../src/testing/index.ts", import.meta.url).href;
+
+  test.each<[string, NodeJS.Signals | undefined, string]>([
+    ["is killed", "SIGKILL", "setInterval(() => {}, 1000);"],
+    ["is stopped by SIGTERM", "SIGTERM", "setInterval(() => {}, 1000);"],
+    ["is interrupted", "SIGINT", "setInterval(() => {}, 1000);"],
+    ["loses its terminal", "SIGHUP", "setInterval(() => {}, 1000);"],
+    ["exits", undefined, "process.exit(3);"],
+    ["throws", undefined, "throw new Error();"],
+  ])("which %s", async (_, signal, then) => {
+    const folder = await temporaryFolder();
+    const program = `const { baseUrl } = await (await import(${JSON.stringify(source)})).startPlatform();
+      console.log(baseUrl); ${then}`;
+    const child = spawn(process.execPath, ["--input-type=module", "--eval", program], {
+      stdio: ["ignore", "pipe", "ignore"],
+      env: { ...cleanEnvironment(), TMPDIR: folder },
+    });
+    const ended = once(child, "close");
+    const [baseUrl] = await once(createInterface({ input: child.stdout }), "line");
+    if (signal !== undefined) child.kill(signal);
+    await ended;
+    await expect.poll(() => fetch(baseUrl).catch((error) => error.message), { timeout: 10_000 }).toBe("fetch failed");
+    await expect.poll(() => readdirSync(folder), { timeout: 10_000 }).toEqual([]); // its database
+  });
+
+  test("which ends before the stand-in is ready", async () => {
+    const args = [join(repository, "bin/platform.js"), "serve", "--ephemeral"];
+    const child = spawn(process.execPath, args, { stdio: ["ignore", "ignore", "ignore", "ipc"] });
+    child.disconnect();
+    expect(await once(child, "exit")).toEqual([0, null]);
+  });
 });
 
 describe("is refused", () => {

@@ -2,7 +2,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { completeError, invalid, reasonOf } from "../../errors.ts";
-import { breakOff, headerOf, isGone, type PortResponse } from "../../message/index.ts";
+import { closeConnection } from "../../http/index.ts";
+import { headerOf, isGone, type PortResponse } from "../../message/index.ts";
 import { setCorsHeaders } from "../cors.ts";
 import type { StartContext } from "./context.ts";
 import { refuse } from "./overload.ts";
@@ -47,12 +48,12 @@ export function withFaults(handlers: RequestHandlers, { api, config, live }: Sta
     }
     await delay(fault.latencyMs);
     if (isGone(response)) return;
-    if (fault.isDropped) return breakOff(response);
+    if (fault.isDropped) return closeConnection(request);
     if (fault.code !== undefined) {
       const error = new ConnectError("the fault that the request asked for", fault.code);
       return refuse(request, response, completeError(error, config.serviceHost, undefined), api.registry);
     }
-    limitBody(response, fault.bodyBytes);
+    limitBody(response, fault.bodyBytes, () => closeConnection(request));
     handlers.onRequest(request, response);
   };
   return {
@@ -85,8 +86,8 @@ function parseFault(text: string): Fault {
   return fault;
 }
 
-/** Breaks the answer off after so many bytes of its body. One that is not longer is complete. */
-function limitBody(response: PortResponse, bytes: number): void {
+/** Has the connection closed after so many bytes of the body. One that is not longer is complete. */
+function limitBody(response: PortResponse, bytes: number, close: () => void): void {
   if (bytes === Number.POSITIVE_INFINITY) return;
   let left = bytes;
   const write = response.write.bind(response) as (chunk: Uint8Array, done?: () => void) => boolean;
@@ -97,7 +98,7 @@ function limitBody(response: PortResponse, bytes: number): void {
       left -= all.length;
       return all;
     }
-    write(all.subarray(0, left), () => breakOff(response));
+    write(all.subarray(0, left), close);
     left = 0;
     return undefined;
   };

@@ -1,11 +1,14 @@
 /** The security token service of a server: `/sts/exchange` and its neighbours. */
-import { Code } from "@connectrpc/connect";
-import { PlatformError } from "../errors.ts";
+import { type DescMessage, fromJson } from "@bufbuild/protobuf";
+import { Code, type ConnectError } from "@connectrpc/connect";
+import { detailSchemas, PlatformError } from "../errors.ts";
+import { checkServer, unreachable } from "../network.ts";
+import { claimsOf } from "../token-claims.ts";
 
 /** A token of the platform. */
 export interface ExchangedToken {
   readonly token: string;
-  /** When it expires, in milliseconds since 1970. */
+  /** When it expires, in milliseconds since 1970 by the clock of this machine. */
   readonly expireTimeMs: number;
   /** Continues the session, once; undefined if the token began none. */
   readonly refreshToken: string | undefined;
@@ -25,7 +28,7 @@ export interface ExchangeRequest {
 
 /** How a service is reached. */
 export interface StsOptions {
-  /** Base URL of the server. */
+  /** Base URL of the server. Errors: TypeError for anything else. */
   readonly server: string;
   /**
    * Where the refresh token of the session is; absent: with the caller. A page of the server itself can leave it in a
@@ -36,7 +39,8 @@ export interface StsOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-const timeoutMs = 30_000;
+/** How long a request may take. */
+export const timeoutMs = 30_000;
 /** Header fields that errors have. */
 const keptHeaders = ["x-request-id", "www-authenticate"];
 
@@ -74,9 +78,13 @@ interface TokenAnswer {
 }
 
 function tokenOf({ token, expiry = "" }: TokenAnswer, refreshToken: string | undefined): ExchangedToken {
-  const expireTimeMs = Date.parse(expiry);
-  if (typeof token === "string" && Number.isFinite(expireTimeMs)) return { token, expireTimeMs, refreshToken };
-  throw new PlatformError("the server has no token service: its answer has no token", Code.Unimplemented);
+  if (typeof token !== "string") throw noService("without a token");
+  const { iat, exp } = claimsOf(token);
+  // The clock of the server may be another one.
+  const isDated = typeof iat === "number" && typeof exp === "number";
+  const expireTimeMs = isDated ? Date.now() + (exp - iat) * 1000 : Date.parse(expiry);
+  if (!Number.isFinite(expireTimeMs)) throw noService("with a token that does not tell when it expires");
+  return { token, expireTimeMs, refreshToken };
 }
 
 async function post(
@@ -84,6 +92,7 @@ async function post(
   path: string,
   parameters: readonly (readonly [name: string, value: string | undefined])[],
 ): Promise<Readonly<Record<string, unknown>>> {
+  checkServer(server);
   const body = new URLSearchParams();
   for (const [name, value] of parameters) if (value !== undefined) body.append(name, value);
   const deadline = AbortSignal.timeout(timeoutMs);
@@ -101,7 +110,7 @@ async function post(
   } catch (error) {
     if (deadline.aborted) throw new PlatformError(`the token service took longer than 30 s`, Code.DeadlineExceeded);
     if (signal?.aborted) throw new PlatformError("the request was cancelled", Code.Canceled);
-    throw new PlatformError((error as Error).message, Code.Unavailable, undefined, undefined, error);
+    throw unreachable(server, error as Error);
   }
   if (response.ok) return membersOf(text);
   throw errorOf(response, text);
@@ -111,21 +120,49 @@ async function post(
 function errorOf({ status, headers }: Response, text: string): PlatformError {
   const metadata = new Headers();
   for (const name of keptHeaders) if (headers.has(name)) metadata.set(name, headers.get(name)!);
-  const { code, message, error, error_description: description } = membersOf(text);
+  const { code, message, details, error, error_description: description } = membersOf(text);
   if (typeof code === "number" && typeof message === "string" && code in Code)
-    return new PlatformError(message, code, metadata);
+    return new PlatformError(message, code, metadata, detailsOf(details));
   if (typeof error === "string")
-    return new PlatformError(
-      typeof description === "string" ? description : error,
-      error === "invalid_grant" ? Code.Unauthenticated : Code.InvalidArgument,
-      metadata,
-    );
-  return new PlatformError(
-    `the server has no token service: it answers HTTP ${status}`,
-    status >= 500 && status !== 501 ? Code.Unavailable : Code.Unimplemented,
-    metadata,
-  );
+    return new PlatformError(typeof description === "string" ? description : error, codeOf(error), metadata);
+  if (status === 429 || (status >= 500 && status !== 501))
+    return new PlatformError(`the token service answers HTTP ${status}`, Code.Unavailable, metadata);
+  return noService(`HTTP ${status}`, metadata);
 }
+
+function noService(answer: string, metadata?: Headers): PlatformError {
+  return new PlatformError(`the server has no token service: it answers ${answer}`, Code.Unimplemented, metadata);
+}
+
+/** The code of an OAuth error. */
+function codeOf(error: string): Code {
+  switch (error) {
+    case "invalid_grant":
+      return Code.Unauthenticated;
+    case "temporarily_unavailable":
+      return Code.Unavailable;
+    case "server_error":
+      return Code.Internal;
+    default:
+      return Code.InvalidArgument;
+  }
+}
+
+/** The details of a `google.rpc.Status` that a PlatformError reads. */
+function detailsOf(details: unknown): OutgoingDetail[] {
+  if (!Array.isArray(details)) return [];
+  return details.flatMap((detail) => {
+    const { "@type": type, ...value } = Object(detail);
+    const desc = detailSchemas.find(({ typeName }) => type === `type.googleapis.com/${typeName}`);
+    try {
+      return desc === undefined ? [] : [{ desc, value: fromJson(desc, value, { ignoreUnknownFields: true }) }];
+    } catch {
+      return []; // as of those of Connect, what cannot be read is left out
+    }
+  });
+}
+
+type OutgoingDetail = Extract<ConnectError["details"][number], { desc: DescMessage }>;
 
 function membersOf(text: string): Readonly<Record<string, unknown>> {
   try {

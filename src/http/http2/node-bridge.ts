@@ -242,6 +242,11 @@ export class BridgeSocket extends Duplex {
     this.push(bytes);
   }
 
+  /** Closes the client's connection once what was written has been sent. */
+  destroySoon(): void {
+    this.#outer.destroySoon();
+  }
+
   override _read(): void {}
 
   override _write(bytes: Buffer, _encoding: string, callback: () => void): void {

@@ -25,7 +25,7 @@ function checkCommand(): Command {
     .addOption(new Option("-o, --output <FORMAT>", "what to print").choices(Object.keys(formats)).default("text"))
     .action(async ({ group, output }: Options, command: Command) =>
       inSession(command, async ({ server, token, timeoutMs }) => {
-        const text = await token?.token();
+        const text = await token?.token({ server });
         if (text === undefined) throw new CommandFailure("a check needs a token: --token or PLATFORM_TOKEN", 4);
         const progress = new ProgressLine();
         const onProgress = (what: string) => progress.show(() => what);

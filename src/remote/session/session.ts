@@ -8,7 +8,7 @@ import {
   staticToken,
   type TokenSource,
 } from "../../client/index.ts";
-import { defaultProfile, type Profile, profileToken, readProfile } from "../../client-node/index.ts";
+import { defaultProfile, isSameServer, type Profile, profileToken, readProfile } from "../../client-node/index.ts";
 import { CommandFailure } from "../../command/index.ts";
 import { failureOfCall, failureOfProfile } from "./failure.ts";
 
@@ -81,7 +81,7 @@ async function chosenProfile({ server, profile: name = defaultProfile }: Session
   if (server !== undefined) checkServer(server);
   const profile = await readProfile(name);
   if (server === undefined) return { server: profile?.server ?? defaultServer, name, profile };
-  const isOfServer = profile !== undefined && new URL(profile.server).href === new URL(server).href;
+  const isOfServer = profile !== undefined && isSameServer(profile.server, server);
   return { server, name, profile: isOfServer ? profile : undefined };
 }
 

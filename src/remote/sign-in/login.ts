@@ -129,16 +129,16 @@ async function externalToken(
     };
     return options.device ? signInWithDevice(how) : signInWithBrowser(how);
   }
-  const token = options.ci ? await tokenOfJob(options.audience ?? server) : await readToken();
+  const token = options.ci ? await tokenOfJob(server, options.audience) : await readToken();
   if (!isSendable(token) || token.length > maxTokenLength)
     throw new CommandFailure(`a token has from 1 to ${maxTokenLength} characters of ASCII, without blanks`, 2);
   return token;
 }
 
-async function tokenOfJob(audience: string): Promise<string> {
+async function tokenOfJob(server: string, audience = server): Promise<string> {
   try {
     const source = ciToken(audience);
-    const token = (await source.token()) ?? "";
+    const token = (await source.token({ server })) ?? "";
     console.error(`Using the token of ${source.system}`);
     return token;
   } catch (error) {

@@ -44,7 +44,7 @@ export function whoamiCommand(): Command {
 }
 
 async function whoAmI(session: Session): Promise<WhoAmI> {
-  const token = await session.token?.token();
+  const token = await session.token?.token({ server: session.server });
   if (token === undefined) throw new CommandFailure(`nobody is signed in to ${session.server}; use: platform login`, 4);
   const claims = await platformClaims(session, token);
   const uid = textClaim(claims, "sub") ?? "";
