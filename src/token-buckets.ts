@@ -18,6 +18,8 @@ interface Bucket {
 }
 
 const maxBuckets = 20_000;
+/** What tokens may lack of a whole one: sums of fractions are rounded, and who waits as told is served. */
+const rounding = 1e-9;
 
 /** The buckets of one limit. */
 export class TokenBuckets {
@@ -41,11 +43,11 @@ export class TokenBuckets {
     }
     const tokens = Math.min(burst, bucket.tokens + (Math.max(0, nowMs - bucket.atMs) * perSecond) / 1000);
     bucket.atMs = nowMs;
-    if (tokens < 1) {
+    if (tokens < 1 - rounding) {
       bucket.tokens = tokens;
       return Math.ceil(((1 - tokens) * 1000) / perSecond);
     }
-    bucket.tokens = tokens - 1;
+    bucket.tokens = Math.max(0, tokens - 1);
     return 0;
   }
 }

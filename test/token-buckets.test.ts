@@ -40,6 +40,19 @@ test("in no span of time more than the burst and the rate are taken, and who wai
   );
 });
 
+test("who waits as told is served where fractions of tokens are rounded", () => {
+  const buckets = new TokenBuckets(() => ({ perSecond: 1, burst: 2 }));
+  const waits: number[] = [];
+  let nowMs = 0;
+  for (const pauseMs of [0, 21, 0, 185, 0]) {
+    nowMs += pauseMs;
+    const waitMs = buckets.take("a", nowMs);
+    nowMs += waitMs;
+    if (waitMs > 0) waits.push(buckets.take("a", nowMs));
+  }
+  expect(waits).toEqual([0, 0, 0]);
+});
+
 test("the clock may go back", () => {
   const buckets = new TokenBuckets(() => ({ perSecond: 1, burst: 1 }));
   expect(buckets.take("a", 1000)).toBe(0);

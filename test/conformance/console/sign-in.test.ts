@@ -138,10 +138,9 @@ onOneServer(
         let first = "";
         await page.route("**/sts/exchange", async (route) => {
           const answer = await route.fetch();
-          const expiry = new Date(Date.now() + 30_000).toISOString();
-          const json = { ...(await answer.json()), expiry };
-          first = json.token;
-          await route.fulfill({ response: answer, json });
+          const { token, ...others } = await answer.json();
+          first = endingIn(30, token);
+          await route.fulfill({ response: answer, json: { ...others, token: first } });
         });
         const sent: (string | undefined)[] = [];
         page.on("request", (request) => {
@@ -279,6 +278,14 @@ onOneServer(
   },
   { consoleIssuers: [{ issuer: "http://127.0.0.1:1/tenant/", clientId: "console" }] },
 );
+
+/** The token with another life, in seconds. Its signature is not that of the claims any more. */
+function endingIn(seconds: number, token: string): string {
+  const [header, claims, signature] = token.split(".") as [string, string, string];
+  const { iat, ...others } = JSON.parse(Buffer.from(claims, "base64url").toString());
+  const changed = JSON.stringify({ ...others, iat, exp: iat + seconds });
+  return [header, Buffer.from(changed).toString("base64url"), signature].join(".");
+}
 
 /** The cookie of the session. Cookies of the provider are sent to this host, too. */
 async function sessionCookie(page: Page) {
