@@ -19,6 +19,7 @@ beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), "platform-failed-start-"));
 });
 afterEach(async () => {
+  vi.restoreAllMocks(); // before the timers are: a spy restores what it was put upon
   vi.useRealTimers();
   await new Promise((resolve) => occupier.close(resolve));
   await rm(folder, { recursive: true });

@@ -96,9 +96,9 @@ test("is complete, and takes little memory, whether the client is fast or slow",
 });
 
 test("breaks off when its time is over, so that nobody takes it for the whole", async () => {
-  const response = await open("/registry/v1/repos", { "x-server-timeout": "0.05" });
+  const response = await open("/registry/v1/repos", { "x-server-timeout": "1" });
   expect(response.statusCode).toBe(200);
-  await expect(read(response)).rejects.toThrow(/aborted/);
+  await expect(read(response, 20)).rejects.toThrow(/aborted/); // several times as long, in pieces of 64 KB
 });
 
 test("ends when its client goes away, and leaves the server as it was", async () => {
