@@ -2,6 +2,8 @@
 
 /** Of programs that SIGPIPE ends, because their reader has ended, as `head` does. */
 const closedPipe = 141;
+/** How long a command that is done waits for what it has left open, such as a connection that a peer does not close. */
+const lingerMs = 2000;
 
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   if (error.code === "EPIPE") process.exit(closedPipe);
@@ -15,3 +17,4 @@ if (args[0] === "serve") {
 }
 const { runCommand } = await import("./cli/index.ts");
 process.exitCode = await runCommand(args);
+setTimeout(() => process.exit(), lingerMs).unref();

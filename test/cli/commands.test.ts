@@ -317,3 +317,12 @@ test("flags win over the environment, that over the file; unknown variables are 
   expect(decodeJwt(token).iss).toBe("http://issuer.by-variable.example.com");
   expect((await runHere(["token", "--database", "sqlite:by-file.db"], { cwd })).code).toBe(0);
 });
+
+test("a command that is done ends, though something is left open", async () => {
+  const open = "data:text/javascript,setInterval(() => {}, 1000)";
+  expect(await runPlatform(["routes"], { env: { NODE_OPTIONS: `--import="${open}"` } })).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/\/ping\/v2\/ping/),
+    stderr: "",
+  });
+});
