@@ -1,7 +1,7 @@
 /** The audit log in the database. */
 import { randomHex } from "../random-hex.ts";
 import type { Database, LogEntry, LogScan, LogSpec, ReadSession, WriteSession } from "../store/index.ts";
-import { covers, isUid, parentOf } from "../uid.ts";
+import { covers, isUid, parentOf, rootOf } from "../uid.ts";
 
 /** One line of the log. It holds no secret: of a request it keeps uids and nothing else. */
 export interface AuditRecord {
@@ -175,11 +175,15 @@ export function isSelected(line: AuditLine, { caller, method, scope, code, reque
   );
 }
 
-/** Whether a record is about `scope` or what is below it, or of an identity there that called outside of its group. */
+/**
+ * Whether a record is about `scope` or what is below it, or of an identity there that called outside of its group, in its
+ * own organisation or in none.
+ */
 function belongsAt({ scope: at, resource, caller }: AuditRecord, scope: string): boolean {
   const about = at === "" || covers(at, resource) ? resource : at;
   const group = parentOf(caller);
-  return covers(scope, about) || (group !== "" && !covers(group, about) && covers(scope, caller));
+  const isOfOthers = about !== "" && rootOf(about) !== rootOf(caller); // who learn nothing of what others do
+  return covers(scope, about) || (group !== "" && !covers(group, about) && !isOfOthers && covers(scope, caller));
 }
 
 /** Removes some of the records from before `beforeMs`. True if there may be more. */

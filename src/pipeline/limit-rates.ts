@@ -33,7 +33,7 @@ export function limitRates({ contract, limits, now, onRefusal }: RateLimitOption
     const caller = knownCallerOf(request.contextValues);
     if (caller === undefined) return next(request); // the limits of addresses hold
     const rateClass = classOf(contract.of(request.method));
-    const waitMs = buckets[rateClass].take(caller.subject, now());
+    const waitMs = buckets[rateClass].take(caller.key, now());
     if (waitMs === 0) return next(request);
     onRefusal(rateClass);
     throw rateLimited(rateClass, limits[rateClass]!, waitMs);

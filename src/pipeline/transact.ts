@@ -62,7 +62,7 @@ class Reads implements ReadingCall {
   }
 
   get caller(): string {
-    return knownCallerOf(this.#request.contextValues)?.subject ?? "";
+    return knownCallerOf(this.#request.contextValues)?.key ?? "";
   }
 
   get signal(): AbortSignal {

@@ -6,9 +6,9 @@ import {
   type Entry,
   findUser,
   groupsOf,
+  identityOfEntry,
   idOf,
   membersOf,
-  provisionIdentity,
   readEntries,
   readEntry,
   removeEntry,
@@ -149,9 +149,7 @@ export class Directory {
       else if (externalId !== "" && (await findUser(session, provider, { externalId })) !== undefined)
         throw new ScimError(409, "another user has this externalId", "uniqueness");
       if (identity === "") {
-        const provisioned = await provisionIdentity(session, provider, describe(stored), nowMs);
-        ({ identity } = provisioned);
-        changes.push(...provisioned.changes);
+        identity = await identityOfEntry(session, provider, externalId);
       }
     }
     let saved: Entry;
@@ -222,30 +220,6 @@ export class Directory {
 
 function versionOf({ version }: Pick<Entry, "version">): string {
   return `W/"${version}"`;
-}
-
-function describe(user: Json) {
-  const {
-    externalId,
-    userName,
-    displayName,
-    emails = [],
-    name,
-  } = user as {
-    externalId?: string;
-    userName?: string;
-    displayName?: string;
-    emails?: { value?: string; primary?: boolean }[];
-    name?: { formatted?: string };
-  };
-  const email = (emails.find(({ primary }) => primary === true) ?? emails[0])?.value;
-  const shown = displayName ?? name?.formatted;
-  return {
-    ...(externalId !== undefined && { externalId }),
-    ...(userName !== undefined && { userName }),
-    ...(shown !== undefined && { displayName: shown }),
-    ...(email !== undefined && { email }),
-  };
 }
 
 /** What a filter says that an index finds: clients look users up before they create them. */

@@ -55,7 +55,7 @@ export { grantSource } from "./iam/auth/grants.ts";
 export { indexIdentities } from "./iam/auth/identity-index.ts";
 export { identitySource } from "./iam/auth/identity-source.ts";
 export { providerSource } from "./iam/auth/provider-source.ts";
-export { deprovisionIdentity, provisionIdentity } from "./iam/auth/provisioned-users.ts";
+export { deprovisionIdentity, identityOfEntry } from "./iam/auth/provisioned-users.ts";
 export { ensureAdministrator, ensureFirstGroup, groupExists, identityExists } from "./iam/bootstrap.ts";
 export { administratorRole, builtInRoles } from "./iam/built-in-roles.ts";
 export { installationSetting } from "./iam/installation-lock.ts";

@@ -55,8 +55,8 @@ interface StsCall {
   readonly bearer: string | undefined;
   /** undefined if the refresh token is not kept in a cookie. */
   readonly session: BrowserSession | undefined;
-  /** Notes for the audit log whose token it is, and the issuer of the upstream token. */
-  identify(subject: string, issuer: string): void;
+  /** Notes for the audit log whose token it is, the issuer of the upstream token, and the provider it is restricted to. */
+  identify(subject: string, issuer: string, provider: string): void;
 }
 
 interface StsRoute {
@@ -131,7 +131,7 @@ export function createSts({
 
   /** Notes whose token it is, and moves its refresh token into the cookie of a browser's session. */
   function kept({ session, identify }: StsCall, issued: IssuedToken): IssuedToken {
-    identify(issued.subject, issued.upstreamIssuer);
+    identify(issued.subject, issued.upstreamIssuer, issued.provider);
     session?.keep(issued.refreshToken);
     return session === undefined ? issued : { ...issued, refreshToken: undefined };
   }
@@ -142,7 +142,7 @@ export function createSts({
       throw new OAuthError("unsupported_token_type", "access tokens are not kept; they expire within the hour");
     const subject = await exchange.revoke(token);
     call.session?.keep(undefined);
-    if (subject !== undefined) call.identify(subject, "");
+    if (subject !== undefined) call.identify(subject, "", "");
   }
 
   function oauth({ token, expireTimeMs, refreshToken: next, narrowing }: IssuedToken): object {
@@ -166,7 +166,7 @@ export function createSts({
       requestId: String(request.headers["x-request-id"]),
       count: 1,
     };
-    let who: Pick<AuditRecord, "caller" | "issuer"> | undefined;
+    let who: Pick<AuditRecord, "caller" | "issuer" | "scope"> | undefined;
     let session: BrowserSession | undefined;
     let code = "OK";
     try {
@@ -178,8 +178,8 @@ export function createSts({
       const grants = parameters.all("grant_type");
       isOAuth ||= grants.length > 0;
       if (grants.includes(refreshGrant)) presented = "refresh token";
-      const identify = (caller: string, issuer: string) => {
-        who = { caller, issuer };
+      const identify = (caller: string, issuer: string, scope: string) => {
+        who = { caller, issuer, scope };
       };
       session = browserSessionOf(request, response, { baseUrl, now });
       const body = await route.answer({ parameters, bearer: bearerOf(request), session, identify });

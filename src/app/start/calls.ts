@@ -21,6 +21,8 @@ import type { Parts } from "./parts.ts";
 /** What carries out calls. */
 export interface Calls {
   readonly authenticator: Authenticator;
+  /** Called for each identity that a token of another issuer uses. */
+  readonly onUse: (identity: string) => void;
   /** Undefined if certificates of clients are no identities. */
   readonly certificates: CertificateTokens | undefined;
   readonly transport: LocalTransport;
@@ -33,15 +35,26 @@ export function buildCalls(context: StartContext, parts: Parts): Calls {
   const { database, availability, issuer, environment, audit, events, reportAs } = parts;
   const keyFetches = createCounter(["named ok", "named failed", "pattern ok", "pattern failed"]);
   const certificates = config.tlsClientIdentities === "on" ? createCertificateTokens(issuer.url) : undefined;
+  const identities = identitySource({
+    database,
+    issuerUrl: issuer.url,
+    now,
+    report: reportAs("last use not written"),
+  });
   const authenticator = createAuthenticator({
     certificates,
     issuer,
-    identities: identitySource({ database, issuerUrl: issuer.url, now, report: reportAs("last use not written") }),
-    providers: providerSource(database, now, async (session, changes, by, nowMs, providers) => {
-      await events.recordChanges(session, changes, by, nowMs);
-      const { subject: caller, claims } = by;
-      const line = { ...emptyRecord, caller, issuer: claims.iss, method: "iam/first_sign_in", code: "OK", count: 1 };
-      for (const scope of providers) await audit.append(session, { ...line, scope, resource: caller });
+    identities,
+    providers: providerSource({
+      database,
+      now,
+      async record(session, { identity, claims, provider, changes, nowMs }) {
+        await events.recordChanges(session, changes, { subject: identity, claims }, nowMs);
+        const line = { ...emptyRecord, caller: identity, issuer: claims.iss, method: "iam/first_sign_in", code: "OK" };
+        await audit.append(session, { ...line, scope: provider, resource: identity, count: 1 });
+      },
+      reserved: () => [],
+      report: reportAs("report of a user not written"),
     }),
     keySets: createKeySets({
       allowLoopbackHttp: config.allowLoopbackIssuers,
@@ -58,6 +71,7 @@ export function buildCalls(context: StartContext, parts: Parts): Calls {
     serviceHost: config.serviceHost,
     authenticator,
     grants: grantSource(database.read),
+    onUse: identities.seen,
     database,
     environment,
     audit,
@@ -97,5 +111,10 @@ export function buildCalls(context: StartContext, parts: Parts): Calls {
     onOverload: () => overload.report("max-calls"),
     now,
   });
-  return { authenticator, certificates, transport: createLocalTransport(services, interceptors, { observers }) };
+  return {
+    authenticator,
+    onUse: identities.seen,
+    certificates,
+    transport: createLocalTransport(services, interceptors, { observers }),
+  };
 }

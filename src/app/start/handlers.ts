@@ -269,7 +269,14 @@ async function buildEndpoints({ context, port, parts, calls, baseUrl, unreadines
       ? openPages({ services: api.descriptors, baseUrl, issuers: config.consoleIssuers, onError })
       : {};
   const sts = createSts({
-    exchange: createTokenExchange({ database, issuer, authenticator: calls.authenticator, baseUrl, now }),
+    exchange: createTokenExchange({
+      database,
+      issuer,
+      authenticator: calls.authenticator,
+      onUse: calls.onUse,
+      baseUrl,
+      now,
+    }),
     registry,
     serviceHost,
     baseUrl,

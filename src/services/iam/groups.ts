@@ -33,6 +33,7 @@ import {
   transactionOf,
 } from "../../resource/index.ts";
 import { rootOf } from "../../uid.ts";
+import { actingIdentity, rootIdentityOf } from "./acting-identity.ts";
 import { builtInRoleUid, ownerRole } from "./built-in-roles.ts";
 import { lockInstallation } from "./installation-lock.ts";
 
@@ -100,8 +101,7 @@ export function groupsService(options: GroupsOptions): MountedService {
 
 /** Whether the caller may create a root group because every root-level identity may. */
 export function mayOpenRootGroup(openRootGroups: boolean, context: HandlerContext): boolean {
-  const { subject, narrowing } = callerOf(context);
-  return openRootGroups && !subject.includes("/") && narrowing === undefined;
+  return openRootGroups && rootIdentityOf(context) !== undefined && callerOf(context).narrowing === undefined;
 }
 
 /** Restricts to holders of `internal`: verifying an organisation, giving it a kind, renaming a verified one. */
@@ -146,7 +146,7 @@ async function makeOwner(
   context: HandlerContext,
 ): Promise<void> {
   const binding = create(RoleBindingSchema, {
-    identityUid: callerOf(context).subject,
+    identityUid: actingIdentity(group, context),
     roleUid: builtInRoleUid(ownerRole),
   });
   await storeResource(roleBindings, group, binding, context);

@@ -5,8 +5,8 @@
  */
 import type { TableSpec, WriteSession } from "../../store/index.ts";
 
-/** The rows. All their information is in the uids. */
-export const signIns: TableSpec = { name: "identity_provider_sign_ins", columns: {} };
+/** The rows. The uid has the provider and the identity, the body what the provider reports of the user, if anything. */
+export const signIns: TableSpec = { name: "identity_provider_sign_ins", columns: {}, isWatched: true };
 
 const batchSize = 200;
 

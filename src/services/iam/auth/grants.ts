@@ -54,11 +54,18 @@ export async function readGrants(
   const bound = bindings.flatMap((binding): Grant[] => {
     const role = roleRows.get(String(binding.columns.role_uid));
     if (role === undefined || withheldOf(binding, role, closed) !== undefined) return [];
-    return [{ scope: scopeOfBinding(binding), capabilities: setOf(role) }];
+    return [
+      {
+        scope: scopeOfBinding(binding),
+        capabilities: setOf(role),
+        identity: String(binding.columns.identity_uid),
+      },
+    ];
   });
+  const user = identities.find((uid) => parentOf(uid) === "") ?? "";
   const mapped = mappings.flatMap((mapping): Grant[] => {
     const role = roleRows.get(String(mapping.columns.role_uid));
-    return role === undefined ? [] : [{ scope: rootOf(mapping.parent), capabilities: setOf(role) }];
+    return role === undefined ? [] : [{ scope: rootOf(mapping.parent), capabilities: setOf(role), identity: user }];
   });
   return [...bound, ...mapped];
 }

@@ -2,10 +2,8 @@
  * The fields of a user identity from the claims of its first token (OpenID Connect Core 1.0, 5.1), adapted to the value
  * rules of identities, which issuers do not know.
  */
-import type { Claims } from "../../../auth/index.ts";
-
 /** Descriptive fields of an identity. */
-interface UserDescription {
+export interface UserDescription {
   readonly name: string;
   readonly email?: string;
   readonly emailUnverified?: string;
@@ -16,12 +14,34 @@ const maxNameLength = 255;
 const maxEmailLength = 64 + 1 + 255;
 
 /** Describes the user of a token. */
-export function describeUser({ name, preferred_username, email, email_verified }: Claims): UserDescription {
-  const names = [name, preferred_username, email].map(nameFrom);
+export function describeUser(claims: Readonly<Record<string, unknown>>): UserDescription {
+  const { email, email_verified } = claims;
   return {
-    name: names.find((text) => text !== "") ?? "user",
+    name: nameIn(claims) ?? "user",
     ...(isEmail(email) && { [email_verified === true ? "email" : "emailUnverified"]: email }),
   };
+}
+
+/** Whether the claims of a token say anything of its user. */
+export function describesUser(claims: Readonly<Record<string, unknown>>): boolean {
+  return nameIn(claims) !== undefined || isEmail(claims.email);
+}
+
+function nameIn({ name, preferred_username, email }: Readonly<Record<string, unknown>>): string | undefined {
+  return [name, preferred_username, email].map(nameFrom).find((text) => text !== "");
+}
+
+/** What a directory says of a user (RFC 7643, 4.1), as claims. Nobody has verified its address. */
+export function claimsOfEntry(entry: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  const { displayName, userName, name, emails } = entry as {
+    displayName?: string;
+    userName?: string;
+    name?: { formatted?: string };
+    emails?: { value?: string; primary?: boolean }[];
+  };
+  const addresses = Array.isArray(emails) ? emails : [];
+  const email = (addresses.find(({ primary }) => primary === true) ?? addresses[0])?.value;
+  return { name: displayName ?? name?.formatted, preferred_username: userName, email };
 }
 
 /** "José O'Neil" → "jose o-neil"; "" when no usable character is left. */

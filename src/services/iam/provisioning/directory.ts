@@ -160,6 +160,17 @@ export async function usersOf(session: ReadSession, uids: readonly string[]): Pr
   return new Map([...rows].map(([uid, row]) => [uid, entryOf(row)]));
 }
 
+/** The users of a provider that identities are, by the uids of the identities. */
+export async function readUsersOf(
+  session: ReadSession,
+  provider: string,
+  identities: readonly string[],
+): Promise<ReadonlyMap<string, Entry>> {
+  const where = [{ column: "identity", in: identities }];
+  const rows = await session.list(usersTable, { parent: provider, where, limit: Number.MAX_SAFE_INTEGER });
+  return new Map(rows.map((row) => [String(row.columns.identity), entryOf(row)]));
+}
+
 /** Removes the users, the groups and the settings of a provider. */
 export async function removeProvisioning(provider: string, session: WriteSession): Promise<void> {
   await session.remove(provisioningTable, provider);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { checkPeriod, parseToken, TokenRejected } from "../../src/auth/token.ts";
-import { forge, startMs } from "./local-issuer.ts";
+import { checkPeriod, parseToken, TokenRejected } from "../../../src/auth/tokens/token.ts";
+import { forge, startMs } from "../local-issuer.ts";
 
 const header = { alg: "ES256", kid: "a" };
 const claims = { iss: "https://idp.example", sub: "a", aud: "b", exp: 2_000_000_000 };

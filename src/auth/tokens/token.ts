@@ -81,7 +81,8 @@ const embeddedKeys = ["jwk", "jku", "x5c", "x5u"];
 const codings = ["b64", "zip", "enc"];
 const maxAudiences = 100;
 const maxIdentifierLength = 1024;
-const leewaySeconds = 60;
+/** How far clocks may differ. */
+export const leewaySeconds = 60;
 
 /**
  * Parses a token without verifying it.

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { type ClaimMatch, defaultAudiences, matches, type StaticKeys } from "../../src/auth/claim-match.ts";
-import type { Token } from "../../src/auth/token.ts";
-import { startMs } from "./local-issuer.ts";
+import { type ClaimMatch, defaultAudiences, matches, type StaticKeys } from "../../../src/auth/tokens/claim-match.ts";
+import type { Token } from "../../../src/auth/tokens/token.ts";
+import { startMs } from "../local-issuer.ts";
 
 const platform = "https://api.platform.example/base";
 const defaults = defaultAudiences(platform);

@@ -6,12 +6,28 @@
  *
  * A token must name its key by `kid`, unless exactly one key of the set fits its algorithm (OpenID Connect Core, 10.1).
  */
-import { constants, createPublicKey, type JsonWebKey, type KeyObject, type SigningOptions, verify } from "node:crypto";
+import {
+  constants,
+  createHash,
+  createPublicKey,
+  type JsonWebKey,
+  type KeyObject,
+  type SigningOptions,
+  verify,
+} from "node:crypto";
 import { type SignatureAlgorithm, type Token, TokenRejected } from "./token.ts";
 
 /** The set does not have the key that the token names. A newer set may have it. */
 export class UnknownKey extends TokenRejected {
   override readonly name = "UnknownKey";
+}
+
+/** The key of a set that may have signed a token. */
+export interface FittingKey {
+  /** RFC 7638, with SHA-256: the same for the same key in every set. */
+  readonly thumbprint: string;
+  /** Whether it has signed the token. Errors: {@link TokenRejected} for a key that is not valid. */
+  hasSigned(): boolean;
 }
 
 /** The keys of one issuer. */
@@ -22,6 +38,10 @@ export interface KeySet {
    * Errors: {@link UnknownKey}, {@link TokenRejected}.
    */
   verify(token: Token): Promise<void>;
+  /** Finds the key of a token. Errors: {@link UnknownKey}, {@link TokenRejected}. */
+  keyOf(token: Token): FittingKey;
+  /** Whether a usable key has this thumbprint. */
+  has(thumbprint: string): boolean;
 }
 
 const maxKeys = 100;
@@ -80,15 +100,33 @@ export function parseKeySet(text: string): KeySet {
     return key;
   }
 
+  function fittingKey(token: Token): PublicKey {
+    const [jwk, ...others] = keys.filter((jwk) => fits(jwk, token));
+    if (jwk === undefined) throw new UnknownKey("no such key");
+    if (others.length > 0) throw new TokenRejected("several keys fit");
+    return jwk;
+  }
+
   return {
     async verify(token) {
-      const fitting = keys.filter((jwk) => fits(jwk, token));
-      const [jwk, ...others] = fitting;
-      if (jwk === undefined) throw new UnknownKey("no such key");
-      if (others.length > 0) throw new TokenRejected("several keys fit");
-      if (!isSigned(token, importedKey(jwk))) throw new TokenRejected("signature not verified");
+      if (!isSigned(token, importedKey(fittingKey(token)))) throw new TokenRejected("signature not verified");
     },
+    keyOf(token) {
+      const jwk = fittingKey(token);
+      return { thumbprint: thumbprintOf(jwk), hasSigned: () => isSigned(token, importedKey(jwk)) };
+    },
+    has: (thumbprint) => keys.some((jwk) => thumbprintOf(jwk) === thumbprint),
   };
+}
+
+/** The members that identify a key, in the order of RFC 7638, 3.2, and RFC 8037, 2. */
+const identifyingMembers = ["crv", "e", "kty", "n", "x", "y"] as const;
+
+function thumbprintOf(jwk: PublicKey): string {
+  const members = identifyingMembers.filter((name) => jwk[name] !== undefined).map((name) => [name, jwk[name]]);
+  return createHash("sha256")
+    .update(JSON.stringify(Object.fromEntries(members)))
+    .digest("base64url");
 }
 
 /** Whether a key is the one that a token names, or may have signed it. */

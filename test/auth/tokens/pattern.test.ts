@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { matchesPattern, patternFault } from "../../src/auth/pattern.ts";
+import { matchesPattern, patternFault } from "../../../src/auth/tokens/pattern.ts";
 
 describe("matchesPattern", () => {
   const cases: [pattern: string, value: string, matches: boolean][] = [

@@ -1,6 +1,6 @@
 /** The token in an `Authorization` header, and the error for one that is not accepted (RFC 6750). */
 import type { ConnectError } from "@connectrpc/connect";
-import { invalidToken, unauthenticated } from "../errors.ts";
+import { invalidToken, unauthenticated } from "../../errors.ts";
 import { TokenMisfit, type TokenRejected } from "./token.ts";
 
 /** The token in a header; undefined for any other header. */

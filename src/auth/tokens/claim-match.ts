@@ -18,6 +18,9 @@ import { matchesIssuerPattern } from "./issuer-pattern.ts";
 import { matchesPattern } from "./pattern.ts";
 import type { Token } from "./token.ts";
 
+/** What rules are matched with. */
+export type Presented = Pick<Token, "claims" | "audiences">;
+
 /** Matches tokens of an OIDC issuer that publishes its keys. */
 export interface ClaimMatch {
   readonly kind: "claim_match";
@@ -47,12 +50,17 @@ export interface StaticKeys {
 export type MatchRule = ClaimMatch | StaticKeys;
 
 /** Whether a token matches a rule. Its signature is not checked. */
-export function matches(rule: MatchRule, token: Token, defaults: ReadonlySet<string>, nowMs: number): boolean {
+export function matches(rule: MatchRule, token: Presented, defaults: ReadonlySet<string>, nowMs: number): boolean {
   return isFor(rule, token, defaults) && fits(rule, token, nowMs);
 }
 
 /** Whether a token matches a rule except for its audience. */
-export function missesAudience(rule: MatchRule, token: Token, defaults: ReadonlySet<string>, nowMs: number): boolean {
+export function missesAudience(
+  rule: MatchRule,
+  token: Presented,
+  defaults: ReadonlySet<string>,
+  nowMs: number,
+): boolean {
   return !isFor(rule, token, defaults) && fits(rule, token, nowMs);
 }
 
@@ -66,14 +74,14 @@ export function defaultAudiences(issuerUrl: string): ReadonlySet<string> {
   return new Set([...addresses, ...addresses.map((address) => address.slice(`${protocol}//`.length))]);
 }
 
-function isFor(rule: MatchRule, { audiences }: Token, defaults: ReadonlySet<string>): boolean {
+function isFor(rule: MatchRule, { audiences }: Presented, defaults: ReadonlySet<string>): boolean {
   if (rule.kind === "claim_match" && isGiven(rule.audience, rule.audiencePattern))
     return audiences.some((audience) => agrees(audience, rule.audience, rule.audiencePattern));
   const accepted = rule.kind === "static_keys" && rule.audiences.length > 0 ? new Set(rule.audiences) : defaults;
   return audiences.some((audience) => accepted.has(audience));
 }
 
-function fits(rule: MatchRule, { claims }: Token, nowMs: number): boolean {
+function fits(rule: MatchRule, { claims }: Presented, nowMs: number): boolean {
   if (rule.kind === "static_keys")
     return nowMs < rule.expireTimeMs && claims.iss === rule.issuer && claims.sub === rule.subject;
   return (

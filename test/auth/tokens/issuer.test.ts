@@ -1,15 +1,15 @@
 import { createLocalJWKSet, decodeJwt, decodeProtectedHeader, jwtVerify } from "jose";
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { createIssuer, type Issuer, TokenTooLong } from "../../src/auth/issuer.ts";
+import { createIssuer, type Issuer, TokenTooLong } from "../../../src/auth/tokens/issuer.ts";
 import {
   generateSigningKey,
   keyReadIntervalMs,
   maxTokenLifeSeconds,
   publicationMs,
   type StoredKey,
-} from "../../src/auth/signing-keys.ts";
-import { TokenRejected } from "../../src/auth/token.ts";
-import { sign, startMs, testKey } from "./local-issuer.ts";
+} from "../../../src/auth/tokens/signing-keys.ts";
+import { TokenRejected } from "../../../src/auth/tokens/token.ts";
+import { sign, startMs, testKey } from "../local-issuer.ts";
 
 const url = "https://api.platform.example";
 let nowMs = startMs;

@@ -10,8 +10,8 @@
  * - At most 1024 compiled patterns are cached, while they and their automata are below about 32 MiB in total.
  */
 import { RE2JS } from "@bufbuild/re2";
-import { LruMap } from "../lru-map.ts";
-import { shorten } from "../violations.ts";
+import { LruMap } from "../../lru-map.ts";
+import { shorten } from "../../violations.ts";
 
 const maxLength = 1024;
 const maxInstructions = 256;

@@ -6,8 +6,8 @@
  */
 import { randomUUID } from "node:crypto";
 import { importJWK, type JWK, SignJWT } from "jose";
-import { type Awaitable, chain } from "../awaitable.ts";
-import { unavailable } from "../errors.ts";
+import { type Awaitable, chain } from "../../awaitable.ts";
+import { unavailable } from "../../errors.ts";
 import { type KeySet, parseKeySet, UnknownKey } from "./key-set.ts";
 import { keyReadIntervalMs, keysAt, maxTokenLifeSeconds, type SigningKey, signingAlgorithm } from "./signing-keys.ts";
 import { checkPeriod, maxTokenLength, parseToken, type Token, TokenMisfit, TokenRejected } from "./token.ts";
@@ -69,7 +69,7 @@ interface KeyRing {
   readonly signing: { readonly kid: string; readonly privateKey: Awaited<ReturnType<typeof importJWK>> } | undefined;
   readonly published: { readonly keys: readonly JWK[] };
   readonly kids: ReadonlySet<string>;
-  readonly keySet: KeySet;
+  readonly keySet: Pick<KeySet, "verify">;
 }
 
 /** The keys as they were at a time, and when `changes` had this value. */
@@ -186,7 +186,7 @@ async function ringOf(keys: readonly SigningKey[], nowMs: number, before?: KeyRi
   };
 }
 
-const emptyKeySet: KeySet = {
+const emptyKeySet: Pick<KeySet, "verify"> = {
   async verify() {
     throw new UnknownKey("every key is revoked");
   },

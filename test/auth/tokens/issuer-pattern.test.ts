@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { matchesIssuerPattern, originOfIssuer, originOfPattern } from "../../src/auth/issuer-pattern.ts";
+import { matchesIssuerPattern, originOfIssuer, originOfPattern } from "../../../src/auth/tokens/issuer-pattern.ts";
 
 describe("originOfPattern", () => {
   const good: [pattern: string, origin: string][] = [

@@ -1,9 +1,9 @@
 import { generateKeyPairSync, sign as signBytes } from "node:crypto";
 import { exportJWK } from "jose";
 import { beforeAll, describe, expect, it } from "vitest";
-import { checkKeySet, parseKeySet, UnknownKey } from "../../src/auth/key-set.ts";
-import { parseToken, signatureAlgorithms, TokenRejected } from "../../src/auth/token.ts";
-import { forge, sign, type TestKey, testKey } from "./local-issuer.ts";
+import { checkKeySet, parseKeySet, UnknownKey } from "../../../src/auth/tokens/key-set.ts";
+import { parseToken, signatureAlgorithms, TokenRejected } from "../../../src/auth/tokens/token.ts";
+import { forge, sign, type TestKey, testKey } from "../local-issuer.ts";
 
 const claims = { iss: "https://idp.example", sub: "a", aud: "b", exp: 2_000_000_000 };
 const setOf = (...keys: unknown[]) => parseKeySet(JSON.stringify({ keys }));

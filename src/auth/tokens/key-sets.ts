@@ -14,8 +14,8 @@
  * The 1000 most recently used issuers of either kind are cached, so that neither kind evicts the other.
  */
 
-import { LruMap } from "../lru-map.ts";
-import { fetchLimited, OutboundFailed, OutboundRefused, parseOutboundUrl } from "../outbound.ts";
+import { LruMap } from "../../lru-map.ts";
+import { fetchLimited, OutboundFailed, OutboundRefused, parseOutboundUrl } from "../../outbound.ts";
 import { originOfIssuer } from "./issuer-pattern.ts";
 import { type KeySet, parseKeySet, UnknownKey } from "./key-set.ts";
 import { type Token, TokenRejected } from "./token.ts";

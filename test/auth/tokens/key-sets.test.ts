@@ -1,8 +1,8 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { createKeySets, type KeySets, keySetLifetimeMs } from "../../src/auth/key-sets.ts";
-import { parseToken, TokenRejected } from "../../src/auth/token.ts";
-import { fetchLimited } from "../../src/outbound.ts";
-import { discoveryPath, type LocalIssuer, sign, startIssuer, startMs, type TestKey, testKey } from "./local-issuer.ts";
+import { createKeySets, type KeySets, keySetLifetimeMs } from "../../../src/auth/tokens/key-sets.ts";
+import { parseToken, TokenRejected } from "../../../src/auth/tokens/token.ts";
+import { fetchLimited } from "../../../src/outbound.ts";
+import { discoveryPath, type LocalIssuer, sign, startIssuer, startMs, type TestKey, testKey } from "../local-issuer.ts";
 
 let key: TestKey;
 let newKey: TestKey;

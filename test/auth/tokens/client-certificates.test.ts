@@ -1,9 +1,9 @@
 /** Certificates of clients as tokens. */
 import { X509Certificate } from "node:crypto";
 import { expect, test } from "vitest";
-import { certificateIssuer, createCertificateTokens } from "../../src/auth/client-certificates.ts";
-import { parseToken } from "../../src/auth/token.ts";
-import { type CertificateInit, certificateOf } from "../http/self-signed.ts";
+import { certificateIssuer, createCertificateTokens } from "../../../src/auth/tokens/client-certificates.ts";
+import { parseToken } from "../../../src/auth/tokens/token.ts";
+import { type CertificateInit, certificateOf } from "../../http/self-signed.ts";
 
 const audience = "https://api.example.com";
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { keysAt, maxTokenLifeSeconds, publicationMs, type StoredKey } from "../../src/auth/signing-keys.ts";
-import { startMs } from "./local-issuer.ts";
+import { keysAt, maxTokenLifeSeconds, publicationMs, type StoredKey } from "../../../src/auth/tokens/signing-keys.ts";
+import { startMs } from "../local-issuer.ts";
 
 const life = maxTokenLifeSeconds * 1000;
 const key = (kid: string, ageMs: number): StoredKey => ({
