@@ -60,7 +60,12 @@ export function upstreamClaims({ claims, isPublished, keys }: Principal): Upstre
     ...(isPublished && { published: true }),
     ...(keys.length > 0 && { keys }),
   };
-  return { act: { iss, sub, aud }, upstream };
+  const { email, email_verified: isVerified } = others;
+  return {
+    ...(isVerified === true && typeof email === "string" && { email, email_verified: true }),
+    act: { iss, sub, aud },
+    upstream,
+  };
 }
 
 /** The principal in the claims of a platform token; undefined if it names an identity. Errors: TokenRejected. */

@@ -24,7 +24,7 @@ import { groupInvitesService, isPromised } from "./iam/group-invites.ts";
 import { groups, groupsService } from "./iam/groups.ts";
 import { identities, identitiesService } from "./iam/identities.ts";
 import { identityProviders, identityProvidersService } from "./iam/identity-providers.ts";
-import { roleBindings, roleBindingsService } from "./iam/role-bindings.ts";
+import { bindingsOfUsers, roleBindings, roleBindingsService } from "./iam/role-bindings.ts";
 import { namedIn, rolesService } from "./iam/roles.ts";
 import { termsService } from "./iam/terms.ts";
 import { artifactsService } from "./libraries/artifacts.ts";
@@ -196,7 +196,7 @@ function createServicesOfV2({
     groupInvitesService,
     accountAssociationsService,
     termsService(termsDocuments),
-    identityProvidersService(externalGroupRoleMappings),
+    identityProvidersService(externalGroupRoleMappings, bindingsOfUsers),
     externalGroupRoleMappingsService,
     subscriptionsService(subscriptions, allowLoopbackSinks),
     deliveriesService(subscriptions, deliverySettings, () => contractServices),

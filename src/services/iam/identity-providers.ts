@@ -40,15 +40,14 @@ import {
   transactionOf,
   updateResource,
 } from "../../resource/index.ts";
-import type { Row } from "../../store/index.ts";
+import type { ReadSession, Row } from "../../store/index.ts";
 import { parentOf } from "../../uid.ts";
 import { grantableRole, requireAllGranted, requireGrantable } from "./grantable-roles.ts";
 import { groups } from "./groups.ts";
 import { httpsNeeded, isSameIssuer, ownIssuer } from "./identity-rules.ts";
 import { removeProvisioning } from "./provisioning/directory.ts";
-import { bindingsOfUsers } from "./role-bindings.ts";
+import { removeSignIns } from "./provisioning/sign-ins.ts";
 import { roles } from "./roles.ts";
-import { removeSignIns } from "./sign-ins.ts";
 
 export const identityProviders = defineResource({
   schema: IdentityProviderSchema,
@@ -92,8 +91,31 @@ export const identityProviders = defineResource({
   },
 });
 
+/** Reads the bindings of users of these issuers in an organisation, in portions. */
+type BindingsOfUsers = (
+  session: ReadSession,
+  organisation: string,
+  issuers: readonly string[],
+) => AsyncIterable<readonly Row[]>;
+
 /** @param mappings the roles of a provider's groups. */
-export function identityProvidersService(mappings: Resource<typeof ExternalGroupRoleMappingSchema>): MountedService {
+export function identityProvidersService(
+  mappings: Resource<typeof ExternalGroupRoleMappingSchema>,
+  bindingsOfUsers: BindingsOfUsers,
+): MountedService {
+  /**
+   * Errors: PERMISSION_DENIED unless the caller holds everything that is granted in an organisation to the users of
+   * these issuers.
+   */
+  async function requireGrantsOfUsers(
+    organisation: string,
+    issuers: readonly string[],
+    context: HandlerContext,
+  ): Promise<void> {
+    for await (const bindings of bindingsOfUsers(databaseOf(context), organisation, issuers))
+      await requireAllGranted(bindings, context);
+  }
+
   return implement(IdentityProvidersService, [identityProviders], {
     async createIdentityProvider({ parent, identityProvider }: CreateIdentityProviderRequest, context) {
       const row = await insertResource(identityProviders, parent, identityProvider, context);
@@ -172,19 +194,6 @@ async function requireMappedRoles(
   });
   const mapped = await session.getMany(roles.table, [...new Set(rows.map((row) => String(row.columns.role_uid)))]);
   for (const row of mapped.values()) requireGrantable(messageOf(roles, row), parentOf(provider), context);
-}
-
-/**
- * Errors: PERMISSION_DENIED unless the caller holds everything that is granted in an organisation to the users of these
- * issuers.
- */
-async function requireGrantsOfUsers(
-  organisation: string,
-  issuers: readonly string[],
-  context: HandlerContext,
-): Promise<void> {
-  for await (const bindings of bindingsOfUsers(databaseOf(context), organisation, issuers))
-    await requireAllGranted(bindings, context);
 }
 
 function issuerOf({ columns }: Row): string {

@@ -22,9 +22,9 @@ import { isActive } from "../auth/identity-source.ts";
 import { administratorRole, builtInRoles } from "../built-in-roles.ts";
 import { externalGroupRoleMappings } from "../external-group-role-mappings.ts";
 import { identities } from "../identities.ts";
+import { signIns, signInUid } from "../provisioning/sign-ins.ts";
 import { roleBindings } from "../role-bindings.ts";
 import { roles } from "../roles.ts";
-import { signIns, signInUid } from "../sign-ins.ts";
 import {
   type FoundGrant,
   grantsOfBindings,

@@ -23,8 +23,8 @@ import { isActive } from "../auth/identity-source.ts";
 import { groupInvites } from "../group-invites.ts";
 import { identities } from "../identities.ts";
 import { identityProviders } from "../identity-providers.ts";
+import { signIns, signInUid } from "../provisioning/sign-ins.ts";
 import { roles } from "../roles.ts";
-import { signIns, signInUid } from "../sign-ins.ts";
 
 /** Who reads grants. */
 export interface Reader {

@@ -17,8 +17,8 @@ import { externalGroupRoleMappings } from "../external-group-role-mappings.ts";
 import { groupInvites } from "../group-invites.ts";
 import { identities } from "../identities.ts";
 import { identityProviders } from "../identity-providers.ts";
+import { signIns, signInUid } from "../provisioning/sign-ins.ts";
 import { roleBindings } from "../role-bindings.ts";
-import { signIns, signInUid } from "../sign-ins.ts";
 import {
   type FoundGrant,
   grantsOfBindings,

@@ -9,10 +9,10 @@ import { contentOf, messageOf, newRow, type RowChange } from "../../../resource/
 import type { Row, WriteSession } from "../../../store/index.ts";
 import { identities } from "../identities.ts";
 import { identityProviders } from "../identity-providers.ts";
+import { signIns, signInUid } from "../provisioning/sign-ins.ts";
+import { describeUser } from "../provisioning/user-claims.ts";
 import { roleBindings } from "../role-bindings.ts";
-import { signIns, signInUid } from "../sign-ins.ts";
-import { describeUser } from "./user-claims.ts";
-import { reportIn, standingsOf } from "./user-reports.ts";
+import { reportIn, standingsOf } from "../user-reports.ts";
 
 /** Whether a provider has signed a user in for the first time, and what that has created. */
 interface SignedIn {

@@ -18,10 +18,10 @@ import { ConflictError, type Database, NotUniqueError, type WriteSession } from 
 import { lockAccess } from "../access-lock.ts";
 import { identityProviders, oidcOf } from "../identity-providers.ts";
 import { linkUsers } from "../provisioning/directory.ts";
-import { signInUid } from "../sign-ins.ts";
+import { signInUid } from "../provisioning/sign-ins.ts";
+import { isNewReport, standingsOf, storeReport } from "../user-reports.ts";
 import { signInFirst } from "./first-sign-in.ts";
 import { type Admission, admit, groupsAt } from "./provisioned-users.ts";
-import { isNewReport, standingsOf, storeReport } from "./user-reports.ts";
 
 /** A provider at which a user signs in, and what it causes. */
 interface SignInRecord {

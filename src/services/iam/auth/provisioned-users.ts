@@ -15,8 +15,8 @@ import { parentOf } from "../../../uid.ts";
 import { identityProviders, oidcOf } from "../identity-providers.ts";
 import { findUser, groupsOf } from "../provisioning/directory.ts";
 import { readManyProvisionings, readProvisioning } from "../provisioning/settings.ts";
+import { signIns, signInUid } from "../provisioning/sign-ins.ts";
 import { roleBindings } from "../role-bindings.ts";
-import { signIns, signInUid } from "../sign-ins.ts";
 
 /** The claim that a provider's users are found by: their external id. */
 function correlatingClaim(provider: IdentityProvider): "sub" | "oid" {

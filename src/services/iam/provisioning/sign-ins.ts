@@ -3,7 +3,7 @@
  * the first binding of the user and deleted with the provider only. So a binding or an identity that an administrator
  * removes does not come back with the next token of the user.
  */
-import type { TableSpec, WriteSession } from "../../store/index.ts";
+import type { TableSpec, WriteSession } from "../../../store/index.ts";
 
 /** The rows. The uid has the provider and the identity, the body what the provider reports of the user, if anything. */
 export const signIns: TableSpec = { name: "identity_provider_sign_ins", columns: {}, isWatched: true };

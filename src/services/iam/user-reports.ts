@@ -3,13 +3,13 @@
  * but each of them sees the name and the address that its own provider reports: in its directory, or else in the last
  * token that names them.
  */
-import type { Claims } from "../../../auth/index.ts";
-import type { ReadSession, Row, WriteSession } from "../../../store/index.ts";
-import { identities } from "../identities.ts";
-import { identityProviders } from "../identity-providers.ts";
-import { readUsersOf } from "../provisioning/directory.ts";
-import { signIns, signInUid } from "../sign-ins.ts";
-import { claimsOfEntry, describesUser, describeUser, type UserDescription } from "./user-claims.ts";
+import type { Claims } from "../../auth/index.ts";
+import type { ReadSession, Row, WriteSession } from "../../store/index.ts";
+import { identities } from "./identities.ts";
+import { identityProviders } from "./identity-providers.ts";
+import { readUsersOf } from "./provisioning/directory.ts";
+import { signIns, signInUid } from "./provisioning/sign-ins.ts";
+import { claimsOfEntry, describesUser, describeUser, type UserDescription } from "./provisioning/user-claims.ts";
 
 /** Whether a provider knows a user, would sign it in for the first time, or refuses it since it was deleted. */
 type Standing = "known" | "new" | "deleted";

@@ -2,7 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { IdentitySchema } from "../../../../gen/platform/iam/v2/identities_pb.ts";
 import { violationsOf } from "../../../../src/contract/index.ts";
-import { describeUser } from "../../../../src/services/iam/auth/user-claims.ts";
+import { describeUser } from "../../../../src/services/iam/provisioning/user-claims.ts";
 
 const registered = { iss: "https://issuer.example", sub: "s", aud: "a", exp: 1 };
 
