@@ -69,7 +69,7 @@ export async function readEnvironment(
     baseUrl,
     issuerUrl,
     allowLoopbackIssuers: config.allowLoopbackIssuers,
-    maxPatternIdentities: config.maxPatternIdentities,
+    maxPatterns: config.maxPatterns,
     quotas: config.quotas,
   };
 }

@@ -22,7 +22,7 @@ import type { IdentitySource } from "./identity-source.ts";
 import { narrowingOf } from "./narrowing.ts";
 import { type Principal, principalIn, principalKey, userUidOf } from "./principal.ts";
 import { externalGroupsOf, type ProviderSource } from "./provider.ts";
-import { CertificateUnknown, createSpeakers, type Speaker } from "./speaker.ts";
+import { CertificateUnknown, createSpeakers, type Speaker, TooMuchWork } from "./speaker.ts";
 import { bearerIn, refusalOf } from "./tokens/bearer.ts";
 import { defaultAudiences } from "./tokens/claim-match.ts";
 import type { CertificateTokens } from "./tokens/client-certificates.ts";
@@ -89,9 +89,8 @@ interface VerifiedToken {
 }
 
 /** A caller, and until when it is one, in milliseconds since 1970, if nothing changes. */
-interface Found {
+interface Found extends Pick<Speaker, "untilMs" | "isPartial"> {
   readonly caller: Caller;
-  readonly untilMs: number;
 }
 
 const maxVerifiedTokens = 10_000;
@@ -178,13 +177,13 @@ export function createAuthenticator({
       if (attempt.isRepeatable) known.outcome = { result, changes, untilMs };
     };
     try {
-      const { caller, untilMs } = await (known.verification === undefined
+      const { caller, untilMs, isPartial } = await (known.verification === undefined
         ? ownCaller(known.token, provider)
         : outsideCaller(known, known.verification, provider, attempt));
-      note(caller, untilMs);
+      if (!isPartial) note(caller, untilMs);
       return caller;
     } catch (error) {
-      if (error instanceof TokenRejected) note(error);
+      if (error instanceof TokenRejected && !(error instanceof TooMuchWork)) note(error);
       throw error;
     }
   }
@@ -212,7 +211,7 @@ export function createAuthenticator({
     const trusts = (issuerKeys: string) => verifier.hasVerified(token, verifiedBy, issuerKeys);
     const speaker = await speakers.speaker({ claims, audiences, isPublished }, expecting, trusts, { provider });
     const keys = [...tried].flatMap(([thumbprint, hasVerified]) => (hasVerified ? [thumbprint] : []));
-    return { caller: callerFor(token, { claims, audiences, isPublished, keys }, speaker), untilMs: speaker.untilMs };
+    return { ...speaker, caller: callerFor(token, { claims, audiences, isPublished, keys }, speaker) };
   }
 
   /** The caller of a platform token. */
@@ -224,7 +223,7 @@ export function createAuthenticator({
     const trusts = (issuerKeys: string) => verifier.hasOneOf(keys, issuerKeys);
     const isUserOnly = token.claims.identity !== undefined || provider !== undefined;
     const speaker = await speakers.speaker(principal, expecting, trusts, { provider, isUserOnly });
-    return { caller: callerFor(token, principal, speaker), untilMs: speaker.untilMs };
+    return { ...speaker, caller: callerFor(token, principal, speaker) };
   }
 
   /** The caller of a platform token that names an identity, and maybe the provider that its user came through. */
@@ -244,7 +243,7 @@ export function createAuthenticator({
       expireTimeMs: claims.exp * 1000,
       ...(narrowing && { narrowing }),
     };
-    if (idp === undefined) return { caller, untilMs: Number.POSITIVE_INFINITY };
+    if (idp === undefined) return { caller, untilMs: Number.POSITIVE_INFINITY, isPartial: false };
     const groups = typeof idp === "string" ? await providers.accepts(idp, sub) : undefined;
     if (groups === undefined) throw new TokenRejected("identity provider does not exist");
     const groupsUntilMs = typeof groupsExp === "number" ? groupsExp * 1000 : Number.POSITIVE_INFINITY;
@@ -253,6 +252,7 @@ export function createAuthenticator({
     return {
       caller: { ...caller, providers: [{ uid: idp as string, externalGroups }] },
       untilMs: hasGroups ? groupsUntilMs : Number.POSITIVE_INFINITY,
+      isPartial: false,
     };
   }
 

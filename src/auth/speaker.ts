@@ -3,18 +3,22 @@
  * accept it. A rule is matched only if the keys that it trusts have verified the token.
  */
 
+import { rootOf } from "../uid.ts";
 import type { Caller } from "./caller.ts";
 import type { IdentitySource, MatchableIdentity } from "./identity-source.ts";
 import { type Principal, userUidOf } from "./principal.ts";
 import { externalGroupsOf, type Provider, type ProviderSource, type SignIn } from "./provider.ts";
-import { matches, missesAudience } from "./tokens/claim-match.ts";
+import { type Matching, matches, missesAudience } from "./tokens/claim-match.ts";
 import { certificateIssuer } from "./tokens/client-certificates.ts";
+import { PatternBudget } from "./tokens/pattern.ts";
 import { TokenMisfit, TokenRejected } from "./tokens/token.ts";
 
 /** The identities that a token speaks for. */
 export interface Speaker extends Pick<Caller, "identities" | "providers"> {
   /** Until when, in milliseconds since 1970, if nothing changes. */
   readonly untilMs: number;
+  /** Whether patterns of an organisation were left out, because they take too much work now. */
+  readonly isPartial: boolean;
 }
 
 /** The identities and providers that may expect a token. */
@@ -47,6 +51,13 @@ export class SignInAmbiguous extends TokenRejected {
   }
 }
 
+/** Patterns were left out that might match. */
+export class TooMuchWork extends TokenRejected {
+  constructor() {
+    super("nobody expects it, as far as patterns were matched: they take too much work now");
+  }
+}
+
 /** Finds whom tokens speak for. */
 export interface Speakers {
   expecting(claims: Principal["claims"], audiences: readonly string[]): Promise<Expecting>;
@@ -75,6 +86,18 @@ interface SpeakersOptions {
 const nobody: SignIn = { providers: [], isAmbiguous: false };
 
 export function createSpeakers({ identities, providers, defaults, clock }: SpeakersOptions): Speakers {
+  const budget = new PatternBudget(clock);
+
+  /** How a token is matched with the rule of an identity: the work of its patterns counts for its organisation. */
+  function matchingOf({ uid }: MatchableIdentity): Matching {
+    const organisation = rootOf(uid);
+    const work = {
+      hasLeft: () => budget.hasLeft(organisation),
+      spend: (done: number) => budget.spend(organisation, done),
+    };
+    return { defaults, nowMs: clock(), work };
+  }
+
   /** The reason why no identity accepts a verified token. */
   async function unexpected(
     principal: Omit<Principal, "keys">,
@@ -83,7 +106,7 @@ export function createSpeakers({ identities, providers, defaults, clock }: Speak
     const { iss, sub } = principal.claims;
     if (iss === certificateIssuer) return new CertificateUnknown(sub);
     const isForOthers =
-      candidates.some(({ rule }) => missesAudience(rule, principal, defaults, clock())) ||
+      candidates.some((identity) => missesAudience(identity.rule, principal, matchingOf(identity))) ||
       (await providers.hasIssuer(iss));
     return isForOthers ? new TokenMisfit("for another audience") : new TokenRejected("nobody expects it");
   }
@@ -103,12 +126,16 @@ export function createSpeakers({ identities, providers, defaults, clock }: Speak
       const trusting = candidates.filter(({ rule }) =>
         rule.kind === "static_keys" ? trusts(rule.issuerKeys) : isPublished,
       );
-      const matched = trusting.filter(({ rule }) => matches(rule, principal, defaults, clock())).sort(oldestFirst);
+      const matched = trusting
+        .filter((identity) => matches(identity.rule, principal, matchingOf(identity)))
+        .sort(oldestFirst);
+      const isPartial = trusting.some(({ uid }) => !budget.hasLeft(rootOf(uid)));
       const signIn = isPublished && accepting.length > 0 ? await providers.signIn(accepting, claims, provider) : nobody;
       const user = userUidOf(principal);
       const known = [...(signIn.providers.length > 0 ? [user] : []), ...matched.map(({ uid }) => uid)];
       const found = [...new Set(known)].filter((uid) => !isUserOnly || uid === user);
       if (found.length === 0) {
+        if (isPartial) throw new TooMuchWork();
         if (signIn.isAmbiguous) throw new SignInAmbiguous();
         if (accepting.length === 0) throw await unexpected(principal, trusting);
         throw new TokenRejected("the user was deleted, or its identity provider does not let it in");
@@ -121,6 +148,7 @@ export function createSpeakers({ identities, providers, defaults, clock }: Speak
       if (hasGroups && signIn.providers.length > 0) ends.push(groupsUntilMs);
       return {
         identities: [...found.filter((uid) => !isAtRoot(uid)), ...found.filter(isAtRoot)],
+        isPartial,
         untilMs: Math.min(...ends, Number.POSITIVE_INFINITY),
         ...(signIn.providers.length > 0 && {
           providers: signIn.providers.map(({ uid, groupsClaim, groups = [] }) => ({

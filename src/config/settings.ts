@@ -118,10 +118,10 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   secretKey: secretKeySetting,
   signingKey: signingKeySetting,
   allowLoopbackIssuers: { help: "accept token issuers at http://localhost (for tests)", ...aSwitch },
-  maxPatternIdentities: {
-    help: "maximum number of identities with patterns in an organisation",
+  maxPatterns: {
+    help: "maximum number of patterns in the identities of an organisation",
     placeholder: "NUMBER",
-    default: "100",
+    default: "200",
     isReloadable: true,
     parse: parseCount(0, 99_999),
   },

@@ -76,7 +76,7 @@ export interface Config {
   readonly signingKey: string | undefined;
   readonly allowLoopbackIssuers: boolean;
   /** Maximum number of identities with patterns in an organisation. */
-  readonly maxPatternIdentities: number;
+  readonly maxPatterns: number;
   /** Whether events may be sent to sinks on a loopback host, also by http. */
   readonly allowLoopbackSinks: boolean;
   readonly openRootGroups: boolean;

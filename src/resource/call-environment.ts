@@ -23,7 +23,7 @@ export interface CallEnvironment {
   /** Whether token issuers may use http on a loopback host. */
   readonly allowLoopbackIssuers: boolean;
   /** The maximum of identities with patterns in an organisation. */
-  readonly maxPatternIdentities: number;
+  readonly maxPatterns: number;
   readonly quotas: Quotas;
   /** When the call began, in milliseconds since 1970. Everything that the call writes has this time. */
   readonly nowMs: number;

@@ -47,7 +47,7 @@ test("the defaults", () => {
     adminDebug: "loopback",
     metrics: "on",
     allowLoopbackIssuers: false,
-    maxPatternIdentities: 100,
+    maxPatterns: 200,
     consoleIssuers: [],
     v1MaxListItems: 200_000,
     quotas: {

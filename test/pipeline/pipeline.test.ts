@@ -78,7 +78,7 @@ async function open(methods: Record<string, Method> = {}, slowCallMs = 0) {
       issuerUrl: issuer.url,
       baseUrl: issuer.url,
       allowLoopbackIssuers: false,
-      maxPatternIdentities: 100,
+      maxPatterns: 100,
       quotas: {},
     },
     audit,

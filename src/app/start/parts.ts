@@ -54,7 +54,7 @@ export async function openParts(
     clock: now,
   });
   const environment = await readEnvironment(database, installation, config, baseUrl);
-  live.follow(({ quotas, maxPatternIdentities }) => Object.assign(environment, { quotas, maxPatternIdentities }));
+  live.follow(({ quotas, maxPatterns }) => Object.assign(environment, { quotas, maxPatterns }));
   let lostRecords = 0;
   const audit = createAudit({
     database,

@@ -49,19 +49,24 @@ export interface StaticKeys {
 /** The rule of an identity. */
 export type MatchRule = ClaimMatch | StaticKeys;
 
+/** What a token is matched under. */
+export interface Matching {
+  /** The audiences of this platform. */
+  readonly defaults: ReadonlySet<string>;
+  /** Milliseconds since 1970. */
+  readonly nowMs: number;
+  /** Limits the work of patterns: none matches while nothing is left. */
+  readonly work?: { hasLeft(): boolean; spend(work: number): void };
+}
+
 /** Whether a token matches a rule. Its signature is not checked. */
-export function matches(rule: MatchRule, token: Presented, defaults: ReadonlySet<string>, nowMs: number): boolean {
-  return isFor(rule, token, defaults) && fits(rule, token, nowMs);
+export function matches(rule: MatchRule, token: Presented, matching: Matching): boolean {
+  return isFor(rule, token, matching) && fits(rule, token, matching);
 }
 
 /** Whether a token matches a rule except for its audience. */
-export function missesAudience(
-  rule: MatchRule,
-  token: Presented,
-  defaults: ReadonlySet<string>,
-  nowMs: number,
-): boolean {
-  return !isFor(rule, token, defaults) && fits(rule, token, nowMs);
+export function missesAudience(rule: MatchRule, token: Presented, matching: Matching): boolean {
+  return !isFor(rule, token, matching) && fits(rule, token, matching);
 }
 
 /**
@@ -74,25 +79,26 @@ export function defaultAudiences(issuerUrl: string): ReadonlySet<string> {
   return new Set([...addresses, ...addresses.map((address) => address.slice(`${protocol}//`.length))]);
 }
 
-function isFor(rule: MatchRule, { audiences }: Presented, defaults: ReadonlySet<string>): boolean {
+function isFor(rule: MatchRule, { audiences }: Presented, matching: Matching): boolean {
   if (rule.kind === "claim_match" && isGiven(rule.audience, rule.audiencePattern))
-    return audiences.some((audience) => agrees(audience, rule.audience, rule.audiencePattern));
-  const accepted = rule.kind === "static_keys" && rule.audiences.length > 0 ? new Set(rule.audiences) : defaults;
+    return audiences.some((audience) => agrees(audience, rule.audience, rule.audiencePattern, matching));
+  const accepted =
+    rule.kind === "static_keys" && rule.audiences.length > 0 ? new Set(rule.audiences) : matching.defaults;
   return audiences.some((audience) => accepted.has(audience));
 }
 
-function fits(rule: MatchRule, { claims }: Presented, nowMs: number): boolean {
+function fits(rule: MatchRule, { claims }: Presented, matching: Matching): boolean {
   if (rule.kind === "static_keys")
-    return nowMs < rule.expireTimeMs && claims.iss === rule.issuer && claims.sub === rule.subject;
+    return matching.nowMs < rule.expireTimeMs && claims.iss === rule.issuer && claims.sub === rule.subject;
   return (
     isGiven(rule.issuer, rule.issuerPattern) &&
     isGiven(rule.subject, rule.subjectPattern) &&
     Object.entries(rule.claims).every(([name, expected]) => textOf(claims, name) === expected) &&
-    agrees(claims.iss, rule.issuer, rule.issuerPattern, matchesIssuerPattern) &&
-    agrees(claims.sub, rule.subject, rule.subjectPattern) &&
+    agrees(claims.iss, rule.issuer, rule.issuerPattern, matching, matchesIssuerPattern) &&
+    agrees(claims.sub, rule.subject, rule.subjectPattern, matching) &&
     Object.entries(rule.claimPatterns).every(([name, pattern]) => {
       const text = textOf(claims, name);
-      return text !== undefined && matchesPattern(pattern, text);
+      return text !== undefined && matchesWithin(pattern, text, matching);
     })
   );
 }
@@ -105,9 +111,16 @@ function agrees(
   value: string,
   literal: string | undefined,
   pattern: string | undefined,
+  matching: Matching,
   matchesIt = matchesPattern,
 ): boolean {
-  return (!isGiven(literal) || value === literal) && (!isGiven(pattern) || matchesIt(pattern!, value));
+  if (isGiven(literal) && value !== literal) return false;
+  return !isGiven(pattern) || matchesWithin(pattern!, value, matching, matchesIt);
+}
+
+function matchesWithin(pattern: string, value: string, { work }: Matching, matchesIt = matchesPattern): boolean {
+  if (work === undefined) return matchesIt(pattern, value);
+  return work.hasLeft() && matchesIt(pattern, value, (done) => work.spend(done));
 }
 
 function textOf(claims: Readonly<Record<string, unknown>>, name: string): string | undefined {

@@ -32,9 +32,9 @@ export function originOfIssuer(issuer: string): string | undefined {
 }
 
 /** Whether a pattern for issuers matches the whole issuer. */
-export function matchesIssuerPattern(pattern: string, issuer: string): boolean {
+export function matchesIssuerPattern(pattern: string, issuer: string, onWork?: (work: number) => void): boolean {
   const origin = originOfPattern(pattern);
-  return origin !== undefined && origin === originOfIssuer(issuer) && matchesPattern(pattern, issuer);
+  return origin !== undefined && origin === originOfIssuer(issuer) && matchesPattern(pattern, issuer, onWork);
 }
 
 /** Whether there is a `|` outside of parentheses: removes escapes, classes and, from the innermost, groups. */

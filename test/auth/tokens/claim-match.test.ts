@@ -97,10 +97,10 @@ describe("claim match", () => {
     [{ claimPatterns: { ref: "(?=m)main" } }, { ref: "main" }],
   ];
   it.each(good)("%j matches %j", (change, claims) =>
-    expect(matches(rule(change), token(claims), defaults, startMs)).toBe(true),
+    expect(matches(rule(change), token(claims), { defaults, nowMs: startMs })).toBe(true),
   );
   it.each(bad)("%j does not match %j", (change, claims) =>
-    expect(matches(rule(change), token(claims), defaults, startMs)).toBe(false),
+    expect(matches(rule(change), token(claims), { defaults, nowMs: startMs })).toBe(false),
   );
 });
 
@@ -124,6 +124,6 @@ describe("static keys", () => {
     [{ subject: "repo:" }, {}, false],
   ];
   it.each(cases)("%j %j: %s", (change, claims, expected) =>
-    expect(matches({ ...keys, ...change }, token(claims), defaults, startMs)).toBe(expected),
+    expect(matches({ ...keys, ...change }, token(claims), { defaults, nowMs: startMs })).toBe(expected),
   );
 });

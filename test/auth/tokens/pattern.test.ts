@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { matchesPattern, patternFault } from "../../../src/auth/tokens/pattern.ts";
+import { matchesPattern, PatternBudget, patternFault } from "../../../src/auth/tokens/pattern.ts";
 
 describe("matchesPattern", () => {
   const cases: [pattern: string, value: string, matches: boolean][] = [
@@ -58,6 +58,9 @@ describe("patternFault", () => {
       "[z-a]",
       "(?Z)",
       "a".repeat(1025),
+      "\\p{L}".repeat(9),
+      "(?i)[a-\u{ffff}]",
+      "(?i:[!-\\x{ffff}])",
     ],
     ...[
       "(a{1000}){1000}",
@@ -83,6 +86,8 @@ it("says why a text is no pattern", () => {
   expect(patternFault("a{1000}")).toBe("must compile to at most 256 instructions, it compiles to 1002");
   expect(patternFault("(a|b|c){999}")).toMatch("must not repeat so much");
   expect(patternFault("a".repeat(1025))).toBe("must have at most 1024 characters");
+  expect(patternFault("\\pL".repeat(9))).toBe("must have at most 8 Unicode classes");
+  expect(patternFault("(?i)[a-é]")).toBe("must not ignore case in a range that goes beyond ASCII");
 });
 
 it("compares values of 256 characters with every pattern", () => {
@@ -95,4 +100,39 @@ it("survives many patterns and values that grow the automaton", () => {
     expect(matchesPattern(`.*a.{9}${i}`, `${"ab".repeat(i % 50)}a123456789${i}`)).toBe(true);
     expect(matchesPattern(".*a.{12}z", (i * 7919).toString(2).replaceAll("0", "a"))).toBe(false);
   }
+});
+
+describe("the budget of an organisation", () => {
+  const hostile = "[ab]*a[ab]{80}|y";
+  const value = (seed: number) => {
+    let state = seed;
+    const next = () => {
+      state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+      return state >>> 31 === 1 ? "a" : "b";
+    };
+    return Array.from({ length: 200 }, next).join("");
+  };
+
+  it("is spent by values that are new to a pattern, not by known ones", () => {
+    const work = (text: string) => {
+      let done = 0;
+      matchesPattern(hostile, text, (more) => {
+        done += more;
+      });
+      return done;
+    };
+    expect(work(value(1))).toBeGreaterThan(1000);
+    expect(work(value(1))).toBe(0);
+    expect(work(value(2))).toBeGreaterThan(1000);
+  });
+
+  it("is refilled with time, and is that of nobody else", () => {
+    let nowMs = 0;
+    const budget = new PatternBudget(() => nowMs);
+    for (let i = 0; budget.hasLeft("a") && i < 1000; i++)
+      matchesPattern(hostile, value(i + 10), (work) => budget.spend("a", work));
+    expect([budget.hasLeft("a"), budget.hasLeft("b")]).toEqual([false, true]);
+    nowMs += 60_000;
+    expect(budget.hasLeft("a")).toBe(true);
+  });
 });
