@@ -51,6 +51,7 @@ export { explainAccess } from "./iam/access/explain.ts";
 export type { Reader } from "./iam/access/found-grants.ts";
 export { type AccessQuery, allAccess } from "./iam/access/list.ts";
 export { lockAccess } from "./iam/access-lock.ts";
+export { separateDirectoryUsers } from "./iam/auth/directory-users.ts";
 export { grantSource } from "./iam/auth/grants.ts";
 export { indexIdentities } from "./iam/auth/identity-index.ts";
 export { identitySource } from "./iam/auth/identity-source.ts";

@@ -1,5 +1,6 @@
 /** The database of a server that starts. */
 
+import { appendAudit, auditEntry, emptyRecord } from "../../audit/index.ts";
 import type { Config } from "../../config/index.ts";
 import {
   administratorOnly,
@@ -8,6 +9,7 @@ import {
   indexIdentities,
   notServed,
   refreshDerivedRows,
+  separateDirectoryUsers,
 } from "../../services/index.ts";
 import { type Database, importSetting, openDatabase, RefusedError } from "../../store/index.ts";
 import { StartFailure } from "../failure.ts";
@@ -41,7 +43,7 @@ async function bringUpToDate(database: Database, { autoMigrate }: Config): Promi
 
 /** Opens and migrates the database, and initialises one that is empty. Nothing is left open when that fails. */
 export async function prepareDatabase(
-  { config, api, now, metrics }: StartContext,
+  { config, api, now, metrics, log }: StartContext,
   issuerUrl: string,
 ): Promise<PreparedDatabase> {
   const database = await openDatabase(config.database, {
@@ -74,6 +76,11 @@ export async function prepareDatabase(
     if (installation === undefined) throw new Error("the database lost its installation while it was prepared");
     if (made === undefined) await refreshBuiltIns(database, now);
     await indexIdentities(database);
+    await separateDirectoryUsers(database, async (session, { identity, provider, bindings }) => {
+      const record = { ...emptyRecord, method: "iam/directory_entry", scope: provider, resource: identity };
+      await appendAudit(session, auditEntry({ ...record, code: "OK", count: 1 }, now()));
+      log.warn({ identity, provider, bindings }, "a user of a directory is no identity until it signs in");
+    });
     await refreshDerivedRows(database, now);
     return { database, installation, isNew: made !== undefined };
   } catch (error) {
