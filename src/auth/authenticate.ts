@@ -27,7 +27,7 @@ import { bearerIn, refusalOf } from "./tokens/bearer.ts";
 import { defaultAudiences } from "./tokens/claim-match.ts";
 import type { CertificateTokens } from "./tokens/client-certificates.ts";
 import type { Issuer } from "./tokens/issuer.ts";
-import { type KeySets, keySetLifetimeMs } from "./tokens/key-sets.ts";
+import { fetchIntervalMs, type KeySets, keySetLifetimeMs } from "./tokens/key-sets.ts";
 import {
   type Claims,
   checkPeriod,
@@ -91,6 +91,13 @@ interface VerifiedToken {
 /** A caller, and until when it is one, in milliseconds since 1970, if nothing changes. */
 interface Found extends Pick<Speaker, "untilMs" | "isPartial"> {
   readonly caller: Caller;
+}
+
+/** What is asked of a token. */
+interface Attempt {
+  readonly provider: string | undefined;
+  /** Until when the answer may be incomplete. */
+  untilMs?: number;
 }
 
 const maxVerifiedTokens = 10_000;
@@ -172,28 +179,24 @@ export function createAuthenticator({
 
   /** Errors: TokenRejected. */
   async function resolve(known: VerifiedToken, changes: number, provider: string | undefined): Promise<Caller> {
-    const attempt = { isRepeatable: provider === undefined };
+    const attempt: Attempt = { provider };
     const note = (result: Caller | TokenRejected, untilMs = Number.POSITIVE_INFINITY) => {
-      if (attempt.isRepeatable) known.outcome = { result, changes, untilMs };
+      if (provider === undefined) known.outcome = { result, changes, untilMs };
     };
     try {
       const { caller, untilMs, isPartial } = await (known.verification === undefined
         ? ownCaller(known.token, provider)
-        : outsideCaller(known, known.verification, provider, attempt));
-      if (!isPartial) note(caller, untilMs);
+        : outsideCaller(known, known.verification, attempt));
+      if (!isPartial) note(caller, Math.min(untilMs, attempt.untilMs ?? Number.POSITIVE_INFINITY));
       return caller;
     } catch (error) {
-      if (error instanceof TokenRejected && !(error instanceof TooMuchWork)) note(error);
+      const isFinal = error instanceof TokenRejected && !(error instanceof TooMuchWork);
+      if (isFinal && attempt.untilMs === undefined) note(error);
       throw error;
     }
   }
 
-  async function outsideCaller(
-    known: VerifiedToken,
-    verification: Verification,
-    provider: string | undefined,
-    attempt: { isRepeatable: boolean },
-  ): Promise<Found> {
+  async function outsideCaller(known: VerifiedToken, verification: Verification, attempt: Attempt): Promise<Found> {
     const { token } = known;
     const { claims, audiences } = token;
     const expecting = await speakers.expecting(claims, audiences);
@@ -204,12 +207,12 @@ export function createAuthenticator({
         known.verification = verifiedBy;
       } catch (error) {
         if (!(error instanceof TokenRejected)) throw error;
-        attempt.isRepeatable = false; // the keys may be fetched later
+        attempt.untilMs = clock() + fetchIntervalMs; // the keys may be fetched then
       }
     }
     const { isPublished, tried } = verifiedBy;
     const trusts = (issuerKeys: string) => verifier.hasVerified(token, verifiedBy, issuerKeys);
-    const speaker = await speakers.speaker({ claims, audiences, isPublished }, expecting, trusts, { provider });
+    const speaker = await speakers.speaker({ claims, audiences, isPublished }, expecting, trusts, attempt);
     const keys = [...tried].flatMap(([thumbprint, hasVerified]) => (hasVerified ? [thumbprint] : []));
     return { ...speaker, caller: callerFor(token, { claims, audiences, isPublished, keys }, speaker) };
   }

@@ -22,7 +22,7 @@ export interface Verification {
   /** Whether keys that its issuer publishes have, or a handshake. */
   readonly isPublished: boolean;
   /** The thumbprints of static keys, and whether they have. */
-  readonly tried: ReadonlyMap<string, boolean>;
+  readonly tried: Map<string, boolean>;
 }
 
 /** Verifies tokens. */
@@ -91,7 +91,7 @@ export function createVerifier({ identities, providers, keySets, certificates }:
   }
 
   async function verifyPublished(token: Token, known: Verification): Promise<Verification> {
-    await keySets.verify(token, known.isNamed);
+    await keySets.verify(token, known.isNamed, known.tried.size === 0);
     return { ...known, isPublished: true };
   }
 
@@ -124,7 +124,7 @@ export function createVerifier({ identities, providers, keySets, certificates }:
       if (key instanceof TokenRejected) return false;
       const { thumbprint } = key;
       const known = tried.get(thumbprint) ?? key.hasSigned();
-      (tried as Map<string, boolean>).set(thumbprint, known);
+      tried.set(thumbprint, known);
       return known;
     },
   };

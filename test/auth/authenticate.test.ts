@@ -377,6 +377,19 @@ describe("static keys", () => {
   });
 });
 
+describe("static keys beside an issuer that cannot be reached", () => {
+  it("do not wait for it, once it has failed", async () => {
+    identities = [staticKeys("p/1", { issuer: external.url, subject: "robot" }, key.jwk), claimMatch("q/1")];
+    external.answers.set(discoveryPath, { status: 500, body: "" });
+    expect((await authenticate(await tokenOf({ jti: "1" }))).identities).toEqual(["p/1"]);
+    external.answers.clear();
+    nowMs += 30_000;
+    expect((await authenticate(await tokenOf({ jti: "2" }))).identities).toEqual(["p/1"]);
+    await expect.poll(() => external.requests.length).toBeGreaterThanOrEqual(3);
+    await expect.poll(async () => (await authenticate(await tokenOf({ jti: "3" }))).identities).toEqual(["p/1", "q/1"]);
+  });
+});
+
 describe("forged and broken tokens", () => {
   let hand: TrustedHand;
 

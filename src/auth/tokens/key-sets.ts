@@ -27,11 +27,12 @@ export const keySetLifetimeMs = 10 * 60_000;
 export interface KeySets {
   /**
    * Verifies the signature of a token with the keys of its `iss`, and fetches them when needed. `isNamed` is false when
-   * only a pattern is about the origin of the issuer.
+   * only a pattern is about the origin of the issuer. `isPatient` is false for a token that other keys have verified:
+   * then an issuer that could not be reached the last time is not waited for.
    *
    * Errors: {@link TokenRejected}, also when the issuer cannot be reached.
    */
-  verify(token: Token, isNamed?: boolean): Promise<void>;
+  verify(token: Token, isNamed?: boolean, isPatient?: boolean): Promise<void>;
 }
 
 /** What {@link createKeySets} needs. */
@@ -49,6 +50,8 @@ interface IssuerKeys {
   readonly issuer: string;
   /** Whether its keys have verified a token. */
   isProven: boolean;
+  /** Whether the last fetch failed. */
+  hasFailed?: boolean;
   keys?: KeySet;
   trustedUntilMs: number;
   nextFetchMs: number;
@@ -56,7 +59,8 @@ interface IssuerKeys {
 }
 
 const maxIssuers = 1000;
-const fetchIntervalMs = 30_000;
+/** How often the keys of an issuer are fetched at most. */
+export const fetchIntervalMs = 30_000;
 const fetchTimeoutMs = 5000;
 const maxDocumentBytes = 256 * 1024;
 const unprovenFetches = { count: 2000, windowMs: 60_000 };
@@ -95,9 +99,11 @@ export function createKeySets({ allowLoopbackHttp, clock, onFetch, fetch = fetch
     try {
       known.keys = (await fetchKeySet(known.issuer, { allowLoopbackHttp, fetch })).keys;
     } catch (error) {
+      known.hasFailed = true;
       onFetch?.(kind, "failed");
       throw error;
     }
+    known.hasFailed = false;
     onFetch?.(kind, "ok");
     known.trustedUntilMs = startMs + keySetLifetimeMs;
     return known.keys;
@@ -110,9 +116,13 @@ export function createKeySets({ allowLoopbackHttp, clock, onFetch, fetch = fetch
   }
 
   return {
-    async verify(token, isNamed = true) {
+    async verify(token, isNamed = true, isPatient = true) {
       const known = keysOf(token.claims.iss);
       const isTrusted = known.keys !== undefined && clock() < known.trustedUntilMs;
+      if (!isTrusted && !isPatient && known.hasFailed === true) {
+        refresh(known, isNamed).catch(() => {}); // for the next token
+        throw new TokenRejected("keys of the issuer could not be fetched");
+      }
       const keys = isTrusted ? known.keys! : await refresh(known, isNamed);
       try {
         await keys.verify(token);
