@@ -58,6 +58,15 @@ export function knownCallerOf(values: ContextValues): Caller | undefined {
   return values.get(callerKey);
 }
 
+/**
+ * Who calls, for logs and traces, whose reader sees all organisations: the identity of the caller, if it is a single one,
+ * else the subject. undefined as for {@link knownCallerOf}.
+ */
+export function knownCallerNameOf(values: ContextValues): string | undefined {
+  const caller = values.get(callerKey);
+  return caller?.identities.length === 1 ? caller.identities[0] : caller?.subject;
+}
+
 /** The caller and its grants, for records; without grants before authorization, undefined before authentication. */
 export function knownAuthorityOf(values: ContextValues): Authority | undefined {
   const caller = values.get(callerKey);

@@ -19,7 +19,7 @@
  * Follows: RFC 6750 (bearer), RFC 7519 and 8725 (JWT), OpenID Connect Discovery, AIP-211.
  */
 
-export { type Author, actorAt, actorOf, matchingAt } from "./actor.ts";
+export { type Author, actorAt, actorOf } from "./actor.ts";
 export * from "./authenticate.ts";
 export { type Authority, holds, scopesHolding } from "./authority.ts";
 export {
@@ -29,6 +29,7 @@ export {
   authorizeOperator,
   callerOf,
   knownAuthorityOf,
+  knownCallerNameOf,
   knownCallerOf,
   operatorClaims,
   requireCapabilities,
