@@ -14,7 +14,7 @@ import { lockAccess } from "../access-lock.ts";
 import { identityProviders, oidcOf } from "../identity-providers.ts";
 import { linkUsers } from "../provisioning/directory.ts";
 import { signInFirst, stateOf } from "./first-sign-in.ts";
-import { admit, isAdmitted } from "./provisioned-users.ts";
+import { admit, isAnyAdmitted } from "./provisioned-users.ts";
 
 /** Records, in the transaction, what a first sign-in creates. `providers`: those at which it is the first. */
 type RecordSignIn = (
@@ -47,7 +47,7 @@ export function providerSource(database: Database, now: () => number, record: Re
 
     async accepts(uid, identity) {
       if (!(await database.read.exists(identityProviders.table, { uids: [uid] }))) return false;
-      return isAdmitted(database.read, uid, identity);
+      return isAnyAdmitted(database.read, uid, [identity]);
     },
 
     async signIn(providers, claims) {

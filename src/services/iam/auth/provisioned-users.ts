@@ -12,7 +12,7 @@ import { messageOf, type RowChange } from "../../../resource/index.ts";
 import type { ReadSession, WriteSession } from "../../../store/index.ts";
 import { parentOf } from "../../../uid.ts";
 import { identityProviders, oidcOf } from "../identity-providers.ts";
-import { findUser, groupsOf } from "../provisioning/directory.ts";
+import { findUser, groupsOf, hasActiveUser } from "../provisioning/directory.ts";
 import { readManyProvisionings, readProvisioning } from "../provisioning/settings.ts";
 import { roleBindings } from "../role-bindings.ts";
 import { signIns, signInUid } from "../sign-ins.ts";
@@ -64,10 +64,14 @@ export async function admit(
   return { admitted, unlinked };
 }
 
-/** Whether a provider that has signed an identity in still lets it in. */
-export async function isAdmitted(session: ReadSession, provider: string, identity: string): Promise<boolean> {
+/** Whether a provider that has signed identities in still lets any of them in. `identities`: at least one. */
+export async function isAnyAdmitted(
+  session: ReadSession,
+  provider: string,
+  identities: readonly string[],
+): Promise<boolean> {
   if (!(await readProvisioning(session, provider)).isEnabled) return true;
-  return (await findUser(session, provider, { identity }))?.isActive === true;
+  return hasActiveUser(session, provider, identities);
 }
 
 /**
