@@ -19,6 +19,7 @@ import { createSubscriptionSource, type SubscriptionSourceOptions } from "./even
 import { defineSubscriptions, subscriptionsService } from "./events/subscriptions.ts";
 import { accessService } from "./iam/access/access.ts";
 import { accountAssociationsService, removeServiceBindings } from "./iam/account-associations.ts";
+import { keepingAnOwner } from "./iam/auth/last-owner.ts";
 import { externalGroupRoleMappings, externalGroupRoleMappingsService } from "./iam/external-group-role-mappings.ts";
 import { groupInvitesService, isPromised } from "./iam/group-invites.ts";
 import { groups, groupsService } from "./iam/groups.ts";
@@ -197,7 +198,7 @@ function createServicesOfV2({
     groupInvitesService,
     accountAssociationsService,
     termsService(termsDocuments),
-    identityProvidersService(externalGroupRoleMappings, bindingsOfUsers),
+    identityProvidersService(externalGroupRoleMappings, bindingsOfUsers, keepingAnOwner),
     externalGroupRoleMappingsService,
     subscriptionsService(subscriptions, allowLoopbackSinks),
     deliveriesService(subscriptions, deliverySettings, () => contractServices),

@@ -53,7 +53,7 @@ export function buildCalls(context: StartContext, parts: Parts): Calls {
         const line = { ...emptyRecord, caller: identity, issuer: claims.iss, method: "iam/first_sign_in", code: "OK" };
         await audit.append(session, { ...line, scope: provider, resource: identity, count: 1 });
       },
-      reserved: () => [],
+      reserved: () => live.current.reservedClients,
       report: reportAs("report of a user not written"),
     }),
     keySets: createKeySets({

@@ -183,7 +183,8 @@ export class Apply {
       throw new CommandFailure(`${fixed.join(", ")} cannot change after creation: delete it and apply again`, 5);
     const isDry = this.#mode !== "apply";
     if (resource.methods.Update !== undefined) {
-      if (this.#mode !== "compare") await updateResource(this.#session, resource, wanted, paths, isDry);
+      if (this.#mode !== "compare")
+        await updateResource(this.#session, resource, wanted, paths, { validateOnly: isDry });
       return;
     }
     if (!isReplacedByCreate(resource))

@@ -7,9 +7,10 @@ import type { ResourceEntry } from "../catalog/resources.ts";
 import { canAsk, confirm } from "../documents/confirm.ts";
 import { failureOf } from "../documents/failure.ts";
 import { uidOf } from "../documents/lookup.ts";
-import { deleteResource, methodOf } from "../documents/requests.ts";
+import { deleteResource } from "../documents/requests.ts";
 import { inSession, type Session, withSession } from "../session/session.ts";
 import { article, named } from "./create.ts";
+import { addForce } from "./force.ts";
 
 interface Options {
   readonly force?: boolean;
@@ -29,7 +30,7 @@ function deleteOne(resource: ResourceEntry): Command {
     .argument("<UID|NAME...>", "which")
     .option("--dry-run", "have the server check it, and delete nothing")
     .option("--yes", "do not ask on a terminal");
-  if (methodOf(resource, "Delete").input.field.force !== undefined) command.option("--force", "with what is in it");
+  addForce(command, resource, "Delete");
   return withSession(command).action(async (names: string[], options: Options, self: Command) =>
     inSession(self, (session) => deleteAll(session, resource, names, options)),
   );

@@ -5,7 +5,8 @@
  *
  * A provider also decides which tokens act as users of its issuer in the organisation: those for its client. Without a
  * provider of the issuer, tokens for any organisation do. Whoever changes that, by creating, changing or deleting a
- * provider, must hold everything that these users are granted in the organisation.
+ * provider, must hold everything that these users are granted in the organisation. A change or a deletion that leaves
+ * no owner who could sign in is refused.
  */
 import { create } from "@bufbuild/protobuf";
 import type { HandlerContext } from "@connectrpc/connect";
@@ -97,11 +98,18 @@ type BindingsOfUsers = (
   organisation: string,
   issuers: readonly string[],
 ) => AsyncIterable<readonly Row[]>;
+/** Runs a change of a provider, unless it locks the organisation out. */
+type KeepOwner = <T>(
+  provider: { readonly uid: string; readonly force: boolean },
+  context: HandlerContext,
+  change: () => Promise<T>,
+) => Promise<T>;
 
 /** @param mappings the roles of a provider's groups. */
 export function identityProvidersService(
   mappings: Resource<typeof ExternalGroupRoleMappingSchema>,
   bindingsOfUsers: BindingsOfUsers,
+  keepingAnOwner: KeepOwner,
 ): MountedService {
   /**
    * Errors: PERMISSION_DENIED unless the caller holds everything that is granted in an organisation to the users of
@@ -123,26 +131,30 @@ export function identityProvidersService(
       return toResponse(identityProviders, row, context);
     },
 
-    async updateIdentityProvider({ identityProvider, updateMask }: UpdateIdentityProviderRequest, context) {
-      const body = identityProvider ?? create(IdentityProviderSchema);
-      const before = oidcOf(messageOf(identityProviders, await findRow(identityProviders, body.uid, context)));
-      const row = await updateResource(identityProviders, body.uid, body, updateMask, context);
-      const after = oidcOf(messageOf(identityProviders, row));
-      if (speaksForOthers(before, after)) await requireMappedRoles(mappings, body.uid, context);
-      if (before.issuer !== after.issuer || before.clientId !== after.clientId)
-        await requireGrantsOfUsers(row.parent, [before.issuer, after.issuer], context);
-      return toResponse(identityProviders, row, context);
+    async updateIdentityProvider(request: UpdateIdentityProviderRequest, context) {
+      const { identityProvider: body = create(IdentityProviderSchema), updateMask, force } = request;
+      return keepingAnOwner({ uid: body.uid, force }, context, async () => {
+        const before = oidcOf(messageOf(identityProviders, await findRow(identityProviders, body.uid, context)));
+        const row = await updateResource(identityProviders, body.uid, body, updateMask, context);
+        const after = oidcOf(messageOf(identityProviders, row));
+        if (speaksForOthers(before, after)) await requireMappedRoles(mappings, body.uid, context);
+        if (before.issuer !== after.issuer || before.clientId !== after.clientId)
+          await requireGrantsOfUsers(row.parent, [before.issuer, after.issuer], context);
+        return toResponse(identityProviders, row, context);
+      });
     },
 
-    async deleteIdentityProvider(request: DeleteIdentityProviderRequest, context) {
-      const row = await findRow(identityProviders, request.uid, context);
-      await removeResource(identityProviders, request, context);
-      const ofIssuer = { parent: row.parent, where: [{ column: "issuer", equals: issuerOf(row) }] };
-      if (!(await databaseOf(context).exists(identityProviders.table, ofIssuer)))
-        await requireGrantsOfUsers(row.parent, [issuerOf(row)], context);
-      await removeSignIns(request.uid, transactionOf(context));
-      await removeProvisioning(request.uid, transactionOf(context));
-      return {};
+    async deleteIdentityProvider({ uid, etag, force }: DeleteIdentityProviderRequest, context) {
+      return keepingAnOwner({ uid, force }, context, async () => {
+        const row = await findRow(identityProviders, uid, context);
+        await removeResource(identityProviders, { uid, etag }, context);
+        const ofIssuer = { parent: row.parent, where: [{ column: "issuer", equals: issuerOf(row) }] };
+        if (!(await databaseOf(context).exists(identityProviders.table, ofIssuer)))
+          await requireGrantsOfUsers(row.parent, [issuerOf(row)], context);
+        await removeSignIns(uid, transactionOf(context));
+        await removeProvisioning(uid, transactionOf(context));
+        return {};
+      });
     },
   });
 }

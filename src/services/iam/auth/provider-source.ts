@@ -10,6 +10,7 @@
  * has reserved the issuer and client for it.
  */
 import type { Claims, Provider, ProviderSource, SignIn } from "../../../auth/index.ts";
+import type { ReservedClient } from "../../../config/index.ts";
 import { unavailable } from "../../../errors.ts";
 import { LruMap } from "../../../lru-map.ts";
 import { userIdentityUid } from "../../../new-uid.ts";
@@ -32,13 +33,6 @@ interface SignInRecord {
   readonly provider: string;
   readonly changes: readonly RowChange[];
   readonly nowMs: number;
-}
-
-/** An issuer and a client that the operator reserves for a provider, by its uid. */
-interface ReservedClient {
-  readonly issuer: string;
-  readonly clientId: string;
-  readonly provider: string;
 }
 
 /** What {@link providerSource} needs. */

@@ -13,7 +13,7 @@ import { messageOf, type RowChange } from "../../../resource/index.ts";
 import type { ReadSession, WriteSession } from "../../../store/index.ts";
 import { parentOf } from "../../../uid.ts";
 import { identityProviders, oidcOf } from "../identity-providers.ts";
-import { findUser, groupsOf } from "../provisioning/directory.ts";
+import { findUser, groupsOf, hasActiveUser } from "../provisioning/directory.ts";
 import { readManyProvisionings, readProvisioning } from "../provisioning/settings.ts";
 import { signIns, signInUid } from "../provisioning/sign-ins.ts";
 import { roleBindings } from "../role-bindings.ts";
@@ -64,6 +64,16 @@ export async function admit(
 /** The groups of a user in the directory, by their external ids, or by their names where they have none. */
 async function groupNamesOf(session: ReadSession, user: string): Promise<string[]> {
   return (await groupsOf(session, user)).map(({ resource }) => String(resource.externalId ?? resource.displayName));
+}
+
+/** Whether a provider that has signed identities in still lets any of them in. `identities`: at least one. */
+export async function isAnyAdmitted(
+  session: ReadSession,
+  provider: string,
+  identities: readonly string[],
+): Promise<boolean> {
+  if (!(await readProvisioning(session, provider)).isEnabled) return true;
+  return hasActiveUser(session, provider, identities);
 }
 
 /** The groups that a provider has put an identity in that it has signed in; undefined if it lets it in no more. */

@@ -191,6 +191,15 @@ export async function findUser(
   return row && { uid: row.uid, isActive: row.columns.active === 1, identity: String(row.columns.identity) };
 }
 
+/** Whether any of these identities is an active user of a provider. */
+export function hasActiveUser(session: ReadSession, provider: string, identities: readonly string[]): Promise<boolean> {
+  const where = [
+    { column: "identity", in: identities },
+    { column: "active", equals: 1 },
+  ];
+  return session.exists(usersTable, { parent: provider, where });
+}
+
 /** Notes the identity that users are. */
 export async function linkUsers(session: WriteSession, users: readonly string[], identity: string): Promise<void> {
   for (const row of (await session.getMany(usersTable, users)).values())
