@@ -103,8 +103,8 @@ function earlyGrants(caller: Caller | undefined, source: GrantSource): EarlyGran
 }
 
 /**
- * Requires that the grants of the caller allow the call. Errors: INVALID_ARGUMENT without a uid, NOT_FOUND for an
- * invalid uid, PERMISSION_DENIED.
+ * Requires that the grants of the caller allow the call. Errors: INVALID_ARGUMENT without a uid where it is needed,
+ * NOT_FOUND for an invalid uid, PERMISSION_DENIED.
  */
 export function authorization(contract: Contract, source: GrantSource): CallInterceptor {
   return (next) => (request) => {
@@ -139,8 +139,9 @@ function require(grants: readonly Grant[], scope: string, capabilities: readonly
   throw permissionDenied(`${capabilityList(capabilities)} needed at ${place}`);
 }
 
-function scopeOf({ field, resourceType, uidOf }: Scope, request: Message): string {
+function scopeOf({ field, resourceType, mayBePlatform, uidOf }: Scope, request: Message): string {
   const uid = uidOf(request);
+  if (uid === "" && mayBePlatform) return "";
   if (uid === "") throw invalid({ field, description: "is required" });
   if (!isUid(uid)) throw notFound({ type: resourceType, uid });
   return uid;

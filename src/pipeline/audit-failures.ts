@@ -4,7 +4,7 @@ import { Code, ConnectError, type UnaryRequest } from "@connectrpc/connect";
 import type { Audit } from "../audit/index.ts";
 import { type AuditRecord, emptyRecord } from "../audit/index.ts";
 import { knownCallerOf } from "../auth/index.ts";
-import { type CallInterceptor, onError } from "../call/index.ts";
+import { type CallInterceptor, clientAddressOf, onError } from "../call/index.ts";
 import type { Contract } from "../contract/index.ts";
 import { isRateLimited, reasonOf } from "../errors.ts";
 import { isUid } from "../uid.ts";
@@ -46,6 +46,8 @@ export function recordOf(contract: Contract, call: UnaryRequest, answer?: Messag
     resource: hasTarget ? scope : answer === undefined ? "" : textOf(answer, "uid", "id"),
     code: "OK",
     requestId: header.get("x-request-id") ?? "",
+    address: clientAddressOf(contextValues),
+    userAgent: header.get("user-agent") ?? "",
     count: 1,
   };
 }

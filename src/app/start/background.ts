@@ -15,6 +15,8 @@ export interface BackgroundOptions {
   readonly database: Database;
   readonly environment: PipelineOptions["environment"];
   readonly issuer: Issuer;
+  /** How long audit records are kept; undefined: for ever. */
+  readonly auditRetentionDays: number | undefined;
   /** Whether the database can be asked. */
   isAvailable(): boolean;
   /** See `Parts`. */
@@ -24,9 +26,9 @@ export interface BackgroundOptions {
 /** Starts it. It is stopped with the server. */
 export async function startBackground(
   { config, now, metrics, peers, stack, tracing }: StartContext,
-  { database, environment, issuer, isAvailable, reportAs }: BackgroundOptions,
+  { database, environment, issuer, auditRetentionDays, isAvailable, reportAs }: BackgroundOptions,
 ): Promise<void> {
-  const { auditRetentionDays, eventRetentionDays } = config;
+  const { eventRetentionDays } = config;
   const daysAgo = (days: number) => now() - days * 86_400_000;
   stack.defer(
     startHousekeeping({

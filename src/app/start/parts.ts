@@ -72,7 +72,9 @@ export async function openParts(
   });
   stack.defer(() => audit.close());
   const isAvailable = () => availability.isUp;
-  if (peers.isLeader) await startBackground(context, { database, environment, issuer, isAvailable, reportAs });
+  const auditRetentionDays = config.auditRetentionDays ?? installation.auditRetentionDays;
+  if (peers.isLeader)
+    await startBackground(context, { database, environment, issuer, auditRetentionDays, isAvailable, reportAs });
   const { contract, registry } = api;
   const events = createEventRecorder({
     contract,

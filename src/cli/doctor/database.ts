@@ -134,6 +134,18 @@ export async function checkDeliveries(database: Database): Promise<Finding> {
   );
 }
 
+/** Whether audit records are removed one day. */
+export function checkAuditLog(installation: Installation, config: Config): Finding {
+  const check = "audit log";
+  const days = config.auditRetentionDays ?? installation.auditRetentionDays;
+  if (days !== undefined) return ok(check, `records are kept for ${countText(days, "day")}`);
+  return warning(
+    check,
+    "records are kept for ever, as before there was a default",
+    "set --audit-retention-days; new installations keep them for 400 days",
+  );
+}
+
 /** Compares the clock of this machine with that of PostgreSQL and of issuers, or with the time of the last write. */
 export async function checkClock(database: Database, url: string, issuersAheadMs: readonly number[]): Promise<Finding> {
   const check = "clock";

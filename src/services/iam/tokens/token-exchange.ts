@@ -49,6 +49,8 @@ interface ExchangeRequest extends NarrowingRequest {
   readonly identity?: string | undefined;
   /** uid of the identity provider that the token must have come through. */
   readonly identityProvider?: string | undefined;
+  /** Called with whose token it is, even if it is then not exchanged. */
+  onCaller?(caller: Caller): void;
 }
 
 /** The answer to an exchange. */
@@ -160,6 +162,7 @@ export function createTokenExchange(options: TokenExchangeOptions): TokenExchang
   return {
     async exchange(token, request) {
       const caller = await callerWith(token, request.identity);
+      request.onCaller?.(caller);
       const subject = request.identity ?? caller.subject;
       const provider = providerOf(caller, subject, request.identityProvider);
       if (!caller.identities.includes(subject) || (request.identityProvider !== undefined && provider === undefined))
