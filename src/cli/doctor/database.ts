@@ -101,6 +101,7 @@ export async function checkCounters(database: Database, repair: boolean): Promis
 
 function faultText({ table, ancestor, class: counted, rows, counted: count }: CounterFault): string {
   const where = ancestor === "" ? "at the root" : ancestor;
+  if (counted === "bytes") return `bytes of ${table} below ${where}: ${count} counted, ${rows} found`;
   return `${table} ${counted === "below" ? "below" : "directly below"} ${where}: ${count} counted, ${rows} found`;
 }
 

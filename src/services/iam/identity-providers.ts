@@ -45,10 +45,9 @@ import { parentOf } from "../../uid.ts";
 import { grantableRole, requireAllGranted, requireGrantable } from "./grantable-roles.ts";
 import { groups } from "./groups.ts";
 import { httpsNeeded, isSameIssuer, ownIssuer } from "./identity-rules.ts";
-import { removeProvisioning } from "./provisioning/directory.ts";
+import { provisioningTable } from "./provisioning/settings.ts";
 import { bindingsOfUsers } from "./role-bindings.ts";
 import { roles } from "./roles.ts";
-import { removeSignIns } from "./sign-ins.ts";
 
 export const identityProviders = defineResource({
   schema: IdentityProviderSchema,
@@ -118,8 +117,8 @@ export function identityProvidersService(mappings: Resource<typeof ExternalGroup
       const ofIssuer = { parent: row.parent, where: [{ column: "issuer", equals: issuerOf(row) }] };
       if (!(await databaseOf(context).exists(identityProviders.table, ofIssuer)))
         await requireGrantsOfUsers(row.parent, [issuerOf(row)], context);
-      await removeSignIns(request.uid, transactionOf(context));
-      await removeProvisioning(request.uid, transactionOf(context));
+      // Housekeeping removes its sign-ins and its directory, of which there may be very many.
+      await transactionOf(context).remove(provisioningTable, request.uid);
       return {};
     },
   });

@@ -19,7 +19,7 @@ import { searchVocabularies } from "./0015-search-vocabularies.ts";
 import { artifactVersionColumn } from "./0016-artifact-version-column.ts";
 import { auditPlaces } from "./0017-audit-places.ts";
 import { deliverySettings } from "./0018-delivery-settings.ts";
-import { auditOrigins } from "./0019-audit-origins.ts";
+import { bounds } from "./0019-bounds.ts";
 
 /** The migrations. A new one goes to the end. */
 export const migrations: readonly Migration[] = [
@@ -41,5 +41,5 @@ export const migrations: readonly Migration[] = [
   artifactVersionColumn,
   auditPlaces,
   deliverySettings,
-  auditOrigins,
+  bounds,
 ];
