@@ -121,8 +121,8 @@ function earlyGrants(caller: Caller | undefined, source: GrantSource): EarlyGran
 
 /**
  * Requires that the grants of the caller allow the call. `onUse` is called with each identity that a token of another
- * issuer, or one that was exchanged for it, uses. Errors: INVALID_ARGUMENT without a uid, NOT_FOUND for an invalid uid,
- * PERMISSION_DENIED.
+ * issuer, or one that was exchanged for it, uses. Errors: INVALID_ARGUMENT without a uid where it is needed,
+ * NOT_FOUND for an invalid uid, PERMISSION_DENIED.
  */
 export function authorization(
   contract: Contract,
@@ -164,8 +164,9 @@ function require(grants: readonly Grant[], scope: string, capabilities: readonly
   throw permissionDenied(`${capabilityList(capabilities)} needed at ${place}`);
 }
 
-function scopeOf({ field, resourceType, uidOf }: Scope, request: Message): string {
+function scopeOf({ field, resourceType, mayBePlatform, uidOf }: Scope, request: Message): string {
   const uid = uidOf(request);
+  if (uid === "" && mayBePlatform) return "";
   if (uid === "") throw invalid({ field, description: "is required" });
   if (!isUid(uid)) throw notFound({ type: resourceType, uid });
   return uid;

@@ -148,7 +148,7 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     parse: (value) => value.split(",").flatMap((origin) => origin.trim() || []),
   },
   auditRetentionDays: {
-    help: "days to keep the audit log (default: forever)",
+    help: "days to keep the audit log (default: 400; forever in databases that were initialised before there was a default)",
     placeholder: "DAYS",
     default: undefined,
     parse: parseDays,

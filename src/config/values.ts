@@ -4,6 +4,7 @@
  */
 import { readFileSync } from "node:fs";
 import type { LogFormat, LogLevel } from "../log.ts";
+import { defaultQuotas } from "../quotas.ts";
 import type { Rate } from "../token-buckets.ts";
 import type { ConsoleIssuer, ReservedClient } from "./issuers.ts";
 import type { SecretKey } from "./keys.ts";
@@ -228,15 +229,7 @@ parseRate.schema = {
   maximum: 9_999_999,
 };
 
-/** The quotas of an organisation, unless the setting says otherwise. */
-export const defaultQuotas: Readonly<Record<string, number>> = {
-  groups: 100_000,
-  identities: 1_000_000,
-  roleBindings: 1_000_000,
-  subscriptions: 10_000,
-  repos: 10_000_000,
-  tags: 100_000_000,
-};
+const maxQuota = 999_999_999_999_999;
 
 /** Parses `repos=1000,tags=unlimited`, which replaces some of the defaults. */
 export function parseQuotas(value: string): Readonly<Record<string, number>> {
@@ -245,14 +238,13 @@ export function parseQuotas(value: string): Readonly<Record<string, number>> {
     const [, name = "", limit = ""] = /^\s*(\w+)=(\w+)\s*$/.exec(item) ?? [];
     if (!Object.hasOwn(defaultQuotas, name))
       throw new Error(`must be a list of NAME=NUMBER, where NAME is one of ${Object.keys(defaultQuotas).join(", ")}`);
-    if (limit === "unlimited") delete quotas[name];
-    else quotas[name] = parseCount(0, 999_999_999)(limit);
+    quotas[name] = limit === "unlimited" ? Number.POSITIVE_INFINITY : parseCount(0, maxQuota)(limit);
   }
   return quotas;
 }
 parseQuotas.schema = {
   type: "string",
-  pattern: `^(?:\\s*(?:(?:${Object.keys(defaultQuotas).join("|")})=(?:unlimited|[0-9]{1,9})\\s*)?(?:,|$))*$`,
+  pattern: `^(?:\\s*(?:(?:${Object.keys(defaultQuotas).join("|")})=(?:unlimited|[0-9]{1,15})\\s*)?(?:,|$))*$`,
 };
 
 const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
@@ -281,7 +273,7 @@ export function parseBytes(least: number, most: number): Parser<number> {
 
 export function parseCount(least: number, most: number, meaning = "a number"): Parser<number> {
   const parse = (value: string) => {
-    const count = /^[0-9]{1,9}$/.test(value) ? Number(value) : -1;
+    const count = /^[0-9]{1,15}$/.test(value) ? Number(value) : -1;
     if (count < least || count > most) throw new Error(`must be ${meaning} from ${least} to ${most}`);
     return count;
   };

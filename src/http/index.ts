@@ -17,6 +17,7 @@ export { emptyBuffer } from "./http2/frames.ts";
 export type { RequestHead } from "./http2/simple-fields.ts";
 export type { Http2Stream, ServeBuffered } from "./http2/stream.ts";
 export { IncomingBodies, type IncomingBody, type SenderCheck, unverifiedBytes } from "./incoming-bodies.ts";
+export { type Origin, originOf } from "./origin.ts";
 export { addressOf, clientCertificateOf, closeConnection } from "./peer.ts";
 export { createOnePort, type OnePort, type OnePortOptions, type PortStats } from "./port.ts";
 export { certificatesIn, type TlsFiles } from "./tls.ts";

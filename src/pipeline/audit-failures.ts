@@ -5,7 +5,7 @@ import type { Capability } from "../../gen/platform/capabilities/capabilities_pb
 import type { Audit } from "../audit/index.ts";
 import { type AuditRecord, emptyRecord } from "../audit/index.ts";
 import { actorAt, knownAuthorityOf } from "../auth/index.ts";
-import { type CallInterceptor, onError } from "../call/index.ts";
+import { type CallInterceptor, clientAddressOf, onError } from "../call/index.ts";
 import type { Contract, MethodContract } from "../contract/index.ts";
 import { isRateLimited, reasonOf } from "../errors.ts";
 import { isUid } from "../uid.ts";
@@ -50,6 +50,8 @@ export function recordOf(contract: Contract, call: UnaryRequest, answer?: Messag
     resource,
     code: "OK",
     requestId: header.get("x-request-id") ?? "",
+    address: clientAddressOf(contextValues),
+    userAgent: header.get("user-agent") ?? "",
     count: 1,
   };
 }

@@ -13,7 +13,8 @@ import {
   recordEvent,
   traceExtensions,
 } from "../delivery/index.ts";
-import { changesOf, environmentOf, hydrated, type Quotas, type RowChange, type View } from "../resource/index.ts";
+import type { Quotas } from "../quotas.ts";
+import { changesOf, environmentOf, hydrated, type RowChange, type View } from "../resource/index.ts";
 import type { WriteSession } from "../store/index.ts";
 import { rootOf } from "../uid.ts";
 import { neededBy } from "./audit-failures.ts";

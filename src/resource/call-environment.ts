@@ -4,9 +4,10 @@
  */
 
 import { type ContextKey, type ContextValues, createContextKey, type HandlerContext } from "@connectrpc/connect";
+import type { Quotas } from "../quotas.ts";
 import type { Secrets } from "../sealing.ts";
 import type { ReadSession, WriteSession } from "../store/index.ts";
-import type { Quotas, RowChange } from "./declaration.ts";
+import type { RowChange } from "./declaration.ts";
 import type { PageTokens } from "./page-token.ts";
 
 /** The store as this call may use it, and the parts of the server that handlers need. */

@@ -80,7 +80,7 @@ export function createEndpoint(binding: Binding, options: CompleteOptions): Endp
     if (inParts && isBuffered(response)) return response.fallBack();
     const caller = inParts ? { takesParts: true } : undefined;
     const header = new CallHeader(request, requestHeader);
-    const values = options.contextValues?.(request);
+    const values = options.contextValues?.(request, response);
     const timeoutMs = transport.begin === undefined ? timeoutOf(deadline) : deadline?.leftMs();
     const call = begin(method as DescMethodUnary, message, header, timeoutMs, caller, values);
     if (call.answer instanceof Promise) onGone(response, call.cancel);
@@ -117,7 +117,7 @@ export function createEndpoint(binding: Binding, options: CompleteOptions): Endp
       timeoutOf(deadline),
       callHeaders(request, requestHeader),
       only(input),
-      options.contextValues?.(request),
+      options.contextValues?.(request, response),
     );
     await writeStream(response as PortResponse, answer.message, {
       type: form.type as StreamType,
@@ -155,7 +155,7 @@ export function createEndpoint(binding: Binding, options: CompleteOptions): Endp
         timeoutOf(deadline),
         callHeaders(request, requestHeader),
         watched() as AsyncIterable<MessageInitShape<typeof method.input>>,
-        options.contextValues?.(request),
+        options.contextValues?.(request, response),
       );
       const message = await onlyOf(answer.message);
       const headers = responseHeaders(common, [answer.header, answer.trailer], responseHeader);

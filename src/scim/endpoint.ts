@@ -189,6 +189,7 @@ function scimErrorOf(reason: unknown): ScimError {
   const error = callersError(reason);
   if (error instanceof ConnectError && error.code === Code.Unavailable)
     return new ScimError(503, "the database is not available", undefined, { "retry-after": "1" });
+  if (error.code === Code.ResourceExhausted) return new ScimError(429, error.rawMessage);
   if (error.code === Code.Aborted) return new ScimError(409, "another change came first; try again");
   return new ScimError(500, "internal error");
 }

@@ -23,7 +23,7 @@ import { keepingAnOwner } from "./iam/auth/last-owner.ts";
 import { externalGroupRoleMappings, externalGroupRoleMappingsService } from "./iam/external-group-role-mappings.ts";
 import { groupInvitesService, isPromised } from "./iam/group-invites.ts";
 import { groups, groupsService } from "./iam/groups.ts";
-import { identities, identitiesService } from "./iam/identities.ts";
+import { identitiesService } from "./iam/identities.ts";
 import { identityProviders, identityProvidersService } from "./iam/identity-providers.ts";
 import { bindingsOfUsers, roleBindings, roleBindingsService } from "./iam/role-bindings.ts";
 import { namedIn, rolesService } from "./iam/roles.ts";
@@ -47,6 +47,7 @@ import { advisoryWriter } from "./vulnerabilities/save-advisories.ts";
 export { apiFeed, type RowChange, readFeedOrder, writeFeedOrder } from "../resource/index.ts";
 export { pruneDocuments, saveDocument } from "./advisory/documents.ts";
 export { pruneVulnerabilityMetadata, saveVulnerabilityMetadata } from "./advisory/vulnerability-metadata.ts";
+export { type BoundOptions, boundsOfTables, type Expiring, type TableBound } from "./bounds/tables.ts";
 export { readIssuers } from "./diagnosis.ts";
 export { explainAccess } from "./iam/access/explain.ts";
 export type { Reader } from "./iam/access/found-grants.ts";
@@ -76,7 +77,6 @@ export {
 } from "./iam/provisioning/directory.ts";
 export { findProvider as findProvisioningProvider } from "./iam/provisioning/settings.ts";
 export { storeBuiltInRoles } from "./iam/roles.ts";
-export { sessions } from "./iam/tokens/sessions.ts";
 export {
   createTokenExchange,
   type IssuedToken,
@@ -113,24 +113,6 @@ export const registryContents = contentsOf(repos, tags);
 
 /** The sinks of enabled subscriptions, at most `max` different origins, each with one address. */
 export const readSinks = (session: ReadSession, max: number) => sinksOf(subscriptions, session, max);
-
-/** The kinds of resources that an organisation can have only so many of. */
-export const quotaKinds = [
-  { name: "groups", table: groups.table, events: [created("iam.group")] },
-  { name: "identities", table: identities.table, events: [created("iam.identity")] },
-  {
-    name: "roleBindings",
-    table: roleBindings.table,
-    events: [created("iam.rolebindings"), "dev.platform.api.iam.rolebindings.created.batch.v1"],
-  },
-  { name: "subscriptions", table: subscriptions.table, events: [created("events.subscription")] },
-  { name: "repos", table: repos.table, events: [created("platform.registry.repo")] },
-  { name: "tags", table: tags.table, events: [created("platform.registry.tag")] },
-] as const;
-
-function created(kind: string): string {
-  return `dev.platform.api.${kind}.created.v1`;
-}
 
 /** The secrets in rows of resources. */
 export const sealedKinds: readonly SealedKind[] = [sealedClientSecrets, sealedSigningSecrets(subscriptions)];

@@ -1,14 +1,8 @@
 /** Opens a database by its URL. It is read at any time and written in transactions. */
-import type {
-  Engine,
-  PostgresPoolOptions,
-  TransactingCall,
-  TransactionBody,
-  TransactOptions,
-} from "./engines/engine.ts";
+import type { Engine, PostgresPoolOptions, TransactionBody, TransactOptions } from "./engines/engine.ts";
 import { tablesOf } from "./lists/table.ts";
 import { type CounterFault, correctCounters, findCounterFaults } from "./logs/counter-check.ts";
-import { counterStatements } from "./logs/counters.ts";
+import { type Counters, counterStatements } from "./logs/counters.ts";
 import { logsOf } from "./logs/log.ts";
 import { createQueue, type Queue } from "./logs/queue.ts";
 import { queuesOf } from "./logs/queue-session.ts";
@@ -16,6 +10,7 @@ import { SharedTotals } from "./logs/shared-totals.ts";
 import { LongQueries, type ReadingCall } from "./long-queries.ts";
 import { migrate, type OnMigrated, type PendingMigration, pendingMigrations } from "./migrate.ts";
 import { type Catalogue, Reader, type ReadSession } from "./read-session.ts";
+import { Additions, type RowLimits } from "./row-limits.ts";
 import { settingStatements } from "./settings.ts";
 import { exportSnapshot } from "./snapshot/export.ts";
 import type { SnapshotProgress, TableEnd } from "./snapshot/format.ts";
@@ -46,10 +41,12 @@ export interface Database {
    * transaction is rolled back. `body` may run more than once. Other transactions may wait for it, so it must wait for
    * nothing but its session. When the call ends, a transaction that has not started is cancelled, and the next statement
    * of one that has fails.
-   * Errors: those of the session; ConflictError; OverloadError when too many transactions wait; UnavailableError, with
+   * Errors: those of the session; that of a limit of rows; ConflictError; OverloadError when too many transactions wait; UnavailableError, with
    * `isUndecided` when the transaction may have been committed.
    */
   transact<T>(body: (session: WriteSession) => Promise<T>, options?: TransactOptions): Promise<T>;
+  /** Limits from now on what transactions may add; undefined: nothing. */
+  limitRows(limits: RowLimits | undefined): void;
   /** A queue, by the name of its table. */
   queue(name: string): Queue;
   /** Brings the schema up to date and returns how many migrations ran. Several processes may call it at once. */
@@ -140,6 +137,7 @@ export async function openDatabase(url: string, options: OpenOptions = {}): Prom
     locksRows: engine.isConcurrent,
     settings: settingStatements(dialect),
   };
+  let limits: RowLimits | undefined;
   let running = 0;
   let idle: PromiseWithResolvers<void> | undefined;
   let closing: Promise<void> | undefined;
@@ -168,6 +166,8 @@ export async function openDatabase(url: string, options: OpenOptions = {}): Prom
   const reader = observed(engine.reader, undefined, measuredReads);
   const totals = commits === undefined ? new SharedTotals(reader) : undefined;
   const read = new Reader(catalogue, reader, { commits, totals });
+  const additions = (counters: Counters) =>
+    limits && new Additions(limits, (table, measure, root) => read.total(table, measure, [root]), counters);
   const longQueries =
     engine.longQueries && new LongQueries(engine.longQueries, options.fewRows ?? defaultFewRows, longs);
   if (longQueries !== undefined) stats.longQueries = () => longQueries.counts;
@@ -186,8 +186,11 @@ export async function openDatabase(url: string, options: OpenOptions = {}): Prom
     refresh: () => engine.refresh?.(),
     transact: (body, options = {}) =>
       tracked(async () =>
-        measure(transactions, () => engine.transact(inSession(engine, catalogue, body, options.call), options)),
+        measure(transactions, () => engine.transact(inSession(engine, catalogue, body, additions, options), options)),
       ),
+    limitRows: (given) => {
+      limits = given;
+    },
     queue: (name) => createQueue({ ...engine, autocommit: (body) => tracked(() => engine.autocommit(body)) }, name),
     migrate: (onMigrated) => migrate(engine, onMigrated),
     distribute: async () => {
@@ -253,14 +256,17 @@ function inSession<T>(
   { isConcurrent }: Engine,
   catalogue: Catalogue,
   body: (session: WriteSession) => Promise<T>,
-  call: TransactingCall | undefined,
+  additionsOf: (counters: Counters) => Additions | undefined,
+  { call, isUnlimited = false }: TransactOptions,
 ): TransactionBody<T> {
   let staleRuns = 0;
   return async (connection, counters, mayCollide) => {
     call?.throwIfAborted();
-    const session = new Writer(catalogue, connection, counters, { call, checksNames: !mayCollide });
+    const additions = isUnlimited ? undefined : additionsOf(counters);
+    const session = new Writer(catalogue, connection, counters, { call, checksNames: !mayCollide, additions });
     try {
       const value = await body(session);
+      await additions?.check();
       if (session.failure !== undefined) throw session.failure; // `body` has caught it, but the transaction has failed
       return value;
     } catch (error) {

@@ -45,6 +45,7 @@ export type { NewQueueEntry, QueueEntry, QueueKey, QueuePlace, QueueState } from
 export type { PartitionScan } from "./logs/queue-session.ts";
 export type { ReadingCall } from "./long-queries.ts";
 export type { ReadSession } from "./read-session.ts";
+export type { RowLimits } from "./row-limits.ts";
 export { PackedRow } from "./rows/packed.ts";
 export type { Row } from "./rows/record.ts";
 export { columnsOf, columnValue, type TableSpec } from "./rows/row.ts";

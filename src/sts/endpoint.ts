@@ -20,7 +20,7 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { type Audit, type AuditRecord, emptyRecord } from "../audit/index.ts";
 import { bearerIn, refusalOf } from "../auth/index.ts";
 import { completeError, invalid, reasonOf, unauthenticated } from "../errors.ts";
-import type { Endpoint, Endpoints, IncomingBodies } from "../http/index.ts";
+import { type Endpoint, type Endpoints, type IncomingBodies, originOf } from "../http/index.ts";
 import { type Logger, logRefusedToken, roundMs } from "../log.ts";
 import { breakOff, headerOf, type PortRequest, type PortResponse, Refusal, send } from "../message/index.ts";
 import { callersError, isDenial } from "../pipeline/index.ts";
@@ -111,6 +111,7 @@ export function createSts({
       ...narrowingOf(parameters),
       identity: parameters.one("identity"),
       identityProvider: parameters.one("identity_provider"),
+      onCaller: ({ subject, issuer }) => call.identify(subject, issuer, ""),
     });
     const shown = kept(call, issued);
     if (grant === undefined) return { ...plain(shown), refreshToken: shown.refreshToken?.token };
@@ -162,8 +163,8 @@ export function createSts({
     let presented: Presented = request.headers.authorization === undefined ? "subject token" : "token in the header";
     const record = {
       ...emptyRecord,
+      ...originOf(request, response),
       method: path.slice(1),
-      requestId: String(request.headers["x-request-id"]),
       count: 1,
     };
     let who: Pick<AuditRecord, "caller" | "issuer" | "scope"> | undefined;
@@ -192,7 +193,7 @@ export function createSts({
       if (code === "UNAUTHENTICATED") session?.keep(undefined);
       if (code === "INTERNAL") log.error({ err: reason, path, requestId: record.requestId }, "bug");
       if (failure instanceof ConnectError && isDenial(failure.code)) {
-        audit.report({ ...record, code });
+        audit.report({ ...record, ...who, code });
         if (failure.cause !== undefined) logRefusedToken(log, record.method, failure.cause, record.requestId);
       }
       if (failure instanceof Refusal) await answerStatus(response, failure.error, failure.httpStatus);

@@ -14,6 +14,7 @@ import {
   settings,
   variableOf,
 } from "../../src/config/index.ts";
+import { defaultQuotas } from "../../src/quotas.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "platform-config-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -51,14 +52,7 @@ test("the defaults", () => {
     reservedClients: [],
     consoleIssuers: [],
     v1MaxListItems: 200_000,
-    quotas: {
-      groups: 100_000,
-      identities: 1_000_000,
-      roleBindings: 1_000_000,
-      subscriptions: 10_000,
-      repos: 10_000_000,
-      tags: 100_000_000,
-    },
+    quotas: defaultQuotas,
     rateLimitRead: { perSecond: 5000, burst: 20_000 },
     rateLimitList: { perSecond: 1000, burst: 5000 },
     rateLimitWrite: { perSecond: 1000, burst: 10_000 },

@@ -10,8 +10,10 @@ import {
 } from "../../auth/index.ts";
 import { createLocalTransport, type LocalTransport } from "../../call/index.ts";
 import { flagOf } from "../../config/index.ts";
-import { createPipeline, quotaCheck } from "../../pipeline/index.ts";
-import { grantSource, identitySource, providerSource, quotaKinds } from "../../services/index.ts";
+import { resourceExhausted } from "../../errors.ts";
+import { createPipeline } from "../../pipeline/index.ts";
+import { quotaOf } from "../../quotas.ts";
+import { grantSource, identitySource, providerSource } from "../../services/index.ts";
 import { createCounter } from "../counter.ts";
 import { measureAuthentication, measureCalls } from "../instruments/calls.ts";
 import { commitsWith, isSerializable, lockForCall } from "./call-isolation.ts";
@@ -63,6 +65,11 @@ export function buildCalls(context: StartContext, parts: Parts): Calls {
     }),
     clock: now,
   });
+  database.limitRows({
+    limitOf: (quota) => quotaOf(live.current.quotas, quota),
+    excess: (quota, organisation, limit) =>
+      resourceExhausted(organisation, `an organisation can have ${limit} ${quota} (${flagOf("quotas")})`),
+  });
   if (metrics !== undefined) measureAuthentication(metrics, authenticator, keyFetches.counts);
   const { observers, interceptors } = createPipeline({
     contract,
@@ -77,13 +84,6 @@ export function buildCalls(context: StartContext, parts: Parts): Calls {
     audit,
     events,
     reportOutage: availability.report,
-    quotaCheck: quotaCheck({
-      contract,
-      quotas: quotaKinds,
-      limits: () => live.current.quotas,
-      setting: flagOf("quotas"),
-      read: database.read,
-    }),
     isSerializable,
     commitsWith,
     lockForCall,

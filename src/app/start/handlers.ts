@@ -7,10 +7,11 @@ import { file_google_rpc_error_details } from "../../../gen/google/rpc/error_det
 import { iam_scope } from "../../../gen/platform/annotations/annotations_pb.ts";
 import { emptyRecord } from "../../audit/index.ts";
 import type { CertificateTokens } from "../../auth/index.ts";
+import { valuesWithAddress } from "../../call/index.ts";
 import { storedFormat } from "../../codec/index.ts";
 import { flagOf } from "../../config/index.ts";
 import { completeError } from "../../errors.ts";
-import { clientCertificateOf, unverifiedBytes } from "../../http/index.ts";
+import { addressOf, clientCertificateOf, unverifiedBytes } from "../../http/index.ts";
 import {
   type BufferedRequest,
   type BufferedResponse,
@@ -173,6 +174,8 @@ function buildProtocols({ context, port, parts, calls, health }: HandlersOptions
     response: PortResponse | BufferedResponse,
     method: DescMethod,
   ) => bodies.watch(request, response, isOpen(method) ? "anybody" : method);
+  const contextValues = (request: HttpRequest, response: HttpResponse) =>
+    valuesWithAddress(() => addressOf(request, response));
   const describeError = (error: ConnectError, method: DescMethod | undefined) =>
     completeError(error, serviceHost, method?.parent.typeName.split(".")[1]);
   const rest = createRestHandler({
@@ -182,6 +185,7 @@ function buildProtocols({ context, port, parts, calls, health }: HandlersOptions
     json: storedFormat,
     emptyAnswer: "nothing",
     answerHeaders: ({ headers }) => answerHeaders(headers),
+    contextValues,
     describeError,
     watchBody,
     limits: {
@@ -209,6 +213,7 @@ function buildProtocols({ context, port, parts, calls, health }: HandlersOptions
       mountReflection(router, [{ file: file_google_rpc_error_details }]);
     },
     answerHeaders,
+    contextValues,
     describeError,
     watchBody,
     isOpen,

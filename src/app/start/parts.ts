@@ -71,8 +71,6 @@ export async function openParts(
     read: () => lostRecords,
   });
   stack.defer(() => audit.close());
-  const isAvailable = () => availability.isUp;
-  if (peers.isLeader) await startBackground(context, { database, environment, issuer, isAvailable, reportAs });
   const { contract, registry } = api;
   const events = createEventRecorder({
     contract,
@@ -84,5 +82,17 @@ export async function openParts(
       return live.current.quotas;
     },
   });
+  const isAvailable = () => availability.isUp;
+  const auditRetentionDays = config.auditRetentionDays ?? installation.auditRetentionDays;
+  if (peers.isLeader)
+    await startBackground(context, {
+      database,
+      environment,
+      events,
+      issuer,
+      auditRetentionDays,
+      isAvailable,
+      reportAs,
+    });
   return { database, availability, issuer, environment, audit, events, reportAs };
 }

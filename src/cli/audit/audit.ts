@@ -124,15 +124,17 @@ const listing: Listing<AuditLine> = {
     ["COUNT", 5],
     ["REQUEST", 36],
     ["CALLER", 40],
+    ["ADDRESS", 15],
     ["METHOD", 0],
     ["RESOURCE", 0],
   ],
-  cells: ({ time, code, count, requestId, caller, method, resource, scope }) => [
+  cells: ({ time, code, count, requestId, caller, address, method, resource, scope }) => [
     time,
     code,
     String(count),
     requestId,
     caller,
+    address,
     method,
     resource || scope,
   ],

@@ -11,6 +11,7 @@ import { explain } from "../failure.ts";
 import { settingsOf, sourcesOf, withSettings } from "../settings.ts";
 import { checkCertificate } from "./certificate.ts";
 import {
+  checkAuditLog,
   checkClock,
   checkCounters,
   checkDeliveries,
@@ -92,6 +93,7 @@ async function* findings(config: Config, command: Command, { deep, repair }: Opt
     if (repair) await recordOf(command, database).write();
     yield deep ? await checkIntegrity(database) : skipped("integrity", "--deep reads the whole file");
     yield await checkDeliveries(database);
+    yield checkAuditLog(installation, config);
     const { finding, aheadMs } = await checkIssuers(database, config, installation.issuerUrl);
     yield finding;
     yield await checkSinks(database, config);

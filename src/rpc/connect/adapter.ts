@@ -39,6 +39,7 @@ import {
   breakOff,
   Deadline,
   discardBody,
+  type HttpRequest,
   type HttpResponse,
   isBuffered,
   isLongUnread,
@@ -65,7 +66,7 @@ export interface ConnectHandlerOptions {
   /** The header fields of every answer. May complete those of the request. */
   answerHeaders(headers: IncomingHttpHeaders): OutgoingHttpHeaders;
   /** The values a call starts with. */
-  contextValues?(request: PortRequest): ContextValues;
+  contextValues?(request: HttpRequest, response: HttpResponse): ContextValues;
   /** Whether a method needs no token. Its messages have at most {@link unverifiedBytes}. */
   isOpen?(method: DescMethod): boolean;
   /** Checks the body of a request while it is received; undefined: no check. */
@@ -188,7 +189,7 @@ export function createConnectHandler(options: ConnectHandlerOptions): ConnectHan
     const deadline = startTimeout(request, limits.maxTimeoutMs);
     if (!("stream" in request)) response.once("finish", () => discardRest(request));
     const watch = options.watchBody?.(request, response, handler.method);
-    const values = options.contextValues?.(request) ?? createContextValues();
+    const values = options.contextValues?.(request, response) ?? createContextValues();
     values.set(gateKey, () => watch?.begin());
     const call = {
       ...universalRequestFromNodeRequest(request, response, undefined, values),

@@ -59,7 +59,7 @@ export const groupInvites = defineResource({
   list: ListGroupInvitesRequestSchema,
   parent: groups,
   onParentDelete: "cascade",
-  columns: { key_id: { text: (invite) => invite.keyId } },
+  columns: { key_id: { text: (invite) => invite.keyId }, expire_us: { integer: endUs } },
   filters: { keyId: equalTo("key_id") },
   defaultOrder: [{ column: "create_time_us", descending: true }],
   async check({ parent, after }, context) {
@@ -102,6 +102,19 @@ export const groupInvitesService = implement(GroupInvitesService, [groupInvites]
     return toResponse(roleBindings, await bind(invitee, group, invite.roleUid, context), context);
   },
 });
+
+/** How long an expired invite is kept, since its expiry can be extended. */
+const keptMs = 7 * 86_400_000;
+
+/** When an invite is removed, in microseconds since 1970. */
+function endUs({ expirationTime }: GroupInvite): number {
+  return expirationTime === undefined ? 0 : (timestampMs(expirationTime) + keptMs) * 1000;
+}
+
+/** The same of a row, whose column may not be filled. */
+export function endOfInvite(row: Row): number {
+  return endUs(messageOf(groupInvites, row));
+}
 
 /** The valid invite with this code. Errors: NOT_FOUND. */
 async function findByCode(code: string, context: HandlerContext): Promise<GroupInvite> {

@@ -16,6 +16,7 @@ import {
 import { RoleBindingSchema } from "../../../gen/platform/iam/v2/role_bindings_pb.ts";
 import { authorityOf, callerOf, capabilityNamed, holds, requireCapabilities } from "../../auth/index.ts";
 import { alreadyExists, invalid } from "../../errors.ts";
+import { type Quotas, quotaOf } from "../../quotas.ts";
 import {
   type Change,
   defineResource,
@@ -25,7 +26,6 @@ import {
   insertResource,
   type MountedService,
   messageOf,
-  type Quotas,
   type Resource,
   requireUid,
   storeResource,
@@ -67,9 +67,20 @@ export const groups = defineResource({
   },
 });
 
+/** The quotas that groups tell, each with its public name. */
+const toldQuotas = {
+  groups: "groups",
+  identities: "identities",
+  roleBindings: "roleBindings",
+  subscriptions: "subscriptions",
+  repos: "repositories",
+  tags: "tags",
+} as const;
+
 /** What an organisation can have below it, by the public names of the kinds. */
-function resourceLimits({ repos, ...others }: Quotas): Record<string, number> {
-  return { ...others, ...(repos !== undefined && { repositories: repos }) };
+function resourceLimits(quotas: Quotas): Record<string, number> {
+  const limits = Object.entries(toldQuotas).map(([name, told]) => [told, quotaOf(quotas, name)] as const);
+  return Object.fromEntries(limits.filter(([, limit]) => limit !== Number.POSITIVE_INFINITY));
 }
 
 /** What the groups service needs besides its resource. */

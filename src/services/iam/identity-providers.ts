@@ -46,8 +46,7 @@ import { parentOf } from "../../uid.ts";
 import { grantableRole, requireAllGranted, requireGrantable } from "./grantable-roles.ts";
 import { groups } from "./groups.ts";
 import { httpsNeeded, isSameIssuer, ownIssuer } from "./identity-rules.ts";
-import { removeProvisioning } from "./provisioning/directory.ts";
-import { removeSignIns } from "./provisioning/sign-ins.ts";
+import { provisioningTable } from "./provisioning/settings.ts";
 import { roles } from "./roles.ts";
 
 export const identityProviders = defineResource({
@@ -151,8 +150,8 @@ export function identityProvidersService(
         const ofIssuer = { parent: row.parent, where: [{ column: "issuer", equals: issuerOf(row) }] };
         if (!(await databaseOf(context).exists(identityProviders.table, ofIssuer)))
           await requireGrantsOfUsers(row.parent, [issuerOf(row)], context);
-        await removeSignIns(uid, transactionOf(context));
-        await removeProvisioning(uid, transactionOf(context));
+        // Housekeeping removes its sign-ins and its directory, of which there may be very many.
+        await transactionOf(context).remove(provisioningTable, uid);
         return {};
       });
     },

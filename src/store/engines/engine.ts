@@ -74,6 +74,8 @@ export interface TransactOptions {
    * value may be committed together.
    */
   readonly commitsWith?: string | undefined;
+  /** Whether the limits of rows do not hold, because the operator writes. */
+  readonly isUnlimited?: boolean;
 }
 
 /** The call that a transaction serves. */

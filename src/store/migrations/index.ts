@@ -19,6 +19,7 @@ import { searchVocabularies } from "./0015-search-vocabularies.ts";
 import { artifactVersionColumn } from "./0016-artifact-version-column.ts";
 import { auditPlaces } from "./0017-audit-places.ts";
 import { deliverySettings } from "./0018-delivery-settings.ts";
+import { bounds } from "./0019-bounds.ts";
 
 /** The migrations. A new one goes to the end. */
 export const migrations: readonly Migration[] = [
@@ -40,4 +41,5 @@ export const migrations: readonly Migration[] = [
   artifactVersionColumn,
   auditPlaces,
   deliverySettings,
+  bounds,
 ];

@@ -6,7 +6,6 @@
 import { newUid } from "../../../new-uid.ts";
 import { newRow } from "../../../resource/index.ts";
 import { NotUniqueError, type ReadSession, type Row, type TableSpec, type WriteSession } from "../../../store/index.ts";
-import { provisioningTable } from "./settings.ts";
 
 /** A JSON object. */
 type Json = Record<string, unknown>;
@@ -31,14 +30,23 @@ export const usersTable: TableSpec = {
   name: "scim_users",
   columns: { user_name: "text", external_id: "text", active: "integer", identity: "text" },
   isWatched: true,
+  quota: "scim_users",
+  byteQuota: "scim_user_bytes",
 };
 export const groupsTable: TableSpec = {
   name: "scim_groups",
   columns: { display_name: "text", external_id: "text" },
   isWatched: true,
+  quota: "scim_groups",
+  byteQuota: "scim_group_bytes",
 };
 /** The rows of members, below their group; the last part of the uid is that of the user. */
-export const membersTable: TableSpec = { name: "scim_members", columns: { user_uid: "text" }, isWatched: true };
+export const membersTable: TableSpec = {
+  name: "scim_members",
+  columns: { user_uid: "text" },
+  isWatched: true,
+  quota: "scim_members",
+};
 
 const pageSize = 200;
 const tableOf = { User: usersTable, Group: groupsTable } as const;
@@ -169,14 +177,6 @@ export async function readUsersOf(
   const where = [{ column: "identity", in: identities }];
   const rows = await session.list(usersTable, { parent: provider, where, limit: Number.MAX_SAFE_INTEGER });
   return new Map(rows.map((row) => [String(row.columns.identity), entryOf(row)]));
-}
-
-/** Removes the users, the groups and the settings of a provider. */
-export async function removeProvisioning(provider: string, session: WriteSession): Promise<void> {
-  await session.remove(provisioningTable, provider);
-  for (const type of ["Group", "User"] as const)
-    for await (const entries of readEntries(session, provider, type))
-      for (const { uid } of entries) await removeEntry(session, type, uid);
 }
 
 /** The user of an identity, or of an external id, at a provider. */

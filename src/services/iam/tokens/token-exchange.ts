@@ -61,6 +61,8 @@ interface ExchangeRequest extends NarrowingRequest {
   readonly identity?: string | undefined;
   /** uid of the identity provider that the token must have come through. */
   readonly identityProvider?: string | undefined;
+  /** Called with whose token it is, even if it is then not exchanged. */
+  onCaller?(caller: Caller): void;
 }
 
 /** The answer to an exchange. */
@@ -173,6 +175,7 @@ export function createTokenExchange(options: TokenExchangeOptions): TokenExchang
   return {
     async exchange(token, request) {
       const caller = await callerWith(token, request);
+      request.onCaller?.(caller);
       const narrowing = narrowed(caller.narrowing ?? {}, request);
       const isOurs = caller.issuer === issuer.url;
       const { subject, claims, principal } = spokenFor(caller, request, isOurs);
