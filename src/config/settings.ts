@@ -3,6 +3,7 @@ import { availableParallelism } from "node:os";
 import { logFormats, logLevels } from "../log.ts";
 import { isUid } from "../uid.ts";
 import { ephemeralSettings } from "./ephemeral.ts";
+import { parseConsoleIssuers, parseReservedClients } from "./issuers.ts";
 import { secretKeySetting, signingKeySetting } from "./keys.ts";
 import {
   type Config,
@@ -12,7 +13,6 @@ import {
   parseBaseUrl,
   parseBytes,
   parseChoice,
-  parseConsoleIssuers,
   parseCount,
   parseCredentials,
   parseDays,
@@ -125,6 +125,13 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     isReloadable: true,
     parse: parseCount(0, 99_999),
   },
+  reservedClients: {
+    help: "identity providers that alone sign users of a client in for the first time, where several have its issuer and id",
+    placeholder: "URL=CLIENT_ID=PROVIDER_UID,…",
+    default: "",
+    isReloadable: true,
+    parse: parseReservedClients,
+  },
   allowLoopbackSinks: { help: "send events to sinks at http://localhost (for tests and trials)", ...aSwitch },
   openRootGroups: { help: "allow every root-level identity to create root groups", ...aSwitch },
   termsDocuments: {
@@ -235,8 +242,8 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   gcTuning: { help: "garbage collection tuned for short pauses: on or off", ...onOrOff },
   pages: { help: "front page, API reference and OpenAPI documents: on or off", ...onOrOff },
   consoleIssuers: {
-    help: "OpenID providers to sign in with at the console, each with the id of the console's client there",
-    placeholder: "URL=CLIENT_ID,…",
+    help: "OpenID providers to sign in with at the console, each with the id of the console's client there and, if there are several, the uid of the identity provider",
+    placeholder: "URL=CLIENT_ID[=PROVIDER_UID],…",
     default: "",
     parse: parseConsoleIssuers,
   },

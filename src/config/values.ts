@@ -5,6 +5,7 @@
 import { readFileSync } from "node:fs";
 import type { LogFormat, LogLevel } from "../log.ts";
 import type { Rate } from "../token-buckets.ts";
+import type { ConsoleIssuer, ReservedClient } from "./issuers.ts";
 import type { SecretKey } from "./keys.ts";
 
 /** A JSON Schema, or a part of one. */
@@ -26,12 +27,6 @@ export interface TermsDocument {
   readonly label: string;
   /** Where it can be read; may be "". */
   readonly url: string;
-}
-
-/** An OpenID provider that people sign in with, and the client of the platform there. */
-export interface ConsoleIssuer {
-  readonly issuer: string;
-  readonly clientId: string;
 }
 
 /** A host and a port; port 0 lets the system choose. */
@@ -77,6 +72,8 @@ export interface Config {
   readonly allowLoopbackIssuers: boolean;
   /** Maximum number of identities with patterns in an organisation. */
   readonly maxPatternIdentities: number;
+  /** The clients of issuers at which only one identity provider signs users in for the first time. */
+  readonly reservedClients: readonly ReservedClient[];
   /** Whether events may be sent to sinks on a loopback host, also by http. */
   readonly allowLoopbackSinks: boolean;
   readonly openRootGroups: boolean;
@@ -303,25 +300,6 @@ export function parseNames(value: string): readonly string[] {
     .split(",")
     .filter(Boolean);
 }
-
-/** Parses `https://login.example.com=CLIENT_ID,…`. An issuer at a loopback host may use http. */
-export function parseConsoleIssuers(value: string): readonly ConsoleIssuer[] {
-  return value
-    .split(",")
-    .filter((item) => item.trim() !== "")
-    .map((item) => {
-      const [, issuer = "", clientId = ""] = /^\s*(https?:\/\/[^\s=?#]+)=([!-~]+)\s*$/.exec(item) ?? [];
-      const url = URL.parse(issuer);
-      const isLoopback = url?.protocol === "http:" && ["127.0.0.1", "localhost", "[::1]"].includes(url.hostname);
-      if (url === null || url.username !== "" || !(url.protocol === "https:" || isLoopback))
-        throw new Error("must be a list of URL=CLIENT_ID, where URL is an https URL without query");
-      return { issuer, clientId };
-    });
-}
-parseConsoleIssuers.schema = {
-  type: "string",
-  pattern: "^(?:\\s*https?://[^\\s=?#,]+=[!-+\\-./-~]+\\s*(?:,|$))*$",
-};
 
 export function parseKey(value: string): Buffer {
   return Buffer.from(oneOf(/^[0-9a-fA-F]{64}$/, "64 hex digits")(value), "hex");

@@ -48,6 +48,7 @@ test("the defaults", () => {
     metrics: "on",
     allowLoopbackIssuers: false,
     maxPatternIdentities: 100,
+    reservedClients: [],
     consoleIssuers: [],
     v1MaxListItems: 200_000,
     quotas: {
@@ -344,14 +345,20 @@ test("--metrics-listen and --probe-listen are old names of --admin-listen; the l
   expect(() => read({ flags: { adminListen: "x" }, warn })).toThrow('--admin-listen: must be HOST:PORT, not "x"');
 });
 
+const provider = `${"0a".repeat(20)}/${"1b".repeat(8)}`;
+
 describe("the issuers of the console", () => {
   const read = (consoleIssuers: string) =>
     readConfig({ flags: { consoleIssuers }, env: {}, warn: () => {} }).consoleIssuers;
 
-  test("are URLs with client ids", () => {
+  test("are URLs with client ids, and identity providers", () => {
     expect(read("https://login.example.com/t/=a:b, http://127.0.0.1:9=c=d")).toEqual([
       { issuer: "https://login.example.com/t/", clientId: "a:b" },
       { issuer: "http://127.0.0.1:9", clientId: "c=d" },
+    ]);
+    expect(read(`https://login.example.com=a=${provider} ,https://login.example.com=b==${provider}`)).toEqual([
+      { issuer: "https://login.example.com", clientId: "a", provider },
+      { issuer: "https://login.example.com", clientId: "b=", provider },
     ]);
     expect(read("")).toEqual([]);
   });
@@ -362,4 +369,31 @@ describe("the issuers of the console", () => {
       expect(() => read(text)).toThrow("--console-issuers: must be a list of URL=CLIENT_ID");
     },
   );
+});
+
+describe("reserved clients", () => {
+  const read = (reservedClients: string) =>
+    readConfig({ flags: { reservedClients }, env: {}, warn: () => {} }).reservedClients;
+  const issuer = "https://login.example.com/t";
+
+  test("are clients of issuers with an identity provider", () => {
+    expect(read(`${issuer}=a=${provider}, ${issuer}=b=c=${provider}`)).toEqual([
+      { issuer, clientId: "a", provider },
+      { issuer, clientId: "b=c", provider },
+    ]);
+    expect(read("")).toEqual([]);
+  });
+
+  test.each([`${issuer}=a`, `${issuer}=a=${provider.slice(0, 40)}`, `${issuer}=a=${provider}/${"1".repeat(16)}`, "a"])(
+    "%s is refused",
+    (text) => {
+      expect(() => read(text)).toThrow("--reserved-clients: must be a list of URL=CLIENT_ID=PROVIDER_UID");
+    },
+  );
+
+  test("are reserved once", () => {
+    const other = provider.replace("0a", "0b");
+    expect(() => read(`${issuer}=a=${provider},${issuer}=a=${other}`)).toThrow(`reserves ${issuer}=a twice`);
+    expect(read(`${issuer}=a=${provider},${issuer}=b=${other}`)).toHaveLength(2);
+  });
 });
