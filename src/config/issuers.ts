@@ -1,5 +1,4 @@
 /** OpenID issuers and their clients in settings. */
-import type { Parser } from "./values.ts";
 
 /** An OpenID provider that people sign in with, and the client of the platform there. */
 export interface ConsoleIssuer {
@@ -20,31 +19,30 @@ export interface ReservedClient {
 const item = /^(?<issuer>https?:\/\/[^\s=?#]+)=(?<clientId>[!-~]+?)(?:=(?<provider>[0-9a-f]{40}\/[0-9a-f]{16}))?$/;
 
 /** Parses `https://login.example.com=CLIENT_ID,…`, each with `=PROVIDER_UID` or without. */
-export const parseConsoleIssuers: Parser<readonly ConsoleIssuer[]> = Object.assign(
-  (value: string) => parseClients(value, "URL=CLIENT_ID or URL=CLIENT_ID=PROVIDER_UID"),
-  { schema: { type: "string", pattern: "^(?:\\s*https?://[^\\s=?#,]+=[!-+\\-./-~]+\\s*(?:,|$))*$" } },
-);
+export function parseConsoleIssuers(value: string): readonly ConsoleIssuer[] {
+  return parseClients(value, "URL=CLIENT_ID or URL=CLIENT_ID=PROVIDER_UID");
+}
+parseConsoleIssuers.schema = {
+  type: "string",
+  pattern: "^(?:\\s*https?://[^\\s=?#,]+=[!-+\\-./-~]+\\s*(?:,|$))*$",
+};
 
 /** Parses `https://login.example.com=CLIENT_ID=PROVIDER_UID,…`. */
-export const parseReservedClients: Parser<readonly ReservedClient[]> = Object.assign(
-  (value: string) => {
-    const form = "URL=CLIENT_ID=PROVIDER_UID";
-    const seen = new Set<string>();
-    return parseClients(value, form).map(({ issuer, clientId, provider }) => {
-      if (provider === undefined) throw mustBe(form);
-      const pair = JSON.stringify([issuer, clientId]);
-      if (seen.has(pair)) throw new Error(`reserves ${issuer}=${clientId} twice`);
-      seen.add(pair);
-      return { issuer, clientId, provider };
-    });
-  },
-  {
-    schema: {
-      type: "string",
-      pattern: "^(?:\\s*https?://[^\\s=?#,]+=[!-+\\-./-~]+=[0-9a-f]{40}/[0-9a-f]{16}\\s*(?:,|$))*$",
-    },
-  },
-);
+export function parseReservedClients(value: string): readonly ReservedClient[] {
+  const form = "URL=CLIENT_ID=PROVIDER_UID";
+  const seen = new Set<string>();
+  return parseClients(value, form).map(({ issuer, clientId, provider }) => {
+    if (provider === undefined) throw mustBe(form);
+    const pair = `${issuer}=${clientId}`; // no issuer has an equals sign
+    if (seen.has(pair)) throw new Error(`reserves ${pair} twice`);
+    seen.add(pair);
+    return { issuer, clientId, provider };
+  });
+}
+parseReservedClients.schema = {
+  type: "string",
+  pattern: "^(?:\\s*https?://[^\\s=?#,]+=[!-+\\-./-~]+=[0-9a-f]{40}/[0-9a-f]{16}\\s*(?:,|$))*$",
+};
 
 /** The clients in a list. An issuer at a loopback host may use http. */
 function parseClients(value: string, form: string): ConsoleIssuer[] {
