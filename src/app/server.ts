@@ -124,7 +124,7 @@ export async function startServer(
   };
   const parts = await openParts(context, prepared, baseUrl, updateReadiness);
   const { database, availability, issuer } = parts;
-  readiness.set("database", () => (availability.isUp ? undefined : "the database is not available"));
+  readiness.set("database", () => availability.failure);
   const schema = watchSchema(database, log, updateReadiness);
   stack.defer(() => schema.stop());
   readiness.set("schema", () => (schema.isNewer ? newerSchema : undefined));

@@ -1,8 +1,9 @@
 /** Errors of the database, translated for callers. */
 import { ConnectError } from "@connectrpc/connect";
-import { aborted, deadlineExceeded, internal, resourceExhausted, unavailable, undecided } from "../errors.ts";
+import { aborted, dataLoss, deadlineExceeded, internal, resourceExhausted, unavailable, undecided } from "../errors.ts";
 import {
   ConflictError,
+  DamagedError,
   OverloadError,
   RefusedError,
   StaleError,
@@ -32,6 +33,7 @@ export function callersError(error: unknown): ConnectError {
     return undecided(
       "the database failed while it committed the change, which may have been made; read before trying again",
     );
+  if (error instanceof DamagedError) return dataLoss("what is stored is damaged; the operator must restore it");
   if (isOutage(error)) return unavailable("the database is not available; try again");
   return internal(error);
 }

@@ -21,7 +21,7 @@ import { exportSnapshot } from "./snapshot/export.ts";
 import type { SnapshotProgress, TableEnd } from "./snapshot/format.ts";
 import { importSnapshot } from "./snapshot/import.ts";
 import { countedTables } from "./snapshot/tables.ts";
-import { ConflictError, NotUniqueError, RefusedError, StaleError } from "./sql/errors.ts";
+import { ConflictError, DamagedError, NotUniqueError, RefusedError, StaleError } from "./sql/errors.ts";
 import { observed } from "./sql/observed-connection.ts";
 import { compile } from "./sql/statement.ts";
 import { type DatabaseStats, measure } from "./stats.ts";
@@ -265,7 +265,7 @@ function inSession<T>(
       return value;
     } catch (error) {
       const { failure } = session;
-      if (failure instanceof ConflictError) throw failure;
+      if (failure instanceof ConflictError || failure instanceof DamagedError) throw failure;
       // Another transaction may have changed the row since this one read it.
       if (isConcurrent && failure instanceof StaleError && staleRuns++ < maxStaleRuns) throw new ConflictError(failure);
       throw mayCollide && failure instanceof NotUniqueError ? failure : error;

@@ -52,6 +52,7 @@ export type { SnapshotProgress, TableEnd } from "./snapshot/format.ts";
 export { importSetting } from "./snapshot/tables.ts";
 export {
   ConflictError,
+  DamagedError,
   NotUniqueError,
   OverloadError,
   RefusedError,

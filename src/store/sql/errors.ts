@@ -51,6 +51,21 @@ export class UnavailableError extends Error {
 }
 
 /**
+ * A part of the database is damaged: what is stored there cannot be read. Nothing was written. Retrying does not help,
+ * and other rows can be read.
+ */
+export class DamagedError extends Error {
+  override readonly name = "DamagedError";
+
+  constructor(cause: unknown) {
+    super(
+      `a part of the database cannot be read (${(cause as Error).message}): run \`platform doctor --deep\`, and restore a backup`,
+      { cause },
+    );
+  }
+}
+
+/**
  * The database cannot be opened or migrated, and retrying does not help: a wrong password, no database at the path, a
  * newer schema.
  */

@@ -2,6 +2,7 @@
 import pg from "pg";
 import {
   ConflictError,
+  DamagedError,
   RefusedError,
   StatementTimeoutError,
   UnavailableError,
@@ -23,6 +24,8 @@ const outages = /^(57P0.|08...|53...|58...|25P03|25006)$/;
 /** No right to do it, or to any schema; and an extension whose files are missing. */
 const noRight = new Set(["42501", "3F000"]);
 const noExtension = new Set(["0A000", "58P01"]);
+/** A page of a table or of an index cannot be read, or is not what it should be. */
+const damage = new Set(["XX001", "XX002"]);
 /** Authentication failures, and a database that does not exist. */
 const refusals = /^(28...|3D000)$/;
 
@@ -33,6 +36,7 @@ export function translated(error: unknown): unknown {
   if (code === uniqueViolation) return new UniqueViolation(constraintOf(error), error);
   if (code === queryCanceled) return new StatementTimeoutError(error);
   if (conflicts.has(code)) return new ConflictError(error);
+  if (damage.has(code)) return new DamagedError(error);
   if (noRight.has(code))
     return new RefusedError(
       `the user of the database lacks a right: ${error.message}; make it the owner of the database, or grant it CREATE on the database and on its schema`,

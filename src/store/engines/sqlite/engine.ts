@@ -146,6 +146,8 @@ export function openSqlite(
       return integrityFaults(database);
     },
     async check() {
+      const damage = reading.damage ?? writing.damage ?? readers?.damage;
+      if (damage !== undefined) throw damage;
       reading.rows(readable, {});
       if (!queue.isRefused) return;
       await queue.transact(async (connection) => connection.run(writable, {}));
