@@ -14,7 +14,7 @@ export function explain(error: unknown): string {
 /** The line for an error of a file, an address or a database; undefined for a bug. */
 function explainKnown(error: unknown): string | undefined {
   if (error instanceof CommandFailure || error instanceof StartFailure) return error.message;
-  if (error instanceof ConflictError) return "--database: the database is locked by another program; try again";
+  if (error instanceof ConflictError) return `--database: ${error.message}; try again`;
   if (error instanceof UnavailableError || error instanceof RefusedError || error instanceof DamagedError)
     return `--database: ${error.message}`;
   if (!(error instanceof Error) || error instanceof TypeError || error instanceof RangeError) return undefined;

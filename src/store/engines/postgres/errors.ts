@@ -11,11 +11,12 @@ import {
 
 const uniqueViolation = "23505";
 const queryCanceled = "57014";
+const lockNotAvailable = "55P03";
 /**
- * Serialization failure, deadlock, lock not available; and a prepared statement that does not exist, because its
+ * Serialization failure, deadlock; and a prepared statement that does not exist, because its
  * preparation, which was sent before on the same connection, was stopped.
  */
-const conflicts = new Set(["40001", "40P01", "55P03", "26000"]);
+const conflicts = new Set(["40001", "40P01", "26000"]);
 /**
  * The server closes connections or refuses new ones (57P0x, class 08, too many connections, idle timeouts), is out of
  * memory or disk space, or is read-only, as a standby is.
@@ -35,6 +36,7 @@ export function translated(error: unknown): unknown {
   const code = error.code ?? "";
   if (code === uniqueViolation) return new UniqueViolation(constraintOf(error), error);
   if (code === queryCanceled) return new StatementTimeoutError(error);
+  if (code === lockNotAvailable) return new ConflictError(error, true);
   if (conflicts.has(code)) return new ConflictError(error);
   if (damage.has(code)) return new DamagedError(error);
   if (noRight.has(code))

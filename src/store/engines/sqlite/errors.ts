@@ -35,7 +35,7 @@ export function leavesNothing(error: unknown): boolean {
 
 /** Translates an error of node:sqlite. Returns an error that has no translation unchanged. */
 export function translated(error: unknown): unknown {
-  if (isBusy(error)) return new ConflictError(error);
+  if (isBusy(error)) return new ConflictError(error, true);
   const code = codeOf(error);
   if ([corrupt, notADatabase].includes(code & 0xff) || readErrors.includes(code)) return new DamagedError(error);
   if ([readOnly, ioError, full, cannotOpen].includes(code & 0xff))

@@ -173,7 +173,7 @@ export class GroupCommit {
         return;
       } catch (error) {
         if (!isBusy(error)) throw translated(error);
-        if (performance.now() > giveUpAt) throw new ConflictError(error);
+        if (performance.now() > giveUpAt) throw new ConflictError(error, true);
         if (retryMs === 1) this.#hooks.isLocked();
       }
       await setTimeout(retryMs * (0.5 + Math.random()));
