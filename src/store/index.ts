@@ -44,6 +44,7 @@ export type { LeaseRequest, Queue, Settlement } from "./logs/queue.ts";
 export type { NewQueueEntry, QueueEntry, QueueKey, QueuePlace, QueueState } from "./logs/queue-entry.ts";
 export type { PartitionScan } from "./logs/queue-session.ts";
 export type { ReadingCall } from "./long-queries.ts";
+export type { MigrateOptions, MigrationProgress, PendingMigration } from "./migration.ts";
 export type { ReadSession } from "./read-session.ts";
 export { PackedRow } from "./rows/packed.ts";
 export type { Row } from "./rows/record.ts";

@@ -1,6 +1,6 @@
 /** All migrations, in the order in which they run. */
 
-import type { Migration } from "../migration.ts";
+import type { Migration, Release } from "../migration.ts";
 import { foundation } from "./0001-foundation.ts";
 import { identityProviders } from "./0002-identity-providers.ts";
 import { invitesAssociationsTerms } from "./0003-invites-associations-terms.ts";
@@ -20,8 +20,11 @@ import { artifactVersionColumn } from "./0016-artifact-version-column.ts";
 import { auditPlaces } from "./0017-audit-places.ts";
 import { deliverySettings } from "./0018-delivery-settings.ts";
 
-/** The migrations. A new one goes to the end. */
-export const migrations: readonly Migration[] = [
+/**
+ * Those of the first release with phases, and from before. Programs that lack one of them cannot work on its schema. A
+ * new one goes to the end.
+ */
+const first: readonly Migration[] = [
   foundation,
   identityProviders,
   invitesAssociationsTerms,
@@ -41,3 +44,9 @@ export const migrations: readonly Migration[] = [
   auditPlaces,
   deliverySettings,
 ];
+
+/** The releases that change the schema, in order. */
+export const releases: readonly Release[] = [{ steps: first, finish: [] }];
+
+/** The migrations of all releases. */
+export const migrations: readonly Migration[] = releases.flatMap(({ steps, finish }) => [...steps, ...finish]);

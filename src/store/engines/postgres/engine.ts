@@ -176,11 +176,17 @@ export async function openPostgres(
     }
   }
 
-  async function exclusively<T>(body: (connection: SqlConnection) => Promise<T>): Promise<T> {
+  async function exclusively<T>(
+    body: (connection: SqlConnection) => Promise<T>,
+    { lockWaitMs = 0 }: { readonly lockWaitMs?: number } = {},
+  ): Promise<T> {
     await createLock(reader);
     return once("begin", undefined, async (connection, client) => {
-      await client.query("set local statement_timeout = 0; set local lock_timeout = 0");
+      await client.query(
+        "set local statement_timeout = 0; set local lock_timeout = 0; set local idle_in_transaction_session_timeout = 0",
+      );
       await client.query("select id from migration_lock where id = 1 for update");
+      await client.query(`set local lock_timeout = ${lockWaitMs}`);
       return body(connection);
     });
   }

@@ -13,7 +13,7 @@ import { promisify } from "node:util";
 import { SqliteAdapter, SqliteQueryCompiler, sql } from "kysely";
 import { counterStatements } from "../../logs/counters.ts";
 import { type Dialect, queryBuilder } from "../../sql/dialect.ts";
-import { RefusedError } from "../../sql/errors.ts";
+import { ConflictError, RefusedError } from "../../sql/errors.ts";
 import { DatabaseStats } from "../../stats.ts";
 import type { Engine } from "../engine.ts";
 import { integrityFaults } from "./backup.ts";
@@ -135,7 +135,15 @@ export function openSqlite(
     isConcurrent: false,
     transact: (body) => queue.transact(body),
     autocommit: (body) => queue.transact(async (connection) => body(connection)),
-    exclusively: (body) => queue.transact(body),
+    async exclusively(body) {
+      for (;;) {
+        try {
+          return await queue.transact(body);
+        } catch (error) {
+          if (!(error instanceof ConflictError)) throw error; // another process is at it
+        }
+      }
+    },
     async snapshot(body) {
       using database = connect(path, writerCacheKib);
       database.exec("begin");
