@@ -1,6 +1,15 @@
 /** The migrations of the next release. */
+import { existsSync } from "node:fs";
 import { sql } from "kysely";
 import type { Release } from "../../src/store/migration.ts";
+
+/** While this file exists, the first migration blocks its thread, as a statement does that takes long. */
+const gate = process.env.TEST_MIGRATION_GATE;
+
+function waitAtGate(): void {
+  const never = new Int32Array(new SharedArrayBuffer(4));
+  while (gate !== undefined && existsSync(gate)) Atomics.wait(never, 0, 0, 50);
+}
 
 /** It adds a column, then its index; in the end, every row must be given a value by its program. */
 export const nextRelease: Release = {
@@ -9,6 +18,7 @@ export const nextRelease: Release = {
       name: "9001-shades",
       locks: "adds a column to repos: calls wait for a moment",
       statements: ({ types }) => [sql`alter table repos add column shade ${types.text} not null default ''`],
+      ...(gate !== undefined && { fill: async () => waitAtGate() }),
     },
     {
       name: "9002-shades-index",

@@ -26,7 +26,7 @@ export async function migrateDatabase(
   log.info({ migrations: pending.length, first: pending[0]?.name }, "migrating the database");
   const timer = setInterval(() => log.info(state(), "still migrating"), lineMs).unref();
   try {
-    const count = await database.migrate(
+    const work = database.migrate(
       ({ name }, durationMs) => log.info({ name, seconds: Math.round(durationMs / 100) / 10 }, "migration done"),
       {
         signal,
@@ -36,9 +36,18 @@ export async function migrateDatabase(
         onWait: (ms) => log.info({ seconds: ms / 1000 }, "waiting until older servers have stopped"),
       },
     );
+    const count = await (signal === undefined ? work : Promise.race([work, aborted(signal)]));
     log.info({ migrations: count, seconds: secondsSince(startMs) }, "the database is migrated");
   } finally {
     clearInterval(timer);
     readiness.set("startup", () => "starting");
   }
+}
+
+/** Fails with the signal's reason. What the work was waiting for ends when the database is closed. */
+function aborted(signal: AbortSignal): Promise<never> {
+  const failed = Promise.withResolvers<never>();
+  if (signal.aborted) failed.reject(signal.reason);
+  signal.addEventListener("abort", () => failed.reject(signal.reason), { once: true });
+  return failed.promise;
 }
