@@ -33,7 +33,10 @@ export async function migrateOnThread(
   signal?.throwIfAborted();
   const reported = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
   const workerData: MigrationThreadData = { path, finish, reported };
-  const thread = new Worker(new URL(`./migration-thread${extname(import.meta.url)}`, import.meta.url), { workerData, execArgv: [] });
+  const thread = new Worker(new URL(`./migration-thread${extname(import.meta.url)}`, import.meta.url), {
+    workerData,
+    execArgv: [],
+  });
   const ended = Promise.withResolvers<number>();
   thread.on("message", (message: FromMigrationThread) => {
     if (message.type === "progress") onProgress?.(message.progress);

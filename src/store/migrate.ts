@@ -6,11 +6,13 @@
  */
 
 import { setTimeout } from "node:timers/promises";
+import { CreateIndexNode } from "kysely";
 import type { Engine } from "./engines/engine.ts";
 import { migrateOnThread } from "./migrate-on-thread.ts";
 import type { MigrateOptions, Migration, OnMigrated, PendingMigration, Release } from "./migration.ts";
 import { releases } from "./migrations/index.ts";
 import { announceFinish, readSchema, recordMigration, type SchemaState } from "./schema.ts";
+import type { Dialect } from "./sql/dialect.ts";
 import { ConflictError, RefusedError, UnavailableError } from "./sql/errors.ts";
 import { keyedTable } from "./sql/resource-table.ts";
 import { compile, type SqlConnection } from "./sql/statement.ts";
@@ -103,11 +105,14 @@ class Run {
   async #runWhenUnlocked(migration: Migration, count: number): Promise<boolean> {
     const { dialect, exclusively } = this.#engine;
     for (let triesLeft = maxLockTries; ; triesLeft--) {
+      const startMs = performance.now();
       try {
+        const isBuilt = await this.#buildIndexes(migration, count);
         return await exclusively(
           async (connection) => {
             if ((await readSchema(dialect, connection)).applied.has(migration.name)) return false;
-            await this.#runOne(connection, migration, count);
+            if (isBuilt) await this.#record(connection, migration, startMs);
+            else await this.#runOne(connection, migration, count);
             return true;
           },
           { lockWaitMs },
@@ -119,32 +124,61 @@ class Run {
     }
   }
 
+  /** Does what a migration does that only builds indexes, while others write. False if it does something else. */
+  async #buildIndexes(migration: Migration, count: number): Promise<boolean> {
+    const { dialect, buildIndex } = this.#engine;
+    const statements = migration.statements(dialect);
+    const indexes = statements.map((statement) => statement.toOperationNode()).filter(isPlainIndex);
+    if (buildIndex === undefined || indexes.length < statements.length || migration.fill !== undefined) return false;
+    for (const [i, { name, table }] of indexes.entries()) {
+      this.#begin(migration, count, i + 1);
+      const { text } = compile(dialect.query, statements[i]!);
+      await explained(migration, () => buildIndex(table!.table.identifier.name, name.name, text));
+    }
+    return true;
+  }
+
   async #runOne(connection: SqlConnection, migration: Migration, count: number): Promise<void> {
     const startMs = performance.now();
     const { dialect } = this.#engine;
     const statements = migration.statements(dialect);
-    const { length } = statements;
-    const total = migration.fill === undefined ? length : length + 1;
-    const begin = (statement: number) => {
-      const place = { number: this.#done + 1, count, statement, statements: total };
-      this.#options.onProgress?.({ name: migration.name, ...place });
-    };
-    try {
+    await explained(migration, async () => {
       for (const [i, statement] of statements.entries()) {
-        begin(i + 1);
+        this.#begin(migration, count, i + 1);
         await connection.run(compile(dialect.query, statement), {});
       }
-      if (migration.fill !== undefined) begin(total);
-      await migration.fill?.(connection, dialect);
-    } catch (error) {
-      if (error instanceof ConflictError || error instanceof UnavailableError || !(error instanceof Error)) throw error;
-      // On PostgreSQL, one may need an extension that the user may not create.
-      throw new RefusedError(`migration ${migration.name}: ${error.message}`, { cause: error });
-    }
-    await recordMigration(dialect, connection, releaseOf(migration), migration);
+      if (migration.fill === undefined) return;
+      this.#begin(migration, count, statements.length + 1);
+      await migration.fill(connection, dialect);
+    });
+    await this.#record(connection, migration, startMs);
+  }
+
+  #begin({ name, statements, fill }: Migration, count: number, statement: number): void {
+    const { length } = statements(this.#engine.dialect);
+    const place = { number: this.#done + 1, count, statement, statements: fill === undefined ? length : length + 1 };
+    this.#options.onProgress?.({ name, ...place });
+  }
+
+  async #record(connection: SqlConnection, migration: Migration, startMs: number): Promise<void> {
+    await recordMigration(this.#engine.dialect, connection, releaseOf(migration), migration);
     this.#done++;
     this.#onMigrated?.(migration, performance.now() - startMs);
   }
+}
+
+/** Names the migration in an error: on PostgreSQL, one may need an extension that the user may not create. */
+async function explained(migration: Migration, work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    if (error instanceof ConflictError || error instanceof UnavailableError || !(error instanceof Error)) throw error;
+    throw new RefusedError(`migration ${migration.name}: ${error.message}`, { cause: error });
+  }
+}
+
+function isPlainIndex(node: object): node is CreateIndexNode {
+  return CreateIndexNode.is(node as CreateIndexNode) && !(node as CreateIndexNode).unique;
 }
 
 function releaseOf(migration: Migration): Release {

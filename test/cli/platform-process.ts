@@ -184,7 +184,10 @@ export const isWithoutFastPath = process.env.TEST_FAST_PATH === "off";
 /** Whether tests run without generated code. */
 export const isWithoutGeneratedCode = process.env.TEST_GENERATED_CODE === "off";
 
-function spawnPlatform(args: readonly string[], { cwd = tmpdir(), env = {}, entry = programEntry(), input }: Surroundings): ChildProcess {
+function spawnPlatform(
+  args: readonly string[],
+  { cwd = tmpdir(), env = {}, entry = programEntry(), input }: Surroundings,
+): ChildProcess {
   const child = spawn(process.execPath, [entry, ...args], {
     cwd,
     env: { ...cleanEnvironment(), ...env },

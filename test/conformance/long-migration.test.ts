@@ -51,7 +51,9 @@ onEveryDatabase("a start that migrates", (database) => {
 
     const first = start();
     for (const port of [ports.api, ports.admin]) {
-      await expect.poll(() => probe(port, "/readyz"), { timeout: 60_000 }).toMatchObject({ status: 503, body: progress });
+      await expect
+        .poll(() => probe(port, "/readyz"), { timeout: 60_000 })
+        .toMatchObject({ status: 503, body: progress });
       expect(await probe(port, "/livez")).toMatchObject({ status: 200, body: { status: "ok" } });
     }
     expect(await probe(ports.api, "/iam/v2/groups")).toMatchObject({

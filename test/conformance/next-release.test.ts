@@ -19,7 +19,9 @@ onEveryDatabase("the schema of a next release", (database) => {
     const create = (server: PlatformProcess, name: string) =>
       call(server, "POST", `/registry/v2/repos/${root}`, { name });
     const names = async (server: PlatformProcess) =>
-      (await call(server, "GET", "/registry/v2/repos?order_by=name")).body.repos.map((each: { name: string }) => each.name);
+      (await call(server, "GET", "/registry/v2/repos?order_by=name")).body.repos.map(
+        (each: { name: string }) => each.name,
+      );
     expect((await create(old, "a")).status).toBe(200);
 
     // The first phase: both work on it.
@@ -28,6 +30,10 @@ onEveryDatabase("the schema of a next release", (database) => {
     const migrated = await runPlatform(["migrate", ...on], nextRelease);
     expect(migrated).toMatchObject({ code: 0 });
     expect(migrated.stdout).toMatch(/\n2 migrations applied\n1 to finish: run `platform migrate --finish`/);
+    if (database().name === "postgresql")
+      expect(
+        await database().sql("select from pg_index where indexrelid = 'repos_shade'::regclass and indisvalid"),
+      ).toHaveLength(1);
     const next = await startPlatformForTest(serve, nextRelease);
     for (const [i, server] of [old, next, old, next].entries())
       expect((await create(server, `b${i}`)).status).toBe(200);

@@ -12,7 +12,7 @@ const changes: Readonly<Record<string, readonly [string, string]>> = {
   ],
   "/src/services/registry/repos.ts": [
     "columns: { name: { text: (repo) => repo.name } }",
-    "columns: { name: { text: (repo) => repo.name }, shade: { text: (repo) => `shade of ${repo.name}` } }",
+    "columns: { name: { text: (repo) => repo.name }, shade: { text: (repo) => repo.name.concat(' shade') } }",
   ],
 };
 

@@ -8,7 +8,14 @@ import {
   notServed,
   refreshDerivedRows,
 } from "../../services/index.ts";
-import { type Database, importSetting, openDatabase, RefusedError } from "../../store/index.ts";
+import {
+  type Database,
+  databasePath,
+  importSetting,
+  networkFileSystemOf,
+  openDatabase,
+  RefusedError,
+} from "../../store/index.ts";
 import { StartFailure } from "../failure.ts";
 import { generatedServices } from "../generated-services.ts";
 import { type Installation, install, readInstallation, refreshBuiltIns } from "../installation.ts";
@@ -54,7 +61,7 @@ export async function prepareDatabase(
   issuerUrl: string,
   signal?: AbortSignal,
 ): Promise<PreparedDatabase> {
-  const { config, api, now, metrics } = context;
+  const { config, api, log, now, metrics } = context;
   const database = await openDatabase(config.database, {
     maxLongQueries: config.maxLongQueries,
     isMeasured: metrics !== undefined,
@@ -65,6 +72,9 @@ export async function prepareDatabase(
       preparedStatements: config.databasePreparedStatements,
     },
   });
+  const path = databasePath(config.database);
+  const fileSystem = path === undefined ? undefined : networkFileSystemOf(path);
+  if (fileSystem !== undefined) log.warn({ path, fileSystem }, "the database is on a network file system");
   try {
     await bringUpToDate(database, context, signal);
     if ((await database.read.setting(importSetting)) !== undefined)

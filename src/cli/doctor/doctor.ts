@@ -19,7 +19,7 @@ import {
   checkSecrets,
   checkSigningKeys,
 } from "./database.ts";
-import { checkDatabaseFiles, checkDiskSpace, checkFileRights, type PrivateFile } from "./files.ts";
+import { checkDatabaseFiles, checkDiskSpace, checkFileRights, checkFileSystem, type PrivateFile } from "./files.ts";
 import { countText, type Finding, failure, skipped, warning } from "./finding.ts";
 import { checkIssuers, checkSinks } from "./network.ts";
 
@@ -67,6 +67,7 @@ async function* findings(config: Config, command: Command, options: Options): As
   if (path !== undefined) {
     const files = checkDatabaseFiles(path);
     yield files;
+    if (files.state !== "failure") yield checkFileSystem(path);
     if (files.state !== "failure") yield checkDiskSpace(path);
   }
   yield checkCertificate(config, Date.now());

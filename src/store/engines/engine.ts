@@ -42,6 +42,11 @@ export interface Engine {
     options?: { readonly lockWaitMs?: number },
   ): Promise<T>;
   /**
+   * Builds an index while others write its table: `create` is the statement. Does nothing if it exists, and builds it
+   * again if a process was killed meanwhile. Absent where it cannot be built so.
+   */
+  buildIndex?(table: string, name: string, create: string): Promise<void>;
+  /**
    * Distributes the tables of tenants among the workers of a cluster, and returns how many were not. Absent where there
    * is no such cluster. Errors: RefusedError.
    */

@@ -20,7 +20,7 @@ import { integrityFaults } from "./backup.ts";
 import { Checkpoints, logBytes } from "./checkpoints.ts";
 import { SnapshotConnection, SqliteConnection } from "./connection.ts";
 import { isNoDatabase, translated } from "./errors.ts";
-import { inMemory, prepareFile } from "./file.ts";
+import { inMemory, logIsGone, prepareFile } from "./file.ts";
 import { sqliteContent } from "./full-text.ts";
 import { GroupCommit } from "./group-commit.ts";
 import { Readers } from "./readers.ts";
@@ -93,6 +93,11 @@ export function openSqlite(
   const file = prepareFile(location, mustExist);
   const { path } = file;
   const { writer, reader } = connectBoth(path, busyWaitMs);
+  if (file.isAlone && writer.prepare("select 1 from sqlite_master").get() === undefined) {
+    reader.close();
+    writer.close();
+    throw logIsGone(path, "the file has no tables");
+  }
   const reading = new SnapshotConnection(reader, writer);
   const writing = new SqliteConnection(writer);
   const stats = new DatabaseStats();
