@@ -12,7 +12,6 @@ import { migrateOnThread } from "./migrate-on-thread.ts";
 import type { MigrateOptions, Migration, OnMigrated, PendingMigration, Release } from "./migration.ts";
 import { releases } from "./migrations/index.ts";
 import { announceFinish, readSchema, recordMigration, type SchemaState } from "./schema.ts";
-import type { Dialect } from "./sql/dialect.ts";
 import { ConflictError, RefusedError, UnavailableError } from "./sql/errors.ts";
 import { keyedTable } from "./sql/resource-table.ts";
 import { compile, type SqlConnection } from "./sql/statement.ts";
