@@ -20,10 +20,7 @@ import { artifactVersionColumn } from "./0016-artifact-version-column.ts";
 import { auditPlaces } from "./0017-audit-places.ts";
 import { deliverySettings } from "./0018-delivery-settings.ts";
 
-/**
- * Those of the first release with phases, and from before. Programs that lack one of them cannot work on its schema. A
- * new one goes to the end.
- */
+/** The migrations. A new one goes to the end. */
 const first: readonly Migration[] = [
   foundation,
   identityProviders,
@@ -45,7 +42,10 @@ const first: readonly Migration[] = [
   deliverySettings,
 ];
 
-/** The releases that change the schema, in order. */
+/**
+ * The releases that change the schema, in order. In the first one are those from before phases, too: programs that lack
+ * one of them cannot work on its schema. The next release begins a list of its own.
+ */
 export const releases: readonly Release[] = [{ steps: first, finish: [] }];
 
 /** The migrations of all releases. */
