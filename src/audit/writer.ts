@@ -3,7 +3,7 @@
  * and their number is logged.
  */
 
-import { type Database, type LogEntry, UnavailableError, type WriteSession } from "../store/index.ts";
+import { ConflictError, type Database, type LogEntry, UnavailableError, type WriteSession } from "../store/index.ts";
 import { type AuditRecord, appendAudit, auditEntry, emptyRecord } from "./records.ts";
 import { StrangerCounts } from "./strangers.ts";
 
@@ -54,7 +54,7 @@ export function createAudit({ database, now, onLoss }: AuditOptions): Audit {
   let writing = Promise.resolve();
   /** How many records did not fit into memory since the database became unavailable, and why it did. */
   let dropped = 0;
-  let outage: UnavailableError | undefined;
+  let outage: Error | undefined;
 
   /** Callers beyond `maxCallers` share one tally. */
   function tallyOf(caller: string): Tally {
@@ -72,7 +72,8 @@ export function createAudit({ database, now, onLoss }: AuditOptions): Audit {
           for (const entry of batch) await appendAudit(session, entry);
         });
       } catch (error) {
-        if (error instanceof UnavailableError) return keep(entries.slice(start), error);
+        const isPassing = error instanceof UnavailableError || error instanceof ConflictError;
+        if (isPassing) return keep(entries.slice(start), error);
         onLoss(batch.length, error);
       }
     }
@@ -81,7 +82,7 @@ export function createAudit({ database, now, onLoss }: AuditOptions): Audit {
   }
 
   /** Keeps what fits, the oldest first. A record that was written in spite of the error is not written twice. */
-  function keep(entries: readonly LogEntry[], error: UnavailableError): void {
+  function keep(entries: readonly LogEntry[], error: Error): void {
     const all = [...entries, ...pending];
     pending = all.slice(0, maxPending);
     dropped += all.slice(maxPending).reduce((sum, { columns: { count } }) => sum + Number(count), 0);

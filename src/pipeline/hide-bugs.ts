@@ -34,7 +34,9 @@ export function hideBugs({ contract, log, serviceHost, reportOutage }: HideBugsO
     }
     const described = callersError(error);
     reportOutage?.(error);
-    if (described.code === Code.Internal) log.error({ err: error, method: method.name, requestId }, "bug");
+    const isBug = described.code === Code.Internal;
+    if (isBug || described.code === Code.DataLoss)
+      log.error({ err: error, method: method.name, requestId }, isBug ? "bug" : "damaged data");
     throw completeError(described, serviceHost, domain, request);
   });
 }

@@ -8,7 +8,8 @@ import { createQueue, type Queue } from "./logs/queue.ts";
 import { queuesOf } from "./logs/queue-session.ts";
 import { SharedTotals } from "./logs/shared-totals.ts";
 import { LongQueries, type ReadingCall } from "./long-queries.ts";
-import { migrate, type OnMigrated, type PendingMigration, pendingMigrations } from "./migrate.ts";
+import { migrate, pendingMigrations, unfinishedMigrations } from "./migrate.ts";
+import type { MigrateOptions, OnMigrated, PendingMigration } from "./migration.ts";
 import { type Catalogue, Reader, type ReadSession } from "./read-session.ts";
 import { Additions, type RowLimits } from "./row-limits.ts";
 import { settingStatements } from "./settings.ts";
@@ -16,7 +17,7 @@ import { exportSnapshot } from "./snapshot/export.ts";
 import type { SnapshotProgress, TableEnd } from "./snapshot/format.ts";
 import { importSnapshot } from "./snapshot/import.ts";
 import { countedTables } from "./snapshot/tables.ts";
-import { ConflictError, NotUniqueError, RefusedError, StaleError } from "./sql/errors.ts";
+import { ConflictError, DamagedError, NotUniqueError, RefusedError, StaleError } from "./sql/errors.ts";
 import { observed } from "./sql/observed-connection.ts";
 import { compile } from "./sql/statement.ts";
 import { type DatabaseStats, measure } from "./stats.ts";
@@ -49,16 +50,24 @@ export interface Database {
   limitRows(limits: RowLimits | undefined): void;
   /** A queue, by the name of its table. */
   queue(name: string): Queue;
-  /** Brings the schema up to date and returns how many migrations ran. Several processes may call it at once. */
-  migrate(onMigrated?: OnMigrated): Promise<number>;
+  /**
+   * Brings the schema up to date and returns how many migrations ran. Several processes may call it at once. Errors:
+   * RefusedError; ConflictError; UnavailableError.
+   */
+  migrate(onMigrated?: OnMigrated, options?: MigrateOptions): Promise<number>;
   /**
    * Distributes the tables of tenants among the workers of a Citus cluster, and returns how many were not. To be called
    * after `migrate`, by a process that then closes the database: others must be started again. Errors: RefusedError
    * where there is no Citus.
    */
   distribute(): Promise<number>;
-  /** Returns the missing migrations, in order. Errors: RefusedError when the database is newer than this program. */
+  /**
+   * Returns the missing migrations, in order. Errors: RefusedError when a newer program has made a schema on which this
+   * one cannot work. From then on transactions are refused, until this finds otherwise.
+   */
   pendingMigrations(): Promise<readonly PendingMigration[]>;
+  /** Returns what `migrate` leaves until no program of the release before is at work. Errors: RefusedError. */
+  unfinishedMigrations(): Promise<readonly PendingMigration[]>;
   /**
    * Writes the lines of a snapshot: everything in the database, at one moment. `write` resolves when it can take the
    * next line.
@@ -138,6 +147,7 @@ export async function openDatabase(url: string, options: OpenOptions = {}): Prom
     settings: settingStatements(dialect),
   };
   let limits: RowLimits | undefined;
+  let refusal: RefusedError | undefined;
   let running = 0;
   let idle: PromiseWithResolvers<void> | undefined;
   let closing: Promise<void> | undefined;
@@ -145,6 +155,7 @@ export async function openDatabase(url: string, options: OpenOptions = {}): Prom
   /** Runs a transaction that closing waits for. */
   async function tracked<T>(start: () => Promise<T>): Promise<T> {
     if (closing !== undefined) throw new Error("the database is closed");
+    if (refusal !== undefined) throw refusal;
     running++; // not a Set, which may hold deleted entries for long: see http/http2/short-map.ts
     try {
       return await start();
@@ -192,12 +203,22 @@ export async function openDatabase(url: string, options: OpenOptions = {}): Prom
       limits = given;
     },
     queue: (name) => createQueue({ ...engine, autocommit: (body) => tracked(() => engine.autocommit(body)) }, name),
-    migrate: (onMigrated) => migrate(engine, onMigrated),
+    migrate: (onMigrated, options) => migrate(engine, onMigrated, options),
     distribute: async () => {
       if (engine.distribute === undefined) throw new RefusedError("only PostgreSQL with Citus distributes tables");
       return engine.distribute();
     },
-    pendingMigrations: () => pendingMigrations(engine),
+    async pendingMigrations() {
+      try {
+        const pending = await pendingMigrations(engine);
+        refusal = undefined;
+        return pending;
+      } catch (error) {
+        if (error instanceof RefusedError) refusal = error;
+        throw error;
+      }
+    },
+    unfinishedMigrations: () => unfinishedMigrations(engine),
     exportSnapshot: (write, report) => exportSnapshot(engine, write, report),
     importSnapshot: (lines, report) => importSnapshot(engine, lines, report),
     findCounterFaults: () =>
@@ -271,7 +292,7 @@ function inSession<T>(
       return value;
     } catch (error) {
       const { failure } = session;
-      if (failure instanceof ConflictError) throw failure;
+      if (failure instanceof ConflictError || failure instanceof DamagedError) throw failure;
       // Another transaction may have changed the row since this one read it.
       if (isConcurrent && failure instanceof StaleError && staleRuns++ < maxStaleRuns) throw new ConflictError(failure);
       throw mayCollide && failure instanceof NotUniqueError ? failure : error;

@@ -3,9 +3,9 @@
  * host name. Envoy is not in Debian; of its example only the form is checked.
  */
 
-import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Code, ConnectError, createClient, type Transport } from "@connectrpc/connect";
@@ -21,39 +21,9 @@ import { type PlatformProcess, repository, startPlatform } from "../cli/platform
 import { grpcRepos } from "../conformance/grpc-repos.ts";
 import { freePort } from "../free-port.ts";
 import { selfSigned } from "../http/self-signed.ts";
+import { proxies, startProxy, whyNot } from "./shipped-proxies.ts";
 
 const { cert, key } = selfSigned();
-
-/** The proxies: the command that runs each in the foreground, with the example in its folder. */
-const proxies = {
-  nginx: {
-    example: "deploy/nginx/platform.conf",
-    program: "nginx",
-    args: (folder: string) => ["-p", folder, "-c", join(folder, "nginx.conf"), "-e", "stderr"],
-    files: (folder: string, example: string, port: number) => ({
-      "nginx.conf": `daemon off; master_process off; pid ${folder}/nginx.pid; error_log stderr warn;
-events {}
-http {
-  access_log off;
-  ${["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map((name) => `${name}_temp_path ${folder};`).join(" ")}
-  ${example
-    .replace(/ {2}listen \[::\].*\n/, "")
-    .replace(/^ {2}listen 443/m, `  listen 127.0.0.1:${port}`)
-    .replaceAll("/etc/nginx/tls/", `${folder}/`)}
-}`,
-    }),
-  },
-  HAProxy: {
-    example: "deploy/haproxy/haproxy.cfg",
-    program: "haproxy",
-    args: (folder: string) => ["-db", "-f", join(folder, "haproxy.cfg")],
-    files: (folder: string, example: string, port: number) => ({
-      "haproxy.cfg": example
-        .replace("bind :443", `bind 127.0.0.1:${port}`)
-        .replaceAll("/etc/haproxy/tls/", `${folder}/`),
-    }),
-  },
-} as const;
 
 let home: string;
 let server: PlatformProcess;
@@ -86,18 +56,7 @@ for (const [name, proxy] of Object.entries(proxies)) {
       const folder = await mkdtemp(join(home, "proxy-"));
       const port = await freePort();
       baseUrl = `https://localhost:${port}`;
-      const example = (await readFile(join(repository, proxy.example), "utf8")).replaceAll(
-        "127.0.0.1:8080",
-        new URL(server.baseUrl).host,
-      );
-      const files = {
-        ...proxy.files(folder, example, port),
-        "platform.crt": cert,
-        "platform.key": key,
-        "platform.pem": `${cert}${key}`,
-      };
-      for (const [file, text] of Object.entries(files)) await writeFile(join(folder, file), text);
-      running = spawn(proxy.program, proxy.args(folder), { stdio: ["ignore", "pipe", "pipe"] });
+      running = await startProxy(proxy, { folder, port, servers: [new URL(server.baseUrl).host], cert, key });
       for (const stream of [running.stdout!, running.stderr!]) stream.on("data", (text) => (errors += text));
       agent = new Agent({ connect: { ca: cert } });
       await vi.waitFor(
@@ -210,13 +169,3 @@ test("the example of Envoy sends all protocols to one cluster over HTTP/2", asyn
     { name: "platform", health_checks: [{ http_health_check: { path: "/readyz" } }] },
   ]);
 });
-
-/** Why a program does not run; undefined if it does. */
-function whyNot(program: string): string | undefined {
-  try {
-    execFileSync(program, ["-v"], { stdio: "ignore" });
-    return undefined;
-  } catch (error) {
-    return (error as Error).message;
-  }
-}

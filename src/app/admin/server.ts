@@ -1,7 +1,7 @@
 /** What the admin listener answers, over HTTP/1.1: probes, metrics, and files for finding faults. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { type DebugFiles, serveDebug } from "./debug.ts";
-import { type Check, failureOf, formatChecks } from "./readiness.ts";
+import { type Check, documentOf, failureOf, formatChecks } from "./readiness.ts";
 import { type Answer, respond } from "./respond.ts";
 
 /** What the answers are made from. */
@@ -38,8 +38,7 @@ const unreadMs = 60_000;
 export const maxSilenceMs = 60_000;
 /** The report of one process: its status is the first failure. */
 export function reportOf(checks: readonly Check[]): ReadinessReport {
-  const status = failureOf(checks);
-  return { isReady: status === undefined, document: { status: status ?? "ok" }, checks };
+  return { isReady: failureOf(checks) === undefined, document: documentOf(checks), checks };
 }
 
 type Serve = (request: IncomingMessage, response: ServerResponse, url: URL) => void | Promise<void>;

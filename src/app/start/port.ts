@@ -1,7 +1,7 @@
 /** The port of a server. It is opened first, so that liveness is answered while the server waits for its database. */
 
 import { flagOf, type ListenAddress } from "../../config/index.ts";
-import { completeError } from "../../errors.ts";
+import { completeError, unavailable } from "../../errors.ts";
 import { createOnePort, IncomingBodies, type OnePortOptions } from "../../http/index.ts";
 import { formatLimit } from "../../message/index.ts";
 import { formatStatus } from "../../rest/index.ts";
@@ -12,7 +12,7 @@ import { readTlsFiles } from "../tls/files.ts";
 import type { StartContext } from "./context.ts";
 import { overloadAnswer } from "./overload.ts";
 import { refusalOf } from "./refusals.ts";
-import { answerWhileStarting } from "./waiting.ts";
+import { answerUnserved, holdUntil } from "./unserved.ts";
 
 /** What answers the requests of a port. */
 export type RequestHandlers = Required<
@@ -29,10 +29,12 @@ export interface ServerPort {
   /** The body, JSON text, of a refusal that no handler sees. */
   refusalBody(httpStatus: number): string;
   /**
-   * Lets `handlers` answer from now on. Until then, all calls are refused as UNAVAILABLE, or, at a port that others share or a
-   * socket that was passed on, are left to others or wait. Errors: StartFailure.
+   * Lets `handlers` answer from now on. Until then, calls wait for a few seconds and are refused as UNAVAILABLE, or, at
+   * a port that others share or a socket that was passed on, are left to others or wait. Errors: StartFailure.
    */
   serve(handlers: RequestHandlers): Promise<void>;
+  /** Refuses calls as UNAVAILABLE for this reason; undefined: no longer. */
+  refuse(reason: string | undefined): void;
   /** See `OnePort.drain`. */
   drain(): void;
   /** Closes the port; requests in flight may take `graceMs` to finish. */
@@ -48,19 +50,30 @@ export async function openPort({
   metrics,
   now,
   peers,
+  readiness,
   stack,
 }: StartContext): Promise<ServerPort> {
   const { listen, serviceHost, maxHeaderBytes, maxPendingBodyBytes, maxRequestBytes } = config;
   const headerLimit = formatLimit(maxHeaderBytes, flagOf("maxHeaderBytes"));
   const refusalBody = (httpStatus: number) =>
     formatStatus(completeError(refusalOf(httpStatus, headerLimit), serviceHost, undefined), api.registry);
-  let handlers: RequestHandlers = {
-    onRequest: answerWhileStarting(refusalBody(503), serviceHost),
+  const started = Promise.withResolvers<RequestHandlers["onRequest"]>();
+  const unserved = (reason: string) =>
+    answerUnserved({
+      readiness,
+      serviceHost,
+      reason,
+      body: formatStatus(completeError(unavailable(reason), serviceHost, undefined), api.registry),
+    });
+  const refusing = (onRequest: RequestHandlers["onRequest"]): RequestHandlers => ({
+    onRequest,
     onBufferedRequest: (_request, response) => response.fallBack(),
     onOverload: overloadAnswer(api, serviceHost),
     planFastPath: () => undefined,
     onRead() {},
-  };
+  });
+  let serving = refusing(holdUntil(started.promise, unserved("the server is starting")));
+  let handlers = serving;
   const bodies = new IncomingBodies(maxPendingBodyBytes, Math.max(maxPendingBodyBytes / 8, maxRequestBytes));
   const tls = readTlsFiles(config);
   const port = createOnePort({
@@ -100,8 +113,13 @@ export async function openPort({
     certificate,
     refusalBody,
     async serve(ready) {
-      handlers = ready;
+      if (handlers === serving) handlers = ready;
+      serving = ready;
+      started.resolve((request, response) => handlers.onRequest(request, response));
       if (opensLate) await open();
+    },
+    refuse(reason) {
+      handlers = reason === undefined ? serving : refusing(unserved(reason));
     },
     drain: port.drain,
     close,

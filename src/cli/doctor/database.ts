@@ -39,6 +39,13 @@ export async function checkSchema(database: Database): Promise<Finding> {
       "an import of a snapshot has not finished",
       "run `platform import snapshot` with the same file again",
     );
+  const unfinished = await database.unfinishedMigrations();
+  if (unfinished.length > 0)
+    return {
+      ...ok(check, "the tables are those of this version, and servers of the version before can work on them"),
+      advice: "`platform migrate --finish`, when no older server is left and none is to be started again",
+      details: unfinished.map(({ name }) => `to finish: ${name}`),
+    };
   return ok(check, "the tables are those of this version");
 }
 
