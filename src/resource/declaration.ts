@@ -89,6 +89,8 @@ interface Declaration<R extends DescMessage, L extends DescMessage> {
   readonly defaultOrder?: readonly OrderColumn[];
   /** Checks rules about several fields or rows. Runs in the transaction, after the value rules. */
   check?(change: Change<MessageShape<R>>, context: HandlerContext): Promise<void> | void;
+  /** Checks rules about the rows that are left, after this one has been removed in the transaction. */
+  checkRemoval?(row: Row, context: Pick<HandlerContext, "values">): Promise<void> | void;
   /**
    * Completes messages from other rows and from settings before they leave the server, once for a whole page. It must
    * not reveal a row outside the parent of a message that the reader may not read.

@@ -59,7 +59,13 @@ export { indexIdentities } from "./iam/auth/identity-index.ts";
 export { identitySource } from "./iam/auth/identity-source.ts";
 export { providerSource } from "./iam/auth/provider-source.ts";
 export { deprovisionIdentity, identityOfEntry } from "./iam/auth/provisioned-users.ts";
-export { ensureAdministrator, ensureFirstGroup, groupExists, identityExists } from "./iam/bootstrap.ts";
+export {
+  ensureAdministrator,
+  ensureFirstGroup,
+  groupExists,
+  hasAdministrator,
+  identityExists,
+} from "./iam/bootstrap.ts";
 export { administratorRole, builtInRoles } from "./iam/built-in-roles.ts";
 export { installationSetting } from "./iam/installation-lock.ts";
 export {

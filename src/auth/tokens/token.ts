@@ -15,6 +15,8 @@
  *   control characters. There are at most 100 audiences.
  */
 
+import { repeatedMember } from "../../codec/index.ts";
+
 /** The accepted signature algorithms, all asymmetric (RFC 7518, RFC 8037). */
 export const signatureAlgorithms = [
   "RS256",
@@ -179,24 +181,6 @@ function parseObject(part: string): Record<string, unknown> {
     throw new TokenRejected("not JSON", { cause });
   }
   if (typeof value !== "object" || value === null || Array.isArray(value)) throw new TokenRejected("not a JSON object");
-  if (namesMemberTwice(text)) throw new TokenRejected("a member is named twice");
+  if (repeatedMember(text) !== undefined) throw new TokenRejected("a member is named twice");
   return value as Record<string, unknown>;
-}
-
-/**
- * Whether an object in a valid JSON text has two members with one name. A string before a colon is a name; other
- * strings are skipped.
- */
-function namesMemberTwice(json: string): boolean {
-  const open: Set<string>[] = [];
-  for (const [mark, name] of json.matchAll(/[{}]|"(?:[^"\\]|\\.)*"(?=([ \t\r\n]*:)?)/g)) {
-    if (mark === "{") open.push(new Set());
-    else if (mark === "}") open.pop();
-    else if (name !== undefined) {
-      const names = open.at(-1)!;
-      const size = names.size;
-      if (names.add(JSON.parse(mark)).size === size) return true;
-    }
-  }
-  return false;
 }

@@ -4,6 +4,7 @@ import { Command } from "commander";
 import { readInstallation } from "../../app/index.ts";
 import { CommandFailure } from "../../command/index.ts";
 import { type Config, flagOf, readSettings } from "../../config/index.ts";
+import { printable, printableJson } from "../../log-text.ts";
 import { DamagedError, type Database, databasePath } from "../../store/index.ts";
 import { recordOf } from "../command-record.ts";
 import { openForCommand } from "../database.ts";
@@ -45,7 +46,7 @@ export function doctorCommand(): Command {
     const counts = { ok: 0, skipped: 0, warning: 0, failure: 0 };
     for await (const finding of findings(config, command, options)) {
       counts[finding.state]++;
-      process.stdout.write(`${options.json ? JSON.stringify(finding) : textOf(finding)}\n`);
+      process.stdout.write(`${options.json ? printableJson(finding) : textOf(finding)}\n`);
     }
     const done = `${counts.failure} failed, ${countText(counts.warning, "warning")}`;
     if (counts.failure > 0) throw new CommandFailure(done);
@@ -59,7 +60,7 @@ function textOf({ check, state, message, advice, details = [] }: Finding): strin
     ...details.map((detail) => `${indent}- ${detail}`),
     ...(advice === undefined ? [] : [`${indent}→ ${advice}`]),
   ];
-  return [`${state.padEnd(8)}  ${check.padEnd(14)}  ${message}`, ...lines].join("\n");
+  return [`${state.padEnd(8)}  ${check.padEnd(14)}  ${message}`, ...lines].map(printable).join("\n");
 }
 
 async function* findings(config: Config, command: Command, options: Options): AsyncGenerator<Finding> {

@@ -145,7 +145,7 @@ export function createHttp1Server({
     started.delete(socket);
     connections.set(socket, response);
     if (isDraining) announceEnd(response);
-    if (!isWellFormed(request)) return answer(response, 400);
+    if (!isWellFormed(request) || !hasOriginForm(request)) return answer(response, 400);
     pipelines.get(socket)?.add(response, (isQueued, isRefused) => {
       reportRead(isQueued);
       if (isRefused) onOverload(request, response);
@@ -251,6 +251,20 @@ function isWellFormed({ headers, httpVersion, rawHeaders }: IncomingMessage): bo
   const { host, "transfer-encoding": coding } = headers;
   const hasHost = host === undefined ? httpVersion !== "1.1" : isAuthority(host);
   return hasHost && !repeatsField(rawHeaders) && (coding === undefined || coding.toLowerCase() === "chunked");
+}
+
+/**
+ * Whether a request target is in origin form, or is now: of the absolute form, which clients send to proxies, the
+ * authority replaces the host (RFC 9112 section 3.2.2).
+ */
+function hasOriginForm(request: IncomingMessage): boolean {
+  const target = request.url ?? "";
+  const [start, authority] = /^https?:\/\/([^/?]*)/i.exec(target) ?? [];
+  if (start === undefined || authority === undefined) return true;
+  const rest = target.slice(start.length);
+  request.url = rest.startsWith("/") ? rest : `/${rest}`;
+  request.headers.host = authority;
+  return isAuthority(authority);
 }
 
 /** The status that answers an error of the parser or a time-out; undefined if the connection itself has failed. */

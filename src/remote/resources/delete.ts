@@ -1,7 +1,7 @@
 /** `platform delete`: one command for each resource that can be deleted. */
 import { Command } from "commander";
 import { CommandFailure } from "../../command/index.ts";
-import { printableLines } from "../../log-text.ts";
+import { printable } from "../../log-text.ts";
 import { contractCatalog } from "../catalog/contract.ts";
 import type { ResourceEntry } from "../catalog/resources.ts";
 import { canAsk, confirm } from "../documents/confirm.ts";
@@ -50,10 +50,10 @@ async function deleteAll(
   for (const [index, uid] of uids.entries()) {
     try {
       await deleteResource(session, resource, { uid, validateOnly: dryRun, ...(force && { force }) });
-      console.log(`${resource.singular}/${uid} ${dryRun ? "would be deleted" : "deleted"}`);
+      console.log(printable(`${resource.singular}/${uid} ${dryRun ? "would be deleted" : "deleted"}`));
     } catch (error) {
       const { failure, concernsAll } = failureOf(error, session.server);
-      console.error(`error: ${printableLines(`${names[index]}: ${failure.message}`)}`);
+      console.error(`error: ${failure.linesAfter(printable(names[index]!)).join("\n")}`);
       status ||= failure.exitStatus;
       if (concernsAll) break;
     }

@@ -117,8 +117,10 @@ function providerOf(
   const provider = { issuer: issuer ?? last?.issuer, clientId: clientId ?? (isLast ? last?.clientId : undefined) };
   if (provider.issuer === undefined || provider.clientId === undefined)
     throw new CommandFailure(
-      "--issuer and --client-id name the OpenID provider of your organisation; an administrator knows them\n" +
+      [
+        "--issuer and --client-id name the OpenID provider of your organisation; an administrator knows them",
         "hint: --with-token takes a token, and --ci that of a CI job",
+      ],
       2,
     );
   const { issuer: url, clientId: id } = provider as { issuer: string; clientId: string };
@@ -204,9 +206,12 @@ async function exchanged(
     if (status === undefined) throw error;
     const issuer = issuerOf(token);
     throw new CommandFailure(
-      `${server} does not accept the token${issuer === undefined ? "" : ` of ${issuer}`}: ` +
-        `${error.tokenFault ?? error.rawMessage}\nhint: ${hintOf(error, token, request)}` +
-        (error.requestId === undefined ? "" : `\nrequest id: ${error.requestId}`),
+      [
+        `${server} does not accept the token${issuer === undefined ? "" : ` of ${issuer}`}: ` +
+          (error.tokenFault ?? error.rawMessage),
+        `hint: ${hintOf(error, token, request)}`,
+        ...(error.requestId === undefined ? [] : [`request id: ${error.requestId}`]),
+      ],
       status,
     );
   }

@@ -3,7 +3,7 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import { Command, Option } from "commander";
 import { claimsOf, exchangeToken, revokeToken } from "../../client/index.ts";
 import { CommandFailure } from "../../command/index.ts";
-import { printable } from "../../log-text.ts";
+import { printable, printableJson } from "../../log-text.ts";
 import { isUid, rootOf } from "../../uid.ts";
 import { inSession, type Session, withSession } from "../session/session.ts";
 import { expiryOf, issuerOf, subjectOf } from "./claims.ts";
@@ -37,7 +37,7 @@ export function whoamiCommand(): Command {
   return command.action(() =>
     inSession(command, async (session) => {
       const who = await whoAmI(session);
-      if (command.opts<{ output: string }>().output === "json") console.log(JSON.stringify(who, undefined, 2));
+      if (command.opts<{ output: string }>().output === "json") console.log(printableJson(who, 2));
       else for (const line of linesOf(who)) console.log(line);
     }),
   );

@@ -18,7 +18,7 @@ import {
 } from "../../../gen/platform/iam/v2/role_bindings_pb.ts";
 import { authorityOf, capabilityNamed, type Grant, holds } from "../../auth/index.ts";
 import type { Awaitable } from "../../awaitable.ts";
-import { type FieldViolation, invalid, invalidWithin, repeatedInBatch } from "../../errors.ts";
+import { type FieldViolation, failedPrecondition, invalid, invalidWithin, repeatedInBatch } from "../../errors.ts";
 import {
   databaseOf,
   defineResource,
@@ -31,9 +31,11 @@ import {
 } from "../../resource/index.ts";
 import type { ReadSession, Row } from "../../store/index.ts";
 import { covers, parentOf, rootOf } from "../../uid.ts";
+import { administratorRole, administratorRoleUid } from "./built-in-roles.ts";
 import { grantableRole, requireGrantable } from "./grantable-roles.ts";
 import { groups } from "./groups.ts";
 import { identities } from "./identities.ts";
+import { lockInstallation } from "./installation-lock.ts";
 import { roles } from "./roles.ts";
 import { reportsTo } from "./user-reports.ts";
 
@@ -55,7 +57,7 @@ export const roleBindings = defineResource({
   },
   unique: ["identity_uid", "role_uid"],
   filters: { identity: equalTo("identity_uid"), group: equalTo("parent"), role: equalTo("role_uid") },
-  async check({ parent, before, after }, context) {
+  async check({ uid, parent, before, after }, context) {
     const violations: FieldViolation[] = [];
     const role = await grantableRole(databaseOf(context), after.roleUid, parent);
     const isKept = before?.identityUid === after.identityUid;
@@ -67,6 +69,10 @@ export const roleBindings = defineResource({
     }
     if (violations.length > 0 || role === undefined) throw invalid(violations);
     requireGrantable(role, parent, context);
+    if (before?.roleUid === administratorRoleUid) await requireAdministrator(context, uid);
+  },
+  async checkRemoval(row, context) {
+    if (row.columns.role_uid === administratorRoleUid) await requireAdministrator(context);
   },
   async hydrate(bindings, rows, session, { grants }) {
     const reports = await reportsOfUsers(bindings, rows, session, grants);
@@ -127,6 +133,27 @@ export const roleBindingsService = implement(RoleBindingsService, [roleBindings]
     return create(BatchCreateRoleBindingsResponseSchema, { roleBindings: created });
   },
 });
+
+/**
+ * Keeps an administrator: without one, only who can write the database can restore access. Errors: FAILED_PRECONDITION
+ * if no identity has the administrator's role any more.
+ * @param except a binding that does not count.
+ */
+async function requireAdministrator(context: Pick<HandlerContext, "values">, except?: string): Promise<void> {
+  const session = transactionOf(context);
+  await lockInstallation(session); // of two that are deleted at the same time, one stays
+  const where = [{ column: "role_uid", equals: administratorRoleUid }];
+  for await (const rows of session.pages(roleBindings.table, { where, limit: 200 })) {
+    const counted = rows.filter(({ uid }) => uid !== except);
+    const found = await session.getMany(identities.table, [...new Set(counted.map(identityUidOf))]);
+    if (found.size > 0) return;
+  }
+  throw failedPrecondition({
+    type: "LAST_OWNER",
+    subject: "platform",
+    description: `no identity would have the role ${administratorRole} any more`,
+  });
+}
 
 /** Errors: ALREADY_EXISTS for a binding that an earlier request of the batch makes. */
 function requireDistinct(indexes: Map<string, number>, { identityUid, roleUid }: RoleBinding, index: number): void {

@@ -12,7 +12,7 @@ import {
   type TableSpec,
 } from "../../../store/index.ts";
 import { ancestorsOf, parentOf, rootOf } from "../../../uid.ts";
-import { administratorRoleUid } from "../auth/grants.ts";
+import { administratorRoleUid } from "../built-in-roles.ts";
 import { externalGroupRoleMappings } from "../external-group-role-mappings.ts";
 import { groupInvites } from "../group-invites.ts";
 import { identities } from "../identities.ts";
