@@ -77,11 +77,18 @@ const toldQuotas = {
   tags: "tags",
 } as const;
 
-/** What an organisation can have below it, by the public names of the kinds. */
+/** What an organisation can have below it, by the public names of the kinds. Found once for the quotas of a setting. */
 function resourceLimits(quotas: Quotas): Record<string, number> {
-  const limits = Object.entries(toldQuotas).map(([name, told]) => [told, quotaOf(quotas, name)] as const);
-  return Object.fromEntries(limits.filter(([, limit]) => limit !== Number.POSITIVE_INFINITY));
+  let limits = knownLimits.get(quotas);
+  if (limits === undefined) {
+    const told = Object.entries(toldQuotas).map(([name, publicName]) => [publicName, quotaOf(quotas, name)] as const);
+    limits = Object.fromEntries(told.filter(([, limit]) => limit !== Number.POSITIVE_INFINITY));
+    knownLimits.set(quotas, limits);
+  }
+  return { ...limits };
 }
+
+const knownLimits = new WeakMap<Quotas, Record<string, number>>();
 
 /** What the groups service needs besides its resource. */
 interface GroupsOptions {
