@@ -34,6 +34,7 @@ export async function migrate(engine: Engine, onMigrated?: OnMigrated, options: 
   engine.refresh?.();
   const { applied, pending, unfinished } = await readSchema(engine.dialect, engine.reader);
   if (pending.length === 0 && (unfinished.length === 0 || !options.finish)) return 0;
+  if (options.onlyIfEmpty && applied.size > 0) return 0;
   const { file } = engine.stats;
   // To make the tables takes less time than to start a thread.
   if (file !== undefined && applied.size > 0) return migrateOnThread(file.path, onMigrated, options);
