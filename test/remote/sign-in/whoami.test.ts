@@ -1,8 +1,9 @@
 /** `platform whoami`: what identities with few rights and users of identity providers see of themselves. */
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { userIdentityUid } from "../../../src/new-uid.ts";
 import { type LocalIssuer, sign, startIssuer, type TestKey, testKey } from "../../auth/local-issuer.ts";
 import { startWithFolder } from "../server.ts";
+import { startProxy } from "../stub-server.ts";
 
 let server: Awaited<ReturnType<typeof startWithFolder>>;
 let key: TestKey;
@@ -14,13 +15,14 @@ beforeAll(async () => {
   server = await startWithFolder({ allowLoopbackIssuers: "true" });
   await run(["create", "group", "--parent", "platform", "--name", "team"]);
   await run(["create", "role", "--parent", "platform", "--name", "reader", "--capabilities", "cap-repo-list"]);
-  for (const name of ["bot", "lead", "idle"]) {
+  for (const name of ["bot", "lead", "idle", "seer"]) {
     const claims = ["--claim-match.issuer", issuer.url, "--claim-match.subject", name, "--claim-match.audience", "x"];
     await run(["create", "identity", "--parent", "platform", "--name", name, ...claims]);
   }
   const bind = ["create", "role-binding", "--parent"];
   await run([...bind, "platform", "--identity-uid", "bot", "--role-uid", "reader"]);
   await run([...bind, "team", "--identity-uid", "lead", "--role-uid", "viewer"]);
+  await run([...bind, "platform", "--identity-uid", "seer", "--role-uid", "viewer"]);
 });
 
 afterAll(async () => {
@@ -35,9 +37,10 @@ async function run(args: readonly string[], env: Record<string, string> = {}): P
 }
 
 /** The output of `whoami` with a token of the issuer, in both formats. */
-async function whoami(claims: Record<string, unknown>) {
+async function whoami(claims: Record<string, unknown>, others: Record<string, string> = {}) {
   const now = Math.floor(Date.now() / 1000);
-  const env = { PLATFORM_TOKEN: await sign(key, { iss: issuer.url, aud: "x", iat: now, exp: now + 300, ...claims }) };
+  const token = await sign(key, { iss: issuer.url, aud: "x", iat: now, exp: now + 300, ...claims });
+  const env = { PLATFORM_TOKEN: token, ...others };
   return { text: await run(["whoami"], env), json: JSON.parse(await run(["whoami", "-o", "json"], env)) };
 }
 
@@ -53,6 +56,34 @@ test("who may list role bindings in some groups is told that there may be others
   const { text, json } = await whoami({ sub: "lead" });
   expect(text).toMatch(/^roles {10}viewer \(.*\) at team \(.*\)\n {15}maybe others: you may not list all/m);
   expect(json).toMatchObject({ roles: [{ role: { name: "viewer" }, group: { name: "team" } }] });
+});
+
+test("a token that stands for no single identity is that of its issuer and subject", async () => {
+  const proxy = await startProxy(server.server, {
+    "/sts/exchange": { code: 9, message: "Precondition failed: name an identity provider", details: [] },
+  });
+  onTestFinished(() => proxy.stop());
+  const others = { PLATFORM_SERVER: proxy.url };
+  const seerToo = ["--claim-match.issuer", issuer.url, "--claim-match.subject", "seer", "--claim-match.audience", "x"];
+  const seer = await whoami({ sub: "seer" }, others);
+  expect(seer.json).toMatchObject({
+    identity: { name: "seer", uid: expect.stringMatching(`^${server.root}/`) },
+    alsoActsAs: [],
+    issuer: issuer.url,
+    subject: "seer",
+    organisations: [{ uid: server.root, name: "platform" }],
+    roles: [{ role: { name: "viewer" }, group: { name: "platform" } }],
+    rolesAreComplete: false,
+  });
+  expect(seer.text).toMatch(/^identity {7}seer \(.*\)\nissuer /m);
+  await run(["create", "identity", "--parent", "team", "--name", "seer too", ...seerToo]);
+  const both = await whoami({ sub: "seer" }, others);
+  expect(both.json).toMatchObject({ identity: { name: "seer" }, alsoActsAs: [{ name: "seer too" }] });
+  expect(both.text).toMatch(/^also acts as {3}seer too \(.*\)\nissuer /m);
+  const bot = await whoami({ sub: "bot" }, others);
+  expect(bot.json).toMatchObject({ identity: { uid: userIdentityUid(issuer.url, "bot") }, alsoActsAs: [] });
+  expect(bot.text).toMatch(/^also acts as {3}the identities that the token matches, if any; /m);
+  expect(bot.text).toMatch(/^roles {10}unknown: you may not list your roles$/m);
 });
 
 test("a user of an identity provider sees the e-mail address and the roles by groups of the provider", async () => {
