@@ -3,6 +3,7 @@ import { readdir } from "node:fs/promises";
 import { constants, monitorEventLoopDelay, PerformanceObserver, performance } from "node:perf_hooks";
 import { getHeapSpaceStatistics, getHeapStatistics } from "node:v8";
 import { Histogram } from "../histogram/index.ts";
+import { lostLogLines } from "../log-output.ts";
 import { version } from "../version.ts";
 import type { Metrics } from "./registry.ts";
 
@@ -119,6 +120,12 @@ export function addProcessMetrics(metrics: Metrics): () => void {
     kind: "gauge",
     description: "Open files and connections; only on Linux.",
     read: async () => (process.platform === "linux" ? (await readdir("/proc/self/fd")).length : undefined),
+  });
+  metrics.add({
+    name: "platform.log.lost",
+    kind: "counter",
+    description: "Log lines that could not be written.",
+    read: lostLogLines,
   });
   return () => {
     stopSampling();
