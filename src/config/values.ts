@@ -5,6 +5,7 @@
 import { readFileSync } from "node:fs";
 import type { LogFormat, LogLevel } from "../log.ts";
 import type { Rate } from "../token-buckets.ts";
+import type { ConnectionConfig } from "./connections.ts";
 import type { SecretKey } from "./keys.ts";
 
 /** A JSON Schema, or a part of one. */
@@ -43,7 +44,7 @@ export interface ListenAddress {
 }
 
 /** All settings. Times are in milliseconds unless the name says otherwise. */
-export interface Config {
+export interface Config extends ConnectionConfig {
   readonly listen: ListenAddress;
   /** `sqlite:<path>` or `postgres://…`. */
   readonly database: string;

@@ -1,12 +1,10 @@
 /**
  * Rate limits by address: for token exchanges, and for requests without a token that is known to be valid. They are
- * checked before a token is verified. Behind a reverse proxy all clients have one address.
+ * checked before a token is verified. Behind a reverse proxy that is not trusted all clients have one address.
  */
-import { isIPv6 } from "node:net";
-import ipaddr from "ipaddr.js";
 import type { Authenticator } from "../../auth/index.ts";
 import { completeError, rateLimited } from "../../errors.ts";
-import { addressOf } from "../../http/index.ts";
+import { addressOf, networkOf } from "../../http/index.ts";
 import type { HttpRequest, HttpResponse } from "../../message/index.ts";
 import { pathOf } from "../../rpc/index.ts";
 import { TokenBuckets } from "../../token-buckets.ts";
@@ -46,16 +44,4 @@ export function limitAddresses(
     );
     return false;
   };
-}
-
-/** An IPv4 address, or the first 64 bits of an IPv6 address, which one client may have for itself. */
-export function networkOf(address: string): string {
-  if (!isIPv6(address)) return address;
-  const parsed = ipaddr.parse(address.replace(/%.*$/, "")) as ipaddr.IPv6;
-  return parsed.isIPv4MappedAddress()
-    ? parsed.toIPv4Address().toString()
-    : parsed.parts
-        .slice(0, 4)
-        .map((part) => part.toString(16))
-        .join(":");
 }

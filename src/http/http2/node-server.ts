@@ -144,7 +144,6 @@ export function createHttp2Server({
       bytesRead: 0,
     });
     bodies.share(session, bodies.accountOf(socket));
-    setConnection(session, socket);
     if (!isNodes) session.setLocalWindowSize(bridgeWindow);
     session.once("close", () => sessions.delete(session));
     if (isNodes && isClosing) retire(session);
@@ -173,6 +172,7 @@ export function createHttp2Server({
     // Before its response, which would not have it otherwise.
     const request: Http2ServerRequest & Arrival = new Http2ServerRequest(stream, headers, {}, rawHeaders);
     request.startedMs = startOf(session.socket, stream);
+    setConnection(request, session.socket);
     // The rest of the request is discarded. Node would close a stream that is not read, and could lose the end of the
     // response.
     stream.once("finish", () => {

@@ -1,12 +1,10 @@
 /** One stream of a connection: a request while it is buffered, and its response. */
 
-import type { X509Certificate } from "node:crypto";
 import type { OutgoingHttpHeaders } from "node:http";
 import type { Socket } from "node:net";
 import type { BufferedRequest, BufferedResponse } from "../../message/index.ts";
 import { BufferedResponseBase } from "../buffered-response.ts";
 import { httpDate } from "../date.ts";
-import { verifiedCertificateOf } from "../tls.ts";
 import { emptyBuffer, errors, headBytes, messageFrames } from "./frames.ts";
 import type { FieldList, HeaderList } from "./hpack/hpack.ts";
 import type { RequestHead } from "./simple-fields.ts";
@@ -165,12 +163,8 @@ export class Http2Stream extends BufferedResponseBase implements BufferedRespons
     return this.isAnswered;
   }
 
-  get remoteAddress(): string | undefined {
-    return this.#connection.socket.remoteAddress;
-  }
-
-  get clientCertificate(): X509Certificate | undefined {
-    return verifiedCertificateOf(this.#connection.socket);
+  get connection(): Socket {
+    return this.#connection.socket;
   }
 
   get headersSent(): boolean {
