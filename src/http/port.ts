@@ -26,6 +26,7 @@ import { ConnectionShares } from "./addresses/connection-shares.ts";
 import { originOf, peerAddressOf, setOrigin } from "./addresses/origin.ts";
 import { type ProxiedAddress, readProxyHeader } from "./addresses/proxy-header.ts";
 import { type ProxySettings, TrustedProxies } from "./addresses/trusted-proxies.ts";
+import { fixedFields } from "./fixed-fields.ts";
 import { createHttp1Server } from "./http1/node-server.ts";
 import { createHttp2Server } from "./http2/node-server.ts";
 import type { RequestHead } from "./http2/simple-fields.ts";
@@ -49,6 +50,8 @@ export interface OnePortOptions {
   readonly tls?: TlsFiles | undefined;
   /** Whether clients must have a certificate, if {@link TlsFiles.clientCa} is set; by default they must. */
   readonly clientAuth?: "optional" | "required";
+  /** Whether answers over TLS have `Strict-Transport-Security`; by default not. */
+  readonly hsts?: boolean;
   readonly limits?: Partial<PortLimits>;
   /** The proxies that are believed; by default none. */
   readonly proxies?: ProxySettings | undefined;
@@ -186,7 +189,8 @@ export function createOnePort(options: OnePortOptions): OnePort {
   );
   const onRead = () => options.onRead?.();
   const refusalBody = (httpStatus: number) => options.refusalBody(httpStatus);
-  const shared = { limits, turns, unsent, onRequest, onOverload, onRead, refusalBody, onError };
+  const fixed = fixedFields(options.tls !== undefined && options.hsts === true);
+  const shared = { limits, fixed, turns, unsent, onRequest, onOverload, onRead, refusalBody, onError };
   const http1 = createHttp1Server({
     ...shared,
     tls: options.tls,

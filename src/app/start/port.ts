@@ -70,6 +70,7 @@ export async function openPort({
   const port = createOnePort({
     tls,
     clientAuth: config.tlsClientAuth,
+    hsts: config.hsts === "on",
     onRequest: (request, response) => handlers.onRequest(request, response),
     bodies,
     http2: config.http2,

@@ -10,6 +10,8 @@ import type { SimpleRequest } from "./parse-request.ts";
 /** The connection of a response. */
 export interface ResponseConnection {
   readonly socket: Socket;
+  /** The lines of the head that every response has. */
+  readonly fixedLines: string;
   /** The lines of the head for `Connection` and, if it stays open, `Keep-Alive`. */
   readonly persistence: string;
   /** Called when the response is sent. */
@@ -47,7 +49,7 @@ export class Http1Response extends BufferedResponseBase implements BufferedRespo
 
   writeHead(status: number, headers: OutgoingHttpHeaders): this {
     const fields = this.withSetFields(headers);
-    let lines = "";
+    let lines = this.#connection.fixedLines;
     for (const name of Object.keys(fields)) {
       const value = fields[name];
       if (Array.isArray(value)) for (const one of value) lines += lineOf(name, one);

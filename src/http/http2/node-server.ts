@@ -17,6 +17,7 @@ import {
 } from "node:http2";
 import type { Socket } from "node:net";
 import type { Arrival, HttpRequest, HttpResponse } from "../../message/index.ts";
+import type { FixedFields } from "../fixed-fields.ts";
 import type { IncomingBodies } from "../incoming-bodies.ts";
 import type { PortLimits } from "../limits.ts";
 import { setConnection } from "../peer.ts";
@@ -35,6 +36,8 @@ export interface Http2Options {
   /** The implementation that reads the frames of clients. With `node` all requests are for `onRequest`. */
   readonly implementation: "own" | "node";
   readonly limits: PortLimits;
+  /** The fields of every response. */
+  readonly fixed: FixedFields;
   readonly turns: Turns;
   /** Counts the bytes of responses that are not sent yet. */
   readonly unsent: SharedBytes;
@@ -97,6 +100,7 @@ const unlimited = 1_000_000;
 export function createHttp2Server({
   implementation,
   limits,
+  fixed,
   turns,
   unsent,
   headers: allHeaders,
@@ -184,6 +188,7 @@ export function createHttp2Server({
     if (isNodes && isMalformedRequest(rawHeaders)) return stream.close(constants.NGHTTP2_PROTOCOL_ERROR);
     if (headers[":path"] === undefined) return refuse(stream, 400); // CONNECT
     const response = new Http2ServerResponse(stream);
+    for (const [name, value] of fixed.list) response.setHeader(name, value);
     session.requests.add(
       stream,
       () => onRequest(request, response),
@@ -212,7 +217,7 @@ export function createHttp2Server({
   };
 
   const refuse = (stream: ServerHttp2Stream, status: number) => {
-    stream.respond({ ":status": status, "content-type": "application/json" });
+    stream.respond({ ":status": status, "content-type": "application/json", ...Object.fromEntries(fixed.list) });
     stream.end(refusalBody(status));
   };
 
@@ -224,6 +229,7 @@ export function createHttp2Server({
     ? undefined
     : createHttp2Connections({
         limits,
+        fixed,
         turns,
         unsent,
         headers: allHeaders,

@@ -15,6 +15,8 @@ export type ServeBuffered = (request: BufferedRequest, response: Http2Stream) =>
 /** The connection of a stream. */
 export interface StreamConnection {
   readonly socket: Socket;
+  /** The fields of every response, in HPACK. */
+  readonly fixedFields: Buffer;
   /** Sends frames. `contentBytes`: how many of their bytes are flow-controlled. */
   send(stream: Http2Stream, frames: Buffer, contentBytes: number): void;
   /** Has Node answer the request, of which more may be received. */
@@ -188,7 +190,8 @@ export class Http2Stream extends BufferedResponseBase implements BufferedRespons
   #send(head: FieldList, content: Uint8Array, trailers: FieldList | undefined): void {
     if (this.destroyed || this.isAnswered) return;
     this.isAnswered = true;
-    this.#connection.send(this, messageFrames(this.id, head, content, trailers), content.length);
+    const frames = messageFrames(this.id, head, content, trailers, this.#connection.fixedFields);
+    this.#connection.send(this, frames, content.length);
   }
 
   /** Adds frames to those that wait. */
