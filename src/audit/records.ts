@@ -1,5 +1,5 @@
 /** The audit log in the database. */
-import { randomHex } from "../random-hex.ts";
+import { randomHex } from "../new-uid.ts";
 import type { Database, LogEntry, LogScan, LogSpec, ReadSession, WriteSession } from "../store/index.ts";
 import { covers, isUid, parentOf, rootOf } from "../uid.ts";
 

@@ -2,6 +2,7 @@
 import { availableParallelism } from "node:os";
 import { logFormats, logLevels } from "../log.ts";
 import { isUid } from "../uid.ts";
+import { connectionSettings } from "./connection-settings.ts";
 import { ephemeralSettings } from "./ephemeral.ts";
 import { parseConsoleIssuers, parseReservedClients } from "./issuers.ts";
 import { secretKeySetting, signingKeySetting } from "./keys.ts";
@@ -182,6 +183,7 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
       schema: { ...parseCount(1, 64).schema, type: ["integer", "string"], pattern: "^auto$" },
     }),
   },
+  ...connectionSettings,
   registryUrl: { help: "registry whose notifications are accepted at /registry/notifications", ...aUrl },
   registryGroup: {
     help: "group that holds the repos of the registry",

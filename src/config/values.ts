@@ -6,6 +6,7 @@ import { readFileSync } from "node:fs";
 import type { LogFormat, LogLevel } from "../log.ts";
 import { defaultQuotas } from "../quotas.ts";
 import type { Rate } from "../token-buckets.ts";
+import type { ConnectionConfig } from "./connections.ts";
 import type { ConsoleIssuer, ReservedClient } from "./issuers.ts";
 import type { SecretKey } from "./keys.ts";
 
@@ -39,7 +40,7 @@ export interface ListenAddress {
 }
 
 /** All settings. Times are in milliseconds unless the name says otherwise. */
-export interface Config {
+export interface Config extends ConnectionConfig {
   readonly listen: ListenAddress;
   /** `sqlite:<path>` or `postgres://…`. */
   readonly database: string;

@@ -34,7 +34,7 @@ export function createPages({ home, issuers, openApi, viewerDocument, onError }:
   const document = (type: string, read: () => Promise<string>) =>
     contentEndpoint({
       type,
-      headers: { "cache-control": "no-cache", "x-content-type-options": "nosniff" },
+      headers: { "cache-control": "no-cache" },
       load: async () => coded(await read()),
       onError,
     });

@@ -3,9 +3,9 @@
  * host name. Envoy is not in Debian; of its example only the form is checked.
  */
 
-import type { ChildProcess } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Code, ConnectError, createClient, type Transport } from "@connectrpc/connect";
@@ -33,7 +33,10 @@ beforeAll(async () => {
   home = await mkdtemp(join(tmpdir(), "platform-proxies-"));
   const tokenFile = join(home, "token");
   const database = `sqlite:${join(home, "platform.db")}`;
-  server = await startPlatform(["--database", database, "--listen", "0", "--init-token-file", tokenFile]);
+  server = await startPlatform([
+    ...["--database", database, "--listen", "0", "--init-token-file", tokenFile],
+    ...["--trusted-proxies", "127.0.0.1", "--rate-limit-address", "1/200"],
+  ]);
   token = (await readFile(tokenFile, "utf8")).trim();
 });
 afterAll(async () => {
@@ -97,6 +100,26 @@ for (const [name, proxy] of Object.entries(proxies)) {
       expect((await rest("GET", "/nothing/here")).body).toMatchObject({ code: 5 });
     });
 
+    test("limits of addresses hold for clients, whatever they say of themselves", async () => {
+      const statusOf = async (client: Agent, i: number) => {
+        const headers = { "x-forwarded-for": `192.0.2.${i}`, forwarded: `for=192.0.2.${i}` };
+        const { statusCode, body } = await request(`${baseUrl}/ping/v2/ping`, { dispatcher: client, headers });
+        await body.dump();
+        return statusCode;
+      };
+      const [one, other] = ["127.0.0.2", "127.0.0.3"].map(
+        (localAddress) => new Agent({ localAddress, connect: { ca: cert } }),
+      ) as [Agent, Agent];
+      const statuses: number[] = [];
+      while (!statuses.includes(429) && statuses.length < 2000) {
+        const batch = Array.from({ length: 50 }, (_, i) => statusOf(one, (statuses.length + i) % 250));
+        statuses.push(...(await Promise.all(batch)));
+      }
+      expect(statuses).toContain(429);
+      expect(await statusOf(other, 1)).toBe(200);
+      await Promise.all([one.destroy(), other.destroy()]);
+    });
+
     test("a body above the server's limit is refused by the server", async () => {
       const answer = await rest("POST", `/registry/v2/repos/${root}`, {
         name: "n",
@@ -155,6 +178,43 @@ for (const [name, proxy] of Object.entries(proxies)) {
     });
   });
 }
+
+/** The example that passes TLS through. */
+const passthrough = "deploy/haproxy/passthrough.cfg";
+const missing = whyNot("haproxy");
+
+test.skipIf(missing !== undefined)("behind HAProxy that passes TLS through, clients have their addresses", async () => {
+  const folder = await mkdtemp(join(home, "proxy-"));
+  await writeFile(join(folder, "server.crt"), cert);
+  await writeFile(join(folder, "server.key"), key);
+  const behind = await startPlatform([
+    ...["--database", "sqlite::memory:", "--listen", "0", "--rate-limit-address", "1/50"],
+    ...["--tls-cert", join(folder, "server.crt"), "--tls-key", join(folder, "server.key")],
+    ...["--trusted-proxies", "127.0.0.1", "--proxy-protocol", "on"],
+  ]);
+  const port = await freePort();
+  const example = await readFile(join(repository, passthrough), "utf8");
+  const { host } = new URL(behind.baseUrl);
+  const file = join(folder, "haproxy.cfg");
+  await writeFile(file, example.replace("bind :443", `bind 127.0.0.1:${port}`).replace("127.0.0.1:8443", host));
+  const proxy = spawn("haproxy", ["-db", "-f", file], { stdio: "ignore" });
+  const agents = ["127.0.0.2", "127.0.0.3"].map((localAddress) => new Agent({ localAddress, connect: { ca: cert } }));
+  const statusOf = async (dispatcher: Agent) => {
+    const { statusCode, body } = await request(`https://localhost:${port}/ping/v2/ping`, { dispatcher });
+    await body.dump();
+    return statusCode;
+  };
+  try {
+    await vi.waitFor(async () => expect(await statusOf(agents[1]!)).toBe(200), { timeout: 30_000 });
+    const statuses = await Promise.all(Array.from({ length: 200 }, () => statusOf(agents[0]!)));
+    expect(statuses).toContain(429);
+    expect(await statusOf(agents[1]!)).toBe(200);
+  } finally {
+    await Promise.all(agents.map((agent) => agent.destroy()));
+    if (proxy.kill("SIGTERM")) await once(proxy, "exit");
+    await behind.end("SIGTERM");
+  }
+});
 
 test("the example of Envoy sends all protocols to one cluster over HTTP/2", async () => {
   const example = await readFile(join(repository, "deploy/envoy/envoy.yaml"), "utf8");

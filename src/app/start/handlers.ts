@@ -41,7 +41,7 @@ import { createEndpoints } from "../endpoints.ts";
 import { openPages } from "../pages.ts";
 import { answerHeaders, identify } from "../request-id.ts";
 import { createSenderCheck } from "../sender-check.ts";
-import { limitAddresses } from "./address-limits.ts";
+import { type AddressLimits, limitAddresses } from "./address-limits.ts";
 import type { Calls } from "./calls.ts";
 import type { StartContext } from "./context.ts";
 import { faultHeader } from "./faults.ts";
@@ -69,11 +69,12 @@ export async function buildHandlers(options: HandlersOptions): Promise<RequestHa
   const { context, port, calls } = options;
   port.bodies.check = createSenderCheck({ ...calls, identify });
   const { live } = context;
-  const { rpc, rest } = buildProtocols(options);
+  const limits = limitAddresses(context, calls.authenticator, probes);
+  const { admits } = limits;
+  const { rpc, rest } = buildProtocols(options, limits);
   const endpoints = new Map(Object.entries(await buildEndpoints(options)));
   const scim = buildScim(options);
   const refuse = overloadAnswer(context.api, context.config.serviceHost);
-  const admits = limitAddresses(context, calls.authenticator, probes);
 
   const endpointOf = (path: string) => {
     if (path.startsWith(`${scimPath}/`)) return scim;
@@ -158,7 +159,7 @@ function addTokens(
 }
 
 /** The handlers of the contract's methods. */
-function buildProtocols({ context, port, parts, calls, health }: HandlersOptions) {
+function buildProtocols({ context, port, parts, calls, health }: HandlersOptions, limits: AddressLimits) {
   const { config, log, api } = context;
   const { maxRequestBytes, maxUrlBytes, serviceHost } = config;
   const { descriptors, contract, registry } = api;
@@ -216,6 +217,7 @@ function buildProtocols({ context, port, parts, calls, health }: HandlersOptions
     contextValues,
     describeError,
     watchBody,
+    watchMessages: limits.watchMessages,
     isOpen,
     isVerified: ({ authorization }) => bodies.check.isVerified(authorization),
     refusalBody,

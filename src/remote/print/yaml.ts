@@ -1,7 +1,7 @@
 /** YAML for a terminal or a log. */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { printable, printableJson } from "../../log-text.ts";
-import { randomHex } from "../../random-hex.ts";
+import { randomHex } from "../../new-uid.ts";
 
 /**
  * A value in YAML. Texts that a terminal or a CI system could act on are in double quotes, with escapes; a block of

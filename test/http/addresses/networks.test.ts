@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { networkOf } from "../../../src/app/start/address-limits.ts";
+import { networkOf } from "../../../src/http/addresses/networks.ts";
 
 test.each([
   ["192.0.2.1", "192.0.2.1"],
