@@ -1,5 +1,6 @@
 /** `platform whoami`: what identities with few rights and users of identity providers see of themselves. */
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { exchangeToken } from "../../../src/client/index.ts";
 import { userIdentityUid } from "../../../src/new-uid.ts";
 import { type LocalIssuer, sign, startIssuer, type TestKey, testKey } from "../../auth/local-issuer.ts";
 import { startWithFolder } from "../server.ts";
@@ -36,24 +37,30 @@ async function run(args: readonly string[], env: Record<string, string> = {}): P
   return stdout;
 }
 
-/** The output of `whoami` with a token of the issuer, in both formats. */
-async function whoami(claims: Record<string, unknown>, others: Record<string, string> = {}) {
+async function tokenOf(claims: Record<string, unknown>): Promise<string> {
   const now = Math.floor(Date.now() / 1000);
-  const token = await sign(key, { iss: issuer.url, aud: "x", iat: now, exp: now + 300, ...claims });
+  return sign(key, { iss: issuer.url, aud: "x", iat: now, exp: now + 300, ...claims });
+}
+
+/** The output of `whoami` with a token, in both formats. */
+async function whoami(token: string, others: Record<string, string> = {}) {
   const env = { PLATFORM_TOKEN: token, ...others };
   return { text: await run(["whoami"], env), json: JSON.parse(await run(["whoami", "-o", "json"], env)) };
 }
 
 test("who may not list role bindings is told so", async () => {
-  const { text, json } = await whoami({ sub: "bot" });
+  const { text, json } = await whoami(await tokenOf({ sub: "bot" }));
   expect(text).toMatch(/^roles {10}unknown: you may not list your roles$/m);
   expect(json.roles).toBeUndefined();
   expect(json.rolesAreComplete).toBe(false);
-  expect((await whoami({ sub: "idle" })).text).toContain("unknown: you may not list your roles");
+  expect((await whoami(await tokenOf({ sub: "idle" }))).text).toContain("unknown: you may not list your roles");
 });
 
 test("who may list role bindings in some groups is told that there may be others", async () => {
-  const { text, json } = await whoami({ sub: "lead" });
+  const identity = JSON.parse(await run(["get", "identity", "lead", "-o", "json"])).uid;
+  const { text, json } = await whoami(
+    (await exchangeToken({ server: server.server }, await tokenOf({ sub: "lead" }), { identity })).token,
+  );
   expect(text).toMatch(/^roles {10}viewer \(.*\) at team \(.*\)\n {15}maybe others: you may not list all/m);
   expect(json).toMatchObject({ roles: [{ role: { name: "viewer" }, group: { name: "team" } }] });
 });
@@ -65,7 +72,7 @@ test("a token that stands for no single identity is that of its issuer and subje
   onTestFinished(() => proxy.stop());
   const others = { PLATFORM_SERVER: proxy.url };
   const seerToo = ["--claim-match.issuer", issuer.url, "--claim-match.subject", "seer", "--claim-match.audience", "x"];
-  const seer = await whoami({ sub: "seer" }, others);
+  const seer = await whoami(await tokenOf({ sub: "seer" }), others);
   expect(seer.json).toMatchObject({
     identity: { name: "seer", uid: expect.stringMatching(`^${server.root}/`) },
     alsoActsAs: [],
@@ -77,10 +84,10 @@ test("a token that stands for no single identity is that of its issuer and subje
   });
   expect(seer.text).toMatch(/^identity {7}seer \(.*\)\nissuer /m);
   await run(["create", "identity", "--parent", "team", "--name", "seer too", ...seerToo]);
-  const both = await whoami({ sub: "seer" }, others);
+  const both = await whoami(await tokenOf({ sub: "seer" }), others);
   expect(both.json).toMatchObject({ identity: { name: "seer" }, alsoActsAs: [{ name: "seer too" }] });
   expect(both.text).toMatch(/^also acts as {3}seer too \(.*\)\nissuer /m);
-  const bot = await whoami({ sub: "bot" }, others);
+  const bot = await whoami(await tokenOf({ sub: "bot" }), others);
   expect(bot.json).toMatchObject({ identity: { uid: userIdentityUid(issuer.url, "bot") }, alsoActsAs: [] });
   expect(bot.text).toMatch(/^also acts as {3}the identities that the token matches, if any; /m);
   expect(bot.text).toMatch(/^roles {10}unknown: you may not list your roles$/m);
@@ -96,9 +103,11 @@ test("a user of an identity provider sees the e-mail address and the roles by gr
   const mapping = ["create", "external-group-role-mapping", "--parent", provider.uid, "--external-group-id"];
   await run([...mapping, "eng", "--role-uid", "editor"]);
   await run([...mapping, "ops", "--role-uid", "owner"]);
-  const { text, json } = await whoami({
+  const token = await tokenOf({
     ...{ sub: "jane", name: "Jane", email: "jane@example.com", email_verified: true, groups: ["eng", "all"] },
   });
+  const request = { identityProvider: provider.uid };
+  const { text, json } = await whoami((await exchangeToken({ server: server.server }, token, request)).token);
   const group = { uid: server.root, name: "platform" };
   expect(json).toMatchObject({
     identity: { uid: userIdentityUid(issuer.url, "jane"), email: "jane@example.com" },
