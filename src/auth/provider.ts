@@ -58,11 +58,6 @@ export interface ProviderSource {
 export interface Presentation {
   /** The uid of the provider that is named. */
   readonly named: string | undefined;
-  /**
-   * The organisations of the identities that the token matches. It is not one of a new user to anybody else: who accepts
-   * the tokens of others as those of users learns nothing of them.
-   */
-  readonly organisations: ReadonlySet<string>;
   /** Whether its claims are news of the user. */
   readonly isNew: boolean;
 }

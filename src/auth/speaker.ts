@@ -133,11 +133,9 @@ export function createSpeakers({ identities, providers, defaults, clock }: Speak
         .filter((identity) => matches(identity.rule, principal, matchingOf(identity)))
         .sort(oldestFirst);
       const isPartial = trusting.some(({ uid }) => !budget.hasLeft(rootOf(uid)));
-      const ofGroups = matched.filter(({ uid }) => uid.includes("/"));
-      const organisations = new Set(ofGroups.map(({ uid }) => rootOf(uid)));
       const signIn =
         isPublished && accepting.length > 0
-          ? await providers.signIn(accepting, claims, { named: provider, organisations, isNew })
+          ? await providers.signIn(accepting, claims, { named: provider, isNew })
           : nobody;
       const user = userUidOf(principal);
       const known = [...(signIn.providers.length > 0 ? [user] : []), ...matched.map(({ uid }) => uid)];

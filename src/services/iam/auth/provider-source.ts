@@ -15,7 +15,6 @@ import { unavailable } from "../../../errors.ts";
 import { userIdentityUid } from "../../../new-uid.ts";
 import { messageOf, type RowChange } from "../../../resource/index.ts";
 import { ConflictError, type Database, NotUniqueError, type WriteSession } from "../../../store/index.ts";
-import { rootOf } from "../../../uid.ts";
 import { lockAccess } from "../access-lock.ts";
 import { identityProviders, oidcOf } from "../identity-providers.ts";
 import { linkUsers } from "../provisioning/directory.ts";
@@ -50,15 +49,9 @@ interface ProviderSourceOptions {
 /** Identity providers by the claims of a token. */
 export function providerSource({ database, now, record, reserved, report }: ProviderSourceOptions): ProviderSource {
   /** The provider at which a user may sign in for the first time. */
-  function firstOf(
-    accepting: readonly Provider[],
-    { iss }: Claims,
-    { named, organisations }: Presentation,
-  ): Provider | undefined {
+  function firstOf(accepting: readonly Provider[], { iss }: Claims, { named }: Presentation): Provider | undefined {
     if (named !== undefined) return accepting.find(({ uid }) => uid === named);
-    const [only, ...others] = accepting;
-    const isOfOthers = (organisation: string) => organisation !== rootOf(only!.uid);
-    if (others.length === 0 && ![...organisations].some(isOfOthers)) return only;
+    if (accepting.length === 1) return accepting[0];
     return accepting.find(({ uid, clientId }) =>
       reserved().some((pair) => pair.issuer === iss && pair.clientId === clientId && pair.provider === uid),
     );
