@@ -18,6 +18,7 @@
 import { hash } from "node:crypto";
 import { type Awaitable, both, chain, tryChain } from "../awaitable.ts";
 import { unauthenticated } from "../errors.ts";
+import { createPayer, type Pause, type Payer } from "../fairness/index.ts";
 import { LruMap } from "../lru-map.ts";
 import { bearerIn, refusalOf } from "./bearer.ts";
 import type { Caller } from "./caller.ts";
@@ -72,6 +73,8 @@ export interface Authenticator {
   authenticate(authorizationHeader: string | null): Awaitable<Caller>;
   /** Whether a header has a token that was verified before, and need not be verified again. */
   isKnown(authorizationHeader: string | undefined): boolean;
+  /** Whom requests with a header count against; undefined unless it has a token that was known to have a caller. */
+  payerOf(authorizationHeader: string): Payer | undefined;
   /** The caller that the platform token in a header named when it was last used. It may not be let in any more. */
   lastCaller(authorizationHeader: string | null): Caller | undefined;
   /** How many calls had a token that was verified before, and how many had another. */
@@ -86,6 +89,8 @@ interface AuthenticatorOptions {
   readonly keySets: KeySets;
   /** Absent: certificates of clients are no identities. */
   readonly certificates?: CertificateTokens | undefined;
+  /** See {@link Payer.pause}; absent: nothing pauses. */
+  readonly pause?: Pause | undefined;
   /** Milliseconds since 1970. */
   readonly clock: () => number;
 }
@@ -101,6 +106,8 @@ interface VerifiedToken {
   /** Whether a rule or provider names its issuer, not only its origin. */
   isNamed: boolean;
   readonly untilMs: number;
+  /** Set once it has a caller. */
+  payer?: Payer;
   /** The caller of a platform token. Whether its identity and provider exist is checked on every call. */
   caller?: Caller;
 }
@@ -125,6 +132,7 @@ export function createAuthenticator({
   providers,
   keySets,
   certificates,
+  pause = () => undefined,
   clock,
 }: AuthenticatorOptions): Authenticator {
   const verifiedTokens = new LruMap<string, VerifiedToken>(maxVerifiedTokens);
@@ -149,8 +157,19 @@ export function createAuthenticator({
       return outsideSpeaker(known).then((speaker) => ({
         ...describe(speaker, known.token),
         outsideIssuer: claims.iss,
+        payer: payerFor(known),
       }));
     });
+  }
+
+  function payerFor(known: VerifiedToken): Payer {
+    known.payer ??= createPayer(known.token.claims.iss, known.token.claims.sub, pause);
+    return known.payer;
+  }
+
+  function payerOf(header: string): Payer | undefined {
+    const payer = knownToken(header)?.payer;
+    return payer?.account === "" ? undefined : payer;
   }
 
   function unverified(header: string): VerifiedToken {
@@ -201,7 +220,7 @@ export function createAuthenticator({
     return both(issuer.stillVerifies(token), identities.isActive(sub), (isVerified, isActive) => {
       if (!isVerified) throw new TokenRejected("its key was revoked");
       if (!isActive) throw new TokenRejected("identity does not exist");
-      known.caller ??= ownCallerOf(token);
+      known.caller ??= { ...ownCallerOf(token), payer: payerFor(known) };
       const { caller } = known;
       if (idp === undefined) return caller;
       if (typeof idp !== "string") throw new TokenRejected("identity provider does not exist");
@@ -293,12 +312,15 @@ export function createAuthenticator({
         (caller) => caller,
         (error) => {
           if (!(error instanceof TokenRejected)) throw error;
+          const payer = payerOf(header);
+          if (payer !== undefined) payer.account = "";
           if (error instanceof CertificateUnknown)
             throw Object.assign(unauthenticated(error.message), { cause: error });
           throw refusalOf(header, error);
         },
       );
     },
+    payerOf,
     isKnown: (header) => header !== undefined && knownToken(header) !== undefined,
     lastCaller: (header) => (header === null ? undefined : knownToken(header)?.caller),
   };

@@ -11,6 +11,7 @@ import { chain } from "../awaitable.ts";
 import type { CallInterceptor } from "../call/index.ts";
 import type { Contract, Scope } from "../contract/index.ts";
 import { invalid, notFound, permissionDenied, unauthenticated } from "../errors.ts";
+import { chargeCallAt, chargeCallIn } from "../fairness/index.ts";
 import { isUid } from "../uid.ts";
 import type { Authenticator } from "./authenticate.ts";
 import { type Authority, holds, scopesHolding } from "./authority.ts";
@@ -119,8 +120,11 @@ export function authorization(contract: Contract, source: GrantSource): CallInte
       const grants = caller.narrowing === undefined ? granted : narrowGrants(granted, caller.narrowing);
       request.contextValues.set(authorityKey, { caller, grants });
       if (uid === undefined) {
-        request.contextValues.set(scopesKey, scopesHolding(grants, rule.capabilities));
+        const scopes = scopesHolding(grants, rule.capabilities);
+        request.contextValues.set(scopesKey, scopes);
+        if (caller.payer !== undefined) chargeCallIn(caller.payer, scopes);
       } else {
+        if (caller.payer !== undefined) chargeCallAt(caller.payer, grants, uid);
         require(grants, uid, rule.capabilities);
       }
       return next(request);

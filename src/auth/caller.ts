@@ -1,6 +1,7 @@
 /** The caller of a call, from its token. */
 
 import type { Capability } from "../../gen/platform/capabilities/capabilities_pb.ts";
+import type { Payer } from "../fairness/index.ts";
 import type { ProviderSignIn } from "./provider.ts";
 import type { Claims } from "./token.ts";
 
@@ -22,6 +23,8 @@ export interface Caller {
    */
   readonly email?: string;
   readonly claims: Readonly<Claims>;
+  /** Whom the work of its calls counts against; absent for callers without a token. */
+  readonly payer?: Payer;
   readonly expireTimeMs: number;
   /**
    * The identity providers that the caller signed in through; absent for other callers. A platform token has them in

@@ -65,6 +65,14 @@ class Reads implements ReadingCall {
     return knownCallerOf(this.#request.contextValues)?.subject ?? "";
   }
 
+  get account(): string | undefined {
+    return knownCallerOf(this.#request.contextValues)?.payer?.account;
+  }
+
+  pause(): Promise<void> | undefined {
+    return knownCallerOf(this.#request.contextValues)?.payer?.pause();
+  }
+
   get signal(): AbortSignal {
     return this.#request.signal;
   }
@@ -117,6 +125,7 @@ export function transact(options: TransactOptions): CallInterceptor {
         },
         {
           call: endOf(request),
+          payer: knownCallerOf(request.contextValues)?.payer,
           isSerializable: options.isSerializable(method),
           commitsWith: options.commitsWith(method, request.message),
         },

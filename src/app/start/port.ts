@@ -2,7 +2,7 @@
 
 import { flagOf, type ListenAddress } from "../../config/index.ts";
 import { completeError } from "../../errors.ts";
-import { createOnePort, IncomingBodies, type OnePortOptions } from "../../http/index.ts";
+import { createOnePort, IncomingBodies, type OnePort, type OnePortOptions } from "../../http/index.ts";
 import { formatLimit } from "../../message/index.ts";
 import { formatStatus } from "../../rest/index.ts";
 import { listenFailure } from "../failure.ts";
@@ -16,7 +16,7 @@ import { answerWhileStarting } from "./waiting.ts";
 
 /** What answers the requests of a port. */
 export type RequestHandlers = Required<
-  Pick<OnePortOptions, "onRequest" | "onBufferedRequest" | "onOverload" | "planFastPath" | "onRead">
+  Pick<OnePortOptions, "onRequest" | "onBufferedRequest" | "onOverload" | "planFastPath" | "payerOf" | "onRead">
 >;
 
 /** An open port. */
@@ -33,11 +33,16 @@ export interface ServerPort {
    * socket that was passed on, are left to others or wait. Errors: StartFailure.
    */
   serve(handlers: RequestHandlers): Promise<void>;
+  /** See `OnePort.pause`. */
+  readonly pause: OnePort["pause"];
   /** See `OnePort.drain`. */
   drain(): void;
   /** Closes the port; requests in flight may take `graceMs` to finish. */
   close(graceMs: number): Promise<void>;
 }
+
+/** Whom requests count against before the server takes calls. */
+const nobody = { account: "", caller: "" };
 
 /** Opens the port of the settings. Errors: StartFailure. */
 export async function openPort({
@@ -59,6 +64,7 @@ export async function openPort({
     onBufferedRequest: (_request, response) => response.fallBack(),
     onOverload: overloadAnswer(api, serviceHost),
     planFastPath: () => undefined,
+    payerOf: () => nobody,
     onRead() {},
   };
   const bodies = new IncomingBodies(maxPendingBodyBytes, Math.max(maxPendingBodyBytes / 8, maxRequestBytes));
@@ -74,6 +80,7 @@ export async function openPort({
       planFastPath: (fields) => handlers.planFastPath(fields),
     }),
     onOverload: (request, response) => handlers.onOverload(request, response),
+    payerOf: (authorization, address) => handlers.payerOf(authorization, address),
     onRead: () => handlers.onRead(),
     refusalBody,
     limits: { maxHeaderBytes, maxWaitMs: config.maxQueueDelay },
@@ -103,6 +110,7 @@ export async function openPort({
       handlers = ready;
       if (opensLate) await open();
     },
+    pause: port.pause,
     drain: port.drain,
     close,
   };

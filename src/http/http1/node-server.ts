@@ -146,7 +146,7 @@ export function createHttp1Server({
     connections.set(socket, response);
     if (isDraining) announceEnd(response);
     if (!isWellFormed(request)) return answer(response, 400);
-    pipelines.get(socket)?.add(response, (isQueued, isRefused) => {
+    pipelines.get(socket)?.add(request, response, (isQueued, isRefused) => {
       reportRead(isQueued);
       if (isRefused) onOverload(request, response);
       else onRequest(request, response);

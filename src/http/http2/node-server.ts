@@ -184,11 +184,11 @@ export function createHttp2Server({
     if (isNodes && isMalformedRequest(rawHeaders)) return stream.close(constants.NGHTTP2_PROTOCOL_ERROR);
     if (headers[":path"] === undefined) return refuse(stream, 400); // CONNECT
     const response = new Http2ServerResponse(stream);
-    session.requests.add(
+    session.requests.add(headers.authorization, {
       stream,
-      () => onRequest(request, response),
-      () => onOverload(request, response),
-    );
+      serve: () => onRequest(request, response),
+      refuse: () => onOverload(request, response),
+    });
   });
 
   /** See `Http2Connection.retire`. */
