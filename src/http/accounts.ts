@@ -38,6 +38,10 @@ const maxDebtMs = 500;
 /** How much of the loop the handlers under way of an account in debt may need, if there are more than `fewUnderWay`. */
 const maxUnderWayMs = 4;
 const fewUnderWay = 2;
+/** It may begin one in this time however many are under way: these may be streams, or wait for their bodies. */
+const beginMs = 5;
+/** At most so many are charged for what the loop does later. */
+const maxCharged = 8;
 /** The average time of a handler is that of as many. */
 const maxBegun = 64;
 
@@ -101,8 +105,9 @@ export class Account {
   }
 
   /** Whether anything of what waits may be resumed now. */
-  get mayResume(): boolean {
-    return this.#steps.size > 0 || (this.#turns.size > 0 && (this.#hasFewUnderWay || !this.isInDebt));
+  mayResume(nowMs: number): boolean {
+    if (this.#steps.size > 0) return true;
+    return this.#turns.size > 0 && (this.#hasFewUnderWay || nowMs - this.usedMs > beginMs || !this.isInDebt);
   }
 
   get #hasFewUnderWay(): boolean {
@@ -179,7 +184,7 @@ export class Accounts {
     let underWay = 0;
     let inUse = 0;
     for (const [name, account] of this.#all) {
-      underWay += account.underWay;
+      underWay += Math.min(account.underWay, maxCharged);
       if (account.underWay > 0 || account.waiting > 0 || nowMs - account.usedMs < inUseMs) inUse++;
       else this.#all.delete(name);
     }
@@ -187,7 +192,7 @@ export class Accounts {
     this.forgivenMs += idle - this.#idleMs + usedMs / this.inUse;
     if (restMs > 0 && underWay > 0)
       for (const account of this.#all.values())
-        if (account.underWay > 0) account.charge((restMs * account.underWay) / underWay);
+        if (account.underWay > 0) account.charge((restMs * Math.min(account.underWay, maxCharged)) / underWay);
     this.#reckonedMs = nowMs;
     this.#cpuMs = cpuMs;
     this.#idleMs = idle;

@@ -35,7 +35,7 @@ const patienceMs = 20;
 /** Maximum number of handlers that one connection begins in one round and that have not answered. */
 const maxBurst = 16;
 /** How long nobody is resumed where all who wait are in debt and have handlers under way, unless one of these answers. */
-const pauseMs = 20;
+const pauseMs = 5;
 
 const everybody: Payer = { account: "everybody", caller: "", isKnown: true };
 
@@ -149,7 +149,7 @@ export class Turns {
     const budgetMs = isLate ? roundMs : sliceMs;
     let hasMore = this.#waiting > 0;
     for (let left = this.#waiting; left > 0; left--) {
-      const next = this.#takeNext();
+      const next = this.#takeNext(startMs);
       if (next === undefined) {
         hasMore = false;
         break;
@@ -173,12 +173,13 @@ export class Turns {
   };
 
   /** Removes and returns what is next of the account with the least debt; undefined if nothing may be resumed. */
-  #takeNext(): Waiting | undefined {
+  #takeNext(nowMs: number): Waiting | undefined {
     let at = -1;
     let leastMs = Number.POSITIVE_INFINITY;
     for (let i = 0; i < this.#queue.length; i++) {
-      const { debtMs, mayResume } = this.#queue[i]!;
-      if (debtMs >= leastMs || !mayResume) continue;
+      const account = this.#queue[i]!;
+      const { debtMs } = account;
+      if (debtMs >= leastMs || !account.mayResume(nowMs)) continue;
       at = i;
       leastMs = debtMs;
       if (debtMs === 0) break;

@@ -73,6 +73,10 @@ export async function buildHandlers(options: HandlersOptions): Promise<RequestHa
   const { rpc, rest } = buildProtocols(options);
   const endpoints = new Map(Object.entries(await buildEndpoints(options)));
   const payers = createPayers(calls.authenticator);
+  port.bodies.turn = (authorization) => {
+    const payer = payers.payerOf(authorization, undefined);
+    return payer.isKnown === true ? port.pause(payer) : undefined;
+  };
   const scim = buildScim(options, payers);
   const refuse = overloadAnswer(context.api, context.config.serviceHost);
   const admits = limitAddresses(context, calls.authenticator, probes);

@@ -320,6 +320,7 @@ export async function* restOf(request: Readable, watch: IncomingBody | undefined
     await watch?.take(piece.length);
     yield piece;
   }
+  await watch?.complete();
 }
 
 /**
