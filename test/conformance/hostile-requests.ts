@@ -15,6 +15,8 @@ import { restRequest } from "./rest-client.ts";
 const maxBytes = 1024 * 1024;
 /** As many small values as are read at all. */
 const manyValues = 49_000;
+/** The same where one has a few members. */
+const manyScimValues = 10_000;
 
 /** A request. */
 export interface HostileRequest {
@@ -243,15 +245,8 @@ export function hostileExchanges(): HostileRequest[] {
 /** Requests of a provisioning client, about a user and a group. */
 export function hostileScim(user: string, group: string): HostileRequest[] {
   const type = "application/scim+json";
-  const many = (item: (i: number) => string, bytes = bodyBytes) => {
-    const items: string[] = [];
-    for (let length = 0; ; ) {
-      const next = item(items.length);
-      length += next.length + 1;
-      if (length > bytes) return items.join(",");
-      items.push(next);
-    }
-  };
+  const many = (item: (i: number) => string, count = manyScimValues) =>
+    Array.from({ length: count }, (_, i) => item(i)).join();
   const values = () => many((i) => `{"value":"${i}"}`);
   const patch = (operations: string) => `{"Operations":[${operations}]}`;
   const bodies: [string, string, string, () => string][] = [
@@ -280,11 +275,26 @@ export function hostileScim(user: string, group: string): HostileRequest[] {
       `/Users/${user}`,
       () => patch(`{"op":"remove","path":"emails[${"(".repeat(bodyBytes / 2)}"}`),
     ],
+    [
+      "many values and operations with filters",
+      "PATCH",
+      `/Users/${user}`,
+      () =>
+        patch(
+          `{"op":"add","path":"emails","value":[${many((i) => `{"value":"${i}"}`, 500)}]},${many((i) => `{"op":"replace","path":"emails[value eq \\"${i}\\" and not (type eq \\"x\\")].type","value":"work"}`, 900)}`,
+        ),
+    ],
     ["many members", "PATCH", `/Groups/${group}`, () => patch(`{"op":"add","path":"members","value":[${values()}]}`)],
     ["many attributes", "PUT", `/Users/${user}`, () => `{"userName":"x",${many((i) => `"a${i}":"b"`)}}`],
     ["a user with many values", "POST", "/Users", () => `{"userName":"x","emails":[${values()}]}`],
     ["a group with many members", "POST", "/Groups", () => `{"displayName":"x","members":[${values()}]}`],
     ["search for many attributes", "POST", "/Users/.search", () => `{"attributes":[${many((i) => `"a${i}"`)}]}`],
+    [
+      "search for attributes in one text",
+      "POST",
+      "/Users/.search",
+      () => `{"attributes":"${"a,".repeat(bodyBytes / 2)}"}`,
+    ],
     ["search without many", "POST", "/.search", () => `{"excludedAttributes":[${many((i) => `"a${i}"`)}]}`],
     [
       "search by a long filter",
