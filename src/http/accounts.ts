@@ -30,7 +30,7 @@ const longMs = 2;
 /** How often debts are reckoned. */
 const reckonMs = 20;
 /** An account is in use for so long after its last handler began. */
-const inUseMs = 10_000;
+const inUseMs = 2_000;
 /** Smaller debts are those of a caller that has made a large call. */
 const smallDebtMs = 5;
 /** A larger debt is not remembered: when the loop is less busy, it is soon forgiven. */

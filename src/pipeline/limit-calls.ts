@@ -27,33 +27,36 @@ export function limitCalls(
   let underWay = 0;
   const ofAccounts = new Map<string, number>();
 
-  function begin(account: string): () => void {
+  /** Errors: UNAVAILABLE while too many calls are under way. */
+  function admit(account: () => string): void {
+    const max = maxCalls();
+    if (underWay < max || hasShare(ofAccounts.get(account()) ?? 0, underWay, ofAccounts.size, max)) return;
+    onRefusal();
+    throw unavailable("the server is overloaded; try again");
+  }
+
+  /** Counts a call until its work ends. */
+  function during<T>(work: Promise<T>, account: string): Promise<T> {
     underWay++;
     ofAccounts.set(account, (ofAccounts.get(account) ?? 0) + 1);
-    return () => {
+    const end = () => {
       underWay--;
       const left = ofAccounts.get(account)! - 1;
       if (left === 0) ofAccounts.delete(account);
       else ofAccounts.set(account, left);
     };
+    work.then(end, end);
+    return work;
   }
 
   return {
     refuse: (next) => (request) => {
-      const max = maxCalls();
-      const isAllowed =
-        underWay < max || hasShare(ofAccounts.get(accountOf(request)) ?? 0, underWay, ofAccounts.size, max);
-      if (isAllowed) return next(request);
-      onRefusal();
-      throw unavailable("the server is overloaded; try again");
+      admit(() => accountOf(request));
+      return next(request);
     },
     count: (next) => (request) => {
       const response = next(request);
-      if (response instanceof Promise) {
-        const end = begin(accountOf(request));
-        response.then(end, end);
-      }
-      return response;
+      return response instanceof Promise ? during(response, accountOf(request)) : response;
     },
   };
 }
