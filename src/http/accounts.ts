@@ -35,9 +35,12 @@ const inUseMs = 2_000;
 const smallDebtMs = 5;
 /** A larger debt is not remembered: when the loop is less busy, it is soon forgiven. */
 const maxDebtMs = 500;
-/** How much of the loop the handlers under way of an account in debt may need, if there are more than `fewUnderWay`. */
+/**
+ * How much of the loop the handlers under way of an account in debt may need, if there are more than `fewUnderWay`: as
+ * many keep a database busy.
+ */
 const maxUnderWayMs = 4;
-const fewUnderWay = 2;
+const fewUnderWay = 16;
 /** It may begin one in this time however many are under way: these may be streams, or wait for their bodies. */
 const beginMs = 5;
 /** At most so many are charged for what the loop does later. */
@@ -158,9 +161,9 @@ export class Accounts {
     this.#sinceMs = nowMs;
   }
 
-  /** How long the time has been charged to this payer; infinity if it is not. */
-  hasHad(payer: Payer, nowMs: number): number {
-    return this.#charged === payer ? nowMs - this.#sinceMs : Number.POSITIVE_INFINITY;
+  /** How long the time has been charged to this payer; undefined if it is not. */
+  hadMs(payer: Payer, nowMs: number): number | undefined {
+    return this.#charged === payer ? nowMs - this.#sinceMs : undefined;
   }
 
   /** Charges the time until now. The payer may have got another account meanwhile. */

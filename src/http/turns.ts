@@ -105,10 +105,11 @@ export class Turns {
 
   /**
    * In the middle of a long handler: lets others have their turns. Resolves when it may go on; undefined if it has not
-   * had the loop for long.
+   * had the loop for long. A handler that has waited for a database pauses if its account is in debt.
    */
   pause(payer: Payer): Promise<void> | undefined {
-    if (this.accounts.hasHad(payer, performance.now()) < stepMs) return undefined;
+    const ms = this.accounts.hadMs(payer, performance.now());
+    if (ms === undefined ? !this.accounts.of(payer).isInDebt : ms < stepMs) return undefined;
     return new Promise((resolve) => {
       const resumeAt = (nowMs: number) => {
         this.accounts.begin(payer, nowMs);

@@ -10,13 +10,13 @@ import { freshUid, insertIdentity, makeGroup, makeMember, makeRepo } from "./fix
 import { onEveryServer, type Platform } from "./platform.ts";
 
 /** Calls that the flood has under way. */
-const flooding = 64;
+const flooding = 96;
 const neighbourCalls = 20;
 /**
  * How many calls of the flood may be answered for each of the neighbour, on average. If connections took turns, it
  * would be all those that are under way.
  */
-const fairShare = flooding / 4;
+const fairShare = flooding / 3;
 const bindings = 100;
 
 interface Answer {
@@ -124,7 +124,7 @@ onEveryServer(
   "a flood of one organisation",
   (platform) => {
     describe.each([
-      ["64 connections", overHttp1],
+      ["many connections", overHttp1],
       ["one connection of HTTP/2", overHttp2],
     ])("over %s", (_name, over) => {
       test("delays the calls of another by a few of its own", async () => {
