@@ -1,33 +1,37 @@
 /**
- * A process that asks for the most expensive list until it is killed: in loops, or in bursts of calls that it cancels.
+ * A process that makes expensive calls until it is killed: each of its connections in a loop, or bursts of calls that
+ * it cancels.
  *
- *     node bench/expensive-load.ts search|cancel PORT TOKEN
+ *     node bench/expensive-load.ts loop PORT TOKEN PATH CONNECTIONS
+ *     node bench/expensive-load.ts cancel PORT TOKEN PATH
+ *
+ * In a loop, it tells its parent when it ends how many of its calls have been answered 200, and how many otherwise.
  */
 import { Agent, get } from "node:http";
 
-const [kind, port, token] = process.argv.slice(2);
-const options = {
-  host: "127.0.0.1",
-  port,
-  path: "/vulnerabilities/v2/advisories?page_size=50&query=ghsa",
-  headers: { authorization: `Bearer ${token}` },
-};
-const clients = 4;
+const [kind, port, token, path, connections] = process.argv.slice(2);
+const options = { host: "127.0.0.1", port, path, headers: { authorization: `Bearer ${token}` } };
 const burst = { calls: 200, everyMs: 1000, minMs: 5, maxMs: 50 };
+const answers = { served: 0, refused: 0 };
 
-if (kind === "search") {
+process.on("SIGTERM", () => process.send!(answers, () => process.exit()));
+if (kind === "loop") {
   const agent = new Agent({ keepAlive: true });
-  for (let i = 0; i < clients; i++) void searchForever(agent);
+  for (let i = 0; i < Number(connections); i++) void callForever(agent);
 } else {
   cancelBurst();
   setInterval(cancelBurst, burst.everyMs);
 }
 
-async function searchForever(agent: Agent): Promise<never> {
+async function callForever(agent: Agent): Promise<never> {
   for (;;) {
-    await new Promise((resolve, reject) => {
-      get({ ...options, agent }, (answer) => answer.resume().once("end", resolve)).once("error", reject);
+    const status = await new Promise((resolve, reject) => {
+      get({ ...options, agent }, (answer) => {
+        answer.resume().once("end", () => resolve(answer.statusCode));
+      }).once("error", reject);
     });
+    if (status === 200) answers.served++;
+    else answers.refused++;
   }
 }
 

@@ -11,6 +11,7 @@
  *     npm run bench -- --peer NAME=HOST:PORT     another REST peer that serves the same two paths
  *     npm run bench -- --only TEXT               rows with this text in their names; writes no results
  *     npm run bench -- --overload                expensive calls, floods, several processes, killed processes
+ *     npm run bench -- --overload --only neighbour   only what one organisation costs another
  *     npm run bench -- --soak [MINUTES]          full load of all kinds: checks memory growth and event loop stalls
  *     npm run bench -- --soak --workers N        the same on several processes, beside a client that searches
  */
@@ -57,7 +58,10 @@ try {
     await soak(platform, startLoad(), soakMinutes);
   } else if (values.pgbench !== undefined) await comparePgbench(servers, startLoad(), quick ? 100_000 : 1_000_000);
   else if (values.overload)
-    await overload(quick ? { repos: 100_000, advisories: 30_000 } : { repos: 1_000_000, advisories: 300_000 });
+    await overload({
+      ...(quick ? { repos: 100_000, advisories: 30_000 } : { repos: 1_000_000, advisories: 300_000 }),
+      onlyNeighbour: only === "neighbour",
+    });
   else await compareAll();
 } finally {
   stopAll();

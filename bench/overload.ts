@@ -4,15 +4,17 @@
  */
 import { spawn, spawnSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
-import { Agent, get } from "node:http";
+import { Agent } from "node:http";
 import { join } from "node:path";
 import { fill, fillAdvisories } from "./data.ts";
-import { folder, startExpensiveLoad } from "./processes.ts";
+import { type Load, statusOf, timesOf } from "./latency.ts";
+import { besideTenant, makeNeighbours } from "./neighbour.ts";
+import { expensivePath, folder, startExpensiveLoad } from "./processes.ts";
 import { type Program, runCommand, startProgram } from "./program.ts";
-import { printHead, round2 } from "./table.ts";
+import { percentile, printFigure, printHead, round2 } from "./table.ts";
 
 /** Everything may be asked for: what is measured is not the limit of one caller. */
-const unlimited = ["read", "list", "address"].flatMap((name) => [`--rate-limit-${name}`, "off"]);
+const unlimited = ["read", "list", "write", "address"].flatMap((name) => [`--rate-limit-${name}`, "off"]);
 const getEveryMs = 5;
 const seconds = 10;
 const rounds = 3;
@@ -21,10 +23,12 @@ const rounds = 3;
 export interface OverloadSize {
   readonly repos: number;
   readonly advisories: number;
+  /** Whether to measure what one organisation costs another, and nothing else. */
+  readonly onlyNeighbour: boolean;
 }
 
 /** Measures and prints all rows. */
-export async function overload({ repos, advisories }: OverloadSize): Promise<void> {
+export async function overload({ repos, advisories, onlyNeighbour }: OverloadSize): Promise<void> {
   printHead();
   const directory = join(folder, "overload");
   mkdirSync(directory);
@@ -37,9 +41,11 @@ export async function overload({ repos, advisories }: OverloadSize): Promise<voi
   const lists = "/registry/v2/repos?page_size=50";
 
   const one = await startProgram(database, unlimited);
-  print("ready", `${Math.round(one.readyMs)} ms`, "≤2000, ≤1000");
+  printFigure("ready", `${Math.round(one.readyMs)} ms`, "≤2000, ≤1000");
+  await besideTenant(await makeNeighbours(one, database, root));
+  if (onlyNeighbour) return one.stop();
   await besideOthers(one, path);
-  print("idle CPU", `${round2(await idleCpu(one))} %`, "≤1, ≤0.3");
+  printFigure("idle CPU", `${round2(await idleCpu(one))} %`, "≤1, ≤0.3");
   const rateOfOne = await carried(one, path);
   await floods(one, lists);
   await one.stop();
@@ -52,78 +58,53 @@ export async function overload({ repos, advisories }: OverloadSize): Promise<voi
     const [twos, ones] = [rateOfTwo, rateOfOne].map(
       ({ perSecond, cores }) => `${perSecond}/s on ${round2(cores)} cores`,
     );
-    print("rest.get 2 workers/1", round2(ratio), "1.5, 1.8", `${twos}, ${ones}, the client on the rest`);
+    printFigure("rest.get 2 workers/1", round2(ratio), "1.5, 1.8", `${twos}, ${ones}, the client on the rest`);
   }
   await kills(two, path);
   await two.stop();
-}
-
-function print(name: string, value: string | number, bar: string, more = ""): void {
-  console.log(`${name.padEnd(38)} ${String(value).padEnd(10)} ${bar.padEnd(14)} ${more}`);
 }
 
 /** Gets beside four clients that search, and beside 200 lists a second that are cancelled. */
 async function besideOthers(program: Program, path: string): Promise<void> {
   await latency(program, path, seconds);
   for (const [kind, name] of [
-    ["search", "Get p99 beside 4 searches/alone"],
+    ["loop", "Get p99 beside 4 searches/alone"],
     ["cancel", "Get p99 beside 200 cancelled/alone"],
   ] as const) {
     const pairs: { alone: number; beside: number }[] = [];
     for (let i = 0; i < rounds; i++) {
       const alone = await latency(program, path, seconds);
-      const stopLoad = startExpensiveLoad(kind, program.port, program.token);
+      const stopLoad = startExpensiveLoad(kind, { ...program, path: expensivePath });
       await new Promise((resolve) => setTimeout(resolve, 1000));
       pairs.push({ alone, beside: await latency(program, path, seconds) });
-      stopLoad();
+      await stopLoad();
       await new Promise((resolve) => setTimeout(resolve, 1000));
     }
     pairs.sort((a, b) => a.beside / a.alone - b.beside / b.alone);
     const { alone, beside } = pairs[Math.floor(rounds / 2)]!;
     const all = pairs.map((pair) => round2(pair.beside / pair.alone)).join(" ");
-    print(name, round2(beside / alone), "≤5, ≤2", `${round2(beside)} ms, alone ${round2(alone)} ms; rounds ${all}`);
+    printFigure(
+      name,
+      round2(beside / alone),
+      "≤5, ≤2",
+      `${round2(beside)} ms, alone ${round2(alone)} ms; rounds ${all}`,
+    );
   }
 }
 
 /** The 99th percentile of the time that a call takes, in milliseconds. Calls begin at fixed times. */
 async function latency({ port, token }: Program, path: string, seconds: number): Promise<number> {
   const agent = new Agent({ keepAlive: true });
-  const times = await sample(seconds, getEveryMs, () => statusOf(port, path, token, agent));
+  const ms = await served(seconds, getEveryMs, { port, path, token }, agent);
   agent.destroy();
-  return percentile(times, 0.99);
+  return percentile(ms, 0.99);
 }
 
-/** Makes calls at fixed times, and returns how long after their time they had ended. */
-async function sample(seconds: number, everyMs: number, call: () => Promise<number>): Promise<number[]> {
-  const times: number[] = [];
-  const calls: Promise<void>[] = [];
-  const startMs = performance.now();
-  for (let dueMs = startMs; dueMs < startMs + seconds * 1000; dueMs += everyMs) {
-    const waitMs = dueMs - performance.now();
-    if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs));
-    calls.push(
-      call().then((status) => {
-        if (status !== 200) throw new Error(`a call was answered ${status}`);
-        times.push(performance.now() - dueMs);
-      }),
-    );
-  }
-  await Promise.all(calls);
-  return times;
-}
-
-function percentile(values: readonly number[], part: number): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? Number.NaN;
-}
-
-function statusOf(port: number, path: string, token: string, agent: Agent | false): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const headers = { authorization: `Bearer ${token}` };
-    get({ host: "127.0.0.1", port, path, headers, agent }, (answer) => {
-      answer.resume().once("end", () => resolve(answer.statusCode!));
-    }).once("error", reject);
-  });
+/** As {@link timesOf}. Errors: a plain Error if a call was not answered 200. */
+async function served(seconds: number, everyMs: number, load: Load, agent: Agent | false): Promise<number[]> {
+  const { ms, refused } = await timesOf(seconds, everyMs, () => statusOf(load, agent));
+  if (refused > 0) throw new Error(`${refused} calls were not answered 200`);
+  return ms;
 }
 
 /** The share of a core that an idle program uses, in percent. */
@@ -199,13 +180,14 @@ async function floods(program: Program, path: string): Promise<void> {
     duration,
   );
   await new Promise((resolve) => setTimeout(resolve, 2000));
-  const probes = await sample(duration - 4, 20, () => statusOf(program.adminPort, "/livez", "", false));
-  const served = await flood;
+  const probe = { port: program.adminPort, path: "/livez", token: "" };
+  const probes = await served(duration - 4, 20, probe, false);
+  const flooded = await flood;
   clearInterval(watching);
-  const detail = `${served!.perSecond}/s of ${best.perSecond}/s, ${offered}/s offered, ${served!.refused} refused`;
-  print("lists at 3 times the rate/best", round2(served!.perSecond / best.perSecond), "0.8, 0.95", detail);
-  print("probe p99 in that", `${round2(percentile(probes, 0.99))} ms`, "≤100, ≤20");
-  print("memory over idle in that", `${Math.round(peakMb - idleMb)} MB`, "≤300");
+  const detail = `${flooded!.perSecond}/s of ${best.perSecond}/s, ${offered}/s offered, ${flooded!.refused} refused`;
+  printFigure("lists at 3 times the rate/best", round2(flooded!.perSecond / best.perSecond), "0.8, 0.95", detail);
+  printFigure("probe p99 in that", `${round2(percentile(probes, 0.99))} ms`, "≤100, ≤20");
+  printFigure("memory over idle in that", `${Math.round(peakMb - idleMb)} MB`, "≤300");
 }
 
 /** Kills workers under load, and counts the calls that are lost. */
@@ -224,7 +206,7 @@ async function kills(program: Program, path: string): Promise<void> {
         agent = new Agent({ keepAlive: true });
       }
       try {
-        if ((await statusOf(program.port, path, program.token, agent)) === 200) answered++;
+        if ((await statusOf({ ...program, path }, agent)) === 200) answered++;
         else refused++;
       } catch {
         lost++; // its connection has gone with the worker
@@ -249,8 +231,8 @@ async function kills(program: Program, path: string): Promise<void> {
   }
   isOver = true;
   await load;
-  print("a killed worker is back after", `${Math.round(longestMs)} ms`, "≤2000", "the longest of ten");
-  print(
+  printFigure("a killed worker is back after", `${Math.round(longestMs)} ms`, "≤2000", "the longest of ten");
+  printFigure(
     "calls lost by a kill",
     most,
     `≤${clients}`,

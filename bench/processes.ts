@@ -5,6 +5,7 @@ import { mkdtempSync, openSync, readFileSync, rmSync, truncateSync } from "node:
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import type { Load } from "./latency.ts";
 import type { Job, Measured } from "./load.ts";
 
 /** Whether processes are pinned to cores. Not where a server may use all of them. */
@@ -68,10 +69,28 @@ function run(program: string, args: readonly string[], core: number, errors: num
   return child;
 }
 
-/** Starts a process that asks for expensive lists until the returned function ends it. */
-export function startExpensiveLoad(kind: "search" | "cancel", port: number, token: string): () => void {
-  const child = run("expensive-load.ts", [kind, String(port), token], 1, "inherit");
-  return () => child.kill("SIGKILL");
+/** The answers to expensive calls: 200, and others. */
+export interface ExpensiveAnswers {
+  readonly served: number;
+  readonly refused: number;
+}
+
+/** The most expensive list. */
+export const expensivePath = "/vulnerabilities/v2/advisories?page_size=50&query=ghsa";
+
+/** Starts a process that makes an expensive call until the returned function ends it: see `expensive-load.ts`. */
+export function startExpensiveLoad(
+  kind: "loop" | "cancel",
+  { port, token, path }: Load,
+  connections = 4,
+): () => Promise<ExpensiveAnswers> {
+  const child = run("expensive-load.ts", [kind, String(port), token, path, String(connections)], 1, "inherit");
+  return () => {
+    const { promise, resolve } = Promise.withResolvers<ExpensiveAnswers>();
+    child.once("message", resolve);
+    child.kill("SIGTERM");
+    return promise;
+  };
 }
 
 /** Empties the access logs, which would fill the disk at full load. */

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import pg from "pg";
 import { fill, fillAdvisories } from "./data.ts";
 import type { Health } from "./peers/platform.ts";
-import { folder, type Running, start, startExpensiveLoad } from "./processes.ts";
+import { expensivePath, folder, type Running, start, startExpensiveLoad } from "./processes.ts";
 import { recordedStalls, runCommand, startProgram } from "./program.ts";
 import type { Target } from "./requests.ts";
 
@@ -68,7 +68,7 @@ export class Servers {
     const limits = ["read", "list", "write"].flatMap((name) => [`--rate-limit-${name}`, "1000000/1000000"]);
     const program = await startProgram(url, [...limits, "--workers", String(workers)], true);
     const { port, token } = program;
-    startExpensiveLoad("search", port, token);
+    startExpensiveLoad("loop", { port, token, path: expensivePath });
     const health = async () => {
       program.emptyLog();
       return { rssMb: program.rssMb(), cpuMs: program.cpuMs(), stalls: recordedStalls() };

@@ -102,6 +102,17 @@ export function readResults(): Results {
 }
 
 /** Rounds to two digits; runs differ in the others. */
+/** The value at a part of the sorted values, from 0 to 1. */
+export function percentile(values: readonly number[], part: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? Number.NaN;
+}
+
+/** Prints a row with one figure. */
+export function printFigure(name: string, value: string | number, bar: string, more = ""): void {
+  console.log(`${name.padEnd(46)} ${String(value).padEnd(10)} ${bar.padEnd(16)} ${more}`);
+}
+
 export function round2(value: number): number {
   return Math.round(value * 100) / 100;
 }

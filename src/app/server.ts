@@ -132,7 +132,7 @@ export async function startServer(
   stack.defer(() => schema.stop());
   readiness.set("schema", () => (schema.isNewer ? newerSchema : undefined));
 
-  const calls = buildCalls(context, parts);
+  const calls = buildCalls(context, parts, port);
   const handlers = await buildHandlers({
     context,
     port,

@@ -84,6 +84,8 @@ const auditLog: LogSpec = {
   places: { scope: "scope", resource: "resource", caller: "caller" },
 };
 const batchSize = 500;
+/** The same where a call reads. Reading as many takes less than a millisecond. */
+const pageBatchSize = 100;
 /** How many records a page or a count looks at, whatever it selects. */
 const maxExamined = 1000;
 
@@ -140,12 +142,12 @@ export async function listAudit(
   filter: AuditFilter,
   { after, limit }: { readonly after?: AuditPlace | undefined; readonly limit: number },
 ): Promise<AuditPage> {
-  const scan = { ...scanOf(filter), newestFirst: true };
   const lines: AuditLine[] = [];
   let last = after;
-  for (let examined = 0, size = limit + 1; examined < maxExamined; size = Math.min(batchSize, maxExamined - examined)) {
-    const entries = await session.scan(auditLog, { ...scan, ...(last && { after: last }), limit: size });
+  let examined = 0;
+  for await (const entries of newest(session, filter, after)) {
     for (const entry of entries) {
+      if (examined++ === maxExamined) return { lines, last };
       const line = lineOf(entry);
       if (isSelected(line, filter)) {
         if (lines.length === limit) return { lines, last };
@@ -153,10 +155,8 @@ export async function listAudit(
       }
       last = entry;
     }
-    if (entries.length < size) return { lines, last: undefined };
-    examined += size;
   }
-  return { lines, last };
+  return { lines, last: undefined };
 }
 
 /** How many records there are. `isEstimated`: at least so many; only the newest 1000 that an index finds are counted. */
@@ -164,10 +164,26 @@ export async function countAudit(
   session: ReadSession,
   filter: AuditFilter,
 ): Promise<{ readonly count: number; readonly isEstimated: boolean }> {
-  const scan = { ...scanOf(filter), newestFirst: true, limit: maxExamined + 1 };
-  const entries = await session.scan(auditLog, scan);
-  const count = entries.slice(0, maxExamined).filter((entry) => isSelected(lineOf(entry), filter)).length;
-  return { count, isEstimated: entries.length > maxExamined };
+  let count = 0;
+  let examined = 0;
+  for await (const entries of newest(session, filter)) {
+    for (const entry of entries) {
+      if (examined++ === maxExamined) return { count, isEstimated: true };
+      if (isSelected(lineOf(entry), filter)) count++;
+    }
+  }
+  return { count, isEstimated: false };
+}
+
+/** What an index finds, newest first, behind a place, in batches. Others have their turns between these. */
+async function* newest(session: ReadSession, filter: AuditFilter, after?: AuditPlace): AsyncGenerator<LogEntry[]> {
+  const scan = { ...scanOf(filter), newestFirst: true, limit: pageBatchSize };
+  for (let last = after; ; ) {
+    const entries = await session.scan(auditLog, { ...scan, ...(last && { after: last }) });
+    yield entries;
+    if (entries.length < pageBatchSize) return;
+    last = entries.at(-1);
+  }
 }
 
 /** What an index finds of the selected records. */

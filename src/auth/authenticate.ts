@@ -16,6 +16,7 @@
 
 import { type Awaitable, both, chain, tryChain } from "../awaitable.ts";
 import { unauthenticated } from "../errors.ts";
+import { createPayer, type Pause, type Payer } from "../fairness/index.ts";
 import { LruMap } from "../lru-map.ts";
 import type { Caller } from "./caller.ts";
 import type { IdentitySource } from "./identity-source.ts";
@@ -56,6 +57,8 @@ export interface Authenticator {
   authenticate(authorizationHeader: string | null, exchange?: Exchange): Awaitable<Caller>;
   /** Whether a header has a token that was verified before and has a caller. */
   isKnown(authorizationHeader: string | undefined): boolean;
+  /** Whom requests with a header count against; undefined unless it has a token that was known to have a caller. */
+  payerOf(authorizationHeader: string): Payer | undefined;
   /** The caller of the token in a header when it was last used. It may not be let in any more. */
   lastCaller(authorizationHeader: string | null): Caller | undefined;
   /** How many calls had a token that was verified before, and how many had another. */
@@ -70,6 +73,8 @@ interface AuthenticatorOptions {
   readonly keySets: KeySets;
   /** Absent: certificates of clients are no identities. */
   readonly certificates?: CertificateTokens | undefined;
+  /** See {@link Payer.pause}; absent: nothing pauses. */
+  readonly pause?: Pause | undefined;
   /** Milliseconds since 1970. */
   readonly clock: () => number;
 }
@@ -93,6 +98,8 @@ interface VerifiedToken {
   isUsed?: boolean;
   /** Its caller when it was last used; undefined if it was refused. */
   caller?: Caller | undefined;
+  /** Set once it has a caller. */
+  payer?: Payer;
 }
 
 /** A caller, and until when it is one, in milliseconds since 1970, if nothing changes. */
@@ -123,6 +130,7 @@ export function createAuthenticator({
   providers,
   keySets,
   certificates,
+  pause = () => undefined,
   clock,
 }: AuthenticatorOptions): Authenticator {
   const verifiedTokens = new LruMap<string, VerifiedToken>(maxVerifiedTokens);
@@ -153,6 +161,7 @@ export function createAuthenticator({
           if (error instanceof TokenRejected && exchange?.provider === undefined) {
             keep(known, refusedTokens, verifiedTokens);
             known.caller = undefined;
+            if (known.payer !== undefined) known.payer.account = ""; // connections remember it
           }
           throw error;
         },
@@ -199,9 +208,11 @@ export function createAuthenticator({
       if (provider === undefined) known.outcome = { result, changes, untilMs };
     };
     try {
-      const { caller, untilMs, isPartial } = await (known.verification === undefined
+      const { untilMs, isPartial, ...found } = await (known.verification === undefined
         ? ownCaller(known.token, provider)
         : outsideCaller(known, known.verification, attempt));
+      known.payer ??= createPayer(found.caller.key, pause);
+      const caller = { ...found.caller, payer: known.payer };
       if (!isPartial) note(caller, Math.min(untilMs, attempt.untilMs ?? Number.POSITIVE_INFINITY));
       return caller;
     } catch (error) {
@@ -290,6 +301,10 @@ export function createAuthenticator({
       );
     },
     isKnown: (header) => header !== undefined && knownToken(header)?.caller !== undefined,
+    payerOf(header) {
+      const payer = knownToken(header)?.payer;
+      return payer?.account === "" ? undefined : payer;
+    },
     lastCaller: (header) => (header === null ? undefined : knownToken(header)?.caller),
   };
 }

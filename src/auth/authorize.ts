@@ -11,6 +11,7 @@ import { chain } from "../awaitable.ts";
 import type { CallInterceptor } from "../call/index.ts";
 import type { Contract, Scope } from "../contract/index.ts";
 import { invalid, notFound, permissionDenied, unauthenticated } from "../errors.ts";
+import { chargeCallAt, chargeCallIn } from "../fairness/index.ts";
 import { isUid } from "../uid.ts";
 import type { Authenticator } from "./authenticate.ts";
 import { type Authority, holds, scopesHolding } from "./authority.ts";
@@ -146,8 +147,11 @@ export function authorization(
       if (caller.principal !== undefined && (uid !== undefined || !mutates))
         usedBy(authority, uid, rule.capabilities, message).forEach(onUse);
       if (uid === undefined) {
-        request.contextValues.set(scopesKey, scopesHolding(grants, rule.capabilities));
+        const scopes = scopesHolding(grants, rule.capabilities);
+        request.contextValues.set(scopesKey, scopes);
+        if (caller.payer !== undefined) chargeCallIn(caller.payer, scopes);
       } else {
+        if (caller.payer !== undefined) chargeCallAt(caller.payer, grants, uid);
         require(grants, uid, rule.capabilities);
       }
       return next(request);

@@ -1,6 +1,7 @@
 /** The caller of a call, from its token. */
 
 import type { Capability } from "../../gen/platform/capabilities/capabilities_pb.ts";
+import type { Payer } from "../fairness/index.ts";
 import type { Principal } from "./principal.ts";
 import type { ProviderSignIn } from "./provider.ts";
 import type { Claims } from "./tokens/token.ts";
@@ -30,6 +31,8 @@ export interface Caller {
    */
   readonly email?: string;
   readonly claims: Readonly<Claims>;
+  /** Whom the work of its calls counts against; absent for callers without a token. */
+  readonly payer?: Payer;
   readonly expireTimeMs: number;
   /** The principal, if the token does not name one of its identities or providers. */
   readonly principal?: Principal;

@@ -55,6 +55,8 @@ export class IncomingBodies {
   #unverified = 0;
   /** Until it is set, no token is known to be valid. */
   check: SenderCheck = { verify: () => undefined, isVerified: () => false };
+  /** Resolves when it is the turn of those with this `Authorization`. Absent: it is always. */
+  turn?: (authorization: string | undefined) => Awaitable<void>;
 
   /**
    * @param maxBytes the maximum number of bytes that are held.
@@ -172,6 +174,11 @@ export class IncomingBody implements BodyWatch {
     if (this.#isOver || kept === 0) return;
     const isFree = this.#heldBytes + kept <= unverifiedBytes && this.#bodies.hasRoomForUnverified(this.#account, kept);
     return chain(this.#isVerified || isFree ? undefined : this.#verify(), () => this.#hold(kept));
+  }
+
+  /** A long body, whose handler has begun before it came, waits for its turn to be decoded. */
+  complete(): Awaitable<void> {
+    if (this.#heldBytes > unverifiedBytes) return this.#bodies.turn?.(this.#request.headers.authorization);
   }
 
   /** Sends `100 Continue` if the client waits for it. */

@@ -8,10 +8,12 @@
  * Standards: RFC 9110, RFC 9112, RFC 9113, RFC 7541.
  *
  * Promises: whatever a peer sends or fails to send, its connection is closed within the limits of {@link PortLimits};
- * the bytes that wait to be read or sent are bounded, for each connection and in total; connections take turns; nothing
+ * the bytes that wait to be read or sent are bounded, for each connection and in total; those whom requests count
+ * against take turns, then callers, then connections; nothing
  * that a peer does ends the process.
  */
 
+export type { Payer } from "./accounts.ts";
 export { networkOf } from "./addresses/networks.ts";
 export type { ProxySettings } from "./addresses/trusted-proxies.ts";
 export type { Endpoint, Endpoints } from "./endpoint.ts";
@@ -20,6 +22,7 @@ export type { RequestHead } from "./http2/simple-fields.ts";
 export type { Http2Stream, ServeBuffered } from "./http2/stream.ts";
 export { IncomingBodies, type IncomingBody, type SenderCheck, unverifiedBytes } from "./incoming-bodies.ts";
 export { type Origin, originOf } from "./origin.ts";
+export type { PayerSource } from "./payers.ts";
 export { addressOf, clientCertificateOf, closeConnection } from "./peer.ts";
 export { type ConnectionLimit, createOnePort, type OnePort, type OnePortOptions, type PortStats } from "./port.ts";
 export { certificatesIn, type TlsFiles } from "./tls.ts";

@@ -22,6 +22,7 @@ import {
   type PortRequest,
   type PortResponse,
 } from "../message/index.ts";
+import type { Payer } from "./accounts.ts";
 import { ConnectionShares } from "./addresses/connection-shares.ts";
 import { originOf, peerAddressOf, setOrigin } from "./addresses/origin.ts";
 import { type ProxiedAddress, readProxyHeader } from "./addresses/proxy-header.ts";
@@ -33,6 +34,7 @@ import type { RequestHead } from "./http2/simple-fields.ts";
 import type { ServeBuffered } from "./http2/stream.ts";
 import { IncomingBodies } from "./incoming-bodies.ts";
 import { defaultPortLimits, type PortLimits } from "./limits.ts";
+import type { PayerSource } from "./payers.ts";
 import { SharedBytes } from "./shared-bytes.ts";
 import { Beginnings, type Opening, readFirstBytes, readOpening } from "./sniff-protocol.ts";
 import { isVouchedFor, type TlsFiles, verifiedCertificateOf, verifyClient } from "./tls.ts";
@@ -76,6 +78,8 @@ export interface OnePortOptions {
    * `onRequest`. Absent, or with Node's HTTP/2: all HTTP/2 requests are for `onRequest`.
    */
   planFastPath?(head: RequestHead): ServeBuffered | undefined;
+  /** Whom a request counts against, see `turns.ts`. By default all count against one. */
+  readonly payerOf?: PayerSource;
   /** Called before a request is answered that may have been sent after the last call. */
   onRead?(): void;
   /**
@@ -123,6 +127,8 @@ export interface OnePort {
    * authority vouches any more. Only with {@link OnePortOptions.tls}; `clientCa` must be in both or in none.
    */
   setTls(files: TlsFiles): void;
+  /** In the middle of a long handler: lets others have their turns, if it has had the event loop for long. */
+  pause(payer: Payer): Promise<void> | undefined;
   /** Changes {@link PortLimits.maxWaitMs}. */
   setMaxWait(ms: number): void;
   /**
@@ -181,7 +187,7 @@ export function createOnePort(options: OnePortOptions): OnePort {
     }
   };
 
-  const turns = new Turns(limits.maxWaitMs);
+  const turns = new Turns(limits.maxWaitMs, options.payerOf);
   const unsent = new SharedBytes(limits.maxUnsentMegabytes * 2 ** 20, limits.maxSessionMegabytes * 2 ** 20);
   const headers = new SharedBytes(
     limits.maxHeaderMegabytes * 2 ** 20,
@@ -343,6 +349,7 @@ export function createOnePort(options: OnePortOptions): OnePort {
       if (clientCa === undefined) return;
       for (const socket of identified) if (!isVouchedFor(socket, clientCa)) socket.destroy();
     },
+    pause: (payer) => turns.pause(payer),
     setMaxWait(ms) {
       turns.maxWaitMs = ms;
     },

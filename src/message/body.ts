@@ -21,6 +21,8 @@ export interface BodyWatch {
   begin(): Awaitable<void>;
   /** Called for each piece of a body that is not buffered. No more is read until it returns or resolves. */
   take(bytes: number): Awaitable<void>;
+  /** Called when all of a body has been read that is not buffered. It is decoded once this returns or resolves. */
+  complete?(): Awaitable<void>;
 }
 
 /**
@@ -141,7 +143,12 @@ function readAll(
       request.off("close", fail); // it is emitted for every request, and creating an error is expensive
       // Over HTTP/2 a body that was cut off also emits `end`.
       if (request.aborted) fail();
-      else resolve(chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks));
+      else {
+        const body = chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks);
+        const completing = watch?.complete?.();
+        if (completing instanceof Promise) void completing.then(() => resolve(body));
+        else resolve(body);
+      }
     })
     .once("error", fail)
     .once("close", fail);

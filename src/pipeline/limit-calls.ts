@@ -1,9 +1,11 @@
 /**
  * Limits the calls under way. A call that is answered at once, as a read on SQLite is, does not count: it is over before
- * another begins. A call whose deadline has passed counts until its handler ends.
+ * another begins. A call whose deadline has passed counts until its handler ends. At the limit, those of whom most calls
+ * are under way are refused.
  */
-import type { CallInterceptor } from "../call/index.ts";
+import type { CallInterceptor, CallRequest } from "../call/index.ts";
 import { unavailable } from "../errors.ts";
+import { hasShare } from "../fairness/index.ts";
 
 /** The two interceptors of the limit. */
 export interface CallLimit {
@@ -13,25 +15,48 @@ export interface CallLimit {
   readonly count: CallInterceptor;
 }
 
-/** Creates a limit of `maxCalls`, which is read for every call. `onRefusal` is called for every call that it refuses. */
-export function limitCalls(maxCalls: () => number, onRefusal: () => void): CallLimit {
+/**
+ * Creates a limit of `maxCalls`, which is read for every call. `accountOf`: the name of whom a call counts against.
+ * `onRefusal` is called for every call that it refuses.
+ */
+export function limitCalls(
+  maxCalls: () => number,
+  accountOf: (request: CallRequest) => string,
+  onRefusal: () => void,
+): CallLimit {
   let underWay = 0;
-  const end = () => {
-    underWay--;
-  };
+  const ofAccounts = new Map<string, number>();
+
+  /** Errors: UNAVAILABLE while too many calls are under way. */
+  function admit(account: () => string): void {
+    const max = maxCalls();
+    if (underWay < max || hasShare(ofAccounts.get(account()) ?? 0, underWay, ofAccounts.size, max)) return;
+    onRefusal();
+    throw unavailable("the server is overloaded; try again");
+  }
+
+  /** Counts a call until its work ends. */
+  function during<T>(work: Promise<T>, account: string): Promise<T> {
+    underWay++;
+    ofAccounts.set(account, (ofAccounts.get(account) ?? 0) + 1);
+    const end = () => {
+      underWay--;
+      const left = ofAccounts.get(account)! - 1;
+      if (left === 0) ofAccounts.delete(account);
+      else ofAccounts.set(account, left);
+    };
+    work.then(end, end);
+    return work;
+  }
+
   return {
     refuse: (next) => (request) => {
-      if (underWay < maxCalls()) return next(request);
-      onRefusal();
-      throw unavailable("the server is overloaded; try again");
+      admit(() => accountOf(request));
+      return next(request);
     },
     count: (next) => (request) => {
       const response = next(request);
-      if (response instanceof Promise) {
-        underWay++;
-        response.then(end, end);
-      }
-      return response;
+      return response instanceof Promise ? during(response, accountOf(request)) : response;
     },
   };
 }

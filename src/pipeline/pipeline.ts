@@ -1,7 +1,7 @@
 /** What happens to every call: the list of interceptors, one file each. */
 
 import { type Authenticator, authentication, authorization, type GrantSource } from "../auth/index.ts";
-import { type CallInterceptor, type CallTimes, timesOf } from "../call/index.ts";
+import { type CallInterceptor, type CallRequest, type CallTimes, timesOf } from "../call/index.ts";
 import type { Tracing } from "../tracing/index.ts";
 import { auditFailures } from "./audit-failures.ts";
 import { type HideBugsOptions, hideBugs } from "./hide-bugs.ts";
@@ -50,7 +50,11 @@ export interface Pipeline {
 export function createPipeline(options: PipelineOptions): Pipeline {
   const { contract, authenticator, grants, audit, onOverload, tracing } = options;
   const traced = tracing && traceCalls({ contract, tracing, databaseName: options.database.dialect });
-  const limit = limitCalls(() => options.maxCalls, onOverload);
+  const accountOf = ({ header }: CallRequest) => {
+    const authorization = header.get("authorization");
+    return (authorization !== null && authenticator.payerOf(authorization)?.account) || "strangers";
+  };
+  const limit = limitCalls(() => options.maxCalls, accountOf, onOverload);
   return {
     observers: [
       limit.refuse,

@@ -62,6 +62,14 @@ class Reads implements ReadingCall {
     return knownCallerOf(this.#request.contextValues)?.key ?? "";
   }
 
+  get account(): string | undefined {
+    return knownCallerOf(this.#request.contextValues)?.payer?.account;
+  }
+
+  pause(): Promise<void> | undefined {
+    return knownCallerOf(this.#request.contextValues)?.payer?.pause();
+  }
+
   get signal(): AbortSignal {
     return this.#request.signal;
   }
@@ -111,6 +119,7 @@ export function transact(options: TransactOptions): CallInterceptor {
         },
         {
           call: endOf(request),
+          payer: knownCallerOf(request.contextValues)?.payer,
           isSerializable: options.isSerializable(method),
           commitsWith: options.commitsWith(method, request.message),
         },

@@ -53,5 +53,7 @@ function hydratedAll<R extends DescMessage>(
 ): Awaitable<MessageShape<R>[]> {
   const messages = rows.map((row) => messageOf(resource, row));
   const { hydrate } = resource.declaration;
-  return hydrate === undefined ? messages : chain(hydrate(messages, rows, session, view), () => messages);
+  if (hydrate === undefined) return messages;
+  const hydrating = chain(session.pause(), () => hydrate(messages, rows, session, view));
+  return chain(hydrating, () => chain(session.pause(), () => messages));
 }

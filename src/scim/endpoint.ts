@@ -38,6 +38,8 @@ export interface ScimOptions extends Pick<DirectoryOptions, "record" | "now"> {
   readonly baseUrl: string;
   readonly bodies: IncomingBodies;
   readonly maxBodyBytes: number;
+  /** Called for each request with a token: it is that of a provider, or of none. */
+  onCaller(authorization: string, provider: string | undefined): void;
   /** Takes an error that says that the database is unavailable; false for any other. */
   reportOutage(error: unknown): boolean;
   readonly log: Logger;
@@ -56,7 +58,7 @@ const listSchema = "urn:ietf:params:scim:api:messages:2.0:ListResponse";
 
 /** The endpoint of everything below {@link scimPath}. */
 export function createScim(options: ScimOptions): Endpoint {
-  const { database, baseUrl, bodies, maxBodyBytes, now, record, reportOutage, log } = options;
+  const { database, baseUrl, bodies, maxBodyBytes, now, record, onCaller, reportOutage, log } = options;
   const base = `${baseUrl}${scimPath}`;
 
   async function answer(request: PortRequest, response: PortResponse): Promise<Answer> {
@@ -65,7 +67,7 @@ export function createScim(options: ScimOptions): Endpoint {
       .slice(scimPath.length + 1)
       .split("/")
       .map(decode);
-    const provider = await requireProvider(database.read, headerOf(request, "authorization"), now());
+    const provider = await requireProvider(database.read, headerOf(request, "authorization"), now(), onCaller);
     const method = request.method ?? "";
     if (others.length > 0) throw notFound();
     const document = discovery(base, name, id);
@@ -195,9 +197,15 @@ function scimErrorOf(reason: unknown): ScimError {
 }
 
 /** Errors: ScimError 401 without the token of a provider, 403 while provisioning is off. */
-async function requireProvider(session: ReadSession, header: string | undefined, nowMs: number): Promise<string> {
+async function requireProvider(
+  session: ReadSession,
+  header: string | undefined,
+  nowMs: number,
+  onCaller: ScimOptions["onCaller"],
+): Promise<string> {
   const token = header === undefined ? undefined : bearerIn(header);
   const found = token === undefined ? undefined : await findProvisioningProvider(session, token, nowMs);
+  if (header !== undefined) onCaller(header, found?.provider);
   if (found === undefined)
     throw new ScimError(401, "a token for provisioning is needed", undefined, { "www-authenticate": "Bearer" });
   if (!found.isEnabled) throw new ScimError(403, "provisioning is turned off for this identity provider");

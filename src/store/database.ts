@@ -187,12 +187,13 @@ export async function openDatabase(url: string, options: OpenOptions = {}): Prom
     stats,
     read,
     readFor: (call) =>
-      longQueries === undefined && call.statements === undefined
+      longQueries === undefined && call.statements === undefined && call.pause === undefined
         ? read
         : new Reader(catalogue, observed(engine.readerFor?.(call) ?? engine.reader, call.statements, measuredReads), {
             commits,
             totals,
             longQueries: longQueries?.connectionFor(call),
+            pause: call.pause && (() => call.pause?.()),
           }),
     refresh: () => engine.refresh?.(),
     transact: (body, options = {}) =>

@@ -1,7 +1,9 @@
 /**
- * Queries of calls that may take long. A bounded number runs at once, beside the event loop; the others wait. Callers
- * take turns, so that one who asks for much delays nobody else for longer than one query.
+ * Queries of calls that may take long. A bounded number runs at once, beside the event loop; the others wait. Those
+ * whom calls count against take turns, and among their callers each, so that one who asks for much delays nobody else
+ * for longer than one query. Where too many wait, those of whom most wait are refused.
  */
+import { FairQueue } from "../fairness/index.ts";
 import type { Histogram } from "../histogram/index.ts";
 import { OverloadError } from "./sql/errors.ts";
 import type { StatementObserver } from "./sql/observed-connection.ts";
@@ -10,12 +12,16 @@ import { measure } from "./stats.ts";
 
 /** The call that reads. */
 export interface ReadingCall {
-  /** Identifies the caller: queries of equal callers share a turn. */
+  /** Whom the call counts against, by name; by default its caller. Accounts take turns, and in each of them callers. */
+  readonly account?: string | undefined;
+  /** Identifies the caller. */
   readonly caller: string;
   /** Aborted when the call has ended. Its queries are then stopped. Read only when one of them may take long. */
   readonly signal: AbortSignal;
   /** The time that it has left; undefined if it has no deadline. */
   timeoutMs?(): number | undefined;
+  /** Lets others have their turns, if the call has had the event loop for long. */
+  pause?(): Promise<void> | undefined;
   /** Is told of its statements. */
   readonly statements?: StatementObserver | undefined;
 }
@@ -37,18 +43,12 @@ export interface LongQueryConnection extends SqlConnection {
 /** How many queries may wait. A list needs two, its rows and its total. */
 export const waitingLimits = { ofCaller: 128, inTotal: 2048 };
 
-interface Waiting {
-  run(): void;
-}
-
 /** The long queries of a database. */
 export class LongQueries {
   readonly #durations: Histogram;
   readonly #runner: QueryRunner;
   readonly #fewRows: number;
-  /** By caller, in the order of their turns. */
-  readonly #waiting = new Map<string, Waiting[]>();
-  #waitingCount = 0;
+  readonly #waiting = new FairQueue<() => void>();
   #running = 0;
 
   /** @param durations of those that have run, in seconds. */
@@ -60,7 +60,7 @@ export class LongQueries {
 
   /** How many run and wait. */
   get counts(): { readonly running: number; readonly waiting: number } {
-    return { running: this.#running, waiting: this.#waitingCount };
+    return { running: this.#running, waiting: this.#waiting.size };
   }
 
   /** A connection for the queries of a call. Errors: OverloadError; the reason of the call's signal. */
@@ -78,10 +78,10 @@ export class LongQueries {
   }
 
   async #rows(call: ReadingCall, statement: Statement, values: Values): Promise<unknown[][]> {
-    const { caller, signal, statements } = call;
+    const { signal, statements } = call;
     signal.throwIfAborted();
     const arrivedMs = performance.now();
-    if (this.#running >= this.#runner.size) await this.#turn(caller, signal);
+    if (this.#running >= this.#runner.size) await this.#turn(call);
     else this.#running++;
     statements?.waited(arrivedMs);
     const sinceMs = performance.now();
@@ -90,46 +90,27 @@ export class LongQueries {
     } finally {
       statements?.ran(sinceMs, performance.now(), statement);
       this.#running--;
-      this.#startNext();
+      this.#waiting.shift()?.();
     }
   }
 
   /** Waits for a turn of the caller. It then counts as running. */
-  #turn(caller: string, signal: AbortSignal): Promise<void> {
-    const ofCaller = this.#waiting.get(caller) ?? [];
-    if (ofCaller.length >= waitingLimits.ofCaller) throw new OverloadError(true);
-    if (this.#waitingCount >= waitingLimits.inTotal) throw new OverloadError(false);
+  #turn({ caller, account = caller, signal }: ReadingCall): Promise<void> {
+    const payer = { account, caller };
+    if (this.#waiting.countOf(payer) >= waitingLimits.ofCaller) throw new OverloadError(true);
+    if (!this.#waiting.hasRoom(payer, waitingLimits.inTotal)) throw new OverloadError(false);
     return new Promise((resolve, reject) => {
-      const remove = () => {
+      const begin = () => {
         signal.removeEventListener("abort", onAbort);
-        this.#waitingCount--;
-        if (ofCaller.length === 0) this.#waiting.delete(caller);
-      };
-      const entry: Waiting = {
-        run: () => {
-          remove();
-          this.#running++;
-          resolve();
-        },
+        this.#running++;
+        resolve();
       };
       const onAbort = () => {
-        ofCaller.splice(ofCaller.indexOf(entry), 1);
-        remove();
+        this.#waiting.delete(payer, begin);
         reject(signal.reason);
       };
-      ofCaller.push(entry);
-      this.#waiting.set(caller, ofCaller);
-      this.#waitingCount++;
-      signal.addEventListener("abort", onAbort);
+      this.#waiting.add(payer, begin);
+      signal.addEventListener("abort", onAbort, { once: true });
     });
-  }
-
-  #startNext(): void {
-    for (const [caller, ofCaller] of this.#waiting) {
-      this.#waiting.delete(caller);
-      this.#waiting.set(caller, ofCaller); // its next turn comes after those of all others
-      ofCaller.shift()!.run();
-      return;
-    }
   }
 }

@@ -53,6 +53,11 @@ export interface ReadSession {
   find(log: LogSpec, ids: readonly string[]): Promise<Map<string, LogEntry>>;
   /** The next entries of a log. */
   scan(log: LogSpec, scan: LogScan): Promise<LogEntry[]>;
+  /**
+   * In the middle of a call that works long: lets other calls have their turns, if this one has had the event loop for
+   * long. Reads of several rows do so themselves. Does nothing in a transaction, which others would wait for.
+   */
+  pause(): Promise<void> | undefined;
   /** An entry of a queue. */
   findQueued(queue: string, key: QueueKey): Promise<QueueEntry | undefined>;
   /** The next entries of a partition of a queue, newest first. */
@@ -82,6 +87,8 @@ export interface ReaderOptions {
   readonly totals?: SharedTotals | undefined;
   /** Runs queries that may take long. By default they run on the connection. */
   readonly longQueries?: LongQueryConnection | undefined;
+  /** See {@link ReadSession.pause}; absent: nothing pauses. */
+  readonly pause?: (() => Promise<void> | undefined) | undefined;
 }
 
 /** Reads on one connection, or on any connection of a pool. */
@@ -92,12 +99,13 @@ export class Reader implements ReadSession {
   readonly #longQueries: LongQueryConnection | undefined;
   readonly #commits: (() => number) | undefined;
   readonly #totals: SharedTotals | undefined;
+  readonly #pause: ReaderOptions["pause"];
   #changes: { readonly commits: number; readonly count: number } | undefined;
 
   constructor(
     catalogue: Catalogue,
     connection: SqlConnection,
-    { counters, commits, totals, longQueries }: ReaderOptions = {},
+    { counters, commits, totals, longQueries, pause }: ReaderOptions = {},
   ) {
     this.catalogue = catalogue;
     this.#connection = connection;
@@ -105,6 +113,11 @@ export class Reader implements ReadSession {
     this.#commits = commits;
     this.#longQueries = longQueries;
     this.#totals = totals;
+    this.#pause = pause;
+  }
+
+  pause(): Promise<void> | undefined {
+    return this.#pause?.();
   }
 
   /** The connection that the next statement runs on. */
@@ -124,6 +137,7 @@ export class Reader implements ReadSession {
 
   async getMany(table: TableSpec, uids: readonly string[]): Promise<Map<string, Row>> {
     if (uids.length === 0) return new Map();
+    await this.pause();
     const { row, read } = this.catalogue.table(table);
     const rows = await this.connection().rows(row.getMany, { uids: JSON.stringify(uids) });
     return new Map(rows.map((values) => read(values)).map((row) => [row.uid, row]));
@@ -144,7 +158,7 @@ export class Reader implements ReadSession {
   }
 
   list(table: TableSpec, query: ListQuery): Awaitable<Row[]> {
-    return list(this.#reading(table), query);
+    return chain(this.pause(), () => list(this.#reading(table), query));
   }
 
   first(table: TableSpec, query: Omit<ListQuery, "limit">): Awaitable<Row | undefined> {
@@ -164,10 +178,11 @@ export class Reader implements ReadSession {
   }
 
   count(table: TableSpec, selection: Selection): Awaitable<number> {
-    return count(this.#reading(table), selection);
+    return chain(this.pause(), () => count(this.#reading(table), selection));
   }
 
-  exists(table: TableSpec, selection: Selection): Promise<boolean> {
+  async exists(table: TableSpec, selection: Selection): Promise<boolean> {
+    await this.pause();
     return exists(this.#reading(table), selection);
   }
 
@@ -187,11 +202,13 @@ export class Reader implements ReadSession {
 
   async find(log: LogSpec, ids: readonly string[]): Promise<Map<string, LogEntry>> {
     if (ids.length === 0) return new Map();
+    await this.pause();
     const rows = await this.connection().rows(this.catalogue.log(log).find, { ids: JSON.stringify(ids) });
     return new Map(rows.map((values) => [values[1] as string, entryOf(log, values)]));
   }
 
   async scan(log: LogSpec, scan: LogScan): Promise<LogEntry[]> {
+    await this.pause();
     const statement = this.catalogue.log(log).scan(scan);
     const rows = await this.connection().rows(statement, scanValues(log, scan));
     return rows.map((values) => entryOf(log, values));
@@ -203,6 +220,7 @@ export class Reader implements ReadSession {
   }
 
   async scanQueue(queue: string, scan: PartitionScan): Promise<QueueEntry[]> {
+    await this.pause();
     const statement = this.catalogue.queue(queue).scan(scan.states);
     return (await this.connection().rows(statement, partitionValues(scan))).map(queueEntryOf);
   }

@@ -19,7 +19,7 @@ import { Code, ConnectError, type ContextValues, createContextKey, type HandlerC
 import { FieldBehavior, field_behavior } from "../../gen/google/api/field_behavior_pb.ts";
 import { BadRequestSchema } from "../../gen/google/rpc/error_details_pb.ts";
 import { type UidpFilter, UidpFilterSchema } from "../../gen/platform/common/uidp_filter_pb.ts";
-import { scopesOf } from "../auth/index.ts";
+import { knownCallerOf, scopesOf } from "../auth/index.ts";
 import { type Awaitable, chain, tryChain } from "../awaitable.ts";
 import { type MessageParts, type StoredMessage, wholeMessage, zeroMessage } from "../codec/index.ts";
 import { violationsOf } from "../contract/index.ts";
@@ -195,7 +195,7 @@ export function translateMethods(options: TranslationOptions): MethodTranslation
       /** All pages after the first. */
       async function* pagesAfter(first: Page, query: Message, context: HandlerContext): AsyncGenerator<Message> {
         for (let { pageToken } = first; pageToken !== ""; ) {
-          await turn();
+          await (knownCallerOf(context.values)?.payer?.pause() ?? turn());
           context.signal.throwIfAborted();
           const page = readPage(await invoke(newer, { ...query, pageSize, pageToken } as Message, context), newerItems);
           yield listOf(page.items, context);

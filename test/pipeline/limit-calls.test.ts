@@ -7,6 +7,7 @@ test("calls beyond the limit are refused until others end, well or not; those an
   let refusals = 0;
   const { refuse, count } = limitCalls(
     () => 2,
+    () => "o",
     () => refusals++,
   );
   const handlers: PromiseWithResolvers<never>[] = [];
@@ -39,4 +40,25 @@ test("calls beyond the limit are refused until others end, well or not; those an
   handlers[2]!.resolve("answer" as never);
   expect(await third).toBe("answer");
   expect(refusals).toBe(2);
+});
+
+test("at the limit, those of whom most calls are under way are refused", async () => {
+  const { refuse, count } = limitCalls(
+    () => 4,
+    ({ header }) => header.get("account")!,
+    () => {},
+  );
+  const call = refuse(count(() => new Promise<never>(() => {})));
+  const isServed = (account: string) => {
+    try {
+      void call({ header: new Headers({ account }) } as never);
+      return true;
+    } catch {
+      return false;
+    }
+  };
+  expect(Array.from({ length: 5 }, () => isServed("many"))).toEqual([true, true, true, true, false]);
+  expect(Array.from({ length: 3 }, () => isServed("few"))).toEqual([true, true, false]);
+  expect([isServed("one"), isServed("one"), isServed("many")]).toEqual([true, false, false]);
+  expect([isServed("another"), isServed("last")]).toEqual([true, false]);
 });

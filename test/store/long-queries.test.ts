@@ -20,8 +20,8 @@ function heldQueries(size: number) {
     500,
     new Histogram([]),
   );
-  const ask = (caller: string, name: string, signal = new AbortController().signal) =>
-    queries.connectionFor({ caller, signal }).rows(statement, { name }) as Promise<unknown[][]>;
+  const ask = (caller: string, name: string, signal = new AbortController().signal, account = caller) =>
+    queries.connectionFor({ account, caller, signal }).rows(statement, { name }) as Promise<unknown[][]>;
   return { begun, ask, names: () => begun.map(({ name }) => name) };
 }
 
@@ -54,13 +54,29 @@ test("leave the queue when their call ends", async () => {
   await last;
 });
 
-test("are refused when too many of a caller wait, or of all", async () => {
+test("of one account wait for one query of each other", async () => {
+  const { begun, ask, names } = heldQueries(1);
+  const { signal } = new AbortController();
+  for (const name of ["a1", "a2", "a3", "a4"]) void ask("a", name, signal, "o");
+  for (const name of ["b1", "b2"]) void ask("b", name, signal, "o");
+  for (const name of ["c1", "c2"]) void ask("c", name, signal, "p");
+  for (let i = 0; i < 8; i++) {
+    begun[i]!.answer([]);
+    await new Promise(setImmediate);
+  }
+  expect(names()).toEqual(["a1", "a2", "c1", "b1", "c2", "a3", "b2", "a4"]);
+});
+
+test("are refused when too many of a caller wait, or of all who have more than their share", async () => {
   const { ask } = heldQueries(1);
+  const { signal } = new AbortController();
   void ask("a", "first");
-  for (let i = 0; i < waitingLimits.ofCaller; i++) void ask("a", `a${i}`);
-  await expect(ask("a", "one more")).rejects.toEqual(new OverloadError(true));
-  for (let i = waitingLimits.ofCaller; i < waitingLimits.inTotal; i++) void ask(`b${i}`, `b${i}`);
-  await expect(ask("c", "one more")).rejects.toEqual(new OverloadError(false));
+  for (let i = 0; i < waitingLimits.ofCaller; i++) void ask("a", `a${i}`, signal, "o");
+  await expect(ask("a", "one more", signal, "o")).rejects.toEqual(new OverloadError(true));
+  for (let i = waitingLimits.ofCaller; i < waitingLimits.inTotal; i++) void ask(`b${i}`, `b${i}`, signal, "o");
+  await expect(ask("c", "one more", signal, "o")).rejects.toEqual(new OverloadError(false));
+  for (let i = 0; i < waitingLimits.inTotal / 2; i++) void ask(`d${i}`, "of another", signal, "p");
+  await expect(ask("e", "one more", signal, "p")).rejects.toEqual(new OverloadError(false));
 });
 
 test("are followed by others when they fail", async () => {

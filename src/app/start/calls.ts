@@ -19,6 +19,7 @@ import { measureAuthentication, measureCalls } from "../instruments/calls.ts";
 import { commitsWith, isSerializable, lockForCall } from "./call-isolation.ts";
 import type { StartContext } from "./context.ts";
 import type { Parts } from "./parts.ts";
+import type { ServerPort } from "./port.ts";
 
 /** What carries out calls. */
 export interface Calls {
@@ -31,7 +32,7 @@ export interface Calls {
 }
 
 /** Builds the pipeline and the transport. */
-export function buildCalls(context: StartContext, parts: Parts): Calls {
+export function buildCalls(context: StartContext, parts: Parts, { pause }: Pick<ServerPort, "pause">): Calls {
   const { config, live, log, api, now, overload, rateLimited, metrics, peers, tracing } = context;
   const { services, contract } = api;
   const { database, availability, issuer, environment, audit, events, reportAs } = parts;
@@ -63,6 +64,7 @@ export function buildCalls(context: StartContext, parts: Parts): Calls {
       clock: now,
       onFetch: (kind, result) => keyFetches.report(`${kind} ${result}`),
     }),
+    pause,
     clock: now,
   });
   database.limitRows({

@@ -36,6 +36,7 @@ import {
 import { createScim, scimPath } from "../../scim/index.ts";
 import { createTokenExchange } from "../../services/index.ts";
 import { createSts } from "../../sts/index.ts";
+import { rootOf } from "../../uid.ts";
 import { handleCors, setCorsHeaders } from "../cors.ts";
 import { createEndpoints } from "../endpoints.ts";
 import { openPages } from "../pages.ts";
@@ -47,6 +48,7 @@ import type { StartContext } from "./context.ts";
 import { faultHeader } from "./faults.ts";
 import { overloadAnswer } from "./overload.ts";
 import type { Parts } from "./parts.ts";
+import { createPayers, type RequestPayers } from "./payers.ts";
 import type { RequestHandlers, ServerPort } from "./port.ts";
 
 /** What {@link buildHandlers} needs. */
@@ -73,7 +75,12 @@ export async function buildHandlers(options: HandlersOptions): Promise<RequestHa
   const { admits } = limits;
   const { rpc, rest } = buildProtocols(options, limits);
   const endpoints = new Map(Object.entries(await buildEndpoints(options)));
-  const scim = buildScim(options);
+  const payers = createPayers(calls.authenticator);
+  port.bodies.turn = (authorization) => {
+    const payer = payers.payerOf(authorization, undefined);
+    return payer.isKnown === true ? port.pause(payer) : undefined;
+  };
+  const scim = buildScim(options, payers);
   const refuse = overloadAnswer(context.api, context.config.serviceHost);
 
   const endpointOf = (path: string) => {
@@ -137,6 +144,7 @@ export async function buildHandlers(options: HandlersOptions): Promise<RequestHa
         if (admits(request, response)) serve(request, response);
       };
     },
+    payerOf: payers.payerOf,
     onRead: () => options.parts.database.refresh(),
   };
 }
@@ -227,7 +235,7 @@ function buildProtocols({ context, port, parts, calls, health }: HandlersOptions
 }
 
 /** The endpoint of provisioning clients. */
-function buildScim({ context, port, parts, baseUrl }: HandlersOptions) {
+function buildScim({ context, port, parts, baseUrl }: HandlersOptions, payers: RequestPayers) {
   const { config, log, now } = context;
   const { database, availability, audit, events } = parts;
   return createScim({
@@ -248,6 +256,7 @@ function buildScim({ context, port, parts, baseUrl }: HandlersOptions) {
       });
       await events.recordChanges(session, changes, { subject: provider, claims: noClaims }, now());
     },
+    onCaller: (authorization, provider) => payers.learn(authorization, provider && rootOf(provider)),
     reportOutage: availability.report,
     log,
   });

@@ -2,7 +2,7 @@
 
 import { type Config, flagOf, type ListenAddress } from "../../config/index.ts";
 import { completeError, unavailable } from "../../errors.ts";
-import { createOnePort, IncomingBodies, type OnePortOptions } from "../../http/index.ts";
+import { createOnePort, IncomingBodies, type OnePort, type OnePortOptions } from "../../http/index.ts";
 import type { Logger } from "../../log.ts";
 import { formatLimit } from "../../message/index.ts";
 import { maxOpenFiles } from "../../metrics/index.ts";
@@ -13,13 +13,12 @@ import { type CertificateWatch, watchCertificate } from "../tls/certificate.ts";
 import { readTlsFiles } from "../tls/files.ts";
 import type { StartContext } from "./context.ts";
 import { overloadAnswer } from "./overload.ts";
-import { refusalOf } from "./refusals.ts";
-import { createRefusedConnections } from "./refused-connections.ts";
+import { createRefusedConnections, refusalOf } from "./refusals.ts";
 import { answerUnserved, holdUntil } from "./unserved.ts";
 
 /** What answers the requests of a port. */
 export type RequestHandlers = Required<
-  Pick<OnePortOptions, "onRequest" | "onBufferedRequest" | "onOverload" | "planFastPath" | "onRead">
+  Pick<OnePortOptions, "onRequest" | "onBufferedRequest" | "onOverload" | "planFastPath" | "payerOf" | "onRead">
 >;
 
 /** An open port. */
@@ -38,11 +37,16 @@ export interface ServerPort {
   serve(handlers: RequestHandlers): Promise<void>;
   /** Refuses calls as UNAVAILABLE for this reason; undefined: no longer. */
   refuse(reason: string | undefined): void;
+  /** See `OnePort.pause`. */
+  readonly pause: OnePort["pause"];
   /** See `OnePort.drain`. */
   drain(): void;
   /** Closes the port; requests in flight may take `graceMs` to finish. */
   close(graceMs: number): Promise<void>;
 }
+
+/** Whom requests count against before the server takes calls. */
+const nobody = { account: "", caller: "" };
 
 /** Opens the port of the settings. Errors: StartFailure. */
 export async function openPort({
@@ -73,6 +77,7 @@ export async function openPort({
     onBufferedRequest: (_request, response) => response.fallBack(),
     onOverload: overloadAnswer(api, serviceHost),
     planFastPath: () => undefined,
+    payerOf: () => nobody,
     onRead() {},
   });
   let serving = refusing(holdUntil(started.promise, unserved("the server is starting")));
@@ -92,6 +97,7 @@ export async function openPort({
       planFastPath: (fields) => handlers.planFastPath(fields),
     }),
     onOverload: (request, response) => handlers.onOverload(request, response),
+    payerOf: (authorization, address) => handlers.payerOf(authorization, address),
     onRead: () => handlers.onRead(),
     refusalBody,
     limits: { maxHeaderBytes, maxWaitMs: config.maxQueueDelay, ...connectionLimitsOf(config, log) },
@@ -132,6 +138,7 @@ export async function openPort({
     refuse(reason) {
       handlers = reason === undefined ? serving : refusing(unserved(reason));
     },
+    pause: port.pause,
     drain: port.drain,
     close,
   };

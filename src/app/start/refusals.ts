@@ -1,6 +1,9 @@
-/** The errors of requests that the port refuses before a handler sees them. The HTTP status is the port's. */
+/** What the port refuses before a handler sees it: requests, with the errors that they get, and connections. */
 import { Code, ConnectError } from "@connectrpc/connect";
 import { unavailable } from "../../errors.ts";
+import type { ConnectionLimit } from "../../http/index.ts";
+import type { Logger } from "../../log.ts";
+import { type Counter, createCounter } from "../counter.ts";
 
 const refusals: Readonly<Record<number, readonly [Code, string]>> = {
   400: [Code.InvalidArgument, "Invalid argument: the HTTP request is malformed"],
@@ -20,4 +23,31 @@ export function refusalOf(httpStatus: number, headerLimit: string): ConnectError
   if (httpStatus === 503) return unavailable("the server is starting");
   const [code, message] = refusals[httpStatus] ?? [Code.Internal, "Internal error"];
   return new ConnectError(httpStatus === 431 ? `${message} than ${headerLimit}` : message, code);
+}
+
+/** A line of each limit is logged at most this often. */
+const logMs = 10_000;
+
+/** The refusals of a port. */
+export interface RefusedConnections {
+  readonly counts: Counter["counts"];
+  report(limit: ConnectionLimit, address: string | undefined): void;
+}
+
+/** Begins to count. */
+export function createRefusedConnections(log: Logger): RefusedConnections {
+  const { counts, report } = createCounter(["max-connections", "max-connections-per-address", "file-descriptors"]);
+  const logged = new Map<ConnectionLimit, { readonly atMs: number; readonly count: number }>();
+  return {
+    counts,
+    report(limit, address) {
+      report(limit);
+      const nowMs = performance.now();
+      const count = counts.get(limit)!;
+      const last = logged.get(limit) ?? { atMs: Number.NEGATIVE_INFINITY, count: 0 };
+      if (nowMs - last.atMs < logMs) return;
+      logged.set(limit, { atMs: nowMs, count });
+      log.warn({ limit, address, refused: count - last.count }, "connections refused");
+    },
+  };
 }

@@ -6,6 +6,7 @@
 import type { Socket } from "node:net";
 import type { FixedFields } from "../fixed-fields.ts";
 import type { PortLimits } from "../limits.ts";
+import { Payers } from "../payers.ts";
 import type { Share, SharedBytes } from "../shared-bytes.ts";
 import { Turn, type Turns } from "../turns.ts";
 import { createSimpleRequestReader, type SimpleRequest, type SimpleRequestReader } from "./parse-request.ts";
@@ -81,12 +82,15 @@ class Http1Connection implements ResponseConnection {
   readonly #reader: SimpleRequestReader;
   readonly #keepAlive: string;
   readonly #turn: Turn;
+  readonly #payers: Payers;
   readonly #share: Share;
   /** The bytes that came, from the beginning of the request that is being answered. */
   #unread = emptyBuffer;
   /** When its first byte came; the offsets of the pieces that came later, and when they came. */
   #firstMs = 0;
   #later: { at: number; readonly ms: number }[] = [];
+  /** The first request of these bytes, if it waits for its turn. */
+  #next: SimpleRequest | undefined;
   #response: Http1Response | undefined;
   #isServing = false;
   #isLast = false;
@@ -103,7 +107,8 @@ class Http1Connection implements ResponseConnection {
     this.#forget = forget;
     const { maxHeaderBytes, keepAliveMs } = options.limits;
     this.#reader = createSimpleRequestReader(maxHeaderBytes);
-    this.#turn = new Turn(options.turns, () => {
+    this.#payers = new Payers(options.turns.payerOf, socket);
+    this.#turn = new Turn(options.turns, this.#payers.of(undefined), () => {
       if (this.#unread.length > 0) this.#resume(); // otherwise it may have fallen back
     });
     this.#share = options.unsent.share(socket);
@@ -136,8 +141,10 @@ class Http1Connection implements ResponseConnection {
 
   readonly #close = () => {
     this.#forget(this);
+    this.#turn.end();
     this.#response?.close();
     this.#unread = emptyBuffer;
+    this.#next = undefined;
   };
 
   /** Counts the bytes that are not sent. */
@@ -151,13 +158,15 @@ class Http1Connection implements ResponseConnection {
     this.#isServing = true;
     for (let queued = isQueued; this.#unread.length > 0; queued = true) {
       if (this.#response !== undefined || socket.writableNeedDrain || socket.writableEnded) break;
-      const { isRefused } = this.#turn;
-      if (!isRefused && !this.#mayBegin()) break;
-      const request = this.#reader.read(this.#unread);
+      const request = this.#next ?? this.#reader.read(this.#unread);
+      this.#next = request;
       if (request === undefined) {
         this.fallBack();
         break;
       }
+      const { isRefused } = this.#turn;
+      if (!isRefused && !this.#mayBegin(request)) break;
+      this.#next = undefined;
       request.startedMs = this.#firstMs;
       if (request.isLast) this.#isLast = true;
       this.#response = new Http1Response(request, this);
@@ -170,7 +179,8 @@ class Http1Connection implements ResponseConnection {
   }
 
   /** Whether there is room for a response, and it is this connection's turn. */
-  #mayBegin(): boolean {
+  #mayBegin({ headers }: SimpleRequest): boolean {
+    this.#turn.payer = this.#payers.of(headers.authorization);
     return this.#share.hasRoomOrWaits(0, this.#turn) && this.#turn.take();
   }
 
@@ -207,6 +217,7 @@ class Http1Connection implements ResponseConnection {
       return;
     }
     this.#forget(this);
+    this.#turn.end();
     socket.off("data", this.#take).off("drain", this.#resume).off("end", this.#end).off("close", this.#close);
     socket.pause(); // or the bytes that are put back would be emitted before Node listens
     // All in one piece: Node reads from the handle itself once it has had the first.
@@ -214,6 +225,7 @@ class Http1Connection implements ResponseConnection {
     socket.unshift(buffered === null ? this.#unread : Buffer.concat([this.#unread, buffered]));
     const startedMs = this.#unread.length > 0 ? this.#firstMs : undefined;
     this.#unread = emptyBuffer;
+    this.#next = undefined;
     this.#share.set(0);
     this.#options.serveByNode(socket, startedMs);
     socket.resume();

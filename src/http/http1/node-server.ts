@@ -151,7 +151,7 @@ export function createHttp1Server({
     for (const [name, value] of fixed.list) response.setHeader(name, value);
     if (isDraining) announceEnd(response);
     if (!isWellFormed(request) || !hasOriginForm(request)) return answer(response, 400);
-    pipelines.get(socket)?.add(response, (isQueued, isRefused) => {
+    pipelines.get(socket)?.add(request, response, (isQueued, isRefused) => {
       reportRead(isQueued);
       if (isRefused) onOverload(request, response);
       else onRequest(request, response);

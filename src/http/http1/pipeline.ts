@@ -2,8 +2,9 @@
  * The requests of one HTTP/1.1 connection that Node serves. Node would begin all pipelined requests at once. Here a
  * handler begins when the previous response is sent, there is room for a response, and it is the connection's turn.
  */
-import type { ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
+import { Payers } from "../payers.ts";
 import type { Share, SharedBytes } from "../shared-bytes.ts";
 import { Turn, type Turns } from "../turns.ts";
 
@@ -17,29 +18,37 @@ type ServePipelined = (isQueued: boolean, isRefused: boolean) => void;
 export class Pipeline {
   readonly #socket: Socket;
   readonly #turn: Turn;
+  readonly #payers: Payers;
   readonly #share: Share;
-  readonly #waiting: { readonly response: ServerResponse; readonly serve: ServePipelined }[] = [];
+  readonly #waiting: {
+    readonly request: IncomingMessage;
+    readonly response: ServerResponse;
+    readonly serve: ServePipelined;
+  }[] = [];
   /** The response whose handler has begun, until it is sent. */
   current: ServerResponse | undefined;
 
   /** @param unsent counts the bytes of responses that are not sent yet. */
   constructor(socket: Socket, turns: Turns, unsent: SharedBytes) {
     this.#socket = socket;
-    this.#turn = new Turn(turns, () => this.#begin(true));
+    this.#payers = new Payers(turns.payerOf, socket);
+    this.#turn = new Turn(turns, this.#payers.of(undefined), () => this.#begin(true));
     this.#share = unsent.share(socket);
     socket.once("close", () => {
       this.#waiting.length = 0;
+      this.#turn.end();
     });
   }
 
   /** Serves a request, now or later. */
-  add(response: ServerResponse, serve: ServePipelined): void {
-    this.#waiting.push({ response, serve });
+  add(request: IncomingMessage, response: ServerResponse, serve: ServePipelined): void {
+    this.#waiting.push({ request, response, serve });
     this.#begin(response.socket === null);
   }
 
   #begin(isQueued: boolean): void {
     if (this.current !== undefined || this.#waiting.length === 0) return;
+    this.#turn.payer = this.#payers.of(this.#waiting[0]!.request.headers.authorization);
     const { isRefused } = this.#turn;
     if (!isRefused && (!this.#share.hasRoomOrWaits(0, this.#turn) || !this.#turn.take())) return;
     const { response, serve } = this.#waiting.shift()!;

@@ -3,8 +3,9 @@
  * the responses and it is the connection's turn.
  */
 import type { Socket } from "node:net";
+import { ConnectionRequests, type PayerRequests } from "../payer-requests.ts";
 import type { Share } from "../shared-bytes.ts";
-import { Turn, type Turns } from "../turns.ts";
+import type { Turn, Turns } from "../turns.ts";
 import type { Http2Stream, ServeBuffered } from "./stream.ts";
 
 /** The size that is assumed for a response before the connection has had any, in bytes. */
@@ -14,11 +15,9 @@ const firstExpectedBytes = 1024 * 1024;
 export class HandlerQueue {
   readonly #socket: Socket;
   readonly #share: Share;
-  readonly #turn: Turn;
   readonly #refuse: ServeBuffered;
-  /** Streams whose requests are complete, and whose handlers have not begun. */
-  readonly #ready: Http2Stream[] = [];
-  #isBeginning = false;
+  /** Streams whose requests are complete. */
+  readonly #requests: ConnectionRequests<Http2Stream>;
   /**
    * Handlers that have begun and not answered, and the size that is assumed for each response: that of the largest
    * recent one.
@@ -34,60 +33,64 @@ export class HandlerQueue {
     this.#socket = socket;
     this.#share = share;
     this.#refuse = refuse;
-    this.#turn = new Turn(turns, this.begin);
+    this.#requests = new ConnectionRequests(socket, turns, this.#begin);
   }
 
   /** Answers the request of a stream, now or later. */
   add(stream: Http2Stream): void {
-    this.#ready.push(stream);
-    this.begin();
+    this.#requests.add(stream.authorization, stream);
   }
 
   /** Begins as many handlers as may begin now. */
-  readonly begin = (): void => {
-    if (this.#isBeginning) return;
-    this.#isBeginning = true;
-    while (this.#ready.length > 0 && !this.#socket.writableNeedDrain && this.#mayBegin()) {
-      const stream = this.#ready.shift()!;
-      if (this.#turn.isRefused) {
+  begin(): void {
+    this.#requests.begin();
+  }
+
+  readonly #begin = (requests: PayerRequests<Http2Stream>): void => {
+    const { ready, turn } = requests;
+    if (requests.isBeginning) return;
+    requests.isBeginning = true;
+    while (ready.length > 0 && !this.#socket.writableNeedDrain && this.#mayBegin(turn)) {
+      const stream = ready.shift()!;
+      if (turn.isRefused) {
         this.#refuse(stream.req, stream);
         continue;
       }
-      stream.isHandlerRunning = true;
+      stream.running = requests;
       this.#running++;
       stream.serve();
     }
-    this.#isBeginning = false;
+    requests.isBeginning = false;
   };
 
-  /** Whether there is room for a response, and it is the connection's turn. */
-  #mayBegin(): boolean {
+  /** Whether there is room for a response, and it is the turn of the payer on this connection. */
+  #mayBegin(turn: Turn): boolean {
     const expectedBytes = this.#running * this.#expectedBytes;
-    return this.#turn.isRefused || (this.#share.hasRoomOrWaits(expectedBytes, this.#turn) && this.#turn.take());
+    return turn.isRefused || (this.#share.hasRoomOrWaits(expectedBytes, turn) && turn.take());
   }
 
   /** Counts the size of a response, in bytes, for those to come. */
   expect(stream: Http2Stream, bytes: number): void {
-    if (stream.isHandlerRunning) this.#expectedBytes = Math.max(bytes, this.#expectedBytes * (7 / 8));
+    if (stream.running !== undefined) this.#expectedBytes = Math.max(bytes, this.#expectedBytes * (7 / 8));
   }
 
   /** The handler of a stream has answered, or its answer is not wanted any more. */
   end(stream: Http2Stream): void {
-    if (!stream.isHandlerRunning) return;
-    stream.isHandlerRunning = false;
+    const requests = stream.running;
+    if (requests === undefined) return;
+    stream.running = undefined;
     this.#running--;
-    this.#turn.answered();
-    if (this.#ready.length > 0) queueMicrotask(this.begin);
+    this.#requests.answered(requests);
+    if (requests.ready.length > 0) queueMicrotask(() => this.#begin(requests));
   }
 
   /** Removes a stream that is over. */
   remove(stream: Http2Stream): void {
     if (stream.isAnswered) return;
-    const at = this.#ready.indexOf(stream);
-    if (at >= 0) this.#ready.splice(at, 1);
+    this.#requests.remove((one) => one === stream);
   }
 
   clear(): void {
-    this.#ready.length = 0;
+    this.#requests.close();
   }
 }

@@ -3,63 +3,71 @@
  * connection's turn. Node itself would refuse streams once too much waits to be sent.
  */
 import type { ServerHttp2Stream } from "node:http2";
+import { ConnectionRequests, type PayerRequests } from "../payer-requests.ts";
+import type { Addressed } from "../payers.ts";
 import type { Connection, Share, SharedBytes } from "../shared-bytes.ts";
-import { Turn, type Turns } from "../turns.ts";
+import type { Turn, Turns } from "../turns.ts";
 
 /** The size that is assumed for a response before the session has sent any, in bytes. */
 const firstExpectedBytes = 1024 * 1024;
 
+interface SessionRequest {
+  readonly stream: ServerHttp2Stream;
+  serve(): void;
+  refuse(): void;
+}
+
 /** The requests of one session. */
 export class SessionRequests {
-  readonly #turn: Turn;
+  readonly #requests: ConnectionRequests<SessionRequest>;
   readonly #share: Share;
-  readonly #ready: { readonly stream: ServerHttp2Stream; serve(): void; refuse(): void }[] = [];
   /** Streams whose handlers have begun. */
   readonly #begun: ServerHttp2Stream[] = [];
   #expectedBytes = firstExpectedBytes;
-  #isBeginning = false;
 
   /** @param unsent counts the bytes of responses that are not sent yet. */
-  constructor(socket: Connection, turns: Turns, unsent: SharedBytes) {
-    this.#turn = new Turn(turns, this.#begin);
+  constructor(socket: Connection & Addressed, turns: Turns, unsent: SharedBytes) {
+    this.#requests = new ConnectionRequests(socket, turns, this.#begin);
     this.#share = unsent.share(socket);
   }
 
   /** Serves a request, now or later; by `refuse` if the port is overloaded. */
-  add(stream: ServerHttp2Stream, serve: () => void, refuse: () => void): void {
-    this.#ready.push({ stream, serve, refuse });
-    this.#begin();
+  add(authorization: string | undefined, request: SessionRequest): void {
+    this.#requests.add(authorization, request);
   }
 
-  readonly #begin = (): void => {
-    if (this.#isBeginning) return;
-    this.#isBeginning = true;
-    while (this.#ready.length > 0 && (this.#turn.isRefused || (this.#hasRoom() && this.#turn.take()))) {
-      const { stream, serve, refuse } = this.#ready.shift()!;
-      if (this.#turn.isRefused) {
-        refuse();
+  readonly #begin = (requests: PayerRequests<SessionRequest>): void => {
+    const { ready, turn } = requests;
+    if (requests.isBeginning) return;
+    requests.isBeginning = true;
+    while (ready.length > 0 && (turn.isRefused || (this.#hasRoom(turn) && turn.take()))) {
+      const request = ready.shift()!;
+      if (turn.isRefused) {
+        request.refuse();
         continue;
       }
+      const { stream } = request;
       this.#begun.push(stream);
-      stream.once("finish", this.#answered);
-      serve();
+      let isAnswered = false;
+      const answer = () => {
+        if (isAnswered) return;
+        isAnswered = true;
+        this.#requests.answered(requests);
+        this.#begin(requests);
+      };
+      stream.once("finish", answer).once("close", answer);
+      request.serve();
     }
-    this.#isBeginning = false;
-  };
-
-  readonly #answered = (): void => {
-    this.#turn.answered();
-    this.#begin();
+    requests.isBeginning = false;
   };
 
   /** The stream is over. */
   forget(stream: ServerHttp2Stream): void {
     const at = this.#begun.indexOf(stream);
     if (at >= 0) this.#begun.splice(at, 1);
-    const waitingAt = this.#ready.findIndex((one) => one.stream === stream);
-    if (waitingAt >= 0) this.#ready.splice(waitingAt, 1);
+    this.#requests.remove((one) => one.stream === stream);
     this.count();
-    this.#begin();
+    this.#requests.begin();
   }
 
   /** Counts the bytes that are not sent. Returns the number of requests whose response has not begun. */
@@ -78,8 +86,8 @@ export class SessionRequests {
     return running;
   }
 
-  #hasRoom(): boolean {
+  #hasRoom(turn: Turn): boolean {
     const running = this.count();
-    return this.#share.hasRoomOrWaits(running * this.#expectedBytes, this.#turn);
+    return this.#share.hasRoomOrWaits(running * this.#expectedBytes, turn);
   }
 }

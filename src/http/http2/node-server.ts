@@ -189,11 +189,11 @@ export function createHttp2Server({
     if (headers[":path"] === undefined) return refuse(stream, 400); // CONNECT
     const response = new Http2ServerResponse(stream);
     for (const [name, value] of fixed.list) response.setHeader(name, value);
-    session.requests.add(
+    session.requests.add(headers.authorization, {
       stream,
-      () => onRequest(request, response),
-      () => onOverload(request, response),
-    );
+      serve: () => onRequest(request, response),
+      refuse: () => onOverload(request, response),
+    });
   });
 
   /** See `Http2Connection.retire`. */

@@ -5,6 +5,7 @@ import type { Socket } from "node:net";
 import type { BufferedRequest, BufferedResponse } from "../../message/index.ts";
 import { BufferedResponseBase } from "../buffered-response.ts";
 import { httpDate } from "../date.ts";
+import type { PayerRequests } from "../payer-requests.ts";
 import { emptyBuffer, errors, headBytes, messageFrames } from "./frames.ts";
 import type { FieldList, HeaderList } from "./hpack/hpack.ts";
 import type { RequestHead } from "./simple-fields.ts";
@@ -88,8 +89,8 @@ export class Http2Stream extends BufferedResponseBase implements BufferedRespons
   /** Whether the server has reset it. The frames that still come are ignored. */
   isReset = false;
   window: number;
-  /** Whether its handler has begun, and has not answered. */
-  isHandlerRunning = false;
+  /** The requests that it belongs to while its handler has begun and has not answered. */
+  running: PayerRequests<Http2Stream> | undefined;
   /** Frames that wait for a window, and since when the last one of the response does. */
   readonly waiting: Buffer[] = [];
   answeredMs = 0;

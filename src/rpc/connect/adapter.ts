@@ -347,6 +347,7 @@ export async function* restOf(request: Readable, watch: IncomingBody | undefined
     await watch?.take(piece.length);
     yield piece;
   }
+  await watch?.complete();
 }
 
 /**

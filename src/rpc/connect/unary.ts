@@ -185,7 +185,10 @@ function readBody(
   const end = () => {
     // Node keeps an HTTP/2 stream for some time after its end; it must not keep the chunks alive.
     body.off("data", take);
-    onBody(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, length));
+    const bytes = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, length);
+    const completing = watch?.complete();
+    if (completing instanceof Promise) void completing.then(() => onBody(bytes));
+    else onBody(bytes);
   };
   const leave = (rest: AsyncIterable<Uint8Array>) => {
     body.off("data", take).off("end", end);

@@ -87,6 +87,7 @@ export const roleBindings = defineResource({
       session.getMany(groups.table, [...new Set(rows.map((row) => row.parent))]),
     ]);
     for (const [i, binding] of bindings.entries()) {
+      if (i % 50 === 0) await session.pause();
       const identity = identityRows.get(binding.identityUid);
       const role = roleRows.get(binding.roleUid);
       const group = groupRows.get(rows[i]?.parent ?? "");

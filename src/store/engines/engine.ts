@@ -1,5 +1,6 @@
 /** The interface of a database engine. */
 
+import type { WorkPayer } from "../../fairness/index.ts";
 import type { Counters } from "../logs/counters.ts";
 import type { QueryRunner, ReadingCall } from "../long-queries.ts";
 import type { Dialect } from "../sql/dialect.ts";
@@ -72,6 +73,8 @@ export type TransactionBody<T> = (connection: SqlConnection, counters: Counters,
 
 /** How to run a transaction. */
 export interface TransactOptions {
+  /** Whom it counts against: transactions that wait take turns by account, then by caller. */
+  readonly payer?: WorkPayer | undefined;
   /** Where a statement may wait for long, it stops when the call ends. */
   readonly call?: TransactingCall | undefined;
   /**

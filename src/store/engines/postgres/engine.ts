@@ -153,20 +153,20 @@ export async function openPostgres(
 
   async function transactAlone<T>(
     body: TransactionBody<T>,
-    { isSerializable = false, call }: TransactOptions,
+    { isSerializable = false, call, payer }: TransactOptions,
   ): Promise<T> {
     const begin = isSerializable ? "begin isolation level serializable" : "begin isolation level read committed";
     const giveUpAt = performance.now() + lockTimeoutMs;
     for (let attempt = 0, collided = false; ; attempt++) {
       try {
-        return await transactions.run(() =>
+        const run = () =>
           once(begin, call, async (connection, client) => {
             const counters = new Counters(statements);
             const value = await body(connection, counters, !collided);
             await counters.write(connection, pool.slotOf(client));
             return value;
-          }),
-        );
+          });
+        return await transactions.run(run, payer);
       } catch (error) {
         if (error instanceof NotUniqueError && !collided) collided = true;
         else if (!(error instanceof ConflictError) || performance.now() > giveUpAt) throw error;

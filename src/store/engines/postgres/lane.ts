@@ -1,4 +1,5 @@
-/** Bounds how many connections a kind of work uses at once. The rest of it waits in order, for a bounded time. */
+/** Bounds how many connections a kind of work uses at once. The rest of it waits its turn, for a bounded time. */
+import { FairQueue, nobody, type WorkPayer } from "../../../fairness/index.ts";
 import { OverloadError } from "../../sql/errors.ts";
 
 /** How much may run and wait. */
@@ -11,7 +12,7 @@ export interface LaneLimits {
 /** One kind of work. */
 export class Lane {
   readonly #limits: LaneLimits;
-  readonly #waiting: (() => void)[] = [];
+  readonly #waiting = new FairQueue<() => void>();
   #running = 0;
 
   constructor(limits: LaneLimits) {
@@ -20,13 +21,13 @@ export class Lane {
 
   /** How much of it waits. */
   get waiting(): number {
-    return this.#waiting.length;
+    return this.#waiting.size;
   }
 
   /** Does the work in its turn. Errors, in addition to its own: OverloadError. */
-  async run<T>(work: () => Promise<T>): Promise<T> {
+  async run<T>(work: () => Promise<T>, payer: WorkPayer = nobody): Promise<T> {
     if (this.#running < this.#limits.running) this.#running++;
-    else await this.#turn();
+    else await this.#turn(payer);
     try {
       return await work();
     } finally {
@@ -36,19 +37,20 @@ export class Lane {
     }
   }
 
-  #turn(): Promise<void> {
+  #turn(payer: WorkPayer): Promise<void> {
+    const key = { account: payer.account, caller: payer.caller }; // the account may change meanwhile
     const { waiting, waitMs } = this.#limits;
-    if (this.#waiting.length >= waiting) throw new OverloadError(false);
+    if (!this.#waiting.hasRoom(key, waiting)) throw new OverloadError(false);
     return new Promise((resolve, reject) => {
       const begin = () => {
         clearTimeout(timer);
         resolve();
       };
       const timer = setTimeout(() => {
-        this.#waiting.splice(this.#waiting.indexOf(begin), 1);
+        this.#waiting.delete(key, begin);
         reject(new OverloadError(false));
       }, waitMs);
-      this.#waiting.push(begin);
+      this.#waiting.add(key, begin);
     });
   }
 }

@@ -103,12 +103,15 @@ export class SharedConnection implements SqlConnection {
   }
 
   #runAlone(statement: Statement, values: Values, call: ReadingCall | undefined): Promise<Result> {
-    return this.#alone.run(async () => {
-      const startMs = performance.now();
-      const result = await queryAlone(this.#pool, statement, values, call);
-      if (performance.now() - startMs < fastMs) this.#slow.delete(statement.text);
-      return result;
-    });
+    return this.#alone.run(
+      async () => {
+        const startMs = performance.now();
+        const result = await queryAlone(this.#pool, statement, values, call);
+        if (performance.now() - startMs < fastMs) this.#slow.delete(statement.text);
+        return result;
+      },
+      call && { account: call.account ?? call.caller, caller: call.caller },
+    );
   }
 
   /** The connection with the fewest statements under way; undefined when another one should be opened. */

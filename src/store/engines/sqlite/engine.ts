@@ -138,7 +138,7 @@ export function openSqlite(
     commits: () => reading.commits(),
     refresh: () => reading.renew(),
     isConcurrent: false,
-    transact: (body) => queue.transact(body),
+    transact: (body, { payer }) => queue.transact(body, payer),
     autocommit: (body) => queue.transact(async (connection) => body(connection)),
     async exclusively(body) {
       for (;;) {

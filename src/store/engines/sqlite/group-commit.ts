@@ -1,6 +1,6 @@
 /**
- * Group commit: the only writer of a SQLite file. Units of work wait in a queue and run one after another in shared
- * transactions, of up to 64 units or 10 ms, each with one BEGIN IMMEDIATE, one COMMIT and one flush of the disk. COMMIT
+ * Group commit: the only writer of a SQLite file. Units of work wait in a queue, in which those whom they count against
+ * take turns, and run one after another in shared transactions, of up to 64 units or 10 ms, each with one BEGIN IMMEDIATE, one COMMIT and one flush of the disk. COMMIT
  * itself does not wait for the disk. Meanwhile the event loop continues, and with it the units of the next transaction,
  * which commits when this one is on disk. The result of a unit is returned only then, because later units have seen its
  * writes. When the commit fails, all of its units fail.
@@ -21,6 +21,7 @@
 
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { setImmediate, setTimeout } from "node:timers/promises";
+import { FairQueue, nobody, type WorkPayer } from "../../../fairness/index.ts";
 import { type CounterStatements, Counters } from "../../logs/counters.ts";
 import { ConflictError, DamagedError, UnavailableError } from "../../sql/errors.ts";
 import type { SqlConnection } from "../../sql/statement.ts";
@@ -29,6 +30,8 @@ import { isBusy, leavesNothing, translated } from "./errors.ts";
 
 const maxUnitsPerCommit = 64;
 const maxMsPerCommit = 10;
+/** How long units run before others have the event loop. */
+const maxSliceMs = 2;
 const maxRetryMs = 20;
 /** The number of commits with savepoints after one that was rolled back because a unit failed. */
 const savepointCommits = 100;
@@ -76,7 +79,7 @@ export class GroupCommit {
   readonly #database: DatabaseSync;
   readonly #connection: WritingConnection;
   readonly #statements: CounterStatements;
-  readonly #queue: Unit[] = [];
+  readonly #queue = new FairQueue<Unit>();
   readonly #lockTimeoutMs: number;
   readonly #hooks: CommitHooks;
   readonly #savepoint: StatementSync;
@@ -109,9 +112,9 @@ export class GroupCommit {
   /**
    * Queues a unit of work. Errors: ConflictError when the file stays locked; UnavailableError when the disk has failed.
    */
-  transact<T>(body: TransactionBody<T>): Promise<T> {
+  transact<T>(body: TransactionBody<T>, payer: WorkPayer = nobody): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      this.#queue.push({ body, resolve: resolve as (value: unknown) => void, reject });
+      this.#queue.add(payer, { body, resolve: resolve as (value: unknown) => void, reject });
       if (!this.#isRunning) void this.#run();
     });
   }
@@ -139,12 +142,12 @@ export class GroupCommit {
 
   async #run(): Promise<void> {
     this.#isRunning = true;
-    for (await this.#gather(); this.#queue.length > 0; await this.#gather()) {
+    for (await this.#gather(); this.#queue.size > 0; await this.#gather()) {
       try {
         await this.#begin();
       } catch (error) {
         this.#noted(error);
-        for (const { reject } of this.#queue.splice(0)) reject(error);
+        while (this.#queue.size > 0) this.#queue.shift()!.reject(error);
         continue;
       }
       await this.#commitOnce();
@@ -154,8 +157,8 @@ export class GroupCommit {
 
   /** Waits while each turn of the event loop adds units: calls that arrive together are read over several turns. */
   async #gather(): Promise<void> {
-    for (let known = -1; known < this.#queue.length && known < maxUnitsPerCommit; ) {
-      known = this.#queue.length;
+    for (let known = -1; known < this.#queue.size && known < maxUnitsPerCommit; ) {
+      known = this.#queue.size;
       await setImmediate();
     }
   }
@@ -184,13 +187,17 @@ export class GroupCommit {
   async #commitOnce(): Promise<void> {
     const units: Unit[] = [];
     let batch = this.#newBatch();
-    const endAt = performance.now() + maxMsPerCommit;
+    let sliceMs = performance.now();
+    const endAt = sliceMs + maxMsPerCommit;
     try {
-      while (this.#queue.length > 0 && units.length < maxUnitsPerCommit && performance.now() < endAt) {
+      while (this.#queue.size > 0 && units.length < maxUnitsPerCommit && performance.now() < endAt) {
         const unit = this.#queue.shift()!;
         units.push(unit);
         const isDone = await this.#runUnit(unit, batch, units.length === 1);
         if (!isDone) batch = await this.#runAgain(units);
+        if (performance.now() - sliceMs < maxSliceMs) continue;
+        await setImmediate(); // others have the loop meanwhile
+        sliceMs = performance.now();
       }
       await batch.counters.write(this.#connection, 0);
       await this.#synced;

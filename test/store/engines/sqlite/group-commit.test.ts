@@ -57,6 +57,17 @@ const valuesIn = (database: DatabaseSync) =>
     .all()
     .map(({ x }) => x);
 
+test("units of others wait for one of an account that has many", async () => {
+  const { queue } = watched();
+  const order: string[] = [];
+  const transact = (account: string, name: string) =>
+    queue.transact(async () => void order.push(name), { account, caller: account });
+  const many = Array.from({ length: 100 }, (_, i) => transact("many", `many ${i}`));
+  await Promise.all([...many, transact("few", "few 0"), transact("few", "few 1")]);
+  expect(order.slice(0, 5)).toEqual(["many 0", "few 0", "many 1", "few 1", "many 2"]);
+  expect(order).toHaveLength(102);
+});
+
 test("units share commits, and resolve only after theirs", async () => {
   const { database, queue } = watched();
   await Promise.all(
