@@ -239,6 +239,9 @@ export const defaultQuotas: Readonly<Record<string, number>> = {
   subscriptions: 10_000,
   repos: 10_000_000,
   tags: 100_000_000,
+  scimUsers: 1_000_000,
+  scimGroups: 100_000,
+  scimMembers: 10_000_000,
 };
 
 /** Parses `repos=1000,tags=unlimited`, which replaces some of the defaults. */

@@ -5,12 +5,16 @@
 import type { CallInterceptor } from "../call/index.ts";
 import { unavailable } from "../errors.ts";
 
-/** The two interceptors of the limit. */
+/** The interceptors of the limit, and the same for calls of endpoints. */
 export interface CallLimit {
   /** The outermost: refuses calls as UNAVAILABLE, without a log line or an audit record. */
   readonly refuse: CallInterceptor;
   /** Within the deadline: counts calls until their handlers end. */
   readonly count: CallInterceptor;
+  /** Errors: UNAVAILABLE while there are too many calls. */
+  admit(): void;
+  /** Counts a call until its work ends. */
+  during<T>(work: Promise<T>): Promise<T>;
 }
 
 /** Creates a limit of `maxCalls`, which is read for every call. `onRefusal` is called for every call that it refuses. */
@@ -19,19 +23,26 @@ export function limitCalls(maxCalls: () => number, onRefusal: () => void): CallL
   const end = () => {
     underWay--;
   };
+  const admit = () => {
+    if (underWay < maxCalls()) return;
+    onRefusal();
+    throw unavailable("the server is overloaded; try again");
+  };
+  const during = <T>(work: Promise<T>): Promise<T> => {
+    underWay++;
+    work.then(end, end);
+    return work;
+  };
   return {
+    admit,
+    during,
     refuse: (next) => (request) => {
-      if (underWay < maxCalls()) return next(request);
-      onRefusal();
-      throw unavailable("the server is overloaded; try again");
+      admit();
+      return next(request);
     },
     count: (next) => (request) => {
       const response = next(request);
-      if (response instanceof Promise) {
-        underWay++;
-        response.then(end, end);
-      }
-      return response;
+      return response instanceof Promise ? during(response) : response;
     },
   };
 }

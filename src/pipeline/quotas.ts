@@ -22,15 +22,39 @@ export interface Quota {
   readonly events: readonly string[];
 }
 
-/** What {@link quotaCheck} needs. */
+/** What {@link createQuotas} needs. */
 export interface QuotaOptions {
-  readonly contract: Contract;
   readonly quotas: readonly Quota[];
   /** Read for every call. */
   limits(): Quotas;
   /** Names the setting in errors. */
   readonly setting: string;
   readonly read: ReadSession;
+}
+
+/** The quotas of organisations. */
+export interface OrganisationQuotas {
+  /**
+   * The error of adding so many resources of the kind with this name to an organisation; undefined if it may have them.
+   */
+  excess(name: string, organisation: string, added: number): Awaitable<ConnectError | undefined>;
+}
+
+/** Creates the quotas. */
+export function createQuotas({ quotas, limits, setting, read }: QuotaOptions): OrganisationQuotas {
+  const tables = new Map(quotas.map(({ name, table }) => [name, table]));
+  return {
+    excess(name, organisation, added) {
+      const limit = limits()[name];
+      if (limit === undefined || added <= 0) return undefined;
+      const within = [{ root: organisation, self: false }];
+      return chain(read.count(tables.get(name)!, { within }), (count) =>
+        count + added <= limit
+          ? undefined
+          : resourceExhausted(organisation, `an organisation can have ${limit} ${name} (${setting})`),
+      );
+    },
+  };
 }
 
 /**
@@ -40,22 +64,14 @@ export interface QuotaOptions {
 export type QuotaCheck = (request: UnaryRequest) => Awaitable<ConnectError | undefined>;
 
 /** Creates the check. */
-export function quotaCheck({ contract, quotas, limits, setting, read }: QuotaOptions): QuotaCheck {
-  const byEvent = new Map(quotas.flatMap((quota) => quota.events.map((event) => [event, quota] as const)));
+export function quotaCheck(contract: Contract, kinds: readonly Quota[], quotas: OrganisationQuotas): QuotaCheck {
+  const byEvent = new Map(kinds.flatMap(({ name, events }) => events.map((event) => [event, name] as const)));
   return ({ method, message }) => {
     const { authorization, event } = contract.of(method);
-    const quota = event && byEvent.get(event.type);
-    const limit = quota && limits()[quota.name];
-    if (limit === undefined) return undefined;
+    const name = event && byEvent.get(event.type);
+    if (name === undefined) return undefined;
     const parent = authorization.kind === "scoped" ? authorization.scope.uidOf(message) : textOf(message, "parent");
-    if (!isUid(parent)) return undefined;
-    const organisation = rootOf(parent);
-    const within = [{ root: organisation, self: false }];
-    return chain(read.count(quota!.table, { within }), (count) =>
-      count + addedBy(method, message) <= limit
-        ? undefined
-        : resourceExhausted(organisation, `an organisation can have ${limit} ${quota!.name} (${setting})`),
-    );
+    return isUid(parent) ? quotas.excess(name, rootOf(parent), addedBy(method, message)) : undefined;
   };
 }
 

@@ -24,6 +24,7 @@ import { groupInvitesService, isPromised } from "./iam/group-invites.ts";
 import { groups, groupsService } from "./iam/groups.ts";
 import { identities, identitiesService } from "./iam/identities.ts";
 import { identityProviders, identityProvidersService } from "./iam/identity-providers.ts";
+import { groupsTable, membersTable, usersTable } from "./iam/provisioning/directory.ts";
 import { roleBindings, roleBindingsService } from "./iam/role-bindings.ts";
 import { namedIn, rolesService } from "./iam/roles.ts";
 import { termsService } from "./iam/terms.ts";
@@ -60,17 +61,24 @@ export { ensureAdministrator, ensureFirstGroup, groupExists, identityExists } fr
 export { administratorRole, builtInRoles } from "./iam/built-in-roles.ts";
 export { installationSetting } from "./iam/installation-lock.ts";
 export {
+  changeMembers,
+  countEntries,
+  countMembers,
   type Entry,
+  findMissing,
   findUser,
   groupsOf,
+  groupsOfMany,
+  groupsWith,
   idOf,
+  isMember,
   membersOf,
+  type Narrowing,
+  pageOfEntries,
   readEntries,
   readEntry,
   removeEntry,
   saveEntry,
-  setMembers,
-  usersOf,
 } from "./iam/provisioning/directory.ts";
 export { findProvider as findProvisioningProvider } from "./iam/provisioning/settings.ts";
 export { storeBuiltInRoles } from "./iam/roles.ts";
@@ -124,6 +132,9 @@ export const quotaKinds = [
   { name: "subscriptions", table: subscriptions.table, events: [created("events.subscription")] },
   { name: "repos", table: repos.table, events: [created("platform.registry.repo")] },
   { name: "tags", table: tags.table, events: [created("platform.registry.tag")] },
+  { name: "scimUsers", table: usersTable, events: [] },
+  { name: "scimGroups", table: groupsTable, events: [] },
+  { name: "scimMembers", table: membersTable, events: [] },
 ] as const;
 
 function created(kind: string): string {

@@ -4,7 +4,6 @@
  */
 import { isIPv6 } from "node:net";
 import ipaddr from "ipaddr.js";
-import type { Authenticator } from "../../auth/index.ts";
 import { completeError, rateLimited } from "../../errors.ts";
 import { addressOf } from "../../http/index.ts";
 import type { HttpRequest, HttpResponse } from "../../message/index.ts";
@@ -16,10 +15,10 @@ import { refuse } from "./overload.ts";
 /** Whether a request is admitted; otherwise it has been refused. */
 export type Admission = (request: HttpRequest, response: HttpResponse) => boolean;
 
-/** Creates the check. `free`: paths that are not limited. */
+/** Creates the check. `isKnown`: whether a header has a token that was verified before. `free`: paths without limit. */
 export function limitAddresses(
   { live, api, now, rateLimited: counts }: StartContext,
-  authenticator: Authenticator,
+  isKnown: (authorization: string | undefined) => boolean,
   free: ReadonlySet<string>,
 ): Admission {
   const { serviceHost } = live.current;
@@ -29,7 +28,7 @@ export function limitAddresses(
   const others = new TokenBuckets(otherRate);
 
   return (request, response) => {
-    if (authenticator.isKnown(request.headers.authorization)) return true;
+    if (isKnown(request.headers.authorization)) return true;
     const path = pathOf(request);
     const isExchange = path.startsWith("/sts/");
     const address = addressOf(request, response);

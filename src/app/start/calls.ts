@@ -10,7 +10,13 @@ import {
 } from "../../auth/index.ts";
 import { createLocalTransport, type LocalTransport } from "../../call/index.ts";
 import { flagOf } from "../../config/index.ts";
-import { createPipeline, quotaCheck } from "../../pipeline/index.ts";
+import {
+  createPipeline,
+  createQuotas,
+  type EndpointCalls,
+  type OrganisationQuotas,
+  quotaCheck,
+} from "../../pipeline/index.ts";
 import { grantSource, identitySource, providerSource, quotaKinds } from "../../services/index.ts";
 import { createCounter } from "../counter.ts";
 import { measureAuthentication, measureCalls } from "../instruments/calls.ts";
@@ -24,6 +30,9 @@ export interface Calls {
   /** Undefined if certificates of clients are no identities. */
   readonly certificates: CertificateTokens | undefined;
   readonly transport: LocalTransport;
+  /** For calls that are not methods of the contract. */
+  readonly endpointCalls: EndpointCalls;
+  readonly quotas: OrganisationQuotas;
 }
 
 /** Builds the pipeline and the transport. */
@@ -51,7 +60,13 @@ export function buildCalls(context: StartContext, parts: Parts): Calls {
     clock: now,
   });
   if (metrics !== undefined) measureAuthentication(metrics, authenticator, keyFetches.counts);
-  const { observers, interceptors } = createPipeline({
+  const quotas = createQuotas({
+    quotas: quotaKinds,
+    limits: () => live.current.quotas,
+    setting: flagOf("quotas"),
+    read: database.read,
+  });
+  const { observers, interceptors, endpointCalls } = createPipeline({
     contract,
     log,
     callCounter: metrics && measureCalls(metrics, context),
@@ -63,13 +78,7 @@ export function buildCalls(context: StartContext, parts: Parts): Calls {
     audit,
     events,
     reportOutage: availability.report,
-    quotaCheck: quotaCheck({
-      contract,
-      quotas: quotaKinds,
-      limits: () => live.current.quotas,
-      setting: flagOf("quotas"),
-      read: database.read,
-    }),
+    quotaCheck: quotaCheck(contract, quotaKinds, quotas),
     isSerializable,
     commitsWith,
     lockForCall,
@@ -97,5 +106,6 @@ export function buildCalls(context: StartContext, parts: Parts): Calls {
     onOverload: () => overload.report("max-calls"),
     now,
   });
-  return { authenticator, certificates, transport: createLocalTransport(services, interceptors, { observers }) };
+  const transport = createLocalTransport(services, interceptors, { observers });
+  return { authenticator, certificates, transport, endpointCalls, quotas };
 }

@@ -5,7 +5,6 @@ import { Code, type ConnectError } from "@connectrpc/connect";
 import { resource_reference } from "../../../gen/google/api/resource_pb.ts";
 import { file_google_rpc_error_details } from "../../../gen/google/rpc/error_details_pb.ts";
 import { iam_scope } from "../../../gen/platform/annotations/annotations_pb.ts";
-import { emptyRecord } from "../../audit/index.ts";
 import type { CertificateTokens } from "../../auth/index.ts";
 import { storedFormat } from "../../codec/index.ts";
 import { flagOf } from "../../config/index.ts";
@@ -72,10 +71,11 @@ export async function buildHandlers(options: HandlersOptions): Promise<RequestHa
   const endpoints = new Map(Object.entries(await buildEndpoints(options)));
   const scim = buildScim(options);
   const refuse = overloadAnswer(context.api, context.config.serviceHost);
-  const admits = limitAddresses(context, calls.authenticator, probes);
+  const isKnown = (header: string | undefined) => calls.authenticator.isKnown(header) || scim.isKnown(header);
+  const admits = limitAddresses(context, isKnown, probes);
 
   const endpointOf = (path: string) => {
-    if (path.startsWith(`${scimPath}/`)) return scim;
+    if (path.startsWith(`${scimPath}/`)) return scim.serve;
     return endpoints.get(path) ?? (path.startsWith(`${consolePath}/`) ? endpoints.get(consolePath) : undefined);
   };
   const addToken = addTokens(calls.certificates);
@@ -220,29 +220,21 @@ function buildProtocols({ context, port, parts, calls, health }: HandlersOptions
 }
 
 /** The endpoint of provisioning clients. */
-function buildScim({ context, port, parts, baseUrl }: HandlersOptions) {
-  const { config, log, now } = context;
-  const { database, availability, audit, events } = parts;
+function buildScim({ context, port, parts, calls, baseUrl }: HandlersOptions) {
+  const { config, now } = context;
+  const { database, audit, events } = parts;
   return createScim({
     database,
+    calls: calls.endpointCalls,
+    quotas: calls.quotas,
     baseUrl,
     bodies: port.bodies,
     maxBodyBytes: config.maxRequestBytes,
     now,
-    async record(session, { method, provider, uid }, changes) {
-      await audit.append(session, {
-        ...emptyRecord,
-        caller: provider,
-        method,
-        scope: provider,
-        resource: uid,
-        code: "OK",
-        count: 1,
-      });
-      await events.recordChanges(session, changes, { subject: provider, claims: noClaims }, now());
+    async record(session, { scope, recordOf }, uid, changes) {
+      await audit.append(session, recordOf(uid));
+      await events.recordChanges(session, changes, { subject: scope, claims: noClaims }, now());
     },
-    reportOutage: availability.report,
-    log,
   });
 }
 
