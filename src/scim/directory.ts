@@ -128,7 +128,7 @@ export class Directory {
           call.throwIfAborted();
           stepBytes = 0;
         }
-        if (!meets({ ...this.#views.plain(type, entry), ...others }, filter!, lookup)) continue;
+        if (!meets(Object.assign(this.#views.plain(type, entry), others), filter!, lookup)) continue;
         total++;
         if (total >= startIndex && found.length < count) found.push(entry);
       }

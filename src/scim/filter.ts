@@ -251,8 +251,9 @@ function within(path: string, lookup: Lookup): Lookup {
   return {
     attributeAt: (inner) => lookup.attributeAt(`${path}.${inner}`),
     valuesAt(value, inner) {
-      const name = Object.keys(value).find((key) => key.toLowerCase() === inner.toLowerCase());
-      return name === undefined ? [] : [value[name]].flat();
+      const attribute = lookup.attributeAt(`${path}.${inner}`);
+      const item = attribute && value[attribute.name];
+      return item === undefined ? [] : [item];
     },
   };
 }

@@ -25,7 +25,9 @@ export const scimMethods: readonly string[] = [
   other,
   "scim/search",
   ...resourceTypes.flatMap(({ id }) =>
-    ["list", "search", "get", ...Object.values(verbs)].map((verb) => `scim/${verb}${id}`),
+    [`list${id}s`, `search${id}s`, `get${id}`, ...Object.values(verbs).map((verb) => `${verb}${id}`)].map(
+      (name) => `scim/${name}`,
+    ),
   ),
 ];
 
@@ -40,6 +42,8 @@ export function routeOf(httpMethod: string, { pathname, searchParams }: URL, sci
   const isSearch = (name === ".search" && id === undefined) || (type !== undefined && id === ".search");
   const verb = isSearch ? "search" : (verbs[httpMethod] ?? (id === undefined || id === "" ? "list" : "get"));
   const isCall = type !== undefined || isSearch;
+  const isList = isSearch || verb === "list";
+  const about = type === undefined ? "" : isList ? `${type.id}s` : type.id;
   return {
     name,
     id,
@@ -47,8 +51,8 @@ export function routeOf(httpMethod: string, { pathname, searchParams }: URL, sci
     type,
     isSearch,
     query: searchParams,
-    method: isCall ? `scim/${verb}${type?.id ?? ""}` : other,
-    rateClass: isSearch || verb === "list" ? "list" : isCall && Object.hasOwn(verbs, httpMethod) ? "write" : "read",
+    method: isCall ? `scim/${verb}${about}` : other,
+    rateClass: isList ? "list" : isCall && Object.hasOwn(verbs, httpMethod) ? "write" : "read",
   };
 }
 

@@ -104,21 +104,23 @@ export class Views {
     return `${this.#base}${endpoint}/${idOf(uid)}`;
   }
 
-  /** An entry without what other entries tell. */
+  /** An entry without what other entries tell. `meta` is made when it is read, since few filters ask for it. */
   plain(type: ResourceType, entry: Entry): Json {
     const { uid, createMs, updateMs, resource } = entry;
-    const id = idOf(uid);
     const { schema, extension } = type;
+    const location = this.locationOf(type, entry);
     return {
       schemas: [schema.id, ...(extension !== undefined && extension.id in resource ? [extension.id] : [])],
-      id,
+      id: idOf(uid),
       ...resource,
-      meta: {
-        resourceType: type.id,
-        created: new Date(createMs).toISOString(),
-        lastModified: new Date(updateMs).toISOString(),
-        location: this.locationOf(type, entry),
-        version: versionOf(entry),
+      get meta() {
+        return {
+          resourceType: type.id,
+          created: new Date(createMs).toISOString(),
+          lastModified: new Date(updateMs).toISOString(),
+          location,
+          version: versionOf(entry),
+        };
       },
     };
   }

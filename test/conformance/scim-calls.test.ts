@@ -220,7 +220,7 @@ onEveryServer("scim calls", { adminListen: "127.0.0.1:0" }, (server) => {
       for (const as of ["wrong", null])
         expect(await recordOf((headers) => p.scim("GET /Users", undefined, headers, as))).toMatchObject([
           401,
-          { ...stranger, method: "scim/listUser" },
+          { ...stranger, method: "scim/listUsers" },
         ]);
       const { etag } = (await p.disable()).body;
       const known = { caller: p.uid, scope: p.uid };
@@ -265,7 +265,7 @@ onEveryServer("scim calls", { adminListen: "127.0.0.1:0" }, (server) => {
     const calls = [
       ["createUser", "OK", "POST /Users", { userName: "jane" }],
       ["createUser", "ALREADY_EXISTS", "POST /Users", { userName: "JANE" }],
-      ["listGroup", "OK", "GET /Groups", undefined],
+      ["listGroups", "OK", "GET /Groups", undefined],
       ["search", "INVALID_ARGUMENT", "POST /.search", []],
       ["describe", "NOT_FOUND", "GET /%ff", undefined],
     ] as const;
