@@ -1,8 +1,10 @@
 /** SCIM calls are calls like every other: bounded, limited, counted and recorded. */
+import fc from "fast-check";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { type AuditRecord, readAudit } from "../../src/audit/index.ts";
 import { builtInRoleUid } from "../../src/services/iam/built-in-roles.ts";
 import { type Database, openDatabase } from "../../src/store/index.ts";
+import { request as anyBody, filter as anyFilter } from "../scim/hostile.ts";
 import { type Json, type LiveServer, onEveryServer, type Reply } from "./live-server.ts";
 
 const providers = "/iam/v1/identityProviders";
@@ -82,6 +84,28 @@ onEveryServer("scim calls", { adminListen: "127.0.0.1:0" }, (server) => {
         expect((await p.scim("POST /Users/.search", body)).status).toBe(400);
       expect((await p.scim("POST /.search", { count: 1, attributes: ["userName"] })).status).toBe(200);
     });
+  });
+
+  test("whatever comes is taken or refused, and is never a fault of the server", async () => {
+    const ann = await made("/Users", { userName: "ann", emails: [{ value: "a", type: "work" }] });
+    const group = await made("/Groups", { displayName: "g", members: [{ value: ann.id }] });
+    const call = fc.oneof(
+      fc.constantFrom("POST /Users", "POST /Groups", "POST /.search", "POST /Users/.search"),
+      fc
+        .constantFrom("PUT", "PATCH")
+        .chain((verb) => fc.constantFrom(`${verb} /Users/${ann.id}`, `${verb} /Groups/${group.id}`)),
+    );
+    await fc.assert(
+      fc.asyncProperty(call, anyBody, anyFilter, async (text, body, wanted) => {
+        const replies = [await p.scim(text, body), await p.scim(`GET /Users?${filter(wanted)}`)];
+        for (const reply of replies) {
+          expect(reply.status, JSON.stringify(reply.body)).toBeLessThan(500);
+          if (reply.status >= 400)
+            expect(reply.body).toMatchObject({ status: String(reply.status), detail: expect.any(String) });
+        }
+      }),
+      { numRuns: 100 },
+    );
   });
 
   describe("know what clients look up", () => {
