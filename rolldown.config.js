@@ -17,6 +17,7 @@ export default defineConfig({
     thread: "src/app/admin/thread.ts",
     "checkpoint-thread": "src/store/engines/sqlite/checkpoint-thread.ts",
     "reader-thread": "src/store/engines/sqlite/reader-thread.ts",
+    "migration-thread": "src/store/migration-thread.ts",
   },
   platform: "node",
   transform: { target: "node24.16" },

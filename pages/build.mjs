@@ -31,6 +31,16 @@ function viewer() {
 const scalar = viewer();
 if (scalar !== undefined) files["scalar.js"] = scalar;
 
+const licenses = "THIRD-PARTY-LICENSES.txt";
+/** Packages that the viewer may contain, and that have no text of their license, which is MIT. */
+const withoutText = [
+  "@headlessui/vue",
+  "@replit/codemirror-css-color-picker",
+  "@scalar/api-reference",
+  "@scalar/openapi-types",
+  "@scalar/schemas",
+  "@scalar/workspace-store",
+];
 const quality = { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } };
 
 mkdirSync(target, { recursive: true });
@@ -46,5 +56,10 @@ for (const [name, source] of Object.entries(files)) {
   if (existsSync(path)) continue; // a server that runs may be reading it
   writeFileSync(`${path}.new`, brotliCompressSync(content, quality));
   renameSync(`${path}.new`, path);
+}
+if (scalar !== undefined) {
+  const { licensesOfBundled } = await import("../deploy/third-party-licenses.ts");
+  writeFileSync(join(target, licenses), licensesOfBundled(scalar, withoutText));
+  written.add(licenses);
 }
 for (const name of readdirSync(target)) if (!written.has(name)) rmSync(join(target, name));

@@ -144,6 +144,11 @@ export function deadlineExceeded(text: string): ConnectError {
   return failure(Code.DeadlineExceeded, text);
 }
 
+/** DATA_LOSS: what is stored is damaged. The same call fails until the operator has mended it. */
+export function dataLoss(text: string): ConnectError {
+  return failure(Code.DataLoss, text);
+}
+
 /** INTERNAL with a fixed text. `cause` is for the log alone. */
 export function internal(cause: unknown): ConnectError {
   return new ConnectError("Internal error", Code.Internal, undefined, undefined, cause);
@@ -227,6 +232,7 @@ const prefixes: Readonly<Partial<Record<Code, string>>> = {
   [Code.Unavailable]: "Unavailable: ",
   [Code.Unknown]: "Unknown: ",
   [Code.Unauthenticated]: "Unauthenticated: ",
+  [Code.DataLoss]: "Data loss: ",
   [Code.DeadlineExceeded]: "Deadline exceeded: ",
 };
 

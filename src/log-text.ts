@@ -47,15 +47,34 @@ function shown(value: unknown): string {
   return printable(typeof value === "string" ? value : JSON.stringify(value));
 }
 
-/** With control characters, line separators, directions of text and what is invisible as escapes. */
+/**
+ * Foreign text on one line of a terminal or of the log of a CI system: control characters, line breaks, directions of
+ * text and what is invisible as escapes, and commands of CI systems broken by one (`::error::` of GitHub Actions at the
+ * beginning of a line; `##[…]`, `##vso[…]` and `##teamcity[…]` of others wherever they are).
+ */
 export function printable(text: string): string {
-  return text.replace(
-    /[\p{Cc}\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff]/gu,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
-  );
+  if (/^[ -"$-9;-~]*$/.test(text)) return text; // nothing of it
+  return text
+    .replace(unprintable, escapesOf)
+    .replace(/^(\s*):(?=:.*::)/, "$1\\u003a")
+    .replace(/#(?=#(?:vso|teamcity)?\[)/gi, "\\u0023");
 }
 
-/** {@link printable} with its line breaks. */
-export function printableLines(text: string): string {
-  return text.replace(/[^\n]+/g, printable);
+/** JSON for a terminal or a log: {@link printable}, and the same value. */
+export function printableJson(value: unknown, indent?: number): string {
+  return JSON.stringify(value, undefined, indent).split("\n").map(printable).join("\n");
+}
+
+/** All but joiners, which emoji and scripts of India need, and the visible format characters of Arabic and Kaithi. */
+const unprintable =
+  /[[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]--[\u200c\u200d\u0600-\u0605\u06dd\u070f\u0890\u0891\u08e2\u{110bd}\u{110cd}]]/gv;
+
+const short: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };
+
+function escapesOf(character: string): string {
+  if (character in short) return short[character]!;
+  return character
+    .split("")
+    .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`)
+    .join("");
 }

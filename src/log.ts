@@ -1,6 +1,7 @@
 /** Log lines, on standard error: JSON objects, or text for people; standard output is for the results of commands. */
 import { styleText } from "node:util";
-import { type DestinationStream, destination, type Logger, pino, stdSerializers } from "pino";
+import { type DestinationStream, type Logger, pino, stdSerializers } from "pino";
+import { joinedLines } from "./log-output.ts";
 import { textOf } from "./log-text.ts";
 
 export type { Logger };
@@ -12,6 +13,9 @@ export type LogLevel = (typeof logLevels)[number];
 /** How lines are written; `auto`: as text on a terminal, else in JSON. */
 export const logFormats = ["auto", "text", "json"] as const;
 export type LogFormat = (typeof logFormats)[number];
+
+/** How long lines in JSON may wait. */
+const flushMs = 1000;
 
 let lastMs = 0;
 let lastTime = "";
@@ -63,9 +67,9 @@ export function createLogger(level: LogLevel, options: LoggerOptions = {}): Logg
 }
 
 function streamOf({ format = "json", stream }: LoggerOptions): DestinationStream {
-  if (format === "json" || (format === "auto" && !process.stderr.isTTY)) return stream ?? joinedLines(flushMs);
+  if (format === "json" || (format === "auto" && !process.stderr.isTTY)) return stream ?? joinedLines(2, flushMs);
   const isColored = styleText("red", "-", { stream: process.stderr }) !== "-"; // as NO_COLOR and FORCE_COLOR say
-  const text = stream ?? joinedLines(0);
+  const text = stream ?? joinedLines(2, 0);
   return { write: (line) => text.write(textOf(line, isColored)) };
 }
 
@@ -140,50 +144,4 @@ export function logRefusedToken(logger: Logger, method: string, cause: unknown, 
 /** A string as JSON; most ids have nothing to escape. */
 function quoted(text: string): string {
   return /^[\w./:-]*$/.test(text) ? `"${text}"` : JSON.stringify(text);
-}
-
-const joinedBytes = 64 * 1024;
-const flushMs = 1000;
-
-/**
- * Standard error. pino's own destination measures all that it holds at each line, which costs more than the line, so it
- * is given many lines as one, at most `delayMs` after the first. They are kept as bytes: strings that live for a while
- * are work for the garbage collector.
- */
-function joinedLines(delayMs: number): DestinationStream {
-  let sink: ReturnType<typeof destination> | undefined;
-  const lines = Buffer.allocUnsafeSlow(joinedBytes);
-  let at = 0;
-
-  function open() {
-    const opened = destination({ dest: 2, sync: false });
-    if (delayMs > 0) setInterval(flush, delayMs).unref();
-    process.once("exit", () => {
-      opened.flushSync();
-      // An asynchronous write that began now would not finish.
-      if (at > 0) destination({ dest: 2, sync: true }).write(take());
-    });
-    return opened;
-  }
-
-  function take(): string {
-    const joined = lines.toString("utf8", 0, at);
-    at = 0;
-    return joined;
-  }
-
-  function flush(): void {
-    if (at > 0) sink?.write(take());
-  }
-
-  return {
-    write(line) {
-      sink ??= open();
-      if (delayMs === 0 && at === 0) setImmediate(flush);
-      const most = 3 * line.length; // bytes in UTF-8
-      if (at + most > joinedBytes) flush();
-      if (most > joinedBytes) sink.write(line);
-      else at += lines.write(line, at);
-    },
-  };
 }

@@ -5,12 +5,13 @@ const closedPipe = 141;
 /** How long a command that is done waits for what it has left open, such as a connection that a peer does not close. */
 const lingerMs = 2000;
 
+const args = process.argv.slice(2);
+process.stderr.on("error", () => {}); // there is nowhere to report it
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   if (error.code === "EPIPE") process.exit(closedPipe);
   console.error(`error: cannot write to standard output: ${error.message}`);
   process.exit(1);
 });
-const args = process.argv.slice(2);
 if (args[0] === "serve") {
   const { isTuningOn, prepareCollector } = await import("./app/garbage-collection.ts");
   if (isTuningOn(args, process.env)) prepareCollector();

@@ -1,6 +1,5 @@
-/** Makes uids: random ones, and those that are derived from what they name. */
-import { createHash } from "node:crypto";
-import { randomHex } from "./random-hex.ts";
+/** Makes uids: random ones, and those that are derived from what they name. Random hex digits for other names, too. */
+import { createHash, randomBytes } from "node:crypto";
 
 /** A child's id begins with a 16-bit count of these ticks, which repeats every 17 minutes. */
 const tickMs = 16;
@@ -40,4 +39,19 @@ export function fixedUid(...parts: readonly string[]): string {
 /** The uid of the user identity of a token's issuer and subject. */
 export function userIdentityUid(issuer: string, subject: string): string {
   return fixedUid("user", issuer, subject);
+}
+
+/** Random bytes are drawn at once, at a tenth of the cost of single draws. */
+const drawnBytes = 4096;
+let drawn = Buffer.alloc(0);
+let used = 0;
+
+/** Random bytes from a CSPRNG, as hex digits. */
+export function randomHex(bytes: number): string {
+  if (used + bytes > drawn.length) {
+    drawn = randomBytes(drawnBytes);
+    used = 0;
+  }
+  used += bytes;
+  return drawn.toString("hex", used - bytes, used);
 }

@@ -2,7 +2,7 @@
  * The place of a call in a trace, as header fields carry it. Follows: W3C Trace Context (level 1, and level 2 as far as
  * it is compatible), W3C Baggage.
  */
-import { randomHex } from "./random-hex.ts";
+import { randomHex } from "./new-uid.ts";
 
 /** The place of a span in a trace. */
 export interface TraceContext {

@@ -81,6 +81,13 @@ describe("text", () => {
     expect(textOf(line(evil), true)).toContain("\u001b[33mWARN");
   });
 
+  test("has no command of a CI system", () => {
+    const stack = "Error: a\n::error::b\n  ::add-mask::c\n    at f (##vso[task.setvariable]d)";
+    const text = textOf(line({ err: { type: "Error", message: "::error::e", stack }, msg: "::warning::f" }), false);
+    for (const each of text.split("\n")) expect(each).not.toMatch(/^\s*::.*::|##vso\[/);
+    expect(text).toContain("at f (\\u0023#vso[task.setvariable]d)");
+  });
+
   test("is written by a logger that is told to", () => {
     const lines: string[] = [];
     const log = createLogger("info", { format: "text", stream: { write: (text) => void lines.push(text) } });

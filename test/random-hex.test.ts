@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { randomHex } from "../src/random-hex.ts";
+import { randomHex } from "../src/new-uid.ts";
 
 test("random hex digits are as many as asked for, and never the same", () => {
   const sizes = [8, 20, 8, 31, 1];

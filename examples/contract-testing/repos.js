@@ -5,6 +5,7 @@ export async function repoNames({ baseUrl, token }, headers = {}) {
   for (let attempt = 1; ; attempt++) {
     const response = await fetch(`${baseUrl}/registry/v2/repos`, {
       headers: { authorization: `Bearer ${token}`, ...headers },
+      redirect: "error",
     });
     const body = await response.json();
     if (response.ok) return body.repos.map(({ name }) => name);

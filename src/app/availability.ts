@@ -5,11 +5,13 @@
 
 import { codeOf, type Logger } from "../log.ts";
 import { isOutage } from "../pipeline/index.ts";
-import type { Database } from "../store/index.ts";
+import { DamagedError, type Database } from "../store/index.ts";
 
 /** The availability of a database. */
 export interface Availability {
   readonly isUp: boolean;
+  /** Why the database cannot be used, for probes; undefined while it can. */
+  readonly failure: string | undefined;
   /** Notes an error of an outage; false for any other error, which the caller logs. */
   report(error: unknown): boolean;
   /** Ends the checks. */
@@ -33,6 +35,7 @@ const errorLogMs = 10_000;
 /** Begins to check a database that is available. */
 export function watchAvailability({ database, log, onChange }: AvailabilityOptions): Availability {
   let isUp = true;
+  let failure: string | undefined;
   let downSinceMs = 0;
   let reported: Error | undefined;
   let loggedMs = Number.NEGATIVE_INFINITY;
@@ -55,6 +58,8 @@ export function watchAvailability({ database, log, onChange }: AvailabilityOptio
   function becomeDown(error: Error): void {
     if (!isUp) return;
     isUp = false;
+    // Others have addresses in their messages.
+    failure = error instanceof DamagedError ? error.message : "the database is not available";
     downSinceMs = performance.now();
     log.warn({ reason: error.message, code: codeOf(error) }, "database unavailable");
     onChange(isUp);
@@ -62,6 +67,7 @@ export function watchAvailability({ database, log, onChange }: AvailabilityOptio
 
   function becomeUp(): void {
     isUp = true;
+    failure = undefined;
     log.warn({ seconds: Math.round((performance.now() - downSinceMs) / 100) / 10 }, "database available again");
     onChange(isUp);
   }
@@ -84,6 +90,9 @@ export function watchAvailability({ database, log, onChange }: AvailabilityOptio
   return {
     get isUp() {
       return isUp;
+    },
+    get failure() {
+      return failure;
     },
     report(error) {
       if (!isOutage(error)) return false;

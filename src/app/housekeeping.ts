@@ -1,17 +1,15 @@
 /**
- * Removes expired rows once a minute, a few at a time, so that nothing waits for it. Several servers may do so on one
- * database.
+ * Removes rows that have ended once a minute, a few at a time, so that nothing waits for it. Several servers may do so on
+ * one database.
  */
 import { setTimeout } from "node:timers/promises";
-import type { Database, TableSpec } from "../store/index.ts";
+import type { Expiring, TableBound } from "../services/index.ts";
+import type { Database, Row, TableSpec } from "../store/index.ts";
 
 /** What {@link startHousekeeping} needs. */
 export interface HousekeepingOptions {
   readonly database: Database;
-  /** Tables whose rows expire, each with an indexed column `expire_us`. */
-  readonly tables: readonly TableSpec[];
-  /** Other work of the same kind. Each call does a little of it and returns whether there is more. */
-  readonly others: readonly (() => Promise<boolean>)[];
+  readonly bounds: readonly TableBound[];
   /** Milliseconds since 1970. */
   readonly now: () => number;
   /** Called with failures; the next minute tries again. */
@@ -26,19 +24,27 @@ const batchSize = 100;
 const pauseMs = 20;
 
 /** Starts the housekeeping. */
-export function startHousekeeping({ database, tables, others, now, report }: HousekeepingOptions): StopHousekeeping {
-  const tasks = [...tables.map((table) => () => removeExpired(database, table, now())), ...others];
+export function startHousekeeping({ database, bounds, now, report }: HousekeepingOptions): StopHousekeeping {
+  const tasks = bounds.flatMap((bound) => {
+    if ("expiring" in bound) return [() => removeExpired(database, bound.expiring.table, now(), bound.expiring)];
+    return "end" in bound ? [bound.end] : [];
+  });
   let running = Promise.resolve();
   let isStopped = false;
 
+  /** One that fails keeps none of the others from running. */
   async function cleanUp(): Promise<void> {
     for (const task of tasks) {
-      while (!isStopped && (await task())) await setTimeout(pauseMs);
+      try {
+        while (!isStopped && (await task())) await setTimeout(pauseMs);
+      } catch (error) {
+        report(error);
+      }
     }
   }
 
   const timer = setInterval(() => {
-    running = running.then(cleanUp).catch(report);
+    running = running.then(cleanUp);
   }, intervalMs).unref();
   return () => {
     isStopped = true;
@@ -48,15 +54,25 @@ export function startHousekeeping({ database, tables, others, now, report }: Hou
 }
 
 /** Removes some expired rows, the oldest first. True if there may be more. */
-export async function removeExpired(database: Database, table: TableSpec, nowMs: number): Promise<boolean> {
+export async function removeExpired(
+  database: Database,
+  table: TableSpec,
+  nowMs: number,
+  { expireUsOf = () => 0, onRemoved }: Partial<Expiring> = {},
+): Promise<boolean> {
   const orderBy = [{ column: "expire_us", descending: false }];
-  const isExpired = (row: { columns: Readonly<Record<string, unknown>> }) =>
-    Number(row.columns.expire_us) <= nowMs * 1000;
+  const isDue = ({ columns }: Row) => Number(columns.expire_us) <= nowMs * 1000;
   const oldest = await database.read.first(table, { orderBy });
-  if (oldest === undefined || !isExpired(oldest)) return false;
+  if (oldest === undefined || !isDue(oldest)) return false;
   return database.transact(async (session) => {
-    const expired = (await session.list(table, { orderBy, limit: batchSize })).filter(isExpired);
-    for (const { uid } of expired) await session.remove(table, uid);
-    return expired.length === batchSize;
+    const due = (await session.list(table, { orderBy, limit: batchSize })).filter(isDue);
+    const removed: Row[] = [];
+    for (const row of due) {
+      const expireUs = Number(row.columns.expire_us) || expireUsOf(row);
+      if (expireUs > nowMs * 1000) await session.setColumns(table, row.uid, { expire_us: expireUs });
+      else if ((await session.remove(table, row.uid)) !== undefined) removed.push(row);
+    }
+    await onRemoved?.(session, removed);
+    return due.length === batchSize;
   });
 }

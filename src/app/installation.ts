@@ -20,7 +20,11 @@ export interface Installation {
   readonly pageTokenKey: Uint8Array;
   readonly rootGroupUid: string;
   readonly administratorUid: string;
+  /** How long audit records are kept where no setting says it; absent in older installations, which keep all. */
+  readonly auditRetentionDays?: number;
 }
+
+const auditRetentionDays = 400;
 
 /** How the installation as a whole is changed, by one program at a time. */
 const serializable = { isSerializable: true };
@@ -50,7 +54,7 @@ export async function install(
     await ensureFirstGroup(session, rootGroupUid, now());
     const administratorUid = await ensureAdministrator(session, rootGroupUid, issuerUrl, now());
     const keys = { signingKeys, revokedKeys: [], pageTokenKey: randomBytes(32) };
-    const installation = { issuerUrl, ...keys, rootGroupUid, administratorUid };
+    const installation = { issuerUrl, ...keys, rootGroupUid, administratorUid, auditRetentionDays };
     await session.addSetting(installationSetting, encode(installation));
     return installation;
   }, serializable);
@@ -69,7 +73,7 @@ export async function readEnvironment(
     baseUrl,
     issuerUrl,
     allowLoopbackIssuers: config.allowLoopbackIssuers,
-    maxPatternIdentities: config.maxPatternIdentities,
+    maxPatterns: config.maxPatterns,
     quotas: config.quotas,
   };
 }

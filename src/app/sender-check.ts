@@ -4,8 +4,8 @@ import type { IncomingHttpHeaders } from "node:http";
 import type { DescMethodUnary } from "@bufbuild/protobuf";
 import type { Authenticator } from "../auth/index.ts";
 import { tryChain } from "../awaitable.ts";
-import { type LocalTransport, PlainHeaders, type Protocol } from "../call/index.ts";
-import type { SenderCheck } from "../http/index.ts";
+import { type LocalTransport, PlainHeaders, type Protocol, valuesWithAddress } from "../call/index.ts";
+import { addressOf, type SenderCheck } from "../http/index.ts";
 import type { HttpRequest } from "../message/index.ts";
 import { pathOf } from "../rpc/index.ts";
 
@@ -20,7 +20,7 @@ export interface SenderCheckParts {
 /** Creates the check of a server. */
 export function createSenderCheck({ authenticator, transport, identify }: SenderCheckParts): SenderCheck {
   return {
-    verify(request, method) {
+    verify(request, response, method) {
       const { headers } = request;
       return tryChain(
         () => authenticator.authenticate(headers.authorization ?? null),
@@ -28,7 +28,8 @@ export function createSenderCheck({ authenticator, transport, identify }: Sender
         (error) => {
           identify(headers);
           const { refuse } = transport.for(protocolOf(request, method as DescMethodUnary));
-          return refuse(method as DescMethodUnary, new PlainHeaders(headers), error);
+          const values = valuesWithAddress(() => addressOf(request, response));
+          return refuse(method as DescMethodUnary, new PlainHeaders(headers), error, values);
         },
       );
     },

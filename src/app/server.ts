@@ -113,7 +113,7 @@ export async function startServer(
   const baseUrl = baseUrlOf(config, port.address);
   const listenUrl = addressUrlOf(config, port.address);
 
-  const prepared = await whenReachable(() => prepareDatabase(context, config.issuer ?? baseUrl), {
+  const prepared = await whenReachable(() => prepareDatabase(context, config.issuer ?? baseUrl, signal), {
     waitMs: /^postgres/.test(config.database) ? config.databaseWait : 0, // waiting does not make a file appear
     log,
     signal,
@@ -124,8 +124,11 @@ export async function startServer(
   };
   const parts = await openParts(context, prepared, baseUrl, updateReadiness);
   const { database, availability, issuer } = parts;
-  readiness.set("database", () => (availability.isUp ? undefined : "the database is not available"));
-  const schema = watchSchema(database, log, updateReadiness);
+  readiness.set("database", () => availability.failure);
+  const schema = watchSchema(database, log, () => {
+    port.refuse(schema.isNewer ? newerSchema : undefined);
+    updateReadiness();
+  });
   stack.defer(() => schema.stop());
   readiness.set("schema", () => (schema.isNewer ? newerSchema : undefined));
 

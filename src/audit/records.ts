@@ -1,9 +1,9 @@
 /** The audit log in the database. */
-import { randomHex } from "../random-hex.ts";
+import { randomHex } from "../new-uid.ts";
 import type { Database, LogEntry, LogScan, LogSpec, ReadSession, WriteSession } from "../store/index.ts";
-import { covers, isUid, parentOf } from "../uid.ts";
+import { covers, isUid, parentOf, rootOf } from "../uid.ts";
 
-/** One line of the log. It holds no secret: of a request it keeps uids and nothing else. */
+/** One line of the log. It holds no secret: of a request it keeps uids, its id, and from where it came. */
 export interface AuditRecord {
   /** uid of the identity, or `cli:alice@host` for a command; "" if nobody was authenticated. */
   readonly caller: string;
@@ -21,6 +21,10 @@ export interface AuditRecord {
   /** `OK` or the code's name. */
   readonly code: string;
   readonly requestId: string;
+  /** The IP address of the caller; in a line that counts calls without a caller their network: `2001:db8::/64`. */
+  readonly address: string;
+  /** The `user-agent` of the call. */
+  readonly userAgent: string;
   /** How many calls the line stands for. */
   readonly count: number;
 }
@@ -34,6 +38,8 @@ export const emptyRecord: AuditRecord = {
   resource: "",
   code: "",
   requestId: "",
+  address: "",
+  userAgent: "",
   count: 0,
 };
 
@@ -71,6 +77,8 @@ const auditLog: LogSpec = {
     resource: "text",
     code: "text",
     request_id: "text",
+    address: "text",
+    user_agent: "text",
     count: "integer",
   },
   places: { scope: "scope", resource: "resource", caller: "caller" },
@@ -79,9 +87,22 @@ const batchSize = 500;
 /** How many records a page or a count looks at, whatever it selects. */
 const maxExamined = 1000;
 
-/** The entry of a record. `nowMs`: milliseconds since 1970. */
-export function auditEntry({ requestId, ...columns }: AuditRecord, nowMs: number): LogEntry {
-  return { timeUs: nowMs * 1000, id: randomHex(8), columns: { ...columns, request_id: requestId } };
+/** The entry of a record. What the caller chose is shortened. `nowMs`: milliseconds since 1970. */
+export function auditEntry({ requestId, userAgent, ...columns }: AuditRecord, nowMs: number): LogEntry {
+  const chosen = { request_id: shortened(requestId), user_agent: shortened(userAgent) };
+  return { timeUs: nowMs * 1000, id: randomHex(8), columns: { ...columns, ...chosen } };
+}
+
+const maxChosen = 128;
+
+/** At most the first 128 characters of a text, without those that are not shown, such as line breaks. */
+function shortened(text: string): string {
+  return text
+    .slice(0, 4 * maxChosen)
+    .toWellFormed()
+    .replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, "")
+    .slice(0, maxChosen)
+    .toWellFormed();
 }
 
 /** Appends an entry in a transaction. */
@@ -160,8 +181,8 @@ function scanOf({ sinceMs, untilMs, caller, scope }: AuditFilter): Omit<LogScan,
 }
 
 function lineOf({ timeUs, id, columns }: LogEntry): AuditLine {
-  const { request_id: requestId, ...rest } = columns;
-  return { time: new Date(timeUs / 1000).toISOString(), id, ...rest, requestId } as AuditLine;
+  const { request_id: requestId, user_agent: userAgent, ...rest } = columns;
+  return { time: new Date(timeUs / 1000).toISOString(), id, ...rest, requestId, userAgent } as AuditLine;
 }
 
 /** Whether a line is about what a filter asks for, whatever its time. */
@@ -175,11 +196,15 @@ export function isSelected(line: AuditLine, { caller, method, scope, code, reque
   );
 }
 
-/** Whether a record is about `scope` or what is below it, or of an identity there that called outside of its group. */
+/**
+ * Whether a record is about `scope` or what is below it, or of an identity there that called outside of its group, in its
+ * own organisation or in none.
+ */
 function belongsAt({ scope: at, resource, caller }: AuditRecord, scope: string): boolean {
   const about = at === "" || covers(at, resource) ? resource : at;
   const group = parentOf(caller);
-  return covers(scope, about) || (group !== "" && !covers(group, about) && covers(scope, caller));
+  const isOfOthers = about !== "" && rootOf(about) !== rootOf(caller); // who learn nothing of what others do
+  return covers(scope, about) || (group !== "" && !covers(group, about) && !isOfOthers && covers(scope, caller));
 }
 
 /** Removes some of the records from before `beforeMs`. True if there may be more. */

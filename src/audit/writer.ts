@@ -3,14 +3,18 @@
  * and their number is logged.
  */
 
-import { type Database, type LogEntry, UnavailableError, type WriteSession } from "../store/index.ts";
+import { ConflictError, type Database, type LogEntry, UnavailableError, type WriteSession } from "../store/index.ts";
 import { type AuditRecord, appendAudit, auditEntry, emptyRecord } from "./records.ts";
+import { StrangerCounts } from "./strangers.ts";
 
 /** Writes the log. */
 export interface Audit {
   /** Adds a record to the transaction of `session`. */
   append(session: WriteSession, record: AuditRecord): Promise<void>;
-  /** Writes a record outside of a transaction, within a second. */
+  /**
+   * Writes a record outside of a transaction, within a second. One without a caller is only counted: by its code, the
+   * minute and the network of its address.
+   */
   report(record: AuditRecord): void;
   /** Writes what has been reported. What cannot be written now waits. */
   flush(): Promise<void>;
@@ -43,11 +47,14 @@ interface Tally {
 export function createAudit({ database, now, onLoss }: AuditOptions): Audit {
   let pending: LogEntry[] = [];
   let tallies = new Map<string, Tally>();
+  const strangers = new StrangerCounts();
   let timer: NodeJS.Timeout | undefined;
+  /** When the timer fires. */
+  let wakeMs = Number.POSITIVE_INFINITY;
   let writing = Promise.resolve();
   /** How many records did not fit into memory since the database became unavailable, and why it did. */
   let dropped = 0;
-  let outage: UnavailableError | undefined;
+  let outage: Error | undefined;
 
   /** Callers beyond `maxCallers` share one tally. */
   function tallyOf(caller: string): Tally {
@@ -65,7 +72,8 @@ export function createAudit({ database, now, onLoss }: AuditOptions): Audit {
           for (const entry of batch) await appendAudit(session, entry);
         });
       } catch (error) {
-        if (error instanceof UnavailableError) return keep(entries.slice(start), error);
+        const isPassing = error instanceof UnavailableError || error instanceof ConflictError;
+        if (isPassing) return keep(entries.slice(start), error);
         onLoss(batch.length, error);
       }
     }
@@ -74,30 +82,39 @@ export function createAudit({ database, now, onLoss }: AuditOptions): Audit {
   }
 
   /** Keeps what fits, the oldest first. A record that was written in spite of the error is not written twice. */
-  function keep(entries: readonly LogEntry[], error: UnavailableError): void {
+  function keep(entries: readonly LogEntry[], error: Error): void {
     const all = [...entries, ...pending];
     pending = all.slice(0, maxPending);
     dropped += all.slice(maxPending).reduce((sum, { columns: { count } }) => sum + Number(count), 0);
     outage = error;
-    schedule();
+    schedule(now() + flushMs);
   }
 
-  function schedule(): void {
-    timer ??= setTimeout(() => void flush(), flushMs).unref();
-  }
-
-  function flush(): Promise<void> {
+  function schedule(dueMs: number): void {
+    if (dueMs >= wakeMs) return;
     clearTimeout(timer);
-    timer = undefined;
-    writing = writing.then(() => write(takeAll()));
+    wakeMs = dueMs;
+    timer = setTimeout(() => void writeDue(Math.max(dueMs, now())), Math.max(0, dueMs - now())).unref();
+  }
+
+  /** Writes what is due at a time; Infinity is everything. */
+  function writeDue(timeMs: number): Promise<void> {
+    clearTimeout(timer);
+    wakeMs = Number.POSITIVE_INFINITY;
+    writing = writing.then(() => {
+      const entries = take(timeMs);
+      schedule(strangers.dueMs);
+      return write(entries);
+    });
     return writing;
   }
 
-  function takeAll(): readonly LogEntry[] {
+  function take(timeMs: number): readonly LogEntry[] {
     const counts = [...tallies].filter(([, { countedOnly }]) => countedOnly > 0);
     const entries = [
       ...pending,
       ...counts.map(([caller, { countedOnly: count }]) => auditEntry({ ...emptyRecord, caller, count }, now())),
+      ...strangers.take(timeMs).map(({ record, timeMs }) => auditEntry(record, timeMs)),
     ];
     pending = [];
     tallies = new Map();
@@ -107,16 +124,20 @@ export function createAudit({ database, now, onLoss }: AuditOptions): Audit {
   return {
     append: (session, record) => appendAudit(session, auditEntry(record, now())),
     report(record) {
+      if (record.caller === "") {
+        strangers.add(record, now());
+        return schedule(strangers.dueMs);
+      }
       const tally = tallyOf(record.caller);
       if (tally.reported < maxPerCaller && pending.length < maxPending) {
         tally.reported++;
         pending.push(auditEntry(record, now()));
       } else tally.countedOnly++;
-      schedule();
+      schedule(now() + flushMs);
     },
-    flush,
+    flush: () => writeDue(Number.POSITIVE_INFINITY),
     async close() {
-      await flush();
+      await writeDue(Number.POSITIVE_INFINITY);
       clearTimeout(timer);
       const lost = dropped + pending.length;
       if (lost > 0) onLoss(lost, outage);

@@ -1,78 +1,57 @@
 /**
  * `Authorization: Bearer <token>` (RFC 6750) → {@link Caller}.
  *
- * A platform token names an identity by its uid. A token of another issuer speaks for every identity whose rule it
- * matches, and for the user of an identity provider with its issuer and one of its audiences as client. Steps:
+ * A platform token names an identity by its uid, or a principal (`principal.ts`). A token of another issuer speaks for
+ * every identity whose rule it matches and trusts the keys that verified it, and for the user of identity providers with
+ * its issuer and one of its audiences as client. Steps:
  *
- * 1. Find whose keys may verify it, by issuer and subject, in indexes. So an unexpected token costs a few index
- *    lookups, whatever tenants have stored, and no network traffic. No pattern is matched.
- * 2. Verify its signature with a key of each of these sources.
- * 3. Check its times.
- * 4. Match the rules of the identities of that issuer and the audiences of its providers.
+ * 1. Verify its signature (`verification.ts`). No pattern is matched.
+ * 2. Check its times.
+ * 3. Match the rules of the identities of that issuer and the audiences of its providers (`speaker.ts`).
  *
- * The result of the verification is cached for at most ten minutes. Identities and their rules are read on every call,
- * and so are the keys of the platform, so a deleted identity, a changed rule or a revoked key takes effect on the next
- * one. Only verified tokens are cached, so invalid ones cannot evict them.
+ * Verified tokens are cached for at most ten minutes, with what they speak for until an identity or provider changes. So
+ * a deleted identity, a changed rule or a revoked key takes effect on the next call, and a refused token costs nothing
+ * more. Tokens that speak for nobody are cached apart, so that they cannot evict others.
  */
 
-import { hash } from "node:crypto";
 import { type Awaitable, both, chain, tryChain } from "../awaitable.ts";
 import { unauthenticated } from "../errors.ts";
 import { LruMap } from "../lru-map.ts";
-import { bearerIn, refusalOf } from "./bearer.ts";
 import type { Caller } from "./caller.ts";
-import { defaultAudiences, type MatchRule, matches, missesAudience } from "./claim-match.ts";
-import { type CertificateTokens, certificateIssuer } from "./client-certificates.ts";
-import type { Issuer } from "./issuer.ts";
-import { parseKeySet } from "./key-set.ts";
-import { type KeySets, keySetLifetimeMs } from "./key-sets.ts";
+import type { IdentitySource } from "./identity-source.ts";
 import { narrowingOf } from "./narrowing.ts";
+import { type Principal, principalIn, principalKey, userUidOf } from "./principal.ts";
 import { externalGroupsOf, type ProviderSource } from "./provider.ts";
-import { type Claims, checkPeriod, isIdentifier, parseToken, type Token, TokenMisfit, TokenRejected } from "./token.ts";
-
-/** An identity that a token may match. */
-export interface MatchableIdentity {
-  readonly uid: string;
-  readonly createTimeUs: number;
-  readonly rule: MatchRule;
-}
-
-/** The sources of keys that may verify a token of an issuer and subject. */
-export interface KeySources {
-  /**
-   * Whether the published keys of the issuer may: "named" when a rule names the issuer, "at origin" when the pattern of
-   * a rule is about its origin.
-   */
-  readonly published: "named" | "at origin" | undefined;
-  /** The static key sets of identities, as text, in the order in which to try them; at most a few. */
-  readonly carried: readonly string[];
-}
-
-/** The identities, for authentication. */
-export interface IdentitySource {
-  /** Called for every token that is not cached. Its cost must not depend on the number of identities. */
-  keySources(issuer: string, subject: string): Promise<KeySources>;
-  /**
-   * Every identity whose rule might match a verified token of this issuer and subject: with the same issuer or a
-   * pattern about its origin, and with the same subject or a pattern. It may return others, but must not omit any.
-   */
-  candidates(issuer: string, subject: string): Awaitable<readonly MatchableIdentity[]>;
-  /** Whether the identity exists and tokens may speak for it now. */
-  isActive(uid: string): Awaitable<boolean>;
-  /** Called for every use of a token of another issuer for an identity. */
-  seen?(uid: string): void;
-}
+import { CertificateUnknown, createSpeakers, type Speaker, TooMuchWork } from "./speaker.ts";
+import { bearerIn, refusalOf } from "./tokens/bearer.ts";
+import { defaultAudiences } from "./tokens/claim-match.ts";
+import type { CertificateTokens } from "./tokens/client-certificates.ts";
+import type { Issuer } from "./tokens/issuer.ts";
+import { fetchIntervalMs, type KeySets, keySetLifetimeMs } from "./tokens/key-sets.ts";
+import {
+  type Claims,
+  checkPeriod,
+  isIdentifier,
+  leewaySeconds,
+  parseToken,
+  type Token,
+  TokenRejected,
+} from "./tokens/token.ts";
+import { createVerifier, type Verification } from "./verification.ts";
 
 /** Authenticates the caller of a call. */
 export interface Authenticator {
   /**
+   * `provider`: the uid of the identity provider that the user of the token signs in at; then the token speaks for that
+   * user alone.
+   *
    * Errors: UNAUTHENTICATED `missing bearer token` or `invalid bearer token`. The challenge says what is wrong with a
    * token whose signature is valid. The `cause` of the error, for the log, says why any token is invalid.
    */
-  authenticate(authorizationHeader: string | null): Awaitable<Caller>;
-  /** Whether a header has a token that was verified before, and need not be verified again. */
+  authenticate(authorizationHeader: string | null, provider?: string): Awaitable<Caller>;
+  /** Whether a header has a token that was verified before and has a caller. */
   isKnown(authorizationHeader: string | undefined): boolean;
-  /** The caller that the platform token in a header named when it was last used. It may not be let in any more. */
+  /** The caller of the token in a header when it was last used. It may not be let in any more. */
   lastCaller(authorizationHeader: string | null): Caller | undefined;
   /** How many calls had a token that was verified before, and how many had another. */
   readonly tokenUses: { readonly known: number; readonly unknown: number };
@@ -90,33 +69,39 @@ interface AuthenticatorOptions {
   readonly clock: () => number;
 }
 
-/** Where keys come from: the issuer publishes them, or an identity has a static key set, as text. */
-type KeySource = typeof publishedKeys | string;
+/** Whom a token speaks for, or why for nobody, while `changes` has the same value. */
+interface Outcome {
+  readonly result: Caller | TokenRejected;
+  readonly changes: number;
+  readonly untilMs: number;
+}
 
+/** A token whose signature is valid. */
 interface VerifiedToken {
   readonly header: string;
   readonly token: Token;
-  /** The sources whose keys have verified it; of a key set its digest. */
-  readonly verifiedBy: Set<KeySource>;
-  /** Whether a rule or provider names its issuer, not only its origin. */
-  isNamed: boolean;
+  /** What has verified a token of another issuer. */
+  verification?: Verification;
   readonly untilMs: number;
-  /** The caller of a platform token. Whether its identity and provider exist is checked on every call. */
-  caller?: Caller;
+  outcome?: Outcome | undefined;
+  /** Its caller when it was last used; undefined if it was refused. */
+  caller?: Caller | undefined;
+}
+
+/** A caller, and until when it is one, in milliseconds since 1970, if nothing changes. */
+interface Found extends Pick<Speaker, "untilMs" | "isPartial"> {
+  readonly caller: Caller;
+}
+
+/** What is asked of a token. */
+interface Attempt {
+  readonly provider: string | undefined;
+  /** Until when the answer may be incomplete. */
+  untilMs?: number;
 }
 
 const maxVerifiedTokens = 10_000;
-const publishedKeys = Symbol("published keys");
-
-/** The client has a valid certificate and no token. It may know the name in its certificate. */
-class CertificateUnknown extends TokenRejected {
-  constructor(subject: string) {
-    super(`missing bearer token, and no identity is that of the client certificate for ${subject}`);
-  }
-}
-
-/** The identities that a token speaks for. */
-type Speaker = Pick<Caller, "identities" | "providers">;
+const maxRefusedTokens = 1000;
 
 /** An authenticator with an empty cache. */
 export function createAuthenticator({
@@ -128,168 +113,158 @@ export function createAuthenticator({
   clock,
 }: AuthenticatorOptions): Authenticator {
   const verifiedTokens = new LruMap<string, VerifiedToken>(maxVerifiedTokens);
-  const defaults = defaultAudiences(issuer.url);
+  const refusedTokens = new LruMap<string, VerifiedToken>(maxRefusedTokens);
+  const verifier = createVerifier({ identities, providers, keySets, certificates });
+  const speakers = createSpeakers({ identities, providers, defaults: defaultAudiences(issuer.url), clock });
   const tokenUses = { known: 0, unknown: 0 };
 
-  function knownToken(header: string): VerifiedToken | undefined {
-    const known = verifiedTokens.get(cacheKeyOf(header));
+  function knownToken(header: string, tokens = verifiedTokens): VerifiedToken | undefined {
+    const known = tokens.get(cacheKeyOf(header));
     return known?.header === header && clock() < known.untilMs ? known : undefined;
   }
 
-  function callerOf(header: string): Awaitable<Caller> {
+  function callerOf(header: string, provider: string | undefined): Awaitable<Caller> {
     const cached = knownToken(header);
-    if (cached === undefined) tokenUses.unknown++;
+    const refused = cached === undefined ? knownToken(header, refusedTokens) : undefined;
+    if (cached === undefined && refused === undefined) tokenUses.unknown++;
     else tokenUses.known++;
-    const known = cached ?? unverified(header);
-    const { claims } = known.token;
-    const isOurs = claims.iss === issuer.url;
-    return chain(cached !== undefined ? undefined : isOurs ? verifyOwn(known) : verifyOutside(known), () => {
-      checkPeriod(claims, clock());
-      if (isOurs) return ownCaller(known);
-      return outsideSpeaker(known).then((speaker) => ({
-        ...describe(speaker, known.token),
-        outsideIssuer: claims.iss,
-      }));
-    });
-  }
-
-  function unverified(header: string): VerifiedToken {
-    const text = bearerIn(header);
-    if (text === undefined) throw new TokenRejected("not a bearer token");
-    const untilMs = clock() + keySetLifetimeMs;
-    return { header, token: parseToken(text), verifiedBy: new Set(), isNamed: false, untilMs };
-  }
-
-  function verifyOwn(known: VerifiedToken): Promise<void> {
-    return verify(known, publishedKeys, () => issuer.verify(known.token));
-  }
-
-  /**
-   * Verifies a token with the first source whose keys verify it; sources without a fetch come first. Errors:
-   * TokenRejected when none does.
-   */
-  async function verifyOutside(known: VerifiedToken): Promise<void> {
-    const { algorithm, claims } = known.token;
-    const { iss, sub } = claims;
-    if (iss === certificateIssuer) {
-      if (certificates === undefined) throw new TokenRejected("certificates of clients are no identities here");
-      return verify(known, publishedKeys, async () => certificates.verify(known.token));
-    }
-    const [{ published, carried }, hasProvider] = await Promise.all([
-      identities.keySources(iss, sub),
-      providers.hasIssuer(iss),
-    ]);
-    known.isNamed = hasProvider || published === "named";
-    const isPublished = hasProvider || published !== undefined;
-    const tried = algorithm === "ES384" ? carried.slice(0, 1) : carried; // one of P-384 costs as much as seven others
-    const sources: readonly KeySource[] = isPublished ? [...tried, publishedKeys] : tried;
-    let rejection: TokenRejected | undefined;
-    for (const source of sources) {
-      try {
-        return await verifyBy(known, source);
-      } catch (error) {
-        if (!(error instanceof TokenRejected)) throw error;
-        rejection = error;
-      }
-    }
-    throw rejection ?? new TokenRejected("nobody expects it");
-  }
-
-  function ownCaller(known: VerifiedToken): Awaitable<Caller> {
-    const { token } = known;
-    const { sub, idp } = token.claims;
-    return both(issuer.stillVerifies(token), identities.isActive(sub), (isVerified, isActive) => {
-      if (!isVerified) throw new TokenRejected("its key was revoked");
-      if (!isActive) throw new TokenRejected("identity does not exist");
-      known.caller ??= ownCallerOf(token);
-      const { caller } = known;
-      if (idp === undefined) return caller;
-      if (typeof idp !== "string") throw new TokenRejected("identity provider does not exist");
-      return chain(providers.accepts(idp, sub), (isAccepted) => {
-        if (!isAccepted) throw new TokenRejected("identity provider does not exist");
-        return caller;
-      });
-    });
-  }
-
-  async function outsideSpeaker(known: VerifiedToken): Promise<Speaker> {
-    const { token } = known;
-    const { claims, audiences } = token;
-    const [candidates, accepting] = await Promise.all([
-      identities.candidates(claims.iss, claims.sub),
-      claims.iss === certificateIssuer ? [] : providers.accepting(claims.iss, audiences),
-    ]);
-    const expecting = candidates.filter(({ rule }) => matches(rule, token, defaults, clock()));
-    if (expecting.length === 0 && accepting.length === 0) throw await unexpected(token, candidates);
-    const sources = new Set<KeySource>(expecting.map(({ rule }) => sourceOf(rule)));
-    if (accepting.length > 0) sources.add(publishedKeys);
-    const verified = await verifiedSources(known, sources);
-    const matched = expecting.filter(({ rule }) => verified.has(sourceOf(rule))).sort(actorFirst);
-    const isSignIn = accepting.length > 0 && verified.has(publishedKeys);
-    const user = isSignIn ? await providers.signIn(accepting, claims) : undefined;
-    const uids = new Set([...(user === undefined ? [] : [user.identity]), ...matched.map(({ uid }) => uid)]);
-    if (uids.size === 0) throw new TokenRejected("the user was deleted, or its identity provider does not let it in");
-    for (const uid of uids) identities.seen?.(uid);
-    if (user === undefined) return { identities: [...uids] };
-    const signIns = user.providers.map(({ uid, groupsClaim, groups = [] }) => ({
-      uid,
-      externalGroups: [...new Set([...externalGroupsOf(claims, groupsClaim), ...groups])],
-    }));
-    return { identities: [...uids], providers: signIns };
-  }
-
-  /** The reason why no identity accepts a verified token. */
-  async function unexpected(token: Token, candidates: readonly MatchableIdentity[]): Promise<TokenRejected> {
-    const { iss, sub } = token.claims;
-    if (iss === certificateIssuer) return new CertificateUnknown(sub);
-    const isForOthers =
-      candidates.some(({ rule }) => missesAudience(rule, token, defaults, clock())) ||
-      (await providers.hasIssuer(token.claims.iss));
-    return isForOthers ? new TokenMisfit("for another audience") : new TokenRejected("nobody expects it");
-  }
-
-  /** The sources whose keys verify the token. Errors: TokenRejected when there is none. */
-  async function verifiedSources(
-    known: VerifiedToken,
-    sources: ReadonlySet<KeySource>,
-  ): Promise<ReadonlySet<KeySource>> {
-    const verified = new Set<KeySource>();
-    let rejection = new TokenRejected("nobody expects it");
-    const verifying = [...sources].map(async (source) => {
-      try {
-        await verifyBy(known, source);
-        verified.add(source);
-      } catch (error) {
-        if (!(error instanceof TokenRejected)) throw error;
-        rejection = error;
-      }
-    });
-    await Promise.all(verifying);
-    if (verified.size === 0) throw rejection;
-    return verified;
-  }
-
-  function verifyBy(known: VerifiedToken, source: KeySource): Promise<void> {
-    const { token, isNamed } = known;
-    return verify(known, source, async () =>
-      source === publishedKeys ? keySets.verify(token, isNamed) : parseKeySet(source).verify(token),
+    return chain(cached ?? refused ?? verified(header), (known) =>
+      tryChain(
+        () => current(known, provider),
+        (caller) => {
+          if (cached === undefined) keep(known, verifiedTokens, refusedTokens);
+          known.caller = caller;
+          return caller;
+        },
+        (error) => {
+          if (error instanceof TokenRejected && provider === undefined) {
+            keep(known, refusedTokens, verifiedTokens);
+            known.caller = undefined;
+          }
+          throw error;
+        },
+      ),
     );
   }
 
-  async function verify(known: VerifiedToken, source: KeySource, check: () => Promise<unknown>): Promise<void> {
-    const keys = source === publishedKeys ? source : hash("sha256", source, "base64");
-    if (known.verifiedBy.has(keys)) return;
-    await check();
-    known.verifiedBy.add(keys);
-    verifiedTokens.set(cacheKeyOf(known.header), known);
+  function keep(known: VerifiedToken, into: typeof verifiedTokens, from: typeof verifiedTokens): void {
+    const key = cacheKeyOf(known.header);
+    if (from.get(key) === known) from.delete(key);
+    into.set(key, known);
+  }
+
+  /** Errors: TokenRejected. */
+  async function verified(header: string): Promise<VerifiedToken> {
+    const text = bearerIn(header);
+    if (text === undefined) throw new TokenRejected("not a bearer token");
+    const token = parseToken(text);
+    const untilMs = Math.min(clock() + keySetLifetimeMs, (token.claims.exp + leewaySeconds) * 1000);
+    if (token.claims.iss !== issuer.url) return { header, token, untilMs, verification: await verifier.verify(token) };
+    await issuer.verify(token);
+    return { header, token, untilMs };
+  }
+
+  /** The caller of a verified token now. Errors: TokenRejected. */
+  function current(known: VerifiedToken, provider: string | undefined): Awaitable<Caller> {
+    const { token, verification } = known;
+    checkPeriod(token.claims, clock());
+    const stillVerifies = verification !== undefined || issuer.stillVerifies(token);
+    return both(stillVerifies, identities.changes(), (isVerified, changes) => {
+      if (!isVerified) throw new TokenRejected("its key was revoked");
+      const { outcome } = known;
+      if (provider === undefined && outcome?.changes === changes && clock() < outcome.untilMs) return settled(outcome);
+      return resolve(known, changes, provider);
+    });
+  }
+
+  /** Errors: TokenRejected. */
+  async function resolve(known: VerifiedToken, changes: number, provider: string | undefined): Promise<Caller> {
+    const attempt: Attempt = { provider };
+    const note = (result: Caller | TokenRejected, untilMs = Number.POSITIVE_INFINITY) => {
+      if (provider === undefined) known.outcome = { result, changes, untilMs };
+    };
+    try {
+      const { caller, untilMs, isPartial } = await (known.verification === undefined
+        ? ownCaller(known.token, provider)
+        : outsideCaller(known, known.verification, attempt));
+      if (!isPartial) note(caller, Math.min(untilMs, attempt.untilMs ?? Number.POSITIVE_INFINITY));
+      return caller;
+    } catch (error) {
+      const isFinal = error instanceof TokenRejected && !(error instanceof TooMuchWork);
+      if (isFinal && attempt.untilMs === undefined) note(error);
+      throw error;
+    }
+  }
+
+  async function outsideCaller(known: VerifiedToken, verification: Verification, attempt: Attempt): Promise<Found> {
+    const { token } = known;
+    const { claims, audiences } = token;
+    const expecting = await speakers.expecting(claims, audiences);
+    let verifiedBy = verification;
+    if (!verifiedBy.isPublished && expecting.wantsPublished) {
+      try {
+        verifiedBy = await verifier.verifyPublished(token, verification);
+        known.verification = verifiedBy;
+      } catch (error) {
+        if (!(error instanceof TokenRejected)) throw error;
+        attempt.untilMs = clock() + fetchIntervalMs; // the keys may be fetched then
+      }
+    }
+    const { isPublished, tried } = verifiedBy;
+    const trusts = (issuerKeys: string) => verifier.hasVerified(token, verifiedBy, issuerKeys);
+    const speaker = await speakers.speaker({ claims, audiences, isPublished }, expecting, trusts, attempt);
+    const keys = [...tried].flatMap(([thumbprint, hasVerified]) => (hasVerified ? [thumbprint] : []));
+    return { ...speaker, caller: callerFor(token, { claims, audiences, isPublished, keys }, speaker) };
+  }
+
+  /** The caller of a platform token. */
+  async function ownCaller(token: Token, provider: string | undefined): Promise<Found> {
+    const principal = principalIn(token.claims);
+    if (principal === undefined) return namedCaller(token);
+    const { claims, audiences, keys } = principal;
+    const expecting = await speakers.expecting(claims, audiences);
+    const trusts = (issuerKeys: string) => verifier.hasOneOf(keys, issuerKeys);
+    const isUserOnly = token.claims.identity !== undefined || provider !== undefined;
+    const speaker = await speakers.speaker(principal, expecting, trusts, { provider, isUserOnly });
+    return { ...speaker, caller: callerFor(token, principal, speaker) };
+  }
+
+  /** The caller of a platform token that names an identity, and maybe the provider that its user came through. */
+  async function namedCaller({ claims }: Token): Promise<Found> {
+    const { sub, idp, act, email, email_verified: isVerified, groups_exp: groupsExp } = claims;
+    if (!(await identities.isActive(sub))) throw new TokenRejected("identity does not exist");
+    const outsideIssuer = (act as Partial<Claims> | undefined)?.iss;
+    const narrowing = narrowingOf(claims);
+    const caller: Caller = {
+      subject: sub,
+      key: sub,
+      identities: [sub],
+      issuer: claims.iss,
+      ...(outsideIssuer !== undefined && { outsideIssuer }),
+      ...(isVerified === true && isIdentifier(email) && { email }),
+      claims,
+      expireTimeMs: claims.exp * 1000,
+      ...(narrowing && { narrowing }),
+    };
+    if (idp === undefined) return { caller, untilMs: Number.POSITIVE_INFINITY, isPartial: false };
+    const groups = typeof idp === "string" ? await providers.accepts(idp, sub) : undefined;
+    if (groups === undefined) throw new TokenRejected("identity provider does not exist");
+    const groupsUntilMs = typeof groupsExp === "number" ? groupsExp * 1000 : Number.POSITIVE_INFINITY;
+    const hasGroups = clock() < groupsUntilMs;
+    const externalGroups = [...new Set([...(hasGroups ? externalGroupsOf(claims, "groups") : []), ...groups])];
+    return {
+      caller: { ...caller, providers: [{ uid: idp as string, externalGroups }] },
+      untilMs: hasGroups ? groupsUntilMs : Number.POSITIVE_INFINITY,
+      isPartial: false,
+    };
   }
 
   return {
     tokenUses,
-    authenticate(header) {
+    authenticate(header, provider) {
       if (header === null || header.trim() === "") throw unauthenticated("missing bearer token");
       return tryChain(
-        () => callerOf(header),
+        () => callerOf(header, provider),
         (caller) => caller,
         (error) => {
           if (!(error instanceof TokenRejected)) throw error;
@@ -299,9 +274,15 @@ export function createAuthenticator({
         },
       );
     },
-    isKnown: (header) => header !== undefined && knownToken(header) !== undefined,
+    isKnown: (header) => header !== undefined && knownToken(header)?.caller !== undefined,
     lastCaller: (header) => (header === null ? undefined : knownToken(header)?.caller),
   };
+}
+
+/** Errors: TokenRejected. */
+function settled({ result }: Outcome): Caller {
+  if (result instanceof TokenRejected) throw result;
+  return result;
 }
 
 /**
@@ -312,37 +293,24 @@ function cacheKeyOf(header: string): string {
   return header.slice(-32);
 }
 
-function sourceOf(rule: MatchRule): KeySource {
-  return rule.kind === "static_keys" ? rule.issuerKeys : publishedKeys;
-}
-
-function actorFirst(a: MatchableIdentity, b: MatchableIdentity): number {
-  const depth = (identity: MatchableIdentity) => Number(identity.uid.includes("/"));
-  return depth(a) - depth(b) || a.createTimeUs - b.createTimeUs || (a.uid < b.uid ? -1 : 1);
-}
-
-/** The caller that a platform token names. */
-function ownCallerOf(token: Token): Caller {
-  const { sub, idp, act } = token.claims;
-  const signIns = () => [{ uid: String(idp), externalGroups: externalGroupsOf(token.claims, "groups") }];
-  const speaker = { identities: [sub], ...(idp !== undefined && { providers: signIns() }) };
-  const narrowing = narrowingOf(token.claims);
-  const outsideIssuer = (act as Partial<Claims> | undefined)?.iss;
+/** The caller that a token of a principal stands for. */
+function callerFor(token: Token, principal: Principal, { identities, providers }: Speaker): Caller {
+  const { email, email_verified: isVerified, iss: outsideIssuer } = principal.claims;
+  const { claims } = token;
+  // Only platform tokens are narrowed: other issuers may use the same names for other claims.
+  const isOurs = claims.iss !== outsideIssuer;
+  const narrowing = isOurs ? narrowingOf(claims) : undefined;
   return {
-    ...describe(speaker, token),
-    ...(outsideIssuer !== undefined && { outsideIssuer }),
-    ...(narrowing && { narrowing }),
-  };
-}
-
-function describe(speaker: Speaker, { claims }: Token): Caller {
-  const { iss, email, email_verified: isVerified, exp } = claims;
-  return {
-    subject: speaker.identities[0]!,
-    ...speaker,
-    issuer: iss,
+    subject: userUidOf(principal),
+    key: principalKey(principal),
+    identities,
+    issuer: claims.iss,
+    outsideIssuer,
     ...(isVerified === true && isIdentifier(email) && { email }),
     claims,
-    expireTimeMs: exp * 1000,
+    expireTimeMs: claims.exp * 1000,
+    ...(providers && { providers }),
+    ...(narrowing && { narrowing }),
+    ...(!(isOurs && claims.identity !== undefined) && { principal }),
   };
 }

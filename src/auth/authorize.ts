@@ -18,7 +18,8 @@ import type { Caller } from "./caller.ts";
 import { capabilities, capabilityList } from "./capabilities.ts";
 import type { Grant, GrantSource } from "./grant.ts";
 import { narrowGrants } from "./narrowing.ts";
-import type { Claims } from "./token.ts";
+import type { Claims } from "./tokens/token.ts";
+import { usedBy } from "./uses.ts";
 
 const callerKey: ContextKey<Caller | undefined> = createContextKey<Caller | undefined>(undefined);
 const authorityKey: ContextKey<Authority | undefined> = createContextKey<Authority | undefined>(undefined);
@@ -57,6 +58,21 @@ export function knownCallerOf(values: ContextValues): Caller | undefined {
   return values.get(callerKey);
 }
 
+/**
+ * Who calls, for logs and traces, whose reader sees all organisations: the identity of the caller, if it is a single one,
+ * else the subject. undefined as for {@link knownCallerOf}.
+ */
+export function knownCallerNameOf(values: ContextValues): string | undefined {
+  const caller = values.get(callerKey);
+  return caller?.identities.length === 1 ? caller.identities[0] : caller?.subject;
+}
+
+/** The caller and its grants, for records; without grants before authorization, undefined before authentication. */
+export function knownAuthorityOf(values: ContextValues): Authority | undefined {
+  const caller = values.get(callerKey);
+  return values.get(authorityKey) ?? (caller && { caller, grants: [] });
+}
+
 /** The claims of an operator, who has no token. */
 export function operatorClaims(subject: string): Claims {
   return { iss: "", sub: subject, aud: [], exp: Number.POSITIVE_INFINITY };
@@ -65,9 +81,10 @@ export function operatorClaims(subject: string): Claims {
 /** Authorizes an internal call: `subject` holds every capability everywhere. It has no token and no row. */
 export function authorizeOperator(values: ContextValues, subject: string): void {
   const claims = operatorClaims(subject);
-  const caller = { subject, identities: [], issuer: "", claims, expireTimeMs: Number.POSITIVE_INFINITY };
+  const caller = { subject, key: subject, identities: [], issuer: "", claims, expireTimeMs: Number.POSITIVE_INFINITY };
+  const grant = { scope: "", capabilities: new Set(capabilities.keys()), identity: subject };
   values.set(callerKey, caller);
-  values.set(authorityKey, { caller, grants: [{ scope: "", capabilities: new Set(capabilities.keys()) }] });
+  values.set(authorityKey, { caller, grants: [grant] });
   values.set(scopesKey, [""]);
 }
 
@@ -103,21 +120,29 @@ function earlyGrants(caller: Caller | undefined, source: GrantSource): EarlyGran
 }
 
 /**
- * Requires that the grants of the caller allow the call. Errors: INVALID_ARGUMENT without a uid, NOT_FOUND for an
- * invalid uid, PERMISSION_DENIED.
+ * Requires that the grants of the caller allow the call. `onUse` is called with each identity that a token of another
+ * issuer, or one that was exchanged for it, uses. Errors: INVALID_ARGUMENT without a uid where it is needed,
+ * NOT_FOUND for an invalid uid, PERMISSION_DENIED.
  */
-export function authorization(contract: Contract, source: GrantSource): CallInterceptor {
+export function authorization(
+  contract: Contract,
+  source: GrantSource,
+  onUse: (identity: string) => void,
+): CallInterceptor {
   return (next) => (request) => {
     const rule = contract.of(request.method).authorization;
     if (rule.kind === "open") return next(request);
     const caller = request.contextValues.get(callerKey);
     if (caller === undefined) throw new Error("authorization runs after authentication");
     if (request.stream) throw new Error("methods of the contract do not stream");
-    const uid = rule.kind === "scoped" ? scopeOf(rule.scope, request.message) : undefined;
+    const { message } = request;
+    const uid = rule.kind === "scoped" ? scopeOf(rule.scope, message) : undefined;
     const early = request.contextValues.get(earlyGrantsKey);
     return chain(early?.caller === caller ? early.grants : source.grantsOf(caller), (granted) => {
       const grants = caller.narrowing === undefined ? granted : narrowGrants(granted, caller.narrowing);
-      request.contextValues.set(authorityKey, { caller, grants });
+      const authority = { caller, grants };
+      request.contextValues.set(authorityKey, authority);
+      if (caller.principal !== undefined) usedBy(authority, uid, rule.capabilities, message).forEach(onUse);
       if (uid === undefined) {
         request.contextValues.set(scopesKey, scopesHolding(grants, rule.capabilities));
       } else {
@@ -139,8 +164,9 @@ function require(grants: readonly Grant[], scope: string, capabilities: readonly
   throw permissionDenied(`${capabilityList(capabilities)} needed at ${place}`);
 }
 
-function scopeOf({ field, resourceType, uidOf }: Scope, request: Message): string {
+function scopeOf({ field, resourceType, mayBePlatform, uidOf }: Scope, request: Message): string {
   const uid = uidOf(request);
+  if (uid === "" && mayBePlatform) return "";
   if (uid === "") throw invalid({ field, description: "is required" });
   if (!isUid(uid)) throw notFound({ type: resourceType, uid });
   return uid;

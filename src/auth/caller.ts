@@ -1,14 +1,22 @@
 /** The caller of a call, from its token. */
 
 import type { Capability } from "../../gen/platform/capabilities/capabilities_pb.ts";
+import type { Principal } from "./principal.ts";
 import type { ProviderSignIn } from "./provider.ts";
-import type { Claims } from "./token.ts";
+import type { Claims } from "./tokens/token.ts";
 
 /** The caller of a call. */
 export interface Caller {
-  /** uid of the identity that acts, for events and audit: the one at the root, else the oldest. */
+  /**
+   * Whose call it is, for the operator: the uid of the identity that a platform token names, else the uid that
+   * LookupIdentity answers for issuer and subject. In an organisation another identity may act (`actor.ts`).
+   */
   readonly subject: string;
-  /** uids of the identities whose grants are united, `subject` included. */
+  /** What limits and stored answers belong to. It differs between callers of one issuer and subject with other keys. */
+  readonly key: string;
+  /**
+   * uids of the identities whose grants are united: those that live in groups, oldest first, then those at the root.
+   */
   readonly identities: readonly string[];
   /** `iss` of the token. */
   readonly issuer: string;
@@ -23,10 +31,12 @@ export interface Caller {
   readonly email?: string;
   readonly claims: Readonly<Claims>;
   readonly expireTimeMs: number;
+  /** The principal, if the token does not name one of its identities or providers. */
+  readonly principal?: Principal;
   /**
-   * The identity providers that the caller signed in through; absent for other callers. A platform token has them in
-   * two claims, so that one that was exchanged for the token of a provider grants no more: `idp`, the uid of the
-   * provider, and `groups`, the names of the groups of the user there.
+   * The identity providers that the caller signed in through; absent for other callers. A platform token may name one
+   * in two claims: `idp`, the uid of the provider, and `groups`, the names of the groups of the user there, which count
+   * until `groups_exp`.
    */
   readonly providers?: readonly ProviderSignIn[];
   /** The restriction of grants by a platform token. */

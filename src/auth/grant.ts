@@ -8,6 +8,8 @@ export interface Grant {
   /** uid of the group; "" is the whole platform. */
   readonly scope: string;
   readonly capabilities: ReadonlySet<Capability>;
+  /** uid of the identity that has it. */
+  readonly identity: string;
 }
 
 /** Reads grants on every call, so that a new binding takes effect on the next call and a deleted one ends with it. */

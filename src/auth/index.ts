@@ -19,33 +19,38 @@
  * Follows: RFC 6750 (bearer), RFC 7519 and 8725 (JWT), OpenID Connect Discovery, AIP-211.
  */
 
-export { type Author, actorOf } from "./actor.ts";
+export { type Author, actorAt, actorOf } from "./actor.ts";
 export * from "./authenticate.ts";
-export { holds, scopesHolding } from "./authority.ts";
+export { type Authority, holds, scopesHolding } from "./authority.ts";
 export {
   authentication,
   authorityOf,
   authorization,
   authorizeOperator,
   callerOf,
+  knownAuthorityOf,
+  knownCallerNameOf,
   knownCallerOf,
   operatorClaims,
   requireCapabilities,
   scopesOf,
 } from "./authorize.ts";
-export { bearerIn, refusalOf } from "./bearer.ts";
 export type { Caller, Narrowing } from "./caller.ts";
 export { capabilities, capabilitiesByName, capabilityList, capabilityNamed } from "./capabilities.ts";
-export { defaultAudiences, type MatchRule } from "./claim-match.ts";
-export { type CertificateTokens, certificateIssuer, createCertificateTokens } from "./client-certificates.ts";
 export type { Grant, GrantSource } from "./grant.ts";
-export { createIssuer, type Issuer, TokenTooLong } from "./issuer.ts";
-export { originOfIssuer, originOfPattern } from "./issuer-pattern.ts";
-export { checkKeySet } from "./key-set.ts";
-export { createKeySets, fetchKeySet, type KeySets } from "./key-sets.ts";
+export type { IdentitySource, KeySources, MatchableIdentity } from "./identity-source.ts";
 export { narrower, narrowGrants, narrowingClaims, narrowingOf } from "./narrowing.ts";
-export { matchesPattern, patternFault } from "./pattern.ts";
-export type { Provider, ProviderSignIn, ProviderSource, SignedInUser } from "./provider.ts";
+export { type UpstreamClaims, upstreamClaims } from "./principal.ts";
+export type { Provider, ProviderSignIn, ProviderSource, SignIn } from "./provider.ts";
+export { SignInAmbiguous } from "./speaker.ts";
+export { bearerIn, refusalOf } from "./tokens/bearer.ts";
+export { defaultAudiences, type MatchRule } from "./tokens/claim-match.ts";
+export { type CertificateTokens, certificateIssuer, createCertificateTokens } from "./tokens/client-certificates.ts";
+export { createIssuer, type Issuer, TokenTooLong } from "./tokens/issuer.ts";
+export { originOfIssuer, originOfPattern } from "./tokens/issuer-pattern.ts";
+export { checkKeySet } from "./tokens/key-set.ts";
+export { createKeySets, fetchKeySet, type KeySets } from "./tokens/key-sets.ts";
+export { matchesPattern, patternFault } from "./tokens/pattern.ts";
 export {
   type GivenKey,
   generateSigningKey,
@@ -55,5 +60,5 @@ export {
   parseGivenKeys,
   type SigningKey,
   type StoredKey,
-} from "./signing-keys.ts";
-export { type Claims, isReadableToken } from "./token.ts";
+} from "./tokens/signing-keys.ts";
+export { type Claims, isReadableToken } from "./tokens/token.ts";

@@ -14,7 +14,7 @@ import { covers, isUid, outermost } from "../uid.ts";
 import type { Narrowing } from "./caller.ts";
 import { capabilitiesByName, capabilityName } from "./capabilities.ts";
 import type { Grant } from "./grant.ts";
-import { TokenRejected } from "./token.ts";
+import { TokenRejected } from "./tokens/token.ts";
 
 /** The narrowing in the claims of a token; undefined when there is none. Errors: TokenRejected for malformed claims. */
 export function narrowingOf(claims: Readonly<Record<string, unknown>>): Narrowing | undefined {
@@ -45,7 +45,7 @@ export function narrowGrants(grants: readonly Grant[], { scopes, capabilities }:
   return grants.flatMap((grant) => {
     const kept = capabilities && new Set(capabilities.filter((capability) => grant.capabilities.has(capability)));
     const places = scopes === undefined ? [grant.scope] : within(grant.scope, scopes);
-    return places.map((scope) => ({ scope, capabilities: kept ?? grant.capabilities }));
+    return places.map((scope) => ({ ...grant, scope, capabilities: kept ?? grant.capabilities }));
   });
 }
 

@@ -1,13 +1,15 @@
 /**
  * Identity providers, for authentication: the login services of organisations, each with the client id of the platform
- * there. A token of the issuer of a provider with that client as its audience signs its user in. The groups in the
- * token count while the token is used.
+ * there. A token of the issuer of a provider with that client as its audience signs its user in. Several organisations
+ * may have a provider for the same issuer and client: each counts within its own organisation only. The groups in a
+ * token count while that token is valid.
  */
-import type { Claims } from "./token.ts";
+import type { Claims } from "./tokens/token.ts";
 
 /** A provider that accepts a token. */
 export interface Provider {
   readonly uid: string;
+  readonly clientId: string;
   /** The claim that names the user's groups. */
   readonly groupsClaim: string;
   /** The groups that the provider has put the user in, beside those of the claim. */
@@ -22,12 +24,12 @@ export interface ProviderSignIn {
   readonly externalGroups: readonly string[];
 }
 
-/** A user that providers have signed in. */
-export interface SignedInUser {
-  /** uid of the user identity. */
-  readonly identity: string;
-  /** Those that let the user in. */
+/** What providers say of the user of a verified token. */
+export interface SignIn {
+  /** Those that let the user in. Without one the token does not speak for a user. */
   readonly providers: readonly Provider[];
+  /** Whether the user would be let in for the first time, at one of several providers, and none is named. */
+  readonly isAmbiguous: boolean;
 }
 
 /** The identity providers, read on every call, so that a deleted one stops with the next call. */
@@ -39,13 +41,17 @@ export interface ProviderSource {
   hasIssuer(issuer: string): Promise<boolean>;
   /** The providers of this issuer with one of the audiences as their client id. */
   accepting(issuer: string, audiences: readonly string[]): Promise<readonly Provider[]>;
-  /** Whether a provider exists, and lets in a user identity that it has let in before. */
-  accepts(uid: string, identity: string): Promise<boolean>;
   /**
-   * Signs the user of a verified token in: its identity is created, and bound when a provider sees it for the first
-   * time. undefined when the identity was deleted since, or no provider lets it in.
+   * The groups that a provider has put a user in that it has let in before; undefined if it does not exist, or does not
+   * let the user in any more.
    */
-  signIn(providers: readonly Provider[], claims: Claims): Promise<SignedInUser | undefined>;
+  accepts(uid: string, identity: string): Promise<readonly string[] | undefined>;
+  /**
+   * Signs the user of a verified token in, at the provider that is named or at those that know the user. The first time
+   * the user identity is created, and bound; that happens at the provider that is named, that the operator reserves its
+   * issuer and client for, or that is the only one.
+   */
+  signIn(accepting: readonly Provider[], claims: Claims, named: string | undefined): Promise<SignIn>;
 }
 
 /** The groups in a claim: a list of strings or a single one; none for anything else. */

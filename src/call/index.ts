@@ -5,6 +5,7 @@
  * deadline or its caller's cancellation, even if the handler ignores them; a call that never waits is answered
  * synchronously.
  */
+export { clientAddressOf, valuesWithAddress } from "./address.ts";
 export { beginTimes, type CallTimes, type RanStatement, timesOf } from "./call-times.ts";
 export { addFields, PlainHeaders } from "./headers.ts";
 export {

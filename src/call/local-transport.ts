@@ -69,11 +69,12 @@ export interface LocalTransport extends Transport {
     header: RequestHeader,
     timeoutMs: number | undefined,
     caller?: Caller,
+    values?: ContextValues,
   ): BegunCall;
   /** The same for calls that come by a protocol. By default they come from this process. */
   for(protocol: Protocol): LocalTransport;
   /** Rejects with `error`, for a call that was refused before its message was read. Observers see it. */
-  refuse(method: DescMethodUnary, header: RequestHeader, error: unknown): Promise<never>;
+  refuse(method: DescMethodUnary, header: RequestHeader, error: unknown, values?: ContextValues): Promise<never>;
 }
 
 /** Header fields by lower-case name. */
@@ -150,12 +151,12 @@ export function createLocalTransport(
   };
   const newTransport = (protocol: Protocol): LocalTransport => ({
     for: transportFor,
-    begin(method, message, header, timeoutMs, caller) {
+    begin(method, message, header, timeoutMs, caller, values = caller?.values ?? createContextValues()) {
       const call = new LocalCall({
         method,
         message,
         header: header as Headers,
-        values: caller?.values ?? createContextValues(),
+        values,
         signal: caller?.signal,
         timeoutMs: limitOf(timeoutMs),
         takesParts: caller?.takesParts,
@@ -176,12 +177,12 @@ export function createLocalTransport(
       );
       return { answer, touched: call, cancel: () => call.cancel() };
     },
-    async refuse(method, header, error) {
+    async refuse(method, header, error, values = createContextValues()) {
       const call = new LocalCall({
         method,
         message: create(method.input),
         header: header as Headers,
-        values: createContextValues(),
+        values,
         signal: undefined,
         timeoutMs: undefined,
         protocol,

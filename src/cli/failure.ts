@@ -1,21 +1,24 @@
 /** Error messages of commands: one line, with the setting to change if there is one. */
 import { StartFailure } from "../app/index.ts";
 import { CommandFailure } from "../command/index.ts";
-import { ConflictError, RefusedError, UnavailableError } from "../store/index.ts";
+import { printable } from "../log-text.ts";
+import { ConflictError, DamagedError, RefusedError, UnavailableError } from "../store/index.ts";
 
 /** The line to print for an error. The line for a bug says so, and how to print its stack. */
 export function explain(error: unknown): string {
-  return (
+  if (error instanceof CommandFailure) return error.message;
+  return printable(
     explainKnown(error) ??
-    `internal error: ${error instanceof Error ? error.message : String(error)} (--log-level debug prints its stack)`
+      `internal error: ${error instanceof Error ? error.message : String(error)} (--log-level debug prints its stack)`,
   );
 }
 
 /** The line for an error of a file, an address or a database; undefined for a bug. */
 function explainKnown(error: unknown): string | undefined {
-  if (error instanceof CommandFailure || error instanceof StartFailure) return error.message;
-  if (error instanceof ConflictError) return "--database: the database is locked by another program; try again";
-  if (error instanceof UnavailableError || error instanceof RefusedError) return `--database: ${error.message}`;
+  if (error instanceof StartFailure) return error.message;
+  if (error instanceof ConflictError) return `--database: ${error.message}; try again`;
+  if (error instanceof UnavailableError || error instanceof RefusedError || error instanceof DamagedError)
+    return `--database: ${error.message}`;
   if (!(error instanceof Error) || error instanceof TypeError || error instanceof RangeError) return undefined;
   const { code } = error as NodeJS.ErrnoException;
   if (typeof code !== "string") return undefined;

@@ -8,7 +8,6 @@
  */
 import { Command, CommanderError } from "commander";
 import { CommandFailure } from "../command/index.ts";
-import { printableLines } from "../log-text.ts";
 import {
   type CommandEntry,
   findRemoteCommand,
@@ -114,7 +113,7 @@ export async function runCommand(args: readonly string[]): Promise<number> {
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
     if (error instanceof CommandFailure) {
-      if (error.message !== "") console.error(`error: ${printableLines(error.message)}`);
+      if (error.message !== "") console.error(`error: ${error.message}`);
       return error.exitStatus;
     }
     return await explainFailure(error, args);

@@ -1,6 +1,7 @@
 /** Listings on standard output: one line for each record, in columns or as JSON, with back-pressure. */
 import { once } from "node:events";
 import { CommandFailure } from "../command/index.ts";
+import { printable, printableJson } from "../log-text.ts";
 import { durationMs } from "./duration.ts";
 
 /** How records are printed. */
@@ -21,16 +22,16 @@ export async function printListing<T>(
 ): Promise<void> {
   const line = (texts: readonly string[]) =>
     texts
-      .map((text, i) => (text || "-").padEnd(columns[i]![1]))
+      .map((text, i) => (printable(text) || "-").padEnd(columns[i]![1]))
       .join("  ")
       .trimEnd();
   if (!asJson) await print(line(columns.map(([heading]) => heading)));
-  for await (const record of records) await print(asJson ? JSON.stringify(json(record)) : line(cells(record)));
+  for await (const record of records) await print(asJson ? printableJson(json(record)) : line(cells(record)));
 }
 
 /** Prints a line for each record as they come, in the same way. */
 export async function printText<T>(records: AsyncIterable<T>, textOf: (record: T) => string): Promise<void> {
-  for await (const record of records) await print(textOf(record));
+  for await (const record of records) await print(printable(textOf(record)));
 }
 
 async function print(text: string): Promise<void> {

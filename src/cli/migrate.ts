@@ -7,18 +7,26 @@ import { withSettings } from "./settings.ts";
 
 export function migrateCommand(): Command {
   const command = withSettings(new Command("migrate"), ["database"])
+    .option("--finish", "also run what servers of the version before cannot work with; stop them first")
     .option("--citus", "then distribute tenants among the workers of a Citus cluster; stop servers first")
     .option("--plan", "print the pending migrations and what they lock, and change nothing");
-  return command.action(({ citus, plan }: { readonly citus?: boolean; readonly plan?: boolean }) => {
+  return command.action(({ citus, finish = false, plan }: Options) => {
     if (plan) return withDatabase(command, printPlan);
     return withAuditedDatabase(
       command,
       async (database) => {
-        const count = await database.migrate(({ name }, durationMs) =>
-          console.log(`${name}: ${(durationMs / 1000).toFixed(1)} s`),
+        const count = await database.migrate(
+          ({ name }, durationMs) => console.log(`${name}: ${(durationMs / 1000).toFixed(1)} s`),
+          {
+            finish,
+            onWait: (ms) => console.error(`waiting ${ms / 1000} s until servers of the version before take no calls`),
+          },
         );
         await refreshDerivedRows(database, Date.now);
         console.log(count === 0 ? "the database is up to date" : `${count} migration${count === 1 ? "" : "s"} applied`);
+        const { length: left } = await database.unfinishedMigrations();
+        if (left > 0)
+          console.log(`${left} to finish: run \`platform migrate --finish\` when no older server is needed any more`);
         if (citus) console.log(`${await database.distribute()} tables distributed`);
       },
       { create: true },
@@ -26,8 +34,16 @@ export function migrateCommand(): Command {
   });
 }
 
+interface Options {
+  readonly citus?: boolean;
+  readonly finish?: boolean;
+  readonly plan?: boolean;
+}
+
 async function printPlan(database: Database): Promise<void> {
   const pending = await database.pendingMigrations();
+  const unfinished = await database.unfinishedMigrations();
   for (const { name, locks } of pending) console.log(`${name}: ${locks}`);
+  for (const { name, locks } of unfinished) console.log(`${name} (with --finish): ${locks}`);
   if (pending.length === 0) console.log("the database is up to date");
 }

@@ -6,6 +6,7 @@ import { LiveSettings, type Peers, type RunningServer, startServer } from "../ap
 import { stopSignal } from "../command/index.ts";
 import { type Config, readConfig } from "../config/index.ts";
 import { createLogger, type Logger, type LoggerOptions } from "../log.ts";
+import { joinedLines } from "../log-output.ts";
 import { inheritedSocket } from "./inherited-socket.ts";
 import { onHangUp, readAgain, takeSettings } from "./reload.ts";
 import { settingsOf, sourcesOf, withSettings } from "./settings.ts";
@@ -94,13 +95,14 @@ async function serve(live: LiveSettings, log: Logger, signal: AbortSignal, worke
     throw error;
   }
   if (config.gcTuning === "on") shortenPauses();
+  const output = joinedLines(1, 0);
   let readyLine: string | undefined;
   try {
     if (config.ephemeral) {
       readyLine = await prepareStandIn(server, config);
-      process.stdout.write(readyLine);
+      output.write(readyLine);
     } else if (!worker?.isSilent)
-      process.stdout.write(`${addressesOf(server)}${noticeOf(config)}${await welcome(server, config)}`);
+      output.write(`${addressesOf(server)}${noticeOf(config)}${await welcome(server, config)}`);
   } catch (error) {
     await server.stop();
     throw error;

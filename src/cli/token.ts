@@ -7,7 +7,7 @@ import { openSigningKeys } from "../app/index.ts";
 import { createIssuer, maxTokenLifeSeconds } from "../auth/index.ts";
 import { CommandFailure } from "../command/index.ts";
 import type { Config } from "../config/index.ts";
-import { identityExists } from "../services/index.ts";
+import { hasAdministrator, identityExists } from "../services/index.ts";
 import type { Database } from "../store/index.ts";
 import { isUid } from "../uid.ts";
 import type { CommandRecord } from "./command-record.ts";
@@ -27,6 +27,8 @@ export function tokenCommand(): Command {
     const ttlSeconds = parseTtl(ttl);
     const installation = await requireInstallation(database);
     const { issuerUrl, administratorUid } = installation;
+    if (identity === undefined && !(await hasAdministrator(database.read, administratorUid)))
+      throw new CommandFailure("the administrator was deleted or lost its role; `platform init --recover` restores it");
     const subject = identity ?? administratorUid;
     if (!isUid(subject) || !(await identityExists(database.read, subject)))
       throw new CommandFailure(`there is no identity ${JSON.stringify(subject)}`);

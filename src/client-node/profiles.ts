@@ -11,6 +11,8 @@ export interface SignInProvider {
   readonly issuer: string;
   readonly clientId: string;
   readonly scope: string;
+  /** uid of the identity provider at the server that was named or signed the user in; undefined if neither is known. */
+  readonly identityProvider?: string | undefined;
 }
 
 /** A server, and the tokens for it. */

@@ -31,6 +31,7 @@ export { useGeneratedCode, zeroMessage } from "./compile/compile-function.ts";
 export { type FieldLimits, limitSource, useFieldLimits } from "./json/field-limits.ts";
 export { fieldPathsOf } from "./json/field-paths.ts";
 export { fieldName, type JsonFormat, storedFormat } from "./json/format.ts";
+export { memberCount, parseUnambiguous, repeatedMember } from "./json/members.ts";
 export { type JsonNode, JsonNumber, JsonSyntaxError, parseJson } from "./json/parser.ts";
 export {
   createJsonFieldReader,

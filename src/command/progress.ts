@@ -1,5 +1,7 @@
 /** The line on a terminal, on standard error, that tells how far a command is. Anything else is told nothing. */
 
+import { printable } from "../log-text.ts";
+
 /** A command that ends sooner has none. */
 const delayMs = 1000;
 /** How often it changes. */
@@ -16,7 +18,7 @@ export class ProgressLine {
     if (!process.stderr.isTTY || nowMs < this.#nextMs) return;
     this.#nextMs = nowMs + intervalMs;
     this.#isShown = true;
-    process.stderr.write(`\r\x1b[K${text().slice(0, (process.stderr.columns || 80) - 1)}`);
+    process.stderr.write(`\r\x1b[K${printable(text()).slice(0, (process.stderr.columns || 80) - 1)}`);
   }
 
   /** Removes it, as before other output. */

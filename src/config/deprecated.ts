@@ -31,6 +31,12 @@ export const deprecatedSettings = {
     replacedBy: ["http2", "fastPath"],
     become: (text) => (parseSwitch(text) ? { http2: "node", fastPath: "off" } : {}),
   },
+  maxPatternIdentities: {
+    use: "--max-patterns=NUMBER, which counts the patterns themselves",
+    replacedBy: ["maxPatterns"],
+    placeholder: "NUMBER",
+    become: (text) => ({ maxPatterns: text }),
+  },
   metricsListen: listen,
   probeListen: listen,
 } as const satisfies Readonly<Record<string, DeprecatedSetting>>;

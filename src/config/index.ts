@@ -5,6 +5,7 @@
  * it: flags, variables, `--help`, `platform config`, the JSON Schema of the file.
  */
 export { type DeprecatedSetting, deprecatedSettings } from "./deprecated.ts";
+export type { ConsoleIssuer, ReservedClient } from "./issuers.ts";
 export {
   addressUrlOf,
   baseUrlOf,
@@ -22,7 +23,6 @@ export {
 export { type Setting, settings } from "./settings.ts";
 export {
   type Config,
-  type ConsoleIssuer,
   defaultAdminListen,
   type JsonSchema,
   type ListenAddress,

@@ -146,6 +146,8 @@ export function readSettings(sources: ConfigSources): ReadSettings {
     report("error", `${flagOf("tlsClientCa")} needs ${flagOf("tlsCert")}`);
   if (config.tlsClientIdentities === "on" && given.tlsClientCa.text === undefined)
     report("error", `${flagOf("tlsClientIdentities")}=on needs ${flagOf("tlsClientCa")}`);
+  if (config.proxyProtocol === "on" && config.trustedProxies?.length === 0)
+    report("error", `${flagOf("proxyProtocol")}=on needs ${flagOf("trustedProxies")}`);
   for (const message of ephemeralProblems(config, (key) => given[key].text !== undefined, flagOf))
     report("error", message);
   return { config, given, problems };

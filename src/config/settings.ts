@@ -2,7 +2,9 @@
 import { availableParallelism } from "node:os";
 import { logFormats, logLevels } from "../log.ts";
 import { isUid } from "../uid.ts";
+import { connectionSettings } from "./connection-settings.ts";
 import { ephemeralSettings } from "./ephemeral.ts";
+import { parseConsoleIssuers, parseReservedClients } from "./issuers.ts";
 import { secretKeySetting, signingKeySetting } from "./keys.ts";
 import {
   type Config,
@@ -12,7 +14,6 @@ import {
   parseBaseUrl,
   parseBytes,
   parseChoice,
-  parseConsoleIssuers,
   parseCount,
   parseCredentials,
   parseDays,
@@ -118,12 +119,19 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   secretKey: secretKeySetting,
   signingKey: signingKeySetting,
   allowLoopbackIssuers: { help: "accept token issuers at http://localhost (for tests)", ...aSwitch },
-  maxPatternIdentities: {
-    help: "maximum number of identities with patterns in an organisation",
+  maxPatterns: {
+    help: "maximum number of patterns in the identities of an organisation",
     placeholder: "NUMBER",
-    default: "100",
+    default: "200",
     isReloadable: true,
     parse: parseCount(0, 99_999),
+  },
+  reservedClients: {
+    help: "identity providers that alone sign users of a client in for the first time, where several have its issuer and id",
+    placeholder: "URL=CLIENT_ID=PROVIDER_UID,…",
+    default: "",
+    isReloadable: true,
+    parse: parseReservedClients,
   },
   allowLoopbackSinks: { help: "send events to sinks at http://localhost (for tests and trials)", ...aSwitch },
   openRootGroups: { help: "allow every root-level identity to create root groups", ...aSwitch },
@@ -141,7 +149,7 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     parse: (value) => value.split(",").flatMap((origin) => origin.trim() || []),
   },
   auditRetentionDays: {
-    help: "days to keep the audit log (default: forever)",
+    help: "days to keep the audit log (default: 400; forever in databases that were initialised before there was a default)",
     placeholder: "DAYS",
     default: undefined,
     parse: parseDays,
@@ -175,6 +183,7 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
       schema: { ...parseCount(1, 64).schema, type: ["integer", "string"], pattern: "^auto$" },
     }),
   },
+  ...connectionSettings,
   registryUrl: { help: "registry whose notifications are accepted at /registry/notifications", ...aUrl },
   registryGroup: {
     help: "group that holds the repos of the registry",
@@ -235,8 +244,8 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   gcTuning: { help: "garbage collection tuned for short pauses: on or off", ...onOrOff },
   pages: { help: "front page, API reference and OpenAPI documents: on or off", ...onOrOff },
   consoleIssuers: {
-    help: "OpenID providers to sign in with at the console, each with the id of the console's client there",
-    placeholder: "URL=CLIENT_ID,…",
+    help: "OpenID providers to sign in with at the console, each with the id of the console's client there and, if there are several, the uid of the identity provider",
+    placeholder: "URL=CLIENT_ID[=PROVIDER_UID],…",
     default: "",
     parse: parseConsoleIssuers,
   },

@@ -4,7 +4,10 @@
  */
 import { readFileSync } from "node:fs";
 import type { LogFormat, LogLevel } from "../log.ts";
+import { defaultQuotas } from "../quotas.ts";
 import type { Rate } from "../token-buckets.ts";
+import type { ConnectionConfig } from "./connections.ts";
+import type { ConsoleIssuer, ReservedClient } from "./issuers.ts";
 import type { SecretKey } from "./keys.ts";
 
 /** A JSON Schema, or a part of one. */
@@ -28,12 +31,6 @@ export interface TermsDocument {
   readonly url: string;
 }
 
-/** An OpenID provider that people sign in with, and the client of the platform there. */
-export interface ConsoleIssuer {
-  readonly issuer: string;
-  readonly clientId: string;
-}
-
 /** A host and a port; port 0 lets the system choose. */
 export interface ListenAddress {
   readonly host: string;
@@ -43,7 +40,7 @@ export interface ListenAddress {
 }
 
 /** All settings. Times are in milliseconds unless the name says otherwise. */
-export interface Config {
+export interface Config extends ConnectionConfig {
   readonly listen: ListenAddress;
   /** `sqlite:<path>` or `postgres://…`. */
   readonly database: string;
@@ -75,8 +72,10 @@ export interface Config {
   /** A file of keys that sign the platform's own tokens, or its content; undefined: keys stored in the database. */
   readonly signingKey: string | undefined;
   readonly allowLoopbackIssuers: boolean;
-  /** Maximum number of identities with patterns in an organisation. */
-  readonly maxPatternIdentities: number;
+  /** Maximum number of patterns in the identities of an organisation. */
+  readonly maxPatterns: number;
+  /** The clients of issuers at which only one identity provider signs users in for the first time. */
+  readonly reservedClients: readonly ReservedClient[];
   /** Whether events may be sent to sinks on a loopback host, also by http. */
   readonly allowLoopbackSinks: boolean;
   readonly openRootGroups: boolean;
@@ -231,18 +230,7 @@ parseRate.schema = {
   maximum: 9_999_999,
 };
 
-/** The quotas of an organisation, unless the setting says otherwise. */
-export const defaultQuotas: Readonly<Record<string, number>> = {
-  groups: 100_000,
-  identities: 1_000_000,
-  roleBindings: 1_000_000,
-  subscriptions: 10_000,
-  repos: 10_000_000,
-  tags: 100_000_000,
-  scimUsers: 1_000_000,
-  scimGroups: 100_000,
-  scimMembers: 10_000_000,
-};
+const maxQuota = 999_999_999_999_999;
 
 /** Parses `repos=1000,tags=unlimited`, which replaces some of the defaults. */
 export function parseQuotas(value: string): Readonly<Record<string, number>> {
@@ -251,14 +239,13 @@ export function parseQuotas(value: string): Readonly<Record<string, number>> {
     const [, name = "", limit = ""] = /^\s*(\w+)=(\w+)\s*$/.exec(item) ?? [];
     if (!Object.hasOwn(defaultQuotas, name))
       throw new Error(`must be a list of NAME=NUMBER, where NAME is one of ${Object.keys(defaultQuotas).join(", ")}`);
-    if (limit === "unlimited") delete quotas[name];
-    else quotas[name] = parseCount(0, 999_999_999)(limit);
+    quotas[name] = limit === "unlimited" ? Number.POSITIVE_INFINITY : parseCount(0, maxQuota)(limit);
   }
   return quotas;
 }
 parseQuotas.schema = {
   type: "string",
-  pattern: `^(?:\\s*(?:(?:${Object.keys(defaultQuotas).join("|")})=(?:unlimited|[0-9]{1,9})\\s*)?(?:,|$))*$`,
+  pattern: `^(?:\\s*(?:(?:${Object.keys(defaultQuotas).join("|")})=(?:unlimited|[0-9]{1,15})\\s*)?(?:,|$))*$`,
 };
 
 const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
@@ -287,7 +274,7 @@ export function parseBytes(least: number, most: number): Parser<number> {
 
 export function parseCount(least: number, most: number, meaning = "a number"): Parser<number> {
   const parse = (value: string) => {
-    const count = /^[0-9]{1,9}$/.test(value) ? Number(value) : -1;
+    const count = /^[0-9]{1,15}$/.test(value) ? Number(value) : -1;
     if (count < least || count > most) throw new Error(`must be ${meaning} from ${least} to ${most}`);
     return count;
   };
@@ -306,25 +293,6 @@ export function parseNames(value: string): readonly string[] {
     .split(",")
     .filter(Boolean);
 }
-
-/** Parses `https://login.example.com=CLIENT_ID,…`. An issuer at a loopback host may use http. */
-export function parseConsoleIssuers(value: string): readonly ConsoleIssuer[] {
-  return value
-    .split(",")
-    .filter((item) => item.trim() !== "")
-    .map((item) => {
-      const [, issuer = "", clientId = ""] = /^\s*(https?:\/\/[^\s=?#]+)=([!-~]+)\s*$/.exec(item) ?? [];
-      const url = URL.parse(issuer);
-      const isLoopback = url?.protocol === "http:" && ["127.0.0.1", "localhost", "[::1]"].includes(url.hostname);
-      if (url === null || url.username !== "" || !(url.protocol === "https:" || isLoopback))
-        throw new Error("must be a list of URL=CLIENT_ID, where URL is an https URL without query");
-      return { issuer, clientId };
-    });
-}
-parseConsoleIssuers.schema = {
-  type: "string",
-  pattern: "^(?:\\s*https?://[^\\s=?#,]+=[!-+\\-./-~]+\\s*(?:,|$))*$",
-};
 
 export function parseKey(value: string): Buffer {
   return Buffer.from(oneOf(/^[0-9a-fA-F]{64}$/, "64 hex digits")(value), "hex");

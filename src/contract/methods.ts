@@ -26,6 +26,8 @@ export interface Scope {
   readonly field: string;
   /** The type of the resource with that uid: `iam.platform.internal/Group`. */
   readonly resourceType: string;
+  /** Whether an empty uid is the whole platform. */
+  readonly mayBePlatform: boolean;
   /** The uid in a request; "" when there is none. */
   uidOf(request: Message): string;
 }
@@ -130,19 +132,19 @@ function readAuthorization(method: DescMethod): AuthorizationRule {
     case "disabled":
       return { kind: "open" };
     case "enabled": {
-      const { capabilities, unscoped } = rule.value;
+      const { capabilities, unscoped, platform } = rule.value;
       if (unscoped) return { kind: "unscoped", capabilities };
       if (capabilities.length === 0) throw new Error("is scoped but needs no capability");
       const [field] = scopes;
       if (field === undefined || scopes.length > 1) throw new Error(`is scoped and has ${scopes.length} scope fields`);
-      return { kind: "scoped", capabilities, scope: readScope(field) };
+      return { kind: "scoped", capabilities, scope: { ...readScope(field), mayBePlatform: platform } };
     }
     default:
       throw new Error("has an empty authorization rule");
   }
 }
 
-function readScope(field: DescField): Scope {
+function readScope(field: DescField): Omit<Scope, "mayBePlatform"> {
   if (field.fieldKind === "scalar") {
     const resourceType = getOption(field, resource_reference).type;
     if (resourceType === "") throw new Error(`scope field ${field.name} has no google.api.resource_reference`);

@@ -51,7 +51,8 @@ interface ChangingCall {
   readonly request: Message;
   readonly response: Message;
   readonly changes: readonly ChangedResource[];
-  readonly actor: Actor;
+  /** Who acts in the organisation of a uid. */
+  actorAt(uid: string): Actor;
   /** Milliseconds since 1970. */
   readonly timeMs: number;
 }
@@ -61,7 +62,7 @@ interface CallEvents {
   /** The events of a call. */
   ofCall(call: ChangingCall): Promise<NewEvent[]>;
   /** The events of changes made outside of a call, as by a sign-in. */
-  ofChanges(changes: readonly ChangedResource[], actor: Actor, timeMs: number): Promise<NewEvent[]>;
+  ofChanges(changes: readonly ChangedResource[], actorAt: ChangingCall["actorAt"], timeMs: number): Promise<NewEvent[]>;
 }
 
 /** What {@link createCallEvents} needs. */
@@ -83,8 +84,9 @@ export function createCallEvents({ contract, baseUrl, typeRegistry }: CallEvents
     { type, path }: EventContract,
     about: { subject: string; extensions: Record<string, string> },
     body: { schema: DescMessage; message: Message },
-    { actor, timeMs }: Pick<ChangingCall, "actor" | "timeMs">,
+    { actorAt, timeMs }: Pick<ChangingCall, "actorAt" | "timeMs">,
   ): NewEvent {
+    const actor = actorAt(about.subject);
     const json = redact(body.schema.typeName, createJsonWriter(body.schema, { registry: typeRegistry })(body.message));
     return {
       timeMs,
@@ -96,7 +98,11 @@ export function createCallEvents({ contract, baseUrl, typeRegistry }: CallEvents
     };
   }
 
-  async function ofChanges(changes: readonly ChangedResource[], actor: Actor, timeMs: number): Promise<NewEvent[]> {
+  async function ofChanges(
+    changes: readonly ChangedResource[],
+    actorAt: ChangingCall["actorAt"],
+    timeMs: number,
+  ): Promise<NewEvent[]> {
     const events: NewEvent[] = [];
     for (const change of changes) {
       const { schema, events: ofResourceItself } = change.resource;
@@ -104,7 +110,7 @@ export function createCallEvents({ contract, baseUrl, typeRegistry }: CallEvents
         const { path, [change.kind]: type } = ofResourceItself;
         const contract = { type, path, extensions: ["group"], internal: false };
         const body = { schema, message: await change.read() };
-        events.push(event(contract, ofResource(contract, change), body, { actor, timeMs }));
+        events.push(event(contract, ofResource(contract, change), body, { actorAt, timeMs }));
         continue;
       }
       const name = `${verbs[change.kind]} ${change.resource.schema.file.proto.package} ${change.resource.kind}`;
@@ -117,7 +123,7 @@ export function createCallEvents({ contract, baseUrl, typeRegistry }: CallEvents
               message: create(method.input, { uid: change.uid } as MessageInitShape<DescMessage>),
             }
           : { schema: method.output, message: await change.read() };
-      events.push(event(own, ofResource(own, change), body, { actor, timeMs }));
+      events.push(event(own, ofResource(own, change), body, { actorAt, timeMs }));
     }
     return events;
   }
@@ -125,7 +131,7 @@ export function createCallEvents({ contract, baseUrl, typeRegistry }: CallEvents
   return {
     ofChanges,
     async ofCall(call) {
-      const { method, request, response, changes, actor, timeMs } = call;
+      const { method, request, response, changes, actorAt, timeMs } = call;
       if (changes.length === 0) return [];
       const own = contract.of(method);
       const isDelete = own.standard?.verb === "Delete";
@@ -135,7 +141,7 @@ export function createCallEvents({ contract, baseUrl, typeRegistry }: CallEvents
       const change = changes.find(isOwn);
       const others = await ofChanges(
         changes.filter((other) => !isOwn(other)),
-        actor,
+        actorAt,
         timeMs,
       );
       if (change === undefined || own.event === undefined || own.event.internal) return others;

@@ -35,7 +35,7 @@ export type BodySender = Operation | "anybody" | "verified";
 /** Verifies the senders of requests. */
 export interface SenderCheck {
   /** Errors: UNAUTHENTICATED. */
-  verify(request: HttpRequest, operation: Operation): Awaitable<unknown>;
+  verify(request: HttpRequest, response: HttpResponse, operation: Operation): Awaitable<unknown>;
   /** Whether the bearer token is known to be valid; false if that is not known. */
   isVerified(authorization: string | undefined): boolean;
 }
@@ -182,7 +182,8 @@ export class IncomingBody implements BodyWatch {
   #verify(): Awaitable<void> {
     const sender = this.#sender;
     if (this.#isVerified || sender === "verified") return;
-    if (sender !== "anybody") return chain(this.#bodies.check.verify(this.#request, sender), () => this.#verified());
+    if (sender !== "anybody")
+      return chain(this.#bodies.check.verify(this.#request, this.#response, sender), () => this.#verified());
     if (!this.#bodies.hasRoomForUnverified(this.#account, 0)) throw this.#bodies.tooMuch();
   }
 

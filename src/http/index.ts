@@ -12,11 +12,14 @@
  * that a peer does ends the process.
  */
 
+export { networkOf } from "./addresses/networks.ts";
+export type { ProxySettings } from "./addresses/trusted-proxies.ts";
 export type { Endpoint, Endpoints } from "./endpoint.ts";
 export { emptyBuffer } from "./http2/frames.ts";
 export type { RequestHead } from "./http2/simple-fields.ts";
 export type { Http2Stream, ServeBuffered } from "./http2/stream.ts";
 export { IncomingBodies, type IncomingBody, type SenderCheck, unverifiedBytes } from "./incoming-bodies.ts";
+export { type Origin, originOf } from "./origin.ts";
 export { addressOf, clientCertificateOf, closeConnection } from "./peer.ts";
-export { createOnePort, type OnePort, type OnePortOptions, type PortStats } from "./port.ts";
+export { type ConnectionLimit, createOnePort, type OnePort, type OnePortOptions, type PortStats } from "./port.ts";
 export { certificatesIn, type TlsFiles } from "./tls.ts";

@@ -47,6 +47,13 @@ export interface PortLimits {
   readonly maxHeaderMegabytes: number;
   /** Open connections. Above it new ones are closed. */
   readonly maxConnections: number;
+  /** Those of one IPv4 address, or of 64 bits of an IPv6 address; trusted proxies may have as many as there are. */
+  readonly maxConnectionsPerAddress: number;
+  /**
+   * A connection whose file descriptor has this number, or a higher one, is closed. The system gives the lowest number
+   * that is free, so that the descriptors above it are left to the rest of the process.
+   */
+  readonly maxDescriptor: number;
   /**
    * How long a request may wait for its turn. While one has waited longer, the port is overloaded, and new requests are
    * refused at once.
@@ -73,6 +80,8 @@ export const defaultPortLimits: PortLimits = {
   maxUnsentMegabytes: 256,
   maxHeaderMegabytes: 8,
   maxConnections: 10_000,
+  maxConnectionsPerAddress: 2_500,
+  maxDescriptor: Number.POSITIVE_INFINITY,
   maxWaitMs: 1_000,
   checkIntervalMs: 1_000,
 };

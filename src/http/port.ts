@@ -22,6 +22,11 @@ import {
   type PortRequest,
   type PortResponse,
 } from "../message/index.ts";
+import { ConnectionShares } from "./addresses/connection-shares.ts";
+import { originOf, peerAddressOf, setOrigin } from "./addresses/origin.ts";
+import { type ProxiedAddress, readProxyHeader } from "./addresses/proxy-header.ts";
+import { type ProxySettings, TrustedProxies } from "./addresses/trusted-proxies.ts";
+import { fixedFields } from "./fixed-fields.ts";
 import { createHttp1Server } from "./http1/node-server.ts";
 import { createHttp2Server } from "./http2/node-server.ts";
 import type { RequestHead } from "./http2/simple-fields.ts";
@@ -29,7 +34,7 @@ import type { ServeBuffered } from "./http2/stream.ts";
 import { IncomingBodies } from "./incoming-bodies.ts";
 import { defaultPortLimits, type PortLimits } from "./limits.ts";
 import { SharedBytes } from "./shared-bytes.ts";
-import { Beginnings, type Opening, readFirstBytes } from "./sniff-protocol.ts";
+import { Beginnings, type Opening, readFirstBytes, readOpening } from "./sniff-protocol.ts";
 import { isVouchedFor, type TlsFiles, verifiedCertificateOf, verifyClient } from "./tls.ts";
 import { Turns } from "./turns.ts";
 
@@ -45,7 +50,11 @@ export interface OnePortOptions {
   readonly tls?: TlsFiles | undefined;
   /** Whether clients must have a certificate, if {@link TlsFiles.clientCa} is set; by default they must. */
   readonly clientAuth?: "optional" | "required";
+  /** Whether answers over TLS have `Strict-Transport-Security`; by default not. */
+  readonly hsts?: boolean;
   readonly limits?: Partial<PortLimits>;
+  /** The proxies that are believed; by default none. */
+  readonly proxies?: ProxySettings | undefined;
   /** Which HTTP/2 implementation reads the frames of clients: this program's, by default, or Node's. */
   readonly http2?: "own" | "node";
   /** Counts request bodies that are being received; by default up to 64 MiB. */
@@ -73,9 +82,14 @@ export interface OnePortOptions {
    * The body, JSON text, of a response by the port itself: 400, 408, 413, 417, 431, 503 and, for a handler that throws, 500.
    */
   refusalBody(httpStatus: number): string;
+  /** Reports a connection that is closed at once because of a limit. `address`: of the peer, if it is known. */
+  onRefusal?(limit: ConnectionLimit, address: string | undefined): void;
   /** Reports failures of connections, which are common, and errors that handlers throw. */
   onError?(error: Error): void;
 }
+
+/** A limit of connections. */
+export type ConnectionLimit = "max-connections" | "max-connections-per-address" | "file-descriptors";
 
 /** Where a port listens. */
 export interface PortAddress {
@@ -175,7 +189,8 @@ export function createOnePort(options: OnePortOptions): OnePort {
   );
   const onRead = () => options.onRead?.();
   const refusalBody = (httpStatus: number) => options.refusalBody(httpStatus);
-  const shared = { limits, turns, unsent, onRequest, onOverload, onRead, refusalBody, onError };
+  const fixed = fixedFields(options.tls !== undefined && options.hsts === true);
+  const shared = { limits, fixed, turns, unsent, onRequest, onOverload, onRead, refusalBody, onError };
   const http1 = createHttp1Server({
     ...shared,
     tls: options.tls,
@@ -213,8 +228,51 @@ export function createOnePort(options: OnePortOptions): OnePort {
     else http1.refuseCleartext(socket);
   };
 
+  const { proxies: proxySettings } = options;
+  const proxies = proxySettings && new TrustedProxies(proxySettings);
+  const shares = new ConnectionShares(limits.maxConnectionsPerAddress);
+
+  /** Closes a connection whose address has too many. Returns whether it may stay. */
+  const takeShare = (socket: Socket, address: string | undefined): boolean => {
+    if (address === undefined || proxies?.includes(address)) return true;
+    const release = shares.take(address);
+    if (release !== undefined) socket.once("close", release);
+    else {
+      options.onRefusal?.("max-connections-per-address", address);
+      socket.destroy();
+    }
+    return release !== undefined;
+  };
+
+  const begin = (socket: Socket) => {
+    const limitMs = options.tls ? limits.handshakeMs : limits.firstBytesMs;
+    readFirstBytes(socket, limitMs, beginnings, readOpening, (opening) => {
+      if (options.tls) beginTls(socket, opening);
+      else accept(socket, opening === "tls" ? "http1" : opening);
+    });
+  };
+
+  /** Begins a connection of a proxy that names its client first. */
+  const beginProxied = (socket: Socket, proxy: string) => {
+    const decided = (client: ProxiedAddress) => {
+      setOrigin(socket, { address: client ?? proxy, proxies: undefined });
+      if (takeShare(socket, client)) begin(socket);
+    };
+    readFirstBytes(socket, limits.firstBytesMs, beginnings, readProxyHeader, decided);
+  };
+
+  server.on("drop", (data) => options.onRefusal?.("max-connections", data && peerAddressOf(data)));
   server.on("connection", (socket: Socket) => {
     const peer = peerOf(socket);
+    const address = peerAddressOf(socket);
+    if (descriptorOf(socket) >= limits.maxDescriptor) {
+      options.onRefusal?.("file-descriptors", address);
+      socket.destroy();
+      return;
+    }
+    const isProxy = address !== undefined && proxies?.includes(address) === true;
+    setOrigin(socket, { address, proxies: isProxy ? proxies : undefined });
+    if (!isProxy && !takeShare(socket, address)) return;
     connections.add(socket);
     undecided.set(peer, { socket, acceptedMs: performance.now() });
     accepted++;
@@ -225,11 +283,8 @@ export function createOnePort(options: OnePortOptions): OnePort {
       closed.bytesWritten += socket.bytesWritten;
       if (undecided.get(peer)?.socket === socket) undecided.delete(peer);
     });
-    if (options.tls) readFirstBytes(socket, limits.handshakeMs, beginnings, (opening) => beginTls(socket, opening));
-    else
-      readFirstBytes(socket, limits.firstBytesMs, beginnings, (opening) =>
-        accept(socket, opening === "tls" ? "http1" : opening),
-      );
+    if (isProxy && proxies?.usesProxyProtocol) beginProxied(socket, address);
+    else begin(socket);
   });
   /** The connections of clients with a verified certificate. */
   const identified = new Set<TLSSocket>();
@@ -246,6 +301,8 @@ export function createOnePort(options: OnePortOptions): OnePort {
   };
 
   server.on("secureConnection", (socket: TLSSocket) => {
+    const raw = undecided.get(peerOf(socket))?.socket;
+    if (raw !== undefined) setOrigin(socket, originOf(raw));
     if (options.tls?.clientCa !== undefined) identify(socket);
     accept(socket, socket.alpnProtocol === "h2" ? "http2" : "http1");
   });
@@ -322,4 +379,9 @@ export function createOnePort(options: OnePortOptions): OnePort {
 
 function peerOf(socket: Socket): string {
   return `${socket.remoteAddress} ${socket.remotePort}`;
+}
+
+/** The number of a socket's file descriptor; -1 where the system has none. */
+function descriptorOf(socket: Socket & { readonly _handle?: { readonly fd?: number } | null }): number {
+  return socket._handle?.fd ?? -1; // Node has no public name for it
 }

@@ -3,6 +3,7 @@
  * TLS with the number of a handshake record (RFC 8446 section 5.1), which no text begins with.
  */
 import type { Socket } from "node:net";
+import type { Beginning } from "./addresses/proxy-header.ts";
 
 /** The protocol that a connection begins with. */
 export type Opening = "http1" | "http2" | "tls";
@@ -43,18 +44,28 @@ export class Beginnings {
   }
 }
 
+/** The protocol of a connection by its first bytes, which are left unread. */
+export function readOpening(bytes: Buffer): Beginning<Opening> {
+  const length = Math.min(bytes.length, preface.length);
+  const mayBeHttp2 = bytes.compare(preface, 0, length, 0, length) === 0;
+  if (mayBeHttp2 && length < preface.length) return { kind: "incomplete" };
+  const value = mayBeHttp2 ? "http2" : bytes[0] === handshakeRecord ? "tls" : "http1";
+  return { kind: "complete", value, length: 0 };
+}
+
 /**
- * Reads from the socket until the protocol is certain, puts back what it read, and calls `decided` once. A socket that
- * ends, fails or stays silent for `limitMs` is destroyed, without a call.
+ * Reads from the socket until `read` is certain, puts back what it has left unread, and calls `decided` once. A socket
+ * that ends, fails, stays silent for `limitMs` or is malformed is destroyed, without a call.
  *
  * A first chunk that is too short is kept here. If it were put back, the socket would be readable again at once, in a
  * loop.
  */
-export function readFirstBytes(
+export function readFirstBytes<T>(
   socket: Socket,
   limitMs: number,
   beginnings: Beginnings,
-  decided: (opening: Opening) => void,
+  read: (bytes: Buffer) => Beginning<T>,
+  decided: (value: T) => void,
 ): void {
   let head: Buffer = Buffer.alloc(0);
   let isWaiting = false;
@@ -62,25 +73,27 @@ export function readFirstBytes(
   const abandon = () => socket.destroy();
   const forget = () => clearTimeout(timer);
 
-  const read = () => {
+  const readMore = () => {
     isWaiting = false;
     const chunk: Buffer | null = socket.read();
     if (chunk === null) return;
     head = head.length === 0 ? chunk : Buffer.concat([head, chunk]);
-    const length = Math.min(head.length, preface.length);
-    const mayBeHttp2 = head.compare(preface, 0, length, 0, length) === 0;
-    if (mayBeHttp2 && length < preface.length) return;
-
+    const beginning = read(head);
+    if (beginning.kind === "incomplete") return;
     clearTimeout(timer);
     socket.off("readable", onReadable).off("end", abandon).off("close", forget);
-    socket.unshift(head);
-    decided(mayBeHttp2 ? "http2" : head[0] === handshakeRecord ? "tls" : "http1");
+    if (beginning.kind === "malformed") {
+      socket.destroy();
+      return;
+    }
+    if (beginning.length < head.length) socket.unshift(head.subarray(beginning.length));
+    decided(beginning.value);
   };
 
   const onReadable = () => {
     if (isWaiting) return;
     isWaiting = true;
-    beginnings.add(read);
+    beginnings.add(readMore);
   };
   socket.on("readable", onReadable).on("end", abandon).on("close", forget);
 }

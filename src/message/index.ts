@@ -28,4 +28,5 @@ export {
 export { type Coding, chooseCoding, chooseMediaType, isUtf8, parseCoding } from "./negotiation.ts";
 export { isRead, readBefore } from "./parsed-body.ts";
 export { httpStatuses, httpStatusOf, invalidArgument, Refusal } from "./refusal.ts";
+export { isOfSameOrigin } from "./same-origin.ts";
 export { type Answer, addVary, discardBody, isLongUnread, joinVary, send } from "./send.ts";

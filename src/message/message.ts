@@ -1,5 +1,4 @@
 /** The forms of requests and responses, and what follows from their header fields alone. */
-import type { X509Certificate } from "node:crypto";
 import type {
   IncomingHttpHeaders,
   IncomingMessage,
@@ -45,10 +44,8 @@ export interface BufferedResponse {
   readonly headersSent: boolean;
   readonly writableEnded: boolean;
   readonly destroyed: boolean;
-  /** The address of the client; undefined if it has gone. */
-  readonly remoteAddress: string | undefined;
-  /** See `clientCertificateOf` of `http`. */
-  readonly clientCertificate: X509Certificate | undefined;
+  /** What it is sent over: see `addressOf` and `clientCertificateOf` of `http`. */
+  readonly connection: object;
   getHeader(name: string): OutgoingHttpHeader | undefined;
   setHeader(name: string, value: OutgoingHttpHeader): void;
   writeHead(status: number, headers: OutgoingHttpHeaders): this;

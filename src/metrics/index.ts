@@ -14,6 +14,7 @@ export { CallMetrics } from "./calls.ts";
 export { formatMetrics } from "./format.ts";
 export { SeriesLimit } from "./limit.ts";
 export { WorkerTotals } from "./merge.ts";
+export { maxOpenFiles } from "./open-files.ts";
 export { addProcessMetrics } from "./process.ts";
 export {
   createMetrics,

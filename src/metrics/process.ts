@@ -3,7 +3,9 @@ import { readdir } from "node:fs/promises";
 import { constants, monitorEventLoopDelay, PerformanceObserver, performance } from "node:perf_hooks";
 import { getHeapSpaceStatistics, getHeapStatistics } from "node:v8";
 import { Histogram } from "../histogram/index.ts";
+import { lostLogLines } from "../log-output.ts";
 import { version } from "../version.ts";
+import { maxOpenFiles } from "./open-files.ts";
 import type { Metrics } from "./registry.ts";
 
 /** How often the delay is measured. It is part of what Node reports. */
@@ -119,6 +121,18 @@ export function addProcessMetrics(metrics: Metrics): () => void {
     kind: "gauge",
     description: "Open files and connections; only on Linux.",
     read: async () => (process.platform === "linux" ? (await readdir("/proc/self/fd")).length : undefined),
+  });
+  metrics.add({
+    name: "process.unix.file_descriptor.limit",
+    kind: "gauge",
+    description: "How many of them the system allows; only on Linux.",
+    read: maxOpenFiles,
+  });
+  metrics.add({
+    name: "platform.log.lost",
+    kind: "counter",
+    description: "Log lines that could not be written.",
+    read: lostLogLines,
   });
   return () => {
     stopSampling();

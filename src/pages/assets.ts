@@ -31,6 +31,17 @@ export function readAssets(): ReadonlyMap<string, Asset> {
   );
 }
 
+/** The licences of what the pages and the console contain; none of those that have not been built. */
+export async function readLicenses(): Promise<string> {
+  const texts = ["dist/pages/", "dist/console/"].map((folder) =>
+    readFile(packageFile(`${folder}THIRD-PARTY-LICENSES.txt`), "utf8").catch((error: NodeJS.ErrnoException) => {
+      if (error.code === "ENOENT") return "";
+      throw error;
+    }),
+  );
+  return (await Promise.all(texts)).join("\n");
+}
+
 /**
  * The files of a folder of the package, which are compressed by Brotli. Empty if it has not been built.
  * @param base the path that they are served below.

@@ -3,11 +3,11 @@ import { randomBytes } from "node:crypto";
 import type { ConsoleIssuer } from "../config/index.ts";
 import type { Endpoint, Endpoints } from "../http/index.ts";
 import { chooseMediaType, type PortResponse, send } from "../message/index.ts";
-import { type Asset, readAssets, readFolder } from "./assets.ts";
+import { type Asset, readAssets, readFolder, readLicenses } from "./assets.ts";
 import { consolePage, consolePath, type Page } from "./console.ts";
 import { coded, contentEndpoint } from "./content.ts";
 import { contentSecurityPolicy, pageHeaders } from "./headers.ts";
-import { type HomeFacts, homePage } from "./home.ts";
+import { type HomeFacts, homePage, licensesPath } from "./home.ts";
 import { referencePage } from "./reference.ts";
 
 /** What pages show. */
@@ -34,7 +34,7 @@ export function createPages({ home, issuers, openApi, viewerDocument, onError }:
   const document = (type: string, read: () => Promise<string>) =>
     contentEndpoint({
       type,
-      headers: { "cache-control": "no-cache", "x-content-type-options": "nosniff" },
+      headers: { "cache-control": "no-cache" },
       load: async () => coded(await read()),
       onError,
     });
@@ -46,6 +46,7 @@ export function createPages({ home, issuers, openApi, viewerDocument, onError }:
     }, onError),
     [consolePath]: consoleEndpoint(consolePage(home.title, index, issuers), onError),
     "/docs/openapi.json": document("application/json", viewerDocument),
+    [licensesPath]: document("text/plain; charset=utf-8", readLicenses),
     "/openapi.json": document("application/json", () => openApi("json")),
     "/openapi.yaml": document("application/yaml", () => openApi("yaml")),
     ...Object.fromEntries([...assets.values(), ...files].map((asset) => [asset.path, assetEndpoint(asset, onError)])),

@@ -2,7 +2,6 @@
 
 /** The fields that every page and every file of a page has. */
 export const pageHeaders: Readonly<Record<string, string>> = {
-  "x-content-type-options": "nosniff",
   "referrer-policy": "no-referrer",
   "cross-origin-opener-policy": "same-origin",
   "cross-origin-resource-policy": "same-origin",

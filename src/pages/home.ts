@@ -2,6 +2,9 @@
 import type { Asset } from "./assets.ts";
 import { type Html, html } from "./html.ts";
 
+/** Where the licences are of what the pages contain. */
+export const licensesPath = "/third-party-licenses.txt";
+
 /** What the front page says. */
 export interface HomeFacts {
   readonly title: string;
@@ -50,6 +53,7 @@ ${links.map(linkItem)}</ul>
 </nav>
 <h2>Try it</h2>
 ${commands.map(commandFigure)}<p class="muted">A token for testing: <code>npx platform-api token</code> on the machine of the server.</p>
+<p class="muted"><a href="${licensesPath}">Licences of third-party software</a> in these pages.</p>
 </main>
 </body>
 </html>

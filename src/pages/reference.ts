@@ -1,5 +1,6 @@
 /** The page of the API reference, whose viewer reads the OpenAPI document. */
 import type { Asset } from "./assets.ts";
+import { licensesPath } from "./home.ts";
 import { html } from "./html.ts";
 
 /** The page as HTML. `nonce`: of the style elements that the viewer makes. */
@@ -14,6 +15,7 @@ export function referencePage(title: string, assets: ReadonlyMap<string, Asset>,
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${title}: API reference</title>
+<link rel="license" href="${licensesPath}">
 <meta property="csp-nonce" content="${nonce}" nonce="${nonce}">
 ${
   isInstalled

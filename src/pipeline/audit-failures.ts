@@ -1,11 +1,12 @@
 /** The audit records of calls. */
 import type { Message } from "@bufbuild/protobuf";
 import { Code, ConnectError, type UnaryRequest } from "@connectrpc/connect";
+import type { Capability } from "../../gen/platform/capabilities/capabilities_pb.ts";
 import type { Audit } from "../audit/index.ts";
 import { type AuditRecord, emptyRecord } from "../audit/index.ts";
-import { knownCallerOf } from "../auth/index.ts";
-import { type CallInterceptor, onError } from "../call/index.ts";
-import type { Contract } from "../contract/index.ts";
+import { actorAt, knownAuthorityOf } from "../auth/index.ts";
+import { type CallInterceptor, clientAddressOf, onError } from "../call/index.ts";
+import type { Contract, MethodContract } from "../contract/index.ts";
 import { isRateLimited, reasonOf } from "../errors.ts";
 import { isUid } from "../uid.ts";
 import { nameOf } from "./method-name.ts";
@@ -32,22 +33,32 @@ export function isDenial(code: Code): boolean {
 export function recordOf(contract: Contract, call: UnaryRequest, answer?: Message): AuditRecord {
   const { method, message, header, contextValues } = call;
   const { authorization, standard, mutates, isIdempotent } = contract.of(method);
-  const { subject: caller, issuer } = knownCallerOf(contextValues) ?? { subject: "", issuer: "" };
+  const authority = knownAuthorityOf(contextValues);
   const target =
     authorization.kind === "scoped" ? authorization.scope.uidOf(message) : textOf(message, "parent", "uid");
   const scope = isUid(target) ? target : "";
   const hasTarget = mutates && isIdempotent && standard?.verb.startsWith("Batch") !== true;
+  const resource = hasTarget ? scope : answer === undefined ? "" : textOf(answer, "uid", "id");
   return {
     ...emptyRecord,
-    caller,
-    issuer,
+    ...(authority !== undefined && {
+      caller: actorAt(authority, scope || resource, neededBy(authorization)),
+      issuer: authority.caller.issuer,
+    }),
     method: nameOf(method),
     scope,
-    resource: hasTarget ? scope : answer === undefined ? "" : textOf(answer, "uid", "id"),
+    resource,
     code: "OK",
     requestId: header.get("x-request-id") ?? "",
+    address: clientAddressOf(contextValues),
+    userAgent: header.get("user-agent") ?? "",
     count: 1,
   };
+}
+
+/** The capabilities that a method needs. */
+export function neededBy(authorization: MethodContract["authorization"]): readonly Capability[] {
+  return authorization.kind === "open" ? [] : authorization.capabilities;
 }
 
 /** The first of these fields that is a string and not empty; "" if none is. */

@@ -7,8 +7,8 @@ import { type Audit, type AuditRecord, emptyRecord } from "../audit/index.ts";
 import { deadlineExceeded, isRateLimited, reasonOf } from "../errors.ts";
 import { type Logger, logCall, roundMs } from "../log.ts";
 import type { ReadingCall } from "../store/index.ts";
-import { traceIdOf } from "../trace-context.ts";
 import { isDenial } from "./audit-failures.ts";
+import { logFault } from "./hide-bugs.ts";
 import type { CallLimit } from "./limit-calls.ts";
 import type { RateClass, Rates } from "./limit-rates.ts";
 import type { CallCounter } from "./observers/log-calls.ts";
@@ -46,7 +46,9 @@ export interface EndpointCall {
   /** Its protocol in the metrics. */
   readonly protocol: string;
   readonly rateClass: RateClass;
-  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  /** Where it comes from. */
+  readonly origin: Pick<AuditRecord, "requestId" | "address" | "userAgent">;
+  readonly traceId: string | undefined;
   /** How long it may take, in milliseconds; undefined: as long as it needs. Errors: those of its header fields. */
   timeoutMs(): number | undefined;
   /** Finds its caller. Errors: UNAUTHENTICATED. */
@@ -76,9 +78,8 @@ export function createEndpointCalls(options: EndpointCallsOptions): EndpointCall
 
   function fail(call: EndpointCall, reason: unknown, who: EndpointCaller | undefined): ConnectError {
     const error = callersError(reason);
-    const requestId = requestIdOf(call);
     options.reportOutage?.(reason);
-    if (error.code === Code.Internal) log.error({ err: reason, method: call.method, requestId }, "bug");
+    logFault(log, reason, error, call.method, call.origin.requestId);
     if (isDenial(error.code) || (call.rateClass === "write" && !isRateLimited(error)))
       audit.report(recordOf(call, who, who?.resource ?? "", reasonOf(error.code)));
     return error;
@@ -123,8 +124,8 @@ export function createEndpointCalls(options: EndpointCallsOptions): EndpointCall
           code: code === undefined ? "OK" : reasonOf(code),
           ms,
           caller: who?.caller,
-          requestId: requestIdOf(call),
-          traceId: traceIdOf(call.headers),
+          requestId: call.origin.requestId,
+          traceId: call.traceId,
         };
         logCall(log, line);
         const { slowCallMs } = options;
@@ -178,17 +179,12 @@ class Ending {
 function recordOf(call: EndpointCall, who: EndpointCaller | undefined, resource: string, code: string): AuditRecord {
   return {
     ...emptyRecord,
+    ...call.origin,
     caller: who?.caller ?? "",
     method: call.method,
     scope: who?.scope ?? "",
     resource,
     code,
-    requestId: requestIdOf(call) ?? "",
     count: 1,
   };
-}
-
-function requestIdOf({ headers }: EndpointCall): string | null {
-  const id = headers["x-request-id"];
-  return typeof id === "string" ? id : null;
 }

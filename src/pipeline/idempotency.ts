@@ -64,8 +64,7 @@ export function keyedCall(
   if (!/^[!-~]{1,255}$/.test(key))
     throw invalid({ field: headerName, description: "must be 1 to 255 visible ASCII characters" });
   const context = { values: request.contextValues };
-  const { subject } = callerOf(context);
-  const uid = digestOf(subject, key);
+  const uid = digestOf(callerOf(context).key, key);
   const fingerprint = digestOf(nameOf(method), canonical(toJson(method.input, message)));
 
   return {

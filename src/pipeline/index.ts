@@ -10,7 +10,6 @@ export type { EndpointCall, EndpointCalls, RunningCall } from "./endpoint-calls.
 export { idempotentAnswers } from "./idempotency.ts";
 export { createOperator, type Operator, type OperatorCall, type OperatorOptions } from "./operator.ts";
 export { createPipeline, type PipelineOptions } from "./pipeline.ts";
-export { createQuotas, type OrganisationQuotas, type Quota, quotaCheck } from "./quotas.ts";
 export { createEventRecorder, type EventRecorder } from "./record-events.ts";
 export type { RecordRegistryEvent } from "./registry-event.ts";
 export { callersError, isOutage } from "./store-errors.ts";

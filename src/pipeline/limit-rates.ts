@@ -49,7 +49,7 @@ export function limitRates(contract: Contract, rates: Rates): CallInterceptor {
   return (next) => (request) => {
     const caller = knownCallerOf(request.contextValues);
     // Without a caller, the limits of addresses hold.
-    if (caller !== undefined) rates.take(classOf(contract.of(request.method)), caller.subject);
+    if (caller !== undefined) rates.take(classOf(contract.of(request.method)), caller.key);
     return next(request);
   };
 }

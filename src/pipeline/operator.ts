@@ -73,7 +73,7 @@ export function createOperator(options: OperatorOptions): Operator {
             return (await transport.unary(method, undefined, undefined, undefined, request, values)).message;
           }, session);
         },
-        { isSerializable: true },
+        { isSerializable: true, isUnlimited: true },
       ),
   };
 }

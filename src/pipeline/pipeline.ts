@@ -19,6 +19,8 @@ export interface PipelineOptions extends HideBugsOptions, TransactOptions {
   readonly callCounter?: CallCounter | undefined;
   readonly authenticator: Authenticator;
   readonly grants: GrantSource;
+  /** Called for each identity that a token of another issuer uses. */
+  onUse(identity: string): void;
   /** Read for every call. */
   readonly rateLimits: RateLimits;
   /** Called for every call that a rate limit refuses. */
@@ -67,7 +69,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       noteTime("authenticatedMs"),
       ...(traced === undefined ? [] : [traced.choose]),
       limitRates(contract, rates),
-      authorization(contract, grants),
+      authorization(contract, grants, options.onUse),
       noteTime("authorizedMs"),
       validate,
       noteTime("validatedMs"),

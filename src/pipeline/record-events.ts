@@ -2,7 +2,7 @@
 
 import type { Message, Registry } from "@bufbuild/protobuf";
 import type { UnaryRequest } from "@connectrpc/connect";
-import { type Author, actorOf, callerOf } from "../auth/index.ts";
+import { type Author, actorAt, actorOf, authorityOf } from "../auth/index.ts";
 import { timesOf } from "../call/index.ts";
 import type { Contract } from "../contract/index.ts";
 import {
@@ -13,9 +13,11 @@ import {
   recordEvent,
   traceExtensions,
 } from "../delivery/index.ts";
-import { changesOf, environmentOf, hydrated, type Quotas, type RowChange, type View } from "../resource/index.ts";
+import type { Quotas } from "../quotas.ts";
+import { changesOf, environmentOf, hydrated, type RowChange, type View } from "../resource/index.ts";
 import type { WriteSession } from "../store/index.ts";
 import { rootOf } from "../uid.ts";
+import { neededBy } from "./audit-failures.ts";
 import type { RecordRegistryEvent } from "./registry-event.ts";
 
 /** Records events. */
@@ -61,12 +63,14 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
       const context = { values: contextValues };
       const changes = changesOf(context);
       if (changes.length === 0) return;
+      const authority = authorityOf(context);
+      const needed = neededBy(contract.of(method).authorization);
       const recorded = await events.ofCall({
         method,
         request: message,
         response,
         changes: changes.map((change) => changedResource(change, session, view)),
-        actor: actorOf(callerOf(context), issuerUrl),
+        actorAt: (uid) => actorOf({ ...authority.caller, subject: actorAt(authority, uid, needed) }, issuerUrl),
         timeMs: environmentOf(context).nowMs,
       });
       const trace = traceExtensions(timesOf(contextValues)?.trace);
@@ -76,7 +80,7 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
 
     async recordChanges(session, changes, by, nowMs) {
       const changed = changes.map((change) => changedResource(change, session, view));
-      for (const event of await events.ofChanges(changed, actorOf(by, issuerUrl), nowMs))
+      for (const event of await events.ofChanges(changed, () => actorOf(by, issuerUrl), nowMs))
         await recordEvent(session, event, hasSubscriptions);
     },
 

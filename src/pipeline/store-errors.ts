@@ -1,8 +1,9 @@
 /** Errors of the database, translated for callers. */
 import { ConnectError } from "@connectrpc/connect";
-import { aborted, deadlineExceeded, internal, resourceExhausted, unavailable, undecided } from "../errors.ts";
+import { aborted, dataLoss, deadlineExceeded, internal, resourceExhausted, unavailable, undecided } from "../errors.ts";
 import {
   ConflictError,
+  DamagedError,
   OverloadError,
   RefusedError,
   StaleError,
@@ -10,9 +11,13 @@ import {
   UnavailableError,
 } from "../store/index.ts";
 
-/** Whether an error means that the database is unavailable. */
-export function isOutage(error: unknown): error is UnavailableError | RefusedError {
-  return error instanceof UnavailableError || error instanceof RefusedError;
+/** Whether an error means that the database is unavailable, or a part of it that another program keeps locked. */
+export function isOutage(error: unknown): error is UnavailableError | RefusedError | ConflictError {
+  return error instanceof UnavailableError || error instanceof RefusedError || isLocked(error);
+}
+
+function isLocked(error: unknown): error is ConflictError {
+  return error instanceof ConflictError && error.isLocked;
 }
 
 /**
@@ -21,6 +26,7 @@ export function isOutage(error: unknown): error is UnavailableError | RefusedErr
  */
 export function callersError(error: unknown): ConnectError {
   if (error instanceof ConnectError) return error;
+  if (isLocked(error)) return unavailable("the database is locked by another program; try again");
   if (error instanceof StaleError || error instanceof ConflictError)
     return aborted("another change came first; try again");
   if (error instanceof StatementTimeoutError) return deadlineExceeded("the database took too long");
@@ -32,6 +38,7 @@ export function callersError(error: unknown): ConnectError {
     return undecided(
       "the database failed while it committed the change, which may have been made; read before trying again",
     );
+  if (error instanceof DamagedError) return dataLoss("what is stored is damaged; the operator must restore it");
   if (isOutage(error)) return unavailable("the database is not available; try again");
   return internal(error);
 }

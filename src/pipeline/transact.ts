@@ -23,15 +23,12 @@ import {
   type WriteSession,
 } from "../store/index.ts";
 import { keyedCall } from "./idempotency.ts";
-import type { QuotaCheck } from "./quotas.ts";
 import { type RecordCallOptions, recordCall } from "./record-call.ts";
 
 /** What {@link transact} needs. */
 export interface TransactOptions extends RecordCallOptions {
   readonly database: Database;
   readonly environment: Omit<CallEnvironment, "session" | "nowMs" | "changes">;
-  /** See {@link QuotaCheck}; absent: nothing is limited. */
-  readonly quotaCheck?: QuotaCheck;
   /** Whether a call runs in a serializable transaction. */
   isSerializable(method: MethodContract): boolean;
   /** The organisation whose creating calls a call may be committed with. */
@@ -62,7 +59,7 @@ class Reads implements ReadingCall {
   }
 
   get caller(): string {
-    return knownCallerOf(this.#request.contextValues)?.subject ?? "";
+    return knownCallerOf(this.#request.contextValues)?.key ?? "";
   }
 
   get signal(): AbortSignal {
@@ -98,8 +95,6 @@ export function transact(options: TransactOptions): CallInterceptor {
     const times = timesOf(request.contextValues);
     const keyed = keyedCall(request, method, environment.secrets, nowMs);
     try {
-      const counted = options.quotaCheck?.(request); // beside the handler
-      if (counted instanceof Promise) counted.catch(() => {}); // the call may end without it
       const answer = await database.transact(
         async (session) => {
           if (times?.begunMs === 0) times.begunMs = performance.now();
@@ -107,8 +102,7 @@ export function transact(options: TransactOptions): CallInterceptor {
           await options.lockForCall(session, method, request.message);
           const replayed = await keyed?.replay(session);
           const response = replayed ?? ((await next()) as UnaryCallResponse);
-          const excess = replayed === undefined ? await counted : undefined;
-          if (excess !== undefined) throw excess;
+          await session.checkLimits();
           if ((request.message as Message & { validateOnly?: boolean }).validateOnly) throw new ValidatedOnly(response);
           if (replayed === undefined) await keyed?.store(session, response);
           await record(session, request, response);

@@ -1,4 +1,6 @@
 /** The envelope of registry notifications (`notifications/event.go` of distribution). Reads only the fields in use. */
+
+import { parseUnambiguous } from "../codec/index.ts";
 import { invalid } from "../errors.ts";
 
 /** One notification. */
@@ -33,9 +35,9 @@ const maxTextLength = 4096;
 export function parseNotifications(body: Uint8Array): readonly Notification[] {
   let envelope: unknown;
   try {
-    envelope = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(body));
+    envelope = parseUnambiguous(new TextDecoder("utf-8", { fatal: true }).decode(body));
   } catch {
-    throw invalid({ field: "", description: "the body is not JSON" });
+    throw invalid({ field: "", description: "the body is not JSON, or has a member twice" });
   }
   const { events } = Object(envelope) as { events?: unknown };
   if (!Array.isArray(events)) throw invalid({ field: "events", description: "must be a list" });

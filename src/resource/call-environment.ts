@@ -4,9 +4,10 @@
  */
 
 import { type ContextKey, type ContextValues, createContextKey, type HandlerContext } from "@connectrpc/connect";
+import type { Quotas } from "../quotas.ts";
 import type { Secrets } from "../sealing.ts";
 import type { ReadSession, WriteSession } from "../store/index.ts";
-import type { Quotas, RowChange } from "./declaration.ts";
+import type { RowChange } from "./declaration.ts";
 import type { PageTokens } from "./page-token.ts";
 
 /** The store as this call may use it, and the parts of the server that handlers need. */
@@ -23,7 +24,7 @@ export interface CallEnvironment {
   /** Whether token issuers may use http on a loopback host. */
   readonly allowLoopbackIssuers: boolean;
   /** The maximum of identities with patterns in an organisation. */
-  readonly maxPatternIdentities: number;
+  readonly maxPatterns: number;
   readonly quotas: Quotas;
   /** When the call began, in milliseconds since 1970. Everything that the call writes has this time. */
   readonly nowMs: number;

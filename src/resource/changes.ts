@@ -22,10 +22,12 @@ export async function updateRow(resource: Resource, row: Row, context: WithValue
   return record("updated", resource, await transactionOf(context).update(resource.table, row), context);
 }
 
-/** Removes a row and returns it as it was; undefined when it does not exist. */
+/** Removes a row and returns it as it was; undefined when it does not exist. Errors: those of `checkRemoval`. */
 export async function removeRow(resource: Resource, uid: string, context: WithValues): Promise<Row | undefined> {
   const row = await transactionOf(context).remove(resource.table, uid);
-  return row && record("deleted", resource, row, context);
+  if (row === undefined) return undefined;
+  await resource.declaration.checkRemoval?.(row, context);
+  return record("deleted", resource, row, context);
 }
 
 /** Takes the changes that the saving of feeds makes for a call. */

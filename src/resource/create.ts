@@ -4,7 +4,7 @@ import type { HandlerContext } from "@connectrpc/connect";
 import { keepDistinct } from "../contract/index.ts";
 import { newUid } from "../new-uid.ts";
 import type { Row } from "../store/index.ts";
-import { environmentOf } from "./call-environment.ts";
+import { environmentOf, transactionOf } from "./call-environment.ts";
 import { insertRow } from "./changes.ts";
 import type { Resource } from "./declaration.ts";
 import { enforceFieldBehavior } from "./field-mask.ts";
@@ -40,6 +40,7 @@ export async function insertResource<R extends DescMessage>(
   { uid = newUid(parent), output = {} }: InsertOptions<MessageShape<R>> = {},
 ): Promise<Row> {
   const { declaration } = resource;
+  transactionOf(context).expectInsert(resource.table, uid);
   if (declaration.parent !== undefined) await holdResource(declaration.parent, parent, context);
   const after = body === undefined ? emptyMessage(resource) : copyOf(resource, body);
   enforceFieldBehavior(declaration.schema, undefined, after);

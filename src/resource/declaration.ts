@@ -7,6 +7,7 @@ import type { HandlerContext } from "@connectrpc/connect";
 import type { Grant } from "../auth/index.ts";
 import { snakeCase } from "../codec/index.ts";
 import { type ResourceContract, readResource } from "../contract/index.ts";
+import type { Quotas } from "../quotas.ts";
 import type { ColumnType, Condition, ReadSession, Row, TableSpec } from "../store/index.ts";
 import type { FieldPath } from "./field-mask.ts";
 import { commonSortNames, type OrderColumn } from "./order-by.ts";
@@ -73,6 +74,13 @@ interface Declaration<R extends DescMessage, L extends DescMessage> {
   readonly sortNames?: Readonly<Record<string, string>>;
   /** The columns whose values are unique together within a parent. */
   readonly unique?: readonly string[];
+  /**
+   * The quota of an organisation that counts it. By default what is below a group, and not a part of something, has one
+   * with the name of its plural: `repos`.
+   */
+  readonly quota?: string;
+  /** The quota of an organisation that counts its bytes. */
+  readonly byteQuota?: string;
   /** Whether authentication or authorization reads it: a change invalidates what they have cached. */
   readonly invalidatesAuthCache?: boolean;
   /** The uids that every authenticated caller may read and list. */
@@ -81,6 +89,8 @@ interface Declaration<R extends DescMessage, L extends DescMessage> {
   readonly defaultOrder?: readonly OrderColumn[];
   /** Checks rules about several fields or rows. Runs in the transaction, after the value rules. */
   check?(change: Change<MessageShape<R>>, context: HandlerContext): Promise<void> | void;
+  /** Checks rules about the rows that are left, after this one has been removed in the transaction. */
+  checkRemoval?(row: Row, context: Pick<HandlerContext, "values">): Promise<void> | void;
   /**
    * Completes messages from other rows and from settings before they leave the server, once for a whole page. It must
    * not reveal a row outside the parent of a message that the reader may not read.
@@ -96,9 +106,6 @@ export interface View {
   readonly grants: readonly Grant[];
   readonly quotas: Quotas;
 }
-
-/** How many resources of a kind an organisation can have, by the name of the kind. Kinds without one are unlimited. */
-export type Quotas = Readonly<Record<string, number>>;
 
 /** A declared resource. */
 export interface Resource<R extends DescMessage = DescMessage, L extends DescMessage = DescMessage> {
@@ -129,8 +136,28 @@ export function defineResource<R extends DescMessage, L extends DescMessage>(
   return {
     declaration,
     contract,
-    table: { name: snakeCase(contract.plural), columns, isWatched: declaration.invalidatesAuthCache ?? false },
+    table: {
+      name: snakeCase(contract.plural),
+      columns,
+      isWatched: declaration.invalidatesAuthCache ?? false,
+      ...quotasOf(declaration, contract),
+    },
     sortNames: { ...("name" in columns && { name: "name" }), ...declaration.sortNames, ...commonSortNames },
     defaultOrder: declaration.defaultOrder ?? [{ column: "uid", descending: false }],
   };
+}
+
+/** The quotas of a table. */
+function quotasOf(
+  declaration: Pick<ResourceDeclaration<DescMessage, DescMessage>, "quota" | "byteQuota" | "partOf"> & Parent,
+  { plural }: ResourceContract,
+) {
+  const { partOf, byteQuota } = declaration;
+  const quota = declaration.quota ?? (partOf === undefined && isBelowGroup(declaration) ? plural : undefined);
+  return { ...(quota !== undefined && { quota }), ...(byteQuota !== undefined && { byteQuota }) };
+}
+
+/** Whether rows are below what nests in itself, as groups do, at any depth. */
+function isBelowGroup({ parent, nestsInItself }: Parent): boolean {
+  return nestsInItself === true || (parent !== undefined && isBelowGroup(parent.declaration));
 }

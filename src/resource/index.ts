@@ -35,7 +35,6 @@ export {
   equalTo,
   type Filter,
   type OnParentDelete,
-  type Quotas,
   type Resource,
   type RowChange,
   type View,

@@ -49,7 +49,7 @@ export interface BindingOptions {
    * methods that they select, by name or by `package.*`; of several for one method, the last.
    */
   readonly httpRules?: JsonValue | undefined;
-  /** Takes a method that has a rule and is left out. */
+  /** Takes a method that has a rule and is not served: its paths answer UNIMPLEMENTED. */
   onSkipped?(method: DescMethod, reason: string): void;
 }
 
@@ -59,6 +59,16 @@ export interface BindingOptions {
  * Errors: Error that names the method, and the column where a template is at fault.
  */
 export function readBindings(services: Iterable<DescService>, options: BindingOptions = {}): Binding[] {
+  return readAllBindings(services, options).filter(({ method }) => isServed(method));
+}
+
+/** Whether calls of a method can be made by HTTP bindings: not those with streams in both directions. */
+export function isServed(method: DescMethod): boolean {
+  return method.methodKind !== "bidi_streaming";
+}
+
+/** As {@link readBindings}, with those of methods that are not served. */
+export function readAllBindings(services: Iterable<DescService>, options: BindingOptions = {}): Binding[] {
   const methods = [...services].flatMap((service) => service.methods);
   const rules = selectRules(new Map(methods.map((method) => [methodName(method), method])), options.httpRules);
   return methods.flatMap((method) => {
@@ -73,10 +83,7 @@ export function methodName(method: DescMethod): string {
 }
 
 function bindingsOf(method: DescMethod, rule: HttpRule, { onSkipped }: BindingOptions): Binding[] {
-  if (method.methodKind === "bidi_streaming") {
-    onSkipped?.(method, "streams in both directions cannot be reached by HTTP bindings");
-    return [];
-  }
+  if (!isServed(method)) onSkipped?.(method, "streams in both directions cannot be reached by HTTP bindings");
   return [rule, ...rule.additionalBindings].map((candidate) => {
     if (candidate !== rule && candidate.additionalBindings.length > 0)
       throw new Error(`${methodName(method)}: additional_bindings must not be nested`);

@@ -8,7 +8,7 @@ import type {
   Message,
   MessageInitShape,
 } from "@bufbuild/protobuf";
-import type { ConnectError } from "@connectrpc/connect";
+import { Code, ConnectError } from "@connectrpc/connect";
 import { type Awaitable, chain } from "../awaitable.ts";
 import { MessageParts } from "../codec/index.ts";
 import {
@@ -26,7 +26,7 @@ import { isNotModified } from "./answer/conditional.ts";
 import type { StreamPayload } from "./answer/payload.ts";
 import { createRepresentations, type Representation } from "./answer/representation.ts";
 import { type StreamType, writeParts, writeStream } from "./answer/stream.ts";
-import type { Binding } from "./binding.ts";
+import { type Binding, isServed } from "./binding.ts";
 import { abortedWith, beginThrough, only, onlyOf } from "./call.ts";
 import { timeoutOf } from "./deadline.ts";
 import { CallHeader, callHeaders, responseHeaders } from "./headers.ts";
@@ -54,9 +54,16 @@ export interface Endpoint {
   serve(exchange: Exchange): Awaitable<void>;
 }
 
+function refuseStreams(): never {
+  const text = "Unimplemented: a method with streams in both directions is not served over REST; call it over gRPC";
+  throw new ConnectError(text, Code.Unimplemented);
+}
+
 /** Builds the endpoint of a binding. */
 export function createEndpoint(binding: Binding, options: CompleteOptions): Endpoint {
   const { method } = binding;
+  const match = { method, httpMethod: binding.httpMethod, template: binding.template.text };
+  if (!isServed(method)) return { method, match, serve: refuseStreams };
   const { transport, registry } = options;
   const reader = createRequestReader(binding, options);
   const choose = createRepresentations(binding, options);
@@ -67,7 +74,6 @@ export function createEndpoint(binding: Binding, options: CompleteOptions): Endp
     binding.responseBody === undefined &&
     method.output.typeName === "google.protobuf.Empty";
   const maxCallMs = typeof options.timeoutMs === "function" ? options.timeoutMs(method) : options.timeoutMs;
-  const match = { method, httpMethod: binding.httpMethod, template: binding.template.text };
 
   const listField = method.output.fields[0];
   const { json: format = {}, requestHeader, responseHeader, rewriteAnswer } = options;
@@ -82,7 +88,7 @@ export function createEndpoint(binding: Binding, options: CompleteOptions): Endp
     if (inParts && isBuffered(response)) return response.fallBack();
     const caller = inParts ? { takesParts: true } : undefined;
     const header = new CallHeader(request, requestHeader);
-    const values = options.contextValues?.(request);
+    const values = options.contextValues?.(request, response);
     const timeoutMs = transport.begin === undefined ? timeoutOf(deadline) : deadline?.leftMs();
     const call = begin(method as DescMethodUnary, message, header, timeoutMs, caller, values);
     if (call.answer instanceof Promise) onGone(response, call.cancel);
@@ -119,7 +125,7 @@ export function createEndpoint(binding: Binding, options: CompleteOptions): Endp
       timeoutOf(deadline),
       callHeaders(request, requestHeader),
       only(input),
-      options.contextValues?.(request),
+      options.contextValues?.(request, response),
     );
     await writeStream(response as PortResponse, answer.message, {
       type: form.type as StreamType,
@@ -157,7 +163,7 @@ export function createEndpoint(binding: Binding, options: CompleteOptions): Endp
         timeoutOf(deadline),
         callHeaders(request, requestHeader),
         watched() as AsyncIterable<MessageInitShape<typeof method.input>>,
-        options.contextValues?.(request),
+        options.contextValues?.(request, response),
       );
       const message = await onlyOf(answer.message);
       const headers = responseHeaders(common, [answer.header, answer.trailer], responseHeader);

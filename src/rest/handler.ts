@@ -14,7 +14,7 @@ import {
   isGone,
   Refusal,
 } from "../message/index.ts";
-import { type Binding, methodName, type RestMethod, readBindings } from "./binding.ts";
+import { type Binding, methodName, type RestMethod, readAllBindings } from "./binding.ts";
 import { createCors } from "./cors.ts";
 import { createEndpoint, type Endpoint } from "./endpoint.ts";
 import type { FieldPath } from "./field-path.ts";
@@ -38,7 +38,7 @@ const unknownPath = { kind: "unknown path" } as const;
 export function createRestHandler(given: RestOptions): RestHandler {
   const services = [...given.services];
   const options = { ...given, services, registry: given.registry ?? defaultRegistry(services) };
-  const bindings = readBindings(services, { onSkipped: warn, ...options });
+  const bindings = readAllBindings(services, { onSkipped: warn, ...options });
   const endpoints = new Map(bindings.map((binding) => [binding, createEndpoint(binding, options)]));
   const find = createFinder(bindings, options);
   const { onMatch } = options;
@@ -105,9 +105,9 @@ function refusalOf(match: Exclude<RouteMatch, { kind: "found" }>): Error {
   return new Refusal(405, Code.Unimplemented, `Method not allowed: this path takes ${allow}`, { allow });
 }
 
-/** Logs a method that is left out. */
+/** Logs a method that is not served. */
 function warn(method: DescMethod, reason: string): void {
-  console.warn(`REST: ${methodName(method)} is left out: ${reason}`);
+  console.warn(`REST: ${methodName(method)} is not served: ${reason}`);
 }
 
 /** The types of the files of services and of all that these import, and those of error details. */

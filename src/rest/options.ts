@@ -70,7 +70,7 @@ export interface RestOptions extends BindingOptions {
   /** The name under which a header or trailer field of the call is sent to the client; undefined for not at all. */
   readonly responseHeader?: HeaderMatcher | undefined;
   /** The context values of a call: interceptors of the transport, and services of `fromRouter`, see them. */
-  contextValues?(request: HttpRequest): ContextValues;
+  contextValues?(request: HttpRequest, response: HttpResponse): ContextValues;
   /** Called when a request has been routed, for metrics. */
   onMatch?(match: RestMatch, request: HttpRequest, response: HttpResponse): void;
   /** Completes or replaces the answer of a unary call that succeeded. */

@@ -78,8 +78,17 @@ function files(file: DescFile | undefined, asked: string, sent: Set<DescFile>): 
     for (const dependency of dependencies) if (!sent.has(dependency)) toSend.add(dependency);
   }
   for (const each of toSend) sent.add(each);
-  const fileDescriptorProto = [...toSend].map(({ proto }) => toBinary(FileDescriptorProtoSchema, proto));
+  const fileDescriptorProto = [...toSend].map(encoded);
   return { case: "fileDescriptorResponse", value: { fileDescriptorProto } };
+}
+
+const encodedFiles = new WeakMap<DescFile, Uint8Array>();
+
+/** A file as it is sent: encoding it takes far longer than the rest of an answer. */
+function encoded(file: DescFile): Uint8Array {
+  const bytes = encodedFiles.get(file) ?? toBinary(FileDescriptorProtoSchema, file.proto);
+  encodedFiles.set(file, bytes);
+  return bytes;
 }
 
 function failure(errorCode: Code, text: string): Answer {

@@ -2,7 +2,13 @@
 import type { OutgoingHttpHeaders } from "node:http";
 import type { Registry } from "@bufbuild/protobuf";
 import type { ConnectError } from "@connectrpc/connect";
-import { codeToHttpStatus, errorToJsonBytes } from "@connectrpc/connect/protocol-connect";
+import { encodeEnvelope } from "@connectrpc/connect/protocol";
+import {
+  codeToHttpStatus,
+  endStreamFlag,
+  endStreamToJson,
+  errorToJsonBytes,
+} from "@connectrpc/connect/protocol-connect";
 import { type HttpRequest, type HttpResponse, send } from "../message/index.ts";
 import { jsonOptionsOf, refuseGrpc, rpcPath } from "./connect/adapter.ts";
 import { pathOf } from "./handler.ts";
@@ -29,6 +35,13 @@ export function refuseRpc(
   }
   if (!rpcPath.test(pathOf(request))) return false;
   const made = error();
+  if (/^application\/connect\+/.test(contentType)) {
+    if ("resume" in request) request.resume();
+    const end = endStreamToJson(new Headers(made.metadata), made, jsonOptionsOf(registry));
+    const body = encodeEnvelope(endStreamFlag, new TextEncoder().encode(JSON.stringify(end)));
+    void send(response, { httpStatus: 200, headers: { ...headers, "content-type": contentType }, body, isRaw: true });
+    return true;
+  }
   const all: OutgoingHttpHeaders = {
     ...headers,
     ...Object.fromEntries(made.metadata),

@@ -1,5 +1,5 @@
 /** The users and groups of one provider, as SCIM resources. */
-import type { OrganisationQuotas, RunningCall } from "../pipeline/index.ts";
+import type { RunningCall } from "../pipeline/index.ts";
 import type { RowChange } from "../resource/index.ts";
 import {
   changeMembers,
@@ -9,8 +9,8 @@ import {
   type Entry,
   findMissing,
   findUser,
+  identityOfEntry,
   pageOfEntries,
-  provisionIdentity,
   readEntries,
   readEntry,
   removeEntry,
@@ -30,7 +30,7 @@ import type { ListQuery, Projection } from "./query.ts";
 import { checkResource, type Json, readResource } from "./resource.ts";
 import type { ResourceType } from "./schemas.ts";
 import type { Steps } from "./steps.ts";
-import { describeUser, Views, versionOf } from "./views.ts";
+import { Views, versionOf } from "./views.ts";
 
 /** What a directory is made from. */
 export interface DirectoryOptions {
@@ -41,7 +41,6 @@ export interface DirectoryOptions {
   /** Where SCIM clients reach it. */
   readonly base: string;
   readonly steps: Steps;
-  readonly quotas: OrganisationQuotas;
   /** Milliseconds since 1970. */
   readonly now: () => number;
   /** Records a change in the audit log, and what it did to identities and bindings as events. */
@@ -159,10 +158,6 @@ export class Directory {
 
   async create(type: ResourceType, body: unknown, projection: Projection): Promise<Shown> {
     const resource = readResource(type, body);
-    const { quotas } = this.#options;
-    const kind = type.id === "User" ? "scimUsers" : "scimGroups";
-    const excess = await quotas.excess(kind, rootOf(this.#provider), 1);
-    if (excess !== undefined) throw excess;
     return this.#save(type, undefined, resource, membersAre(resource.members), projection);
   }
 
@@ -238,9 +233,7 @@ export class Directory {
       else if (externalId !== "" && (await findUser(session, this.#provider, { externalId })) !== undefined)
         throw new ScimError(409, "another user has this externalId", "uniqueness");
       if (identity === "") {
-        const provisioned = await provisionIdentity(session, this.#provider, describeUser(resource), nowMs);
-        ({ identity } = provisioned);
-        changes.push(...provisioned.changes);
+        identity = await identityOfEntry(session, this.#provider, externalId);
       }
     }
     let saved: Entry;
@@ -260,7 +253,7 @@ export class Directory {
     return { resource, version: versionOf(entry), location: this.#views.locationOf(type, entry) };
   }
 
-  /** Errors: ScimError for a user that does not exist, and for too many; RESOURCE_EXHAUSTED. */
+  /** Errors: ScimError for a user that does not exist, and for too many. */
   async #changeMembers({ uid }: Entry, { isWhole, added, removed }: MemberChange, nowMs: number): Promise<void> {
     const session = this.#transaction;
     const uidOf = (id: string) => `${this.#provider}/${id}`;
@@ -270,10 +263,7 @@ export class Directory {
       throw new ScimError(400, `there is no User ${missing.slice(this.#provider.length + 1)}`, "invalidValue");
     const change = { isWhole, added: users, removed: [...removed].map(uidOf) };
     const more = await changeMembers(session, uid, change, nowMs);
-    if (more <= 0) return;
-    if (!isWhole && (await countMembers(session, uid)) > limits.members)
+    if (more > 0 && !isWhole && (await countMembers(session, uid)) > limits.members)
       throw new ScimError(400, `a group can have ${limits.members} members`, "tooMany");
-    const excess = await this.#options.quotas.excess("scimMembers", rootOf(this.#provider), more);
-    if (excess !== undefined) throw excess;
   }
 }

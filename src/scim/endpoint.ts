@@ -9,7 +9,7 @@
  */
 import { ConnectError } from "@connectrpc/connect";
 import { bearerIn } from "../auth/index.ts";
-import type { Endpoint, IncomingBodies } from "../http/index.ts";
+import { type Endpoint, type IncomingBodies, originOf } from "../http/index.ts";
 import { LruMap } from "../lru-map.ts";
 import {
   breakOff,
@@ -23,6 +23,7 @@ import {
 import type { EndpointCalls, RunningCall } from "../pipeline/index.ts";
 import { findProvisioningProvider, lockAccess } from "../services/index.ts";
 import type { Database } from "../store/index.ts";
+import { traceIdOf } from "../trace-context.ts";
 import { readJson } from "./body.ts";
 import { Directory, type DirectoryOptions } from "./directory.ts";
 import { discovery, listSchema, nothingHere } from "./discovery.ts";
@@ -34,7 +35,7 @@ import { type ResourceType, resourceTypes } from "./schemas.ts";
 import { Steps } from "./steps.ts";
 
 /** What {@link createScim} needs. */
-export interface ScimOptions extends Pick<DirectoryOptions, "record" | "quotas" | "now"> {
+export interface ScimOptions extends Pick<DirectoryOptions, "record" | "now"> {
   readonly database: Database;
   readonly calls: EndpointCalls;
   /** Where clients reach the server. */
@@ -155,6 +156,7 @@ export function createScim(options: ScimOptions): Scim {
   }
 
   async function serve(request: PortRequest, response: PortResponse): Promise<void> {
+    const origin = originOf(request, response);
     let given: Answer;
     try {
       const route = routeOf(request.method ?? "", new URL(request.url ?? "/", "http://scim"), scimPath);
@@ -163,7 +165,8 @@ export function createScim(options: ScimOptions): Scim {
           method: route.method,
           protocol: "scim",
           rateClass: route.rateClass,
-          headers: request.headers,
+          origin,
+          traceId: traceIdOf(request.headers),
           timeoutMs: () => readDeadline(request)?.leftMs(),
           authenticate: () => callerOf(request, route),
           onGone: (end) => onGone(response, end),

@@ -13,31 +13,6 @@ export function versionOf({ version }: Pick<Entry, "version">): string {
   return `W/"${version}"`;
 }
 
-/** What the identity of a user is made from. */
-export function describeUser(user: Json) {
-  const {
-    externalId,
-    userName,
-    displayName,
-    emails = [],
-    name,
-  } = user as {
-    externalId?: string;
-    userName?: string;
-    displayName?: string;
-    emails?: { value?: string; primary?: boolean }[];
-    name?: { formatted?: string };
-  };
-  const email = (emails.find(({ primary }) => primary === true) ?? emails[0])?.value;
-  const shown = displayName ?? name?.formatted;
-  return {
-    ...(externalId !== undefined && { externalId }),
-    ...(userName !== undefined && { userName }),
-    ...(shown !== undefined && { displayName: shown }),
-    ...(email !== undefined && { email }),
-  };
-}
-
 /** The views in one session. */
 export class Views {
   readonly #session: ReadSession;

@@ -19,13 +19,13 @@ import { createSubscriptionSource, type SubscriptionSourceOptions } from "./even
 import { defineSubscriptions, subscriptionsService } from "./events/subscriptions.ts";
 import { accessService } from "./iam/access/access.ts";
 import { accountAssociationsService, removeServiceBindings } from "./iam/account-associations.ts";
+import { keepingAnOwner } from "./iam/auth/last-owner.ts";
 import { externalGroupRoleMappings, externalGroupRoleMappingsService } from "./iam/external-group-role-mappings.ts";
 import { groupInvitesService, isPromised } from "./iam/group-invites.ts";
 import { groups, groupsService } from "./iam/groups.ts";
-import { identities, identitiesService } from "./iam/identities.ts";
+import { identitiesService } from "./iam/identities.ts";
 import { identityProviders, identityProvidersService } from "./iam/identity-providers.ts";
-import { groupsTable, membersTable, usersTable } from "./iam/provisioning/directory.ts";
-import { roleBindings, roleBindingsService } from "./iam/role-bindings.ts";
+import { bindingsOfUsers, roleBindings, roleBindingsService } from "./iam/role-bindings.ts";
 import { namedIn, rolesService } from "./iam/roles.ts";
 import { termsService } from "./iam/terms.ts";
 import { artifactsService } from "./libraries/artifacts.ts";
@@ -47,17 +47,25 @@ import { advisoryWriter } from "./vulnerabilities/save-advisories.ts";
 export { apiFeed, type RowChange, readFeedOrder, writeFeedOrder } from "../resource/index.ts";
 export { pruneDocuments, saveDocument } from "./advisory/documents.ts";
 export { pruneVulnerabilityMetadata, saveVulnerabilityMetadata } from "./advisory/vulnerability-metadata.ts";
+export { type BoundOptions, boundsOfTables, type Expiring, type TableBound } from "./bounds/tables.ts";
 export { readIssuers } from "./diagnosis.ts";
 export { explainAccess } from "./iam/access/explain.ts";
 export type { Reader } from "./iam/access/found-grants.ts";
 export { type AccessQuery, allAccess } from "./iam/access/list.ts";
 export { lockAccess } from "./iam/access-lock.ts";
+export { separateDirectoryUsers } from "./iam/auth/directory-users.ts";
 export { grantSource } from "./iam/auth/grants.ts";
 export { indexIdentities } from "./iam/auth/identity-index.ts";
 export { identitySource } from "./iam/auth/identity-source.ts";
 export { providerSource } from "./iam/auth/provider-source.ts";
-export { deprovisionIdentity, provisionIdentity } from "./iam/auth/provisioned-users.ts";
-export { ensureAdministrator, ensureFirstGroup, groupExists, identityExists } from "./iam/bootstrap.ts";
+export { deprovisionIdentity, identityOfEntry } from "./iam/auth/provisioned-users.ts";
+export {
+  ensureAdministrator,
+  ensureFirstGroup,
+  groupExists,
+  hasAdministrator,
+  identityExists,
+} from "./iam/bootstrap.ts";
 export { administratorRole, builtInRoles } from "./iam/built-in-roles.ts";
 export { installationSetting } from "./iam/installation-lock.ts";
 export {
@@ -82,7 +90,6 @@ export {
 } from "./iam/provisioning/directory.ts";
 export { findProvider as findProvisioningProvider } from "./iam/provisioning/settings.ts";
 export { storeBuiltInRoles } from "./iam/roles.ts";
-export { sessions } from "./iam/tokens/sessions.ts";
 export {
   createTokenExchange,
   type IssuedToken,
@@ -119,27 +126,6 @@ export const registryContents = contentsOf(repos, tags);
 
 /** The sinks of enabled subscriptions, at most `max` different origins, each with one address. */
 export const readSinks = (session: ReadSession, max: number) => sinksOf(subscriptions, session, max);
-
-/** The kinds of resources that an organisation can have only so many of. */
-export const quotaKinds = [
-  { name: "groups", table: groups.table, events: [created("iam.group")] },
-  { name: "identities", table: identities.table, events: [created("iam.identity")] },
-  {
-    name: "roleBindings",
-    table: roleBindings.table,
-    events: [created("iam.rolebindings"), "dev.platform.api.iam.rolebindings.created.batch.v1"],
-  },
-  { name: "subscriptions", table: subscriptions.table, events: [created("events.subscription")] },
-  { name: "repos", table: repos.table, events: [created("platform.registry.repo")] },
-  { name: "tags", table: tags.table, events: [created("platform.registry.tag")] },
-  { name: "scimUsers", table: usersTable, events: [] },
-  { name: "scimGroups", table: groupsTable, events: [] },
-  { name: "scimMembers", table: membersTable, events: [] },
-] as const;
-
-function created(kind: string): string {
-  return `dev.platform.api.${kind}.created.v1`;
-}
 
 /** The secrets in rows of resources. */
 export const sealedKinds: readonly SealedKind[] = [sealedClientSecrets, sealedSigningSecrets(subscriptions)];
@@ -207,7 +193,7 @@ function createServicesOfV2({
     groupInvitesService,
     accountAssociationsService,
     termsService(termsDocuments),
-    identityProvidersService(externalGroupRoleMappings),
+    identityProvidersService(externalGroupRoleMappings, bindingsOfUsers, keepingAnOwner),
     externalGroupRoleMappingsService,
     subscriptionsService(subscriptions, allowLoopbackSinks),
     deliveriesService(subscriptions, deliverySettings, () => contractServices),

@@ -1,27 +1,23 @@
 /** Opens a database by its URL. It is read at any time and written in transactions. */
-import type {
-  Engine,
-  PostgresPoolOptions,
-  TransactingCall,
-  TransactionBody,
-  TransactOptions,
-} from "./engines/engine.ts";
+import type { Engine, PostgresPoolOptions, TransactionBody, TransactOptions } from "./engines/engine.ts";
 import { tablesOf } from "./lists/table.ts";
 import { type CounterFault, correctCounters, findCounterFaults } from "./logs/counter-check.ts";
-import { counterStatements } from "./logs/counters.ts";
+import { type Counters, counterStatements } from "./logs/counters.ts";
 import { logsOf } from "./logs/log.ts";
 import { createQueue, type Queue } from "./logs/queue.ts";
 import { queuesOf } from "./logs/queue-session.ts";
 import { SharedTotals } from "./logs/shared-totals.ts";
 import { LongQueries, type ReadingCall } from "./long-queries.ts";
-import { migrate, type OnMigrated, type PendingMigration, pendingMigrations } from "./migrate.ts";
+import { migrate, pendingMigrations, unfinishedMigrations } from "./migrate.ts";
+import type { MigrateOptions, OnMigrated, PendingMigration } from "./migration.ts";
 import { type Catalogue, Reader, type ReadSession } from "./read-session.ts";
+import { Additions, type RowLimits } from "./row-limits.ts";
 import { settingStatements } from "./settings.ts";
 import { exportSnapshot } from "./snapshot/export.ts";
 import type { SnapshotProgress, TableEnd } from "./snapshot/format.ts";
 import { importSnapshot } from "./snapshot/import.ts";
 import { countedTables } from "./snapshot/tables.ts";
-import { ConflictError, NotUniqueError, RefusedError, StaleError } from "./sql/errors.ts";
+import { ConflictError, DamagedError, NotUniqueError, RefusedError, StaleError } from "./sql/errors.ts";
 import { observed } from "./sql/observed-connection.ts";
 import { compile } from "./sql/statement.ts";
 import { type DatabaseStats, measure } from "./stats.ts";
@@ -46,22 +42,32 @@ export interface Database {
    * transaction is rolled back. `body` may run more than once. Other transactions may wait for it, so it must wait for
    * nothing but its session. When the call ends, a transaction that has not started is cancelled, and the next statement
    * of one that has fails.
-   * Errors: those of the session; ConflictError; OverloadError when too many transactions wait; UnavailableError, with
+   * Errors: those of the session; that of a limit of rows; ConflictError; OverloadError when too many transactions wait; UnavailableError, with
    * `isUndecided` when the transaction may have been committed.
    */
   transact<T>(body: (session: WriteSession) => Promise<T>, options?: TransactOptions): Promise<T>;
+  /** Limits from now on what transactions may add; undefined: nothing. */
+  limitRows(limits: RowLimits | undefined): void;
   /** A queue, by the name of its table. */
   queue(name: string): Queue;
-  /** Brings the schema up to date and returns how many migrations ran. Several processes may call it at once. */
-  migrate(onMigrated?: OnMigrated): Promise<number>;
+  /**
+   * Brings the schema up to date and returns how many migrations ran. Several processes may call it at once. Errors:
+   * RefusedError; ConflictError; UnavailableError.
+   */
+  migrate(onMigrated?: OnMigrated, options?: MigrateOptions): Promise<number>;
   /**
    * Distributes the tables of tenants among the workers of a Citus cluster, and returns how many were not. To be called
    * after `migrate`, by a process that then closes the database: others must be started again. Errors: RefusedError
    * where there is no Citus.
    */
   distribute(): Promise<number>;
-  /** Returns the missing migrations, in order. Errors: RefusedError when the database is newer than this program. */
+  /**
+   * Returns the missing migrations, in order. Errors: RefusedError when a newer program has made a schema on which this
+   * one cannot work. From then on transactions are refused, until this finds otherwise.
+   */
   pendingMigrations(): Promise<readonly PendingMigration[]>;
+  /** Returns what `migrate` leaves until no program of the release before is at work. Errors: RefusedError. */
+  unfinishedMigrations(): Promise<readonly PendingMigration[]>;
   /**
    * Writes the lines of a snapshot: everything in the database, at one moment. `write` resolves when it can take the
    * next line.
@@ -140,6 +146,8 @@ export async function openDatabase(url: string, options: OpenOptions = {}): Prom
     locksRows: engine.isConcurrent,
     settings: settingStatements(dialect),
   };
+  let limits: RowLimits | undefined;
+  let refusal: RefusedError | undefined;
   let running = 0;
   let idle: PromiseWithResolvers<void> | undefined;
   let closing: Promise<void> | undefined;
@@ -147,6 +155,7 @@ export async function openDatabase(url: string, options: OpenOptions = {}): Prom
   /** Runs a transaction that closing waits for. */
   async function tracked<T>(start: () => Promise<T>): Promise<T> {
     if (closing !== undefined) throw new Error("the database is closed");
+    if (refusal !== undefined) throw refusal;
     running++; // not a Set, which may hold deleted entries for long: see http/http2/short-map.ts
     try {
       return await start();
@@ -168,6 +177,8 @@ export async function openDatabase(url: string, options: OpenOptions = {}): Prom
   const reader = observed(engine.reader, undefined, measuredReads);
   const totals = commits === undefined ? new SharedTotals(reader) : undefined;
   const read = new Reader(catalogue, reader, { commits, totals });
+  const additions = (counters: Counters) =>
+    limits && new Additions(limits, (table, measure, root) => read.total(table, measure, [root]), counters);
   const longQueries =
     engine.longQueries && new LongQueries(engine.longQueries, options.fewRows ?? defaultFewRows, longs);
   if (longQueries !== undefined) stats.longQueries = () => longQueries.counts;
@@ -186,15 +197,28 @@ export async function openDatabase(url: string, options: OpenOptions = {}): Prom
     refresh: () => engine.refresh?.(),
     transact: (body, options = {}) =>
       tracked(async () =>
-        measure(transactions, () => engine.transact(inSession(engine, catalogue, body, options.call), options)),
+        measure(transactions, () => engine.transact(inSession(engine, catalogue, body, additions, options), options)),
       ),
+    limitRows: (given) => {
+      limits = given;
+    },
     queue: (name) => createQueue({ ...engine, autocommit: (body) => tracked(() => engine.autocommit(body)) }, name),
-    migrate: (onMigrated) => migrate(engine, onMigrated),
+    migrate: (onMigrated, options) => migrate(engine, onMigrated, options),
     distribute: async () => {
       if (engine.distribute === undefined) throw new RefusedError("only PostgreSQL with Citus distributes tables");
       return engine.distribute();
     },
-    pendingMigrations: () => pendingMigrations(engine),
+    async pendingMigrations() {
+      try {
+        const pending = await pendingMigrations(engine);
+        refusal = undefined;
+        return pending;
+      } catch (error) {
+        if (error instanceof RefusedError) refusal = error;
+        throw error;
+      }
+    },
+    unfinishedMigrations: () => unfinishedMigrations(engine),
     exportSnapshot: (write, report) => exportSnapshot(engine, write, report),
     importSnapshot: (lines, report) => importSnapshot(engine, lines, report),
     findCounterFaults: () =>
@@ -253,19 +277,22 @@ function inSession<T>(
   { isConcurrent }: Engine,
   catalogue: Catalogue,
   body: (session: WriteSession) => Promise<T>,
-  call: TransactingCall | undefined,
+  additionsOf: (counters: Counters) => Additions | undefined,
+  { call, isUnlimited = false }: TransactOptions,
 ): TransactionBody<T> {
   let staleRuns = 0;
   return async (connection, counters, mayCollide) => {
     call?.throwIfAborted();
-    const session = new Writer(catalogue, connection, counters, { call, checksNames: !mayCollide });
+    const additions = isUnlimited ? undefined : additionsOf(counters);
+    const session = new Writer(catalogue, connection, counters, { call, checksNames: !mayCollide, additions });
     try {
       const value = await body(session);
+      await additions?.check();
       if (session.failure !== undefined) throw session.failure; // `body` has caught it, but the transaction has failed
       return value;
     } catch (error) {
       const { failure } = session;
-      if (failure instanceof ConflictError) throw failure;
+      if (failure instanceof ConflictError || failure instanceof DamagedError) throw failure;
       // Another transaction may have changed the row since this one read it.
       if (isConcurrent && failure instanceof StaleError && staleRuns++ < maxStaleRuns) throw new ConflictError(failure);
       throw mayCollide && failure instanceof NotUniqueError ? failure : error;

@@ -36,7 +36,7 @@ export {
   unknownMigrations,
 } from "./backup.ts";
 export { type Database, type OpenOptions, openDatabase } from "./database.ts";
-export { syncFolder } from "./engines/sqlite/file.ts";
+export { networkFileSystemOf, syncFolder } from "./engines/sqlite/file.ts";
 export type { Condition, ListQuery, OrderTerm, Selection } from "./lists/query.ts";
 export type { CounterFault } from "./logs/counter-check.ts";
 export type { LogEntry, LogScan, LogSpec } from "./logs/log.ts";
@@ -44,7 +44,9 @@ export type { LeaseRequest, Queue, Settlement } from "./logs/queue.ts";
 export type { NewQueueEntry, QueueEntry, QueueKey, QueuePlace, QueueState } from "./logs/queue-entry.ts";
 export type { PartitionScan } from "./logs/queue-session.ts";
 export type { ReadingCall } from "./long-queries.ts";
+export type { MigrateOptions, MigrationProgress, PendingMigration } from "./migration.ts";
 export type { ReadSession } from "./read-session.ts";
+export type { RowLimits } from "./row-limits.ts";
 export { PackedRow } from "./rows/packed.ts";
 export type { Row } from "./rows/record.ts";
 export { columnsOf, columnValue, type TableSpec } from "./rows/row.ts";
@@ -52,6 +54,7 @@ export type { SnapshotProgress, TableEnd } from "./snapshot/format.ts";
 export { importSetting } from "./snapshot/tables.ts";
 export {
   ConflictError,
+  DamagedError,
   NotUniqueError,
   OverloadError,
   RefusedError,

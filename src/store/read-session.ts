@@ -174,7 +174,7 @@ export class Reader implements ReadSession {
   changes(): Awaitable<number> {
     const commits = this.#commits?.();
     if (commits !== undefined && this.#changes?.commits === commits) return this.#changes.count;
-    return chain(this.#total("watched", "changes", [""]), (count) => {
+    return chain(this.total("watched", "changes", [""]), (count) => {
       if (commits !== undefined) this.#changes = { commits, count };
       return count;
     });
@@ -215,12 +215,13 @@ export class Reader implements ReadSession {
 
   #reading(spec: TableSpec) {
     const total = (counterClass: CounterClass, ancestors: readonly string[]) =>
-      this.#total(spec.name, counterClass, ancestors);
+      this.total(spec.name, counterClass, ancestors);
     const connection = this.connection();
     return { table: this.catalogue.table(spec), connection, longQueries: this.#longQueries, total };
   }
 
-  #total(table: string, counterClass: CounterClass, ancestors: readonly string[]): Awaitable<number> {
+  /** The sum of the counters of distinct ancestors. */
+  total(table: string, counterClass: CounterClass, ancestors: readonly string[]): Awaitable<number> {
     const { sum, sumMany } = this.catalogue.counters;
     const isOne = ancestors.length === 1;
     const statement = isOne ? sum : sumMany;

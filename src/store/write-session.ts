@@ -2,12 +2,13 @@
 
 import { type Awaitable, chain, tryChain } from "../awaitable.ts";
 import type { TransactingCall } from "./engines/engine.ts";
-import type { Counters } from "./logs/counters.ts";
+import { type Counters, countsBytes } from "./logs/counters.ts";
 import { appendValues, type LogEntry, type LogSpec } from "./logs/log.ts";
 import type { NewQueueEntry, QueueKey } from "./logs/queue-entry.ts";
 import { addValues, requeueValues } from "./logs/queue-session.ts";
 import { type Catalogue, Reader, type ReadSession } from "./read-session.ts";
-import { pack } from "./rows/packed.ts";
+import type { Additions } from "./row-limits.ts";
+import { pack, packedBytes } from "./rows/packed.ts";
 import type { Row } from "./rows/record.ts";
 import { checkUid, readColumns, storedColumns, type TableSpec } from "./rows/row.ts";
 import type { RowStatements } from "./rows/statements.ts";
@@ -68,12 +69,28 @@ export interface WriteSession extends ReadSession {
   removePending(queue: string, partition: string, limit: number): Promise<number>;
   /** Removes about `limit` of the oldest entries that were made before `beforeUs`. Returns how many. */
   forget(log: LogSpec, beforeUs: number, limit: number): Promise<number>;
+  /** Begins to read what the limits of a row need that will be inserted, while other statements run. */
+  expectInsert(table: TableSpec, uid: string): void;
+  /**
+   * Compares what was added so far with the limits of rows, as the end of every transaction does. Errors: that of the
+   * limit which is exceeded.
+   */
+  checkLimits(): Promise<void>;
+}
+
+/** What a {@link Writer} may have besides its connection. */
+interface WriterOptions {
+  readonly call: TransactingCall | undefined;
+  readonly checksNames: boolean;
+  /** What it adds to limited tables; undefined: nothing is limited. */
+  readonly additions: Additions | undefined;
 }
 
 /** The session of one run of a transaction's body. */
 export class Writer extends Reader implements WriteSession {
   readonly #counters: Counters;
   readonly #call: TransactingCall | undefined;
+  readonly #additions: Additions | undefined;
   readonly checksNames: boolean;
   #failure: unknown;
   #ended = false;
@@ -82,7 +99,7 @@ export class Writer extends Reader implements WriteSession {
     catalogue: Catalogue,
     connection: SqlConnection,
     counters: Counters,
-    { call, checksNames }: { readonly call: TransactingCall | undefined; readonly checksNames: boolean },
+    { call, checksNames, additions }: WriterOptions,
   ) {
     super(
       catalogue,
@@ -91,6 +108,7 @@ export class Writer extends Reader implements WriteSession {
     );
     this.#counters = counters;
     this.#call = call;
+    this.#additions = additions;
     this.checksNames = checksNames;
   }
 
@@ -167,6 +185,8 @@ export class Writer extends Reader implements WriteSession {
       ...columns,
     });
     this.#counters.inserted(table.name, row.uid, row.parent);
+    if (countsBytes(table.name)) this.#counters.resized(table.name, row.uid, packedBytes(row));
+    this.#additions?.note(table, row.uid);
     if (table.isWatched) this.#counters.changed();
     const inserted = { ...row, version, columns: readColumns(table, columns) };
     await this.#maintainIndexes(statements, row.uid, undefined, inserted.columns);
@@ -177,7 +197,8 @@ export class Writer extends Reader implements WriteSession {
     const columns = storedColumns(table, row.columns);
     const version = row.version + 1;
     const { row: statements } = this.catalogue.table(table);
-    const before = statements.indexes.length > 0 ? await this.get(table, row.uid) : undefined;
+    const isSized = countsBytes(table.name);
+    const before = statements.indexes.length > 0 || isSized ? await this.get(table, row.uid) : undefined;
     const changed = await this.#run(table, statements.update, {
       uid: row.uid,
       read_version: row.version,
@@ -188,6 +209,10 @@ export class Writer extends Reader implements WriteSession {
     });
     if (changed === 0) throw this.#fail(new StaleError(table.name, row.uid));
     if (table.isWatched) this.#counters.changed();
+    if (isSized) {
+      this.#counters.resized(table.name, row.uid, packedBytes(row) - packedBytes(before!));
+      this.#additions?.note(table, row.uid);
+    }
     const updated = { ...row, version, columns: readColumns(table, columns) };
     if (before !== undefined) await this.#maintainIndexes(statements, row.uid, before.columns, updated.columns);
     return updated;
@@ -213,6 +238,7 @@ export class Writer extends Reader implements WriteSession {
     if (values === undefined) return undefined;
     const row = read(values);
     this.#counters.removed(table.name, uid, row.parent);
+    if (countsBytes(table.name)) this.#counters.resized(table.name, uid, -packedBytes(row));
     if (table.isWatched) this.#counters.changed();
     return row;
   }
@@ -247,6 +273,14 @@ export class Writer extends Reader implements WriteSession {
 
   async forget(log: LogSpec, beforeUs: number, limit: number): Promise<number> {
     return this.connection().run(this.catalogue.log(log).forget, { time_us: beforeUs, limit });
+  }
+
+  expectInsert(table: TableSpec, uid: string): void {
+    this.#additions?.note(table, uid);
+  }
+
+  async checkLimits(): Promise<void> {
+    await this.#additions?.check();
   }
 
   /** Updates the content indexes for a row that is stored, from its values before to its values after. */

@@ -1,13 +1,13 @@
 /**
  * Sessions of browsers: with `X-Platform-Session: cookie`, the refresh token is not in the response, but in a cookie that
- * no script reads and that only requests of the same site below `/sts` carry (RFC 6265bis).
+ * no script reads and that only requests of the same site carry (RFC 6265bis). Nothing but `/sts` reads it.
  *
  * A page of another origin cannot use it: the header needs a preflight, which is never granted for it, and a request
  * whose `Origin` or `Sec-Fetch-Site` tells of another origin is refused.
  */
 
 import { invalid, permissionDenied } from "../errors.ts";
-import { headerOf, type PortRequest, type PortResponse } from "../message/index.ts";
+import { headerOf, isOfSameOrigin, type PortRequest, type PortResponse } from "../message/index.ts";
 import type { IssuedToken } from "../services/index.ts";
 
 /** The session of a browser, at one request. */
@@ -35,12 +35,12 @@ export function browserSessionOf(
   if (wanted === undefined) return undefined;
   if (wanted !== "cookie") throw invalid({ field: header, description: "must be cookie" });
   const { protocol, host } = new URL(baseUrl);
-  if (!isOfSameOrigin(request, host))
+  if (!isOfSameOrigin(request, [host]))
     throw permissionDenied("sessions in cookies are for the pages of this server alone");
   const isSecure = protocol === "https:";
-  // The prefix makes browsers refuse the cookie from anybody who has no TLS.
-  const name = isSecure ? "__Secure-platform-session" : "platform-session";
-  const attributes = `; Path=/sts; HttpOnly; SameSite=Strict${isSecure ? "; Secure" : ""}`;
+  // The prefix makes browsers take the cookie from this host alone, over TLS, and for all of its paths.
+  const name = isSecure ? "__Host-platform-session" : "platform-session";
+  const attributes = `; Path=${isSecure ? "/" : "/sts"}; HttpOnly; SameSite=Strict${isSecure ? "; Secure" : ""}`;
   return {
     refreshToken: cookieOf(request, name),
     keep(next) {
@@ -48,16 +48,6 @@ export function browserSessionOf(
       response.setHeader("set-cookie", `${name}=${next?.token ?? ""}; Max-Age=${seconds}${attributes}`);
     },
   };
-}
-
-/** @param baseHost a proxy may pass on another host than the one that the browser asked for. */
-function isOfSameOrigin(request: PortRequest, baseHost: string): boolean {
-  const site = headerOf(request, "sec-fetch-site");
-  if (site !== undefined && site !== "same-origin") return false;
-  const origin = headerOf(request, "origin");
-  if (origin === undefined) return true;
-  const host = URL.parse(origin)?.host; // the origin of a sandboxed page is `null`
-  return host !== undefined && [baseHost, headerOf(request, "host"), headerOf(request, ":authority")].includes(host);
 }
 
 function cookieOf(request: PortRequest, name: string): string | undefined {

@@ -20,7 +20,7 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { type Audit, type AuditRecord, emptyRecord } from "../audit/index.ts";
 import { bearerIn, refusalOf } from "../auth/index.ts";
 import { completeError, invalid, reasonOf, unauthenticated } from "../errors.ts";
-import type { Endpoint, Endpoints, IncomingBodies } from "../http/index.ts";
+import { type Endpoint, type Endpoints, type IncomingBodies, originOf } from "../http/index.ts";
 import { type Logger, logRefusedToken, roundMs } from "../log.ts";
 import { breakOff, headerOf, type PortRequest, type PortResponse, Refusal, send } from "../message/index.ts";
 import { callersError, isDenial } from "../pipeline/index.ts";
@@ -55,8 +55,8 @@ interface StsCall {
   readonly bearer: string | undefined;
   /** undefined if the refresh token is not kept in a cookie. */
   readonly session: BrowserSession | undefined;
-  /** Notes for the audit log whose token it is, and the issuer of the upstream token. */
-  identify(subject: string, issuer: string): void;
+  /** Notes for the audit log whose token it is, the issuer of the upstream token, and the provider it is restricted to. */
+  identify(subject: string, issuer: string, provider: string): void;
 }
 
 interface StsRoute {
@@ -111,6 +111,7 @@ export function createSts({
       ...narrowingOf(parameters),
       identity: parameters.one("identity"),
       identityProvider: parameters.one("identity_provider"),
+      onCaller: ({ subject, issuer }) => call.identify(subject, issuer, ""),
     });
     const shown = kept(call, issued);
     if (grant === undefined) return { ...plain(shown), refreshToken: shown.refreshToken?.token };
@@ -131,7 +132,7 @@ export function createSts({
 
   /** Notes whose token it is, and moves its refresh token into the cookie of a browser's session. */
   function kept({ session, identify }: StsCall, issued: IssuedToken): IssuedToken {
-    identify(issued.subject, issued.upstreamIssuer);
+    identify(issued.subject, issued.upstreamIssuer, issued.provider);
     session?.keep(issued.refreshToken);
     return session === undefined ? issued : { ...issued, refreshToken: undefined };
   }
@@ -142,7 +143,7 @@ export function createSts({
       throw new OAuthError("unsupported_token_type", "access tokens are not kept; they expire within the hour");
     const subject = await exchange.revoke(token);
     call.session?.keep(undefined);
-    if (subject !== undefined) call.identify(subject, "");
+    if (subject !== undefined) call.identify(subject, "", "");
   }
 
   function oauth({ token, expireTimeMs, refreshToken: next, narrowing }: IssuedToken): object {
@@ -162,11 +163,11 @@ export function createSts({
     let presented: Presented = request.headers.authorization === undefined ? "subject token" : "token in the header";
     const record = {
       ...emptyRecord,
+      ...originOf(request, response),
       method: path.slice(1),
-      requestId: String(request.headers["x-request-id"]),
       count: 1,
     };
-    let who: Pick<AuditRecord, "caller" | "issuer"> | undefined;
+    let who: Pick<AuditRecord, "caller" | "issuer" | "scope"> | undefined;
     let session: BrowserSession | undefined;
     let code = "OK";
     try {
@@ -178,8 +179,8 @@ export function createSts({
       const grants = parameters.all("grant_type");
       isOAuth ||= grants.length > 0;
       if (grants.includes(refreshGrant)) presented = "refresh token";
-      const identify = (caller: string, issuer: string) => {
-        who = { caller, issuer };
+      const identify = (caller: string, issuer: string, scope: string) => {
+        who = { caller, issuer, scope };
       };
       session = browserSessionOf(request, response, { baseUrl, now });
       const body = await route.answer({ parameters, bearer: bearerOf(request), session, identify });
@@ -192,7 +193,7 @@ export function createSts({
       if (code === "UNAUTHENTICATED") session?.keep(undefined);
       if (code === "INTERNAL") log.error({ err: reason, path, requestId: record.requestId }, "bug");
       if (failure instanceof ConnectError && isDenial(failure.code)) {
-        audit.report({ ...record, code });
+        audit.report({ ...record, ...who, code });
         if (failure.cause !== undefined) logRefusedToken(log, record.method, failure.cause, record.requestId);
       }
       if (failure instanceof Refusal) await answerStatus(response, failure.error, failure.httpStatus);

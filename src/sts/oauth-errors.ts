@@ -47,6 +47,8 @@ function statusOf(error: ConnectError, presented: Presented): [number, string] {
       return [400, presented === "refresh token" ? "invalid_grant" : "invalid_request"];
     case Code.PermissionDenied:
       return [400, "invalid_request"];
+    case Code.ResourceExhausted:
+      return [429, "temporarily_unavailable"];
     case Code.Aborted:
     case Code.DeadlineExceeded:
     case Code.Unavailable:

@@ -2,8 +2,9 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer, request } from "node:http";
-import type { AddressInfo } from "node:net";
-import { networkInterfaces } from "node:os";
+import { type AddressInfo, connect } from "node:net";
+import { hostname, networkInterfaces } from "node:os";
+import { text } from "node:stream/consumers";
 import { pino } from "pino";
 import { expect, onTestFinished, test } from "vitest";
 import { openAtAdminAddress } from "../../src/app/admin/address.ts";
@@ -19,7 +20,7 @@ const listen = { host: "127.0.0.1", port: 0 };
 const silent = pino({ level: "silent" });
 
 async function open(options: Partial<AdminOptions> = {}) {
-  const admin = await openAdmin({ listen, debug: "loopback", log: silent, ...options });
+  const admin = await openAdmin({ listen, debug: "loopback", hosts: [], log: silent, ...options });
   onTestFinished(() => admin.close());
   return admin;
 }
@@ -125,6 +126,7 @@ async function blocked() {
     const admin = await openAdmin({
       listen: { host: "127.0.0.1", port: 0 },
       debug: "loopback",
+      hosts: [],
       log: pino({ level: "silent" }),
       collect: async () => [{ name: "a.b", kind: "counter", description: "A.", series: [{ labels: {}, value: 7 }] }],
     });
@@ -224,12 +226,70 @@ test("several processes are ready while one is, and their files are those of the
   expect((await ask(port, "/debug/profile?worker=1&seconds=2")).text).toBe("/debug/profile?worker=1&seconds=2");
 });
 
+/** The status of a request with these fields. */
+async function statusWith(port: number, path: string, headers: Record<string, string>): Promise<number> {
+  const [answer] = await once(request({ host: "127.0.0.1", port, path, headers }).end(), "response");
+  answer.resume();
+  return answer.statusCode;
+}
+
+const known = ["127.0.0.1", "[::1]", "[::1]:9090", "10.1.2.3:9090", "localhost:9090", "platform:9090", hostname()];
+const unknown = [
+  "evil.example.com",
+  "evil.example.com:9090",
+  "127.0.0.1.nip.io",
+  "localhost.example",
+  "METRICS.example.org.",
+];
+
+test("metrics and files are for known hosts alone: addresses, names without a dot, and those of the settings", async () => {
+  const { port } = await open({ debug: "on", collect: async () => [], hosts: ["metrics.example.com"] });
+  for (const path of ["/metrics", "/debug/profile?seconds=0"]) {
+    const expected = path === "/metrics" ? 200 : 400;
+    for (const host of [...known, "metrics.example.com", "Metrics.Example.com:9090"])
+      expect(await statusWith(port, path, { host }), `${path} ${host}`).toBe(expected);
+    for (const host of unknown) expect(await statusWith(port, path, { host }), `${path} ${host}`).toBe(403);
+  }
+  for (const path of ["/livez", "/readyz"]) expect(await statusWith(port, path, { host: unknown[0]! })).toBe(200);
+});
+
+test("files are not for pages of other origins", async () => {
+  const { port } = await open({ debug: "on" });
+  const own = `http://127.0.0.1:${port}`;
+  const refused: Record<string, string>[] = [
+    { "sec-fetch-site": "cross-site" },
+    { "sec-fetch-site": "same-site" },
+    { origin: "http://evil.example.com" },
+    { origin: "http://127.0.0.1:1" },
+    { origin: "null" },
+    { origin: own, "sec-fetch-site": "cross-site" },
+  ];
+  for (const path of ["/debug/heap", "/debug/profile"])
+    for (const headers of refused) expect(await statusWith(port, path, headers), JSON.stringify(headers)).toBe(403);
+  const admitted: Record<string, string>[] = [
+    {},
+    { "sec-fetch-site": "none" },
+    { origin: own, "sec-fetch-site": "same-origin" },
+  ];
+  for (const headers of admitted) expect(await statusWith(port, "/debug/profile?seconds=0", headers)).toBe(400);
+});
+
+test("every answer forbids browsers to guess its type", async () => {
+  const { port } = await open({ collect: async () => [] });
+  for (const path of ["/livez", "/readyz", "/readyz?verbose", "/metrics", "/nothing", "/debug/profile?seconds=0"])
+    expect((await ask(port, path)).headers.get("x-content-type-options"), path).toBe("nosniff");
+  const socket = connect(port, "127.0.0.1");
+  socket.write("nonsense\r\n\r\n");
+  expect(await text(socket)).toMatch(/^HTTP\/1\.1 400 [\s\S]*x-content-type-options: nosniff\r\n/);
+});
+
 test("an answer of the source that fails is an error of that request only", async () => {
   const server = createAdminServer({
     failure: () => undefined,
     readiness: () => ({ isReady: true, document: {}, checks: [] }),
     metrics: () => Promise.reject(new Error("broken")),
     debug: { access: "on", heap: async () => {}, profile: async () => {} },
+    hosts: [],
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   onTestFinished(() => void server.close());

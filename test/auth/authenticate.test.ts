@@ -1,11 +1,13 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { importJWK, type JWK } from "jose";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { type Authenticator, createAuthenticator, type MatchableIdentity } from "../../src/auth/authenticate.ts";
-import type { ClaimMatch, StaticKeys } from "../../src/auth/claim-match.ts";
-import { createIssuer, type Issuer } from "../../src/auth/issuer.ts";
-import { createKeySets } from "../../src/auth/key-sets.ts";
-import { generateSigningKey, type StoredKey } from "../../src/auth/signing-keys.ts";
+import { type Authenticator, createAuthenticator } from "../../src/auth/authenticate.ts";
+import type { MatchableIdentity } from "../../src/auth/identity-source.ts";
+import type { ClaimMatch, StaticKeys } from "../../src/auth/tokens/claim-match.ts";
+import { createIssuer, type Issuer } from "../../src/auth/tokens/issuer.ts";
+import { createKeySets } from "../../src/auth/tokens/key-sets.ts";
+import { generateSigningKey, type StoredKey } from "../../src/auth/tokens/signing-keys.ts";
+import { userIdentityUid } from "../../src/new-uid.ts";
 import {
   brokenHeaders,
   forgedTokens,
@@ -43,7 +45,8 @@ let external: LocalIssuer;
 /** Identities as a table: what a store would filter by index is filtered by the rules alone. */
 let identities: MatchableIdentity[];
 let asked: [issuer: string, subject: string][];
-let seen: string[];
+/** Asked, it differs: every call finds the identities as they are. */
+let changes = 0;
 let authenticator: Authenticator;
 
 beforeAll(async () => {
@@ -65,7 +68,6 @@ beforeEach(() => {
   nowMs = startMs;
   identities = [];
   asked = [];
-  seen = [];
   external.requests.length = 0;
   external.answers.clear();
   external.keys = [key.jwk, rsa.jwk];
@@ -80,7 +82,7 @@ beforeEach(() => {
         return identities;
       },
       isActive: async (uid) => identities.some((identity) => identity.uid === uid),
-      seen: (uid) => seen.push(uid),
+      changes: () => changes++,
     },
     providers: noProviders,
   });
@@ -89,8 +91,8 @@ beforeEach(() => {
 const noProviders = {
   hasIssuer: async () => false,
   accepting: async () => [],
-  accepts: async () => false,
-  signIn: async () => undefined,
+  accepts: async () => undefined,
+  signIn: async () => ({ providers: [], isAmbiguous: false }),
 };
 
 function claimMatch(uid: string, change: Partial<ClaimMatch> = {}, createTimeUs = 1): MatchableIdentity {
@@ -151,7 +153,7 @@ describe("the header", () => {
     identities = [claimMatch(root)];
     const token = await tokenOf();
     for (const scheme of ["Bearer", "bearer", "BEARER", "bEaReR", "Bearer "]) {
-      expect((await authenticator.authenticate(`${scheme} ${token}`)).subject).toBe(root);
+      expect((await authenticator.authenticate(`${scheme} ${token}`)).identities).toEqual([root]);
     }
   });
 
@@ -173,7 +175,6 @@ describe("our own tokens", () => {
     expect(caller).toMatchObject({ subject: uid, identities: [uid], issuer: platform, expireTimeMs: startMs + 60_000 });
     expect(caller.claims.cap).toEqual(["repo.list"]);
     expect(asked).toEqual([]);
-    expect(seen).toEqual([]);
     identities = [];
     await expectRefused(token);
     identities = [claimMatch(uid)];
@@ -211,15 +212,15 @@ describe("tokens of other issuers", () => {
     identities = [claimMatch(root), claimMatch(`${group}/x`, { subject: "other" })];
     const caller = await authenticate(await tokenOf({ email: "a@b.example", email_verified: true, groups: ["g"] }));
     expect(caller).toMatchObject({
-      subject: root,
+      subject: userIdentityUid(external.url, "robot"),
       identities: [root],
       issuer: external.url,
+      outsideIssuer: external.url,
       email: "a@b.example",
       expireTimeMs: startMs + 300_000,
     });
     expect(caller.claims.groups).toEqual(["g"]);
     expect(asked).toEqual([[external.url, "robot"]]);
-    expect(seen).toEqual([root]);
   });
 
   it.each([
@@ -233,24 +234,21 @@ describe("tokens of other issuers", () => {
     expect(await authenticate(await tokenOf({ email: "a@b.example", ...claims }))).not.toHaveProperty("email");
   });
 
-  it("unite all identities they match; the one at root level acts, else the oldest", async () => {
+  it("unite all identities they match, oldest first, the one at the root last", async () => {
     const uids = async (...matching: MatchableIdentity[]) => {
       identities = matching;
-      const caller = await authenticate(await tokenOf());
-      expect(caller.identities[0]).toBe(caller.subject);
-      return caller.identities;
+      return (await authenticate(await tokenOf())).identities;
     };
     expect(await uids(claimMatch("a/1", {}, 1), claimMatch("b", {}, 9), claimMatch("c/1", {}, 5))).toEqual([
-      "b",
       "a/1",
       "c/1",
+      "b",
     ]);
     expect(await uids(claimMatch("a/1", {}, 3), claimMatch("b/1", {}, 2), claimMatch("c/1", {}, 2))).toEqual([
       "b/1",
       "c/1",
       "a/1",
     ]);
-    expect(seen).toEqual(["b", "a/1", "c/1", "b/1", "c/1", "a/1"]);
   });
 
   it("are judged anew on every call, without asking the issuer again", async () => {
@@ -260,7 +258,7 @@ describe("tokens of other issuers", () => {
     identities = [claimMatch(root, { subject: "other" })];
     await expectRefused(token);
     identities = [claimMatch(`${group}/x`, { claims: { sub: "robot" } })];
-    expect((await authenticate(token)).subject).toBe(`${group}/x`);
+    expect((await authenticate(token)).identities).toEqual([`${group}/x`]);
     identities = [];
     await expectRefused(token);
     expect(external.requests).toEqual([discoveryPath, "/keys"]);
@@ -290,7 +288,7 @@ describe("tokens of other issuers", () => {
     await expectRefused(await tokenOf());
     expect(external.requests).toEqual([]);
     identities.push(claimMatch("h", { issuer: "", issuerPattern: `^${external.url.replaceAll(".", "\\.")}$` }));
-    expect((await authenticate(await tokenOf())).subject).toBe("h");
+    expect((await authenticate(await tokenOf())).identities).toEqual(["h"]);
   });
 
   it("are compared with rules once they are verified, and cause no more traffic then", async () => {
@@ -327,7 +325,7 @@ describe("tokens of other issuers", () => {
       issuer: own,
       clock,
       keySets,
-      identities: { keySources: broken, candidates: broken, isActive: broken },
+      identities: { keySources: broken, candidates: broken, isActive: broken, changes: () => 0 },
       providers: noProviders,
     });
     await expect(failing.authenticate(`Bearer ${await tokenOf()}`)).rejects.toThrow(/^store$/);
@@ -342,7 +340,7 @@ describe("static keys", () => {
 
   it("verify without discovery", async () => {
     identities = [staticKeys("p/1", {}, key.jwk)];
-    expect((await authenticate(await tokenOf(puller))).subject).toBe("p/1");
+    expect((await authenticate(await tokenOf(puller))).identities).toEqual(["p/1"]);
     expect(external.requests).toEqual([]);
   });
 
@@ -376,6 +374,19 @@ describe("static keys", () => {
     expect((await authenticate(await tokenOf())).identities).toEqual(["q/1"]);
     identities = [staticKeys("p/1", { issuer: external.url, subject: "robot", issuerKeys: "" })];
     await expectRefused(await tokenOf());
+  });
+});
+
+describe("static keys beside an issuer that cannot be reached", () => {
+  it("do not wait for it, once it has failed", async () => {
+    identities = [staticKeys("p/1", { issuer: external.url, subject: "robot" }, key.jwk), claimMatch("q/1")];
+    external.answers.set(discoveryPath, { status: 500, body: "" });
+    expect((await authenticate(await tokenOf({ jti: "1" }))).identities).toEqual(["p/1"]);
+    external.answers.clear();
+    nowMs += 30_000;
+    expect((await authenticate(await tokenOf({ jti: "2" }))).identities).toEqual(["p/1"]);
+    await expect.poll(() => external.requests.length).toBeGreaterThanOrEqual(3);
+    await expect.poll(async () => (await authenticate(await tokenOf({ jti: "3" }))).identities).toEqual(["p/1", "q/1"]);
   });
 });
 

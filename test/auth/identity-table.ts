@@ -1,6 +1,6 @@
 /** Whose keys may verify a token, by a table of identities: what a store finds by index. */
-import type { KeySources, MatchableIdentity } from "../../src/auth/authenticate.ts";
-import { originOfIssuer, originOfPattern } from "../../src/auth/issuer-pattern.ts";
+import type { KeySources, MatchableIdentity } from "../../src/auth/identity-source.ts";
+import { originOfIssuer, originOfPattern } from "../../src/auth/tokens/issuer-pattern.ts";
 
 export function keySourcesIn(table: readonly MatchableIdentity[], issuer: string, subject: string): KeySources {
   const rules = table.map(({ rule }) => rule);

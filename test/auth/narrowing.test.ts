@@ -5,7 +5,7 @@ import type { Narrowing } from "../../src/auth/caller.ts";
 import { capabilityNamed } from "../../src/auth/capabilities.ts";
 import type { Grant } from "../../src/auth/grant.ts";
 import { narrower, narrowGrants, narrowingClaims, narrowingOf } from "../../src/auth/narrowing.ts";
-import { TokenRejected } from "../../src/auth/token.ts";
+import { TokenRejected } from "../../src/auth/tokens/token.ts";
 
 const root = "a".repeat(40);
 const other = "b".repeat(40);
@@ -61,9 +61,9 @@ describe("narrower", () => {
 
 describe("narrowGrants", () => {
   const grants: Grant[] = [
-    { scope: root, capabilities: new Set([list, groups]) },
-    { scope: deep, capabilities: new Set([write]) },
-    { scope: "", capabilities: new Set([groups]) },
+    { scope: root, capabilities: new Set([list, groups]), identity: root },
+    { scope: deep, capabilities: new Set([write]), identity: root },
+    { scope: "", capabilities: new Set([groups]), identity: root },
   ];
   const may = (narrowing: Narrowing, scope: string, capability: Capability) =>
     holds(narrowGrants(grants, narrowing), scope, [capability]);

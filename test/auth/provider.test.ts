@@ -1,11 +1,13 @@
 import { Code } from "@connectrpc/connect";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { type Authenticator, createAuthenticator, type MatchableIdentity } from "../../src/auth/authenticate.ts";
-import { createIssuer, type Issuer } from "../../src/auth/issuer.ts";
-import { createKeySets } from "../../src/auth/key-sets.ts";
+import { type Authenticator, createAuthenticator } from "../../src/auth/authenticate.ts";
+import type { MatchableIdentity } from "../../src/auth/identity-source.ts";
 import { externalGroupsOf, type Provider } from "../../src/auth/provider.ts";
-import { generateSigningKey } from "../../src/auth/signing-keys.ts";
-import type { Claims } from "../../src/auth/token.ts";
+import { createIssuer, type Issuer } from "../../src/auth/tokens/issuer.ts";
+import { createKeySets } from "../../src/auth/tokens/key-sets.ts";
+import { generateSigningKey } from "../../src/auth/tokens/signing-keys.ts";
+import type { Claims } from "../../src/auth/tokens/token.ts";
+import { userIdentityUid } from "../../src/new-uid.ts";
 import { keySourcesIn } from "./identity-table.ts";
 import {
   discoveryPath,
@@ -19,7 +21,7 @@ import {
 } from "./local-issuer.ts";
 
 const platform = "https://api.platform.example";
-const user = "1".repeat(40);
+let user: string;
 const clock = () => startMs;
 
 let own: Issuer;
@@ -32,6 +34,8 @@ let providers: Map<string, Provider>;
 let identities: MatchableIdentity[];
 let signedIn: [providers: string[], subject: string][];
 let isDeleted: boolean;
+/** Asked, it differs: every call finds the providers as they are. */
+let changes = 0;
 let authenticator: Authenticator;
 
 beforeAll(async () => {
@@ -39,12 +43,13 @@ beforeAll(async () => {
   key = await testKey("ES256", "a");
   stranger = await testKey("ES256", "a");
   external = await startIssuer(key);
+  user = userIdentityUid(external.url, "jane");
 });
 afterAll(() => external.close());
 
 beforeEach(() => {
   external.requests.length = 0;
-  providers = new Map([["web", { uid: "org/web", groupsClaim: "groups" }]]);
+  providers = new Map([["web", { uid: "org/web", clientId: "web", groupsClaim: "groups" }]]);
   identities = [];
   signedIn = [];
   isDeleted = false;
@@ -56,15 +61,16 @@ beforeEach(() => {
       keySources: async (issuer, subject) => keySourcesIn(identities, issuer, subject),
       candidates: async () => identities,
       isActive: async (uid) => uid === user && !isDeleted,
+      changes: () => changes++,
     },
     providers: {
       hasIssuer: async (issuer) => issuer === external.url && providers.size > 0,
       accepting: async (issuer, audiences) =>
         issuer === external.url ? audiences.flatMap((audience) => providers.get(audience) ?? []) : [],
-      accepts: async (uid) => [...providers.values()].some((provider) => provider.uid === uid),
+      accepts: async (uid) => ([...providers.values()].some((provider) => provider.uid === uid) ? [] : undefined),
       async signIn(accepting, { sub }) {
         signedIn.push([accepting.map(({ uid }) => uid), sub]);
-        return isDeleted ? undefined : { identity: user, providers: accepting };
+        return { providers: isDeleted ? [] : accepting, isAmbiguous: false };
       },
     },
   });
@@ -94,7 +100,7 @@ describe("a provider's token", () => {
   });
 
   it("may be one that several providers accept, each with groups of its own", async () => {
-    providers.set("cli", { uid: "org/cli", groupsClaim: "teams" });
+    providers.set("cli", { uid: "org/cli", clientId: "cli", groupsClaim: "teams" });
     const caller = await authenticate(await tokenOf({ aud: ["cli", "web", "other"], groups: ["g"], teams: "t" }));
     expect(caller.providers).toEqual([
       { uid: "org/cli", externalGroups: ["t"] },
@@ -102,7 +108,7 @@ describe("a provider's token", () => {
     ]);
   });
 
-  it("speaks for the identities that it matches too; the user acts", async () => {
+  it("speaks for the identities that it matches too", async () => {
     const rule = { kind: "claim_match", claims: {}, claimPatterns: {} } as const;
     const matching = { ...rule, issuer: external.url, subject: "jane", audience: "web" };
     identities = [
@@ -110,7 +116,7 @@ describe("a provider's token", () => {
       { uid: "g/2", createTimeUs: 1, rule: { ...matching, audience: "other" } },
       { uid: user, createTimeUs: 2, rule: matching },
     ];
-    expect((await authenticate(await tokenOf())).identities).toEqual([user, "g/1"]);
+    expect((await authenticate(await tokenOf())).identities).toEqual(["g/1", user]);
     isDeleted = true;
     identities.pop();
     const caller = await authenticate(await tokenOf());

@@ -84,6 +84,13 @@ test("CEF escapes what has a meaning in it", () => {
       "rt=1793880000000 externalId=1 suid=\\= act=platform.iam.v2.GroupsService/CreateGroup outcome=OK cnt=1 " +
       "cs1Label=issuer cs1=https://a?b\\=c\\\\d|e\\nf",
   );
+  const from = record({ caller: "", method: "", code: "UNAUTHENTICATED", count: 5, address: "2001:db8:1:2::/64" });
+  expect(cefOf({ ...line, ...from })).toContain(
+    "|calls|calls that were only counted|7|rt=1793880000000 externalId=1 src=2001:db8:1:2:: outcome=UNAUTHENTICATED cnt=5",
+  );
+  expect(cefOf({ ...line, address: "192.0.2.1", userAgent: "a=b" })).toContain(
+    " src=192.0.2.1 suid=\\= requestClientApplication=a\\=b ",
+  );
   expect(cefOf({ ...line, method: "a|b\\c\nd", code: "UNAUTHENTICATED" })).toContain("|a\\|b\\\\c d|a\\|b\\\\c d|7|");
 });
 

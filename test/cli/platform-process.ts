@@ -18,6 +18,8 @@ export interface Surroundings {
   /** Standard input of a process of its own; empty by default. */
   readonly input?: string;
   readonly env?: Readonly<Record<string, string>>;
+  /** The module that Node runs; the program's by default. */
+  readonly entry?: string;
 }
 
 /** The result of a command. */
@@ -182,8 +184,11 @@ export const isWithoutFastPath = process.env.TEST_FAST_PATH === "off";
 /** Whether tests run without generated code. */
 export const isWithoutGeneratedCode = process.env.TEST_GENERATED_CODE === "off";
 
-function spawnPlatform(args: readonly string[], { cwd = tmpdir(), env = {}, input }: Surroundings): ChildProcess {
-  const child = spawn(process.execPath, [programEntry(), ...args], {
+function spawnPlatform(
+  args: readonly string[],
+  { cwd = tmpdir(), env = {}, entry = programEntry(), input }: Surroundings,
+): ChildProcess {
+  const child = spawn(process.execPath, [entry, ...args], {
     cwd,
     env: { ...cleanEnvironment(), ...env },
     stdio: [input === undefined ? "ignore" : "pipe", "pipe", "pipe"],

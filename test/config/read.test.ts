@@ -14,6 +14,7 @@ import {
   settings,
   variableOf,
 } from "../../src/config/index.ts";
+import { defaultQuotas } from "../../src/quotas.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "platform-config-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -47,20 +48,11 @@ test("the defaults", () => {
     adminDebug: "loopback",
     metrics: "on",
     allowLoopbackIssuers: false,
-    maxPatternIdentities: 100,
+    maxPatterns: 200,
+    reservedClients: [],
     consoleIssuers: [],
     v1MaxListItems: 200_000,
-    quotas: {
-      groups: 100_000,
-      identities: 1_000_000,
-      roleBindings: 1_000_000,
-      subscriptions: 10_000,
-      repos: 10_000_000,
-      tags: 100_000_000,
-      scimUsers: 1_000_000,
-      scimGroups: 100_000,
-      scimMembers: 10_000_000,
-    },
+    quotas: defaultQuotas,
     rateLimitRead: { perSecond: 5000, burst: 20_000 },
     rateLimitList: { perSecond: 1000, burst: 5000 },
     rateLimitWrite: { perSecond: 1000, burst: 10_000 },
@@ -68,6 +60,14 @@ test("the defaults", () => {
     rateLimitAddress: { perSecond: 500, burst: 10_000 },
     maxCalls: 2000,
     workers: 1,
+    trustedProxies: [],
+    forwardedHeader: "x-forwarded-for",
+    proxyProtocol: "off",
+    maxConnections: 10_000,
+    keepAliveTimeout: 75_000,
+    http2IdleTimeout: 300_000,
+    hsts: "on",
+    adminHosts: [],
     maxQueueDelay: 1000,
     maxLongQueries: availableParallelism(),
     databaseConnections: Math.min(48, 16 + 4 * availableParallelism()),
@@ -347,14 +347,20 @@ test("--metrics-listen and --probe-listen are old names of --admin-listen; the l
   expect(() => read({ flags: { adminListen: "x" }, warn })).toThrow('--admin-listen: must be HOST:PORT, not "x"');
 });
 
+const provider = `${"0a".repeat(20)}/${"1b".repeat(8)}`;
+
 describe("the issuers of the console", () => {
   const read = (consoleIssuers: string) =>
     readConfig({ flags: { consoleIssuers }, env: {}, warn: () => {} }).consoleIssuers;
 
-  test("are URLs with client ids", () => {
+  test("are URLs with client ids, and identity providers", () => {
     expect(read("https://login.example.com/t/=a:b, http://127.0.0.1:9=c=d")).toEqual([
       { issuer: "https://login.example.com/t/", clientId: "a:b" },
       { issuer: "http://127.0.0.1:9", clientId: "c=d" },
+    ]);
+    expect(read(`https://login.example.com=a=${provider} ,https://login.example.com=b==${provider}`)).toEqual([
+      { issuer: "https://login.example.com", clientId: "a", provider },
+      { issuer: "https://login.example.com", clientId: "b=", provider },
     ]);
     expect(read("")).toEqual([]);
   });
@@ -365,4 +371,31 @@ describe("the issuers of the console", () => {
       expect(() => read(text)).toThrow("--console-issuers: must be a list of URL=CLIENT_ID");
     },
   );
+});
+
+describe("reserved clients", () => {
+  const read = (reservedClients: string) =>
+    readConfig({ flags: { reservedClients }, env: {}, warn: () => {} }).reservedClients;
+  const issuer = "https://login.example.com/t";
+
+  test("are clients of issuers with an identity provider", () => {
+    expect(read(`${issuer}=a=${provider}, ${issuer}=b=c=${provider}`)).toEqual([
+      { issuer, clientId: "a", provider },
+      { issuer, clientId: "b=c", provider },
+    ]);
+    expect(read("")).toEqual([]);
+  });
+
+  test.each([`${issuer}=a`, `${issuer}=a=${provider.slice(0, 40)}`, `${issuer}=a=${provider}/${"1".repeat(16)}`, "a"])(
+    "%s is refused",
+    (text) => {
+      expect(() => read(text)).toThrow("--reserved-clients: must be a list of URL=CLIENT_ID=PROVIDER_UID");
+    },
+  );
+
+  test("are reserved once", () => {
+    const other = provider.replace("0a", "0b");
+    expect(() => read(`${issuer}=a=${provider},${issuer}=a=${other}`)).toThrow(`reserves ${issuer}=a twice`);
+    expect(read(`${issuer}=a=${provider},${issuer}=b=${other}`)).toHaveLength(2);
+  });
 });

@@ -37,6 +37,8 @@ onEveryServer("audit records", (platform) => {
         result: "OK",
         count: "1",
         requestId: "made",
+        address: "127.0.0.1",
+        userAgent: expect.any(String),
       },
     ]);
     expect([totalCount, estimated]).toEqual(["1", false]);

@@ -1,6 +1,9 @@
 /** Every mutation and every denied call is in the audit log, and no secret is. */
 
+import { createClient } from "@connectrpc/connect";
+import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
+import { GroupsService } from "../../gen/platform/iam/v2/groups_pb.ts";
 import { type AuditRecord, readAudit } from "../../src/audit/index.ts";
 import { runCommand } from "../../src/cli/index.ts";
 import { userIdentityUid } from "../../src/new-uid.ts";
@@ -90,22 +93,82 @@ onEveryServer("audit", {}, (server) => {
     );
   });
 
-  test("records denied calls, reads among them", async () => {
+  test("records denied calls of known callers, reads among them, with where they came from", async () => {
     const { call, root, baseUrl } = server();
     const { uid, token } = await stranger();
-    const [read, none, wrong, crooked] = [tagged(), tagged(), tagged(), tagged()];
-    await call("GET", `/iam/v2/groups/${root}`, undefined, token, read);
-    await call("GET", "/iam/v2/groups", undefined, null, none);
-    await call("GET", "/iam/v2/groups", undefined, "abc", wrong);
-    await call("DELETE", `/iam/v2/groups/${"x".repeat(2000)}`, undefined, null, crooked);
+    const read = tagged();
+    const userAgent = `agent \u0085${"x".repeat(200)}`;
+    await call("GET", `/iam/v2/groups/${root}`, undefined, token, { ...read, "user-agent": userAgent });
     const method = "platform.iam.v2.GroupsService/GetGroup";
-    const nobody = { caller: "", issuer: "", scope: "", resource: "", code: "UNAUTHENTICATED" };
-    await expectRecords(
-      [read, { caller: uid, issuer: baseUrl, method, scope: root, code: "PERMISSION_DENIED" }],
-      [none, nobody],
-      [wrong, nobody],
-      [crooked, nobody],
-    );
+    const origin = { address: "127.0.0.1", userAgent: `agent ${"x".repeat(122)}` };
+    await expectRecords([
+      read,
+      { caller: uid, issuer: baseUrl, method, scope: root, code: "PERMISSION_DENIED", ...origin },
+    ]);
+  });
+
+  test("counts denied calls without a known caller, and records none", async () => {
+    const { another, root } = server();
+    const counted = async () => (await allRecords()).filter(({ caller }) => caller === "");
+    const before = (await counted()).length;
+    const tag = tagged();
+    const victim = await another();
+    const attempt = async (method: string, path: string, body?: Json, headers: Record<string, string> = {}) => {
+      const answer = await fetch(victim.baseUrl + path, {
+        method,
+        headers: { ...tag, ...headers, ...(body !== undefined && { "content-type": "application/json" }) },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+      });
+      await answer.arrayBuffer();
+    };
+    const bad = { authorization: "Bearer abc" };
+    for (let i = 0; i < 50; i++) {
+      await attempt("GET", `/iam/v2/groups/${root}`);
+      await attempt("GET", "/iam/v2/groups", undefined, bad);
+      await attempt("DELETE", `/iam/v2/groups/${"x".repeat(2000)}`);
+      await attempt("POST", "/sts/exchange_refresh_token", {}, bad);
+      await attempt("GET", "/scim/v2/Users", undefined, bad);
+      await attempt("POST", `/iam/v2/groups/${root}`, { name: "a" }, { "x-server-timeout": "0.000001" });
+    }
+    await victim.stop(); // which writes what it has counted
+    const records = (await counted()).slice(before);
+    expect(records.reduce((sum, { count }) => sum + count, 0)).toBe(300);
+    expect(records.length).toBeLessThan(10); // two for each minute and code
+    for (const record of records)
+      expect(record).toMatchObject({
+        address: "127.0.0.1",
+        ...{ issuer: "", method: "", scope: "", resource: "", requestId: "", userAgent: "" },
+      });
+    expect(await recordsOf(tag)).toEqual([]);
+  });
+
+  test("says over every protocol where a call came from", async () => {
+    const { root, admin, baseUrl } = server();
+    const grpc = createGrpcTransport({ baseUrl });
+    const web = createGrpcWebTransport({ baseUrl, httpVersion: "2" });
+    const connect = createConnectTransport({ baseUrl, httpVersion: "1.1", useBinaryFormat: false });
+    for (const transport of [grpc, web, connect]) {
+      const headers = { ...tagged(), authorization: `Bearer ${admin}`, "user-agent": "tester/1" };
+      await createClient(GroupsService, transport).createGroup({ parent: root, group: { name: "a" } }, { headers });
+      await expectRecords([headers, { code: "OK", address: "127.0.0.1", userAgent: "tester/1" }]);
+    }
+  });
+
+  test("shows administrators of the platform all of it, and nobody else", async () => {
+    const { call, root } = server();
+    await call("GET", "/iam/v2/groups", undefined, null);
+    const listed = async () => (await call("GET", "/audit/v1/records?result=UNAUTHENTICATED")).body.records;
+    await expect.poll(async () => (await listed()).length).toBeGreaterThan(0);
+    expect((await listed())[0]).toMatchObject({ caller: "", address: "127.0.0.1", userAgent: "", scope: "" });
+    expect((await call("GET", "/audit/v1/records")).body.records[0]).toHaveProperty("requestId");
+    const { token } = await stranger();
+    const refused = await call("GET", "/audit/v1/records", undefined, token);
+    expect([refused.status, refused.body.message]).toEqual([
+      403,
+      "Permission denied: CAP_AUDIT_LIST needed at the whole platform",
+    ]);
+    const ofRoot = (await call("GET", `/audit/v1/records/${root}?result=UNAUTHENTICATED`)).body.records;
+    expect(ofRoot).toEqual([]);
   });
 
   test("records nothing that reads, and nothing that was only checked", async () => {
@@ -123,15 +186,11 @@ onEveryServer("audit", {}, (server) => {
 
   test("records the use of the token service", async () => {
     const { call, admin, administrator, baseUrl } = server();
-    const [good, denied, unknown] = [tagged(), tagged(), tagged()];
+    const [good, denied] = [tagged(), tagged()];
     expect((await call("POST", "/sts/exchange", { cap: "groups.list" }, admin, good)).status).toBe(200);
     await call("POST", "/sts/exchange", { identity: "other" }, admin, denied);
-    await call("POST", "/sts/exchange_refresh_token", {}, "abc", unknown);
-    await expectRecords(
-      [good, { method: "sts/exchange", caller: administrator, issuer: baseUrl, code: "OK" }],
-      [denied, { method: "sts/exchange", caller: "", code: "PERMISSION_DENIED" }],
-      [unknown, { method: "sts/exchange_refresh_token", code: "UNAUTHENTICATED" }],
-    );
+    const known = { method: "sts/exchange", caller: administrator, issuer: baseUrl, address: "127.0.0.1" };
+    await expectRecords([good, { ...known, code: "OK" }], [denied, { ...known, code: "PERMISSION_DENIED" }]);
   });
 
   test("records the first sign-in of a user at a provider, and no other", async () => {
@@ -193,9 +252,11 @@ onEveryServer("audit", {}, (server) => {
         code: "OK",
         count: 1,
         requestId: made["x-request-id"],
+        address: "127.0.0.1",
+        userAgent: expect.any(String),
       });
       const table = await run();
-      expect(table.lines[0]).toMatch(/^TIME +CODE +COUNT +REQUEST +CALLER +METHOD +RESOURCE/);
+      expect(table.lines[0]).toMatch(/^TIME +CODE +COUNT +REQUEST +CALLER +ADDRESS +METHOD +RESOURCE/);
       expect(table.lines.filter((line) => line.includes(uid))).toHaveLength(1);
       expect((await run("--since", "2999-01-01", "--json")).lines).toEqual([]);
       for (const wrong of ["yesterday", "1w", "2026-99-99"]) expect((await run("--since", wrong)).status).toBe(1);

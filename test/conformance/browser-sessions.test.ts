@@ -133,7 +133,7 @@ test("behind a proxy with TLS, the cookie is sent over TLS only, and the origin 
   // A token of the platform begins no session.
   expect([status, headers.getSetCookie()]).toEqual([
     200,
-    ["__Secure-platform-session=; Max-Age=0; Path=/sts; HttpOnly; SameSite=Strict; Secure"],
+    ["__Host-platform-session=; Max-Age=0; Path=/; HttpOnly; SameSite=Strict; Secure"],
   ]);
   expect((await exchange("https://other.example")).status).toBe(403);
 });

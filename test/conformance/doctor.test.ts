@@ -4,6 +4,7 @@ import { chmodSync, readFileSync, statSync, utimesSync, writeFileSync } from "no
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from "vitest";
+import { openDatabase } from "../../src/store/index.ts";
 import { startIssuer, testKey } from "../auth/local-issuer.ts";
 import { startPlatformForTest, temporaryFolder } from "../cli/platform-process.ts";
 import { restClient } from "../cli/rest-client.ts";
@@ -51,6 +52,30 @@ describe.each(databases.filter(([, create]) => create !== undefined))("on %s", (
     expect((await runHere(["init", ...on])).code).toBe(0);
   });
   afterAll(() => database?.remove());
+
+  test("an installation from before audit records ended by default keeps all of them, and says so", async () => {
+    expect((await examine(...on)).of("audit log")).toMatchObject({
+      state: "ok",
+      message: "records are kept for 400 days",
+    });
+    const db = await openDatabase(database.url);
+    onTestFinished(() => db.close());
+    const setting = (await db.read.setting("installation"))!;
+    const { auditRetentionDays, ...older } = JSON.parse(Buffer.from(setting).toString());
+    expect(auditRetentionDays).toBe(400);
+    await db.transact((session) => session.putSetting("installation", Buffer.from(JSON.stringify(older))));
+    const { code, of } = await examine(...on);
+    expect([code, of("audit log")]).toMatchObject([
+      0,
+      { state: "warning", message: expect.stringContaining("for ever") },
+    ]);
+    expect(of("audit log")!.advice).toContain("--audit-retention-days");
+    expect((await examine(...on, "--audit-retention-days", "30")).of("audit log")).toMatchObject({
+      state: "ok",
+      message: "records are kept for 30 days",
+    });
+    await db.transact((session) => session.putSetting("installation", setting));
+  });
 
   test("a sound installation has nothing that fails", async () => {
     const { code, stderr, findings } = await examine("--deep", ...on);

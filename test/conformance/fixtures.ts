@@ -2,9 +2,14 @@
 import { randomBytes } from "node:crypto";
 import { create } from "@bufbuild/protobuf";
 import { IdentitySchema } from "../../gen/platform/iam/v2/identities_pb.ts";
+import { RoleBindingSchema } from "../../gen/platform/iam/v2/role_bindings_pb.ts";
+import { readInstallation } from "../../src/app/installation.ts";
 import { userIdentityUid } from "../../src/new-uid.ts";
 import { contentOf, newRow } from "../../src/resource/index.ts";
+import { administratorRoleUid } from "../../src/services/iam/built-in-roles.ts";
 import { identities } from "../../src/services/iam/identities.ts";
+import { roleBindings } from "../../src/services/iam/role-bindings.ts";
+import { ensureAdministrator } from "../../src/services/index.ts";
 import type { Json } from "./contract.ts";
 import type { Platform } from "./platform.ts";
 
@@ -95,6 +100,25 @@ export function bind(platform: Platform, parent: string, identityUid: string, ro
 export async function builtInRole(platform: Platform, name: string): Promise<string> {
   const { roles } = await platform.ok("ListRoles", { name, uidp: { inRoot: true } });
   return roles[0].uid;
+}
+
+/** Makes another administrator, as no method does. */
+export async function makeAdministrator(platform: Platform): Promise<Member> {
+  const { uid: organisation } = await makeGroup(platform, "");
+  const { uid } = await makeIdentity(platform, organisation);
+  const { uid: home } = await makeGroup(platform, organisation);
+  const binding = create(RoleBindingSchema, { identityUid: uid, roleUid: administratorRoleUid });
+  const row = newRow(freshUid(home), home, Date.now(), contentOf(roleBindings, binding));
+  await platform.write((session) => session.insert(roleBindings.table, row));
+  return { uid, roleUid: administratorRoleUid, bindingUid: row.uid, token: await platform.token(uid) };
+}
+
+/** Makes the first administrator again, as `platform init --recover` does. */
+export async function recoverAdministrator(platform: Platform): Promise<void> {
+  await platform.write(async (session) => {
+    const { issuerUrl, rootGroupUid } = (await readInstallation(session))!;
+    await ensureAdministrator(session, rootGroupUid, issuerUrl, Date.now());
+  });
 }
 
 /** Somebody who holds capabilities, or a built-in role by its name, in a group. */

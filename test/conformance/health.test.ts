@@ -1,4 +1,6 @@
 /** grpc.health.v1 and gRPC reflection, as their own clients see them. */
+import { once } from "node:events";
+import { type IncomingMessage, request } from "node:http";
 import { credentials, loadPackageDefinition, type ServiceError } from "@grpc/grpc-js";
 import { loadSync } from "@grpc/proto-loader";
 import { expect, test } from "vitest";
@@ -25,6 +27,15 @@ function clientOf(platform: Platform, Service: Json): Json {
   return new Service(new URL(platform.baseUrl).host, credentials.createInsecure());
 }
 
+/** What answers a request whose target is sent as it is written. */
+async function statusAndType(baseUrl: string, method: string, path: string) {
+  const headers = { "content-type": "application/json" };
+  const sent = request(baseUrl, { method, path, headers }).end(method === "POST" ? "{}" : undefined);
+  const [response] = (await once(sent, "response")) as [IncomingMessage];
+  response.resume();
+  return [response.statusCode, response.headers["content-type"]];
+}
+
 onEveryServer("health", (platform) => {
   const check = (service: string) =>
     new Promise<{ error: ServiceError | null; answer: Json }>((resolve) => {
@@ -38,6 +49,26 @@ onEveryServer("health", (platform) => {
   test("the server and each of its services are serving", async () => {
     for (const service of ["", ...services])
       expect((await check(service)).answer, service).toEqual({ status: "SERVING" });
+  });
+
+  test("targets in absolute form, as clients send them to proxies, are answered as those in origin form", async () => {
+    const { baseUrl } = platform();
+    for (const [method, path] of [
+      ["GET", "/livez"],
+      ["GET", "/readyz"],
+      ["GET", "/openapi.json"],
+      ["GET", "/docs"],
+      ["GET", "/console"],
+      ["GET", "/.well-known/openid-configuration"],
+      ["GET", "/scim/v2/ServiceProviderConfig"],
+      ["GET", "/no/such/path"],
+      ["POST", "/platform.ping.v2.PingService/Ping"],
+    ] as const) {
+      const [origin, absolute] = await Promise.all(
+        [path, `http://platform.example.com${path}`].map((target) => statusAndType(baseUrl, method, target)),
+      );
+      expect(absolute, path).toEqual(origin);
+    }
   });
 
   test("a service that is not there is not found", async () => {

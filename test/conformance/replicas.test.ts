@@ -5,7 +5,17 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { type RunningServer, startServer } from "../../src/app/index.ts";
 import { readConfig } from "../../src/config/index.ts";
 import { type Json, methodNamed } from "./contract.ts";
-import { builtInRole, digestOf, freshName, makeGroup, makeIdentity, makeRepo, makeRole } from "./fixtures.ts";
+import {
+  builtInRole,
+  digestOf,
+  freshName,
+  makeAdministrator,
+  makeGroup,
+  makeIdentity,
+  makeRepo,
+  makeRole,
+  recoverAdministrator,
+} from "./fixtures.ts";
 import type { Outcome } from "./outcome.ts";
 import { onEveryServer } from "./platform.ts";
 import { callOverRest } from "./rest-client.ts";
@@ -124,6 +134,28 @@ onEveryServer("two servers on one database", (platform) => {
       expect(deletion.ok).toBe(true);
       const { totalCount } = await platform().ok("ListRoleBindings", { identity: uid });
       expect(totalCount).toBe("0");
+    }
+  });
+
+  test("one of two administrators who remove each other stays", async () => {
+    const { administrator, admin } = platform();
+    for (let round = 0; round < rounds; round++) {
+      const other = await makeAdministrator(platform());
+      const { roleBindings } = await platform().ok("ListRoleBindings", {
+        identity: administrator,
+        role: other.roleUid,
+      });
+      const outcomes = await Promise.all([
+        call("DeleteIdentity", { uid: other.uid }, admin),
+        round % 2 === 0
+          ? call("DeleteIdentity", { uid: administrator }, other.token)
+          : call("DeleteRoleBinding", { uid: roleBindings[0].uid }, other.token),
+      ]);
+      expect(outcomes.filter(({ ok }) => ok)).toHaveLength(1);
+      for (const code of codesOf(outcomes))
+        expect(code).toMatch(/^(OK|FailedPrecondition|PermissionDenied|Unauthenticated)$/);
+      await recoverAdministrator(platform());
+      if (!outcomes[0]!.ok) await platform().ok("DeleteIdentity", { uid: other.uid });
     }
   });
 

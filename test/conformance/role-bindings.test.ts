@@ -2,23 +2,57 @@
  * Role bindings: whole answers, live grants, no way to pass on what one does not hold, batches that are all or nothing.
  */
 import { expect, test } from "vitest";
+import { parentOf } from "../../src/uid.ts";
 import type { Json } from "./contract.ts";
 import {
   bind,
   builtInRole,
   freshName,
   freshUid,
+  makeAdministrator,
   makeGroup,
   makeIdentity,
   makeMember,
   makeRepo,
   makeRole,
   makeUser,
+  recoverAdministrator,
 } from "./fixtures.ts";
-import { detailOf, fieldsOf } from "./outcome.ts";
+import { detailOf, fieldsOf, violationsOf } from "./outcome.ts";
 import { onEveryServer, protocols } from "./platform.ts";
 
 onEveryServer("role bindings", (platform) => {
+  test("the last administrator stays, whatever would remove it", async () => {
+    const { administrator: uid, root } = platform();
+    const { roleBindings } = await platform().ok("ListRoleBindings", { identity: uid, group: root });
+    const [binding] = roleBindings as Json[];
+    const viewer = await builtInRole(platform(), "viewer");
+    const removals = [
+      ["DeleteIdentity", { uid }],
+      ["DeleteRoleBinding", { uid: binding.uid }],
+      ["UpdateRoleBinding", { roleBinding: { uid: binding.uid, roleUid: viewer } }],
+    ] as const;
+    const refuse = async () => {
+      for (const [method, request] of removals) {
+        const status = await platform().refused(method, request, "FAILED_PRECONDITION");
+        expect(violationsOf(status), method).toMatchObject([{ type: "LAST_OWNER" }]);
+      }
+    };
+    await refuse();
+    const other = await makeAdministrator(platform());
+    await platform().ok("DeleteIdentity", { uid: other.uid });
+    await refuse();
+    const third = await makeAdministrator(platform());
+    await platform().ok("DeleteRoleBinding", { uid: binding.uid }, { as: third.token });
+    await platform().refused("DeleteIdentity", { uid: third.uid }, "FAILED_PRECONDITION", { as: third.token });
+    const group = parentOf(third.bindingUid);
+    const status = await platform().refused("DeleteGroup", { uid: group }, "FAILED_PRECONDITION", { as: third.token });
+    expect(violationsOf(status)).toMatchObject([{ type: "LAST_OWNER" }]);
+    await recoverAdministrator(platform());
+    await platform().ok("DeleteGroup", { uid: group });
+    await platform().ok("DeleteIdentity", { uid: third.uid });
+  });
+
   test.each(protocols)("create, get, list, update and delete over %s, always whole", async (over) => {
     const group = await makeGroup(platform(), platform().root, { description: "A folder" });
     const identity = await makeIdentity(platform(), platform().root, { description: "A bot" });

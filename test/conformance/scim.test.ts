@@ -117,11 +117,13 @@ onEveryServer(
       expect(await namesSeen(body.token)).toBe(401);
     });
 
-    test("a user is an identity with the default role, and loses it when it is removed", async () => {
+    test("a user is no identity until it signs in, and loses its roles when it is removed", async () => {
       const user = await made("/Users", { ...jane, displayName: "Jane Doe", emails: [{ value: "jane@acme.example" }] });
       const identity = userIdentityUid(issuer.url, "jane");
-      expect(await s.ok(`GET /iam/v2/identities/${identity}`)).toMatchObject({ name: "jane doe" });
       const bindings = async () => (await s.ok(`GET /iam/v2/roleBindings?identity=${identity}`)).roleBindings;
+      expect((await s.rest(s.admin, `GET /iam/v2/identities/${identity}`)).status).toBe(404);
+      expect(await bindings()).toEqual([]);
+      expect(await namesSeen(await tokenOf())).toEqual(["acme"]);
       expect(await bindings()).toHaveLength(1);
       expect((await scim(`DELETE /Users/${user.id}`)).status).toBe(204);
       expect(await bindings()).toEqual([]);
@@ -155,10 +157,24 @@ onEveryServer(
       ]);
     });
 
-    test("an address that only the provisioning client names is not taken as verified", async () => {
-      await made("/Users", { ...jane, emails: [{ value: "owner@other.example" }] });
-      const identity = await s.ok(`GET /iam/v2/identities/${userIdentityUid(issuer.url, "jane")}`);
-      expect([identity.email, identity.emailUnverified]).toEqual(["", "owner@other.example"]);
+    test("what the directory says of a user is shown to its organisation, and is nobody else's name", async () => {
+      await made("/Users", { ...jane, displayName: "J. Doe", emails: [{ value: "owner@other.example" }] });
+      await namesSeen(await tokenOf({ name: "Jane", email: "jane@acme.example", email_verified: true }));
+      const identity = userIdentityUid(issuer.url, "jane");
+      expect(await s.ok(`GET /iam/v2/identities/${identity}`)).toMatchObject({
+        name: "jane",
+        email: "jane@acme.example",
+      });
+      const owner = await s.stranger(acme);
+      const roleUid = (await s.ok("GET /iam/v2/roles?name=owner")).roles[0].uid;
+      await s.ok(`POST /iam/v2/roleBindings/${acme}`, { identityUid: owner.uid, roleUid });
+      const { body } = await s.rest(owner.token, `GET /iam/v2/roleBindings?identity=${identity}`);
+      expect(body.roleBindings[0].identity).toMatchObject({
+        uid: identity,
+        name: "j. doe",
+        email: "",
+        subject: "jane",
+      });
     });
 
     test("groups give the roles that are mapped to them", async () => {

@@ -2,7 +2,7 @@
 import { decodeProtectedHeader } from "jose";
 import { expect, test, vi } from "vitest";
 import { readInstallation, rotateSigningKeys } from "../../src/app/index.ts";
-import { keysAt, maxTokenLifeSeconds, publicationMs } from "../../src/auth/signing-keys.ts";
+import { keysAt, maxTokenLifeSeconds, publicationMs } from "../../src/auth/tokens/signing-keys.ts";
 import { runCommand } from "../../src/cli/index.ts";
 import { openDatabase } from "../../src/store/index.ts";
 import { type Json, onEveryServer } from "./live-server.ts";

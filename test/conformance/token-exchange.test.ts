@@ -1,6 +1,7 @@
 /** Tokens from outside are exchanged for the platform's own, narrowed, refreshed and revoked. */
 import { decodeJwt } from "jose";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { userIdentityUid } from "../../src/new-uid.ts";
 import { forge, type LocalIssuer, sign, startIssuer, type TestKey, testKey } from "../auth/local-issuer.ts";
 import { type Json, onEveryServer, type Reply, replyOf } from "./live-server.ts";
 
@@ -62,7 +63,7 @@ onEveryServer("token exchange", {}, (server) => {
 
   describe("exchange", () => {
     test("gives a token of an hour that says where it comes from, and one to refresh it", async () => {
-      const { token, identity, subject, place } = await robot("editor", { email: "a@b.example", email_verified: true });
+      const { token, subject, place } = await robot("editor", { email: "a@b.example", email_verified: true });
       const before = seconds();
       const { status, body, headers } = await exchange(token);
       expect(status).toBe(200);
@@ -73,7 +74,7 @@ onEveryServer("token exchange", {}, (server) => {
       expect(claims).toMatchObject({
         iss: server().baseUrl,
         aud: server().baseUrl,
-        sub: identity,
+        sub: userIdentityUid(external.url, subject),
         email: "a@b.example",
         email_verified: true,
         act: { iss: external.url, sub: subject, aud: server().baseUrl },
@@ -96,9 +97,13 @@ onEveryServer("token exchange", {}, (server) => {
       const bearer = { authorization: `Bearer ${token}` };
       const json = { "content-type": "application/json" };
       const ways = [
-        fetch(at, { method: "POST", headers: bearer }),
+        fetch(`${at}?identity=${encodeURIComponent(identity)}`, { method: "POST", headers: bearer }),
         fetch(at, { method: "POST", body: new URLSearchParams({ subject_token: token, identity }) }),
-        fetch(at, { method: "POST", headers: json, body: JSON.stringify({ subjectToken: token, cap: ["repo.list"] }) }),
+        fetch(at, {
+          method: "POST",
+          headers: json,
+          body: JSON.stringify({ subjectToken: token, identity, cap: ["repo.list"] }),
+        }),
         fetch(at, { method: "POST", headers: { ...bearer, ...json }, body: JSON.stringify({ identity, aud: null }) }),
         fetch(at, { method: "POST", headers: bearer, body: new Blob([JSON.stringify({ identity })]) }),
         fetch(`${at}?identity=${encodeURIComponent(identity)}&aud=`, { headers: bearer }),
@@ -117,7 +122,10 @@ onEveryServer("token exchange", {}, (server) => {
       const place = await group();
       const body = { name: "second", claimMatch: { issuer: external.url, subject: one.subject } };
       const second = (await call("POST", `/iam/v2/identities/${place}`, body)).body.uid;
-      expect(decodeJwt((await exchange(one.token)).body.token).sub).toBe(one.identity);
+      const asBoth = (await exchange(one.token)).body.token;
+      expect(decodeJwt(asBoth).sub).toBe(userIdentityUid(external.url, one.subject));
+      expect(await mayWrite(asBoth, one.place)).toBe(200);
+      expect(decodeJwt((await exchange(asBoth, { identity: second })).body.token).sub).toBe(second);
       const asSecond = (await exchange(one.token, { identity: second })).body.token;
       expect(decodeJwt(asSecond).sub).toBe(second);
       expect(await mayWrite(asSecond, one.place)).toBe(403);
@@ -318,37 +326,48 @@ onEveryServer("token exchange", {}, (server) => {
       return { group, provider, map, user };
     }
 
-    test("keeps the provider and begins a session that ends with it", async () => {
-      const { group, provider, user } = await organisation("one");
-      const { token, refreshToken } = (await exchange(await user())).body;
-      expect(decodeJwt(token)).toMatchObject({ idp: provider });
+    test.each([
+      ["keeps the provider that is named", true],
+      ["signs in at the only provider", false],
+    ])("%s, and begins a session that ends with it", async (_, isNamed) => {
+      const { group, provider, user } = await organisation(isNamed ? "one" : "only");
+      const named = isNamed ? { identity_provider: provider } : {};
+      const { token, refreshToken } = (await exchange(await user(), named)).body;
+      expect(decodeJwt(token).idp).toBe(isNamed ? provider : undefined);
       expect(decodeJwt(token)).not.toHaveProperty("groups");
       expect(await mayList(token, group)).toBe(200);
       const next = (await refresh(refreshToken)).body;
-      expect(decodeJwt(next.token.token)).toMatchObject({ idp: provider });
+      expect(decodeJwt(next.token.token).idp).toBe(isNamed ? provider : undefined);
       await server().call("DELETE", `/iam/v2/identityProviders/${provider}`);
       expect(await mayList(token, group)).toBe(401);
       expectDenied(await refresh(next.refreshToken.token), 401, 16);
     });
 
-    test("with mapped roles ends with the token given and cannot be refreshed", async () => {
-      const { group, provider, map, user } = await organisation("two");
+    test.each([
+      ["named", true],
+      ["not named", false],
+    ])("with mapped roles has them as long as the token given, and is refreshed without, %s", async (name, isNamed) => {
+      const { group, provider, map, user } = await organisation(`two ${name}`);
+      const named = isNamed ? { identity_provider: provider } : {};
       const given = await user({ groups: ["admins", "others"] });
-      const unmapped = (await exchange(given)).body;
-      expect(unmapped.refreshToken).toMatch(/./);
+      const unmapped = (await exchange(given, named)).body;
       expect(await mayWrite(unmapped.token, group)).toBe(403);
       const mapping = await map("admins", await roleNamed("editor"));
-      const { body } = await exchange(given);
-      expect(Object.keys(body).sort()).toEqual(["expiry", "token"]);
-      expect(decodeJwt(body.token)).toMatchObject({ idp: provider, groups: ["admins", "others"] });
-      expect(decodeJwt(body.token).exp).toBe(decodeJwt(given).exp);
-      expect(await mayWrite(body.token, group)).toBe(200);
-      const narrow = (await exchange(body.token, { cap: "repo.list" })).body.token;
+      const { token, refreshToken } = (await exchange(given, named)).body;
+      const claims = decodeJwt(token);
+      expect(claims.exp! - claims.iat!).toBe(3600);
+      expect(await mayWrite(token, group)).toBe(200);
+      const narrow = (await exchange(token, { cap: "repo.list" })).body.token;
       expect([await mayList(narrow, group), await mayWrite(narrow, group)]).toEqual([200, 403]);
-      const refreshed = (await refresh(unmapped.refreshToken)).body.token.token;
-      expect(await mayWrite(refreshed, group)).toBe(403);
+      const soon = await user({ groups: ["admins"], exp: seconds() + 2 });
+      const short = (await exchange(soon, named)).body.token;
+      expect(await mayWrite(short, group)).toBe(200);
+      await expect.poll(() => mayWrite(short, group)).toBe(403);
+      expect(await mayList(short, group)).toBe(200);
+      const refreshed = (await refresh(refreshToken)).body.token.token;
+      expect(await mayList(refreshed, group)).toBe(200);
       await server().call("DELETE", `/iam/v2/externalGroupRoleMappings/${mapping}`);
-      expect(await mayWrite(body.token, group)).toBe(403);
+      expect(await mayWrite(token, group)).toBe(403);
     });
 
     test("may name the provider", async () => {

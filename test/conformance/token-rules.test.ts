@@ -39,7 +39,7 @@ onEveryServer(
       return message;
     };
 
-    test("of identities with patterns is the organisation's, wherever in it they are", async () => {
+    test("of patterns is the organisation's, wherever in it its identities are", async () => {
       const organisation = await makeOrganisation(platform());
       const { uid: group } = await makeGroup(platform(), organisation);
       const patterns = [
@@ -54,14 +54,17 @@ onEveryServer(
       const request = (parent: string) => ({ parent, identity: { name: "x", claimMatch: patterned() } });
       for (const parent of [organisation, group])
         expect(await refused("CreateIdentity", request(parent))).toBe(
-          "Resource exhausted: an organisation can have 3 identities with patterns",
+          "Resource exhausted: an organisation can have 3 patterns in its identities",
         );
       const claimPatterns = { identity: { uid: literal.uid, claimMatch: { claimPatterns: { ref: "a" } } } };
       await refused("UpdateIdentity", { ...claimPatterns, updateMask: "claimMatch.claimPatterns" });
       const change = { identity: { uid: made[0]!.uid, claimMatch: { subjectPattern: "b.*" } } };
       await platform().ok("UpdateIdentity", { ...change, updateMask: "claimMatch.subjectPattern" });
       await makeIdentity(platform(), await makeOrganisation(platform()), { claimMatch: patterned() });
+      const two = { subject: "s", claimPatterns: { a: "1", b: "2" } };
+      const last = { issuer: "https://issuer.example.com", ...two };
       await platform().ok("DeleteIdentity", { uid: made[1]!.uid });
+      await refused("CreateIdentity", { parent: group, identity: { name: "x", claimMatch: last } });
       await platform().ok("CreateIdentity", request(group));
     });
 
@@ -79,7 +82,7 @@ onEveryServer(
       await makeIdentity(platform(), await makeOrganisation(platform()), { staticKeys: keys("a") });
     });
   },
-  { maxPatternIdentities: 3 },
+  { maxPatterns: 3 },
 );
 
 onEveryServer("the platform's own issuer", (platform) => {

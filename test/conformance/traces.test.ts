@@ -2,7 +2,7 @@
 import { create, toBinary } from "@bufbuild/protobuf";
 import { afterAll, describe, expect, test } from "vitest";
 import { GetRepoRequestSchema } from "../../gen/platform/registry/v2/repos_pb.ts";
-import { randomHex } from "../../src/random-hex.ts";
+import { randomHex } from "../../src/new-uid.ts";
 import { startSink } from "./event-sink.ts";
 import { grpcRepos } from "./grpc-repos.ts";
 import { onEveryServer } from "./live-server.ts";

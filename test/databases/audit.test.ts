@@ -1,5 +1,5 @@
 /** What is reported to the audit log reaches it, within bounds. */
-import { beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import {
   type AuditFilter,
   type AuditRecord,
@@ -70,6 +70,81 @@ onEveryDatabase("the audit log", (database) => {
     for (let i = 0; i < 3; i++) audit.report(record());
     await audit.flush();
     expect(await read({ caller: "a" })).toHaveLength(104);
+  });
+
+  describe("calls without a caller", () => {
+    const denied = (change: Partial<AuditRecord> = {}) =>
+      record({ caller: "", code: "UNAUTHENTICATED", address: "192.0.2.1", requestId: "r".repeat(500), ...change });
+    const shown = (records: readonly AuditRecord[]) =>
+      records.map(({ code, address, count }) => `${code} ${address} ${count}`).sort();
+
+    test("are counted by code, minute and network", async () => {
+      const audit = make();
+      for (let i = 0; i < 300; i++) audit.report(denied());
+      audit.report(denied({ address: "::ffff:192.0.2.1" }));
+      audit.report(denied({ code: "PERMISSION_DENIED" }));
+      for (const end of ["1", "ffff:ffff:ffff:ffff", "0:0:0:3%eth0"])
+        audit.report(denied({ address: `2001:db8:1:2:${end.includes(":") ? end : `:${end}`}` }));
+      audit.report(denied({ address: "" }));
+      nowMs += 60_000;
+      audit.report(denied());
+      await audit.flush();
+      const records = await read();
+      expect(shown(records)).toEqual([
+        "PERMISSION_DENIED 192.0.2.1 1",
+        "UNAUTHENTICATED  1",
+        "UNAUTHENTICATED 192.0.2.1 1",
+        "UNAUTHENTICATED 192.0.2.1 301",
+        "UNAUTHENTICATED 2001:db8:1:2::/64 3",
+      ]);
+      for (const one of records) expect(one).toMatchObject({ method: "", requestId: "", userAgent: "", scope: "" });
+    });
+
+    test("have at most 1000 records a minute, and one for the rest", async () => {
+      const audit = make();
+      const flood = () => {
+        for (let i = 0; i < 5000; i++) audit.report(denied({ address: `10.0.${i >> 8}.${i & 255}` }));
+      };
+      flood();
+      flood();
+      await audit.flush();
+      expect(await read()).toHaveLength(1001);
+      flood();
+      await audit.flush();
+      const records = await read();
+      expect(records.filter(({ address }) => address !== "")).toHaveLength(1000);
+      expect(records.reduce((sum, { count }) => sum + count, 0)).toBe(15_000);
+      nowMs += 60_000;
+      flood();
+      await audit.flush();
+      expect((await read()).reduce((sum, { count }) => sum + count, 0)).toBe(20_000);
+    });
+
+    test("are written soon after the first, and at the end of the minute", async () => {
+      vi.useFakeTimers({ now: startMs, toFake: ["setTimeout", "clearTimeout", "Date"] });
+      onTestFinished(() => void vi.useRealTimers());
+      const audit = createAudit({ database: db, now: Date.now, onLoss: () => {} });
+      audit.report(denied());
+      await vi.advanceTimersByTimeAsync(1000);
+      await expect.poll(async () => shown(await read())).toEqual(["UNAUTHENTICATED 192.0.2.1 1"]);
+      for (let second = 1; second < 59; second++) {
+        audit.report(denied());
+        await vi.advanceTimersByTimeAsync(1000);
+      }
+      expect(await read()).toHaveLength(1);
+      await vi.advanceTimersByTimeAsync(1000);
+      await audit.close();
+      expect(shown(await read())).toEqual(["UNAUTHENTICATED 192.0.2.1 1", "UNAUTHENTICATED 192.0.2.1 58"]);
+    });
+  });
+
+  test("shortens what the caller chose, and shows it in one line", async () => {
+    const audit = make();
+    audit.report(record({ requestId: "r".repeat(500), userAgent: `a\n\u0000\u202e\u2028b\ud800${"😀".repeat(200)}` }));
+    await audit.flush();
+    const { requestId, userAgent } = (await read())[0]!;
+    expect(requestId).toBe("r".repeat(128));
+    expect(userAgent).toBe(`ab\ufffd${"😀".repeat(62)}\ufffd`);
   });
 
   test("keeps no more in memory than it has room for, and loses no count", async () => {

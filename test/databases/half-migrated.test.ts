@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { expect, test } from "vitest";
+import { migrations } from "../../src/store/migrations/index.ts";
 import { cleanEnvironment, repository } from "../cli/platform-process.ts";
 import { onEveryEmptyDatabase } from "./databases.ts";
 import { migrateUpTo } from "./migrate-up-to.ts";
@@ -30,15 +31,9 @@ onEveryEmptyDatabase("a migration that is killed", (database) => {
     const after = new Map(await db.columns());
     after.delete("migration_lock"); // PostgreSQL's, which is made before
     expect(after).toEqual(before);
-    expect((await db.pendingMigrations()).map(({ name }) => name)).toEqual([
-      "0012-vuln-reports",
-      "0013-provisioning",
-      "0014-text-scans",
-      "0015-search-vocabularies",
-      "0016-artifact-version-column",
-      "0017-audit-places",
-      "0018-delivery-settings",
-    ]);
-    expect(await db.migrate()).toBe(7);
+    const names = migrations.map(({ name }) => name);
+    const missing = names.slice(names.indexOf("0012-vuln-reports"));
+    expect((await db.pendingMigrations()).map(({ name }) => name)).toEqual(missing);
+    expect(await db.migrate()).toBe(missing.length);
   });
 });

@@ -52,7 +52,7 @@ function change(
 /** The events of a call, without what all of them share. */
 async function eventsOf(method: DescMethod, request: object, response: Message, changes: ChangedResource[]) {
   const message = create(method.input, request as never);
-  const events = await ofCall({ method, request: message, response, changes, actor, timeMs: 5 });
+  const events = await ofCall({ method, request: message, response, changes, actorAt: () => actor, timeMs: 5 });
   for (const { timeMs, data } of events) expect([timeMs, JSON.parse(data).actor]).toEqual([5, actor]);
   return events.map(({ type, source, subject, extensions, data }) => ({
     type: type.replace(/^dev\.platform\.api\./, ""),
@@ -219,7 +219,7 @@ test("a call that changed nothing emits nothing", async () => {
 
 test("changes outside of a call have the events of the standard methods", async () => {
   const user = "fedcba9876543210fedcba9876543210fedcba98";
-  const events = await ofChanges([change("created", IdentitySchema, user)], actor, 7);
+  const events = await ofChanges([change("created", IdentitySchema, user)], () => actor, 7);
   expect(events).toMatchObject([
     { type: "dev.platform.api.iam.identity.created.v1", subject: user, extensions: { group: "/" }, timeMs: 7 },
   ]);

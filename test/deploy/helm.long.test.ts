@@ -114,6 +114,29 @@ describe.skipIf(helm === undefined)("the chart", () => {
     });
   });
 
+  test.each<[object, number | undefined]>([
+    [{}, 17],
+    [{ replicaCount: 7 }, 8],
+    [{ replicaCount: 10 }, undefined],
+    [{ replicaCount: 10, database: { maxConnections: 300 } }, 22],
+    [{ replicaCount: 2, config: { workers: 2 } }, 8],
+    [{ replicaCount: 1, database: { maxConnections: 5000 } }, 48],
+    [{ autoscaling: { enabled: true } }, 9],
+    [{ autoscaling: { enabled: true, maxReplicas: 20 } }, undefined],
+  ])("all pods of a rolling update fit into the connections of PostgreSQL, %j", async (values, connections) => {
+    const result = rendered({ secrets: { existingSecret: "platform" }, ...values });
+    if (connections === undefined) return expect(result).rejects.toThrow("raise it with PostgreSQL's max_connections");
+    const deployment = (await result).find(({ kind }) => kind === "Deployment");
+    const { env } = deployment.spec.template.spec.containers[0];
+    expect(env).toContainEqual({ name: "PLATFORM_DATABASE_CONNECTIONS", value: String(connections) });
+  });
+
+  test("connections that are set are kept", async () => {
+    const secrets = { existingSecret: "platform" };
+    const documents = await rendered({ secrets, replicaCount: 50, config: { databaseConnections: 30 } });
+    expect(JSON.stringify(documents)).not.toContain("PLATFORM_DATABASE_CONNECTIONS");
+  });
+
   test("no secret is in a Deployment or a ConfigMap; a migration comes before", async () => {
     const documents = await rendered({ secrets: { database: "postgres://u:hidden@db/p", secretKey: "a".repeat(64) } });
     for (const { kind, ...document } of documents)

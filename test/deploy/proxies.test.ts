@@ -3,7 +3,7 @@
  * host name. Envoy is not in Debian; of its example only the form is checked.
  */
 
-import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -21,39 +21,9 @@ import { type PlatformProcess, repository, startPlatform } from "../cli/platform
 import { grpcRepos } from "../conformance/grpc-repos.ts";
 import { freePort } from "../free-port.ts";
 import { selfSigned } from "../http/self-signed.ts";
+import { proxies, startProxy, whyNot } from "./shipped-proxies.ts";
 
 const { cert, key } = selfSigned();
-
-/** The proxies: the command that runs each in the foreground, with the example in its folder. */
-const proxies = {
-  nginx: {
-    example: "deploy/nginx/platform.conf",
-    program: "nginx",
-    args: (folder: string) => ["-p", folder, "-c", join(folder, "nginx.conf"), "-e", "stderr"],
-    files: (folder: string, example: string, port: number) => ({
-      "nginx.conf": `daemon off; master_process off; pid ${folder}/nginx.pid; error_log stderr warn;
-events {}
-http {
-  access_log off;
-  ${["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map((name) => `${name}_temp_path ${folder};`).join(" ")}
-  ${example
-    .replace(/ {2}listen \[::\].*\n/, "")
-    .replace(/^ {2}listen 443/m, `  listen 127.0.0.1:${port}`)
-    .replaceAll("/etc/nginx/tls/", `${folder}/`)}
-}`,
-    }),
-  },
-  HAProxy: {
-    example: "deploy/haproxy/haproxy.cfg",
-    program: "haproxy",
-    args: (folder: string) => ["-db", "-f", join(folder, "haproxy.cfg")],
-    files: (folder: string, example: string, port: number) => ({
-      "haproxy.cfg": example
-        .replace("bind :443", `bind 127.0.0.1:${port}`)
-        .replaceAll("/etc/haproxy/tls/", `${folder}/`),
-    }),
-  },
-} as const;
 
 let home: string;
 let server: PlatformProcess;
@@ -63,7 +33,10 @@ beforeAll(async () => {
   home = await mkdtemp(join(tmpdir(), "platform-proxies-"));
   const tokenFile = join(home, "token");
   const database = `sqlite:${join(home, "platform.db")}`;
-  server = await startPlatform(["--database", database, "--listen", "0", "--init-token-file", tokenFile]);
+  server = await startPlatform([
+    ...["--database", database, "--listen", "0", "--init-token-file", tokenFile],
+    ...["--trusted-proxies", "127.0.0.1", "--rate-limit-address", "1/200"],
+  ]);
   token = (await readFile(tokenFile, "utf8")).trim();
 });
 afterAll(async () => {
@@ -86,18 +59,7 @@ for (const [name, proxy] of Object.entries(proxies)) {
       const folder = await mkdtemp(join(home, "proxy-"));
       const port = await freePort();
       baseUrl = `https://localhost:${port}`;
-      const example = (await readFile(join(repository, proxy.example), "utf8")).replaceAll(
-        "127.0.0.1:8080",
-        new URL(server.baseUrl).host,
-      );
-      const files = {
-        ...proxy.files(folder, example, port),
-        "platform.crt": cert,
-        "platform.key": key,
-        "platform.pem": `${cert}${key}`,
-      };
-      for (const [file, text] of Object.entries(files)) await writeFile(join(folder, file), text);
-      running = spawn(proxy.program, proxy.args(folder), { stdio: ["ignore", "pipe", "pipe"] });
+      running = await startProxy(proxy, { folder, port, servers: [new URL(server.baseUrl).host], cert, key });
       for (const stream of [running.stdout!, running.stderr!]) stream.on("data", (text) => (errors += text));
       agent = new Agent({ connect: { ca: cert } });
       await vi.waitFor(
@@ -136,6 +98,26 @@ for (const [name, proxy] of Object.entries(proxies)) {
       expect(again).toMatchObject({ status: 409, body: { code: 6 } });
       expect(again.body.details.length).toBeGreaterThan(0);
       expect((await rest("GET", "/nothing/here")).body).toMatchObject({ code: 5 });
+    });
+
+    test("limits of addresses hold for clients, whatever they say of themselves", async () => {
+      const statusOf = async (client: Agent, i: number) => {
+        const headers = { "x-forwarded-for": `192.0.2.${i}`, forwarded: `for=192.0.2.${i}` };
+        const { statusCode, body } = await request(`${baseUrl}/ping/v2/ping`, { dispatcher: client, headers });
+        await body.dump();
+        return statusCode;
+      };
+      const [one, other] = ["127.0.0.2", "127.0.0.3"].map(
+        (localAddress) => new Agent({ localAddress, connect: { ca: cert } }),
+      ) as [Agent, Agent];
+      const statuses: number[] = [];
+      while (!statuses.includes(429) && statuses.length < 2000) {
+        const batch = Array.from({ length: 50 }, (_, i) => statusOf(one, (statuses.length + i) % 250));
+        statuses.push(...(await Promise.all(batch)));
+      }
+      expect(statuses).toContain(429);
+      expect(await statusOf(other, 1)).toBe(200);
+      await Promise.all([one.destroy(), other.destroy()]);
     });
 
     test("a body above the server's limit is refused by the server", async () => {
@@ -197,6 +179,43 @@ for (const [name, proxy] of Object.entries(proxies)) {
   });
 }
 
+/** The example that passes TLS through. */
+const passthrough = "deploy/haproxy/passthrough.cfg";
+const missing = whyNot("haproxy");
+
+test.skipIf(missing !== undefined)("behind HAProxy that passes TLS through, clients have their addresses", async () => {
+  const folder = await mkdtemp(join(home, "proxy-"));
+  await writeFile(join(folder, "server.crt"), cert);
+  await writeFile(join(folder, "server.key"), key);
+  const behind = await startPlatform([
+    ...["--database", "sqlite::memory:", "--listen", "0", "--rate-limit-address", "1/50"],
+    ...["--tls-cert", join(folder, "server.crt"), "--tls-key", join(folder, "server.key")],
+    ...["--trusted-proxies", "127.0.0.1", "--proxy-protocol", "on"],
+  ]);
+  const port = await freePort();
+  const example = await readFile(join(repository, passthrough), "utf8");
+  const { host } = new URL(behind.baseUrl);
+  const file = join(folder, "haproxy.cfg");
+  await writeFile(file, example.replace("bind :443", `bind 127.0.0.1:${port}`).replace("127.0.0.1:8443", host));
+  const proxy = spawn("haproxy", ["-db", "-f", file], { stdio: "ignore" });
+  const agents = ["127.0.0.2", "127.0.0.3"].map((localAddress) => new Agent({ localAddress, connect: { ca: cert } }));
+  const statusOf = async (dispatcher: Agent) => {
+    const { statusCode, body } = await request(`https://localhost:${port}/ping/v2/ping`, { dispatcher });
+    await body.dump();
+    return statusCode;
+  };
+  try {
+    await vi.waitFor(async () => expect(await statusOf(agents[1]!)).toBe(200), { timeout: 30_000 });
+    const statuses = await Promise.all(Array.from({ length: 200 }, () => statusOf(agents[0]!)));
+    expect(statuses).toContain(429);
+    expect(await statusOf(agents[1]!)).toBe(200);
+  } finally {
+    await Promise.all(agents.map((agent) => agent.destroy()));
+    if (proxy.kill("SIGTERM")) await once(proxy, "exit");
+    await behind.end("SIGTERM");
+  }
+});
+
 test("the example of Envoy sends all protocols to one cluster over HTTP/2", async () => {
   const example = await readFile(join(repository, "deploy/envoy/envoy.yaml"), "utf8");
   // biome-ignore lint/suspicious/noExplicitAny: tests read what they expect, and fail when it is not there.
@@ -210,13 +229,3 @@ test("the example of Envoy sends all protocols to one cluster over HTTP/2", asyn
     { name: "platform", health_checks: [{ http_health_check: { path: "/readyz" } }] },
   ]);
 });
-
-/** Why a program does not run; undefined if it does. */
-function whyNot(program: string): string | undefined {
-  try {
-    execFileSync(program, ["-v"], { stdio: "ignore" });
-    return undefined;
-  } catch (error) {
-    return (error as Error).message;
-  }
-}

@@ -135,6 +135,8 @@ describe.each(variants)("one port, $variant", ({ secure, fastPath }) => {
     ["a request line without a target", "GET\r\n\r\n", 400],
     ["a header without a name", "GET / HTTP/1.1\r\nhost: x\r\n: y\r\n\r\n", 400],
     ["no host", "GET / HTTP/1.1\r\n\r\n", 400],
+    ["a target with a user", "GET http://a@x/ HTTP/1.1\r\nhost: x\r\n\r\n", 400],
+    ["a target without an authority", "GET http:///a HTTP/1.1\r\nhost: x\r\n\r\n", 400],
     ["two lengths", "POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n", 400],
     ["CONNECT", "CONNECT a:1 HTTP/1.1\r\nhost: a:1\r\n\r\n", 400],
     ["an unknown expectation", "GET / HTTP/1.1\r\nhost: x\r\nexpect: tea\r\n\r\n", 417],

@@ -41,7 +41,8 @@ export async function collectAll(): Promise<readonly Metric[]> {
   measureAuthentication(metrics, { tokenUses: { known: 1, unknown: 1 } }, fetches.counts);
   const connections = { http1: 1, http2: 2, unknown: 3 };
   const port = { connections, waiting: 4, waitedMs: 5, bytesRead: 6, bytesWritten: 7 };
-  measurePort(metrics, { stats: () => port }, () => 1e12);
+  const refused = counter(["max-connections", "max-connections-per-address", "file-descriptors"]).counts;
+  measurePort(metrics, { stats: () => port }, refused, () => 1e12);
   const database = await openDatabase("sqlite::memory:");
   onTestFinished(() => database.close());
   await database.migrate();

@@ -45,7 +45,8 @@ function call(change: Partial<EndpointCall> = {}): EndpointCall {
     method: "scim/createUser",
     protocol: "scim",
     rateClass: "write",
-    headers: { "x-request-id": "1", traceparent: `00-${traceId}-00f067aa0ba902b7-01` },
+    origin: { requestId: "1", address: "192.0.2.1", userAgent: "okta" },
+    traceId,
     timeoutMs: () => undefined,
     authenticate: async () => ({ caller: "p", scope: "p", resource: "p/1" }),
     onGone: () => {},
@@ -66,7 +67,7 @@ test("a call that succeeds has a line like any other, and its record", async () 
   const answer = await calls().run(call(), async ({ scope, recordOf }) => [scope, recordOf("p/2")] as const);
   expect(answer).toEqual([
     "p",
-    expect.objectContaining({ caller: "p", scope: "p", resource: "p/2", code: "OK", requestId: "1" }),
+    expect.objectContaining({ caller: "p", scope: "p", resource: "p/2", code: "OK", ...call().origin }),
   ]);
   expect(lines).toEqual([
     {
@@ -124,7 +125,7 @@ describe("what fails", () => {
   ])("%s", async (_, change, error, code, record) => {
     expect(await codeOf(calls().run(call(change), failing(error)))).toBe(code);
     expect(records).toEqual(
-      record === undefined ? [] : [expect.objectContaining({ method: "scim/createUser", requestId: "1", ...record })],
+      record === undefined ? [] : [expect.objectContaining({ method: "scim/createUser", ...call().origin, ...record })],
     );
     const ended = lines.find(({ msg }) => msg === "call");
     expect(ended?.code).toBe(code.replace(/(?<=[a-z])[A-Z]/g, "_$&").toUpperCase());

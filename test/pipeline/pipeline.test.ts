@@ -59,11 +59,18 @@ async function open(methods: Record<string, Method> = {}, slowCallMs = 0) {
     authenticator: createAuthenticator({
       issuer,
       identities: identitySource({ database, issuerUrl: issuer.url, now: Date.now, report: () => {} }),
-      providers: providerSource(database, Date.now, events.recordChanges),
+      providers: providerSource({
+        database,
+        now: Date.now,
+        record: async () => {},
+        reserved: () => [],
+        report: () => {},
+      }),
       keySets: createKeySets({ allowLoopbackHttp: false, clock: Date.now }),
       clock: Date.now,
     }),
     grants: grantSource(database.read),
+    onUse: () => {},
     database,
     environment: {
       pageTokens: createPageTokens(installation.pageTokenKey),
@@ -71,7 +78,7 @@ async function open(methods: Record<string, Method> = {}, slowCallMs = 0) {
       issuerUrl: issuer.url,
       baseUrl: issuer.url,
       allowLoopbackIssuers: false,
-      maxPatternIdentities: 100,
+      maxPatterns: 100,
       quotas: {},
     },
     audit,

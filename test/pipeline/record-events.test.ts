@@ -61,10 +61,18 @@ test("a first sign-in records the user and the binding, a second one nothing", a
       ),
     }),
   );
-  const source = providerSource(database, () => nowMs, recorder.recordChanges);
+  const source = providerSource({
+    database,
+    now: () => nowMs,
+    record: (session, { identity, claims, changes }) =>
+      recorder.recordChanges(session, changes, { subject: identity, claims }, nowMs),
+    reserved: () => [],
+    report: () => {},
+  });
   const user = userIdentityUid(claims.iss, claims.sub);
-  const providers = [{ uid: provider, groupsClaim: "groups" }];
-  for (let i = 0; i < 2; i++) expect(await source.signIn(providers, claims)).toEqual({ identity: user, providers });
+  const providers = [{ uid: provider, clientId: "client", groupsClaim: "groups" }];
+  for (let i = 0; i < 2; i++)
+    expect(await source.signIn(providers, claims, undefined)).toEqual({ providers, isAmbiguous: false });
   const recorded = await events();
   expect(recorded.map(({ type, extensions }) => [type, extensions.group]).sort()).toEqual([
     ["dev.platform.api.iam.identity.created.v1", "/"],

@@ -1,8 +1,9 @@
-/** docs/configuration.md says which settings are reloadable, and prints what the program prints. */
+/** The tables of settings in the documentation are those of the program. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { type Config, flagOf, settings } from "../../src/config/index.ts";
+import { defaultQuotas } from "../../src/quotas.ts";
 import { repository } from "../cli/platform-process.ts";
 
 const page = readFileSync(join(repository, "docs/configuration.md"), "utf8");
@@ -13,4 +14,11 @@ test("the table of reloadable settings is that of the program", () => {
   const names = Object.keys(settings) as (keyof Config)[];
   const reloadable = names.filter((name) => settings[name].isReloadable !== undefined).map(flagOf);
   expect(documented.sort()).toEqual(reloadable.sort());
+});
+
+test("the table of quotas is that of the program", () => {
+  const limits = readFileSync(join(repository, "docs/limits.md"), "utf8");
+  const rows = limits.slice(limits.indexOf("## Quotas")).matchAll(/^\| `(\w+)` \| [^|]+ \| ([\d,]+) \|$/gm);
+  const documented = [...rows].map(([, name, limit]) => [name, Number(limit!.replaceAll(",", ""))]);
+  expect(Object.fromEntries(documented)).toEqual(defaultQuotas);
 });

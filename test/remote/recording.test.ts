@@ -1,7 +1,11 @@
 /** `platform record` and `platform replay`: what a server answered is answered again, without its secrets. */
+import { once } from "node:events";
 import { readFileSync, statSync, writeFileSync } from "node:fs";
+import { createServer, get, type IncomingMessage } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { text } from "node:stream/consumers";
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import { startCommand, temporaryFolder } from "../cli/platform-process.ts";
 import { runHere } from "../cli/run-here.ts";
 import { startWithFolder } from "./server.ts";
@@ -30,8 +34,8 @@ async function call(baseUrl: string, path: string, token: string, method = "GET"
     ...(body !== undefined && { body: JSON.stringify(body) }),
   });
   const { status, headers } = response;
-  const text = await response.text();
-  return { status, type: headers.get("content-type"), etag: headers.get("etag"), json: text && JSON.parse(text) };
+  const content = await response.text();
+  return { status, type: headers.get("content-type"), etag: headers.get("etag"), json: content && JSON.parse(content) };
 }
 
 test("calls are answered again as they were, in their order", async () => {
@@ -68,11 +72,11 @@ test("secrets are not written, and a call with one is found again", async () => 
   const exchange = { grant_type: "urn:ietf:params:oauth:grant-type:token-exchange", subject_token: server.token };
   await call(baseUrl, "/sts/exchange", server.token, "POST", exchange);
   await stop();
-  const text = readFileSync(file, "utf8");
+  const recording = readFileSync(file, "utf8");
   expect(statSync(file).mode & 0o777).toBe(0o600);
   for (const secret of [server.token, made.code, subscription.signingSecret, "/sts/", "Bearer"]) {
     expect(secret).toMatch(/./);
-    expect(text).not.toContain(secret);
+    expect(recording).not.toContain(secret);
   }
   const replayed = (await listening(["replay", file])).baseUrl;
   expect((await call(replayed, `${groups}:accept`, "x", "POST", { code: "other" })).status).not.toBe(501);
@@ -94,6 +98,43 @@ test("commands are recorded and replayed; what is not JSON is only passed on", a
   expect(await stop()).toMatchObject({ stderr: `recorded 1 answer in ${file}\n` });
   expect(await list((await listening(["replay", file])).baseUrl)).toEqual(recorded);
 });
+
+test.for([
+  ["//", "to the server, whose path it is"],
+  ["http://", "refused"],
+  ["HTTP://user@", "refused"],
+] as const)("a target that begins with %sHOST is %s", async ([prefix, what]) => {
+  const others = createServer((_request, response) => response.end("{}"));
+  const asked = vi.fn();
+  others.on("request", asked).listen(0, "127.0.0.1");
+  await once(others, "listening");
+  onTestFinished(() => void others.close());
+  const host = `127.0.0.1:${(others.address() as AddressInfo).port}`;
+  const file = join(await temporaryFolder(), "seed.jsonl");
+  const { baseUrl } = await listening(["record", "--server", server.server, "-o", file]);
+  const answer = await raw(baseUrl, `${prefix}${host}/registry/v2/repos`, server.token);
+  expect(answer).toMatchObject(what === "refused" ? { status: 421, code: 3 } : { status: 404, code: 5 });
+  expect(asked).not.toHaveBeenCalled();
+  expect(readFileSync(file, "utf8").includes(host)).toBe(what !== "refused");
+});
+
+test("a request in absolute form to the server is recorded as the same request in origin form", async () => {
+  const file = join(await temporaryFolder(), "seed.jsonl");
+  const recorder = await listening(["record", "--server", server.server, "-o", file]);
+  const path = "/registry/v2/repos?page_size=1";
+  expect(await raw(recorder.baseUrl, `${server.server}${path}`, server.token)).toMatchObject({ status: 200 });
+  await recorder.stop();
+  expect(JSON.parse(readFileSync(file, "utf8"))).toMatchObject({ method: "GET", path, status: 200 });
+  const { baseUrl } = await listening(["replay", file]);
+  expect(await raw(baseUrl, `http://elsewhere.invalid${path}`, "x")).toMatchObject({ status: 200 });
+});
+
+/** GETs a request target as it is written. */
+async function raw(baseUrl: string, target: string, token: string): Promise<{ status: number; code?: number }> {
+  const request = get(baseUrl, { path: target, headers: { authorization: `Bearer ${token}` } });
+  const [response] = (await once(request, "response")) as [IncomingMessage];
+  return { ...JSON.parse(await text(response)), status: response.statusCode };
+}
 
 test("a call that was not recorded is 501, with a status that names it", async () => {
   const file = join(await temporaryFolder(), "seed.jsonl");

@@ -1,7 +1,7 @@
 /** Servers that give the answers of a test. */
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
-import { json } from "node:stream/consumers";
+import { json, text } from "node:stream/consumers";
 
 /** What a call is answered: the JSON of a response or, with another status, of an error of Connect. */
 export type Answer = readonly [status: number, body: object];
@@ -15,10 +15,30 @@ export async function startStub(answer: (request: Record<string, unknown>) => An
 }
 
 /** Starts a server of something else, which answers everything with the same text. */
-export async function startForeign(status: number, type: string, text: string) {
+export async function startForeign(status: number, type: string, body: string) {
   return listen((incoming, response) => {
     incoming.resume();
-    response.writeHead(status, { "content-type": type }).end(text);
+    response.writeHead(status, { "content-type": type }).end(body);
+  });
+}
+
+/** Starts a server that passes everything on to `server`, except for paths that it answers itself: with an error. */
+export async function startProxy(server: string, errors: Readonly<Record<string, object>>) {
+  return listen(async (incoming, response) => {
+    const body = await text(incoming);
+    const own = errors[incoming.url ?? ""];
+    if (own !== undefined) {
+      response.writeHead(400, { "content-type": "application/json" }).end(JSON.stringify(own));
+      return;
+    }
+    const { authorization = "", "content-type": type = "" } = incoming.headers;
+    const answer = await fetch(`${server}${incoming.url}`, {
+      method: incoming.method!,
+      headers: { authorization, "content-type": type, "connect-protocol-version": "1" },
+      ...(incoming.method === "POST" && { body }),
+    });
+    response.writeHead(answer.status, { "content-type": answer.headers.get("content-type") ?? "" });
+    response.end(await answer.text());
   });
 }
 

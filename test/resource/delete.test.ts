@@ -48,7 +48,7 @@ function inCall<T>(work: (context: HandlerContext, session: WriteSession) => Pro
       issuerUrl: "https://platform.example.com",
       baseUrl: "https://platform.example.com",
       allowLoopbackIssuers: false,
-      maxPatternIdentities: 1,
+      maxPatterns: 1,
       quotas: {},
       nowMs: 0,
     });

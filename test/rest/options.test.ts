@@ -10,7 +10,14 @@ import { connectNodeAdapter, createConnectTransport, createGrpcTransport } from 
 import { load } from "js-yaml";
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { Health } from "../../gen/grpc/health/v1/health_pb.ts";
-import { createRestHandler, fromRouter, listRoutes, type RestMatch, type RestOptions } from "../../src/rest/index.ts";
+import {
+  createRestHandler,
+  fromRouter,
+  listRoutes,
+  type RestMatch,
+  type RestOptions,
+  readBindings,
+} from "../../src/rest/index.ts";
 import { http1Client, http2Client, json, laneClient } from "../http/clients.ts";
 import { type Any, create, library, libraryWith, post } from "./fixture.ts";
 import { handlerWith, seen } from "./service.ts";
@@ -444,12 +451,19 @@ describe("methods with streams in both directions", () => {
   const reason = "streams in both directions cannot be reached by HTTP bindings";
   afterEach(() => vi.restoreAllMocks());
 
-  test("are left out with a warning, and the others are served", async () => {
+  test("answer UNIMPLEMENTED with a warning at the start, and the others are served", async () => {
     const warn = vi.spyOn(console, "warn").mockImplementation(() => {});
     const call = await clientWith({ services: [library, chat] });
-    expect(warn.mock.calls).toEqual([[`REST: library.v1.Library.Chat is left out: ${reason}`]]);
-    expect((await call("/v1/chat", json({}))).status).toBe(404);
+    expect(warn.mock.calls).toEqual([[`REST: library.v1.Library.Chat is not served: ${reason}`]]);
+    expect(await call("/v1/chat", json({}))).toMatchObject({ status: 501, json: { code: 12, details: [] } });
+    expect(await call("/v1/chat")).toMatchObject({ status: 405, headers: { allow: "POST" } });
+    expect((await call("/v1/chats", json({}))).status).toBe(404);
     expect((await call("/v1/repos/a")).status).toBe(200);
+  });
+
+  test("are in no list of routes", () => {
+    expect(listRoutes([chat])).toEqual([]);
+    expect(readBindings([chat])).toEqual([]);
   });
 
   test("onSkipped takes the warning", async () => {

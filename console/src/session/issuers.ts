@@ -5,6 +5,8 @@ export interface ConsoleIssuer {
   /** Its URL. */
   readonly issuer: string;
   readonly clientId: string;
+  /** uid of the identity provider of the platform that is named to the server; undefined: none is. */
+  readonly provider?: string | undefined;
 }
 
 /** A sign-in between the redirect to the provider and the way back. It is in sessionStorage, and nowhere else. */
@@ -32,6 +34,23 @@ export function readIssuers(): readonly ConsoleIssuer[] {
 export function issuerName(issuer: string): string {
   const { host, pathname } = new URL(issuer);
   return host + pathname.replace(/\/$/, "");
+}
+
+/**
+ * The identity provider that was named at the last sign-in with an issuer, kept in localStorage; "" if the server asked
+ * for one, undefined if nobody did.
+ */
+export function rememberedProvider(issuer: ConsoleIssuer): string | undefined {
+  return localStorage.getItem(providerKeyOf(issuer)) ?? undefined;
+}
+
+export function rememberProvider(issuer: ConsoleIssuer, provider: string | undefined): void {
+  if (provider === undefined) localStorage.removeItem(providerKeyOf(issuer));
+  else localStorage.setItem(providerKeyOf(issuer), provider);
+}
+
+function providerKeyOf({ issuer, clientId }: ConsoleIssuer): string {
+  return `platform.identity-provider ${issuer} ${clientId}`;
 }
 
 export function keepPending(pending: PendingSignIn): void {

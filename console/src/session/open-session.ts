@@ -1,6 +1,8 @@
 /** What a page does about signing in before it shows anything. */
+import { Code } from "@connectrpc/connect";
+import type { PlatformError } from "../../../src/client/index.ts";
 import { takeCode } from "../invite/code.ts";
-import { issuerName, redirectPath, takePending } from "./issuers.ts";
+import { issuerName, redirectPath, rememberProvider, takePending } from "./issuers.ts";
 import { Tokens } from "./tokens.ts";
 
 /** The tokens of the tab, and why there is none though somebody signed in. */
@@ -31,12 +33,19 @@ async function completeSignIn(tokens: Tokens): Promise<void> {
   if (pending === undefined) throw new Error("This sign-in was not started in this tab. Sign in again.");
   const { idTokenOf } = await import("./openid.ts");
   const idToken = await idTokenOf(pending, returned);
+  const { provider } = pending;
+  rememberProvider(pending, provider);
   try {
-    await tokens.begin(idToken);
+    await tokens.begin(idToken, provider);
   } catch (error) {
+    const mustBeNamed = provider === undefined && (error as PlatformError).code === Code.FailedPrecondition;
+    if (mustBeNamed) rememberProvider(pending, "");
     const reason = (error as Error).message;
-    throw new Error(`The server does not accept the sign-in with ${issuerName(pending.issuer)}: ${reason}`, {
+    const advice = mustBeNamed ? ". Enter the identity provider of your organisation" : "";
+    throw new Error(`The server does not accept the sign-in with ${issuerName(pending.issuer)}: ${reason}${advice}`, {
       cause: error,
     });
   }
+  const idp = tokens.claims?.idp;
+  if (typeof idp === "string") rememberProvider(pending, idp);
 }

@@ -1,7 +1,22 @@
-import { Alert, Anchor, Button, Center, Code, Divider, Paper, PasswordInput, Stack, Text, Title } from "@mantine/core";
+import {
+  Alert,
+  Anchor,
+  Button,
+  Center,
+  Code,
+  Divider,
+  Paper,
+  PasswordInput,
+  Stack,
+  Text,
+  TextInput,
+  Title,
+} from "@mantine/core";
 import { type FormEvent, useState } from "react";
 import { PlatformError } from "../../../src/client/index.ts";
-import { type ConsoleIssuer, issuerName, readIssuers } from "./issuers.ts";
+import { isUid } from "../../../src/uid.ts";
+import { shortUid } from "../copy.tsx";
+import { type ConsoleIssuer, issuerName, readIssuers, rememberedProvider } from "./issuers.ts";
 
 interface SignInProps {
   /** Errors: those of a call. */
@@ -40,7 +55,9 @@ export function SignIn({ signIn }: SignInProps) {
     <Stack pt={4}>
       {issuers.length > 0 && (
         <>
-          <Providers issuers={issuers} />
+          {namesOf(issuers).map((name, index) => (
+            <Provider key={name} issuer={issuers[index]!} name={name} isFirst={index === 0} />
+          ))}
           <Divider label="or with a token" />
         </>
       )}
@@ -49,36 +66,65 @@ export function SignIn({ signIn }: SignInProps) {
   );
 }
 
-/** A button for each provider, which leaves for its pages. */
-function Providers({ issuers }: { readonly issuers: readonly ConsoleIssuer[] }) {
-  const [leaving, setLeaving] = useState<ConsoleIssuer>();
+/** A button that leaves for the pages of a provider. */
+function Provider({ issuer, name, isFirst }: ProviderProps) {
+  const [remembered] = useState(() => (issuer.provider === undefined ? rememberedProvider(issuer) : undefined));
+  const [named, setNamed] = useState(remembered ?? "");
+  const [isLeaving, setLeaving] = useState(false);
+  const [fault, setFault] = useState<string>();
   const [problem, setProblem] = useState<string>();
-  const leave = async (issuer: ConsoleIssuer) => {
-    setLeaving(issuer);
+  const leave = async () => {
+    const provider = issuer.provider ?? (named.trim() || undefined);
+    if (provider !== undefined && !isUid(provider)) {
+      setFault("This is not a uid");
+      return;
+    }
+    setLeaving(true);
     setProblem(undefined);
     try {
       const { leaveForSignIn } = await import("./openid.ts");
-      await leaveForSignIn(issuer);
+      await leaveForSignIn({ ...issuer, provider });
     } catch (error) {
       setProblem((error as Error).message);
-      setLeaving(undefined);
+      setLeaving(false);
     }
   };
   return (
     <>
       {problem !== undefined && <Problem text={problem} />}
-      {issuers.map((issuer) => (
-        <Button
-          key={`${issuer.issuer} ${issuer.clientId}`}
-          data-autofocus={issuer === issuers[0] || undefined}
-          loading={leaving === issuer}
-          onClick={() => void leave(issuer)}
-        >
-          {`Sign in with ${issuerName(issuer.issuer)}`}
-        </Button>
-      ))}
+      {remembered !== undefined && (
+        <TextInput
+          label={`Identity provider for ${name}`}
+          description="The uid of the identity provider of your organisation. An owner of the organisation knows it."
+          value={named}
+          error={fault}
+          onChange={({ currentTarget }) => {
+            setNamed(currentTarget.value);
+            setFault(undefined);
+          }}
+        />
+      )}
+      <Button data-autofocus={isFirst || undefined} loading={isLeaving} onClick={() => void leave()}>
+        {`Sign in with ${name}`}
+      </Button>
     </>
   );
+}
+
+interface ProviderProps {
+  readonly issuer: ConsoleIssuer;
+  readonly name: string;
+  readonly isFirst: boolean;
+}
+
+/** What people know each issuer by. Those that are there several times also have what they differ in. */
+function namesOf(issuers: readonly ConsoleIssuer[]): string[] {
+  return issuers.map(({ issuer, clientId, provider }) => {
+    const isOnly = issuers.filter((other) => other.issuer === issuer).length === 1;
+    return isOnly
+      ? issuerName(issuer)
+      : `${issuerName(issuer)} (${provider === undefined ? clientId : shortUid(provider)})`;
+  });
 }
 
 function Problem({ text }: { readonly text: string }) {

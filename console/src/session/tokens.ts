@@ -45,9 +45,12 @@ export class Tokens implements TokenSource {
     this.#expireTimeMs = undefined;
   }
 
-  /** Begins a session. @param idToken of an OpenID provider. Errors: PlatformError. */
-  async begin(idToken: string): Promise<void> {
-    this.#keep(await inTurn(() => exchangeToken(service, idToken)));
+  /**
+   * Begins a session. @param idToken of an OpenID provider. @param identityProvider uid of that of the platform.
+   * Errors: PlatformError.
+   */
+  async begin(idToken: string, identityProvider: string | undefined): Promise<void> {
+    this.#keep(await inTurn(() => exchangeToken(service, idToken, { identityProvider })));
     localStorage.setItem(sessionMark, "cookie");
     this.#tell("begun");
   }

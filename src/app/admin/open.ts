@@ -14,6 +14,7 @@ export interface AdminThreadData {
   /** When the event loop last moved: `process.hrtime`. */
   readonly beat: BigInt64Array;
   readonly debug: Config["adminDebug"];
+  readonly hosts: readonly string[];
   readonly hasMetrics: boolean;
 }
 
@@ -37,6 +38,8 @@ export type FromAdminThread =
 export interface AdminOptions {
   readonly listen: ListenAddress;
   readonly debug: Config["adminDebug"];
+  /** Names by which it is reached, besides addresses and names without a dot. */
+  readonly hosts: readonly string[];
   readonly log: Logger;
   /** Called when somebody asks for readiness. */
   onProbe?(): void;
@@ -53,11 +56,17 @@ export interface Admin {
 }
 
 /** Opens it. Errors: StartFailure. */
-export async function openAdmin({ listen, debug, log, onProbe, collect }: AdminOptions): Promise<Admin> {
+export async function openAdmin({ listen, debug, hosts, log, onProbe, collect }: AdminOptions): Promise<Admin> {
   const beat = new BigInt64Array(new SharedArrayBuffer(BigInt64Array.BYTES_PER_ELEMENT));
   const touch = () => Atomics.store(beat, 0, process.hrtime.bigint());
   touch();
-  const workerData: AdminThreadData = { listen, beat, debug, hasMetrics: collect !== undefined };
+  const workerData: AdminThreadData = {
+    listen,
+    beat,
+    debug,
+    hosts: [...hosts, listen.host],
+    hasMetrics: collect !== undefined,
+  };
   const thread = new Worker(new URL(`./thread${extname(import.meta.url)}`, import.meta.url), {
     workerData,
     execArgv: [],

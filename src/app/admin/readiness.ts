@@ -4,15 +4,19 @@
 export interface Check {
   readonly name: string;
   readonly failure: string | undefined;
+  /** What else probes are told while it does not hold: members of the JSON document. */
+  readonly details?: object | undefined;
 }
 
 /** The conditions of a server. */
 export interface Readiness {
   /** Adds a condition, or replaces that of this name. Conditions are reported in the order in which they were added. */
-  set(name: string, failure: () => string | undefined): void;
+  set(name: string, failure: () => string | undefined, details?: () => object): void;
   checks(): readonly Check[];
   /** Why the server takes no calls, in one line: the failure of the first condition that does not hold. */
   unreadiness(): string | undefined;
+  /** What `/readyz` answers: the failure of that condition, with its details. */
+  document(): object;
 }
 
 /** Without a report for this long, an event loop is taken for one that answers no calls. */
@@ -20,13 +24,22 @@ const maxUnreadySilenceMs = 10_000;
 
 /** Creates the readiness of a server that starts. */
 export function createReadiness(): Readiness {
-  const conditions = new Map<string, () => string | undefined>();
-  const checks = () => Array.from(conditions, ([name, failure]) => ({ name, failure: failure() }));
+  const conditions = new Map<string, () => Omit<Check, "name">>();
+  const checks = () => Array.from(conditions, ([name, check]) => ({ name, ...check() }));
   return {
-    set: (name, failure) => void conditions.set(name, failure),
+    set(name, failure, details) {
+      conditions.set(name, () => ({ failure: failure(), ...(details && { details: details() }) }));
+    },
     checks,
     unreadiness: () => failureOf(checks()),
+    document: () => documentOf(checks()),
   };
+}
+
+/** The JSON document of checks: the failure of the first condition that does not hold, with its details. */
+export function documentOf(checks: readonly Check[]): object {
+  const failed = checks.find(({ failure }) => failure !== undefined);
+  return { status: failed?.failure ?? "ok", ...failed?.details };
 }
 
 /** The failure of the first condition that does not hold. */

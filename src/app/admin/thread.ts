@@ -12,7 +12,7 @@ import { type Check, eventLoopCheck } from "./readiness.ts";
 import { respond } from "./respond.ts";
 import { createAdminServer, maxSilenceMs, reportOf } from "./server.ts";
 
-const { listen, beat, debug, hasMetrics } = workerData as AdminThreadData;
+const { listen, beat, debug, hosts, hasMetrics } = workerData as AdminThreadData;
 
 /** How long the process may take to answer with its metrics. */
 const metricsMs = 2000;
@@ -43,6 +43,7 @@ const server = createAdminServer({
   },
   metrics: hasMetrics ? metrics : undefined,
   debug: { access: debug, heap, profile },
+  hosts,
 });
 server.once("error", ({ code, message }: NodeJS.ErrnoException) => send({ type: "failed", code, message }));
 server.listen(listen.port, listen.host, () =>

@@ -80,6 +80,7 @@ async function openAt(
     },
     metrics,
     debug: { access: config.adminDebug, heap: forward, profile: forward },
+    hosts: [...config.adminHosts, listen.host],
   });
   try {
     server.listen(listen);

@@ -2,10 +2,11 @@
 import type { OnePort } from "../../http/index.ts";
 import { type Metrics, seriesBy } from "../../metrics/index.ts";
 
-/** Adds them. `notAfterMs`: when the certificate in use expires; undefined without TLS. */
+/** Adds them. `refused`: connections that were closed at once, by limit. `notAfterMs`: when the certificate in use expires; undefined without TLS. */
 export function measurePort(
   metrics: Metrics,
   port: Pick<OnePort, "stats">,
+  refused: ReadonlyMap<string, number>,
   notAfterMs: () => number | undefined,
 ): void {
   metrics.add({
@@ -13,6 +14,12 @@ export function measurePort(
     kind: "upDownCounter",
     description: "Open connections, by protocol; unknown until their first bytes have come.",
     read: () => seriesBy("network.protocol.name", Object.entries(port.stats().connections)),
+  });
+  metrics.add({
+    name: "platform.connections.refused",
+    kind: "counter",
+    description: "Connections that were closed at once, by the limit that was reached.",
+    read: () => seriesBy("limit", refused),
   });
   metrics.add({
     name: "platform.network.io",

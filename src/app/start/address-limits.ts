@@ -1,60 +1,76 @@
 /**
  * Rate limits by address: for token exchanges, and for requests without a token that is known to be valid. They are
- * checked before a token is verified. Behind a reverse proxy all clients have one address.
+ * checked before a token is verified. Behind a reverse proxy that is not trusted all clients have one address.
  */
-import { isIPv6 } from "node:net";
-import ipaddr from "ipaddr.js";
-import { completeError, rateLimited } from "../../errors.ts";
-import { addressOf } from "../../http/index.ts";
+import { completeError, rateLimited, resourceExhausted } from "../../errors.ts";
+import { addressOf, networkOf } from "../../http/index.ts";
 import type { HttpRequest, HttpResponse } from "../../message/index.ts";
 import { pathOf } from "../../rpc/index.ts";
 import { TokenBuckets } from "../../token-buckets.ts";
 import type { StartContext } from "./context.ts";
 import { refuse } from "./overload.ts";
 
-/** Whether a request is admitted; otherwise it has been refused. */
-export type Admission = (request: HttpRequest, response: HttpResponse) => boolean;
+/** A stream of requests without a token that is known to be valid ends after so many. */
+const maxStreamedRequests = 100;
 
-/** Creates the check. `isKnown`: whether a header has a token that was verified before. `free`: paths without limit. */
-export function limitAddresses(
-  { live, api, now, rateLimited: counts }: StartContext,
-  isKnown: (authorization: string | undefined) => boolean,
-  free: ReadonlySet<string>,
-): Admission {
-  const { serviceHost } = live.current;
-  const exchangeRate = () => live.current.rateLimitExchange;
-  const otherRate = () => live.current.rateLimitAddress;
-  const exchanges = new TokenBuckets(exchangeRate);
-  const others = new TokenBuckets(otherRate);
-
-  return (request, response) => {
-    if (isKnown(request.headers.authorization)) return true;
-    const path = pathOf(request);
-    const isExchange = path.startsWith("/sts/");
-    const address = addressOf(request, response);
-    if (address === undefined || free.has(path)) return true;
-    const waitMs = (isExchange ? exchanges : others).take(networkOf(address), now());
-    if (waitMs === 0) return true;
-    const policy = isExchange ? "exchange" : "address";
-    counts.report(policy);
-    refuse(
-      request,
-      response,
-      completeError(rateLimited(policy, (isExchange ? exchangeRate : otherRate)()!, waitMs), serviceHost, undefined),
-      api.registry,
-    );
-    return false;
-  };
+/** The limits of a server. */
+export interface AddressLimits {
+  /** Whether a request is admitted; otherwise it has been refused. */
+  admits(request: HttpRequest, response: HttpResponse): boolean;
+  /**
+   * What counts the messages of a request that may have several: each counts as a request. Undefined: its caller is known.
+   * Errors of what counts: RESOURCE_EXHAUSTED.
+   */
+  watchMessages(request: HttpRequest, response: HttpResponse): (() => void) | undefined;
 }
 
-/** An IPv4 address, or the first 64 bits of an IPv6 address, which one client may have for itself. */
-export function networkOf(address: string): string {
-  if (!isIPv6(address)) return address;
-  const parsed = ipaddr.parse(address.replace(/%.*$/, "")) as ipaddr.IPv6;
-  return parsed.isIPv4MappedAddress()
-    ? parsed.toIPv4Address().toString()
-    : parsed.parts
-        .slice(0, 4)
-        .map((part) => part.toString(16))
-        .join(":");
+/** Creates the limits. `isKnown`: whether the token of a request was verified before. `free`: paths that are not limited. */
+export function limitAddresses(
+  { live, api, now, rateLimited: counts }: StartContext,
+  isKnown: (request: HttpRequest) => boolean,
+  free: ReadonlySet<string>,
+): AddressLimits {
+  const { serviceHost } = live.current;
+  const rates = {
+    exchange: () => live.current.rateLimitExchange,
+    address: () => live.current.rateLimitAddress,
+  };
+  const buckets = { exchange: new TokenBuckets(rates.exchange), address: new TokenBuckets(rates.address) };
+
+  /** Counts a request. Returns the error that refuses it; undefined if it is admitted. */
+  const count = (policy: keyof typeof rates, address: string) => {
+    const waitMs = buckets[policy].take(networkOf(address), now());
+    if (waitMs === 0) return undefined;
+    counts.report(policy);
+    return rateLimited(policy, rates[policy]()!, waitMs);
+  };
+
+  return {
+    admits(request, response) {
+      if (isKnown(request)) return true;
+      const path = pathOf(request);
+      const address = addressOf(request, response);
+      if (address === undefined || free.has(path)) return true;
+      const error = count(path.startsWith("/sts/") ? "exchange" : "address", address);
+      if (error === undefined) return true;
+      refuse(request, response, completeError(error, serviceHost, undefined), api.registry);
+      return false;
+    },
+    watchMessages(request, response) {
+      if (isKnown(request)) return undefined;
+      const address = addressOf(request, response);
+      let messages = 0;
+      return () => {
+        messages++;
+        if (messages === 1) return; // counted with the request
+        if (messages > maxStreamedRequests)
+          throw resourceExhausted(
+            "stream",
+            `a stream without a token that is known to be valid takes ${maxStreamedRequests} requests; open another`,
+          );
+        const error = address === undefined ? undefined : count("address", address);
+        if (error !== undefined) throw error;
+      };
+    },
+  };
 }

@@ -35,10 +35,10 @@ export async function reportState(context: StartContext): Promise<StateReports> 
 }
 
 function openForOperator({ config, log, metrics, probing }: StartContext) {
-  const { adminDebug: debug } = config;
+  const { adminDebug: debug, adminHosts: hosts } = config;
   const collect = metrics && (() => metrics.collect());
   return openAtAdminAddress(config, log, (listen) =>
-    openAdmin({ listen, debug, log, collect, onProbe: () => probing.note() }),
+    openAdmin({ listen, debug, hosts, log, collect, onProbe: () => probing.note() }),
   );
 }
 
@@ -48,5 +48,5 @@ async function openForSupervisor({ config, log, metrics, peers }: StartContext) 
   const { adminListen = defaultAdminListen, adminDebug } = config;
   if (adminListen === "off" || adminDebug === "off") return undefined;
   if (adminDebug === "loopback" && !isLoopback(adminListen.host)) return undefined;
-  return openAdmin({ listen: { host: "127.0.0.1", port: 0 }, debug: "loopback", log });
+  return openAdmin({ listen: { host: "127.0.0.1", port: 0 }, debug: "loopback", hosts: [], log });
 }

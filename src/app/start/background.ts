@@ -1,20 +1,23 @@
 /** What one process of a server does in the background: housekeeping, deliveries. */
 
-import { forgetAudit } from "../../audit/index.ts";
-import type { Issuer } from "../../auth/index.ts";
-import { AttemptCounts, forgetDelivered, startDispatcher } from "../../delivery/index.ts";
-import { idempotentAnswers, type PipelineOptions } from "../../pipeline/index.ts";
-import { sessions, subscriptionSource } from "../../services/index.ts";
-import type { Database } from "../../store/index.ts";
+import { type Issuer, operatorClaims } from "../../auth/index.ts";
+import { AttemptCounts, startDispatcher } from "../../delivery/index.ts";
+import type { EventRecorder, PipelineOptions } from "../../pipeline/index.ts";
+import { type RowChange, subscriptionSource } from "../../services/index.ts";
+import type { Database, WriteSession } from "../../store/index.ts";
 import { startHousekeeping } from "../housekeeping.ts";
 import { measureDeliveries } from "../instruments/deliveries.ts";
+import { tableBounds } from "./bounds.ts";
 import type { StartContext } from "./context.ts";
 
 /** What {@link startBackground} needs. */
 export interface BackgroundOptions {
   readonly database: Database;
   readonly environment: PipelineOptions["environment"];
+  readonly events: EventRecorder;
   readonly issuer: Issuer;
+  /** How long audit records are kept; undefined: for ever. */
+  readonly auditRetentionDays: number | undefined;
   /** Whether the database can be asked. */
   isAvailable(): boolean;
   /** See `Parts`. */
@@ -23,23 +26,16 @@ export interface BackgroundOptions {
 
 /** Starts it. It is stopped with the server. */
 export async function startBackground(
-  { config, now, metrics, peers, stack, tracing }: StartContext,
-  { database, environment, issuer, isAvailable, reportAs }: BackgroundOptions,
+  { api, config, now, metrics, peers, stack, tracing }: StartContext,
+  { database, environment, events, issuer, auditRetentionDays, isAvailable, reportAs }: BackgroundOptions,
 ): Promise<void> {
-  const { auditRetentionDays, eventRetentionDays } = config;
-  const daysAgo = (days: number) => now() - days * 86_400_000;
-  stack.defer(
-    startHousekeeping({
-      database,
-      tables: [sessions, idempotentAnswers],
-      others: [
-        ...(auditRetentionDays === undefined ? [] : [() => forgetAudit(database, daysAgo(auditRetentionDays))]),
-        () => forgetDelivered(database, daysAgo(eventRetentionDays)),
-      ],
-      now,
-      report: reportAs("housekeeping"),
-    }),
-  );
+  const { eventRetentionDays } = config;
+  const resources = api.services.flatMap((service) => service.resources);
+  const by = { subject: "platform", claims: operatorClaims("platform") };
+  const record = (session: WriteSession, changes: readonly RowChange[]) =>
+    events.recordChanges(session, changes, by, now());
+  const bounds = tableBounds({ database, resources, now, record, auditRetentionDays, eventRetentionDays });
+  stack.defer(startHousekeeping({ database, bounds, now, report: reportAs("housekeeping") }));
   const attempts = new AttemptCounts();
   let isOpen = true;
   stack.defer(() => {

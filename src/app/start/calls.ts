@@ -10,14 +10,10 @@ import {
 } from "../../auth/index.ts";
 import { createLocalTransport, type LocalTransport } from "../../call/index.ts";
 import { flagOf } from "../../config/index.ts";
-import {
-  createPipeline,
-  createQuotas,
-  type EndpointCalls,
-  type OrganisationQuotas,
-  quotaCheck,
-} from "../../pipeline/index.ts";
-import { grantSource, identitySource, providerSource, quotaKinds } from "../../services/index.ts";
+import { resourceExhausted } from "../../errors.ts";
+import { createPipeline, type EndpointCalls } from "../../pipeline/index.ts";
+import { quotaOf } from "../../quotas.ts";
+import { grantSource, identitySource, providerSource } from "../../services/index.ts";
 import { createCounter } from "../counter.ts";
 import { measureAuthentication, measureCalls } from "../instruments/calls.ts";
 import { commitsWith, isSerializable, lockForCall } from "./call-isolation.ts";
@@ -27,12 +23,13 @@ import type { Parts } from "./parts.ts";
 /** What carries out calls. */
 export interface Calls {
   readonly authenticator: Authenticator;
+  /** Called for each identity that a token of another issuer uses. */
+  readonly onUse: (identity: string) => void;
   /** Undefined if certificates of clients are no identities. */
   readonly certificates: CertificateTokens | undefined;
   readonly transport: LocalTransport;
   /** For calls that are not methods of the contract. */
   readonly endpointCalls: EndpointCalls;
-  readonly quotas: OrganisationQuotas;
 }
 
 /** Builds the pipeline and the transport. */
@@ -42,15 +39,26 @@ export function buildCalls(context: StartContext, parts: Parts): Calls {
   const { database, availability, issuer, environment, audit, events, reportAs } = parts;
   const keyFetches = createCounter(["named ok", "named failed", "pattern ok", "pattern failed"]);
   const certificates = config.tlsClientIdentities === "on" ? createCertificateTokens(issuer.url) : undefined;
+  const identities = identitySource({
+    database,
+    issuerUrl: issuer.url,
+    now,
+    report: reportAs("last use not written"),
+  });
   const authenticator = createAuthenticator({
     certificates,
     issuer,
-    identities: identitySource({ database, issuerUrl: issuer.url, now, report: reportAs("last use not written") }),
-    providers: providerSource(database, now, async (session, changes, by, nowMs, providers) => {
-      await events.recordChanges(session, changes, by, nowMs);
-      const { subject: caller, claims } = by;
-      const line = { ...emptyRecord, caller, issuer: claims.iss, method: "iam/first_sign_in", code: "OK", count: 1 };
-      for (const scope of providers) await audit.append(session, { ...line, scope, resource: caller });
+    identities,
+    providers: providerSource({
+      database,
+      now,
+      async record(session, { identity, claims, provider, changes, nowMs }) {
+        await events.recordChanges(session, changes, { subject: identity, claims }, nowMs);
+        const line = { ...emptyRecord, caller: identity, issuer: claims.iss, method: "iam/first_sign_in", code: "OK" };
+        await audit.append(session, { ...line, scope: provider, resource: identity, count: 1 });
+      },
+      reserved: () => live.current.reservedClients,
+      report: reportAs("report of a user not written"),
     }),
     keySets: createKeySets({
       allowLoopbackHttp: config.allowLoopbackIssuers,
@@ -59,13 +67,12 @@ export function buildCalls(context: StartContext, parts: Parts): Calls {
     }),
     clock: now,
   });
-  if (metrics !== undefined) measureAuthentication(metrics, authenticator, keyFetches.counts);
-  const quotas = createQuotas({
-    quotas: quotaKinds,
-    limits: () => live.current.quotas,
-    setting: flagOf("quotas"),
-    read: database.read,
+  database.limitRows({
+    limitOf: (quota) => quotaOf(live.current.quotas, quota),
+    excess: (quota, organisation, limit) =>
+      resourceExhausted(organisation, `an organisation can have ${limit} ${quota} (${flagOf("quotas")})`),
   });
+  if (metrics !== undefined) measureAuthentication(metrics, authenticator, keyFetches.counts);
   const { observers, interceptors, endpointCalls } = createPipeline({
     contract,
     log,
@@ -73,12 +80,12 @@ export function buildCalls(context: StartContext, parts: Parts): Calls {
     serviceHost: config.serviceHost,
     authenticator,
     grants: grantSource(database.read),
+    onUse: identities.seen,
     database,
     environment,
     audit,
     events,
     reportOutage: availability.report,
-    quotaCheck: quotaCheck(contract, quotaKinds, quotas),
     isSerializable,
     commitsWith,
     lockForCall,
@@ -106,6 +113,11 @@ export function buildCalls(context: StartContext, parts: Parts): Calls {
     onOverload: () => overload.report("max-calls"),
     now,
   });
-  const transport = createLocalTransport(services, interceptors, { observers });
-  return { authenticator, certificates, transport, endpointCalls, quotas };
+  return {
+    authenticator,
+    onUse: identities.seen,
+    certificates,
+    transport: createLocalTransport(services, interceptors, { observers }),
+    endpointCalls,
+  };
 }

@@ -1,6 +1,6 @@
 /** The database of a server that starts. */
 
-import type { Config } from "../../config/index.ts";
+import { appendAudit, auditEntry, emptyRecord } from "../../audit/index.ts";
 import {
   administratorOnly,
   administratorRole,
@@ -8,13 +8,22 @@ import {
   indexIdentities,
   notServed,
   refreshDerivedRows,
+  separateDirectoryUsers,
 } from "../../services/index.ts";
-import { type Database, importSetting, openDatabase, RefusedError } from "../../store/index.ts";
+import {
+  type Database,
+  databasePath,
+  importSetting,
+  networkFileSystemOf,
+  openDatabase,
+  RefusedError,
+} from "../../store/index.ts";
 import { StartFailure } from "../failure.ts";
 import { generatedServices } from "../generated-services.ts";
 import { type Installation, install, readInstallation, refreshBuiltIns } from "../installation.ts";
 import { checkStartup } from "../startup-check.ts";
 import type { StartContext } from "./context.ts";
+import { migrateDatabase } from "./migration.ts";
 
 /** An open database that is up to date. */
 export interface PreparedDatabase {
@@ -28,22 +37,33 @@ export interface PreparedDatabase {
  * Makes the tables of an empty database, and applies missing migrations where the settings allow it. Errors:
  * StartFailure.
  */
-async function bringUpToDate(database: Database, { autoMigrate }: Config): Promise<void> {
-  const pending = await database.pendingMigrations();
+async function bringUpToDate(
+  database: Database,
+  context: StartContext,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const { autoMigrate } = context.config;
+  let pending = await database.pendingMigrations();
   if (pending.length === 0) return;
   const mayMigrate = autoMigrate === "on" || (autoMigrate === "auto" && database.dialect === "sqlite");
-  if (!mayMigrate && (await database.columns()).size > 0)
+  if (!mayMigrate) {
+    await database.migrate(undefined, { onlyIfEmpty: true }); // others may be making the tables at the same time
+    pending = await database.pendingMigrations();
+    if (pending.length === 0) return;
     throw new StartFailure(
       `the database needs ${pending.length} migration${pending.length === 1 ? "" : "s"}, from ${pending[0]!.name}: run \`platform migrate --plan\`, then \`platform migrate\`, or start with --auto-migrate=on`,
     );
-  await database.migrate();
+  }
+  await migrateDatabase(database, context, pending, signal);
 }
 
 /** Opens and migrates the database, and initialises one that is empty. Nothing is left open when that fails. */
 export async function prepareDatabase(
-  { config, api, now, metrics }: StartContext,
+  context: StartContext,
   issuerUrl: string,
+  signal?: AbortSignal,
 ): Promise<PreparedDatabase> {
+  const { config, api, log, now, metrics } = context;
   const database = await openDatabase(config.database, {
     maxLongQueries: config.maxLongQueries,
     isMeasured: metrics !== undefined,
@@ -54,8 +74,11 @@ export async function prepareDatabase(
       preparedStatements: config.databasePreparedStatements,
     },
   });
+  const path = databasePath(config.database);
+  const fileSystem = path === undefined ? undefined : networkFileSystemOf(path);
+  if (fileSystem !== undefined) log.warn({ path, fileSystem }, "the database is on a network file system");
   try {
-    await bringUpToDate(database, config);
+    await bringUpToDate(database, context, signal);
     if ((await database.read.setting(importSetting)) !== undefined)
       throw new RefusedError("an import of a snapshot has not finished: run `platform import snapshot` again");
     checkStartup({
@@ -74,6 +97,11 @@ export async function prepareDatabase(
     if (installation === undefined) throw new Error("the database lost its installation while it was prepared");
     if (made === undefined) await refreshBuiltIns(database, now);
     await indexIdentities(database);
+    await separateDirectoryUsers(database, async (session, { identity, provider, bindings }) => {
+      const record = { ...emptyRecord, method: "iam/directory_entry", scope: provider, resource: identity };
+      await appendAudit(session, auditEntry({ ...record, code: "OK", count: 1 }, now()));
+      log.warn({ identity, provider, bindings }, "a user of a directory is no identity until it signs in");
+    });
     await refreshDerivedRows(database, now);
     return { database, installation, isNew: made !== undefined };
   } catch (error) {

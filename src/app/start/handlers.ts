@@ -6,10 +6,11 @@ import { resource_reference } from "../../../gen/google/api/resource_pb.ts";
 import { file_google_rpc_error_details } from "../../../gen/google/rpc/error_details_pb.ts";
 import { iam_scope } from "../../../gen/platform/annotations/annotations_pb.ts";
 import type { CertificateTokens } from "../../auth/index.ts";
+import { valuesWithAddress } from "../../call/index.ts";
 import { storedFormat } from "../../codec/index.ts";
 import { flagOf } from "../../config/index.ts";
 import { completeError } from "../../errors.ts";
-import { clientCertificateOf, unverifiedBytes } from "../../http/index.ts";
+import { addressOf, clientCertificateOf, unverifiedBytes } from "../../http/index.ts";
 import {
   type BufferedRequest,
   type BufferedResponse,
@@ -39,7 +40,7 @@ import { createEndpoints } from "../endpoints.ts";
 import { openPages } from "../pages.ts";
 import { answerHeaders, identify } from "../request-id.ts";
 import { createSenderCheck } from "../sender-check.ts";
-import { limitAddresses } from "./address-limits.ts";
+import { type AddressLimits, limitAddresses } from "./address-limits.ts";
 import type { Calls } from "./calls.ts";
 import type { StartContext } from "./context.ts";
 import { faultHeader } from "./faults.ts";
@@ -67,12 +68,14 @@ export async function buildHandlers(options: HandlersOptions): Promise<RequestHa
   const { context, port, calls } = options;
   port.bodies.check = createSenderCheck({ ...calls, identify });
   const { live } = context;
-  const { rpc, rest } = buildProtocols(options);
-  const endpoints = new Map(Object.entries(await buildEndpoints(options)));
   const scim = buildScim(options);
+  const isKnown = ({ url, headers }: HttpRequest) =>
+    (url?.startsWith(`${scimPath}/`) ? scim : calls.authenticator).isKnown(headers.authorization);
+  const limits = limitAddresses(context, isKnown, probes);
+  const { admits } = limits;
+  const { rpc, rest } = buildProtocols(options, limits);
+  const endpoints = new Map(Object.entries(await buildEndpoints(options)));
   const refuse = overloadAnswer(context.api, context.config.serviceHost);
-  const isKnown = (header: string | undefined) => calls.authenticator.isKnown(header) || scim.isKnown(header);
-  const admits = limitAddresses(context, isKnown, probes);
 
   const endpointOf = (path: string) => {
     if (path.startsWith(`${scimPath}/`)) return scim.serve;
@@ -157,7 +160,7 @@ function addTokens(
 }
 
 /** The handlers of the contract's methods. */
-function buildProtocols({ context, port, parts, calls, health }: HandlersOptions) {
+function buildProtocols({ context, port, parts, calls, health }: HandlersOptions, limits: AddressLimits) {
   const { config, log, api } = context;
   const { maxRequestBytes, maxUrlBytes, serviceHost } = config;
   const { descriptors, contract, registry } = api;
@@ -173,6 +176,8 @@ function buildProtocols({ context, port, parts, calls, health }: HandlersOptions
     response: PortResponse | BufferedResponse,
     method: DescMethod,
   ) => bodies.watch(request, response, isOpen(method) ? "anybody" : method);
+  const contextValues = (request: HttpRequest, response: HttpResponse) =>
+    valuesWithAddress(() => addressOf(request, response));
   const describeError = (error: ConnectError, method: DescMethod | undefined) =>
     completeError(error, serviceHost, method?.parent.typeName.split(".")[1]);
   const rest = createRestHandler({
@@ -182,6 +187,7 @@ function buildProtocols({ context, port, parts, calls, health }: HandlersOptions
     json: storedFormat,
     emptyAnswer: "nothing",
     answerHeaders: ({ headers }) => answerHeaders(headers),
+    contextValues,
     describeError,
     watchBody,
     limits: {
@@ -209,8 +215,10 @@ function buildProtocols({ context, port, parts, calls, health }: HandlersOptions
       mountReflection(router, [{ file: file_google_rpc_error_details }]);
     },
     answerHeaders,
+    contextValues,
     describeError,
     watchBody,
+    watchMessages: limits.watchMessages,
     isOpen,
     isVerified: ({ authorization }) => bodies.check.isVerified(authorization),
     refusalBody,
@@ -226,7 +234,6 @@ function buildScim({ context, port, parts, calls, baseUrl }: HandlersOptions) {
   return createScim({
     database,
     calls: calls.endpointCalls,
-    quotas: calls.quotas,
     baseUrl,
     bodies: port.bodies,
     maxBodyBytes: config.maxRequestBytes,
@@ -261,7 +268,14 @@ async function buildEndpoints({ context, port, parts, calls, baseUrl, unreadines
       ? openPages({ services: api.descriptors, baseUrl, issuers: config.consoleIssuers, onError })
       : {};
   const sts = createSts({
-    exchange: createTokenExchange({ database, issuer, authenticator: calls.authenticator, baseUrl, now }),
+    exchange: createTokenExchange({
+      database,
+      issuer,
+      authenticator: calls.authenticator,
+      onUse: calls.onUse,
+      baseUrl,
+      now,
+    }),
     registry,
     serviceHost,
     baseUrl,

@@ -54,7 +54,7 @@ export async function openParts(
     clock: now,
   });
   const environment = await readEnvironment(database, installation, config, baseUrl);
-  live.follow(({ quotas, maxPatternIdentities }) => Object.assign(environment, { quotas, maxPatternIdentities }));
+  live.follow(({ quotas, maxPatterns }) => Object.assign(environment, { quotas, maxPatterns }));
   let lostRecords = 0;
   const audit = createAudit({
     database,
@@ -71,8 +71,6 @@ export async function openParts(
     read: () => lostRecords,
   });
   stack.defer(() => audit.close());
-  const isAvailable = () => availability.isUp;
-  if (peers.isLeader) await startBackground(context, { database, environment, issuer, isAvailable, reportAs });
   const { contract, registry } = api;
   const events = createEventRecorder({
     contract,
@@ -84,5 +82,17 @@ export async function openParts(
       return live.current.quotas;
     },
   });
+  const isAvailable = () => availability.isUp;
+  const auditRetentionDays = config.auditRetentionDays ?? installation.auditRetentionDays;
+  if (peers.isLeader)
+    await startBackground(context, {
+      database,
+      environment,
+      events,
+      issuer,
+      auditRetentionDays,
+      isAvailable,
+      reportAs,
+    });
   return { database, availability, issuer, environment, audit, events, reportAs };
 }

@@ -1,9 +1,11 @@
 /** The port of a server. It is opened first, so that liveness is answered while the server waits for its database. */
 
-import { flagOf, type ListenAddress } from "../../config/index.ts";
-import { completeError } from "../../errors.ts";
+import { type Config, flagOf, type ListenAddress } from "../../config/index.ts";
+import { completeError, unavailable } from "../../errors.ts";
 import { createOnePort, IncomingBodies, type OnePortOptions } from "../../http/index.ts";
+import type { Logger } from "../../log.ts";
 import { formatLimit } from "../../message/index.ts";
+import { maxOpenFiles } from "../../metrics/index.ts";
 import { formatStatus } from "../../rest/index.ts";
 import { listenFailure } from "../failure.ts";
 import { measurePort } from "../instruments/port.ts";
@@ -12,7 +14,8 @@ import { readTlsFiles } from "../tls/files.ts";
 import type { StartContext } from "./context.ts";
 import { overloadAnswer } from "./overload.ts";
 import { refusalOf } from "./refusals.ts";
-import { answerWhileStarting } from "./waiting.ts";
+import { createRefusedConnections } from "./refused-connections.ts";
+import { answerUnserved, holdUntil } from "./unserved.ts";
 
 /** What answers the requests of a port. */
 export type RequestHandlers = Required<
@@ -29,10 +32,12 @@ export interface ServerPort {
   /** The body, JSON text, of a refusal that no handler sees. */
   refusalBody(httpStatus: number): string;
   /**
-   * Lets `handlers` answer from now on. Until then, all calls are refused as UNAVAILABLE, or, at a port that others share or a
-   * socket that was passed on, are left to others or wait. Errors: StartFailure.
+   * Lets `handlers` answer from now on. Until then, calls wait for a few seconds and are refused as UNAVAILABLE, or, at
+   * a port that others share or a socket that was passed on, are left to others or wait. Errors: StartFailure.
    */
   serve(handlers: RequestHandlers): Promise<void>;
+  /** Refuses calls as UNAVAILABLE for this reason; undefined: no longer. */
+  refuse(reason: string | undefined): void;
   /** See `OnePort.drain`. */
   drain(): void;
   /** Closes the port; requests in flight may take `graceMs` to finish. */
@@ -48,24 +53,37 @@ export async function openPort({
   metrics,
   now,
   peers,
+  readiness,
   stack,
 }: StartContext): Promise<ServerPort> {
   const { listen, serviceHost, maxHeaderBytes, maxPendingBodyBytes, maxRequestBytes } = config;
   const headerLimit = formatLimit(maxHeaderBytes, flagOf("maxHeaderBytes"));
   const refusalBody = (httpStatus: number) =>
     formatStatus(completeError(refusalOf(httpStatus, headerLimit), serviceHost, undefined), api.registry);
-  let handlers: RequestHandlers = {
-    onRequest: answerWhileStarting(refusalBody(503), serviceHost),
+  const started = Promise.withResolvers<RequestHandlers["onRequest"]>();
+  const unserved = (reason: string) =>
+    answerUnserved({
+      readiness,
+      serviceHost,
+      reason,
+      body: formatStatus(completeError(unavailable(reason), serviceHost, undefined), api.registry),
+    });
+  const refusing = (onRequest: RequestHandlers["onRequest"]): RequestHandlers => ({
+    onRequest,
     onBufferedRequest: (_request, response) => response.fallBack(),
     onOverload: overloadAnswer(api, serviceHost),
     planFastPath: () => undefined,
     onRead() {},
-  };
+  });
+  let serving = refusing(holdUntil(started.promise, unserved("the server is starting")));
+  let handlers = serving;
   const bodies = new IncomingBodies(maxPendingBodyBytes, Math.max(maxPendingBodyBytes / 8, maxRequestBytes));
   const tls = readTlsFiles(config);
+  const refused = createRefusedConnections(log);
   const port = createOnePort({
     tls,
     clientAuth: config.tlsClientAuth,
+    hsts: config.hsts === "on",
     onRequest: (request, response) => handlers.onRequest(request, response),
     bodies,
     http2: config.http2,
@@ -76,13 +94,19 @@ export async function openPort({
     onOverload: (request, response) => handlers.onOverload(request, response),
     onRead: () => handlers.onRead(),
     refusalBody,
-    limits: { maxHeaderBytes, maxWaitMs: config.maxQueueDelay },
+    limits: { maxHeaderBytes, maxWaitMs: config.maxQueueDelay, ...connectionLimitsOf(config, log) },
+    proxies: {
+      networks: config.trustedProxies,
+      header: config.forwardedHeader,
+      proxyProtocol: config.proxyProtocol === "on",
+    },
+    onRefusal: refused.report,
     onError: (error) => log.debug({ err: error }, "connection"),
   });
   const certificate = tls && watchCertificate({ live, log, now, files: tls, use: port.setTls });
   stack.defer(() => certificate?.close());
   live.follow(({ maxQueueDelay }) => port.setMaxWait(maxQueueDelay));
-  if (metrics !== undefined) measurePort(metrics, port, () => certificate?.notAfterMs);
+  if (metrics !== undefined) measurePort(metrics, port, refused.counts, () => certificate?.notAfterMs);
   const { sharesPort } = peers;
   /** Others answer at the port meanwhile, or connections wait in the queue of a socket that is passed on. */
   const opensLate = sharesPort || listen.socket !== undefined;
@@ -100,10 +124,32 @@ export async function openPort({
     certificate,
     refusalBody,
     async serve(ready) {
-      handlers = ready;
+      if (handlers === serving) handlers = ready;
+      serving = ready;
+      started.resolve((request, response) => handlers.onRequest(request, response));
       if (opensLate) await open();
+    },
+    refuse(reason) {
+      handlers = reason === undefined ? serving : refusing(unserved(reason));
     },
     drain: port.drain,
     close,
   };
+}
+
+/** File descriptors that are kept for the admin listener, the log and the database, at most. */
+const maxReservedFiles = 256;
+
+/** The limits of connections. It is logged if the system allows fewer than the settings. */
+function connectionLimitsOf(config: Config, log: Logger) {
+  const { maxConnections, maxConnectionsPerAddress = Math.ceil(maxConnections / 4) } = config;
+  const { keepAliveTimeout: keepAliveMs, http2IdleTimeout: sessionIdleMs } = config;
+  const openFiles = maxOpenFiles() ?? Number.POSITIVE_INFINITY;
+  const maxDescriptor = openFiles - Math.min(maxReservedFiles, Math.floor(openFiles / 4));
+  if (maxDescriptor < maxConnections)
+    log.warn(
+      { openFiles, connections: maxDescriptor, setting: flagOf("maxConnections") },
+      "the system allows fewer open files than connections",
+    );
+  return { maxConnections, maxConnectionsPerAddress, keepAliveMs, sessionIdleMs, maxDescriptor };
 }

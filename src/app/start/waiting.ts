@@ -1,39 +1,9 @@
 /** A server that waits for its database. */
 
 import { setTimeout as delay } from "node:timers/promises";
-import { completeError, unavailable } from "../../errors.ts";
 import { codeOf, type Logger } from "../../log.ts";
-import type { PortRequest, PortResponse } from "../../message/index.ts";
-import { refuseGrpc, setHeaders } from "../../rpc/index.ts";
 import { UnavailableError } from "../../store/index.ts";
 import { StartFailure } from "../failure.ts";
-
-/** Answers liveness, and refuses everything else as UNAVAILABLE, over HTTP with the JSON text `refusalBody`. */
-export function answerWhileStarting(
-  refusalBody: string,
-  serviceHost: string,
-): (request: PortRequest, response: PortResponse) => void {
-  return (request, response) => {
-    const path = request.url?.split("?")[0];
-    const contentType = String(request.headers["content-type"] ?? "");
-    request.resume();
-    if (contentType.startsWith("application/grpc"))
-      return refuseGrpc(
-        response,
-        contentType,
-        completeError(unavailable("the server is starting"), serviceHost, undefined),
-      );
-    setHeaders(response, { "content-type": "application/json", "cache-control": "no-store" });
-    if (path === "/livez") {
-      response.statusCode = 200;
-      response.end('{"status":"ok"}');
-      return;
-    }
-    response.statusCode = 503;
-    response.setHeader("retry-after", "1");
-    response.end(path === "/readyz" ? '{"status":"starting"}' : refusalBody);
-  };
-}
 
 /** What {@link whenReachable} needs. */
 export interface Waiting {

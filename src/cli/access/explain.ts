@@ -10,6 +10,7 @@ import {
 } from "../../../gen/platform/access/v1/access_pb.ts";
 import type { Capability } from "../../../gen/platform/capabilities/capabilities_pb.ts";
 import { capabilityList } from "../../auth/index.ts";
+import { printable, printableJson } from "../../log-text.ts";
 import { explainAccess } from "../../services/index.ts";
 import { withDatabase } from "../database.ts";
 import { withSettings } from "../settings.ts";
@@ -36,7 +37,7 @@ export function explainCommand(): Command {
       const operator = await operatorOf(database);
       await requireScope(database, scope);
       const answer = await explainAccess(database.read, operator, { identity, capability, scope });
-      if (json) console.log(JSON.stringify(toJson(ExplainResponseSchema, answer)));
+      if (json) console.log(printableJson(toJson(ExplainResponseSchema, answer)));
       else print(answer);
     }),
   );
@@ -50,17 +51,21 @@ const verdicts: ReadonlyMap<Verdict, string> = new Map([
 
 function print({ verdict, identity, capability, groups, grants, otherGrants, missing, roles }: ExplainResponse): void {
   console.log(verdicts.get(verdict));
-  console.log(`  identity    ${named(identity!)}`);
-  console.log(`  capability  ${capabilityList([capability])}`);
-  console.log(`  scope       ${named(groups.at(-1)!)}`);
+  printLine(`  identity    ${named(identity!)}`);
+  printLine(`  capability  ${capabilityList([capability])}`);
+  printLine(`  scope       ${named(groups.at(-1)!)}`);
   if (grants.length > 0) console.log("\ngrants that allow it");
   for (const grant of grants) printPath(grant, groups);
   if (missing.length > 0) console.log(`\n${verdict === Verdict.DENIED ? "missing" : "conditions"}`);
-  for (const sentence of missing) console.log(`  ${sentence}`);
+  for (const sentence of missing) printLine(`  ${sentence}`);
   if (otherGrants.length > 0) console.log("\nother grants of the identity");
-  for (const grant of otherGrants) console.log(`  ${roleAt(grant)}, by ${originInWords(grant)}`);
+  for (const grant of otherGrants) printLine(`  ${roleAt(grant)}, by ${originInWords(grant)}`);
   if (roles.length > 0) console.log("\nroles with the capability that can be bound at the scope");
-  for (const role of roles) console.log(`  ${named(role)}`);
+  for (const role of roles) printLine(`  ${named(role)}`);
+}
+
+function printLine(text: string): void {
+  console.log(printable(text));
 }
 
 /** One line for each step from the origin of a grant down to the scope. */
@@ -73,7 +78,7 @@ function printPath(grant: Grant, groups: readonly AccessGroup[]): void {
     ...(group === undefined ? ["at the whole platform"] : []),
     ...groups.slice(from).map((each, i) => `${i === 0 && group !== undefined ? "at" : "contains"} ${named(each)}`),
   ];
-  for (const [i, step] of steps.entries()) console.log(`  ${"   ".repeat(i)}${i === 0 ? "" : "└─ "}${step}`);
+  for (const [i, step] of steps.entries()) printLine(`  ${"   ".repeat(i)}${i === 0 ? "" : "└─ "}${step}`);
 }
 
 function roleAt({ role, group }: Grant): string {

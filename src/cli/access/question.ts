@@ -12,7 +12,8 @@ import { requireInstallation } from "../database.ts";
 /** The operator, who may read everything. Errors: CommandFailure if the database is not initialised. */
 export async function operatorOf(database: Database): Promise<Reader> {
   const { issuerUrl } = await requireInstallation(database);
-  return { grants: [{ scope: "", capabilities: new Set(capabilitiesByName.values()) }], issuerUrl, nowMs: Date.now() };
+  const everything = { scope: "", capabilities: new Set(capabilitiesByName.values()), identity: "" };
+  return { grants: [everything], issuerUrl, nowMs: Date.now() };
 }
 
 /** Errors: CommandFailure unless a scope is in an organisation that exists. */

@@ -3,6 +3,7 @@
 import { Command, InvalidArgumentError, Option } from "commander";
 import { type AuditFilter, type AuditLine, isSelected, readAudit } from "../../audit/index.ts";
 import { stopSignal } from "../../command/index.ts";
+import { printable } from "../../log-text.ts";
 import type { Database } from "../../store/index.ts";
 import { requireInstallation, withDatabase } from "../database.ts";
 import { type Listing, parseSince, printListing, printText } from "../listing.ts";
@@ -99,7 +100,7 @@ async function* followed(
     known: new Map<string, number>(),
     once: false,
     signal,
-    report: (message: string) => console.error(`warning: ${message}`),
+    report: (message: string) => console.error(printable(`warning: ${message}`)),
     ...from,
   };
   for await (const line of followAudit(database.read, options)) if (isSelected(line, filter)) yield line;
@@ -124,15 +125,17 @@ const listing: Listing<AuditLine> = {
     ["COUNT", 5],
     ["REQUEST", 36],
     ["CALLER", 40],
+    ["ADDRESS", 15],
     ["METHOD", 0],
     ["RESOURCE", 0],
   ],
-  cells: ({ time, code, count, requestId, caller, method, resource, scope }) => [
+  cells: ({ time, code, count, requestId, caller, address, method, resource, scope }) => [
     time,
     code,
     String(count),
     requestId,
     caller,
+    address,
     method,
     resource || scope,
   ],

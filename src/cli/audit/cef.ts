@@ -16,14 +16,18 @@ export function cefOf({
   resource,
   code,
   requestId,
+  address,
+  userAgent,
   count,
 }: AuditLine): string {
-  const name = method === "" ? "calls beyond those with a record each" : method;
+  const name = method || "calls that were only counted";
   const header = ["Platform API", "platform", version(), method || "calls", name, String(severityOf(code))];
   const extension = {
     rt: String(Date.parse(time)),
     externalId: id,
+    src: address.replace(/\/64$/, ""),
     suid: caller,
+    requestClientApplication: userAgent,
     act: method,
     outcome: code,
     cnt: String(count),

@@ -1,6 +1,7 @@
 /** What backups and restores print. */
 
 import { ProgressLine } from "../../command/index.ts";
+import { printable } from "../../log-text.ts";
 import type { BackupHeader } from "./file.ts";
 import { sizeText } from "./options.ts";
 
@@ -42,5 +43,5 @@ export function contentsText({
     ...filled.map(([table, rows]): [string, string] => [`  ${table}`, rows.toLocaleString("en")]),
   ];
   const width = Math.max(...facts.map(([name]) => name.length));
-  return facts.map(([name, value]) => `${name.padEnd(width)}  ${value}\n`).join("");
+  return facts.map(([name, value]) => `${printable(`${name.padEnd(width)}  ${value}`)}\n`).join("");
 }

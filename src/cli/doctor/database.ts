@@ -39,6 +39,13 @@ export async function checkSchema(database: Database): Promise<Finding> {
       "an import of a snapshot has not finished",
       "run `platform import snapshot` with the same file again",
     );
+  const unfinished = await database.unfinishedMigrations();
+  if (unfinished.length > 0)
+    return {
+      ...ok(check, "the tables are those of this version, and servers of the version before can work on them"),
+      advice: "`platform migrate --finish`, when no older server is left and none is to be started again",
+      details: unfinished.map(({ name }) => `to finish: ${name}`),
+    };
   return ok(check, "the tables are those of this version");
 }
 
@@ -101,6 +108,7 @@ export async function checkCounters(database: Database, repair: boolean): Promis
 
 function faultText({ table, ancestor, class: counted, rows, counted: count }: CounterFault): string {
   const where = ancestor === "" ? "at the root" : ancestor;
+  if (counted === "bytes") return `bytes of ${table} below ${where}: ${count} counted, ${rows} found`;
   return `${table} ${counted === "below" ? "below" : "directly below"} ${where}: ${count} counted, ${rows} found`;
 }
 
@@ -131,6 +139,18 @@ export async function checkDeliveries(database: Database): Promise<Finding> {
     `${dead.toLocaleString("en")} were given up`,
     "`platform events list --state dead` tells why; once the receiver works: `platform events replay --subscription UID --state dead`",
     shortened(withDead.map(({ subscription, dead }) => `${subscription}: ${dead} given up`)),
+  );
+}
+
+/** Whether audit records are removed one day. */
+export function checkAuditLog(installation: Installation, config: Config): Finding {
+  const check = "audit log";
+  const days = config.auditRetentionDays ?? installation.auditRetentionDays;
+  if (days !== undefined) return ok(check, `records are kept for ${countText(days, "day")}`);
+  return warning(
+    check,
+    "records are kept for ever, as before there was a default",
+    "set --audit-retention-days; new installations keep them for 400 days",
   );
 }
 

@@ -4,13 +4,15 @@ import { Command } from "commander";
 import { readInstallation } from "../../app/index.ts";
 import { CommandFailure } from "../../command/index.ts";
 import { type Config, flagOf, readSettings } from "../../config/index.ts";
-import { type Database, databasePath } from "../../store/index.ts";
+import { printable, printableJson } from "../../log-text.ts";
+import { DamagedError, type Database, databasePath } from "../../store/index.ts";
 import { recordOf } from "../command-record.ts";
 import { openForCommand } from "../database.ts";
 import { explain } from "../failure.ts";
 import { settingsOf, sourcesOf, withSettings } from "../settings.ts";
 import { checkCertificate } from "./certificate.ts";
 import {
+  checkAuditLog,
   checkClock,
   checkCounters,
   checkDeliveries,
@@ -19,7 +21,7 @@ import {
   checkSecrets,
   checkSigningKeys,
 } from "./database.ts";
-import { checkDatabaseFiles, checkDiskSpace, checkFileRights, type PrivateFile } from "./files.ts";
+import { checkDatabaseFiles, checkDiskSpace, checkFileRights, checkFileSystem, type PrivateFile } from "./files.ts";
 import { countText, type Finding, failure, skipped, warning } from "./finding.ts";
 import { checkIssuers, checkSinks } from "./network.ts";
 
@@ -44,7 +46,7 @@ export function doctorCommand(): Command {
     const counts = { ok: 0, skipped: 0, warning: 0, failure: 0 };
     for await (const finding of findings(config, command, options)) {
       counts[finding.state]++;
-      process.stdout.write(`${options.json ? JSON.stringify(finding) : textOf(finding)}\n`);
+      process.stdout.write(`${options.json ? printableJson(finding) : textOf(finding)}\n`);
     }
     const done = `${counts.failure} failed, ${countText(counts.warning, "warning")}`;
     if (counts.failure > 0) throw new CommandFailure(done);
@@ -58,15 +60,16 @@ function textOf({ check, state, message, advice, details = [] }: Finding): strin
     ...details.map((detail) => `${indent}- ${detail}`),
     ...(advice === undefined ? [] : [`${indent}→ ${advice}`]),
   ];
-  return [`${state.padEnd(8)}  ${check.padEnd(14)}  ${message}`, ...lines].join("\n");
+  return [`${state.padEnd(8)}  ${check.padEnd(14)}  ${message}`, ...lines].map(printable).join("\n");
 }
 
-async function* findings(config: Config, command: Command, { deep, repair }: Options): AsyncGenerator<Finding> {
+async function* findings(config: Config, command: Command, options: Options): AsyncGenerator<Finding> {
   const path = databasePath(config.database);
   yield checkFileRights(privateFiles(config, command));
   if (path !== undefined) {
     const files = checkDatabaseFiles(path);
     yield files;
+    if (files.state !== "failure") yield checkFileSystem(path);
     if (files.state !== "failure") yield checkDiskSpace(path);
   }
   yield checkCertificate(config, Date.now());
@@ -78,27 +81,44 @@ async function* findings(config: Config, command: Command, { deep, repair }: Opt
     return;
   }
   try {
-    const schema = await checkSchema(database);
-    yield schema;
-    if (schema.state !== "ok") return;
-    const installation = await readInstallation(database.read);
-    if (installation === undefined) {
-      yield warning("installation", "the database is empty", "`platform serve` or `platform init` initialises it");
-      return;
-    }
-    yield checkSigningKeys(installation, Date.now());
-    yield await checkSecrets(database, config);
-    yield await checkCounters(database, repair === true);
-    if (repair) await recordOf(command, database).write();
-    yield deep ? await checkIntegrity(database) : skipped("integrity", "--deep reads the whole file");
-    yield await checkDeliveries(database);
-    const { finding, aheadMs } = await checkIssuers(database, config, installation.issuerUrl);
-    yield finding;
-    yield await checkSinks(database, config);
-    yield await checkClock(database, config.database, aheadMs);
+    yield* databaseFindings(database, config, command, options);
+  } catch (error) {
+    if (!(error instanceof DamagedError)) throw error;
+    yield failure(
+      "database",
+      error.message,
+      "docs/operations.md, damaged files; the other checks need what is damaged",
+    );
   } finally {
     await database.close();
   }
+}
+
+async function* databaseFindings(
+  database: Database,
+  config: Config,
+  command: Command,
+  { deep, repair }: Options,
+): AsyncGenerator<Finding> {
+  yield deep ? await checkIntegrity(database) : skipped("integrity", "--deep reads the whole file");
+  const schema = await checkSchema(database);
+  yield schema;
+  if (schema.state !== "ok") return;
+  const installation = await readInstallation(database.read);
+  if (installation === undefined) {
+    yield warning("installation", "the database is empty", "`platform serve` or `platform init` initialises it");
+    return;
+  }
+  yield checkSigningKeys(installation, Date.now());
+  yield await checkSecrets(database, config);
+  yield await checkCounters(database, repair === true);
+  if (repair) await recordOf(command, database).write();
+  yield await checkDeliveries(database);
+  yield checkAuditLog(installation, config);
+  const { finding, aheadMs } = await checkIssuers(database, config, installation.issuerUrl);
+  yield finding;
+  yield await checkSinks(database, config);
+  yield await checkClock(database, config.database, aheadMs);
 }
 
 /** The files with secrets that the settings name. */

@@ -1,6 +1,7 @@
 /** Checks of files: who can read them, where they are, what is left on the disk. */
 import { accessSync, constants, type Stats, statfsSync, statSync } from "node:fs";
 import { dirname } from "node:path";
+import { networkFileSystemOf } from "../../store/index.ts";
 import { sizeText } from "../backup/options.ts";
 import { type Finding, failure, ok, warning } from "./finding.ts";
 
@@ -68,6 +69,18 @@ export function checkDatabaseFiles(path: string): Finding {
     return failure(check, (error as Error).message, "run as the user of the server, or give that user the folder");
   }
   return ok(check, `${path} and its folder can be written`);
+}
+
+/** Whether a SQLite database is on a file system of this machine. */
+export function checkFileSystem(path: string): Finding {
+  const check = "file system";
+  const name = networkFileSystemOf(path);
+  if (name === undefined) return ok(check, "the database is on a file system of this machine");
+  return warning(
+    check,
+    `the database is on ${name}, a network file system`,
+    "move it to a disk of this machine, or use PostgreSQL: SQLite can lose data where locks and shared memory do not work",
+  );
 }
 
 /** Whether the file system of a SQLite database has space left. */

@@ -9,7 +9,7 @@ export interface Finding {
   readonly check: string;
   readonly state: FindingState;
   readonly message: string;
-  /** What to do. */
+  /** What to do, or what may be done. */
   readonly advice?: string;
   /** Each thing that was found, where there are several. */
   readonly details?: readonly string[];

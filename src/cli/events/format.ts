@@ -1,5 +1,6 @@
 /** Formats a delivery for people: attributes, checks, and the body, with limits. Control characters are escaped. */
 import { styleText } from "node:util";
+import { printable } from "../../log-text.ts";
 import type { Finding, Verdict, WebhookRequest } from "./verify.ts";
 
 /** A delivery and its verification. */
@@ -20,9 +21,9 @@ export function formatDelivery({ headers, body, receiveTime, verdict }: Answered
   const paint = (format: Parameters<typeof styleText>[0], text: string) =>
     isColoured ? styleText(format, text, { validateStream: false }) : text;
   const label = (name: string) => paint("dim", name.padEnd(labelWidth));
-  const line = (name: string, value: string) => `  ${label(name)}${cut(escaped(value))}`;
+  const line = (name: string, value: string) => `  ${label(name)}${cut(printable(value))}`;
   const check = (name: string, { outcome, text }: Finding) =>
-    `  ${label(name)}${paint(colours[outcome], outcome)}, ${cut(escaped(text))}`;
+    `  ${label(name)}${paint(colours[outcome], outcome)}, ${cut(printable(text))}`;
   const attributes = new Map(
     Object.entries(headers).flatMap(([name, value]) =>
       name.startsWith("ce-") && value !== undefined ? [[name.slice(3), String(value)]] : [],
@@ -34,7 +35,7 @@ export function formatDelivery({ headers, body, receiveTime, verdict }: Answered
   );
   const { status } = verdict;
   return [
-    `${paint("dim", receiveTime.toISOString().slice(11, 23))}  ${paint("bold", cut(escaped(type)))}  ` +
+    `${paint("dim", receiveTime.toISOString().slice(11, 23))}  ${paint("bold", cut(printable(type)))}  ` +
       paint(status === 200 ? "green" : "red", String(status)),
     ...[...new Set(names)].map((name) => line(name, attributes.get(name)!)),
     check("event", verdict.event),
@@ -50,7 +51,7 @@ function bodyLines(body: Buffer): string[] {
   const text = body.toString("utf8");
   const lines = pretty(text)
     .split("\n")
-    .map((line) => cut(escaped(line)));
+    .map((line) => cut(printable(line)));
   if (lines.length <= maxLines) return lines;
   return [...lines.slice(0, maxLines), `… ${lines.length - maxLines} more lines`];
 }
@@ -67,9 +68,4 @@ function cut(line: string): string {
   return line.length <= maxLineLength
     ? line
     : `${line.slice(0, maxLineLength)}… ${line.length - maxLineLength} more characters`;
-}
-
-/** Escapes control and invisible characters. */
-function escaped(text: string): string {
-  return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (mark) => `\\u{${mark.codePointAt(0)!.toString(16)}}`);
 }

@@ -59,11 +59,10 @@ export function replayCommand(): Command {
 /** Requires a choice, so that a subscription does not receive an event again because another one missed it. */
 function requireOne(deliveries: readonly Delivery[]): void {
   if (deliveries.length < 2) return;
-  const shown = deliveries.slice(0, maxShown).map(({ subscription, state }) => `\n  ${subscription}  ${state}`);
-  const more = deliveries.length > maxShown ? `\n  and ${deliveries.length - maxShown} more` : "";
-  throw new CommandFailure(
-    `the event was for ${deliveries.length} subscriptions; choose one with --subscription, or all with --all:${shown.join("")}${more}`,
-  );
+  const shown = deliveries.slice(0, maxShown).map(({ subscription, state }) => `  ${subscription}  ${state}`);
+  const more = deliveries.length > maxShown ? [`  and ${deliveries.length - maxShown} more`] : [];
+  const choice = `the event was for ${deliveries.length} subscriptions; choose one with --subscription, or all with --all:`;
+  throw new CommandFailure([choice, ...shown, ...more]);
 }
 
 async function deliveriesOfEvent(database: Database, id: string): Promise<Delivery[]> {

@@ -2,6 +2,7 @@
 import { Command } from "commander";
 import { CommandFailure } from "../../command/index.ts";
 import { deliveriesOf, type Event, readEvents } from "../../delivery/index.ts";
+import { printable, printableJson } from "../../log-text.ts";
 import type { Database } from "../../store/index.ts";
 import { requireInstallation, withDatabase } from "../database.ts";
 import { printListing } from "../listing.ts";
@@ -22,11 +23,11 @@ export function showCommand(): Command {
       const attributes = { id, type, source, subject, time: new Date(event.timeMs).toISOString(), ...extensions };
       const data: unknown = JSON.parse(event.data);
       if (command.opts<{ json?: boolean }>().json) {
-        console.log(JSON.stringify({ ...attributes, data, isWaiting, deliveries: deliveries.map(recordOf) }));
+        console.log(printableJson({ ...attributes, data, isWaiting, deliveries: deliveries.map(recordOf) }));
         return;
       }
-      for (const [name, value] of Object.entries(attributes)) console.log(`${name.padEnd(18)}${value}`);
-      console.log(`\n${JSON.stringify(data, undefined, 2)}\n`);
+      for (const [name, value] of Object.entries(attributes)) console.log(printable(`${name.padEnd(18)}${value}`));
+      console.log(`\n${printableJson(data, 2)}\n`);
       if (isWaiting) console.log("its subscriptions have not been looked up yet");
       else if (deliveries.length === 0) console.log("no subscription matches this event");
       else await printListing(deliveries, deliveryListing, false);

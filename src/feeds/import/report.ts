@@ -3,8 +3,9 @@
  * with file and reason, of which the first hundred are printed; unknown members; and a summary. All but the summary
  * goes to standard error.
  */
+
+import { printable } from "../../log-text.ts";
 import type { FeedReport } from "../source/feed.ts";
-import { printable } from "../source/printable.ts";
 
 /** What an import did with an item. */
 export type ImportOutcome = "added" | "changed" | "unchanged" | "removed";
@@ -27,6 +28,7 @@ interface ReportOutput {
   write(text: string): unknown;
 }
 
+const maxLine = 2000;
 const maxPrintedRefusals = 100;
 const maxPrintedMembers = 20;
 /** Different members that are counted separately. */
@@ -87,10 +89,10 @@ export class ImportReport implements FeedReport {
     this.#show();
   }
 
-  /** Prints a line. */
+  /** Prints a line. What feeds say is cut. */
   print(text: string): void {
     this.#closeLine();
-    this.#output.write(`${text}\n`);
+    this.#output.write(`${printable(text.length > maxLine ? `${text.slice(0, maxLine)}…` : text)}\n`);
   }
 
   /** Clears the progress line and prints the unknown members, most frequent first. The summary can follow. */
@@ -98,7 +100,7 @@ export class ImportReport implements FeedReport {
     this.#closeLine();
     const members = [...this.#members].sort(([, a], [, b]) => b.count - a.count);
     for (const [member, { count, first }] of members.slice(0, maxPrintedMembers))
-      this.print(`unread: ${printable(member)}: ${count === 1 ? "once" : `${count} times`}, first in ${first}`);
+      this.print(`unread: ${member}: ${count === 1 ? "once" : `${count} times`}, first in ${first}`);
     if (members.length > maxPrintedMembers) this.print("unread: … and more");
   }
 

@@ -6,6 +6,7 @@
  * Tags for other types are refused.
  */
 import type { LoadOptions } from "js-yaml";
+import { memberCount, repeatedMember } from "../../codec/index.ts";
 import type { FeedFile } from "../source/feed.ts";
 import { FeedRefusal } from "../source/refusal.ts";
 
@@ -32,15 +33,19 @@ export async function parseRecords({ name, format, bytes }: FeedFile): Promise<F
   return documents.map((value, i) => ({ name: documents.length === 1 ? name : `${name}#${i + 1}`, value }));
 }
 
-/** Parses JSON. Errors: FeedRefusal. */
+/** Parses JSON in which no object has two members of one name. Errors: FeedRefusal. */
 export function parseJson(bytes: Uint8Array): unknown {
   const text = decodeUtf8(bytes);
-  checkNesting(bytes);
+  const written = checkNesting(bytes);
+  let value: unknown;
   try {
-    return JSON.parse(text);
+    value = JSON.parse(text);
   } catch (error) {
     throw new FeedRefusal(`is not JSON: ${(error as Error).message}`, { cause: error });
   }
+  // Searched only if one is missing: the search takes longer than the parser.
+  if (memberCount(value) !== written) throw new FeedRefusal(`${repeatedMember(text)}: occurs twice in its object`);
+  return value;
 }
 
 /** Decodes UTF-8 and removes the byte order mark. Errors: FeedRefusal. */
@@ -58,8 +63,9 @@ export function decodeUtf8(bytes: Uint8Array): string {
 const quote = 0x22;
 const backslash = 0x5c;
 
-/** Checks the limits by brackets, before parsing. Does not check the syntax. */
-function checkNesting(bytes: Uint8Array): void {
+/** Checks the limits by brackets, before parsing. Does not check the syntax. Returns the number of members. */
+function checkNesting(bytes: Uint8Array): number {
+  let members = 0;
   let depth = 0;
   let containers = 0;
   for (let i = 0; i < bytes.length; i++) {
@@ -70,7 +76,9 @@ function checkNesting(bytes: Uint8Array): void {
       if (++depth > maxDepth) throw new FeedRefusal(`nests deeper than ${maxDepth}`);
       if (++containers > maxContainers) throw new FeedRefusal(`contains more than ${maxContainers} objects and lists`);
     } else if (byte === 0x5d || byte === 0x7d) depth--;
+    else if (byte === 0x3a) members++;
   }
+  return members;
 }
 
 let yaml: { load: typeof import("js-yaml").loadAll; options: LoadOptions } | undefined;

@@ -5,7 +5,6 @@
  */
 import { type FeedFile, type FeedOptions, type FileFormat, formatOf } from "./feed.ts";
 import { linesOf } from "./lines.ts";
-import { printable } from "./printable.ts";
 import { FeedRefusal } from "./refusal.ts";
 import { SeenIds } from "./seen-ids.ts";
 import type { SizeBudget } from "./size-budget.ts";
@@ -41,7 +40,7 @@ export async function* filesOf(entries: AsyncIterable<FeedEntry>, intake: Intake
       continue;
     }
     const fault = faultOf(name) ?? (seen.add(name) ? undefined : "occurs twice");
-    if (fault !== undefined) intake.report.refuse(printable(name), fault);
+    if (fault !== undefined) intake.report.refuse(name, fault);
     else yield* filesIn({ ...entry, name, open: () => entry.open() }, intake);
   }
 }

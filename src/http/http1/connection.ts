@@ -4,6 +4,7 @@
  * answered yet. So the fast path refuses nothing, and never waits for the rest of a request.
  */
 import type { Socket } from "node:net";
+import type { FixedFields } from "../fixed-fields.ts";
 import type { PortLimits } from "../limits.ts";
 import type { Share, SharedBytes } from "../shared-bytes.ts";
 import { Turn, type Turns } from "../turns.ts";
@@ -13,6 +14,8 @@ import { Http1Response, type ResponseConnection } from "./response.ts";
 /** What the fast path is made from. */
 export interface Http1FastPathOptions {
   readonly limits: PortLimits;
+  /** The fields of every response. */
+  readonly fixed: FixedFields;
   readonly turns: Turns;
   /** Counts the bytes of responses that are not sent yet. */
   readonly unsent: SharedBytes;
@@ -169,6 +172,10 @@ class Http1Connection implements ResponseConnection {
   /** Whether there is room for a response, and it is this connection's turn. */
   #mayBegin(): boolean {
     return this.#share.hasRoomOrWaits(0, this.#turn) && this.#turn.take();
+  }
+
+  get fixedLines(): string {
+    return this.#options.fixed.lines;
   }
 
   get persistence(): string {

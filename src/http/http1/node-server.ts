@@ -16,6 +16,7 @@ import { createServer as createSecureServer, type Server as SecureServer } from 
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { Arrival, HttpRequest, HttpResponse } from "../../message/index.ts";
+import { type FixedFields, fixedFields } from "../fixed-fields.ts";
 import type { PortLimits } from "../limits.ts";
 import { isAuthority, repeatsField } from "../request-fields.ts";
 import type { SharedBytes } from "../shared-bytes.ts";
@@ -31,6 +32,8 @@ export interface Http1Options {
   readonly tls?: TlsFiles | undefined;
   readonly clientAuth: "optional" | "required";
   readonly limits: PortLimits;
+  /** The fields of every response. */
+  readonly fixed: FixedFields;
   readonly turns: Turns;
   /** Counts the bytes of responses that are not sent yet. */
   readonly unsent: SharedBytes;
@@ -73,6 +76,7 @@ export function createHttp1Server({
   tls,
   clientAuth,
   limits,
+  fixed,
   turns,
   unsent,
   onRequest,
@@ -144,8 +148,9 @@ export function createHttp1Server({
     request.startedMs = started.get(socket) ?? performance.now();
     started.delete(socket);
     connections.set(socket, response);
+    for (const [name, value] of fixed.list) response.setHeader(name, value);
     if (isDraining) announceEnd(response);
-    if (!isWellFormed(request)) return answer(response, 400);
+    if (!isWellFormed(request) || !hasOriginForm(request)) return answer(response, 400);
     pipelines.get(socket)?.add(response, (isQueued, isRefused) => {
       reportRead(isQueued);
       if (isRefused) onOverload(request, response);
@@ -154,7 +159,10 @@ export function createHttp1Server({
   };
   server.on("request", take);
   server.on("checkContinue", take); // `100 Continue` is sent when the body is read
-  server.on("checkExpectation", (_request, response: ServerResponse) => answer(response, 417));
+  server.on("checkExpectation", (_request, response: ServerResponse) => {
+    for (const [name, value] of fixed.list) response.setHeader(name, value);
+    answer(response, 417);
+  });
   server.on("connect", (_request, socket: Duplex) => refuse(socket, 400));
   server.on("clientError", (error: Error & { code?: string }, socket: Duplex) => {
     if (socket.writableEnded) return; // Already refused; the parser repeats its error for whatever else the peer sends.
@@ -174,9 +182,9 @@ export function createHttp1Server({
    * Answers where Node has no response object. It reads on for a while, because a reset of a peer that still sends
    * would discard the response.
    */
-  const refuse = (socket: Duplex, status: number, body = refusalBody(status)) => {
+  const refuse = (socket: Duplex, status: number, body = refusalBody(status), { lines } = fixed) => {
     const length = Buffer.byteLength(body);
-    const head = `content-type: application/json\r\ncontent-length: ${length}\r\nconnection: close`;
+    const head = `${lines}content-type: application/json\r\ncontent-length: ${length}\r\nconnection: close`;
     socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head}\r\n\r\n${body}`);
     const timer = setTimeout(() => socket.destroy(), limits.lingerMs);
     socket.once("close", () => clearTimeout(timer)).once("end", () => socket.destroy());
@@ -196,6 +204,7 @@ export function createHttp1Server({
     onBufferedRequest &&
     createHttp1FastPath({
       limits,
+      fixed,
       turns,
       unsent,
       onBufferedRequest,
@@ -210,7 +219,7 @@ export function createHttp1Server({
     setTls: (files) => (server as SecureServer).setSecureContext(secureContextOf(files)),
     refuseCleartext(socket) {
       socket.resume();
-      refuse(socket, 400, refusalBody(cleartextToTls));
+      refuse(socket, 400, refusalBody(cleartextToTls), fixedFields(false));
     },
     accept: fastPath?.accept ?? ((socket) => acceptByNode(socket)),
     check() {
@@ -251,6 +260,20 @@ function isWellFormed({ headers, httpVersion, rawHeaders }: IncomingMessage): bo
   const { host, "transfer-encoding": coding } = headers;
   const hasHost = host === undefined ? httpVersion !== "1.1" : isAuthority(host);
   return hasHost && !repeatsField(rawHeaders) && (coding === undefined || coding.toLowerCase() === "chunked");
+}
+
+/**
+ * Whether a request target is in origin form, or is now: of the absolute form, which clients send to proxies, the
+ * authority replaces the host (RFC 9112 section 3.2.2).
+ */
+function hasOriginForm(request: IncomingMessage): boolean {
+  const target = request.url ?? "";
+  const [start, authority] = /^https?:\/\/([^/?]*)/i.exec(target) ?? [];
+  if (start === undefined || authority === undefined) return true;
+  const rest = target.slice(start.length);
+  request.url = rest.startsWith("/") ? rest : `/${rest}`;
+  request.headers.host = authority;
+  return isAuthority(authority);
 }
 
 /** The status that answers an error of the parser or a time-out; undefined if the connection itself has failed. */

@@ -1,17 +1,17 @@
 /** The response to a simple HTTP/1.1 request: head and body in one piece, with the fields that Node would add. */
 
-import type { X509Certificate } from "node:crypto";
 import { type OutgoingHttpHeader, type OutgoingHttpHeaders, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import type { BufferedResponse } from "../../message/index.ts";
 import { BufferedResponseBase } from "../buffered-response.ts";
 import { httpDate } from "../date.ts";
-import { verifiedCertificateOf } from "../tls.ts";
 import type { SimpleRequest } from "./parse-request.ts";
 
 /** The connection of a response. */
 export interface ResponseConnection {
   readonly socket: Socket;
+  /** The lines of the head that every response has. */
+  readonly fixedLines: string;
   /** The lines of the head for `Connection` and, if it stays open, `Keep-Alive`. */
   readonly persistence: string;
   /** Called when the response is sent. */
@@ -39,12 +39,8 @@ export class Http1Response extends BufferedResponseBase implements BufferedRespo
     return this.#hasFallenBack || this.#connection.socket.destroyed;
   }
 
-  get remoteAddress(): string | undefined {
-    return this.#connection.socket.remoteAddress;
-  }
-
-  get clientCertificate(): X509Certificate | undefined {
-    return verifiedCertificateOf(this.#connection.socket);
+  get connection(): Socket {
+    return this.#connection.socket;
   }
 
   get headersSent(): boolean {
@@ -53,7 +49,7 @@ export class Http1Response extends BufferedResponseBase implements BufferedRespo
 
   writeHead(status: number, headers: OutgoingHttpHeaders): this {
     const fields = this.withSetFields(headers);
-    let lines = "";
+    let lines = this.#connection.fixedLines;
     for (const name of Object.keys(fields)) {
       const value = fields[name];
       if (Array.isArray(value)) for (const one of value) lines += lineOf(name, one);

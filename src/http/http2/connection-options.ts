@@ -1,4 +1,5 @@
 /** What HTTP/2 connections are made from. */
+import type { FixedFields } from "../fixed-fields.ts";
 import type { IncomingBodies } from "../incoming-bodies.ts";
 import type { PortLimits } from "../limits.ts";
 import type { SharedBytes } from "../shared-bytes.ts";
@@ -10,6 +11,8 @@ import type { ServeBuffered } from "./stream.ts";
 /** What the connections of one port are made from. */
 export interface Http2ConnectionOptions {
   readonly limits: PortLimits;
+  /** The fields of every response. */
+  readonly fixed: FixedFields;
   readonly turns: Turns;
   /** Counts the bytes of responses that are not sent yet. */
   readonly unsent: SharedBytes;

@@ -281,6 +281,10 @@ export class Http2Connection implements BridgedConnection, FrameHandler {
 
   // Frames of the server.
 
+  get fixedFields(): Buffer {
+    return this.#options.fixed.block;
+  }
+
   get isFull(): boolean {
     return this.socket.writableNeedDrain;
   }

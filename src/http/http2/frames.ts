@@ -92,11 +92,12 @@ export function messageFrames(
   head: FieldList,
   content: Uint8Array,
   trailers: FieldList | undefined,
+  fixed: Buffer,
 ): Buffer {
   const trailerBytes = trailers === undefined ? 0 : listBytes(trailers);
-  reserve(listBytes(head) + partsBytes(content) + trailerBytes);
+  reserve(fixed.length + listBytes(head) + partsBytes(content) + trailerBytes);
   const contentFlag = trailers === undefined ? flags.endStream : 0;
-  let end = writeList(0, stream, head, content.length === 0 ? contentFlag : 0);
+  let end = writeList(0, stream, head, content.length === 0 ? contentFlag : 0, fixed);
   end = writeParts(end, stream, content, types.data, contentFlag);
   if (trailers !== undefined) end = writeList(end, stream, trailers, flags.endStream);
   return Buffer.from(scratch.subarray(0, end));
@@ -143,11 +144,12 @@ function listBytes(fields: FieldList): number {
 }
 
 /** Writes HEADERS, and CONTINUATION if one frame is too short. Returns the end. */
-function writeList(at: number, stream: number, fields: FieldList, flag: number): number {
+function writeList(at: number, stream: number, fields: FieldList, flag: number, fixed = emptyBuffer): number {
   const start = at + headBytes;
   scratch[start] = noTable;
   let end = start + 1;
   for (let i = 0; i < fields.length; i += 2) end = writeField(scratch, end, fields[i]!, fields[i + 1]!);
+  end += fixed.copy(scratch, end);
   const isOne = end - start <= maxPayloadBytes;
   writeHead(
     scratch,

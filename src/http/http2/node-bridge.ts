@@ -8,6 +8,7 @@
  */
 import type { Socket } from "node:net";
 import { Duplex } from "node:stream";
+import { originOf, setOrigin } from "../addresses/origin.ts";
 import { shareCertificate } from "../tls.ts";
 import {
   dataFrames,
@@ -224,15 +225,12 @@ export class BridgeSocket extends Duplex {
     this.#onBytes = onBytes;
     this.startedMsOf = startedMsOf;
     shareCertificate(outer, this);
+    setOrigin(this, originOf(outer));
   }
 
   /** The bytes that the client has been sent, by Node or not. */
   get bytesWritten(): number {
     return this.#outer.bytesWritten;
-  }
-
-  get remoteAddress(): string | undefined {
-    return this.#outer.remoteAddress;
   }
 
   /** Passes bytes to Node. */

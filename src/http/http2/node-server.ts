@@ -17,6 +17,7 @@ import {
 } from "node:http2";
 import type { Socket } from "node:net";
 import type { Arrival, HttpRequest, HttpResponse } from "../../message/index.ts";
+import type { FixedFields } from "../fixed-fields.ts";
 import type { IncomingBodies } from "../incoming-bodies.ts";
 import type { PortLimits } from "../limits.ts";
 import { setConnection } from "../peer.ts";
@@ -35,6 +36,8 @@ export interface Http2Options {
   /** The implementation that reads the frames of clients. With `node` all requests are for `onRequest`. */
   readonly implementation: "own" | "node";
   readonly limits: PortLimits;
+  /** The fields of every response. */
+  readonly fixed: FixedFields;
   readonly turns: Turns;
   /** Counts the bytes of responses that are not sent yet. */
   readonly unsent: SharedBytes;
@@ -97,6 +100,7 @@ const unlimited = 1_000_000;
 export function createHttp2Server({
   implementation,
   limits,
+  fixed,
   turns,
   unsent,
   headers: allHeaders,
@@ -144,7 +148,6 @@ export function createHttp2Server({
       bytesRead: 0,
     });
     bodies.share(session, bodies.accountOf(socket));
-    setConnection(session, socket);
     if (!isNodes) session.setLocalWindowSize(bridgeWindow);
     session.once("close", () => sessions.delete(session));
     if (isNodes && isClosing) retire(session);
@@ -173,6 +176,7 @@ export function createHttp2Server({
     // Before its response, which would not have it otherwise.
     const request: Http2ServerRequest & Arrival = new Http2ServerRequest(stream, headers, {}, rawHeaders);
     request.startedMs = startOf(session.socket, stream);
+    setConnection(request, session.socket);
     // The rest of the request is discarded. Node would close a stream that is not read, and could lose the end of the
     // response.
     stream.once("finish", () => {
@@ -184,6 +188,7 @@ export function createHttp2Server({
     if (isNodes && isMalformedRequest(rawHeaders)) return stream.close(constants.NGHTTP2_PROTOCOL_ERROR);
     if (headers[":path"] === undefined) return refuse(stream, 400); // CONNECT
     const response = new Http2ServerResponse(stream);
+    for (const [name, value] of fixed.list) response.setHeader(name, value);
     session.requests.add(
       stream,
       () => onRequest(request, response),
@@ -212,7 +217,7 @@ export function createHttp2Server({
   };
 
   const refuse = (stream: ServerHttp2Stream, status: number) => {
-    stream.respond({ ":status": status, "content-type": "application/json" });
+    stream.respond({ ":status": status, "content-type": "application/json", ...Object.fromEntries(fixed.list) });
     stream.end(refusalBody(status));
   };
 
@@ -224,6 +229,7 @@ export function createHttp2Server({
     ? undefined
     : createHttp2Connections({
         limits,
+        fixed,
         turns,
         unsent,
         headers: allHeaders,

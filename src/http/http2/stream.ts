@@ -1,12 +1,10 @@
 /** One stream of a connection: a request while it is buffered, and its response. */
 
-import type { X509Certificate } from "node:crypto";
 import type { OutgoingHttpHeaders } from "node:http";
 import type { Socket } from "node:net";
 import type { BufferedRequest, BufferedResponse } from "../../message/index.ts";
 import { BufferedResponseBase } from "../buffered-response.ts";
 import { httpDate } from "../date.ts";
-import { verifiedCertificateOf } from "../tls.ts";
 import { emptyBuffer, errors, headBytes, messageFrames } from "./frames.ts";
 import type { FieldList, HeaderList } from "./hpack/hpack.ts";
 import type { RequestHead } from "./simple-fields.ts";
@@ -17,6 +15,8 @@ export type ServeBuffered = (request: BufferedRequest, response: Http2Stream) =>
 /** The connection of a stream. */
 export interface StreamConnection {
   readonly socket: Socket;
+  /** The fields of every response, in HPACK. */
+  readonly fixedFields: Buffer;
   /** Sends frames. `contentBytes`: how many of their bytes are flow-controlled. */
   send(stream: Http2Stream, frames: Buffer, contentBytes: number): void;
   /** Has Node answer the request, of which more may be received. */
@@ -165,12 +165,8 @@ export class Http2Stream extends BufferedResponseBase implements BufferedRespons
     return this.isAnswered;
   }
 
-  get remoteAddress(): string | undefined {
-    return this.#connection.socket.remoteAddress;
-  }
-
-  get clientCertificate(): X509Certificate | undefined {
-    return verifiedCertificateOf(this.#connection.socket);
+  get connection(): Socket {
+    return this.#connection.socket;
   }
 
   get headersSent(): boolean {
@@ -194,7 +190,8 @@ export class Http2Stream extends BufferedResponseBase implements BufferedRespons
   #send(head: FieldList, content: Uint8Array, trailers: FieldList | undefined): void {
     if (this.destroyed || this.isAnswered) return;
     this.isAnswered = true;
-    this.#connection.send(this, messageFrames(this.id, head, content, trailers), content.length);
+    const frames = messageFrames(this.id, head, content, trailers, this.#connection.fixedFields);
+    this.#connection.send(this, frames, content.length);
   }
 
   /** Adds frames to those that wait. */

@@ -4,7 +4,7 @@
  */
 import type { DescMethod } from "@bufbuild/protobuf";
 import { Code, ConnectError, type UnaryRequest } from "@connectrpc/connect";
-import { knownCallerOf } from "../../auth/index.ts";
+import { knownCallerNameOf } from "../../auth/index.ts";
 import { tryChain } from "../../awaitable.ts";
 import { beginTimes, type CallInterceptor, type CallRequest, type CallTimes, protocolOf } from "../../call/index.ts";
 import type { Contract } from "../../contract/index.ts";
@@ -46,7 +46,7 @@ export function logCalls(options: LogCallsOptions): CallInterceptor {
       method: nameOf(method),
       code: code === ok ? "OK" : reasonOf(code),
       ms,
-      caller: knownCallerOf(contextValues)?.subject,
+      caller: knownCallerNameOf(contextValues),
       requestId: header.get("x-request-id"),
       traceId: times.trace?.traceId,
     };

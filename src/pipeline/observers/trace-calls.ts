@@ -1,6 +1,6 @@
 /** The spans of calls, their steps and their statements. They are made when a call has ended. */
 import { Code, ConnectError, createContextKey, type UnaryRequest } from "@connectrpc/connect";
-import { knownCallerOf } from "../../auth/index.ts";
+import { knownCallerNameOf } from "../../auth/index.ts";
 import { tryChain } from "../../awaitable.ts";
 import {
   type CallInterceptor,
@@ -53,7 +53,7 @@ export function traceCalls({ contract, tracing, databaseName }: TraceCallsOption
 } {
   function choose({ method, contextValues }: CallRequest, times: CallTimes): Choice {
     const parent = times.trace;
-    const isChosen = tracing.chooses(parent, knownCallerOf(contextValues)?.subject);
+    const isChosen = tracing.chooses(parent, knownCallerNameOf(contextValues));
     const start = { name: nameOf(method), kind: "server", beganMs: times.beganMs } as const;
     const choice = { span: isChosen ? tracing.begin(start, parent) : undefined };
     times.trace = choice.span?.context ?? (parent && unsampled(parent));
@@ -99,7 +99,7 @@ export function traceCalls({ contract, tracing, databaseName }: TraceCallsOption
     error: ConnectError | undefined,
   ): Record<string, string | number> {
     const { authorization } = contract.of(method);
-    const caller = knownCallerOf(contextValues)?.subject;
+    const caller = knownCallerNameOf(contextValues);
     const requestId = header.get("x-request-id");
     const scope = authorization.kind === "scoped" && caller !== undefined ? authorization.scope.uidOf(message) : "";
     const code = error === undefined ? "OK" : reasonOf(error.code);

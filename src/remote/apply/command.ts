@@ -83,7 +83,7 @@ async function run(session: Session, options: Options, mode: Mode): Promise<void
     const { created, updated, pruned } = report.counts;
     const hasChanges = created + updated + pruned > 0;
     if (mode !== "compare") console.log(`${report.summary()}${mode === "validate" ? " (dry run)" : ""}`);
-    if (apply.failure !== undefined) throw new CommandFailure(apply.stopped?.message ?? "", failureStatus(apply, mode));
+    if (apply.failure !== undefined) throw new CommandFailure(apply.stopped?.lines ?? "", failureStatus(apply, mode));
     if (mode === "compare" && hasChanges) throw new CommandFailure("", 1);
   } finally {
     await unlock();

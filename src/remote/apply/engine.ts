@@ -110,7 +110,7 @@ export class Apply {
 
   /** Reports that something is not attempted; after a stop that holds for all that is left. */
   #skip(position: number, message: string): void {
-    if (!this.#isStopped) this.#report.fail(position, "skipped", message);
+    if (!this.#isStopped) this.#report.fail(position, "skipped", [message]);
   }
 
   async #attempt(position: number, label: string, change: () => Promise<void>): Promise<boolean> {
@@ -122,7 +122,7 @@ export class Apply {
       this.failure ??= failure;
       const isReported = concernsAll && this.#isStopped;
       if (concernsAll) this.#isStopped = true;
-      this.#report.fail(position, "failed", isReported ? "" : `${label}: ${failure.message}`);
+      this.#report.fail(position, "failed", isReported ? [] : failure.linesAfter(label));
       return false;
     }
   }
@@ -183,7 +183,8 @@ export class Apply {
       throw new CommandFailure(`${fixed.join(", ")} cannot change after creation: delete it and apply again`, 5);
     const isDry = this.#mode !== "apply";
     if (resource.methods.Update !== undefined) {
-      if (this.#mode !== "compare") await updateResource(this.#session, resource, wanted, paths, isDry);
+      if (this.#mode !== "compare")
+        await updateResource(this.#session, resource, wanted, paths, { validateOnly: isDry });
       return;
     }
     if (!isReplacedByCreate(resource))

@@ -3,7 +3,7 @@
 import { styleText } from "node:util";
 import type { DescField, DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { ProgressLine } from "../../command/index.ts";
-import { printable, printableLines } from "../../log-text.ts";
+import { printable } from "../../log-text.ts";
 import type { Difference } from "../documents/differences.ts";
 import type { Resource } from "../documents/requests.ts";
 import { isNested } from "../documents/types.ts";
@@ -45,14 +45,18 @@ export class Report {
   add(position: number, change: Change, label: string, lines: readonly string[]): void {
     this.counts[change]++;
     const [sign, colour] = signs[change];
-    this.#print(position, change === "unchanged" ? "" : [paint(colour, `${sign} ${label}`), ...lines, ""].join("\n"));
+    this.#print(
+      position,
+      change === "unchanged" ? "" : [paint(colour, `${sign} ${printable(label)}`), ...lines, ""].join("\n"),
+    );
   }
 
-  /** Reports that a document failed, or was skipped because one that it depends on did. Prints no empty message. */
-  fail(position: number, outcome: "failed" | "skipped", message: string): void {
+  /** Reports that a document failed, or was skipped because one that it depends on did. Prints nothing without lines. */
+  fail(position: number, outcome: "failed" | "skipped", lines: readonly string[]): void {
     this.counts[outcome]++;
     this.#line.clear();
-    if (message !== "") console.error(`${outcome === "failed" ? "error" : "skipped"}: ${printableLines(message)}`);
+    if (lines.length > 0)
+      console.error(`${outcome === "failed" ? "error" : "skipped"}: ${lines.map(printable).join("\n")}`);
     this.#print(position, "");
   }
 
@@ -81,7 +85,7 @@ export class Report {
   /** Prints what is no failure to standard error. */
   note(text: string): void {
     this.#line.clear();
-    console.error(`note: ${printableLines(text)}`);
+    console.error(`note: ${printable(text)}`);
   }
 
   /** Removes the progress from the terminal. */
@@ -131,7 +135,7 @@ export function differenceLines(schema: DescMessage, differences: readonly Diffe
 
 /** The secrets that only the answer to a creation has. */
 export function secretLines(schema: DescMessage, created: Resource): string[] {
-  return secretsOf(schema, created).map(({ path, value }) => `    ${path}: ${value} (not shown again)`);
+  return secretsOf(schema, created).map(({ path, value }) => `    ${path}: ${printable(value)} (not shown again)`);
 }
 
 function added(text: string): string {

@@ -1,13 +1,14 @@
 /** The names and uids of the resources of a server, for completion. */
+
 import { create, type DescMethodUnary, type Message } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
 import { PlatformError } from "../../client/index.ts";
 import { ProfileError } from "../../client-node/index.ts";
 import { CommandFailure } from "../../command/index.ts";
+import { printable } from "../../log-text.ts";
 import { contractRegistry } from "../catalog/descriptors.ts";
 import { hasNames, type ResourceEntry } from "../catalog/resources.ts";
 import { listPage, type Resource } from "../documents/requests.ts";
-import { oneLine } from "../print/text.ts";
 import { openSession, type Session, sessionOptions } from "../session/session.ts";
 import type { Candidate, ValuePlace } from "./place.ts";
 
@@ -37,7 +38,9 @@ export async function candidatesOnServer(
     ]);
     const items = found ?? listed ?? (await list(session, resource));
     const uids = mayBeUid && hasNames(resource) ? (listed ?? []).map(byUid) : [];
-    return [...candidatesOf(resource, items), ...uids].filter(({ value }) => value !== "" && value === oneLine(value));
+    return [...candidatesOf(resource, items), ...uids].filter(
+      ({ value }) => value !== "" && value === printable(value),
+    );
   } catch (error) {
     if ([PlatformError, CommandFailure, ProfileError].some((kind) => error instanceof kind)) return [];
     throw error;
@@ -70,7 +73,7 @@ function nameOf({ name }: Item): string {
 }
 
 function byUid(item: Item): Candidate {
-  return { value: item.uid, description: oneLine(nameOf(item)) };
+  return { value: item.uid, description: printable(nameOf(item)) };
 }
 
 /** By name where only one has it. */

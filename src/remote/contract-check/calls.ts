@@ -114,6 +114,7 @@ export class Caller {
   fetch({ verb, target, body }: RestRequest, headers: Readonly<Record<string, string>>): Promise<Response> {
     const answer = fetch(`${this.#server}${target}`, {
       method: verb,
+      redirect: "manual", // the answer is what is checked, and nobody else gets the token
       headers: { ...(body !== undefined && { "content-type": "application/json" }), ...headers },
       signal: AbortSignal.timeout(this.#timeoutMs),
       ...(body !== undefined && { body }),

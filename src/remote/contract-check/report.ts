@@ -1,5 +1,5 @@
 /** Results in the formats that people and CI systems read. */
-import { printable } from "../../log-text.ts";
+import { printable, printableJson } from "../../log-text.ts";
 import type { Result } from "./results.ts";
 import { rules } from "./rules.ts";
 import { sarif } from "./sarif.ts";
@@ -32,9 +32,8 @@ function text(results: readonly Result[]): string {
 }
 
 function json(results: readonly Result[]): string {
-  return `${JSON.stringify(
+  return `${printableJson(
     results.map((result) => ({ ...result, text: rules[result.rule] })),
-    null,
     2,
   )}\n`;
 }
@@ -58,7 +57,7 @@ function tap(results: readonly Result[]): string {
   const lines = results.map((result, i) => {
     const { rule, operation, outcome, reason } = result;
     const line = `${outcome === "differs" ? "not ok" : "ok"} ${i + 1} - ${rule} ${operation}`;
-    if (outcome === "skipped") return `${line} # SKIP ${reason}\n`;
+    if (outcome === "skipped") return `${line} # SKIP ${printable(reason ?? "")}\n`;
     if (outcome === "passed") return `${line}\n`;
     return `${line}\n${detailsOf(result)
       .map((detail) => `# ${detail}\n`)
@@ -69,11 +68,12 @@ function tap(results: readonly Result[]): string {
 
 /** The rule, what was expected, and what came. */
 function detailsOf({ rule, expected, actual }: Result): string[] {
-  const shown = (value: unknown) => printable(JSON.stringify(value) ?? "nothing");
+  const shown = (value: unknown) => (value === undefined ? "nothing" : printableJson(value));
   return [`rule:     ${rules[rule]}`, `expected: ${shown(expected)}`, `got:      ${shown(actual)}`];
 }
 
 function xml(value: string): string {
   const entities: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
-  return value.replace(/[&<>"]/g, (character) => entities[character]!);
+  const lines = value.split("\n").map(printable); // XML 1.0 has no form for most control characters
+  return lines.join("\n").replace(/[&<>"]/g, (character) => entities[character]!);
 }

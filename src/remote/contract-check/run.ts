@@ -1,5 +1,6 @@
 /** Runs all checks in a group of their own. */
 import { CommandFailure } from "../../command/index.ts";
+import { printable } from "../../log-text.ts";
 import { checkAuthorization } from "./authorization.ts";
 import { Caller, methodNamed } from "./calls.ts";
 import { checkHttpErrors } from "./http-errors.ts";
@@ -55,7 +56,7 @@ export async function checkContract(options: CheckOptions): Promise<readonly Res
     onProgress("cleaning up");
     const left = await target.cleanUp();
     caller.close();
-    for (const what of left) console.error(`warning: not deleted: ${what}`);
+    for (const what of left) console.error(printable(`warning: not deleted: ${what}`));
   }
   return results.all;
 }

@@ -1,5 +1,6 @@
 /** Results as SARIF 2.1.0 (https://docs.oasis-open.org/sarif/sarif/v2.1.0), with what GitHub code scanning needs. */
 import { createHash } from "node:crypto";
+import { printableJson } from "../../log-text.ts";
 import { version } from "../../version.ts";
 import { unaryMethods } from "./calls.ts";
 import type { Result } from "./results.ts";
@@ -32,7 +33,7 @@ export function sarif(results: readonly Result[], textOf: (result: Result) => st
       },
     ],
   };
-  return `${JSON.stringify(log, null, 2)}\n`;
+  return `${printableJson(log, 2)}\n`;
 }
 
 function ruleOf(id: RuleId): object {

@@ -1,6 +1,6 @@
 /** An identity beside that of the token: its tokens are signed here, by a key that the server is given. */
 import { randomUUID } from "node:crypto";
-import { freshName, type Target } from "./target.ts";
+import { freshName, MissingNeed, type Target } from "./target.ts";
 
 const issuer = "https://contract-check.invalid";
 const audience = "contract-check";
@@ -24,6 +24,7 @@ export async function createSecondIdentity(target: Target, parent: string): Prom
     identity: { name: freshName(), staticKeys },
   });
   const issued = Math.floor(Date.parse(String(createTime)) / 1000); // by the clock of the server
+  if (Number.isNaN(issued)) throw new MissingNeed("CreateIdentity answers no time of creation");
   const token = await new SignJWT()
     .setProtectedHeader({ alg: "ES256", kid, typ: "JWT" })
     .setIssuer(issuer)

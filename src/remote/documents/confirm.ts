@@ -1,6 +1,7 @@
 /** Questions on a terminal. */
 import { createInterface } from "node:readline/promises";
 import { CommandFailure } from "../../command/index.ts";
+import { printable } from "../../log-text.ts";
 
 /** Whether somebody can answer. */
 export function canAsk(): boolean {
@@ -14,7 +15,9 @@ export async function confirm(question: string): Promise<boolean> {
     return await new Promise((resolve, reject) => {
       terminal.once("SIGINT", () => reject(new CommandFailure("interrupted", 130)));
       terminal.once("close", () => resolve(false)); // at the end of the input
-      terminal.question(`${question} [y/N] `).then((answer) => resolve(/^y(es)?$/i.test(answer.trim())), reject);
+      terminal
+        .question(`${printable(question)} [y/N] `)
+        .then((answer) => resolve(/^y(es)?$/i.test(answer.trim())), reject);
     });
   } finally {
     terminal.close();

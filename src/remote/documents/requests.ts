@@ -43,20 +43,27 @@ export async function createResource(
   });
 }
 
+/** Fields of a request beside the resource. */
+export interface UpdateOptions {
+  readonly validateOnly: boolean;
+  /** Only where the request has the field. */
+  readonly force?: boolean;
+}
+
 /** Updates the fields of `paths`. @param message with uid, and with the etag that must still hold. */
 export async function updateResource(
   session: Session,
   resource: ResourceEntry,
   message: Message,
   paths: readonly string[],
-  validateOnly: boolean,
+  options: UpdateOptions,
 ): Promise<Resource> {
   const method = methodOf(resource, "Update");
   const field = resourceField(method, resource.schema);
-  return call(session, method, { [field.localName]: message, updateMask: { paths }, validateOnly });
+  return call(session, method, { [field.localName]: message, updateMask: { paths }, ...options });
 }
 
-/** Deletes a resource, with what is in it if `force`. */
+/** Deletes a resource. */
 export async function deleteResource(
   session: Session,
   resource: ResourceEntry,

@@ -133,9 +133,9 @@ export async function checkAll<D, T>(documents: readonly D[], check: (document: 
       checked.push(await check(document));
     } catch (error) {
       if (!(error instanceof CommandFailure) || error.exitStatus !== 2) throw error;
-      problems.push(error.message);
+      problems.push(...error.lines);
     }
-  if (problems.length > 0) throw new CommandFailure(problems.join("\n"), 2);
+  if (problems.length > 0) throw new CommandFailure(problems, 2);
   return checked;
 }
 
@@ -174,7 +174,7 @@ function inPlace<T>(place: string, run: () => T): T {
 /** A failure whose message begins with the place. */
 function placed(place: string, error: unknown): unknown {
   if (!(error instanceof CommandFailure) || place === "") return error;
-  return new CommandFailure(`${place}: ${error.message}`, error.exitStatus);
+  return new CommandFailure(error.linesAfter(place), error.exitStatus);
 }
 
 /** Whether a field has a behavior of AIP-203. */

@@ -1,8 +1,9 @@
 /** The value of a field as a cell of a table. */
+
 import { type DescEnum, type DescField, type Message, ScalarType } from "@bufbuild/protobuf";
 import { type Duration, DurationSchema, type Timestamp, TimestampSchema, timestampDate } from "@bufbuild/protobuf/wkt";
+import { printable } from "../../log-text.ts";
 import { shortName } from "../catalog/enums.ts";
-import { oneLine } from "./text.ts";
 
 /** Whether times are printed as distances from now, as people read them. */
 export interface CellStyle {
@@ -16,7 +17,7 @@ export function cellOf(field: DescField, message: Message, style: CellStyle): st
   if (field.fieldKind === "list") return (value as unknown[]).map((item) => textOf(field, item, style)).join(",");
   if (field.fieldKind === "map")
     return Object.entries(value as object)
-      .map(([key, item]) => `${oneLine(key)}=${textOf(field, item, style)}`)
+      .map(([key, item]) => `${printable(key)}=${textOf(field, item, style)}`)
       .join(",");
   return textOf(field, value, style);
 }
@@ -49,7 +50,7 @@ function textOf(field: DescField, value: unknown, style: CellStyle): string {
   if (field.message !== undefined) return messageText(field, value as Message, style);
   if (value instanceof Uint8Array) return `${value.length} bytes`;
   if (field.scalar === ScalarType.BOOL) return value ? "yes" : "";
-  return oneLine(String(value));
+  return printable(String(value));
 }
 
 function messageText(field: DescField, value: Message, { relativeTimes }: CellStyle): string {

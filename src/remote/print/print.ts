@@ -4,13 +4,13 @@ import { type DescField, type DescMessage, getOption, type JsonValue, type Messa
 import { type Command, Option } from "commander";
 import { resource as resourceOption } from "../../../gen/google/api/resource_pb.ts";
 import { CommandFailure } from "../../command/index.ts";
-import { printableLines } from "../../log-text.ts";
+import { printable, printableJson } from "../../log-text.ts";
 import { contractRegistry } from "../catalog/descriptors.ts";
 import { kebab } from "../catalog/resources.ts";
 import { fieldValue } from "./cells.ts";
 import { secretsOf } from "./secrets.ts";
 import { fieldLines, type Names, Table, type TableStyle } from "./table.ts";
-import { oneLine } from "./text.ts";
+import { yamlOf } from "./yaml.ts";
 
 const formats = ["table", "wide", "json", "yaml", "name"] as const;
 
@@ -56,7 +56,7 @@ export async function printMessages(
 async function* tellSecrets(schema: DescMessage, messages: AsyncIterable<Message> | Iterable<Message>) {
   for await (const message of messages) {
     for (const { path, value } of secretsOf(schema, message))
-      console.error(printableLines(`${nameOf(schema, message)}: ${path}: ${value} (not shown again)`));
+      console.error(printable(`${nameOf(schema, message)}: ${path}: ${value} (not shown again)`));
     yield message;
   }
 }
@@ -78,10 +78,9 @@ async function* linesOf(
     case "json":
       return yield* jsonLines(schema, messages, single);
     case "yaml": {
-      const { dump } = await import("js-yaml");
       let count = 0;
       for await (const message of messages)
-        yield `${count++ > 0 ? "---\n" : ""}${dump(jsonOf(schema, message), { lineWidth: 120 }).trimEnd()}`;
+        yield `${count++ > 0 ? "---\n" : ""}${(await yamlOf(jsonOf(schema, message))).trimEnd()}`;
       return;
     }
     case "name":
@@ -100,7 +99,7 @@ async function* jsonLines(
   let previous: string | undefined;
   try {
     for await (const message of messages) {
-      const text = printableLines(JSON.stringify(jsonOf(schema, message), undefined, 2)); // escapes mean the same
+      const text = printableJson(jsonOf(schema, message), 2);
       if (single) yield text;
       else {
         yield previous === undefined ? "[" : `${previous},`;
@@ -151,7 +150,7 @@ function nameOf(schema: DescMessage, message: Message): string {
   const { singular } = getOption(schema, resourceOption);
   const kind = singular || (typeof type === "string" ? type.replace(/^.*\//, "") : schema.name);
   const field = uidField(schema);
-  return `${kebab(kind)}/${field === undefined ? "" : oneLine(String(fieldValue(field, message)))}`;
+  return `${kebab(kind)}/${field === undefined ? "" : printable(String(fieldValue(field, message)))}`;
 }
 
 /** The field that identifies a message: `uid`, in older versions `id`. */

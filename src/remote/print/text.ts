@@ -1,6 +1,4 @@
 /** Text of a server on a terminal: without control characters, and measured in columns. */
-import { printable } from "../../log-text.ts";
-
 const segmenter = new Intl.Segmenter();
 /** Emoji, East Asian wide and full-width characters, which take two columns (UAX #11). */
 const wide = [
@@ -10,11 +8,6 @@ const wide = [
 ];
 /** Marks without a character to stand on. */
 const marks = /^[\p{M}\u200c\u200d]+$/u;
-
-/** The text on one line, with escapes in the place of control characters. */
-export function oneLine(text: string): string {
-  return printable(text.replaceAll("\n", "\\n").replaceAll("\t", "\\t"));
-}
 
 /** How many columns a terminal needs for a printable text. */
 export function widthOf(text: string): number {

@@ -5,7 +5,7 @@ import { Command } from "commander";
 import { networkReason } from "../../client/index.ts";
 import { CommandFailure } from "../../command/index.ts";
 import { inSession, withSession } from "../session/session.ts";
-import { type Answering, answerUntilStopped, listenOption } from "./listen.ts";
+import { type Answering, answerUntilStopped, listenOption, writeStatus } from "./listen.ts";
 import { jsonOf, type RecordedCall, type RecordedRequest, readRequest } from "./recording.ts";
 import { withoutSecrets } from "./secrets.ts";
 
@@ -18,7 +18,7 @@ interface Options {
 const recordedHeaders = ["content-type", "etag", "allow", "retry-after", "www-authenticate"];
 /** Header fields that concern a connection, or a coding that the proxy removes. */
 const hopByHop =
-  /^(host|connection|keep-alive|transfer-encoding|upgrade|content-length|content-encoding|accept-encoding)$/;
+  /^(host|connection|keep-alive|proxy-.*|te|trailer|expect|transfer-encoding|upgrade|content-length|content-encoding|accept-encoding)$/;
 /** What begins with these exchanges or provisions credentials. */
 const unrecorded = /^\/(sts|scim)\//;
 
@@ -50,11 +50,17 @@ export function recordCommand(): Command {
     );
 }
 
-/** Passes requests to a server, and tells `write` what can be recorded. */
+/** Passes requests to a server, and to no other, and tells `write` what can be recorded. */
 function proxy(server: string, timeoutMs: number, write: (call: RecordedCall) => void): Answering {
+  const { origin } = new URL(server);
+  const base = server.replace(/\/+$/, "");
   return async (incoming, response) => {
-    const { body, request } = await readRequest(incoming);
-    const answer = await fetch(new URL(incoming.url!, server), {
+    const { body, target, request } = await readRequest(incoming);
+    const isElsewhere = target.origin !== undefined && URL.parse(target.origin)?.origin !== origin;
+    // A path that does not begin with a slash could become a part of the host.
+    if (isElsewhere || !target.path.startsWith("/"))
+      return writeStatus(response, 421, 3, `Invalid argument: this proxy passes requests to ${server} only`);
+    const answer = await fetch(`${base}${target.path}`, {
       method: incoming.method!,
       headers: { ...passedOn(incoming.headers), "accept-encoding": "identity" },
       redirect: "manual",

@@ -21,16 +21,37 @@ export interface RecordedCall extends RecordedRequest {
   readonly answer?: unknown;
 }
 
-/** A request as it is recorded, and its body as it came; undefined if the body is not JSON. */
-export async function readRequest(
-  incoming: IncomingMessage,
-): Promise<{ readonly body: Buffer; readonly request: RecordedRequest | undefined }> {
+/** A request as it came. */
+export interface ReceivedRequest {
+  readonly body: Buffer;
+  readonly target: Target;
+  /** As it is recorded; undefined if the body is not JSON. */
+  readonly request: RecordedRequest | undefined;
+}
+
+/** What a request asks for (RFC 9112, section 3.2). */
+export interface Target {
+  /** That of the absolute form, in which clients send requests to proxies; undefined for the origin form. */
+  readonly origin: string | undefined;
+  /** With its query. */
+  readonly path: string;
+}
+
+/** Reads a request. */
+export async function readRequest(incoming: IncomingMessage): Promise<ReceivedRequest> {
   const body = await buffer(incoming);
-  const method = incoming.method ?? "";
-  const path = withoutTokens(incoming.url ?? "");
-  if (body.length === 0) return { body, request: { method, path } };
+  const target = targetOf(incoming.url ?? "");
+  const call = { method: incoming.method ?? "", path: withoutTokens(target.path) };
+  if (body.length === 0) return { body, target, request: call };
   const json = jsonOf(body.toString());
-  return { body, request: json && { method, path, body: withoutSecrets(json.value) } };
+  return { body, target, request: json && { ...call, body: withoutSecrets(json.value) } };
+}
+
+function targetOf(url: string): Target {
+  const [origin] = /^[a-z][a-z\d+.-]*:\/\/[^/?#]*/i.exec(url) ?? [];
+  if (origin === undefined) return { origin, path: url };
+  const rest = url.slice(origin.length);
+  return { origin, path: rest.startsWith("/") ? rest : `/${rest}` };
 }
 
 /** The value of JSON text; undefined if it is none. */

@@ -21,10 +21,10 @@ export function replayCommand(): Command {
 
 function replaying(recording: Recording): Answering {
   return async (incoming, response) => {
-    const { request } = await readRequest(incoming);
+    const { request, target } = await readRequest(incoming);
     const call = request && recording.find(request);
     if (call === undefined) {
-      const message = `Unimplemented: the recording has no answer to ${incoming.method} ${incoming.url} with this body`;
+      const message = `Unimplemented: the recording has no answer to ${incoming.method} ${target.path} with this body`;
       writeStatus(response, 501, 12, message);
     } else response.writeHead(call.status, call.headers).end("answer" in call ? JSON.stringify(call.answer) : "");
   };

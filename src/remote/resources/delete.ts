@@ -1,15 +1,16 @@
 /** `platform delete`: one command for each resource that can be deleted. */
 import { Command } from "commander";
 import { CommandFailure } from "../../command/index.ts";
-import { printableLines } from "../../log-text.ts";
+import { printable } from "../../log-text.ts";
 import { contractCatalog } from "../catalog/contract.ts";
 import type { ResourceEntry } from "../catalog/resources.ts";
 import { canAsk, confirm } from "../documents/confirm.ts";
 import { failureOf } from "../documents/failure.ts";
 import { uidOf } from "../documents/lookup.ts";
-import { deleteResource, methodOf } from "../documents/requests.ts";
+import { deleteResource } from "../documents/requests.ts";
 import { inSession, type Session, withSession } from "../session/session.ts";
 import { article, named } from "./create.ts";
+import { addForce } from "./force.ts";
 
 interface Options {
   readonly force?: boolean;
@@ -29,7 +30,7 @@ function deleteOne(resource: ResourceEntry): Command {
     .argument("<UID|NAME...>", "which")
     .option("--dry-run", "have the server check it, and delete nothing")
     .option("--yes", "do not ask on a terminal");
-  if (methodOf(resource, "Delete").input.field.force !== undefined) command.option("--force", "with what is in it");
+  addForce(command, resource, "Delete");
   return withSession(command).action(async (names: string[], options: Options, self: Command) =>
     inSession(self, (session) => deleteAll(session, resource, names, options)),
   );
@@ -49,10 +50,10 @@ async function deleteAll(
   for (const [index, uid] of uids.entries()) {
     try {
       await deleteResource(session, resource, { uid, validateOnly: dryRun, ...(force && { force }) });
-      console.log(`${resource.singular}/${uid} ${dryRun ? "would be deleted" : "deleted"}`);
+      console.log(printable(`${resource.singular}/${uid} ${dryRun ? "would be deleted" : "deleted"}`));
     } catch (error) {
       const { failure, concernsAll } = failureOf(error, session.server);
-      console.error(`error: ${printableLines(`${names[index]}: ${failure.message}`)}`);
+      console.error(`error: ${failure.linesAfter(printable(names[index]!)).join("\n")}`);
       status ||= failure.exitStatus;
       if (concernsAll) break;
     }

@@ -8,6 +8,7 @@ import { type JsonObject, toJson } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
 import { PlatformError } from "../../client/index.ts";
 import { CommandFailure } from "../../command/index.ts";
+import { printable } from "../../log-text.ts";
 import { commentOf } from "../catalog/comments.ts";
 import type { ResourceEntry } from "../catalog/resources.ts";
 import { mergedFields } from "../documents/differences.ts";
@@ -56,22 +57,23 @@ async function editFile(
   given: Spec,
   update: (changes: Spec) => Promise<Resource>,
 ): Promise<Resource | undefined> {
-  let [text, problem] = [original, ""];
+  let [text, problems]: [string, readonly string[]] = [original, []];
   for (;;) {
-    const reasons = problem === "" ? "" : `${problem.replace(/^/gm, "# ")}\n`;
+    const reasons = problems.map((problem) => `# ${printable(problem)}\n`).join("");
     const shown = reasons + text;
     await writeFile(file, shown, { mode: 0o600 });
     await openEditor(file);
     const saved = await readFile(file, "utf8");
     if (saved === shown && Object.keys(given.fields).length === 0) {
-      if (problem !== "") throw new CommandFailure(`nothing is changed: ${problem}`, 2);
+      const [first, ...others] = problems;
+      if (first !== undefined) throw new CommandFailure([`nothing is changed: ${first}`, ...others], 2);
       return undefined;
     }
     text = saved.startsWith(reasons) ? saved.slice(reasons.length) : saved;
     try {
       return await update(await changesIn(resource, text));
     } catch (error) {
-      problem = refusalOf(error);
+      problems = refusalOf(error);
       if (saved === shown) throw error;
     }
   }
@@ -102,10 +104,11 @@ async function changesIn(resource: ResourceEntry, text: string): Promise<Spec> {
 }
 
 /** Why values are refused. Other errors are thrown. */
-function refusalOf(error: unknown): string {
-  if (error instanceof CommandFailure && error.exitStatus === 2) return error.message;
+function refusalOf(error: unknown): readonly string[] {
+  if (error instanceof CommandFailure && error.exitStatus === 2) return error.lines;
   if (!(error instanceof PlatformError) || error.code !== Code.InvalidArgument) throw error;
-  return error.violations.map(({ field, description }) => `${field}: ${description}`).join("\n") || error.rawMessage;
+  const { violations, rawMessage } = error;
+  return violations.length === 0 ? [rawMessage] : violations.map((it) => `${it.field}: ${it.description}`);
 }
 
 async function openEditor(file: string): Promise<void> {

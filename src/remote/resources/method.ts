@@ -5,6 +5,7 @@ import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
 import { Command } from "commander";
 import { CommandFailure } from "../../command/index.ts";
 import { suggestion } from "../../did-you-mean.ts";
+import { printable } from "../../log-text.ts";
 import { commentOf } from "../catalog/comments.ts";
 import { contractServices } from "../catalog/descriptors.ts";
 import { addFieldFlags, collect, fieldsOf, fieldsOfPairs, requireFields } from "../catalog/flags.ts";
@@ -70,7 +71,7 @@ async function printResponse(command: Command, session: Session, method: DescMet
   if (items === undefined) return printMessages(command, output, [response], { single: true, hasSecrets });
   await printMessages(command, items.message!, response[items.localName] as Message[], { hasSecrets });
   const { nextPageToken } = response;
-  if (nextPageToken) console.error(`note: there are more: page_token=${nextPageToken}`);
+  if (nextPageToken) console.error(printable(`note: there are more: page_token=${nextPageToken}`));
 }
 
 /** Fields of lists (AIP-158) beside the items. */

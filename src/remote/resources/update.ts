@@ -8,13 +8,14 @@ import { addFieldFlags } from "../catalog/flags.ts";
 import { kebab, type ResourceEntry, uidType } from "../catalog/resources.ts";
 import { differencesOf, mergedFields, pathsOf } from "../documents/differences.ts";
 import { uidOf } from "../documents/lookup.ts";
-import { getResource, type Resource, updateResource } from "../documents/requests.ts";
+import { getResource, type Resource, type UpdateOptions, updateResource } from "../documents/requests.ts";
 import { checkValues, messageOf, type Spec } from "../documents/spec.ts";
 import { printMessages, withOutput } from "../print/print.ts";
 import { inSession, type Session, withSession } from "../session/session.ts";
 import { article, named } from "./create.ts";
 import { editFields } from "./edit.ts";
 import { documentsOf, resolveReferences, settableFields, specOf } from "./fields.ts";
+import { addForce } from "./force.ts";
 
 export function updateCommand(): Command {
   const command = new Command("update").description("Change a resource.");
@@ -30,6 +31,7 @@ function updateOne(resource: ResourceEntry): Command {
     .option("--clear <FIELD...>", "fields that get no value")
     .option("--edit", "edit the fields in $VISUAL or $EDITOR")
     .option("--dry-run", "have the server check it, and change nothing");
+  addForce(command, resource, "Update");
   const flags = addFieldFlags(withSession(withOutput(command, "yaml")), resource.schema);
   return command.action(async (name: string, options, self: Command) =>
     inSession(self, async (session) => {
@@ -41,7 +43,8 @@ function updateOne(resource: ResourceEntry): Command {
         throw new CommandFailure("nothing to change: give fields, --clear, -f or --edit", 2);
       const existing = await getResource(session, resource, await uidOf(session, uidType(resource), name));
       const isDry = options.dryRun === true;
-      const update = (changes: Spec) => updateFields(session, resource, existing, changes, isDry);
+      const how = { validateOnly: isDry, ...(options.force && { force: true }) };
+      const update = (changes: Spec) => updateFields(session, resource, existing, changes, how);
       const updated = options.edit ? await editFields(resource, existing, spec, update) : await update(spec);
       await printMessages(self, resource.schema, [updated], { single: true });
       if (isDry) console.error("note: dry run: nothing is changed");
@@ -55,7 +58,7 @@ async function updateFields(
   resource: ResourceEntry,
   existing: Resource,
   spec: Spec,
-  isDry: boolean,
+  how: UpdateOptions,
 ): Promise<Resource> {
   const { schema } = resource;
   await resolveReferences(session, spec);
@@ -68,7 +71,7 @@ async function updateFields(
     return existing;
   }
   await checkValues(schema, wanted, (jsonName) => jsonName in spec.fields);
-  return updateResource(session, resource, wanted, pathsOf(differences), isDry);
+  return updateResource(session, resource, wanted, pathsOf(differences), how);
 }
 
 /** The JSON name of a field to clear. */

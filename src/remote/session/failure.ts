@@ -47,7 +47,7 @@ export function failureOfCall(error: PlatformError, server: string, message = me
       ...lines.map((line) => `  ${line}`),
       ...(hint === undefined ? [] : [`hint: ${hint}`]),
       ...(requestId === undefined ? [] : [`request id: ${requestId}`]),
-    ].join("\n"),
+    ],
     exitStatusOf(code),
   );
 }
@@ -66,7 +66,7 @@ function exitStatusOf(code: Code): number {
 /** The failure for an answer that no server of this API gives. @param what is answered, and how. */
 export function foreignAnswer(server: string, what: string, exitStatus?: number): CommandFailure {
   const hint = "is it the address of a server of this API, or does a proxy answer in its place?";
-  return new CommandFailure(`${server} (--server) answers ${what}\nhint: ${hint}`, exitStatus);
+  return new CommandFailure([`${server} (--server) answers ${what}`, `hint: ${hint}`], exitStatus);
 }
 
 /** The form of an answer that is none of Connect; undefined for any other error. */

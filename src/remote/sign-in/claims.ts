@@ -19,8 +19,8 @@ export function issuerOf(token: string): string | undefined {
   return typeof issuer === "string" ? issuer : undefined;
 }
 
-/** `sub`. */
-export function subjectOf(token: string): string | undefined {
-  const { sub } = claimsOf(token);
-  return typeof sub === "string" ? sub : undefined;
+/** The uid of the identity provider through which a token of the platform was given; undefined if it names none. */
+export function identityProviderOf(token: string): string | undefined {
+  const { idp } = claimsOf(token);
+  return typeof idp === "string" ? idp : undefined;
 }

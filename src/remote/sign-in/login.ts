@@ -3,7 +3,7 @@ import { createInterface } from "node:readline/promises";
 import { text } from "node:stream/consumers";
 import { Code } from "@connectrpc/connect";
 import { Command, InvalidArgumentError, Option } from "commander";
-import { exchangeToken, isSendable, PlatformError, revokeToken } from "../../client/index.ts";
+import { type ExchangeRequest, exchangeToken, isSendable, PlatformError, revokeToken } from "../../client/index.ts";
 import {
   CiTokenError,
   CiTokenFileError,
@@ -18,7 +18,7 @@ import { isUid } from "../../uid.ts";
 import { contractRegistry } from "../catalog/descriptors.ts";
 import { callMethod } from "../session/call.ts";
 import { type ChosenProfile, openSession, withChosenProfile, withProfile } from "../session/session.ts";
-import { audiencesOf, expiryOf, issuerOf } from "./claims.ts";
+import { audiencesOf, expiryOf, identityProviderOf, issuerOf } from "./claims.ts";
 import type { SignInOptions } from "./provider.ts";
 import { remainingTime } from "./remaining-time.ts";
 
@@ -40,6 +40,12 @@ interface LoginOptions {
 const browserTimeoutMs = 5 * 60_000;
 const requestTimeoutMs = 30_000;
 const maxTokenLength = 8192;
+/** The exit statuses for a token that a server does not exchange. */
+const refusals: ReadonlyMap<Code, number> = new Map([
+  [Code.Unauthenticated, 4],
+  [Code.PermissionDenied, 4],
+  [Code.FailedPrecondition, 5],
+]);
 
 export function loginCommand(): Command {
   const command = withProfile(new Command("login"))
@@ -64,7 +70,11 @@ export function loginCommand(): Command {
     .option("--audience <AUDIENCE>", "with --ci on GitHub: what the token is for (default: the server's URL)")
     .addOption(new Option("--with-token", "read a token from standard input").conflicts(["issuer", "device"]))
     .option("--identity <UID>", "identity to act as, if the token matches several", requireUid)
-    .option("--identity-provider <UID>", "identity provider, if several accept the token", requireUid);
+    .option(
+      "--identity-provider <UID>",
+      "identity provider of your organisation at the server (default: that of the last sign-in)",
+      requireUid,
+    );
   return command.action(() => withChosenProfile(command.opts(), (chosen) => login(command.opts(), chosen)));
 }
 
@@ -77,10 +87,16 @@ function requireUid(text: string): string {
 async function login(options: LoginOptions, { server, name, profile }: ChosenProfile): Promise<void> {
   const provider = providerOf(options, profile?.provider);
   const token = await externalToken(options, provider, server);
-  const session = await exchanged(server, token, options);
+  const { identity, identityProvider = identity === undefined ? provider?.identityProvider : undefined } = options;
+  const session = await exchanged(server, token, { identity, identityProvider });
+  const known = identityProviderOf(session.token) ?? identityProvider ?? provider?.identityProvider;
   const release = await lockProfile(name);
   try {
-    await writeProfile(name, { server, ...session, ...(provider && { provider }) });
+    await writeProfile(name, {
+      server,
+      ...session,
+      ...(provider && { provider: { ...provider, identityProvider: known } }),
+    });
   } finally {
     await release();
   }
@@ -91,7 +107,7 @@ async function login(options: LoginOptions, { server, name, profile }: ChosenPro
   console.log(`Signed in to ${server}${refreshToken === undefined ? until : ""}. Profile: ${name}`);
 }
 
-/** The provider to sign in with; undefined for a token from elsewhere. */
+/** The provider to sign in with, as it is remembered; undefined for a token from elsewhere. */
 function providerOf(
   { issuer, clientId, scope, ci, withToken }: LoginOptions,
   last: SignInProvider | undefined,
@@ -101,12 +117,20 @@ function providerOf(
   const provider = { issuer: issuer ?? last?.issuer, clientId: clientId ?? (isLast ? last?.clientId : undefined) };
   if (provider.issuer === undefined || provider.clientId === undefined)
     throw new CommandFailure(
-      "--issuer and --client-id name the OpenID provider of your organisation; an administrator knows them\n" +
+      [
+        "--issuer and --client-id name the OpenID provider of your organisation; an administrator knows them",
         "hint: --with-token takes a token, and --ci that of a CI job",
+      ],
       2,
     );
   const { issuer: url, clientId: id } = provider as { issuer: string; clientId: string };
-  return { issuer: url, clientId: id, scope: scope ?? (isLast ? last?.scope : undefined) ?? "openid email profile" };
+  const isSame = url === last?.issuer && id === last.clientId;
+  return {
+    issuer: url,
+    clientId: id,
+    scope: scope ?? (isLast ? last?.scope : undefined) ?? "openid email profile",
+    ...(isSame && last.identityProvider !== undefined && { identityProvider: last.identityProvider }),
+  };
 }
 
 async function externalToken(
@@ -168,7 +192,7 @@ async function readToken(): Promise<string> {
 async function exchanged(
   server: string,
   token: string,
-  request: LoginOptions,
+  request: ExchangeRequest,
 ): Promise<Pick<Profile, "token" | "expireTimeMs" | "refreshToken">> {
   try {
     return await exchangeToken({ server }, token, request);
@@ -178,13 +202,17 @@ async function exchanged(
       await tryToken(server, token);
       return { token, expireTimeMs: expiryOf(token) };
     }
-    if (error.code !== Code.Unauthenticated && error.code !== Code.PermissionDenied) throw error;
+    const status = refusals.get(error.code);
+    if (status === undefined) throw error;
     const issuer = issuerOf(token);
     throw new CommandFailure(
-      `${server} does not accept the token${issuer === undefined ? "" : ` of ${issuer}`}: ` +
-        `${error.tokenFault ?? error.rawMessage}\nhint: ${hintOf(error, token)}` +
-        (error.requestId === undefined ? "" : `\nrequest id: ${error.requestId}`),
-      4,
+      [
+        `${server} does not accept the token${issuer === undefined ? "" : ` of ${issuer}`}: ` +
+          (error.tokenFault ?? error.rawMessage),
+        `hint: ${hintOf(error, token, request)}`,
+        ...(error.requestId === undefined ? [] : [`request id: ${error.requestId}`]),
+      ],
+      status,
     );
   }
 }
@@ -195,12 +223,23 @@ async function tryToken(server: string, token: string): Promise<void> {
   await callMethod(await openSession({ server, token }, requestTimeoutMs), method, { pageSize: 1 });
 }
 
-function hintOf({ tokenFault = "" }: PlatformError, token: string): string {
+function hintOf(
+  { code, tokenFault = "" }: PlatformError,
+  token: string,
+  { identity, identityProvider }: ExchangeRequest,
+): string {
+  if (code === Code.FailedPrecondition)
+    return (
+      "--identity-provider UID names the identity provider of your organisation, and --identity UID an identity; an " +
+      "owner of your organisation finds them by `platform list identity-providers`. The profile remembers the provider"
+    );
   if (tokenFault.includes("audience"))
     return (
       `the token is for ${audiencesOf(token).join(", ")}; the server expects its own URL, unless the identity names ` +
       "audiences; on GitHub, --audience chooses that of the token"
     );
   if (tokenFault !== "") return "get another token";
+  if (code === Code.PermissionDenied && identity === undefined && identityProvider !== undefined)
+    return `the identity provider ${identityProvider} does not let this user in; --identity-provider UID names another`;
   return "an identity or an identity provider there must name its issuer, and its subject or client";
 }

@@ -35,9 +35,12 @@ async function logout(name: string, isLocal: boolean): Promise<void> {
       await revokeToken({ server }, refreshToken);
     } catch (error) {
       if (!(error instanceof PlatformError)) throw error;
-      const { message, exitStatus } = failureOfCall(error, server);
+      const failure = failureOfCall(error, server);
       const hint = "hint: --local removes the profile nevertheless";
-      throw new CommandFailure(`the session is not ended and the profile is kept: ${message}\n${hint}`, exitStatus);
+      throw new CommandFailure(
+        [...failure.linesAfter("the session is not ended and the profile is kept"), hint],
+        failure.exitStatus,
+      );
     }
   }
   await removeProfile(name);

@@ -1,12 +1,15 @@
 /** `platform whoami`: the identity, organisation, roles and expiry of the token that commands use. */
 import type { JsonObject } from "@bufbuild/protobuf";
+import { Code } from "@connectrpc/connect";
 import { Command, Option } from "commander";
-import { claimsOf, exchangeToken, revokeToken } from "../../client/index.ts";
+import { claimsOf, exchangeToken, PlatformError, revokeToken } from "../../client/index.ts";
 import { CommandFailure } from "../../command/index.ts";
-import { printable } from "../../log-text.ts";
+import { printable, printableJson } from "../../log-text.ts";
+import { userIdentityUid } from "../../new-uid.ts";
 import { isUid, rootOf } from "../../uid.ts";
 import { inSession, type Session, withSession } from "../session/session.ts";
-import { expiryOf, issuerOf, subjectOf } from "./claims.ts";
+import { expiryOf, issuerOf } from "./claims.ts";
+import { identitiesOf, principalOf } from "./principal.ts";
 import { expiryText } from "./remaining-time.ts";
 import { callUnlessDenied, type HeldRole, listByUids, type Named, namedBy, rolesOf } from "./roles.ts";
 
@@ -16,6 +19,11 @@ interface WhoAmI {
   readonly profile?: string | undefined;
   /** uid; the name only where the caller may get the identity, the email also where the token has it. */
   readonly identity: { readonly uid: string; readonly name?: string; readonly email?: string };
+  /**
+   * For a token that names no identity, which acts as every one that it matches: `identity` and these are the user of its
+   * issuer and subject, if known, and the identities with exactly these that the caller may list.
+   */
+  readonly alsoActsAs?: readonly Named[];
   /** Who issued the token that was signed in with. */
   readonly issuer?: string | undefined;
   /** Whom that token is about. */
@@ -30,6 +38,8 @@ interface WhoAmI {
   readonly expireTime?: string | undefined;
 }
 
+const unlisted = "the identities that the token matches, if any; you may list none of its issuer and subject";
+
 export function whoamiCommand(): Command {
   const command = withSession(new Command("whoami")).addOption(
     new Option("-o, --output <FORMAT>", "how to print").choices(["text", "json"]).default("text"),
@@ -37,7 +47,7 @@ export function whoamiCommand(): Command {
   return command.action(() =>
     inSession(command, async (session) => {
       const who = await whoAmI(session);
-      if (command.opts<{ output: string }>().output === "json") console.log(JSON.stringify(who, undefined, 2));
+      if (command.opts<{ output: string }>().output === "json") console.log(printableJson(who, 2));
       else for (const line of linesOf(who)) console.log(line);
     }),
   );
@@ -48,15 +58,28 @@ async function whoAmI(session: Session): Promise<WhoAmI> {
   if (token === undefined) throw new CommandFailure(`nobody is signed in to ${session.server}; use: platform login`, 4);
   const claims = await platformClaims(session, token);
   const uid = textClaim(claims, "sub") ?? "";
-  const facts = { uid, identityProvider: textClaim(claims, "idp"), externalGroups: textsOf(claims.groups) };
-  const [identity, { held, areComplete }] = await Promise.all([
+  const idp = textClaim(claims, "idp");
+  const { iss, sub } = (claims.act ?? {}) as JsonObject;
+  const namesOne = idp !== undefined || claims.identity !== undefined;
+  const principal = namesOne ? undefined : principalOf(uid, iss, sub);
+  const matching = principal === undefined ? [] : await identitiesOf(session, principal);
+  const speakers = [
+    { uid, identityProvider: idp, externalGroups: textsOf(claims.groups) },
+    ...matching.map((match) => ({ uid: match.uid, externalGroups: [] })),
+  ];
+  const [identity, ...found] = await Promise.all([
     callUnlessDenied(session, "platform.iam.v2.IdentitiesService", "getIdentity", { uid }),
-    rolesOf(session, facts),
+    ...speakers.map((facts) => rolesOf(session, facts)),
   ]);
+  const isKnown = identity !== undefined || found[0]!.held.length > 0 || matching.length === 0;
+  const actors = [...(isKnown ? [namedBy(identity === undefined ? [] : [identity], uid)] : []), ...matching];
+  const held = distinct(found.flatMap((roles) => roles.held));
+  // Patterns of identities may match a principal, too.
+  const areComplete = principal === undefined && found.every((roles) => roles.areComplete);
   // A user of an identity provider belongs to no group.
   const places = [
-    uid.includes("/") ? uid : [],
-    facts.identityProvider ?? [],
+    speakers.map((facts) => facts.uid).filter((it) => it.includes("/")),
+    idp ?? [],
     held.map(({ group }) => group.uid),
   ].flat();
   const roots = [...new Set(places.map(rootOf))];
@@ -66,14 +89,21 @@ async function whoAmI(session: Session): Promise<WhoAmI> {
   return {
     server: session.server,
     profile: session.profile,
-    identity: { ...namedBy(identity === undefined ? [] : [identity], uid), ...(email && { email: String(email) }) },
+    identity: { ...actors[0]!, ...(email && { email: String(email) }) },
+    ...(principal && { alsoActsAs: actors.slice(1) }),
     issuer: issuerOf(token),
-    subject: textClaim((claims.act ?? {}) as JsonObject, "sub"),
+    subject: typeof sub === "string" ? sub : undefined,
     organisations: roots.map((root) => namedBy(groups, root)),
     roles: held.length === 0 && !areComplete ? undefined : held.map((it) => withGroupName(it, groups)),
     rolesAreComplete: areComplete,
     expireTime: expireTimeMs === undefined ? undefined : new Date(expireTimeMs).toISOString(),
   };
+}
+
+/** The roles, each once: two identities may hold the same. */
+function distinct(held: readonly HeldRole[]): HeldRole[] {
+  const byUids = new Map(held.map((it) => [`${it.role.uid} ${it.group.uid} ${it.externalGroup ?? ""}`, it]));
+  return [...byUids.values()];
 }
 
 function withGroupName(held: HeldRole, groups: readonly JsonObject[]): HeldRole {
@@ -82,11 +112,19 @@ function withGroupName(held: HeldRole, groups: readonly JsonObject[]): HeldRole 
 
 /** The claims of a token of the platform. That of another issuer is exchanged for one. */
 async function platformClaims({ server }: Session, token: string): Promise<Readonly<Record<string, unknown>>> {
-  const subject = subjectOf(token);
-  if (subject !== undefined && isUid(subject)) return claimsOf(token);
-  const { token: own, refreshToken } = await exchangeToken({ server }, token);
-  if (refreshToken !== undefined) await revokeToken({ server }, refreshToken);
-  return claimsOf(own);
+  const claims = claimsOf(token);
+  const { iss, sub } = claims;
+  if (typeof sub === "string" && isUid(sub)) return claims;
+  try {
+    const { token: own, refreshToken } = await exchangeToken({ server }, token);
+    if (refreshToken !== undefined) await revokeToken({ server }, refreshToken);
+    return claimsOf(own);
+  } catch (error) {
+    const mustNameOne = error instanceof PlatformError && error.code === Code.FailedPrecondition;
+    if (!mustNameOne || typeof iss !== "string" || typeof sub !== "string") throw error;
+    // It is exchanged only for one that names an identity or a provider. Calls take it as it is.
+    return { sub: userIdentityUid(iss, sub), act: { iss, sub } };
+  }
 }
 
 function textClaim(claims: Readonly<Record<string, unknown>>, name: string): string | undefined {
@@ -99,11 +137,14 @@ function textsOf(claim: unknown): string[] {
 }
 
 function linesOf(who: WhoAmI): string[] {
-  const { server, profile, identity, issuer, subject, organisations, roles, rolesAreComplete, expireTime } = who;
+  const { server, profile, identity, alsoActsAs, issuer, subject, organisations, roles, rolesAreComplete } = who;
+  const { expireTime } = who;
+  const isUnknown = alsoActsAs?.length === 0 && roles === undefined && !identity.uid.includes("/");
   const rows: readonly (readonly [string, readonly (string | undefined)[]])[] = [
     ["server", [server]],
     ["profile", [profile ?? "none; the token was given"]],
     ["identity", [textOf(identity)]],
+    ["also acts as", isUnknown ? [unlisted] : (alsoActsAs ?? []).map(textOf)],
     ["email", [identity.email]],
     ["issuer", [issuer]],
     ["subject", [subject]],

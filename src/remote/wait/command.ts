@@ -1,13 +1,14 @@
 /** `platform wait`: asks for a resource until it meets a condition. */
+
 import { setTimeout as sleep } from "node:timers/promises";
 import { Command, Option } from "commander";
 import { PlatformError } from "../../client/index.ts";
 import { CommandFailure, ProgressLine } from "../../command/index.ts";
+import { printable } from "../../log-text.ts";
 import type { ResourceEntry } from "../catalog/resources.ts";
 import { failureOf } from "../documents/failure.ts";
 import { uidOfResource } from "../documents/lookup.ts";
 import { getResource, type Resource } from "../documents/requests.ts";
-import { oneLine } from "../print/text.ts";
 import { requireMethod, requireResource } from "../resources/resource-argument.ts";
 import { inSession, type Session, sessionUntil, withSession } from "../session/session.ts";
 import { type Condition, readCondition } from "./condition.ts";
@@ -39,7 +40,7 @@ export function waitCommand(): Command {
           throw new CommandFailure(`--within must be more than 0, not ${JSON.stringify(options.within)}`, 2);
         const line = new ProgressLine();
         try {
-          console.log(oneLine(await waitFor(session, resource, text, condition, withinMs, line)));
+          console.log(printable(await waitFor(session, resource, text, condition, withinMs, line)));
         } finally {
           line.clear();
         }
@@ -62,23 +63,24 @@ async function waitFor(
   const startMs = performance.now();
   const endMs = startMs + withinMs;
   const find = finder(sessionUntil(session, endMs), resource, text);
-  let last = "the server did not answer";
+  let last: readonly string[] = ["the server did not answer"];
   for (let nextMs = delayMs.first; ; nextMs = Math.min(nextMs * 1.5, delayMs.most)) {
     let retryAfterMs = 0;
     try {
       const found = await find(condition.mayBeMissing);
-      last = `${resource.singular}/${found?.uid ?? text} ${condition.describe(found)}`;
-      if (condition.isMet(found)) return last;
+      const state = `${resource.singular}/${found?.uid ?? text} ${condition.describe(found)}`;
+      if (condition.isMet(found)) return state;
+      last = [state];
     } catch (error) {
       const { failure } = failureOf(error, session.server);
       if (failure.exitStatus !== status.notAvailable && failure.exitStatus !== status.tooMany) throw error;
       if (error instanceof PlatformError) retryAfterMs = error.retryAfter ?? 0;
-      if (performance.now() < endMs) last = failure.message;
+      if (performance.now() < endMs) last = failure.lines;
     }
     const pauseMs = Math.max(retryAfterMs, nextMs * (0.5 + Math.random() / 2));
     if (performance.now() + pauseMs >= endMs)
-      throw new CommandFailure(`not within ${withinMs / 1000} s: ${last}`, status.notAvailable);
-    line.show(() => `${Math.round((performance.now() - startMs) / 1000)} s: ${oneLine(last)}`);
+      throw new CommandFailure([`not within ${withinMs / 1000} s: ${last[0]}`, ...last.slice(1)], status.notAvailable);
+    line.show(() => `${Math.round((performance.now() - startMs) / 1000)} s: ${last.join(", ")}`);
     await sleep(pauseMs);
   }
 }

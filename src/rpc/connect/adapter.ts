@@ -19,6 +19,7 @@ import {
   createConnectRouter,
   createContextKey,
   createContextValues,
+  type Interceptor,
 } from "@connectrpc/connect";
 import type { UniversalHandler } from "@connectrpc/connect/protocol";
 import { errorToJsonBytes } from "@connectrpc/connect/protocol-connect";
@@ -39,6 +40,7 @@ import {
   breakOff,
   Deadline,
   discardBody,
+  type HttpRequest,
   type HttpResponse,
   isBuffered,
   isLongUnread,
@@ -65,7 +67,7 @@ export interface ConnectHandlerOptions {
   /** The header fields of every answer. May complete those of the request. */
   answerHeaders(headers: IncomingHttpHeaders): OutgoingHttpHeaders;
   /** The values a call starts with. */
-  contextValues?(request: PortRequest): ContextValues;
+  contextValues?(request: HttpRequest, response: HttpResponse): ContextValues;
   /** Whether a method needs no token. Its messages have at most {@link unverifiedBytes}. */
   isOpen?(method: DescMethod): boolean;
   /** Checks the body of a request while it is received; undefined: no check. */
@@ -74,6 +76,11 @@ export interface ConnectHandlerOptions {
     response: PortResponse | BufferedResponse,
     method: DescMethod,
   ): IncomingBody | undefined;
+  /**
+   * Called for a request that may have several messages. What it returns is called for each of them, and may throw the
+   * error that ends the call; undefined: they are not counted.
+   */
+  watchMessages?(request: PortRequest, response: PortResponse): (() => void) | undefined;
   /**
    * Completes an error in place before it is sent, whatever made it. Called more than once for some. `method`:
    * undefined if unknown.
@@ -107,6 +114,23 @@ export const defaultConnectLimits: ConnectLimits = {
 
 /** The check that is made before the body of a request is read. */
 const gateKey = createContextKey<(() => Awaitable<void>) | undefined>(undefined);
+
+/** What counts the messages of a request. */
+const countKey = createContextKey<(() => void) | undefined>(undefined);
+
+/** Counts the messages of requests that may have several. */
+const countMessages: Interceptor = (next) => (request) => {
+  const count = request.contextValues.get(countKey);
+  if (!request.stream || count === undefined) return next(request);
+  return next({ ...request, message: counted(request.message, count) });
+};
+
+async function* counted<T>(messages: AsyncIterable<T>, count: () => void): AsyncGenerator<T> {
+  for await (const message of messages) {
+    count();
+    yield message;
+  }
+}
 
 /**
  * The content type of a refusal. Without the parameter, a Connect client would take the body for an error of the
@@ -151,6 +175,7 @@ export function createConnectHandler(options: ConnectHandlerOptions): ConnectHan
     ...limits,
     acceptCompression: compressions,
     jsonOptions: jsonOptionsOf(options.registry),
+    interceptors: [countMessages],
     // The handlers abort a call's signal with its error before they write the error. It is the only moment to reach
     // errors of the protocol layer. A deadline may have aborted the signal already: errors of the gate and of the call
     // are described where they are thrown.
@@ -188,8 +213,10 @@ export function createConnectHandler(options: ConnectHandlerOptions): ConnectHan
     const deadline = startTimeout(request, limits.maxTimeoutMs);
     if (!("stream" in request)) response.once("finish", () => discardRest(request));
     const watch = options.watchBody?.(request, response, handler.method);
-    const values = options.contextValues?.(request) ?? createContextValues();
+    const values = options.contextValues?.(request, response) ?? createContextValues();
     values.set(gateKey, () => watch?.begin());
+    if (/^(?:client|bidi)_streaming$/.test(handler.method.methodKind))
+      values.set(countKey, options.watchMessages?.(request, response));
     const call = {
       ...universalRequestFromNodeRequest(request, response, undefined, values),
       body: body ?? restOf(request, watch),

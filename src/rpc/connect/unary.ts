@@ -121,7 +121,15 @@ function serve(
   const common = options.answerHeaders(request.headers);
   const transport = options.transport.for("connect");
   const call = beginCall(
-    (message) => transport.begin(method, message, new PlainHeaders(request.headers), deadline?.leftMs()),
+    (message) =>
+      transport.begin(
+        method,
+        message,
+        new PlainHeaders(request.headers),
+        deadline?.leftMs(),
+        undefined,
+        options.contextValues?.(request, response),
+      ),
     readOrRefuse(() => (isJson ? readJson(bytes) : readBinary(bytes))),
   );
   if (call.answer instanceof Promise)

@@ -16,7 +16,7 @@ import {
   type ServeBuffered,
   unverifiedBytes,
 } from "../../http/index.ts";
-import { Deadline } from "../../message/index.ts";
+import { type BufferedRequest, Deadline } from "../../message/index.ts";
 import {
   beginCall,
   checkLength,
@@ -57,13 +57,14 @@ export function createGrpcFastPath(options: GrpcFastPathOptions): GrpcFastPath {
     const timeoutMs = timeout === undefined ? undefined : parseGrpcTimeout(String(timeout));
     if (Number.isNaN(timeoutMs)) return undefined;
     const deadline = timeoutMs === undefined ? undefined : new Deadline(head, Math.min(timeoutMs, maxTimeoutMs));
-    return ({ bufferedBody: bytes }, stream) => {
+    return (request, stream) => {
+      const { bufferedBody: bytes } = request;
       const mustFallBack =
         bytes.length > prefixBytes + readMaxBytesOf(options, method.method) ||
         (bytes.length > unverifiedBytes && options.isVerified?.(head.headers) === false);
       const content = mustFallBack ? undefined : contentOf(bytes);
       if (content === undefined) stream.fallBack();
-      else serve(options, method, content, deadline, stream, head.headers);
+      else serve(options, method, content, deadline, stream, request);
     };
   };
 }
@@ -89,15 +90,24 @@ function serve(
   content: Buffer,
   deadline: Deadline | undefined,
   stream: Http2Stream,
-  headers: IncomingHttpHeaders,
+  request: BufferedRequest,
 ): void {
+  const { headers } = request;
   const answerHeaders: OutgoingHttpHeaders = {
     "content-type": headers["content-type"],
     ...options.answerHeaders(headers),
   };
   const transport = options.transport.for("grpc");
   const call = beginCall(
-    (message) => transport.begin(method, message, new PlainHeaders(headers), deadline?.leftMs()),
+    (message) =>
+      transport.begin(
+        method,
+        message,
+        new PlainHeaders(headers),
+        deadline?.leftMs(),
+        undefined,
+        options.contextValues?.(request, stream),
+      ),
     readOrRefuse(() => readBinary(content)),
   );
   if (call.answer instanceof Promise) stream.once("close", call.cancel);

@@ -6,11 +6,12 @@
  */
 
 import type { DescMethod, Message } from "@bufbuild/protobuf";
-import { Code, ConnectError } from "@connectrpc/connect";
+import { Code, ConnectError, type ContextValues } from "@connectrpc/connect";
 import { chain, tryChain } from "../../awaitable.ts";
 import type { BegunCall, LocalAnswer, LocalTransport } from "../../call/index.ts";
 import { internal } from "../../errors.ts";
 import { unverifiedBytes } from "../../http/index.ts";
+import type { HttpRequest, HttpResponse } from "../../message/index.ts";
 import type { UnaryMethod } from "./methods.ts";
 
 /** What a fast path is made from. */
@@ -24,6 +25,8 @@ export interface FastPathOptions {
   readonly writeMaxBytes: number;
   /** Longer time-outs are shortened to this. */
   readonly maxTimeoutMs: number;
+  /** The values a call starts with. */
+  contextValues?(request: HttpRequest, response: HttpResponse): ContextValues;
   /** Completes an error in place before it is sent. */
   describeError(error: ConnectError, method: DescMethod): void;
   /** Reports what kept an answer from being made or sent. */

@@ -15,7 +15,7 @@ export const auditService = implement(AuditService, [], {
   async listAuditRecords(request: ListAuditRecordsRequest, context) {
     const { query, after, pageSize, tokenAfter } = openList(unsortable, request, context);
     const filter: AuditFilter = {
-      scope: query.scope,
+      scope: query.scope || undefined, // all of it for who may list at the whole platform
       caller: query.caller,
       method: query.method,
       code: query.result,

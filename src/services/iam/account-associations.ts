@@ -39,6 +39,7 @@ export const accountAssociations = defineResource({
   schema: AccountAssociationSchema,
   list: ListAccountAssociationsRequestSchema,
   partOf: groups,
+  quota: "accountAssociations",
   columns: { name: { text: (association) => association.name } },
   filters: { name: equalTo("name") },
   async check({ uid, before, after }, context) {

@@ -10,7 +10,7 @@ import { RoleBindingSchema } from "../../../gen/platform/iam/v2/role_bindings_pb
 import { newUid, userIdentityUid } from "../../new-uid.ts";
 import { contentOf, newRow } from "../../resource/index.ts";
 import type { ReadSession, WriteSession } from "../../store/index.ts";
-import { administratorRole, builtInRoleUid } from "./built-in-roles.ts";
+import { administratorRoleUid } from "./built-in-roles.ts";
 import { groups } from "./groups.ts";
 import { identities } from "./identities.ts";
 import { roleBindings } from "./role-bindings.ts";
@@ -50,16 +50,24 @@ export async function ensureAdministrator(
     });
     await session.insert(identities.table, newRow(uid, "", nowMs, contentOf(identities, identity)));
   }
-  const roleUid = builtInRoleUid(administratorRole);
-  const where = [
-    { column: "identity_uid", equals: uid },
-    { column: "role_uid", equals: roleUid },
-  ];
-  if (!(await session.exists(roleBindings.table, { where }))) {
-    const binding = create(RoleBindingSchema, { identityUid: uid, roleUid });
+  if (!(await isAdministrator(session, uid))) {
+    const binding = create(RoleBindingSchema, { identityUid: uid, roleUid: administratorRoleUid });
     await session.insert(roleBindings.table, newRow(newUid(group), group, nowMs, contentOf(roleBindings, binding)));
   }
   return uid;
+}
+
+/** Whether the identity exists and has the role of administrators. */
+export async function hasAdministrator(session: ReadSession, uid: string): Promise<boolean> {
+  return (await identityExists(session, uid)) && isAdministrator(session, uid);
+}
+
+function isAdministrator(session: ReadSession, uid: string): Promise<boolean> {
+  const where = [
+    { column: "identity_uid", equals: uid },
+    { column: "role_uid", equals: administratorRoleUid },
+  ];
+  return session.exists(roleBindings.table, { where });
 }
 
 /** Whether a group with this uid exists. */

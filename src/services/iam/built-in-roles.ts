@@ -7,6 +7,8 @@ import { fixedUid } from "../../new-uid.ts";
 
 /** Every capability everywhere; only the first administrator has it. */
 export const administratorRole = "platform.admin";
+/** Its uid. */
+export const administratorRoleUid = builtInRoleUid(administratorRole);
 /** The role of the creator of a root group in that group. */
 export const ownerRole = "owner";
 

@@ -11,7 +11,7 @@ import { permissionDenied } from "../../errors.ts";
 import { databaseOf, messageOf } from "../../resource/index.ts";
 import type { ReadSession, Row } from "../../store/index.ts";
 import { covers } from "../../uid.ts";
-import { administratorRole, builtInRoleUid } from "./built-in-roles.ts";
+import { administratorRole, administratorRoleUid } from "./built-in-roles.ts";
 import { roles } from "./roles.ts";
 
 /**
@@ -27,7 +27,7 @@ export async function grantableRole(session: ReadSession, uid: string, group: st
  * administrator.
  */
 export function requireGrantable(role: Role, group: string, context: HandlerContext): void {
-  if (role.uid === builtInRoleUid(administratorRole))
+  if (role.uid === administratorRoleUid)
     throw permissionDenied(`the role ${administratorRole} is granted only at initialisation`);
   const { grants } = authorityOf(context);
   const lacking = role.capabilities.filter((capability) => !holds(grants, group, [capability]));
@@ -45,7 +45,7 @@ export async function requireAllGranted(bindings: readonly Row[], context: Handl
   for (const binding of bindings) {
     const row = bound.get(roleUidOf(binding));
     if (row === undefined) continue;
-    const scope = row.uid === builtInRoleUid(administratorRole) ? "" : binding.parent;
+    const scope = row.uid === administratorRoleUid ? "" : binding.parent;
     if (!holds(grants, scope, messageOf(roles, row).capabilities))
       throw permissionDenied("this changes who can act as an identity whose role bindings grant more than you hold");
   }

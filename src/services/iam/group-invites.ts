@@ -8,7 +8,7 @@
  * A wrong, expired or used code and an invite that is not for the caller have the same answer. An invite is for the
  * caller when:
  *
- * - the acting identity may be bound in the group: it is at the root, or in the group or above it;
+ * - an identity of the caller may be bound in the group: it lives in the group or above it, or it is at the root;
  * - the address of the invite, if it has one, is that of the caller. An issuer can claim to have verified any address,
  *   so only issuers that the organisation has chosen count: the caller must be a user whose issuer is that of an
  *   identity provider of the root group. Addresses are equal when their local parts are equal and their domains are
@@ -43,8 +43,9 @@ import {
   transactionOf,
 } from "../../resource/index.ts";
 import type { ReadSession, Row } from "../../store/index.ts";
-import { covers, parentOf, rootOf } from "../../uid.ts";
+import { parentOf, rootOf } from "../../uid.ts";
 import { lockAccess } from "./access-lock.ts";
+import { actingIdentity, isBindable, rootIdentityOf } from "./acting-identity.ts";
 import { grantableRole, requireGrantable } from "./grantable-roles.ts";
 import { groups } from "./groups.ts";
 import { identities } from "./identities.ts";
@@ -58,7 +59,7 @@ export const groupInvites = defineResource({
   list: ListGroupInvitesRequestSchema,
   parent: groups,
   onParentDelete: "cascade",
-  columns: { key_id: { text: (invite) => invite.keyId } },
+  columns: { key_id: { text: (invite) => invite.keyId }, expire_us: { integer: endUs } },
   filters: { keyId: equalTo("key_id") },
   defaultOrder: [{ column: "create_time_us", descending: true }],
   async check({ parent, after }, context) {
@@ -96,11 +97,24 @@ export const groupInvitesService = implement(GroupInvitesService, [groupInvites]
     await lockAccess(transactionOf(context), uid);
     const invite = await findByCode(code, context); // another call may have used it meanwhile
     const group = parentOf(invite.uid);
-    await requireAddressee(invite, group, context);
+    const invitee = await addresseeOf(invite, group, context);
     if (invite.singleUse) await removeRow(groupInvites, invite.uid, context);
-    return toResponse(roleBindings, await bindCaller(group, invite.roleUid, context), context);
+    return toResponse(roleBindings, await bind(invitee, group, invite.roleUid, context), context);
   },
 });
+
+/** How long an expired invite is kept, since its expiry can be extended. */
+const keptMs = 7 * 86_400_000;
+
+/** When an invite is removed, in microseconds since 1970. */
+function endUs({ expirationTime }: GroupInvite): number {
+  return expirationTime === undefined ? 0 : (timestampMs(expirationTime) + keptMs) * 1000;
+}
+
+/** The same of a row, whose column may not be filled. */
+export function endOfInvite(row: Row): number {
+  return endUs(messageOf(groupInvites, row));
+}
 
 /** The valid invite with this code. Errors: NOT_FOUND. */
 async function findByCode(code: string, context: HandlerContext): Promise<GroupInvite> {
@@ -113,21 +127,29 @@ async function findByCode(code: string, context: HandlerContext): Promise<GroupI
   return invite;
 }
 
-/** Errors: NOT_FOUND when the invite is not for the caller, or its role does not exist any more. */
-async function requireAddressee(invite: GroupInvite, group: string, context: HandlerContext): Promise<void> {
+/**
+ * The identity of the caller that the invite is for. Errors: NOT_FOUND when it is not for the caller, or its role does
+ * not exist any more; FAILED_PRECONDITION when the token stands for no identity that can be bound.
+ */
+async function addresseeOf(invite: GroupInvite, group: string, context: HandlerContext): Promise<string> {
   const session = databaseOf(context);
-  const { subject, email } = callerOf(context);
-  const identity = await session.get(identities.table, subject);
-  const role = await grantableRole(session, invite.roleUid, group);
-  if (identity === undefined || !covers(identity.parent, group) || role === undefined) throw noSuchInvite();
-  if (invite.email === "") return;
+  const { email, principal } = callerOf(context);
+  if ((await grantableRole(session, invite.roleUid, group)) === undefined) throw noSuchInvite();
+  if (invite.email === "") {
+    const isRestricted = principal === undefined; // and what it is restricted to is not of this organisation
+    if (isRestricted && !isBindable(group, context)) throw noSuchInvite();
+    return actingIdentity(group, context);
+  }
+  const user = rootIdentityOf(context);
+  const row = user === undefined ? undefined : await session.get(identities.table, user);
   const isTrusted =
-    identity.parent === "" &&
+    row !== undefined &&
     (await session.exists(identityProviders.table, {
       parent: rootOf(group),
-      where: [{ column: "issuer", equals: String(identity.columns.issuer) }],
+      where: [{ column: "issuer", equals: String(row.columns.issuer) }],
     }));
   if (!isTrusted || email === undefined || !isSameAddress(email, invite.email)) throw noSuchInvite();
+  return user!;
 }
 
 /**
@@ -141,9 +163,8 @@ export async function isPromised(session: ReadSession, role: string): Promise<bo
   return false;
 }
 
-/** Binds the acting identity, or returns the binding that exists. */
-async function bindCaller(group: string, roleUid: string, context: HandlerContext): Promise<Row> {
-  const identityUid = callerOf(context).subject;
+/** Binds an identity, or returns the binding that exists. */
+async function bind(identityUid: string, group: string, roleUid: string, context: HandlerContext): Promise<Row> {
   const existing = await databaseOf(context).first(roleBindings.table, {
     parent: group,
     where: [

@@ -16,6 +16,7 @@ import {
 import { RoleBindingSchema } from "../../../gen/platform/iam/v2/role_bindings_pb.ts";
 import { authorityOf, callerOf, capabilityNamed, holds, requireCapabilities } from "../../auth/index.ts";
 import { alreadyExists, invalid } from "../../errors.ts";
+import { type Quotas, quotaOf } from "../../quotas.ts";
 import {
   type Change,
   defineResource,
@@ -25,7 +26,6 @@ import {
   insertResource,
   type MountedService,
   messageOf,
-  type Quotas,
   type Resource,
   requireUid,
   storeResource,
@@ -33,6 +33,7 @@ import {
   transactionOf,
 } from "../../resource/index.ts";
 import { rootOf } from "../../uid.ts";
+import { actingIdentity, rootIdentityOf } from "./acting-identity.ts";
 import { builtInRoleUid, ownerRole } from "./built-in-roles.ts";
 import { lockInstallation } from "./installation-lock.ts";
 
@@ -66,10 +67,28 @@ export const groups = defineResource({
   },
 });
 
-/** What an organisation can have below it, by the public names of the kinds. */
-function resourceLimits({ repos, ...others }: Quotas): Record<string, number> {
-  return { ...others, ...(repos !== undefined && { repositories: repos }) };
+/** The quotas that groups tell, each with its public name. */
+const toldQuotas = {
+  groups: "groups",
+  identities: "identities",
+  roleBindings: "roleBindings",
+  subscriptions: "subscriptions",
+  repos: "repositories",
+  tags: "tags",
+} as const;
+
+/** What an organisation can have below it, by the public names of the kinds. Found once for the quotas of a setting. */
+function resourceLimits(quotas: Quotas): Record<string, number> {
+  let limits = knownLimits.get(quotas);
+  if (limits === undefined) {
+    const told = Object.entries(toldQuotas).map(([name, publicName]) => [publicName, quotaOf(quotas, name)] as const);
+    limits = Object.fromEntries(told.filter(([, limit]) => limit !== Number.POSITIVE_INFINITY));
+    knownLimits.set(quotas, limits);
+  }
+  return { ...limits };
 }
+
+const knownLimits = new WeakMap<Quotas, Record<string, number>>();
 
 /** What the groups service needs besides its resource. */
 interface GroupsOptions {
@@ -100,8 +119,7 @@ export function groupsService(options: GroupsOptions): MountedService {
 
 /** Whether the caller may create a root group because every root-level identity may. */
 export function mayOpenRootGroup(openRootGroups: boolean, context: HandlerContext): boolean {
-  const { subject, narrowing } = callerOf(context);
-  return openRootGroups && !subject.includes("/") && narrowing === undefined;
+  return openRootGroups && rootIdentityOf(context) !== undefined && callerOf(context).narrowing === undefined;
 }
 
 /** Restricts to holders of `internal`: verifying an organisation, giving it a kind, renaming a verified one. */
@@ -146,7 +164,7 @@ async function makeOwner(
   context: HandlerContext,
 ): Promise<void> {
   const binding = create(RoleBindingSchema, {
-    identityUid: callerOf(context).subject,
+    identityUid: actingIdentity(group, context),
     roleUid: builtInRoleUid(ownerRole),
   });
   await storeResource(roleBindings, group, binding, context);

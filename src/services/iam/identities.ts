@@ -32,7 +32,7 @@ import {
 import { requireAllGranted } from "./grantable-roles.ts";
 import { groups } from "./groups.ts";
 import { requireQuota } from "./identity-quotas.ts";
-import { hasPatterns, keySourceOf, literalsOf, ruleViolations } from "./identity-rules.ts";
+import { keySourceOf, literalsOf, patternCount, ruleViolations } from "./identity-rules.ts";
 
 const relationships = { claimMatch: 1, staticKeys: 2 } as const;
 
@@ -50,7 +50,7 @@ export const identities = defineResource({
     issuer: { text: (identity) => literalsOf(identity).issuer },
     subject: { text: (identity) => literalsOf(identity).subject },
     key_source: { text: keySourceOf },
-    has_patterns: { integer: (identity) => Number(hasPatterns(identity)) },
+    has_patterns: { integer: (identity) => Number(patternCount(identity) > 0) },
     last_seen_us: {
       integer: ({ lastSeenTime }) => (lastSeenTime === undefined ? 0 : timestampMs(lastSeenTime) * 1000),
     },
@@ -62,9 +62,9 @@ export const identities = defineResource({
   async check(change, context): Promise<void> {
     const environment = environmentOf(context);
     if (change.before === undefined) change.after.lastSeenTime = timestampFromMs(environment.nowMs);
+    await requireQuota(identities, change, context); // before patterns are compiled
     const violations = ruleViolations(change, environment);
     if (violations.length > 0) throw invalid(violations);
-    await requireQuota(identities.table, change, context);
   },
 });
 

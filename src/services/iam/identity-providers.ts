@@ -5,7 +5,8 @@
  *
  * A provider also decides which tokens act as users of its issuer in the organisation: those for its client. Without a
  * provider of the issuer, tokens for any organisation do. Whoever changes that, by creating, changing or deleting a
- * provider, must hold everything that these users are granted in the organisation.
+ * provider, must hold everything that these users are granted in the organisation. A change or a deletion that leaves
+ * no owner who could sign in is refused.
  */
 import { create } from "@bufbuild/protobuf";
 import type { HandlerContext } from "@connectrpc/connect";
@@ -40,15 +41,13 @@ import {
   transactionOf,
   updateResource,
 } from "../../resource/index.ts";
-import type { Row } from "../../store/index.ts";
+import type { ReadSession, Row } from "../../store/index.ts";
 import { parentOf } from "../../uid.ts";
 import { grantableRole, requireAllGranted, requireGrantable } from "./grantable-roles.ts";
 import { groups } from "./groups.ts";
 import { httpsNeeded, isSameIssuer, ownIssuer } from "./identity-rules.ts";
-import { removeProvisioning } from "./provisioning/directory.ts";
-import { bindingsOfUsers } from "./role-bindings.ts";
+import { provisioningTable } from "./provisioning/settings.ts";
 import { roles } from "./roles.ts";
-import { removeSignIns } from "./sign-ins.ts";
 
 export const identityProviders = defineResource({
   schema: IdentityProviderSchema,
@@ -92,8 +91,38 @@ export const identityProviders = defineResource({
   },
 });
 
+/** Reads the bindings of users of these issuers in an organisation, in portions. */
+type BindingsOfUsers = (
+  session: ReadSession,
+  organisation: string,
+  issuers: readonly string[],
+) => AsyncIterable<readonly Row[]>;
+/** Runs a change of a provider, unless it locks the organisation out. */
+type KeepOwner = <T>(
+  provider: { readonly uid: string; readonly force: boolean },
+  context: HandlerContext,
+  change: () => Promise<T>,
+) => Promise<T>;
+
 /** @param mappings the roles of a provider's groups. */
-export function identityProvidersService(mappings: Resource<typeof ExternalGroupRoleMappingSchema>): MountedService {
+export function identityProvidersService(
+  mappings: Resource<typeof ExternalGroupRoleMappingSchema>,
+  bindingsOfUsers: BindingsOfUsers,
+  keepingAnOwner: KeepOwner,
+): MountedService {
+  /**
+   * Errors: PERMISSION_DENIED unless the caller holds everything that is granted in an organisation to the users of
+   * these issuers.
+   */
+  async function requireGrantsOfUsers(
+    organisation: string,
+    issuers: readonly string[],
+    context: HandlerContext,
+  ): Promise<void> {
+    for await (const bindings of bindingsOfUsers(databaseOf(context), organisation, issuers))
+      await requireAllGranted(bindings, context);
+  }
+
   return implement(IdentityProvidersService, [identityProviders], {
     async createIdentityProvider({ parent, identityProvider }: CreateIdentityProviderRequest, context) {
       const row = await insertResource(identityProviders, parent, identityProvider, context);
@@ -101,26 +130,30 @@ export function identityProvidersService(mappings: Resource<typeof ExternalGroup
       return toResponse(identityProviders, row, context);
     },
 
-    async updateIdentityProvider({ identityProvider, updateMask }: UpdateIdentityProviderRequest, context) {
-      const body = identityProvider ?? create(IdentityProviderSchema);
-      const before = oidcOf(messageOf(identityProviders, await findRow(identityProviders, body.uid, context)));
-      const row = await updateResource(identityProviders, body.uid, body, updateMask, context);
-      const after = oidcOf(messageOf(identityProviders, row));
-      if (speaksForOthers(before, after)) await requireMappedRoles(mappings, body.uid, context);
-      if (before.issuer !== after.issuer || before.clientId !== after.clientId)
-        await requireGrantsOfUsers(row.parent, [before.issuer, after.issuer], context);
-      return toResponse(identityProviders, row, context);
+    async updateIdentityProvider(request: UpdateIdentityProviderRequest, context) {
+      const { identityProvider: body = create(IdentityProviderSchema), updateMask, force } = request;
+      return keepingAnOwner({ uid: body.uid, force }, context, async () => {
+        const before = oidcOf(messageOf(identityProviders, await findRow(identityProviders, body.uid, context)));
+        const row = await updateResource(identityProviders, body.uid, body, updateMask, context);
+        const after = oidcOf(messageOf(identityProviders, row));
+        if (speaksForOthers(before, after)) await requireMappedRoles(mappings, body.uid, context);
+        if (before.issuer !== after.issuer || before.clientId !== after.clientId)
+          await requireGrantsOfUsers(row.parent, [before.issuer, after.issuer], context);
+        return toResponse(identityProviders, row, context);
+      });
     },
 
-    async deleteIdentityProvider(request: DeleteIdentityProviderRequest, context) {
-      const row = await findRow(identityProviders, request.uid, context);
-      await removeResource(identityProviders, request, context);
-      const ofIssuer = { parent: row.parent, where: [{ column: "issuer", equals: issuerOf(row) }] };
-      if (!(await databaseOf(context).exists(identityProviders.table, ofIssuer)))
-        await requireGrantsOfUsers(row.parent, [issuerOf(row)], context);
-      await removeSignIns(request.uid, transactionOf(context));
-      await removeProvisioning(request.uid, transactionOf(context));
-      return {};
+    async deleteIdentityProvider({ uid, etag, force }: DeleteIdentityProviderRequest, context) {
+      return keepingAnOwner({ uid, force }, context, async () => {
+        const row = await findRow(identityProviders, uid, context);
+        await removeResource(identityProviders, { uid, etag }, context);
+        const ofIssuer = { parent: row.parent, where: [{ column: "issuer", equals: issuerOf(row) }] };
+        if (!(await databaseOf(context).exists(identityProviders.table, ofIssuer)))
+          await requireGrantsOfUsers(row.parent, [issuerOf(row)], context);
+        // Housekeeping removes its sign-ins and its directory, of which there may be very many.
+        await transactionOf(context).remove(provisioningTable, uid);
+        return {};
+      });
     },
   });
 }
@@ -172,19 +205,6 @@ async function requireMappedRoles(
   });
   const mapped = await session.getMany(roles.table, [...new Set(rows.map((row) => String(row.columns.role_uid)))]);
   for (const row of mapped.values()) requireGrantable(messageOf(roles, row), parentOf(provider), context);
-}
-
-/**
- * Errors: PERMISSION_DENIED unless the caller holds everything that is granted in an organisation to the users of these
- * issuers.
- */
-async function requireGrantsOfUsers(
-  organisation: string,
-  issuers: readonly string[],
-  context: HandlerContext,
-): Promise<void> {
-  for await (const bindings of bindingsOfUsers(databaseOf(context), organisation, issuers))
-    await requireAllGranted(bindings, context);
 }
 
 function issuerOf({ columns }: Row): string {

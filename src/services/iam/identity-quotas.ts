@@ -1,11 +1,11 @@
 /** Quotas for the identities of an organisation that make authentication more expensive. All others are unlimited. */
 import type { HandlerContext } from "@connectrpc/connect";
-import type { Identity } from "../../../gen/platform/iam/v2/identities_pb.ts";
+import type { Identity, IdentitySchema } from "../../../gen/platform/iam/v2/identities_pb.ts";
 import { resourceExhausted } from "../../errors.ts";
-import { type Change, databaseOf, environmentOf } from "../../resource/index.ts";
-import type { Selection, TableSpec } from "../../store/index.ts";
+import { type Change, databaseOf, environmentOf, messageOf, type Resource } from "../../resource/index.ts";
+import type { Selection } from "../../store/index.ts";
 import { rootOf } from "../../uid.ts";
-import { hasPatterns, keySourceOf, literalsOf } from "./identity-rules.ts";
+import { keySourceOf, literalsOf, patternCount } from "./identity-rules.ts";
 
 /**
  * The maximum of identities of an organisation with static keys for one issuer and subject. Each is one more key to try
@@ -15,7 +15,7 @@ export const maxCarryingKeys = 4;
 
 /** Errors: RESOURCE_EXHAUSTED when an identity exceeds a quota. */
 export async function requireQuota(
-  table: TableSpec,
+  resource: Resource<typeof IdentitySchema>,
   { uid, before, after }: Change<Identity>,
   context: HandlerContext,
 ): Promise<void> {
@@ -23,12 +23,18 @@ export async function requireQuota(
   const within = [{ root: organisation, self: false }];
   const session = databaseOf(context);
   const requireBelow = async (max: number, where: NonNullable<Selection["where"]>, text: string) => {
-    if ((await session.count(table, { within, where })) >= max) throw resourceExhausted(organisation, text);
+    if ((await session.count(resource.table, { within, where })) >= max) throw resourceExhausted(organisation, text);
   };
-  if (hasPatterns(after) && (before === undefined || !hasPatterns(before))) {
-    const { maxPatternIdentities: max } = environmentOf(context);
+  const added = patternCount(after) - (before === undefined ? 0 : patternCount(before));
+  if (added > 0) {
+    const { maxPatterns: max } = environmentOf(context);
     const where = [{ column: "has_patterns", equals: 1 }];
-    await requireBelow(max, where, `an organisation can have ${max} identities with patterns`);
+    // Each of these identities has a pattern, so that more of them than patterns are allowed need not be read.
+    const rows = await session.list(resource.table, { within, where, limit: max + 1 });
+    const others = rows.filter((row) => row.uid !== uid);
+    const count = others.reduce((sum, row) => sum + patternCount(messageOf(resource, row)), 0);
+    if (count + patternCount(after) > max)
+      throw resourceExhausted(organisation, `an organisation can have ${max} patterns in its identities`);
   }
   if (after.relationship.case !== "staticKeys") return;
   const { subject } = literalsOf(after);

@@ -45,9 +45,9 @@ export function keySourceOf(identity: Identity): string {
   return origin === undefined ? "" : keySources.atOrigin(origin);
 }
 
-/** Whether a rule has a pattern. */
-export function hasPatterns({ relationship }: Identity): boolean {
-  return relationship.case === "claimMatch" && patternsOf(relationship.value).length > 0;
+/** How many patterns a rule has. */
+export function patternCount({ relationship }: Identity): number {
+  return relationship.case === "claimMatch" ? patternsOf(relationship.value).length : 0;
 }
 
 /** The violations in the rule of an identity that is created or changed. */

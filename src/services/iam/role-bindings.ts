@@ -1,6 +1,7 @@
 /**
  * Role bindings: an identity has a role in a group and everything below it. Responses contain the group, the role, and
- * of the identity what the reader may get; of other identities only the uid.
+ * of the identity what the reader may get; of a user what the identity providers of the organisation report; of other
+ * identities only the uid.
  *
  * A user can be bound before the first sign-in, by the uid that `lookupIdentity` returns. So a caller who may not read
  * users cannot find out whether one exists: both can be bound, and both are shown as a uid.
@@ -15,9 +16,9 @@ import {
   RoleBindingSchema,
   RoleBindingsService,
 } from "../../../gen/platform/iam/v2/role_bindings_pb.ts";
-import { authorityOf, capabilityNamed, holds } from "../../auth/index.ts";
+import { authorityOf, capabilityNamed, type Grant, holds } from "../../auth/index.ts";
 import type { Awaitable } from "../../awaitable.ts";
-import { type FieldViolation, invalid, invalidWithin, repeatedInBatch } from "../../errors.ts";
+import { type FieldViolation, failedPrecondition, invalid, invalidWithin, repeatedInBatch } from "../../errors.ts";
 import {
   databaseOf,
   defineResource,
@@ -29,11 +30,17 @@ import {
   transactionOf,
 } from "../../resource/index.ts";
 import type { ReadSession, Row } from "../../store/index.ts";
-import { covers, parentOf } from "../../uid.ts";
+import { covers, parentOf, rootOf } from "../../uid.ts";
+import { administratorRole, administratorRoleUid } from "./built-in-roles.ts";
 import { grantableRole, requireGrantable } from "./grantable-roles.ts";
 import { groups } from "./groups.ts";
 import { identities } from "./identities.ts";
+import { lockInstallation } from "./installation-lock.ts";
 import { roles } from "./roles.ts";
+import { reportsTo } from "./user-reports.ts";
+
+/** What a binding shows of a user. */
+type BoundUser = Pick<ReturnType<typeof boundIdentity>, "name" | "email" | "issuer" | "subject">;
 
 /** The capabilities needed to read an identity. */
 const readingIdentities = [capabilityNamed("identity.list")];
@@ -50,7 +57,7 @@ export const roleBindings = defineResource({
   },
   unique: ["identity_uid", "role_uid"],
   filters: { identity: equalTo("identity_uid"), group: equalTo("parent"), role: equalTo("role_uid") },
-  async check({ parent, before, after }, context) {
+  async check({ uid, parent, before, after }, context) {
     const violations: FieldViolation[] = [];
     const role = await grantableRole(databaseOf(context), after.roleUid, parent);
     const isKept = before?.identityUid === after.identityUid;
@@ -62,8 +69,13 @@ export const roleBindings = defineResource({
     }
     if (violations.length > 0 || role === undefined) throw invalid(violations);
     requireGrantable(role, parent, context);
+    if (before?.roleUid === administratorRoleUid) await requireAdministrator(context, uid);
+  },
+  async checkRemoval(row, context) {
+    if (row.columns.role_uid === administratorRoleUid) await requireAdministrator(context);
   },
   async hydrate(bindings, rows, session, { grants }) {
+    const reports = await reportsOfUsers(bindings, rows, session, grants);
     const uids = (read: (binding: RoleBinding) => string) => [...new Set(bindings.map(read))];
     const readable = uids((binding) => binding.identityUid).filter((uid) => holds(grants, uid, readingIdentities));
     const [identityRows, roleRows, groupRows] = await Promise.all([
@@ -79,7 +91,10 @@ export const roleBindings = defineResource({
       const role = roleRows.get(binding.roleUid);
       const group = groupRows.get(rows[i]?.parent ?? "");
       const filled = create(RoleBindingSchema, {
-        identity: identity === undefined ? { uid: binding.identityUid } : boundIdentity(identity),
+        identity:
+          identity === undefined
+            ? { uid: binding.identityUid, ...reports.get(`${rootOf(rows[i]!.parent)} ${binding.identityUid}`) }
+            : boundIdentity(identity),
         ...(group && { group: named(messageOf(groups, group)) }),
         ...(role && { role: named(messageOf(roles, role)) }),
       });
@@ -119,6 +134,27 @@ export const roleBindingsService = implement(RoleBindingsService, [roleBindings]
   },
 });
 
+/**
+ * Keeps an administrator: without one, only who can write the database can restore access. Errors: FAILED_PRECONDITION
+ * if no identity has the administrator's role any more.
+ * @param except a binding that does not count.
+ */
+async function requireAdministrator(context: Pick<HandlerContext, "values">, except?: string): Promise<void> {
+  const session = transactionOf(context);
+  await lockInstallation(session); // of two that are deleted at the same time, one stays
+  const where = [{ column: "role_uid", equals: administratorRoleUid }];
+  for await (const rows of session.pages(roleBindings.table, { where, limit: 200 })) {
+    const counted = rows.filter(({ uid }) => uid !== except);
+    const found = await session.getMany(identities.table, [...new Set(counted.map(identityUidOf))]);
+    if (found.size > 0) return;
+  }
+  throw failedPrecondition({
+    type: "LAST_OWNER",
+    subject: "platform",
+    description: `no identity would have the role ${administratorRole} any more`,
+  });
+}
+
 /** Errors: ALREADY_EXISTS for a binding that an earlier request of the batch makes. */
 function requireDistinct(indexes: Map<string, number>, { identityUid, roleUid }: RoleBinding, index: number): void {
   const grant = `${identityUid} ${roleUid}`;
@@ -128,6 +164,37 @@ function requireDistinct(indexes: Map<string, number>, { identityUid, roleUid }:
     throw repeatedInBatch(roleBindings.contract.type, text);
   }
   indexes.set(grant, index);
+}
+
+/**
+ * What may be shown of users whom the reader may not get: what the reader's own organisation knows of them by its
+ * identity providers. Keys are the uids of organisation and user.
+ */
+async function reportsOfUsers(
+  bindings: readonly RoleBinding[],
+  rows: readonly Row[],
+  session: ReadSession,
+  grants: readonly Grant[],
+): Promise<ReadonlyMap<string, BoundUser>> {
+  const users = new Map<string, Set<string>>();
+  for (const [i, { identityUid }] of bindings.entries()) {
+    const organisation = rootOf(rows[i]!.parent);
+    if (parentOf(identityUid) !== "" || holds(grants, identityUid, readingIdentities)) continue;
+    if (holds(grants, organisation, readingIdentities))
+      users.set(organisation, (users.get(organisation) ?? new Set()).add(identityUid));
+  }
+  const reports = await Promise.all(
+    [...users].map(async ([organisation, uids]) => {
+      const reported = await reportsTo(session, organisation, [...uids]);
+      const identityRows = await session.getMany(identities.table, [...reported.keys()]);
+      return [...identityRows.values()].map((row): [string, BoundUser] => {
+        const { name, email = "" } = reported.get(row.uid)!;
+        const { issuer, subject } = boundIdentity(row);
+        return [`${organisation} ${row.uid}`, { name, email, issuer, subject }];
+      });
+    }),
+  );
+  return new Map(reports.flat());
 }
 
 /**

@@ -11,7 +11,6 @@ import {
   TermsAcceptanceSchema,
   TermsService,
 } from "../../../gen/platform/iam/v2/terms_pb.ts";
-import { callerOf } from "../../auth/index.ts";
 import type { TermsDocument } from "../../config/index.ts";
 import { invalid } from "../../errors.ts";
 import {
@@ -26,6 +25,7 @@ import {
   storeResource,
 } from "../../resource/index.ts";
 import { ancestorsOf } from "../../uid.ts";
+import { actingIdentity } from "./acting-identity.ts";
 import { groups } from "./groups.ts";
 
 export const termsAcceptances = defineResource({
@@ -59,7 +59,7 @@ export function termsService(documents = neutralDocuments): MountedService {
       });
       const missing = new Set(documentIds);
       for (const { columns } of accepted) missing.delete(String(columns.doc_id));
-      const acceptedBy = callerOf(context).subject;
+      const acceptedBy = actingIdentity(group, context);
       for (const docId of missing) {
         const acceptance = create(TermsAcceptanceSchema, { docId, acceptedBy, orgUid: group });
         await storeResource(termsAcceptances, group, acceptance, context);

@@ -49,6 +49,7 @@ export function defineReadmes(groups: Resource, repos: Resource) {
     parent: groups,
     onParentDelete: "cascade",
     partOf: repos,
+    byteQuota: "readmeBytes",
     columns: {},
     filters: { name: () => [] },
   });

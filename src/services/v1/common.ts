@@ -25,7 +25,7 @@ const untimed = "v1 shows times only where it has a field for them";
 /** Fields of v2 that no message of v1 has, or not every one. */
 export const newInV2 = {
   validate_only: "v1 changes at once",
-  force: "v1 never deletes what is below",
+  force: "v1 never deletes what is below, and updates have no request of their own",
   etag: "v1 has no etags",
   create_time: untimed,
   update_time: untimed,

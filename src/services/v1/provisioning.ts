@@ -6,6 +6,7 @@ import * as v1 from "../../../gen/platform/iam/v1/identity_providers_pb.ts";
 import { aborted, failedPrecondition, invalid, notFound } from "../../errors.ts";
 import { databaseOf, environmentOf, findRow, messageOf, rewriteResource, transactionOf } from "../../resource/index.ts";
 import type { Handler, MethodTranslations } from "../../translation/index.ts";
+import { keepingAnOwner } from "../iam/auth/last-owner.ts";
 import { identityProviders } from "../iam/identity-providers.ts";
 import {
   newToken,
@@ -100,11 +101,14 @@ export function provisioningMethods({ custom }: MethodTranslations) {
       return { etag, enabled: state.isEnabled, revokeTime: timestampFromMs(nowMs) };
     }),
 
-    setScimEnabled: handle(async ({ identityProviderId, enabled, etag }: v1.SetScimEnabledRequest, state, context) => {
+    setScimEnabled: handle(async (request: v1.SetScimEnabledRequest, state, context) => {
+      const { identityProviderId, enabled, etag, force } = request;
       requireEtag(etag, state);
       const { nowMs } = environmentOf(context);
       const change = { ...settingsOf(state), isEnabled: enabled };
-      const written = await writeProvisioning(transactionOf(context), identityProviderId, change, nowMs);
+      const written = await keepingAnOwner({ uid: identityProviderId, force }, context, () =>
+        writeProvisioning(transactionOf(context), identityProviderId, change, nowMs),
+      );
       return { enabled, etag: written.etag };
     }),
   };

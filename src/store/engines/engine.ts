@@ -33,8 +33,19 @@ export interface Engine {
   transact<T>(body: TransactionBody<T>, options: TransactOptions): Promise<T>;
   /** Runs `body`, a single writing statement, as its own transaction. It does not conflict with other transactions. */
   autocommit<T>(body: (connection: SqlConnection) => T | Promise<T>): Promise<T>;
-  /** Runs `body` in a transaction that excludes the exclusive transactions of other processes. */
-  exclusively<T>(body: (connection: SqlConnection) => Promise<T>): Promise<T>;
+  /**
+   * Runs `body` in a transaction that excludes the exclusive transactions of other processes, for which it waits.
+   * `lockWaitMs`: how long its statements wait for locks of others where they can work meanwhile; by default for ever.
+   */
+  exclusively<T>(
+    body: (connection: SqlConnection) => Promise<T>,
+    options?: { readonly lockWaitMs?: number },
+  ): Promise<T>;
+  /**
+   * Builds an index while others write its table: `create` is the statement. Does nothing if it exists, and builds it
+   * again if a process was killed meanwhile. Absent where it cannot be built so.
+   */
+  buildIndex?(table: string, name: string, create: string): Promise<void>;
   /**
    * Distributes the tables of tenants among the workers of a cluster, and returns how many were not. Absent where there
    * is no such cluster. Errors: RefusedError.
@@ -74,6 +85,8 @@ export interface TransactOptions {
    * value may be committed together.
    */
   readonly commitsWith?: string | undefined;
+  /** Whether the limits of rows do not hold, because the operator writes. */
+  readonly isUnlimited?: boolean;
 }
 
 /** The call that a transaction serves. */

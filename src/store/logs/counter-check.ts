@@ -5,14 +5,15 @@
 import { sql } from "kysely";
 import type { Dialect } from "../sql/dialect.ts";
 import { compile, rowCount, type SqlConnection } from "../sql/statement.ts";
+import { countsBytes } from "./counters.ts";
 
 /** A counter that differs from the rows that it counts. */
 export interface CounterFault {
   readonly table: string;
   /** The uid that the rows are below; "" is above all rows. */
   readonly ancestor: string;
-  /** Whether it counts all rows below or only children. */
-  readonly class: "below" | "children";
+  /** Whether it counts all rows below, only children, or the bytes of all rows below. */
+  readonly class: "below" | "children" | "bytes";
   readonly rows: number;
   readonly counted: number;
 }
@@ -62,6 +63,9 @@ export async function correctCounters(
 function differences(table: string) {
   // What remains of a uid without its last part, on every database.
   const above = sql`rtrim(rtrim(ancestor, replace(ancestor, '/', '')), '/')`;
+  const bytes = countsBytes(table)
+    ? sql`union all select substr(uid, 1, 40), 'bytes', length(packed), 0 from ${sql.table(table)}`
+    : sql``;
   return sql`with recursive direct(ancestor, n) as (
       select parent, count(*) from ${sql.table(table)} group by parent
     ), up(ancestor, n) as (
@@ -69,8 +73,9 @@ function differences(table: string) {
     ), counts(ancestor, class, n, counted) as (
       select ancestor, 'children', n, 0 from direct
       union all select ancestor, 'below', n, 0 from up
+      ${bytes}
       union all select ancestor, class, 0, count from counters
-        where table_name = ${sql.lit(table)} and class in ('below', 'children')
+        where table_name = ${sql.lit(table)} and class in ('below', 'children', 'bytes')
     )
     select ancestor, class, cast(sum(n) as bigint) as n, cast(sum(counted) as bigint) as counted
     from counts group by ancestor, class having sum(n) <> sum(counted)`;

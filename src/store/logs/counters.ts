@@ -1,17 +1,25 @@
 /**
  * Counters of rows, so that a total costs a look-up. For every table, ancestor and class, `counters` has a few rows
- * (slots) whose sum is exact. Class `below` counts all descendants of the ancestor, `children` only its children. The
- * ancestor "" is above all rows. A transaction sums up what it inserts and removes, and writes the sums just before its
+ * (slots) whose sum is exact. Class `below` counts all descendants of the ancestor, `children` only its children, and
+ * `bytes`, for some tables, the bytes of what a root has. The ancestor "" is above all rows. A transaction sums up what it inserts and removes, and writes the sums just before its
  * commit. Each connection writes one slot, so that concurrent transactions do not conflict on the row of a common
  * ancestor.
  */
 import { sql } from "kysely";
+import { rootOf } from "../../uid.ts";
 import type { Dialect } from "../sql/dialect.ts";
 import { compile, type SqlConnection, type Statement, slot } from "../sql/statement.ts";
 import { ancestorsWithRoot } from "../sql/subtree.ts";
 
 /** What a counter counts; `changes` counts transactions that change a watched table. */
-export type CounterClass = "below" | "children" | "changes";
+export type CounterClass = "below" | "children" | "bytes" | "changes";
+
+const byteCounted: ReadonlySet<string> = new Set(["repo_readmes", "scim_users", "scim_groups"]);
+
+/** Whether the bytes of the rows of a table are counted. */
+export function countsBytes(table: string): boolean {
+  return byteCounted.has(table);
+}
 
 /** The statements on the counters. */
 export interface CounterStatements {
@@ -81,6 +89,16 @@ export class Counters {
     this.#removed.add(uid);
   }
 
+  /** Counts bytes that the rows of a table have more, or less. */
+  resized(table: string, uid: string, bytes: number): void {
+    this.#add([rootOf(uid), table, "bytes"], bytes);
+  }
+
+  /** What the unit of work itself adds to a counter. */
+  added(table: string, counterClass: CounterClass, ancestor: string): number {
+    return this.#deltas.get(`${ancestor} ${table} ${counterClass}`)?.delta ?? 0;
+  }
+
   /** Counts this transaction as one that changes a watched table. */
   changed(): void {
     this.#deltas.set(watchedTables.join(" "), { key: watchedTables, delta: 1 });
@@ -102,7 +120,7 @@ export class Counters {
   pending(table: string, counterClass: CounterClass, ancestors: readonly string[]): number {
     let sum = this.#shared?.pending(table, counterClass, ancestors) ?? 0;
     if (this.#deltas.size === 0) return sum;
-    for (const ancestor of ancestors) sum += this.#deltas.get(`${ancestor} ${table} ${counterClass}`)?.delta ?? 0;
+    for (const ancestor of ancestors) sum += this.added(table, counterClass, ancestor);
     return sum;
   }
 

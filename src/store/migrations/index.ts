@@ -1,6 +1,6 @@
 /** All migrations, in the order in which they run. */
 
-import type { Migration } from "../migration.ts";
+import type { Migration, Release } from "../migration.ts";
 import { foundation } from "./0001-foundation.ts";
 import { identityProviders } from "./0002-identity-providers.ts";
 import { invitesAssociationsTerms } from "./0003-invites-associations-terms.ts";
@@ -19,9 +19,10 @@ import { searchVocabularies } from "./0015-search-vocabularies.ts";
 import { artifactVersionColumn } from "./0016-artifact-version-column.ts";
 import { auditPlaces } from "./0017-audit-places.ts";
 import { deliverySettings } from "./0018-delivery-settings.ts";
+import { bounds } from "./0019-bounds.ts";
 
 /** The migrations. A new one goes to the end. */
-export const migrations: readonly Migration[] = [
+const first: readonly Migration[] = [
   foundation,
   identityProviders,
   invitesAssociationsTerms,
@@ -40,4 +41,14 @@ export const migrations: readonly Migration[] = [
   artifactVersionColumn,
   auditPlaces,
   deliverySettings,
+  bounds,
 ];
+
+/**
+ * The releases that change the schema, in order. In the first one are those from before phases, too: programs that lack
+ * one of them cannot work on its schema. The next release begins a list of its own.
+ */
+export const releases: readonly Release[] = [{ steps: first, finish: [] }];
+
+/** The migrations of all releases. */
+export const migrations: readonly Migration[] = releases.flatMap(({ steps, finish }) => [...steps, ...finish]);

@@ -17,9 +17,15 @@ import type { Row } from "./record.ts";
 
 const headBytes = 28;
 
+/** The bytes that a row has when it is packed. */
+export function packedBytes({ uid, body }: Pick<Row, "uid" | "body">): number {
+  return headBytes + uid.length + body.length;
+}
+
 /** Packs a row. */
-export function pack({ uid, version, createTimeUs, updateTimeUs, body }: Omit<Row, "parent" | "columns">): Buffer {
-  const length = headBytes + uid.length + body.length;
+export function pack(row: Omit<Row, "parent" | "columns">): Buffer {
+  const { uid, version, createTimeUs, updateTimeUs, body } = row;
+  const length = packedBytes(row);
   const packed = Buffer.allocUnsafe(length);
   packed.writeUInt32BE(length, 0);
   packed.writeUInt32BE(version, 4);

@@ -24,6 +24,10 @@ export interface TableSpec {
   readonly columns: Readonly<Record<string, ColumnType>>;
   /** Whether {@link ReadSession.changes} counts changes of this table. */
   readonly isWatched?: boolean;
+  /** The quota that limits how many rows an organisation can have. */
+  readonly quota?: string;
+  /** The quota that limits how many bytes they can have. Such a table is in {@link countsBytes}. */
+  readonly byteQuota?: string;
 }
 
 /** The columns of every resource table. Those before `packed` repeat values in it, for conditions and orders. */

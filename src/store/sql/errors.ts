@@ -24,14 +24,17 @@ export class StaleError extends Error {
 }
 
 /**
- * The transaction lost against other writers too often, or the database stayed locked. Nothing was written. It can be
+ * The transaction lost against other writers too often, or what it needs stayed locked. Nothing was written. It can be
  * retried.
  */
 export class ConflictError extends Error {
   override readonly name = "ConflictError";
+  /** Whether it waited for a lock until it gave up. Callers hold none for so long: another program does. */
+  readonly isLocked: boolean;
 
-  constructor(cause: unknown) {
-    super("conflict with other writers", { cause });
+  constructor(cause: unknown, isLocked = false) {
+    super(isLocked ? "the database is locked by another program" : "conflict with other writers", { cause });
+    this.isLocked = isLocked;
   }
 }
 
@@ -47,6 +50,21 @@ export class UnavailableError extends Error {
   constructor(message: string, cause: unknown, isUndecided = false) {
     super(message, { cause });
     this.isUndecided = isUndecided;
+  }
+}
+
+/**
+ * A part of the database is damaged: what is stored there cannot be read. Nothing was written. Retrying does not help,
+ * and other rows can be read.
+ */
+export class DamagedError extends Error {
+  override readonly name = "DamagedError";
+
+  constructor(cause: unknown) {
+    super(
+      `a part of the database cannot be read (${(cause as Error).message}): run \`platform doctor --deep\`, and restore a backup`,
+      { cause },
+    );
   }
 }
 

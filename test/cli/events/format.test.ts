@@ -50,8 +50,8 @@ test("colours are for terminals", () => {
 test.each([
   ["a body that is not JSON", "not {json", {}, "  | not {json\n"],
   ["an empty body", "", {}, "  | \n"],
-  ["escape sequences in a body", "\u001b[2J", {}, "  | \\u{1b}[2J\n"],
-  ["escape sequences in an attribute", "{}", { "ce-subject": "\u009b2J\u202e" }, "  subject     \\u{9b}2J\\u{202e}\n"],
+  ["escape sequences in a body", "\u001b[2J", {}, "  | \\u001b[2J\n"],
+  ["escape sequences in an attribute", "{}", { "ce-subject": "\u009b2J\u202e" }, "  subject     \\u009b2J\\u202e\n"],
   ["a long line", `"${"x".repeat(500)}"`, {}, `${"x".repeat(159)}… 342 more characters\n`],
   ["many lines", JSON.stringify(Array(100).fill(1)), {}, "  |   1,\n  | … 62 more lines\n"],
   ["nothing at all", "", { "ce-type": undefined }, "10:00:00.123  (no type)  200\n"],

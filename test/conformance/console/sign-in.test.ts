@@ -40,14 +40,24 @@ onOneServer(
       const button = (page: Page) => page.getByRole("button", { name: `Sign in with ${host}` });
 
       /** Signs in with the pages of the provider. */
-      async function signInAs(user: string, page: Page): Promise<void> {
+      async function signInAs(
+        user: string,
+        page: Page,
+        shown = page.getByRole("button", { name: "Account" }),
+      ): Promise<void> {
         await page.route(fonts, (route) => route.fulfill({ contentType: "text/css", body: "" }));
         await button(page).click();
         await page.getByPlaceholder("Enter any login").fill(user);
         await page.getByPlaceholder("and password").fill("any");
         await page.getByRole("button", { name: "Sign-in" }).click();
         await page.getByRole("button", { name: "Continue" }).click();
-        await page.getByRole("button", { name: "Account" }).waitFor();
+        await shown.waitFor();
+      }
+
+      async function signOut(page: Page): Promise<void> {
+        await page.getByRole("button", { name: "Account" }).click();
+        await page.getByRole("menuitem", { name: "Sign out" }).click();
+        await button(page).waitFor();
       }
 
       /** What was complained about in the console, not in the pages of the provider. */
@@ -226,6 +236,64 @@ onOneServer(
         await one.context().close();
       });
 
+      const bodiesOf = (page: Page) => {
+        const bodies: URLSearchParams[] = [];
+        page.on("request", (request) => {
+          if (request.url().endsWith("/sts/exchange")) bodies.push(new URLSearchParams(request.postData() ?? ""));
+        });
+        return bodies;
+      };
+      const identityProvider = async () => {
+        const { identityProviders } = await platform().read("ListIdentityProviders", { name: "login" });
+        return identityProviders[0].uid as string;
+      };
+
+      test("who has to name an identity provider does so once", async () => {
+        const uid = await identityProvider();
+        const { page } = await console.openSignedOut("");
+        const bodies = bodiesOf(page);
+        const message = "Precondition failed: name an identity provider";
+        const json = { code: 9, message, details: [] };
+        await page.route("**/sts/exchange", (route) => route.fulfill({ status: 400, json }), { times: 1 });
+        const input = page.getByLabel(`Identity provider for ${host}`);
+        expect(await input.count()).toBe(0);
+        await signInAs("grace", page, page.getByRole("alert"));
+        await page.getByText(`${message}. Enter the identity provider of your organisation`).waitFor();
+        expect(await seriousFindings(page)).toEqual([]);
+        await screenshot(page, "name-a-provider");
+        await input.fill("login");
+        await button(page).click();
+        await page.getByText("This is not a uid").waitFor();
+        await input.fill(uid);
+        const again = async () => {
+          await button(page).click();
+          await page.getByRole("button", { name: "Continue" }).click(); // the provider knows grace
+          await signOut(page);
+        };
+        await again();
+        expect(await input.inputValue()).toBe(uid);
+        await page.reload();
+        await again();
+        expect(bodies.map((body) => body.get("identity_provider"))).toEqual([null, uid, uid]);
+        await page.context().close();
+      });
+
+      test("the identity provider that the server names is named at once", async () => {
+        const uid = await identityProvider();
+        const { page } = await console.openSignedOut("");
+        const bodies = bodiesOf(page);
+        // The uid is known only now: the page reads what it would have been given with the next sign-in.
+        const issuers = JSON.stringify([{ issuer, clientId: "console", provider: uid }]);
+        await page.evaluate(
+          `document.querySelector("meta[name=console-issuers]").content = ${JSON.stringify(issuers)}`,
+        );
+        await signIn(page, platform().admin);
+        await signOut(page);
+        await signInAs("olivia", page);
+        expect(bodies.map((body) => body.get("identity_provider"))).toEqual([uid]);
+        await page.context().close();
+      });
+
       test.each([
         ["another state", (url: URL) => url.searchParams.set("state", "other"), /state/],
         ["another issuer", (url: URL) => url.searchParams.set("iss", "https://evil.example"), /iss/],
@@ -263,10 +331,20 @@ onOneServer(
   { allowLoopbackIssuers: true, consoleIssuers: [{ issuer, clientId: "console" }] },
 );
 
+const unreachable = {
+  issuer: "http://127.0.0.1:1/tenant/",
+  clientId: "console",
+  provider: `${"0a".repeat(20)}/${"1b".repeat(8)}`,
+};
 onOneServer(
   "signing in with a provider that cannot be reached",
   (platform) => {
     const console = consoleBrowser(platform);
+    test("the page has the identity provider to name", async () => {
+      const page = await (await fetch(`${platform().baseUrl}/console`)).text();
+      expect(page.replaceAll("&quot;", '"')).toContain(JSON.stringify([unreachable]));
+    });
+
     test.skipIf(!hasBrowser)("says so, and takes a token", async () => {
       const { page } = await console.openSignedOut("");
       await page.getByRole("button", { name: "Sign in with 127.0.0.1:1/tenant" }).click();
@@ -276,7 +354,7 @@ onOneServer(
       await page.context().close();
     });
   },
-  { consoleIssuers: [{ issuer: "http://127.0.0.1:1/tenant/", clientId: "console" }] },
+  { consoleIssuers: [unreachable] },
 );
 
 /** The token with another life, in seconds. Its signature is not that of the claims any more. */

@@ -67,7 +67,7 @@ test("unknown members are printed once with count and first location, at most tw
   report.unread("a[].b", "1.json");
   for (let n = 0; n < 3; n++) report.unread("c\nd", `${n}.json`);
   report.end();
-  expect(written).toEqual(['unread: "c\\nd": 3 times, first in 0.json\n', "unread: a[].b: once, first in 1.json\n"]);
+  expect(written).toEqual(["unread: c\\nd: 3 times, first in 0.json\n", "unread: a[].b: once, first in 1.json\n"]);
   expect([report.summary.unread, report.summary.read]).toEqual([4, 0]);
   for (let n = 0; n < 5000; n++) report.unread(`member ${n}`, "1.json");
   written.length = 0;

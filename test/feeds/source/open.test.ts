@@ -101,7 +101,7 @@ describe("hostile", () => {
 
   test("a name with NUL is refused in a zip file", async () => {
     const seen = await readFeed(await fileForTest("feed", zipOf({ name: "a\0.json", content: "{}" }, good)));
-    expect([seen.refused, Object.keys(seen.files)]).toEqual([{ '"a\\u0000.json"': outside }, ["good.json"]]);
+    expect([seen.refused, Object.keys(seen.files)]).toEqual([{ "a\0.json": outside }, ["good.json"]]);
   });
 
   test("a second file of the same name is refused", async () => {

@@ -61,7 +61,8 @@ describe.each(variants.filter(({ fastPath }) => fastPath))("$variant", ({ secure
       "POST /c HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n",
       ["node /cok"],
     ],
-    ["an absolute target", "GET http://x/a HTTP/1.1\r\nhost: x\r\n\r\n", ["node http://x/a"]],
+    ["an absolute target", "GET http://x/a HTTP/1.1\r\nhost: x\r\n\r\n", ["node /a"]],
+    ["an absolute target without a path", "GET HTTPS://x?a=/b HTTP/1.1\r\nhost: x\r\n\r\n", ["node /?a=/b"]],
   ])("leaves a connection to Node from %s on", async (_what, bytes, then) => {
     const { socket, received } = await (await open()).dial();
     socket.write(request("/1"));

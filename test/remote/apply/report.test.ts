@@ -30,7 +30,7 @@ function report(): Report {
   report.add(0, "unchanged", "Role a", []);
   nowMs = 1500;
   report.add(1, "unchanged", "Role b", []);
-  report.fail(2, "failed", "Role c");
+  report.fail(2, "failed", ["Role c"]);
   report.note("d");
   report.endProgress();
   return report;

@@ -1,7 +1,9 @@
 /** Text on a terminal: columns and control characters. */
+
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { oneLine, pad, padOrCut, widthOf } from "../../../src/remote/print/text.ts";
+import { printable } from "../../../src/log-text.ts";
+import { pad, padOrCut, widthOf } from "../../../src/remote/print/text.ts";
 
 test.each<[string, string, number]>([
   ["ASCII", "viewer", 6],
@@ -35,7 +37,7 @@ const texts = fc.oneof(
 
 test("a text is filled or cut to its columns, and never within a character", () => {
   fc.assert(
-    fc.property(texts.map(oneLine), fc.integer({ min: 1, max: 40 }), (text, width) => {
+    fc.property(texts.map(printable), fc.integer({ min: 1, max: 40 }), (text, width) => {
       const cut = padOrCut(text, width);
       expect(widthOf(cut)).toBe(width);
       if (widthOf(text) <= width) expect(cut).toBe(pad(text, width));
@@ -45,7 +47,7 @@ test("a text is filled or cut to its columns, and never within a character", () 
 });
 
 test.each<[string, string, string]>([
-  ["a line break", "a\nb\r\n", "a\\nb\\u000d\\n"],
+  ["a line break", "a\nb\r\n", "a\\nb\\r\\n"],
   ["a tab", "a\tb", "a\\tb"],
   ["an escape sequence", "\u001b[31mred\u001b]0;title\u0007", "\\u001b[31mred\\u001b]0;title\\u0007"],
   ["an escape sequence of 8 bits", "\u009b31m", "\\u009b31m"],
@@ -54,5 +56,5 @@ test.each<[string, string, string]>([
   ["what is invisible", "a\u200bb\ufeff", "a\\u200bb\\ufeff"],
   ["an emoji of several, which stays", "👩‍👩‍👧‍👦", "👩‍👩‍👧‍👦"],
 ])("%s is printed on one line", (_, text, printed) => {
-  expect(oneLine(text)).toBe(printed);
+  expect(printable(text)).toBe(printed);
 });

@@ -1,7 +1,9 @@
 /** `platform create`, `update` and `delete` against a server. */
 import { chmod, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { exchangeToken } from "../../../src/client/index.ts";
+import { sign, startIssuer, testKey } from "../../auth/local-issuer.ts";
 import { startWithFolder } from "../server.ts";
 import { program } from "../terminal.ts";
 
@@ -50,6 +52,38 @@ test("a repo is created, updated, cleared and deleted by flags", async () => {
   expect(await output(["delete", "repo", "nginx", "--dry-run"])).toMatch(/^repo\/\S+ would be deleted\n$/);
   expect(await output(["delete", "repo", "nginx", "--force"])).toMatch(/^repo\/\S+ deleted\n$/);
   expect(await server.run(["delete", "repo", "nginx"])).toMatchObject({ code: 3 });
+});
+
+test("--force overrides what refuses an update or a deletion, where the method has it", async () => {
+  const key = await testKey("ES256", "k");
+  const issuer = await startIssuer(key);
+  onTestFinished(() => issuer.close());
+  const other = await startWithFolder({ allowLoopbackIssuers: "true" });
+  onTestFinished(() => other.stop());
+  const succeeds = async (...args: string[]) => expect(await other.run(args)).toMatchObject({ code: 0 });
+  const oidc = ["--oidc.issuer", issuer.url, "--oidc.client-id", "web", "--oidc.pkce-enabled"];
+  await succeeds("create", "group", "--name", "acme");
+  await succeeds(
+    "create",
+    "identity-provider",
+    "--parent",
+    "acme",
+    "--name",
+    "login",
+    "--default-role",
+    "owner",
+    ...oidc,
+  );
+  const now = Math.floor(Date.now() / 1000);
+  const claims = { iss: issuer.url, sub: "jane", aud: "web", iat: now, exp: now + 300 };
+  await exchangeToken({ server: other.server }, await sign(key, claims));
+  const update = ["update", "identity-provider", "login", "--oidc.client-id", "cli"];
+  const remove = ["delete", "identity-provider", "login"];
+  for (const args of [update, remove])
+    expect(await other.run(args)).toMatchObject({ code: 5, stderr: expect.stringMatching(/owner.*sign in.*force/) });
+  await succeeds(...update, "--force");
+  await succeeds(...remove, "--force");
+  expect(await other.run(["update", "repo", "--help"])).toMatchObject({ stdout: expect.not.stringMatching("--force") });
 });
 
 test("documents are created, with messages, references by name and secrets that are shown once", async () => {

@@ -6,6 +6,7 @@ import { userIdentityUid } from "../../../src/new-uid.ts";
 import { runPlatform, startCommand } from "../../cli/platform-process.ts";
 import { runHere } from "../../cli/run-here.ts";
 import { startWithFolder } from "../server.ts";
+import { startForeign } from "../stub-server.ts";
 import { browse } from "./browser.ts";
 import { startOpenIdProvider } from "./openid-provider.ts";
 
@@ -24,13 +25,13 @@ describe.skipIf(provider === undefined)("with an OpenID provider", async () => {
   const login = ["login", "--issuer", issuer, "--client-id", "platform"];
 
   /** The environment of a user without a token, whose browser signs in. */
-  async function userOf(name: string, profile = name) {
-    const [browser, page] = [join(server.folder, `browser-${name}`), join(server.folder, `page-${name}`)];
+  async function userOf(name: string, profile = name, { folder } = server) {
+    const [browser, page] = [join(folder, `browser-${name}`), join(folder, `page-${name}`)];
     const program = join(import.meta.dirname, "browser.ts");
     await writeFile(browser, `#!/bin/sh\nexec '${process.execPath}' '${program}' '${page}' ${name} "$1"\n`);
     await chmod(browser, 0o755);
     const env = { PLATFORM_TOKEN: "", BROWSER: browser, ...(profile && { PLATFORM_PROFILE: profile }) };
-    const file = join(server.folder, "configuration/platform/profiles", `${profile || "default"}.json`);
+    const file = join(folder, "configuration/platform/profiles", `${profile || "default"}.json`);
     return {
       env,
       page: () => vi.waitFor(() => readFile(page, "utf8"), 10_000),
@@ -95,7 +96,7 @@ describe.skipIf(provider === undefined)("with an OpenID provider", async () => {
     const after = await profile();
     expect(after.expireTimeMs).toBeGreaterThan(Date.now() + 3_000_000);
     expect(after.refreshToken).not.toBe(before.refreshToken);
-    expect(after.provider).toEqual({ issuer, clientId: "platform", scope: "openid email profile" });
+    expect(after.provider).toMatchObject({ issuer, clientId: "platform", scope: "openid email profile" });
   });
 
   test("remembers the provider, and ends the session before", async () => {
@@ -109,6 +110,39 @@ describe.skipIf(provider === undefined)("with an OpenID provider", async () => {
       body: new URLSearchParams({ refresh_token: before.refreshToken }),
     });
     expect(refresh.status).toBe(401);
+  });
+
+  test("sends the identity provider that was named once, until another one is", async () => {
+    const shared = await startWithFolder({ allowLoopbackIssuers: "true" });
+    onTestFinished(() => shared.stop());
+    const { env, profile } = await userOf("ivan", "ivan", shared);
+    const json = async (...args: string[]) => JSON.parse((await shared.run([...args, "-o", "json"])).stdout);
+    const oidc = ["--oidc.issuer", issuer, "--oidc.client-id", "platform", "--oidc.pkce-enabled"];
+    const providers: string[] = [];
+    for (const name of ["acme", "bolt"]) {
+      const { uid } = await json("create", "group", "--name", name);
+      const provide = ["create", "identity-provider", "--parent", uid, "--name", name, "--default-role", "viewer"];
+      providers.push((await json(...provide, ...oidc)).uid);
+    }
+    const seen = async (...args: string[]) => {
+      expect(await shared.run(["login", ...args], env)).toMatchObject({ code: 0 });
+      return (await profile()).provider.identityProvider;
+    };
+    const groups = async () => (await shared.run(["list", "groups", "-o", "name"], env)).stdout;
+    for (const uid of providers.toSorted().reverse()) {
+      expect(await seen(...login.slice(1), "--identity-provider", uid)).toBe(uid);
+      expect(await seen()).toBe(uid);
+      expect(await seen("--scope", "openid")).toBe(uid);
+      expect(await groups()).toBe(`group/${uid.split("/")[0]}\n`);
+    }
+    const last = providers.toSorted()[0]!;
+    expect(await shared.run(["delete", "identity-provider", last, "--yes"])).toMatchObject({ code: 0 });
+    expect(await shared.run(["login"], env)).toMatchObject({
+      code: 4,
+      stderr: expect.stringMatching(
+        `hint: the identity provider ${last} does not let this user in; --identity-provider`,
+      ),
+    });
   });
 
   test("signs out when the token has expired", async () => {
@@ -181,6 +215,17 @@ test.each(["--identity", "--identity-provider"])(
     expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining("It must be a uid.") });
   },
 );
+
+test("who has to name an identity provider is told how", async () => {
+  const message = "Precondition failed: several identity providers accept the token; name one";
+  const stub = await startForeign(400, "application/json", JSON.stringify({ code: 9, message, details: [] }));
+  onTestFinished(() => stub.stop());
+  const env = { PLATFORM_SERVER: stub.url, XDG_CONFIG_HOME: "/nonexistent", PLATFORM_ID_TOKEN: "a.b.c" };
+  expect(await runHere(["login", "--ci"], { env })).toMatchObject({
+    code: 5,
+    stderr: expect.stringMatching(/does not accept the token: .*; name one\nhint: --identity-provider UID names/),
+  });
+});
 
 test("a provider without the device flow is told", async () => {
   const plain = await startOpenIdProvider({ hasDeviceFlow: false });

@@ -65,6 +65,20 @@ securityContext:
     drop: [ALL]
 {{- end }}
 
+{{/*
+The connections to PostgreSQL of each process. Beside the replicas there is one pod that starts during a rolling update,
+and there are up to two that end. Each process has one more connection, for the checks of /readyz.
+*/}}
+{{- define "platform.databaseConnections" -}}
+{{- $replicas := ternary .Values.autoscaling.maxReplicas .Values.replicaCount .Values.autoscaling.enabled | int }}
+{{- $processes := mul (add $replicas 3) (default 1 .Values.config.workers | int) }}
+{{- $share := sub (div (int .Values.database.maxConnections) $processes) 1 }}
+{{- if lt $share 8 }}
+{{- fail (printf "database.maxConnections=%d leaves %d connections for each of %d processes, and 8 are needed: raise it with PostgreSQL's max_connections, use fewer replicas, or a pooler (docs/scaling.md)" (int .Values.database.maxConnections) $share $processes) }}
+{{- end }}
+{{- min $share 48 }}
+{{- end }}
+
 {{/* The secrets, as variables. */}}
 {{- define "platform.env" -}}
 - name: PLATFORM_DATABASE

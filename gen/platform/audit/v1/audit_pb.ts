@@ -6,7 +6,6 @@ import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegen
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_buf_validate_validate } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import { file_google_api_annotations } from "../../../google/api/annotations_pb.ts";
-import { file_google_api_field_behavior } from "../../../google/api/field_behavior_pb.ts";
 import { file_google_api_resource } from "../../../google/api/resource_pb.ts";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
@@ -17,10 +16,11 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file platform/audit/v1/audit.proto.
  */
 export const file_platform_audit_v1_audit: GenFile = /*@__PURE__*/
-  fileDesc("Ch1wbGF0Zm9ybS9hdWRpdC92MS9hdWRpdC5wcm90bxIRcGxhdGZvcm0uYXVkaXQudjEixwEKC0F1ZGl0UmVjb3JkEgoKAmlkGAEgASgJEigKBHRpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg4KBmNhbGxlchgDIAEoCRIOCgZpc3N1ZXIYBCABKAkSDgoGbWV0aG9kGAUgASgJEg0KBXNjb3BlGAYgASgJEhAKCHJlc291cmNlGAcgASgJEg4KBnJlc3VsdBgIIAEoCRINCgVjb3VudBgJIAEoAxISCgpyZXF1ZXN0X2lkGAogASgJIsgDChdMaXN0QXVkaXRSZWNvcmRzUmVxdWVzdBI2CgVzY29wZRgBIAEoCUIn4EEC+kEdChtpYW0ucGxhdGZvcm0uaW50ZXJuYWwvR3JvdXDY8xgBEmAKBmNhbGxlchgCIAEoCUJL+kEgCh5pYW0ucGxhdGZvcm0uaW50ZXJuYWwvSWRlbnRpdHm6SCVyIxiAEDIeXlswLTlhLWZdezQwfSgvWzAtOWEtZl17MTZ9KSokSACIAQESMQoGbWV0aG9kGAMgASgJQhy6SBlyFxjIATISXltBLVphLXowLTlfLi8tXSskSAGIAQESJwoGcmVzdWx0GAQgASgJQhK6SA9yDRgyMgleW0EtWl9dKyRIAogBARIuCgpzdGFydF90aW1lGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIsCghlbmRfdGltZRgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASGgoJcGFnZV9zaXplGAcgASgFQge6SAQaAigAEhwKCnBhZ2VfdG9rZW4YCCABKAlCCLpIBXIDGIBAQgkKB19jYWxsZXJCCQoHX21ldGhvZEIJCgdfcmVzdWx0IroBChhMaXN0QXVkaXRSZWNvcmRzUmVzcG9uc2USLwoHcmVjb3JkcxgBIAMoCzIeLnBsYXRmb3JtLmF1ZGl0LnYxLkF1ZGl0UmVjb3JkEhwKD25leHRfcGFnZV90b2tlbhgCIAEoCUgAiAEBEhgKC3RvdGFsX2NvdW50GAMgASgDSAGIAQESEQoJZXN0aW1hdGVkGAQgASgIQhIKEF9uZXh0X3BhZ2VfdG9rZW5CDgoMX3RvdGFsX2NvdW50Mq8BCgxBdWRpdFNlcnZpY2USngEKEExpc3RBdWRpdFJlY29yZHMSKi5wbGF0Zm9ybS5hdWRpdC52MS5MaXN0QXVkaXRSZWNvcmRzUmVxdWVzdBorLnBsYXRmb3JtLmF1ZGl0LnYxLkxpc3RBdWRpdFJlY29yZHNSZXNwb25zZSIxkAIByvMYBhIECgK7F4LT5JMCHhIcL2F1ZGl0L3YxL3JlY29yZHMve3Njb3BlPSoqfUJiChlkZXYucGxhdGZvcm0uYXBpLmF1ZGl0LnYxUAFaL3BsYXRmb3JtLmludGVybmFsL2FwaS9wbGF0Zm9ybS9hdWRpdC92MTthdWRpdHYxqgIRUGxhdGZvcm0uQXVkaXQuVjFiBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_api_resource, file_google_protobuf_timestamp, file_platform_annotations_annotations]);
+  fileDesc("Ch1wbGF0Zm9ybS9hdWRpdC92MS9hdWRpdC5wcm90bxIRcGxhdGZvcm0uYXVkaXQudjEi7AEKC0F1ZGl0UmVjb3JkEgoKAmlkGAEgASgJEigKBHRpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg4KBmNhbGxlchgDIAEoCRIOCgZpc3N1ZXIYBCABKAkSDgoGbWV0aG9kGAUgASgJEg0KBXNjb3BlGAYgASgJEhAKCHJlc291cmNlGAcgASgJEg4KBnJlc3VsdBgIIAEoCRINCgVjb3VudBgJIAEoAxISCgpyZXF1ZXN0X2lkGAogASgJEg8KB2FkZHJlc3MYCyABKAkSEgoKdXNlcl9hZ2VudBgMIAEoCSLFAwoXTGlzdEF1ZGl0UmVjb3Jkc1JlcXVlc3QSMwoFc2NvcGUYASABKAlCJPpBHQobaWFtLnBsYXRmb3JtLmludGVybmFsL0dyb3Vw2PMYARJgCgZjYWxsZXIYAiABKAlCS/pBIAoeaWFtLnBsYXRmb3JtLmludGVybmFsL0lkZW50aXR5ukglciMYgBAyHl5bMC05YS1mXXs0MH0oL1swLTlhLWZdezE2fSkqJEgAiAEBEjEKBm1ldGhvZBgDIAEoCUIcukgZchcYyAEyEl5bQS1aYS16MC05Xy4vLV0rJEgBiAEBEicKBnJlc3VsdBgEIAEoCUISukgPcg0YMjIJXltBLVpfXSskSAKIAQESLgoKc3RhcnRfdGltZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLAoIZW5kX3RpbWUYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhoKCXBhZ2Vfc2l6ZRgHIAEoBUIHukgEGgIoABIcCgpwYWdlX3Rva2VuGAggASgJQgi6SAVyAxiAQEIJCgdfY2FsbGVyQgkKB19tZXRob2RCCQoHX3Jlc3VsdCK6AQoYTGlzdEF1ZGl0UmVjb3Jkc1Jlc3BvbnNlEi8KB3JlY29yZHMYASADKAsyHi5wbGF0Zm9ybS5hdWRpdC52MS5BdWRpdFJlY29yZBIcCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAlIAIgBARIYCgt0b3RhbF9jb3VudBgDIAEoA0gBiAEBEhEKCWVzdGltYXRlZBgEIAEoCEISChBfbmV4dF9wYWdlX3Rva2VuQg4KDF90b3RhbF9jb3VudDLGAQoMQXVkaXRTZXJ2aWNlErUBChBMaXN0QXVkaXRSZWNvcmRzEioucGxhdGZvcm0uYXVkaXQudjEuTGlzdEF1ZGl0UmVjb3Jkc1JlcXVlc3QaKy5wbGF0Zm9ybS5hdWRpdC52MS5MaXN0QXVkaXRSZWNvcmRzUmVzcG9uc2UiSJACAcrzGAgSBgoCuxcYAYLT5JMCM1oTEhEvYXVkaXQvdjEvcmVjb3JkcxIcL2F1ZGl0L3YxL3JlY29yZHMve3Njb3BlPSoqfUJiChlkZXYucGxhdGZvcm0uYXBpLmF1ZGl0LnYxUAFaL3BsYXRmb3JtLmludGVybmFsL2FwaS9wbGF0Zm9ybS9hdWRpdC92MTthdWRpdHYxqgIRUGxhdGZvcm0uQXVkaXQuVjFiBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_google_api_resource, file_google_protobuf_timestamp, file_platform_annotations_annotations]);
 
 /**
- * One call, or several that were only counted. It holds no secrets: of a request it has uids and nothing else.
+ * One call, or several that were only counted. It holds no secrets: of a request it has uids, its id, and from where it
+ * came.
  *
  * @generated from message platform.audit.v1.AuditRecord
  */
@@ -55,7 +55,7 @@ export type AuditRecord = Message<"platform.audit.v1.AuditRecord"> & {
 
   /**
    * What was called: `platform.iam.v2.GroupsService/CreateGroup`, `sts/exchange`, `iam/first_sign_in`,
-   * `cli/keys.rotate`. Empty in a record that only counts refused and failed calls.
+   * `cli/keys.rotate`. Empty in a record that only counts denied and failed calls.
    *
    * @generated from field: string method = 5;
    */
@@ -90,11 +90,27 @@ export type AuditRecord = Message<"platform.audit.v1.AuditRecord"> & {
   count: bigint;
 
   /**
-   * The `x-request-id` of the call.
+   * The `x-request-id` of the call, at most 128 characters.
    *
    * @generated from field: string request_id = 10;
    */
   requestId: string;
+
+  /**
+   * The IP address of the caller, such as `203.0.113.7`. In a record that counts calls without a known caller, the
+   * network that they came from: an IPv4 address, or an IPv6 network, such as `2001:db8:1:2::/64`. Empty for commands
+   * and for what happened without a request.
+   *
+   * @generated from field: string address = 11;
+   */
+  address: string;
+
+  /**
+   * The `user-agent` of the call, without control characters, at most 128 characters.
+   *
+   * @generated from field: string user_agent = 12;
+   */
+  userAgent: string;
 };
 
 /**
@@ -111,7 +127,7 @@ export const AuditRecordSchema: GenMessage<AuditRecord> = /*@__PURE__*/
  */
 export type ListAuditRecordsRequest = Message<"platform.audit.v1.ListAuditRecordsRequest"> & {
   /**
-   * The uid of the group, or of what is in it.
+   * The uid of the group, or of what is in it. Empty: the whole platform.
    *
    * @generated from field: string scope = 1;
    */
@@ -221,7 +237,8 @@ export const ListAuditRecordsResponseSchema: GenMessage<ListAuditRecordsResponse
 
 /**
  * The audit log: who did what, where, and how it ended. It has every call that changes something, whether it succeeds
- * or fails, every denied call, and commands of the operator.
+ * or fails, every denied call of a known caller, and commands of the operator. Denied calls without a known caller are
+ * counted.
  *
  * @generated from service platform.audit.v1.AuditService
  */
@@ -230,7 +247,8 @@ export const AuditService: GenService<{
    * Lists the records of a scope, newest first: those about the scope or about what is in it, at any depth, whoever
    * called; and those of identities in it that called elsewhere, such as at the token service or in a group where they
    * were denied. Records of a call appear within a second. Errors: INVALID_ARGUMENT, PERMISSION_DENIED. A scope that
-   * does not exist any more keeps its records.
+   * does not exist any more keeps its records. Without a scope, the records of the whole platform are listed, for
+   * administrators of the platform. Only these have the counts of calls without a known caller.
    *
    * @generated from rpc platform.audit.v1.AuditService.ListAuditRecords
    */

@@ -2,6 +2,8 @@
  * Authenticates requests to a registry: not at all, with basic credentials, or with bearer tokens, one for each
  * repository, from the issuer named by the registry. The scope of a token is decided here, not taken from a response.
  */
+
+import { parseUnambiguous } from "../../../codec/index.ts";
 import { type Challenge, parseChallenge } from "./challenge.ts";
 import { RegistryFailure, RegistryRefusal } from "./errors.ts";
 import type { HttpAnswer, HttpRequest, RegistryHttp } from "./http.ts";
@@ -93,7 +95,7 @@ function withAuthorization(request: HttpRequest, authorization: string | undefin
 function tokenOf(body: Uint8Array): Token {
   let answer: unknown;
   try {
-    answer = JSON.parse(Buffer.from(body).toString());
+    answer = parseUnambiguous(Buffer.from(body).toString());
   } catch {
     throw new RegistryRefusal("the response of the token issuer is not JSON");
   }

@@ -2,6 +2,8 @@
  * Manifests and indexes: OCI Image Format 1.1 and Docker Image Manifest V2, Schema 2. Reads only the fields in use, and
  * checks them.
  */
+
+import { parseUnambiguous } from "../../../codec/index.ts";
 import { RegistryRefusal } from "./errors.ts";
 
 /** A descriptor: a reference to content. */
@@ -128,7 +130,7 @@ function listOf(value: unknown, where: string): readonly unknown[] {
 function parseObject(body: Uint8Array, what: string): Readonly<Record<string, unknown>> {
   let json: unknown;
   try {
-    json = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(body));
+    json = parseUnambiguous(new TextDecoder("utf-8", { fatal: true }).decode(body));
   } catch {
     throw new RegistryRefusal(`${what} is not JSON`);
   }

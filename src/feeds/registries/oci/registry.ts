@@ -6,6 +6,7 @@
  * its digest.
  */
 import { createHash } from "node:crypto";
+import { parseUnambiguous } from "../../../codec/index.ts";
 import { authorizedSend, type Credentials } from "./authorization.ts";
 import { RegistryFailure, RegistryRefusal } from "./errors.ts";
 import { createRegistryHttp, type HttpAnswer, type HttpOptions } from "./http.ts";
@@ -205,7 +206,7 @@ function sha256(body: Uint8Array): string {
 function namesOf({ body }: HttpAnswer, member: string): readonly string[] {
   let list: unknown;
   try {
-    list = (JSON.parse(Buffer.from(body).toString()) as Record<string, unknown> | null)?.[member] ?? [];
+    list = (parseUnambiguous(Buffer.from(body).toString()) as Record<string, unknown> | null)?.[member] ?? [];
   } catch {
     throw new RegistryRefusal(`the list of ${member} is not JSON`);
   }

@@ -17,14 +17,14 @@ import { capabilityList, type Grant, holds } from "../../../auth/index.ts";
 import type { ReadSession, Row } from "../../../store/index.ts";
 import { ancestorsOf, covers, parentOf } from "../../../uid.ts";
 import { counted } from "../../../violations.ts";
-import { administratorRoleUid, capabilitiesOf, readGrants, scopeOfBinding } from "../auth/grants.ts";
+import { capabilitiesOf, readGrants, scopeOfBinding } from "../auth/grants.ts";
 import { isActive } from "../auth/identity-source.ts";
-import { administratorRole, builtInRoles } from "../built-in-roles.ts";
+import { administratorRole, administratorRoleUid, builtInRoles } from "../built-in-roles.ts";
 import { externalGroupRoleMappings } from "../external-group-role-mappings.ts";
 import { identities } from "../identities.ts";
+import { signIns, signInUid } from "../provisioning/sign-ins.ts";
 import { roleBindings } from "../role-bindings.ts";
 import { roles } from "../roles.ts";
-import { signIns, signInUid } from "../sign-ins.ts";
 import {
   type FoundGrant,
   grantsOfBindings,

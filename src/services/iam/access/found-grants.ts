@@ -12,19 +12,14 @@ import { capabilityNamed, type Grant, holds } from "../../../auth/index.ts";
 import { messageOf } from "../../../resource/index.ts";
 import type { ReadSession, Row } from "../../../store/index.ts";
 import { parentOf, rootOf } from "../../../uid.ts";
-import {
-  administratorRoleUid,
-  capabilitiesOf,
-  organisationsWithProvider,
-  scopeOfBinding,
-  withheldOf,
-} from "../auth/grants.ts";
+import { capabilitiesOf, organisationsWithProvider, scopeOfBinding, withheldOf } from "../auth/grants.ts";
 import { isActive } from "../auth/identity-source.ts";
+import { administratorRoleUid } from "../built-in-roles.ts";
 import { groupInvites } from "../group-invites.ts";
 import { identities } from "../identities.ts";
 import { identityProviders } from "../identity-providers.ts";
+import { signIns, signInUid } from "../provisioning/sign-ins.ts";
 import { roles } from "../roles.ts";
-import { signIns, signInUid } from "../sign-ins.ts";
 
 /** Who reads grants. */
 export interface Reader {

@@ -12,13 +12,13 @@ import {
   type TableSpec,
 } from "../../../store/index.ts";
 import { ancestorsOf, parentOf, rootOf } from "../../../uid.ts";
-import { administratorRoleUid } from "../auth/grants.ts";
+import { administratorRoleUid } from "../built-in-roles.ts";
 import { externalGroupRoleMappings } from "../external-group-role-mappings.ts";
 import { groupInvites } from "../group-invites.ts";
 import { identities } from "../identities.ts";
 import { identityProviders } from "../identity-providers.ts";
+import { signIns, signInUid } from "../provisioning/sign-ins.ts";
 import { roleBindings } from "../role-bindings.ts";
-import { signIns, signInUid } from "../sign-ins.ts";
 import {
   type FoundGrant,
   grantsOfBindings,

@@ -1,77 +1,51 @@
-/** The first sign-in of a user: its identity, and its first binding at each provider. */
+/** The first sign-in of a user at a provider: its identity, unless it exists, and its first binding. */
 import { create } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { IdentitySchema } from "../../../../gen/platform/iam/v2/identities_pb.ts";
 import { RoleBindingSchema } from "../../../../gen/platform/iam/v2/role_bindings_pb.ts";
-import type { Claims, Provider } from "../../../auth/index.ts";
+import type { Claims } from "../../../auth/index.ts";
 import { newUid } from "../../../new-uid.ts";
 import { contentOf, messageOf, newRow, type RowChange } from "../../../resource/index.ts";
-import type { ReadSession, Row, WriteSession } from "../../../store/index.ts";
+import type { Row, WriteSession } from "../../../store/index.ts";
 import { identities } from "../identities.ts";
 import { identityProviders } from "../identity-providers.ts";
+import { signIns, signInUid } from "../provisioning/sign-ins.ts";
+import { describeUser } from "../provisioning/user-claims.ts";
 import { roleBindings } from "../role-bindings.ts";
-import { signIns, signInUid } from "../sign-ins.ts";
-import { describeUser } from "./user-claims.ts";
+import { reportIn, standingsOf } from "../user-reports.ts";
 
-/**
- * The state of a user: `known` to all of the providers, `new` to at least one, or `deleted` since one of them signed it
- * in.
- */
-export async function stateOf(
-  session: ReadSession,
-  providers: readonly Provider[],
-  identity: string,
-): Promise<"known" | "new" | "deleted"> {
-  const known = await session.getMany(
-    signIns,
-    providers.map(({ uid }) => signInUid(uid, identity)),
-  );
-  if (known.size > 0 && !(await session.exists(identities.table, { uids: [identity] }))) return "deleted";
-  return known.size === providers.length ? "known" : "new";
-}
-
-/** What a first sign-in has created, and at which providers it was the first. */
-export interface FirstSignIn {
+/** Whether a provider has signed a user in for the first time, and what that has created. */
+interface SignedIn {
+  readonly isFirst: boolean;
   readonly changes: readonly RowChange[];
-  readonly providers: readonly string[];
 }
 
-/**
- * Returns what it creates; undefined when the user is not signed in, because the state has changed since it was read.
- */
+/** Signs a user in. undefined if the provider does not exist, or refuses the user. */
 export async function signInFirst(
   session: WriteSession,
-  providers: readonly Provider[],
+  provider: string,
   identity: string,
   claims: Claims,
   nowMs: number,
-): Promise<FirstSignIn | undefined> {
-  const rows = await session.getMany(
-    identityProviders.table,
-    providers.map(({ uid }) => uid),
-  );
-  const remaining = providers.filter(({ uid }) => rows.has(uid));
-  const state = await stateOf(session, remaining, identity);
-  if (remaining.length === 0 || state === "deleted") return undefined;
+): Promise<SignedIn | undefined> {
+  const [row, standing] = [
+    await session.get(identityProviders.table, provider),
+    await standingsOf(session, [provider], identity),
+  ];
+  if (row === undefined || standing.get(provider) === "deleted") return undefined;
+  if (standing.get(provider) === "known") return { isFirst: false, changes: [] };
   const changes: RowChange[] = [];
-  const signedIn: string[] = [];
-  if (!(await session.exists(identities.table, { uids: [identity] }))) {
-    changes.push({
-      kind: "created",
-      resource: identities,
-      row: await insertUser(session, identity, claims, nowMs),
-    });
-  }
-  for (const row of rows.values()) {
-    const signIn = signInUid(row.uid, identity);
-    if (await session.exists(signIns, { uids: [signIn] })) continue;
-    signedIn.push(row.uid);
-    await session.insert(signIns, newRow(signIn, row.uid, nowMs, { body: new Uint8Array(), columns: {} }));
-    const { defaultRole } = messageOf(identityProviders, row);
-    const binding = await bindUser(session, identity, row.parent, defaultRole, nowMs);
-    if (binding !== undefined) changes.push({ kind: "created", resource: roleBindings, row: binding });
-  }
-  return { changes, providers: signedIn };
+  const known = await session.get(identities.table, identity);
+  const user = known ?? (await insertUser(session, identity, claims, nowMs));
+  if (known === undefined) changes.push({ kind: "created", resource: identities, row: user });
+  // Never older than the user, whatever the clock of another server says: that would mean that it was deleted since.
+  const timeMs = Math.max(nowMs, user.createTimeUs / 1000);
+  const report = { body: reportIn(claims), columns: {} };
+  await session.insert(signIns, newRow(signInUid(provider, identity), provider, timeMs, report));
+  const { defaultRole } = messageOf(identityProviders, row);
+  const binding = await bindUser(session, identity, row.parent, defaultRole, nowMs);
+  if (binding !== undefined) changes.push({ kind: "created", resource: roleBindings, row: binding });
+  return { isFirst: true, changes };
 }
 
 async function insertUser(session: WriteSession, uid: string, claims: Claims, nowMs: number): Promise<Row> {

@@ -13,7 +13,7 @@ import { type Caller, capabilities, type Grant, type GrantSource, type ProviderS
 import { messageOf } from "../../../resource/index.ts";
 import type { ReadSession, Row } from "../../../store/index.ts";
 import { covers, parentOf, rootOf } from "../../../uid.ts";
-import { administratorRole, builtInRoleUid } from "../built-in-roles.ts";
+import { administratorRoleUid } from "../built-in-roles.ts";
 import { externalGroupRoleMappings } from "../external-group-role-mappings.ts";
 import { identityProviders } from "../identity-providers.ts";
 import { roleBindings } from "../role-bindings.ts";
@@ -21,8 +21,6 @@ import { roles } from "../roles.ts";
 import { cachedUntilChange } from "./cached-until-change.ts";
 
 const all = { limit: Number.MAX_SAFE_INTEGER };
-export const administratorRoleUid = builtInRoleUid(administratorRole);
-
 /** What grants depend on of a caller. */
 export type GrantHolder = Pick<Caller, "identities" | "providers" | "outsideIssuer">;
 
@@ -54,11 +52,18 @@ export async function readGrants(
   const bound = bindings.flatMap((binding): Grant[] => {
     const role = roleRows.get(String(binding.columns.role_uid));
     if (role === undefined || withheldOf(binding, role, closed) !== undefined) return [];
-    return [{ scope: scopeOfBinding(binding), capabilities: setOf(role) }];
+    return [
+      {
+        scope: scopeOfBinding(binding),
+        capabilities: setOf(role),
+        identity: String(binding.columns.identity_uid),
+      },
+    ];
   });
+  const user = identities.find((uid) => parentOf(uid) === "") ?? "";
   const mapped = mappings.flatMap((mapping): Grant[] => {
     const role = roleRows.get(String(mapping.columns.role_uid));
-    return role === undefined ? [] : [{ scope: rootOf(mapping.parent), capabilities: setOf(role) }];
+    return role === undefined ? [] : [{ scope: rootOf(mapping.parent), capabilities: setOf(role), identity: user }];
   });
   return [...bound, ...mapped];
 }

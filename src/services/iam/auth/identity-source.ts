@@ -11,12 +11,12 @@ import type { Database, ReadSession, Row } from "../../../store/index.ts";
 import { rootOf } from "../../../uid.ts";
 import { identities } from "../identities.ts";
 import { identityProviders } from "../identity-providers.ts";
-import { maxCarryingKeys } from "../identity-quotas.ts";
 import { keySources } from "../identity-rules.ts";
 import { cachedUntilChange } from "./cached-until-change.ts";
 
 /** The time of the last use of an identity is written at most this often. */
 const seenPrecisionMs = 60_000;
+const pageSize = 200;
 
 /** What {@link identitySource} needs. */
 interface IdentitySourceOptions {
@@ -29,8 +29,19 @@ interface IdentitySourceOptions {
   report(error: unknown): void;
 }
 
+/** Identities, and the times of their last uses. */
+interface IdentityUses {
+  /** Called for every use of an identity by a token of another issuer. */
+  seen(uid: string): void;
+}
+
 /** Identities by the rules that a token may match. */
-export function identitySource({ database, issuerUrl, now, report }: IdentitySourceOptions): IdentitySource {
+export function identitySource({
+  database,
+  issuerUrl,
+  now,
+  report,
+}: IdentitySourceOptions): IdentitySource & IdentityUses {
   const lastSeenMs = new Map<string, number>();
 
   return {
@@ -71,6 +82,7 @@ export function identitySource({ database, issuerUrl, now, report }: IdentitySou
       const row = await database.read.get(identities.table, uid);
       return row !== undefined && isActive(database.read, row, issuerUrl);
     }),
+    changes: () => database.read.changes(),
     seen(uid) {
       const nowMs = now();
       if (nowMs - (lastSeenMs.get(uid) ?? 0) < seenPrecisionMs) return;
@@ -112,29 +124,26 @@ function sourcesFor(issuer: string): Record<keyof typeof keySources, string> | u
 }
 
 /**
- * The static key sets for a token: at most as many as one organisation may have, plus one of another organisation. The
- * first key set of each organisation comes first, so that no organisation can delay the others.
+ * The static key sets for a token, in turn of their organisations, each of which has only a few: so none of them delays
+ * the others.
  */
 async function carriedKeys(session: ReadSession, source: string, subject: string): Promise<string[]> {
-  const find = (limit: number, after?: readonly string[]) =>
-    session.list(identities.table, {
-      where: [
-        { column: "key_source", equals: source },
-        { column: "subject", equals: subject },
-      ],
-      limit,
-      ...(after && { after }),
-    });
-  const rows = [...(await find(maxCarryingKeys))];
-  const [organisation, ...others] = new Set(rows.map(({ uid }) => rootOf(uid)));
-  if (organisation !== undefined && others.length === 0) rows.push(...(await find(1, [`${organisation}0`])));
-  const isFirst = (row: Row) => rows.find(({ uid }) => rootOf(uid) === rootOf(row.uid)) === row;
-  const inTurn = [...rows.filter(isFirst), ...rows.filter((row) => !isFirst(row))];
-  const sets = inTurn.flatMap((row) => {
-    const { relationship } = messageOf(identities, row);
-    return relationship.case === "staticKeys" ? [relationship.value.issuerKeys] : [];
-  });
-  return [...new Set(sets)];
+  const where = [
+    { column: "key_source", equals: source },
+    { column: "subject", equals: subject },
+  ];
+  const ofOrganisations = new Map<string, string[]>();
+  for await (const rows of session.pages(identities.table, { where, limit: pageSize })) {
+    for (const row of rows) {
+      const { relationship } = messageOf(identities, row);
+      if (relationship.case !== "staticKeys") continue;
+      const sets = ofOrganisations.get(rootOf(row.uid)) ?? [];
+      ofOrganisations.set(rootOf(row.uid), sets);
+      sets.push(relationship.value.issuerKeys);
+    }
+  }
+  const turns = Array.from({ length: Math.max(0, ...[...ofOrganisations.values()].map((sets) => sets.length)) });
+  return [...new Set(turns.flatMap((_, i) => [...ofOrganisations.values()].flatMap((sets) => sets[i] ?? [])))];
 }
 
 function ruleOf({ relationship }: Identity): MatchRule | undefined {

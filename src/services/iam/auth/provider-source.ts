@@ -1,32 +1,103 @@
 /**
  * Supplies `auth` with the identity providers of the database, and signs users in.
  *
- * The first token of a user creates the user identity. The first token of a user that a provider accepts binds the
- * identity to the default role of the provider in its organisation. Neither happens twice: later calls only read. If an
- * identity is deleted after a provider signed it in, that provider refuses it permanently.
+ * The first sign-in of a user at a provider creates the user identity, unless it exists, and binds it to the default
+ * role of the provider in its organisation. Neither happens twice: later calls only read. If an identity is deleted
+ * after a provider signed it in, that provider refuses it permanently.
+ *
+ * Several organisations may have a provider for one issuer and client. A first sign-in gives the organisation the
+ * issuer and subject of the user, so it never happens at one of several by chance: the caller names it, or the operator
+ * has reserved the issuer and client for it.
  */
-import type { Claims, ProviderSource } from "../../../auth/index.ts";
+import type { Claims, Provider, ProviderSource, SignIn } from "../../../auth/index.ts";
+import type { ReservedClient } from "../../../config/index.ts";
 import { unavailable } from "../../../errors.ts";
+import { LruMap } from "../../../lru-map.ts";
 import { userIdentityUid } from "../../../new-uid.ts";
 import { messageOf, type RowChange } from "../../../resource/index.ts";
 import { ConflictError, type Database, NotUniqueError, type WriteSession } from "../../../store/index.ts";
 import { lockAccess } from "../access-lock.ts";
 import { identityProviders, oidcOf } from "../identity-providers.ts";
 import { linkUsers } from "../provisioning/directory.ts";
-import { signInFirst, stateOf } from "./first-sign-in.ts";
-import { admit, isAdmitted } from "./provisioned-users.ts";
+import { signInUid } from "../provisioning/sign-ins.ts";
+import { isNewReport, standingsOf, storeReport } from "../user-reports.ts";
+import { signInFirst } from "./first-sign-in.ts";
+import { type Admission, admit, groupsAt } from "./provisioned-users.ts";
 
-/** Records, in the transaction, what a first sign-in creates. `providers`: those at which it is the first. */
-type RecordSignIn = (
-  session: WriteSession,
-  changes: readonly RowChange[],
-  by: { readonly subject: string; readonly claims: Claims },
-  nowMs: number,
-  providers: readonly string[],
-) => Promise<void>;
+/** A provider at which a user signs in, and what it causes. */
+interface SignInRecord {
+  /** uid of the user identity. */
+  readonly identity: string;
+  readonly claims: Claims;
+  /** uid of the provider. */
+  readonly provider: string;
+  readonly changes: readonly RowChange[];
+  readonly nowMs: number;
+}
+
+/** What {@link providerSource} needs. */
+interface ProviderSourceOptions {
+  readonly database: Database;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  /** Records a first sign-in in its transaction. */
+  record(session: WriteSession, signIn: SignInRecord): Promise<void>;
+  /** The pairs of issuer and client that the operator reserves. Read for every sign-in. */
+  reserved(): readonly ReservedClient[];
+  /** Called when what a token reports of its user could not be written. */
+  report(error: unknown): void;
+}
+
+/** What tokens report of a user is compared with what is stored at most this often. */
+const reportIntervalMs = 60_000;
 
 /** Identity providers by the claims of a token. */
-export function providerSource(database: Database, now: () => number, record: RecordSignIn): ProviderSource {
+export function providerSource({ database, now, record, reserved, report }: ProviderSourceOptions): ProviderSource {
+  const reportedMs = new LruMap<string, number>(10_000);
+
+  /** The provider at which a user may sign in for the first time. */
+  function firstOf(accepting: readonly Provider[], { iss }: Claims, named: string | undefined): Provider | undefined {
+    if (named !== undefined) return accepting.find(({ uid }) => uid === named);
+    if (accepting.length === 1) return accepting[0];
+    return accepting.find(({ uid, clientId }) =>
+      reserved().some((pair) => pair.issuer === iss && pair.clientId === clientId && pair.provider === uid),
+    );
+  }
+
+  /** Whether the provider lets the user in. Errors: UNAVAILABLE when others sign in at the same time. */
+  async function signInAt({ provider: { uid: provider }, unlinked }: Admission, claims: Claims): Promise<boolean> {
+    const identity = userIdentityUid(claims.iss, claims.sub);
+    try {
+      return await database.transact(async (session) => {
+        const nowMs = now();
+        await lockAccess(session, provider);
+        const signedIn = await signInFirst(session, provider, identity, claims, nowMs);
+        if (signedIn === undefined) return false;
+        await linkUsers(session, unlinked, identity);
+        const { isFirst, changes } = signedIn;
+        if (isFirst) await record(session, { identity, claims, provider, changes, nowMs });
+        return true;
+      });
+    } catch (error) {
+      if (error instanceof ConflictError || error instanceof NotUniqueError)
+        throw unavailable("others sign in at the same time; try again");
+      throw error;
+    }
+  }
+
+  /** Stores what a token reports of a user, beside the call. */
+  function noteReport(provider: string, identity: string, claims: Claims): void {
+    const key = signInUid(provider, identity);
+    const nowMs = now();
+    if (nowMs - (reportedMs.get(key) ?? Number.NEGATIVE_INFINITY) < reportIntervalMs) return;
+    reportedMs.set(key, nowMs);
+    isNewReport(database.read, provider, identity, claims)
+      .then((isNew) =>
+        isNew ? database.transact((session) => storeReport(session, provider, identity, claims)) : undefined,
+      )
+      .catch(report);
+  }
+
   return {
     hasIssuer: (issuer) =>
       database.read.exists(identityProviders.table, { where: [{ column: "issuer", equals: issuer }] }),
@@ -41,39 +112,35 @@ export function providerSource(database: Database, now: () => number, record: Re
       });
       return rows.map((row) => ({
         uid: row.uid,
+        clientId: String(row.columns.client_id),
         groupsClaim: oidcOf(messageOf(identityProviders, row)).groupsClaim || "groups",
       }));
     },
 
     async accepts(uid, identity) {
-      if (!(await database.read.exists(identityProviders.table, { uids: [uid] }))) return false;
-      return isAdmitted(database.read, uid, identity);
+      if (!(await database.read.exists(identityProviders.table, { uids: [uid] }))) return undefined;
+      return groupsAt(database.read, uid, identity);
     },
 
-    async signIn(providers, claims) {
+    async signIn(accepting, claims, named): Promise<SignIn> {
       const identity = userIdentityUid(claims.iss, claims.sub);
-      const { admitted, unlinked } = await admit(database.read, providers, identity, claims);
-      if (admitted.length === 0) return undefined;
-      const state = await stateOf(database.read, admitted, identity);
-      if (state === "deleted") return undefined;
-      const user = { identity, providers: admitted };
-      if (state === "known" && unlinked.length === 0) return user;
-      try {
-        const isSignedIn = await database.transact(async (session) => {
-          const nowMs = now();
-          for (const { uid } of admitted.toSorted((a, b) => (a.uid < b.uid ? -1 : 1))) await lockAccess(session, uid);
-          const first = await signInFirst(session, admitted, identity, claims, nowMs);
-          if (first === undefined) return false;
-          await linkUsers(session, unlinked, identity);
-          await record(session, first.changes, { subject: identity, claims }, nowMs, first.providers);
-          return true;
-        });
-        return isSignedIn ? user : undefined;
-      } catch (error) {
-        if (error instanceof ConflictError || error instanceof NotUniqueError)
-          throw unavailable("others sign in at the same time; try again");
-        throw error;
+      const asked = named === undefined ? accepting : accepting.filter(({ uid }) => uid === named);
+      const admissions = await admit(database.read, asked, identity, claims);
+      const uids = admissions.map(({ provider }) => provider.uid);
+      const standings = await standingsOf(database.read, uids, identity);
+      const first = firstOf(accepting, claims, named);
+      const providers: Provider[] = [];
+      for (const admission of admissions) {
+        const { provider, unlinked } = admission;
+        const standing = standings.get(provider.uid);
+        const mayCreate = standing === "new" && provider.uid === first?.uid;
+        if (standing === "known") noteReport(provider.uid, identity, claims);
+        if (mayCreate || (standing === "known" && unlinked.length > 0)) {
+          if (await signInAt(admission, claims)) providers.push(provider);
+        } else if (standing === "known") providers.push(provider);
       }
+      const isNew = uids.some((uid) => standings.get(uid) === "new");
+      return { providers, isAmbiguous: isNew && providers.length === 0 && first === undefined };
     },
   };
 }

@@ -1,6 +1,7 @@
 /**
- * What provisioning does to the users themselves. A user that may sign in is an identity with the default role of the
- * provider, as if it had signed in; one that is removed loses what it has in the organisation.
+ * The directories of identity providers. A user in a directory is no identity and no rule for tokens: it says whether its
+ * provider lets in the user of a token that the provider accepts, and which groups the user is in. One that is removed
+ * loses what it has in the organisation.
  */
 import {
   IdentityProvider_OIDC_CorrelationRule as CorrelationRule,
@@ -12,41 +13,39 @@ import { messageOf, type RowChange } from "../../../resource/index.ts";
 import type { ReadSession, WriteSession } from "../../../store/index.ts";
 import { parentOf } from "../../../uid.ts";
 import { identityProviders, oidcOf } from "../identity-providers.ts";
-import { findUser, groupsOf } from "../provisioning/directory.ts";
+import { findUser, groupsOf, hasActiveUser } from "../provisioning/directory.ts";
 import { readManyProvisionings, readProvisioning } from "../provisioning/settings.ts";
+import { signIns, signInUid } from "../provisioning/sign-ins.ts";
 import { roleBindings } from "../role-bindings.ts";
-import { signIns, signInUid } from "../sign-ins.ts";
-import { signInFirst } from "./first-sign-in.ts";
 
 /** The claim that a provider's users are found by: their external id. */
 function correlatingClaim(provider: IdentityProvider): "sub" | "oid" {
   return oidcOf(provider).correlationRule === CorrelationRule.OID_EQUALS_EXTERNAL_ID ? "oid" : "sub";
 }
 
-/** What providers say of the user of a verified token. */
-interface Admission {
-  /** The providers that let the user in, with the groups that they have put it in. */
-  readonly admitted: readonly Provider[];
-  /** The uids of the provisioned users that this identity is, and that do not name it yet. */
+/** A provider that lets the user of a verified token in. */
+export interface Admission {
+  /** With the groups that it has put the user in. */
+  readonly provider: Provider;
+  /** The uids of the users of its directory that this identity is, and that do not name it yet. */
   readonly unlinked: readonly string[];
 }
 
-/** Which providers let the user of a verified token in: those that it is active at, and those that provision nobody. */
+/** Which providers let the user of a verified token in: those that it is active at, and those without a directory. */
 export async function admit(
   session: ReadSession,
   providers: readonly Provider[],
   identity: string,
   claims: Claims,
-): Promise<Admission> {
+): Promise<readonly Admission[]> {
   const states = await readManyProvisionings(
     session,
     providers.map(({ uid }) => uid),
   );
-  const admitted: Provider[] = [];
-  const unlinked: string[] = [];
+  const admissions: Admission[] = [];
   for (const provider of providers) {
     if (!states.get(provider.uid)!.isEnabled) {
-      admitted.push(provider);
+      admissions.push({ provider, unlinked: [] });
       continue;
     }
     const row = await session.get(identityProviders.table, provider.uid);
@@ -54,53 +53,46 @@ export async function admit(
     if (typeof externalId !== "string") continue;
     const user = await findUser(session, provider.uid, { externalId });
     if (user?.isActive !== true) continue;
-    if (user.identity !== identity) unlinked.push(user.uid);
-    // The groups by their external ids, or by their names where they have none.
-    const groups = (await groupsOf(session, user.uid)).map(({ resource }) =>
-      String(resource.externalId ?? resource.displayName),
-    );
-    admitted.push({ ...provider, groups });
+    admissions.push({
+      provider: { ...provider, groups: await groupNamesOf(session, user.uid) },
+      unlinked: user.identity === identity ? [] : [user.uid],
+    });
   }
-  return { admitted, unlinked };
+  return admissions;
 }
 
-/** Whether a provider that has signed an identity in still lets it in. */
-export async function isAdmitted(session: ReadSession, provider: string, identity: string): Promise<boolean> {
-  if (!(await readProvisioning(session, provider)).isEnabled) return true;
-  return (await findUser(session, provider, { identity }))?.isActive === true;
+/** The groups of a user in the directory, by their external ids, or by their names where they have none. */
+async function groupNamesOf(session: ReadSession, user: string): Promise<string[]> {
+  return (await groupsOf(session, user)).map(({ resource }) => String(resource.externalId ?? resource.displayName));
 }
 
-/**
- * The identity that a user with this external id is, created with its first binding where its subject is known; "" where
- * only its token tells. The changes are for events.
- */
-export async function provisionIdentity(
-  session: WriteSession,
+/** Whether a provider that has signed identities in still lets any of them in. `identities`: at least one. */
+export async function isAnyAdmitted(
+  session: ReadSession,
   provider: string,
-  user: {
-    readonly externalId?: string;
-    readonly userName?: string;
-    readonly displayName?: string;
-    readonly email?: string;
-  },
-  nowMs: number,
-): Promise<{ readonly identity: string; readonly changes: readonly RowChange[] }> {
-  const row = await session.get(identityProviders.table, provider);
-  const { externalId = "" } = user;
-  if (row === undefined || externalId === "") return { identity: "", changes: [] };
-  const message = messageOf(identityProviders, row);
-  if (correlatingClaim(message) !== "sub") return { identity: "", changes: [] };
-  const { issuer } = oidcOf(message);
-  const identity = userIdentityUid(issuer, externalId);
-  const claims = {
-    iss: issuer,
-    sub: externalId,
-    name: user.displayName,
-    preferred_username: user.userName,
-    email: user.email, // which the provisioning client says, and nobody has verified
-  } as unknown as Claims;
-  const first = await signInFirst(session, [{ uid: provider, groupsClaim: "" }], identity, claims, nowMs);
-  return { identity, changes: first?.changes ?? [] };
+  identities: readonly string[],
+): Promise<boolean> {
+  if (!(await readProvisioning(session, provider)).isEnabled) return true;
+  return hasActiveUser(session, provider, identities);
+}
+
+/** The groups that a provider has put an identity in that it has signed in; undefined if it lets it in no more. */
+export async function groupsAt(
+  session: ReadSession,
+  provider: string,
+  identity: string,
+): Promise<readonly string[] | undefined> {
+  if (!(await readProvisioning(session, provider)).isEnabled) return [];
+  const user = await findUser(session, provider, { identity });
+  return user?.isActive === true ? groupNamesOf(session, user.uid) : undefined;
+}
+
+/** The uid of the identity that a user with this external id is, once it has signed in; "" where only its token tells. */
+export async function identityOfEntry(session: ReadSession, provider: string, externalId: string): Promise<string> {
+  const row = externalId === "" ? undefined : await session.get(identityProviders.table, provider);
+  const message = row && messageOf(identityProviders, row);
+  if (message === undefined || correlatingClaim(message) !== "sub") return "";
+  return userIdentityUid(oidcOf(message).issuer, externalId);
 }
 
 /** Removes what an identity has in the organisation of a provider. */

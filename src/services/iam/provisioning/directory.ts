@@ -7,7 +7,6 @@ import { setImmediate as turn } from "node:timers/promises";
 import { newUid } from "../../../new-uid.ts";
 import { newRow } from "../../../resource/index.ts";
 import { NotUniqueError, type ReadSession, type Row, type TableSpec, type WriteSession } from "../../../store/index.ts";
-import { provisioningTable } from "./settings.ts";
 
 /** A JSON object. */
 type Json = Record<string, unknown>;
@@ -34,14 +33,23 @@ export const usersTable: TableSpec = {
   name: "scim_users",
   columns: { user_name: "text", external_id: "text", active: "integer", identity: "text" },
   isWatched: true,
+  quota: "scim_users",
+  byteQuota: "scim_user_bytes",
 };
 export const groupsTable: TableSpec = {
   name: "scim_groups",
   columns: { display_name: "text", external_id: "text" },
   isWatched: true,
+  quota: "scim_groups",
+  byteQuota: "scim_group_bytes",
 };
 /** The rows of members, below their group; the last part of the uid is that of the user. */
-export const membersTable: TableSpec = { name: "scim_members", columns: { user_uid: "text" }, isWatched: true };
+export const membersTable: TableSpec = {
+  name: "scim_members",
+  columns: { user_uid: "text" },
+  isWatched: true,
+  quota: "scim_members",
+};
 
 const pageSize = 200;
 /** Rows of members that are read or changed before other calls go on. */
@@ -254,12 +262,15 @@ export async function groupsOfMany(
   return new Map([...byUser].map(([user, rows]) => [user, rows.flatMap(({ parent }) => entries.get(parent) ?? [])]));
 }
 
-/** Removes the users, the groups and the settings of a provider. */
-export async function removeProvisioning(provider: string, session: WriteSession): Promise<void> {
-  await session.remove(provisioningTable, provider);
-  for (const type of ["Group", "User"] as const)
-    for await (const entries of readEntries(session, provider, type))
-      for (const { uid } of entries) await removeEntry(session, type, uid);
+/** The users of a provider that identities are, by the uids of the identities. */
+export async function readUsersOf(
+  session: ReadSession,
+  provider: string,
+  identities: readonly string[],
+): Promise<ReadonlyMap<string, Entry>> {
+  const where = [{ column: "identity", in: identities }];
+  const rows = await session.list(usersTable, { parent: provider, where, limit: Number.MAX_SAFE_INTEGER });
+  return new Map(rows.map((row) => [String(row.columns.identity), entryOf(row)]));
 }
 
 /** The user of an identity, or of an external id, at a provider. */
@@ -272,6 +283,15 @@ export async function findUser(
   if (value === "") return undefined; // which is stored for none
   const row = await session.first(usersTable, { parent: provider, where: [{ column, equals: value }] });
   return row && { uid: row.uid, isActive: row.columns.active === 1, identity: String(row.columns.identity) };
+}
+
+/** Whether any of these identities is an active user of a provider. */
+export function hasActiveUser(session: ReadSession, provider: string, identities: readonly string[]): Promise<boolean> {
+  const where = [
+    { column: "identity", in: identities },
+    { column: "active", equals: 1 },
+  ];
+  return session.exists(usersTable, { parent: provider, where });
 }
 
 /** Notes the identity that users are. */

@@ -10,7 +10,8 @@
  *
  * A session ends 30 days after its last use, 90 days after its start, or earlier with what it depends on: the identity
  * (one that was deleted and created again is another), the rule of the identity in the form that it had, and the static
- * keys in that rule. An identity has at most 100 sessions; the oldest are deleted.
+ * keys in that rule. A session of a principal ends when it is continued and no identity expects the principal any more.
+ * An identity, or a principal, has at most 100 sessions; the oldest are deleted.
  */
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { create, toBinary } from "@bufbuild/protobuf";
@@ -23,8 +24,10 @@ import { identities } from "../identities.ts";
 
 /** What every token of a session contains. */
 interface SessionFacts {
-  /** uid of the identity. */
+  /** uid of the identity, or of the user of the principal. */
   readonly subject: string;
+  /** Identifies the principal, 64 hex digits, if the tokens name no identity. */
+  readonly principal?: string | undefined;
   readonly claims: Readonly<Record<string, unknown>>;
 }
 
@@ -40,7 +43,7 @@ interface OpenSession {
   readonly facts: SessionFacts;
 }
 
-/** The rows. The uid of a session is below that of its identity. */
+/** The rows. The uid of a session is below that of its identity, or below 40 hex digits of its principal. */
 export const sessions: TableSpec = { name: "sessions", columns: { family: "text", expire_us: "integer" } };
 
 const familyBytes = 16;
@@ -52,7 +55,10 @@ const maxRemoved = 100;
 
 interface StoredSession {
   readonly secret: string;
+  /** A digest of what must not change in the identity; "" for a principal. */
   readonly basis: string;
+  /** For a principal: the uid of its user. */
+  readonly subject?: string;
   readonly claims: Readonly<Record<string, unknown>>;
 }
 
@@ -64,22 +70,24 @@ function isRefreshToken(text: string): boolean {
 /** Begins a session; undefined when its identity does not exist. */
 export async function beginSession(
   database: Database,
-  { subject, claims }: SessionFacts,
+  { subject, principal, claims }: SessionFacts,
   nowMs: number,
 ): Promise<RefreshToken | undefined> {
+  const holder = principal?.slice(0, 40) ?? subject;
   const family = randomBytes(familyBytes);
   const secret = randomBytes(secretBytes);
   const expireTimeMs = await database.transact(async (session) => {
-    const identity = await session.get(identities.table, subject);
-    if (identity === undefined) return undefined;
+    const identity = principal === undefined ? await session.get(identities.table, subject) : undefined;
+    if (identity === undefined && principal === undefined) return undefined;
     const expireTimeMs = endOf(identity, nowMs, nowMs);
-    const stored = { secret: digestOf(secret), basis: basisOf(identity), claims };
+    const basis = identity === undefined ? { basis: "", subject } : { basis: basisOf(identity) };
+    const body = encode({ secret: digestOf(secret), ...basis, claims });
     const columns = { family: digestOf(family), expire_us: expireTimeMs * 1000 };
-    await session.insert(sessions, newRow(newUid(subject), subject, nowMs, { body: encode(stored), columns }));
+    await session.insert(sessions, newRow(newUid(holder), holder, nowMs, { body, columns }));
     return expireTimeMs;
   });
   if (expireTimeMs === undefined) return undefined;
-  if ((await database.read.count(sessions, { parent: subject })) > maxSessions) await endOldest(database, subject);
+  if ((await database.read.count(sessions, { parent: holder })) > maxSessions) await endOldest(database, holder);
   return { token: Buffer.concat([family, secret]).toString("base64url"), expireTimeMs };
 }
 
@@ -91,7 +99,8 @@ export async function findSession(
 ): Promise<OpenSession | undefined> {
   const row = await rowOf(session, refreshToken);
   if (row === undefined || Number(row.columns.expire_us) <= nowMs * 1000) return undefined;
-  return { uid: row.uid, facts: { subject: row.parent, claims: decode(row).claims } };
+  const { subject = row.parent, claims } = decode(row);
+  return { uid: row.uid, facts: { subject, claims } };
 }
 
 /**
@@ -106,7 +115,8 @@ export async function continueSession(
   const row = await rowOf(session, refreshToken);
   if (row === undefined) return undefined;
   const stored = decode(row);
-  const identity = await session.get(identities.table, row.parent);
+  const identity = stored.subject === undefined ? await session.get(identities.table, row.parent) : undefined;
+  const isKept = stored.subject !== undefined || (identity !== undefined && basisOf(identity) === stored.basis);
   const given = Buffer.from(refreshToken, "base64url");
   const family = given.subarray(0, familyBytes);
   const isCurrent = timingSafeEqual(
@@ -114,7 +124,7 @@ export async function continueSession(
     Buffer.from(digestOf(given.subarray(familyBytes)), "base64url"),
   );
   const isAlive = Number(row.columns.expire_us) > nowMs * 1000;
-  if (!isCurrent || !isAlive || identity === undefined || basisOf(identity) !== stored.basis) {
+  if (!isCurrent || !isAlive || !isKept) {
     await session.remove(sessions, row.uid);
     return undefined;
   }
@@ -129,17 +139,18 @@ export async function continueSession(
   return { token: Buffer.concat([family, secret]).toString("base64url"), expireTimeMs };
 }
 
-/** Ends the session of a current or older refresh token, and returns the uid of its identity if there was one. */
+/** Ends the session of a current or older refresh token, and returns the subject of its tokens if there was one. */
 export async function endSession(session: WriteSession, refreshToken: string): Promise<string | undefined> {
   const row = await rowOf(session, refreshToken);
-  if (row !== undefined) await session.remove(sessions, row.uid);
-  return row?.parent;
+  if (row === undefined) return undefined;
+  await session.remove(sessions, row.uid);
+  return decode(row).subject ?? row.parent;
 }
 
 /** When a session that began at `beginMs` ends if it is not used after `nowMs`. */
-function endOf(identity: Row, beginMs: number, nowMs: number): number {
-  const { relationship } = messageOf(identities, identity);
-  const keys = relationship.case === "staticKeys" ? relationship.value.expirationTime : undefined;
+function endOf(identity: Row | undefined, beginMs: number, nowMs: number): number {
+  const relationship = identity && messageOf(identities, identity).relationship;
+  const keys = relationship?.case === "staticKeys" ? relationship.value.expirationTime : undefined;
   return Math.min(nowMs + idleMs, beginMs + lifeMs, keys === undefined ? Number.POSITIVE_INFINITY : timestampMs(keys));
 }
 
@@ -150,11 +161,11 @@ function basisOf(identity: Row): string {
   return digestOf(Buffer.concat([Buffer.from(`${identity.createTimeUs} `), rule]));
 }
 
-async function endOldest(database: Database, subject: string): Promise<void> {
+async function endOldest(database: Database, holder: string): Promise<void> {
   await database.transact(async (session) => {
-    const surplus = (await session.count(sessions, { parent: subject })) - maxSessions;
+    const surplus = (await session.count(sessions, { parent: holder })) - maxSessions;
     const oldest = await session.list(sessions, {
-      parent: subject,
+      parent: holder,
       orderBy: [{ column: "create_time_us", descending: false }],
       limit: Math.min(Math.max(surplus, 0), maxRemoved),
     });

@@ -1,12 +1,15 @@
 /**
- * Token exchange: exchanges a token of another issuer for a platform token, which names a single identity, is valid for
- * an hour, and may be narrowed to some groups and capabilities. Grants are evaluated on every call, so an exchange
- * fixes only the identity and the narrowing.
+ * Token exchange: exchanges a token of another issuer for a platform token, which is valid for an hour, and may be
+ * narrowed to some groups and capabilities. Grants are evaluated on every call, so an exchange fixes only whom the token
+ * speaks for, and the narrowing.
  *
- * - A platform token may be exchanged to narrow it further. The new one keeps all restrictions of the old one, expires
+ * - An exchange that names nothing gives a token of the principal: identities are matched with it on every call, as they
+ *   would be with the token given. So nothing that an organisation stores changes what the exchange gives.
+ * - With `identity` the new token speaks for that identity alone, with `identityProvider` for the user who signs in
+ *   there.
+ * - A platform token may be exchanged to restrict it further. The new one keeps all restrictions of the old one, expires
  *   no later, and begins no session. Otherwise a stolen token could be renewed forever.
- * - If roles are mapped to external groups in the token, the new token expires no later than the token that names the
- *   groups, and there is no refresh token.
+ * - Roles that follow from groups in the token given end with the life of that token.
  * - With `identity`, a well-formed token that does not match it is PERMISSION_DENIED. The text is the same whether the
  *   identity belongs to others, does not exist, or the signature is wrong.
  *
@@ -25,12 +28,21 @@ import {
   narrower,
   narrowingClaims,
   narrowingOf,
+  type ProviderSignIn,
+  SignInAmbiguous,
   TokenTooLong,
+  type UpstreamClaims,
+  upstreamClaims,
 } from "../../../auth/index.ts";
-import { type FieldViolation, invalid, permissionDenied, unauthenticated } from "../../../errors.ts";
+import {
+  type FieldViolation,
+  failedPrecondition,
+  invalid,
+  permissionDenied,
+  unauthenticated,
+} from "../../../errors.ts";
 import type { Database } from "../../../store/index.ts";
 import { isUid, outermost } from "../../../uid.ts";
-import { externalGroupRoleMappings } from "../external-group-role-mappings.ts";
 import { beginSession, continueSession, endSession, findSession, type RefreshToken } from "./sessions.ts";
 
 /** The restrictions of an exchanged token. Empty lists restrict nothing. */
@@ -49,14 +61,18 @@ interface ExchangeRequest extends NarrowingRequest {
   readonly identity?: string | undefined;
   /** uid of the identity provider that the token must have come through. */
   readonly identityProvider?: string | undefined;
+  /** Called with whose token it is, even if it is then not exchanged. */
+  onCaller?(caller: Caller): void;
 }
 
 /** The answer to an exchange. */
 export interface IssuedToken {
   readonly token: string;
   readonly expireTimeMs: number;
-  /** uid of the identity. */
+  /** uid of the identity, or of the user of the principal. */
   readonly subject: string;
+  /** uid of the provider that the token is restricted to; "" for any other. */
+  readonly provider: string;
   /** `iss` of the token that it was exchanged for. */
   readonly upstreamIssuer: string;
   readonly narrowing: Narrowing;
@@ -65,11 +81,11 @@ export interface IssuedToken {
 
 /** Exchanges, refreshes and revokes tokens. */
 export interface TokenExchange {
-  /** Errors: UNAUTHENTICATED, PERMISSION_DENIED, INVALID_ARGUMENT. */
+  /** Errors: UNAUTHENTICATED, PERMISSION_DENIED, INVALID_ARGUMENT; FAILED_PRECONDITION if a provider must be named. */
   exchange(token: string, request: ExchangeRequest): Promise<IssuedToken>;
   /** A new token of the session, and the refresh token that continues it. Errors: UNAUTHENTICATED, INVALID_ARGUMENT. */
   refresh(refreshToken: string, request: NarrowingRequest): Promise<IssuedToken>;
-  /** Ends the session of a refresh token. Returns the uid of its identity; undefined when there was no session. */
+  /** Ends the session of a refresh token. Returns the subject of its tokens; undefined when there was no session. */
   revoke(refreshToken: string): Promise<string | undefined>;
 }
 
@@ -78,6 +94,8 @@ interface TokenExchangeOptions {
   readonly database: Database;
   readonly issuer: Issuer;
   readonly authenticator: Authenticator;
+  /** Called for each identity that a token of another issuer is exchanged for. */
+  onUse(identity: string): void;
   /** Where clients reach the platform. Like the issuer, it is accepted as the audience. */
   readonly baseUrl: string;
   /** Milliseconds since 1970. */
@@ -92,12 +110,14 @@ export function createTokenExchange(options: TokenExchangeOptions): TokenExchang
   const { database, issuer, authenticator, now } = options;
   const audiences = new Set([...defaultAudiences(issuer.url), ...defaultAudiences(options.baseUrl)]);
 
-  async function callerWith(token: string, identity: string | undefined): Promise<Caller> {
+  async function callerWith(token: string, { identity, identityProvider }: ExchangeRequest): Promise<Caller> {
     try {
-      return await authenticator.authenticate(`Bearer ${token}`);
+      return await authenticator.authenticate(`Bearer ${token}`, identityProvider);
     } catch (error) {
-      if (isRefusal(error) && identity !== undefined && isReadableToken(token, now()))
-        throw Object.assign(notAssumable(), { cause: error.cause });
+      if (!isRefusal(error)) throw error;
+      if (error.cause instanceof SignInAmbiguous) throw Object.assign(providerNeeded(), { cause: error.cause });
+      const isNamed = identity !== undefined || identityProvider !== undefined;
+      if (isNamed && isReadableToken(token, now())) throw Object.assign(notAssumable(), { cause: error.cause });
       throw error;
     }
   }
@@ -131,7 +151,7 @@ export function createTokenExchange(options: TokenExchangeOptions): TokenExchang
 
   async function mint(
     subject: string,
-    claims: Upstream,
+    claims: UpstreamClaims,
     narrowing: Narrowing,
     latestMs = Number.POSITIVE_INFINITY,
   ): Promise<Omit<IssuedToken, "refreshToken">> {
@@ -140,39 +160,30 @@ export function createTokenExchange(options: TokenExchangeOptions): TokenExchang
     try {
       const token = await issuer.mint({ subject, ttlSeconds, claims: { ...claims, ...narrowingClaims(narrowing) } });
       const expireTimeMs = (issuedAt + ttlSeconds) * 1000;
-      return { token, expireTimeMs, subject, upstreamIssuer: claims.act.iss, narrowing };
+      const provider = typeof claims.idp === "string" ? claims.idp : "";
+      return { token, expireTimeMs, subject, provider, upstreamIssuer: claims.act.iss, narrowing };
     } catch (error) {
       if (!(error instanceof TokenTooLong)) throw error;
-      throw invalid({
-        field: "",
-        description: "the token would be too long; narrow it to fewer groups and capabilities",
-      });
+      throw invalid(
+        claims.upstream === undefined
+          ? { field: "", description: "the token would be too long; narrow it to fewer groups and capabilities" }
+          : { field: "identity", description: "is needed: the claims of the token do not fit into the new one" },
+      );
     }
-  }
-
-  /** Whether roles are mapped to any group in the token. */
-  async function isMapped(provider: Provider): Promise<boolean> {
-    if (provider.externalGroups.length === 0) return false;
-    const where = [{ column: "external_group_id", in: provider.externalGroups }];
-    return database.read.exists(externalGroupRoleMappings.table, { parent: provider.uid, where });
   }
 
   return {
     async exchange(token, request) {
-      const caller = await callerWith(token, request.identity);
-      const subject = request.identity ?? caller.subject;
-      const provider = providerOf(caller, subject, request.identityProvider);
-      if (!caller.identities.includes(subject) || (request.identityProvider !== undefined && provider === undefined))
-        throw notAssumable();
+      const caller = await callerWith(token, request);
+      request.onCaller?.(caller);
       const narrowing = narrowed(caller.narrowing ?? {}, request);
       const isOurs = caller.issuer === issuer.url;
-      const claims = { ...upstreamClaims(caller, isOurs), ...(provider && { idp: provider.uid }) };
-      const groups = provider?.externalGroups ?? [];
-      const latestMs = isOurs || groups.length > 0 ? caller.expireTimeMs : undefined;
-      const issued = await mint(subject, { ...claims, ...(groups.length > 0 && { groups }) }, narrowing, latestMs);
-      if (isOurs || (provider !== undefined && (await isMapped(provider))))
-        return { ...issued, refreshToken: undefined };
-      const facts = { subject, claims: { ...claims, ...narrowingClaims(narrowing) } };
+      const { subject, claims, principal } = spokenFor(caller, request, isOurs);
+      const issued = await mint(subject, claims, narrowing, isOurs ? caller.expireTimeMs : undefined);
+      if (caller.principal !== undefined && principal === undefined) options.onUse(subject);
+      if (isOurs) return { ...issued, refreshToken: undefined };
+      const { groups, groups_exp: groupsExp, ...lasting } = claims; // groups end with the token given
+      const facts = { subject, principal, claims: { ...lasting, ...narrowingClaims(narrowing) } };
       return { ...issued, refreshToken: await beginSession(database, facts, now()) };
     },
 
@@ -181,7 +192,7 @@ export function createTokenExchange(options: TokenExchangeOptions): TokenExchang
       if (found === undefined) throw notRefreshable();
       const { subject, claims } = found.facts;
       const narrowing = narrowed(narrowingOf(claims) ?? {}, request);
-      const issued = await mint(subject, claims as Upstream, narrowing);
+      const issued = await mint(subject, claims as UpstreamClaims, narrowing);
       const isAccepted = await accepts(issued.token);
       const next = await database.transact(async (session) => {
         if (isAccepted) return continueSession(session, refreshToken, now());
@@ -204,26 +215,50 @@ function isRefusal(error: unknown): error is ConnectError {
   return error instanceof ConnectError && error.code === Code.Unauthenticated;
 }
 
-/** Claims about the given token; `act` as in RFC 8693, 4.1. */
-interface Upstream {
-  readonly act: { readonly iss: string; readonly sub: string; readonly aud: string | readonly string[] };
-  readonly [name: string]: unknown;
+/** Whom a new token speaks for. */
+interface SpokenFor {
+  readonly subject: string;
+  readonly claims: UpstreamClaims;
+  /** Identifies the principal, if the token names no identity. */
+  readonly principal?: string;
 }
 
-type Provider = NonNullable<Caller["providers"]>[number];
-
-/** The provider through which the token acts as `subject`: the requested one, else the first that accepts it. */
-function providerOf({ identities, providers = [] }: Caller, subject: string, wanted: string | undefined) {
-  if (subject !== identities[0]) return undefined; // the user of a provider comes first
-  return wanted === undefined ? providers[0] : providers.find(({ uid }) => uid === wanted);
+/** Whom the new token of a caller speaks for. Errors: PERMISSION_DENIED if not for what is asked. */
+function spokenFor(caller: Caller, { identity, identityProvider }: ExchangeRequest, isOurs: boolean): SpokenFor {
+  const { principal, subject } = caller;
+  if (identity !== undefined && !caller.identities.includes(identity)) throw notAssumable();
+  const email = caller.email !== undefined && { email: caller.email, email_verified: true };
+  if (identityProvider !== undefined) {
+    const provider = caller.providers?.find(({ uid }) => uid === identityProvider);
+    if (provider === undefined || (identity !== undefined && identity !== subject)) throw notAssumable();
+    return { subject, claims: { ...email, act: actOf(caller, isOurs), ...claimsOfProvider(caller, provider) } };
+  }
+  if (principal === undefined) return { subject, claims: restrictedClaims(caller) };
+  if (identity === undefined) return { subject, claims: upstreamClaims(principal), principal: caller.key };
+  if (identity !== subject) return { subject: identity, claims: { ...email, act: actOf(caller, isOurs) } };
+  return { subject, claims: { ...upstreamClaims(principal), identity }, principal: caller.key };
 }
 
-/** What the new token contains about the given one. For a token that was exchanged itself, about the first one. */
-function upstreamClaims({ email, claims }: Caller, isOurs: boolean): Upstream {
+/** The claims that a platform token has of the token that it was exchanged for, and its restrictions to it. */
+const restrictions = ["act", "upstream", "identity", "idp", "groups", "groups_exp", "email", "email_verified"];
+
+function restrictedClaims(caller: Caller): UpstreamClaims {
+  const kept = Object.entries(caller.claims).filter(([name]) => restrictions.includes(name));
+  return { ...Object.fromEntries(kept), act: actOf(caller, true) };
+}
+
+/** The token that was given first; that of a platform token without one is itself. */
+function actOf({ claims }: Caller, isOurs: boolean): UpstreamClaims["act"] {
   const { iss, sub, aud, act } = claims;
+  return isOurs && act !== undefined ? (act as UpstreamClaims["act"]) : { iss, sub, aud };
+}
+
+/** The claims of a token that is restricted to a provider. The groups count as long as those of the token given. */
+function claimsOfProvider({ principal, claims }: Caller, { uid, externalGroups }: ProviderSignIn) {
+  const until = principal === undefined ? claims.groups_exp : principal.claims.exp;
   return {
-    ...(email !== undefined && { email, email_verified: true }),
-    act: isOurs && act !== undefined ? (act as Upstream["act"]) : { iss, sub, aud },
+    idp: uid,
+    ...(externalGroups.length > 0 && { groups: externalGroups, ...(until !== undefined && { groups_exp: until }) }),
   };
 }
 
@@ -238,6 +273,13 @@ function violationsOf(request: NarrowingRequest, audiences: ReadonlySet<string>)
   if (unknown !== undefined)
     violations.push({ field: "cap", description: `${JSON.stringify(unknown.slice(0, 100))} is no capability` });
   return violations;
+}
+
+function providerNeeded() {
+  return failedPrecondition({
+    type: "IDENTITY_PROVIDER_NEEDED",
+    description: "several identity providers accept this token; name the one to sign in at: identity_provider",
+  });
 }
 
 function notAssumable() {

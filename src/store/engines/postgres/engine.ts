@@ -10,7 +10,7 @@
 
 import { setTimeout } from "node:timers/promises";
 import { PostgresAdapter, PostgresQueryCompiler, sql } from "kysely";
-import type pg from "pg";
+import pg from "pg";
 import { Counters, counterStatements } from "../../logs/counters.ts";
 import { type Dialect, queryBuilder } from "../../sql/dialect.ts";
 import { ConflictError, NotUniqueError, UnavailableError } from "../../sql/errors.ts";
@@ -176,11 +176,17 @@ export async function openPostgres(
     }
   }
 
-  async function exclusively<T>(body: (connection: SqlConnection) => Promise<T>): Promise<T> {
+  async function exclusively<T>(
+    body: (connection: SqlConnection) => Promise<T>,
+    { lockWaitMs = 0 }: { readonly lockWaitMs?: number } = {},
+  ): Promise<T> {
     await createLock(reader);
     return once("begin", undefined, async (connection, client) => {
-      await client.query("set local statement_timeout = 0; set local lock_timeout = 0");
+      await client.query(
+        "set local statement_timeout = 0; set local lock_timeout = 0; set local idle_in_transaction_session_timeout = 0",
+      );
       await client.query("select id from migration_lock where id = 1 for update");
+      await client.query(`set local lock_timeout = ${lockWaitMs}`);
       return body(connection);
     });
   }
@@ -202,6 +208,9 @@ export async function openPostgres(
     // Outside a transaction block, each statement is a READ COMMITTED transaction.
     autocommit: async (body) => body(reader),
     exclusively,
+    ...(!pool.isPooled && {
+      buildIndex: (table: string, name: string, create: string) => buildIndex(pool, table, name, create),
+    }),
     distribute: () => exclusively((connection) => distribute(dialect, connection, distributedTables)),
     snapshot: (body) => once(beginSnapshot, undefined, body),
     check: (timeoutMs) => pool.check(timeoutMs),
@@ -210,6 +219,29 @@ export async function openPostgres(
       await pool.close();
     },
   };
+}
+
+/** On a connection of its own, whose settings are gone with it. What a pooler keeps would be the next client's. */
+async function buildIndex(pool: ConnectionPool, table: string, name: string, create: string): Promise<void> {
+  const client = await pool.take();
+  const isInvalid = async () => {
+    const found = "select from pg_index where not indisvalid and indexrelid = to_regclass($1)";
+    return (await client.query(found, [pg.escapeIdentifier(name)])).rowCount !== 0;
+  };
+  try {
+    await client.query("set statement_timeout = 0; set lock_timeout = 0");
+    do {
+      // Of a process that was killed, unless another one is building it: that has the lock.
+      await client.query(`begin; lock table ${pg.escapeIdentifier(table)} in share update exclusive mode`);
+      if (await isInvalid()) await client.query(`drop index ${pg.escapeIdentifier(name)}`);
+      await client.query("commit");
+      await client.query(create.replace(/^create index /, "create index concurrently if not exists "));
+    } while (await isInvalid());
+  } catch (error) {
+    throw translated(error);
+  } finally {
+    client.release(true);
+  }
 }
 
 /**

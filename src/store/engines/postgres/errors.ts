@@ -2,6 +2,7 @@
 import pg from "pg";
 import {
   ConflictError,
+  DamagedError,
   RefusedError,
   StatementTimeoutError,
   UnavailableError,
@@ -10,11 +11,12 @@ import {
 
 const uniqueViolation = "23505";
 const queryCanceled = "57014";
+const lockNotAvailable = "55P03";
 /**
- * Serialization failure, deadlock, lock not available; and a prepared statement that does not exist, because its
+ * Serialization failure, deadlock; and a prepared statement that does not exist, because its
  * preparation, which was sent before on the same connection, was stopped.
  */
-const conflicts = new Set(["40001", "40P01", "55P03", "26000"]);
+const conflicts = new Set(["40001", "40P01", "26000"]);
 /**
  * The server closes connections or refuses new ones (57P0x, class 08, too many connections, idle timeouts), is out of
  * memory or disk space, or is read-only, as a standby is.
@@ -23,6 +25,8 @@ const outages = /^(57P0.|08...|53...|58...|25P03|25006)$/;
 /** No right to do it, or to any schema; and an extension whose files are missing. */
 const noRight = new Set(["42501", "3F000"]);
 const noExtension = new Set(["0A000", "58P01"]);
+/** A page of a table or of an index cannot be read, or is not what it should be. */
+const damage = new Set(["XX001", "XX002"]);
 /** Authentication failures, and a database that does not exist. */
 const refusals = /^(28...|3D000)$/;
 
@@ -32,7 +36,9 @@ export function translated(error: unknown): unknown {
   const code = error.code ?? "";
   if (code === uniqueViolation) return new UniqueViolation(constraintOf(error), error);
   if (code === queryCanceled) return new StatementTimeoutError(error);
+  if (code === lockNotAvailable) return new ConflictError(error, true);
   if (conflicts.has(code)) return new ConflictError(error);
+  if (damage.has(code)) return new DamagedError(error);
   if (noRight.has(code))
     return new RefusedError(
       `the user of the database lacks a right: ${error.message}; make it the owner of the database, or grant it CREATE on the database and on its schema`,

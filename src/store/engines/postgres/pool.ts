@@ -69,6 +69,11 @@ export class ConnectionPool implements Sending {
     return areKept ? this.#names : undefined;
   }
 
+  /** Whether a pooler stands before the server. */
+  get isPooled(): boolean {
+    return this.#isPooled;
+  }
+
   /** The tables that Citus distributes. */
   get distributedTables(): ReadonlySet<string> {
     return this.#distributedTables;

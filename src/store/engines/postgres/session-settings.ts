@@ -57,6 +57,8 @@ export async function setUserDefaults(client: pg.ClientBase, isDistributed: bool
   try {
     await client.query(statements.join("\n"));
   } catch (error) {
+    // Another server that starts at the same time sets the same.
+    if ((error as Error).message.includes("concurrently updated")) return setUserDefaults(client, isDistributed);
     throw new RefusedError(
       `behind a pooler, the database user needs settings that it may not set itself: ${(error as Error).message}; as a superuser, run:\n${statements.join("\n")}`,
     );

@@ -17,7 +17,7 @@ import {
 } from "node:fs";
 import { dirname } from "node:path";
 import { backup, DatabaseSync } from "node:sqlite";
-import { RefusedError } from "../../sql/errors.ts";
+import { DamagedError, RefusedError } from "../../sql/errors.ts";
 import type { SqlConnection } from "../../sql/statement.ts";
 import { SqliteConnection } from "./connection.ts";
 import { isBusy, isNoDatabase, translated } from "./errors.ts";
@@ -96,12 +96,18 @@ export async function readSqlite<T>(path: string, read: (connection: SqlConnecti
 
 /** What SQLite finds wrong in a file. It reads all of it. */
 export function integrityFaults(database: DatabaseSync): readonly string[] {
-  const found = database.prepare("pragma integrity_check").all() as { readonly integrity_check: string }[];
-  const orphans = database.prepare("pragma foreign_key_check").all() as { readonly table: string }[];
-  return [
-    ...found.map(({ integrity_check: text }) => text).filter((text) => text !== "ok"),
-    ...orphans.map(({ table }) => `a row of ${table} refers to a row that does not exist`),
-  ];
+  try {
+    const found = database.prepare("pragma integrity_check").all() as { readonly integrity_check: string }[];
+    const orphans = database.prepare("pragma foreign_key_check").all() as { readonly table: string }[];
+    return [
+      ...found.map(({ integrity_check: text }) => text).filter((text) => text !== "ok"),
+      ...orphans.map(({ table }) => `a row of ${table} refers to a row that does not exist`),
+    ];
+  } catch (error) {
+    const damage = translated(error);
+    if (damage instanceof DamagedError) return [(error as Error).message]; // so damaged that the check itself fails
+    throw error;
+  }
 }
 
 /** Whether another process has the file open. Changes nothing. */

@@ -1,5 +1,6 @@
 /** The connections to a SQLite file: one that writes and one that reads snapshots. */
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
+import { DamagedError } from "../../sql/errors.ts";
 import { parametersOf, type Statement, type Values } from "../../sql/statement.ts";
 import { translated } from "./errors.ts";
 import type { WritingConnection } from "./group-commit.ts";
@@ -9,6 +10,7 @@ export class SqliteConnection implements WritingConnection {
   readonly #database: DatabaseSync;
   readonly #prepared = new WeakMap<Statement, StatementSync>();
   #writes = 0;
+  #damage: DamagedError | undefined;
 
   constructor(database: DatabaseSync) {
     this.#database = database;
@@ -18,13 +20,18 @@ export class SqliteConnection implements WritingConnection {
     return this.#writes;
   }
 
+  /** The first part of the file that a statement could not read. */
+  get damage(): DamagedError | undefined {
+    return this.#damage;
+  }
+
   rows(statement: Statement, values: Values): unknown[][] {
     try {
       const rows = this.#prepare(statement).all(...bind(statement, values)) as unknown as unknown[][];
       if (!statement.text.startsWith("select ")) this.#writes++;
       return rows;
     } catch (error) {
-      throw translated(error);
+      throw this.#failed(error);
     }
   }
 
@@ -34,8 +41,14 @@ export class SqliteConnection implements WritingConnection {
       this.#writes++;
       return Number(changes);
     } catch (error) {
-      throw translated(error);
+      throw this.#failed(error);
     }
+  }
+
+  #failed(error: unknown): unknown {
+    const failure = translated(error);
+    if (failure instanceof DamagedError) this.#damage ??= failure;
+    return failure;
   }
 
   send(statement: Statement, values: Values, failed: (error: unknown) => unknown): void {
@@ -109,12 +122,26 @@ export class SnapshotConnection extends SqliteConnection {
     this.renew();
   }
 
-  /** Ends the snapshot, unless it is kept and no other process has committed since. */
+  /** Ends the snapshot, unless it is kept and no other process has committed since. Never fails. */
   renew(): void {
     if (!this.#isOpen) return;
     if (this.#othersWhenHeld !== undefined && !this.#hasChanged()) return;
     this.#isOpen = false;
-    if (this.#database.isTransaction) this.#commit.run();
+    if (!this.#database.isTransaction) return;
+    try {
+      this.#commit.run();
+    } catch {
+      // The read that met the fault has reported it. Usually the failed COMMIT has ended the transaction.
+      if (this.#database.isTransaction) this.#rollBack();
+    }
+  }
+
+  #rollBack(): void {
+    try {
+      this.#database.exec("rollback");
+    } catch {
+      // If the transaction is still open, the next BEGIN reports it.
+    }
   }
 
   #hasChanged(): boolean {

@@ -13,14 +13,14 @@ import { promisify } from "node:util";
 import { SqliteAdapter, SqliteQueryCompiler, sql } from "kysely";
 import { counterStatements } from "../../logs/counters.ts";
 import { type Dialect, queryBuilder } from "../../sql/dialect.ts";
-import { RefusedError } from "../../sql/errors.ts";
+import { ConflictError, RefusedError } from "../../sql/errors.ts";
 import { DatabaseStats } from "../../stats.ts";
 import type { Engine } from "../engine.ts";
 import { integrityFaults } from "./backup.ts";
 import { Checkpoints, logBytes } from "./checkpoints.ts";
 import { SnapshotConnection, SqliteConnection } from "./connection.ts";
 import { isNoDatabase, translated } from "./errors.ts";
-import { inMemory, prepareFile } from "./file.ts";
+import { inMemory, logIsGone, prepareFile } from "./file.ts";
 import { sqliteContent } from "./full-text.ts";
 import { GroupCommit } from "./group-commit.ts";
 import { Readers } from "./readers.ts";
@@ -93,6 +93,11 @@ export function openSqlite(
   const file = prepareFile(location, mustExist);
   const { path } = file;
   const { writer, reader } = connectBoth(path, busyWaitMs);
+  if (file.isAlone && writer.prepare("select 1 from sqlite_master").get() === undefined) {
+    reader.close();
+    writer.close();
+    throw logIsGone(path, "the file has no tables");
+  }
   const reading = new SnapshotConnection(reader, writer);
   const writing = new SqliteConnection(writer);
   const stats = new DatabaseStats();
@@ -135,7 +140,15 @@ export function openSqlite(
     isConcurrent: false,
     transact: (body) => queue.transact(body),
     autocommit: (body) => queue.transact(async (connection) => body(connection)),
-    exclusively: (body) => queue.transact(body),
+    async exclusively(body) {
+      for (;;) {
+        try {
+          return await queue.transact(body);
+        } catch (error) {
+          if (!(error instanceof ConflictError)) throw error; // another process is at it
+        }
+      }
+    },
     async snapshot(body) {
       using database = connect(path, writerCacheKib);
       database.exec("begin");
@@ -146,6 +159,8 @@ export function openSqlite(
       return integrityFaults(database);
     },
     async check() {
+      const damage = reading.damage ?? writing.damage ?? readers?.damage;
+      if (damage !== undefined) throw damage;
       reading.rows(readable, {});
       if (!queue.isRefused) return;
       await queue.transact(async (connection) => connection.run(writable, {}));

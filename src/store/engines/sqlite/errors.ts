@@ -1,9 +1,12 @@
 /** Translates SQLite's result codes to the errors of the store. */
-import { ConflictError, UnavailableError, UniqueViolation } from "../../sql/errors.ts";
+import { ConflictError, DamagedError, UnavailableError, UniqueViolation } from "../../sql/errors.ts";
 
 const busy = 5;
 const readOnly = 8;
 const ioError = 10;
+const corrupt = 11;
+/** SQLITE_IOERR_READ, _SHORT_READ, _DATA (a checksum is wrong), _CORRUPTFS. */
+const readErrors: readonly number[] = [266, 522, 8202, 8458];
 const ioErrorWrite = 778;
 const full = 13;
 const cannotOpen = 14;
@@ -32,8 +35,9 @@ export function leavesNothing(error: unknown): boolean {
 
 /** Translates an error of node:sqlite. Returns an error that has no translation unchanged. */
 export function translated(error: unknown): unknown {
-  if (isBusy(error)) return new ConflictError(error);
+  if (isBusy(error)) return new ConflictError(error, true);
   const code = codeOf(error);
+  if ([corrupt, notADatabase].includes(code & 0xff) || readErrors.includes(code)) return new DamagedError(error);
   if ([readOnly, ioError, full, cannotOpen].includes(code & 0xff))
     return new UnavailableError(`the disk of the database refuses: ${(error as Error).message}`, error);
   if (code !== constraintPrimaryKey && code !== constraintUnique) return error;

@@ -13,13 +13,16 @@
  * fails, until a restart. A write that fails before that, because the disk is full or read-only, has lost nothing:
  * units fail only while it does.
  *
+ * A unit that meets a damaged page fails, and the others of its transaction run again without it: SQLite does not commit
+ * after such an error.
+ *
  * A timer waits for a lock that another process holds. SQLite's own wait would block the event loop.
  */
 
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { setImmediate, setTimeout } from "node:timers/promises";
 import { type CounterStatements, Counters } from "../../logs/counters.ts";
-import { ConflictError, UnavailableError } from "../../sql/errors.ts";
+import { ConflictError, DamagedError, UnavailableError } from "../../sql/errors.ts";
 import type { SqlConnection } from "../../sql/statement.ts";
 import type { TransactionBody } from "../engine.ts";
 import { isBusy, leavesNothing, translated } from "./errors.ts";
@@ -35,6 +38,8 @@ interface Unit {
   readonly body: TransactionBody<unknown>;
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: unknown) => void;
+  /** Whether it has met damage and failed. */
+  hasMetDamage?: boolean;
 }
 
 /** The connection that writes. */
@@ -168,7 +173,7 @@ export class GroupCommit {
         return;
       } catch (error) {
         if (!isBusy(error)) throw translated(error);
-        if (performance.now() > giveUpAt) throw new ConflictError(error);
+        if (performance.now() > giveUpAt) throw new ConflictError(error, true);
         if (retryMs === 1) this.#hooks.isLocked();
       }
       await setTimeout(retryMs * (0.5 + Math.random()));
@@ -239,25 +244,25 @@ export class GroupCommit {
     for (const reply of replies) reply();
   }
 
-  /** Rolls back, and runs the units again, in savepoints. */
+  /** Rolls back, and runs the units again, in savepoints, without those that meet damage. */
   async #runAgain(units: readonly Unit[]): Promise<Batch> {
     this.#commitsWithSavepoints = savepointCommits;
-    this.#rollBack();
-    await this.#begin();
-    const batch = this.#newBatch();
-    for (const unit of units) await this.#runUnit(unit, batch, false);
-    return batch;
+    for (;;) {
+      this.#rollBack();
+      await this.#begin();
+      const batch = this.#newBatch();
+      let isWhole = true;
+      for (const unit of units) if (isWhole && !unit.hasMetDamage) isWhole = await this.#runUnit(unit, batch, false);
+      if (isWhole) return batch;
+    }
   }
 
   /**
    * Runs a unit. Returns false when it has thrown and its writes cannot be rolled back alone. Throws only errors that
    * end the whole transaction; the error of the first unit does if that has written.
    */
-  async #runUnit(
-    { body, resolve, reject }: Unit,
-    { counters: shared, replies }: Batch,
-    isFirst: boolean,
-  ): Promise<boolean> {
+  async #runUnit(unit: Unit, { counters: shared, replies }: Batch, isFirst: boolean): Promise<boolean> {
+    const { body, resolve, reject } = unit;
     const counters = new Counters(this.#statements, shared);
     const hasSavepoint = this.#commitsWithSavepoints > 0;
     const { writes } = this.#connection;
@@ -270,6 +275,11 @@ export class GroupCommit {
       replies.push(() => resolve(value));
     } catch (error) {
       this.#noted(error);
+      if (error instanceof DamagedError) {
+        unit.hasMetDamage = true;
+        reject(error);
+        return false;
+      }
       if (!this.#database.isTransaction) throw error; // a full disk or an I/O error has rolled back everything
       if (hasSavepoint) this.#database.exec("rollback to work; release work");
       else if (this.#connection.writes !== writes) {

@@ -5,6 +5,7 @@
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 import type { QueryRunner, ReadingCall } from "../../long-queries.ts";
+import { DamagedError } from "../../sql/errors.ts";
 import { parametersOf, type Statement, type Values } from "../../sql/statement.ts";
 import { translated } from "./errors.ts";
 
@@ -43,10 +44,16 @@ export class Readers implements QueryRunner {
   readonly #options: ReadersOptions;
   readonly #idle: ReaderThread[] = [];
   readonly #all = new Set<ReaderThread>();
+  #damage: DamagedError | undefined;
 
   constructor(options: ReadersOptions) {
     this.size = options.size;
     this.#options = options;
+  }
+
+  /** The first part of the file that a query could not read. */
+  get damage(): DamagedError | undefined {
+    return this.#damage;
   }
 
   async rows(statement: Statement, values: Values, { signal }: ReadingCall): Promise<unknown[][]> {
@@ -56,14 +63,22 @@ export class Readers implements QueryRunner {
     let answer: ReaderAnswer;
     try {
       answer = await thread.run(statement.text, parametersOf(statement, values), signal);
+    } catch (error) {
+      throw this.#failed(error);
     } finally {
       if (thread.isRunning) this.#idle.push(thread);
       else this.#all.delete(thread);
     }
     signal.throwIfAborted();
-    if (!("rows" in answer)) throw translated(Object.assign(new Error(answer.message), { errcode: answer.errcode }));
+    if (!("rows" in answer)) throw this.#failed(Object.assign(new Error(answer.message), { errcode: answer.errcode }));
     await this.#options.durable();
     return answer.rows;
+  }
+
+  #failed(error: unknown): unknown {
+    const failure = translated(error);
+    if (failure instanceof DamagedError) this.#damage ??= failure;
+    return failure;
   }
 
   #start(): ReaderThread {

@@ -1,0 +1,166 @@
+/**
+ * Whom a verified token speaks for: the identities whose rules it matches, and the user of the identity providers that
+ * accept it. A rule is matched only if the keys that it trusts have verified the token.
+ */
+
+import { rootOf } from "../uid.ts";
+import type { Caller } from "./caller.ts";
+import type { IdentitySource, MatchableIdentity } from "./identity-source.ts";
+import { type Principal, userUidOf } from "./principal.ts";
+import { externalGroupsOf, type Provider, type ProviderSource, type SignIn } from "./provider.ts";
+import { type Matching, matches, missesAudience } from "./tokens/claim-match.ts";
+import { certificateIssuer } from "./tokens/client-certificates.ts";
+import { PatternBudget } from "./tokens/pattern.ts";
+import { TokenMisfit, TokenRejected } from "./tokens/token.ts";
+
+/** The identities that a token speaks for. */
+export interface Speaker extends Pick<Caller, "identities" | "providers"> {
+  /** Until when, in milliseconds since 1970, if nothing changes. */
+  readonly untilMs: number;
+  /** Whether patterns of an organisation were left out, because they take too much work now. */
+  readonly isPartial: boolean;
+}
+
+/** The identities and providers that may expect a token. */
+export interface Expecting {
+  readonly candidates: readonly MatchableIdentity[];
+  readonly accepting: readonly Provider[];
+  /** Whether any of them trusts the keys that the issuer publishes. */
+  readonly wantsPublished: boolean;
+}
+
+/** What a token is asked to speak for; without a member, for everything. */
+export interface Restriction {
+  /** The uid of the identity provider that its user signs in at. */
+  readonly provider?: string | undefined;
+  /** Its user alone. */
+  readonly isUserOnly?: boolean;
+}
+
+/** The client has a valid certificate and no token. It may know the name in its certificate. */
+export class CertificateUnknown extends TokenRejected {
+  constructor(subject: string) {
+    super(`missing bearer token, and no identity is that of the client certificate for ${subject}`);
+  }
+}
+
+/** The user could sign in for the first time, at one of several providers. */
+export class SignInAmbiguous extends TokenRejected {
+  constructor() {
+    super("several identity providers accept it, and none is named");
+  }
+}
+
+/** Patterns were left out that might match. */
+export class TooMuchWork extends TokenRejected {
+  constructor() {
+    super("nobody expects it, as far as patterns were matched: they take too much work now");
+  }
+}
+
+/** Finds whom tokens speak for. */
+export interface Speakers {
+  expecting(claims: Principal["claims"], audiences: readonly string[]): Promise<Expecting>;
+  /**
+   * `trusts`: whether a static key set has verified the token. Signs its user in. Errors: TokenRejected if it speaks for
+   * nobody.
+   */
+  speaker(
+    principal: Omit<Principal, "keys">,
+    expecting: Expecting,
+    trusts: (issuerKeys: string) => boolean,
+    restriction: Restriction,
+  ): Promise<Speaker>;
+}
+
+/** What {@link createSpeakers} needs. */
+interface SpeakersOptions {
+  readonly identities: Pick<IdentitySource, "candidates">;
+  readonly providers: ProviderSource;
+  /** The audiences of this platform. */
+  readonly defaults: ReadonlySet<string>;
+  /** Milliseconds since 1970. */
+  readonly clock: () => number;
+}
+
+const nobody: SignIn = { providers: [], isAmbiguous: false };
+
+export function createSpeakers({ identities, providers, defaults, clock }: SpeakersOptions): Speakers {
+  const budget = new PatternBudget(clock);
+
+  /** How a token is matched with the rule of an identity: the work of its patterns counts for its organisation. */
+  function matchingOf({ uid }: MatchableIdentity): Matching {
+    const organisation = rootOf(uid);
+    const work = {
+      hasLeft: () => budget.hasLeft(organisation),
+      spend: (done: number) => budget.spend(organisation, done),
+    };
+    return { defaults, nowMs: clock(), work };
+  }
+
+  /** The reason why no identity accepts a verified token. */
+  async function unexpected(
+    principal: Omit<Principal, "keys">,
+    candidates: readonly MatchableIdentity[],
+  ): Promise<TokenRejected> {
+    const { iss, sub } = principal.claims;
+    if (iss === certificateIssuer) return new CertificateUnknown(sub);
+    const isForOthers =
+      candidates.some((identity) => missesAudience(identity.rule, principal, matchingOf(identity))) ||
+      (await providers.hasIssuer(iss));
+    return isForOthers ? new TokenMisfit("for another audience") : new TokenRejected("nobody expects it");
+  }
+
+  return {
+    async expecting(claims, audiences) {
+      const [candidates, accepting] = await Promise.all([
+        identities.candidates(claims.iss, claims.sub),
+        claims.iss === certificateIssuer ? [] : providers.accepting(claims.iss, audiences),
+      ]);
+      const wantsPublished = accepting.length > 0 || candidates.some(({ rule }) => rule.kind === "claim_match");
+      return { candidates, accepting, wantsPublished };
+    },
+
+    async speaker(principal, { candidates, accepting }, trusts, { provider, isUserOnly = provider !== undefined }) {
+      const { claims, isPublished } = principal;
+      const trusting = candidates.filter(({ rule }) =>
+        rule.kind === "static_keys" ? trusts(rule.issuerKeys) : isPublished,
+      );
+      const matched = trusting
+        .filter((identity) => matches(identity.rule, principal, matchingOf(identity)))
+        .sort(oldestFirst);
+      const isPartial = trusting.some(({ uid }) => !budget.hasLeft(rootOf(uid)));
+      const signIn = isPublished && accepting.length > 0 ? await providers.signIn(accepting, claims, provider) : nobody;
+      const user = userUidOf(principal);
+      const known = [...(signIn.providers.length > 0 ? [user] : []), ...matched.map(({ uid }) => uid)];
+      const found = [...new Set(known)].filter((uid) => !isUserOnly || uid === user);
+      if (found.length === 0) {
+        if (isPartial) throw new TooMuchWork();
+        if (signIn.isAmbiguous) throw new SignInAmbiguous();
+        if (accepting.length === 0) throw await unexpected(principal, trusting);
+        throw new TokenRejected("the user was deleted, or its identity provider does not let it in");
+      }
+      const isAtRoot = (uid: string) => !uid.includes("/");
+      const ends = matched.flatMap(({ rule }) => (rule.kind === "static_keys" ? [rule.expireTimeMs] : []));
+      // A platform token may live longer than the token that named the groups.
+      const groupsUntilMs = claims.exp * 1000;
+      const hasGroups = clock() < groupsUntilMs;
+      if (hasGroups && signIn.providers.length > 0) ends.push(groupsUntilMs);
+      return {
+        identities: [...found.filter((uid) => !isAtRoot(uid)), ...found.filter(isAtRoot)],
+        isPartial,
+        untilMs: Math.min(...ends, Number.POSITIVE_INFINITY),
+        ...(signIn.providers.length > 0 && {
+          providers: signIn.providers.map(({ uid, groupsClaim, groups = [] }) => ({
+            uid,
+            externalGroups: [...new Set([...(hasGroups ? externalGroupsOf(claims, groupsClaim) : []), ...groups])],
+          })),
+        }),
+      };
+    },
+  };
+}
+
+function oldestFirst(a: MatchableIdentity, b: MatchableIdentity): number {
+  return a.createTimeUs - b.createTimeUs || (a.uid < b.uid ? -1 : 1);
+}

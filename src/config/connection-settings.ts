@@ -1,0 +1,71 @@
+/** The settings of connections and of the proxies before the server, for the table of settings. */
+import { parseForwardedHeader, parseHosts, parseNetworks } from "./connections.ts";
+import { parseChoice, parseCount, parseDuration } from "./values.ts";
+
+const parseOnOff = parseChoice("on", "off");
+
+/** Parses the time for which an idle connection is kept: Node takes 0 for no limit. */
+function parseIdleTime(value: string): number {
+  const ms = parseDuration(value);
+  if (ms < 1000 || ms > 24 * 3_600_000) throw new Error(`must be a duration from 1s to 24h, not "${value}"`);
+  return ms;
+}
+parseIdleTime.schema = parseDuration.schema;
+
+/** The settings. */
+export const connectionSettings = {
+  trustedProxies: {
+    help: "networks of the proxies that say who their clients are: 10.0.0.0/8,192.0.2.1 (default: none)",
+    placeholder: "CIDR,…",
+    default: "",
+    parse: parseNetworks,
+  },
+  forwardedHeader: {
+    help: "with --trusted-proxies, the one field in which they say so: X-Forwarded-For, or Forwarded (RFC 7239)",
+    placeholder: "NAME",
+    default: "X-Forwarded-For",
+    parse: parseForwardedHeader,
+  },
+  proxyProtocol: {
+    help: "with --trusted-proxies, whether each of their connections begins with a header of the PROXY protocol (version 1 or 2), which then counts instead: on or off",
+    placeholder: "on|off",
+    default: "off",
+    parse: parseOnOff,
+  },
+  maxConnections: {
+    help: "maximum number of open connections of a process; those beyond it are closed",
+    placeholder: "NUMBER",
+    default: "10000",
+    parse: parseCount(1, 1_000_000),
+  },
+  maxConnectionsPerAddress: {
+    help: "maximum number of those from one address, except from trusted proxies (default: a quarter)",
+    placeholder: "NUMBER",
+    default: undefined,
+    parse: parseCount(1, 1_000_000),
+  },
+  keepAliveTimeout: {
+    help: "how long an HTTP/1.1 connection may wait for its next request; give it more than balancers wait",
+    placeholder: "DURATION",
+    default: "75s",
+    parse: parseIdleTime,
+  },
+  http2IdleTimeout: {
+    help: "how long an HTTP/2 connection may be without a stream; give it more than balancers wait",
+    placeholder: "DURATION",
+    default: "300s",
+    parse: parseIdleTime,
+  },
+  hsts: {
+    help: "with TLS, whether answers tell browsers to use only https for a year (Strict-Transport-Security): on or off",
+    placeholder: "on|off",
+    default: "on",
+    parse: parseOnOff,
+  },
+  adminHosts: {
+    help: "further host names by which /metrics and /debug of the admin listener are asked, comma-separated; addresses and names without a dot need not be named",
+    placeholder: "LIST",
+    default: "",
+    parse: parseHosts,
+  },
+} as const;

@@ -1,0 +1,36 @@
+/** The quotas of an organisation, a root group and everything below it. */
+
+/** How many of a kind an organisation can have where the setting does not say it, by the name of the quota. */
+export const defaultQuotas: Readonly<Record<string, number>> = {
+  groups: 100_000,
+  identities: 1_000_000,
+  roles: 10_000,
+  roleBindings: 1_000_000,
+  identityProviders: 1_000,
+  externalGroupRoleMappings: 100_000,
+  groupInvites: 100_000,
+  accountAssociations: 100_000,
+  termsAcceptances: 1_000_000,
+  subscriptions: 10_000,
+  repos: 10_000_000,
+  tags: 100_000_000,
+  advisories: 1_000_000,
+  signIns: 1_000_000,
+  scim_users: 1_000_000,
+  scim_groups: 100_000,
+  scim_members: 10_000_000,
+  readmeBytes: 10 * 2 ** 30,
+  scim_user_bytes: 10 * 2 ** 30,
+  scim_group_bytes: 10 * 2 ** 30,
+};
+
+/** That of a kind which is not listed, such as one that was added to the contract. */
+const otherQuota = 100_000;
+
+/** Quotas by their names, as the setting gives them. Infinity is none. */
+export type Quotas = Readonly<Record<string, number>>;
+
+/** The quota of a name. */
+export function quotaOf(quotas: Quotas, name: string): number {
+  return quotas[name] ?? otherQuota;
+}
