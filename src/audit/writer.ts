@@ -13,9 +13,9 @@ export interface Audit {
   append(session: WriteSession, record: AuditRecord): Promise<void>;
   /**
    * Writes a record outside of a transaction, within a second. One without a caller is only counted: by its code, the
-   * minute and the network of its address.
+   * minute and the network of its address. `by` distinguishes callers that records name alike.
    */
-  report(record: AuditRecord): void;
+  report(record: AuditRecord, by?: string): void;
   /** Writes what has been reported. What cannot be written now waits. */
   flush(): Promise<void>;
   /** Writes what has been reported, or drops it. */
@@ -39,6 +39,7 @@ const batchSize = 500;
 
 /** Calls of one caller since the last flush. `countedOnly`: those without a line of their own. */
 interface Tally {
+  readonly caller: string;
   reported: number;
   countedOnly: number;
 }
@@ -57,10 +58,13 @@ export function createAudit({ database, now, onLoss }: AuditOptions): Audit {
   let outage: Error | undefined;
 
   /** Callers beyond `maxCallers` share one tally. */
-  function tallyOf(caller: string): Tally {
-    const name = tallies.has(caller) || tallies.size < maxCallers ? caller : "";
-    const tally = tallies.get(name) ?? { reported: 0, countedOnly: 0 };
-    tallies.set(name, tally);
+  function tallyOf(caller: string, by: string): Tally {
+    const name = `${caller} ${by}`;
+    const known = tallies.get(name);
+    if (known !== undefined) return known;
+    const [key, shown] = tallies.size < maxCallers ? [name, caller] : ["", ""];
+    const tally = tallies.get(key) ?? { caller: shown, reported: 0, countedOnly: 0 };
+    tallies.set(key, tally);
     return tally;
   }
 
@@ -110,10 +114,10 @@ export function createAudit({ database, now, onLoss }: AuditOptions): Audit {
   }
 
   function take(timeMs: number): readonly LogEntry[] {
-    const counts = [...tallies].filter(([, { countedOnly }]) => countedOnly > 0);
+    const counts = [...tallies.values()].filter(({ countedOnly }) => countedOnly > 0);
     const entries = [
       ...pending,
-      ...counts.map(([caller, { countedOnly: count }]) => auditEntry({ ...emptyRecord, caller, count }, now())),
+      ...counts.map(({ caller, countedOnly: count }) => auditEntry({ ...emptyRecord, caller, count }, now())),
       ...strangers.take(timeMs).map(({ record, timeMs }) => auditEntry(record, timeMs)),
     ];
     pending = [];
@@ -123,12 +127,12 @@ export function createAudit({ database, now, onLoss }: AuditOptions): Audit {
 
   return {
     append: (session, record) => appendAudit(session, auditEntry(record, now())),
-    report(record) {
+    report(record, by = "") {
       if (record.caller === "") {
         strangers.add(record, now());
         return schedule(strangers.dueMs);
       }
-      const tally = tallyOf(record.caller);
+      const tally = tallyOf(record.caller, by);
       if (tally.reported < maxPerCaller && pending.length < maxPending) {
         tally.reported++;
         pending.push(auditEntry(record, now()));

@@ -39,16 +39,21 @@ import {
 } from "./tokens/token.ts";
 import { createVerifier, type Verification } from "./verification.ts";
 
+/** What a token is exchanged for. */
+interface Exchange {
+  readonly provider?: string | undefined;
+}
+
 /** Authenticates the caller of a call. */
 export interface Authenticator {
   /**
-   * `provider`: the uid of the identity provider that the user of the token signs in at; then the token speaks for that
-   * user alone.
+   * With an `exchange`, its `provider` is the uid of the identity provider that the user of the token signs in at; then
+   * the token speaks for that user alone.
    *
    * Errors: UNAUTHENTICATED `missing bearer token` or `invalid bearer token`. The challenge says what is wrong with a
    * token whose signature is valid. The `cause` of the error, for the log, says why any token is invalid.
    */
-  authenticate(authorizationHeader: string | null, provider?: string): Awaitable<Caller>;
+  authenticate(authorizationHeader: string | null, exchange?: Exchange): Awaitable<Caller>;
   /** Whether a header has a token that was verified before and has a caller. */
   isKnown(authorizationHeader: string | undefined): boolean;
   /** The caller of the token in a header when it was last used. It may not be let in any more. */
@@ -84,6 +89,8 @@ interface VerifiedToken {
   verification?: Verification;
   readonly untilMs: number;
   outcome?: Outcome | undefined;
+  /** Whether it has been found out before whom it speaks for. */
+  isUsed?: boolean;
   /** Its caller when it was last used; undefined if it was refused. */
   caller?: Caller | undefined;
 }
@@ -96,6 +103,12 @@ interface Found extends Pick<Speaker, "untilMs" | "isPartial"> {
 /** What is asked of a token. */
 interface Attempt {
   readonly provider: string | undefined;
+  /**
+   * Whether it is looked up if the issuer publishes the key, even if nobody asks: what an exchange gives must not depend
+   * on who does.
+   */
+  readonly isExchange: boolean;
+  readonly isNew: boolean;
   /** Until when the answer may be incomplete. */
   untilMs?: number;
 }
@@ -123,21 +136,21 @@ export function createAuthenticator({
     return known?.header === header && clock() < known.untilMs ? known : undefined;
   }
 
-  function callerOf(header: string, provider: string | undefined): Awaitable<Caller> {
+  function callerOf(header: string, exchange: Exchange | undefined): Awaitable<Caller> {
     const cached = knownToken(header);
     const refused = cached === undefined ? knownToken(header, refusedTokens) : undefined;
     if (cached === undefined && refused === undefined) tokenUses.unknown++;
     else tokenUses.known++;
     return chain(cached ?? refused ?? verified(header), (known) =>
       tryChain(
-        () => current(known, provider),
+        () => current(known, exchange),
         (caller) => {
           if (cached === undefined) keep(known, verifiedTokens, refusedTokens);
           known.caller = caller;
           return caller;
         },
         (error) => {
-          if (error instanceof TokenRejected && provider === undefined) {
+          if (error instanceof TokenRejected && exchange?.provider === undefined) {
             keep(known, refusedTokens, verifiedTokens);
             known.caller = undefined;
           }
@@ -165,21 +178,23 @@ export function createAuthenticator({
   }
 
   /** The caller of a verified token now. Errors: TokenRejected. */
-  function current(known: VerifiedToken, provider: string | undefined): Awaitable<Caller> {
+  function current(known: VerifiedToken, exchange: Exchange | undefined): Awaitable<Caller> {
     const { token, verification } = known;
     checkPeriod(token.claims, clock());
     const stillVerifies = verification !== undefined || issuer.stillVerifies(token);
     return both(stillVerifies, identities.changes(), (isVerified, changes) => {
       if (!isVerified) throw new TokenRejected("its key was revoked");
       const { outcome } = known;
-      if (provider === undefined && outcome?.changes === changes && clock() < outcome.untilMs) return settled(outcome);
-      return resolve(known, changes, provider);
+      if (exchange === undefined && outcome?.changes === changes && clock() < outcome.untilMs) return settled(outcome);
+      return resolve(known, changes, exchange);
     });
   }
 
   /** Errors: TokenRejected. */
-  async function resolve(known: VerifiedToken, changes: number, provider: string | undefined): Promise<Caller> {
-    const attempt: Attempt = { provider };
+  async function resolve(known: VerifiedToken, changes: number, exchange: Exchange | undefined): Promise<Caller> {
+    const provider = exchange?.provider;
+    const attempt: Attempt = { provider, isExchange: exchange !== undefined, isNew: known.isUsed !== true };
+    known.isUsed = true;
     const note = (result: Caller | TokenRejected, untilMs = Number.POSITIVE_INFINITY) => {
       if (provider === undefined) known.outcome = { result, changes, untilMs };
     };
@@ -201,13 +216,13 @@ export function createAuthenticator({
     const { claims, audiences } = token;
     const expecting = await speakers.expecting(claims, audiences);
     let verifiedBy = verification;
-    if (!verifiedBy.isPublished && expecting.wantsPublished) {
+    if (!verifiedBy.isPublished && (expecting.wantsPublished || attempt.isExchange)) {
       try {
         verifiedBy = await verifier.verifyPublished(token, verification);
         known.verification = verifiedBy;
       } catch (error) {
         if (!(error instanceof TokenRejected)) throw error;
-        attempt.untilMs = clock() + fetchIntervalMs; // the keys may be fetched then
+        if (expecting.wantsPublished) attempt.untilMs = clock() + fetchIntervalMs; // the keys may be fetched then
       }
     }
     const { isPublished, tried } = verifiedBy;
@@ -261,10 +276,10 @@ export function createAuthenticator({
 
   return {
     tokenUses,
-    authenticate(header, provider) {
+    authenticate(header, exchange) {
       if (header === null || header.trim() === "") throw unauthenticated("missing bearer token");
       return tryChain(
-        () => callerOf(header, provider),
+        () => callerOf(header, exchange),
         (caller) => caller,
         (error) => {
           if (!(error instanceof TokenRejected)) throw error;

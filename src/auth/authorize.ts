@@ -130,7 +130,7 @@ export function authorization(
   onUse: (identity: string) => void,
 ): CallInterceptor {
   return (next) => (request) => {
-    const rule = contract.of(request.method).authorization;
+    const { authorization: rule, mutates } = contract.of(request.method);
     if (rule.kind === "open") return next(request);
     const caller = request.contextValues.get(callerKey);
     if (caller === undefined) throw new Error("authorization runs after authentication");
@@ -142,7 +142,9 @@ export function authorization(
       const grants = caller.narrowing === undefined ? granted : narrowGrants(granted, caller.narrowing);
       const authority = { caller, grants };
       request.contextValues.set(authorityKey, authority);
-      if (caller.principal !== undefined) usedBy(authority, uid, rule.capabilities, message).forEach(onUse);
+      // What a call without a scope changes is about one organisation, which is not known yet.
+      if (caller.principal !== undefined && (uid !== undefined || !mutates))
+        usedBy(authority, uid, rule.capabilities, message).forEach(onUse);
       if (uid === undefined) {
         request.contextValues.set(scopesKey, scopesHolding(grants, rule.capabilities));
       } else {

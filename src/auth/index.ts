@@ -41,7 +41,7 @@ export type { Grant, GrantSource } from "./grant.ts";
 export type { IdentitySource, KeySources, MatchableIdentity } from "./identity-source.ts";
 export { narrower, narrowGrants, narrowingClaims, narrowingOf } from "./narrowing.ts";
 export { type UpstreamClaims, upstreamClaims } from "./principal.ts";
-export type { Provider, ProviderSignIn, ProviderSource, SignIn } from "./provider.ts";
+export type { Presentation, Provider, ProviderSignIn, ProviderSource, SignIn } from "./provider.ts";
 export { SignInAmbiguous } from "./speaker.ts";
 export { bearerIn, refusalOf } from "./tokens/bearer.ts";
 export { defaultAudiences, type MatchRule } from "./tokens/claim-match.ts";

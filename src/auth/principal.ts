@@ -23,7 +23,7 @@ export interface Principal {
   readonly audiences: readonly string[];
   /** Whether keys that the issuer publishes verified it, or the handshake of a client certificate. */
   readonly isPublished: boolean;
-  /** The thumbprints (RFC 7638) of the static keys that verified it. */
+  /** The thumbprints (RFC 7638) of the keys that verified it: one, or none for a handshake. */
   readonly keys: readonly string[];
 }
 
@@ -44,11 +44,13 @@ export function userUidOf({ claims: { iss, sub } }: Pick<Principal, "claims">): 
   return userIdentityUid(iss, sub);
 }
 
-/** Distinguishes principals, those of one issuer and subject included. 64 hex digits. */
-export function principalKey({ claims: { iss, sub }, isPublished, keys }: Principal): string {
-  const by = isPublished ? "published" : [...keys].sort().join(" ");
+/**
+ * Distinguishes principals, those of one issuer and subject included. 64 hex digits. It follows from the token alone,
+ * whoever else trusts its key.
+ */
+export function principalKey({ claims: { iss, sub }, keys }: Principal): string {
   return createHash("sha256")
-    .update(JSON.stringify([iss, sub, by]))
+    .update(JSON.stringify([iss, sub, ...[...keys].sort()]))
     .digest("hex");
 }
 

@@ -51,7 +51,15 @@ export interface ProviderSource {
    * the user identity is created, and bound; that happens at the provider that is named, that the operator reserves its
    * issuer and client for, or that is the only one.
    */
-  signIn(accepting: readonly Provider[], claims: Claims, named: string | undefined): Promise<SignIn>;
+  signIn(accepting: readonly Provider[], claims: Claims, presented: Presentation): Promise<SignIn>;
+}
+
+/** How a token is presented to identity providers. */
+export interface Presentation {
+  /** The uid of the provider that is named. */
+  readonly named: string | undefined;
+  /** Whether its claims are news of the user. */
+  readonly isNew: boolean;
 }
 
 /** The groups in a claim: a list of strings or a single one; none for anything else. */

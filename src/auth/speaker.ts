@@ -35,6 +35,8 @@ export interface Restriction {
   readonly provider?: string | undefined;
   /** Its user alone. */
   readonly isUserOnly?: boolean;
+  /** Whether it is a token of its issuer that is used for the first time. */
+  readonly isNew?: boolean;
 }
 
 /** The client has a valid certificate and no token. It may know the name in its certificate. */
@@ -121,7 +123,8 @@ export function createSpeakers({ identities, providers, defaults, clock }: Speak
       return { candidates, accepting, wantsPublished };
     },
 
-    async speaker(principal, { candidates, accepting }, trusts, { provider, isUserOnly = provider !== undefined }) {
+    async speaker(principal, { candidates, accepting }, trusts, restriction) {
+      const { provider, isUserOnly = provider !== undefined, isNew = false } = restriction;
       const { claims, isPublished } = principal;
       const trusting = candidates.filter(({ rule }) =>
         rule.kind === "static_keys" ? trusts(rule.issuerKeys) : isPublished,
@@ -130,7 +133,10 @@ export function createSpeakers({ identities, providers, defaults, clock }: Speak
         .filter((identity) => matches(identity.rule, principal, matchingOf(identity)))
         .sort(oldestFirst);
       const isPartial = trusting.some(({ uid }) => !budget.hasLeft(rootOf(uid)));
-      const signIn = isPublished && accepting.length > 0 ? await providers.signIn(accepting, claims, provider) : nobody;
+      const signIn =
+        isPublished && accepting.length > 0
+          ? await providers.signIn(accepting, claims, { named: provider, isNew })
+          : nobody;
       const user = userUidOf(principal);
       const known = [...(signIn.providers.length > 0 ? [user] : []), ...matched.map(({ uid }) => uid)];
       const found = [...new Set(known)].filter((uid) => !isUserOnly || uid === user);

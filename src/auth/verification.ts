@@ -21,7 +21,7 @@ export interface Verification {
   readonly isNamed: boolean;
   /** Whether keys that its issuer publishes have, or a handshake. */
   readonly isPublished: boolean;
-  /** The thumbprints of static keys, and whether they have. */
+  /** The thumbprints of keys, and whether they have. */
   readonly tried: Map<string, boolean>;
 }
 
@@ -91,8 +91,8 @@ export function createVerifier({ identities, providers, keySets, certificates }:
   }
 
   async function verifyPublished(token: Token, known: Verification): Promise<Verification> {
-    await keySets.verify(token, known.isNamed, known.tried.size === 0);
-    return { ...known, isPublished: true };
+    const thumbprint = await keySets.verify(token, known.isNamed, known.tried.size === 0);
+    return { ...known, isPublished: true, tried: known.tried.set(thumbprint, true) };
   }
 
   return {

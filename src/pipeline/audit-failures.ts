@@ -4,7 +4,7 @@ import { Code, ConnectError, type UnaryRequest } from "@connectrpc/connect";
 import type { Capability } from "../../gen/platform/capabilities/capabilities_pb.ts";
 import type { Audit } from "../audit/index.ts";
 import { type AuditRecord, emptyRecord } from "../audit/index.ts";
-import { actorAt, knownAuthorityOf } from "../auth/index.ts";
+import { actorAt, knownAuthorityOf, knownCallerOf } from "../auth/index.ts";
 import { type CallInterceptor, clientAddressOf, onError } from "../call/index.ts";
 import type { Contract, MethodContract } from "../contract/index.ts";
 import { isRateLimited, reasonOf } from "../errors.ts";
@@ -19,7 +19,7 @@ export function auditFailures(contract: Contract, audit: Audit): CallInterceptor
     const { validateOnly } = call.message as Message & { validateOnly?: boolean };
     const isMutation = contract.of(call.method).mutates && validateOnly !== true;
     if ((isMutation && !isRateLimited(error)) || isDenial(code))
-      audit.report({ ...recordOf(contract, call), code: reasonOf(code) });
+      audit.report({ ...recordOf(contract, call), code: reasonOf(code) }, knownCallerOf(call.contextValues)?.key);
     throw error;
   });
 }

@@ -30,9 +30,9 @@ export interface KeySets {
    * only a pattern is about the origin of the issuer. `isPatient` is false for a token that other keys have verified:
    * then an issuer that could not be reached the last time is not waited for.
    *
-   * Errors: {@link TokenRejected}, also when the issuer cannot be reached.
+   * Returns the thumbprint of the key. Errors: {@link TokenRejected}, also when the issuer cannot be reached.
    */
-  verify(token: Token, isNamed?: boolean, isPatient?: boolean): Promise<void>;
+  verify(token: Token, isNamed?: boolean, isPatient?: boolean): Promise<string>;
 }
 
 /** What {@link createKeySets} needs. */
@@ -123,16 +123,19 @@ export function createKeySets({ allowLoopbackHttp, clock, onFetch, fetch = fetch
         refresh(known, isNamed).catch(() => {}); // for the next token
         throw new TokenRejected("keys of the issuer could not be fetched");
       }
-      const keys = isTrusted ? known.keys! : await refresh(known, isNamed);
+      let keys = isTrusted ? known.keys! : await refresh(known, isNamed);
       try {
         await keys.verify(token);
       } catch (error) {
         if (!(error instanceof UnknownKey)) throw error;
-        await (await refresh(known, isNamed)).verify(token);
+        keys = await refresh(known, isNamed);
+        await keys.verify(token);
       }
-      if (known.isProven) return;
-      known.isProven = true;
-      proven.set(known.issuer, known);
+      if (!known.isProven) {
+        known.isProven = true;
+        proven.set(known.issuer, known);
+      }
+      return keys.keyOf(token).thumbprint;
     },
   };
 }

@@ -9,17 +9,15 @@
  * issuer and subject of the user, so it never happens at one of several by chance: the caller names it, or the operator
  * has reserved the issuer and client for it.
  */
-import type { Claims, Provider, ProviderSource, SignIn } from "../../../auth/index.ts";
+import type { Claims, Presentation, Provider, ProviderSource, SignIn } from "../../../auth/index.ts";
 import type { ReservedClient } from "../../../config/index.ts";
 import { unavailable } from "../../../errors.ts";
-import { LruMap } from "../../../lru-map.ts";
 import { userIdentityUid } from "../../../new-uid.ts";
 import { messageOf, type RowChange } from "../../../resource/index.ts";
 import { ConflictError, type Database, NotUniqueError, type WriteSession } from "../../../store/index.ts";
 import { lockAccess } from "../access-lock.ts";
 import { identityProviders, oidcOf } from "../identity-providers.ts";
 import { linkUsers } from "../provisioning/directory.ts";
-import { signInUid } from "../provisioning/sign-ins.ts";
 import { isNewReport, standingsOf, storeReport } from "../user-reports.ts";
 import { signInFirst } from "./first-sign-in.ts";
 import { type Admission, admit, groupsAt } from "./provisioned-users.ts";
@@ -48,15 +46,10 @@ interface ProviderSourceOptions {
   report(error: unknown): void;
 }
 
-/** What tokens report of a user is compared with what is stored at most this often. */
-const reportIntervalMs = 60_000;
-
 /** Identity providers by the claims of a token. */
 export function providerSource({ database, now, record, reserved, report }: ProviderSourceOptions): ProviderSource {
-  const reportedMs = new LruMap<string, number>(10_000);
-
   /** The provider at which a user may sign in for the first time. */
-  function firstOf(accepting: readonly Provider[], { iss }: Claims, named: string | undefined): Provider | undefined {
+  function firstOf(accepting: readonly Provider[], { iss }: Claims, { named }: Presentation): Provider | undefined {
     if (named !== undefined) return accepting.find(({ uid }) => uid === named);
     if (accepting.length === 1) return accepting[0];
     return accepting.find(({ uid, clientId }) =>
@@ -87,10 +80,6 @@ export function providerSource({ database, now, record, reserved, report }: Prov
 
   /** Stores what a token reports of a user, beside the call. */
   function noteReport(provider: string, identity: string, claims: Claims): void {
-    const key = signInUid(provider, identity);
-    const nowMs = now();
-    if (nowMs - (reportedMs.get(key) ?? Number.NEGATIVE_INFINITY) < reportIntervalMs) return;
-    reportedMs.set(key, nowMs);
     isNewReport(database.read, provider, identity, claims)
       .then((isNew) =>
         isNew ? database.transact((session) => storeReport(session, provider, identity, claims)) : undefined,
@@ -122,25 +111,26 @@ export function providerSource({ database, now, record, reserved, report }: Prov
       return groupsAt(database.read, uid, identity);
     },
 
-    async signIn(accepting, claims, named): Promise<SignIn> {
+    async signIn(accepting, claims, presented): Promise<SignIn> {
+      const { named, isNew } = presented;
       const identity = userIdentityUid(claims.iss, claims.sub);
       const asked = named === undefined ? accepting : accepting.filter(({ uid }) => uid === named);
       const admissions = await admit(database.read, asked, identity, claims);
       const uids = admissions.map(({ provider }) => provider.uid);
       const standings = await standingsOf(database.read, uids, identity);
-      const first = firstOf(accepting, claims, named);
+      const first = firstOf(accepting, claims, presented);
       const providers: Provider[] = [];
       for (const admission of admissions) {
         const { provider, unlinked } = admission;
         const standing = standings.get(provider.uid);
         const mayCreate = standing === "new" && provider.uid === first?.uid;
-        if (standing === "known") noteReport(provider.uid, identity, claims);
+        if (standing === "known" && isNew) noteReport(provider.uid, identity, claims);
         if (mayCreate || (standing === "known" && unlinked.length > 0)) {
           if (await signInAt(admission, claims)) providers.push(provider);
         } else if (standing === "known") providers.push(provider);
       }
-      const isNew = uids.some((uid) => standings.get(uid) === "new");
-      return { providers, isAmbiguous: isNew && providers.length === 0 && first === undefined };
+      const mayBeFirst = uids.some((uid) => standings.get(uid) === "new");
+      return { providers, isAmbiguous: mayBeFirst && providers.length === 0 && first === undefined };
     },
   };
 }
