@@ -298,7 +298,7 @@ onEveryServer("scim calls", { adminListen: "127.0.0.1:0" }, (server) => {
 
 onEveryServer(
   "scim calls beyond a limit",
-  { quotas: "scim_users=2,scim_groups=1,scim_members=1", rateLimitList: "1/3" },
+  { quotas: "scim_users=2,scim_groups=1,scim_members=1", rateLimitList: "1/3", rateLimitExchange: "1/3" },
   (server) => {
     test("are refused by quotas, of each organisation", async () => {
       for (const { scim, group } of [await provision(server()), await provision(server())]) {
@@ -339,6 +339,15 @@ onEveryServer(
       expect(refused[0]!.body).toMatchObject({ status: "429", detail: expect.stringContaining("list") });
       expect((await other.scim("GET /Users")).status).toBe(200);
       expect((await one.scim("POST /Users", { userName: "a" })).status).toBe(201);
+    });
+
+    test("are refused for their address where their token is not for", async () => {
+      const { scim, token } = await provision(server());
+      expect((await scim("GET /Users/nope")).status).toBe(404);
+      const statuses = [];
+      for (let i = 0; i < 10; i++)
+        statuses.push((await server().call("GET", "/sts/exchange?aud=x", undefined, token)).status);
+      expect([statuses[0], statuses.includes(429)]).toEqual([401, true]);
     });
   },
 );
