@@ -7,7 +7,7 @@
  * Standard: RFC 9110. Runs on Node 20 and newer, because the package exports it with `rest`.
  */
 export { type BodyKind, type BodyWatch, checkBodyHeaders, formatLimit, readBody, watchPiece } from "./body.ts";
-export { Deadline } from "./deadline.ts";
+export { Deadline, readDeadline } from "./deadline.ts";
 export {
   type Arrival,
   type BufferedRequest,
@@ -21,6 +21,7 @@ export {
   isGone,
   isHttp2,
   isOver,
+  onGone,
   type PortRequest,
   type PortResponse,
 } from "./message.ts";

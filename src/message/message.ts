@@ -79,6 +79,14 @@ export function isGone(response: HttpResponse): boolean {
   return "stream" in response ? response.stream.destroyed || response.stream.closed : response.destroyed;
 }
 
+/** Calls `notify` when the client disconnects before its response is complete. */
+export function onGone(response: HttpResponse, notify: () => void): void {
+  if (isGone(response)) notify();
+  response.once("close", () => {
+    if (!response.writableEnded) notify();
+  });
+}
+
 /** The error code INTERNAL_ERROR, RFC 9113 section 7. Not every runtime with Node's other modules has `node:http2`. */
 const internalError = 2;
 

@@ -8,7 +8,7 @@ import { reasonOf } from "../errors.ts";
 import { durationBoundaries, Histogram } from "../histogram/index.ts";
 import type { Metrics, Series } from "./registry.ts";
 
-const protocols = ["rest", "grpc", "grpc-web", "connect", "local"] as const;
+const protocols = ["rest", "grpc", "grpc-web", "connect", "scim", "local"] as const;
 const codeCount = 17;
 const maxSeries = 300;
 /** The label of all methods of v1 that v2 replaces, in the histogram. */
@@ -16,9 +16,9 @@ const v1 = "v1";
 
 /** Counts calls. */
 export class CallMetrics {
-  /** By name: `platform.iam.v2.GroupsService/GetGroup`. */
+  /** `platform.iam.v2.GroupsService/GetGroup`, and `scim/createUser`. */
   readonly #names: readonly string[];
-  readonly #indexes: ReadonlyMap<DescMethod, number>;
+  readonly #indexes: ReadonlyMap<DescMethod | string, number>;
   readonly #protocols: ReadonlyMap<string, number> = new Map(protocols.map((protocol, i) => [protocol, i]));
   /** By method, protocol and code. */
   readonly #counts: Float64Array;
@@ -26,14 +26,17 @@ export class CallMetrics {
   readonly #durationOf: readonly Histogram[];
   #active = 0;
 
-  /** @param methods all methods that are served. */
-  constructor(methods: readonly DescMethod[]) {
-    this.#names = methods.map(({ parent, name }) => `${parent.typeName}/${name}`);
-    this.#indexes = new Map(methods.map((method, i) => [method, i]));
-    this.#counts = new Float64Array(methods.length * protocols.length * codeCount);
+  /**
+   * @param methods all methods that are served.
+   * @param others the names of the calls that are not methods.
+   */
+  constructor(methods: readonly DescMethod[], others: readonly string[] = []) {
+    this.#names = [...methods.map(({ parent, name }) => `${parent.typeName}/${name}`), ...others];
+    this.#indexes = new Map([...methods, ...others].map((method, i) => [method, i]));
+    this.#counts = new Float64Array(this.#names.length * protocols.length * codeCount);
     const packages = new Set(methods.map(packageOf));
     const isReplaced = (name: string) => name.endsWith(".v1") && packages.has(name.replace(/1$/, "2"));
-    const labels = methods.map((method, i) => (isReplaced(packageOf(method)) ? v1 : this.#names[i]!));
+    const labels = this.#names.map((name, i) => (i < methods.length && isReplaced(packageOf(methods[i]!)) ? v1 : name));
     this.#durations = new Map(labels.map((label) => [label, new Histogram(durationBoundaries)]));
     this.#durationOf = labels.map((label) => this.#durations.get(label)!);
   }
@@ -44,7 +47,7 @@ export class CallMetrics {
   }
 
   /** Counts a call that has ended. `code`: 0 for OK. */
-  end(method: DescMethod, protocol: string, code: number, ms: number): void {
+  end(method: DescMethod | string, protocol: string, code: number, ms: number): void {
     this.#active--;
     const index = this.#indexes.get(method);
     if (index === undefined) return;

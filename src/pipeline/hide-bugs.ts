@@ -34,9 +34,20 @@ export function hideBugs({ contract, log, serviceHost, reportOutage }: HideBugsO
     }
     const described = callersError(error);
     reportOutage?.(error);
-    const isBug = described.code === Code.Internal;
-    if (isBug || described.code === Code.DataLoss)
-      log.error({ err: error, method: method.name, requestId }, isBug ? "bug" : "damaged data");
+    logFault(log, error, described, method.name, requestId);
     throw completeError(described, serviceHost, domain, request);
   });
+}
+
+/** Logs an error whose cause callers are not told: a bug, or damaged data. `described`: what they are told. */
+export function logFault(
+  log: Logger,
+  error: unknown,
+  described: ConnectError,
+  method: string,
+  requestId: string | null,
+): void {
+  const isBug = described.code === Code.Internal;
+  if (isBug || described.code === Code.DataLoss)
+    log.error({ err: error, method, requestId }, isBug ? "bug" : "damaged data");
 }

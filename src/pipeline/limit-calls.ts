@@ -7,12 +7,16 @@ import type { CallInterceptor, CallRequest } from "../call/index.ts";
 import { unavailable } from "../errors.ts";
 import { hasShare } from "../fairness/index.ts";
 
-/** The two interceptors of the limit. */
+/** The interceptors of the limit, and the same for calls of endpoints. */
 export interface CallLimit {
   /** The outermost: refuses calls as UNAVAILABLE, without a log line or an audit record. */
   readonly refuse: CallInterceptor;
   /** Within the deadline: counts calls until their handlers end. */
   readonly count: CallInterceptor;
+  /** `account`: the name of whom the call counts against. Errors: UNAVAILABLE while there are too many calls. */
+  admit(account: () => string): void;
+  /** Counts a call until its work ends. */
+  during<T>(work: Promise<T>, account: string): Promise<T>;
 }
 
 /**
@@ -50,6 +54,8 @@ export function limitCalls(
   }
 
   return {
+    admit,
+    during,
     refuse: (next) => (request) => {
       admit(() => accountOf(request));
       return next(request);

@@ -11,9 +11,8 @@ export type RateClass = "read" | "list" | "write";
 /** The limits; undefined for none. */
 export type RateLimits = Readonly<Record<RateClass, Rate | undefined>>;
 
-/** What {@link limitRates} needs. */
+/** What {@link createRates} needs. */
 export interface RateLimitOptions {
-  readonly contract: Contract;
   /** Read for every call. */
   readonly limits: RateLimits;
   /** Milliseconds since 1970. */
@@ -22,21 +21,36 @@ export interface RateLimitOptions {
   onRefusal(rateClass: RateClass): void;
 }
 
-/** Refuses calls as RESOURCE_EXHAUSTED when their caller has made too many. It stands after authentication. */
-export function limitRates({ contract, limits, now, onRefusal }: RateLimitOptions): CallInterceptor {
+/** Counts calls by caller. */
+export interface Rates {
+  /** Counts a call. Errors: RESOURCE_EXHAUSTED when its caller has made too many. */
+  take(rateClass: RateClass, caller: string): void;
+}
+
+/** Creates the limits. */
+export function createRates({ limits, now, onRefusal }: RateLimitOptions): Rates {
   const buckets: Readonly<Record<RateClass, TokenBuckets>> = {
     read: new TokenBuckets(() => limits.read),
     list: new TokenBuckets(() => limits.list),
     write: new TokenBuckets(() => limits.write),
   };
+  return {
+    take(rateClass, caller) {
+      const waitMs = buckets[rateClass].take(caller, now());
+      if (waitMs === 0) return;
+      onRefusal(rateClass);
+      throw rateLimited(rateClass, limits[rateClass]!, waitMs);
+    },
+  };
+}
+
+/** Refuses calls when their caller has made too many. It stands after authentication. */
+export function limitRates(contract: Contract, rates: Rates): CallInterceptor {
   return (next) => (request) => {
     const caller = knownCallerOf(request.contextValues);
-    if (caller === undefined) return next(request); // the limits of addresses hold
-    const rateClass = classOf(contract.of(request.method));
-    const waitMs = buckets[rateClass].take(caller.key, now());
-    if (waitMs === 0) return next(request);
-    onRefusal(rateClass);
-    throw rateLimited(rateClass, limits[rateClass]!, waitMs);
+    // Without a caller, the limits of addresses hold.
+    if (caller !== undefined) rates.take(classOf(contract.of(request.method)), caller.key);
+    return next(request);
   };
 }
 

@@ -4,9 +4,10 @@ import { type Authenticator, authentication, authorization, type GrantSource } f
 import { type CallInterceptor, type CallRequest, type CallTimes, timesOf } from "../call/index.ts";
 import type { Tracing } from "../tracing/index.ts";
 import { auditFailures } from "./audit-failures.ts";
+import { createEndpointCalls, type EndpointCalls } from "./endpoint-calls.ts";
 import { type HideBugsOptions, hideBugs } from "./hide-bugs.ts";
 import { limitCalls } from "./limit-calls.ts";
-import { limitRates, type RateClass, type RateLimits } from "./limit-rates.ts";
+import { createRates, limitRates, type RateClass, type RateLimits } from "./limit-rates.ts";
 import { type CallCounter, logCalls } from "./observers/log-calls.ts";
 import { traceCalls } from "./observers/trace-calls.ts";
 import { type TransactOptions, transact } from "./transact.ts";
@@ -44,6 +45,8 @@ export interface Pipeline {
    * `authorization` precedes `validate`, so that a stranger learns nothing from what is wrong with a request (AIP-211).
    */
   readonly interceptors: readonly CallInterceptor[];
+  /** For calls that are not methods of the contract. They share the limits. */
+  readonly endpointCalls: EndpointCalls;
 }
 
 /** Creates the pipeline. */
@@ -55,6 +58,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     return (authorization !== null && authenticator.payerOf(authorization)?.account) || "strangers";
   };
   const limit = limitCalls(() => options.maxCalls, accountOf, onOverload);
+  const rates = createRates({ limits: options.rateLimits, now: options.now, onRefusal: options.onRateLimit });
   return {
     observers: [
       limit.refuse,
@@ -68,13 +72,21 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       authentication(contract, authenticator, grants),
       noteTime("authenticatedMs"),
       ...(traced === undefined ? [] : [traced.choose]),
-      limitRates({ contract, limits: options.rateLimits, now: options.now, onRefusal: options.onRateLimit }),
+      limitRates(contract, rates),
       authorization(contract, grants, options.onUse),
       noteTime("authorizedMs"),
       validate,
       noteTime("validatedMs"),
       transact(options),
     ],
+    endpointCalls: createEndpointCalls({
+      ...options,
+      limit,
+      rates,
+      get slowCallMs() {
+        return options.slowCallMs;
+      },
+    }),
   };
 }
 

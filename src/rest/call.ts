@@ -1,7 +1,7 @@
 /** Calls through a transport, which end when their client disconnects. */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { Code, ConnectError, type Transport } from "@connectrpc/connect";
-import { type HttpResponse, isGone } from "../message/index.ts";
+import { type HttpResponse, onGone } from "../message/index.ts";
 import type { CallHeader } from "./headers.ts";
 import type { DirectCalls } from "./options.ts";
 
@@ -24,14 +24,6 @@ export function abortedWith(response: HttpResponse): AbortSignal {
   const controller = new AbortController();
   onGone(response, () => controller.abort());
   return controller.signal;
-}
-
-/** Calls `notify` when the client disconnects before its response is complete. */
-export function onGone(response: HttpResponse, notify: () => void): void {
-  if (isGone(response)) notify();
-  response.once("close", () => {
-    if (!response.writableEnded) notify();
-  });
 }
 
 /** The only message of an answer, which is then complete. */

@@ -16,7 +16,9 @@ import {
   type HttpRequest,
   httpStatusOf,
   isBuffered,
+  onGone,
   type PortResponse,
+  readDeadline,
   send,
 } from "../message/index.ts";
 import { sendMessage } from "./answer/answer.ts";
@@ -25,8 +27,8 @@ import type { StreamPayload } from "./answer/payload.ts";
 import { createRepresentations, type Representation } from "./answer/representation.ts";
 import { type StreamType, writeParts, writeStream } from "./answer/stream.ts";
 import { type Binding, isServed } from "./binding.ts";
-import { abortedWith, beginThrough, onGone, only, onlyOf } from "./call.ts";
-import { readDeadline, timeoutOf } from "./deadline.ts";
+import { abortedWith, beginThrough, only, onlyOf } from "./call.ts";
+import { timeoutOf } from "./deadline.ts";
 import { CallHeader, callHeaders, responseHeaders } from "./headers.ts";
 import type { CompleteOptions, RestAnswer, RestMatch } from "./options.ts";
 import { type Incoming, receiveMessage, receiveStream } from "./request/receive.ts";

@@ -1,60 +1,80 @@
 /** The users and groups of one provider, as SCIM resources. */
-import { setImmediate as turn } from "node:timers/promises";
+import type { RunningCall } from "../pipeline/index.ts";
 import type { RowChange } from "../resource/index.ts";
 import {
+  changeMembers,
+  countEntries,
+  countMembers,
   deprovisionIdentity,
   type Entry,
+  findMissing,
   findUser,
-  groupsOf,
   identityOfEntry,
-  idOf,
-  membersOf,
+  pageOfEntries,
   readEntries,
   readEntry,
   removeEntry,
   saveEntry,
-  setMembers,
-  usersOf,
 } from "../services/index.ts";
 import { NotUniqueError, type ReadSession, type WriteSession } from "../store/index.ts";
+import { rootOf } from "../uid.ts";
 import { ScimError } from "./errors.ts";
-import { type Filter, meets } from "./filter.ts";
+import { meets } from "./filter.ts";
+import { limits } from "./limits.ts";
 import { lookupIn } from "./lookup.ts";
-import { applyPatch } from "./patch.ts";
-import { type Json, readResource, requireAttributes } from "./resource.ts";
+import { type MemberChange, membersAre, separateMembers } from "./members.ts";
+import { demandedId, derivedMentions, narrow } from "./narrowing.ts";
+import { operationsOf } from "./operations.ts";
+import { applyOperations } from "./patch.ts";
+import type { ListQuery, Projection } from "./query.ts";
+import { checkResource, type Json, readResource } from "./resource.ts";
 import type { ResourceType } from "./schemas.ts";
+import type { Steps } from "./steps.ts";
+import { Views, versionOf } from "./views.ts";
 
 /** What a directory is made from. */
 export interface DirectoryOptions {
   /** A transaction, for changes. */
   readonly session: ReadSession | WriteSession;
-  readonly provider: string;
+  /** Its scope is the provider. */
+  readonly call: Pick<RunningCall, "scope" | "recordOf" | "throwIfAborted">;
   /** Where SCIM clients reach it. */
   readonly base: string;
+  readonly steps: Steps;
   /** Milliseconds since 1970. */
   readonly now: () => number;
   /** Records a change in the audit log, and what it did to identities and bindings as events. */
   record(
     session: WriteSession,
-    call: { method: string; provider: string; uid: string },
+    call: Pick<RunningCall, "scope" | "recordOf">,
+    uid: string,
     changes: readonly RowChange[],
   ): Promise<void>;
 }
 
-/** What to list. */
-export interface ListQuery {
-  /** From 1. */
-  readonly startIndex: number;
-  readonly count: number;
-  readonly filter: Filter | undefined;
+/** A resource, with what header fields say of it, whatever is shown. */
+export interface Shown {
+  readonly resource: Json;
+  readonly version: string;
+  readonly location: string;
+}
+
+/** A page of a list. `Resources` are in JSON, since their length decides where the page ends. */
+export interface Page {
+  readonly total: number;
+  readonly resources: readonly string[];
 }
 
 /** The directory of a provider, in one session. */
 export class Directory {
   readonly #options: DirectoryOptions;
+  readonly #provider: string;
+  readonly #views: Views;
 
   constructor(options: DirectoryOptions) {
     this.#options = options;
+    this.#provider = options.call.scope;
+    this.#views = new Views(options.session, options.base);
   }
 
   /** The transaction under way. Errors: a plain Error in a directory that only reads. */
@@ -65,67 +85,125 @@ export class Directory {
   }
 
   /** Errors: ScimError 404. */
-  async read(type: ResourceType, id: string): Promise<Json> {
-    return this.#resourceOf(type, await this.#find(type, id));
+  async read(type: ResourceType, id: string, projection: Projection): Promise<Shown> {
+    return this.#shown(type, await this.#find(type, id), projection);
   }
 
-  async list(
-    type: ResourceType,
-    { startIndex, count, filter }: ListQuery,
-  ): Promise<{ total: number; resources: Json[] }> {
-    const { session, provider } = this.#options;
+  /** Errors: ScimError for a filter that looks at too many resources. */
+  async list(type: ResourceType, query: ListQuery, projection: Projection): Promise<Page> {
+    const { session } = this.#options;
+    if (query.filter !== undefined) return this.#search(type, query, projection);
+    const total = await countEntries(session, this.#provider, type.id);
+    const page = { skip: query.startIndex - 1, limit: query.count };
+    const isEmpty = page.limit === 0 || page.skip >= total;
+    const entries = isEmpty ? [] : await pageOfEntries(session, this.#provider, type.id, page);
+    return { total, resources: await this.#show(type, entries, projection) };
+  }
+
+  /** Looks at the resources that may meet a filter, in steps. */
+  async #search(type: ResourceType, { startIndex, count, filter }: ListQuery, projection: Projection): Promise<Page> {
+    const { session, steps, call } = this.#options;
     const lookup = lookupIn(type);
-    const resources: Json[] = [];
+    const asksForOthers = derivedMentions(filter!) > 0;
+    const only = demandedId(type, filter!);
+    const found: Entry[] = [];
     let total = 0;
-    for await (const entries of readEntries(session, provider, type.id, equalsOf(type, filter))) {
+    let [examined, bytes, stepBytes] = [0, 0, 0];
+    const narrowing = await narrow(session, this.#provider, type, filter!);
+    for await (const entries of readEntries(session, this.#provider, type.id, narrowing)) {
       for (const entry of entries) {
-        // The members of a group are read only for those that are shown, or that a filter asks for.
-        const isWhole = filter !== undefined && mentionsDerived(filter);
-        const candidate = isWhole ? await this.#resourceOf(type, entry) : this.#plain(type, entry);
-        if (filter !== undefined && !meets(candidate, filter, lookup)) continue;
+        const others = asksForOthers ? await this.#views.others(type, entry, only) : {};
+        examined += 1 + Object.values(others).flat().length;
+        bytes += entry.bytes;
+        stepBytes += entry.bytes + 200; // what each costs in any case
+        if (examined > limits.examined || bytes > limits.examinedBytes)
+          throw new ScimError(
+            400,
+            "the filter looks at too many resources; ask for one by userName, externalId or id",
+            "tooMany",
+          );
+        if (stepBytes > limits.stepBytes) {
+          await steps.next(rootOf(this.#provider));
+          call.throwIfAborted();
+          stepBytes = 0;
+        }
+        if (!meets(Object.assign(this.#views.plain(type, entry), others), filter!, lookup)) continue;
         total++;
-        if (total >= startIndex && resources.length < count)
-          resources.push(isWhole ? candidate : await this.#resourceOf(type, entry));
+        if (total >= startIndex && found.length < count) found.push(entry);
       }
-      await turn(); // other calls go on
     }
-    return { total, resources };
+    return { total, resources: await this.#show(type, found, projection) };
   }
 
-  async create(type: ResourceType, body: unknown): Promise<Json> {
+  /** The resources in JSON, until the page is large. There is one at least. */
+  async #show(type: ResourceType, entries: readonly Entry[], projection: Projection): Promise<string[]> {
+    const { steps, call } = this.#options;
+    const shown: string[] = [];
+    let bytes = 0;
+    let stepBytes = 0;
+    for await (const resource of this.#views.many(type, entries, projection)) {
+      const text = JSON.stringify(resource);
+      bytes += text.length;
+      stepBytes += text.length;
+      if (bytes > limits.pageBytes && shown.length > 0) break;
+      shown.push(text);
+      if (stepBytes > limits.stepBytes) {
+        await steps.next(rootOf(this.#provider));
+        call.throwIfAborted();
+        stepBytes = 0;
+      }
+    }
+    return shown;
+  }
+
+  async create(type: ResourceType, body: unknown, projection: Projection): Promise<Shown> {
     const resource = readResource(type, body);
-    requireAttributes(type, resource);
-    return this.#save(type, undefined, resource, "create");
+    return this.#save(type, undefined, resource, membersAre(resource.members), projection);
   }
 
-  async replace(type: ResourceType, id: string, body: unknown, version: string | undefined): Promise<Json> {
+  async replace(
+    type: ResourceType,
+    id: string,
+    body: unknown,
+    version: string | undefined,
+    projection: Projection,
+  ): Promise<Shown> {
     const before = await this.#find(type, id, version);
     const resource = readResource(type, body);
-    requireAttributes(type, resource);
-    return this.#save(type, before, resource, "replace");
+    return this.#save(type, before, resource, membersAre(resource.members), projection);
   }
 
-  async patch(type: ResourceType, id: string, body: unknown, version: string | undefined): Promise<Json> {
+  async patch(
+    type: ResourceType,
+    id: string,
+    body: unknown,
+    version: string | undefined,
+    projection: Projection,
+  ): Promise<Shown> {
     const before = await this.#find(type, id, version);
-    const whole = type.id === "Group" ? { ...before.resource, ...(await this.#members(before)) } : before.resource;
-    const resource = applyPatch(type, whole, body);
-    requireAttributes(type, resource);
-    return this.#save(type, before, resource, "patch");
+    const operations = operationsOf(body);
+    const separate = type.id === "Group" ? separateMembers(type, operations) : undefined;
+    if (separate !== undefined) {
+      const resource = applyOperations(type, before.resource, separate.others);
+      return this.#save(type, before, resource, separate.change, projection);
+    }
+    const whole = { ...before.resource, ...(type.id === "Group" && (await this.#views.others(type, before))) };
+    const resource = applyOperations(type, whole, operations);
+    return this.#save(type, before, resource, membersAre(resource.members), projection);
   }
 
   async remove(type: ResourceType, id: string, version: string | undefined): Promise<void> {
-    const { provider, record } = this.#options;
+    const { call, record } = this.#options;
     const session = this.#transaction;
     const { uid, identity } = await this.#find(type, id, version);
     await removeEntry(session, type.id, uid);
-    const changes = type.id === "User" ? await deprovisionIdentity(session, provider, identity) : [];
-    await record(session, { method: `scim/delete${type.id}`, provider, uid }, changes);
+    const changes = type.id === "User" ? await deprovisionIdentity(session, this.#provider, identity) : [];
+    await record(session, call, uid, changes);
   }
 
   /** Errors: ScimError 404; 412 when it has another version. */
   async #find(type: ResourceType, id: string, version?: string): Promise<Entry> {
-    const { session, provider } = this.#options;
-    const entry = await readEntry(session, provider, type.id, id);
+    const entry = await readEntry(this.#options.session, this.#provider, type.id, id);
     if (entry === undefined) throw new ScimError(404, `there is no ${type.id} ${id}`);
     const known = version?.split(",").map((each) => each.trim());
     if (known !== undefined && !known.includes("*") && !known.includes(versionOf(entry)))
@@ -133,114 +211,59 @@ export class Directory {
     return entry;
   }
 
-  async #save(type: ResourceType, before: Entry | undefined, resource: Json, verb: string): Promise<Json> {
-    const { provider, now, record } = this.#options;
+  async #save(
+    type: ResourceType,
+    before: Entry | undefined,
+    { members: _, ...resource }: Json,
+    members: MemberChange,
+    projection: Projection,
+  ): Promise<Shown> {
+    checkResource(type, resource);
+    const { now, record, call } = this.#options;
     const session = this.#transaction;
     const nowMs = now();
-    const { members, ...stored } = resource;
     const changes: RowChange[] = [];
     let identity = "";
     if (type.id === "User") {
-      const { externalId = "" } = stored as { externalId?: string };
+      const { externalId = "" } = resource as { externalId?: string };
       const isSame = before !== undefined && (before.resource.externalId ?? "") === externalId;
       if (before !== undefined && !isSame)
-        changes.push(...(await deprovisionIdentity(session, provider, before.identity)));
+        changes.push(...(await deprovisionIdentity(session, this.#provider, before.identity)));
       if (isSame) identity = before.identity;
-      else if (externalId !== "" && (await findUser(session, provider, { externalId })) !== undefined)
+      else if (externalId !== "" && (await findUser(session, this.#provider, { externalId })) !== undefined)
         throw new ScimError(409, "another user has this externalId", "uniqueness");
       if (identity === "") {
-        identity = await identityOfEntry(session, provider, externalId);
+        identity = await identityOfEntry(session, this.#provider, externalId);
       }
     }
     let saved: Entry;
     try {
-      saved = await saveEntry(session, provider, type.id, before, stored, identity, nowMs);
+      saved = await saveEntry(session, this.#provider, type.id, before, resource, identity, nowMs);
     } catch (error) {
       if (error instanceof NotUniqueError) throw new ScimError(409, "another user has this userName", "uniqueness");
       throw error;
     }
-    if (type.id === "Group") await setMembers(session, saved.uid, await this.#usersIn(members), nowMs);
-    await record(session, { method: `scim/${verb}${type.id}`, provider, uid: saved.uid }, changes);
-    return this.#resourceOf(type, saved);
+    if (type.id === "Group") await this.#changeMembers(saved, members, nowMs);
+    await record(session, call, saved.uid, changes);
+    return this.#shown(type, saved, projection);
   }
 
-  /** The uids of members. Errors: ScimError for one that does not exist. */
-  async #usersIn(members: unknown): Promise<string[]> {
-    const { session, provider } = this.#options;
-    const ids = ((members ?? []) as Json[]).map(({ value }) => String(value));
-    const uids = [...new Set(ids)].map((id) => `${provider}/${id}`);
-    const known = await usersOf(session, uids);
-    const missing = ids.find((id) => !known.has(`${provider}/${id}`));
-    if (missing !== undefined) throw new ScimError(400, `there is no User ${missing}`, "invalidValue");
-    return uids;
+  async #shown(type: ResourceType, entry: Entry, projection: Projection): Promise<Shown> {
+    const resource = await this.#views.one(type, entry, projection);
+    return { resource, version: versionOf(entry), location: this.#views.locationOf(type, entry) };
   }
 
-  async #members({ uid }: Entry): Promise<{ members?: Json[] }> {
-    const { session, base } = this.#options;
-    const users = await usersOf(session, await membersOf(session, uid));
-    const members = [...users.values()].map(({ uid: user }) => ({
-      value: idOf(user),
-      $ref: `${base}/Users/${idOf(user)}`,
-      type: "User",
-    }));
-    return members.length === 0 ? {} : { members };
-  }
-
-  #plain(type: ResourceType, { uid, createMs, updateMs, resource, ...entry }: Entry): Json {
-    const { base } = this.#options;
-    const id = idOf(uid);
-    const { schema, extension } = type;
-    return {
-      schemas: [schema.id, ...(extension !== undefined && extension.id in resource ? [extension.id] : [])],
-      id,
-      ...resource,
-      meta: {
-        resourceType: type.id,
-        created: new Date(createMs).toISOString(),
-        lastModified: new Date(updateMs).toISOString(),
-        location: `${base}${type.endpoint}/${id}`,
-        version: versionOf(entry),
-      },
-    };
-  }
-
-  async #resourceOf(type: ResourceType, entry: Entry): Promise<Json> {
-    const plain = this.#plain(type, entry);
-    if (type.id === "Group") return { ...plain, ...(await this.#members(entry)) };
-    const { session, base } = this.#options;
-    const groups = (await groupsOf(session, entry.uid)).map(({ uid, resource }) => ({
-      value: idOf(uid),
-      $ref: `${base}/Groups/${idOf(uid)}`,
-      display: String(resource.displayName),
-      type: "direct",
-    }));
-    return groups.length === 0 ? plain : { ...plain, groups };
-  }
-}
-
-function versionOf({ version }: Pick<Entry, "version">): string {
-  return `W/"${version}"`;
-}
-
-/** What a filter says that an index finds: clients look users up before they create them. */
-function equalsOf(type: ResourceType, filter: Filter | undefined): Parameters<typeof readEntries>[3] {
-  if (filter?.kind === "and") return { ...equalsOf(type, filter.left), ...equalsOf(type, filter.right) };
-  if (filter?.kind !== "compare" || filter.operator !== "eq" || typeof filter.value !== "string") return {};
-  const name = filter.path.toLowerCase().replace(`${type.schema.id.toLowerCase()}:`, "");
-  if (type.id === "User" && name === "username") return { user_name: filter.value.toLowerCase() };
-  if (name === "externalid") return { external_id: filter.value };
-  return {};
-}
-
-/** Whether a filter asks for what other entries tell: the members of a group, the groups of a user. */
-function mentionsDerived(filter: Filter): boolean {
-  switch (filter.kind) {
-    case "and":
-    case "or":
-      return mentionsDerived(filter.left) || mentionsDerived(filter.right);
-    case "not":
-      return mentionsDerived(filter.of);
-    default:
-      return /(^|:)(members|groups)\b/i.test(filter.path);
+  /** Errors: ScimError for a user that does not exist, and for too many. */
+  async #changeMembers({ uid }: Entry, { isWhole, added, removed }: MemberChange, nowMs: number): Promise<void> {
+    const session = this.#transaction;
+    const uidOf = (id: string) => `${this.#provider}/${id}`;
+    const users = [...added].map(uidOf);
+    const missing = await findMissing(session, users);
+    if (missing !== undefined)
+      throw new ScimError(400, `there is no User ${missing.slice(this.#provider.length + 1)}`, "invalidValue");
+    const change = { isWhole, added: users, removed: [...removed].map(uidOf) };
+    const more = await changeMembers(session, uid, change, nowMs);
+    if (more > 0 && !isWhole && (await countMembers(session, uid)) > limits.members)
+      throw new ScimError(400, `a group can have ${limits.members} members`, "tooMany");
   }
 }

@@ -1,6 +1,7 @@
 /** Filters (RFC 7644, section 3.4.2.2), and the paths of PATCH (section 3.5.2), which hold filters. */
 import { ScimError, type ScimType } from "./errors.ts";
-import type { Json } from "./resource.ts";
+import { limits } from "./limits.ts";
+import { type Json, splitPath } from "./resource.ts";
 import type { Attribute } from "./schemas.ts";
 
 /** A filter. Paths are names separated by dots; the URN of a schema may come first. */
@@ -27,8 +28,11 @@ export interface PatchPath {
 }
 
 const operators: ReadonlySet<string> = new Set(["eq", "ne", "co", "sw", "ew", "gt", "ge", "lt", "le"]);
-const maxLength = 8 * 1024;
-const maxDepth = 50;
+const literals: ReadonlyMap<string, boolean | null> = new Map([
+  ["true", true],
+  ["false", false],
+  ["null", null],
+]);
 
 /** Errors: ScimError with `invalidFilter`. */
 export function parseFilter(text: string): Filter {
@@ -52,9 +56,11 @@ class Parser {
   readonly #text: string;
   readonly #type: ScimType;
   #at = 0;
+  #nodes = 0;
 
   constructor(text: string, type: ScimType) {
-    if (text.length > maxLength) throw new ScimError(400, `longer than ${maxLength} characters`, type);
+    const { filterBytes } = limits;
+    if (Buffer.byteLength(text) > filterBytes) throw new ScimError(400, `longer than ${filterBytes} bytes`, type);
     this.#text = text;
     this.#type = type;
   }
@@ -64,7 +70,7 @@ class Parser {
   }
 
   or(depth: number): Filter {
-    if (depth > maxDepth) this.#fail();
+    if (depth > limits.filterNodes) this.#tooMany();
     let left = this.#and(depth);
     while (this.#word("or")) left = { kind: "or", left, right: this.#and(depth) };
     return left;
@@ -77,6 +83,7 @@ class Parser {
   }
 
   #term(depth: number): Filter {
+    if (++this.#nodes > limits.filterNodes) this.#tooMany();
     if (this.#word("not")) {
       if (!this.#take("(")) this.#fail();
       return { kind: "not", of: this.#closed(depth) };
@@ -86,8 +93,18 @@ class Parser {
     if (this.#take("[")) {
       const filter = this.or(depth + 1);
       if (!this.#take("]")) this.#fail();
-      return { kind: "value", path, filter };
+      // `emails[type eq "work"].value eq "a"`, which Entra ID sends: both are about the same value.
+      const sub = this.#subAttribute();
+      return {
+        kind: "value",
+        path,
+        filter: sub === undefined ? filter : { kind: "and", left: filter, right: this.#comparison(sub) },
+      };
     }
+    return this.#comparison(path);
+  }
+
+  #comparison(path: string): Filter {
     const operator = this.#name().toLowerCase();
     if (operator === "pr") return { kind: "present", path };
     if (!operators.has(operator)) this.#fail();
@@ -105,11 +122,16 @@ class Parser {
     if (!this.#take("[")) return { ...splitPath(name), filter: undefined };
     const filter = this.or(0);
     if (!this.#take("]")) this.#fail();
-    const sub = /\.([A-Za-z$][\w$-]*)\s*$/y;
+    return { attribute: name, filter, subAttribute: this.#subAttribute() };
+  }
+
+  /** `.value`, right after the filter of a value. */
+  #subAttribute(): string | undefined {
+    const sub = /\.([A-Za-z$][\w$-]*)/y;
     sub.lastIndex = this.#at;
     const found = sub.exec(this.#text);
     if (found !== null) this.#at = sub.lastIndex;
-    return { attribute: name, filter, subAttribute: found?.[1] };
+    return found?.[1];
   }
 
   #next(): RegExpExecArray | undefined {
@@ -151,21 +173,17 @@ class Parser {
       }
     }
     if (number !== undefined) return Number(number);
-    const literal = ({ true: true, false: false, null: null } as const)[word?.toLowerCase() ?? ""];
+    const literal = literals.get(word?.toLowerCase() ?? "");
     return literal === undefined ? this.#fail() : literal;
+  }
+
+  #tooMany(): never {
+    throw new ScimError(400, `more than ${limits.filterNodes} comparisons`, this.#type);
   }
 
   #fail(): never {
     throw new ScimError(400, `malformed at ${JSON.stringify(this.#text.slice(this.#at, this.#at + 40))}`, this.#type);
   }
-}
-
-/** `name.familyName`, also after a URN, which has dots and colons of its own. */
-export function splitPath(path: string): { readonly attribute: string; readonly subAttribute: string | undefined } {
-  const colon = path.lastIndexOf(":");
-  const dot = path.indexOf(".", colon + 1);
-  if (dot < 0) return { attribute: path, subAttribute: undefined };
-  return { attribute: path.slice(0, dot), subAttribute: path.slice(dot + 1) };
 }
 
 /** Finds the attribute with a path, and its values in a resource. */
@@ -195,8 +213,10 @@ export function meets(resource: Json, filter: Filter, lookup: Lookup): boolean {
             meets(value as Json, filter.filter, within(filter.path, lookup)),
         );
     case "compare": {
-      const { path, operator, value } = filter;
-      const isExact = lookup.attributeAt(path)?.caseExact === true;
+      const { path, operator } = filter;
+      const attribute = lookup.attributeAt(path);
+      const isExact = attribute?.caseExact === true;
+      const value = typed(attribute, filter.value);
       const values = lookup.valuesAt(resource, path).map(plain);
       if (value === null) return (operator === "eq") === (values.length === 0);
       if (operator === "ne") return !values.some((each) => compare(each, "eq", value, isExact));
@@ -205,13 +225,35 @@ export function meets(resource: Json, filter: Filter, lookup: Lookup): boolean {
   }
 }
 
+/** The value of a comparison: Entra ID writes `primary eq "True"`. */
+function typed(attribute: Attribute | undefined, value: string | number | boolean | null) {
+  if (attribute?.type !== "boolean") return value;
+  return value === "True" ? true : value === "False" ? false : value;
+}
+
+/** How many nodes a filter has: what it costs to check a value. */
+export function nodesOf(filter: Filter): number {
+  switch (filter.kind) {
+    case "and":
+    case "or":
+      return nodesOf(filter.left) + nodesOf(filter.right);
+    case "not":
+      return 1 + nodesOf(filter.of);
+    case "value":
+      return 1 + nodesOf(filter.filter);
+    default:
+      return 1;
+  }
+}
+
 /** The lookup of the values of a complex attribute. */
 function within(path: string, lookup: Lookup): Lookup {
   return {
     attributeAt: (inner) => lookup.attributeAt(`${path}.${inner}`),
     valuesAt(value, inner) {
-      const name = Object.keys(value).find((key) => key.toLowerCase() === inner.toLowerCase());
-      return name === undefined ? [] : [value[name]].flat();
+      const attribute = lookup.attributeAt(`${path}.${inner}`);
+      const item = attribute && value[attribute.name];
+      return item === undefined ? [] : [item];
     },
   };
 }

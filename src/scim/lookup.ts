@@ -1,25 +1,39 @@
 /** Attributes and values by the paths of filters. */
-import { type Lookup, splitPath } from "./filter.ts";
-import { findAttribute, type Json, named } from "./resource.ts";
-import type { ResourceType } from "./schemas.ts";
+import type { Lookup } from "./filter.ts";
+import { findAttribute, type Json, named, type Place, splitPath } from "./resource.ts";
+import type { Attribute, ResourceType } from "./schemas.ts";
 
-/** The lookup in resources of a type. */
+/** Where the values of a path are. */
+interface Target extends Place {
+  readonly sub: Attribute | undefined;
+}
+
+/** The lookup in resources of a type. It remembers paths, so it is made for each request. */
 export function lookupIn(type: ResourceType): Lookup {
+  const targets = new Map<string, Target | undefined>();
+  const find = (path: string): Target | undefined => {
+    const { attribute: name, subAttribute } = splitPath(path);
+    const place = findAttribute(type, name);
+    if (place === undefined || subAttribute === undefined) return place && { ...place, sub: undefined };
+    const sub = named(place.attribute.subAttributes, subAttribute);
+    return sub && { ...place, sub };
+  };
+  const targetOf = (path: string): Target | undefined => {
+    if (!targets.has(path)) targets.set(path, find(path));
+    return targets.get(path);
+  };
   return {
     attributeAt(path) {
-      const { attribute, subAttribute } = splitPath(path);
-      const place = findAttribute(type, attribute);
-      return subAttribute === undefined ? place?.attribute : named(place?.attribute.subAttributes, subAttribute);
+      const target = targetOf(path);
+      return target?.sub ?? target?.attribute;
     },
     valuesAt(resource, path) {
-      const { attribute, subAttribute } = splitPath(path);
-      const place = findAttribute(type, attribute);
-      if (place === undefined) return [];
-      const holder = place.extension === undefined ? resource : (resource[place.extension] as Json | undefined);
-      const values = listOf(holder?.[place.attribute.name]);
-      if (subAttribute === undefined) return values;
-      const sub = named(place.attribute.subAttributes, subAttribute);
-      return sub === undefined ? [] : values.flatMap((value) => listOf((value as Json)[sub.name]));
+      const target = targetOf(path);
+      if (target === undefined) return [];
+      const { attribute, extension, sub } = target;
+      const holder = extension === undefined ? resource : (resource[extension] as Json | undefined);
+      const values = listOf(holder?.[attribute.name]);
+      return sub === undefined ? values : values.flatMap((value) => listOf((value as Json)[sub.name]));
     },
   };
 }

@@ -1,78 +1,89 @@
 /** PATCH (RFC 7644, section 3.5.2), on a copy of the resource. */
 import { ScimError } from "./errors.ts";
-import { meets, type PatchPath, parsePath } from "./filter.ts";
+import { type Filter, type Lookup, meets, nodesOf, type PatchPath } from "./filter.ts";
 import { lookupIn } from "./lookup.ts";
-import { findAttribute, type Json, named, type Place, readValue } from "./resource.ts";
+import { isObject, type Operation, operationsOf, Paths, Work } from "./operations.ts";
+import { checkCount, findAttribute, type Json, named, type Place, readValue } from "./resource.ts";
 import type { Attribute, ResourceType } from "./schemas.ts";
-
-const maxOperations = 1000;
 
 /** Applies a PATCH request. Errors: ScimError; then the resource is as it was. */
 export function applyPatch(type: ResourceType, before: Json, request: unknown): Json {
-  const operations = operationsOf(request);
+  return applyOperations(type, before, operationsOf(request));
+}
+
+/** Applies operations. Errors: ScimError; then the resource is as it was. */
+export function applyOperations(type: ResourceType, before: Json, operations: readonly Operation[]): Json {
   const resource = structuredClone(before);
-  const extension = type.extension?.id;
-  for (const { op, path, value } of operations) {
-    if (path === undefined) applyWhole(type, resource, op, value);
-    else if (extension !== undefined && path.toLowerCase() === extension.toLowerCase()) {
-      if (op !== "add") delete resource[extension];
-      if (op !== "remove") applyWhole(type, resource, "add", { [extension]: value });
-    } else applyAt(type, resource, op, parsePath(path), value);
-  }
+  const patch = new Patch(type, resource);
+  for (const operation of operations) patch.apply(operation);
   return resource;
 }
 
-interface Operation {
-  readonly op: "add" | "replace" | "remove";
-  readonly path: string | undefined;
-  readonly value: unknown;
-}
+/** One request, at work on the copy. */
+class Patch {
+  readonly #type: ResourceType;
+  readonly #resource: Json;
+  readonly #lookup: Lookup;
+  readonly #paths = new Paths();
+  readonly #work = new Work();
 
-function operationsOf(request: unknown): Operation[] {
-  const { Operations: given = undefined, operations = given } = Object(request) as Record<string, unknown>;
-  if (!Array.isArray(operations) || operations.length === 0)
-    throw new ScimError(400, "Operations must be a list with an operation", "invalidSyntax");
-  if (operations.length > maxOperations) throw new ScimError(400, `more than ${maxOperations} operations`, "tooMany");
-  return operations.map((operation) => {
-    const { op, path, value } = Object(operation) as Record<string, unknown>;
-    const name = String(op).toLowerCase();
-    if (name !== "add" && name !== "replace" && name !== "remove")
-      throw new ScimError(400, "op must be add, replace or remove", "invalidSyntax");
-    if (path !== undefined && path !== null && typeof path !== "string")
-      throw new ScimError(400, "path must be a string", "invalidPath");
-    return { op: name, path: path ?? undefined, value };
-  });
-}
-
-/** An operation without a path: its value names the attributes. */
-function applyWhole(type: ResourceType, resource: Json, op: Operation["op"], value: unknown): void {
-  if (op === "remove") throw new ScimError(400, "remove needs a path", "noTarget");
-  if (typeof value !== "object" || value === null || Array.isArray(value))
-    throw new ScimError(400, "the value must be an object where there is no path", "invalidValue");
-  for (const [name, item] of Object.entries(value)) {
-    if (name.toLowerCase() === "schemas") continue;
-    if (name.toLowerCase() === type.extension?.id.toLowerCase()) {
-      for (const [inner, each] of Object.entries(Object(item) as Json).filter(([key]) => key !== "schemas"))
-        applyAt(type, resource, op, parsePath(`${type.extension.id}:${inner}`), each);
-    } else if (findAttribute(type, parsePath(name).attribute)?.attribute.mutability !== "readOnly")
-      applyAt(type, resource, op, parsePath(name), item);
+  constructor(type: ResourceType, resource: Json) {
+    this.#type = type;
+    this.#resource = resource;
+    this.#lookup = lookupIn(type);
   }
-}
 
-function applyAt(type: ResourceType, resource: Json, op: Operation["op"], path: PatchPath, value: unknown): void {
-  const place = placeOf(type, path.attribute);
-  const { attribute, extension } = place;
-  const sub = path.subAttribute === undefined ? undefined : named(attribute.subAttributes, path.subAttribute);
-  if (path.subAttribute !== undefined && sub === undefined)
-    throw new ScimError(400, `${path.attribute} has no ${path.subAttribute}`, "invalidPath");
-  if (attribute.mutability === "readOnly" || sub?.mutability === "readOnly")
-    throw new ScimError(400, `${sub?.name ?? attribute.name} cannot be changed`, "mutability");
-  const holder = holderOf(resource, extension);
-  if (path.filter !== undefined) applyFiltered(type, holder, op, { ...path, filter: path.filter }, place, sub, value);
-  else if (sub !== undefined) applySub(holder, op, attribute, sub, value);
-  else applyAttribute(holder, op, attribute, value);
-  if (extension !== undefined && Object.keys(holder).length === 0) delete resource[extension];
-  else if (extension !== undefined) resource[extension] = holder;
+  apply({ op, path, value }: Operation): void {
+    this.#work.spend(1);
+    const extension = this.#type.extension?.id;
+    if (path === undefined) this.#applyWhole(op, value);
+    else if (extension !== undefined && path.toLowerCase() === extension.toLowerCase()) {
+      if (op !== "add") delete this.#resource[extension];
+      if (op !== "remove") this.#applyWhole("add", { [extension]: value });
+    } else this.#applyAt(op, this.#paths.parse(path), value);
+  }
+
+  /** An operation without a path: its value names the attributes. Those that do not exist are left out, as in a POST. */
+  #applyWhole(op: Operation["op"], value: unknown): void {
+    if (op === "remove") throw new ScimError(400, "remove needs a path", "noTarget");
+    if (!isObject(value))
+      throw new ScimError(400, "the value must be an object where there is no path", "invalidValue");
+    const extension = this.#type.extension?.id;
+    for (const [name, item] of Object.entries(value)) {
+      if (name.toLowerCase() === extension?.toLowerCase()) {
+        if (!isObject(item)) throw new ScimError(400, `${extension} must be an object`, "invalidValue");
+        for (const [inner, each] of Object.entries(item)) this.#applyNamed(op, `${extension}:${inner}`, each);
+      } else this.#applyNamed(op, name, item);
+    }
+  }
+
+  #applyNamed(op: Operation["op"], name: string, value: unknown): void {
+    this.#work.spend(1);
+    if (name.toLowerCase() === "schemas") return;
+    const path = this.#paths.parse(name);
+    const attribute = findAttribute(this.#type, path.attribute)?.attribute;
+    if (attribute !== undefined && attribute.mutability !== "readOnly") this.#applyAt(op, path, value);
+  }
+
+  #applyAt(op: Operation["op"], path: PatchPath, value: unknown): void {
+    const place = placeOf(this.#type, path.attribute);
+    const { attribute, extension } = place;
+    const sub = path.subAttribute === undefined ? undefined : named(attribute.subAttributes, path.subAttribute);
+    if (path.subAttribute !== undefined && sub === undefined)
+      throw new ScimError(400, `${path.attribute} has no ${path.subAttribute}`, "invalidPath");
+    if (attribute.mutability === "readOnly" || sub?.mutability === "readOnly")
+      throw new ScimError(400, `${sub?.name ?? attribute.name} cannot be changed`, "mutability");
+    const resource = this.#resource;
+    const holder = extension === undefined ? resource : { ...(resource[extension] as Json | undefined) };
+    if (attribute.multiValued === true)
+      this.#work.spend(listOf(holder, attribute).length * (1 + (path.filter === undefined ? 0 : nodesOf(path.filter))));
+    if (path.filter !== undefined)
+      applyFiltered(holder, op, path.attribute, path.filter, { attribute, sub, lookup: this.#lookup }, value);
+    else if (sub !== undefined) applySub(holder, op, attribute, sub, value);
+    else applyAttribute(holder, op, attribute, value);
+    if (extension !== undefined && Object.keys(holder).length === 0) delete resource[extension];
+    else if (extension !== undefined) resource[extension] = holder;
+  }
 }
 
 function placeOf(type: ResourceType, name: string): Place {
@@ -81,27 +92,28 @@ function placeOf(type: ResourceType, name: string): Place {
   return place;
 }
 
-function holderOf(resource: Json, extension: string | undefined): Json {
-  return extension === undefined ? resource : { ...(resource[extension] as Json | undefined) };
+/** The values of an attribute. */
+function listOf(holder: Json, { name }: Attribute): readonly Json[] {
+  return (holder[name] as readonly Json[] | undefined) ?? [];
 }
 
 /** An operation on a whole attribute. */
 function applyAttribute(holder: Json, op: Operation["op"], attribute: Attribute, given: unknown): void {
   const { name, multiValued = false, required = false, type } = attribute;
-  const before = holder[name];
   if (op === "remove") {
     if (required) throw new ScimError(400, `${name} is required`, "mutability");
     // Entra ID names the members to remove by the value.
-    const gone = multiValued && given !== undefined && given !== null ? readValue(attribute, given, name) : undefined;
-    setValue(holder, name, gone === undefined ? undefined : without(before, gone as Json[]));
+    const isPart = multiValued && given !== undefined && given !== null;
+    const gone = isPart ? ((readValue(attribute, given, name) ?? []) as Json[]) : undefined;
+    setValue(holder, name, gone && without(listOf(holder, attribute), gone));
     return;
   }
   const value = readValue(attribute, given, name);
   if (op === "add" && value === undefined) return;
   if (required && value === undefined) throw new ScimError(400, `${name} is required`, "invalidValue");
-  if (multiValued && op === "add") setValue(holder, name, joined(before, value as Json[]));
+  if (multiValued && op === "add") setList(holder, attribute, joined(listOf(holder, attribute), value as Json[]));
   else if (type === "complex" && !multiValued && value !== undefined)
-    setValue(holder, name, { ...(before as Json | undefined), ...(value as Json) });
+    setValue(holder, name, { ...(holder[name] as Json | undefined), ...(value as Json) });
   else setValue(holder, name, value);
 }
 
@@ -109,12 +121,12 @@ function applyAttribute(holder: Json, op: Operation["op"], attribute: Attribute,
 function applySub(holder: Json, op: Operation["op"], attribute: Attribute, sub: Attribute, given: unknown): void {
   const { name, multiValued = false } = attribute;
   const value = op === "remove" ? undefined : readValue(sub, given, `${name}.${sub.name}`);
-  const before = holder[name];
   if (!multiValued) {
-    setValue(holder, name, withSub(before as Json | undefined, sub.name, value));
+    setValue(holder, name, withSub(holder[name] as Json | undefined, sub.name, value));
     return;
   }
-  const items = (before as Json[] | undefined) ?? (value === undefined ? [] : [{}]);
+  const before = listOf(holder, attribute);
+  const items = before.length === 0 && value !== undefined ? [{}] : before;
   setValue(
     holder,
     name,
@@ -122,57 +134,73 @@ function applySub(holder: Json, op: Operation["op"], attribute: Attribute, sub: 
   );
 }
 
+/** What an operation with a filter is about. */
+interface Filtered {
+  readonly attribute: Attribute;
+  readonly sub: Attribute | undefined;
+  readonly lookup: Lookup;
+}
+
 /** An operation on the values that meet a filter. */
 function applyFiltered(
-  type: ResourceType,
   holder: Json,
   op: Operation["op"],
-  { attribute: path, filter }: PatchPath & { readonly filter: NonNullable<PatchPath["filter"]> },
-  { attribute }: Place,
-  sub: Attribute | undefined,
+  path: string,
+  filter: Filter,
+  { attribute, sub, lookup }: Filtered,
   given: unknown,
 ): void {
   const { name } = attribute;
   if (attribute.multiValued !== true) throw new ScimError(400, `${name} has one value only`, "invalidPath");
-  const lookup = lookupIn(type);
-  const items = (holder[name] as Json[] | undefined) ?? [];
-  const isMeant = (item: Json) =>
-    meets(
-      { value: item },
-      { kind: "value", path: "value", filter },
-      {
-        attributeAt: (inner) => lookup.attributeAt(inner.replace(/^value(?=\.|$)/, path)),
-        valuesAt: (resource, inner) => [(resource as Json)[inner]].flat(),
-      },
-    );
-  const hasAny = items.some(isMeant);
+  const items = listOf(holder, attribute);
+  const within: Lookup = {
+    attributeAt: (inner) => lookup.attributeAt(inner.replace(/^value(?=\.|$)/, () => path)),
+    valuesAt: (resource) => [resource.value],
+  };
+  const isMeant = items.map((item) => meets({ value: item }, { kind: "value", path: "value", filter }, within));
   if (op === "remove") {
-    const kept = items.flatMap((item) =>
-      isMeant(item) ? (sub === undefined ? [] : (withSub(item, sub.name, undefined) ?? [])) : [item],
-    );
+    const kept = items.flatMap((item, i) => {
+      if (!isMeant[i]) return [item];
+      return sub === undefined ? [] : (withSub(item, sub.name, undefined) ?? []);
+    });
     setValue(holder, name, kept);
     return;
   }
-  const change = (item: Json): Json => {
-    if (sub !== undefined) return { ...item, [sub.name]: readValue(sub, given, `${name}.${sub.name}`) };
-    const [value] = (readValue(attribute, given, name) as Json[] | undefined) ?? [{}];
-    return { ...item, ...value };
-  };
-  if (hasAny) {
-    const changed = items.map((item) => (isMeant(item) ? change(item) : item));
+  const value = sub === undefined ? readValue(attribute, given, name) : readValue(sub, given, `${name}.${sub.name}`);
+  if (sub === undefined && Array.isArray(value) && value.length > 1)
+    throw new ScimError(400, `${name} with a filter takes one value`, "invalidValue");
+  const change = (item: Json): Json | undefined =>
+    sub === undefined ? { ...item, ...(value as Json[] | undefined)?.[0] } : withSub(item, sub.name, value);
+  if (isMeant.includes(true)) {
+    const changed = items.flatMap((item, i) => (isMeant[i] ? (change(item) ?? []) : [item]));
     setValue(holder, name, readValue(attribute, changed, name));
     return;
   }
-  // What the filter says of a value that is added, as clients expect of `emails[type eq "work"].value`.
-  const base = filter.kind === "compare" && filter.operator === "eq" ? { [filter.path]: filter.value } : undefined;
-  if (base === undefined || (op === "replace" && sub === undefined))
+  // What the filter says of a value that is added: Entra ID adds, and replaces, `emails[type eq "work"].value` so.
+  const described = descriptionOf(filter);
+  if (described === undefined || (op === "replace" && sub === undefined))
     throw new ScimError(400, `no value of ${name} meets the filter`, "noTarget");
-  setValue(holder, name, joined(items, readValue(attribute, [change(base)], name) as Json[]));
+  if (value === undefined) return;
+  setList(holder, attribute, joined(items, readValue(attribute, [change(described) ?? {}], name) as Json[]));
+}
+
+/** The value that a filter describes by equalities alone. */
+function descriptionOf(filter: Filter): Json | undefined {
+  if (filter.kind === "compare" && filter.operator === "eq") return { [filter.path]: filter.value };
+  if (filter.kind !== "and") return undefined;
+  const [left, right] = [descriptionOf(filter.left), descriptionOf(filter.right)];
+  return left && right && { ...left, ...right };
 }
 
 function setValue(holder: Json, name: string, value: unknown): void {
   if (value === undefined || (Array.isArray(value) && value.length === 0)) delete holder[name];
   else holder[name] = value;
+}
+
+/** Sets values that have become more. Errors: ScimError for too many. */
+function setList(holder: Json, attribute: Attribute, values: readonly Json[]): void {
+  checkCount(attribute, values.length, attribute.name);
+  setValue(holder, attribute.name, values);
 }
 
 function withSub(item: Json | undefined, name: string, value: unknown): Json | undefined {
@@ -181,23 +209,47 @@ function withSub(item: Json | undefined, name: string, value: unknown): Json | u
   return Object.keys(changed).length === 0 ? undefined : changed;
 }
 
-/** The values with those that are new; a value is known by its `value`, or as a whole. */
-function joined(before: unknown, added: readonly Json[]): Json[] {
-  const items = [...((before as Json[] | undefined) ?? [])];
+/**
+ * Values by what they are known by: `value` and `type`, or `value` alone where one of two has no type, or the whole where
+ * they have no value.
+ */
+class Values {
+  readonly #indexes = new Map<string, number>();
+
+  constructor(items: readonly Json[]) {
+    for (const [i, item] of items.entries()) this.note(item, i);
+  }
+
+  /** Notes a value, unless one that is the same is known. */
+  note({ value, type, ...others }: Json, index: number): void {
+    const any = JSON.stringify([value]);
+    const keys =
+      value === undefined ? [JSON.stringify({ type, ...others })] : [any, JSON.stringify([value, type ?? 0])];
+    for (const key of keys) if (!this.#indexes.has(key)) this.#indexes.set(key, index);
+  }
+
+  /** The index of the value that is the same. */
+  find({ value, type, ...others }: Json): number | undefined {
+    if (value === undefined) return this.#indexes.get(JSON.stringify({ type, ...others }));
+    if (type === undefined) return this.#indexes.get(JSON.stringify([value]));
+    return this.#indexes.get(JSON.stringify([value, type])) ?? this.#indexes.get(JSON.stringify([value, 0]));
+  }
+}
+
+/** The values with those that are new. */
+function joined(before: readonly Json[], added: readonly Json[]): Json[] {
+  const hasPrimary = added.some(({ primary }) => primary === true);
+  const items = before.map((item) => (hasPrimary && item.primary === true ? { ...item, primary: false } : item));
+  const known = new Values(items);
   for (const item of added) {
-    if (item.primary === true) for (const other of items) if (other.primary === true) other.primary = false;
-    const same = items.findIndex((other) => isSame(other, item));
-    if (same < 0) items.push(item);
-    else items[same] = { ...items[same], ...item };
+    const same = known.find(item);
+    if (same !== undefined) items[same] = { ...items[same], ...item };
+    else known.note(item, items.push(item) - 1);
   }
   return items;
 }
 
-function without(before: unknown, gone: readonly Json[]): Json[] {
-  return ((before as Json[] | undefined) ?? []).filter((item) => !gone.some((each) => isSame(item, each)));
-}
-
-function isSame(a: Json, b: Json): boolean {
-  if (a.value === undefined || b.value === undefined) return JSON.stringify(a) === JSON.stringify(b);
-  return a.value === b.value && (a.type === undefined || b.type === undefined || a.type === b.type);
+function without(before: readonly Json[], gone: readonly Json[]): Json[] {
+  const known = new Values(gone);
+  return before.filter((item) => known.find(item) === undefined);
 }

@@ -29,6 +29,8 @@ export interface ResourceType {
   readonly endpoint: string;
   readonly schema: Schema;
   readonly extension?: Schema;
+  /** The attributes outside of the extension. */
+  readonly attributes: readonly Attribute[];
 }
 
 const text = (name: string, description: string, more: Partial<Attribute> = {}): Attribute => ({
@@ -55,7 +57,7 @@ const many = (name: string, description: string, subAttributes: readonly Attribu
 });
 
 /** The attributes that every resource has. */
-export const commonAttributes: readonly Attribute[] = [
+const commonAttributes: readonly Attribute[] = [
   text("id", "The id of the resource.", { caseExact: true, mutability: "readOnly", uniqueness: "server" }),
   text("externalId", "The id that the provisioning client has for it.", { caseExact: true }),
   {
@@ -191,8 +193,14 @@ const group: Schema = {
 
 /** Every type, by the path of its endpoint. */
 export const resourceTypes: readonly ResourceType[] = [
-  { id: "User", endpoint: "/Users", schema: user, extension: enterprise },
-  { id: "Group", endpoint: "/Groups", schema: group },
+  {
+    id: "User",
+    endpoint: "/Users",
+    schema: user,
+    extension: enterprise,
+    attributes: [...user.attributes, ...commonAttributes],
+  },
+  { id: "Group", endpoint: "/Groups", schema: group, attributes: [...group.attributes, ...commonAttributes] },
 ];
 
 /** Every schema. */

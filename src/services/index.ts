@@ -69,17 +69,24 @@ export {
 export { administratorRole, builtInRoles } from "./iam/built-in-roles.ts";
 export { installationSetting } from "./iam/installation-lock.ts";
 export {
+  changeMembers,
+  countEntries,
+  countMembers,
   type Entry,
+  findMissing,
   findUser,
   groupsOf,
+  groupsOfMany,
+  groupsWith,
   idOf,
+  isMember,
   membersOf,
+  type Narrowing,
+  pageOfEntries,
   readEntries,
   readEntry,
   removeEntry,
   saveEntry,
-  setMembers,
-  usersOf,
 } from "./iam/provisioning/directory.ts";
 export { findProvider as findProvisioningProvider } from "./iam/provisioning/settings.ts";
 export { storeBuiltInRoles } from "./iam/roles.ts";

@@ -56,6 +56,14 @@ describe("a filter", () => {
     ["title ne null", true],
     ['active eq "true"', false],
     ['nope eq "x"', false],
+    ['active eq "True"', true],
+    ['emails[type eq "work"].value eq "JANE@example.com"', true],
+    ['emails[type eq "work"].value eq "jane@home.example"', false],
+    ['emails[type eq "home"].value eq "jane@home.example" and active eq true', true],
+    ['emails[primary eq "True"].value sw "jane"', true],
+    ['emails[type eq "work"].display pr', false],
+    ['emails[type eq "work"].value pr', true],
+    ['not (emails[type eq "work"].value eq "x")', true],
   ])("%s: %s", (text, expected) => {
     expect(meets(jane, parseFilter(text), lookup)).toBe(expected);
   });
@@ -72,11 +80,25 @@ describe("a filter", () => {
     "userName eq 'a'",
     'not userName eq "a"',
     "(".repeat(100),
+    "userName eq constructor",
+    "userName eq __proto__",
+    'emails[type eq "a"].value',
+    'emails[type eq "a"] .value eq "b"',
+    'emails[type eq "a"]. eq "b"',
   ])("%j is malformed", (text) => {
     expect(() => parseFilter(text)).toThrow(ScimError);
   });
 
+  test("has at most 20 comparisons, negations and filters of values", () => {
+    const terms = (count: number) => Array.from({ length: count }, () => 'title eq "a"').join(" or ");
+    expect(meets(jane, parseFilter(`${terms(19)} or title pr`), lookup)).toBe(true);
+    for (const text of [terms(21), `emails[${terms(20)}]`, "not (".repeat(20) + terms(1) + ")".repeat(20)])
+      expect(() => parseFilter(text)).toThrow("comparisons");
+    expect(() => parsePath(`emails[${terms(21)}]`)).toThrow("comparisons");
+  });
+
   test("that is long is refused", () => {
+    expect(() => parseFilter(`title eq "${"é".repeat(600)}"`)).toThrow("longer");
     expect(() => parseFilter(`userName eq "${"a".repeat(10_000)}"`)).toThrow("longer");
   });
 });

@@ -78,6 +78,59 @@ describe("an operation", () => {
       { op: "replace", path: 'emails[type eq "other"].value', value: "x" },
       { ...jane, emails: [work, home, { type: "other", value: "x" }] },
     ],
+    [
+      "makes a value that several equalities describe",
+      { op: "Add", path: 'emails[type eq "other" and primary eq "True"].value', value: "x" },
+      { ...jane, emails: [{ ...work, primary: false }, home, { type: "other", primary: true, value: "x" }] },
+    ],
+    [
+      "makes the first value of an attribute",
+      { op: "Replace", path: 'phoneNumbers[type eq "mobile"].value', value: "1" },
+      { ...jane, phoneNumbers: [{ type: "mobile", value: "1" }] },
+    ],
+    [
+      "finds a preferred value by a text that is true",
+      { op: "replace", path: 'emails[primary eq "True"].value', value: "x" },
+      { ...jane, emails: [{ ...work, value: "x" }, home] },
+    ],
+    [
+      "knows attributes by their URN",
+      { op: "replace", value: { "urn:ietf:params:scim:schemas:core:2.0:User:name.familyName": "D", NICKNAME: "J" } },
+      { ...jane, name: { ...jane.name, familyName: "D" }, nickName: "J" },
+    ],
+    [
+      "knows a part of an extension",
+      { op: "add", path: `${enterprise}:manager.value`, value: "7" },
+      { ...jane, [enterprise]: { manager: { value: "7" } } },
+    ],
+    [
+      "takes the manager's id alone",
+      { op: "add", path: `${enterprise}:manager`, value: "7" },
+      { ...jane, [enterprise]: { manager: { value: "7" } } },
+    ],
+    [
+      "takes an extension by dotted names",
+      { op: "add", value: { [`${enterprise}:department`]: "Sales", "emails.display": "d" } },
+      {
+        ...jane,
+        emails: [
+          { ...work, display: "d" },
+          { ...home, display: "d" },
+        ],
+        [enterprise]: { department: "Sales" },
+      },
+    ],
+    [
+      "leaves out attributes that do not exist, and what is read only, where there is no path",
+      { op: "replace", value: { nope: 1, id: "x", schemas: ["y"], __proto__: 1, "groups.value": "z", nickName: "J" } },
+      { ...jane, nickName: "J" },
+    ],
+    ["removes no value where it names none", { op: "remove", path: "emails", value: [] }, jane],
+    [
+      "removes a value that it names",
+      { op: "remove", path: "emails", value: [{ value: home.value }] },
+      { ...jane, emails: [work] },
+    ],
     ["removes an attribute", { op: "remove", path: "name" }, { userName: "jane", active: true, emails: [work, home] }],
     ["removes a part", { op: "remove", path: "name.givenName" }, { ...jane, name: { familyName: "Doe" } }],
     [
@@ -98,6 +151,20 @@ describe("an operation", () => {
 
   test.each<[object, string]>([
     [{ op: "move", path: "name" }, "invalidSyntax"],
+    [{ op: {} }, "invalidSyntax"],
+    [{ op: ["add"], path: "title", value: "x" }, "invalidSyntax"],
+    [{ op: { toString: 1 }, path: "title" }, "invalidSyntax"],
+    [{ path: "title", value: "x" }, "invalidSyntax"],
+    [{ op: "add", path: {}, value: "x" }, "invalidPath"],
+    [{ op: "add", path: "title", value: 7 }, "invalidValue"],
+    [{ op: "add", path: "title", value: { toString: 1 } }, "invalidValue"],
+    [{ op: "add", path: "name", value: "x" }, "invalidSyntax"],
+    [{ op: "add", path: "__proto__.polluted", value: "x" }, "invalidPath"],
+    [{ op: "add", path: 'emails[__proto__ eq "x"].constructor', value: "x" }, "invalidPath"],
+    [{ op: "replace", path: 'emails[type eq "fax"]', value: { value: "x" } }, "noTarget"],
+    [{ op: "add", path: "emails[type pr]", value: [{ value: "x" }, { value: "y" }] }, "invalidValue"],
+    [{ op: "add", path: enterprise, value: "x" }, "invalidValue"],
+    [{ op: "add", path: "emails", value: Array.from({ length: 201 }, (_, i) => ({ value: `${i}` })) }, "tooMany"],
     [{ op: "remove" }, "noTarget"],
     [{ op: "remove", path: "userName" }, "mutability"],
     [{ op: "replace", path: "userName", value: null }, "invalidValue"],
@@ -123,7 +190,8 @@ test("operations follow one another, and none is applied when one fails", () => 
   });
   expect(() => patch(before, first, { op: "remove", path: "userName" })).toThrow(ScimError);
   expect(before).toEqual(jane);
-  for (const request of [undefined, {}, { Operations: [] }, { Operations: "x" }])
+  const odd = [{ Operations: {} }, { Operations: [[]] }, { Operations: [null] }, { schemas: 7, Operations: [first] }];
+  for (const request of [undefined, null, 7, [], {}, { Operations: [] }, { Operations: "x" }, ...odd])
     expect(() => applyPatch(user!, jane as never, request)).toThrow(ScimError);
 });
 
@@ -138,4 +206,52 @@ test("members are added and removed one by one", () => {
   expect(members({ op: "remove", path: 'members[value eq "1"]' })).toEqual([{ value: "2" }]);
   expect(members({ op: "Remove", path: "members", value: [{ value: "2" }] })).toEqual([{ value: "1" }]);
   expect(members({ op: "remove", path: "members" })).toBeUndefined();
+});
+
+describe("the work of a request is bounded", () => {
+  const values = Array.from({ length: 200 }, (_, i) => ({ value: `${i}` }));
+  const before = { userName: "jane", emails: values };
+  const run = (count: number, operation: object) =>
+    applyPatch(user!, before, { Operations: Array.from({ length: count }, () => operation) });
+  const terms = (count: number) => Array.from({ length: count }, () => 'value eq "y"').join(" or ");
+
+  test.each<[string, object]>([
+    ["filters", { op: "remove", path: `emails[${terms(10)}].type` }],
+    ["values that are added", { op: "add", path: "emails", value: values.slice(0, 20) }],
+    ["parts that are set", { op: "replace", path: "emails.display", value: "x".repeat(200) }],
+  ])("%s", (_, operation) => {
+    expect(run(1, operation)).toBeDefined();
+    expect(() => run(1000, operation)).toThrow(expect.objectContaining({ scimType: "tooMany" }) as ScimError);
+  });
+
+  test("a thousand operations on few values are none too many, one more is", () => {
+    const few = { ...before, emails: values.slice(0, 5) };
+    const operation = { op: "remove", path: `emails[${terms(5)}].type` };
+    const operations = Array.from({ length: 1000 }, () => operation);
+    expect(applyPatch(user!, few, { Operations: operations })).toEqual(few);
+    expect(() => applyPatch(user!, few, { Operations: [...operations, operation] })).toThrow("operations");
+  });
+
+  test("values stay within their limit, however they are added", () => {
+    expect(() => run(1, { op: "add", path: "emails", value: { value: "more" } })).toThrow("values");
+    expect(() => run(1, { op: "add", path: 'emails[type eq "more"].value', value: "more" })).toThrow("values");
+  });
+});
+
+test("a value is known by its value and type, or as a whole", () => {
+  const added = (emails: object[], ...more: object[]) =>
+    applyPatch(user!, { userName: "j", emails } as never, { Operations: [{ op: "add", path: "emails", value: more }] })
+      .emails;
+  const [a, b] = [
+    { value: "x", type: "a" },
+    { value: "x", type: "b" },
+  ];
+  expect(added([a], b)).toEqual([a, b]);
+  expect(added([a], { value: "x", display: "d" })).toEqual([{ ...a, display: "d" }]);
+  expect(added([{ value: "x" }], a)).toEqual([a]);
+  expect(added([{ display: "d" }], { display: "d" }, { display: "e" })).toEqual([{ display: "d" }, { display: "e" }]);
+  expect(added([{ ...a, primary: true }], { ...b, primary: true })).toEqual([
+    { ...a, primary: false },
+    { ...b, primary: true },
+  ]);
 });

@@ -1,6 +1,7 @@
 /** Instruments of calls: how many, how long, and which were refused. */
 import type { Authenticator } from "../../auth/index.ts";
 import { CallMetrics, type Metrics, seriesBy } from "../../metrics/index.ts";
+import { scimMethods } from "../../scim/index.ts";
 import type { Api } from "../api.ts";
 import type { Counter } from "../counter.ts";
 
@@ -13,7 +14,10 @@ export interface CallCounts {
 
 /** Adds them, and returns what counts calls. */
 export function measureCalls(metrics: Metrics, { api, overload, rateLimited }: CallCounts): CallMetrics {
-  const calls = new CallMetrics(api.contract.methods.map(({ method }) => method));
+  const calls = new CallMetrics(
+    api.contract.methods.map(({ method }) => method),
+    scimMethods,
+  );
   calls.addTo(metrics);
   metrics.add({
     name: "platform.v1.calls",

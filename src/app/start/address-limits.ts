@@ -2,7 +2,6 @@
  * Rate limits by address: for token exchanges, and for requests without a token that is known to be valid. They are
  * checked before a token is verified. Behind a reverse proxy that is not trusted all clients have one address.
  */
-import type { Authenticator } from "../../auth/index.ts";
 import { completeError, rateLimited, resourceExhausted } from "../../errors.ts";
 import { addressOf, networkOf } from "../../http/index.ts";
 import type { HttpRequest, HttpResponse } from "../../message/index.ts";
@@ -25,10 +24,10 @@ export interface AddressLimits {
   watchMessages(request: HttpRequest, response: HttpResponse): (() => void) | undefined;
 }
 
-/** Creates the limits. `free`: paths that are not limited. */
+/** Creates the limits. `isKnown`: whether the token of a request was verified before. `free`: paths that are not limited. */
 export function limitAddresses(
   { live, api, now, rateLimited: counts }: StartContext,
-  authenticator: Authenticator,
+  isKnown: (request: HttpRequest) => boolean,
   free: ReadonlySet<string>,
 ): AddressLimits {
   const { serviceHost } = live.current;
@@ -48,7 +47,7 @@ export function limitAddresses(
 
   return {
     admits(request, response) {
-      if (authenticator.isKnown(request.headers.authorization)) return true;
+      if (isKnown(request)) return true;
       const path = pathOf(request);
       const address = addressOf(request, response);
       if (address === undefined || free.has(path)) return true;
@@ -58,7 +57,7 @@ export function limitAddresses(
       return false;
     },
     watchMessages(request, response) {
-      if (authenticator.isKnown(request.headers.authorization)) return undefined;
+      if (isKnown(request)) return undefined;
       const address = addressOf(request, response);
       let messages = 0;
       return () => {

@@ -11,7 +11,7 @@ import {
 import { createLocalTransport, type LocalTransport } from "../../call/index.ts";
 import { flagOf } from "../../config/index.ts";
 import { resourceExhausted } from "../../errors.ts";
-import { createPipeline } from "../../pipeline/index.ts";
+import { createPipeline, type EndpointCalls } from "../../pipeline/index.ts";
 import { quotaOf } from "../../quotas.ts";
 import { grantSource, identitySource, providerSource } from "../../services/index.ts";
 import { createCounter } from "../counter.ts";
@@ -29,6 +29,8 @@ export interface Calls {
   /** Undefined if certificates of clients are no identities. */
   readonly certificates: CertificateTokens | undefined;
   readonly transport: LocalTransport;
+  /** For calls that are not methods of the contract. */
+  readonly endpointCalls: EndpointCalls;
 }
 
 /** Builds the pipeline and the transport. */
@@ -73,7 +75,7 @@ export function buildCalls(context: StartContext, parts: Parts, { pause }: Pick<
       resourceExhausted(organisation, `an organisation can have ${limit} ${quota} (${flagOf("quotas")})`),
   });
   if (metrics !== undefined) measureAuthentication(metrics, authenticator, keyFetches.counts);
-  const { observers, interceptors } = createPipeline({
+  const { observers, interceptors, endpointCalls } = createPipeline({
     contract,
     log,
     callCounter: metrics && measureCalls(metrics, context),
@@ -118,5 +120,6 @@ export function buildCalls(context: StartContext, parts: Parts, { pause }: Pick<
     onUse: identities.seen,
     certificates,
     transport: createLocalTransport(services, interceptors, { observers }),
+    endpointCalls,
   };
 }

@@ -5,7 +5,6 @@ import { Code, type ConnectError } from "@connectrpc/connect";
 import { resource_reference } from "../../../gen/google/api/resource_pb.ts";
 import { file_google_rpc_error_details } from "../../../gen/google/rpc/error_details_pb.ts";
 import { iam_scope } from "../../../gen/platform/annotations/annotations_pb.ts";
-import { emptyRecord } from "../../audit/index.ts";
 import type { CertificateTokens } from "../../auth/index.ts";
 import { valuesWithAddress } from "../../call/index.ts";
 import { storedFormat } from "../../codec/index.ts";
@@ -71,20 +70,22 @@ export async function buildHandlers(options: HandlersOptions): Promise<RequestHa
   const { context, port, calls } = options;
   port.bodies.check = createSenderCheck({ ...calls, identify });
   const { live } = context;
-  const limits = limitAddresses(context, calls.authenticator, probes);
-  const { admits } = limits;
-  const { rpc, rest } = buildProtocols(options, limits);
-  const endpoints = new Map(Object.entries(await buildEndpoints(options)));
   const payers = createPayers(calls.authenticator);
   port.bodies.turn = (authorization) => {
     const payer = payers.payerOf(authorization, undefined);
     return payer.isKnown === true ? port.pause(payer) : undefined;
   };
   const scim = buildScim(options, payers);
+  const isKnown = ({ url, headers }: HttpRequest) =>
+    (url?.startsWith(`${scimPath}/`) ? scim : calls.authenticator).isKnown(headers.authorization);
+  const limits = limitAddresses(context, isKnown, probes);
+  const { admits } = limits;
+  const { rpc, rest } = buildProtocols(options, limits);
+  const endpoints = new Map(Object.entries(await buildEndpoints(options)));
   const refuse = overloadAnswer(context.api, context.config.serviceHost);
 
   const endpointOf = (path: string) => {
-    if (path.startsWith(`${scimPath}/`)) return scim;
+    if (path.startsWith(`${scimPath}/`)) return scim.serve;
     return endpoints.get(path) ?? (path.startsWith(`${consolePath}/`) ? endpoints.get(consolePath) : undefined);
   };
   const addToken = addTokens(calls.certificates);
@@ -235,30 +236,22 @@ function buildProtocols({ context, port, parts, calls, health }: HandlersOptions
 }
 
 /** The endpoint of provisioning clients. */
-function buildScim({ context, port, parts, baseUrl }: HandlersOptions, payers: RequestPayers) {
-  const { config, log, now } = context;
-  const { database, availability, audit, events } = parts;
+function buildScim({ context, port, parts, calls, baseUrl }: HandlersOptions, payers: RequestPayers) {
+  const { config, now } = context;
+  const { database, audit, events } = parts;
   return createScim({
     database,
+    calls: calls.endpointCalls,
     baseUrl,
     bodies: port.bodies,
     maxBodyBytes: config.maxRequestBytes,
     now,
-    async record(session, { method, provider, uid }, changes) {
-      await audit.append(session, {
-        ...emptyRecord,
-        caller: provider,
-        method,
-        scope: provider,
-        resource: uid,
-        code: "OK",
-        count: 1,
-      });
-      await events.recordChanges(session, changes, { subject: provider, claims: noClaims }, now());
+    async record(session, { scope, recordOf }, uid, changes) {
+      await audit.append(session, recordOf(uid));
+      await events.recordChanges(session, changes, { subject: scope, claims: noClaims }, now());
     },
     onCaller: (authorization, provider) => payers.learn(authorization, provider && rootOf(provider)),
-    reportOutage: availability.report,
-    log,
+    accountOf: (authorization) => payers.payerOf(authorization, undefined).account,
   });
 }
 

@@ -15,10 +15,10 @@ import { isUid } from "../../uid.ts";
 import { nameOf } from "../method-name.ts";
 import { stepsOf } from "./call-steps.ts";
 
-/** Counts calls. `code`: 0 for OK. */
+/** Counts calls. `method`: that of the contract, or the name of another. `code`: 0 for OK. */
 export interface CallCounter {
   begin(): void;
-  end(method: DescMethod, protocol: string, code: number, ms: number): void;
+  end(method: DescMethod | string, protocol: string, code: number, ms: number): void;
 }
 
 const ok = 0;

@@ -3,6 +3,7 @@
  * the identity that its external id is the subject of, as the provider's correlation rule says.
  */
 
+import { setImmediate as turn } from "node:timers/promises";
 import { newUid } from "../../../new-uid.ts";
 import { newRow } from "../../../resource/index.ts";
 import { NotUniqueError, type ReadSession, type Row, type TableSpec, type WriteSession } from "../../../store/index.ts";
@@ -21,7 +22,9 @@ export interface Entry {
   readonly updateMs: number;
   /** The uid of the identity of a user; "" until it is known. */
   readonly identity: string;
-  /** Without `id`, `meta`, and what is derived: the members of a group, the groups of a user. */
+  /** How long `resource` is in JSON. */
+  readonly bytes: number;
+  /** Without `id`, `meta`, and what is derived: the members of a group, the groups of a user. Parsed when it is read. */
   readonly resource: Json;
 }
 
@@ -49,6 +52,8 @@ export const membersTable: TableSpec = {
 };
 
 const pageSize = 200;
+/** Rows of members that are read or changed before other calls go on. */
+const membersAtOnce = 500;
 const tableOf = { User: usersTable, Group: groupsTable } as const;
 
 /** The last part of a uid, by which SCIM knows an entry. */
@@ -69,18 +74,37 @@ export async function readEntry(
 }
 
 /** What a list is restricted to before it is filtered. */
-export type Equals = Readonly<Partial<Record<"user_name" | "external_id" | "display_name", string>>>;
+export interface Narrowing {
+  readonly equals?: Readonly<Partial<Record<"user_name" | "external_id", string>>>;
+  /** These uids. */
+  readonly uids?: readonly string[];
+}
 
 /** The entries of a provider, oldest uid first, in portions. */
 export async function* readEntries(
   session: ReadSession,
   provider: string,
   type: EntryType,
-  equals: Equals = {},
+  { equals = {}, uids }: Narrowing = {},
 ): AsyncGenerator<Entry[]> {
   const where = Object.entries(equals).map(([column, value]) => ({ column, equals: value }));
-  for await (const rows of session.pages(tableOf[type], { parent: provider, where, limit: pageSize }))
-    yield rows.map(entryOf);
+  const selection = { parent: provider, where, ...(uids !== undefined && { uids }) };
+  for await (const rows of session.pages(tableOf[type], { ...selection, limit: pageSize })) yield rows.map(entryOf);
+}
+
+/** One page of all entries of a provider, oldest uid first. */
+export async function pageOfEntries(
+  session: ReadSession,
+  provider: string,
+  type: EntryType,
+  { skip, limit }: { readonly skip: number; readonly limit: number },
+): Promise<Entry[]> {
+  return (await session.list(tableOf[type], { parent: provider, skip, limit })).map(entryOf);
+}
+
+/** How many entries a provider has. */
+export async function countEntries(session: ReadSession, provider: string, type: EntryType): Promise<number> {
+  return session.count(tableOf[type], { within: [{ root: provider, self: false }] });
 }
 
 /** Stores an entry: a new one without `before`. Errors: NotUniqueError for a user name that another user has. */
@@ -128,44 +152,114 @@ export async function removeEntry(session: WriteSession, type: EntryType, uid: s
 /** The users in a group. */
 export async function membersOf(session: ReadSession, group: string): Promise<string[]> {
   const members: string[] = [];
-  for await (const rows of session.pages(membersTable, { parent: group, limit: pageSize }))
+  for await (const rows of session.pages(membersTable, { parent: group, limit: membersAtOnce })) {
     members.push(...rows.map(({ columns }) => String(columns.user_uid)));
+    if (rows.length === membersAtOnce) await turn();
+  }
   return members;
 }
 
-/** Makes these users the members of a group. */
-export async function setMembers(
+/** How many users are in a group. */
+export async function countMembers(session: ReadSession, group: string): Promise<number> {
+  return session.count(membersTable, { within: [{ root: group, self: false }] });
+}
+
+/** Those of the groups that have a user. */
+export async function groupsWith(session: ReadSession, user: string, limit: number): Promise<string[]> {
+  const where = [{ column: "user_uid", equals: user }];
+  return (await session.list(membersTable, { where, limit })).map(({ parent }) => parent);
+}
+
+/** Whether a user is in a group. */
+export async function isMember(session: ReadSession, group: string, user: string): Promise<boolean> {
+  return session.has(membersTable, `${group}/${idOf(user)}`);
+}
+
+/** The first of the users that does not exist. */
+export async function findMissing(session: ReadSession, users: readonly string[]): Promise<string | undefined> {
+  for (let i = 0; i < users.length; i += membersAtOnce) {
+    if (i > 0) await turn();
+    const some = users.slice(i, i + membersAtOnce);
+    const known = await session.getMany(usersTable, some);
+    if (known.size < some.length) return some.find((user) => !known.has(user));
+  }
+  return undefined;
+}
+
+/** A change of the members of a group. `isWhole`: those before it leave. Users are named by their uids. */
+export interface MembersChange {
+  readonly isWhole: boolean;
+  readonly added: readonly string[];
+  readonly removed: readonly string[];
+}
+
+/** Adds and removes rows of members. Returns how many more there are. */
+export async function changeMembers(
   session: WriteSession,
   group: string,
-  users: readonly string[],
+  { isWhole, added, removed }: MembersChange,
   nowMs: number,
-): Promise<void> {
-  const wanted = new Set(users);
-  const before = new Set(await membersOf(session, group));
-  for (const user of before) if (!wanted.has(user)) await session.remove(membersTable, `${group}/${idOf(user)}`);
+): Promise<number> {
+  const rowOf = (user: string) => `${group}/${idOf(user)}`;
+  const before = isWhole ? new Set(await membersOf(session, group)) : await membersAmong(session, added, rowOf);
+  const wanted = new Set(added);
+  const gone = isWhole ? [...before].filter((user) => !wanted.has(user)) : removed;
+  let more = 0;
+  let steps = 0;
+  const step = async () => {
+    if (++steps % membersAtOnce === 0) await turn();
+  };
+  for (const user of gone) {
+    if ((await session.remove(membersTable, rowOf(user))) !== undefined) more--;
+    await step();
+  }
   for (const user of wanted) {
     if (before.has(user)) continue;
     const content = { body: new Uint8Array(), columns: { user_uid: user } };
-    await session.insert(membersTable, newRow(`${group}/${idOf(user)}`, group, nowMs, content));
+    await session.insert(membersTable, newRow(rowOf(user), group, nowMs, content));
+    more++;
+    await step();
   }
+  return more;
+}
+
+/** Those of the users that have a row of members. */
+async function membersAmong(session: ReadSession, users: readonly string[], rowOf: (user: string) => string) {
+  const members = new Set<string>();
+  for (let i = 0; i < users.length; i += membersAtOnce) {
+    if (i > 0) await turn();
+    const rows = await session.getMany(membersTable, users.slice(i, i + membersAtOnce).map(rowOf));
+    for (const { columns } of rows.values()) members.add(String(columns.user_uid));
+  }
+  return members;
 }
 
 /** The groups that a user is in. */
-export async function groupsOf(session: ReadSession, user: string): Promise<Entry[]> {
+export async function groupsOf(session: ReadSession, user: string, limit?: number): Promise<Entry[]> {
   const uids: string[] = [];
-  for await (const rows of session.pages(membersTable, {
-    where: [{ column: "user_uid", equals: user }],
-    limit: pageSize,
-  }))
+  const selection = { where: [{ column: "user_uid", equals: user }], limit: pageSize };
+  for await (const rows of session.pages(membersTable, selection)) {
     uids.push(...rows.map(({ parent }) => parent));
-  const rows = await session.getMany(groupsTable, uids);
+    if (limit !== undefined && uids.length >= limit) break;
+  }
+  const rows = await session.getMany(groupsTable, uids.slice(0, limit));
   return [...rows.values()].map(entryOf);
 }
 
-/** Users by their uids. */
-export async function usersOf(session: ReadSession, uids: readonly string[]): Promise<ReadonlyMap<string, Entry>> {
-  const rows = await session.getMany(usersTable, uids);
-  return new Map([...rows].map(([uid, row]) => [uid, entryOf(row)]));
+/** The groups that each of some users is in; undefined if these are more than `limit` together. */
+export async function groupsOfMany(
+  session: ReadSession,
+  users: readonly string[],
+  limit: number,
+): Promise<ReadonlyMap<string, readonly Entry[]> | undefined> {
+  if (users.length === 0) return new Map();
+  const where = [{ column: "user_uid", in: users }];
+  const members = await session.list(membersTable, { where, limit: limit + 1 });
+  if (members.length > limit) return undefined;
+  const groups = await session.getMany(groupsTable, [...new Set(members.map(({ parent }) => parent))]);
+  const entries = new Map([...groups].map(([uid, row]) => [uid, entryOf(row)]));
+  const byUser = Map.groupBy(members, ({ columns }) => String(columns.user_uid));
+  return new Map([...byUser].map(([user, rows]) => [user, rows.flatMap(({ parent }) => entries.get(parent) ?? [])]));
 }
 
 /** The users of a provider that identities are, by the uids of the identities. */
@@ -207,12 +301,17 @@ export async function linkUsers(session: WriteSession, users: readonly string[],
 }
 
 function entryOf({ uid, version, createTimeUs, updateTimeUs, body, columns }: Row): Entry {
+  let parsed: Json | undefined;
   return {
     uid,
     version,
     createMs: createTimeUs / 1000,
     updateMs: updateTimeUs / 1000,
     identity: String(columns.identity ?? ""),
-    resource: JSON.parse(Buffer.from(body).toString()) as Json,
+    bytes: body.length,
+    get resource() {
+      parsed ??= JSON.parse(Buffer.from(body).toString()) as Json;
+      return parsed;
+    },
   };
 }

@@ -66,19 +66,19 @@ function stored({ body, version }: Row): StoredProvisioning {
   return { ...(JSON.parse(Buffer.from(body).toString()) as Provisioning), etag: `"${version}"` };
 }
 
-/** The provider whose token this is, and whether provisioning is on; undefined for any other token. */
+/** The provider whose token this is or was until it expired, and whether provisioning is on; undefined for another. */
 export async function findProvider(
   session: ReadSession,
   token: string,
   nowMs: number,
-): Promise<{ readonly provider: string; readonly isEnabled: boolean } | undefined> {
+): Promise<{ readonly provider: string; readonly isEnabled: boolean; readonly isExpired: boolean } | undefined> {
   const digest = digestOf(token);
   for (const column of ["token_digest", "previous_digest"]) {
     const row = await session.first(provisioningTable, { where: [{ column, equals: digest }] });
     if (row === undefined) continue;
     const { isEnabled, token: current, previousExpireMs = 0 } = stored(row);
     const untilMs = column === "token_digest" ? (current?.expireMs ?? Number.POSITIVE_INFINITY) : previousExpireMs;
-    return current !== undefined && nowMs < untilMs ? { provider: row.uid, isEnabled } : undefined;
+    return current && { provider: row.uid, isEnabled, isExpired: nowMs >= untilMs };
   }
   return undefined;
 }
