@@ -23,7 +23,7 @@ import type { IdentitySource } from "./identity-source.ts";
 import { narrowingOf } from "./narrowing.ts";
 import { type Principal, principalIn, principalKey, userUidOf } from "./principal.ts";
 import { externalGroupsOf, type ProviderSource } from "./provider.ts";
-import { CertificateUnknown, createSpeakers, type Speaker, TooMuchWork } from "./speaker.ts";
+import { CertificateUnknown, createSpeakers, NotFinal, type Speaker } from "./speaker.ts";
 import { bearerIn, refusalOf } from "./tokens/bearer.ts";
 import { defaultAudiences } from "./tokens/claim-match.ts";
 import type { CertificateTokens } from "./tokens/client-certificates.ts";
@@ -40,21 +40,21 @@ import {
 } from "./tokens/token.ts";
 import { createVerifier, type Verification } from "./verification.ts";
 
-/** What a token is exchanged for. */
-interface Exchange {
-  readonly provider?: string | undefined;
+/** What a token is presented for. */
+interface Use {
+  /** An exchange. With a `provider`, by its uid, the token speaks for the user who signs in there alone. */
+  readonly exchange?: { readonly provider?: string | undefined };
+  /** The uid that a call is about; undefined if it is about no organisation or several. */
+  placeOf?(): string | undefined;
 }
 
 /** Authenticates the caller of a call. */
 export interface Authenticator {
   /**
-   * With an `exchange`, its `provider` is the uid of the identity provider that the user of the token signs in at; then
-   * the token speaks for that user alone.
-   *
    * Errors: UNAUTHENTICATED `missing bearer token` or `invalid bearer token`. The challenge says what is wrong with a
    * token whose signature is valid. The `cause` of the error, for the log, says why any token is invalid.
    */
-  authenticate(authorizationHeader: string | null, exchange?: Exchange): Awaitable<Caller>;
+  authenticate(authorizationHeader: string | null, use?: Use): Awaitable<Caller>;
   /** Whether a header has a token that was verified before and has a caller. */
   isKnown(authorizationHeader: string | undefined): boolean;
   /** Whom requests with a header count against; undefined unless it has a token that was known to have a caller. */
@@ -110,6 +110,7 @@ interface Found extends Pick<Speaker, "untilMs" | "isPartial"> {
 /** What is asked of a token. */
 interface Attempt {
   readonly provider: string | undefined;
+  readonly place: string | undefined;
   /**
    * Whether it is looked up if the issuer publishes the key, even if nobody asks: what an exchange gives must not depend
    * on who does.
@@ -144,21 +145,21 @@ export function createAuthenticator({
     return known?.header === header && clock() < known.untilMs ? known : undefined;
   }
 
-  function callerOf(header: string, exchange: Exchange | undefined): Awaitable<Caller> {
+  function callerOf(header: string, use: Use | undefined): Awaitable<Caller> {
     const cached = knownToken(header);
     const refused = cached === undefined ? knownToken(header, refusedTokens) : undefined;
     if (cached === undefined && refused === undefined) tokenUses.unknown++;
     else tokenUses.known++;
     return chain(cached ?? refused ?? verified(header), (known) =>
       tryChain(
-        () => current(known, exchange),
+        () => current(known, use),
         (caller) => {
           if (cached === undefined) keep(known, verifiedTokens, refusedTokens);
           known.caller = caller;
           return caller;
         },
         (error) => {
-          if (error instanceof TokenRejected && exchange?.provider === undefined) {
+          if (error instanceof TokenRejected && use?.exchange?.provider === undefined) {
             keep(known, refusedTokens, verifiedTokens);
             known.caller = undefined;
             if (known.payer !== undefined) known.payer.account = ""; // connections remember it
@@ -187,36 +188,42 @@ export function createAuthenticator({
   }
 
   /** The caller of a verified token now. Errors: TokenRejected. */
-  function current(known: VerifiedToken, exchange: Exchange | undefined): Awaitable<Caller> {
+  function current(known: VerifiedToken, use: Use | undefined): Awaitable<Caller> {
     const { token, verification } = known;
     checkPeriod(token.claims, clock());
     const stillVerifies = verification !== undefined || issuer.stillVerifies(token);
     return both(stillVerifies, identities.changes(), (isVerified, changes) => {
       if (!isVerified) throw new TokenRejected("its key was revoked");
       const { outcome } = known;
-      if (exchange === undefined && outcome?.changes === changes && clock() < outcome.untilMs) return settled(outcome);
-      return resolve(known, changes, exchange);
+      if (use?.exchange === undefined && outcome?.changes === changes && clock() < outcome.untilMs)
+        return settled(outcome);
+      return resolve(known, changes, use);
     });
   }
 
   /** Errors: TokenRejected. */
-  async function resolve(known: VerifiedToken, changes: number, exchange: Exchange | undefined): Promise<Caller> {
-    const provider = exchange?.provider;
-    const attempt: Attempt = { provider, isExchange: exchange !== undefined, isNew: known.isUsed !== true };
+  async function resolve(known: VerifiedToken, changes: number, use: Use | undefined): Promise<Caller> {
+    const provider = use?.exchange?.provider;
+    const attempt: Attempt = {
+      provider,
+      place: use?.placeOf?.(),
+      isExchange: use?.exchange !== undefined,
+      isNew: known.isUsed !== true,
+    };
     known.isUsed = true;
     const note = (result: Caller | TokenRejected, untilMs = Number.POSITIVE_INFINITY) => {
       if (provider === undefined) known.outcome = { result, changes, untilMs };
     };
     try {
       const { untilMs, isPartial, ...found } = await (known.verification === undefined
-        ? ownCaller(known.token, provider)
+        ? ownCaller(known.token, attempt)
         : outsideCaller(known, known.verification, attempt));
       known.payer ??= createPayer(found.caller.key, pause);
       const caller = { ...found.caller, payer: known.payer };
       if (!isPartial) note(caller, Math.min(untilMs, attempt.untilMs ?? Number.POSITIVE_INFINITY));
       return caller;
     } catch (error) {
-      const isFinal = error instanceof TokenRejected && !(error instanceof TooMuchWork);
+      const isFinal = error instanceof TokenRejected && !(error instanceof NotFinal);
       if (isFinal && attempt.untilMs === undefined) note(error);
       throw error;
     }
@@ -244,14 +251,14 @@ export function createAuthenticator({
   }
 
   /** The caller of a platform token. */
-  async function ownCaller(token: Token, provider: string | undefined): Promise<Found> {
+  async function ownCaller(token: Token, { provider, place }: Attempt): Promise<Found> {
     const principal = principalIn(token.claims);
     if (principal === undefined) return namedCaller(token);
     const { claims, audiences, keys } = principal;
     const expecting = await speakers.expecting(claims, audiences);
     const trusts = (issuerKeys: string) => verifier.hasOneOf(keys, issuerKeys);
     const isUserOnly = token.claims.identity !== undefined || provider !== undefined;
-    const speaker = await speakers.speaker(principal, expecting, trusts, { provider, isUserOnly });
+    const speaker = await speakers.speaker(principal, expecting, trusts, { provider, place, isUserOnly });
     return { ...speaker, caller: callerFor(token, principal, speaker) };
   }
 
@@ -287,10 +294,10 @@ export function createAuthenticator({
 
   return {
     tokenUses,
-    authenticate(header, exchange) {
+    authenticate(header, use) {
       if (header === null || header.trim() === "") throw unauthenticated("missing bearer token");
       return tryChain(
-        () => callerOf(header, exchange),
+        () => callerOf(header, use),
         (caller) => caller,
         (error) => {
           if (!(error instanceof TokenRejected)) throw error;

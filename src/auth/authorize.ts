@@ -5,7 +5,13 @@
  */
 
 import type { Message } from "@bufbuild/protobuf";
-import { type ContextKey, type ContextValues, createContextKey, type HandlerContext } from "@connectrpc/connect";
+import {
+  type ContextKey,
+  type ContextValues,
+  createContextKey,
+  type HandlerContext,
+  type UnaryRequest,
+} from "@connectrpc/connect";
 import type { Capability } from "../../gen/platform/capabilities/capabilities_pb.ts";
 import { chain } from "../awaitable.ts";
 import type { CallInterceptor } from "../call/index.ts";
@@ -20,7 +26,7 @@ import { capabilities, capabilityList } from "./capabilities.ts";
 import type { Grant, GrantSource } from "./grant.ts";
 import { narrowGrants } from "./narrowing.ts";
 import type { Claims } from "./tokens/token.ts";
-import { usedBy } from "./uses.ts";
+import { placeIn, usedBy } from "./uses.ts";
 
 const callerKey: ContextKey<Caller | undefined> = createContextKey<Caller | undefined>(undefined);
 const authorityKey: ContextKey<Authority | undefined> = createContextKey<Authority | undefined>(undefined);
@@ -99,9 +105,12 @@ export function authentication(
   source: GrantSource,
 ): CallInterceptor {
   return (next) => (request) => {
-    if (contract.of(request.method).authorization.kind === "open") return next(request);
+    const rule = contract.of(request.method).authorization;
+    if (rule.kind === "open") return next(request);
     const header = request.header.get("authorization");
-    const authenticated = authenticator.authenticate(header);
+    const { message } = request as UnaryRequest;
+    const placeOf = () => (rule.kind === "scoped" ? rule.scope.uidOf(message) || undefined : placeIn(message));
+    const authenticated = authenticator.authenticate(header, { placeOf });
     if (authenticated instanceof Promise) {
       const early = earlyGrants(authenticator.lastCaller(header), source);
       if (early !== undefined) request.contextValues.set(earlyGrantsKey, early);

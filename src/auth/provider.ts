@@ -30,6 +30,8 @@ export interface SignIn {
   readonly providers: readonly Provider[];
   /** Whether the user would be let in for the first time, at one of several providers, and none is named. */
   readonly isAmbiguous: boolean;
+  /** Whether the user would be let in for the first time, by a call about the organisation of the provider. */
+  readonly isDeferred: boolean;
 }
 
 /** The identity providers, read on every call, so that a deleted one stops with the next call. */
@@ -58,6 +60,11 @@ export interface ProviderSource {
 export interface Presentation {
   /** The uid of the provider that is named. */
   readonly named: string | undefined;
+  /**
+   * The uid that a call is about; undefined if it is about no organisation or several. A call about one is no first
+   * sign-in at another, which would learn of the caller.
+   */
+  readonly place: string | undefined;
   /** Whether its claims are news of the user. */
   readonly isNew: boolean;
 }

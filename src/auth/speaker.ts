@@ -17,7 +17,7 @@ import { TokenMisfit, TokenRejected } from "./tokens/token.ts";
 export interface Speaker extends Pick<Caller, "identities" | "providers"> {
   /** Until when, in milliseconds since 1970, if nothing changes. */
   readonly untilMs: number;
-  /** Whether patterns of an organisation were left out, because they take too much work now. */
+  /** Whether it may speak for more: patterns were left out, or a first sign-in. */
   readonly isPartial: boolean;
 }
 
@@ -35,6 +35,8 @@ export interface Restriction {
   readonly provider?: string | undefined;
   /** Its user alone. */
   readonly isUserOnly?: boolean;
+  /** The uid that a call is about; undefined if it is about no organisation or several. */
+  readonly place?: string | undefined;
   /** Whether it is a token of its issuer that is used for the first time. */
   readonly isNew?: boolean;
 }
@@ -53,11 +55,9 @@ export class SignInAmbiguous extends TokenRejected {
   }
 }
 
-/** Patterns were left out that might match. */
-export class TooMuchWork extends TokenRejected {
-  constructor() {
-    super("nobody expects it, as far as patterns were matched: they take too much work now");
-  }
+/** It may be accepted in a moment, or for another call. */
+export class NotFinal extends TokenRejected {
+  override readonly name = "NotFinal";
 }
 
 /** Finds whom tokens speak for. */
@@ -85,7 +85,7 @@ interface SpeakersOptions {
   readonly clock: () => number;
 }
 
-const nobody: SignIn = { providers: [], isAmbiguous: false };
+const nobody: SignIn = { providers: [], isAmbiguous: false, isDeferred: false };
 
 export function createSpeakers({ identities, providers, defaults, clock }: SpeakersOptions): Speakers {
   const budget = new PatternBudget(clock);
@@ -124,7 +124,7 @@ export function createSpeakers({ identities, providers, defaults, clock }: Speak
     },
 
     async speaker(principal, { candidates, accepting }, trusts, restriction) {
-      const { provider, isUserOnly = provider !== undefined, isNew = false } = restriction;
+      const { provider, isUserOnly = provider !== undefined, place, isNew = false } = restriction;
       const { claims, isPublished } = principal;
       const trusting = candidates.filter(({ rule }) =>
         rule.kind === "static_keys" ? trusts(rule.issuerKeys) : isPublished,
@@ -132,16 +132,19 @@ export function createSpeakers({ identities, providers, defaults, clock }: Speak
       const matched = trusting
         .filter((identity) => matches(identity.rule, principal, matchingOf(identity)))
         .sort(oldestFirst);
-      const isPartial = trusting.some(({ uid }) => !budget.hasLeft(rootOf(uid)));
+      const isOverBudget = trusting.some(({ uid }) => !budget.hasLeft(rootOf(uid)));
       const signIn =
         isPublished && accepting.length > 0
-          ? await providers.signIn(accepting, claims, { named: provider, isNew })
+          ? await providers.signIn(accepting, claims, { named: provider, place, isNew })
           : nobody;
       const user = userUidOf(principal);
       const known = [...(signIn.providers.length > 0 ? [user] : []), ...matched.map(({ uid }) => uid)];
       const found = [...new Set(known)].filter((uid) => !isUserOnly || uid === user);
       if (found.length === 0) {
-        if (isPartial) throw new TooMuchWork();
+        if (isOverBudget)
+          throw new NotFinal("nobody expects it, as far as patterns were matched: they take too much work");
+        if (signIn.isDeferred)
+          throw new NotFinal("its user signs in with a call about the organisation of the provider");
         if (signIn.isAmbiguous) throw new SignInAmbiguous();
         if (accepting.length === 0) throw await unexpected(principal, trusting);
         throw new TokenRejected("the user was deleted, or its identity provider does not let it in");
@@ -154,7 +157,7 @@ export function createSpeakers({ identities, providers, defaults, clock }: Speak
       if (hasGroups && signIn.providers.length > 0) ends.push(groupsUntilMs);
       return {
         identities: [...found.filter((uid) => !isAtRoot(uid)), ...found.filter(isAtRoot)],
-        isPartial,
+        isPartial: isOverBudget || signIn.isDeferred,
         untilMs: Math.min(...ends, Number.POSITIVE_INFINITY),
         ...(signIn.providers.length > 0 && {
           providers: signIn.providers.map(({ uid, groupsClaim, groups = [] }) => ({

@@ -20,7 +20,7 @@ export function usedBy(
   capabilities: readonly Capability[],
   request: Message,
 ): readonly string[] {
-  const place = scope ?? placeIn(request as Placed);
+  const place = scope ?? placeIn(request);
   if (place !== undefined) return [matchingAt(authority, place, capabilities) ?? []].flat();
   const { caller, grants } = authority;
   return caller.identities.filter((uid) =>
@@ -31,7 +31,9 @@ export function usedBy(
   );
 }
 
-function placeIn({ parent, uidp = {} }: Placed): string | undefined {
+/** The uid that a request of a method without a scope is about; undefined if it names none. */
+export function placeIn(request: Message): string | undefined {
+  const { parent, uidp = {} } = request as Placed;
   return [parent, uidp.descendantsOf, uidp.childrenOf, uidp.ancestorsOf, uidp.inRoot].find(
     (uid): uid is string => typeof uid === "string" && uid !== "",
   );

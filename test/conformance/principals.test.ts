@@ -134,6 +134,18 @@ onEveryServer(
       expect(firsts).toEqual([]);
     });
 
+    test("is no new user of whoever accepts its tokens, by calls about another organisation", async () => {
+      const [mine, theirs] = [await organisation(), await organisation()];
+      await identityIn(mine, {}, editor);
+      await providerIn(theirs, decodeJwt(s().admin).iss!); // the audience of all tokens for the platform
+      const token = await ciToken();
+      expect((await write(mine, token)).status).toBe(200);
+      const firsts = async () => (await audited(theirs)).filter(({ method }) => method === "iam/first_sign_in").length;
+      expect(await firsts()).toBe(0);
+      expect((await s().rest(token, `GET /iam/v2/groups/${theirs.group}`)).status).toBe(200);
+      expect(await firsts()).toBe(1);
+    });
+
     test("that static keys verify is another one than that of the issuer", async () => {
       const [mine, theirs] = [await organisation(), await organisation()];
       const stolen = await testKey("ES256", "theirs");

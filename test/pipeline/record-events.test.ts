@@ -72,9 +72,10 @@ test("a first sign-in records the user and the binding, a second one nothing", a
   const user = userIdentityUid(claims.iss, claims.sub);
   const providers = [{ uid: provider, clientId: "client", groupsClaim: "groups" }];
   for (let i = 0; i < 2; i++)
-    expect(await source.signIn(providers, claims, { named: undefined, isNew: true })).toEqual({
+    expect(await source.signIn(providers, claims, { named: undefined, place: undefined, isNew: true })).toEqual({
       providers,
       isAmbiguous: false,
+      isDeferred: false,
     });
   const recorded = await events();
   expect(recorded.map(({ type, extensions }) => [type, extensions.group]).sort()).toEqual([

@@ -15,6 +15,7 @@ import { unavailable } from "../../../errors.ts";
 import { userIdentityUid } from "../../../new-uid.ts";
 import { messageOf, type RowChange } from "../../../resource/index.ts";
 import { ConflictError, type Database, NotUniqueError, type WriteSession } from "../../../store/index.ts";
+import { rootOf } from "../../../uid.ts";
 import { lockAccess } from "../access-lock.ts";
 import { identityProviders, oidcOf } from "../identity-providers.ts";
 import { linkUsers } from "../provisioning/directory.ts";
@@ -112,7 +113,7 @@ export function providerSource({ database, now, record, reserved, report }: Prov
     },
 
     async signIn(accepting, claims, presented): Promise<SignIn> {
-      const { named, isNew } = presented;
+      const { named, place, isNew } = presented;
       const identity = userIdentityUid(claims.iss, claims.sub);
       const asked = named === undefined ? accepting : accepting.filter(({ uid }) => uid === named);
       const admissions = await admit(database.read, asked, identity, claims);
@@ -120,17 +121,22 @@ export function providerSource({ database, now, record, reserved, report }: Prov
       const standings = await standingsOf(database.read, uids, identity);
       const first = firstOf(accepting, claims, presented);
       const providers: Provider[] = [];
+      let isDeferred = false;
       for (const admission of admissions) {
         const { provider, unlinked } = admission;
         const standing = standings.get(provider.uid);
-        const mayCreate = standing === "new" && provider.uid === first?.uid;
+        const isFirst = standing === "new" && provider.uid === first?.uid;
+        const isElsewhere = named === undefined && place !== undefined && rootOf(place) !== rootOf(provider.uid);
+        const mayCreate = isFirst && !isElsewhere;
+        isDeferred ||= isFirst && isElsewhere;
         if (standing === "known" && isNew) noteReport(provider.uid, identity, claims);
         if (mayCreate || (standing === "known" && unlinked.length > 0)) {
           if (await signInAt(admission, claims)) providers.push(provider);
         } else if (standing === "known") providers.push(provider);
       }
       const mayBeFirst = uids.some((uid) => standings.get(uid) === "new");
-      return { providers, isAmbiguous: mayBeFirst && providers.length === 0 && first === undefined };
+      const isAmbiguous = mayBeFirst && providers.length === 0 && first === undefined;
+      return { providers, isAmbiguous, isDeferred };
     },
   };
 }

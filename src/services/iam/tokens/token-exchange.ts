@@ -112,7 +112,7 @@ export function createTokenExchange(options: TokenExchangeOptions): TokenExchang
 
   async function callerWith(token: string, { identity, identityProvider }: ExchangeRequest): Promise<Caller> {
     try {
-      return await authenticator.authenticate(`Bearer ${token}`, { provider: identityProvider });
+      return await authenticator.authenticate(`Bearer ${token}`, { exchange: { provider: identityProvider } });
     } catch (error) {
       if (!isRefusal(error)) throw error;
       if (error.cause instanceof SignInAmbiguous) throw Object.assign(providerNeeded(), { cause: error.cause });
