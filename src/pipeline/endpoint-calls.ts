@@ -5,9 +5,9 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { type Audit, type AuditRecord, emptyRecord } from "../audit/index.ts";
 import { deadlineExceeded, isRateLimited, reasonOf } from "../errors.ts";
+import type { Payer } from "../fairness/index.ts";
 import { type Logger, logCall, roundMs } from "../log.ts";
 import type { ReadingCall } from "../store/index.ts";
-import { rootOf } from "../uid.ts";
 import { isDenial } from "./audit-failures.ts";
 import { logFault } from "./hide-bugs.ts";
 import type { CallLimit } from "./limit-calls.ts";
@@ -47,11 +47,11 @@ export interface EndpointCall {
   /** Its protocol in the metrics. */
   readonly protocol: string;
   readonly rateClass: RateClass;
-  /** Whom it counts against, as far as its token tells before it is looked up. */
-  readonly account: string;
   /** Where it comes from. */
   readonly origin: Pick<AuditRecord, "requestId" | "address" | "userAgent">;
   readonly traceId: string | undefined;
+  /** Whom it counts against; undefined until its token is known. */
+  payer(): Payer | undefined;
   /** How long it may take, in milliseconds; undefined: as long as it needs. Errors: those of its header fields. */
   timeoutMs(): number | undefined;
   /** Finds its caller. Errors: UNAUTHENTICATED. */
@@ -65,6 +65,7 @@ export interface RunningCall extends ReadingCall {
   timeoutMs(): number | undefined;
   throwIfAborted(): void;
   readonly scope: string;
+  readonly payer: Payer | undefined;
   /** The audit record of the call if it succeeds. `resource`: the uid of what it has changed. */
   recordOf(resource: string): AuditRecord;
 }
@@ -90,7 +91,7 @@ export function createEndpointCalls(options: EndpointCallsOptions): EndpointCall
 
   return {
     async run(call, work) {
-      limit.admit(() => call.account);
+      limit.admit(() => call.payer()?.account);
       callCounter?.begin();
       const beganMs = performance.now();
       const ending = new Ending();
@@ -101,9 +102,12 @@ export function createEndpointCalls(options: EndpointCallsOptions): EndpointCall
         who = known;
         rates.take(call.rateClass, known.caller);
         if (known.denial !== undefined) throw known.denial;
+        const payer = call.payer();
         return work({
-          account: rootOf(known.scope),
           caller: known.caller,
+          account: payer?.account,
+          payer,
+          pause: () => payer?.pause(),
           scope: known.scope,
           signal: ending.signal,
           timeoutMs: () => ending.leftMs(),
@@ -114,7 +118,7 @@ export function createEndpointCalls(options: EndpointCallsOptions): EndpointCall
       try {
         ending.begin(call.timeoutMs());
         call.onGone(() => ending.end(new ConnectError("the client has gone", Code.Canceled)));
-        return await ending.orResult(limit.during(carryOut(), call.account));
+        return await ending.orResult(limit.during(carryOut(), call.payer()?.account));
       } catch (reason) {
         const error = fail(call, reason, who);
         ({ code } = error);

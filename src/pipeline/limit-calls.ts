@@ -13,34 +13,37 @@ export interface CallLimit {
   readonly refuse: CallInterceptor;
   /** Within the deadline: counts calls until their handlers end. */
   readonly count: CallInterceptor;
-  /** `account`: the name of whom the call counts against. Errors: UNAVAILABLE while there are too many calls. */
-  admit(account: () => string): void;
+  /** Errors: UNAVAILABLE while too many calls are under way. `account`: the name of whom the call counts against. */
+  admit(account: () => string | undefined): void;
   /** Counts a call until its work ends. */
-  during<T>(work: Promise<T>, account: string): Promise<T>;
+  during<T>(work: Promise<T>, account: string | undefined): Promise<T>;
 }
 
+/** Whom calls without a known token count against. */
+const strangers = "strangers";
+
 /**
- * Creates a limit of `maxCalls`, which is read for every call. `accountOf`: the name of whom a call counts against.
+ * Creates a limit of `maxCalls`, which is read for every call. `accountOf`: the name of whom a call counts against,
+ * undefined or empty without a known token.
  * `onRefusal` is called for every call that it refuses.
  */
 export function limitCalls(
   maxCalls: () => number,
-  accountOf: (request: CallRequest) => string,
+  accountOf: (request: CallRequest) => string | undefined,
   onRefusal: () => void,
 ): CallLimit {
   let underWay = 0;
   const ofAccounts = new Map<string, number>();
 
-  /** Errors: UNAVAILABLE while too many calls are under way. */
-  function admit(account: () => string): void {
+  function admit(account: () => string | undefined): void {
     const max = maxCalls();
-    if (underWay < max || hasShare(ofAccounts.get(account()) ?? 0, underWay, ofAccounts.size, max)) return;
+    if (underWay < max || hasShare(ofAccounts.get(account() || strangers) ?? 0, underWay, ofAccounts.size, max)) return;
     onRefusal();
     throw unavailable("the server is overloaded; try again");
   }
 
-  /** Counts a call until its work ends. */
-  function during<T>(work: Promise<T>, account: string): Promise<T> {
+  function during<T>(work: Promise<T>, of: string | undefined): Promise<T> {
+    const account = of || strangers;
     underWay++;
     ofAccounts.set(account, (ofAccounts.get(account) ?? 0) + 1);
     const end = () => {

@@ -55,7 +55,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   const traced = tracing && traceCalls({ contract, tracing, databaseName: options.database.dialect });
   const accountOf = ({ header }: CallRequest) => {
     const authorization = header.get("authorization");
-    return (authorization !== null && authenticator.payerOf(authorization)?.account) || "strangers";
+    return authorization === null ? undefined : authenticator.payerOf(authorization)?.account;
   };
   const limit = limitCalls(() => options.maxCalls, accountOf, onOverload);
   const rates = createRates({ limits: options.rateLimits, now: options.now, onRefusal: options.onRateLimit });

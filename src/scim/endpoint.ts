@@ -10,7 +10,6 @@
 import { ConnectError } from "@connectrpc/connect";
 import { bearerIn } from "../auth/index.ts";
 import { type Endpoint, type IncomingBodies, originOf } from "../http/index.ts";
-import { LruMap } from "../lru-map.ts";
 import {
   breakOff,
   headerOf,
@@ -20,7 +19,7 @@ import {
   readDeadline,
   send,
 } from "../message/index.ts";
-import type { EndpointCalls, RunningCall } from "../pipeline/index.ts";
+import type { EndpointCall, EndpointCalls, RunningCall } from "../pipeline/index.ts";
 import { findProvisioningProvider, lockAccess } from "../services/index.ts";
 import type { Database } from "../store/index.ts";
 import { traceIdOf } from "../trace-context.ts";
@@ -34,6 +33,13 @@ import { type Route, routeOf } from "./routes.ts";
 import { type ResourceType, resourceTypes } from "./schemas.ts";
 import { Steps } from "./steps.ts";
 
+/** Whom the requests of provisioning clients count against, by their `Authorization`. */
+export interface ScimPayers {
+  /** Called for each request with a token: it is that of a provider, or of none. */
+  learn(authorization: string, provider: string | undefined): void;
+  payerOf(authorization: string | undefined): ReturnType<EndpointCall["payer"]>;
+}
+
 /** What {@link createScim} needs. */
 export interface ScimOptions extends Pick<DirectoryOptions, "record" | "now"> {
   readonly database: Database;
@@ -42,10 +48,7 @@ export interface ScimOptions extends Pick<DirectoryOptions, "record" | "now"> {
   readonly baseUrl: string;
   readonly bodies: IncomingBodies;
   readonly maxBodyBytes: number;
-  /** Called for each request with a token: it is that of a provider, or of none. */
-  onCaller(authorization: string, provider: string | undefined): void;
-  /** Whom requests with a header count against. */
-  accountOf(authorization: string | undefined): string;
+  readonly payers: ScimPayers;
 }
 
 /** Where the endpoint is. */
@@ -58,24 +61,11 @@ interface Answer {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** The service provider. */
-export interface Scim {
-  /** The endpoint of everything below {@link scimPath}. */
-  readonly serve: Endpoint;
-  /** Whether a header had the token of a provider a short while ago: the limits of addresses are for others. */
-  isKnown(authorization: string | undefined): boolean;
-}
-
-const knownForMs = 60_000;
-const maxKnown = 10_000;
-
-/** Creates the service provider. */
-export function createScim(options: ScimOptions): Scim {
-  const { database, calls, baseUrl, bodies, maxBodyBytes, now } = options;
+/** The endpoint of everything below {@link scimPath}. */
+export function createScim(options: ScimOptions): Endpoint {
+  const { database, calls, payers, baseUrl, bodies, maxBodyBytes, now } = options;
   const base = `${baseUrl}${scimPath}`;
   const steps = new Steps();
-  /** Until when a header is known. */
-  const known = new LruMap<string, number>(maxKnown);
 
   async function answer(
     route: Route,
@@ -103,7 +93,7 @@ export function createScim(options: ScimOptions): Scim {
           await lockAccess(session, running.scope);
           return work(directory(session));
         },
-        { call: running },
+        { call: running, payer: running.payer },
       );
     const body = () => readJson(request, response, { type, bodies, maxBytes: maxBodyBytes });
     const parameters: Parameters = (each) => query.get(each);
@@ -151,10 +141,9 @@ export function createScim(options: ScimOptions): Scim {
     const header = headerOf(request, "authorization");
     const token = header === undefined ? undefined : bearerIn(header);
     const found = token === undefined ? undefined : await findProvisioningProvider(database.read, token, now());
-    if (header !== undefined) options.onCaller(header, found?.isExpired === false ? found.provider : undefined);
+    if (header !== undefined) payers.learn(header, found?.isExpired === false ? found.provider : undefined);
     if (found === undefined) throw unknownToken();
     const { provider, isEnabled, isExpired } = found;
-    if (!isExpired) known.set(header!, now() + knownForMs);
     const off = new ScimError(403, "provisioning is turned off for this identity provider");
     const denial = isExpired ? unknownToken() : isEnabled ? undefined : off;
     return { caller: provider, scope: provider, resource: type && isId(id) ? `${provider}/${id}` : "", denial };
@@ -170,9 +159,9 @@ export function createScim(options: ScimOptions): Scim {
           method: route.method,
           protocol: "scim",
           rateClass: route.rateClass,
-          account: options.accountOf(headerOf(request, "authorization")),
           origin,
           traceId: traceIdOf(request.headers),
+          payer: () => payers.payerOf(headerOf(request, "authorization")),
           timeoutMs: () => readDeadline(request)?.leftMs(),
           authenticate: () => callerOf(request, route),
           onGone: (end) => onGone(response, end),
@@ -185,12 +174,9 @@ export function createScim(options: ScimOptions): Scim {
     await write(response, given);
   }
 
-  return {
-    serve(request, response) {
-      serve(request, response).catch(() => breakOff(response));
-      return true;
-    },
-    isKnown: (header) => header !== undefined && (known.get(header) ?? 0) > now(),
+  return (request, response) => {
+    serve(request, response).catch(() => breakOff(response));
+    return true;
   };
 }
 

@@ -8,5 +8,5 @@
  * `emails[type eq "work"].value` to other values too; scimmy expands a filter to its disjunctive form, which is
  * exponential.
  */
-export { createScim, type ScimOptions, scimPath } from "./endpoint.ts";
+export { createScim, type ScimOptions, type ScimPayers, scimPath } from "./endpoint.ts";
 export { scimMethods } from "./routes.ts";

@@ -25,7 +25,7 @@ function calls() {
   return createEndpointCalls({
     limit: limitCalls(
       () => maxCalls,
-      () => "p",
+      () => undefined,
       () => counts.push("overload"),
     ),
     rates: createRates({
@@ -46,9 +46,9 @@ function call(change: Partial<EndpointCall> = {}): EndpointCall {
     method: "scim/createUser",
     protocol: "scim",
     rateClass: "write",
-    account: "p",
     origin: { requestId: "1", address: "192.0.2.1", userAgent: "okta" },
     traceId,
+    payer: () => undefined,
     timeoutMs: () => undefined,
     authenticate: async () => ({ caller: "p", scope: "p", resource: "p/1" }),
     onGone: () => {},
@@ -175,4 +175,22 @@ test("calls beyond the limit of a server are refused, without a line", async () 
   first.resolve("done");
   expect(await underWay).toBe("done");
   expect(await codeOf(run(call(), async () => 1))).toBe("OK");
+});
+
+test("calls count against their payers, of whom those with fewer calls are served at the limit", async () => {
+  maxCalls = 2;
+  const { run } = calls();
+  const payer = (account: string) => () => ({ account, caller: "p", isKnown: true, pause: async () => {} }) as const;
+  const begin = (account: string) => {
+    let seen: unknown;
+    const ended = run(call({ payer: payer(account) }), (running) => {
+      seen = [running.account, running.payer?.account, running.pause?.() instanceof Promise];
+      return new Promise(() => {});
+    });
+    return Promise.race([codeOf(ended), new Promise(setImmediate).then(() => seen)]);
+  };
+  const answers = [];
+  for (const account of ["many", "many", "many", "few"]) answers.push(await begin(account));
+  const served = (account: string) => [account, account, true];
+  expect(answers).toEqual([served("many"), served("many"), "Unavailable", served("few")]);
 });

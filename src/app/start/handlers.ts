@@ -35,7 +35,6 @@ import {
 import { createScim, scimPath } from "../../scim/index.ts";
 import { createTokenExchange } from "../../services/index.ts";
 import { createSts } from "../../sts/index.ts";
-import { rootOf } from "../../uid.ts";
 import { handleCors, setCorsHeaders } from "../cors.ts";
 import { createEndpoints } from "../endpoints.ts";
 import { openPages } from "../pages.ts";
@@ -70,14 +69,16 @@ export async function buildHandlers(options: HandlersOptions): Promise<RequestHa
   const { context, port, calls } = options;
   port.bodies.check = createSenderCheck({ ...calls, identify });
   const { live } = context;
-  const payers = createPayers(calls.authenticator);
+  const payers = createPayers(calls.authenticator, port.pause);
   port.bodies.turn = (authorization) => {
     const payer = payers.payerOf(authorization, undefined);
     return payer.isKnown === true ? port.pause(payer) : undefined;
   };
   const scim = buildScim(options, payers);
-  const isKnown = ({ url, headers }: HttpRequest) =>
-    (url?.startsWith(`${scimPath}/`) ? scim : calls.authenticator).isKnown(headers.authorization);
+  const isKnown = ({ url, headers: { authorization } }: HttpRequest) =>
+    url?.startsWith(`${scimPath}/`)
+      ? payers.ofProviders.payerOf(authorization) !== undefined
+      : calls.authenticator.isKnown(authorization);
   const limits = limitAddresses(context, isKnown, probes);
   const { admits } = limits;
   const { rpc, rest } = buildProtocols(options, limits);
@@ -85,7 +86,7 @@ export async function buildHandlers(options: HandlersOptions): Promise<RequestHa
   const refuse = overloadAnswer(context.api, context.config.serviceHost);
 
   const endpointOf = (path: string) => {
-    if (path.startsWith(`${scimPath}/`)) return scim.serve;
+    if (path.startsWith(`${scimPath}/`)) return scim;
     return endpoints.get(path) ?? (path.startsWith(`${consolePath}/`) ? endpoints.get(consolePath) : undefined);
   };
   const addToken = addTokens(calls.certificates);
@@ -242,6 +243,7 @@ function buildScim({ context, port, parts, calls, baseUrl }: HandlersOptions, pa
   return createScim({
     database,
     calls: calls.endpointCalls,
+    payers: payers.ofProviders,
     baseUrl,
     bodies: port.bodies,
     maxBodyBytes: config.maxRequestBytes,
@@ -250,8 +252,6 @@ function buildScim({ context, port, parts, calls, baseUrl }: HandlersOptions, pa
       await audit.append(session, recordOf(uid));
       await events.recordChanges(session, changes, { subject: scope, claims: noClaims }, now());
     },
-    onCaller: (authorization, provider) => payers.learn(authorization, provider && rootOf(provider)),
-    accountOf: (authorization) => payers.payerOf(authorization, undefined).account,
   });
 }
 

@@ -1,23 +1,26 @@
 /** Whom the work of requests counts against. See `http/turns.ts`. */
 import type { Authenticator } from "../../auth/index.ts";
+import { createPayer, type Payer as KnownPayer, type Pause } from "../../fairness/index.ts";
 import { networkOf, type Payer, type PayerSource } from "../../http/index.ts";
 import { LruMap } from "../../lru-map.ts";
+import type { ScimPayers } from "../../scim/index.ts";
+import { rootOf } from "../../uid.ts";
 
 /** The payers of a server. */
 export interface RequestPayers {
   /** The organisation or the caller of a known token, else the network of the address. */
   readonly payerOf: PayerSource;
-  /** Requests with a header, whose token is not the authenticator's, count against `account`; undefined: no more. */
-  learn(authorization: string, account: string | undefined): void;
+  /** Those of requests with tokens of identity providers, which are not the authenticator's. */
+  readonly ofProviders: ScimPayers;
 }
 
 const maxNetworks = 10_000;
-const maxOthers = 1000;
+const maxProviders = 1000;
 
 /** Creates the payers of a server. */
-export function createPayers(authenticator: Pick<Authenticator, "payerOf">): RequestPayers {
+export function createPayers(authenticator: Pick<Authenticator, "payerOf">, pause: Pause): RequestPayers {
   const networks = new LruMap<string, Payer>(maxNetworks);
-  const others = new LruMap<string, { account: string; readonly caller: string; readonly isKnown: true }>(maxOthers);
+  const ofProviders = new LruMap<string, KnownPayer>(maxProviders);
 
   function strangerAt(network: string): Payer {
     let payer = networks.get(network);
@@ -30,17 +33,22 @@ export function createPayers(authenticator: Pick<Authenticator, "payerOf">): Req
 
   return {
     payerOf(authorization, address) {
-      const known = authorization && (authenticator.payerOf(authorization) ?? others.get(authorization));
+      const known = authorization && (authenticator.payerOf(authorization) ?? ofProviders.get(authorization));
       return known || strangerAt(address === undefined ? "" : networkOf(address));
     },
-    learn(authorization, account) {
-      const known = others.get(authorization);
-      if (account !== undefined && known?.account !== account)
-        others.set(authorization, { account, caller: "", isKnown: true });
-      if (account === undefined && known !== undefined) {
-        known.account = ""; // connections remember it
-        others.delete(authorization);
-      }
+    ofProviders: {
+      learn(authorization, provider) {
+        const known = ofProviders.get(authorization);
+        if (provider === known?.caller) return;
+        if (known !== undefined) known.account = ""; // connections remember it
+        if (provider === undefined) ofProviders.delete(authorization);
+        else {
+          const payer = createPayer(provider, pause);
+          payer.account = rootOf(provider);
+          ofProviders.set(authorization, payer);
+        }
+      },
+      payerOf: (authorization) => (authorization === undefined ? undefined : ofProviders.get(authorization)),
     },
   };
 }
