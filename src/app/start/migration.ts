@@ -12,6 +12,8 @@ export async function migrateDatabase(
   signal: AbortSignal | undefined,
 ): Promise<void> {
   const startMs = performance.now();
+  // The tables of a new database are made at once.
+  const level = pending[0]?.name.startsWith("0001-") ? "debug" : "info";
   const secondsSince = (ms: number) => Math.round((performance.now() - ms) / 100) / 10;
   let progress: Parameters<NonNullable<MigrateOptions["onProgress"]>>[0] | undefined;
   const state = () => ({ ...progress, seconds: secondsSince(startMs) });
@@ -23,11 +25,11 @@ export async function migrateDatabase(
         : `migrating the database: ${progress.name}, ${progress.number} of ${progress.count}`,
     () => ({ migration: state() }),
   );
-  log.info({ migrations: pending.length, first: pending[0]?.name }, "migrating the database");
+  log[level]({ migrations: pending.length, first: pending[0]?.name }, "migrating the database");
   const timer = setInterval(() => log.info(state(), "still migrating"), lineMs).unref();
   try {
     const work = database.migrate(
-      ({ name }, durationMs) => log.info({ name, seconds: Math.round(durationMs / 100) / 10 }, "migration done"),
+      ({ name }, durationMs) => log[level]({ name, seconds: Math.round(durationMs / 100) / 10 }, "migration done"),
       {
         signal,
         onProgress: (made) => {
@@ -37,7 +39,7 @@ export async function migrateDatabase(
       },
     );
     const count = await (signal === undefined ? work : Promise.race([work, aborted(signal)]));
-    log.info({ migrations: count, seconds: secondsSince(startMs) }, "the database is migrated");
+    log[level]({ migrations: count, seconds: secondsSince(startMs) }, "the database is migrated");
   } finally {
     clearInterval(timer);
     readiness.set("startup", () => "starting");
