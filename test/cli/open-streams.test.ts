@@ -1,4 +1,5 @@
 /** Streams of methods that need no token, over every protocol and both implementations of HTTP/2. */
+import { setImmediate } from "node:timers/promises";
 import { Code, ConnectError, createClient, type Transport } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
 import { describe, expect, test } from "vitest";
@@ -24,10 +25,15 @@ async function reflect(
     headers = {},
   }: { service?: typeof ServerReflection; headers?: Record<string, string> } = {},
 ) {
-  const requests = (async function* () {
-    for (let i = 0; i < count; i++) yield { messageRequest: { case: "listServices" as const, value: "" } };
-  })();
   let answers = 0;
+  let isOver = false;
+  // Each waits for the answer before it: a client that still writes when the stream ends may miss why.
+  const requests = (async function* () {
+    for (let i = 0; i < count; i++) {
+      yield { messageRequest: { case: "listServices" as const, value: "" } };
+      while (answers <= i && !isOver) await setImmediate();
+    }
+  })();
   try {
     for await (const { messageResponse } of createClient(service, transport).serverReflectionInfo(requests, {
       headers,
@@ -37,6 +43,8 @@ async function reflect(
   } catch (error) {
     const { code, message } = ConnectError.from(error);
     return { answers, code, message };
+  } finally {
+    isOver = true;
   }
 }
 

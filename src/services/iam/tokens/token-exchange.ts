@@ -115,7 +115,8 @@ export function createTokenExchange(options: TokenExchangeOptions): TokenExchang
       return await authenticator.authenticate(`Bearer ${token}`, { exchange: { provider: identityProvider } });
     } catch (error) {
       if (!isRefusal(error)) throw error;
-      if (error.cause instanceof SignInAmbiguous) throw Object.assign(providerNeeded(), { cause: error.cause });
+      if (error.cause instanceof SignInAmbiguous && identity === undefined)
+        throw Object.assign(providerNeeded(), { cause: error.cause });
       const isNamed = identity !== undefined || identityProvider !== undefined;
       if (isNamed && isReadableToken(token, now())) throw Object.assign(notAssumable(), { cause: error.cause });
       throw error;
