@@ -247,16 +247,16 @@ export function createAuthenticator({
     const trusts = (issuerKeys: string) => verifier.hasVerified(token, verifiedBy, issuerKeys);
     const speaker = await speakers.speaker({ claims, audiences, isPublished }, expecting, trusts, attempt);
     const keys = [...tried].flatMap(([thumbprint, hasVerified]) => (hasVerified ? [thumbprint] : []));
-    return { ...speaker, caller: callerFor(token, { claims, audiences, isPublished, keys }, speaker) };
+    return { ...speaker, caller: callerFor(token, { claims, audiences, isPublished, keys, signed: token }, speaker) };
   }
 
   /** The caller of a platform token. */
   async function ownCaller(token: Token, { provider, place }: Attempt): Promise<Found> {
     const principal = principalIn(token.claims);
     if (principal === undefined) return namedCaller(token);
-    const { claims, audiences, keys } = principal;
+    const { claims, audiences } = principal;
     const expecting = await speakers.expecting(claims, audiences);
-    const trusts = (issuerKeys: string) => verifier.hasOneOf(keys, issuerKeys);
+    const trusts = (issuerKeys: string) => verifier.hasSigned(principal, issuerKeys);
     const isUserOnly = token.claims.identity !== undefined || provider !== undefined;
     const speaker = await speakers.speaker(principal, expecting, trusts, { provider, place, isUserOnly });
     return { ...speaker, caller: callerFor(token, principal, speaker) };

@@ -8,12 +8,13 @@
  *
  *     sub        the uid that LookupIdentity answers for issuer and subject
  *     act        issuer, subject and audience
- *     upstream   { claims, published, keys }   the claims that rules can ask for, and what verified them
+ *     upstream   { claims, published, keys, alg, kid }   the claims that rules can ask for, and what verified them
  *     identity   only for a token that acts as the user alone: the uid of the user
  */
 import { createHash } from "node:crypto";
 import { userIdentityUid } from "../new-uid.ts";
-import { type Claims, TokenRejected } from "./tokens/token.ts";
+import type { Signed } from "./tokens/key-set.ts";
+import { type Claims, type SignatureAlgorithm, TokenRejected } from "./tokens/token.ts";
 
 /** Who presented a token. */
 export interface Principal {
@@ -25,6 +26,8 @@ export interface Principal {
   readonly isPublished: boolean;
   /** The thumbprints (RFC 7638) of the keys that verified it: one, or none for a handshake. */
   readonly keys: readonly string[];
+  /** How the token names its key: a key set with several keys for it has verified it only by name. */
+  readonly signed: Signed;
 }
 
 /** The claims of a platform token about the one that it was exchanged for; `act` as in RFC 8693, 4.1. */
@@ -37,6 +40,8 @@ interface Upstream {
   readonly claims: Readonly<Record<string, unknown>>;
   readonly published?: true;
   readonly keys?: readonly string[];
+  readonly alg: SignatureAlgorithm;
+  readonly kid?: string;
 }
 
 /** The uid that LookupIdentity answers. It is that of the user, if there is one. */
@@ -55,12 +60,14 @@ export function principalKey({ claims: { iss, sub }, keys }: Principal): string 
 }
 
 /** The claims of a platform token for a principal. */
-export function upstreamClaims({ claims, isPublished, keys }: Principal): UpstreamClaims {
+export function upstreamClaims({ claims, isPublished, keys, signed }: Principal): UpstreamClaims {
   const { iss, sub, aud, ...others } = claims;
   const upstream: Upstream = {
     claims: Object.fromEntries(Object.entries(others).filter(([, value]) => isAskable(value))),
     ...(isPublished && { published: true }),
     ...(keys.length > 0 && { keys }),
+    alg: signed.algorithm,
+    ...(signed.keyId !== undefined && { kid: signed.keyId }),
   };
   const { email, email_verified: isVerified } = others;
   return {
@@ -73,15 +80,16 @@ export function upstreamClaims({ claims, isPublished, keys }: Principal): Upstre
 /** The principal in the claims of a platform token; undefined if it names an identity. Errors: TokenRejected. */
 export function principalIn({ act, upstream }: Claims): Principal | undefined {
   if (upstream === undefined) return undefined;
-  const { claims, published = false, keys = [] } = upstream as Partial<Upstream>;
+  const { claims, published = false, keys = [], alg, kid } = upstream as Partial<Upstream>;
   const { iss, sub, aud } = (act ?? {}) as Partial<UpstreamClaims["act"]>;
-  if (claims === undefined || iss === undefined || sub === undefined || aud === undefined)
+  if (claims === undefined || alg === undefined || iss === undefined || sub === undefined || aud === undefined)
     throw new TokenRejected("names a principal without its claims");
   return {
     claims: { ...(claims as unknown as Claims), iss, sub, aud },
     audiences: typeof aud === "string" ? [aud] : aud,
     isPublished: published,
     keys,
+    signed: { algorithm: alg, keyId: kid },
   };
 }
 

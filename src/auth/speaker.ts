@@ -68,7 +68,7 @@ export interface Speakers {
    * nobody.
    */
   speaker(
-    principal: Omit<Principal, "keys">,
+    principal: Omit<Principal, "keys" | "signed">,
     expecting: Expecting,
     trusts: (issuerKeys: string) => boolean,
     restriction: Restriction,
@@ -102,7 +102,7 @@ export function createSpeakers({ identities, providers, defaults, clock }: Speak
 
   /** The reason why no identity accepts a verified token. */
   async function unexpected(
-    principal: Omit<Principal, "keys">,
+    principal: Omit<Principal, "keys" | "signed">,
     candidates: readonly MatchableIdentity[],
   ): Promise<TokenRejected> {
     const { iss, sub } = principal.claims;

@@ -9,6 +9,7 @@
  */
 import { LruMap } from "../lru-map.ts";
 import type { IdentitySource } from "./identity-source.ts";
+import type { Principal } from "./principal.ts";
 import type { ProviderSource } from "./provider.ts";
 import { type CertificateTokens, certificateIssuer } from "./tokens/client-certificates.ts";
 import { type FittingKey, type KeySet, parseKeySet } from "./tokens/key-set.ts";
@@ -33,8 +34,8 @@ export interface Verifier {
   verifyPublished(token: Token, known: Verification): Promise<Verification>;
   /** Whether a static key set has verified the token. The key is tried if it was not before. */
   hasVerified(token: Token, known: Verification, issuerKeys: string): boolean;
-  /** Whether a static key set has one of the keys with these thumbprints. */
-  hasOneOf(thumbprints: readonly string[], issuerKeys: string): boolean;
+  /** Whether a static key set has the key that signed the token of a principal. */
+  hasSigned(principal: Pick<Principal, "keys" | "signed">, issuerKeys: string): boolean;
 }
 
 /** What {@link createVerifier} needs. */
@@ -97,10 +98,9 @@ export function createVerifier({ identities, providers, keySets, certificates }:
 
   return {
     verifyPublished,
-    hasOneOf(thumbprints, issuerKeys) {
-      if (thumbprints.length === 0) return false;
-      const set = rejectionOr(() => keySet(issuerKeys));
-      return !(set instanceof TokenRejected) && thumbprints.some((thumbprint) => set.has(thumbprint));
+    hasSigned({ keys, signed }, issuerKeys) {
+      const thumbprint = rejectionOr(() => keySet(issuerKeys).thumbprintFor(signed));
+      return typeof thumbprint === "string" && keys.includes(thumbprint);
     },
     async verify(token) {
       const { iss, sub } = token.claims;

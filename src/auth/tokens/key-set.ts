@@ -22,6 +22,9 @@ export class UnknownKey extends TokenRejected {
   override readonly name = "UnknownKey";
 }
 
+/** How a token names its key. */
+export type Signed = Pick<Token, "algorithm" | "keyId">;
+
 /** The key of a set that may have signed a token. */
 export interface FittingKey {
   /** RFC 7638, with SHA-256: the same for the same key in every set. */
@@ -40,8 +43,8 @@ export interface KeySet {
   verify(token: Token): Promise<void>;
   /** Finds the key of a token. Errors: {@link UnknownKey}, {@link TokenRejected}. */
   keyOf(token: Token): FittingKey;
-  /** Whether a usable key has this thumbprint. */
-  has(thumbprint: string): boolean;
+  /** The thumbprint of the key that a token names so. Errors: as for `keyOf`. */
+  thumbprintFor(signed: Signed): string;
 }
 
 const maxKeys = 100;
@@ -100,7 +103,7 @@ export function parseKeySet(text: string): KeySet {
     return key;
   }
 
-  function fittingKey(token: Token): PublicKey {
+  function fittingKey(token: Signed): PublicKey {
     const [jwk, ...others] = keys.filter((jwk) => fits(jwk, token));
     if (jwk === undefined) throw new UnknownKey("no such key");
     if (others.length > 0) throw new TokenRejected("several keys fit");
@@ -115,7 +118,7 @@ export function parseKeySet(text: string): KeySet {
       const jwk = fittingKey(token);
       return { thumbprint: thumbprintOf(jwk), hasSigned: () => isSigned(token, importedKey(jwk)) };
     },
-    has: (thumbprint) => keys.some((jwk) => thumbprintOf(jwk) === thumbprint),
+    thumbprintFor: (signed) => thumbprintOf(fittingKey(signed)),
   };
 }
 
@@ -130,7 +133,7 @@ function thumbprintOf(jwk: PublicKey): string {
 }
 
 /** Whether a key is the one that a token names, or may have signed it. */
-function fits({ kty, crv, kid, alg, use, key_ops: operations }: PublicKey, { algorithm, keyId }: Token): boolean {
+function fits({ kty, crv, kid, alg, use, key_ops: operations }: PublicKey, { algorithm, keyId }: Signed): boolean {
   const { kty: neededType, crv: neededCurve } = algorithms[algorithm];
   return (
     kty === neededType &&
