@@ -51,7 +51,9 @@ test("writes are UNAVAILABLE and reads go on while the disk is full; then both d
   await expect.poll(readiness).toBe(503);
   expect((await fetch(`${server.baseUrl}/livez`)).status).toBe(200);
   for (let i = 0; i < 5; i++) expect((await create("full-again")).status).toBe(503);
-  expect(lines.flatMap(({ msg }) => (/database unavailable|bug/.test(String(msg)) ? [msg] : []))).toEqual(["database unavailable"]);
+  expect(lines.flatMap(({ msg }) => (/database unavailable|bug/.test(String(msg)) ? [msg] : []))).toEqual([
+    "database unavailable",
+  ]);
 
   rmSync(join(disk.folder, "filler"));
   await expect.poll(readiness).toBe(200);
