@@ -48,9 +48,7 @@ export async function isNewReport(
   identity: string,
   claims: Claims,
 ): Promise<boolean> {
-  const report = reportIn(claims);
-  const row = await session.get(signIns, signInUid(provider, identity));
-  return row !== undefined && report.length > 0 && Buffer.compare(report, row.body) !== 0;
+  return (await withNewReport(session, provider, identity, claims)) !== undefined;
 }
 
 /** Stores what a token reports. */
@@ -60,9 +58,21 @@ export async function storeReport(
   identity: string,
   claims: Claims,
 ): Promise<void> {
-  if (!(await isNewReport(session, provider, identity, claims))) return;
-  const row = (await session.get(signIns, signInUid(provider, identity)))!;
-  await session.update(signIns, { ...row, body: reportIn(claims) });
+  const row = await withNewReport(session, provider, identity, claims);
+  if (row !== undefined) await session.update(signIns, row);
+}
+
+/** The sign-in with what a token reports, if that is something else than what is stored. */
+async function withNewReport(
+  session: ReadSession,
+  provider: string,
+  identity: string,
+  claims: Claims,
+): Promise<Row | undefined> {
+  const body = reportIn(claims);
+  if (body.length === 0) return undefined;
+  const row = await session.get(signIns, signInUid(provider, identity));
+  return row !== undefined && Buffer.compare(body, row.body) !== 0 ? { ...row, body } : undefined;
 }
 
 /** What the providers of an organisation report of users that they have signed in, by their uids. */
