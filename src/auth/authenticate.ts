@@ -20,7 +20,7 @@ import { createPayer, type Pause, type Payer } from "../fairness/index.ts";
 import { LruMap } from "../lru-map.ts";
 import type { Caller } from "./caller.ts";
 import type { IdentitySource } from "./identity-source.ts";
-import { narrowingOf } from "./narrowing.ts";
+import { narrowingOf, organisationOf } from "./narrowing.ts";
 import { type Principal, principalIn, principalKey, userUidOf } from "./principal.ts";
 import { externalGroupsOf, type ProviderSource } from "./provider.ts";
 import { CertificateUnknown, createSpeakers, NotFinal, type Speaker } from "./speaker.ts";
@@ -251,9 +251,10 @@ export function createAuthenticator({
   }
 
   /** The caller of a platform token. */
-  async function ownCaller(token: Token, { provider, place }: Attempt): Promise<Found> {
+  async function ownCaller(token: Token, attempt: Attempt): Promise<Found> {
     const principal = principalIn(token.claims);
     if (principal === undefined) return namedCaller(token);
+    const { provider, place = organisationOf(narrowingOf(token.claims)?.scopes) } = attempt;
     const { claims, audiences } = principal;
     const expecting = await speakers.expecting(claims, audiences);
     const trusts = (issuerKeys: string) => verifier.hasSigned(principal, issuerKeys);

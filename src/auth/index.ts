@@ -39,7 +39,7 @@ export type { Caller, Narrowing } from "./caller.ts";
 export { capabilities, capabilitiesByName, capabilityList, capabilityNamed } from "./capabilities.ts";
 export type { Grant, GrantSource } from "./grant.ts";
 export type { IdentitySource, KeySources, MatchableIdentity } from "./identity-source.ts";
-export { narrower, narrowGrants, narrowingClaims, narrowingOf } from "./narrowing.ts";
+export { narrower, narrowGrants, narrowingClaims, narrowingOf, organisationOf } from "./narrowing.ts";
 export { type UpstreamClaims, upstreamClaims } from "./principal.ts";
 export type { Presentation, Provider, ProviderSignIn, ProviderSource, SignIn } from "./provider.ts";
 export { SignInAmbiguous } from "./speaker.ts";

@@ -10,7 +10,7 @@
  * may use the same names for other claims.
  */
 
-import { covers, isUid, outermost } from "../uid.ts";
+import { covers, isUid, outermost, rootOf } from "../uid.ts";
 import type { Narrowing } from "./caller.ts";
 import { capabilitiesByName, capabilityName } from "./capabilities.ts";
 import type { Grant } from "./grant.ts";
@@ -26,6 +26,12 @@ export function narrowingOf(claims: Readonly<Record<string, unknown>>): Narrowin
     ...(scopes && { scopes }),
     ...(names && { capabilities: names.flatMap((name) => capabilitiesByName.get(name) ?? []) }),
   };
+}
+
+/** The organisation that all scopes are in; undefined if there is none, or several. */
+export function organisationOf(scopes: readonly string[] = []): string | undefined {
+  const [organisation, ...others] = new Set(scopes.map(rootOf));
+  return others.length === 0 ? organisation : undefined;
 }
 
 /** The claims of a narrowing. */

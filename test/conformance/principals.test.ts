@@ -136,11 +136,17 @@ onEveryServer(
 
     test("is no new user of whoever accepts its tokens, by calls about another organisation", async () => {
       const [mine, theirs] = [await organisation(), await organisation()];
-      await identityIn(mine, {}, editor);
+      const uid = await identityIn(mine, {}, editor);
       await providerIn(theirs, decodeJwt(s().admin).iss!); // the audience of all tokens for the platform
       const token = await ciToken();
       expect((await write(mine, token)).status).toBe(200);
       const firsts = async () => (await audited(theirs)).filter(({ method }) => method === "iam/first_sign_in").length;
+      const { token: narrowed, refreshToken } = done(await exchange(token, { scopes: [mine.group] }));
+      expect((await exchange(token, { identity: uid })).status).toBe(200);
+      expect((await exchange(narrowed)).status).toBe(200);
+      const lookup = new URLSearchParams({ issuer: issuer.url, subject });
+      await s().rest(narrowed, `GET /iam/v2/identities:lookupIdentity?${lookup}`);
+      done(await s().rest(refreshToken, "POST /sts/exchange_refresh_token", { refresh_token: refreshToken }));
       expect(await firsts()).toBe(0);
       expect((await s().rest(token, `GET /iam/v2/groups/${theirs.group}`)).status).toBe(200);
       expect(await firsts()).toBe(1);

@@ -1,9 +1,9 @@
 /** What principals do with their tokens: calls, exchanges, and what follows from these. */
 import type { Json } from "../contract.ts";
 import { type Answer, writesAtOnce } from "./installation.ts";
-import { prepare } from "./operations.ts";
-import type { Expected, Run } from "./run.ts";
-import { at, isOk, type Provider, type Session, type Side, type Sides, sides } from "./state.ts";
+import { pickInvite, prepare } from "./operations.ts";
+import { type Expected, type Run, tally } from "./run.ts";
+import { at, isOk, type Presentation, type Session, type Side, type Sides, sides } from "./state.ts";
 import type { Audience, TokenSpec } from "./tokens.ts";
 import {
   type Operation,
@@ -69,138 +69,140 @@ export async function principalActs(run: Run, step: Acting): Promise<boolean> {
   const common = sessions.filter(({ token }) => token.y !== undefined);
   const session = at(step.org === "A" && step.session % 4 > 0 ? common : sessions, step.session);
   if (session === undefined) return false;
-  const { spec, token } = session;
+  const { spec, token, refresh } = session;
   switch (step.do) {
     case "use":
       return operate(run, step.org, { spec, token, session }, step.operation);
     case "narrow": {
-      const isAtBoth = step.org === "A" && token.y !== undefined;
-      if (!maySignIn(run, step.org, spec)) return false;
-      const narrowed = await sts(
-        run,
-        spec,
-        step.org,
-        "exchange to narrow",
-        isAtBoth,
-        "/sts/exchange",
-        token,
-        (side) => ({
-          scopes: [run.group(step.org, step.folder)[side] ?? "0".repeat(40)],
-        }),
-      );
+      const { org } = step;
+      const groups = run.group(org, step.folder);
+      const narrowed = await present(run, {
+        ...{ spec, session, place: org, token, what: "exchange to narrow" },
+        about: session.provider?.org ?? org, // which records it
+        isAtBoth: org === "A" && token.y !== undefined,
+        target: "/sts/exchange",
+        body: (side) => ({ scopes: [groups[side]] }),
+      });
       if (isOk(narrowed)) {
         const given = sides(narrowed, ({ body }) => body.token as string);
-        run.state.sessions.push({ ...session, token: given, refresh: undefined });
+        run.state.sessions.push({ ...session, within: org, token: given, refresh: undefined });
       }
-      return isAtBoth;
+      return narrowed.y !== undefined;
     }
     case "refresh": {
-      const { refresh } = session;
       if (refresh === undefined) return false;
-      const isAtBoth = refresh.y !== undefined;
-      const path = "/sts/exchange_refresh_token";
-      const answers = await sts(run, spec, undefined, "refresh", isAtBoth, path, undefined, (side) => ({
-        refresh_token: refresh[side],
-      }));
-      if (!isOk(answers)) session.refresh = undefined;
+      const refreshed = await present(run, {
+        ...{ spec, session, place: undefined, token: undefined, what: "refresh", about: undefined },
+        isAtBoth: refresh.y !== undefined,
+        target: "/sts/exchange_refresh_token",
+        body: (side) => ({ refresh_token: refresh[side] }),
+      });
+      if (!isOk(refreshed)) session.refresh = undefined;
       else {
-        session.token = sides(answers, ({ body }) => body.token.token);
-        session.refresh = sides(answers, ({ body }) => body.refreshToken.token);
+        session.token = sides(refreshed, ({ body }) => body.token.token);
+        session.refresh = sides(refreshed, ({ body }) => body.refreshToken.token);
       }
-      return isAtBoth;
+      return refreshed.y !== undefined;
     }
     case "revoke": {
-      const { refresh } = session;
       if (refresh === undefined) return false;
       const isAtBoth = refresh.y !== undefined;
-      await sts(run, spec, undefined, "revoke", isAtBoth, "/sts/revoke", undefined, (side) => ({
-        token: refresh[side],
-      }));
+      await run.both(
+        undefined,
+        "revoke",
+        (side, installation, headers) =>
+          installation.call({ verb: "POST", target: "/sts/revoke", body: { token: refresh[side] }, headers }),
+        { isAtBoth },
+      );
       return isAtBoth;
     }
   }
 }
 
 /**
- * Whether a call may be compared: not one whose principal may sign in for the first time where several accept it, or
- * whose user A has bound while others let it in and A does not. Not one about others, if it might sign in at A.
+ * A call may sign its user in for the first time at a provider of A at one installation only: one that names no provider
+ * where others accept the token too, and one that is made at x only. Then the user first names that provider at both.
  */
-function maySignIn(run: Run, org: Organisation | undefined, spec: TokenSpec, named?: Provider): boolean {
-  const { own, others } = run.state.accepting(spec);
-  const isNew = own.some((provider) => !run.state.hasSignedIn(provider, spec.subject));
-  if (org !== undefined && org !== "A") return !isNew;
-  if (named !== undefined) return true;
-  if (own.length === 0 && others.length > 0 && run.state.isUserBound("A", spec)) return false;
-  return !isNew || own.length + others.length === 1;
+async function signInAlike(run: Run, presented: Presentation, isAtBoth: boolean): Promise<void> {
+  const { state } = run;
+  const firstOf = (side: Side) => {
+    const { first } = state.signIn(side, presented);
+    return first?.org === "A" ? first : undefined;
+  };
+  const [x, y] = [firstOf("x"), isAtBoth ? firstOf("y") : undefined];
+  const named = x ?? y;
+  if (x === y || named === undefined) return;
+  const { spec } = presented;
+  if (y !== undefined) await refusedAsAmbiguous(run, spec);
+  tally.signedInByName++;
+  const token = run.tokenOf(spec);
+  const { x: answer } = await present(run, {
+    ...{ spec, named, place: "A", about: "A", isAtBoth: true, token: { x: token, y: token } },
+    ...{ what: "exchange to sign in", target: "/sts/exchange" },
+    body: (side) => ({ identity_provider: named.uid[side] }),
+  });
+  if (answer.status !== 200) run.violate("a user cannot sign in by name", JSON.stringify(answer));
 }
 
-/** Notes the providers at which a principal may have signed in, and what A may see of it at one installation only. */
-function noteUse(run: Run, org: Organisation | undefined, spec: TokenSpec, isAtBoth: boolean): void {
-  const { own, others } = run.state.accepting(spec);
-  if (!isAtBoth && own.length > 0) run.isReportedElsewhere = true;
-  if (!isAtBoth && (org === undefined || org === "A")) run.isSeenElsewhere = true;
-  for (const provider of [...own, ...others]) provider.isUsed = true;
+/** A first sign-in where several accept the token and none is named. */
+async function refusedAsAmbiguous(run: Run, spec: TokenSpec): Promise<void> {
+  const { state } = run;
+  const presented: Presentation = { spec, place: undefined };
+  // The identities of a token count instead.
+  if (!state.signIn("x", presented).isAmbiguous || organisations.some((org) => state.matching(org, spec).length > 0))
+    return;
+  const token = run.tokenOf(spec);
+  const { x } = await present(run, {
+    ...{ ...presented, about: undefined, isAtBoth: false, token: { x: token, y: undefined } },
+    ...{ what: "exchange where several accept", target: "/sts/exchange", body: () => ({}) },
+  });
+  const text = JSON.stringify(x.body);
+  const isRefused = x.status === 400 && text.includes("FAILED_PRECONDITION");
+  if (!isRefused || state.providers.some(({ uid }) => text.includes(uid.x)))
+    run.violate("exchange is not refused where several accept", `${x.status} ${text}`);
 }
 
-/** Notes where a principal has signed in by a call that both installations have answered. */
-function noteSignIn(run: Run, spec: TokenSpec, named?: Provider): void {
-  const { own } = run.state.accepting(spec);
-  const provider = named ?? (own.length === 1 ? own[0] : undefined);
-  if (provider !== undefined) run.state.signIn(provider, spec.subject);
+/** A request to the token service. */
+interface StsRequest extends Presentation {
+  readonly what: string;
+  /** The organisation that has its record. */
+  readonly about: Organisation | undefined;
+  readonly isAtBoth: boolean;
+  readonly target: string;
+  readonly token: Sides<string> | undefined;
+  body(side: Side): Json;
 }
 
-/**
- * The other organisation whose provider is the only one that accepts a token. Its user signs in there, whatever it is
- * about.
- */
-function onlyOther(run: Run, spec: TokenSpec): Organisation | undefined {
-  const { own, others } = run.state.accepting(spec);
-  return own.length === 0 && others.length === 1 ? others[0]!.org : undefined;
-}
-
-function sts(
-  run: Run,
-  spec: TokenSpec,
-  org: Organisation | undefined,
-  what: string,
-  isAtBoth: boolean,
-  target: string,
-  token: Sides<string> | undefined,
-  body: (side: Side) => Json,
-): Promise<Sides<Answer> & { readonly isKnown: boolean }> {
-  return run.both(
-    org,
+async function present(run: Run, request: StsRequest): Promise<Sides<Answer> & { readonly isKnown: boolean }> {
+  const { what, about, isAtBoth, target, token, body } = request;
+  await signInAlike(run, request, isAtBoth);
+  const signIn = run.state.signIn("x", request);
+  const answers = await run.both(
+    about,
     what,
     (side, installation, headers) =>
       installation.call({ verb: "POST", target, body: body(side), token: token?.[side], headers }),
-    { isAtBoth, maySignInAt: onlyOther(run, spec) },
+    { isAtBoth, signsInAt: signIn.first?.org },
   );
+  run.state.noteSignIn(request, signIn, isAtBoth);
+  return answers;
 }
 
 async function exchange(run: Run, step: Extract<Acting, { do: "exchange" }>): Promise<boolean> {
   const { state } = run;
   const { org, naming, pick } = step;
   const spec = specOf(run, org, step.by);
-  const provider =
-    naming === "identity_provider"
-      ? at(
-          state.providers.filter((provider) => provider.org === org),
-          pick,
-        )
-      : undefined;
-  const identity =
-    naming === "identity"
-      ? at(
-          state.identities.filter((identity) => identity.org === org),
-          pick,
-        )
-      : undefined;
+  const own = <T extends { readonly org: Organisation }>(all: readonly T[]) =>
+    at(
+      all.filter((one) => one.org === org),
+      pick,
+    );
+  const provider = naming === "identity_provider" ? own(state.providers) : undefined;
+  const identity = naming === "identity" ? own(state.identities) : undefined;
   if ((naming === "identity_provider" && provider === undefined) || (naming === "identity" && identity === undefined))
     return false;
   const about = naming === "nothing" || naming === "cap" ? undefined : org;
-  const isAtBoth = about === undefined || about === "A";
   const token = run.tokenOf(spec);
-  const both = { x: token, y: token };
   const named: Record<typeof naming, (side: Side) => Json> = {
     nothing: () => ({}),
     cap: () => ({ cap: ["repo.list", "repo.create"] }),
@@ -208,80 +210,87 @@ async function exchange(run: Run, step: Extract<Acting, { do: "exchange" }>): Pr
     identity_provider: (side) => ({ identity_provider: provider!.uid[side] }),
     scopes: (side) => ({ scopes: [run.group(org, 0)[side]] }),
   };
-  if (!maySignIn(run, about, spec, provider)) {
-    if (about === undefined) await refusedAsAmbiguous(run, spec, both);
-    return false;
+  const answers = await present(run, {
+    ...{ spec, named: provider, place: about, about, token: { x: token, y: token } },
+    isAtBoth: about === undefined || about === "A",
+    what: `exchange naming ${naming}`,
+    target: "/sts/exchange",
+    body: named[naming],
+  });
+  if (isOk(answers)) {
+    const refresh = answers.x.body.refreshToken && sides(answers, ({ body }) => body.refreshToken as string);
+    const given = sides(answers, ({ body }) => body.token as string);
+    const within = naming === "scopes" ? org : undefined;
+    state.sessions.push({ spec, naming, identity, provider, within, token: given, refresh });
   }
-  const answers = await sts(
-    run,
-    spec,
-    about,
-    `exchange naming ${naming}`,
-    isAtBoth,
-    "/sts/exchange",
-    both,
-    named[naming],
-  );
-  if (!isOk(answers)) return isAtBoth;
-  if (answers.isKnown) noteSignIn(run, spec, provider);
-  const refresh = answers.x.body.refreshToken && sides(answers, ({ body }) => body.refreshToken as string);
-  const given = sides(answers, ({ body }) => body.token as string);
-  state.sessions.push({ spec, naming, identity, isAbout: about, token: given, refresh });
-  return isAtBoth;
-}
-
-/** A first sign-in where several accept the token and none is named. */
-async function refusedAsAmbiguous(run: Run, spec: TokenSpec, token: Sides<string>): Promise<void> {
-  const { own, others } = run.state.accepting(spec);
-  const all = [...own, ...others];
-  // Only where nobody may know the user, nobody provisions, and the token has no identities that count instead.
-  if (all.length < 2 || all.some(({ secret, isUsed }) => secret !== undefined || isUsed)) return;
-  if (organisations.some((org) => run.state.matching(org, spec).length > 0)) return;
-  run.isSeenElsewhere = true;
-  const { x } = await sts(
-    run,
-    spec,
-    undefined,
-    "exchange where several accept",
-    false,
-    "/sts/exchange",
-    token,
-    () => ({}),
-  );
-  const text = JSON.stringify(x.body);
-  const isRefused = x.status === 400 && text.includes("FAILED_PRECONDITION");
-  if (!isRefused || all.some(({ uid }) => text.includes(uid.x)))
-    run.violate("exchange is not refused where several accept", `${x.status} ${text}`);
+  return answers.y !== undefined;
 }
 
 /** Makes a call. */
 async function operate(run: Run, org: Organisation, principal: Principal, operation: Operation): Promise<boolean> {
   const { state } = run;
   const { spec, token, session } = principal;
+  const { name } = operation;
   const prepared = prepare(run, org, operation);
-  if (prepared === undefined || !maySignIn(run, org, spec)) return false;
-  // Whom A does not know may accept an invite of A, and is then known with the others only.
-  if (operation.name === "acceptInvite" && org === "A" && (token.y === undefined || !state.isKnown(spec))) return false;
-  const isLookup = operation.name === "lookup";
+  if (prepared === undefined) return false;
+  const isLookup = name === "lookup";
+  const about = isLookup ? undefined : org;
+  const place = name === "acceptInvite" ? undefined : about; // whose invite it is, is not known before
+  const presented: Presentation = { spec, session, place };
   const isAtBoth = (org === "A" || isLookup) && token.y !== undefined;
-  noteUse(run, isLookup ? undefined : org, spec, isAtBoth);
-  const isKeyed = operation.isKeyed && (org === "A" || !state.isKnown(spec));
+  await signInAlike(run, presented, isAtBoth);
+  const reason = org === "A" ? dependsOnOthers(run, principal, presented, operation) : undefined;
+  if (reason !== undefined) {
+    tally.excluded.set(reason, (tally.excluded.get(reason) ?? 0) + 1);
+    return false;
+  }
+  if (!isAtBoth && (about === undefined || about === "A") && state.matching("A", spec).length > 0)
+    run.isSeenElsewhere = true;
+  const isKeyed = operation.isKeyed && (org === "A" || !state.mayKnow("A", spec));
   const expected = org === "A" ? expectedOf(run, principal, operation) : undefined;
   const kind = session === undefined ? "call" : `use of exchange naming ${session.naming}`;
+  const signIn = state.signIn("x", presented);
   const answers = await run.both(
-    isLookup ? undefined : org,
-    `${kind}: ${operation.name}`,
+    about,
+    `${kind}: ${name}`,
     async (side, installation, headers) => {
       const keyed = isKeyed ? { "idempotency-key": `key ${operation.pick % 2}`.replace(" ", "-") } : {};
       const options = { over: operation.over, headers: { ...headers, ...keyed } };
       const answer = await installation.method(prepared.method, prepared.request(side), token[side]!, options);
-      return operation.name === "readAudit" ? { ...answer, body: undefined } : answer;
+      return name === "readAudit" ? { ...answer, body: undefined } : answer;
     },
-    { isAtBoth, expected, maySignInAt: onlyOther(run, spec) },
+    { isAtBoth, expected, signsInAt: signIn.first?.org },
   );
-  if (answers.isKnown) noteSignIn(run, spec);
+  state.noteSignIn(presented, signIn, isAtBoth);
   if (isOk(answers)) prepared.done?.(answers);
   return isAtBoth;
+}
+
+/** Why an answer about A depends on what others store about its caller, where it may; undefined if it must not. */
+function dependsOnOthers(
+  { state }: Run,
+  { spec, session, token }: Principal,
+  presented: Presentation,
+  { name, folder, pick }: Operation,
+): string | undefined {
+  const [x, y] = [state.signIn("x", presented), state.signIn("y", presented)];
+  const isRestricted = session?.identity !== undefined || session?.provider !== undefined;
+  const found = isRestricted ? [session.identity ?? []].flat() : state.matching("A", spec);
+  const own = found.filter(({ org }) => org === "A");
+  const isUserElsewhere = x.providers.length > 0 && y.providers.length === 0;
+  const invite = name === "acceptInvite" ? pickInvite(state, "A", pick) : undefined;
+  if (invite !== undefined && token.y === undefined) return "invite of A to a session of others";
+  // Whoever has the code may accept an invite, once any organisation knows it.
+  if (invite !== undefined && own.length === 0 && y.providers.length === 0)
+    return organisations.some((org) => state.mayKnow(org, spec)) ? "invite of A to whom A does not know" : undefined;
+  if (!isUserElsewhere) return undefined;
+  // The user exists, and A has bound it, or an invite or terms take it.
+  if (state.isUserBound("A", spec) && !state.hasProvider("A", spec.issuer)) return "user of others, bound by A";
+  const isBindable = (at: number) => own.some((identity) => identity.folder <= at);
+  if (invite !== undefined && (invite.hasEmail ? spec.hasEmail : !isBindable(invite.folder)))
+    return "invite of A to a user of others";
+  if (name === "acceptTerms" && !isBindable(folder)) return "terms accepted by a user of others";
+  return undefined;
 }
 
 /** Whom the records of A may name for a call: the identity that was allowed, else the oldest that matches, else the user. */
@@ -323,7 +332,7 @@ export async function burst(run: Run, step: Extract<Step, { do: "burst" }>): Pro
     repo: rule.kind === "keys" ? "" : rule.repo,
     hasEmail: false,
   };
-  if (state.isKnown(spec)) return false;
+  if (state.mayKnow("A", spec)) return false;
   const token = run.tokenOf(spec);
   const about = { writes: org, exchanges: undefined, denials: "A" }[kind] as Organisation | undefined;
   for (let i = 0; i < writesAtOnce + 10; i++) {
@@ -335,6 +344,6 @@ export async function burst(run: Run, step: Extract<Step, { do: "burst" }>): Pro
       await run.installations.x.method("CreateRepo", request, token, { headers });
     }
   }
-  await run.noteEvents();
+  await run.noteEvents("burst", [org, about]);
   return false;
 }

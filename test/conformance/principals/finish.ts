@@ -34,10 +34,11 @@ export async function lastRecord(run: Run): Promise<() => Promise<boolean>> {
 /** Compares what A has, its events and its audit log, and looks for A's calls in those of others. Errors: Violated. */
 export async function checkEnd(run: Run): Promise<void> {
   await run.renewOwners();
-  const { isSeenElsewhere, isReportedElsewhere } = run;
+  const { isSeenElsewhere } = run;
+  const { isDescribedElsewhere } = run.state;
   for (const list of ["ListIdentities", "ListRoleBindings", "ListIdentityProviders", "ListGroups", "ListRepos"]) {
     const { x, y } = await onBoth((side) => all(run, side, "A", list));
-    compare(run, `${list} at the end`, x, y, !(list === "ListIdentities" ? isSeenElsewhere : isReportedElsewhere));
+    compare(run, `${list} at the end`, x, y, !(list === "ListIdentities" ? isSeenElsewhere : isDescribedElsewhere));
   }
   for (const list of ["ListAccess", "ListTermsAcceptances"]) {
     const { x, y } = await onBoth((side) => all(run, side, "A", list));
@@ -123,6 +124,9 @@ async function checkAudit(run: Run): Promise<void> {
   const foreign = run.foreignIn(JSON.stringify(x));
   if (foreign !== undefined) run.violate("audit log names another", JSON.stringify(x));
   for (const { requestId, caller, result, method } of x) {
+    const about = run.about.get(requestId);
+    if (run.about.has(requestId) && about !== "A" && !run.compared.has(requestId))
+      run.violate("record of a call about another", `${method} (${requestId}) about ${about ?? "nobody"}`);
     const expected = run.compared.get(requestId);
     if (expected === undefined) continue;
     const label = run.labels.x.get(caller) ?? caller;
@@ -143,7 +147,7 @@ async function checkOther(run: Run, org: Organisation): Promise<void> {
     const { requestId } = record;
     if (!run.about.has(requestId)) continue;
     const about = run.about.get(requestId);
-    if (about === "A" || (about === undefined && run.compared.has(requestId)))
+    if (about !== org && (about !== undefined || run.compared.has(requestId)))
       run.violate("record elsewhere", `${org} has ${plain(record, run.labels.x)}`);
   }
   for (const { uid, lastSeenTime } of await all(run, "x", org, "ListIdentities")) {

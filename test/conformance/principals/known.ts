@@ -1,6 +1,6 @@
 /** Worlds in which organisations once changed each other's principals. */
 import type { TokenSpec } from "./tokens.ts";
-import type { Operation, Organisation, Presented, Rule, Step, World } from "./world.ts";
+import type { Naming, Operation, Organisation, Presented, Rule, Step, World } from "./world.ts";
 
 const spec: TokenSpec = {
   issuer: "one",
@@ -43,12 +43,15 @@ const operation = (name: Operation["name"]): Operation => {
 const call = (presented: Presented, name: Operation["name"] = "createRepo"): Step => {
   return { do: "call", org: "A", by: presented, operation: operation(name) };
 };
-const exchange = (presented: Presented): Step => {
-  return { do: "exchange", org: "A", by: presented, naming: "nothing", pick: 0 };
+const exchange = (presented: Presented, naming: Naming = "nothing"): Step => {
+  return { do: "exchange", org: "A", by: presented, naming, pick: 0 };
 };
-const use = (session = 0): Step => ({ do: "use", org: "A", session, operation: operation("createRepo") });
+const use = (session = 0, name: Operation["name"] = "createRepo"): Step => {
+  return { do: "use", org: "A", session, operation: operation(name) };
+};
 const invite = (org: Organisation): Step => ({ do: "invite", org, folder: 0, role: "viewer", hasEmail: false });
 const refresh = (session = 0): Step => ({ do: "refresh", org: "A", session });
+const narrow = (session = 0): Step => ({ do: "narrow", org: "A", session, folder: 0 });
 const burst = (kind: "writes" | "exchanges" | "denials"): Step => ({ do: "burst", org: "B", pick: 0, kind });
 
 const worlds: Readonly<Record<string, readonly Step[]>> = {
@@ -84,6 +87,10 @@ const worlds: Readonly<Record<string, readonly Step[]>> = {
   ],
   "two providers for the platform itself accept every job": [
     ...[identity("A"), provider("B", "platform"), provider("C", "platform"), call(by()), exchange(by())],
+  ],
+  "a provider for the platform itself accepts a job that names its identity or its organisation": [
+    ...[identity("A"), exchange(by(), "scopes"), provider("B", "platform"), use(0, "lookup"), refresh()],
+    ...[exchange(by(), "identity"), exchange(by(), "scopes"), narrow()],
   ],
   "a key of another organisation signs for the subject of a job": [
     ...[identity("A"), identity("B", keys("first")), call(by({ key: "first" })), exchange(by({ key: "first" })), use()],

@@ -3,7 +3,7 @@ import { builtInRoleUid } from "../../../src/services/iam/built-in-roles.ts";
 import type { Json } from "../contract.ts";
 import type { Answer } from "./installation.ts";
 import type { Run } from "./run.ts";
-import { at, type Made, type Side, type Sides, sides, userOf } from "./state.ts";
+import { at, type Invite, type Made, type Side, type Sides, type State, sides, userOf } from "./state.ts";
 import type { Operation, Organisation } from "./world.ts";
 
 /** A call before it is made. */
@@ -56,8 +56,6 @@ export function prepare(run: Run, org: Organisation, operation: Operation): Prep
     case "listIdentities":
       return { method: "ListIdentities", request: (side) => ({ uidp: { descendantsOf: group[side] } }) };
     case "bindUser":
-      if (org === "A" && !state.providers.some((provider) => provider.org === "A" && provider.issuer === issuer))
-        return undefined;
       return {
         method: "CreateRoleBinding",
         request: (side) => ({
@@ -69,16 +67,14 @@ export function prepare(run: Run, org: Organisation, operation: Operation): Prep
     case "listBindings":
       return { method: "ListRoleBindings", request: (side) => ({ uidp: { descendantsOf: group[side] } }) };
     case "acceptInvite": {
-      const invite = at(
-        state.invites.filter((invite) => invite.org === org),
-        pick,
-      );
+      const invite = pickInvite(state, org, pick);
       return (
         invite && {
           method: "AcceptGroupInvite",
           request: (side) => ({ code: invite.uid[side] }),
-          done: () => {
+          done: ({ x }) => {
             state.hasOtherGrants = true;
+            state.bindings.push({ org, folder: invite.folder, role: invite.role, to: run.nameOf(x.body.identityUid) });
           },
         }
       );
@@ -106,4 +102,12 @@ export function prepare(run: Run, org: Organisation, operation: Operation): Prep
     case "lookup":
       return { method: "LookupIdentity", request: () => ({ issuer: run.issuers.url(issuer), subject }) };
   }
+}
+
+/** One of the invites of an organisation, if there is any. */
+export function pickInvite({ invites }: State, org: Organisation, pick: number): Invite | undefined {
+  return at(
+    invites.filter((invite) => invite.org === org),
+    pick,
+  );
 }

@@ -8,7 +8,7 @@ import { builtInRoleUid } from "../../../src/services/iam/built-in-roles.ts";
 import type { Json } from "../contract.ts";
 import { type Answer, type Installation, platformUrl } from "./installation.ts";
 import { plainAnswer } from "./plain.ts";
-import { type Side, type Sides, State } from "./state.ts";
+import { isSuccess, type Side, type Sides, State, userOf } from "./state.ts";
 import { type IssuerName, Issuers, issuers, keySetOf, type Subject, subjects, type TokenSpec } from "./tokens.ts";
 import { type Folder, type Organisation, organisations, type Rule, type World } from "./world.ts";
 
@@ -32,12 +32,23 @@ interface Comparison {
   /** Whether it is made at both installations; by default what is about A. */
   readonly isAtBoth?: boolean;
   readonly expected?: Expected | undefined;
-  /** Where its caller may sign in for the first time, besides A. */
-  readonly maySignInAt?: Organisation | undefined;
+  /** Where it signs its caller in for the first time. */
+  readonly signsInAt?: Organisation | undefined;
 }
 
-/** How many calls and exchanges of principals were compared and had succeeded, by what they did. */
-export const successes = new Map<string, number>();
+/** How many calls were compared, and how many were not. */
+export const tally = {
+  /** Calls and requests that both installations have answered the same. */
+  compared: 0,
+  /** Those of principals that had succeeded, by what they did. */
+  succeeded: new Map<string, number>(),
+  /** Calls about A by whom A does not know: with the others they are denied, without them they have no caller. */
+  unknown: 0,
+  /** Users that have named a provider of A for their first sign-in, since a call would have differed. */
+  signedInByName: 0,
+  /** Calls about A that were not made, by why their answers depend on others. */
+  excluded: new Map<string, number>(),
+};
 
 /** A world stops at its first violation. */
 export class Violated extends Error {
@@ -78,8 +89,6 @@ export class Run {
   readonly beginMs: number;
   /** Whether something about A has happened at x only, that A may see the time of. */
   isSeenElsewhere = false;
-  /** Whether tokens that a provider of A accepts have described their users at x only. */
-  isReportedElsewhere = false;
   #step = 0;
   #calls = 0;
   readonly #seenEvents = new Set<string>();
@@ -109,7 +118,7 @@ export class Run {
         for (const side of ["x", "y"] as const)
           run.labels[side].set(run.userUid(issuer, subject), `<user ${issuer} ${subject}>`);
     await run.tick();
-    await run.noteEvents();
+    await run.noteEvents("beginning", organisations);
     return run;
   }
 
@@ -167,6 +176,13 @@ export class Run {
     return userIdentityUid(this.issuers.url(issuer), subject);
   }
 
+  /** How bindings name an identity, by its uid with the others. */
+  nameOf(uid: string): string {
+    const users = issuers.flatMap((issuer) => subjects.map((subject) => [issuer, subject] as const));
+    const user = users.find(([issuer, subject]) => this.userUid(issuer, subject) === uid);
+    return user === undefined ? uid : userOf(...user);
+  }
+
   /** The uid of an organisation that is not to be named to A, if a text names one. */
   foreignIn(text: string): Organisation | undefined {
     return organisations.find((org) => org !== "A" && this.groups.has(org) && text.includes(this.group(org, 0).x));
@@ -217,7 +233,7 @@ export class Run {
     org: Organisation | undefined,
     what: string,
     make: (side: Side, installation: Installation, headers: Record<string, string>) => Promise<Answer>,
-    { isAtBoth = org === "A", expected, maySignInAt }: Comparison = {},
+    { isAtBoth = org === "A", expected, signsInAt }: Comparison = {},
   ): Promise<Sides<Answer> & { readonly isKnown: boolean }> {
     const headers = this.requestId(org);
     const [x, y] = await Promise.all([
@@ -237,11 +253,19 @@ export class Run {
     for (const answer of [x, y])
       if (answer !== undefined && (answer.status >= 500 || [2, 13, 14].includes(answer.status)))
         this.violate(`bug: ${what}`, JSON.stringify(answer));
-    await this.noteEvents(isKnown ? { what, org, maySignInAt } : undefined);
-    if (!isKnown) return { x, y, isKnown };
+    await this.noteEvents(what, [org, signsInAt]);
+    if (!isKnown) {
+      if (y === undefined) return { x, y, isKnown };
+      tally.unknown++;
+      const isDenied = [401, 403, 7, 16].includes(x.status);
+      const isEmpty = isSuccess(x) && !JSON.stringify(x.body ?? "").includes(this.group("A", 0).x);
+      if (org === "A" && !isDenied && !isEmpty)
+        this.violate(`answer to whom A does not know: ${what} ${x.status}`, plainAnswer(x, this.labels.x));
+      return { x, y, isKnown };
+    }
     this.compared.set(headers["x-request-id"]!, expected);
-    const isGood = y.status === 0 || (y.status >= 200 && y.status < 300);
-    if (isGood && !/^(?:owner|scim) /.test(what)) successes.set(what, (successes.get(what) ?? 0) + 1);
+    tally.compared++;
+    if (isSuccess(y) && !/^(?:owner|scim) /.test(what)) tally.succeeded.set(what, (tally.succeeded.get(what) ?? 0) + 1);
     const [withOthers, alone] = [plainAnswer(x, this.labels.x), plainAnswer(y, this.labels.y)];
     if (withOthers !== alone)
       this.violate(
@@ -253,17 +277,15 @@ export class Run {
     return { x, y, isKnown };
   }
 
-  /** Reads the new events. A call by whom A knows causes none elsewhere. */
-  async noteEvents(
-    call?: { readonly what: string; readonly org: Organisation | undefined } & Pick<Comparison, "maySignInAt">,
-  ): Promise<void> {
+  /** Reads the new events. A call causes some where it is about, and where it signs its caller in. */
+  async noteEvents(what: string, places: readonly (Organisation | undefined)[]): Promise<void> {
     const columns = ["type", "subject"];
     for (const { id, columns: event } of await this.installations.x.log("events", columns, Date.now())) {
       if (this.#seenEvents.has(id)) continue;
       this.#seenEvents.add(id);
       const at = this.#organisationOf(String(event.subject));
-      if (call !== undefined && at !== undefined && at !== "A" && at !== call.maySignInAt)
-        this.violate(`event elsewhere: ${call.what}`, `${event.type} in ${at} by a call about ${call.org ?? "nobody"}`);
+      if (at !== undefined && !places.includes(at))
+        this.violate(`event elsewhere: ${what}`, `${event.type} in ${at} by a call about ${places[0] ?? "nobody"}`);
     }
   }
 

@@ -15,10 +15,14 @@ export function sides<T>({ x, y }: Sides<Answer>, read: (answer: Answer) => T): 
   return { x: read(x), y: y && read(y) };
 }
 
-/** Whether a call has succeeded, over whatever protocol. */
+/** Whether an answer tells success, over whatever protocol. */
+export function isSuccess({ status }: Answer): boolean {
+  return status === 0 || (status >= 200 && status < 300);
+}
+
+/** Whether a call has succeeded where it was made. */
 export function isOk({ x, y }: Sides<Answer>): boolean {
-  const isGood = ({ status }: Answer) => status === 0 || (status >= 200 && status < 300);
-  return isGood(x) && (y === undefined || isGood(y));
+  return isSuccess(x) && (y === undefined || isSuccess(y));
 }
 
 /** One of all, if there is any. */
@@ -37,10 +41,13 @@ export interface Provider {
   readonly issuer: IssuerName;
   readonly client: Audience;
   readonly uid: Sides<string>;
+  readonly role: RoleName;
   /** Its token for provisioning. */
   secret: Sides<string> | undefined;
-  /** Whether a token may have been accepted there. */
-  isUsed?: boolean;
+  /** The users that it has signed in. A provider of A has signed in the same ones at both installations. */
+  readonly signedIn: Set<Subject>;
+  /** Those that tokens have described to it. */
+  readonly described: { readonly x: Set<Subject>; readonly y: Set<Subject> };
 }
 export interface Entry {
   readonly provider: Provider;
@@ -53,6 +60,10 @@ export interface Made {
   readonly folder: Folder;
   readonly uid: Sides<string>;
 }
+export interface Invite extends Made {
+  readonly role: RoleName;
+  readonly hasEmail: boolean;
+}
 /** Whom a role is bound to: the uid of an identity with the others, or an issuer and subject. */
 export interface Binding {
   readonly org: Organisation;
@@ -64,10 +75,34 @@ export interface Binding {
 export interface Session {
   readonly spec: TokenSpec;
   readonly naming: Naming;
+  /** What it was given for is all that it speaks for: an identity, or the user of a provider. */
   readonly identity: Identity | undefined;
-  readonly isAbout: Organisation | undefined;
+  readonly provider: Provider | undefined;
+  /** The organisation of the groups that it is narrowed to. */
+  readonly within: Organisation | undefined;
   token: Sides<string>;
   refresh: Sides<string> | undefined;
+}
+
+/** What a token is presented for. */
+export interface Presentation {
+  readonly spec: TokenSpec;
+  /** Undefined for the token itself. */
+  readonly session?: Session | undefined;
+  /** The provider that an exchange names. */
+  readonly named?: Provider | undefined;
+  /** The organisation that it is about; undefined if none is known when its caller is. */
+  readonly place: Organisation | undefined;
+}
+
+/** What becomes of the user of a token. */
+export interface SignIn {
+  /** The providers that let it in; the token of a user who is signed in at one has it alone. */
+  readonly providers: readonly Provider[];
+  /** The provider that signs it in for the first time. */
+  readonly first: Provider | undefined;
+  /** Whether it would be signed in, at one of several. */
+  readonly isAmbiguous: boolean;
 }
 
 /** Everything that exists. */
@@ -75,12 +110,10 @@ export class State {
   readonly identities: Identity[] = [];
   readonly providers: Provider[] = [];
   readonly entries: Entry[] = [];
-  readonly invites: Made[] = [];
+  readonly invites: Invite[] = [];
   readonly repos: Made[] = [];
   readonly bindings: Binding[] = [];
   readonly sessions: Session[] = [];
-  /** Users that certainly have signed in: provider and subject. */
-  readonly #signedIn = new Set<string>();
   /** Whether somebody has a role in A that `bindings` lacks. */
   hasOtherGrants = false;
 
@@ -98,21 +131,52 @@ export class State {
     return { own: all.filter(({ org }) => org === "A"), others: all.filter(({ org }) => org !== "A") };
   }
 
-  /** Whether A knows a token. */
-  isKnown(token: TokenSpec): boolean {
-    return this.matching("A", token).length > 0 || this.accepting(token).own.length > 0;
+  /** Whether an organisation may know a token. */
+  mayKnow(org: Organisation, token: TokenSpec): boolean {
+    const { own, others } = this.accepting(token);
+    return this.matching(org, token).length > 0 || [...own, ...others].some((provider) => provider.org === org);
   }
 
-  hasSignedIn(provider: Provider, subject: Subject): boolean {
-    return this.#signedIn.has(`${provider.uid.x} ${subject}`);
+  /** What becomes of the user of a token at an installation. It changes nothing. */
+  signIn(side: Side, { spec, session, named, place = session?.within }: Presentation): SignIn {
+    if (session?.identity !== undefined || session?.provider !== undefined) {
+      const restrictedTo = [session.provider ?? []].flat().filter(({ org }) => side === "x" || org === "A");
+      return { providers: restrictedTo, first: undefined, isAmbiguous: false };
+    }
+    const { own, others } = this.accepting(spec);
+    const accepting = side === "x" ? [...own, ...others] : own;
+    const only = accepting.length === 1 ? accepting[0] : undefined;
+    const first = named === undefined ? only : accepting.find((provider) => provider === named);
+    const asked = named === undefined ? accepting : accepting.filter((provider) => provider === named);
+    const admitting = asked.filter((provider) => this.admits(provider, spec.subject));
+    const isNew = (provider: Provider) => !provider.signedIn.has(spec.subject);
+    const isElsewhere = named === undefined && place !== undefined && place !== first?.org;
+    const signsIn = first !== undefined && admitting.includes(first) && isNew(first) && !isElsewhere;
+    const providers = admitting.filter((provider) => !isNew(provider) || (signsIn && provider === first));
+    return {
+      providers,
+      first: signsIn ? first : undefined,
+      isAmbiguous: admitting.some(isNew) && providers.length === 0 && first === undefined,
+    };
   }
 
-  signIn(provider: Provider, subject: Subject): void {
-    if (this.admits(provider, subject)) this.#signedIn.add(`${provider.uid.x} ${subject}`);
+  /** Notes what providers have learned of the user of a token that was presented. */
+  noteSignIn({ spec, session }: Presentation, { providers, first }: SignIn, isAtBoth: boolean): void {
+    const { issuer, subject, hasEmail } = spec;
+    if (first !== undefined) {
+      first.signedIn.add(subject);
+      this.bindings.push({ org: first.org, folder: 0, role: first.role, to: userOf(issuer, subject) });
+    }
+    if (session !== undefined || !hasEmail) return;
+    for (const { described } of providers) {
+      described.x.add(subject);
+      if (isAtBoth) described.y.add(subject);
+    }
   }
 
-  signOut(provider: Provider, subject: Subject): void {
-    this.#signedIn.delete(`${provider.uid.x} ${subject}`);
+  /** Whether tokens that were presented at x only have described users to A. */
+  get isDescribedElsewhere(): boolean {
+    return this.providers.some(({ org, described: { x, y } }) => org === "A" && x.size !== y.size);
   }
 
   admits(provider: Provider, subject: Subject): boolean {
@@ -124,6 +188,10 @@ export class State {
 
   isUserBound(org: Organisation, { issuer, subject }: Pick<TokenSpec, "issuer" | "subject">): boolean {
     return this.bindings.some((binding) => binding.org === org && binding.to === userOf(issuer, subject));
+  }
+
+  hasProvider(org: Organisation, issuer: IssuerName): boolean {
+    return this.providers.some((provider) => provider.org === org && provider.issuer === issuer);
   }
 
   /** Whether an identity has a role that allows an operation, by a binding. */

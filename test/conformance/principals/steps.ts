@@ -89,7 +89,11 @@ async function ownerActs(run: Run, step: OwnersStep): Promise<void> {
         parent: run.group(org, 0)[side],
         identityProvider: { name: "login", defaultRole: builtInRoleUid(role), oidc },
       }));
-      if (isOk(made)) state.providers.push({ org, issuer, client, uid: uidOf(made), secret: undefined });
+      if (isOk(made))
+        state.providers.push({
+          ...{ org, issuer, client, role, uid: uidOf(made), secret: undefined },
+          ...{ signedIn: new Set(), described: { x: new Set(), y: new Set() } },
+        });
       return;
     }
     case "mapping": {
@@ -145,7 +149,6 @@ async function ownerActs(run: Run, step: OwnersStep): Promise<void> {
       const change = { Operations: [{ op: "replace", path: "active", value: step.active }] };
       await scim("PATCH", "/Users", entry.provider, () => change, entry.id);
       entry.isActive = step.active;
-      if (!step.active) state.signOut(entry.provider, entry.subject);
       return;
     }
     case "entryGroup": {
@@ -163,7 +166,6 @@ async function ownerActs(run: Run, step: OwnersStep): Promise<void> {
     }
     case "bindUser": {
       const { issuer, subject, folder, role } = step;
-      if (org === "A" && !own.some((provider) => provider.issuer === issuer)) return;
       const uid = run.userUid(issuer, subject);
       return bind({ x: uid, y: uid }, userOf(issuer, subject), folder, role);
     }
@@ -184,7 +186,8 @@ async function ownerActs(run: Run, step: OwnersStep): Promise<void> {
           ...(hasEmail && { email: "jane@acme.example" }),
         },
       }));
-      if (isOk(made)) state.invites.push({ org, folder, uid: sides(made, ({ body }) => body.code) });
+      if (isOk(made))
+        state.invites.push({ org, folder, role, hasEmail, uid: sides(made, ({ body }) => body.code as string) });
       return;
     }
     case "deleteIdentity": {

@@ -28,6 +28,7 @@ import {
   narrower,
   narrowingClaims,
   narrowingOf,
+  organisationOf,
   type ProviderSignIn,
   SignInAmbiguous,
   TokenTooLong,
@@ -42,7 +43,7 @@ import {
   unauthenticated,
 } from "../../../errors.ts";
 import type { Database } from "../../../store/index.ts";
-import { isUid, outermost } from "../../../uid.ts";
+import { isUid, outermost, parentOf } from "../../../uid.ts";
 import { beginSession, continueSession, endSession, findSession, type RefreshToken } from "./sessions.ts";
 
 /** The restrictions of an exchanged token. Empty lists restrict nothing. */
@@ -110,9 +111,11 @@ export function createTokenExchange(options: TokenExchangeOptions): TokenExchang
   const { database, issuer, authenticator, now } = options;
   const audiences = new Set([...defaultAudiences(issuer.url), ...defaultAudiences(options.baseUrl)]);
 
-  async function callerWith(token: string, { identity, identityProvider }: ExchangeRequest): Promise<Caller> {
+  async function callerWith(token: string, request: ExchangeRequest): Promise<Caller> {
+    const { identity, identityProvider, scopes } = request;
+    const placeOf = () => organisationOf(identity !== undefined && parentOf(identity) !== "" ? [identity] : scopes);
     try {
-      return await authenticator.authenticate(`Bearer ${token}`, { exchange: { provider: identityProvider } });
+      return await authenticator.authenticate(`Bearer ${token}`, { exchange: { provider: identityProvider }, placeOf });
     } catch (error) {
       if (!isRefusal(error)) throw error;
       if (error.cause instanceof SignInAmbiguous && identity === undefined)
