@@ -7,9 +7,11 @@ import type { Capability } from "../../gen/platform/capabilities/capabilities_pb
 import { matchingAt } from "./actor.ts";
 import type { Authority } from "./authority.ts";
 
-/** The members of requests that name a place in a method without a scope: `parent`, and those of `uidp`. */
+/** The members of requests that name a place in a method without a scope. */
 interface Placed {
   readonly parent?: unknown;
+  readonly group?: unknown;
+  readonly identityProviderUid?: unknown;
   readonly uidp?: Readonly<Record<string, unknown>>;
 }
 
@@ -33,8 +35,9 @@ export function usedBy(
 
 /** The uid that a request of a method without a scope is about; undefined if it names none. */
 export function placeIn(request: Message): string | undefined {
-  const { parent, uidp = {} } = request as Placed;
-  return [parent, uidp.descendantsOf, uidp.childrenOf, uidp.ancestorsOf, uidp.inRoot].find(
+  const { parent, group, identityProviderUid, uidp = {} } = request as Placed;
+  const { descendantsOf, childrenOf, ancestorsOf, inRoot } = uidp;
+  return [parent, group, identityProviderUid, descendantsOf, childrenOf, ancestorsOf, inRoot].find(
     (uid): uid is string => typeof uid === "string" && uid !== "",
   );
 }

@@ -144,6 +144,7 @@ onEveryServer(
       const { token: narrowed, refreshToken } = done(await exchange(token, { scopes: [mine.group] }));
       expect((await exchange(token, { identity: uid })).status).toBe(200);
       expect((await exchange(narrowed)).status).toBe(200);
+      expect((await s().rest(token, `GET /iam/v2/roleBindings?group=${mine.group}`)).status).toBe(200);
       const lookup = new URLSearchParams({ issuer: issuer.url, subject });
       await s().rest(narrowed, `GET /iam/v2/identities:lookupIdentity?${lookup}`);
       done(await s().rest(refreshToken, "POST /sts/exchange_refresh_token", { refresh_token: refreshToken }));

@@ -335,6 +335,8 @@ export async function burst(run: Run, step: Extract<Step, { do: "burst" }>): Pro
   if (state.mayKnow("A", spec)) return false;
   const token = run.tokenOf(spec);
   const about = { writes: org, exchanges: undefined, denials: "A" }[kind] as Organisation | undefined;
+  const presented: Presentation = { spec, place: about };
+  const signIn = state.signIn("x", presented);
   for (let i = 0; i < writesAtOnce + 10; i++) {
     const headers = run.requestId(about);
     if (kind === "exchanges")
@@ -344,6 +346,7 @@ export async function burst(run: Run, step: Extract<Step, { do: "burst" }>): Pro
       await run.installations.x.method("CreateRepo", request, token, { headers });
     }
   }
-  await run.noteEvents("burst", [org, about]);
+  await run.noteEvents("burst", [about, signIn.first?.org]);
+  state.noteSignIn(presented, signIn, false);
   return false;
 }

@@ -31,29 +31,28 @@ export class Worlds {
   async run(worlds: readonly World[]): Promise<Failure[]> {
     const installations = await this.#ready(worlds.length);
     const failures: Failure[] = [];
-    const attempt = async <T>(world: World, work: () => Promise<T>): Promise<T | undefined> => {
+    /** Whether it succeeds. */
+    const attempt = async (world: World, work: () => Promise<void>): Promise<boolean> => {
       try {
-        return await work();
+        await work();
+        return true;
       } catch (error) {
         if (!(error instanceof Violated)) throw error;
         failures.push({ world, violation: error.violation });
-        return undefined;
+        return false;
       }
     };
-    const ended: { readonly run: Run; readonly isWritten: () => Promise<boolean> }[] = [];
+    const ended: Run[] = [];
     for (const world of worlds) {
       const run = await Run.begin(`w${this.#names++}`, world, installations);
-      const isWritten = await attempt(world, async () => {
-        await runSteps(run);
-        return lastRecord(run);
-      });
+      if (await attempt(world, () => runSteps(run))) ended.push(run);
       run.end();
-      if (isWritten !== undefined) ended.push({ run, isWritten });
     }
-    for (const { run, isWritten } of ended) {
-      while (!(await isWritten())) await delay(50);
-      await attempt(run.world, () => checkEnd(run));
-    }
+    const last = ended.at(-1);
+    if (last === undefined) return failures;
+    const isWritten = await lastRecord(last);
+    while (!(await isWritten())) await delay(50);
+    for (const run of ended) await attempt(run.world, () => checkEnd(run));
     return failures;
   }
 
