@@ -240,7 +240,9 @@ export class Run {
       make("x", this.installations.x, headers),
       isAtBoth ? make("y", this.installations.y, headers) : undefined,
     ]);
-    const isKnown = y !== undefined && y.status !== 401 && y.status !== 16;
+    // A user who is new to all must name a provider where A has several; one who has signed in elsewhere need not.
+    const isNew = (answer: Answer) => JSON.stringify(answer.body ?? "").includes("IDENTITY_PROVIDER_NEEDED");
+    const isKnown = y !== undefined && y.status !== 401 && y.status !== 16 && (!isNew(y) || !isSuccess(x));
     const created = (answer: Answer | undefined): string | undefined => answer?.body?.uid;
     const label = `<made by step ${this.#step}>`;
     for (const [side, answer] of [
