@@ -28,9 +28,9 @@ export function narrowingOf(claims: Readonly<Record<string, unknown>>): Narrowin
   };
 }
 
-/** The organisation that all scopes are in; undefined if there is none, or several. */
-export function organisationOf(scopes: readonly string[] = []): string | undefined {
-  const [organisation, ...others] = new Set(scopes.map(rootOf));
+/** The organisation that all uids are in; undefined if there is none, or several. Other texts do not count. */
+export function organisationOf(uids: readonly string[] = []): string | undefined {
+  const [organisation, ...others] = new Set(uids.filter(isUid).map(rootOf));
   return others.length === 0 ? organisation : undefined;
 }
 
