@@ -63,6 +63,8 @@ export class Installation {
       rateLimitWrite: `${writesAtOnce}/${writesAtOnce}`,
       rateLimitExchange: "off",
       rateLimitAddress: "off",
+      keepAliveTimeout: "3600s", // a busy machine may pause between two calls
+      http2IdleTimeout: "3600s",
     };
     const running = await startServer(readConfig({ flags, env: {}, warn: () => {} }), createLogger("silent"));
     return new Installation(running, place, await openDatabase(place.url));
