@@ -4,7 +4,7 @@ import { type Answer, writesAtOnce } from "./installation.ts";
 import { pickInvite, prepare } from "./operations.ts";
 import { type Expected, type Run, tally } from "./run.ts";
 import { at, isOk, type Presentation, type Session, type Side, type Sides, sides } from "./state.ts";
-import type { Audience, TokenSpec } from "./tokens.ts";
+import { type Audience, publishedKeys, type TokenSpec } from "./tokens.ts";
 import {
   type Operation,
   type Organisation,
@@ -78,7 +78,7 @@ export async function principalActs(run: Run, step: Acting): Promise<boolean> {
       const groups = run.group(org, step.folder);
       const narrowed = await present(run, {
         ...{ spec, session, place: org, token, what: "exchange to narrow" },
-        about: session.provider?.org ?? org, // which records it
+        about: (session.provider ?? session.identity)?.org ?? org, // which records it
         isAtBoth: org === "A" && token.y !== undefined,
         target: "/sts/exchange",
         body: (side) => ({ scopes: [groups[side]] }),
@@ -246,7 +246,7 @@ async function operate(run: Run, org: Organisation, principal: Principal, operat
   }
   if (!isAtBoth && (about === undefined || about === "A") && state.matching("A", spec).length > 0)
     run.isSeenElsewhere = true;
-  const isKeyed = operation.isKeyed && (org === "A" || !state.mayKnow("A", spec));
+  const isKeyed = operation.isKeyed && (org === "A" || !mayBeOfA(run, spec));
   const expected = org === "A" ? expectedOf(run, principal, operation) : undefined;
   const kind = session === undefined ? "call" : `use of exchange naming ${session.naming}`;
   const signIn = state.signIn("x", presented);
@@ -277,12 +277,14 @@ function dependsOnOthers(
   const isRestricted = session?.identity !== undefined || session?.provider !== undefined;
   const found = isRestricted ? [session.identity ?? []].flat() : state.matching("A", spec);
   const own = found.filter(({ org }) => org === "A");
-  const isUserElsewhere = x.providers.length > 0 && y.providers.length === 0;
+  const isUserElsewhere = x.isUser && !y.isUser;
   const invite = name === "acceptInvite" ? pickInvite(state, "A", pick) : undefined;
   if (invite !== undefined && token.y === undefined) return "invite of A to a session of others";
   // Whoever has the code may accept an invite, once any organisation knows it.
-  if (invite !== undefined && own.length === 0 && y.providers.length === 0)
-    return organisations.some((org) => state.mayKnow(org, spec)) ? "invite of A to whom A does not know" : undefined;
+  if (invite !== undefined && own.length === 0 && !y.isUser)
+    return x.isUser || organisations.some((org) => state.mayKnow(org, spec))
+      ? "invite of A to whom A does not know"
+      : undefined;
   if (!isUserElsewhere) return undefined;
   // The user exists, and A has bound it, or an invite or terms take it.
   if (state.isUserBound("A", spec) && !state.hasProvider("A", spec.issuer)) return "user of others, bound by A";
@@ -312,6 +314,23 @@ function expectedOf(run: Run, { spec, session }: Principal, { name, folder }: Op
   };
 }
 
+/**
+ * Whether A may ever know the principal of a token, with whatever claims. What it does elsewhere then counts for what it
+ * may do at A: its rates, and what it has made once.
+ */
+function mayBeOfA({ world }: Run, spec: TokenSpec): boolean {
+  const isPublished = publishedKeys[spec.issuer].includes(spec.key);
+  return world.steps.some((step) => {
+    if (step.org !== "A") return false;
+    if (step.do === "provider") return isPublished && step.issuer === spec.issuer;
+    if (step.do === "call" || step.do === "use") return isPublished && step.operation.name === "createIdentity";
+    if (step.do !== "identity") return false;
+    const { rule } = step;
+    if (rule.kind === "keys" ? !rule.keys.includes(spec.key) : !isPublished) return false;
+    return [spec.issuer, "any"].includes(rule.issuer) && [spec.subject, "any"].includes(rule.subject);
+  });
+}
+
 /** Many calls of a principal of another organisation that A does not know. */
 export async function burst(run: Run, step: Extract<Step, { do: "burst" }>): Promise<boolean> {
   const { state } = run;
@@ -332,7 +351,7 @@ export async function burst(run: Run, step: Extract<Step, { do: "burst" }>): Pro
     repo: rule.kind === "keys" ? "" : rule.repo,
     hasEmail: false,
   };
-  if (state.mayKnow("A", spec)) return false;
+  if (mayBeOfA(run, spec)) return false;
   const token = run.tokenOf(spec);
   const about = { writes: org, exchanges: undefined, denials: "A" }[kind] as Organisation | undefined;
   const presented: Presentation = { spec, place: about };

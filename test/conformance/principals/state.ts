@@ -99,6 +99,8 @@ export interface Presentation {
 export interface SignIn {
   /** The providers that let it in; the token of a user who is signed in at one has it alone. */
   readonly providers: readonly Provider[];
+  /** Whether the token speaks for a user: one that a provider lets in, or that exists and whose own rule it matches. */
+  readonly isUser: boolean;
   /** The provider that signs it in for the first time. */
   readonly first: Provider | undefined;
   /** Whether it would be signed in, at one of several. */
@@ -114,6 +116,8 @@ export class State {
   readonly repos: Made[] = [];
   readonly bindings: Binding[] = [];
   readonly sessions: Session[] = [];
+  /** The users that exist. */
+  readonly #users = { x: new Set<string>(), y: new Set<string>() };
   /** Whether somebody has a role in A that `bindings` lacks. */
   hasOtherGrants = false;
 
@@ -141,7 +145,7 @@ export class State {
   signIn(side: Side, { spec, session, named, place = session?.within }: Presentation): SignIn {
     if (session?.identity !== undefined || session?.provider !== undefined) {
       const restrictedTo = [session.provider ?? []].flat().filter(({ org }) => side === "x" || org === "A");
-      return { providers: restrictedTo, first: undefined, isAmbiguous: false };
+      return { providers: restrictedTo, isUser: restrictedTo.length > 0, first: undefined, isAmbiguous: false };
     }
     const { own, others } = this.accepting(spec);
     const accepting = side === "x" ? [...own, ...others] : own;
@@ -153,11 +157,24 @@ export class State {
     const isElsewhere = named === undefined && place !== undefined && place !== first?.org;
     const signsIn = first !== undefined && admitting.includes(first) && isNew(first) && !isElsewhere;
     const providers = admitting.filter((provider) => !isNew(provider) || (signsIn && provider === first));
+    const isUser = providers.length > 0 || (named === undefined && this.#matchesUser(side, spec));
     return {
       providers,
+      isUser,
       first: signsIn ? first : undefined,
-      isAmbiguous: admitting.some(isNew) && providers.length === 0 && first === undefined,
+      isAmbiguous: admitting.some(isNew) && !isUser && first === undefined,
     };
+  }
+
+  /** Whether a token is one of its issuer for the platform, and of a user who exists. */
+  #matchesUser(side: Side, spec: TokenSpec): boolean {
+    const { issuer, subject, audiences } = spec;
+    return (
+      this.#users[side].has(userOf(issuer, subject)) &&
+      audiences.includes("platform") &&
+      verifies(publishedKeys[issuer], spec) &&
+      this.providers.some((provider) => provider.issuer === issuer && (side === "x" || provider.org === "A"))
+    );
   }
 
   /** Notes what providers have learned of the user of a token that was presented. */
@@ -165,6 +182,8 @@ export class State {
     const { issuer, subject, hasEmail } = spec;
     if (first !== undefined) {
       first.signedIn.add(subject);
+      this.#users.x.add(userOf(issuer, subject));
+      if (first.org === "A") this.#users.y.add(userOf(issuer, subject));
       this.bindings.push({ org: first.org, folder: 0, role: first.role, to: userOf(issuer, subject) });
     }
     if (session !== undefined || !hasEmail) return;
