@@ -1,9 +1,10 @@
-import { toBinary } from "@bufbuild/protobuf";
+import { clone, create as createMessage, toBinary } from "@bufbuild/protobuf";
+import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
 import { describe, expect, test } from "vitest";
 import { Violations } from "../../src/codec/index.ts";
 import { type Binding, readBindings } from "../../src/rest/binding.ts";
 import { createQueryReader } from "../../src/rest/request/query.ts";
-import { create, get, library, libraryWith, post } from "./fixture.ts";
+import { type Any, compile, create, fileProto, get, library, libraryWith, post } from "./fixture.ts";
 
 const bindings = readBindings([library]);
 const bindingOf = (method: string, httpMethod: string): Binding =>
@@ -165,6 +166,50 @@ test.each<[object, string, string[]]>([
   const [binding] = readBindings([libraryWith("Echo", rule)]);
   // A reader keeps nothing of the request before.
   for (const _ of [1, 2]) expect(read(binding!, query).violations).toEqual(violations);
+});
+
+describe("a json_name", () => {
+  /** The fixture with other names in JSON. */
+  function echoWith(names: Readonly<Record<string, string>>): Binding {
+    const proto = clone(FileDescriptorProtoSchema, fileProto);
+    for (const field of proto.messageType.find(({ name }) => name === "Everything")!.field)
+      field.jsonName = names[field.name] ?? field.jsonName;
+    const bound = readBindings([compile(proto).getService("library.v1.Library")!]);
+    return bound.find(({ method, httpMethod }) => method.name === "Echo" && httpMethod === "GET")!;
+  }
+  const readNamed = (names: Readonly<Record<string, string>>, query: string) => {
+    const violations = new Violations();
+    const binding = echoWith(names);
+    const message = createMessage(binding.method.input) as Any;
+    createQueryReader(binding, false)(query, message, violations);
+    return { message, violations: violations.list };
+  };
+
+  test.each<[string, string, object]>([
+    ["page[size]", "page[size]=7", { int32Value: 7 }],
+    ["page[size]", "page%5Bsize%5D=7", { int32Value: 7 }],
+    ["labels[a]", "labels[a]=7&labels[b]=x", { int32Value: 7, labels: { b: "x" } }],
+    ["labels[", "labels[=7&labels[a]=x", { int32Value: 7, labels: { a: "x" } }],
+    ["page.size", "page.size=7&child.page.size=8", { int32Value: 7, child: { int32Value: 8 } }],
+    ["claim_match.subject", "claim_match.subject=7", { int32Value: 7 }],
+    ["]", "]=7", { int32Value: 7 }],
+  ])("%s is read from %s", (jsonName, query, expected) => {
+    const { message, violations } = readNamed({ int32_value: jsonName }, query);
+    expect(violations).toEqual([]);
+    expect(message).toMatchObject(expected);
+  });
+
+  test("with brackets may be that of a message and of a map", () => {
+    const names = { child: "the[child]", labels: "the[labels]" };
+    const { message, violations } = readNamed(names, "the[child].string_value=a&the[labels][k]=v");
+    expect(violations).toEqual([]);
+    expect(message).toMatchObject({ child: { stringValue: "a" }, labels: { k: "v" } });
+  });
+
+  test("does not take the name of another field", () => {
+    const names = { int32_value: "uint32_value", uint32_value: "other" };
+    expect(readNamed(names, "uint32_value=7&int32_value=8").message).toMatchObject({ uint32Value: 7, int32Value: 8 });
+  });
 });
 
 test("unknown parameters are ignored on demand, others are not", () => {

@@ -1,8 +1,8 @@
-import { toBinary } from "@bufbuild/protobuf";
-import { anyUnpack, DurationSchema } from "@bufbuild/protobuf/wkt";
+import { clone, toBinary } from "@bufbuild/protobuf";
+import { anyUnpack, DurationSchema, FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
 import { describe, expect, test } from "vitest";
-import { createJsonFieldReader, createJsonReader, parseJson, Violations } from "../../../src/codec/index.ts";
-import { type Any, create, desc, registry } from "../../rest/fixture.ts";
+import { createJsonFieldReader, createJsonReader, fieldPathsOf, parseJson, Violations } from "../../../src/codec/index.ts";
+import { type Any, compile, create, desc, fileProto, registry } from "../../rest/fixture.ts";
 
 const type = desc("Everything");
 
@@ -202,4 +202,17 @@ test.each<[string, string, unknown]>([
   const field = type.fields.find((candidate) => candidate.name === name)!;
   expect(createJsonFieldReader(field, { registry })(parseJson(json), violations)).toEqual(expected);
   expect(violations.list).toEqual([]);
+});
+
+test("a json_name wins over the name of another field", () => {
+  const proto = clone(FileDescriptorProtoSchema, fileProto);
+  const { field } = proto.messageType.find(({ name }) => name === "Everything")!;
+  field.find(({ name }) => name === "constructor")!.jsonName = "other";
+  field.find(({ name }) => name === "string_value")!.jsonName = "constructor";
+  const renamed = compile(proto).getMessage("library.v1.Everything")!;
+  const violations = new Violations();
+  const json = parseJson('{"constructor":"a","other":"b"}');
+  const message = createJsonReader(renamed, { registry })(json, violations);
+  expect([violations.list, message]).toMatchObject([[], { stringValue: "a", constructor$: "b" }]);
+  expect(fieldPathsOf(renamed, json)).toEqual(["string_value", "constructor"]);
 });
