@@ -29,7 +29,8 @@ export interface DocumentOptions extends RestForm {
 /** Makes the document. Errors: as those of the REST handler, for bindings that cannot be served. */
 export function createDocument(options: DocumentOptions): Document {
   const { services, commentOf, errorDetails, security, basePath = "", notesOf = () => ({}), examples = {} } = options;
-  const bindings = readBindings(services, { httpRules: options.httpRules });
+  const { httpRules, invalidBindings } = options;
+  const bindings = readBindings(services, { httpRules, invalidBindings });
   const inputs = bindings.map(({ method }) => method.input);
   const outputs = bindings.map(({ method }) => method.output);
   const schemas = new Schemas({ inputs, outputs: [...outputs, ...errorDetails], commentOf, json: options.json });
