@@ -30,12 +30,15 @@ function checkCommand(): Command {
         "which it deletes at the end. The exit status is 1 if anything differs that the baseline does not have.",
     )
     .option("--group <UID>", "group to work in (default: the first root group)")
-    .option("--protocols <LIST>", `those to check, of ${protocols.join(", ")}`, protocolsOf, protocols)
+    .addOption(
+      new Option("--protocols <LIST>", `those to check, of ${protocols.join(", ")}`)
+        .argParser(protocolsOf)
+        .default(protocols, "all"),
+    )
     .option(
       "--only <LIST>",
-      "rules (lists/skip), groups of rules (lists) and methods (ListRepos) to check",
+      "what to check: rules (lists/skip), groups of rules (lists) and methods (ListRepos)",
       termsOf,
-      [],
     )
     .option("--skip <LIST>", "rules, groups of rules and methods not to check", termsOf)
     .option("--baseline <FILE>", "differences that are known: what an earlier check printed with -o json")

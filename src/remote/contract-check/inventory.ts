@@ -42,16 +42,15 @@ export async function takeInventory(
   const answering: Protocol[] = [];
   let failure: CommandFailure | undefined;
   for (const over of wanted) {
-    const reason = await unansweredBy(caller, token, over).catch((error: unknown) => {
+    const probe = await probed(caller, token, over).catch((error: unknown) => {
       if (!(error instanceof CommandFailure)) throw error;
       failure ??= error;
-      return error.message;
+      return { reason: error.message, isAnswer: false };
     });
-    if (reason === undefined) answering.push(over);
-    else reasons.set(over, reason);
+    if (probe.reason !== undefined) reasons.set(over, probe.reason);
+    if (probe.isAnswer) answering.push(over);
   }
-  if (answering.length === 0)
-    throw failure ?? new CommandFailure(`cannot begin: ListGroups: ${[...reasons.values()].join("; ")}`);
+  if (answering.length === 0 && failure !== undefined) throw failure;
 
   const methods = unaryMethods();
   const outcomes = new Map<string, ReadonlyMap<Protocol, Outcome>>();
@@ -62,7 +61,7 @@ export async function takeInventory(
         const calls = answering.map(
           async (over): Promise<[Protocol, Outcome]> => [
             over,
-            await caller.call(method, request, { token: undefined, over }),
+            await callTwice(caller, method, request, { token: undefined, over }),
           ],
         );
         outcomes.set(method.name, new Map(await Promise.all(calls)));
@@ -71,27 +70,42 @@ export async function takeInventory(
   const over = (name: string) =>
     [...outcomes.get(name)!].filter(([protocol, outcome]) => isServed(protocol, outcome)).map(([protocol]) => protocol);
   const protocols = answering.filter((protocol) => methods.some(({ name }) => over(name).includes(protocol)));
-  for (const protocol of answering)
-    if (!protocols.includes(protocol)) reasons.set(protocol, "no method of the contract");
-  if (protocols.length === 0)
-    throw new CommandFailure(
-      `cannot begin: no method of the contract over ${answering.map((it) => names[it]).join(", ")}`,
-    );
+  const reasonOf = (protocol: Protocol) => reasons.get(protocol) ?? `no method of the contract over ${names[protocol]}`;
+  if (protocols.length === 0) throw new CommandFailure(`cannot begin: ListGroups: ${wanted.map(reasonOf).join("; ")}`);
 
   for (const protocol of wanted)
-    results.compare("protocols/served", names[protocol], reasons.get(protocol) ?? "served", "served");
+    results.compare(
+      "protocols/served",
+      names[protocol],
+      protocols.includes(protocol) ? "served" : reasonOf(protocol),
+      "served",
+    );
   const inventory = { protocols, over, withoutToken: (name: string) => outcomes.get(name)! };
   noteMethods(inventory, results);
   return inventory;
 }
 
-/** Why a server does not speak a protocol; undefined if it does. Errors: CommandFailure if it is not reached. */
-async function unansweredBy(caller: Caller, token: string, over: Protocol): Promise<string | undefined> {
-  const outcome = await caller.call(methodNamed("ListGroups"), firstGroupRequest, { token, over });
-  if ("message" in outcome) return undefined;
+/** Makes a call that changes nothing, and again if no answer comes: the server may have closed an idle connection. */
+async function callTwice(...[caller, ...call]: [Caller, ...Parameters<Caller["call"]>]): Promise<Outcome> {
+  const first = await caller.call(...call).catch((error: unknown) => {
+    if (error instanceof CommandFailure) return undefined;
+    throw error;
+  });
+  return first === undefined || first.isUnreadable === true ? caller.call(...call) : first;
+}
+
+/** Tries a protocol. `isAnswer`: methods may be served over it; `reason`: why not, if that is known. */
+async function probed(
+  caller: Caller,
+  token: string,
+  over: Protocol,
+): Promise<{ readonly reason?: string; readonly isAnswer: boolean }> {
+  const outcome = await callTwice(caller, methodNamed("ListGroups"), firstGroupRequest, { token, over });
+  if ("message" in outcome) return { isAnswer: true };
   const { code, message } = outcome.status;
-  const isAnswer = outcome.isUnreadable !== true && code !== Code.Unavailable && code !== Code.DeadlineExceeded;
-  return isAnswer ? undefined : message;
+  if (code === Code.Unavailable || code === Code.DeadlineExceeded) return { reason: message, isAnswer: false };
+  if (outcome.isUnreadable !== true) return { isAnswer: true };
+  return { reason: message, isAnswer: over !== "grpc" }; // over HTTP/1.1 it may be the path that is unknown
 }
 
 /** Asks for the first root group. */

@@ -212,7 +212,8 @@ export class Target {
   #checkStatus(name: string, { code, message, details }: Status, httpStatus: number | undefined): void {
     const { results } = this;
     const [first, second] = details;
-    results.compare("errors/status", name, httpStatus, httpStatusOf[code] ?? `that of code ${code}`);
+    if (httpStatus !== undefined)
+      results.compare("errors/status", name, httpStatus, httpStatusOf[code] ?? `that of code ${code}`);
     results.compare("errors/status", name, message !== "", true);
     const domain = methodNamed(name).parent.typeName.split(".")[1];
     const info = { type: first?.["@type"], reason: first?.reason, domain: String(first?.domain).split(".")[0] };

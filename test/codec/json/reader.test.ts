@@ -1,7 +1,13 @@
 import { clone, toBinary } from "@bufbuild/protobuf";
 import { anyUnpack, DurationSchema, FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
 import { describe, expect, test } from "vitest";
-import { createJsonFieldReader, createJsonReader, fieldPathsOf, parseJson, Violations } from "../../../src/codec/index.ts";
+import {
+  createJsonFieldReader,
+  createJsonReader,
+  fieldPathsOf,
+  parseJson,
+  Violations,
+} from "../../../src/codec/index.ts";
 import { type Any, compile, create, desc, fileProto, registry } from "../../rest/fixture.ts";
 
 const type = desc("Everything");
