@@ -105,7 +105,8 @@ async function probed(
   const { code, message } = outcome.status;
   if (code === Code.Unavailable || code === Code.DeadlineExceeded) return { reason: message, isAnswer: false };
   if (outcome.isUnreadable !== true) return { isAnswer: true };
-  return { reason: message, isAnswer: over !== "grpc" }; // over HTTP/1.1 it may be the path that is unknown
+  const isHttp = over !== "grpc" || /HTTP \d+$/.test(message); // then it may be the path that is unknown
+  return { reason: message, isAnswer: isHttp };
 }
 
 /** Asks for the first root group. */

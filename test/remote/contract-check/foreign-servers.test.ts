@@ -8,6 +8,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { contractRegistry } from "../../../src/remote/catalog/descriptors.ts";
 import { createRestHandler, fromRouter } from "../../../src/rest/index.ts";
 import { runHere } from "../../cli/run-here.ts";
+import type { Any } from "../../rest/fixture.ts";
 
 const repos = contractRegistry().getService("platform.registry.v2.ReposService")!;
 const ping = contractRegistry().getService("platform.ping.v2.PingService")!;
@@ -15,12 +16,12 @@ const ping = contractRegistry().getService("platform.ping.v2.PingService")!;
 /** Wants a token, and pages of at least 0. */
 const routes = (router: ConnectRouter) =>
   router.service(repos, {
-    listRepos({ pageSize, skip }: any, { requestHeader }: any) {
+    listRepos({ pageSize, skip }: Any, { requestHeader }: Any) {
       if (requestHeader.get("authorization") !== "Bearer good") throw new ConnectError("who?", Code.Unauthenticated);
       if (pageSize < 0 || skip < 0) throw new ConnectError("no", Code.InvalidArgument);
       return {};
     },
-  } as any);
+  } as Any);
 
 async function check(server: string, ...args: string[]) {
   const { code, stdout, stderr } = await runHere(["contract", "check", "--timeout", "10", ...args], {
@@ -44,8 +45,8 @@ async function differences(server: string, ...args: string[]) {
   const { code, stdout, stderr } = await check(server, ...args, "-o", "json");
   expect({ code, stderr }).toEqual({ code: 1, stderr: "" });
   return JSON.parse(stdout)
-    .filter(({ rule, outcome }: any) => outcome === "differs" && rule !== "methods/served")
-    .map(({ rule, operation }: any) => `${rule} ${operation}`);
+    .filter(({ rule, outcome }: Any) => outcome === "differs" && rule !== "methods/served")
+    .map(({ rule, operation }: Any) => `${rule} ${operation}`);
 }
 
 test("a plain Connect service with one method is told in a line, and the method is checked", async () => {
@@ -85,7 +86,7 @@ test("a gateway with REST alone, of another maker", async () => {
 });
 
 test("an open method alone has no group to work in", async () => {
-  const openRoutes = (router: ConnectRouter) => router.service(ping, {} as any);
+  const openRoutes = (router: ConnectRouter) => router.service(ping, {} as Any);
   const server = await listen(createServer(connectNodeAdapter({ routes: openRoutes })));
   const { code, stdout, stderr } = await check(server);
   expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
