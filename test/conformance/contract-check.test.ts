@@ -289,7 +289,8 @@ onOneServer("what a check has created", (platform) => {
     const proxy = await startFaultyProxy(platform().baseUrl, [
       {
         request(request) {
-          if (request.method !== "POST" || !request.url.pathname.startsWith("/registry/v2/repos/")) return;
+          if (request.body === "" || request.method !== "POST") return;
+          if (!request.url.pathname.startsWith("/registry/v2/repos/")) return;
           const { nothing: _, ...body } = request.body === "{" ? { name: "check-malformed" } : JSON.parse(request.body);
           request.body = JSON.stringify(body);
         },

@@ -46,7 +46,10 @@ export class Created {
     }
   }
 
-  /** Deletes all of it, the newest first. Returns what is left, or may be, each with the reason. */
+  /**
+   * Deletes all of it, the newest first. Returns what is left, or may be, each with the reason; what is below a group that
+   * is left goes with it.
+   */
   async delete(call: Call): Promise<string[]> {
     const found = await Promise.all(this.#doubtful.map((it) => this.#find(it, call)));
     const gone = new Set<string>();
@@ -60,10 +63,11 @@ export class Created {
       const reason = await remove(resource, call); // what was below it may be deleted by now
       if (reason === undefined) left.delete(resource);
     }
-    const isGone = (uid: string) => [...gone].some((group) => uid === group || uid.startsWith(`${group}/`));
+    const groups = [...left.keys()].filter(({ kind }) => kind === "Group").map(({ uid }) => uid);
+    const isBelow = (uid: string) => [...gone, ...groups].some((group) => uid.startsWith(`${group}/`));
     return [
-      ...[...left].filter(([{ uid }]) => !isGone(uid)).map(([{ kind, uid }, reason]) => `${kind} ${uid}: ${reason}`),
-      ...found.filter((it) => it !== undefined && !isGone(it.parent)).map((it) => told(it!)),
+      ...[...left].filter(([{ uid }]) => !isBelow(uid)).map(([{ kind, uid }, reason]) => `${kind} ${uid}: ${reason}`),
+      ...found.filter((it) => it !== undefined && !isBelow(`${it.parent}/`)).map((it) => told(it!)),
     ];
   }
 

@@ -71,7 +71,7 @@ test("a plain Connect service with one method is told in a line, and the method 
 test("a service over gRPC alone", async () => {
   const server = await listen(createHttp2Server(connectNodeAdapter({ routes })));
   expect((await check(server)).stdout).toMatch(/^serves, of \d+ methods, 1 over gRPC; missing: /);
-  expect(await differences(server, "--protocols", "grpc", "--only", "protocols,authentication")).toEqual([]);
+  expect(await check(server, "--protocols", "grpc", "--only", "protocols,authentication")).toMatchObject({ code: 0 });
 });
 
 test("a gateway with REST alone, of another maker", async () => {
