@@ -316,7 +316,7 @@ onOneServer("what a check has created", (platform) => {
         },
       },
     ]);
-    const { stderr } = await check(platform(), proxy, "--only", "masks");
+    const { stderr } = await check(platform(), proxy, "--only", "masks/star");
     const [name, ...others] = await left();
     expect(others).toEqual([]);
     const { groups } = await platform().ok("ListGroups", { name });
