@@ -52,10 +52,12 @@ export async function startFaultyProxy(baseUrl: string, faults: readonly Fault[]
     let isUntyped = false;
     if (bytes.length > 0) {
       let altered: ProxiedAnswer = { json: JSON.parse(bytes.toString()), status };
-      for (const fault of faults) altered = fault.answer?.(altered, request) ?? altered;
+      for (const fault of faults) {
+        altered = fault.answer?.(altered, request) ?? altered;
+        isUntyped ||= altered.isUntyped === true;
+      }
       bytes = Buffer.from(JSON.stringify(altered.json));
       status = altered.status;
-      isUntyped = altered.isUntyped === true;
     }
     const headers = [...answer.headers].filter(
       ([name]) =>

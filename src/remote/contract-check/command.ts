@@ -1,5 +1,5 @@
 /** `platform contract check`. */
-import { Command, InvalidArgumentError, Option } from "commander";
+import { Command, Option } from "commander";
 import { CommandFailure, ProgressLine, stopSignal } from "../../command/index.ts";
 import { suggestion } from "../../did-you-mean.ts";
 import { inSession, withSession } from "../session/session.ts";
@@ -70,11 +70,11 @@ function termsOf(text: string, before: readonly string[] = []): string[] {
   return [...before, ...text.split(",").map((term) => term.trim())];
 }
 
-/** Errors: InvalidArgumentError. */
+/** Errors: CommandFailure. */
 function protocolsOf(text: string): readonly Protocol[] {
   const names = termsOf(text);
   const unknown = names.find((name) => !protocols.some((protocol) => protocol === name));
   if (unknown !== undefined)
-    throw new InvalidArgumentError(`There is no ${unknown}${suggestion(unknown, protocols)} (${protocols.join(", ")})`);
+    throw new CommandFailure(`--protocols: there is no ${unknown}${suggestion(unknown, protocols)}`, 2);
   return protocols.filter((protocol) => names.includes(protocol));
 }
