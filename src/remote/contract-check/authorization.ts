@@ -2,7 +2,7 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { createSecondIdentity } from "./second-identity.ts";
 import type { Target } from "./target.ts";
-import { freshName, freshUid } from "./uids.ts";
+import { freshName, freshUid } from "./server/uids.ts";
 
 const capabilities = ["CAP_REPO_LIST", "CAP_IAM_GROUPS_LIST"];
 

@@ -2,7 +2,7 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import type { RuleId } from "./rules.ts";
 import type { Target } from "./target.ts";
-import { freshName } from "./uids.ts";
+import { freshName } from "./server/uids.ts";
 
 /** Checks requests that are none of a method. */
 export async function checkHttpErrors(target: Target, group: string): Promise<void> {

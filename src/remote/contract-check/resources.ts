@@ -8,7 +8,7 @@ import { resourceField } from "../documents/requests.ts";
 import { hasBehavior } from "../documents/spec.ts";
 import { type Fixture, fixtures } from "./fixtures.ts";
 import { attempt, codeOf, type Target } from "./target.ts";
-import { freshName } from "./uids.ts";
+import { freshName } from "./server/uids.ts";
 
 /** Checks a resource of every kind that is created in groups. */
 export async function checkResources(target: Target, group: string): Promise<void> {

@@ -4,7 +4,7 @@ import { printable } from "../../log-text.ts";
 import { checkAuthorization } from "./authorization.ts";
 import { Caller, type Protocol } from "./calls.ts";
 import { checkHttpErrors } from "./http-errors.ts";
-import { firstGroupRequest, takeInventory } from "./inventory.ts";
+import { firstGroupRequest, takeInventory } from "./server/inventory.ts";
 import { checkLists } from "./lists.ts";
 import { checkMasks } from "./masks.ts";
 import { checkMethods } from "./methods.ts";
@@ -13,7 +13,7 @@ import { type Result, Results } from "./results.ts";
 import { type RuleId, rules } from "./rules.ts";
 import type { Selection } from "./selection.ts";
 import { attempt, Target } from "./target.ts";
-import { freshName } from "./uids.ts";
+import { freshName } from "./server/uids.ts";
 
 /** What is checked. */
 export interface CheckOptions {

@@ -1,11 +1,11 @@
 /** What a server has of the contract, and over which protocols: found by calls without a token, which change nothing. */
 import { type DescMethodUnary, getOption, type JsonObject } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
-import { http } from "../../../gen/google/api/annotations_pb.ts";
-import { CommandFailure } from "../../command/index.ts";
-import { standardMethodOf } from "../../standard-method.ts";
-import { type Caller, methodNamed, type Outcome, type Protocol, unaryMethods } from "./calls.ts";
-import type { Results } from "./results.ts";
+import { http } from "../../../../gen/google/api/annotations_pb.ts";
+import { CommandFailure } from "../../../command/index.ts";
+import { standardMethodOf } from "../../../standard-method.ts";
+import { type Caller, methodNamed, type Outcome, type Protocol, unaryMethods } from "../calls.ts";
+import type { Results } from "../results.ts";
 import { freshUid } from "./uids.ts";
 
 const atOnce = 8;
@@ -50,7 +50,6 @@ export async function takeInventory(
     if (probe.reason !== undefined) reasons.set(over, probe.reason);
     if (probe.isAnswer) answering.push(over);
   }
-  if (answering.length === 0 && failure !== undefined) throw failure;
 
   const methods = unaryMethods();
   const outcomes = new Map<string, ReadonlyMap<Protocol, Outcome>>();
@@ -71,7 +70,7 @@ export async function takeInventory(
     [...outcomes.get(name)!].filter(([protocol, outcome]) => isServed(protocol, outcome)).map(([protocol]) => protocol);
   const protocols = answering.filter((protocol) => methods.some(({ name }) => over(name).includes(protocol)));
   const reasonOf = (protocol: Protocol) => reasons.get(protocol) ?? `no method of the contract over ${names[protocol]}`;
-  if (protocols.length === 0) throw new CommandFailure(`cannot begin: ListGroups: ${wanted.map(reasonOf).join("; ")}`);
+  if (protocols.length === 0) throw failure ?? new CommandFailure(`cannot begin: ListGroups: ${wanted.map(reasonOf).join("; ")}`);
 
   for (const protocol of wanted)
     results.compare(

@@ -1,8 +1,8 @@
 /** What readers of ProtoJSON pass over. */
 import { fromJson, type JsonObject, toJson } from "@bufbuild/protobuf";
 import { expect, test } from "vitest";
-import { oddities } from "../../../src/remote/contract-check/json-form.ts";
-import { desc, registry } from "../../rest/fixture.ts";
+import { oddities } from "../../../../src/remote/contract-check/server/json-form.ts";
+import { desc, registry } from "../../../rest/fixture.ts";
 
 const schema = desc("Everything");
 
