@@ -1,8 +1,8 @@
 /** Errors that only REST has: paths, verbs, bodies. */
 import type { JsonObject } from "@bufbuild/protobuf";
 import type { RuleId } from "./rules.ts";
-import type { Target } from "./target.ts";
 import { freshName } from "./server/uids.ts";
+import type { Target } from "./target.ts";
 
 /** Checks requests that are none of a method. */
 export async function checkHttpErrors(target: Target, group: string): Promise<void> {

@@ -1,7 +1,7 @@
 /** Field masks of updates, tried on a repo. */
 import type { JsonObject } from "@bufbuild/protobuf";
-import type { Target } from "./target.ts";
 import { freshName } from "./server/uids.ts";
+import type { Target } from "./target.ts";
 
 const first = { description: "first", bundles: ["base"], aliases: ["a:b"] };
 

@@ -7,8 +7,8 @@ import type { ResourceEntry } from "../catalog/resources.ts";
 import { resourceField } from "../documents/requests.ts";
 import { hasBehavior } from "../documents/spec.ts";
 import { type Fixture, fixtures } from "./fixtures.ts";
-import { attempt, codeOf, type Target } from "./target.ts";
 import { freshName } from "./server/uids.ts";
+import { attempt, codeOf, type Target } from "./target.ts";
 
 /** Checks a resource of every kind that is created in groups. */
 export async function checkResources(target: Target, group: string): Promise<void> {

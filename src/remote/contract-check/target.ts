@@ -12,11 +12,11 @@ import {
   type Status,
   wholeMessage,
 } from "./calls.ts";
+import type { Results } from "./results.ts";
+import type { RuleId } from "./rules.ts";
 import { Created } from "./server/created.ts";
 import type { Inventory } from "./server/inventory.ts";
 import { oddities } from "./server/json-form.ts";
-import type { Results } from "./results.ts";
-import type { RuleId } from "./rules.ts";
 
 /** The HTTP status of each code. */
 const httpStatusOf: Readonly<Record<number, number>> = {

@@ -70,7 +70,8 @@ export async function takeInventory(
     [...outcomes.get(name)!].filter(([protocol, outcome]) => isServed(protocol, outcome)).map(([protocol]) => protocol);
   const protocols = answering.filter((protocol) => methods.some(({ name }) => over(name).includes(protocol)));
   const reasonOf = (protocol: Protocol) => reasons.get(protocol) ?? `no method of the contract over ${names[protocol]}`;
-  if (protocols.length === 0) throw failure ?? new CommandFailure(`cannot begin: ListGroups: ${wanted.map(reasonOf).join("; ")}`);
+  if (protocols.length === 0)
+    throw failure ?? new CommandFailure(`cannot begin: ListGroups: ${wanted.map(reasonOf).join("; ")}`);
 
   for (const protocol of wanted)
     results.compare(
