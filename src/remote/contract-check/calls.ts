@@ -20,7 +20,7 @@ import { type GrpcSessions, grpcSessions } from "../../client-node/index.ts";
 import { CommandFailure } from "../../command/index.ts";
 import { contractCatalog } from "../catalog/contract.ts";
 import { contractRegistry } from "../catalog/descriptors.ts";
-import { type RestRequest, restRequest } from "./rest-request.ts";
+import { type RestRequest, restRequest } from "./server/rest-request.ts";
 
 /** The protocols that every answer is compared over. */
 export const protocols = ["rest", "connect", "grpc"] as const;

@@ -4,8 +4,8 @@ import { iam } from "../../../gen/platform/annotations/annotations_pb.ts";
 import { contractCatalog } from "../catalog/contract.ts";
 import { resourceField } from "../documents/requests.ts";
 import { unaryMethods } from "./calls.ts";
+import { pathFields } from "./inventory.ts";
 import type { RuleId } from "./rules.ts";
-import { pathFields } from "./server/inventory.ts";
 import { freshUid } from "./server/uids.ts";
 import { codeOf, type Target } from "./target.ts";
 

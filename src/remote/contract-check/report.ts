@@ -1,9 +1,9 @@
 /** Results in the formats that people and CI systems read. */
 import { printable, printableJson } from "../../log-text.ts";
+import type { InventoryNote } from "./inventory.ts";
 import type { Result } from "./results.ts";
 import { rules } from "./rules.ts";
 import { sarif } from "./sarif.ts";
-import type { InventoryNote } from "./server/inventory.ts";
 
 /** The formats, by their names. Each returns whole lines. */
 export const formats = {

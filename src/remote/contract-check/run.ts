@@ -4,6 +4,7 @@ import { printable } from "../../log-text.ts";
 import { checkAuthorization } from "./authorization.ts";
 import { Caller, type Protocol } from "./calls.ts";
 import { checkHttpErrors } from "./http-errors.ts";
+import { firstGroupRequest, takeInventory } from "./inventory.ts";
 import { checkLists } from "./lists.ts";
 import { checkMasks } from "./masks.ts";
 import { checkMethods } from "./methods.ts";
@@ -11,7 +12,6 @@ import { checkResources } from "./resources.ts";
 import { type Result, Results } from "./results.ts";
 import { type RuleId, rules } from "./rules.ts";
 import type { Selection } from "./selection.ts";
-import { firstGroupRequest, takeInventory } from "./server/inventory.ts";
 import { freshName } from "./server/uids.ts";
 import { attempt, Target } from "./target.ts";
 

@@ -12,10 +12,10 @@ import {
   type Status,
   wholeMessage,
 } from "./calls.ts";
+import { Created } from "./created.ts";
+import type { Inventory } from "./inventory.ts";
 import type { Results } from "./results.ts";
 import type { RuleId } from "./rules.ts";
-import { Created } from "./server/created.ts";
-import type { Inventory } from "./server/inventory.ts";
 import { oddities } from "./server/json-form.ts";
 
 /** The HTTP status of each code. */

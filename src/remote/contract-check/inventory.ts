@@ -1,12 +1,12 @@
 /** What a server has of the contract, and over which protocols: found by calls without a token, which change nothing. */
 import { type DescMethodUnary, getOption, type JsonObject } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
-import { http } from "../../../../gen/google/api/annotations_pb.ts";
-import { CommandFailure } from "../../../command/index.ts";
-import { standardMethodOf } from "../../../standard-method.ts";
-import { type Caller, methodNamed, type Outcome, type Protocol, unaryMethods } from "../calls.ts";
-import type { Results } from "../results.ts";
-import { freshUid } from "./uids.ts";
+import { http } from "../../../gen/google/api/annotations_pb.ts";
+import { CommandFailure } from "../../command/index.ts";
+import { standardMethodOf } from "../../standard-method.ts";
+import { type Caller, methodNamed, type Outcome, type Protocol, unaryMethods } from "./calls.ts";
+import type { Results } from "./results.ts";
+import { freshUid } from "./server/uids.ts";
 
 const atOnce = 8;
 const names: Readonly<Record<Protocol, string>> = { rest: "REST", connect: "Connect", grpc: "gRPC" };

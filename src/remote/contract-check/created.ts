@@ -1,9 +1,9 @@
 /** What the checks have created, and how it is deleted again. */
 import type { JsonObject } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
-import { contractCatalog } from "../../catalog/contract.ts";
-import { resourceField } from "../../documents/requests.ts";
-import { methodNamed, type Outcome } from "../calls.ts";
+import { contractCatalog } from "../catalog/contract.ts";
+import { resourceField } from "../documents/requests.ts";
+import { methodNamed, type Outcome } from "./calls.ts";
 
 /** Makes one call with the token, over a protocol that serves it. */
 type Call = (method: string, request: JsonObject) => Promise<Outcome>;
