@@ -8,7 +8,7 @@ import { isUid } from "../uid.ts";
 import { databaseOf, transactionOf } from "./call-environment.ts";
 import type { Resource } from "./declaration.ts";
 import { isStoredForm, toResponse } from "./response.ts";
-import { etagOf, storedMessage } from "./row-mapping.ts";
+import { etagOf, rowEtag, storedMessage } from "./row-mapping.ts";
 
 /** The method of a resource. */
 export function standardGet(resource: Resource) {
@@ -23,20 +23,21 @@ export function standardGet(resource: Resource) {
 
 /** A row that must exist. Errors: NOT_FOUND. */
 export function findRow(resource: Resource, uid: string, context: HandlerContext): Awaitable<Row> {
-  return chain(databaseOf(context).get(resource.table, uid), (row) => existing(resource, uid, row));
+  return chain(databaseOf(context).get(resource.table, uid), (row) => requireRow(resource, uid, row));
 }
 
 /** A row that must exist, which the call will change. Errors: NOT_FOUND. */
 export function findRowToChange(resource: Resource, uid: string, context: HandlerContext): Awaitable<Row> {
-  return chain(transactionOf(context).getToChange(resource.table, uid), (row) => existing(resource, uid, row));
+  return chain(transactionOf(context).getToChange(resource.table, uid), (row) => requireRow(resource, uid, row));
 }
 
 /** A row that must exist, which the call may remove. Errors: NOT_FOUND. */
 export function findRowToRemove(resource: Resource, uid: string, context: HandlerContext): Awaitable<Row> {
-  return chain(transactionOf(context).getToRemove(resource.table, uid), (row) => existing(resource, uid, row));
+  return chain(transactionOf(context).getToRemove(resource.table, uid), (row) => requireRow(resource, uid, row));
 }
 
-function existing({ contract }: Resource, uid: string, row: Row | undefined): Row {
+/** A row that was looked for by its uid. Errors: NOT_FOUND. */
+export function requireRow({ contract }: Resource, uid: string, row: Row | undefined): Row {
   if (row === undefined) throw notFound({ type: contract.type, uid });
   return row;
 }
@@ -68,6 +69,6 @@ export function requireUid(field: string, uid: string, resource: Resource): void
 export function checkEtag(row: Row, etag: string | undefined, context: HandlerContext): void {
   const given = etag || context.requestHeader.get("if-match");
   if (!given || given === "*") return;
-  const tags = given.split(",").map((tag) => tag.trim());
+  const tags = given.split(",").map((tag) => rowEtag(tag.trim()));
   if (!tags.includes(etagOf(row))) throw aborted("the resource has changed since its etag was read");
 }

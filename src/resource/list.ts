@@ -7,15 +7,7 @@
  * token, and those that it repeats must be equal.
  */
 import { createHash } from "node:crypto";
-import {
-  create,
-  type DescMessage,
-  equals,
-  fromBinary,
-  isFieldSet,
-  type Message,
-  type MessageShape,
-} from "@bufbuild/protobuf";
+import { type DescMessage, equals, fromBinary, isFieldSet, type Message, type MessageShape } from "@bufbuild/protobuf";
 import { type ReflectMessage, reflect } from "@bufbuild/protobuf/reflect";
 import type { HandlerContext } from "@connectrpc/connect";
 import type { UidpFilter } from "../../gen/platform/common/uidp_filter_pb.ts";
@@ -30,7 +22,7 @@ import { selectionOf } from "./hierarchy-filter.ts";
 import { canonicalOrder, type OrderColumn, parseOrderBy } from "./order-by.ts";
 import { messagePageLength, pageLength, rowBytes } from "./page-bytes.ts";
 import { pageTokenLifeMs } from "./page-token.ts";
-import { isStoredForm, toResponses } from "./response.ts";
+import { isStoredForm, listOf, toResponses } from "./response.ts";
 import { storedList } from "./row-mapping.ts";
 
 /** Results per page when the request sets none. */
@@ -175,11 +167,7 @@ function listPage(
 
 /** Makes the list response of a method. */
 export function listResponse(schema: DescMessage, items: readonly Message[], envelope: Envelope): Message {
-  const response = create(schema) as Message & Record<string, unknown>;
-  const list = schema.fields.find((field) => field.fieldKind === "list");
-  if (list === undefined) throw new Error(`${schema.typeName} has no list of items`);
-  response[list.localName] = items;
-  return withEnvelope(response, envelope);
+  return withEnvelope(listOf(schema, items), envelope);
 }
 
 /** Sets the envelope of a list response. */

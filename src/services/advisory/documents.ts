@@ -38,11 +38,10 @@ export const documents = defineResource({
   defaultOrder: [{ column: "id", descending: false }],
 });
 
-/** The uid of the document with the uid or the id `given`; undefined when there is none. */
-export async function documentNamed(session: ReadSession, given: string): Promise<string | undefined> {
-  const candidates = [given, uidOf(given)];
-  const rows = await session.getMany(documents.table, candidates);
-  return candidates.find((uid) => rows.has(uid));
+/** For each of `given` the uid of the document with this uid or id; what is given where there is none. */
+export async function documentsNamed(session: ReadSession, given: readonly string[]): Promise<readonly string[]> {
+  const rows = await session.getMany(documents.table, [...given, ...given.map(uidOf)]);
+  return given.map((name) => (rows.has(uidOf(name)) && !rows.has(name) ? uidOf(name) : name));
 }
 
 /** The documents of feeds. */

@@ -19,7 +19,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file platform/registry/v2/tags.proto.
  */
 export const file_platform_registry_v2_tags: GenFile = /*@__PURE__*/
-  fileDesc("Ch9wbGF0Zm9ybS9yZWdpc3RyeS92Mi90YWdzLnByb3RvEhRwbGF0Zm9ybS5yZWdpc3RyeS52MiKFAwoDVGFnEhMKA3VpZBgBIAEoCUIG4EED4EEIEjsKBG5hbWUYAiABKAlCLeBBArpIJ3IlMiNeW2EtekEtWjAtOV9dW2EtekEtWjAtOS5fLV17MCwxMjd9JBIvCgZkaWdlc3QYAyABKAlCH+BBArpIGXIXMhVec2hhMjU2OlswLTlhLWZdezY0fSQSNAoLdXBkYXRlX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSEgoKZGVwcmVjYXRlZBgFIAEoCBIlCgdidW5kbGVzGAYgAygJQhS6SA2SAQoQFCIGcgQQARhA4PMYARI1CgtjcmVhdGVfdGltZRjqByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSEgoEZXRhZxjsByABKAlCA+BBAzo/6kE8Ch5yZWdpc3RyeS5wbGF0Zm9ybS5pbnRlcm5hbC9UYWcSCnRhZ3Mve3RhZ30aA3VpZCoEdGFnczIDdGFnIkgKDUdldFRhZ1JlcXVlc3QSNwoDdWlkGAEgASgJQirgQQL6QSAKHnJlZ2lzdHJ5LnBsYXRmb3JtLmludGVybmFsL1RhZ9jzGAEimgEKEENyZWF0ZVRhZ1JlcXVlc3QSOwoGcGFyZW50GAEgASgJQivgQQL6QSEKH3JlZ2lzdHJ5LnBsYXRmb3JtLmludGVybmFsL1JlcG/Y8xgBEjEKA3RhZxgCIAEoCzIZLnBsYXRmb3JtLnJlZ2lzdHJ5LnYyLlRhZ0IJ4EECukgD2AEDEhYKDXZhbGlkYXRlX29ubHkY6QcgASgIInwKEERlbGV0ZVRhZ1JlcXVlc3QSNwoDdWlkGAEgASgJQirgQQL6QSAKHnJlZ2lzdHJ5LnBsYXRmb3JtLmludGVybmFsL1RhZ9jzGAESFgoNdmFsaWRhdGVfb25seRjpByABKAgSFwoEZXRhZxjsByABKAlCCLpIBXIDGIABIsMDCg9MaXN0VGFnc1JlcXVlc3QSKQoEdWlkcBgBIAEoCzIbLnBsYXRmb3JtLmNvbW1vbi5VaWRwRmlsdGVyEhsKBG5hbWUYAiABKAlCCLpIBXIDGP8BSACIAQESMQoNdXBkYXRlZF9zaW5jZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASGQoRaW5jbHVkZV9yZWZlcnJlcnMYBCABKAgSFQoNaW5jbHVkZV9kYXRlcxgFIAEoCBIWCg5pbmNsdWRlX2Vwb2NocxgGIAEoCBIdCgZkaWdlc3QYByABKAlCCLpIBXIDGP8BSAGIAQESGgoJcGFnZV9zaXplGAogASgFQge6SAQaAigAEhwKCnBhZ2VfdG9rZW4YCyABKAlCCLpIBXIDGIBAEhoKCG9yZGVyX2J5GAwgASgJQgi6SAVyAxiABBIVCgRza2lwGA0gASgFQge6SAQaAigAEhoKEWV4Y2x1ZGVfcmVmZXJyZXJzGPIHIAEoCBIWCg1leGNsdWRlX2RhdGVzGPMHIAEoCBIXCg5leGNsdWRlX2Vwb2Nocxj0ByABKAhCBwoFX25hbWVCCQoHX2RpZ2VzdCKoAQoQTGlzdFRhZ3NSZXNwb25zZRInCgR0YWdzGAEgAygLMhkucGxhdGZvcm0ucmVnaXN0cnkudjIuVGFnEhwKD25leHRfcGFnZV90b2tlbhgCIAEoCUgAiAEBEhgKC3RvdGFsX2NvdW50GAMgASgDSAGIAQESDwoHc2tpcHBlZBgEIAEoBUISChBfbmV4dF9wYWdlX3Rva2VuQg4KDF90b3RhbF9jb3VudDK4BQoLVGFnc1NlcnZpY2USeQoGR2V0VGFnEiMucGxhdGZvcm0ucmVnaXN0cnkudjIuR2V0VGFnUmVxdWVzdBoZLnBsYXRmb3JtLnJlZ2lzdHJ5LnYyLlRhZyIvkAIByvMYBhIECgLNDILT5JMCHBIaL3JlZ2lzdHJ5L3YyL3RhZ3Mve3VpZD0qKn0SpAEKCExpc3RUYWdzEiUucGxhdGZvcm0ucmVnaXN0cnkudjIuTGlzdFRhZ3NSZXF1ZXN0GiYucGxhdGZvcm0ucmVnaXN0cnkudjIuTGlzdFRhZ3NSZXNwb25zZSJJkAIByvMYCBIGCgLNDBABgtPkkwI0Wh86ASoiGi9yZWdpc3RyeS92Mi90YWdzOmJhdGNoR2V0EhEvcmVnaXN0cnkvdjIvdGFncxLHAQoJQ3JlYXRlVGFnEiYucGxhdGZvcm0ucmVnaXN0cnkudjIuQ3JlYXRlVGFnUmVxdWVzdBoZLnBsYXRmb3JtLnJlZ2lzdHJ5LnYyLlRhZyJ3kAICyvMYBhIECgLLDNLzGDwKMWRldi5wbGF0Zm9ybS5hcGkucGxhdGZvcm0ucmVnaXN0cnkudGFnLmNyZWF0ZWQudjESBWdyb3VwGAGC0+STAiQ6A3RhZyIdL3JlZ2lzdHJ5L3YyL3RhZ3Mve3BhcmVudD0qKn0SvAEKCURlbGV0ZVRhZxImLnBsYXRmb3JtLnJlZ2lzdHJ5LnYyLkRlbGV0ZVRhZ1JlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkib5ACAsrzGAYSBAoCzgzS8xg8CjFkZXYucGxhdGZvcm0uYXBpLnBsYXRmb3JtLnJlZ2lzdHJ5LnRhZy5kZWxldGVkLnYxEgVncm91cBgBgtPkkwIcKhovcmVnaXN0cnkvdjIvdGFncy97dWlkPSoqfUJuChxkZXYucGxhdGZvcm0uYXBpLnJlZ2lzdHJ5LnYyUAFaNXBsYXRmb3JtLmludGVybmFsL2FwaS9wbGF0Zm9ybS9yZWdpc3RyeS92MjtyZWdpc3RyeXYyqgIUUGxhdGZvcm0uUmVnaXN0cnkuVjJiBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_api_resource, file_google_protobuf_empty, file_google_protobuf_timestamp, file_platform_annotations_annotations, file_platform_common_uidp_filter]);
+  fileDesc("Ch9wbGF0Zm9ybS9yZWdpc3RyeS92Mi90YWdzLnByb3RvEhRwbGF0Zm9ybS5yZWdpc3RyeS52MiKFAwoDVGFnEhMKA3VpZBgBIAEoCUIG4EED4EEIEjsKBG5hbWUYAiABKAlCLeBBArpIJ3IlMiNeW2EtekEtWjAtOV9dW2EtekEtWjAtOS5fLV17MCwxMjd9JBIvCgZkaWdlc3QYAyABKAlCH+BBArpIGXIXMhVec2hhMjU2OlswLTlhLWZdezY0fSQSNAoLdXBkYXRlX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSEgoKZGVwcmVjYXRlZBgFIAEoCBIlCgdidW5kbGVzGAYgAygJQhS6SA2SAQoQFCIGcgQQARhA4PMYARI1CgtjcmVhdGVfdGltZRjqByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSEgoEZXRhZxjsByABKAlCA+BBAzo/6kE8Ch5yZWdpc3RyeS5wbGF0Zm9ybS5pbnRlcm5hbC9UYWcSCnRhZ3Mve3RhZ30aA3VpZCoEdGFnczIDdGFnIkgKDUdldFRhZ1JlcXVlc3QSNwoDdWlkGAEgASgJQirgQQL6QSAKHnJlZ2lzdHJ5LnBsYXRmb3JtLmludGVybmFsL1RhZ9jzGAEiXQoTQmF0Y2hHZXRUYWdzUmVxdWVzdBJGCgR1aWRzGAEgAygJQjjgQQL6QSAKHnJlZ2lzdHJ5LnBsYXRmb3JtLmludGVybmFsL1RhZ7pID5IBDAgBEOgHIgVyAxiAECI/ChRCYXRjaEdldFRhZ3NSZXNwb25zZRInCgR0YWdzGAEgAygLMhkucGxhdGZvcm0ucmVnaXN0cnkudjIuVGFnIpoBChBDcmVhdGVUYWdSZXF1ZXN0EjsKBnBhcmVudBgBIAEoCUIr4EEC+kEhCh9yZWdpc3RyeS5wbGF0Zm9ybS5pbnRlcm5hbC9SZXBv2PMYARIxCgN0YWcYAiABKAsyGS5wbGF0Zm9ybS5yZWdpc3RyeS52Mi5UYWdCCeBBArpIA9gBAxIWCg12YWxpZGF0ZV9vbmx5GOkHIAEoCCJ8ChBEZWxldGVUYWdSZXF1ZXN0EjcKA3VpZBgBIAEoCUIq4EEC+kEgCh5yZWdpc3RyeS5wbGF0Zm9ybS5pbnRlcm5hbC9UYWfY8xgBEhYKDXZhbGlkYXRlX29ubHkY6QcgASgIEhcKBGV0YWcY7AcgASgJQgi6SAVyAxiAASLDAwoPTGlzdFRhZ3NSZXF1ZXN0EikKBHVpZHAYASABKAsyGy5wbGF0Zm9ybS5jb21tb24uVWlkcEZpbHRlchIbCgRuYW1lGAIgASgJQgi6SAVyAxj/AUgAiAEBEjEKDXVwZGF0ZWRfc2luY2UYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhkKEWluY2x1ZGVfcmVmZXJyZXJzGAQgASgIEhUKDWluY2x1ZGVfZGF0ZXMYBSABKAgSFgoOaW5jbHVkZV9lcG9jaHMYBiABKAgSHQoGZGlnZXN0GAcgASgJQgi6SAVyAxj/AUgBiAEBEhoKCXBhZ2Vfc2l6ZRgKIAEoBUIHukgEGgIoABIcCgpwYWdlX3Rva2VuGAsgASgJQgi6SAVyAxiAQBIaCghvcmRlcl9ieRgMIAEoCUIIukgFcgMYgAQSFQoEc2tpcBgNIAEoBUIHukgEGgIoABIaChFleGNsdWRlX3JlZmVycmVycxjyByABKAgSFgoNZXhjbHVkZV9kYXRlcxjzByABKAgSFwoOZXhjbHVkZV9lcG9jaHMY9AcgASgIQgcKBV9uYW1lQgkKB19kaWdlc3QiqAEKEExpc3RUYWdzUmVzcG9uc2USJwoEdGFncxgBIAMoCzIZLnBsYXRmb3JtLnJlZ2lzdHJ5LnYyLlRhZxIcCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAlIAIgBARIYCgt0b3RhbF9jb3VudBgDIAEoA0gBiAEBEg8KB3NraXBwZWQYBCABKAVCEgoQX25leHRfcGFnZV90b2tlbkIOCgxfdG90YWxfY291bnQy8AYKC1RhZ3NTZXJ2aWNlEnkKBkdldFRhZxIjLnBsYXRmb3JtLnJlZ2lzdHJ5LnYyLkdldFRhZ1JlcXVlc3QaGS5wbGF0Zm9ybS5yZWdpc3RyeS52Mi5UYWciL5ACAcrzGAYSBAoCzQyC0+STAhwSGi9yZWdpc3RyeS92Mi90YWdzL3t1aWQ9Kip9ErkBCgxCYXRjaEdldFRhZ3MSKS5wbGF0Zm9ybS5yZWdpc3RyeS52Mi5CYXRjaEdldFRhZ3NSZXF1ZXN0GioucGxhdGZvcm0ucmVnaXN0cnkudjIuQmF0Y2hHZXRUYWdzUmVzcG9uc2UiUpACAcrzGAgSBgoCzQwQAYLT5JMCPVofOgEqIhovcmVnaXN0cnkvdjIvdGFnczpiYXRjaEdldBIaL3JlZ2lzdHJ5L3YyL3RhZ3M6YmF0Y2hHZXQSoAEKCExpc3RUYWdzEiUucGxhdGZvcm0ucmVnaXN0cnkudjIuTGlzdFRhZ3NSZXF1ZXN0GiYucGxhdGZvcm0ucmVnaXN0cnkudjIuTGlzdFRhZ3NSZXNwb25zZSJFkAIByvMYCBIGCgLNDBABgtPkkwIwWhs6ASoiFi9yZWdpc3RyeS92Mi90YWdzOmxpc3QSES9yZWdpc3RyeS92Mi90YWdzEscBCglDcmVhdGVUYWcSJi5wbGF0Zm9ybS5yZWdpc3RyeS52Mi5DcmVhdGVUYWdSZXF1ZXN0GhkucGxhdGZvcm0ucmVnaXN0cnkudjIuVGFnIneQAgLK8xgGEgQKAssM0vMYPAoxZGV2LnBsYXRmb3JtLmFwaS5wbGF0Zm9ybS5yZWdpc3RyeS50YWcuY3JlYXRlZC52MRIFZ3JvdXAYAYLT5JMCJDoDdGFnIh0vcmVnaXN0cnkvdjIvdGFncy97cGFyZW50PSoqfRK8AQoJRGVsZXRlVGFnEiYucGxhdGZvcm0ucmVnaXN0cnkudjIuRGVsZXRlVGFnUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJvkAICyvMYBhIECgLODNLzGDwKMWRldi5wbGF0Zm9ybS5hcGkucGxhdGZvcm0ucmVnaXN0cnkudGFnLmRlbGV0ZWQudjESBWdyb3VwGAGC0+STAhwqGi9yZWdpc3RyeS92Mi90YWdzL3t1aWQ9Kip9Qm4KHGRldi5wbGF0Zm9ybS5hcGkucmVnaXN0cnkudjJQAVo1cGxhdGZvcm0uaW50ZXJuYWwvYXBpL3BsYXRmb3JtL3JlZ2lzdHJ5L3YyO3JlZ2lzdHJ5djKqAhRQbGF0Zm9ybS5SZWdpc3RyeS5WMmIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_api_resource, file_google_protobuf_empty, file_google_protobuf_timestamp, file_platform_annotations_annotations, file_platform_common_uidp_filter]);
 
 /**
  * A name of an image in a repo.
@@ -113,6 +113,48 @@ export const GetTagRequestSchema: GenMessage<GetTagRequest> = /*@__PURE__*/
   messageDesc(file_platform_registry_v2_tags, 1);
 
 /**
+ * Request of BatchGetTags.
+ *
+ * @generated from message platform.registry.v2.BatchGetTagsRequest
+ */
+export type BatchGetTagsRequest = Message<"platform.registry.v2.BatchGetTagsRequest"> & {
+  /**
+   * The uids of the tags, 1 to 1000. One that is named twice is returned twice.
+   *
+   * @generated from field: repeated string uids = 1;
+   */
+  uids: string[];
+};
+
+/**
+ * Describes the message platform.registry.v2.BatchGetTagsRequest.
+ * Use `create(BatchGetTagsRequestSchema)` to create a new message.
+ */
+export const BatchGetTagsRequestSchema: GenMessage<BatchGetTagsRequest> = /*@__PURE__*/
+  messageDesc(file_platform_registry_v2_tags, 2);
+
+/**
+ * Response of BatchGetTags.
+ *
+ * @generated from message platform.registry.v2.BatchGetTagsResponse
+ */
+export type BatchGetTagsResponse = Message<"platform.registry.v2.BatchGetTagsResponse"> & {
+  /**
+   * The tags, in the order of the request.
+   *
+   * @generated from field: repeated platform.registry.v2.Tag tags = 1;
+   */
+  tags: Tag[];
+};
+
+/**
+ * Describes the message platform.registry.v2.BatchGetTagsResponse.
+ * Use `create(BatchGetTagsResponseSchema)` to create a new message.
+ */
+export const BatchGetTagsResponseSchema: GenMessage<BatchGetTagsResponse> = /*@__PURE__*/
+  messageDesc(file_platform_registry_v2_tags, 3);
+
+/**
  * Request of CreateTag.
  *
  * @generated from message platform.registry.v2.CreateTagRequest
@@ -145,7 +187,7 @@ export type CreateTagRequest = Message<"platform.registry.v2.CreateTagRequest"> 
  * Use `create(CreateTagRequestSchema)` to create a new message.
  */
 export const CreateTagRequestSchema: GenMessage<CreateTagRequest> = /*@__PURE__*/
-  messageDesc(file_platform_registry_v2_tags, 2);
+  messageDesc(file_platform_registry_v2_tags, 4);
 
 /**
  * Request of DeleteTag.
@@ -180,7 +222,7 @@ export type DeleteTagRequest = Message<"platform.registry.v2.DeleteTagRequest"> 
  * Use `create(DeleteTagRequestSchema)` to create a new message.
  */
 export const DeleteTagRequestSchema: GenMessage<DeleteTagRequest> = /*@__PURE__*/
-  messageDesc(file_platform_registry_v2_tags, 3);
+  messageDesc(file_platform_registry_v2_tags, 5);
 
 /**
  * Request of ListTags.
@@ -296,7 +338,7 @@ export type ListTagsRequest = Message<"platform.registry.v2.ListTagsRequest"> & 
  * Use `create(ListTagsRequestSchema)` to create a new message.
  */
 export const ListTagsRequestSchema: GenMessage<ListTagsRequest> = /*@__PURE__*/
-  messageDesc(file_platform_registry_v2_tags, 4);
+  messageDesc(file_platform_registry_v2_tags, 6);
 
 /**
  * Response of ListTags.
@@ -338,7 +380,7 @@ export type ListTagsResponse = Message<"platform.registry.v2.ListTagsResponse"> 
  * Use `create(ListTagsResponseSchema)` to create a new message.
  */
 export const ListTagsResponseSchema: GenMessage<ListTagsResponse> = /*@__PURE__*/
-  messageDesc(file_platform_registry_v2_tags, 5);
+  messageDesc(file_platform_registry_v2_tags, 7);
 
 /**
  * Tags give images names inside a repo.
@@ -355,6 +397,16 @@ export const TagsService: GenService<{
     methodKind: "unary";
     input: typeof GetTagRequestSchema;
     output: typeof TagSchema;
+  },
+  /**
+   * Gets up to 1000 tags by uid, in the order of the request: all of them, or none. Errors: those of GetTag.
+   *
+   * @generated from rpc platform.registry.v2.TagsService.BatchGetTags
+   */
+  batchGetTags: {
+    methodKind: "unary";
+    input: typeof BatchGetTagsRequestSchema;
+    output: typeof BatchGetTagsResponseSchema;
   },
   /**
    * Lists the tags the caller may see. None is hidden unless the request asks for it.
