@@ -13,7 +13,7 @@ import {
   isFieldSet,
   type Message,
 } from "@bufbuild/protobuf";
-import { FieldMaskSchema } from "@bufbuild/protobuf/wkt";
+import { FieldMaskSchema, MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
 import { field as fieldOption, Ignore } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import { Code, ConnectError, type ContextValues, createContextKey, type HandlerContext } from "@connectrpc/connect";
 import { FieldBehavior, field_behavior } from "../../gen/google/api/field_behavior_pb.ts";
@@ -90,7 +90,10 @@ export interface MethodTranslations {
   replace(older: DescMethod, newer: DescMethod): Handler;
   /** A list that is answered whole. */
   list(older: DescMethod, newer: DescMethod, options?: ListOptions): Handler;
-  /** A method of its own. `newer`: the method that succeeds it and whose fields its errors name. */
+  /**
+   * A method of its own. `newer`: the method that succeeds it and whose fields its errors name. A read of something that
+   * is missing answers an empty message.
+   */
   custom(older: DescMethod, newer: DescMethod | undefined, handle: Handler): Handler;
   /** What {@link call} does, for a handler that does more. */
   calling(newer: DescMethod, request: DescMessage, response: DescMessage, complete?: Complete): CarryOut;
@@ -116,6 +119,8 @@ export function translateMethods(options: TranslationOptions): MethodTranslation
   const custom = (older: DescMethod, newer: DescMethod | undefined, handle: Handler): Handler => {
     const translations = translationsIn(translator, older, newer);
     const bodies = older.input.fields.filter(isUncheckedBody);
+    const isRead = older.idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS;
+    const empty = zeroMessage(older.output);
     return (request, context) =>
       tryChain(
         () => {
@@ -128,7 +133,10 @@ export function translateMethods(options: TranslationOptions): MethodTranslation
           return response;
         },
         (error) => {
-          throw withOlderFields(translations, error);
+          if (!isRead || !(error instanceof ConnectError) || error.code !== Code.NotFound)
+            throw withOlderFields(translations, error);
+          onSuccess?.(older, newer, context);
+          return empty() as unknown as Message;
         },
       );
   };

@@ -54,8 +54,14 @@ function dateOrFlag(fields: Fields, name: string): { readonly date: string; read
 
 function dateOf(fields: Fields, name: string): string {
   const date = fields.optionalText(name) ?? "";
-  if (date !== "" && !/^\d{4}-\d{2}-\d{2}$/.test(date)) throw fields.refusal(name, "is not a date YYYY-MM-DD");
+  if (date !== "" && !isDate(date)) throw fields.refusal(name, "is not a date YYYY-MM-DD");
   return date;
+}
+
+/** Whether a text is a date of the calendar. */
+function isDate(text: string): boolean {
+  const timeMs = Date.parse(`${text}T00:00:00Z`);
+  return /^\d{4}-/.test(text) && !Number.isNaN(timeMs) && new Date(timeMs).toISOString().startsWith(text);
 }
 
 function readCycle(cycle: Fields): ProductCycle {
