@@ -119,6 +119,7 @@ export function openList<Q extends PagedRequest>(
   const given = queryOf(sortable, request);
   const query = token === undefined ? given : continueQuery(context.method.input, given, token.query);
   const isFresh = token !== undefined && nowMs - token.issueTimeMs < pageTokenLifeMs;
+  if (token !== undefined && !isFresh) sayRestarted(context);
   return {
     query: query as Q,
     order: orderOf(sortable, query.orderBy ?? ""),
@@ -127,6 +128,12 @@ export function openList<Q extends PagedRequest>(
     tokenAfter: (after) =>
       pageTokens.seal({ method, after, issueTimeMs: nowMs, query: sealQuery(context.method.input, query) }),
   };
+}
+
+/** Says that a page is the first one because its token has expired: in a header field, in gRPC also a trailer. */
+function sayRestarted({ responseHeader, responseTrailer, protocolName }: HandlerContext): void {
+  responseHeader.set("x-page-restarted", "true");
+  if (protocolName !== "rest") responseTrailer.set("x-page-restarted", "true");
 }
 
 /**

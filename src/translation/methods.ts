@@ -13,9 +13,10 @@ import {
   isFieldSet,
   type Message,
 } from "@bufbuild/protobuf";
-import { FieldMaskSchema, MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
+import { FieldMaskSchema } from "@bufbuild/protobuf/wkt";
 import { field as fieldOption, Ignore } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import { Code, ConnectError, type ContextValues, createContextKey, type HandlerContext } from "@connectrpc/connect";
+import { http } from "../../gen/google/api/annotations_pb.ts";
 import { FieldBehavior, field_behavior } from "../../gen/google/api/field_behavior_pb.ts";
 import { BadRequestSchema } from "../../gen/google/rpc/error_details_pb.ts";
 import { type UidpFilter, UidpFilterSchema } from "../../gen/platform/common/uidp_filter_pb.ts";
@@ -119,7 +120,7 @@ export function translateMethods(options: TranslationOptions): MethodTranslation
   const custom = (older: DescMethod, newer: DescMethod | undefined, handle: Handler): Handler => {
     const translations = translationsIn(translator, older, newer);
     const bodies = older.input.fields.filter(isUncheckedBody);
-    const isRead = older.idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS;
+    const isRead = getOption(older, http).pattern.case === "get";
     const empty = zeroMessage(older.output);
     return (request, context) =>
       tryChain(
@@ -218,6 +219,8 @@ export function translateMethods(options: TranslationOptions): MethodTranslation
             throw resourceExhausted(
               "list",
               `the list has ${first.total} items, more than ${maxItems()} (${setting}); filter it, or page with ${newer.parent.typeName}.${newer.name}`,
+              undefined,
+              { total: String(first.total), limit: String(maxItems()) },
             );
           if (first.pageToken === "") return listOf(first.items, context);
           const parts = (async function* () {

@@ -67,6 +67,7 @@ onEveryServer("a batch", (platform) => {
       const missing = freshUid(group);
       const { details } = await platform().refused(name, { uids: [uid, missing] }, "NOT_FOUND");
       expect(details).toContainEqual(expect.objectContaining({ resourceName: missing }));
+      expect(details[0]!.metadata).toMatchObject({ resource: missing });
     });
   }
 

@@ -7,8 +7,10 @@ import type { Logger } from "../../log.ts";
 import { formatLimit } from "../../message/index.ts";
 import { maxOpenFiles } from "../../metrics/index.ts";
 import { formatStatus } from "../../rest/index.ts";
+import { refuseRpc } from "../../rpc/index.ts";
 import { listenFailure } from "../failure.ts";
 import { measurePort } from "../instruments/port.ts";
+import { answerHeaders } from "../request-id.ts";
 import { type CertificateWatch, watchCertificate } from "../tls/certificate.ts";
 import { readTlsFiles } from "../tls/files.ts";
 import type { StartContext } from "./context.ts";
@@ -100,6 +102,11 @@ export async function openPort({
     payerOf: (authorization, address) => handlers.payerOf(authorization, address),
     onRead: () => handlers.onRead(),
     refusalBody,
+    onLargeHeader: (request, response) =>
+      refuseRpc(request, response, () => completeError(refusalOf(431, headerLimit), serviceHost, undefined), {
+        registry: api.registry,
+        headers: answerHeaders(request.headers),
+      }),
     limits: { maxHeaderBytes, maxWaitMs: config.maxQueueDelay, ...connectionLimitsOf(config, log) },
     proxies: {
       networks: config.trustedProxies,

@@ -10,6 +10,7 @@ import {
   TagsService,
 } from "../../../gen/platform/registry/v2/tags_pb.ts";
 import type { Awaitable } from "../../awaitable.ts";
+import { invalid } from "../../errors.ts";
 import {
   databaseOf,
   defineResource,
@@ -66,6 +67,12 @@ export function defineTags(repos: Resource<typeof RepoSchema>) {
       includeEpochs: () => [],
     },
     unique: ["name"],
+    check({ after, paths }) {
+      const concernsDigest = paths?.some(([field]) => field?.name === "digest") ?? true;
+      if (after.digest === "" && concernsDigest)
+        // only v1 has tags without a digest
+        throw invalid({ field: "digest", description: 'digest must match "^sha256:[0-9a-f]{64}$"' });
+    },
     /** A tag is deprecated as soon as the version that it is of has reached its end of life. */
     async hydrate(messages, rows, session, { nowMs }) {
       const undecided = messages.map((tag, i) => ({ tag, repo: rows[i]!.parent })).filter(({ tag }) => !tag.deprecated);

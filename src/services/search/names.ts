@@ -39,7 +39,7 @@ export function searchService(services: readonly MountedService[]): MountedServi
         resultsOf(session, type, table, {
           ...selection,
           orderBy: [{ column: "name", descending }],
-          ...(after && { after: placeIn(type, after, descending) }),
+          ...(after && { after: placeIn(type, after) }),
           columns: [],
           limit: Math.min(skip + pageSize + 1, maxBatch),
         }),
@@ -106,13 +106,9 @@ function ofTypes(all: readonly NamedResource[], types: readonly string[]): reado
 const behindUids = "~";
 
 /** The place of a result among the rows of a type: a name and a uid. */
-function placeIn(
-  type: string,
-  [name, lastType, uid]: readonly ScalarValue[],
-  descending: boolean,
-): readonly ScalarValue[] {
+function placeIn(type: string, [name, lastType, uid]: readonly ScalarValue[]): readonly ScalarValue[] {
   if (type === lastType) return [name!, uid!];
-  return [name!, type < String(lastType) !== descending ? behindUids : ""];
+  return [name!, type < String(lastType) ? behindUids : ""];
 }
 
 /** By name, then type, then uid. */

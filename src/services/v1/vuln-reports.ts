@@ -141,7 +141,9 @@ async function reportsFor(
       found.push(report);
     }
     if (found.length > maxItems)
-      throw resourceExhausted("list", `the list has more than ${maxItems} reports (--v1-max-list-items)`);
+      throw resourceExhausted("list", `the list has more than ${maxItems} reports (--v1-max-list-items)`, undefined, {
+        limit: String(maxItems),
+      });
   }
   return found;
 }
