@@ -30,7 +30,7 @@ const program = `
     const client = new GrpcWebClientBase(options);
     const request = create(GetRepoRequestSchema, { uid });
     try {
-      const repo = await client.thenableCall(baseUrl + unary.name, request, { authorization: "Bearer " + token }, unary);
+      const repo = await client.unaryCall(baseUrl + unary.name, request, { authorization: "Bearer " + token }, unary);
       return toJson(RepoSchema, repo);
     } catch ({ code, message }) {
       return { code, message };

@@ -39,7 +39,11 @@ onEveryServer("an error of a protocol", (platform) => {
   }
 
   const post = async (headers: Record<string, string>, body: string | Buffer, path = method) => {
-    const response = await platform().fetch(path, { method: "POST", body: typeof body === "string" ? body : new Uint8Array(body), headers });
+    const response = await platform().fetch(path, {
+      method: "POST",
+      body: typeof body === "string" ? body : new Uint8Array(body),
+      headers,
+    });
     return { response, text: await response.text() };
   };
 
@@ -81,8 +85,12 @@ onEveryServer("an error of a protocol", (platform) => {
   test("has the values of its message in its ErrorInfo", async () => {
     const { uid: group } = await makeGroup(platform(), "");
     const { token } = await makeMember(platform(), group, [Capability.CAP_TAG_LIST]);
-    const info = async (name: string, request: Json, code: "NOT_FOUND" | "ALREADY_EXISTS" | "PERMISSION_DENIED", as?: string) =>
-      (await platform().refused(name, request, code, as === undefined ? {} : { as })).details[0]!.metadata;
+    const info = async (
+      name: string,
+      request: Json,
+      code: "NOT_FOUND" | "ALREADY_EXISTS" | "PERMISSION_DENIED",
+      as?: string,
+    ) => (await platform().refused(name, request, code, as === undefined ? {} : { as })).details[0]!.metadata;
     const repo = await makeRepo(platform(), group);
     const missing = freshUid(group);
     expect(await info("GetRepo", { uid: missing }, "NOT_FOUND")).toEqual({ kind: "Repo", resource: missing });
@@ -95,7 +103,7 @@ onEveryServer("an error of a protocol", (platform) => {
 
   test.each([
     ["one field", { "x-large": "a".repeat(20_000) }],
-    ["one field that is larger than HPACK allows", { "x-large": "a".repeat(70_000) }],
+    ["one field of several frames", { "x-large": "a".repeat(60_000) }],
     ["many fields", Object.fromEntries(Array.from({ length: 300 }, (_, i) => [`x-${i}`, "v".repeat(100)]))],
   ])("of metadata that is too large, in %s, is RESOURCE_EXHAUSTED", async (_, more) => {
     const headers = await grpc(more, empty);
