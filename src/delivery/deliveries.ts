@@ -2,8 +2,16 @@
  * Deliveries: each takes one event to one subscription. They are entries of a queue whose partitions are the uids of
  * subscriptions; the partition "" holds events that wait for fan-out.
  */
-import { merged } from "../merge.ts";
-import type { Database, Queue, QueueEntry, QueueKey, QueuePlace, QueueState, WriteSession } from "../store/index.ts";
+import {
+  type Database,
+  merged,
+  type Queue,
+  type QueueEntry,
+  type QueueKey,
+  type QueuePlace,
+  type QueueState,
+  type WriteSession,
+} from "../store/index.ts";
 import { attemptsOf, type PastAttempt } from "./history.ts";
 import { deliveryLifeMs } from "./retry.ts";
 

@@ -86,11 +86,8 @@ export interface OnePortOptions {
    * The body, JSON text, of a response by the port itself: 400, 408, 413, 417, 431, 503 and, for a handler that throws, 500.
    */
   refusalBody(httpStatus: number): string;
-  /**
-   * Answers a request on HTTP/2 whose header is larger than {@link PortLimits.maxHeaderBytes}, and of which not all fields
-   * are known; false to have it answered with 431.
-   */
-  onLargeHeader?(request: HttpRequest, response: HttpResponse): boolean;
+  /** Answers a request on HTTP/2 whose header is too large, and not all known; false, and by default: with 431. */
+  readonly onLargeHeader?: (request: HttpRequest, response: HttpResponse) => boolean;
   /** Reports a connection that is closed at once because of a limit. `address`: of the peer, if it is known. */
   onRefusal?(limit: ConnectionLimit, address: string | undefined): void;
   /** Reports failures of connections, which are common, and errors that handlers throw. */
@@ -208,14 +205,8 @@ export function createOnePort(options: OnePortOptions): OnePort {
     clientAuth: options.clientAuth ?? "required",
     onBufferedRequest,
   });
-  const http2 = createHttp2Server({
-    ...shared,
-    implementation: options.http2 ?? "own",
-    headers,
-    bodies,
-    planFastPath,
-    onLargeHeader: (request, response) => options.onLargeHeader?.(request, response) === true,
-  });
+  const { http2: implementation = "own", onLargeHeader } = options;
+  const http2 = createHttp2Server({ ...shared, implementation, headers, bodies, planFastPath, onLargeHeader });
   const servers = { http1, http2 };
   const { server } = http1;
 

@@ -20,7 +20,6 @@
  */
 
 export { createSecrets, type Secrets } from "../sealing.ts";
-export { standardBatchGet } from "./batch-get.ts";
 export {
   type CallEnvironment,
   databaseOf,
@@ -49,6 +48,7 @@ export {
   holdResource,
   requireResource,
   requireUid,
+  standardBatchGet,
   standardGet,
 } from "./get.ts";
 export { implement, type MountedService, mount } from "./implement.ts";

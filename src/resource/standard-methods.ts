@@ -4,11 +4,10 @@ import type { HandlerContext } from "@connectrpc/connect";
 import type { Awaitable } from "../awaitable.ts";
 import type { StoredMessage } from "../codec/index.ts";
 import { type StandardMethod, standardMethodOf } from "../standard-method.ts";
-import { standardBatchGet } from "./batch-get.ts";
 import { standardCreate } from "./create.ts";
 import type { Resource } from "./declaration.ts";
 import { standardDelete } from "./delete.ts";
-import { standardGet } from "./get.ts";
+import { standardBatchGet, standardGet } from "./get.ts";
 import { standardList } from "./list.ts";
 import { standardUpdate } from "./update.ts";
 

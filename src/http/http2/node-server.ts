@@ -54,7 +54,7 @@ export interface Http2Options {
   /** The body, JSON text, of a response by the port itself. */
   refusalBody(httpStatus: number): string;
   /** See {@link OnePortOptions.onLargeHeader}. */
-  onLargeHeader?(request: HttpRequest, response: HttpResponse): boolean;
+  readonly onLargeHeader: ((request: HttpRequest, response: HttpResponse) => boolean) | undefined;
   onError(error: Error): void;
 }
 

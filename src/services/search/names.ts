@@ -8,7 +8,6 @@ import {
 } from "../../../gen/platform/search/v1/search_pb.ts";
 import { authorityOf } from "../../auth/index.ts";
 import { invalid } from "../../errors.ts";
-import { merged } from "../../merge.ts";
 import {
   databaseOf,
   implement,
@@ -17,7 +16,7 @@ import {
   namedResources,
   openList,
 } from "../../resource/index.ts";
-import type { ListQuery, ReadSession, ScalarValue, TableSpec } from "../../store/index.ts";
+import { type ListQuery, merged, type ReadSession, type ScalarValue, type TableSpec } from "../../store/index.ts";
 
 /** @param services whose resources are found. */
 export function searchService(services: readonly MountedService[]): MountedService {

@@ -3,9 +3,9 @@
  * page costs the same wherever it is.
  */
 import type { Grant } from "../../../../gen/platform/access/v1/access_pb.ts";
-import { merged } from "../../../merge.ts";
 import {
   columnValue,
+  merged,
   type OrderTerm,
   type ReadSession,
   type Row,
