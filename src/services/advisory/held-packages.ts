@@ -27,8 +27,11 @@ export interface HeldPackages {
   readonly names: readonly string[];
   /** The sorted names of packages of unknown type, which no advisory can be about. */
   readonly untyped: readonly string[];
-  /** Whether an image has packages of that name and kind, all of them at the version or above. */
-  areFixed(name: string, kind: PackageKind, version: string): boolean;
+  /**
+   * Whether an image has packages of that name and kind, all of them at the version or above; undefined if that is not
+   * known, because the versions cannot be compared.
+   */
+  areFixed(name: string, kind: PackageKind, version: string): boolean | undefined;
 }
 
 /** Indexes the packages of images. */
@@ -46,12 +49,23 @@ export function holdPackages(images: readonly (readonly HeldPackage[])[]): HeldP
   return {
     names: [...held.keys()],
     untyped: [...untyped].sort(),
-    areFixed: (name, kind, version) =>
-      [...(held.get(name)?.values() ?? [])].some((copies) => {
-        const meant = copies.filter((copy) => isSameKind(kind, copy));
-        return meant.length > 0 && meant.every((copy) => comparePackageVersions(copy.type, copy.version, version) >= 0);
-      }),
+    areFixed(name, kind, version) {
+      const inImages = [...(held.get(name)?.values() ?? [])].map((copies) =>
+        areAtLeast(
+          copies.filter((copy) => isSameKind(kind, copy)),
+          version,
+        ),
+      );
+      return inImages.includes(true) || (inImages.includes(undefined) ? undefined : false);
+    },
   };
+}
+
+/** Whether there are copies, all of them at the version or above; undefined if that is not known. */
+function areAtLeast(copies: readonly Copy[], version: string): boolean | undefined {
+  const orders = copies.map((copy) => comparePackageVersions(copy.type, copy.version, version));
+  if (orders.length === 0 || orders.some((order) => order !== undefined && order < 0)) return false;
+  return orders.includes(undefined) ? undefined : true;
 }
 
 /** The distinct copies in one image, by name. */

@@ -40,6 +40,20 @@ describe("held packages", () => {
     expect(packages.names).toEqual(["libssl3", "openssl"]);
   });
 
+  it("are not known to be fixed where versions cannot be compared", () => {
+    const packages = holdPackages([
+      [
+        held("tool", "2", { type: "generic" }),
+        held("lib", "2.0", { type: "npm" }),
+        held("lib", "2.0.0.1", { type: "npm" }),
+      ],
+    ]);
+    expect(packages.areFixed("tool", { type: "generic" }, "2")).toBe(true);
+    expect(packages.areFixed("tool", { type: "generic" }, "1")).toBeUndefined();
+    expect(packages.areFixed("lib", { type: "npm" }, "1.0.0")).toBeUndefined();
+    expect(packages.areFixed("lib", { type: "npm" }, "3.0.0")).toBe(false);
+  });
+
   it("of unknown type are listed, and never fixed", () => {
     const packages = holdPackages([
       [held("z", "9", { type: "" }), held("b", "9", { type: "" }), held("b", "9", { type: "" })],
