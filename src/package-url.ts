@@ -30,8 +30,25 @@ const joiners: Readonly<Record<string, string>> = { npm: "/", golang: "/", maven
 /** Types of packages of distributions. The namespace is the distribution; some tools leave it out. */
 const distributions = new Set(["apk", "deb", "rpm", "alpm"]);
 
-/** Types with case-insensitive namespaces. */
-const lowerNamespaces = new Set([...distributions, "composer", "github"]);
+/** Types whose versions have an epoch, which some tools write as a qualifier. */
+const withEpochs = new Set(["alpm", "deb", "rpm"]);
+
+/** Types with case-insensitive namespaces, by the type definitions of the specification. */
+const lowerNamespaces = new Set([
+  ...distributions,
+  ..."bitbucket brew composer github hex luarocks qpkg vscode-extension yocto".split(" "),
+]);
+
+/** Types with case-insensitive names. */
+const lowerNames = new Set([
+  ..."alpm apk bitbucket bitnami brew chrome-extension composer deb github hex luarocks oci otp pub pypi".split(" "),
+  "vscode-extension",
+]);
+
+/** Types with case-insensitive versions. */
+const lowerVersions = new Set(["huggingface", "oci", "pypi", "vscode-extension"]);
+
+const qualifierKey = /^[a-z][a-z0-9._-]*$/i;
 
 /** Parses a package URL; undefined for an invalid one. */
 export function parsePackageUrl(text: string): PackageUrl | undefined {
@@ -48,17 +65,27 @@ export function parsePackageUrl(text: string): PackageUrl | undefined {
   const qualifiers = new Map<string, string>();
   for (const pair of query.split("&")) {
     const equals = pair.indexOf("=");
-    if (equals > 0) qualifiers.set(pair.slice(0, equals).toLowerCase(), decode(pair.slice(equals + 1)));
+    if (equals <= 0) continue;
+    const key = pair.slice(0, equals);
+    if (!qualifierKey.test(key)) return undefined;
+    qualifiers.set(key.toLowerCase(), decode(pair.slice(equals + 1)));
   }
   const version = isVersioned ? decode(path.slice(at + 1)) : "";
   const namespace = segments.filter(Boolean).join("/");
   return {
     type,
     namespace: lowerNamespaces.has(type) ? namespace.toLowerCase() : namespace,
-    name: type === "pypi" ? name.toLowerCase().replaceAll("_", "-") : name,
-    version,
+    name: normalName(type, name),
+    version: lowerVersions.has(type) ? version.toLowerCase() : version,
     qualifiers,
   };
+}
+
+/** The name by which packages of a type are compared. @param name as of {@link packageName}. */
+export function normalName(type: string, name: string): string {
+  const cased = lowerNames.has(type) ? name.toLowerCase() : name;
+  if (type === "pypi") return cased.replaceAll("_", "-");
+  return type === "pub" ? cased.replace(/[^a-z0-9]/g, "_") : cased;
 }
 
 /**
@@ -79,6 +106,13 @@ export function packageName({ type, namespace, name }: PackageUrl): string {
   return joiner === undefined || namespace === "" ? name : `${namespace}${joiner}${name}`;
 }
 
+/** The version of a package URL with the epoch of its qualifiers: `1:2.36-9`. */
+export function packageVersion({ type, version, qualifiers }: PackageUrl): string {
+  const epoch = qualifiers.get("epoch") ?? "";
+  const isMissing = withEpochs.has(type) && /^[0-9]+$/.test(epoch) && version !== "" && !/^[0-9]+:/.test(version);
+  return isMissing ? `${epoch}:${version}` : version;
+}
+
 /** The kind of the package of a package URL. */
 export function packageKind({ type, namespace, qualifiers }: PackageUrl): PackageKind {
   const distro = qualifiers.get("distro");
@@ -94,15 +128,26 @@ export function packageKind({ type, namespace, qualifiers }: PackageUrl): Packag
  *
  * - The types, which must be known.
  * - The namespaces. A package of a distribution without namespace matches any.
- * - The releases, if both are known: one must include the other (`alpine-3.19` and `alpine-3.19.1`).
+ * - The releases, if both are known: one must include the other (`alpine-3.19` and `alpine-3.19.1`). The distribution may
+ *   be left out (`3.19.1`).
  */
 export function isSameKind(a: PackageKind, b: PackageKind): boolean {
   if (a.type === "" || a.type !== b.type) return false;
   const isOpen = distributions.has(a.type) && (!a.namespace || !b.namespace);
   if (!isOpen && (a.namespace ?? "") !== (b.namespace ?? "")) return false;
-  return (
-    !a.distro || !b.distro || `${a.distro}.`.startsWith(`${b.distro}.`) || `${b.distro}.`.startsWith(`${a.distro}.`)
-  );
+  if (!a.distro || !b.distro) return true;
+  const [x, y] =
+    isRelease(a.distro) || isRelease(b.distro) ? [releaseOf(a.distro), releaseOf(b.distro)] : [a.distro, b.distro];
+  return `${x}.`.startsWith(`${y}.`) || `${y}.`.startsWith(`${x}.`);
+}
+
+/** Whether a release is without its distribution. */
+function isRelease(distro: string): boolean {
+  return /^[0-9]/.test(distro);
+}
+
+function releaseOf(distro: string): string {
+  return distro.replace(/^.*-(?=[0-9])/, "");
 }
 
 /** Decodes percent-encoding. Returns a malformed text as it is. */

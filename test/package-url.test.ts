@@ -5,6 +5,7 @@ import {
   type PackageKind,
   packageKind,
   packageName,
+  packageVersion,
   parsePackageUrl,
 } from "../src/package-url.ts";
 
@@ -13,7 +14,16 @@ const parse = (text: string) => parsePackageUrl(text)!;
 describe("a package URL", () => {
   it.each([
     ["pkg:apk/wolfi/openssl@3-r0?arch=x86_64", "pkg:apk/wolfi/openssl"],
-    ["pkg:apk/Alpine/R@4?distro=alpine-3.19", "pkg:apk/alpine/R?distro=alpine-3.19"],
+    ["pkg:apk/Alpine/R@4?distro=alpine-3.19", "pkg:apk/alpine/r?distro=alpine-3.19"],
+    ["pkg:bitbucket/Example/Tool@1", "pkg:bitbucket/example/tool"],
+    ["pkg:brew/Homebrew/Core/SQLite@3", "pkg:brew/homebrew/core/sqlite"],
+    ["pkg:composer/Acme/Case@1", "pkg:composer/acme/case"],
+    ["pkg:github/Example-Org/Tool-Name@1", "pkg:github/example-org/tool-name"],
+    ["pkg:rpm/Fedora/PackageKit@1", "pkg:rpm/fedora/PackageKit"],
+    ["pkg:pypi/Typing_Extensions@4", "pkg:pypi/typing-extensions"],
+    ["pkg:pub/Http-Parser@4", "pkg:pub/http_parser"],
+    ["pkg:nuget/Newtonsoft.Json@13", "pkg:nuget/Newtonsoft.Json"],
+    ["pkg:vscode-extension/MS-Python/Python@1", "pkg:vscode-extension/ms-python/python"],
     ["pkg:apk/openssl", "pkg:apk/openssl"],
     ["pkg:npm/%40types/node@20", "pkg:npm/%40types/node"],
     ["pkg:npm/lodash@4", "pkg:npm/lodash"],
@@ -28,6 +38,23 @@ describe("a package URL", () => {
     const again = parse(formatted);
     expect([packageKind(again), packageName(again)]).toEqual([packageKind(url), packageName(url)]);
   });
+});
+
+it.each(["pkg:npm/example@1.0.0?in%20production=true", "pkg:npm/", "npm/a"])("%s is not a package URL", (text) => {
+  expect(parsePackageUrl(text)).toBeUndefined();
+});
+
+it.each([
+  ["pkg:deb/debian/a@2.33.1-0.2?epoch=1", "1:2.33.1-0.2"],
+  ["pkg:deb/debian/a@1%3A2.33.1-0.2?epoch=1", "1:2.33.1-0.2"],
+  ["pkg:rpm/fedora/a@2.33?epoch=0", "0:2.33"],
+  ["pkg:alpm/arch/a@2.33-1?epoch=2", "2:2.33-1"],
+  ["pkg:deb/debian/a@2.33?epoch=no", "2.33"],
+  ["pkg:deb/debian/a?epoch=1", ""],
+  ["pkg:npm/a@2.33.0?epoch=1", "2.33.0"],
+  ["pkg:pypi/a@1.0RC1", "1.0rc1"],
+])("%s has the version %s", (text, expected) => {
+  expect(packageVersion(parse(text))).toBe(expected);
 });
 
 describe("kinds of packages", () => {
@@ -45,6 +72,8 @@ describe("kinds of packages", () => {
     ["apk/alpine/a?distro=alpine-3.1", "apk/alpine/a?distro=alpine-3.19", false],
     ["apk/alpine/a?distro=alpine-3.19", "apk/alpine/a", true],
     ["deb/debian/a?distro=debian-11", "deb/debian/a?distro=debian-12", false],
+    ["apk/alpine/a?distro=3.19.1", "apk/alpine/a?distro=alpine-3.19", true],
+    ["apk/alpine/a?distro=3.19.1", "apk/alpine/a?distro=alpine-3.1", false],
   ])("%s and %s: %s", (a, b, expected) => {
     expect([isSameKind(kind(a), kind(b)), isSameKind(kind(b), kind(a))]).toEqual([expected, expected]);
   });

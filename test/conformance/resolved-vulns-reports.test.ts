@@ -404,6 +404,94 @@ onEveryServer("resolved vulnerability reports", (platform) => {
     });
   });
 
+  it("finds packages of Debian by source and epoch, as Trivy and syft write them", async () => {
+    const trivy = cycloneDx(
+      {
+        name: "example-utils",
+        version: "1:2.33.1-0.2",
+        purl: "pkg:deb/debian/example-utils@2.33.1-0.2?arch=amd64&distro=debian-12.5&epoch=1",
+      },
+      {
+        name: "libmapper1.02.1",
+        version: "2:1.02.175-2.1",
+        purl: "pkg:deb/debian/libmapper1.02.1@1.02.175-2.1?arch=amd64&distro=debian-12.5&epoch=2",
+        properties: Object.entries({ SrcName: "example-lvm2", SrcVersion: "2.03.11", SrcRelease: "2.1" }).map(
+          ([name, value]) => ({ name: `aquasecurity:trivy:${name}`, value }),
+        ),
+      },
+    );
+    const syft = cycloneDx(
+      { name: "example-utils", purl: "pkg:deb/debian/example-utils@1%3A2.33.1-0.2?distro=debian-12" },
+      {
+        name: "libmapper1.02.1",
+        purl: "pkg:deb/debian/libmapper1.02.1@2%3A1.02.175-2.1?distro=debian-12&upstream=example-lvm2%402.03.11-2.1",
+      },
+    );
+    const spdx = {
+      spdxVersion: "SPDX-2.3",
+      packages: [
+        [
+          "example-utils",
+          "1:2.33.1-0.2",
+          "example-utils@2.33.1-0.2?epoch=1",
+          "built package from: example-utils 1:2.33.1-0.2",
+        ],
+        [
+          "libmapper1.02.1",
+          "2:1.02.175-2.1",
+          "libmapper1.02.1@1.02.175-2.1?epoch=2",
+          "built package from: example-lvm2 2.03.11-2.1",
+        ],
+      ].map(([name, versionInfo, purl, sourceInfo]) => ({
+        name,
+        versionInfo,
+        sourceInfo,
+        externalRefs: [
+          { referenceCategory: "PACKAGE-MANAGER", referenceType: "purl", referenceLocator: `pkg:deb/debian/${purl}` },
+        ],
+      })),
+    };
+    const fixes = [
+      "pkg:deb/debian/example-utils@1%3A2.33.1-0.1?distro=debian-12",
+      "pkg:deb/debian/example-utils@2.33.1-0.3?epoch=1",
+      "pkg:deb/debian/example-lvm2@2.03.10-1",
+      "pkg:deb/debian/example-lvm2@2.03.11-3",
+    ];
+    for (const sbom of [trivy, syft, spdx]) expect(resolvedOn(await reportOn(sbom, fixes))).toEqual(["CVE-1", "CVE-3"]);
+  });
+
+  it("finds packages of Alpine by the release alone, and by names in the letters of the document", async () => {
+    const sbom = cycloneDx(
+      { name: "example-musl", purl: "pkg:apk/alpine/example-musl@1.2.4-r2?arch=x86_64&distro=3.19.1" },
+      { name: "Example-R", purl: "pkg:apk/alpine/Example-R@4.3.2-r0?distro=3.19.1" },
+    );
+    await importDocuments(
+      platform(),
+      documentOf("Example-R", [{ id: "CVE-R", events: [fixed("2026-03-02T00:00:00Z", "4.3.1-r0")] }], "apk/alpine"),
+    );
+    const fixes = [
+      "pkg:apk/alpine/example-musl@1.2.4-r1?distro=alpine-3.19",
+      "pkg:apk/alpine/example-musl@1.2.4-r1?distro=alpine-3.18",
+    ];
+    expect(resolvedOn(await reportOn(sbom, fixes))).toEqual(["CVE-1", "CVE-R"]);
+  });
+
+  it("compares names as their type defines it", async () => {
+    const sbom = cycloneDx(
+      { name: "Example-Case", purl: "pkg:composer/Acme/Example-Case@6.0.1" },
+      { name: "Example_Py", purl: "pkg:pypi/Example_Py@2.0" },
+      { name: "Example-Tool", purl: "pkg:hex/Acme/Example-Tool@1.0.0" },
+      { name: "Example-Cased", purl: "pkg:npm/Example-Cased@1.0.0" },
+    );
+    const report = await reportOn(sbom, [
+      "pkg:composer/acme/example-case@6.0.0",
+      "pkg:pypi/example-py@1.0",
+      "pkg:hex/acme/example-tool@1.0.0",
+      "pkg:npm/example-cased@1.0.0",
+    ]);
+    expect(resolvedOn(report)).toEqual(["CVE-1", "CVE-2", "CVE-3"]);
+  });
+
   it("refuses a name that several repos have, of those that the caller may see", async () => {
     const other = await makeGroup(platform());
     const twin = await makeRepo(platform(), other.uid, { name: freshName("twin") });

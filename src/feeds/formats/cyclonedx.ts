@@ -20,6 +20,7 @@ const properties = {
   architecture: ["syft:metadata:architecture"],
   origin: ["syft:metadata:originPackage", "syft:metadata:source", "aquasecurity:trivy:SrcName"],
   originVersion: ["syft:metadata:sourceVersion"],
+  upstream: ["syft:metadata:sourceRpm"],
 } as const;
 const maxDepth = 20;
 const maxProperties = 10_000;
@@ -118,6 +119,16 @@ function readComponent(component: Fields): ListedPackage | undefined {
     version: component.optionalText("version", maxLength),
     architecture: first(properties.architecture),
     origin: first(properties.origin),
-    originVersion: first(properties.originVersion),
+    originVersion: first(properties.originVersion) ?? trivySourceVersion(values),
+    upstream: first(properties.upstream),
   });
+}
+
+/** The version of the source package, which Trivy gives in parts: epoch, version and release. */
+function trivySourceVersion(values: ReadonlyMap<string | undefined, string | undefined>): string | undefined {
+  const [epoch, version, release] = ["SrcEpoch", "SrcVersion", "SrcRelease"].map((name) =>
+    values.get(`aquasecurity:trivy:${name}`),
+  );
+  if (!version) return undefined;
+  return `${!epoch || epoch === "0" ? "" : `${epoch}:`}${version}${release ? `-${release}` : ""}`;
 }

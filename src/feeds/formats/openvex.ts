@@ -18,7 +18,14 @@ import {
   DocumentSchema,
   FalsePositiveDetermination_Type,
 } from "../../../gen/platform/advisory/v2/security_advisory_pb.ts";
-import { formatPackageUrl, type PackageUrl, packageKind, packageName, parsePackageUrl } from "../../package-url.ts";
+import {
+  formatPackageUrl,
+  type PackageUrl,
+  packageKind,
+  packageName,
+  packageVersion,
+  parsePackageUrl,
+} from "../../package-url.ts";
 import type { Fields } from "../records/fields.ts";
 import { FeedRefusal } from "../source/refusal.ts";
 import type { Published } from "./published.ts";
@@ -185,9 +192,10 @@ function readStatus(statement: Fields): (purl: PackageUrl, product: Fields) => E
       return () => ({ case: "truePositiveDetermination", value: { note } });
     }
     case "fixed":
-      return ({ version }, product) => {
-        if (version === "") throw product.refusal("@id", "has no version, so the fixed version is unknown");
-        return { case: "fixed", value: { fixedVersion: version } };
+      return (purl, product) => {
+        const fixedVersion = packageVersion(purl);
+        if (fixedVersion === "") throw product.refusal("@id", "has no version, so the fixed version is unknown");
+        return { case: "fixed", value: { fixedVersion } };
       };
     case "under_investigation":
       return () => ({ case: "detection", value: { type: { case: "manual", value: {} } } });

@@ -1,5 +1,13 @@
 /** The packages of a bill of materials of any format. */
-import { type PackageKind, type PackageUrl, packageKind, packageName, parsePackageUrl } from "../../package-url.ts";
+import {
+  normalName,
+  type PackageKind,
+  type PackageUrl,
+  packageKind,
+  packageName,
+  packageVersion,
+  parsePackageUrl,
+} from "../../package-url.ts";
 
 /** A package of a bill of materials. */
 export interface ListedPackage extends PackageKind {
@@ -15,7 +23,7 @@ export interface ListedPackage extends PackageKind {
 }
 
 /** Values of the format's own fields, used where the package URL has none. */
-type ListedFields = { readonly [F in keyof ListedPackage]?: string | undefined };
+type ListedFields = { readonly [F in keyof ListedPackage | "upstream"]?: string | undefined };
 
 /** Limit of packages in a list. */
 export const maxPackages = 100_000;
@@ -27,10 +35,10 @@ const imageTypes = new Set(["oci", "docker"]);
 export function listedPackage(purl: string | undefined, fields: ListedFields): ListedPackage | undefined {
   const url = purl === undefined ? undefined : parsePackageUrl(purl);
   if (url !== undefined && imageTypes.has(url.type)) return undefined;
-  const name = url === undefined ? fields.name : packageName(url);
-  const version = (url === undefined ? "" : versionOf(url)) || fields.version;
+  const name = url === undefined ? fields.name : nameOf(url, fields.name);
+  const version = url === undefined ? fields.version : versionOf(url, fields.version);
   if (!name || !version) return undefined;
-  const [upstream = "", upstreamVersion = ""] = upstreamOf(url);
+  const [upstream = "", upstreamVersion = ""] = sourceOf(url?.qualifiers.get("upstream") || fields.upstream);
   return {
     name,
     version,
@@ -48,18 +56,23 @@ export function sortPackages(packages: Iterable<ListedPackage>): readonly Listed
   return [...byText].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, listed]) => listed);
 }
 
-/** The version of a package URL. For RPM, with the epoch, which is a qualifier. */
-function versionOf({ type, version, qualifiers }: PackageUrl): string {
-  const epoch = qualifiers.get("epoch");
-  return type === "rpm" && epoch !== undefined && version !== "" ? `${epoch}:${version}` : version;
+/** The name of a package URL, in the letters of the component if it is the same name. */
+function nameOf(url: PackageUrl, given: string | undefined): string {
+  const name = packageName(url);
+  return given !== undefined && normalName(url.type, given) === name ? given : name;
+}
+
+/** The version of a package URL; that of the component if the URL has none, or lacks its epoch. */
+function versionOf(url: PackageUrl, given: string | undefined): string | undefined {
+  const version = packageVersion(url);
+  return version === "" || given?.replace(/^[0-9]+:/, "") === version ? given : version;
 }
 
 /**
- * The source package and its version: `upstream=gcc-12`, `upstream=glibc@2.31-1`,
- * `upstream=openssl-3.0.7-2.el9.src.rpm`.
+ * The source package and its version: `gcc-12`, `glibc@2.31-1`, `openssl-3.0.7-2.el9.src.rpm`.
+ * @param upstream as the qualifier of package URLs has it.
  */
-function upstreamOf(url: PackageUrl | undefined): readonly string[] {
-  const upstream = url?.qualifiers.get("upstream") ?? "";
+function sourceOf(upstream = ""): readonly string[] {
   const rpm = /^(.+)-([^-]+-[^-]+)\.src\.rpm$/.exec(upstream);
   if (rpm !== null) return rpm.slice(1);
   const at = upstream.lastIndexOf("@");

@@ -24,6 +24,9 @@ const databases: readonly (readonly [RegExp, string])[] = [
   [/\bRPM DB\b/i, "rpm"],
 ];
 
+/** What Trivy writes about the source of a package of a distribution: `built package from: glibc 2.36-9+deb12u9`. */
+const builtFrom = /^built package from: (\S+)(?: (\S+))?$/;
+
 /** All other members of SPDX 2.3. */
 const ignored: ReadonlySet<string> = new Set([
   "SPDXID",
@@ -94,5 +97,7 @@ function readPackage(item: Fields): ListedPackage | undefined {
   if (purl === undefined && otherPurposes.has(item.optionalText("primaryPackagePurpose") ?? "")) return undefined;
   const source = item.optionalText("sourceInfo", maxLength) ?? "";
   const type = databases.find(([pattern]) => pattern.test(source))?.[1];
-  return listedPackage(purl, { name, version: version === "NOASSERTION" ? undefined : version, type });
+  const [, origin, originVersion] = builtFrom.exec(source) ?? [];
+  const given = version === "NOASSERTION" ? undefined : version;
+  return listedPackage(purl, { name, version: given, type, origin, originVersion });
 }

@@ -5,7 +5,7 @@
  * package of an advisory, all of them must be fixed.
  */
 
-import { isSameKind, type PackageKind } from "../../package-url.ts";
+import { isSameKind, normalName, type PackageKind } from "../../package-url.ts";
 import { comparePackageVersions } from "../../versions/index.ts";
 
 /** A package in an image. */
@@ -22,14 +22,16 @@ interface Copy extends PackageKind {
   readonly version: string;
 }
 
-/** Packages by name. */
+/** Packages by the name by which their type compares them. */
 export interface HeldPackages {
+  /** The names of packages, as they are written and as they are compared. */
   readonly names: readonly string[];
   /** The sorted names of packages of unknown type, which no advisory can be about. */
   readonly untyped: readonly string[];
   /**
    * Whether an image has packages of that name and kind, all of them at the version or above; undefined if that is not
    * known, because the versions cannot be compared.
+   * @param name as a package URL has it.
    */
   areFixed(name: string, kind: PackageKind, version: string): boolean | undefined;
 }
@@ -38,16 +40,20 @@ export interface HeldPackages {
 export function holdPackages(images: readonly (readonly HeldPackage[])[]): HeldPackages {
   /** The copies in each image by name; images with the same copies are one entry. */
   const held = new Map<string, Map<string, readonly Copy[]>>();
+  const names = new Set<string>();
   const untyped = new Set<string>();
   for (const packages of images) {
-    for (const { name, type } of packages) if (type === "") untyped.add(name);
+    for (const { name, type, origin } of packages) {
+      if (type === "") untyped.add(name);
+      for (const each of origin === "" ? [name] : [name, origin]) names.add(each).add(normalName(type, each));
+    }
     for (const [name, copies] of copiesByName(packages)) {
       const ofImages = held.get(name) ?? new Map<string, readonly Copy[]>();
       held.set(name, ofImages.set([...copies.keys()].sort().join(), [...copies.values()]));
     }
   }
   return {
-    names: [...held.keys()],
+    names: [...names],
     untyped: [...untyped].sort(),
     areFixed(name, kind, version) {
       const inImages = [...(held.get(name)?.values() ?? [])].map((copies) =>
@@ -68,7 +74,7 @@ function areAtLeast(copies: readonly Copy[], version: string): boolean | undefin
   return orders.includes(undefined) ? undefined : true;
 }
 
-/** The distinct copies in one image, by name. */
+/** The distinct copies in one image, by the name that is compared. */
 function copiesByName(packages: readonly HeldPackage[]): ReadonlyMap<string, ReadonlyMap<string, Copy>> {
   const all = new Map<string, Map<string, Copy>>();
   const add = (name: string, copy: Copy) => {
@@ -76,8 +82,8 @@ function copiesByName(packages: readonly HeldPackage[]): ReadonlyMap<string, Rea
     all.set(name, copies.set(JSON.stringify([copy.type, copy.namespace, copy.distro, copy.version]), copy));
   };
   for (const { name, version, type, namespace, distro, origin, originVersion } of packages) {
-    add(name, { type, namespace, distro, version });
-    if (origin !== "") add(origin, { type, namespace, distro, version: originVersion || version });
+    add(normalName(type, name), { type, namespace, distro, version });
+    if (origin !== "") add(normalName(type, origin), { type, namespace, distro, version: originVersion || version });
   }
   return all;
 }
