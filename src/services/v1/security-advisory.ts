@@ -14,7 +14,7 @@ export const securityAdvisoryOfV1: ServiceOfV1 = {
         older: v1.VulnerabilityMetadataSchema,
         newer: v2.VulnerabilityMetadataSchema,
         fields: { severity: "severities" },
-        onlyNewer: { ...identified, aliases: "v1 does not show them" },
+        onlyNewer: { ...identified, aliases: "v1 does not show them", withdraw_time: "v1 does not show it" },
       },
       {
         older: v1.VulnerabilityMetadataListSchema,

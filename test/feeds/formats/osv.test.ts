@@ -11,6 +11,7 @@ const read = (record: unknown) =>
     readOsv(record, () => {}),
   );
 const v3 = { type: "CVSS_V3", score: "CVSS:3.1/AV:N/AC:L/PR:N/UI:N/S:U/C:H/I:H/A:H" };
+const v4 = { type: "CVSS_V4", score: "CVSS:4.0/AV:N/AC:L/AT:N/PR:N/UI:N/VC:H/VI:H/VA:H/SC:N/SI:N/SA:N" };
 
 test("a record is read completely, except what the API has no field for", () => {
   const metadata = read({
@@ -26,7 +27,7 @@ test("a record is read completely, except what the API has no field for", () => 
     severity: [v3, { type: "CVSS_V2", score: "AV:N/AC:L/Au:N/C:P/I:P/A:P" }, { type: "Ubuntu", score: "low" }],
     affected: [
       { package: { ecosystem: "PyPI", name: "a" }, versions: ["1"] },
-      { package: { ecosystem: "PyPI", name: "b" }, severity: [v3, { ...v3, type: "CVSS_V4" }] },
+      { package: { ecosystem: "PyPI", name: "b" }, severity: [v3, v4] },
     ],
     references: [
       { type: "FIX", url: "https://example.com/fix" },
@@ -49,7 +50,7 @@ test("a record is read completely, except what the API has no field for", () => 
     severities: [
       { type: "TYPE_CVSS_V3", score: v3.score },
       { type: "TYPE_CVSS_V2", score: "AV:N/AC:L/Au:N/C:P/I:P/A:P" },
-      { type: "TYPE_CVSS_V4", score: v3.score },
+      { type: "TYPE_CVSS_V4", score: v4.score },
     ],
   });
 });
@@ -66,10 +67,29 @@ test("every type of reference", () => {
   );
 });
 
-test("a withdrawn record has no severities", () => {
+test("a severity has the type of its vector, and is left out without a valid one", () => {
+  const unread: string[] = [];
+  const { severities } = readOsv(
+    {
+      id: "TEST-1",
+      modified,
+      severity: [{ ...v4, type: "CVSS_V3" }, { ...v3, score: "CVSS:3.1/AV:N" }, { ...v3, score: "9.8" }],
+      affected: [{ severity: [{ ...v3, score: v3.score.replace("3.1", "3.2") }, v3] }],
+    },
+    (member) => void unread.push(member),
+  );
+  expect(severities.map(({ type, score }) => [type, score])).toEqual([
+    [3, v4.score],
+    [2, v3.score],
+  ]);
+  expect(unread).toEqual(["severity[].score", "severity[].score", "affected[].severity[].score"]);
+});
+
+test("a withdrawn record has the time, and no severities", () => {
   expect(read({ id: "TEST-1", modified, withdrawn: modified, aliases: ["CVE-1"], severity: [v3] })).toEqual({
     id: "TEST-1",
     aliases: ["CVE-1"],
+    withdrawTime: modified,
   });
 });
 
@@ -124,10 +144,10 @@ test("unknown members are reported, those ignored on purpose are not", () => {
     published: modified,
     upstream: ["CVE-1"],
     related: ["CVE-2"],
-    severity: [{ type: "CVSS_V3", score: "s", mood: 1 }],
+    severity: [{ ...v3, mood: 1 }],
     affected: [
       { package: { mood: 1 }, ranges: [{ mood: 1 }], versions: ["1"], ecosystem_specific: { mood: 1 }, mood: 1 },
-      { database_specific: { mood: 1 }, severity: [{ type: "CVSS_V2", score: "s" }] },
+      { database_specific: { mood: 1 }, severity: [v3] },
     ],
     references: [{ type: "WEB", url: "https://example.com/", mood: 1 }],
     credits: [{ mood: 1 }],

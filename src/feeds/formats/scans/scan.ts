@@ -13,8 +13,14 @@ export interface VulnFinding {
   readonly source: string;
   readonly description: string;
   readonly severity: VulnSeverity;
-  /** Scores from 0 to 10. */
-  readonly cvss: readonly { readonly score: string; readonly version: string }[];
+  /** Ratings by CVSS. */
+  readonly cvss: readonly CvssRating[];
+  /** How likely its exploitation is (EPSS). */
+  readonly epss: readonly { readonly cve: string; readonly score: number; readonly percentile: number; readonly date: string }[];
+  /** Entries in catalogs of vulnerabilities that are exploited, such as KEV of CISA. Dates are as they are given. */
+  readonly exploits: readonly KnownExploit[];
+  /** How urgent it is by the scanner, from 0 to 100; absent where it does not say. */
+  readonly risk?: number;
   readonly urls: readonly string[];
   readonly fix: {
     readonly versions: readonly string[];
@@ -30,6 +36,29 @@ export interface VulnFinding {
     /** Paths in the image. */
     readonly locations: readonly string[];
   };
+}
+
+/** A rating by CVSS. */
+interface CvssRating {
+  /** From 0 to 10. */
+  readonly score: string;
+  readonly version: string;
+  readonly vector: string;
+  /** Who rated: `nvd@nist.gov`, `ghsa`. */
+  readonly source: string;
+}
+
+/** An entry in a catalog of vulnerabilities that are exploited. */
+interface KnownExploit {
+  readonly cve: string;
+  readonly vendor: string;
+  readonly product: string;
+  readonly dateAdded: string;
+  readonly dueDate: string;
+  readonly requiredAction: string;
+  /** Whether ransomware uses it: `known`, `unknown`. */
+  readonly ransomwareUse: string;
+  readonly urls: readonly string[];
 }
 
 /** What a report says. */
