@@ -28,7 +28,7 @@ export { isArtifactDocument, maxDocumentBytes, readArtifactDocument } from "./fo
 export type { ArtifactRecord } from "./formats/artifact-record.ts";
 export { type Product, type ProductCycle, readProduct } from "./formats/end-of-life.ts";
 export { readOsv } from "./formats/osv.ts";
-export type { ListedPackage } from "./formats/packages.ts";
+export type { ListedPackage, Sbom } from "./formats/packages.ts";
 export { readSbom } from "./formats/sbom.ts";
 export type { VulnFinding, VulnScan } from "./formats/scans/scan.ts";
 export { readVulnReport } from "./formats/scans/vuln-report.ts";

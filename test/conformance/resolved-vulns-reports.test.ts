@@ -335,7 +335,7 @@ onEveryServer("resolved vulnerability reports", (platform) => {
     const refuse = (reason: string) => {
       throw new Error(reason);
     };
-    const packages = readSbom(Buffer.from(JSON.stringify(sbom)), refuse);
+    const { packages } = readSbom(Buffer.from(JSON.stringify(sbom)), { refuse, unread: refuse });
     await importPackages(platform(), image.uid, digestOf(8), ...packages);
     const vex = {
       "@context": "https://openvex.dev/ns/v0.2.0",

@@ -8,6 +8,7 @@ import {
   packageVersion,
   parsePackageUrl,
 } from "../../package-url.ts";
+import { FeedRefusal } from "../source/refusal.ts";
 
 /** A package of a bill of materials. */
 export interface ListedPackage extends PackageKind {
@@ -31,29 +32,46 @@ export const maxPackages = 100_000;
 /** Types of package URLs that name the image itself. */
 const imageTypes = new Set(["oci", "docker"]);
 
-/** A package by its URL and fields; undefined if it is not a package, or has no version. */
-export function listedPackage(purl: string | undefined, fields: ListedFields): ListedPackage | undefined {
-  const url = purl === undefined ? undefined : parsePackageUrl(purl);
-  if (url !== undefined && imageTypes.has(url.type)) return undefined;
-  const name = url === undefined ? fields.name : nameOf(url, fields.name);
-  const version = url === undefined ? fields.version : versionOf(url, fields.version);
-  if (!name || !version) return undefined;
-  const [upstream = "", upstreamVersion = ""] = sourceOf(url?.qualifiers.get("upstream") || fields.upstream);
-  return {
-    name,
-    version,
-    ...(url === undefined ? { type: fields.type ?? "" } : packageKind(url)),
-    architecture: url?.qualifiers.get("arch") ?? fields.architecture ?? "",
-    origin: url?.qualifiers.get("origin") ?? (upstream || (fields.origin ?? "")),
-    originVersion: upstreamVersion || (fields.originVersion ?? ""),
-  };
+/** What a bill of materials says. */
+export interface Sbom {
+  /** Sorted and without duplicates, so that they do not depend on the order of the document. */
+  readonly packages: readonly ListedPackage[];
+  /** Count of packages without a version, which are left out. */
+  readonly unversioned: number;
 }
 
-/** Sorts packages and removes duplicates, so that the result does not depend on the order of the list. */
-export function sortPackages(packages: Iterable<ListedPackage>): readonly ListedPackage[] {
-  const byText = new Map<string, ListedPackage>();
-  for (const listed of packages) byText.set(JSON.stringify(Object.values(listed)), listed);
-  return [...byText].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, listed]) => listed);
+/** Collects the packages of a document. */
+export class PackageList {
+  readonly #byText = new Map<string, ListedPackage>();
+  #unversioned = 0;
+
+  /** Adds a package by its URL and fields. The image itself is not added. Errors: FeedRefusal for too many packages. */
+  add(purl: string | undefined, fields: ListedFields): void {
+    const url = purl === undefined ? undefined : parsePackageUrl(purl);
+    const name = url === undefined ? fields.name : nameOf(url, fields.name);
+    if (!name || (url !== undefined && imageTypes.has(url.type))) return;
+    const version = url === undefined ? fields.version : versionOf(url, fields.version);
+    if (!version) {
+      this.#unversioned += 1;
+      return;
+    }
+    const [upstream = "", upstreamVersion = ""] = sourceOf(url?.qualifiers.get("upstream") || fields.upstream);
+    const listed = {
+      name,
+      version,
+      ...(url === undefined ? { type: fields.type ?? "" } : packageKind(url)),
+      architecture: url?.qualifiers.get("arch") ?? fields.architecture ?? "",
+      origin: url?.qualifiers.get("origin") ?? (upstream || (fields.origin ?? "")),
+      originVersion: upstreamVersion || (fields.originVersion ?? ""),
+    };
+    this.#byText.set(JSON.stringify(Object.values(listed)), listed);
+    if (this.#byText.size > maxPackages) throw new FeedRefusal(`has more than ${maxPackages} packages`);
+  }
+
+  toSbom(): Sbom {
+    const packages = [...this.#byText].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, listed]) => listed);
+    return { packages, unversioned: this.#unversioned };
+  }
 }
 
 /** The name of a package URL, in the letters of the component if it is the same name. */

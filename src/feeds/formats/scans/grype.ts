@@ -1,7 +1,8 @@
 /** The JSON report of Grype. */
 import type { Fields } from "../../records/fields.ts";
+import { type ReadNotes, readEach } from "../../records/read-each.ts";
 import { namedCvssVersion } from "../cvss.ts";
-import { digestsIn, limits, readEach, type VulnFinding, type VulnReportNotes, type VulnScan } from "./scan.ts";
+import { digestsIn, limits, type VulnFinding, type VulnScan } from "./scan.ts";
 
 const severities: Readonly<Record<string, VulnFinding["severity"]>> = {
   negligible: "NEGLIGIBLE",
@@ -16,7 +17,6 @@ const fixStates: Readonly<Record<string, VulnFinding["fix"]["state"]>> = {
   "not-fixed": "NOT_FIXED",
   "wont-fix": "WONT_FIX",
 };
-
 
 /** Members that are ignored on purpose. */
 const ignored: ReadonlySet<string> = new Set([
@@ -49,7 +49,7 @@ const ignored: ReadonlySet<string> = new Set([
 ]);
 
 /** Reads a report. Errors: FeedRefusal. */
-export function readGrype(report: Fields, notes: VulnReportNotes): VulnScan {
+export function readGrype(report: Fields, notes: ReadNotes): VulnScan {
   const descriptor = report.object("descriptor");
   const db = descriptor.optionalObject("db");
   const status = db?.optionalObject("status");
@@ -60,7 +60,7 @@ export function readGrype(report: Fields, notes: VulnReportNotes): VulnScan {
     ...(target?.texts("repoDigests", limits.short) ?? []),
     target?.optionalText("manifestDigest", limits.name) ?? "",
   ];
-  const findings = readEach(report.objects("matches", limits.findings), notes, readMatch);
+  const findings = readEach(report.objects("matches", limits.findings, notes.refuse), notes, readMatch);
   const scan: VulnScan = {
     scanner: { name: "GRYPE", version: descriptor.optionalText("version") ?? "" },
     databaseMs: status?.optionalTimeMs("built") ?? db?.optionalTimeMs("built"),

@@ -1,6 +1,4 @@
 /** What reports of vulnerability scanners have in common. */
-import type { Fields, Unread } from "../../records/fields.ts";
-import { FeedRefusal } from "../../source/refusal.ts";
 
 /** How severe a vulnerability is. */
 export type VulnSeverity = "UNKNOWN" | "NEGLIGIBLE" | "LOW" | "MEDIUM" | "HIGH" | "CRITICAL";
@@ -16,7 +14,12 @@ export interface VulnFinding {
   /** Ratings by CVSS. */
   readonly cvss: readonly CvssRating[];
   /** How likely its exploitation is (EPSS). */
-  readonly epss: readonly { readonly cve: string; readonly score: number; readonly percentile: number; readonly date: string }[];
+  readonly epss: readonly {
+    readonly cve: string;
+    readonly score: number;
+    readonly percentile: number;
+    readonly date: string;
+  }[];
   /** Entries in catalogs of vulnerabilities that are exploited, such as KEV of CISA. Dates are as they are given. */
   readonly exploits: readonly KnownExploit[];
   /** How urgent it is by the scanner, from 0 to 100; absent where it does not say. */
@@ -73,12 +76,6 @@ export interface VulnScan {
   readonly findings: readonly VulnFinding[];
 }
 
-/** Takes what a reader leaves out. */
-export interface VulnReportNotes {
-  refuse(name: string, reason: string): void;
-  readonly unread: Unread;
-}
-
 /** Limits of the texts and lists of a report. */
 export const limits = {
   findings: 200_000,
@@ -91,17 +88,4 @@ export const limits = {
 /** The digest in a reference `name@sha256:…`. */
 export function digestsIn(references: readonly string[]): string[] {
   return references.flatMap((reference) => /(sha256:[0-9a-f]{64})$/.exec(reference)?.[1] ?? []);
-}
-
-/** Reads the findings that can be read. */
-export function readEach<T>(items: readonly Fields[], notes: VulnReportNotes, read: (item: Fields) => T): T[] {
-  return items.flatMap((item) => {
-    try {
-      return [read(item)];
-    } catch (error) {
-      if (!(error instanceof FeedRefusal)) throw error;
-      notes.refuse(item.path, error.message);
-      return [];
-    }
-  });
 }

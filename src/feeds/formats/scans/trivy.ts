@@ -1,7 +1,8 @@
 /** The JSON report of Trivy, schema version 2. */
 import type { Fields } from "../../records/fields.ts";
+import { type ReadNotes, readEach } from "../../records/read-each.ts";
 import { namedCvssVersion } from "../cvss.ts";
-import { digestsIn, limits, readEach, type VulnFinding, type VulnReportNotes, type VulnScan } from "./scan.ts";
+import { digestsIn, limits, type VulnFinding, type VulnScan } from "./scan.ts";
 
 const severities: ReadonlySet<string> = new Set(["LOW", "MEDIUM", "HIGH", "CRITICAL"]);
 
@@ -51,7 +52,7 @@ const ignored: ReadonlySet<string> = new Set([
 ]);
 
 /** Reads a report. Errors: FeedRefusal. */
-export function readTrivy(report: Fields, notes: VulnReportNotes): VulnScan {
+export function readTrivy(report: Fields, notes: ReadNotes): VulnScan {
   const version = report.optionalCount("SchemaVersion");
   if (version !== 2) throw report.refusal("SchemaVersion", `is ${version}, not 2`);
   const metadata = report.optionalObject("Metadata");
@@ -62,7 +63,9 @@ export function readTrivy(report: Fields, notes: VulnReportNotes): VulnScan {
     digests: digestsIn(metadata?.texts("RepoDigests", limits.short) ?? []),
     findings: report
       .objects("Results", 10_000)
-      .flatMap((result) => readEach(result.objects("Vulnerabilities", limits.findings), notes, readVulnerability)),
+      .flatMap((result) =>
+        readEach(result.objects("Vulnerabilities", limits.findings, notes.refuse), notes, readVulnerability),
+      ),
   };
   report.reportUnread(ignored, notes.unread);
   return scan;
