@@ -9,6 +9,7 @@ import { compareDebVersions } from "./deb.ts";
 import { compareGemVersions } from "./gem.ts";
 import { compareNuGetVersions } from "./nuget.ts";
 import { compareChromeVersions, compareCranVersions, compareHackageVersions } from "./numbers.ts";
+import { maxVersionLength } from "./parts.ts";
 import { comparePythonVersions } from "./pep440.ts";
 import { comparePerlVersions } from "./perl.ts";
 import { compareRpmVersions } from "./rpm.ts";
@@ -53,5 +54,6 @@ const orders: Readonly<Record<string, Comparison>> = {
  */
 export function comparePackageVersions(type: string, a: string, b: string): number | undefined {
   if (a === b) return 0;
+  if (a.length > maxVersionLength || b.length > maxVersionLength) return undefined;
   return Object.hasOwn(orders, type) ? orders[type]!(a, b) : undefined;
 }

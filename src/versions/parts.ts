@@ -1,5 +1,8 @@
 /** Comparisons of parts of versions: negative if the first is less, 0 if both are equal, positive if it is greater. */
 
+/** Longest version that is parsed. A longer text counts as not a version. */
+export const maxVersionLength = 255;
+
 /** Compares two runs of digits as numbers of any size. */
 export function compareDigits(x: string, y: string): number {
   const [a, b] = [x.replace(/^0+/, ""), y.replace(/^0+/, "")];
