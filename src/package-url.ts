@@ -60,7 +60,9 @@ export function parsePackageUrl(text: string): PackageUrl | undefined {
   const isVersioned = at > slash;
   const unversioned = (isVersioned ? path.slice(0, at) : path).replace(/^\/+|\/+$/g, "");
   const segments = unversioned.split("/").map(decode);
-  const name = segments.pop() ?? "";
+  // The name of `git` is all after the host.
+  const names = segments.splice(type === "git" ? 1 : -1);
+  const name = names.join("/");
   if (name === "") return undefined;
   const qualifiers = new Map<string, string>();
   for (const pair of query.split("&")) {

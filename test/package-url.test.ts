@@ -31,6 +31,7 @@ describe("a package URL", () => {
     ["pkg:maven/org.slf4j/slf4j-api@2", "pkg:maven/org.slf4j/slf4j-api"],
     ["pkg:deb/debian/libstdc%2B%2B6@12", "pkg:deb/debian/libstdc%2B%2B6"],
     ["pkg:generic/a%2Fb@1", "pkg:generic/a%2Fb"],
+    ["pkg:git/codeberg.org/Team/Tool@1", "pkg:git/codeberg.org/Team%2FTool"],
   ])("%s is %s without its version", (text, expected) => {
     const url = parse(text);
     const formatted = formatPackageUrl(packageKind(url), packageName(url));
