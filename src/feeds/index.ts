@@ -28,8 +28,8 @@ export { isArtifactDocument, maxDocumentBytes, readArtifactDocument } from "./fo
 export type { ArtifactRecord } from "./formats/artifact-record.ts";
 export { type Product, type ProductCycle, readProduct } from "./formats/end-of-life.ts";
 export { readOsv } from "./formats/osv.ts";
-export type { ListedPackage, Sbom } from "./formats/packages.ts";
-export { readSbom } from "./formats/sbom.ts";
+export type { ListedPackage, Sbom } from "./formats/sbom/packages.ts";
+export { readSbom } from "./formats/sbom/sbom.ts";
 export type { VulnFinding, VulnScan } from "./formats/scans/scan.ts";
 export { readVulnReport } from "./formats/scans/vuln-report.ts";
 export { ImportReport, type ImportSummary, summaryText } from "./import/report.ts";

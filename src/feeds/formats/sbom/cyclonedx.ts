@@ -1,8 +1,8 @@
 /** CycloneDX 1.x in JSON. Reads the components that are packages, at any depth. */
 
-import { Fields } from "../records/fields.ts";
-import { type ReadNotes, readEach } from "../records/read-each.ts";
-import { FeedRefusal } from "../source/refusal.ts";
+import { Fields } from "../../records/fields.ts";
+import { type ReadNotes, readEach } from "../../records/read-each.ts";
+import { FeedRefusal } from "../../source/refusal.ts";
 import { maxPackages, PackageList, type Sbom } from "./packages.ts";
 
 /** Types of components that are not packages in an image. */

@@ -4,9 +4,9 @@
  * not verified.
  */
 
-import { parseJson } from "../records/parse.ts";
-import type { ReadNotes } from "../records/read-each.ts";
-import { FeedRefusal } from "../source/refusal.ts";
+import { parseJson } from "../../records/parse.ts";
+import type { ReadNotes } from "../../records/read-each.ts";
+import { FeedRefusal } from "../../source/refusal.ts";
 import { readCycloneDx } from "./cyclonedx.ts";
 import type { Sbom } from "./packages.ts";
 import { readSpdx, readSpdx3 } from "./spdx.ts";

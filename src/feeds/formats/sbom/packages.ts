@@ -7,8 +7,8 @@ import {
   packageName,
   packageVersion,
   parsePackageUrl,
-} from "../../package-url.ts";
-import { FeedRefusal } from "../source/refusal.ts";
+} from "../../../package-url.ts";
+import { FeedRefusal } from "../../source/refusal.ts";
 
 /** A package of a bill of materials. */
 export interface ListedPackage extends PackageKind {

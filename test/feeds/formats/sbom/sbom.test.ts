@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { FeedRefusal, type ListedPackage, readSbom } from "../../../src/feeds/index.ts";
+import { FeedRefusal, type ListedPackage, readSbom } from "../../../../src/feeds/index.ts";
 
 /** Reads a document of which nothing is refused. */
 function read(document: unknown): readonly ListedPackage[] {

@@ -3,9 +3,9 @@
  * image itself.
  */
 
-import { Fields } from "../records/fields.ts";
-import { type ReadNotes, readEach } from "../records/read-each.ts";
-import { FeedRefusal } from "../source/refusal.ts";
+import { Fields } from "../../records/fields.ts";
+import { type ReadNotes, readEach } from "../../records/read-each.ts";
+import { FeedRefusal } from "../../source/refusal.ts";
 import { maxPackages, PackageList, type Sbom } from "./packages.ts";
 
 /** Purposes that are not packages in an image. */
