@@ -94,7 +94,10 @@ export function cvssVersion(vector: string): CvssVersion | undefined {
   if (version === undefined) return undefined;
   const { required, optional } = versions[version]!;
   const known: Metrics = { ...required, ...optional };
-  const pairs = vector.replace(/^CVSS:[^/]*\//, "").split("/").map((metric) => metric.split(":"));
+  const pairs = vector
+    .replace(/^CVSS:[^/]*\//, "")
+    .split("/")
+    .map((metric) => metric.split(":"));
   const given = new Set<string>();
   for (const [name = "", value = "", ...more] of pairs) {
     const isValid = Object.hasOwn(known, name) && known[name]!.split(" ").includes(value) && more.length === 0;

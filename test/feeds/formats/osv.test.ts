@@ -73,7 +73,11 @@ test("a severity has the type of its vector, and is left out without a valid one
     {
       id: "TEST-1",
       modified,
-      severity: [{ ...v4, type: "CVSS_V3" }, { ...v3, score: "CVSS:3.1/AV:N" }, { ...v3, score: "9.8" }],
+      severity: [
+        { ...v4, type: "CVSS_V3" },
+        { ...v3, score: "CVSS:3.1/AV:N" },
+        { ...v3, score: "9.8" },
+      ],
       affected: [{ severity: [{ ...v3, score: v3.score.replace("3.1", "3.2") }, v3] }],
     },
     (member) => void unread.push(member),

@@ -111,9 +111,9 @@ test("a finding that cannot be read is refused alone, and unknown members are to
 
 test("a rating of Trivy has the version of its vector", () => {
   const cvss = (rating: object) =>
-    read(trivyReport(undefined, [{ VulnerabilityID: "CVE-1", PkgName: "a", CVSS: { nvd: rating } }])).scan.findings.find(
-      ({ id }) => id === "CVE-1",
-    )!.cvss;
+    read(
+      trivyReport(undefined, [{ VulnerabilityID: "CVE-1", PkgName: "a", CVSS: { nvd: rating } }]),
+    ).scan.findings.find(({ id }) => id === "CVE-1")!.cvss;
   const vector = "CVSS:3.0/AV:N/AC:L/PR:N/UI:N/S:U/C:H/I:H/A:H";
   expect(cvss({ V3Vector: vector, V3Score: 9.8 })).toEqual([{ score: "9.8", version: "3.0", vector, source: "nvd" }]);
   expect(cvss({ V3Score: 9.8 })).toEqual([{ score: "9.8", version: "3.1", vector: "", source: "nvd" }]);
