@@ -46,6 +46,11 @@ const backlog = 4096;
 /** A connection that is younger than this when the port closes may still send its first request. */
 const newcomerMs = 1000;
 
+/** A turn of the event loop that is shorter than this has had nothing to accept or to read. */
+const quietTurnMs = 0.2;
+/** Where there is none, because the process is busy, a turn does that is shorter than this part of the time waited. */
+const quietPart = 0.005;
+
 /** What a port is made from. */
 export interface OnePortOptions {
   /** Without it the port is cleartext. TLS 1.2 at least. */
@@ -132,16 +137,17 @@ export interface OnePort {
   /** Changes {@link PortLimits.maxWaitMs}. */
   setMaxWait(ms: number): void;
   /**
-   * Lets proxies leave: from now on each response on HTTP/1.1 says `connection: close`, and ends its connection. New
-   * connections are served.
+   * From now on each response on HTTP/1.1 says `connection: close`, and ends its connection. New connections are served:
+   * only of use where somebody else accepts them afterwards.
    */
   drain(): void;
   /**
-   * Drains; accepts the connections that the system has queued, and stops listening. Ends idle connections on HTTP/1.1,
-   * and those on HTTP/2 with their last stream. Waits at most `graceMs` for requests in flight, then destroys the
-   * connections that are left. Resolves when the last connection is closed.
+   * Accepts the connections that the system has queued, and stops listening. Then drains, and asks clients on HTTP/2 to
+   * open no more streams. Connections on HTTP/1.1 have `idleMs`, by default none, to send one more request; those that
+   * are idle then are ended. Waits at most `graceMs` for everything, then destroys the connections that are left.
+   * Resolves when the last connection is closed.
    */
-  close(options: { readonly graceMs: number }): Promise<void>;
+  close(options: { readonly graceMs: number; readonly idleMs?: number }): Promise<void>;
 }
 
 /** Creates a port; it is opened by {@link OnePort.listen}. */
@@ -313,6 +319,23 @@ export function createOnePort(options: OnePortOptions): OnePort {
     accept(socket, socket.alpnProtocol === "h2" ? "http2" : "http1");
   });
 
+  /**
+   * Waits for a turn of the event loop in which nothing comes. Each turn accepts one connection of the queue, and reads
+   * the requests that have come.
+   */
+  const quietTurn = async () => {
+    await setImmediate(); // the rest of this turn
+    const startMs = performance.now();
+    for (let turns = 0; turns < backlog; turns++) {
+      const before = accepted;
+      const turnMs = performance.now();
+      await setImmediate();
+      const nowMs = performance.now();
+      if (accepted !== before) continue;
+      if (nowMs - turnMs < Math.max(quietTurnMs, (nowMs - startMs) * quietPart)) return;
+    }
+  };
+
   let checking: NodeJS.Timeout;
   const check = () => {
     http1.check();
@@ -354,32 +377,28 @@ export function createOnePort(options: OnePortOptions): OnePort {
       turns.maxWaitMs = ms;
     },
     drain: http1.drain,
-    async close({ graceMs }) {
+    // The listener is closed while connections are still kept open: a client that has some opens few new ones, and the
+    // system resets those that it has queued and nobody has accepted.
+    async close({ graceMs, idleMs = 0 }) {
+      await quietTurn();
+      const closed = new Promise((resolve) => server.close(resolve));
       http1.drain();
-      await setImmediate(); // the rest of this turn of the event loop
-      // Each turn accepts one connection of the queue, and reads the requests that have come.
-      for (let before = -1, turns = 0; before !== accepted && turns < backlog; turns++) {
-        before = accepted;
-        await setImmediate();
-      }
-      return new Promise((resolve) => {
-        const destroyAll = setTimeout(() => {
-          for (const socket of connections) socket.destroy();
-        }, graceMs);
-        server.close(() => {
-          clearTimeout(destroyAll);
-          clearInterval(checking);
-          resolve();
-        });
-        for (const { socket, acceptedMs } of undecided.values()) {
-          const destroy = () => {
-            if (undecided.get(peerOf(socket))?.socket === socket) socket.destroy();
-          };
-          setTimeout(destroy, acceptedMs + newcomerMs - performance.now());
-        }
-        http1.close();
-        http2.close();
+      http2.close();
+      const endsIdleMs = performance.now() + idleMs;
+      const timers = [...undecided.values()].map(({ socket, acceptedMs }) => {
+        const destroy = () => {
+          if (undecided.get(peerOf(socket))?.socket === socket) socket.destroy();
+        };
+        return setTimeout(destroy, Math.max(acceptedMs + newcomerMs, endsIdleMs) - performance.now());
       });
+      const endIdle = () => void quietTurn().then(http1.close);
+      const destroyAll = () => {
+        for (const socket of connections) socket.destroy();
+      };
+      timers.push(setTimeout(endIdle, idleMs), setTimeout(destroyAll, graceMs));
+      await closed;
+      for (const timer of timers) clearTimeout(timer);
+      clearInterval(checking);
     },
   };
 }
