@@ -11,7 +11,6 @@
  */
 import type { ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
-import { setImmediate } from "node:timers/promises";
 import type { TLSSocket } from "node:tls";
 import {
   type BufferedRequest,
@@ -35,6 +34,7 @@ import type { ServeBuffered } from "./http2/stream.ts";
 import { IncomingBodies } from "./incoming-bodies.ts";
 import { defaultPortLimits, type PortLimits } from "./limits.ts";
 import type { PayerSource } from "./payers.ts";
+import { quietTurn } from "./quiet-turn.ts";
 import { SharedBytes } from "./shared-bytes.ts";
 import { Beginnings, type Opening, readFirstBytes, readOpening } from "./sniff-protocol.ts";
 import { isVouchedFor, type TlsFiles, verifiedCertificateOf, verifyClient } from "./tls.ts";
@@ -45,11 +45,6 @@ const backlog = 4096;
 
 /** A connection that is younger than this when the port closes may still send its first request. */
 const newcomerMs = 1000;
-
-/** A turn of the event loop that is shorter than this has had nothing to accept or to read. */
-const quietTurnMs = 0.2;
-/** Where there is none, because the process is busy, a turn does that is shorter than this part of the time waited. */
-const quietPart = 0.005;
 
 /** What a port is made from. */
 export interface OnePortOptions {
@@ -319,23 +314,6 @@ export function createOnePort(options: OnePortOptions): OnePort {
     accept(socket, socket.alpnProtocol === "h2" ? "http2" : "http1");
   });
 
-  /**
-   * Waits for a turn of the event loop in which nothing comes. Each turn accepts one connection of the queue, and reads
-   * the requests that have come.
-   */
-  const quietTurn = async () => {
-    await setImmediate(); // the rest of this turn
-    const startMs = performance.now();
-    for (let turns = 0; turns < backlog; turns++) {
-      const before = accepted;
-      const turnMs = performance.now();
-      await setImmediate();
-      const nowMs = performance.now();
-      if (accepted !== before) continue;
-      if (nowMs - turnMs < Math.max(quietTurnMs, (nowMs - startMs) * quietPart)) return;
-    }
-  };
-
   let checking: NodeJS.Timeout;
   const check = () => {
     http1.check();
@@ -380,7 +358,8 @@ export function createOnePort(options: OnePortOptions): OnePort {
     // The listener is closed while connections are still kept open: a client that has some opens few new ones, and the
     // system resets those that it has queued and nobody has accepted.
     async close({ graceMs, idleMs = 0 }) {
-      await quietTurn();
+      const quiet = () => quietTurn(() => accepted, backlog);
+      await quiet();
       const closed = new Promise((resolve) => server.close(resolve));
       http1.drain();
       http2.close();
@@ -391,7 +370,7 @@ export function createOnePort(options: OnePortOptions): OnePort {
         };
         return setTimeout(destroy, Math.max(acceptedMs + newcomerMs, endsIdleMs) - performance.now());
       });
-      const endIdle = () => void quietTurn().then(http1.close);
+      const endIdle = () => void quiet().then(http1.close);
       const destroyAll = () => {
         for (const socket of connections) socket.destroy();
       };
