@@ -10,6 +10,8 @@ export interface PackageUrl {
   /** "" if there is none. */
   readonly version: string;
   readonly qualifiers: ReadonlyMap<string, string>;
+  /** "" if there is none. */
+  readonly subpath: string;
 }
 
 /** Properties that distinguish packages of the same name. */
@@ -22,7 +24,7 @@ export interface PackageKind {
   readonly distro?: string | undefined;
 }
 
-const shape = /^pkg:\/*([a-z][a-z0-9.+-]*)\/([^?#]+)(?:\?([^#]*))?(?:#.*)?$/is;
+const shape = /^pkg:\/*([a-z][a-z0-9.+-]*)\/([^?#]+)(?:\?([^#]*))?(?:#(.*))?$/is;
 
 /** Separators between namespace and name, by type. In other types, the namespace is not part of the name. */
 const joiners: Readonly<Record<string, string>> = { npm: "/", golang: "/", maven: ":", composer: "/", github: "/" };
@@ -35,7 +37,7 @@ const lowerNamespaces = new Set([...distributions, "composer", "github"]);
 
 /** Parses a package URL; undefined for an invalid one. */
 export function parsePackageUrl(text: string): PackageUrl | undefined {
-  const [, givenType = "", path = "", query = ""] = shape.exec(text) ?? [];
+  const [, givenType = "", path = "", query = "", subpath = ""] = shape.exec(text) ?? [];
   if (givenType === "") return undefined;
   const type = givenType.toLowerCase();
   const slash = path.lastIndexOf("/");
@@ -58,6 +60,7 @@ export function parsePackageUrl(text: string): PackageUrl | undefined {
     name: type === "pypi" ? name.toLowerCase().replaceAll("_", "-") : name,
     version,
     qualifiers,
+    subpath: subpath.split("/").map(decode).filter(Boolean).join("/"),
   };
 }
 
@@ -71,6 +74,28 @@ export function formatPackageUrl({ type, namespace = "", distro = "" }: PackageK
   const prefix = end < 0 ? namespace : name.slice(0, end);
   const path = [...prefix.split("/").filter(Boolean), name.slice(end < 0 ? 0 : end + 1)].map(encodeURIComponent);
   return `pkg:${[type, ...path].join("/")}${distro === "" ? "" : `?distro=${encodeURIComponent(distro)}`}`;
+}
+
+/** The text of a package URL with all its parts, the same for all that are equal. */
+export function packageUrlText({ type, namespace, name, version, qualifiers, subpath }: PackageUrl): string {
+  const path = [...namespace.split("/").filter(Boolean), name].map(encode).join("/");
+  const query = [...qualifiers]
+    .filter(([, value]) => value !== "")
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([key, value]) => `${key}=${encode(value)}`)
+    .join("&");
+  const parts = [
+    version && `@${encode(version)}`,
+    query && `?${query}`,
+    subpath && `#${subpath.split("/").map(encode).join("/")}`,
+  ];
+  return `pkg:${type}/${path}${parts.join("")}`;
+}
+
+/** The version of the package, with the epoch, which is a qualifier. */
+export function packageVersion({ version, qualifiers }: PackageUrl): string {
+  const epoch = qualifiers.get("epoch");
+  return epoch && version !== "" ? `${epoch}:${version}` : version;
 }
 
 /** The name of a package as written in its ecosystem: `openssl`, `@scope/name`, `group:artifact`. */
@@ -103,6 +128,11 @@ export function isSameKind(a: PackageKind, b: PackageKind): boolean {
   return (
     !a.distro || !b.distro || `${a.distro}.`.startsWith(`${b.distro}.`) || `${b.distro}.`.startsWith(`${a.distro}.`)
   );
+}
+
+/** Encodes what has to be, which colons have not. */
+function encode(text: string): string {
+  return encodeURIComponent(text).replaceAll("%3A", ":");
 }
 
 /** Decodes percent-encoding. Returns a malformed text as it is. */

@@ -5,6 +5,8 @@ import {
   type PackageKind,
   packageKind,
   packageName,
+  packageUrlText,
+  packageVersion,
   parsePackageUrl,
 } from "../src/package-url.ts";
 
@@ -27,6 +29,30 @@ describe("a package URL", () => {
     expect(formatted).toBe(expected);
     const again = parse(formatted);
     expect([packageKind(again), packageName(again)]).toEqual([packageKind(url), packageName(url)]);
+  });
+});
+
+describe("the text of a package URL", () => {
+  it.each([
+    [
+      "pkg:OCI/trivy?tag=0.1&repository_url=ghcr.io/a/trivy",
+      "pkg:oci/trivy?repository_url=ghcr.io%2Fa%2Ftrivy&tag=0.1",
+    ],
+    ["pkg:deb/Debian/a@1:2%2b1?arch=all&epoch=", "pkg:deb/debian/a@1:2%2B1?arch=all"],
+    [
+      "pkg:golang/google.golang.org/genproto@v1#/googleapis//api/",
+      "pkg:golang/google.golang.org/genproto@v1#googleapis/api",
+    ],
+    ["pkg://npm/%40scope/a", "pkg:npm/%40scope/a"],
+  ])("of %s is %s", (text, expected) => {
+    expect(packageUrlText(parse(text))).toBe(expected);
+    expect(parse(expected)).toEqual(parse(packageUrlText(parse(expected))));
+  });
+
+  it("has the epoch in its version", () => {
+    expect(packageVersion(parse("pkg:deb/debian/a@2-1?epoch=1"))).toBe("1:2-1");
+    expect(packageVersion(parse("pkg:deb/debian/a?epoch=1"))).toBe("");
+    expect(packageVersion(parse("pkg:rpm/fedora/a@2-1"))).toBe("2-1");
   });
 });
 

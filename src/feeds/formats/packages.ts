@@ -1,5 +1,12 @@
 /** The packages of a bill of materials of any format. */
-import { type PackageKind, type PackageUrl, packageKind, packageName, parsePackageUrl } from "../../package-url.ts";
+import {
+  type PackageKind,
+  type PackageUrl,
+  packageKind,
+  packageName,
+  packageVersion,
+  parsePackageUrl,
+} from "../../package-url.ts";
 
 /** A package of a bill of materials. */
 export interface ListedPackage extends PackageKind {
@@ -28,7 +35,7 @@ export function listedPackage(purl: string | undefined, fields: ListedFields): L
   const url = purl === undefined ? undefined : parsePackageUrl(purl);
   if (url !== undefined && imageTypes.has(url.type)) return undefined;
   const name = url === undefined ? fields.name : packageName(url);
-  const version = (url === undefined ? "" : versionOf(url)) || fields.version;
+  const version = (url === undefined ? "" : packageVersion(url)) || fields.version;
   if (!name || !version) return undefined;
   const [upstream = "", upstreamVersion = ""] = upstreamOf(url);
   return {
@@ -46,12 +53,6 @@ export function sortPackages(packages: Iterable<ListedPackage>): readonly Listed
   const byText = new Map<string, ListedPackage>();
   for (const listed of packages) byText.set(JSON.stringify(Object.values(listed)), listed);
   return [...byText].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, listed]) => listed);
-}
-
-/** The version of a package URL. For RPM, with the epoch, which is a qualifier. */
-function versionOf({ type, version, qualifiers }: PackageUrl): string {
-  const epoch = qualifiers.get("epoch");
-  return type === "rpm" && epoch !== undefined && version !== "" ? `${epoch}:${version}` : version;
 }
 
 /**

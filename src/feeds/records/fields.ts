@@ -204,6 +204,12 @@ export class Fields {
   }
 }
 
+/** Whether a record is an object that has all of these members. */
+export function hasMembers(record: unknown, ...names: readonly string[]): record is Readonly<Record<string, unknown>> {
+  if (typeof record !== "object" || record === null || Array.isArray(record)) return false;
+  return names.every((name) => Object.hasOwn(record, name));
+}
+
 function readText(value: unknown, maxLength: number, path: string): string {
   if (typeof value !== "string") throw new FeedRefusal(at(path, "is not text"));
   if (value.length > maxLength)

@@ -2,7 +2,8 @@
  * The packages in images, by name, and whether the fix of an advisory is in them.
  *
  * A package has its own name and the name of the package that it is built from. If an image has several copies of the
- * package of an advisory, all of them must be fixed.
+ * package of an advisory, all of them must be fixed. A fix holds for its version and later ones, up to a version that is
+ * said to be affected.
  */
 
 import { isSameKind, type PackageKind } from "../../package-url.ts";
@@ -22,13 +23,24 @@ interface Copy extends PackageKind {
   readonly version: string;
 }
 
+/** What an advisory says of one version of a package. */
+export interface VersionStatement {
+  readonly kind: PackageKind;
+  readonly version: string;
+  /** Whether the version is affected, or may be. */
+  readonly isOpen: boolean;
+}
+
 /** Packages by name. */
 export interface HeldPackages {
   readonly names: readonly string[];
   /** The sorted names of packages of unknown type, which no advisory can be about. */
   readonly untyped: readonly string[];
-  /** Whether an image has packages of that name and kind, all of them at the version or above. */
-  areFixed(name: string, kind: PackageKind, version: string): boolean;
+  /**
+   * Whether an image has packages of that name and kind, all of them at the fixed version or above, and none of them
+   * open by what is said of versions in between.
+   */
+  areFixed(name: string, kind: PackageKind, fixedVersion: string, statements?: readonly VersionStatement[]): boolean;
 }
 
 /** Indexes the packages of images. */
@@ -46,12 +58,35 @@ export function holdPackages(images: readonly (readonly HeldPackage[])[]): HeldP
   return {
     names: [...held.keys()],
     untyped: [...untyped].sort(),
-    areFixed: (name, kind, version) =>
+    areFixed: (name, kind, fixedVersion, statements = []) =>
       [...(held.get(name)?.values() ?? [])].some((copies) => {
         const meant = copies.filter((copy) => isSameKind(kind, copy));
-        return meant.length > 0 && meant.every((copy) => comparePackageVersions(copy.type, copy.version, version) >= 0);
+        return (
+          meant.length > 0 &&
+          meant.every(
+            (copy) => isAtLeast(copy.type, copy.version, fixedVersion) && !isOpenAgain(copy, fixedVersion, statements),
+          )
+        );
       }),
   };
+}
+
+/** Whether the nearest version before that of a copy, or this one itself, is said to be open after the fix. */
+function isOpenAgain(copy: Copy, fixedVersion: string, statements: readonly VersionStatement[]): boolean {
+  const { type, version } = copy;
+  const since = statements.filter(
+    (statement) =>
+      isSameKind(statement.kind, copy) &&
+      isAtLeast(type, statement.version, fixedVersion) &&
+      isAtLeast(type, version, statement.version),
+  );
+  return since.some(
+    ({ isOpen, version: last }) => isOpen && since.every((each) => isAtLeast(type, last, each.version)),
+  );
+}
+
+function isAtLeast(type: string, version: string, other: string): boolean {
+  return comparePackageVersions(type, version, other) >= 0;
 }
 
 /** The distinct copies in one image, by name. */

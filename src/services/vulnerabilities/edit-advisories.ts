@@ -50,10 +50,8 @@ export function advisoryEditor(advisories: Resource<typeof AdvisorySchema>, writ
   });
 
   async function save(group: string, advisory: Advisory, context: HandlerContext): Promise<Advisory> {
-    const { artifactName } = advisory;
-    const request = { ...writeOf(context), group, artifactName, advisories: [advisory], prune: false };
-    await saveAdvisories(transactionOf(context), request);
-    const uid = advisoryUid(group, artifactName, advisory.advisoryId);
+    await saveAdvisories(transactionOf(context), { ...writeOf(context), group, advisories: [advisory] });
+    const uid = advisoryUid(group, advisory);
     return toResponse(advisories, await findRow(advisories, uid, context), context);
   }
 
@@ -74,7 +72,7 @@ export function advisoryEditor(advisories: Resource<typeof AdvisorySchema>, writ
   return {
     async create(group, advisory, context) {
       await holdResource(advisories.declaration.parent!, group, context);
-      const uid = advisoryUid(group, advisory.artifactName, advisory.advisoryId);
+      const uid = advisoryUid(group, advisory);
       if ((await transactionOf(context).get(advisories.table, uid)) !== undefined)
         throw alreadyExists(
           { type: advisories.contract.type, uid },
