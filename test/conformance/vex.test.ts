@@ -7,6 +7,7 @@ import { runHere } from "../cli/run-here.ts";
 import type { Json } from "./contract.ts";
 import { importPackages } from "./feed-fixtures.ts";
 import { digestOf, freshName, makeGroup, makeRepo, makeTag } from "./fixtures.ts";
+import { methodFixtures } from "./method-fixtures.ts";
 import { onEveryServer, protocols } from "./platform.ts";
 
 interface Statement {
@@ -167,6 +168,26 @@ onEveryServer("OpenVEX", (platform) => {
     const all = [of(half, "1.0-r0", "pkg:apk/wolfi/a"), of(half, "1.0-r0", "pkg:apk/wolfi/b")];
     await importVex({ "a.json": vex({ name: "CVE-2", products: all, status: "fixed" }) }, group);
     expect(await resolved([half, "1.0-r0"], [regressed, "1.0-r0"])).toEqual(["CVE-2"]);
+  });
+
+  test("has fields that calls of v1 cannot write", async () => {
+    const name = freshName("app");
+    const product = `pkg:apk/wolfi/${name}@1.0-r0`;
+    const group = await importVex({ "a.json": vex({ name: "CVE-1", products: [product], status: "affected" }) });
+    const { advisory } = await methodFixtures["v1.Advisories.Create"]!.request(platform(), group);
+    const claimed = { artifactVersion: "9", packageUrl: "pkg:apk/a@9", subcomponent: "pkg:apk/b" };
+    const own = { ...advisory, artifactName: name, advisoryId: "CVE-1", events: [] };
+    await platform().ok("v1.Advisories.Create", { parentId: group, advisory: { ...own, ...claimed } });
+    const [ofVersion, ofAll] = (await list(group)).sort((a) => (a.packageUrl === product ? -1 : 1));
+    for (const field of Object.keys(claimed)) expect(ofAll).not.toHaveProperty(field);
+    expect(ofVersion).toMatchObject({ packageUrl: product, artifactVersion: "1.0-r0" });
+
+    const fixed = { author: "you@example.com", status: "APPROVED", fixed: { fixedVersion: "1.0-r1" } };
+    await platform().ok("v1.Advisories.CreateAdvisoryEvent", { parentId: ofVersion!.uid, advisoryEvent: fixed });
+    await platform().ok("v1.Advisories.Update", { ...own, ...claimed, id: ofVersion!.uid, aliases: ["CVE-2"] });
+    const after = (await list(group)).find(({ uid }) => uid === ofVersion!.uid);
+    expect(after).toMatchObject({ packageUrl: product, artifactVersion: "1.0-r0", aliases: ["CVE-2"] });
+    expect(await list(group)).toHaveLength(2);
   });
 
   test("of a later import replace those of its file, and those of files that are gone are pruned", async () => {
