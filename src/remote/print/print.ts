@@ -20,9 +20,10 @@ type Format = (typeof formats)[number];
 /** The messages that decide the widths of a table. */
 const firstRows = 200;
 
-/** Adds `--output` to a command. */
-export function withOutput(command: Command, byDefault: Format = "table"): Command {
-  return command.addOption(new Option("-o, --output <FORMAT>", "how to print").choices(formats).default(byDefault));
+/** Adds `--output` to a command. @param more formats that the command prints itself. */
+export function withOutput(command: Command, byDefault: Format = "table", more: readonly string[] = []): Command {
+  const choices = [...formats, ...more];
+  return command.addOption(new Option("-o, --output <FORMAT>", "how to print").choices(choices).default(byDefault));
 }
 
 /** What {@link printMessages} prints. */
@@ -50,6 +51,11 @@ export async function printMessages(
   const isComplete = output === "json" || output === "yaml" || (single && output !== "name");
   const told = hasSecrets && !isComplete ? tellSecrets(schema, messages) : messages;
   for await (const line of linesOf(output, schema, told, single, names)) await print(line);
+}
+
+/** Prints documents, as a stream of YAML. */
+export async function printDocuments(texts: readonly string[]): Promise<void> {
+  for (const [index, text] of texts.entries()) await print(index > 0 ? `---\n${text}` : text);
 }
 
 /** Prints the secrets of messages on standard error, and passes the messages on. */

@@ -15,6 +15,7 @@ import { findResource } from "../catalog/contract.ts";
 import { addFieldFlags, collect, fieldsOf, fieldsOfPairs, requireFields } from "../catalog/flags.ts";
 import { parentType, type ResourceEntry } from "../catalog/resources.ts";
 import { uidOf } from "../documents/lookup.ts";
+import { documentsFormat, printAsDocuments, requireDocuments } from "../documents/write.ts";
 import { printMessages, withOutput } from "../print/print.ts";
 import { callMethod } from "../session/call.ts";
 import { inSession, type Session, withSession } from "../session/session.ts";
@@ -39,7 +40,7 @@ interface Options {
 export function listCommand(args: readonly string[]): Command {
   const resource = args.map((arg) => findResource(arg)).find((it) => it !== undefined);
   const input = resource?.methods.List?.input;
-  const command = withOutput(withSession(new Command("list")))
+  const command = withOutput(withSession(new Command("list")), "table", [documentsFormat])
     .argument("<RESOURCES>", "`platform resources` lists them")
     .option("--filter <NAME=VALUE>", filterHelp(input), collect)
     .option("--parent <UID|NAME>", "only those directly in this group, or in another parent by its uid")
@@ -65,10 +66,13 @@ export function listCommand(args: readonly string[]): Command {
       const limit = options.all ? Number.POSITIVE_INFINITY : countOf(options.limit, "--limit", 1);
       const rest = { count: 0n };
       const line = new ProgressLine();
-      const names = command.opts<{ output: string }>().output === "table" ? new Map<string, string>() : undefined;
+      const { output } = command.opts<{ output: string }>();
+      if (output === documentsFormat) requireDocuments(entry);
+      const names = output === "table" ? new Map<string, string>() : undefined;
       const items = itemsOf(session, entry, method, request, limit, { rest, line, names });
       try {
-        await printMessages(command, entry.schema, items, { names });
+        if (output === documentsFormat) await printAsDocuments(session, entry, items);
+        else await printMessages(command, entry.schema, items, { names });
       } finally {
         line.clear();
       }
