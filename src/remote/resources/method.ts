@@ -62,7 +62,8 @@ async function printResponse(command: Command, session: Session, method: DescMet
   const { output } = method;
   const isEmpty = output.typeName === "google.protobuf.Empty";
   const { output: format } = command.opts<{ output: string }>();
-  const items = ["json", "yaml"].includes(format) ? undefined : itemsField(output);
+  const isWhole = ["json", "yaml"].includes(format) || format.startsWith("jsonpath=");
+  const items = isWhole ? undefined : itemsField(output);
   if (!isEmpty) requireNames(command, items?.message ?? output);
   const response = (await callMethod(session, method, request)) as Message & Record<string, unknown>;
   if (isEmpty) return;
