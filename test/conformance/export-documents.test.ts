@@ -6,6 +6,9 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { runHere } from "../cli/run-here.ts";
 import { type LiveServer, onEveryServer } from "./live-server.ts";
 
+/** A busy machine makes requests wait; none is refused for that. */
+const settings = { maxQueueDelay: "60s" };
+
 let folder: string;
 
 beforeAll(async () => {
@@ -91,12 +94,7 @@ async function apply(server: LiveServer, text: string): Promise<string> {
   return stdout.trim().split("\n").at(-1)!;
 }
 
-/** The documents of a text. Those of one kind are in the order of uids, which depends on when they were created. */
-function sorted(text: string): string[] {
-  return text.trimEnd().split("\n---\n").sort();
-}
-
-onEveryServer("a server", {}, (source) => {
+onEveryServer("a server", settings, (source) => {
   let exported = "";
 
   beforeAll(async () => {
@@ -122,18 +120,17 @@ onEveryServer("a server", {}, (source) => {
     expect(exported).not.toContain(source().root);
   });
 
-  onEveryServer("an empty server", {}, (target) => {
+  onEveryServer("an empty server", settings, (target) => {
     test("becomes like it", async () => {
       expect(await apply(target(), exported)).toBe("created 13, updated 1, unchanged 0, pruned 0");
       expect((await runOn(target(), "export", "documents", "--below", "acme/team")).code).toBe(0);
       const { stdout } = await runOn(target(), "export", "documents", "--below", "/platform/acme");
-      const invite = /^# The server does not return ttl/;
-      expect(sorted(stdout)).toEqual(sorted(exported).filter((text) => !invite.test(text)));
+      expect(stdout).toBe(exported.replace(/# The server does not return ttl.*?\n---\n/s, ""));
     });
   });
 });
 
-onEveryServer("resources that only their uids tell apart", {}, (server) => {
+onEveryServer("resources that only their uids tell apart", settings, (server) => {
   test("are documents with uids, also where others refer to them", async () => {
     const { root } = server();
     const [first, second] = [await server().group(), await server().group()];

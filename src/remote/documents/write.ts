@@ -48,8 +48,9 @@ export function requireDocuments({ plural, methods }: ResourceEntry): void {
  * The documents of resources, as YAML. Parents and references are paths, or uids where there is none. What the server
  * sets is left out; comments tell of what it does not return. A resource that cannot be created without that is a
  * comment as a whole.
+ * @param isSorted whether those of one kind are in the order of their paths, instead of that of the server.
  */
-export async function documentTexts(session: Session, lists: readonly Listed[]): Promise<string[]> {
+export async function documentTexts(session: Session, lists: readonly Listed[], isSorted = false): Promise<string[]> {
   const paths = Paths.of(session);
   for (const { resource, items } of lists) {
     paths.note(resource, items);
@@ -69,13 +70,21 @@ export async function documentTexts(session: Session, lists: readonly Listed[]):
   };
   for (const { spec } of drafts) for (const { type, text, resolve } of spec.references) resolve(nameOf(type, text));
   const identities = Map.groupBy(drafts, identityOf);
-  return Promise.all(
-    drafts.map((draft) => {
-      const { parent } = draft;
+  const written = await Promise.all(
+    drafts.map(async (draft) => {
+      const { resource, item, parent } = draft;
       const isOneOfSeveral = identities.get(identityOf(draft))!.length > 1;
-      return textOf(draft, parent && nameOf(parent.type, parent.uid), isOneOfSeveral);
+      const text = await textOf(draft, parent && nameOf(parent.type, parent.uid), isOneOfSeveral);
+      const key = paths.pathOf(resource, item.uid) ?? text.replace(/^#.*\n/gm, "");
+      return { resource, text, key };
     }),
   );
+  if (isSorted) {
+    const kinds = lists.map(({ resource }) => resource);
+    const orderOf = ({ resource }: { readonly resource: ResourceEntry }) => kinds.indexOf(resource);
+    written.sort((a, b) => orderOf(a) - orderOf(b) || (a.key < b.key ? -1 : Number(a.key > b.key)));
+  }
+  return written.map(({ text }) => text);
 }
 
 /** A document before references have names. */

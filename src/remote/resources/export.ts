@@ -25,7 +25,7 @@ export function exportDocumentsCommand(): Command {
   return command.action(({ below }: { readonly below: string }) =>
     inSession(command, async (session) => {
       const lists = await readAll(session, await uidOf(session, findResource("group")!.type, below));
-      await printDocuments(await documentTexts(session, lists));
+      await printDocuments(await documentTexts(session, lists, true));
     }),
   );
 }
