@@ -30,7 +30,8 @@ export function withOutput(command: Command, byDefault: Format = "table", more: 
   const choices = [...formats, ...more, jsonPath, customColumns];
   const option = new Option("-o, --output <FORMAT>", "how to print").choices(choices).default(byDefault);
   const [parsePlain] = [option.parseArg!];
-  option.argParser((text: string, before: unknown) => {
+  option.argParser((given: string, before: unknown) => {
+    const text = given.replace(/^=/, ""); // -o=json
     try {
       if (text.startsWith(jsonPath)) parseTemplate(text.slice(jsonPath.length));
       else if (text.startsWith(customColumns)) parseColumns(text.slice(customColumns.length));

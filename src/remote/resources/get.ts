@@ -10,7 +10,7 @@ import { parentOption, requireMethod, requireResource } from "./resource-argumen
 export function getCommand(): Command {
   const command = withOutput(withSession(new Command("get")), "table", [documentsFormat])
     .argument("<RESOURCE>", "`platform resources` lists them")
-    .argument("<UID|NAME...>")
+    .argument("<UID|NAME...>", "also a path: team/prod/nginx")
     .addOption(parentOption());
   return command.action((name: string, texts: readonly string[]) =>
     inSession(command, async (session) => {

@@ -46,7 +46,7 @@ export function listCommand(args: readonly string[]): Command {
   const command = withOutput(withSession(new Command("list")), "table", [documentsFormat])
     .argument("<RESOURCES>", "`platform resources` lists them")
     .option("--filter <NAME=VALUE>", filterHelp(input), collect)
-    .option("--parent <UID|NAME>", "only those directly in this group, or in another parent by its uid")
+    .option("--parent <UID|NAME>", "only those directly in this group or other parent")
     .option("--below <UID|NAME>", "only those below this group")
     .option("--order-by <FIELDS>", 'fields, each with an optional `desc`: "name desc, uid"')
     .option(

@@ -54,7 +54,7 @@ describe("list", () => {
   test("prints what a JSONPath template of kubectl says, of all items or of one resource", async () => {
     const names = ["-o", 'jsonpath={range .items[*]}{.name}{"\\t"}{.activeTags}{"\\n"}{end}'];
     expect(await output(["list", "repos", "--order-by", "name", ...names])).toBe("alpha\t[]\nbeta\t[]\ngamma\t[]\n");
-    expect(await output(["get", "repo", "beta", "-o", "jsonpath=<{.name}>"])).toBe("<beta>");
+    expect(await output(["get", "repo", "beta", "-o=jsonpath=<{.name}>"])).toBe("<beta>");
     expect(await output(["get", "repo", "beta", "alpha", "-o", "jsonpath={.items[1].name}"])).toBe("alpha");
     const call = ["call", "platform.registry.v2.ReposService/ListRepos", "--field", "name=beta"];
     expect(await output([...call, "-o", "jsonpath={.repos[0].name} of {.totalCount}"])).toBe("beta of 1");
