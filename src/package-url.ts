@@ -10,6 +10,8 @@ export interface PackageUrl {
   /** "" if there is none. */
   readonly version: string;
   readonly qualifiers: ReadonlyMap<string, string>;
+  /** "" if there is none. */
+  readonly subpath: string;
 }
 
 /** Properties that distinguish packages of the same name. */
@@ -22,7 +24,7 @@ export interface PackageKind {
   readonly distro?: string | undefined;
 }
 
-const shape = /^pkg:\/*([a-z][a-z0-9.+-]*)\/([^?#]+)(?:\?([^#]*))?(?:#.*)?$/is;
+const shape = /^pkg:\/*([a-z][a-z0-9.+-]*)\/([^?#]+)(?:\?([^#]*))?(?:#(.*))?$/is;
 
 /** Separators between namespace and name, by type. In other types, the namespace is not part of the name. */
 const joiners: Readonly<Record<string, string>> = { npm: "/", golang: "/", maven: ":", composer: "/", github: "/" };
@@ -52,7 +54,7 @@ const qualifierKey = /^[a-z][a-z0-9._-]*$/i;
 
 /** Parses a package URL; undefined for an invalid one. */
 export function parsePackageUrl(text: string): PackageUrl | undefined {
-  const [, givenType = "", path = "", query = ""] = shape.exec(text) ?? [];
+  const [, givenType = "", path = "", query = "", subpath = ""] = shape.exec(text) ?? [];
   if (givenType === "") return undefined;
   const type = givenType.toLowerCase();
   const slash = path.lastIndexOf("/");
@@ -80,6 +82,7 @@ export function parsePackageUrl(text: string): PackageUrl | undefined {
     name: normalName(type, name),
     version: lowerVersions.has(type) ? version.toLowerCase() : version,
     qualifiers,
+    subpath: subpath.split("/").map(decode).filter(Boolean).join("/"),
   };
 }
 
@@ -100,6 +103,22 @@ export function formatPackageUrl({ type, namespace = "", distro = "" }: PackageK
   const prefix = end < 0 ? namespace : name.slice(0, end);
   const path = [...prefix.split("/").filter(Boolean), name.slice(end < 0 ? 0 : end + 1)].map(encodeURIComponent);
   return `pkg:${[type, ...path].join("/")}${distro === "" ? "" : `?distro=${encodeURIComponent(distro)}`}`;
+}
+
+/** The text of a package URL with all its parts, the same for all that are equal. */
+export function packageUrlText({ type, namespace, name, version, qualifiers, subpath }: PackageUrl): string {
+  const path = [...namespace.split("/").filter(Boolean), name].map(encode).join("/");
+  const query = [...qualifiers]
+    .filter(([, value]) => value !== "")
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([key, value]) => `${key}=${encode(value)}`)
+    .join("&");
+  const parts = [
+    version && `@${encode(version)}`,
+    query && `?${query}`,
+    subpath && `#${subpath.split("/").map(encode).join("/")}`,
+  ];
+  return `pkg:${type}/${path}${parts.join("")}`;
 }
 
 /** The name of a package as written in its ecosystem: `openssl`, `@scope/name`, `group:artifact`. */
@@ -150,6 +169,11 @@ function isRelease(distro: string): boolean {
 
 function releaseOf(distro: string): string {
   return distro.replace(/^.*-(?=[0-9])/, "");
+}
+
+/** Encodes what has to be, which colons have not. */
+function encode(text: string): string {
+  return encodeURIComponent(text).replaceAll("%3A", ":");
 }
 
 /** Decodes percent-encoding. Returns a malformed text as it is. */

@@ -5,6 +5,7 @@ import {
   type PackageKind,
   packageKind,
   packageName,
+  packageUrlText,
   packageVersion,
   parsePackageUrl,
 } from "../src/package-url.ts";
@@ -56,6 +57,30 @@ it.each([
   ["pkg:pypi/a@1.0RC1", "1.0rc1"],
 ])("%s has the version %s", (text, expected) => {
   expect(packageVersion(parse(text))).toBe(expected);
+});
+
+describe("the text of a package URL", () => {
+  it.each([
+    [
+      "pkg:OCI/trivy?tag=0.1&repository_url=ghcr.io/a/trivy",
+      "pkg:oci/trivy?repository_url=ghcr.io%2Fa%2Ftrivy&tag=0.1",
+    ],
+    ["pkg:deb/Debian/a@1:2%2b1?arch=all&epoch=", "pkg:deb/debian/a@1:2%2B1?arch=all"],
+    [
+      "pkg:golang/google.golang.org/genproto@v1#/googleapis//api/",
+      "pkg:golang/google.golang.org/genproto@v1#googleapis/api",
+    ],
+    ["pkg://npm/%40scope/a", "pkg:npm/%40scope/a"],
+  ])("of %s is %s", (text, expected) => {
+    expect(packageUrlText(parse(text))).toBe(expected);
+    expect(parse(expected)).toEqual(parse(packageUrlText(parse(expected))));
+  });
+
+  it("has the epoch in its version", () => {
+    expect(packageVersion(parse("pkg:deb/debian/a@2-1?epoch=1"))).toBe("1:2-1");
+    expect(packageVersion(parse("pkg:deb/debian/a?epoch=1"))).toBe("");
+    expect(packageVersion(parse("pkg:rpm/fedora/a@2-1"))).toBe("2-1");
+  });
 });
 
 describe("kinds of packages", () => {

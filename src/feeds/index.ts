@@ -33,7 +33,14 @@ export { readSbom } from "./formats/sbom/sbom.ts";
 export type { VulnFinding, VulnScan } from "./formats/scans/scan.ts";
 export { readVulnReport } from "./formats/scans/vuln-report.ts";
 export { ImportReport, type ImportSummary, summaryText } from "./import/report.ts";
-export { type ImportItem, type ImportOptions, type Prune, type PrunedPortion, runImport } from "./import/run.ts";
+export {
+  type FeedIds,
+  type ImportItem,
+  type ImportOptions,
+  type Prune,
+  type PrunedPortion,
+  runImport,
+} from "./import/run.ts";
 export type { Unread } from "./records/fields.ts";
 export { parseRecords } from "./records/parse.ts";
 export {

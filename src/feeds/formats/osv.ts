@@ -14,9 +14,10 @@ import {
   type VulnerabilityMetadata,
   VulnerabilityMetadataSchema,
 } from "../../../gen/platform/advisory/v2/security_advisory_pb.ts";
-import { Fields, type Unread } from "../records/fields.ts";
+import { Fields, hasMembers, type Unread } from "../records/fields.ts";
+import { FeedRefusal, ForeignRecord } from "../source/refusal.ts";
 import { type CvssVersion, cvssVersion } from "./cvss.ts";
-import { readAliases, readId } from "./record-id.ts";
+import { isRecordId, readAliases, readId } from "./record-id.ts";
 
 const maxSummaryLength = 4096;
 const maxDetailsLength = 256 * 1024;
@@ -65,10 +66,26 @@ const ignored: ReadonlySet<string> = new Set([
 
 /** A URL with an authority. Excludes schemes that a browser would execute, as `javascript:`. */
 const url = /^[a-z][a-z0-9+.-]*:\/\/\S+$/i;
+/** A URL of https without its scheme, as publishers write for repositories: `github.com/owner/name`. */
+const hostAndPath = /^[a-z0-9-]+(?:\.[a-z0-9-]+)+\/\S*$/i;
 
-/** Reads the metadata of a record. Errors: FeedRefusal. */
+/**
+ * Reads the metadata of a record. Errors: ForeignRecord if it has no `id`, or neither of `modified` and
+ * `schema_version`; FeedRefusal with its id.
+ */
 export function readOsv(record: unknown, unread: Unread): VulnerabilityMetadata {
-  const fields = new Fields(record);
+  if (!hasMembers(record, "id", "modified") && !hasMembers(record, "id", "schema_version"))
+    throw new ForeignRecord("is not an OSV record: it needs id and modified");
+  try {
+    return readRecord(new Fields(record), unread);
+  } catch (error) {
+    if (!(error instanceof FeedRefusal)) throw error;
+    const { id } = record;
+    throw error.of(typeof id === "string" && isRecordId(id) ? [id] : []);
+  }
+}
+
+function readRecord(fields: Fields, unread: Unread): VulnerabilityMetadata {
   const version = fields.optionalText("schema_version") ?? "1.0.0";
   if (!version.startsWith("1.")) throw fields.refusal("schema_version", `${JSON.stringify(version)} is not 1.x`);
   const id = readId(fields, "id");
@@ -82,7 +99,8 @@ export function readOsv(record: unknown, unread: Unread): VulnerabilityMetadata 
     details: fields.optionalText("details", maxDetailsLength) ?? "",
     aliases: readAliases(fields, "aliases"),
     references: fields.objects("references", maxReferences).map((reference) => {
-      const address = reference.text("url", maxUrlLength);
+      const text = reference.text("url", maxUrlLength);
+      const address = hostAndPath.test(text) ? `https://${text}` : text;
       if (!url.test(address)) throw reference.refusal("url", "is not a URL");
       return {
         type: referenceTypes.get(reference.optionalText("type") ?? "") ?? Reference_Type.UNSPECIFIED,

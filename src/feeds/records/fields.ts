@@ -37,7 +37,7 @@ export class Fields {
   readonly #children = new Map<string, readonly Fields[]>();
 
   constructor(value: unknown, path = "", { kind = path, isMap = false } = {}) {
-    if (!isObject(value)) throw new FeedRefusal(at(path, "is not an object"));
+    if (!hasMembers(value)) throw new FeedRefusal(at(path, "is not an object"));
     this.path = path;
     this.#values = value;
     this.#kind = kind;
@@ -93,7 +93,7 @@ export class Fields {
     const kind = this.#kindOfItems(name);
     const items = this.#list(name, maxItems).flatMap((value, i) => {
       const path = `${this.#pathOf(name)}[${i}]`;
-      if (refuse === undefined || isObject(value)) return [new Fields(value, path, { kind })];
+      if (refuse === undefined || hasMembers(value)) return [new Fields(value, path, { kind })];
       refuse(path, "is not an object");
       return [];
     });
@@ -209,8 +209,10 @@ export class Fields {
   }
 }
 
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+/** Whether a record is an object that has all of these members. */
+export function hasMembers(record: unknown, ...names: readonly string[]): record is Readonly<Record<string, unknown>> {
+  if (typeof record !== "object" || record === null || Array.isArray(record)) return false;
+  return names.every((name) => Object.hasOwn(record, name));
 }
 
 function readText(value: unknown, maxLength: number, path: string): string {

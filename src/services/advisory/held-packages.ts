@@ -2,7 +2,8 @@
  * The packages in images, by name, and whether the fix of an advisory is in them.
  *
  * A package has its own name and the name of the package that it is built from. If an image has several copies of the
- * package of an advisory, all of them must be fixed.
+ * package of an advisory, all of them must be fixed. A fix holds for its version and later ones, up to a version that is
+ * said to be affected.
  */
 
 import { isSameKind, normalName, type PackageKind } from "../../package-url.ts";
@@ -22,6 +23,14 @@ interface Copy extends PackageKind {
   readonly version: string;
 }
 
+/** What an advisory says of one version of a package. */
+export interface VersionStatement {
+  readonly kind: PackageKind;
+  readonly version: string;
+  /** Whether the version is affected, or may be. */
+  readonly isOpen: boolean;
+}
+
 /** Packages by the name by which their type compares them. */
 export interface HeldPackages {
   /** The names of packages, as they are written and as they are compared. */
@@ -29,11 +38,16 @@ export interface HeldPackages {
   /** The sorted names of packages of unknown type, which no advisory can be about. */
   readonly untyped: readonly string[];
   /**
-   * Whether an image has packages of that name and kind, all of them at the version or above; undefined if that is not
-   * known, because the versions cannot be compared.
+   * Whether an image has packages of that name and kind, all of them at the fixed version or above, and none of them
+   * open by what is said of versions in between; undefined if that is not known, because the versions cannot be compared.
    * @param name as a package URL has it.
    */
-  areFixed(name: string, kind: PackageKind, version: string): boolean | undefined;
+  areFixed(
+    name: string,
+    kind: PackageKind,
+    fixedVersion: string,
+    statements?: readonly VersionStatement[],
+  ): boolean | undefined;
 }
 
 /** Indexes the packages of images. */
@@ -55,23 +69,41 @@ export function holdPackages(images: readonly (readonly HeldPackage[])[]): HeldP
   return {
     names: [...names],
     untyped: [...untyped].sort(),
-    areFixed(name, kind, version) {
-      const inImages = [...(held.get(name)?.values() ?? [])].map((copies) =>
-        areAtLeast(
-          copies.filter((copy) => isSameKind(kind, copy)),
-          version,
-        ),
-      );
+    areFixed(name, kind, fixedVersion, statements = []) {
+      const inImages = [...(held.get(name)?.values() ?? [])].map((copies) => {
+        const meant = copies.filter((copy) => isSameKind(kind, copy));
+        const areFixed = meant.map((copy) => isFixed(copy, fixedVersion, statements));
+        if (meant.length === 0 || areFixed.includes(false)) return false;
+        return areFixed.includes(undefined) ? undefined : true;
+      });
       return inImages.includes(true) || (inImages.includes(undefined) ? undefined : false);
     },
   };
 }
 
-/** Whether there are copies, all of them at the version or above; undefined if that is not known. */
-function areAtLeast(copies: readonly Copy[], version: string): boolean | undefined {
-  const orders = copies.map((copy) => comparePackageVersions(copy.type, copy.version, version));
-  if (orders.length === 0 || orders.some((order) => order !== undefined && order < 0)) return false;
-  return orders.includes(undefined) ? undefined : true;
+/** Undefined if the versions cannot be compared. */
+function isFixed(copy: Copy, fixedVersion: string, statements: readonly VersionStatement[]): boolean | undefined {
+  const isReached = isAtLeast(copy.type, copy.version, fixedVersion);
+  return isReached === true ? !isOpenAgain(copy, fixedVersion, statements) : isReached;
+}
+
+/** Whether the nearest version before that of a copy, or this one itself, is said to be open after the fix. */
+function isOpenAgain(copy: Copy, fixedVersion: string, statements: readonly VersionStatement[]): boolean {
+  const { type, version } = copy;
+  const since = statements.filter(
+    (statement) =>
+      isSameKind(statement.kind, copy) &&
+      isAtLeast(type, statement.version, fixedVersion) === true &&
+      isAtLeast(type, version, statement.version) === true,
+  );
+  return since.some(
+    ({ isOpen, version: last }) => isOpen && since.every((each) => isAtLeast(type, last, each.version) === true),
+  );
+}
+
+function isAtLeast(type: string, version: string, other: string): boolean | undefined {
+  const order = comparePackageVersions(type, version, other);
+  return order === undefined ? undefined : order >= 0;
 }
 
 /** The distinct copies in one image, by the name that is compared. */

@@ -25,7 +25,7 @@ import {
 import { scopesOf } from "../../auth/index.ts";
 import { failedPrecondition, invalid, notFound } from "../../errors.ts";
 import { fixedUid } from "../../new-uid.ts";
-import { type PackageUrl, packageKind, packageName, parsePackageUrl } from "../../package-url.ts";
+import { type PackageUrl, packageKind, packageName, packageVersion, parsePackageUrl } from "../../package-url.ts";
 import {
   databaseOf,
   type ListRequest,
@@ -35,7 +35,7 @@ import {
   openList,
 } from "../../resource/index.ts";
 import type { ReadSession } from "../../store/index.ts";
-import { documents } from "./documents.ts";
+import { documents, timeOf } from "./documents.ts";
 import { type HeldPackage, type HeldPackages, holdPackages } from "./held-packages.ts";
 import { severitiesOf } from "./severities.ts";
 
@@ -220,16 +220,17 @@ async function resolvedByDay(session: ReadSession, held: HeldPackages, days: Rea
   const uncompared = new Set<string>();
   const urls = new Map<string, PackageUrl | undefined>();
   for await (const { id: document, advisories } of readDocuments(session, held.names)) {
-    for (const { id, aliases, events, packageUrl = "" } of advisories) {
+    const typed = advisories.flatMap(({ id, aliases, events, packageUrl = "" }) => {
       if (!urls.has(packageUrl)) urls.set(packageUrl, parsePackageUrl(packageUrl));
       const url = urls.get(packageUrl);
-      if (url === undefined) {
-        untyped.add(document);
-        continue;
-      }
+      if (url === undefined) untyped.add(document);
+      return url === undefined ? [] : [{ id, aliases, url, events: eventsThatHold(events, url) }];
+    });
+    const statements = Map.groupBy(typed.flatMap(statementOf), ({ id }) => id);
+    for (const { id, aliases, events, url } of typed) {
       const name = packageName(url);
       const isFixedIn = (version: string): boolean => {
-        const isFixed = held.areFixed(name, packageKind(url), version);
+        const isFixed = held.areFixed(name, packageKind(url), version, statements.get(id));
         if (isFixed === undefined) uncompared.add(name);
         return isFixed === true;
       };
@@ -237,6 +238,19 @@ async function resolvedByDay(session: ReadSession, held: HeldPackages, days: Rea
     }
   }
   return { resolved, untyped: [...untyped].sort(), uncompared: [...uncompared].sort() };
+}
+
+/** Of the statements about one version, the last one. */
+function eventsThatHold(events: readonly DocumentEvent[], { version }: PackageUrl): readonly DocumentEvent[] {
+  if (version === "" || events.length < 2) return events;
+  return [events.reduce((last, event) => (timeOf(event) >= timeOf(last) ? event : last))];
+}
+
+/** What an advisory says of the version that it is about; empty if it is about all versions. */
+function statementOf({ id, url, events }: { id: string; url: PackageUrl; events: readonly DocumentEvent[] }) {
+  const version = packageVersion(url);
+  const isOpen = events.some(({ data }) => data.case !== "fixed" && data.case !== "falsePositiveDetermination");
+  return version === "" ? [] : [{ id, kind: packageKind(url), version, isOpen }];
 }
 
 /** The days of the events whose fixed version is reached. */

@@ -9,7 +9,7 @@ export const securityAdvisoryOfV1: ServiceOfV1 = {
   tables: {
     messages: [
       { older: v1.DocumentSchema, newer: v2.DocumentSchema, onlyNewer: identified },
-      { older: v1.AdvisorySchema, newer: v2.DocumentAdvisorySchema, onlyNewer: { package_url: "v1 does not show it" } },
+      { older: v1.AdvisorySchema, newer: v2.DocumentAdvisorySchema },
       {
         older: v1.VulnerabilityMetadataSchema,
         newer: v2.VulnerabilityMetadataSchema,

@@ -2,7 +2,7 @@ import { toJson } from "@bufbuild/protobuf";
 import { expect, test } from "vitest";
 import { VulnerabilityMetadataSchema } from "../../../gen/platform/advisory/v2/security_advisory_pb.ts";
 import { readOsv } from "../../../src/feeds/formats/osv.ts";
-import { FeedRefusal } from "../../../src/feeds/source/refusal.ts";
+import { FeedRefusal, ForeignRecord } from "../../../src/feeds/source/refusal.ts";
 
 const modified = "2026-01-02T03:04:05Z";
 const read = (record: unknown) =>
@@ -98,13 +98,11 @@ test("a withdrawn record has the time, and no severities", () => {
 });
 
 test.each<[string, unknown, string]>([
-  ["no object", "TEST-1", "is not an object"],
   ["of another format", { id: "TEST-1", schema_version: "2.0.0", modified }, 'schema_version: "2.0.0" is not 1.x'],
-  ["without an id", { modified }, "id: is missing"],
   ["with an id of the wrong type", { id: 7, modified }, "id: is not text"],
   ["with an id of two lines", { id: "TEST-1\nTEST-2", modified }, 'id: "TEST-1\\nTEST-2" is not an id'],
   ["with a long id", { id: "T".repeat(256), modified }, "id: has 256 characters, more than 255"],
-  ["without a time", { id: "TEST-1" }, "modified: is missing"],
+  ["without a time", { id: "TEST-1", schema_version: "1.7.3" }, "modified: is missing"],
   ["of the year 0", { id: "TEST-1", modified: "0000-01-01T00:00:00Z" }, "modified: "],
   ["published in the year 10000", { id: "TEST-1", modified, published: "10000-01-01T00:00:00Z" }, "published: "],
   ["withdrawn at no time", { id: "TEST-1", modified, withdrawn: "yes" }, "withdrawn: "],
@@ -137,6 +135,34 @@ test.each<[string, unknown, string]>([
 ])("a record %s is refused", (_, record, reason) => {
   expect(() => readOsv(record, () => {})).toThrow(FeedRefusal);
   expect(() => readOsv(record, () => {})).toThrow(reason);
+});
+
+test("a reference without its scheme is one of https", () => {
+  const references = [{ type: "PACKAGE", url: "github.com/owner/name" }];
+  expect(readOsv({ id: "TEST-1", modified, references }, () => {}).references[0]!.url).toBe(
+    "https://github.com/owner/name",
+  );
+});
+
+test("a refusal has the id of its record, if that is one", () => {
+  const idsOf = (id: string) => {
+    try {
+      return readOsv({ id, modified: "yesterday" }, () => {});
+    } catch (error) {
+      return (error as FeedRefusal).ids;
+    }
+  };
+  expect([idsOf("TEST-1"), idsOf("a b")]).toEqual([["TEST-1"], []]);
+});
+
+test.each<[string, unknown]>([
+  ["a text", "TEST-1"],
+  ["a list", [{ id: "TEST-1", modified }]],
+  ["null", null],
+  ["without an id", { modified }],
+  ["with an id alone", { id: "TEST-1", summary: "a report" }],
+])("what is no record: %s", (_, record) => {
+  expect(() => readOsv(record, () => {})).toThrow(ForeignRecord);
 });
 
 test("unknown members are reported, those ignored on purpose are not", () => {
