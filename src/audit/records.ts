@@ -85,7 +85,7 @@ const auditLog: LogSpec = {
 };
 const batchSize = 500;
 /** The same where a call reads. Reading as many takes less than a millisecond. */
-const pageBatchSize = 100;
+const pageBatchSize = 50;
 /** How many records a page or a count looks at, whatever it selects. */
 const maxExamined = 1000;
 

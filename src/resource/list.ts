@@ -98,7 +98,8 @@ export function listResources(
     if (isStoredForm(resource)) return withEnvelope(storedList(resource, output, rows), envelope(rows.length));
     return chain(toResponses(resource, rows, context), (items) => {
       const length = messagePageLength(resource.declaration.schema, items);
-      return listResponse(output, items.slice(0, length), envelope(length));
+      const response = listResponse(output, items.slice(0, length), envelope(length));
+      return chain(environmentOf(context).session.pause(), () => response);
     });
   });
 }

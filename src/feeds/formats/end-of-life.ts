@@ -4,8 +4,8 @@
  */
 import { Fields } from "../records/fields.ts";
 import { parseJson } from "../records/parse.ts";
+import { type ReadNotes, readEach } from "../records/read-each.ts";
 import { FeedRefusal } from "../source/refusal.ts";
-import { readEach, type VulnReportNotes } from "./scans/scan.ts";
 
 /** A version of a product, of which there are several releases: `3.12`. Dates are `YYYY-MM-DD`, or "". */
 export interface ProductCycle {
@@ -31,7 +31,7 @@ export interface Product {
 const maxCycles = 10_000;
 
 /** Reads the document of a product. Errors: FeedRefusal. */
-export function readProduct(bytes: Uint8Array, notes: VulnReportNotes): Product {
+export function readProduct(bytes: Uint8Array, notes: ReadNotes): Product {
   const json = parseJson(bytes);
   if (Array.isArray(json)) {
     const list = new Fields({ cycles: json });
