@@ -127,9 +127,9 @@ export function openApiDocument(
  */
 const targetLimits = { maxBytes: 16 * 1024, maxItems: 300 };
 
-/** Fields with presence that every answer has: the times of resources, and totals, but for that of deliveries. */
+/** Fields with presence that every answer has: the times of resources, and totals. */
 function isAlwaysSet({ name, parent }: DescField): boolean {
-  if (name === "total_count") return parent.typeName !== "platform.delivery.v1.ListDeliveriesResponse";
+  if (name === "total_count") return true;
   return (name === "create_time" || name === "update_time") && hasOption(parent, resource);
 }
 

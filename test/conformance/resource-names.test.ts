@@ -18,11 +18,14 @@ function expressionOf(pattern: string): RegExp {
 }
 
 onSqlite("the pattern of a resource", (platform) => {
-  test.each(named.map(({ name, output }) => ({ name, output })))("matches what $name gets", async ({ name, output }) => {
-    const { pattern, nameField } = getOption(output, resource);
-    expect([pattern.length, nameField]).toEqual([1, "uid"]);
-    const request = await methodFixtures[name]!.request(platform(), (await makeGroup(platform(), "")).uid);
-    const { uid } = await platform().ok(name, request);
-    expect(uid).toMatch(expressionOf(pattern[0]!));
-  });
+  test.each(named.map(({ name, output }) => ({ name, output })))(
+    "matches what $name gets",
+    async ({ name, output }) => {
+      const { pattern, nameField } = getOption(output, resource);
+      expect([pattern.length, nameField]).toEqual([1, "uid"]);
+      const request = await methodFixtures[name]!.request(platform(), (await makeGroup(platform(), "")).uid);
+      const { uid } = await platform().ok(name, request);
+      expect(uid).toMatch(expressionOf(pattern[0]!));
+    },
+  );
 });
