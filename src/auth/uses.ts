@@ -7,9 +7,10 @@ import type { Capability } from "../../gen/platform/capabilities/capabilities_pb
 import { matchingAt } from "./actor.ts";
 import type { Authority } from "./authority.ts";
 
-/** The members of requests that name a place in a method without a scope: `parent`, and those of `uidp`. */
+/** The members of requests that name a place in a method without a scope: `parent`, `uids`, and those of `uidp`. */
 interface Placed {
   readonly parent?: unknown;
+  readonly uids?: readonly unknown[];
   readonly uidp?: Readonly<Record<string, unknown>>;
 }
 
@@ -33,8 +34,8 @@ export function usedBy(
 
 /** The uid that a request of a method without a scope is about; undefined if it names none. */
 export function placeIn(request: Message): string | undefined {
-  const { parent, uidp = {} } = request as Placed;
-  return [parent, uidp.descendantsOf, uidp.childrenOf, uidp.ancestorsOf, uidp.inRoot].find(
+  const { parent, uids = [], uidp = {} } = request as Placed;
+  return [parent, uids[0], uidp.descendantsOf, uidp.childrenOf, uidp.ancestorsOf, uidp.inRoot].find(
     (uid): uid is string => typeof uid === "string" && uid !== "",
   );
 }
