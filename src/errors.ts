@@ -50,17 +50,31 @@ export function invalidWithin(path: string, error: unknown): unknown {
   return invalid(violations.map((v) => ({ ...v, field: v.field === "" ? path : `${path}.${v.field}` })));
 }
 
+/**
+ * The values in the message of an error, by lowerCamelCase names: the `metadata` of its `ErrorInfo` (AIP-193). Those of
+ * INVALID_ARGUMENT and FAILED_PRECONDITION are in the violations.
+ */
+type Variables = Readonly<Record<string, string>>;
+
+const variables = new WeakMap<ConnectError, Variables>();
+
+function withVariables(error: ConnectError, values: Variables): ConnectError {
+  variables.set(error, values);
+  return error;
+}
+
 /** NOT_FOUND about one resource. `text`: for a resource that was not requested by its uid. */
 export function notFound(
   resource: ResourceName,
   text = `${kindOf(resource)} ${JSON.stringify(nameOf(resource))} does not exist`,
 ): ConnectError {
-  return failure(Code.NotFound, text, about(resource));
+  return withVariables(failure(Code.NotFound, text, about(resource)), variablesOf(resource));
 }
 
 /** ALREADY_EXISTS. `resource`: the one that exists. `what`: the value that collides. */
 export function alreadyExists(resource: ResourceName, what: string): ConnectError {
-  return failure(Code.AlreadyExists, `${kindOf(resource)} with ${what} exists`, about(resource));
+  const error = failure(Code.AlreadyExists, `${kindOf(resource)} with ${what} exists`, about(resource));
+  return withVariables(error, { ...variablesOf(resource), conflict: what });
 }
 
 /** ALREADY_EXISTS for what a batch would make twice; none exists to be named, since nothing of the batch is made. */
@@ -75,9 +89,9 @@ export function failedPrecondition(violations: PreconditionViolation | readonly 
   return failure(Code.FailedPrecondition, text, detail(PreconditionFailureSchema, { violations: all }));
 }
 
-/** PERMISSION_DENIED; the text must be the same whether or not the resource exists. */
-export function permissionDenied(text: string): ConnectError {
-  return failure(Code.PermissionDenied, text);
+/** PERMISSION_DENIED; the text must be the same whether or not the resource exists. `values`: those in the text. */
+export function permissionDenied(text: string, values: Variables = {}): ConnectError {
+  return withVariables(failure(Code.PermissionDenied, text), values);
 }
 
 /**
@@ -104,16 +118,22 @@ export function aborted(text: string): ConnectError {
   return failure(Code.Aborted, text);
 }
 
-/** RESOURCE_EXHAUSTED with the quota. `retryAfterMs`: absent if waiting does not help. */
-export function resourceExhausted(subject: string, text: string, retryAfterMs?: number): ConnectError {
+/** RESOURCE_EXHAUSTED with the quota. `retryAfterMs`: absent if waiting does not help. `values`: those in the text. */
+export function resourceExhausted(
+  subject: string,
+  text: string,
+  retryAfterMs?: number,
+  values: Variables = {},
+): ConnectError {
   const quota = detail(QuotaFailureSchema, { violations: [{ subject, description: text }] });
-  if (retryAfterMs === undefined) return failure(Code.ResourceExhausted, text, quota);
-  return retryable(failure(Code.ResourceExhausted, text, quota), retryAfterMs);
+  const error = withVariables(failure(Code.ResourceExhausted, text, quota), values);
+  return retryAfterMs === undefined ? error : retryable(error, retryAfterMs);
 }
 
 /** RESOURCE_EXHAUSTED by a rate limit; `policy` names it. With the header fields of the IETF's draft on rate limits. */
 export function rateLimited(policy: string, { perSecond, burst }: Rate, retryAfterMs: number): ConnectError {
   const error = retryable(failure(Code.ResourceExhausted, `too many requests (${policy})`), retryAfterMs);
+  withVariables(error, { policy });
   error.metadata.set("ratelimit-policy", `"${policy}";q=${burst};w=${Math.ceil(burst / perSecond)}`);
   error.metadata.set("ratelimit", `"${policy}";r=0;t=${Math.ceil(retryAfterMs / 1000)}`);
   return error;
@@ -124,9 +144,9 @@ export function isRateLimited(error: unknown): boolean {
   return error instanceof ConnectError && error.metadata.has("ratelimit");
 }
 
-/** UNIMPLEMENTED: the method is in the contract, and this server does not serve it. */
-export function unimplemented(text: string): ConnectError {
-  return failure(Code.Unimplemented, `Unimplemented: ${text}`);
+/** UNIMPLEMENTED: the method is in the contract, and this server does not serve it. `values`: those in the text. */
+export function unimplemented(text: string, values: Variables = {}): ConnectError {
+  return withVariables(failure(Code.Unimplemented, `Unimplemented: ${text}`), values);
 }
 
 /** UNAVAILABLE: nothing was changed; the same call may succeed after `retryAfterMs`. */
@@ -184,7 +204,11 @@ export function completeError(
   const typed = typedDetail(error.code, message);
   if (typed !== undefined && !has(typed.desc)) error.details.push(typed);
   if (!has(ErrorInfoSchema)) {
-    const info = { reason: reasonOf(error.code), domain: domain === undefined ? host : `${domain}.${host}` };
+    const info = {
+      reason: reasonOf(error.code),
+      domain: domain === undefined ? host : `${domain}.${host}`,
+      metadata: variables.get(error) ?? {},
+    };
     error.details.unshift(detail(ErrorInfoSchema, info));
   }
   if (request !== undefined && !has(RequestInfoSchema))
@@ -250,6 +274,10 @@ const maxUidLength = 2048;
 
 function nameOf({ uid }: ResourceName): string {
   return uid.length > maxUidLength ? shorten(uid) : uid;
+}
+
+function variablesOf(resource: ResourceName): Variables {
+  return { kind: kindOf(resource), resource: nameOf(resource) };
 }
 
 function kindOf(resource: ResourceName): string {

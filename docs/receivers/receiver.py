@@ -9,7 +9,8 @@ KEYS = jwt.PyJWKClient(ISSUER + "/.well-known/jwks.json")
 
 def is_genuine(headers, body):
     token = headers["Authorization"].removeprefix("Bearer ")
-    claims = jwt.decode(token, KEYS.get_signing_key_from_jwt(token), ["ES256"], audience="customer", issuer=ISSUER)
+    key = KEYS.get_signing_key_from_jwt(token).key
+    claims = jwt.decode(token, key, ["ES256"], audience="customer", issuer=ISSUER)
     is_for_us = claims["sub"] == "webhook:" + GROUP and abs(time.time() - int(headers["webhook-timestamp"])) < 300
     is_its_body = claims["webhook"]["digest"] == "sha256:" + hashlib.sha256(body).hexdigest()
     signed = f"{headers['webhook-id']}.{headers['webhook-timestamp']}.".encode() + body

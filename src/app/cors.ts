@@ -24,6 +24,7 @@ const responseHeaders = [
   "RateLimit-Policy",
   "Retry-After",
   "WWW-Authenticate",
+  "X-Page-Restarted",
   "X-Request-Id",
 ].join(", ");
 

@@ -1,11 +1,13 @@
 /** What the OpenAPI documents of this API say beyond their descriptors. */
-import type { DescMethod, DescService } from "@bufbuild/protobuf";
+import { type DescField, type DescMethod, type DescService, hasOption } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
+import { resource } from "../../gen/google/api/resource_pb.ts";
 import {
   BadRequestSchema,
   ErrorInfoSchema,
   PreconditionFailureSchema,
   QuotaFailureSchema,
+  RequestInfoSchema,
   ResourceInfoSchema,
   RetryInfoSchema,
 } from "../../gen/google/rpc/error_details_pb.ts";
@@ -55,7 +57,12 @@ a slash, and 16 more. In a path, the slashes of a uid may be written as they are
 
 **Names.** JSON has lowerCamelCase names. Bodies and query parameters are also read in snake_case.
 
-**Errors** are a \`google.rpc.Status\`, with typed details.`;
+**Errors** are a \`google.rpc.Status\`, with typed details.
+
+**Versions.** The document of v2 is at [/openapi.json](/openapi.json), that of v1 at [/openapi-v1.json](/openapi-v1.json).
+
+**Limits.** A body has at most 1 MiB, the target and the header of a request together 16 KiB, unless the operator has
+set others.`;
 
 /** The document of one version of the API. `services`: those of the version, with comments. */
 export function openApiDocument(
@@ -72,6 +79,7 @@ export function openApiDocument(
       BadRequestSchema,
       PreconditionFailureSchema,
       QuotaFailureSchema,
+      RequestInfoSchema,
       ResourceInfoSchema,
       RetryInfoSchema,
     ],
@@ -98,6 +106,10 @@ export function openApiDocument(
       required: [{ bearer: [] }],
     },
     parameters,
+    targetLimits,
+    isAlwaysSet,
+    patternOf: (field) =>
+      field.name === "order_by" && field.fieldKind === "scalar" ? orderPattern(commentOf(field)) : undefined,
     more: {
       "x-tagGroups": [...domains].map(([domain, members]) => ({
         name: domain,
@@ -107,6 +119,29 @@ export function openApiDocument(
     notesOf: (method) => notesOf(method, contract.of(method)),
     examples: examples[version],
   });
+}
+
+/**
+ * What fits into the target of a request: 16 KiB with the header, of which an item of the longest list, a uid, takes at
+ * least 50 bytes.
+ */
+const targetLimits = { maxBytes: 16 * 1024, maxItems: 300 };
+
+/** Fields with presence that every answer has: the times of resources, and totals. */
+function isAlwaysSet({ name, parent }: DescField): boolean {
+  if (name === "total_count") return true;
+  return (name === "create_time" || name === "update_time") && hasOption(parent, resource);
+}
+
+/** The pattern of an order by the names that the comment of its field lists, and by those that stand for them. */
+function orderPattern(comment: string): string {
+  const text = comment.replaceAll("\n", " ");
+  const [, list] = /^What to sort by: (?:any of )?((?:`\w+`(?:, )?)+)/.exec(text) ?? [];
+  if (list === undefined) throw new Error(`the comment of an order lists no names: ${comment}`);
+  const [, others = ""] = /((?:`\w+`(?: and )?)+) stand for/.exec(text) ?? [];
+  const names = [...`${list} ${others}`.matchAll(/(?<=`)\w+(?=`)/g)].join("|");
+  const one = `(?:${names})(?: (?:asc|desc))?`;
+  return `^$|^${one}(?:, ?${one})*$`;
 }
 
 function notesOf(method: DescMethod, { authorization, mutates, isIdempotent, standard }: MethodContract): MethodNotes {

@@ -6,7 +6,7 @@ import type { PortResponse } from "../message/index.ts";
 import { addGrpcSamples } from "../openapi/index.ts";
 import { createPages, type HomeFacts } from "../pages/index.ts";
 import { version } from "../version.ts";
-import { openApiYaml, readOpenApi } from "./openapi-files.ts";
+import { type OpenApiVersion, openApiYaml, readOpenApi } from "./openapi-files.ts";
 
 /** What {@link openPages} needs. */
 export interface PageParts {
@@ -21,20 +21,20 @@ export interface PageParts {
 
 /** The endpoints of the pages. */
 export function openPages({ services, baseUrl, issuers, onError }: PageParts): Endpoints {
-  const readDocument = async () => {
-    const document = JSON.parse(await readOpenApi("v2", "json"));
+  const readDocument = async (version: OpenApiVersion) => {
+    const document = JSON.parse(await readOpenApi(version, "json"));
     document.servers = [{ url: baseUrl }];
     return document;
   };
   return createPages({
     home: homeFacts(baseUrl),
     issuers,
-    async openApi(format) {
-      const document = await readDocument();
+    async openApi(version, format) {
+      const document = await readDocument(version);
       return format === "json" ? `${JSON.stringify(document, undefined, 2)}\n` : await openApiYaml(document);
     },
     async viewerDocument() {
-      const document = await readDocument();
+      const document = await readDocument("v2");
       const { host, port, protocol } = new URL(baseUrl);
       const isSecure = protocol === "https:";
       addGrpcSamples(document, services, {
@@ -59,6 +59,7 @@ function homeFacts(baseUrl: string): HomeFacts {
       { path: "/docs", title: "API reference", description: "Every operation, to read and to try" },
       { path: "/openapi.json", title: "OpenAPI, JSON", description: "To generate clients" },
       { path: "/openapi.yaml", title: "OpenAPI, YAML", description: "The same, to read" },
+      { path: "/openapi-v1.json", title: "OpenAPI of v1", description: "For clients of v1; also /openapi-v1.yaml" },
       { path: "/readyz", title: "Readiness", description: "Whether the server takes calls" },
       {
         path: "/.well-known/openid-configuration",

@@ -33,7 +33,7 @@ import { drainDelayOf, Probing } from "./start/probing.ts";
 import { newerSchema, watchSchema } from "./start/schema-watch.ts";
 import { whenReachable } from "./start/waiting.ts";
 
-/** How long calls in flight may take to finish once the server stops. */
+/** How long calls in flight may take to finish once the port is closed. */
 const graceMs = 10_000;
 
 /** A server that takes calls. */
@@ -49,8 +49,8 @@ export interface RunningServer {
   /** A token of the platform's own for an identity. */
   mintToken(identityUid: string, ttlSeconds: number): Promise<string>;
   /**
-   * Becomes unready, serves on for the drain delay, then stops taking calls, lets those in flight finish for 10 s, and
-   * closes the database.
+   * Becomes unready, serves on for the drain delay, and stops listening. Idle connections have the drain delay once more,
+   * calls in flight 10 s. Then it closes the database.
    */
   stop(): Promise<void>;
 }
@@ -165,9 +165,10 @@ export async function startServer(
     updateReadiness();
     port.drain();
     const isProbed = context.probing.isRecent || health.isWatched || peers.isProbed;
-    await delay(drainDelayOf(config, isProbed));
+    const delayMs = drainDelayOf(config, isProbed);
+    await delay(delayMs);
     shutdown.abort(unavailable("the server stops"));
-    await port.close(graceMs);
+    await port.close({ graceMs, idleMs: delayMs });
   });
   const running = stack.move();
   return {

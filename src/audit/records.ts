@@ -85,7 +85,7 @@ const auditLog: LogSpec = {
 };
 const batchSize = 500;
 /** The same where a call reads. Reading as many takes less than a millisecond. */
-const pageBatchSize = 100;
+const pageBatchSize = 50;
 /** How many records a page or a count looks at, whatever it selects. */
 const maxExamined = 1000;
 
@@ -126,7 +126,18 @@ export async function* readAudit(session: ReadSession, filter: AuditFilter): Asy
 /** The place of a record in the log. */
 export type AuditPlace = Pick<LogEntry, "timeUs" | "id">;
 
-/** A page of records, newest first. */
+/** Which part of the log to read. */
+export interface AuditPart {
+  /** The place behind which it begins. */
+  readonly after?: AuditPlace | undefined;
+  /** How many records to pass over. */
+  readonly skip?: number;
+  readonly limit: number;
+  /** By default the newest records come first. */
+  readonly oldestFirst?: boolean;
+}
+
+/** A page of records. */
 export interface AuditPage {
   readonly lines: readonly AuditLine[];
   /** The place after which the next page begins; undefined if there is none. */
@@ -134,24 +145,26 @@ export interface AuditPage {
 }
 
 /**
- * Reads a page of at most `limit` records behind the place `after`. It looks at 1000 records, so that it may have fewer,
- * or none, while there are others behind it.
+ * Reads a page of records. It looks at 1000 records behind those that it skips, so that it may have fewer, or none, while
+ * there are others behind it.
  */
 export async function listAudit(
   session: ReadSession,
   filter: AuditFilter,
-  { after, limit }: { readonly after?: AuditPlace | undefined; readonly limit: number },
+  { after, skip = 0, limit, oldestFirst = false }: AuditPart,
 ): Promise<AuditPage> {
   const lines: AuditLine[] = [];
   let last = after;
+  let skipped = 0;
   let examined = 0;
-  for await (const entries of newest(session, filter, after)) {
+  for await (const entries of batchesOf(session, filter, { after, oldestFirst })) {
     for (const entry of entries) {
-      if (examined++ === maxExamined) return { lines, last };
+      if (skipped === skip && examined++ === maxExamined) return { lines, last };
       const line = lineOf(entry);
       if (isSelected(line, filter)) {
-        if (lines.length === limit) return { lines, last };
-        lines.push(line);
+        if (skipped === skip && lines.length === limit) return { lines, last };
+        if (skipped === skip) lines.push(line);
+        else skipped++;
       }
       last = entry;
     }
@@ -166,7 +179,7 @@ export async function countAudit(
 ): Promise<{ readonly count: number; readonly isEstimated: boolean }> {
   let count = 0;
   let examined = 0;
-  for await (const entries of newest(session, filter)) {
+  for await (const entries of batchesOf(session, filter, {})) {
     for (const entry of entries) {
       if (examined++ === maxExamined) return { count, isEstimated: true };
       if (isSelected(lineOf(entry), filter)) count++;
@@ -175,9 +188,13 @@ export async function countAudit(
   return { count, isEstimated: false };
 }
 
-/** What an index finds, newest first, behind a place, in batches. Others have their turns between these. */
-async function* newest(session: ReadSession, filter: AuditFilter, after?: AuditPlace): AsyncGenerator<LogEntry[]> {
-  const scan = { ...scanOf(filter), newestFirst: true, limit: pageBatchSize };
+/** What an index finds, behind a place, in batches. Others have their turns between these. */
+async function* batchesOf(
+  session: ReadSession,
+  filter: AuditFilter,
+  { after, oldestFirst = false }: Pick<AuditPart, "after" | "oldestFirst">,
+): AsyncGenerator<LogEntry[]> {
+  const scan = { ...scanOf(filter), newestFirst: !oldestFirst, limit: pageBatchSize };
   for (let last = after; ; ) {
     const entries = await session.scan(auditLog, { ...scan, ...(last && { after: last }) });
     yield entries;

@@ -176,7 +176,8 @@ export function requireCapabilities(context: WithValues, scope: string, ...capab
 function require(grants: readonly Grant[], scope: string, capabilities: readonly Capability[]): void {
   if (holds(grants, scope, capabilities)) return;
   const place = scope === "" ? "the whole platform" : JSON.stringify(scope);
-  throw permissionDenied(`${capabilityList(capabilities)} needed at ${place}`);
+  const needed = capabilityList(capabilities);
+  throw permissionDenied(`${needed} needed at ${place}`, { capabilities: needed, scope });
 }
 
 function scopeOf({ field, resourceType, mayBePlatform, uidOf }: Scope, request: Message): string {

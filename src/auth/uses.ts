@@ -10,6 +10,7 @@ import type { Authority } from "./authority.ts";
 /** The members of requests that name a place in a method without a scope. */
 interface Placed {
   readonly parent?: unknown;
+  readonly uids?: readonly unknown[];
   readonly group?: unknown;
   readonly identityProviderUid?: unknown;
   readonly uidp?: Readonly<Record<string, unknown>>;
@@ -35,9 +36,9 @@ export function usedBy(
 
 /** The uid that a request of a method without a scope is about; undefined if it names none. */
 export function placeIn(request: Message): string | undefined {
-  const { parent, group, identityProviderUid, uidp = {} } = request as Placed;
+  const { parent, uids = [], group, identityProviderUid, uidp = {} } = request as Placed;
   const { descendantsOf, childrenOf, ancestorsOf, inRoot } = uidp;
-  return [parent, group, identityProviderUid, descendantsOf, childrenOf, ancestorsOf, inRoot].find(
+  return [parent, uids[0], group, identityProviderUid, descendantsOf, childrenOf, ancestorsOf, inRoot].find(
     (uid): uid is string => typeof uid === "string" && uid !== "",
   );
 }

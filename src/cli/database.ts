@@ -78,13 +78,24 @@ async function isInitialised(database: Database): Promise<boolean> {
   }
 }
 
-/** The installation stored in the database. Errors: CommandFailure if the database is not initialised. */
+/**
+ * The installation stored in the database. Errors: CommandFailure if the database is not initialised, or its schema is
+ * older.
+ */
 export async function requireInstallation(database: Database): Promise<Installation> {
-  const installation =
-    (await database.pendingMigrations()).length === 0 ? await readInstallation(database.read) : undefined;
+  const { length: pending } = await database.pendingMigrations();
+  if (pending > 0 && (await database.columns()).size > 0)
+    throw new CommandFailure(`${missingMigrations(pending)}: ${migrationAdvice}`);
+  const installation = pending === 0 ? await readInstallation(database.read) : undefined;
   if (installation === undefined)
-    throw new CommandFailure(
-      "the database is not initialised or not migrated; run `platform init` or `platform serve`",
-    );
+    throw new CommandFailure("the database is not initialised; run `platform init` or `platform serve`");
   return installation;
 }
+
+/** What is wrong with a database that lacks migrations. */
+export function missingMigrations(count: number): string {
+  return `${count} migration${count === 1 ? "" : "s"} missing`;
+}
+
+/** What to do about {@link missingMigrations}. */
+export const migrationAdvice = "`platform migrate` applies them, see docs/upgrade.md";

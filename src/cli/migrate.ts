@@ -1,6 +1,6 @@
 /** `platform migrate`: applies pending migrations. `platform serve` does so where `--auto-migrate` lets it. */
 import { Command } from "commander";
-import { refreshDerivedRows } from "../services/index.ts";
+import { derivedChanges, refreshDerivedRows } from "../services/index.ts";
 import type { Database } from "../store/index.ts";
 import { withAuditedDatabase, withDatabase } from "./database.ts";
 import { withSettings } from "./settings.ts";
@@ -45,5 +45,7 @@ async function printPlan(database: Database): Promise<void> {
   const unfinished = await database.unfinishedMigrations();
   for (const { name, locks } of pending) console.log(`${name}: ${locks}`);
   for (const { name, locks } of unfinished) console.log(`${name} (with --finish): ${locks}`);
-  if (pending.length === 0) console.log("the database is up to date");
+  const derived = (await database.columns()).size === 0 ? [] : await derivedChanges(database.read);
+  for (const change of derived) console.log(`derived rows: ${change}`);
+  if (pending.length + derived.length === 0) console.log("the database is up to date");
 }

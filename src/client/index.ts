@@ -7,7 +7,7 @@
  */
 export { PlatformError } from "./errors.ts";
 export { methodName } from "./method-name.ts";
-export { networkReason, reasonOf } from "./network.ts";
+export { isUntrusted, networkReason, reasonOf } from "./network.ts";
 export type { RetryOptions } from "./retry.ts";
 export { isSendable, sendableTokens, staticToken, type TokenRequest, type TokenSource } from "./token.ts";
 export { claimsOf } from "./token-claims.ts";

@@ -2,7 +2,16 @@
  * Deliveries: each takes one event to one subscription. They are entries of a queue whose partitions are the uids of
  * subscriptions; the partition "" holds events that wait for fan-out.
  */
-import type { Database, Queue, QueueEntry, QueueKey, QueuePlace, QueueState, WriteSession } from "../store/index.ts";
+import {
+  type Database,
+  merged,
+  type Queue,
+  type QueueEntry,
+  type QueueKey,
+  type QueuePlace,
+  type QueueState,
+  type WriteSession,
+} from "../store/index.ts";
 import { attemptsOf, type PastAttempt } from "./history.ts";
 import { deliveryLifeMs } from "./retry.ts";
 
@@ -63,7 +72,7 @@ export async function* readDeliveries(database: Database, filter: DeliveryFilter
   const states = state === undefined ? (Object.keys(queueStates) as DeliveryState[]) : [state];
   const read = newestFirst ? latestEntriesSince : entriesSince;
   const streams = states.map((each) => read(queue, queueStates[each], sinceMs * 1000));
-  for await (const entry of merged(streams, newestFirst ? -1 : 1)) {
+  for await (const entry of merged(streams, newestFirst ? (a, b) => compare(b, a) : compare)) {
     if (entry.partition !== fanOutPartition && (subscription ?? entry.partition) === entry.partition)
       yield deliveryOf(entry);
   }
@@ -138,18 +147,6 @@ async function* latestEntriesSince(queue: Queue, state: QueueState, sinceUs: num
     yield* entries;
     before = entries.at(-1);
     if (before === undefined || entries.length < batchSize) return;
-  }
-}
-
-/** Merges sorted streams. @param sign 1 for ascending order, -1 for descending. */
-async function* merged(streams: readonly AsyncGenerator<QueueEntry>[], sign: 1 | -1): AsyncGenerator<QueueEntry> {
-  const heads = await Promise.all(streams.map(async (stream) => ({ stream, next: await stream.next() })));
-  for (;;) {
-    const open = heads.filter(({ next }) => next.done !== true);
-    const [first] = open.sort((a, b) => sign * compare(a.next.value as QueueEntry, b.next.value as QueueEntry));
-    if (first === undefined) return;
-    yield first.next.value as QueueEntry;
-    first.next = await first.stream.next();
   }
 }
 

@@ -31,46 +31,77 @@ export type DeliveryPlace = Pick<QueueEntry, "timeUs" | "id">;
 const maxExamined = 1000;
 const batchSize = 200;
 
+/** Which part of the listing of a subscription to read. */
+export interface DeliveryPart {
+  /** The place behind which it begins. */
+  readonly after: DeliveryPlace | undefined;
+  /** How many deliveries to pass over. */
+  readonly skip: number;
+  readonly limit: number;
+  /** By default those of the newest events come first. */
+  readonly oldestFirst?: boolean;
+}
+
 /**
- * Reads a page of at most `limit` deliveries behind the place `after`, newest events first. `last`: where the next page
- * begins; undefined if there is none. With a type it looks at 1000 deliveries, so that it may have fewer, or none, while
- * there are others behind it.
+ * Reads a page of the deliveries of a subscription. `last`: where the next page begins; undefined if there is none. With
+ * a type it looks at 1000 deliveries behind those that it skips, so that it may have fewer, or none, while there are
+ * others behind it.
  */
 export async function listDeliveries(
   session: ReadSession,
   filter: SubscriptionFilter,
-  { after, limit }: { readonly after: DeliveryPlace | undefined; readonly limit: number },
+  { after, skip, limit, oldestFirst = false }: DeliveryPart,
 ): Promise<{ readonly deliveries: DeliveryOfEvent[]; readonly last: DeliveryPlace | undefined }> {
-  const { type } = filter;
   const deliveries: DeliveryOfEvent[] = [];
   let last = after;
-  for (let examined = 0, size = limit + 1; examined < maxExamined; size = Math.min(batchSize, maxExamined - examined)) {
-    const entries = await session.scanQueue(deliveriesQueue, { ...scanOf(filter), after: last, limit: size });
-    const events = await readEventHeads(
-      session,
-      entries.map(({ id }) => id),
-    );
-    for (const entry of entries) {
-      const event = events.get(entry.id);
-      if (type === undefined || (event !== undefined && matchesType(type, event.type))) {
-        if (deliveries.length === limit) return { deliveries, last };
-        deliveries.push({ delivery: deliveryOf(entry), event });
+  let skipped = 0;
+  for (let examined = 0; examined < maxExamined; ) {
+    const wanted = filter.type === undefined ? skip - skipped + limit - deliveries.length + 1 : batchSize;
+    const size = Math.min(batchSize, wanted, maxExamined - examined);
+    const batch = await readDeliveriesOf(session, filter, { after: last, limit: size, oldestFirst });
+    for (const { entry, delivery } of batch) {
+      if (skipped === skip) examined++;
+      if (delivery !== undefined) {
+        if (skipped === skip && deliveries.length === limit) return { deliveries, last };
+        if (skipped === skip) deliveries.push(delivery);
+        else skipped++;
       }
       last = entry;
     }
-    if (entries.length < size) return { deliveries, last: undefined };
-    examined += size;
+    if (batch.length < size) return { deliveries, last: undefined };
   }
   return { deliveries, last };
 }
 
-/** How many deliveries a listing has, whatever their type. `isEstimated`: at least so many; only 1000 are counted. */
+/** The next entries of a subscription, each with its delivery if that is selected. */
+async function readDeliveriesOf(
+  session: ReadSession,
+  filter: SubscriptionFilter,
+  scan: { readonly after?: DeliveryPlace | undefined; readonly limit: number; readonly oldestFirst?: boolean },
+): Promise<{ readonly entry: QueueEntry; readonly delivery: DeliveryOfEvent | undefined }[]> {
+  const { type } = filter;
+  const entries = await session.scanQueue(deliveriesQueue, { ...scanOf(filter), ...scan });
+  const events = await readEventHeads(
+    session,
+    entries.map(({ id }) => id),
+  );
+  return entries.map((entry) => {
+    const event = events.get(entry.id);
+    const isSelected = type === undefined || (event !== undefined && matchesType(type, event.type));
+    return { entry, delivery: isSelected ? { delivery: deliveryOf(entry), event } : undefined };
+  });
+}
+
+/** How many deliveries a listing has. `isEstimated`: at least so many; only the newest 1000 are counted. */
 export async function countOfSubscription(
   session: ReadSession,
   filter: SubscriptionFilter,
 ): Promise<{ readonly count: number; readonly isEstimated: boolean }> {
-  const count = await session.countQueued(deliveriesQueue, { ...scanOf(filter), limit: maxExamined + 1 });
-  return { count: Math.min(count, maxExamined), isEstimated: count > maxExamined };
+  const counted = await session.countQueued(deliveriesQueue, { ...scanOf(filter), limit: maxExamined + 1 });
+  const isEstimated = counted > maxExamined;
+  if (filter.type === undefined) return { count: Math.min(counted, maxExamined), isEstimated };
+  const newest = await readDeliveriesOf(session, filter, { limit: maxExamined });
+  return { count: newest.filter(({ delivery }) => delivery !== undefined).length, isEstimated };
 }
 
 /** The delivery of an event to a subscription. */

@@ -28,12 +28,19 @@ export { isArtifactDocument, maxDocumentBytes, readArtifactDocument } from "./fo
 export type { ArtifactRecord } from "./formats/artifact-record.ts";
 export { type Product, type ProductCycle, readProduct } from "./formats/end-of-life.ts";
 export { readOsv } from "./formats/osv.ts";
-export type { ListedPackage } from "./formats/packages.ts";
-export { readSbom } from "./formats/sbom.ts";
+export type { ListedPackage, Sbom } from "./formats/sbom/packages.ts";
+export { readSbom } from "./formats/sbom/sbom.ts";
 export type { VulnFinding, VulnScan } from "./formats/scans/scan.ts";
 export { readVulnReport } from "./formats/scans/vuln-report.ts";
 export { ImportReport, type ImportSummary, summaryText } from "./import/report.ts";
-export { type ImportItem, type ImportOptions, type Prune, type PrunedPortion, runImport } from "./import/run.ts";
+export {
+  type FeedIds,
+  type ImportItem,
+  type ImportOptions,
+  type Prune,
+  type PrunedPortion,
+  runImport,
+} from "./import/run.ts";
 export type { Unread } from "./records/fields.ts";
 export { parseRecords } from "./records/parse.ts";
 export {

@@ -11,7 +11,6 @@
  */
 import type { ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
-import { setImmediate } from "node:timers/promises";
 import type { TLSSocket } from "node:tls";
 import {
   type BufferedRequest,
@@ -35,6 +34,7 @@ import type { ServeBuffered } from "./http2/stream.ts";
 import { IncomingBodies } from "./incoming-bodies.ts";
 import { defaultPortLimits, type PortLimits } from "./limits.ts";
 import type { PayerSource } from "./payers.ts";
+import { quietTurn } from "./quiet-turn.ts";
 import { SharedBytes } from "./shared-bytes.ts";
 import { Beginnings, type Opening, readFirstBytes, readOpening } from "./sniff-protocol.ts";
 import { isVouchedFor, type TlsFiles, verifiedCertificateOf, verifyClient } from "./tls.ts";
@@ -86,6 +86,8 @@ export interface OnePortOptions {
    * The body, JSON text, of a response by the port itself: 400, 408, 413, 417, 431, 503 and, for a handler that throws, 500.
    */
   refusalBody(httpStatus: number): string;
+  /** Answers a request on HTTP/2 whose header is too large, and not all known; false, and by default: with 431. */
+  readonly onLargeHeader?: (request: HttpRequest, response: HttpResponse) => boolean;
   /** Reports a connection that is closed at once because of a limit. `address`: of the peer, if it is known. */
   onRefusal?(limit: ConnectionLimit, address: string | undefined): void;
   /** Reports failures of connections, which are common, and errors that handlers throw. */
@@ -132,16 +134,17 @@ export interface OnePort {
   /** Changes {@link PortLimits.maxWaitMs}. */
   setMaxWait(ms: number): void;
   /**
-   * Lets proxies leave: from now on each response on HTTP/1.1 says `connection: close`, and ends its connection. New
-   * connections are served.
+   * From now on each response on HTTP/1.1 says `connection: close`, and ends its connection. New connections are served:
+   * only of use where somebody else accepts them afterwards.
    */
   drain(): void;
   /**
-   * Drains; accepts the connections that the system has queued, and stops listening. Ends idle connections on HTTP/1.1,
-   * and those on HTTP/2 with their last stream. Waits at most `graceMs` for requests in flight, then destroys the
-   * connections that are left. Resolves when the last connection is closed.
+   * Accepts the connections that the system has queued, and stops listening. Then drains, and asks clients on HTTP/2 to
+   * open no more streams. Connections on HTTP/1.1 have `idleMs`, by default none, to send one more request; those that
+   * are idle then are ended. Waits at most `graceMs` for everything, then destroys the connections that are left.
+   * Resolves when the last connection is closed.
    */
-  close(options: { readonly graceMs: number }): Promise<void>;
+  close(options: { readonly graceMs: number; readonly idleMs?: number }): Promise<void>;
 }
 
 /** Creates a port; it is opened by {@link OnePort.listen}. */
@@ -203,7 +206,8 @@ export function createOnePort(options: OnePortOptions): OnePort {
     clientAuth: options.clientAuth ?? "required",
     onBufferedRequest,
   });
-  const http2 = createHttp2Server({ ...shared, implementation: options.http2 ?? "own", headers, bodies, planFastPath });
+  const { http2: implementation = "own", onLargeHeader } = options;
+  const http2 = createHttp2Server({ ...shared, implementation, headers, bodies, planFastPath, onLargeHeader });
   const servers = { http1, http2 };
   const { server } = http1;
 
@@ -354,32 +358,29 @@ export function createOnePort(options: OnePortOptions): OnePort {
       turns.maxWaitMs = ms;
     },
     drain: http1.drain,
-    async close({ graceMs }) {
+    // The listener is closed while connections are still kept open: a client that has some opens few new ones, and the
+    // system resets those that it has queued and nobody has accepted.
+    async close({ graceMs, idleMs = 0 }) {
+      const quiet = () => quietTurn(() => accepted, backlog);
+      await quiet();
+      const closed = new Promise((resolve) => server.close(resolve));
       http1.drain();
-      await setImmediate(); // the rest of this turn of the event loop
-      // Each turn accepts one connection of the queue, and reads the requests that have come.
-      for (let before = -1, turns = 0; before !== accepted && turns < backlog; turns++) {
-        before = accepted;
-        await setImmediate();
-      }
-      return new Promise((resolve) => {
-        const destroyAll = setTimeout(() => {
-          for (const socket of connections) socket.destroy();
-        }, graceMs);
-        server.close(() => {
-          clearTimeout(destroyAll);
-          clearInterval(checking);
-          resolve();
-        });
-        for (const { socket, acceptedMs } of undecided.values()) {
-          const destroy = () => {
-            if (undecided.get(peerOf(socket))?.socket === socket) socket.destroy();
-          };
-          setTimeout(destroy, acceptedMs + newcomerMs - performance.now());
-        }
-        http1.close();
-        http2.close();
+      http2.close();
+      const endsIdleMs = performance.now() + idleMs;
+      const timers = [...undecided.values()].map(({ socket, acceptedMs }) => {
+        const destroy = () => {
+          if (undecided.get(peerOf(socket))?.socket === socket) socket.destroy();
+        };
+        return setTimeout(destroy, Math.max(acceptedMs + newcomerMs, endsIdleMs) - performance.now());
       });
+      const endIdle = () => void quiet().then(http1.close);
+      const destroyAll = () => {
+        for (const socket of connections) socket.destroy();
+      };
+      timers.push(setTimeout(endIdle, idleMs), setTimeout(destroyAll, graceMs));
+      await closed;
+      for (const timer of timers) clearTimeout(timer);
+      clearInterval(checking);
     },
   };
 }

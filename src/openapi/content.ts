@@ -1,5 +1,5 @@
 /** What the bodies of a binding are: of requests, and of responses that succeed. */
-import type { DescField, DescMessage } from "@bufbuild/protobuf";
+import type { DescField, DescMessage, DescMethod } from "@bufbuild/protobuf";
 import type { Binding } from "../rest/index.ts";
 import type { Content, Json, Schema } from "./document.ts";
 import type { RestForm } from "./rest-form.ts";
@@ -36,11 +36,11 @@ function bodySchema(binding: Binding, body: DescField | "*", schemas: Schemas): 
   if (body === "*") {
     const rest = unboundFields(binding);
     return rest.length < method.input.fields.length
-      ? schemas.object(method.input, rest)
-      : schemas.message(method.input);
+      ? schemas.object(method.input, rest, "input")
+      : schemas.message(method.input, "input");
   }
-  if (body.fieldKind !== "message") return schemas.field(body);
-  return schemas.message(body.message, httpMethod === "PATCH" ? "patch" : "whole");
+  if (body.fieldKind !== "message") return schemas.field(body, "input");
+  return schemas.message(body.message, httpMethod === "PATCH" ? "patch" : "input");
 }
 
 /** The fields of the request that the path leaves. */
@@ -58,7 +58,8 @@ export function responseContent(
 ): Json | undefined {
   const message = messageOf(responseBody ?? method.output);
   if (isRaw(message)) return { "*/*": anything };
-  const schema = responseBody === undefined ? schemas.message(method.output) : schemas.field(responseBody);
+  const form = isMasked(method) ? "partial" : "answer";
+  const schema = responseBody === undefined ? schemas.message(method.output, form) : schemas.field(responseBody, form);
   if (method.methodKind === "server_streaming")
     return {
       "application/json": { schema: { type: "array", items: schema } },
@@ -70,6 +71,13 @@ export function responseContent(
     "application/json": { schema, ...(example !== undefined && { example }) },
     ...(protobufBodies === true && message !== undefined && { "application/x-protobuf": anything }),
   };
+}
+
+/** Whether requests of a method may name the fields of the answer (AIP-157). */
+function isMasked({ input }: DescMethod): boolean {
+  return input.fields.some(
+    ({ name, message }) => name === "read_mask" && message?.typeName === "google.protobuf.FieldMask",
+  );
 }
 
 /** The message that a body is; undefined for other values. */

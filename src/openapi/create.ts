@@ -1,16 +1,18 @@
 /** The document of services, from their descriptors. */
 import type { DescMessage, DescService } from "@bufbuild/protobuf";
 import { type ErrorShape, readBindings } from "../rest/index.ts";
-import type { Document, Json, Operation, Schema } from "./document.ts";
+import type { Document, Json, Operation } from "./document.ts";
+import { errorSchema } from "./errors.ts";
 import { type Example, errorName, type MethodNotes, operationIds, operationOf, tagOf } from "./operations.ts";
 import { pathsOf } from "./paths.ts";
+import type { TargetLimits } from "./query.ts";
 import type { RestForm } from "./rest-form.ts";
-import { type CommentOf, Schemas } from "./schemas.ts";
+import { type CommentOf, type FieldNotes, Schemas } from "./schemas.ts";
 
 /** What a document is made from. */
-export interface DocumentOptions extends RestForm {
+export interface DocumentOptions extends RestForm, FieldNotes {
   readonly services: readonly DescService[];
-  /** The types of error details that the server sends. */
+  /** The types of error details that the server sends, all of `google.rpc`; none: any. */
   readonly errorDetails: readonly DescMessage[];
   readonly commentOf: CommentOf;
   /** Title, version, description, licence. */
@@ -18,6 +20,8 @@ export interface DocumentOptions extends RestForm {
   readonly servers?: Json;
   /** Schemes by name, and the requirement of every method whose notes have none. */
   readonly security?: { readonly schemes: Readonly<Record<string, Json>>; readonly required: Json };
+  /** Limits of targets; default: none. */
+  readonly targetLimits?: TargetLimits;
   /** Parameters that notes refer to, by name. */
   readonly parameters?: Readonly<Record<string, Json>>;
   /** Members of the document besides: `tags` is merged by name, others are added. */
@@ -29,10 +33,12 @@ export interface DocumentOptions extends RestForm {
 /** Makes the document. Errors: as those of the REST handler, for bindings that cannot be served. */
 export function createDocument(options: DocumentOptions): Document {
   const { services, commentOf, errorDetails, security, basePath = "", notesOf = () => ({}), examples = {} } = options;
-  const bindings = readBindings(services, { httpRules: options.httpRules });
+  const { httpRules, invalidBindings } = options;
+  const bindings = readBindings(services, { httpRules, invalidBindings });
   const inputs = bindings.map(({ method }) => method.input);
   const outputs = bindings.map(({ method }) => method.output);
-  const schemas = new Schemas({ inputs, outputs: [...outputs, ...errorDetails], commentOf, json: options.json });
+  const { json, isAlwaysSet, patternOf } = options;
+  const schemas = new Schemas({ inputs, outputs, errorDetails, commentOf, json, isAlwaysSet, patternOf });
   const ids = operationIds(bindings);
   const unknown = Object.keys(examples).filter((id) => ![...ids.values()].includes(id));
   if (unknown.length > 0) throw new Error(`examples of no operation: ${unknown.join(", ")}`);
@@ -48,6 +54,7 @@ export function createDocument(options: DocumentOptions): Document {
       schemas,
       commentOf,
       form: options,
+      targetLimits: options.targetLimits,
       notesOf,
       examples,
     });
@@ -131,58 +138,4 @@ function errorResponses(
     { description, content },
   ]);
   return { Error: { description: "Any other error.", content }, ...Object.fromEntries(named) };
-}
-
-function errorSchema(schemas: Schemas, details: readonly DescMessage[], shape: ErrorShape): Schema {
-  if (typeof shape === "function") return {};
-  const variants = details.map((desc) => {
-    const { properties, required, ...object } = schemas.object(desc, desc.fields); // zero values are left out
-    const type = { type: "string", const: `type.googleapis.com/${desc.typeName}` };
-    return schemas.add(`${desc.name}Detail`, {
-      ...object,
-      title: `${desc.name}Detail`,
-      required: ["@type"],
-      properties: { "@type": type, ...(properties as Schema) },
-    });
-  });
-  const other = schemas.add("OtherDetail", {
-    type: "object",
-    title: "OtherDetail",
-    description: "A detail of another type.",
-    properties: { "@type": { type: "string" } },
-    required: ["@type"],
-  });
-  const message = { type: "string", description: "What is wrong, in English." };
-  const list = {
-    type: "array",
-    description: "Typed details.",
-    items: variants.length === 0 ? other : { anyOf: [...variants, other] },
-  };
-  if (shape === "flat")
-    return schemas.add("Status", {
-      type: "object",
-      title: "Status",
-      description: "An error, as `google.rpc.Status`.",
-      required: ["code", "message", "details"],
-      properties: {
-        code: { type: "integer", format: "int32", description: "The code, a number of `google.rpc.Code`." },
-        message,
-        details: list,
-      },
-    });
-  const code = { type: "integer", format: "int32", description: "The HTTP status." };
-  const status = { type: "string", description: "The code, a name of `google.rpc.Code`." };
-  return schemas.add("Error", {
-    type: "object",
-    title: "Error",
-    description: "An error, as AIP-193 shows it.",
-    required: ["error"],
-    properties: {
-      error: {
-        type: "object",
-        required: ["code", "message", "status", "details"],
-        properties: { code, message, status, details: list },
-      },
-    },
-  });
 }

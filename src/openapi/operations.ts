@@ -6,7 +6,7 @@ import type { Binding } from "../rest/index.ts";
 import { requestBody, responseContent } from "./content.ts";
 import { type Json, type Operation, type Parameter, type Reference, refTo, type Schema } from "./document.ts";
 import type { BoundPath, PathParameter } from "./paths.ts";
-import { queryParameters } from "./query.ts";
+import { queryParameters, type TargetLimits } from "./query.ts";
 import type { RestForm } from "./rest-form.ts";
 import { type CommentOf, paragraphs, type Schemas } from "./schemas.ts";
 
@@ -41,6 +41,7 @@ export interface OperationOptions {
   readonly schemas: Schemas;
   readonly commentOf: CommentOf;
   readonly form: RestForm;
+  readonly targetLimits: TargetLimits | undefined;
   notesOf(method: DescMethod): MethodNotes;
   /** By operation. */
   readonly examples: Readonly<Record<string, Example>>;
@@ -81,7 +82,7 @@ export function operationOf(id: string, { binding, parameters }: BoundPath, opti
   const example = examples[id];
   const all = [
     ...parameters.map((parameter) => pathParameter(parameter, schemas)),
-    ...queryParameters(binding, schemas),
+    ...queryParameters(binding, schemas, options.targetLimits),
   ].map((parameter) => withExample(parameter, example));
   const unknown = Object.keys(example?.parameters ?? {}).filter((name) =>
     all.every((parameter) => parameter.name !== name),
@@ -108,15 +109,15 @@ function withExample(parameter: Parameter, example: Example | undefined): Parame
 }
 
 function pathParameter({ name, field, value, isMultiSegment }: PathParameter, schemas: Schemas): Parameter {
-  const { description, readOnly, writeOnly, ...schema } =
-    field === undefined ? { type: "string" } : schemas.field(field);
+  const { description, ...whole }: Schema = field === undefined ? {} : schemas.field(field, "input");
   const text = paragraphs(
     (description as string | undefined) ?? "",
     value === undefined ? "" : `The value of \`${field?.name}\` is \`${value}\`.`,
     isMultiSegment ? "May hold slashes, which may be written as `%2F`: `a/b` and `a%2Fb` are the same." : "",
   );
-  // Whatever a path captures is text.
-  return { name, in: "path", required: true, ...(text !== "" && { description: text }), schema: schema as Schema };
+  // Rules are those of the whole value.
+  const schema = field === undefined || value !== undefined ? { type: "string" } : whole;
+  return { name, in: "path", required: true, ...(text !== "" && { description: text }), schema };
 }
 
 /** Names of codes in comments: `Errors: NOT_FOUND, PERMISSION_DENIED.` */

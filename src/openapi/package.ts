@@ -28,9 +28,10 @@ export type ServedOptions = RestForm & Pick<RestOptions, "services">;
  * Errors: as those of `createRestHandler`, for bindings that cannot be served.
  */
 export function createOpenApi(served: ServedOptions, { info, servers, security }: OpenApiOptions): Document {
-  const { services, httpRules, basePath, json, jsonTypes, protobufBodies, emptyAnswer, errors } = served;
+  const { services, httpRules, invalidBindings, basePath, json, jsonTypes, protobufBodies, emptyAnswer, errors } =
+    served;
   return createDocument({
-    ...{ httpRules, basePath, json, jsonTypes, protobufBodies, emptyAnswer, errors },
+    ...{ httpRules, invalidBindings, basePath, json, jsonTypes, protobufBodies, emptyAnswer, errors },
     services: [...services],
     errorDetails: [],
     commentOf,

@@ -4,5 +4,5 @@ import type { RestOptions } from "../rest/index.ts";
 /** Those options, as `createRestHandler` takes them. */
 export type RestForm = Pick<
   RestOptions,
-  "httpRules" | "basePath" | "json" | "jsonTypes" | "protobufBodies" | "emptyAnswer" | "errors"
+  "httpRules" | "invalidBindings" | "basePath" | "json" | "jsonTypes" | "protobufBodies" | "emptyAnswer" | "errors"
 >;

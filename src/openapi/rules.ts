@@ -1,9 +1,10 @@
 /** Value rules of fields (`buf.validate`) as keywords of JSON Schema, and as text where there is no keyword. */
-import { type DescField, getOption, hasOption } from "@bufbuild/protobuf";
+import { type DescField, getOption, hasOption, ScalarType } from "@bufbuild/protobuf";
 import {
   type FieldRules,
   field as fieldOption,
   Ignore,
+  type MapRules,
   type RepeatedRules,
 } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import type { Json, Schema } from "./document.ts";
@@ -15,11 +16,24 @@ export interface ValueRules {
   readonly notes: readonly string[];
 }
 
-const noRules: ValueRules = { keywords: {}, notes: [] };
+/** Those of a value without rules. */
+export const noRules: ValueRules = { keywords: {}, notes: [] };
 
-/** The rules of a field; of a repeated field those of the list, with `items`. */
+/** The rules of a field; of a repeated field those of the list, with `items`, and of a map with those of its entries. */
 export function rulesOf(field: DescField): ValueRules {
-  if (!hasOption(field, fieldOption)) return noRules;
+  const { keywords, notes } = hasOption(field, fieldOption) ? optionRules(field) : noRules;
+  return { keywords: { ...rangeOf(field), ...keywords }, notes };
+}
+
+/** The range of 32-bit integers, which validators do not read from the format. */
+function rangeOf({ fieldKind, scalar }: DescField): Schema {
+  const isInt32 = scalar === ScalarType.INT32 || scalar === ScalarType.SINT32 || scalar === ScalarType.SFIXED32;
+  if (!isInt32) return {};
+  const range = { minimum: -2_147_483_648, maximum: 2_147_483_647 };
+  return fieldKind === "list" ? { items: range } : fieldKind === "scalar" ? range : {};
+}
+
+function optionRules(field: DescField): ValueRules {
   const rules = getOption(field, fieldOption);
   if (rules.ignore === Ignore.ALWAYS) return noRules;
   const isOptional = rules.ignore === Ignore.IF_ZERO_VALUE && field.fieldKind !== "message";
@@ -51,10 +65,8 @@ function valueRules(rules: FieldRules): ValueRules {
       return noRules;
     case "repeated":
       return listRules(type.value);
-    case "map": {
-      const { minPairs, maxPairs } = type.value;
-      return rulesFrom({ minProperties: positive(minPairs), maxProperties: positive(maxPairs) });
-    }
+    case "map":
+      return mapRules(type.value);
     case "string": {
       const { minLen, maxLen, len, pattern, in: allowed, notIn, maxBytes, prefix, contains, wellKnown } = type.value;
       const keywords = {
@@ -125,6 +137,19 @@ function listRules({ minItems, maxItems, unique, items }: RepeatedRules): ValueR
       ...(Object.keys(item.keywords).length > 0 && { items: item.keywords }),
     },
     notes: item.notes.map((note) => `Each: ${note}`),
+  };
+}
+
+function mapRules({ minPairs, maxPairs, keys, values }: MapRules): ValueRules {
+  const key = keys === undefined ? noRules : valueRules(keys);
+  const value = values === undefined ? noRules : valueRules(values);
+  return {
+    keywords: {
+      ...defined({ minProperties: positive(minPairs), maxProperties: positive(maxPairs) }),
+      ...(Object.keys(key.keywords).length > 0 && { propertyNames: key.keywords }),
+      ...(Object.keys(value.keywords).length > 0 && { additionalProperties: value.keywords }),
+    },
+    notes: [...key.notes.map((note) => `Each key: ${note}`), ...value.notes.map((note) => `Each value: ${note}`)],
   };
 }
 

@@ -7,47 +7,67 @@ import {
   type DescMessage,
   type DescOneof,
   getOption,
-  ScalarType,
+  type ScalarType,
 } from "@bufbuild/protobuf";
 import { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
 import { oneof as oneofOption } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import { FieldBehavior, field_behavior } from "../../gen/google/api/field_behavior_pb.ts";
 import { fieldName, type JsonFormat } from "../codec/index.ts";
 import { type Json, type Reference, refTo, type Schema } from "./document.ts";
-import { isRequiredByRules, rulesOf } from "./rules.ts";
+import { isRequiredByRules, noRules, rulesOf, type ValueRules } from "./rules.ts";
+import { scalarSchema, wellKnownSchema } from "./values.ts";
 
 /** The comment on a declaration of a proto file; "" without one. */
 export type CommentOf = (desc: Exclude<AnyDesc, DescFile>) => string;
 
-/** What a message is used for. A patch has every field, and needs none. */
-export type Use = "whole" | "patch";
+/**
+ * What a message is used for.
+ * - `answer`: what the server sends. It has no value rules, since what is stored may be older than they are.
+ * - `partial`: an answer that may lack any field. A page of a list has all but parts of its items.
+ * - `input`: what a caller sends, with nothing but the fields that are read.
+ * - `patch`: an input that may lack any field, as may the messages in it; items of lists and maps are whole.
+ */
+export type Form = "answer" | "partial" | "input" | "patch";
 
 /** What schemas are made from. */
-export interface SchemasOptions {
-  /** The messages of requests and of responses. They and the types of their fields may be referred to. */
+export interface SchemasOptions extends FieldNotes {
+  /**
+   * The messages of requests, of responses and of error details. They and the types of their fields may be referred to.
+   */
   readonly inputs: readonly DescMessage[];
   readonly outputs: readonly DescMessage[];
+  readonly errorDetails: readonly DescMessage[];
   readonly commentOf: CommentOf;
   /** How responses are written; default: ProtoJSON without options. */
   readonly json?: JsonFormat | undefined;
+}
+
+/** What an API adds to its fields. */
+export interface FieldNotes {
+  /** Whether every answer has the field, though it has presence. */
+  readonly isAlwaysSet?: ((field: DescField) => boolean) | undefined;
+  /** The pattern of a text whose rules no option states. */
+  readonly patternOf?: ((field: DescField) => string | undefined) | undefined;
 }
 
 /** The schemas of a document, each made when it is first referred to. */
 export class Schemas {
   readonly #commentOf: CommentOf;
   readonly #json: JsonFormat;
+  readonly #notes: FieldNotes;
   readonly #names: ReadonlyMap<string, string>;
-  /** The messages that are in no request. */
-  readonly #onlyInResponses: ReadonlySet<DescMessage>;
+  /** The messages of responses, and of requests. */
+  readonly #outputs: ReadonlySet<DescMessage>;
+  readonly #inputs: ReadonlySet<DescMessage>;
   readonly #schemas = new Map<string, Schema>();
 
-  constructor({ inputs, outputs, commentOf, json = {} }: SchemasOptions) {
+  constructor({ inputs, outputs, errorDetails, commentOf, json = {}, ...notes }: SchemasOptions) {
     this.#commentOf = commentOf;
     this.#json = json;
-    const given = reachable(inputs);
-    const all = reachable([...inputs, ...outputs]);
-    this.#onlyInResponses = new Set([...all].filter((desc) => !given.has(desc)));
-    this.#names = componentNames(all);
+    this.#notes = notes;
+    this.#inputs = reachable(inputs, isInput);
+    this.#outputs = reachable(outputs, isOutput);
+    this.#names = componentNames(reachable([...inputs, ...outputs, ...errorDetails], () => true));
   }
 
   /** The schemas so far, by name. */
@@ -62,80 +82,88 @@ export class Schemas {
   }
 
   /** The schema of a message where it is used. */
-  message(desc: DescMessage, use: Use = "whole"): Schema {
+  message(desc: DescMessage, form: Form): Schema {
     const wellKnown = wellKnownSchema(desc);
     if (wellKnown !== undefined) return wellKnown;
-    const differs = use === "patch" && (this.#requiredOf(desc, []).length > 0 || desc.oneofs.some(isRequired));
-    const name = this.#nameOf(desc) + (differs ? "Patch" : "");
+    const name = this.#nameOf(desc) + this.#suffixOf(desc, form);
     if (!this.#schemas.has(name)) {
       this.#schemas.set(name, {}); // for a message that is found inside itself
-      const { required, anyOf, allOf, ...schema } = this.object(desc, desc.fields);
-      this.#schemas.set(name, {
-        title: name, // what generators name their types after
-        ...(differs ? schema : defined({ ...schema, required, anyOf, allOf })),
-      });
+      // The title is what generators name their types after.
+      this.#schemas.set(name, { title: name, ...this.object(desc, desc.fields, form) });
     }
     return refTo("schemas", name);
   }
 
   /** The schema of some fields of a message. */
-  object(desc: DescMessage, fields: readonly DescField[]): Schema {
-    const required = this.#requiredOf(
-      desc,
-      desc.fields.filter((field) => !fields.includes(field)),
-    );
-    const oneofs = desc.oneofs.filter(({ fields: members }) => members.some((member) => fields.includes(member)));
+  object(desc: DescMessage, fields: readonly DescField[], form: Form): Schema {
+    const had = fields.filter(isSent(form) ? isInput : (field) => this.#isWritten(field));
+    const required = had.filter((field) => this.#isAlwaysThere(field, form)).map((field) => this.#keyOf(field));
+    const oneofs = desc.oneofs.filter(({ fields: members }) => members.some((member) => had.includes(member)));
     const description = paragraphs(this.#commentOf(desc), ...oneofs.map((oneof) => this.#oneofNote(oneof)));
+    const members = oneofs.map((oneof) => oneof.fields.map((field) => this.#keyOf(field)));
+    const needed = form === "input" ? members.filter((_, i) => isRequired(oneofs[i]!)) : [];
     return {
       type: "object",
       ...(description !== "" && { description }),
-      properties: Object.fromEntries(fields.map((field) => [this.#keyOf(field), this.field(field)])),
+      properties: Object.fromEntries(had.map((field) => [this.#keyOf(field), this.field(field, form)])),
       ...(required.length > 0 && { required }),
-      ...oneofKeywords(oneofs, (field) => this.#keyOf(field)),
+      ...exclusions(members),
+      ...choices(needed),
+      ...(isSent(form) && { additionalProperties: false }),
     };
   }
 
-  /** The schema of a field, with its comment and its rules. */
-  field(field: DescField): Schema {
-    const behaviors = getOption(field, field_behavior);
-    const isOutput = behaviors.includes(FieldBehavior.OUTPUT_ONLY);
-    const { keywords, notes } = isOutput ? { keywords: {}, notes: [] } : rulesOf(field);
-    const { items, ...own } = keywords;
-    const schema = this.#fieldType(field, items as Schema | undefined);
-    const isImmutable = behaviors.includes(FieldBehavior.IMMUTABLE);
-    const description = paragraphs(
-      this.#commentOf(field),
-      ...notes,
-      isImmutable ? "Cannot be changed." : "",
-      field.message?.typeName === "google.protobuf.FieldMask" ? "Field paths, separated by commas." : "",
-    );
+  /** The schema of a field, with its comment; of one that is sent, with its rules. */
+  field(field: DescField, form: Form): Schema {
+    const schema = this.#fieldType(field, form);
+    const { keywords, notes } = isSent(form) ? this.#rulesOf(field) : noRules;
+    const { items, additionalProperties, ...own } = keywords;
+    const isEmpty = !isSent(form) && !isOutput(field);
+    const description = paragraphs(this.#commentOf(field), ...notes, isEmpty ? "Always empty in answers." : "");
     return {
       ...schema,
+      ...(items !== undefined && { items: { ...(schema.items as Schema), ...(items as Schema) } }),
+      ...(additionalProperties !== undefined && {
+        additionalProperties: { ...(schema.additionalProperties as Schema), ...(additionalProperties as Schema) },
+      }),
       ...own,
       ...(description !== "" && { description }),
-      ...(isOutput && { readOnly: true }),
-      ...(behaviors.includes(FieldBehavior.INPUT_ONLY) && { writeOnly: true }),
       ...(field.proto.options?.deprecated === true && { deprecated: true }),
     };
   }
 
-  #fieldType(field: DescField, items: Schema | undefined): Schema {
+  #rulesOf(field: DescField): ValueRules {
+    const { keywords, notes } = rulesOf(field);
+    const pattern = this.#notes.patternOf?.(field);
+    const isImmutable = getOption(field, field_behavior).includes(FieldBehavior.IMMUTABLE);
+    return {
+      keywords: { ...keywords, ...(pattern !== undefined && { pattern }) },
+      notes: [
+        ...notes,
+        ...(isImmutable ? ["Cannot be changed."] : []),
+        ...(field.message?.typeName === "google.protobuf.FieldMask" ? ["Field paths, separated by commas."] : []),
+      ],
+    };
+  }
+
+  #fieldType(field: DescField, form: Form): Schema {
+    const item = form === "patch" ? "input" : form;
     switch (field.fieldKind) {
       case "list":
-        return { type: "array", items: { ...this.#valueType(field), ...items } };
+        return { type: "array", items: this.#valueType(field, item) };
       case "map":
         return {
-          title: `${this.#nameOf(field.parent)}${pascal(field.jsonName)}Map`,
+          title: `${this.#nameOf(field.parent)}${this.#suffixOf(field.parent, form)}${pascal(field.jsonName)}Map`,
           type: "object",
-          additionalProperties: this.#valueType(field),
+          additionalProperties: this.#valueType(field, item),
         };
       default:
-        return this.#valueType(field);
+        return this.#valueType(field, form);
     }
   }
 
-  #valueType(field: DescField): Schema {
-    if (field.message !== undefined) return this.message(field.message);
+  #valueType(field: DescField, form: Form): Schema {
+    if (field.message !== undefined) return this.message(field.message, form);
     if (field.enum !== undefined) return this.enumeration(field.enum);
     return scalarSchema(field.scalar as ScalarType);
   }
@@ -173,16 +201,33 @@ export class Schemas {
     return refTo("schemas", name);
   }
 
-  /**
-   * The fields that are always there. In a message that is in some request, those that a request must have. Fields that
-   * the server sets are not among them, though responses have them: many generators would ask callers for them. In other
-   * messages, those without presence, if they are written whatever their value.
-   */
-  #requiredOf(desc: DescMessage, left: readonly DescField[]): string[] {
-    const hasAll = this.#json.alwaysEmitImplicit === true && this.#onlyInResponses.has(desc);
-    return desc.fields
-      .filter((field) => !left.includes(field) && (this.isRequired(field) || (hasAll && !hasPresence(field))))
-      .map((field) => this.#keyOf(field));
+  /** Whether answers may have a field. One that is never returned is empty where empty fields are written. */
+  #isWritten(field: DescField): boolean {
+    return isOutput(field) || (this.#json.alwaysEmitImplicit === true && !hasPresence(field));
+  }
+
+  /** Whether an object of a form is invalid without the field. */
+  #isAlwaysThere(field: DescField, form: Form): boolean {
+    if (form === "input") return this.isRequired(field);
+    if (form === "patch" || (form === "partial" && !isPage(field.parent))) return false;
+    if (hasPresence(field)) return this.#notes.isAlwaysSet?.(field) === true;
+    return this.#json.alwaysEmitImplicit === true;
+  }
+
+  /** What the name of a form adds to that of its message. The first of the forms that a message has adds nothing. */
+  #suffixOf(desc: DescMessage, form: Form): string {
+    const first = this.#outputs.has(desc) ? "answer" : this.#inputs.has(desc) ? "input" : "partial";
+    const own = form === "patch" && !this.#needsSome(desc, new Set()) ? "input" : form;
+    return own === first ? "" : pascal(own);
+  }
+
+  /** Whether an input of a message, or of one that is in it once, is invalid without some field. */
+  #needsSome(desc: DescMessage, outer: ReadonlySet<DescMessage>): boolean {
+    if (outer.has(desc)) return false;
+    const inner = new Set([...outer, desc]);
+    const fields = desc.fields.filter(isInput);
+    const parts = fields.flatMap((field) => (field.fieldKind === "message" ? [field.message] : []));
+    return this.needs(fields) || desc.oneofs.some(isRequired) || parts.some((part) => this.#needsSome(part, inner));
   }
 
   #oneofNote(oneof: DescOneof): string {
@@ -203,6 +248,26 @@ export class Schemas {
   }
 }
 
+/** Whether a form is of requests. */
+function isSent(form: Form): boolean {
+  return form === "input" || form === "patch";
+}
+
+/** Whether a field is in requests. */
+function isInput(field: DescField): boolean {
+  return !getOption(field, field_behavior).includes(FieldBehavior.OUTPUT_ONLY);
+}
+
+/** Whether the value of a field is in responses. */
+function isOutput(field: DescField): boolean {
+  return !getOption(field, field_behavior).includes(FieldBehavior.INPUT_ONLY);
+}
+
+/** Whether a message is a page of a list (AIP-158). */
+function isPage(desc: DescMessage): boolean {
+  return desc.fields.some(({ name }) => name === "next_page_token");
+}
+
 /** Whether the field may be absent from a response. */
 function hasPresence(field: DescField): boolean {
   return (
@@ -214,25 +279,26 @@ function isRequired(oneof: DescOneof): boolean {
   return oneof.fields.length > 1 && getOption(oneof, oneofOption).required;
 }
 
-/** Said of part of a schema, for validators that close every schema: other properties are there. */
-const open = { additionalProperties: true };
-
-/** At most one member of each oneof; exactly one where the oneof is required. */
-function oneofKeywords(oneofs: readonly DescOneof[], keyOf: (field: DescField) => string): Schema {
-  const members = oneofs.map(({ fields }) => fields.map(keyOf));
-  const exclusions = members.flatMap((names) =>
-    names.length < 2 ? [] : names.map((name): [string, Json] => [name, { properties: without(names, name), ...open }]),
+/** At most one of the properties of each list. */
+function exclusions(oneofs: readonly (readonly string[])[]): Schema {
+  const others = oneofs.flatMap((names) =>
+    names.length < 2
+      ? []
+      : names.map((name): [string, Json] => [name, absent(names.filter((other) => other !== name))]),
   );
-  const choices = oneofs.filter(isRequired).map(({ fields }) => ({
-    anyOf: fields.map(keyOf).map((key) => ({ properties: { [key]: {} }, required: [key], ...open })),
-  }));
-  const choice = choices.length === 1 ? choices[0]! : choices.length > 1 ? { allOf: choices } : {};
-  return { ...(exclusions.length > 0 && { dependentSchemas: Object.fromEntries(exclusions) }), ...choice };
+  return others.length > 0 ? { dependentSchemas: Object.fromEntries(others) } : {};
 }
 
-/** Properties that must not be there. */
-function without(names: readonly string[], name: string): Schema {
-  return Object.fromEntries(names.filter((other) => other !== name).map((other) => [other, { not: {} }]));
+/** Some of the properties of each list. Generators of clients ignore `not`, and take `anyOf` for a choice of types. */
+function choices(oneofs: readonly (readonly string[])[]): Schema {
+  const [first, ...more] = oneofs.map(absent);
+  if (first === undefined) return {};
+  return { not: more.length === 0 ? first : { anyOf: [first, ...more] } };
+}
+
+/** An object without these properties. Validators that close every schema must know that it may have others. */
+function absent(names: readonly string[]): Schema {
+  return { properties: Object.fromEntries(names.map((name) => [name, { not: {} }])), additionalProperties: true };
 }
 
 /** Joins texts as paragraphs of Markdown; empty ones are left out. */
@@ -240,76 +306,13 @@ export function paragraphs(...texts: readonly string[]): string {
   return texts.filter((text) => text !== "").join("\n\n");
 }
 
-/** The schema of a scalar. */
-export function scalarSchema(type: ScalarType): Schema {
-  switch (type) {
-    case ScalarType.BOOL:
-      return { type: "boolean" };
-    case ScalarType.STRING:
-      return { type: "string" };
-    case ScalarType.BYTES:
-      return { type: "string", contentEncoding: "base64" };
-    case ScalarType.FLOAT:
-    case ScalarType.DOUBLE:
-      return { type: "number", format: type === ScalarType.FLOAT ? "float" : "double" };
-    case ScalarType.INT32:
-    case ScalarType.SINT32:
-    case ScalarType.SFIXED32:
-      return { type: "integer", format: "int32" };
-    case ScalarType.UINT32:
-    case ScalarType.FIXED32:
-      return { type: "integer", format: "int64", minimum: 0, maximum: 4_294_967_295 };
-    case ScalarType.UINT64:
-    case ScalarType.FIXED64:
-      return { type: "string", format: "uint64", pattern: "^[0-9]+$" };
-    default:
-      return { type: "string", format: "int64", pattern: "^-?[0-9]+$" };
-  }
-}
-
-function defined(schema: Schema): Schema {
-  return Object.fromEntries(Object.entries(schema).filter(([, value]) => value !== undefined));
-}
-
-const anyValue: Json = {};
-
-/** The schema of a type of google.protobuf that has its own JSON form. */
-function wellKnownSchema({ typeName, fields }: DescMessage): Schema | undefined {
-  if (!typeName.startsWith("google.protobuf.")) return undefined;
-  switch (typeName.slice("google.protobuf.".length)) {
-    case "Timestamp":
-      return { type: "string", format: "date-time" };
-    case "Duration":
-      return { type: "string", pattern: "^-?[0-9]+(\\.[0-9]{1,9})?s$", examples: ["3600s"] };
-    case "FieldMask":
-      return { type: "string" };
-    case "Empty":
-      return { type: "object" };
-    case "Struct":
-      return { type: "object", additionalProperties: anyValue };
-    case "Value":
-      return {};
-    case "ListValue":
-      return { type: "array", items: anyValue };
-    case "Any":
-      return { type: "object", properties: { "@type": { type: "string" } }, required: ["@type"] };
-    default: {
-      const [value] = fields;
-      const isWrapper = typeName.endsWith("Value") && fields.length === 1 && value?.scalar !== undefined;
-      if (!isWrapper) return undefined;
-      const { type, ...rest } = scalarSchema(value.scalar);
-      return { type: [type as string, "null"], ...rest };
-    }
-  }
-}
-
-/** The messages and those of their fields. */
-function reachable(messages: Iterable<DescMessage>): Set<DescMessage> {
+/** The messages and those of their fields, as far as a predicate of fields says. */
+function reachable(messages: Iterable<DescMessage>, isFollowed: (field: DescField) => boolean): Set<DescMessage> {
   const found = new Set<DescMessage>();
   const visit = (desc: DescMessage) => {
     if (found.has(desc)) return;
     found.add(desc);
-    for (const { message } of desc.fields) if (message !== undefined) visit(message);
+    for (const field of desc.fields) if (field.message !== undefined && isFollowed(field)) visit(field.message);
   };
   for (const message of messages) visit(message);
   return found;

@@ -15,8 +15,8 @@ export interface PagesOptions {
   readonly home: HomeFacts;
   /** The OpenID providers that the console signs in with. */
   readonly issuers: readonly ConsoleIssuer[];
-  /** The OpenAPI document, as it is published. */
-  openApi(format: "json" | "yaml"): Promise<string>;
+  /** The OpenAPI document of a version, as it is published. */
+  openApi(version: "v1" | "v2", format: "json" | "yaml"): Promise<string>;
   /** The document of the viewer, in JSON. */
   viewerDocument(): Promise<string>;
   /** Answers when a document cannot be read. */
@@ -47,8 +47,10 @@ export function createPages({ home, issuers, openApi, viewerDocument, onError }:
     [consolePath]: consoleEndpoint(consolePage(home.title, index, issuers), onError),
     "/docs/openapi.json": document("application/json", viewerDocument),
     [licensesPath]: document("text/plain; charset=utf-8", readLicenses),
-    "/openapi.json": document("application/json", () => openApi("json")),
-    "/openapi.yaml": document("application/yaml", () => openApi("yaml")),
+    "/openapi.json": document("application/json", () => openApi("v2", "json")),
+    "/openapi.yaml": document("application/yaml", () => openApi("v2", "yaml")),
+    "/openapi-v1.json": document("application/json", () => openApi("v1", "json")),
+    "/openapi-v1.yaml": document("application/yaml", () => openApi("v1", "yaml")),
     ...Object.fromEntries([...assets.values(), ...files].map((asset) => [asset.path, assetEndpoint(asset, onError)])),
   };
 }

@@ -35,7 +35,9 @@ export function recordOf(contract: Contract, call: UnaryRequest, answer?: Messag
   const { authorization, standard, mutates, isIdempotent } = contract.of(method);
   const authority = knownAuthorityOf(contextValues);
   const target =
-    authorization.kind === "scoped" ? authorization.scope.uidOf(message) : textOf(message, "parent", "uid");
+    authorization.kind === "scoped"
+      ? authorization.scope.uidOf(message)
+      : textOf(message, "parent", "uid") || firstUid(message);
   const scope = isUid(target) ? target : "";
   const hasTarget = mutates && isIdempotent && standard?.verb.startsWith("Batch") !== true;
   const resource = hasTarget ? scope : answer === undefined ? "" : textOf(answer, "uid", "id");
@@ -54,6 +56,12 @@ export function recordOf(contract: Contract, call: UnaryRequest, answer?: Messag
     userAgent: header.get("user-agent") ?? "",
     count: 1,
   };
+}
+
+/** The first of the uids that a request of a batch names. */
+function firstUid(message: Message): string {
+  const { uids: [uid = ""] = [] } = message as Message & { uids?: readonly string[] };
+  return uid;
 }
 
 /** The capabilities that a method needs. */

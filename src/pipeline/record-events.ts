@@ -50,12 +50,8 @@ export interface EventRecorderOptions {
 /** Creates the recorder. */
 export function createEventRecorder(options: EventRecorderOptions): EventRecorder {
   const { contract, baseUrl, issuerUrl, registry, hasSubscriptions } = options;
-  const view: View = {
-    grants: [],
-    get quotas() {
-      return options.quotas;
-    },
-  }; // subscribers may read nothing but the resource
+  /** Subscribers may read nothing but the resource. */
+  const viewAt = (nowMs: number): View => ({ grants: [], quotas: options.quotas, nowMs });
   const events = createCallEvents({ contract, baseUrl, typeRegistry: registry });
 
   return {
@@ -64,6 +60,8 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
       const changes = changesOf(context);
       if (changes.length === 0) return;
       const authority = authorityOf(context);
+      const { nowMs } = environmentOf(context);
+      const view = viewAt(nowMs);
       const needed = neededBy(contract.of(method).authorization);
       const recorded = await events.ofCall({
         method,
@@ -71,7 +69,7 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
         response,
         changes: changes.map((change) => changedResource(change, session, view)),
         actorAt: (uid) => actorOf({ ...authority.caller, subject: actorAt(authority, uid, needed) }, issuerUrl),
-        timeMs: environmentOf(context).nowMs,
+        timeMs: nowMs,
       });
       const trace = traceExtensions(timesOf(contextValues)?.trace);
       for (const event of recorded)
@@ -79,6 +77,7 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
     },
 
     async recordChanges(session, changes, by, nowMs) {
+      const view = viewAt(nowMs);
       const changed = changes.map((change) => changedResource(change, session, view));
       for (const event of await events.ofChanges(changed, () => actorOf(by, issuerUrl), nowMs))
         await recordEvent(session, event, hasSubscriptions);

@@ -84,6 +84,11 @@ export async function chosenServer(command: Command): Promise<string | undefined
   return (await import("./session/session.ts")).chosenServer(command.opts());
 }
 
+/** `platform export documents`. */
+export async function exportDocumentsCommand(): Promise<Command> {
+  return (await import("./resources/export.ts")).exportDocumentsCommand();
+}
+
 /** `platform replay`. */
 export async function replayCommand(): Promise<Command> {
   return (await import("./recording/replay.ts")).replayCommand();

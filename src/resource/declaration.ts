@@ -105,6 +105,8 @@ export interface View {
   /** What the reader may read. */
   readonly grants: readonly Grant[];
   readonly quotas: Quotas;
+  /** The time of the call, in milliseconds since 1970. */
+  readonly nowMs: number;
 }
 
 /** A declared resource. */

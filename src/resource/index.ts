@@ -3,7 +3,7 @@
  *
  * A resource is one declaration ({@link defineResource}): its message, its parent, the columns derived from it, one
  * filter for each filter field of its list request, and the rules that a descriptor cannot express. {@link implement}
- * gives a service the Get, List, Create, Update and Delete of its resources.
+ * gives a service the Get, BatchGet, List, Create, Update and Delete of its resources.
  *
  * Promises:
  *
@@ -16,7 +16,7 @@
  *
  * It knows no protocols, tokens or SQL: requests are messages, callers come from `auth`, rows from `store`.
  *
- * Follows: AIP-121, 131 to 136, 148, 154, 158, 160, 161, 203, 211.
+ * Follows: AIP-121, 131 to 136, 148, 154, 158, 160, 161, 203, 211, 231.
  */
 
 export { createSecrets, type Secrets } from "../sealing.ts";
@@ -48,6 +48,7 @@ export {
   holdResource,
   requireResource,
   requireUid,
+  standardBatchGet,
   standardGet,
 } from "./get.ts";
 export { implement, type MountedService, mount } from "./implement.ts";
@@ -70,8 +71,9 @@ export { type Pruned, pruneResource } from "./import/prune.ts";
 export { prepareResource, type Saved, type SavedChange, saveResource } from "./import/save.ts";
 export { type ListRequest, listResources, listResponse, openList } from "./list.ts";
 export { type NamedResource, namedResources } from "./named-resources.ts";
+export { commonSortNames } from "./order-by.ts";
 export { messagePageLength } from "./page-bytes.ts";
 export { createPageTokens } from "./page-token.ts";
 export { hydrated, toResponse, toResponses } from "./response.ts";
-export { contentOf, messageOf, newRow } from "./row-mapping.ts";
+export { contentOf, messageOf, newRow, variantOfEtag } from "./row-mapping.ts";
 export { rewriteResource, updateResource } from "./update.ts";

@@ -7,15 +7,7 @@
  * token, and those that it repeats must be equal.
  */
 import { createHash } from "node:crypto";
-import {
-  create,
-  type DescMessage,
-  equals,
-  fromBinary,
-  isFieldSet,
-  type Message,
-  type MessageShape,
-} from "@bufbuild/protobuf";
+import { type DescMessage, equals, fromBinary, isFieldSet, type Message, type MessageShape } from "@bufbuild/protobuf";
 import { type ReflectMessage, reflect } from "@bufbuild/protobuf/reflect";
 import type { HandlerContext } from "@connectrpc/connect";
 import type { UidpFilter } from "../../gen/platform/common/uidp_filter_pb.ts";
@@ -30,7 +22,7 @@ import { selectionOf } from "./hierarchy-filter.ts";
 import { canonicalOrder, type OrderColumn, parseOrderBy } from "./order-by.ts";
 import { messagePageLength, pageLength, rowBytes } from "./page-bytes.ts";
 import { pageTokenLifeMs } from "./page-token.ts";
-import { isStoredForm, toResponses } from "./response.ts";
+import { isStoredForm, listOf, toResponses } from "./response.ts";
 import { storedList } from "./row-mapping.ts";
 
 /** Results per page when the request sets none. */
@@ -106,7 +98,8 @@ export function listResources(
     if (isStoredForm(resource)) return withEnvelope(storedList(resource, output, rows), envelope(rows.length));
     return chain(toResponses(resource, rows, context), (items) => {
       const length = messagePageLength(resource.declaration.schema, items);
-      return listResponse(output, items.slice(0, length), envelope(length));
+      const response = listResponse(output, items.slice(0, length), envelope(length));
+      return chain(environmentOf(context).session.pause(), () => response);
     });
   });
 }
@@ -127,6 +120,7 @@ export function openList<Q extends PagedRequest>(
   const given = queryOf(sortable, request);
   const query = token === undefined ? given : continueQuery(context.method.input, given, token.query);
   const isFresh = token !== undefined && nowMs - token.issueTimeMs < pageTokenLifeMs;
+  if (token !== undefined && !isFresh) sayRestarted(context);
   return {
     query: query as Q,
     order: orderOf(sortable, query.orderBy ?? ""),
@@ -135,6 +129,12 @@ export function openList<Q extends PagedRequest>(
     tokenAfter: (after) =>
       pageTokens.seal({ method, after, issueTimeMs: nowMs, query: sealQuery(context.method.input, query) }),
   };
+}
+
+/** Says that a page is the first one because its token has expired: in a header field, in gRPC also a trailer. */
+function sayRestarted({ responseHeader, responseTrailer, protocolName }: HandlerContext): void {
+  responseHeader.set("x-page-restarted", "true");
+  if (protocolName !== "rest") responseTrailer.set("x-page-restarted", "true");
 }
 
 /**
@@ -175,11 +175,7 @@ function listPage(
 
 /** Makes the list response of a method. */
 export function listResponse(schema: DescMessage, items: readonly Message[], envelope: Envelope): Message {
-  const response = create(schema) as Message & Record<string, unknown>;
-  const list = schema.fields.find((field) => field.fieldKind === "list");
-  if (list === undefined) throw new Error(`${schema.typeName} has no list of items`);
-  response[list.localName] = items;
-  return withEnvelope(response, envelope);
+  return withEnvelope(listOf(schema, items), envelope);
 }
 
 /** Sets the envelope of a list response. */

@@ -1,5 +1,5 @@
 /** Rows as they leave the server: as stored, or hydrated with what the reader may see. */
-import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
+import { create, type DescMessage, type Message, type MessageShape } from "@bufbuild/protobuf";
 import type { HandlerContext } from "@connectrpc/connect";
 import { authorityOf } from "../auth/index.ts";
 import { type Awaitable, chain } from "../awaitable.ts";
@@ -15,7 +15,8 @@ export function toResponse<R extends DescMessage>(
   context: HandlerContext,
 ): Awaitable<MessageShape<R>> {
   return chain(toResponses(resource, [row], context), ([message]) => {
-    context.responseHeader.set("etag", etagOf(row));
+    const { etag } = message as { readonly etag?: string };
+    context.responseHeader.set("etag", etag || etagOf(row));
     return message!;
   });
 }
@@ -26,8 +27,15 @@ export function toResponses<R extends DescMessage>(
   rows: readonly Row[],
   context: HandlerContext,
 ): Awaitable<MessageShape<R>[]> {
-  const { session, quotas } = environmentOf(context);
-  return hydratedAll(resource, rows, session, { grants: authorityOf(context).grants, quotas });
+  const { session, quotas, nowMs } = environmentOf(context);
+  return hydratedAll(resource, rows, session, { grants: authorityOf(context).grants, quotas, nowMs });
+}
+
+/** The message that has these items in its only list. */
+export function listOf(schema: DescMessage, items: readonly Message[]): Message {
+  const list = schema.fields.find((field) => field.fieldKind === "list");
+  if (list === undefined) throw new Error(`${schema.typeName} has no list of items`);
+  return Object.assign(create(schema) as Message & Record<string, unknown>, { [list.localName]: items });
 }
 
 /** A row as a reader sees it. */

@@ -134,6 +134,19 @@ export function etagOf(row: Row): string {
   return `"${row.createTimeUs}-${row.version}"`;
 }
 
+/**
+ * The entity tag of a message that does not only depend on its row. `variant`, a word, says what else it depends on. As a
+ * condition of a change it is that of the row: nothing that somebody wrote is lost.
+ */
+export function variantOfEtag(etag: string, variant: string): string {
+  return `${etag.slice(0, -1)}-${variant}"`;
+}
+
+/** The entity tag of the row of a message with this one. */
+export function rowEtag(etag: string): string {
+  return etag.replace(/-[a-z]+"$/, '"');
+}
+
 const escapedQuote = asciiOf('\\"');
 const dash = asciiOf("-");
 

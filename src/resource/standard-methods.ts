@@ -1,4 +1,4 @@
-/** The table of the standard methods (AIP-131 to AIP-135), as Connect handlers of a declared resource. */
+/** The table of the standard methods (AIP-131 to AIP-135, AIP-231), as Connect handlers of a declared resource. */
 import type { DescMethod, DescService, Message } from "@bufbuild/protobuf";
 import type { HandlerContext } from "@connectrpc/connect";
 import type { Awaitable } from "../awaitable.ts";
@@ -7,7 +7,7 @@ import { type StandardMethod, standardMethodOf } from "../standard-method.ts";
 import { standardCreate } from "./create.ts";
 import type { Resource } from "./declaration.ts";
 import { standardDelete } from "./delete.ts";
-import { standardGet } from "./get.ts";
+import { standardBatchGet, standardGet } from "./get.ts";
 import { standardList } from "./list.ts";
 import { standardUpdate } from "./update.ts";
 
@@ -19,6 +19,7 @@ export type Handlers = Readonly<Record<string, Handler>>;
 
 const makers: Partial<Record<StandardMethod["verb"], (resource: Resource, method: DescMethod) => Handler>> = {
   Get: standardGet,
+  BatchGet: standardBatchGet,
   List: standardList,
   Create: standardCreate,
   Update: standardUpdate,

@@ -49,14 +49,18 @@ export interface BindingOptions {
    * methods that they select, by name or by `package.*`; of several for one method, the last.
    */
   readonly httpRules?: JsonValue | undefined;
-  /** Takes a method that has a rule and is not served: its paths answer UNIMPLEMENTED. */
-  onSkipped?(method: DescMethod, reason: string): void;
+  /** A binding that cannot be served: an error that names all of them, or left out; default `refuse`. */
+  readonly invalidBindings?: "refuse" | "skip" | undefined;
+  /**
+   * Takes what is not served: a method whose paths answer UNIMPLEMENTED or, with `template`, a binding that is left out.
+   */
+  onSkipped?(method: DescMethod, reason: string, template?: string): void;
 }
 
 /**
  * Reads the bindings of all methods with rules, in the order of declaration. Methods with streams in both
  * directions are left out.
- * Errors: Error that names the method, and the column where a template is at fault.
+ * Errors: Error with a line for each problem: the method, and the column where a template is at fault.
  */
 export function readBindings(services: Iterable<DescService>, options: BindingOptions = {}): Binding[] {
   return readAllBindings(services, options).filter(({ method }) => isServed(method));
@@ -70,11 +74,23 @@ export function isServed(method: DescMethod): boolean {
 /** As {@link readBindings}, with those of methods that are not served. */
 export function readAllBindings(services: Iterable<DescService>, options: BindingOptions = {}): Binding[] {
   const methods = [...services].flatMap((service) => service.methods);
-  const rules = selectRules(new Map(methods.map((method) => [methodName(method), method])), options.httpRules);
-  return methods.flatMap((method) => {
+  const { rules, problems } = selectRules(
+    new Map(methods.map((method) => [methodName(method), method])),
+    options.httpRules,
+  );
+  const refuse = (method: DescMethod, template: string, problem: string) => {
+    if (options.invalidBindings === "skip") options.onSkipped?.(method, problem, template);
+    else problems.push(`${methodName(method)}: ${template}: ${problem}`);
+  };
+  const taken = new Map<string, Binding>();
+  const bindings = methods.flatMap((method) => {
     const rule = rules.get(method) ?? (hasOption(method, http) ? getOption(method, http) : undefined);
-    return rule === undefined ? [] : bindingsOf(method, rule, options);
+    if (rule === undefined) return [];
+    if (!isServed(method)) options.onSkipped?.(method, "streams in both directions cannot be reached by HTTP bindings");
+    return bindingsOf(method, rule, taken, refuse);
   });
+  if (problems.length > 0) throw new Error(problems.join("\n"));
+  return bindings;
 }
 
 /** The full name of a method: `platform.iam.v2.RolesService.GetRole`. */
@@ -82,19 +98,34 @@ export function methodName(method: DescMethod): string {
   return `${method.parent.typeName}.${method.name}`;
 }
 
-function bindingsOf(method: DescMethod, rule: HttpRule, { onSkipped }: BindingOptions): Binding[] {
-  if (!isServed(method)) onSkipped?.(method, "streams in both directions cannot be reached by HTTP bindings");
-  return [rule, ...rule.additionalBindings].map((candidate) => {
-    if (candidate !== rule && candidate.additionalBindings.length > 0)
-      throw new Error(`${methodName(method)}: additional_bindings must not be nested`);
+/** @param taken the bindings so far, by the requests that they match. @param refuse takes what cannot be served. */
+function bindingsOf(
+  method: DescMethod,
+  rule: HttpRule,
+  taken: Map<string, Binding>,
+  refuse: (method: DescMethod, template: string, problem: string) => void,
+): Binding[] {
+  return [rule, ...rule.additionalBindings].flatMap((candidate) => {
     try {
-      return readBinding(method, candidate);
+      if (candidate !== rule && candidate.additionalBindings.length > 0)
+        throw new Error("additional_bindings must not be nested");
+      const binding = readBinding(method, candidate);
+      const requests = requestsOf(binding);
+      const other = taken.get(requests);
+      if (other !== undefined)
+        throw new Error(`${binding.httpMethod} is taken by ${methodName(other.method)} (${other.template.text})`);
+      taken.set(requests, binding);
+      return [binding];
     } catch (error) {
-      throw new Error(`${methodName(method)}: ${patternOf(candidate)?.template ?? ""}: ${(error as Error).message}`, {
-        cause: error,
-      });
+      refuse(method, patternOf(candidate)?.template ?? "", (error as Error).message);
+      return [];
     }
   });
+}
+
+/** A text that two bindings have in common if they match the same requests. */
+function requestsOf({ httpMethod, template: { segments, verb = "" } }: Binding): string {
+  return `${httpMethod} ${segments.map((segment) => (segment.kind === "literal" ? segment.text : segment.kind)).join("/")}:${verb}`;
 }
 
 function readBinding(method: DescMethod, rule: HttpRule): Binding {

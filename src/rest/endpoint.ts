@@ -23,6 +23,7 @@ import {
 } from "../message/index.ts";
 import { sendMessage } from "./answer/answer.ts";
 import { isNotModified } from "./answer/conditional.ts";
+import { isPastEnd } from "./answer/events.ts";
 import type { StreamPayload } from "./answer/payload.ts";
 import { createRepresentations, type Representation } from "./answer/representation.ts";
 import { type StreamType, writeParts, writeStream } from "./answer/stream.ts";
@@ -110,27 +111,23 @@ export function createEndpoint(binding: Binding, options: CompleteOptions): Endp
     });
   }
 
-  async function serveStream(
-    exchange: Exchange,
-    message: Message,
-    deadline: Deadline | undefined,
-    form: Representation,
-  ) {
+  function serveStream(exchange: Exchange, message: Message, deadline: Deadline | undefined, form: Representation) {
     const { request, response, common } = exchange;
-    const signal = abortedWith(response);
     const input = message as MessageInitShape<typeof method.input>;
-    const answer = await transport.stream(
+    const started = transport.stream(
       method as DescMethodServerStreaming,
-      signal,
+      abortedWith(response),
       timeoutOf(deadline),
       callHeaders(request, requestHeader),
       only(input),
       options.contextValues?.(request, response),
     );
-    await writeStream(response as PortResponse, answer.message, {
+    return writeStream(response as PortResponse, started, {
+      method,
       type: form.type as StreamType,
       payload: form.payload as StreamPayload,
-      headers: responseHeaders(common, [answer.header], responseHeader),
+      events: options.events,
+      headers: (header) => responseHeaders(common, [header], responseHeader),
       stallMs,
       describe(reason) {
         const { error } = exchange.describe(reason);
@@ -180,8 +177,10 @@ export function createEndpoint(binding: Binding, options: CompleteOptions): Endp
       const { request, response } = exchange;
       if (method.methodKind !== "unary" && isBuffered(response)) return response.fallBack();
       const form = choose(request, response);
+      if (form.type === "text/event-stream" && form.payload.kind === "json" && isPastEnd(request))
+        return send(response, { httpStatus: 204, headers: { ...exchange.common }, body: "" });
       const deadline = readDeadline(request, maxCallMs);
-      if (method.methodKind === "client_streaming" && reader.kind !== "none")
+      if (method.methodKind === "client_streaming" && binding.body !== undefined)
         return serveClientStream(exchange, receiveStream(exchange, reading), deadline, form);
       return chain(receiveMessage(exchange, reading), (message) => {
         switch (method.methodKind) {

@@ -11,8 +11,8 @@ const fieldsByName = new WeakMap<DescMessage, Map<string, DescField>>();
 export function findField(desc: DescMessage, name: string): DescField | undefined {
   let fields = fieldsByName.get(desc);
   if (fields === undefined) {
-    fields = new Map();
-    for (const field of desc.fields) fields.set(field.name, field).set(field.jsonName, field);
+    fields = new Map(desc.fields.map((field) => [field.jsonName, field]));
+    for (const field of desc.fields) fields.set(field.name, field); // the name that annotations use wins
     fieldsByName.set(desc, fields);
   }
   return fields.get(name);
@@ -26,9 +26,61 @@ export function resolveFieldPath(desc: DescMessage, names: readonly string[]): F
     const field: DescField | undefined = message === undefined ? undefined : findField(message, name);
     if (field === undefined) return undefined;
     path.push(field);
-    message = field.fieldKind === "message" && !hasCustomJson(field.message) ? field.message : undefined;
+    message = messageBelow(field);
   }
   return path as [DescField, ...DescField[]];
+}
+
+/** A field path in text, and the key in brackets where it ends at an entry of a map. */
+export interface TextPath {
+  readonly path: FieldPath;
+  readonly key: string | undefined;
+}
+
+const maxPathLength = 100;
+/** What separates names in a path. A `json_name` may contain it. */
+const separators = /[.[\]]/;
+
+/** Reads `claimMatch.subject` or `labels[env]`; undefined where a name is unknown, or a path of more than 100 fields. */
+export function parseFieldPath(input: DescMessage, text: string): TextPath | undefined {
+  const path: DescField[] = [];
+  let message: DescMessage | undefined = input;
+  let rest = text;
+  while (message !== undefined && path.length < maxPathLength) {
+    const name: string = separatedNameOf(message, rest) ?? (rest.split(separators, 1)[0] as string);
+    const field = findField(message, name);
+    if (field === undefined) return undefined;
+    path.push(field);
+    const next = rest[name.length];
+    rest = rest.slice(name.length + 1);
+    const isMap = field.fieldKind === "map";
+    if (next === "[" && isMap && rest.endsWith("]")) return textPath(path, rest.slice(0, -1));
+    if (next === undefined) return isMap ? undefined : textPath(path, undefined);
+    message = next === "." ? messageBelow(field) : undefined;
+  }
+  return undefined;
+}
+
+function textPath(path: readonly DescField[], key: string | undefined): TextPath {
+  return { path: path as [DescField, ...DescField[]], key };
+}
+
+const separatedNames = new WeakMap<DescMessage, readonly string[]>();
+
+/** The `json_name` with a separator in it that the text begins with, the longest of several. */
+function separatedNameOf(desc: DescMessage, text: string): string | undefined {
+  let names = separatedNames.get(desc);
+  if (names === undefined) {
+    const all = desc.fields.map(({ jsonName }) => jsonName);
+    names = all.filter((name) => separators.test(name)).sort((a, b) => b.length - a.length);
+    separatedNames.set(desc, names);
+  }
+  return names.find((name) => text.startsWith(name) && ["", ".", "["].includes(text.charAt(name.length)));
+}
+
+/** The message whose fields a path may name below a field. */
+function messageBelow(field: DescField): DescMessage | undefined {
+  return field.fieldKind === "message" && !hasCustomJson(field.message) ? field.message : undefined;
 }
 
 /** The field a path ends at. */

@@ -33,7 +33,7 @@ const unknownPath = { kind: "unknown path" } as const;
 
 /**
  * Builds the handler for all annotated methods.
- * Errors: Error that names the method, for annotations that cannot be served (see `index.ts`).
+ * Errors: Error that names the methods, for annotations that cannot be served (see `index.ts`), unless they are skipped.
  */
 export function createRestHandler(given: RestOptions): RestHandler {
   const services = [...given.services];
@@ -105,9 +105,10 @@ function refusalOf(match: Exclude<RouteMatch, { kind: "found" }>): Error {
   return new Refusal(405, Code.Unimplemented, `Method not allowed: this path takes ${allow}`, { allow });
 }
 
-/** Logs a method that is not served. */
-function warn(method: DescMethod, reason: string): void {
-  console.warn(`REST: ${methodName(method)} is not served: ${reason}`);
+/** Logs what is not served. */
+function warn(method: DescMethod, reason: string, template?: string): void {
+  const where = template === undefined ? "" : ` at ${template}`;
+  console.warn(`REST: ${methodName(method)} is not served${where}: ${reason}`);
 }
 
 /** The types of the files of services and of all that these import, and those of error details. */

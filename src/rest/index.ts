@@ -22,6 +22,7 @@
  * Not included: request ids, logging, rate limits, authentication. The host does these before it calls the handler, and
  * writes its own errors with `writeStatus`.
  */
+export type { EventOptions } from "./answer/events.ts";
 export {
   type Binding,
   type BindingOptions,

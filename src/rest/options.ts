@@ -6,6 +6,7 @@ import type { ConnectError, ContextValues, Transport } from "@connectrpc/connect
 import type { Awaitable } from "../awaitable.ts";
 import type { JsonFormat, MessageParts, StoredMessage } from "../codec/index.ts";
 import type { BodyWatch, HttpRequest, HttpResponse } from "../message/index.ts";
+import type { EventOptions } from "./answer/events.ts";
 import type { BindingOptions, RestMethod } from "./binding.ts";
 import type { CorsOptions } from "./cors.ts";
 import type { FieldPath } from "./field-path.ts";
@@ -52,10 +53,14 @@ export interface RestOptions extends BindingOptions {
    * requests by `Content-Type`, those of answers that are one message by `Accept`; default no.
    */
   readonly protobufBodies?: boolean | undefined;
+  /** Take a body of `{}` where a rule has none, as many clients send it; default no. Any other is refused. */
+  readonly acceptEmptyObject?: boolean | undefined;
   /** How answers are written; default: ProtoJSON without options. */
   readonly json?: JsonFormat | undefined;
   /** The answer that is a google.protobuf.Empty: `{}`, or no content; default `object`. */
   readonly emptyAnswer?: "object" | "nothing" | undefined;
+  /** How server streams are written for clients that accept `text/event-stream`. */
+  readonly events?: EventOptions | undefined;
   /** The form of errors; default `flat`. */
   readonly errors?: ErrorShape | undefined;
   /** Which pages of other origins may call; default none. */

@@ -12,7 +12,6 @@
  * is unknown.
  */
 import type { Binding } from "./binding.ts";
-import { methodName } from "./binding.ts";
 import { isRequired } from "./field-behavior.ts";
 import { leafField } from "./field-path.ts";
 import { captureOf } from "./path.ts";
@@ -45,8 +44,8 @@ export class Router {
   readonly #mayEndInColon: (binding: Binding) => boolean;
 
   /**
+   * @param bindings no two match the same requests.
    * @param mayEndInColon whether what a binding captures of the last segment may contain a colon; default yes.
-   * Errors: Error that names both methods when two bindings match the same requests.
    */
   constructor(bindings: Iterable<Binding>, mayEndInColon: (binding: Binding) => boolean = () => true) {
     this.#mayEndInColon = mayEndInColon;
@@ -61,12 +60,6 @@ export class Router {
       node = child(node, segment.kind === "literal" ? segment.text : segment.kind, segment.kind);
     }
     const byMethod = node.ends.get(verb) ?? new Map<string, Binding>();
-    const other = byMethod.get(binding.httpMethod);
-    if (other !== undefined) {
-      throw new Error(
-        `${methodName(binding.method)}: ${binding.httpMethod} ${binding.template.text} is taken by ${methodName(other.method)} (${other.template.text})`,
-      );
-    }
     node.ends.set(verb, byMethod.set(binding.httpMethod, binding));
     this.#verbs.add(verb);
   }

@@ -121,10 +121,17 @@ function formatDetail(detail: ConnectError["details"][number], registry: Registr
 }
 
 function formatAny(desc: DescMessage, message: Message): string {
-  const json = toJson(AnySchema, anyPack(desc, message), { registry: createRegistry(desc) }) as JsonObject;
+  const json = jsonOfAny(desc, message);
   if (desc.typeName === BadRequestSchema.typeName) {
     const violations = (json.fieldViolations ?? []) as JsonObject[];
     json.fieldViolations = violations.map((violation) => ({ field: "", ...violation }));
   }
   return JSON.stringify({ "@type": "", ...json });
+}
+
+/** The JSON of an Any with this message. That of a well-known type has a member `value`. */
+function jsonOfAny(desc: DescMessage, message: Message): JsonObject {
+  if (desc.typeName.startsWith("google.protobuf."))
+    return toJson(AnySchema, anyPack(desc, message), { registry: createRegistry(desc) }) as JsonObject;
+  return { "@type": `type.googleapis.com/${desc.typeName}`, ...(toJson(desc, message) as JsonObject) };
 }

@@ -17,19 +17,17 @@ import {
   saveEntry,
 } from "../services/index.ts";
 import { NotUniqueError, type ReadSession, type WriteSession } from "../store/index.ts";
-import { rootOf } from "../uid.ts";
 import { ScimError } from "./errors.ts";
 import { meets } from "./filter.ts";
 import { limits } from "./limits.ts";
 import { lookupIn } from "./lookup.ts";
 import { type MemberChange, membersAre, separateMembers } from "./members.ts";
-import { demandedId, derivedMentions, narrow } from "./narrowing.ts";
+import { demandedId, derivedMentions, mentions, narrow } from "./narrowing.ts";
 import { operationsOf } from "./operations.ts";
 import { applyOperations } from "./patch.ts";
 import type { ListQuery, Projection } from "./query.ts";
 import { checkResource, type Json, readResource } from "./resource.ts";
 import type { ResourceType } from "./schemas.ts";
-import type { Steps } from "./steps.ts";
 import { Views, versionOf } from "./views.ts";
 
 /** What a directory is made from. */
@@ -37,10 +35,9 @@ export interface DirectoryOptions {
   /** A transaction, for changes. */
   readonly session: ReadSession | WriteSession;
   /** Its scope is the provider. */
-  readonly call: Pick<RunningCall, "scope" | "recordOf" | "throwIfAborted">;
+  readonly call: Pick<RunningCall, "scope" | "recordOf" | "throwIfAborted" | "pause">;
   /** Where SCIM clients reach it. */
   readonly base: string;
-  readonly steps: Steps;
   /** Milliseconds since 1970. */
   readonly now: () => number;
   /** Records a change in the audit log, and what it did to identities and bindings as events. */
@@ -100,34 +97,30 @@ export class Directory {
     return { total, resources: await this.#show(type, entries, projection) };
   }
 
-  /** Looks at the resources that may meet a filter, in steps. */
+  /** Looks at the resources that may meet a filter. Others have their turns in between. */
   async #search(type: ResourceType, { startIndex, count, filter }: ListQuery, projection: Projection): Promise<Page> {
-    const { session, steps, call } = this.#options;
+    const { session } = this.#options;
     const lookup = lookupIn(type);
     const asksForOthers = derivedMentions(filter!) > 0;
+    const hasMeta = mentions(filter!, /(^|:)meta\b/i) > 0; // which is dear to make
     const only = demandedId(type, filter!);
     const found: Entry[] = [];
     let total = 0;
-    let [examined, bytes, stepBytes] = [0, 0, 0];
+    let [examined, bytes] = [0, 0];
     const narrowing = await narrow(session, this.#provider, type, filter!);
     for await (const entries of readEntries(session, this.#provider, type.id, narrowing)) {
       for (const entry of entries) {
         const others = asksForOthers ? await this.#views.others(type, entry, only) : {};
         examined += 1 + Object.values(others).flat().length;
         bytes += entry.bytes;
-        stepBytes += entry.bytes + 200; // what each costs in any case
         if (examined > limits.examined || bytes > limits.examinedBytes)
           throw new ScimError(
             400,
             "the filter looks at too many resources; ask for one by userName, externalId or id",
             "tooMany",
           );
-        if (stepBytes > limits.stepBytes) {
-          await steps.next(rootOf(this.#provider));
-          call.throwIfAborted();
-          stepBytes = 0;
-        }
-        if (!meets(Object.assign(this.#views.plain(type, entry), others), filter!, lookup)) continue;
+        await this.#pause();
+        if (!meets(Object.assign(this.#views.plain(type, entry, { hasMeta }), others), filter!, lookup)) continue;
         total++;
         if (total >= startIndex && found.length < count) found.push(entry);
       }
@@ -137,23 +130,25 @@ export class Directory {
 
   /** The resources in JSON, until the page is large. There is one at least. */
   async #show(type: ResourceType, entries: readonly Entry[], projection: Projection): Promise<string[]> {
-    const { steps, call } = this.#options;
     const shown: string[] = [];
     let bytes = 0;
-    let stepBytes = 0;
     for await (const resource of this.#views.many(type, entries, projection)) {
       const text = JSON.stringify(resource);
       bytes += text.length;
-      stepBytes += text.length;
       if (bytes > limits.pageBytes && shown.length > 0) break;
       shown.push(text);
-      if (stepBytes > limits.stepBytes) {
-        await steps.next(rootOf(this.#provider));
-        call.throwIfAborted();
-        stepBytes = 0;
-      }
+      await this.#pause();
     }
     return shown;
+  }
+
+  /** Lets others have their turns, if this call has had the event loop for long. */
+  async #pause(): Promise<void> {
+    const { call } = this.#options;
+    const turn = call.pause?.();
+    if (turn === undefined) return;
+    await turn;
+    call.throwIfAborted();
   }
 
   async create(type: ResourceType, body: unknown, projection: Projection): Promise<Shown> {

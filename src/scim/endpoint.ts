@@ -31,7 +31,6 @@ import { isId } from "./narrowing.ts";
 import { type Parameters, parametersOf, readProjection, readQuery } from "./query.ts";
 import { type Route, routeOf } from "./routes.ts";
 import { type ResourceType, resourceTypes } from "./schemas.ts";
-import { Steps } from "./steps.ts";
 
 /** Whom the requests of provisioning clients count against, by their `Authorization`. */
 export interface ScimPayers {
@@ -65,7 +64,6 @@ interface Answer {
 export function createScim(options: ScimOptions): Endpoint {
   const { database, calls, payers, baseUrl, bodies, maxBodyBytes, now } = options;
   const base = `${baseUrl}${scimPath}`;
-  const steps = new Steps();
 
   async function answer(
     route: Route,
@@ -85,7 +83,7 @@ export function createScim(options: ScimOptions): Endpoint {
     if (name === "Me" || name === "Bulk") throw new ScimError(501, `${name} is not supported`);
     if (type === undefined && !route.isSearch) throw nothingHere();
     const directory = (session: DirectoryOptions["session"]) =>
-      new Directory({ ...options, session, call: running, base, steps });
+      new Directory({ ...options, session, call: running, base });
     const reading = () => directory(database.readFor(running));
     const write = <T>(work: (entries: Directory) => Promise<T>) =>
       database.transact(

@@ -24,8 +24,6 @@ export const limits = {
   /** Resources that a filter without an index may look at. */
   examined: 10_000,
   examinedBytes: 16 * 1024 * 1024,
-  /** Bytes that are read or written before other calls go on. */
-  stepBytes: 64 * 1024,
   /** Bytes after which a page ends early. */
   pageBytes: 1024 * 1024,
   /** Groups that a user is shown with. */

@@ -52,14 +52,19 @@ export function isId(text: string): boolean {
 
 /** How often a filter asks for what other entries tell: the members of a group, the groups of a user. */
 export function derivedMentions(filter: Filter): number {
+  return mentions(filter, /(^|:)(members|groups)\b/i);
+}
+
+/** How often a filter asks for attributes whose paths a pattern matches. */
+export function mentions(filter: Filter, paths: RegExp): number {
   switch (filter.kind) {
     case "and":
     case "or":
-      return derivedMentions(filter.left) + derivedMentions(filter.right);
+      return mentions(filter.left, paths) + mentions(filter.right, paths);
     case "not":
-      return derivedMentions(filter.of);
+      return mentions(filter.of, paths);
     default:
-      return /(^|:)(members|groups)\b/i.test(filter.path) ? 1 : 0;
+      return paths.test(filter.path) ? 1 : 0;
   }
 }
 

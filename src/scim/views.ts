@@ -79,24 +79,23 @@ export class Views {
     return `${this.#base}${endpoint}/${idOf(uid)}`;
   }
 
-  /** An entry without what other entries tell. `meta` is made when it is read, since few filters ask for it. */
-  plain(type: ResourceType, entry: Entry): Json {
+  /** An entry without what other entries tell. */
+  plain(type: ResourceType, entry: Entry, { hasMeta = true } = {}): Json {
     const { uid, createMs, updateMs, resource } = entry;
     const { schema, extension } = type;
-    const location = this.locationOf(type, entry);
     return {
       schemas: [schema.id, ...(extension !== undefined && extension.id in resource ? [extension.id] : [])],
       id: idOf(uid),
       ...resource,
-      get meta() {
-        return {
+      ...(hasMeta && {
+        meta: {
           resourceType: type.id,
           created: new Date(createMs).toISOString(),
           lastModified: new Date(updateMs).toISOString(),
-          location,
+          location: this.locationOf(type, entry),
           version: versionOf(entry),
-        };
-      },
+        },
+      }),
     };
   }
 }

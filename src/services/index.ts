@@ -99,6 +99,7 @@ export {
 export { artifactUid } from "./libraries/artifact-id.ts";
 export { pruneArtifacts } from "./libraries/prune-artifacts.ts";
 export { type ArtifactToSave, saveArtifact } from "./libraries/save-artifact.ts";
+export { derivedChanges } from "./refresh-derived.ts";
 export { type ImagePackage, readImagePackages, removeImage, saveImagePackages } from "./registry/image-packages.ts";
 export { type Image, readImages, saveImage } from "./registry/images.ts";
 export { type Product, saveProduct } from "./registry/products.ts";

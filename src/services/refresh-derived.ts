@@ -39,6 +39,15 @@ export async function refreshDerived(database: Database, { feeds, versions }: De
     await database.transact((session) => session.putSetting(settingName, Buffer.from(JSON.stringify(refreshed))));
 }
 
+/**
+ * What {@link refreshDerived} will change that consumers see, in a database with tables, of this schema or an older one.
+ */
+export async function derivedChanges(session: ReadSession): Promise<readonly string[]> {
+  const { feeds } = await readState(session);
+  if (feeds === ways.feeds) return [];
+  return ["merges what feeds have imported again: documents and advisories that change get a new etag and update time"];
+}
+
 async function all(database: Database, portion: RefreshPortion, now: () => number): Promise<void> {
   let after: string | undefined;
   do after = await database.transact((session) => portion(session, now(), after), { isSerializable: true });

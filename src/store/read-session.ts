@@ -221,7 +221,7 @@ export class Reader implements ReadSession {
 
   async scanQueue(queue: string, scan: PartitionScan): Promise<QueueEntry[]> {
     await this.pause();
-    const statement = this.catalogue.queue(queue).scan(scan.states);
+    const statement = this.catalogue.queue(queue).scan(scan);
     return (await this.connection().rows(statement, partitionValues(scan))).map(queueEntryOf);
   }
 

@@ -16,6 +16,7 @@ import {
 import { FieldMaskSchema } from "@bufbuild/protobuf/wkt";
 import { field as fieldOption, Ignore } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import { Code, ConnectError, type ContextValues, createContextKey, type HandlerContext } from "@connectrpc/connect";
+import { http } from "../../gen/google/api/annotations_pb.ts";
 import { FieldBehavior, field_behavior } from "../../gen/google/api/field_behavior_pb.ts";
 import { BadRequestSchema } from "../../gen/google/rpc/error_details_pb.ts";
 import { type UidpFilter, UidpFilterSchema } from "../../gen/platform/common/uidp_filter_pb.ts";
@@ -90,7 +91,10 @@ export interface MethodTranslations {
   replace(older: DescMethod, newer: DescMethod): Handler;
   /** A list that is answered whole. */
   list(older: DescMethod, newer: DescMethod, options?: ListOptions): Handler;
-  /** A method of its own. `newer`: the method that succeeds it and whose fields its errors name. */
+  /**
+   * A method of its own. `newer`: the method that succeeds it and whose fields its errors name. A read of something that
+   * is missing answers an empty message.
+   */
   custom(older: DescMethod, newer: DescMethod | undefined, handle: Handler): Handler;
   /** What {@link call} does, for a handler that does more. */
   calling(newer: DescMethod, request: DescMessage, response: DescMessage, complete?: Complete): CarryOut;
@@ -102,7 +106,7 @@ export interface MethodTranslations {
 }
 
 /** Items of the newer method per page, while a list is read whole. */
-const pageSize = 200;
+const pageSize = 100;
 
 /** Makes the handlers of older methods. */
 export function translateMethods(options: TranslationOptions): MethodTranslations {
@@ -116,6 +120,8 @@ export function translateMethods(options: TranslationOptions): MethodTranslation
   const custom = (older: DescMethod, newer: DescMethod | undefined, handle: Handler): Handler => {
     const translations = translationsIn(translator, older, newer);
     const bodies = older.input.fields.filter(isUncheckedBody);
+    const isRead = getOption(older, http).pattern.case === "get";
+    const empty = zeroMessage(older.output);
     return (request, context) =>
       tryChain(
         () => {
@@ -128,7 +134,10 @@ export function translateMethods(options: TranslationOptions): MethodTranslation
           return response;
         },
         (error) => {
-          throw withOlderFields(translations, error);
+          if (!isRead || !(error instanceof ConnectError) || error.code !== Code.NotFound)
+            throw withOlderFields(translations, error);
+          onSuccess?.(older, newer, context);
+          return empty() as unknown as Message;
         },
       );
   };
@@ -210,6 +219,8 @@ export function translateMethods(options: TranslationOptions): MethodTranslation
             throw resourceExhausted(
               "list",
               `the list has ${first.total} items, more than ${maxItems()} (${setting}); filter it, or page with ${newer.parent.typeName}.${newer.name}`,
+              undefined,
+              { total: String(first.total), limit: String(maxItems()) },
             );
           if (first.pageToken === "") return listOf(first.items, context);
           const parts = (async function* () {

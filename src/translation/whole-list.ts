@@ -34,6 +34,8 @@ export function wholeListAnswer(
         throw resourceExhausted(
           "list",
           `the list has more than ${maxBytes} bytes; take it over REST, where it comes in parts${hint}`,
+          undefined,
+          { limit: String(maxBytes) },
         );
       pieces.push(bytes);
     }

@@ -8,7 +8,7 @@
  * Where the kinds differ, a pre-release suffix is less. Otherwise the kind earlier in the grammar is greater, and the
  * end is least.
  */
-import { compareDigits } from "./digits.ts";
+import { compareDigits, compareTexts } from "./parts.ts";
 
 /** The kinds of parts, in the order of the grammar. */
 const kinds = ["initial", "digits", "letter", "suffix", "suffixNumber", "hash", "revision", "end", "invalid"] as const;
@@ -89,8 +89,4 @@ function compareParts(x: Part, y: Part): number {
 
 function isBeforeRelease({ kind, text }: Part): boolean {
   return kind === "suffix" && suffixes.indexOf(text) < release;
-}
-
-function compareTexts(x: string, y: string): number {
-  return x < y ? -1 : x > y ? 1 : 0;
 }

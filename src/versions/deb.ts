@@ -5,7 +5,7 @@
  * digits. Runs of digits compare as numbers, others character by character: `~` before the end, the end before letters,
  * letters before everything else.
  */
-import { compareDigits } from "./digits.ts";
+import { compareDigits } from "./parts.ts";
 
 /** Negative if `a` is before `b`, 0 if they are equal, positive if it is after. */
 export function compareDebVersions(a: string, b: string): number {

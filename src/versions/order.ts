@@ -8,6 +8,7 @@
  * Follows: Maven's version order specification, PEP 440, Semantic Versioning 2.0.0.
  */
 import { mavenOrder } from "./maven.ts";
+import { maxVersionLength } from "./parts.ts";
 import { pep440Order } from "./pep440.ts";
 import { semverOrder } from "./semver.ts";
 import type { VersionOrder } from "./sort-key.ts";
@@ -19,9 +20,6 @@ export type VersionScheme = "maven" | "pep440" | "semver";
 
 /** Longest key, short enough for an index of any database. */
 export const maxKeyBytes = 2048;
-
-/** Longest version that is parsed. A longer text counts as not a version. */
-const maxVersionLength = 255;
 
 const orders: Readonly<Record<VersionScheme, (version: string) => VersionOrder | undefined>> = {
   maven: mavenOrder,

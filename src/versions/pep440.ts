@@ -8,6 +8,7 @@
  * `.postN`. Before each of them comes its own `.devN`, after it come its local versions. Parts of local versions
  * compare as words or as numbers; numbers are after words.
  */
+import { compareTexts } from "./parts.ts";
 import { numberKey, type VersionOrder, wordKey } from "./sort-key.ts";
 
 const grammar = new RegExp(
@@ -33,6 +34,12 @@ export function pep440Order(version: string): VersionOrder | undefined {
       (local === undefined ? "0" : `1${localKey(local)}`),
     isStable: pre === undefined && dev === undefined,
   };
+}
+
+/** Negative if `a` is before `b`, 0 if they are equal, positive if it is after; undefined if one is not a version. */
+export function comparePythonVersions(a: string, b: string): number | undefined {
+  const [x, y] = [pep440Order(a.trim()), pep440Order(b.trim())];
+  return x && y && compareTexts(x.key, y.key);
 }
 
 function releaseKey(release: string): string {

@@ -138,7 +138,7 @@ describe("init", () => {
     expect(await runHere(["init", "--recover", ...database])).toEqual({
       code: 1,
       stdout: "",
-      stderr: "error: the database is not initialised or not migrated; run `platform init` or `platform serve`\n",
+      stderr: "error: the database is not initialised; run `platform init` or `platform serve`\n",
     });
   });
 });
@@ -202,7 +202,7 @@ describe("token", () => {
     const { code, stderr } = await runHere(["token", ...database]);
     expect({ code, stderr }).toEqual({
       code: 1,
-      stderr: "error: the database is not initialised or not migrated; run `platform init` or `platform serve`\n",
+      stderr: "error: the database is not initialised; run `platform init` or `platform serve`\n",
     });
   });
 });

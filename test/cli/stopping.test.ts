@@ -1,5 +1,6 @@
 /** How `platform serve` stops, as balancers and clients see it. */
 import { request } from "node:http";
+import { connect, type Socket } from "node:net";
 import { expect, test } from "vitest";
 import { grpcRepos } from "../conformance/grpc-repos.ts";
 import { type PlatformProcess, settingsIn, startPlatformForTest, temporaryFolder } from "./platform-process.ts";
@@ -26,17 +27,34 @@ function ask(
   });
 }
 
-test("it is unready at once, and serves all calls until the drain delay is over", async () => {
+/** Asks for liveness on a connection. Returns the header fields. */
+async function askOn(socket: Socket): Promise<string> {
+  let text = "";
+  const take = (piece: Buffer) => {
+    text += piece;
+  };
+  socket.on("data", take).write("GET /livez HTTP/1.1\r\nhost: x\r\n\r\n");
+  await expect.poll(() => text).toContain('"ok"');
+  socket.off("data", take);
+  return text.toLowerCase();
+}
+
+test("it is unready at once, serves until the drain delay is over, and then each kept connection once more", async () => {
   const { database, serve } = settingsIn(await temporaryFolder());
-  const server = await startPlatformForTest([...serve, "--drain-delay", "2s"]);
+  const server = await startPlatformForTest([...serve, "--drain-delay", "4s"]);
   const token = (await runHere(["token", ...database])).stdout.trim();
   const repos = grpcRepos(new URL(server.baseUrl).host, token);
   expect((await ask(server, "/readyz")).connection).toBe("keep-alive");
   await repos.call("ListRepos", {});
+  const { hostname, port } = new URL(server.baseUrl);
+  const kept = connect(Number(port), hostname);
+  expect(await askOn(kept)).toContain("connection: keep-alive");
   const ended = server.end("SIGINT");
   await expect.poll(() => ask(server, "/readyz")).toMatchObject({ status: 503, text: '{"status":"stopping"}' });
-  expect(await ask(server, "/iam/v2/groups", token)).toMatchObject({ status: 200, connection: "close" });
+  expect(await ask(server, "/iam/v2/groups", token)).toMatchObject({ status: 200, connection: "keep-alive" });
   await repos.call("ListRepos", {});
+  await expect.poll(() => ask(server, "/livez").catch(({ code }) => code), { interval: 50 }).toBe("ECONNREFUSED");
+  expect(await askOn(kept)).toContain("connection: close");
   expect(await ended).toBe(0);
   repos.close();
 });

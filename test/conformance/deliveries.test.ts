@@ -86,6 +86,7 @@ onEveryServer(
           deliveries: [delivery],
           totalCount: "1",
           estimated: false,
+          skipped: 0,
         });
         const { eventId } = delivery!;
         expect(await platform().read("GetDelivery", { subscription: uid, eventId })).toEqual(delivery);

@@ -20,6 +20,8 @@ export interface ProxiedRequest {
 export interface ProxiedAnswer {
   readonly json: Json;
   readonly status: number;
+  /** Set to leave the content type out. */
+  readonly isUntyped?: boolean;
 }
 
 /** What is wrong with a server. */
@@ -47,14 +49,20 @@ export async function startFaultyProxy(baseUrl: string, faults: readonly Fault[]
     });
     let bytes = Buffer.from(await answer.arrayBuffer());
     let { status } = answer;
+    let isUntyped = false;
     if (bytes.length > 0) {
       let altered: ProxiedAnswer = { json: JSON.parse(bytes.toString()), status };
-      for (const fault of faults) altered = fault.answer?.(altered, request) ?? altered;
+      for (const fault of faults) {
+        altered = fault.answer?.(altered, request) ?? altered;
+        isUntyped ||= altered.isUntyped === true;
+      }
       bytes = Buffer.from(JSON.stringify(altered.json));
       status = altered.status;
     }
     const headers = [...answer.headers].filter(
-      ([name]) => !/^(content-length|content-encoding|connection|keep-alive|transfer-encoding)$/.test(name),
+      ([name]) =>
+        !(isUntyped && name === "content-type") &&
+        !/^(content-length|content-encoding|connection|keep-alive|transfer-encoding)$/.test(name),
     );
     response.writeHead(status, Object.fromEntries(headers)).end(bytes);
   });

@@ -52,19 +52,9 @@ export async function importAdvisories(
   group: string,
   ...advisories: ReturnType<typeof advisory>[]
 ): Promise<void> {
-  await platform.write(async (session) => {
-    for (const artifactName of new Set(advisories.map((each) => each.artifactName))) {
-      const ofArtifact = advisories.filter((each) => each.artifactName === artifactName);
-      await saveAdvisories(session, {
-        feed: defaultFeed,
-        group,
-        artifactName,
-        advisories: ofArtifact,
-        nowMs: Date.now(),
-        prune: false,
-      });
-    }
-  });
+  await platform.write((session) =>
+    saveAdvisories(session, { feed: defaultFeed, group, advisories, nowMs: Date.now() }),
+  );
 }
 
 /** Stores documents. */

@@ -7,6 +7,7 @@ import { startServer } from "../../src/app/index.ts";
 import { type Config, readConfig } from "../../src/config/index.ts";
 import { createLogger } from "../../src/log.ts";
 import { onEveryDatabase, type TestDatabase } from "../databases/databases.ts";
+import { fetchDocumented } from "./documented.ts";
 
 /** What came back over REST. */
 export interface Answer {
@@ -61,7 +62,7 @@ async function start(database: TestDatabase, flags: Partial<Record<keyof Config,
 
   async function rest(token: string, call: string, body?: unknown): Promise<Answer> {
     const [method = "", path = ""] = call.split(" ");
-    const response = await fetch(`${running.baseUrl}${path}`, {
+    const response = await fetchDocumented(`${running.baseUrl}${path}`, {
       method,
       headers: { ...(token !== "" && { authorization: `Bearer ${token}` }), "content-type": "application/json" },
       ...(body !== undefined && { body: JSON.stringify(body) }),

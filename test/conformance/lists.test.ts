@@ -1,6 +1,9 @@
 /** Lists: pages, tokens, orders, totals, hierarchy filters, scopes. */
 import { randomBytes } from "node:crypto";
+import http2 from "node:http2";
+import { create, toBinary } from "@bufbuild/protobuf";
 import { beforeAll, describe, expect, test } from "vitest";
+import { ListReposRequestSchema } from "../../gen/platform/registry/v2/repos_pb.ts";
 import { createPageTokens } from "../../src/resource/index.ts";
 import type { Json } from "./contract.ts";
 import {
@@ -218,6 +221,29 @@ onEveryServer(
   "page tokens that age",
   (platform) => {
     const tokens = createPageTokens(pageTokenKey);
+
+    /** The trailing metadata of gRPC. */
+    function trailersOf(pageToken: string): Promise<http2.IncomingHttpHeaders> {
+      const session = http2.connect(platform().baseUrl);
+      const message = toBinary(ListReposRequestSchema, create(ListReposRequestSchema, { pageToken }));
+      return new Promise((resolve, reject) => {
+        const stream = session.request({
+          ":method": "POST",
+          ":path": "/platform.registry.v2.ReposService/ListRepos",
+          authorization: `Bearer ${platform().admin}`,
+          "content-type": "application/grpc",
+          te: "trailers",
+        });
+        stream
+          .on("trailers", resolve)
+          .on("error", reject)
+          .on("close", () => session.close());
+        stream
+          .resume()
+          .end(Buffer.concat([Buffer.from([0, 0, 0, message.length >> 8, message.length & 255]), message]));
+      });
+    }
+
     const day = 24 * 60 * 60 * 1000;
 
     test("after three days the query restarts from its beginning, without error", async () => {
@@ -236,6 +262,15 @@ onEveryServer(
       expect(await namesAfter(aged(3 * day - 30_000))).toEqual(["c", "b"]); // less than the minute it is rounded to
       expect(await namesAfter(aged(3 * day + 60_000))).toEqual(["d", "c"]);
       expect(await namesAfter(aged(300 * day))).toEqual(["d", "c"]);
+      for (const [ms, isRestarted] of [
+        [0, null],
+        [4 * day, "true"],
+      ] as const) {
+        const pageToken = aged(ms);
+        const response = await platform().fetch(`/registry/v2/repos?page_token=${pageToken}`);
+        expect(response.headers.get("x-page-restarted")).toBe(isRestarted);
+        expect((await trailersOf(pageToken))["x-page-restarted"]).toBe(isRestarted ?? undefined);
+      }
       const other = { pageToken: aged(4 * day), orderBy: "name asc" };
       expect(fieldsOf(await platform().refused("ListRepos", other, "INVALID_ARGUMENT"))).toEqual(["page_token"]);
     });

@@ -6,6 +6,7 @@ import { createLogger } from "../../src/log.ts";
 import { createCitus, hasCitus } from "../databases/citus.ts";
 import "../databases/postgres.ts";
 import { type EmptyDatabase, migratedPostgres, migratedSqlite } from "./databases.ts";
+import { fetchDocumented } from "./documented.ts";
 
 /** A JSON value that a test looks into as it likes. */
 // biome-ignore lint/suspicious/noExplicitAny: answers are checked by the expectations of the tests
@@ -82,7 +83,7 @@ function perSuite(settings: Settings, create: () => Promise<EmptyDatabase>): () 
     const admin = await running.mintToken(administrator, 3600);
     const call: LiveServer["call"] = async (method, path, body, as = admin, headers = {}) =>
       replyOf(
-        await fetch(`${running.baseUrl}${path}`, {
+        await fetchDocumented(`${running.baseUrl}${path}`, {
           method,
           headers: {
             ...(as !== null && { authorization: `Bearer ${as}` }),

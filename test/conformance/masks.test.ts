@@ -192,7 +192,7 @@ onEveryServer("partial updates", (platform) => {
     expect(((await response.json()) as Json).claimMatch).toEqual({ ...identity.claimMatch, subject: "other" });
   });
 
-  test.each(["nope", "description.x", "syncConfig.nope", "bundles.0"])(
+  test.each(["nope", "description.x", "syncConfig.nope", "bundles.0", "description,", ","])(
     "the path %j names nothing",
     async (updateMask) => {
       const { uid } = await makeRepo(platform(), platform().root);

@@ -141,7 +141,7 @@ function spoil(token: string): string {
 function withFreshUid(body: Json, path: readonly string[]): Json {
   const [key, ...rest] = path;
   if (key === undefined) return freshUid(body.slice(0, Math.max(0, body.lastIndexOf("/"))));
-  return { ...body, [key]: withFreshUid(body[key], rest) };
+  return Object.assign(Array.isArray(body) ? [...body] : { ...body }, { [key]: withFreshUid(body[key], rest) });
 }
 
 function isList(method: DescMethodUnary): boolean {

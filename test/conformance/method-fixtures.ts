@@ -620,5 +620,33 @@ function ofOwnAdvisory(toRequest: (advisory: Json) => Json): MethodFixture {
   };
 }
 
+/** A batch of one that a Get is about. */
+function batchOf(name: string): MethodFixture {
+  const { request, isOfOrganisations } = fixtures[name]!;
+  const isPublic = name === "GetDocument" || name === "GetVulnerabilityMetadata";
+  return {
+    request: async (platform, group) => ({ uids: [(await request(platform, group)).uid] }),
+    ...(!isPublic && { scope: ["uids", "0"] }),
+    ...(isOfOrganisations && { isOfOrganisations }),
+  };
+}
+
+const batches: Readonly<Record<string, MethodFixture>> = {
+  BatchGetGroups: batchOf("GetGroup"),
+  BatchGetIdentities: batchOf("GetIdentity"),
+  BatchGetRoles: batchOf("GetRole"),
+  BatchGetRoleBindings: batchOf("GetRoleBinding"),
+  BatchGetIdentityProviders: batchOf("GetIdentityProvider"),
+  BatchGetAccountAssociations: batchOf("GetAccountAssociation"),
+  BatchGetGroupInvites: batchOf("GetGroupInvite"),
+  BatchGetExternalGroupRoleMappings: batchOf("GetExternalGroupRoleMapping"),
+  BatchGetRepos: batchOf("GetRepo"),
+  BatchGetTags: batchOf("GetTag"),
+  BatchGetSubscriptions: batchOf("GetSubscription"),
+  BatchGetAdvisories: batchOf("GetAdvisory"),
+  BatchGetDocuments: batchOf("GetDocument"),
+  BatchGetVulnerabilityMetadata: batchOf("GetVulnerabilityMetadata"),
+};
+
 /** By method name. */
-export const methodFixtures: Readonly<Record<string, MethodFixture>> = { ...fixtures, ...fixturesOfV1 };
+export const methodFixtures: Readonly<Record<string, MethodFixture>> = { ...fixtures, ...batches, ...fixturesOfV1 };

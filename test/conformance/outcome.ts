@@ -85,11 +85,16 @@ export function expectStatus(status: Status, code: CodeName, domain: string | un
   expect(status.message, `code ${status.code}, expected ${code}`).toMatch(new RegExp(`^${prefixes[code] ?? "."}`));
   expect(status).toMatchObject({ code: codes[code] });
   expect(Object.keys(status).sort()).toEqual(["code", "details", "message"]);
-  expect(status.details[0]).toEqual({
+  const { metadata = {}, ...info } = status.details[0] ?? {};
+  expect(info).toEqual({
     "@type": "type.googleapis.com/google.rpc.ErrorInfo",
     reason: code,
     domain: domain === undefined ? "platform.internal" : `${domain}.platform.internal`,
   });
+  for (const [name, value] of Object.entries(metadata)) {
+    expect(name).toMatch(/^[a-z][a-zA-Z]+$/);
+    expect(value).toEqual(expect.any(String));
+  }
   const typed = typedDetails[code];
   if (typed !== undefined && domain !== undefined && hasDetail)
     expect(status.details[1]?.["@type"]).toBe(`type.googleapis.com/google.rpc.${typed}`);

@@ -22,7 +22,7 @@ onOneServer("pages over HTTP", (platform) => {
     expect(facts.headers.get("vary")).toMatch(/accept/);
     expect(await facts.json()).toMatchObject({
       baseUrl: platform().baseUrl,
-      links: [{ path: "/console" }, { path: "/docs" }, {}, {}, {}, {}, {}],
+      links: [{ path: "/console" }, { path: "/docs" }, {}, {}, {}, {}, {}, {}],
     });
   });
 
@@ -73,15 +73,34 @@ onOneServer("pages over HTTP", (platform) => {
     }
   });
 
-  test.each(["json", "yaml"])("the OpenAPI document in %s names this server, and has an entity tag", async (format) => {
-    const answer = await get(`/openapi.${format}`);
+  test.each([
+    ["/openapi.json", "json"],
+    ["/openapi.yaml", "yaml"],
+    ["/openapi-v1.json", "json"],
+    ["/openapi-v1.yaml", "yaml"],
+  ])("%s names this server, and has an entity tag", async (path, format) => {
+    const answer = await get(path);
     expect([answer.status, answer.headers.get("content-type")]).toEqual([200, `application/${format}`]);
     expect(await answer.text()).toContain(platform().baseUrl);
     const tag = answer.headers.get("etag")!;
-    expect((await get(`/openapi.${format}`, { "if-none-match": `"other", ${tag}` })).status).toBe(304);
-    expect((await get(`/openapi.${format}`, { "if-none-match": '"other"' })).status).toBe(200);
-    const head = await get(`/openapi.${format}`, {}, "HEAD");
+    expect((await get(path, { "if-none-match": `"other", ${tag}` })).status).toBe(304);
+    expect((await get(path, { "if-none-match": '"other"' })).status).toBe(200);
+    const head = await get(path, {}, "HEAD");
     expect([head.status, await head.text()]).toEqual([200, ""]);
+  });
+
+  test("the documents of both versions lead to each other, and the front page to both", async () => {
+    const { links } = (await (await get("/")).json()) as { links: { path: string }[] };
+    const paths = links.map(({ path }) => path);
+    for (const [path, other, version] of [
+      ["/openapi.json", "/openapi-v1.json", "v2"],
+      ["/openapi-v1.json", "/openapi.json", "v1"],
+    ] as const) {
+      const { info } = JSON.parse(await (await get(path)).text());
+      expect(info.version).toBe(version);
+      expect(info.description).toContain(`(${other})`);
+      expect(paths).toContain(path);
+    }
   });
 
   test("the viewer's document also says how gRPC clients call", async () => {
@@ -111,7 +130,7 @@ onOneServer("pages over HTTP", (platform) => {
 onOneServer(
   "pages that are switched off",
   (platform) => {
-    test.each(["/", "/docs", "/docs/openapi.json", "/openapi.json", "/openapi.yaml"])(
+    test.each(["/", "/docs", "/docs/openapi.json", "/openapi.json", "/openapi.yaml", "/openapi-v1.json"])(
       "%s is not found",
       async (path) => {
         expect((await fetch(platform().baseUrl + path, { headers: { accept: "text/html" } })).status).toBe(404);

@@ -16,6 +16,7 @@ import { isOnNodesHttp2, isWithoutFastPath, isWithoutGeneratedCode } from "../cl
 import { callOverConnect, connectTransports } from "./connect-client.ts";
 import { type Json, methodNamed } from "./contract.ts";
 import { type EmptyDatabase, migratedPostgres, migratedSqlite } from "./databases.ts";
+import { fetchDocumented } from "./documented.ts";
 import { callOverGrpc, connectGrpc } from "./grpc-client.ts";
 import { type CodeName, expectStatusOf, type Outcome, type Status } from "./outcome.ts";
 import { callOverRest } from "./rest-client.ts";
@@ -60,7 +61,7 @@ export interface Platform {
   refused(method: string, request: Json, code: CodeName, options?: Omit<CallOptions, "over">): Promise<Status>;
   /**
    * A plain HTTP request with the administrator's token and, with a body, JSON as its type, unless `headers` has
-   * others.
+   * others. The answer of an operation is held against the OpenAPI document.
    */
   fetch(target: string, init?: RequestInit): Promise<Response>;
   /** Writes what no method makes, as an importer does: in a transaction of its own, beside the server. */
@@ -227,7 +228,7 @@ async function start(url: string, database: Platform["database"], settings: Part
     },
 
     fetch(target, { headers, ...init } = {}) {
-      return fetch(`${server.baseUrl}${target}`, {
+      return fetchDocumented(`${server.baseUrl}${target}`, {
         ...init,
         headers: {
           authorization: `Bearer ${admin}`,

@@ -2,6 +2,7 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { beforeAll, expect, it } from "vitest";
 import type { DocumentAdvisorySchema } from "../../gen/platform/advisory/v2/security_advisory_pb.ts";
+import { FeedRefusal, readAdvisories, readSbom } from "../../src/feeds/index.ts";
 import type { Json } from "./contract.ts";
 import { importDocuments, importImages, importMetadata, importPackages } from "./feed-fixtures.ts";
 import { digestOf, freshName, freshUid, makeGroup, makeMember, makeRepo, makeTag } from "./fixtures.ts";
@@ -269,17 +270,17 @@ onEveryServer("resolved vulnerability reports", (platform) => {
       { name, version: "999", type: "npm" },
       { name: `${name}-tools`, version: "9-r0", type: "apk", namespace: "alpine", distro: "alpine-3.19.1" },
     );
-    const on = (day: number, id: string, packageUrl: string) => ({
+    const on = (day: number, id: string, packageUrl: string, version = "1-r0") => ({
       id,
       packageUrl,
-      events: [fixed(`2026-03-0${day}T00:00:00Z`, "1-r0")],
+      events: [fixed(`2026-03-0${day}T00:00:00Z`, version)],
     });
     await importDocuments(
       platform(),
       documentOf(name, [
         on(1, "KIND-1", `pkg:apk/wolfi/${name}`),
         on(1, "KIND-2", `pkg:deb/debian/${name}`),
-        on(2, "KIND-3", `pkg:npm/${name}`),
+        on(2, "KIND-3", `pkg:npm/${name}`, "1.0.0"),
       ]),
       documentOf(`${name}-tools`, [
         on(3, "KIND-4", `pkg:apk/wolfi/${name}-tools`),
@@ -325,6 +326,170 @@ onEveryServer("resolved vulnerability reports", (platform) => {
     expect(await idsByDay({ images: [image.name] })).toEqual(nothing);
     const whole = await platform().read("ListResolvedVulnsReports", { ...range, images: [`${repo.name}:latest`] });
     expect(whole).toMatchObject({ untypedPackages: [], untypedPackageCount: 0, untypedDocumentCount: 0 });
+  });
+
+  /** The report of an image with a bill of materials, after the import of a CVE-N for each of these fixes. */
+  async function reportOn(sbom: Json, fixes: readonly string[]): Promise<Json> {
+    const image = await makeRepo(platform(), group, { name: freshName("bill") });
+    await makeTag(platform(), image.uid, { name: "latest", digest: digestOf(8) });
+    const refuse = (reason: string) => {
+      throw new Error(reason);
+    };
+    const { packages } = readSbom(Buffer.from(JSON.stringify(sbom)), { refuse, unread: refuse });
+    await importPackages(platform(), image.uid, digestOf(8), ...packages);
+    const vex = {
+      "@context": "https://openvex.dev/ns/v0.2.0",
+      "@id": "https://vex.example.com/1",
+      author: "Example",
+      timestamp: "2026-03-02T00:00:00Z",
+      version: 1,
+      statements: fixes.map((purl, i) => ({
+        vulnerability: { name: `CVE-${i + 1}` },
+        products: [{ "@id": purl }],
+        status: "fixed",
+      })),
+    };
+    for (const read of readAdvisories(vex, refuse)) {
+      if (read instanceof FeedRefusal) throw read;
+      await importDocuments(platform(), read.document);
+    }
+    return platform().read("ListResolvedVulnsReports", { ...range, images: [image.name] });
+  }
+
+  function cycloneDx(...components: Json[]): Json {
+    const all = components.map((component) => ({ type: "library", ...component }));
+    return { bomFormat: "CycloneDX", specVersion: "1.6", components: all };
+  }
+
+  const resolvedOn = ({ resolvedVulnsReports: [, second] }: Json): string[] =>
+    second.resolvedVulns.map(({ id }: Json) => id);
+
+  it("compares versions by the order of their type", async () => {
+    const component = (purl: string) => ({ name: purl.replace(/.*\//, ""), purl });
+    const sbom = cycloneDx(
+      component("pkg:golang/example.com/m@v1.2.4-0.20191109021931-daa7c04131f5"),
+      component("pkg:pypi/example-dev@2.0.dev3"),
+      component("pkg:npm/example-alpha@1.0.0-alpha.1"),
+      component("pkg:maven/g/example-c@3.1.4"),
+      component("pkg:pypi/example-epoch@1!1.0"),
+      component("pkg:gem/example-gem@1.0.1.rc1"),
+    );
+    const report = await reportOn(sbom, [
+      "pkg:golang/example.com/m@v1.2.4",
+      "pkg:pypi/example-dev@2.0a1",
+      "pkg:npm/example-alpha@1.0.0-alpha.beta",
+      "pkg:maven/g/example-c@3.1.4E",
+      "pkg:pypi/example-epoch@2.0",
+      "pkg:gem/example-gem@1.0.0",
+    ]);
+    expect(resolvedOn(report)).toEqual(["CVE-5", "CVE-6"]);
+    expect(report).toMatchObject({ uncomparedPackages: [], uncomparedPackageCount: 0 });
+  });
+
+  it("names packages whose version cannot be compared, and takes equal ones for fixed", async () => {
+    const sbom = cycloneDx(
+      { name: "tool", purl: "pkg:generic/example-tool@2024a" },
+      { name: "other", purl: "pkg:generic/example-other@2024a" },
+      { name: "m", purl: "pkg:golang/example.com/devel@(devel)" },
+    );
+    const report = await reportOn(sbom, [
+      "pkg:generic/example-tool@2024a",
+      "pkg:generic/example-other@2023c",
+      "pkg:golang/example.com/devel@v1.0.0",
+    ]);
+    expect(resolvedOn(report)).toEqual(["CVE-1"]);
+    expect(report).toMatchObject({
+      uncomparedPackages: ["example-other", "example.com/devel"],
+      uncomparedPackageCount: 2,
+    });
+  });
+
+  it("finds packages of Debian by source and epoch, as Trivy and syft write them", async () => {
+    const trivy = cycloneDx(
+      {
+        name: "example-utils",
+        version: "1:2.33.1-0.2",
+        purl: "pkg:deb/debian/example-utils@2.33.1-0.2?arch=amd64&distro=debian-12.5&epoch=1",
+      },
+      {
+        name: "libmapper1.02.1",
+        version: "2:1.02.175-2.1",
+        purl: "pkg:deb/debian/libmapper1.02.1@1.02.175-2.1?arch=amd64&distro=debian-12.5&epoch=2",
+        properties: Object.entries({ SrcName: "example-lvm2", SrcVersion: "2.03.11", SrcRelease: "2.1" }).map(
+          ([name, value]) => ({ name: `aquasecurity:trivy:${name}`, value }),
+        ),
+      },
+    );
+    const syft = cycloneDx(
+      { name: "example-utils", purl: "pkg:deb/debian/example-utils@1%3A2.33.1-0.2?distro=debian-12" },
+      {
+        name: "libmapper1.02.1",
+        purl: "pkg:deb/debian/libmapper1.02.1@2%3A1.02.175-2.1?distro=debian-12&upstream=example-lvm2%402.03.11-2.1",
+      },
+    );
+    const spdx = {
+      spdxVersion: "SPDX-2.3",
+      packages: [
+        [
+          "example-utils",
+          "1:2.33.1-0.2",
+          "example-utils@2.33.1-0.2?epoch=1",
+          "built package from: example-utils 1:2.33.1-0.2",
+        ],
+        [
+          "libmapper1.02.1",
+          "2:1.02.175-2.1",
+          "libmapper1.02.1@1.02.175-2.1?epoch=2",
+          "built package from: example-lvm2 2.03.11-2.1",
+        ],
+      ].map(([name, versionInfo, purl, sourceInfo]) => ({
+        name,
+        versionInfo,
+        sourceInfo,
+        externalRefs: [
+          { referenceCategory: "PACKAGE-MANAGER", referenceType: "purl", referenceLocator: `pkg:deb/debian/${purl}` },
+        ],
+      })),
+    };
+    const fixes = [
+      "pkg:deb/debian/example-utils@1%3A2.33.1-0.1?distro=debian-12",
+      "pkg:deb/debian/example-utils@2.33.1-0.3?epoch=1",
+      "pkg:deb/debian/example-lvm2@2.03.10-1",
+      "pkg:deb/debian/example-lvm2@2.03.11-3",
+    ];
+    for (const sbom of [trivy, syft, spdx]) expect(resolvedOn(await reportOn(sbom, fixes))).toEqual(["CVE-1", "CVE-3"]);
+  });
+
+  it("finds packages of Alpine by the release alone, and by names in the letters of the document", async () => {
+    const sbom = cycloneDx(
+      { name: "example-musl", purl: "pkg:apk/alpine/example-musl@1.2.4-r2?arch=x86_64&distro=3.19.1" },
+      { name: "Example-R", purl: "pkg:apk/alpine/Example-R@4.3.2-r0?distro=3.19.1" },
+    );
+    await importDocuments(
+      platform(),
+      documentOf("Example-R", [{ id: "CVE-R", events: [fixed("2026-03-02T00:00:00Z", "4.3.1-r0")] }], "apk/alpine"),
+    );
+    const fixes = [
+      "pkg:apk/alpine/example-musl@1.2.4-r1?distro=alpine-3.19",
+      "pkg:apk/alpine/example-musl@1.2.4-r1?distro=alpine-3.18",
+    ];
+    expect(resolvedOn(await reportOn(sbom, fixes))).toEqual(["CVE-1", "CVE-R"]);
+  });
+
+  it("compares names as their type defines it", async () => {
+    const sbom = cycloneDx(
+      { name: "Example-Case", purl: "pkg:composer/Acme/Example-Case@6.0.1" },
+      { name: "Example_Py", purl: "pkg:pypi/Example_Py@2.0" },
+      { name: "Example-Tool", purl: "pkg:hex/Acme/Example-Tool@1.0.0" },
+      { name: "Example-Cased", purl: "pkg:npm/Example-Cased@1.0.0" },
+    );
+    const report = await reportOn(sbom, [
+      "pkg:composer/acme/example-case@6.0.0",
+      "pkg:pypi/example-py@1.0",
+      "pkg:hex/acme/example-tool@1.0.0",
+      "pkg:npm/example-cased@1.0.0",
+    ]);
+    expect(resolvedOn(report)).toEqual(["CVE-1", "CVE-2", "CVE-3"]);
   });
 
   it("refuses a name that several repos have, of those that the caller may see", async () => {

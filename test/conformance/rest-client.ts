@@ -5,7 +5,7 @@ import { type DescMethodUnary, getOption } from "@bufbuild/protobuf";
 import { expect } from "vitest";
 import { http } from "../../gen/google/api/annotations_pb.ts";
 import { camelCase, type Json, snakeCase } from "./contract.ts";
-import { expectDocumented } from "./documented.ts";
+import { fetchDocumented, operationOf } from "./documented.ts";
 import { httpStatusOf, type Outcome } from "./outcome.ts";
 
 /** The address, verb and body of a call. */
@@ -44,14 +44,13 @@ export async function callOverRest(
   headers: Readonly<Record<string, string>>,
 ): Promise<Outcome> {
   const { verb, target, body } = restRequest(method, request);
-  const response = await fetch(`${baseUrl}${target}`, {
+  expect(operationOf(verb, target.split("?")[0]!), `${verb} ${target} is documented`).toBeDefined();
+  const response = await fetchDocumented(`${baseUrl}${target}`, {
     method: verb,
     headers: { ...(body === undefined ? {} : { "content-type": "application/json" }), ...headers },
     ...(body === undefined ? {} : { body }),
   });
-  const outcome = await readRest(response, method.output.typeName === "google.protobuf.Empty");
-  expectDocumented(method, response.status, outcome.ok ? outcome.message : outcome.status);
-  return outcome;
+  return readRest(response, method.output.typeName === "google.protobuf.Empty");
 }
 
 /** Reads an answer of the API, whatever it is. */

@@ -50,7 +50,7 @@ onEveryServer("a search for names", (platform) => {
     test("finds what begins with the prefix, by name and then by type", async () => {
       expect((await search({ prefix: word })).results).toEqual(all);
       expect((await search({ prefix: `${word}-1` })).results).toEqual([all.at(-1)]);
-      expect(await search({ prefix: `${word}-2` })).toEqual({ results: [] });
+      expect(await search({ prefix: `${word}-2` })).toEqual({ results: [], totalCount: "0", skipped: 0 });
     });
 
     test("is of the given types", async () => {
@@ -179,7 +179,11 @@ onEveryServer("a search for names", (platform) => {
 
     test("nothing to a caller who may list nothing", async () => {
       for (const request of [{}, { scope: mine }, { types: [typeOf.group] }])
-        expect(await search({ prefix: word, ...request }, stranger.token)).toEqual({ results: [] });
+        expect(await search({ prefix: word, ...request }, stranger.token)).toEqual({
+          results: [],
+          totalCount: "0",
+          skipped: 0,
+        });
     });
 
     test("built-in roles to every caller, as their list does", async () => {

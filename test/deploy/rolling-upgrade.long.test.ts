@@ -2,7 +2,6 @@
  * An upgrade of two servers on PostgreSQL to the next release, back by one release, forward again and finished, under
  * load behind the shipped examples of proxies: no call is lost, none is answered wrongly.
  */
-import { randomUUID } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -25,7 +24,7 @@ const { cert, key } = selfSigned();
 const seenMs = 2500;
 
 interface Load {
-  readonly counts: { rest: number; grpc: number; repeated: number };
+  readonly counts: { rest: number; grpc: number };
   readonly failures: string[];
   stop(): Promise<void>;
 }
@@ -33,30 +32,17 @@ interface Load {
 /** Creates, reads, changes and lists until it is told to stop, and compares each answer with what it has written. */
 function startLoad(baseUrl: string, token: string, root: string): Load {
   const agent = new Agent({ connect: { ca: cert } });
-  const counts = { rest: 0, grpc: 0, repeated: 0 };
+  const counts = { rest: 0, grpc: 0 };
   const failures: string[] = [];
   let isOver = false;
-  /**
-   * A call that a proxy has sent and that got no answer is repeated once, as clients do. A create has a key, so that it
-   * cannot happen twice. nginx does not ask servers for their health: in the instant when one leaves, it may send it a
-   * call that the system refuses.
-   */
   async function rest(method: "GET" | "POST" | "PATCH" | "DELETE", path: string, body?: object) {
-    const headers = {
-      authorization: `Bearer ${token}`,
-      "content-type": "application/json",
-      ...(method === "POST" && { "idempotency-key": randomUUID() }),
-    };
-    const send = async () => {
-      const options = { method, dispatcher: agent, headers, body: body === undefined ? null : JSON.stringify(body) };
-      const { statusCode, ...answer } = await request(`${baseUrl}${path}`, options);
-      return { statusCode, text: await answer.body.text() };
-    };
-    let { statusCode, text } = await send();
-    if (statusCode === 502 && text.startsWith("<html>")) {
-      counts.repeated++;
-      ({ statusCode, text } = await send());
-    }
+    const { statusCode, ...answer } = await request(`${baseUrl}${path}`, {
+      method,
+      dispatcher: agent,
+      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+      body: body === undefined ? null : JSON.stringify(body),
+    });
+    const text = await answer.body.text();
     if (statusCode !== 200) throw new Error(`${method} ${path.slice(0, 30)}: ${statusCode} ${text.slice(0, 300)}`);
     counts.rest++;
     return text === "" ? undefined : JSON.parse(text);
@@ -142,11 +128,10 @@ for (const [name, proxy] of Object.entries(proxies)) {
       const phase = async (title: string, work: () => Promise<void>) => {
         const before = { ...load.counts, failed: load.failures.length };
         await work();
-        const { rest, grpc, repeated } = load.counts;
+        const { rest, grpc } = load.counts;
         const failed = load.failures.length - before.failed;
         console.log(
-          `${name}, ${title}: ${rest - before.rest} by REST, ${grpc - before.grpc} by gRPC, ${failed} failed, ` +
-            `${repeated - before.repeated} repeated`,
+          `${name}, ${title}: ${rest - before.rest} by REST, ${grpc - before.grpc} by gRPC, ${failed} failed`,
         );
       };
       const migrate = async (...args: string[]) =>

@@ -48,7 +48,8 @@ describe.each([
 
   test("can be imported", () => {
     const unread: string[] = [];
-    const packages = readSbom(Buffer.from(text), (field) => void unread.push(String(field)));
+    const note = (member: string) => void unread.push(member);
+    const { packages } = readSbom(Buffer.from(text), { unread: note, refuse: note });
     expect(packages).toHaveLength(new Set(components.map(({ purl }) => purl)).size); // some are installed twice
     expect(packages).toContainEqual(
       expect.objectContaining({

@@ -103,6 +103,60 @@ describe.each(variants)("closing the port, $variant", ({ secure, fastPath }) => 
     await closed;
   });
 
+  /** A connection on which a request has been answered, and that is kept open. */
+  async function openIdle({ dial, held }: Awaited<ReturnType<typeof openHolding>>) {
+    const connection = await dial();
+    connection.socket.write("GET / HTTP/1.1\r\nhost: x\r\n\r\n");
+    await expect.poll(() => held.length).toBe(1);
+    held.pop()?.end("first");
+    await expect.poll(connection.received).toContain("first");
+    return connection;
+  }
+
+  it("refuses new connections before it ends the others, each with its next answer", async () => {
+    const opened = await openHolding();
+    const { port, held, dial } = opened;
+    const kept = await openIdle(opened);
+    const closed = port.close({ graceMs: 60_000, idleMs: 60_000 }); // longer than the test may take
+    await expect
+      .poll(
+        () =>
+          dial().then(
+            ({ socket }) => void socket.destroy(),
+            (error) => error.code,
+          ),
+        { interval: 50 },
+      )
+      .toBe("ECONNREFUSED");
+    expect(kept.socket.readableEnded).toBe(false);
+    kept.socket.write("GET / HTTP/1.1\r\nhost: x\r\n\r\n");
+    await expect.poll(() => held.length).toBe(1);
+    held[0]?.end("second");
+    const received = await kept.closed;
+    expect(received).toContain("second");
+    expect(received.match(/^connection: [\w-]+/gim)?.map((line) => line.toLowerCase())).toEqual([
+      "connection: keep-alive",
+      "connection: close",
+    ]);
+    await closed;
+  });
+
+  it("lets clients close idle connections first, and is closed with the last one", async () => {
+    const opened = await openHolding();
+    const kept = await openIdle(opened);
+    const silent = await opened.dial();
+    const closed = opened.port.close({ graceMs: 60_000, idleMs: 60_000 });
+    for (const { socket } of [kept, silent]) socket.end();
+    await closed;
+  });
+
+  it("ends connections that have been idle for long enough", async () => {
+    const opened = await openHolding();
+    const idle = [await openIdle(opened), await opened.dial(), await opened.dial(null)];
+    await opened.port.close({ graceMs: 60_000, idleMs: 100 });
+    await Promise.all(idle.map((connection) => connection.closed));
+  });
+
   it("closes idle connections of every kind at once", async () => {
     const { port, origin, held, dial } = await openHolding();
     const silent = [await dial("http/1.1"), await dial("h2"), await dial(null)];

@@ -102,9 +102,9 @@ describe.each([
       for (const i of clients.keys()) {
         const places = opened.served.flatMap((path, at) => (path === `/slow/${i}` ? [at] : []));
         const others = places.slice(1).map((place, at) => place - places[at]! - 1);
-        // While the others still have requests, none waits for more than a turn of each.
-        expect(Math.max(...others)).toBeLessThan(12);
-        expect(places.at(-1)).toBeGreaterThan(60);
+        // None waits for more than a turn of each of the others, neither for its first request. Which of them ends last
+        // depends on what else the processor does.
+        expect(Math.max(places[0]!, ...others)).toBeLessThan(12);
       }
     });
   });

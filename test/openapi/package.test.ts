@@ -90,7 +90,7 @@ function closed(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(closed);
   if (typeof value !== "object" || value === null) return value;
   const copy: Any = Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, closed(inner)]));
-  const isOpen = copy.type !== "object" || copy.properties === undefined || copy.title === "OtherDetail";
+  const isOpen = copy.type !== "object" || copy.properties === undefined || copy.title === "ErrorDetail";
   return isOpen ? copy : { additionalProperties: false, ...copy };
 }
 

@@ -67,6 +67,7 @@ describe("paths", () => {
     expect(operations.sort()).toEqual([
       "delete /v1/shelves/{name}/books/{name_2} DeleteBook",
       "get /v1/books/{name} GetBook2",
+      "get /v1/books:search SearchBooks",
       "get /v1/files/{name} DownloadBook",
       "get /v1/shelves/{name}/books/{name_2} GetBook",
       "get /v1/shelves/{name}/books/{name_2}:read ReadBook",
@@ -110,13 +111,12 @@ describe("requests", () => {
   test("a body is a field, or what the path leaves of the request", () => {
     const bodyOf = (path: string, method: string) =>
       document.paths[path][method].requestBody.content["application/json"].schema;
-    expect(bodyOf("/v1/shelves/{parent}/books", "post")).toEqual({ $ref: "#/components/schemas/Book" });
+    expect(bodyOf("/v1/shelves/{parent}/books", "post")).toEqual({ $ref: "#/components/schemas/BookInput" });
     expect(bodyOf("/v1/shelves/{name}/books/{name_2}", "patch")).toEqual({ $ref: "#/components/schemas/BookPatch" });
     expect(bodyOf("/v1/shelves/{name}/books/{name_2}:move", "post")).toMatchObject({
       properties: { shelf: { type: "string", description: "Where it goes." } },
       required: ["shelf"],
     });
-    expect(document.components.schemas.BookPatch).not.toHaveProperty("required");
   });
 });
 
@@ -140,14 +140,15 @@ describe("responses", () => {
 });
 
 describe("schemas", () => {
-  test("fields with their behavior", () => {
-    const { required, properties, dependentSchemas } = document.components.schemas.Book;
-    expect(required).toEqual(["title"]);
+  test("answers have every field that is written, without value rules", () => {
+    const { required, properties, dependentSchemas, additionalProperties } = document.components.schemas.Book;
+    expect(required.sort()).toEqual(
+      ["name", "title", "genre", "chapters", "authors", "cover", "copies", "sold", "isbn", "secret", "old"].sort(),
+    );
+    expect(additionalProperties).toBeUndefined();
     expect(properties).toMatchObject({
-      name: { readOnly: true },
-      secret: { writeOnly: true },
+      secret: { description: "Always empty in answers." },
       old: { deprecated: true },
-      isbn: { description: "Cannot be changed." },
       cover: { contentEncoding: "base64" },
       sold: { type: "string", format: "int64" },
       subtitle: { type: ["string", "null"] },
@@ -156,6 +157,35 @@ describe("schemas", () => {
       authors: { additionalProperties: { $ref: "#/components/schemas/Author" } },
     });
     expect(dependentSchemas).toMatchObject({ price: { properties: { loan: { not: {} } } } });
+  });
+
+  test("requests have what callers set, and nothing else", () => {
+    const { BookInput, BookLoanInput } = document.components.schemas;
+    expect([BookInput.required, BookInput.additionalProperties]).toEqual([["title"], false]);
+    expect(BookInput.properties).not.toHaveProperty("name");
+    expect(BookInput.properties).toMatchObject({
+      secret: { type: "string" },
+      isbn: { description: "Cannot be changed." },
+      loan: { $ref: "#/components/schemas/BookLoanInput" },
+    });
+    expect([BookLoanInput.required, BookLoanInput.additionalProperties]).toEqual([["library"], false]);
+  });
+
+  test("patches need nothing, at any depth; items of lists are whole", () => {
+    const { BookPatch, BookLoanPatch } = document.components.schemas;
+    for (const patch of [BookPatch, BookLoanPatch]) {
+      expect(patch).not.toHaveProperty("required");
+      expect(patch.additionalProperties).toBe(false);
+    }
+    expect(BookPatch.properties.loan).toEqual({ $ref: "#/components/schemas/BookLoanPatch" });
+    expect(BookPatch.properties.chapters.items).toEqual({ $ref: "#/components/schemas/ChapterInput" });
+  });
+
+  test("answers to a mask lack any field, but not those of the page", () => {
+    const { SearchBooksResponsePartial, BookPartial, BookLoanPartial } = document.components.schemas;
+    expect(SearchBooksResponsePartial.required).toEqual(["books", "nextPageToken"]);
+    expect(SearchBooksResponsePartial.properties.books.items).toEqual({ $ref: "#/components/schemas/BookPartial" });
+    for (const partial of [BookPartial, BookLoanPartial]) expect(partial).not.toHaveProperty("required");
   });
 
   test("messages that hold themselves, enums with their comments, messages in messages", () => {

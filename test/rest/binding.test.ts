@@ -1,6 +1,8 @@
 import type { DescService } from "@bufbuild/protobuf";
-import { describe, expect, test } from "vitest";
-import { createRestHandler, listRoutes } from "../../src/rest/index.ts";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { createOpenApi } from "../../src/openapi/package.ts";
+import { createRestHandler, listRoutes, readBindings } from "../../src/rest/index.ts";
+import { http1Client } from "../http/clients.ts";
 import { type Any, custom, get, library, libraryWith, post, registry } from "./fixture.ts";
 
 function refusal(service: DescService): string {
@@ -75,7 +77,7 @@ describe("refused when built", () => {
     [
       "GetLayer",
       get("/v1/{uid}", { additionalBindings: [get("/v2/{uid}", { additionalBindings: [get("/v3/{uid}")] })] }),
-      "library.v1.Library.GetLayer: additional_bindings must not be nested",
+      "library.v1.Library.GetLayer: /v2/{uid}: additional_bindings must not be nested",
     ],
   ])("%s %o", (method, rule, message) => {
     expect(refusal(libraryWith(method, rule))).toBe(message);
@@ -88,7 +90,7 @@ describe("refused when built", () => {
     ["/v1/mail", "/v1/%6dail"],
   ])("%s and %s match the same requests", (one, other) => {
     expect(refusal(libraryWith("GetLayer", get(one), get(other)))).toBe(
-      `library.v1.Library.GetLayer1: GET ${other} is taken by library.v1.Library.GetLayer (${one})`,
+      `library.v1.Library.GetLayer1: ${other}: GET is taken by library.v1.Library.GetLayer (${one})`,
     );
   });
 
@@ -119,6 +121,52 @@ describe("refused when built", () => {
     expect(
       refusal(libraryWith("GetLayer", get("/v1/{uid}"), post("/v1/{uid}"), get("/v1/{uid}:a"), get("/v1/{uid=**}"))),
     ).toBe("accepted");
+  });
+});
+
+describe("several bindings that cannot be served", () => {
+  const services = [
+    libraryWith("GetLayer", get("/v1/{nope}", { additionalBindings: [get("/v2/{uid}"), get("/v3/{uid")] })),
+    libraryWith("GetImage", get("/v2/{digest}")),
+  ];
+  const httpRules = { rules: [{ selector: "library.v1.Library.Nope", get: "/v1" }] };
+  const problems = [
+    "library.v1.Library.GetLayer: /v1/{nope}: column 6: library.v1.GetLayerRequest has no field nope",
+    'library.v1.Library.GetLayer: /v3/{uid: column 9: expected "}", found the end',
+    "library.v1.Library.GetImage: /v2/{digest}: GET is taken by library.v1.Library.GetLayer (/v2/{uid})",
+  ];
+
+  test("are named at once, with rules for no method", () => {
+    expect(() => readBindings(services)).toThrow(new Error(problems.join("\n")));
+    const all = ["library.v1.Library.Nope: a rule selects a method that does not exist", ...problems];
+    expect(() => readBindings(services, { httpRules })).toThrow(new Error(all.join("\n")));
+  });
+
+  test("are left out by option and named each, and the others are served", async () => {
+    const skipped: string[] = [];
+    const options = { services, registry, transport: {} as Any, invalidBindings: "skip" } as const;
+    const handler = createRestHandler({
+      ...options,
+      onSkipped: (method, reason, template) =>
+        skipped.push(`${method.parent.typeName}.${method.name}: ${template}: ${reason}`),
+    });
+    expect(skipped).toEqual(problems);
+    expect(listRoutes(services, options).map(({ template }) => template)).toEqual(["/v2/{uid}"]);
+    const client = await http1Client(handler);
+    onTestFinished(() => client.close());
+    expect((await client.call("/v1/a")).status).toBe(404);
+    expect((await client.call("/v2/a", { method: "POST" })).headers.allow).toBe("GET, HEAD");
+    const { paths } = createOpenApi(options, { info: { title: "t", version: "1" } }) as Any;
+    expect(Object.keys(paths)).toEqual(["/v2/{uid}"]);
+  });
+
+  test("are in the log by default", () => {
+    const warn = vi.spyOn(console, "warn").mockImplementation(() => {});
+    onTestFinished(() => warn.mockRestore());
+    createRestHandler({ services, registry, transport: {} as Any, invalidBindings: "skip" });
+    expect(warn.mock.calls).toHaveLength(3);
+    const [[first]] = warn.mock.calls as [[string]];
+    expect(first).toMatch(/^REST: library.v1.Library.GetLayer is not served at \/v1\/{nope}: column 6: /);
   });
 });
 

@@ -503,7 +503,9 @@ describe.each([
         headers: { accept: "text/event-stream" },
       });
       expect(headers["content-type"]).toBe("text/event-stream");
-      expect(text).toMatch(/^data: \{.*"name":"0".*\}\n\nevent: error\ndata: \{.*\}\n\n$/);
+      expect(text).toMatch(
+        /^retry: 3000\n\nid: 1\ndata: \{.*"name":"0".*\}\n\nid: end\nevent: error\ndata: \{.*\}\n\n$/,
+      );
       expect(JSON.parse(text.split("event: error\ndata: ")[1] ?? "")).toEqual(status);
     });
 

@@ -1,9 +1,10 @@
-import { toBinary } from "@bufbuild/protobuf";
+import { clone, create as createMessage, toBinary } from "@bufbuild/protobuf";
+import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
 import { describe, expect, test } from "vitest";
 import { Violations } from "../../src/codec/index.ts";
 import { type Binding, readBindings } from "../../src/rest/binding.ts";
 import { createQueryReader } from "../../src/rest/request/query.ts";
-import { create, get, library, libraryWith, post } from "./fixture.ts";
+import { type Any, compile, create, fileProto, get, library, libraryWith, post } from "./fixture.ts";
 
 const bindings = readBindings([library]);
 const bindingOf = (method: string, httpMethod: string): Binding =>
@@ -57,6 +58,7 @@ test.each<[string, object]>([
   ["times=1970-01-01T00:00:01Z&times=1970-01-01T00:00:02Z", { times: [{ seconds: 1n }, { seconds: 2n }] }],
   ["mask=claimMatch.subject,create_time", { mask: { paths: ["claim_match.subject", "create_time"] } }],
   ["mask=*", { mask: { paths: ["*"] } }],
+  ["mask=a,", { mask: { paths: ["a", ""] } }],
   ["mask=", {}],
   ["int64_wrapper=5&string_wrapper=&double_wrapper=0.5", { int64Wrapper: 5n, stringWrapper: "", doubleWrapper: 0.5 }],
   ["string_wrappers=a", { stringWrappers: [{ value: "a" }] }],
@@ -119,7 +121,7 @@ describe("refuses", () => {
     ["kind=77", "kind: must be one of KIND_UNSPECIFIED, KIND_PAPER, KIND_AUDIO"],
     ["kinds=KIND_PAPER&kinds=77", "kinds[1]: must be one of KIND_UNSPECIFIED, KIND_PAPER, KIND_AUDIO"],
     ["create_time=yesterday", "create_time: must be an RFC 3339 timestamp"],
-    ["mask=a,,b", "mask: must be at most 1000 comma-separated field paths"],
+    [`mask=${"a,".repeat(1000)}a`, "mask: must be at most 1000 comma-separated field paths"],
     ["kinds_by_number[x]=1", 'kinds_by_number["x"]: invalid key'],
     ["string_value=%", "string_value: malformed escape or text in the query"],
     ["string_value=%zz", "string_value: malformed escape or text in the query"],
@@ -132,7 +134,7 @@ describe("refuses", () => {
   });
 
   test("everything at once", () => {
-    expect(read(everything, "nope=1&kind=x&mask=,").violations).toHaveLength(3);
+    expect(read(everything, "nope=1&kind=x&bool_value=x").violations).toHaveLength(3);
   });
 });
 
@@ -165,6 +167,50 @@ test.each<[object, string, string[]]>([
   const [binding] = readBindings([libraryWith("Echo", rule)]);
   // A reader keeps nothing of the request before.
   for (const _ of [1, 2]) expect(read(binding!, query).violations).toEqual(violations);
+});
+
+describe("a json_name", () => {
+  /** The fixture with other names in JSON. */
+  function echoWith(names: Readonly<Record<string, string>>): Binding {
+    const proto = clone(FileDescriptorProtoSchema, fileProto);
+    for (const field of proto.messageType.find(({ name }) => name === "Everything")!.field)
+      field.jsonName = names[field.name] ?? field.jsonName;
+    const bound = readBindings([compile(proto).getService("library.v1.Library")!]);
+    return bound.find(({ method, httpMethod }) => method.name === "Echo" && httpMethod === "GET")!;
+  }
+  const readNamed = (names: Readonly<Record<string, string>>, query: string) => {
+    const violations = new Violations();
+    const binding = echoWith(names);
+    const message = createMessage(binding.method.input) as Any;
+    createQueryReader(binding, false)(query, message, violations);
+    return { message, violations: violations.list };
+  };
+
+  test.each<[string, string, object]>([
+    ["page[size]", "page[size]=7", { int32Value: 7 }],
+    ["page[size]", "page%5Bsize%5D=7", { int32Value: 7 }],
+    ["labels[a]", "labels[a]=7&labels[b]=x", { int32Value: 7, labels: { b: "x" } }],
+    ["labels[", "labels[=7&labels[a]=x", { int32Value: 7, labels: { a: "x" } }],
+    ["page.size", "page.size=7&child.page.size=8", { int32Value: 7, child: { int32Value: 8 } }],
+    ["claim_match.subject", "claim_match.subject=7", { int32Value: 7 }],
+    ["]", "]=7", { int32Value: 7 }],
+  ])("%s is read from %s", (jsonName, query, expected) => {
+    const { message, violations } = readNamed({ int32_value: jsonName }, query);
+    expect(violations).toEqual([]);
+    expect(message).toMatchObject(expected);
+  });
+
+  test("with brackets may be that of a message and of a map", () => {
+    const names = { child: "the[child]", labels: "the[labels]" };
+    const { message, violations } = readNamed(names, "the[child].string_value=a&the[labels][k]=v");
+    expect(violations).toEqual([]);
+    expect(message).toMatchObject({ child: { stringValue: "a" }, labels: { k: "v" } });
+  });
+
+  test("does not take the name of another field", () => {
+    const names = { int32_value: "uint32_value", uint32_value: "other" };
+    expect(readNamed(names, "uint32_value=7&int32_value=8").message).toMatchObject({ uint32Value: 7, int32Value: 8 });
+  });
 });
 
 test("unknown parameters are ignored on demand, others are not", () => {

@@ -8,7 +8,7 @@ import { aliasesOf, useKnownVulnerabilities, VulnerabilityIds } from "./vulnerab
 
 /** What an advisory is about, how severe it is, and what became of it. */
 export function AdvisoryTab({ entry, resource }: TabProps) {
-  const { artifactName, artifactType, artifactArchitecture, componentName, componentType } = resource;
+  const { artifactName, artifactVersion, artifactType, artifactArchitecture, componentName, componentType } = resource;
   const ids = aliasesOf(resource);
   const known = useKnownVulnerabilities(ids);
   return (
@@ -18,7 +18,7 @@ export function AdvisoryTab({ entry, resource }: TabProps) {
           Status: <StatusBadge advisory={resource} />,
           Severity: <Severities severities={resource.severities} />,
           Vulnerability: <VulnerabilityIds ids={ids} known={known} />,
-          Package: [artifactName, artifactType, artifactArchitecture].filter(Boolean).join(" · "),
+          Package: [artifactName, artifactVersion, artifactType, artifactArchitecture].filter(Boolean).join(" · "),
           Component: [componentName, componentType].filter(Boolean).join(" · "),
         }}
       />

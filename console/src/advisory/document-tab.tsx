@@ -27,7 +27,7 @@ export function DocumentTab({ entry, resource }: TabProps) {
       </Suspense>
       <Accordion multiple variant="separated" keepMounted={false}>
         {advisories.slice(0, shown).map((advisory) => (
-          <Accordion.Item key={String(advisory.id)} value={String(advisory.id)}>
+          <Accordion.Item key={keyOf(advisory)} value={keyOf(advisory)}>
             <Accordion.Control>
               <Group gap="sm">
                 <Text span className="uid" fw={500}>
@@ -36,6 +36,11 @@ export function DocumentTab({ entry, resource }: TabProps) {
                 <Text span size="sm">
                   {aliasesOf(advisory).join(", ")}
                 </Text>
+                {isOfVersion(advisory) && (
+                  <Text span size="sm" c="dimmed" className="uid">
+                    {[advisory.packageUrl, advisory.subcomponent].filter(Boolean).join(" › ")}
+                  </Text>
+                )}
                 <StatusBadge advisory={advisory} />
               </Group>
             </Accordion.Control>
@@ -52,6 +57,16 @@ export function DocumentTab({ entry, resource }: TabProps) {
       )}
     </Stack>
   );
+}
+
+/** What distinguishes the advisories of a document. */
+function keyOf({ id, packageUrl, subcomponent }: JsonObject): string {
+  return JSON.stringify([id, packageUrl, subcomponent]);
+}
+
+/** Whether an advisory is about one version or one component of the package. */
+function isOfVersion({ packageUrl, subcomponent }: JsonObject): boolean {
+  return subcomponent !== undefined || /^[^?#]*@/.test(String(packageUrl));
 }
 
 /** @param schema of its events. */

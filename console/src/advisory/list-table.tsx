@@ -56,7 +56,7 @@ interface AdvisoryRowProps {
 }
 
 const AdvisoryRow = memo(({ advisory, known }: AdvisoryRowProps) => {
-  const { artifactName, componentName } = advisory;
+  const { artifactName, artifactVersion, componentName } = advisory;
   return (
     <Table.Tr>
       <Table.Td>
@@ -76,7 +76,7 @@ const AdvisoryRow = memo(({ advisory, known }: AdvisoryRowProps) => {
         <VulnerabilityIds ids={aliasesOf(advisory)} known={known} />
       </Table.Td>
       <Table.Td>
-        <span className="cell">{String(artifactName)}</span>
+        <span className="cell">{[artifactName, artifactVersion].filter(Boolean).join(" ")}</span>
         {componentName !== undefined && componentName !== artifactName && (
           <Text size="xs" c="dimmed" className="cell">
             {String(componentName)}

@@ -24,7 +24,7 @@ const pauseMs = 3000;
 /** The deliveries of a subscription, and how they are made. */
 export function DeliveriesTab({ resource }: TabProps) {
   const [filter, change] = useFilter();
-  const { data: known } = useCall(useDeliveryMethod("listEventTypes"), {});
+  const { data: known } = useCall(useDeliveryMethod("listEventTypes"), { pageSize: 200 });
   const types = (known?.eventTypes ?? []) as JsonObject[];
   return (
     <Stack>

@@ -52,6 +52,7 @@ export function useList(entry: ResourceEntry): ListState {
   const { data, error, isPlaceholderData, isFetching, refetch } = useCall(list, request, missing.length === 0);
   const items = data && itemsOf(entry, data);
   const count = items?.length ?? 0;
+  const total = Number(data?.totalCount ?? 0);
   return {
     search,
     filter,
@@ -62,11 +63,13 @@ export function useList(entry: ResourceEntry): ListState {
     paging: {
       at,
       count,
-      total: Number(data?.totalCount ?? 0),
+      total,
       size,
-      hasNext: Boolean(data?.nextPageToken),
+      // While the page is read, the results are of another one, and so is their token.
+      hasNext: isPlaceholderData ? at + size < total : Boolean(data?.nextPageToken),
       previous: () => change({ at: Math.max(at - size, 0) }),
-      next: () => change({ token: String(data?.nextPageToken), at: at + count }),
+      next: () =>
+        change(isPlaceholderData ? { at: at + size } : { token: String(data?.nextPageToken), at: at + count }),
       changeSize: (next) => change({ size: next }),
     },
     retry: () => void refetch(),

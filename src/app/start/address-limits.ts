@@ -67,6 +67,8 @@ export function limitAddresses(
           throw resourceExhausted(
             "stream",
             `a stream without a token that is known to be valid takes ${maxStreamedRequests} requests; open another`,
+            undefined,
+            { limit: String(maxStreamedRequests) },
           );
         const error = address === undefined ? undefined : count("address", address);
         if (error !== undefined) throw error;

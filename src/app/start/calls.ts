@@ -72,7 +72,10 @@ export function buildCalls(context: StartContext, parts: Parts, { pause }: Pick<
   database.limitRows({
     limitOf: (quota) => quotaOf(live.current.quotas, quota),
     excess: (quota, organisation, limit) =>
-      resourceExhausted(organisation, `an organisation can have ${limit} ${quota} (${flagOf("quotas")})`),
+      resourceExhausted(organisation, `an organisation can have ${limit} ${quota} (${flagOf("quotas")})`, undefined, {
+        limit: String(limit),
+        quota,
+      }),
   });
   if (metrics !== undefined) measureAuthentication(metrics, authenticator, keyFetches.counts);
   const { observers, interceptors, endpointCalls } = createPipeline({

@@ -3,7 +3,7 @@ import type { Registry } from "@bufbuild/protobuf";
 import type { ConnectError } from "@connectrpc/connect";
 import { completeError, unavailable } from "../../errors.ts";
 import type { Logger } from "../../log.ts";
-import { type HttpRequest, type HttpResponse, isBuffered } from "../../message/index.ts";
+import { type HttpRequest, type HttpResponse, isBuffered, send } from "../../message/index.ts";
 import { formatStatus, writeStatus } from "../../rest/index.ts";
 import { refuseRpc } from "../../rpc/index.ts";
 import type { Api } from "../api.ts";
@@ -55,12 +55,13 @@ export function overloadAnswer(
 ): (request: HttpRequest, response: HttpResponse) => void {
   const error = () => completeError(unavailable("the server is overloaded; try again"), serviceHost, undefined);
   const body = formatStatus(error(), registry);
-  const headers = { "content-type": "application/json", "retry-after": "1", "content-length": Buffer.byteLength(body) };
+  const headers = { "content-type": "application/json", "retry-after": "1" };
+  const length = { "content-length": Buffer.byteLength(body) };
   return (request, response) => {
     const own = answerHeaders(request.headers);
     if (refuseRpc(request, response, error, { registry, headers: own })) return;
-    if (isBuffered(response)) response.writeHead(503, { ...own, ...headers }).end(body, "latin1");
-    else void writeStatus(response, error(), { registry, headers: own });
+    if (isBuffered(response)) response.writeHead(503, { ...own, ...headers, ...length }).end(body, "latin1");
+    else void send(response, { httpStatus: 503, headers: { ...own, ...headers }, body });
   };
 }
 

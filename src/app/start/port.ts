@@ -7,8 +7,10 @@ import type { Logger } from "../../log.ts";
 import { formatLimit } from "../../message/index.ts";
 import { maxOpenFiles } from "../../metrics/index.ts";
 import { formatStatus } from "../../rest/index.ts";
+import { refuseRpc } from "../../rpc/index.ts";
 import { listenFailure } from "../failure.ts";
 import { measurePort } from "../instruments/port.ts";
+import { answerHeaders } from "../request-id.ts";
 import { type CertificateWatch, watchCertificate } from "../tls/certificate.ts";
 import { readTlsFiles } from "../tls/files.ts";
 import type { StartContext } from "./context.ts";
@@ -39,10 +41,13 @@ export interface ServerPort {
   refuse(reason: string | undefined): void;
   /** See `OnePort.pause`. */
   readonly pause: OnePort["pause"];
-  /** See `OnePort.drain`. */
+  /**
+   * On a socket that was passed on, lets proxies leave before the port is closed: the connections that they open
+   * afterwards wait for the next process. Elsewhere these are refused, and proxies leave once the port is closed.
+   */
   drain(): void;
-  /** Closes the port; requests in flight may take `graceMs` to finish. */
-  close(graceMs: number): Promise<void>;
+  /** See `OnePort.close`. On a socket that was passed on, idle connections end at once. */
+  close: OnePort["close"];
 }
 
 /** Whom requests count against before the server takes calls. */
@@ -100,6 +105,11 @@ export async function openPort({
     payerOf: (authorization, address) => handlers.payerOf(authorization, address),
     onRead: () => handlers.onRead(),
     refusalBody,
+    onLargeHeader: (request, response) =>
+      refuseRpc(request, response, () => completeError(refusalOf(431, headerLimit), serviceHost, undefined), {
+        registry: api.registry,
+        headers: answerHeaders(request.headers),
+      }),
     limits: { maxHeaderBytes, maxWaitMs: config.maxQueueDelay, ...connectionLimitsOf(config, log) },
     proxies: {
       networks: config.trustedProxies,
@@ -114,16 +124,18 @@ export async function openPort({
   live.follow(({ maxQueueDelay }) => port.setMaxWait(maxQueueDelay));
   if (metrics !== undefined) measurePort(metrics, port, refused.counts, () => certificate?.notAfterMs);
   const { sharesPort } = peers;
+  const isPassedOn = listen.socket !== undefined;
   /** Others answer at the port meanwhile, or connections wait in the queue of a socket that is passed on. */
-  const opensLate = sharesPort || listen.socket !== undefined;
+  const opensLate = sharesPort || isPassedOn;
   const open = () =>
     port.listen({ ...listen, isShared: sharesPort }).catch((error) => {
       throw listenFailure("listen", listen, error);
     });
   const address = opensLate ? listen : await open();
   let closed: Promise<void> | undefined;
-  const close = (graceMs: number) => (closed ??= port.close({ graceMs }));
-  stack.defer(() => close(0));
+  const close: ServerPort["close"] = ({ graceMs, idleMs = 0 }) =>
+    (closed ??= port.close({ graceMs, idleMs: isPassedOn ? 0 : idleMs }));
+  stack.defer(() => close({ graceMs: 0 }));
   return {
     address: { host: listen.host, port: address.port },
     bodies,
@@ -139,7 +151,9 @@ export async function openPort({
       handlers = reason === undefined ? serving : refusing(unserved(reason));
     },
     pause: port.pause,
-    drain: port.drain,
+    drain() {
+      if (isPassedOn) port.drain();
+    },
     close,
   };
 }

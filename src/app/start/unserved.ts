@@ -36,6 +36,14 @@ export function answerUnserved({ readiness, serviceHost, reason, body }: Unserve
   };
 }
 
+/** The paths of probes, which are answered at once: they are asked whether the server has started. */
+const probes: ReadonlySet<string> = new Set([
+  "/livez",
+  "/readyz",
+  "/grpc.health.v1.Health/Check",
+  "/grpc.health.v1.Health/Watch",
+]);
+
 /** How long a call waits for a server that starts, and how many wait. */
 const holdMs = 5000;
 const maxHeld = 1000;
@@ -45,7 +53,7 @@ export function holdUntil(started: Promise<OnRequest>, refuse: OnRequest): OnReq
   let held = 0;
   return (request, response) => {
     const path = pathOf(request);
-    if (path === "/livez" || path === "/readyz" || held >= maxHeld) return refuse(request, response);
+    if (probes.has(path ?? "") || held >= maxHeld) return refuse(request, response);
     held++;
     const late = Promise.withResolvers<OnRequest>();
     const timer = setTimeout(late.resolve, holdMs, refuse);

@@ -5,6 +5,7 @@ import { keysAt } from "../../auth/index.ts";
 import type { Config } from "../../config/index.ts";
 import { countDeliveries } from "../../delivery/index.ts";
 import { type CounterFault, type Database, databasePath, importSetting, RefusedError } from "../../store/index.ts";
+import { migrationAdvice, missingMigrations } from "../database.ts";
 import { countText, type Finding, failure, ok, skipped, warning } from "./finding.ts";
 
 const dayMs = 86_400_000;
@@ -19,12 +20,7 @@ export async function checkSchema(database: Database): Promise<Finding> {
   const check = "schema";
   try {
     const { length: pending } = await database.pendingMigrations();
-    if (pending > 0)
-      return warning(
-        check,
-        `${countText(pending, "migration")} missing`,
-        "`platform migrate` applies them, see docs/upgrade.md",
-      );
+    if (pending > 0) return warning(check, missingMigrations(pending), migrationAdvice);
   } catch (error) {
     if (!(error instanceof RefusedError)) throw error;
     return failure(

@@ -1,15 +1,19 @@
 /** `platform import advisories`: imports package advisories, as documents and as advisories of a group. */
+import { toBinary } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { Command } from "commander";
+import { DocumentSchema } from "../../../gen/platform/advisory/v2/security_advisory_pb.ts";
 import { openOperator } from "../../app/index.ts";
 import { CommandFailure } from "../../command/index.ts";
 import { groupsNotifiedOf } from "../../delivery/index.ts";
 import {
   type Distribution,
+  type FeedIds,
   FeedRefusal,
   type PackageAdvisories,
   parseDistribution,
   readAdvisories,
+  SeenIds,
 } from "../../feeds/index.ts";
 import type { Operator } from "../../pipeline/index.ts";
 import {
@@ -27,16 +31,14 @@ import {
 import type { WriteSession } from "../../store/index.ts";
 import { requireInstallation, withAuditedDatabase } from "../database.ts";
 import { withSettings } from "../settings.ts";
-import { type FeedImport, importFeed, recordReader, withFeed } from "./feed.ts";
+import { type FeedFlags, type FeedImport, importFeed, recordReader, withFeed } from "./feed.ts";
 import { feedName, feedNames } from "./feed-name.ts";
 
-interface Options {
+interface Options extends FeedFlags {
   readonly group: string;
   readonly feed?: string;
   readonly feedOrder?: string;
   readonly distribution?: string;
-  readonly prune?: boolean;
-  readonly json?: boolean;
 }
 
 export function importAdvisoriesCommand(): Command {
@@ -58,7 +60,15 @@ export function importAdvisoriesCommand(): Command {
     );
   return command.action((location: string) =>
     withAuditedDatabase(command, async (database, config) => {
-      const { group, feed, feedOrder, prune = false, json = false, ...options } = command.opts<Options>();
+      const {
+        group,
+        feed,
+        feedOrder,
+        prune = false,
+        json = false,
+        strict = false,
+        ...options
+      } = command.opts<Options>();
       const name = feedName(feed, location);
       const order = feedOrder === undefined ? undefined : feedNames("--feed-order", feedOrder);
       const distribution = distributionOf(options.distribution);
@@ -68,7 +78,8 @@ export function importAdvisoriesCommand(): Command {
         await database.transact((session) => writeFeedOrder(session, order), { isSerializable: true });
       await refreshDerivedRows(database, Date.now);
       const operator = await openOperator(database, config, "import advisories");
-      await importFeed(database, location, importInto({ group, feed: name, distribution, prune, operator }), json);
+      const importer = importInto({ group, feed: name, distribution, prune, operator });
+      await importFeed(database, location, importer, { json, strict });
     }),
   );
 }
@@ -88,7 +99,16 @@ interface Target {
   readonly operator: Operator;
 }
 
-function importInto({ group, feed, distribution, prune, operator }: Target): FeedImport<PackageAdvisories> {
+/** Advisories of a package, and the part of the feed that they come from. */
+interface Item extends PackageAdvisories {
+  readonly part: string;
+}
+
+function importInto({ group, feed, distribution, prune, operator }: Target): FeedImport<Item> {
+  /** Uids of the rows of the feed. */
+  const rows = new SeenIds();
+  const onRow = prune ? (uid: string) => void rows.add(uid) : undefined;
+
   /** Records the events of the changes, if somebody subscribes to them: a first import makes very many. */
   async function withEvents<T>(session: WriteSession, save: (onChange: (change: RowChange) => void) => Promise<T>) {
     const changes: RowChange[] = [];
@@ -99,38 +119,46 @@ function importInto({ group, feed, distribution, prune, operator }: Target): Fee
   }
 
   return {
-    read: recordReader((value, unread) =>
+    read: recordReader((value, unread, name) =>
       readAdvisories(value, unread, distribution).map((item) => {
         if (item instanceof FeedRefusal) return item;
         prepare(group, item);
-        return { id: item.document.id, value: item };
+        const part = item.isPart ? name : "";
+        const content = toBinary(DocumentSchema, item.document);
+        return { id: item.document.id, part, content, value: { ...item, part } };
       }),
     ),
 
-    async save(session, { document, advisories }, nowMs) {
+    async save(session, { part, document, advisories }, nowMs) {
+      const write = { feed, part, nowMs, onRow };
       const saved = await withEvents(session, (onChange) =>
-        saveAdvisories(session, { feed, group, artifactName: document.id, advisories, nowMs, prune, onChange }),
+        saveAdvisories(session, { ...write, group, advisories, onChange }),
       );
-      const documentSaved = await saveDocument(session, { feed, document, nowMs });
+      const documentSaved = await saveDocument(session, { ...write, document });
       return { ...saved, [documentSaved]: saved[documentSaved] + 1 };
     },
 
     ...(prune && {
       prune: [
-        (session, isKept, after) =>
+        (session, ids, after) =>
           withEvents(session, (onChange) =>
-            pruneAdvisories(session, { feed, group, nowMs: Date.now(), after, onChange }, isKept),
+            pruneAdvisories(session, { feed, group, nowMs: Date.now(), after, onChange }, keptBy(ids)),
           ),
-        (session, isKept, after) => pruneDocuments(session, { feed, nowMs: Date.now(), after }, isKept),
+        (session, ids, after) => pruneDocuments(session, { feed, nowMs: Date.now(), after }, keptBy(ids)),
       ],
     }),
   };
+
+  /** Keeps the rows of the feed, and all rows about packages of which something was refused. */
+  function keptBy(ids: FeedIds) {
+    return (packageName: string, rowUid: string) => rows.has(rowUid) || ids.isRefused(packageName);
+  }
 }
 
 /** Prepares the advisories ahead of the transaction. Invalid ones are refused later, when they are saved. */
-function prepare(group: string, { document, advisories }: PackageAdvisories): void {
+function prepare(group: string, { advisories }: PackageAdvisories): void {
   try {
-    prepareAdvisories({ group, artifactName: document.id, advisories });
+    prepareAdvisories({ group, advisories });
   } catch (error) {
     if (ConnectError.from(error).code !== Code.InvalidArgument) throw error;
   }

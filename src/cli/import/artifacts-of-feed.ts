@@ -37,7 +37,7 @@ export class ArtifactsOfFeed {
     this.#uids.add(uid);
     if (record.isWhole) {
       this.#whole.add(uid);
-      return [{ id: uid, name, value: record }];
+      return [{ id: uid, name, value: record, content: Buffer.from(JSON.stringify(record)) }];
     }
     const [version] = versions.map((each) => each.version);
     const id = `${uid} ${version}`;
@@ -55,12 +55,12 @@ export class ArtifactsOfFeed {
     const isKept = (uid: string) => this.#uids.has(uid) || (requested !== undefined && !requested.has(uid));
     const ofEcosystems = [Ecosystem.JAVA, Ecosystem.PYTHON, Ecosystem.JAVASCRIPT].map(
       (ecosystem): Prune =>
-        async (session, _isKept, after) =>
+        async (session, _ids, after) =>
           this.#ecosystems.has(ecosystem)
             ? pruneArtifacts(session, ecosystem, isKept, after)
             : { removed: 0, next: undefined },
     );
-    return [...ofEcosystems, (session, _isKept, after) => this.#pruneVersions(session, Number(after ?? 0))];
+    return [...ofEcosystems, (session, _ids, after) => this.#pruneVersions(session, Number(after ?? 0))];
   }
 
   /** Removes versions of one collected artifact. */

@@ -18,14 +18,12 @@ import { artifactUid, saveArtifact } from "../../services/index.ts";
 import { requireInstallation, withAuditedDatabase } from "../database.ts";
 import { withSettings } from "../settings.ts";
 import { ArtifactsOfFeed } from "./artifacts-of-feed.ts";
-import { type FeedImport, importFeed, withFeed } from "./feed.ts";
+import { type FeedFlags, type FeedImport, importFeed, withFeed } from "./feed.ts";
 
-interface Options {
+interface Options extends FeedFlags {
   readonly ecosystem?: string;
   readonly package: readonly string[];
   readonly packagesFile?: string;
-  readonly prune?: boolean;
-  readonly json?: boolean;
 }
 
 /** Ecosystems by the names of their registries. */
@@ -53,12 +51,12 @@ export function importArtifactsCommand(): Command {
     .option("--packages-file <FILE>", "request the packages listed in a file, one per line; # begins a comment");
   return command.action((location: string) =>
     withAuditedDatabase(command, async (database) => {
-      const { prune = false, json = false, ...options } = command.opts<Options>();
+      const { prune = false, json = false, strict = false, ...options } = command.opts<Options>();
       const ecosystem = ecosystemOf(options.ecosystem);
       const packages = await packagesOf(options, ecosystem);
       const importer = createImporter({ prune, ecosystem, packages });
       await requireInstallation(database);
-      await importFeed(database, location, importer, json);
+      await importFeed(database, location, importer, { json, strict });
     }),
   );
 }

@@ -29,11 +29,19 @@ export interface FeedImport<T>
   readonly isAnswered?: () => boolean;
 }
 
+/** The options of all importers of feeds. */
+export interface FeedFlags {
+  readonly prune?: boolean;
+  readonly strict?: boolean;
+  readonly json?: boolean;
+}
+
 /** Adds the arguments and options of all importers of feeds. */
 export function withFeed(command: Command): Command {
   return command
     .argument("<PATH|URL>", "a file, a directory, a .zip, a .tar.gz, a JSON Lines file, or an http(s) URL of one")
-    .option("--prune", "remove what the feed no longer has, if all of it could be read")
+    .option("--prune", "remove what the feed no longer has, if all of it could be read and parsed")
+    .option("--strict", "refuse files that are no records of the feed, instead of skipping them")
     .option("--json", "print the summary as one JSON object");
 }
 
@@ -45,7 +53,7 @@ export async function importFeed<T>(
   database: Database,
   location: string,
   { also, maxFileBytes, open = openFeed, isAnswered, ...importer }: FeedImport<T>,
-  isJson: boolean,
+  { json = false, strict = false }: FeedFlags,
 ): Promise<void> {
   const report = new ImportReport(process.stderr);
   const { signal, release } = stopSignal();
@@ -57,12 +65,13 @@ export async function importFeed<T>(
       database,
       report,
       signal,
+      isStrict: strict,
     });
   } finally {
     release();
     report.end();
     const { summary } = report;
-    process.stdout.write(`${isJson ? JSON.stringify(summary) : summaryText(summary)}\n`);
+    process.stdout.write(`${json ? JSON.stringify(summary) : summaryText(summary)}\n`);
   }
   if (signal.aborted) throw new CommandFailure("stopped; run the command again to continue");
   const { refused, read } = report.summary;
@@ -73,13 +82,14 @@ export async function importFeed<T>(
 
 /** Reads items from files of JSON or YAML records. An invalid record does not affect the others of its file. */
 export function recordReader<T>(
-  read: (value: unknown, unread: Unread) => Iterable<Omit<ImportItem<T>, "name"> | FeedRefusal>,
+  read: (value: unknown, unread: Unread, name: string) => Iterable<Omit<ImportItem<T>, "name"> | FeedRefusal>,
 ): (file: FeedFile, unread: Unread) => Promise<(ImportItem<T> | FeedRefusal)[]> {
   return async (file, unread) => {
     const items: (ImportItem<T> | FeedRefusal)[] = [];
     for (const { name, value } of await parseRecords(file)) {
       try {
-        for (const item of read(value, unread)) items.push(item instanceof FeedRefusal ? item : { ...item, name });
+        for (const item of read(value, unread, name))
+          items.push(item instanceof FeedRefusal ? item : { ...item, name });
       } catch (error) {
         if (!(error instanceof FeedRefusal)) throw error;
         items.push(error);

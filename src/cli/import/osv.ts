@@ -1,11 +1,15 @@
 /** `platform import osv`: imports vulnerability metadata from OSV records. */
+import { toBinary } from "@bufbuild/protobuf";
 import { Command } from "commander";
-import type { VulnerabilityMetadata } from "../../../gen/platform/advisory/v2/security_advisory_pb.ts";
+import {
+  type VulnerabilityMetadata,
+  VulnerabilityMetadataSchema,
+} from "../../../gen/platform/advisory/v2/security_advisory_pb.ts";
 import { readOsv } from "../../feeds/index.ts";
 import { pruneVulnerabilityMetadata, saveVulnerabilityMetadata } from "../../services/index.ts";
 import { requireInstallation, withAuditedDatabase } from "../database.ts";
 import { withSettings } from "../settings.ts";
-import { importFeed, recordReader, withFeed } from "./feed.ts";
+import { type FeedFlags, importFeed, recordReader, withFeed } from "./feed.ts";
 
 export function importOsvCommand(): Command {
   const command = withFeed(withSettings(new Command("osv"), ["database"])).description(
@@ -14,7 +18,7 @@ export function importOsvCommand(): Command {
   );
   return command.action((location: string) =>
     withAuditedDatabase(command, async (database) => {
-      const { prune = false, json = false } = command.opts<{ prune?: boolean; json?: boolean }>();
+      const { prune = false, ...flags } = command.opts<FeedFlags>();
       await requireInstallation(database);
       const sources = new Set<string>();
       await importFeed(
@@ -24,19 +28,19 @@ export function importOsvCommand(): Command {
           read: recordReader<VulnerabilityMetadata>((value, unread) => {
             const metadata = readOsv(value, unread);
             sources.add(sourceOf(metadata.id));
-            return [{ id: metadata.id, value: metadata }];
+            return [{ id: metadata.id, value: metadata, content: toBinary(VulnerabilityMetadataSchema, metadata) }];
           }),
           save: async (session, metadata, nowMs) => ({
             [await saveVulnerabilityMetadata(session, metadata, nowMs)]: 1,
           }),
           ...(prune && {
             prune: [
-              (session, isKept, after) =>
-                pruneVulnerabilityMetadata(session, (id) => isKept(id) || !sources.has(sourceOf(id)), after),
+              (session, ids, after) =>
+                pruneVulnerabilityMetadata(session, (id) => ids.has(id) || !sources.has(sourceOf(id)), after),
             ],
           }),
         },
-        json,
+        flags,
       );
     }),
   );

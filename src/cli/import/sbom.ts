@@ -19,7 +19,7 @@ const maxBytes = 256 * 1024 * 1024;
 export function importSbomCommand(): Command {
   const command = withSettings(new Command("sbom"), ["database"])
     .description(
-      "import the packages of an image from an SPDX 2 or CycloneDX document in JSON. They replace the packages stored for the image",
+      "import the packages of an image from an SPDX or CycloneDX document in JSON, also in an envelope. They replace the packages stored for the image",
     )
     .argument("<PATH>", "the SPDX or CycloneDX document")
     .requiredOption("--repo <UID>", "repo that holds the image")
@@ -30,7 +30,7 @@ export function importSbomCommand(): Command {
       const { repo, digest, json = false } = command.opts<Options>();
       if (!isDigest(digest)) throw new CommandFailure("--digest must be sha256: and 64 lower-case hex digits");
       const report = new ImportReport(process.stderr);
-      const packages = await readPackages(path, report);
+      const { packages, unversioned } = await readDocument(path, report);
       await requireInstallation(database);
       const result = await database.transact(async (session) => {
         if (!(await registryContents.holdRepo(session, repo)))
@@ -40,18 +40,24 @@ export function importSbomCommand(): Command {
         return saveImagePackages(session, repo, digest, packages, Date.now());
       });
       report.end();
-      const { unread } = report.summary;
-      const text = `${packages.length} packages, ${result}, unread ${unread}`;
-      process.stdout.write(`${json ? JSON.stringify({ packages: packages.length, result, unread }) : text}\n`);
+      const { unread, refused } = report.summary;
+      const summary = { packages: packages.length, result, unread, refused, unversioned };
+      const left = `${refused > 0 ? `, refused ${refused}` : ""}${unversioned > 0 ? `, without version ${unversioned}` : ""}`;
+      const text = `${packages.length} packages, ${result}, unread ${unread}${left}`;
+      process.stdout.write(`${json ? JSON.stringify(summary) : text}\n`);
+      if (refused > 0) throw new CommandFailure(`${refused} refused`);
     }),
   );
 }
 
-async function readPackages(path: string, report: ImportReport) {
+async function readDocument(path: string, report: ImportReport) {
   const { size } = await stat(path);
   if (size > maxBytes) throw new CommandFailure(`${path}: is larger than ${maxBytes} bytes`);
   try {
-    return readSbom(await readFile(path), (member) => report.unread(member, basename(path)));
+    return readSbom(await readFile(path), {
+      refuse: (at, reason) => report.refuse(`${basename(path)}: ${at}`, reason),
+      unread: (member) => report.unread(member, basename(path)),
+    });
   } catch (error) {
     if (error instanceof FeedRefusal) throw new CommandFailure(`${path}: ${error.message}`);
     throw error;

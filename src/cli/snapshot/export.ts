@@ -6,6 +6,7 @@ import { PassThrough } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
 import { Command } from "commander";
+import { exportDocumentsCommand } from "../../remote/index.ts";
 import { requireInstallation, withAuditedDatabase } from "../database.ts";
 import { withSettings } from "../settings.ts";
 import { SnapshotReport } from "./report.ts";
@@ -14,8 +15,10 @@ import { SnapshotReport } from "./report.ts";
 const mode = 0o600;
 const bufferBytes = 1024 * 1024;
 
-export function exportCommand(): Command {
+export async function exportCommand(): Promise<Command> {
+  const documents = (await exportDocumentsCommand()).exitOverride();
   const command = withSettings(new Command("export"), ["database"])
+    .addCommand(documents)
     .description(
       "write everything in the database, as it is at this moment, to a file for `platform import snapshot`; compressed if its name ends with .gz. " +
         "The file contains the signing keys: keep it as safe as the database. " +

@@ -10,7 +10,7 @@ import type { JsonNode } from "./parser.ts";
 export function fieldPathsOf(desc: DescMessage, json: JsonNode): string[] {
   if (!(json instanceof Map)) return [];
   return [...json].flatMap(([key, value]) => {
-    const field = desc.fields.find((candidate) => candidate.jsonName === key || candidate.name === key);
+    const field = desc.fields.find(({ jsonName }) => jsonName === key) ?? desc.fields.find(({ name }) => name === key);
     if (field === undefined) return [];
     const inner =
       field.fieldKind === "message" && !hasCustomJson(field.message) ? fieldPathsOf(field.message, value) : [];

@@ -94,10 +94,9 @@ function createCompiler(options: JsonReaderOptions): Compiler {
         read = objectReader(desc, fields, options.ignoreUnknownFields ?? false);
         // Stored before its fields are compiled, so that a recursive type finds itself.
         readers.set(desc, read);
-        for (const field of desc.fields) {
-          const named = { field, read: fieldReader(field, compiler) };
-          fields.set(field.name, named).set(field.jsonName, named);
-        }
+        const named = desc.fields.map((field) => ({ field, read: fieldReader(field, compiler) }));
+        for (const it of named) fields.set(it.field.name, it);
+        for (const it of named) fields.set(it.field.jsonName, it); // wins over the name of another field
       }
       return read;
     },
@@ -124,7 +123,7 @@ function objectReader(desc: DescMessage, fields: Map<string, NamedField>, ignore
       }
       const { field } = named;
       violations.enter(field.name);
-      if (key !== field.name && json.has(field.name))
+      if (key !== field.name && json.has(field.name) && fields.get(field.name) === named)
         violations.add(`given twice, as ${field.name} and ${field.jsonName}`);
       else named.read(message, value, violations);
       violations.leave();

@@ -100,12 +100,13 @@ const maxPaths = 1000;
 
 /**
  * Reads at most 1,000 comma-separated paths into snake_case. ProtoJSON knows lowerCamelCase only; snake_case is
- * accepted too, since clients write masks by hand. `*` stays as it is.
+ * accepted too, since clients write masks by hand. `*` and an empty path stay as they are: who reads the mask names a
+ * path that is no field.
  */
 export function parseFieldMask(text: string): string[] | undefined {
   if (text === "") return [];
   const paths = text.split(",", maxPaths + 1);
-  return paths.includes("") || paths.length > maxPaths ? undefined : paths.map(snakeCase);
+  return paths.length > maxPaths ? undefined : paths.map(snakeCase);
 }
 
 /** `claim_match.subject` for `claimMatch.subject`. */

@@ -9,11 +9,12 @@ import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import {
   type DetectionSchema,
+  type Document,
   type DocumentEventSchema,
   DocumentSchema,
   FalsePositiveDetermination_Type,
 } from "../../../gen/platform/advisory/v2/security_advisory_pb.ts";
-import type { Fields } from "../records/fields.ts";
+import { type Fields, hasMembers } from "../records/fields.ts";
 import { FeedRefusal } from "../source/refusal.ts";
 import type { Published } from "./published.ts";
 import { readAliases, readId } from "./record-id.ts";
@@ -44,14 +45,31 @@ const falsePositiveTypes: ReadonlyMap<string, FalsePositiveDetermination_Type> =
 /** None: the reader knows all of the schema. */
 export const documentIgnored: ReadonlySet<string> = new Set();
 
+/** Whether a record has the schema version and other members of an advisory document. */
+export function isAdvisoryDocument(record: unknown): boolean {
+  return hasMembers(record, "schema-version", "package") || hasMembers(record, "schema-version", "advisories");
+}
+
 /** Reads the document of one package, and refusals of invalid events. Errors: FeedRefusal. */
 export function readAdvisoryDocument(fields: Fields): (Published | FeedRefusal)[] {
+  const id = readId(fields.object("package"), "name");
+  const refused: FeedRefusal[] = [];
+  try {
+    return [
+      { document: readDocument(id, fields, refused), publication },
+      ...refused.map((refusal) => refusal.of([id])),
+    ];
+  } catch (error) {
+    throw error instanceof FeedRefusal ? error.of([id]) : error;
+  }
+}
+
+function readDocument(name: string, fields: Fields, refused: FeedRefusal[]): Document {
   const version = fields.text("schema-version");
   if (!/^2(?:\.\d+)*$/.test(version)) throw fields.refusal("schema-version", `${JSON.stringify(version)} is not 2.x`);
   const seen = new Set<string>();
-  const refused: FeedRefusal[] = [];
-  const document = create(DocumentSchema, {
-    id: readId(fields.object("package"), "name"),
+  return create(DocumentSchema, {
+    id: name,
     advisories: fields.objects("advisories", maxAdvisories).map((advisory) => {
       const id = readId(advisory, "id");
       if (seen.has(id)) throw advisory.refusal("id", `${JSON.stringify(id)} occurs twice`);
@@ -60,7 +78,6 @@ export function readAdvisoryDocument(fields: Fields): (Published | FeedRefusal)[
       return { id, aliases: readAliases(advisory, "aliases"), events };
     }),
   });
-  return [{ document, publication }, ...refused];
 }
 
 /** The event in a list; an empty list if it is refused. */

@@ -16,30 +16,35 @@ import {
   AdvisorySchema,
   ReviewState,
 } from "../../../gen/platform/vulnerabilities/v2/advisories_pb.ts";
+import { packageName, packageVersion, parsePackageUrl } from "../../package-url.ts";
 import type { Publication } from "./published.ts";
 
 /** Feeds do not name architectures. Without a location, an advisory is about the whole package. */
 const allArchitectures = "all";
 const wholePackage = "/";
+/** Type of a component that is no package URL: the one of packages that no other type fits. */
+const unknownType = "generic";
 
 /**
- * The advisories of a document, without uids. The component is that of the latest scan, the later in the list of two at
- * the same time, or else the package itself. Events are approved, because publishers review them.
+ * The advisories of a document, without uids. Those of a format that names products are about the version, the
+ * architecture and the subcomponent of the product. Otherwise the component is that of the latest scan, the later in
+ * the list of two at the same time, or else the package itself. Events are approved, because publishers review them.
  */
 export function advisoriesOf(document: Document, { author, artifactType }: Publication): Advisory[] {
-  return mergedById(document.advisories).map(({ id, aliases, events }) => {
-    const scanned = lastScanned(events);
+  return document.advisories.map((advisory) => {
+    const about = artifactType === undefined ? aboutProduct(advisory) : { artifactType };
+    const component = advisory.subcomponent === undefined ? scannedComponent(advisory) : ofUrl(advisory.subcomponent);
     return create(AdvisorySchema, {
-      advisoryId: id,
+      advisoryId: advisory.id,
       author,
       artifactName: document.id,
-      artifactType,
       artifactArchitecture: allArchitectures,
-      componentName: scanned?.componentName || document.id,
-      componentLocation: scanned?.componentLocation || wholePackage,
-      componentType: scanned?.componentType || artifactType,
-      aliases,
-      events: events.map((event) => ({
+      ...about,
+      componentName: component.name || document.id,
+      componentLocation: component.location || wholePackage,
+      componentType: component.type || about.artifactType,
+      aliases: advisory.aliases,
+      events: advisory.events.map((event) => ({
         createTime: event.timestamp,
         author,
         reviewState: ReviewState.APPROVED,
@@ -49,19 +54,37 @@ export function advisoriesOf(document: Document, { author, artifactType }: Publi
   });
 }
 
-/** Merges advisories with the same id. A document has several for packages of different types or distributions. */
-function mergedById(advisories: Document["advisories"]): Pick<DocumentAdvisory, "id" | "aliases" | "events">[] {
-  const merged = new Map<string, Pick<DocumentAdvisory, "id" | "aliases" | "events">>();
-  for (const { id, aliases, events } of advisories) {
-    const other = merged.get(id);
-    if (other === undefined) merged.set(id, { id, aliases, events });
-    else {
-      const all = [...new Set([...other.aliases, ...aliases])];
-      const both = [...other.events, ...events].sort((a, b) => timeOf(b) - timeOf(a));
-      merged.set(id, { id, aliases: all, events: both });
-    }
-  }
-  return [...merged.values()];
+/** The fields about the product of a statement. */
+function aboutProduct({ packageUrl = "", subcomponent }: DocumentAdvisory) {
+  const url = parsePackageUrl(packageUrl)!; // as the reader has made it
+  const version = packageVersion(url);
+  const architecture = url.qualifiers.get("arch");
+  return {
+    packageUrl,
+    artifactType: url.type,
+    ...(architecture && { artifactArchitecture: architecture }),
+    ...(version !== "" && { artifactVersion: version }),
+    ...(subcomponent !== undefined && { subcomponent }),
+  };
+}
+
+/** Name, type and place of a component; a field is absent if unknown. */
+interface Component {
+  readonly name?: string;
+  readonly type?: string;
+  readonly location?: string;
+}
+
+function ofUrl(subcomponent: string): Component {
+  const url = parsePackageUrl(subcomponent);
+  return url === undefined ? { name: subcomponent, type: unknownType } : { name: packageName(url), type: url.type };
+}
+
+function scannedComponent({ events }: DocumentAdvisory): Component {
+  const scanned = lastScanned(events);
+  if (scanned === undefined) return {};
+  const { componentName: name, componentType: type, componentLocation: location } = scanned;
+  return { name, type, location };
 }
 
 /** Milliseconds since 1970. An event without a time is before all others. */

@@ -7,12 +7,12 @@ import type { Document } from "../../../gen/platform/advisory/v2/security_adviso
 import type { Advisory } from "../../../gen/platform/vulnerabilities/v2/advisories_pb.ts";
 import { formatPackageUrl, type PackageKind } from "../../package-url.ts";
 import { Fields, type Unread } from "../records/fields.ts";
-import { FeedRefusal } from "../source/refusal.ts";
-import { documentIgnored, readAdvisoryDocument } from "./advisories-document.ts";
+import { FeedRefusal, ForeignRecord } from "../source/refusal.ts";
+import { documentIgnored, isAdvisoryDocument, readAdvisoryDocument } from "./advisories-document.ts";
 import { advisoriesOf, timeOf } from "./advisories-of-document.ts";
-import { openVexIgnored, readOpenVex } from "./openvex.ts";
+import { isOpenVex, isVexIndex, openVexIgnored, readOpenVex } from "./openvex.ts";
 import type { Published } from "./published.ts";
-import { readSecdb, secdbIgnored } from "./secdb.ts";
+import { isSecdb, readSecdb, secdbIgnored } from "./secdb.ts";
 
 /** A distribution and its release, if known, as in package URLs. */
 export type Distribution = Pick<PackageKind, "namespace" | "distro">;
@@ -27,12 +27,15 @@ export function parseDistribution(text: string): Distribution | undefined {
 /** The advisories of one package. */
 export interface PackageAdvisories {
   readonly document: Document;
+  /** Whether other records of the feed may say more about the package. */
+  readonly isPart: boolean;
   /** Advisories without uids, one for each of the document, in its order. */
   readonly advisories: readonly Advisory[];
 }
 
-/** A format: its reader, and the members that it ignores on purpose. */
+/** A format: how its records are known, their reader, and the members that it ignores on purpose. */
 interface Format {
+  readonly isFormat: (record: unknown) => boolean;
   readonly read: (fields: Fields) => (Published | FeedRefusal)[];
   readonly ignored: ReadonlySet<string>;
 }
@@ -40,24 +43,25 @@ interface Format {
 /**
  * Reads the packages of a record, with events newest first, and refusals of packages or parts of them that are invalid.
  * @param distribution distribution of the packages, if the record does not name it. Errors: FeedRefusal for the whole
- * record.
+ * record; ForeignRecord if it is of no format, or the index of a VEX repository.
  */
 export function readAdvisories(
   record: unknown,
   unread: Unread,
   distribution: Distribution = {},
 ): (PackageAdvisories | FeedRefusal)[] {
+  const format = formatOf(record);
   const fields = new Fields(record);
-  const format = formatOf(fields);
   const items = format.read(fields).map((read) => {
     if (read instanceof FeedRefusal) return read;
     const { document, publication, release } = read;
-    const kind = { type: publication.artifactType, ...ofRelease(distribution, release) };
+    const kind = { type: publication.artifactType ?? "", ...ofRelease(distribution, release) };
     for (const advisory of document.advisories) {
       advisory.events.sort((a, b) => timeOf(b) - timeOf(a));
       advisory.packageUrl ||= formatPackageUrl(kind, document.id);
     }
-    return { document, advisories: advisoriesOf(document, publication) };
+    const isPart = publication.artifactType === undefined;
+    return { document, isPart, advisories: advisoriesOf(document, publication) };
   });
   fields.reportUnread(format.ignored, unread);
   return items;
@@ -68,9 +72,16 @@ function ofRelease({ namespace, distro }: Distribution, release: string | undefi
   return { namespace, distro: isNew ? `${namespace}-${release}` : distro };
 }
 
-function formatOf(fields: Fields): Format {
-  if (fields.has("schema-version")) return { read: readAdvisoryDocument, ignored: documentIgnored };
-  if (fields.has("packages")) return { read: readSecdb, ignored: secdbIgnored };
-  if (fields.has("@context")) return { read: readOpenVex, ignored: openVexIgnored };
-  throw new FeedRefusal("is none of advisory document (schema-version), secdb (packages) and OpenVEX (@context)");
+const formats: readonly Format[] = [
+  { isFormat: isAdvisoryDocument, read: readAdvisoryDocument, ignored: documentIgnored },
+  { isFormat: isSecdb, read: readSecdb, ignored: secdbIgnored },
+  { isFormat: isOpenVex, read: readOpenVex, ignored: openVexIgnored },
+];
+
+/** Errors: ForeignRecord. */
+function formatOf(record: unknown): Format {
+  const format = formats.find(({ isFormat }) => isFormat(record));
+  if (format !== undefined) return format;
+  if (isVexIndex(record)) throw new ForeignRecord("is an index of a VEX repository", { isIndex: true });
+  throw new ForeignRecord("is none of advisory document (schema-version), secdb (packages) and OpenVEX (@context)");
 }

@@ -1,9 +1,9 @@
 /** Reads documents about artifacts of all package registries. The format is detected by name or content. */
 
-import { Fields, type Unread } from "../records/fields.ts";
+import { Fields, hasMembers, type Unread } from "../records/fields.ts";
 import { decodeUtf8, parseJson } from "../records/parse.ts";
 import type { FeedFile } from "../source/feed.ts";
-import { FeedRefusal } from "../source/refusal.ts";
+import { ForeignRecord } from "../source/refusal.ts";
 import type { ArtifactRecord } from "./artifact-record.ts";
 import { readMavenDocument } from "./maven.ts";
 import { isPackument, packumentIgnored, readPackument } from "./npm.ts";
@@ -19,7 +19,10 @@ export function isArtifactDocument(name: string): boolean {
   return /\.(?:pom|whl)$|(?:^|\/)(?:METADATA|PKG-INFO)$/.test(name);
 }
 
-/** The artifact of a document; undefined if it is not about an artifact. Errors: FeedRefusal. */
+/**
+ * The artifact of a document; undefined for a document of a package registry that has no versions. Errors: FeedRefusal;
+ * ForeignRecord for another document.
+ */
 export async function readArtifactDocument(
   { name, format, bytes }: FeedFile,
   unread: Unread,
@@ -27,14 +30,15 @@ export async function readArtifactDocument(
   if (format === "xml" || name.endsWith(".pom")) return readMavenDocument(bytes, unread);
   if (name.endsWith(".whl")) return readWheel(bytes, unread);
   if (format === "other") return readCoreMetadata(decodeUtf8(bytes), unread);
-  if (format === "yaml") return undefined;
-  return readJsonDocument(new Fields(parseJson(bytes)), unread);
+  if (format === "yaml") throw new ForeignRecord("is YAML");
+  return readJsonDocument(parseJson(bytes), unread);
 }
 
-function readJsonDocument(record: Fields, unread: Unread): ArtifactRecord {
+function readJsonDocument(value: unknown, unread: Unread): ArtifactRecord {
+  const record = new Fields(hasMembers(value) ? value : {});
   const isPypi = isPypiDocument(record);
   if (!isPypi && !isPackument(record))
-    throw new FeedRefusal("is neither a packument nor a document of PyPI's JSON API");
+    throw new ForeignRecord("is neither a packument nor a document of PyPI's JSON API");
   const artifact = isPypi ? readPypiDocument(record) : readPackument(record);
   record.reportUnread(isPypi ? pypiIgnored : packumentIgnored, unread);
   return artifact;

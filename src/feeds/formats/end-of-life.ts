@@ -4,8 +4,8 @@
  */
 import { Fields } from "../records/fields.ts";
 import { parseJson } from "../records/parse.ts";
+import { type ReadNotes, readEach } from "../records/read-each.ts";
 import { FeedRefusal } from "../source/refusal.ts";
-import { readEach, type VulnReportNotes } from "./scans/scan.ts";
 
 /** A version of a product, of which there are several releases: `3.12`. Dates are `YYYY-MM-DD`, or "". */
 export interface ProductCycle {
@@ -31,7 +31,7 @@ export interface Product {
 const maxCycles = 10_000;
 
 /** Reads the document of a product. Errors: FeedRefusal. */
-export function readProduct(bytes: Uint8Array, notes: VulnReportNotes): Product {
+export function readProduct(bytes: Uint8Array, notes: ReadNotes): Product {
   const json = parseJson(bytes);
   if (Array.isArray(json)) {
     const list = new Fields({ cycles: json });
@@ -54,8 +54,14 @@ function dateOrFlag(fields: Fields, name: string): { readonly date: string; read
 
 function dateOf(fields: Fields, name: string): string {
   const date = fields.optionalText(name) ?? "";
-  if (date !== "" && !/^\d{4}-\d{2}-\d{2}$/.test(date)) throw fields.refusal(name, "is not a date YYYY-MM-DD");
+  if (date !== "" && !isDate(date)) throw fields.refusal(name, "is not a date YYYY-MM-DD");
   return date;
+}
+
+/** Whether a text is a date of the calendar. */
+function isDate(text: string): boolean {
+  const timeMs = Date.parse(`${text}T00:00:00Z`);
+  return /^\d{4}-/.test(text) && !Number.isNaN(timeMs) && new Date(timeMs).toISOString().startsWith(text);
 }
 
 function readCycle(cycle: Fields): ProductCycle {

@@ -9,7 +9,7 @@
 import { Ecosystem } from "../../../gen/platform/libraries/v2/artifacts_pb.ts";
 import { Fields, type Unread } from "../records/fields.ts";
 import { parseXml } from "../records/xml.ts";
-import { FeedRefusal } from "../source/refusal.ts";
+import { ForeignRecord } from "../source/refusal.ts";
 import { type ArtifactRecord, checkName, checkVersion, cutDescription, maxVersions } from "./artifact-record.ts";
 
 /** The artifact of a document of a Maven repository. */
@@ -64,7 +64,7 @@ const versionsPath = "metadata.versioning.versions.version";
 
 /**
  * The artifact of a `maven-metadata.xml` or a POM; undefined for metadata of a group or a snapshot, which have no
- * versions. Errors: FeedRefusal.
+ * versions. Errors: FeedRefusal; ForeignRecord for another document.
  */
 export async function readMavenDocument(bytes: Uint8Array, unread: Unread): Promise<MavenRecord | undefined> {
   const root = new Fields(await parseXml(bytes, new Set([versionsPath])));
@@ -76,7 +76,7 @@ export async function readMavenDocument(bytes: Uint8Array, unread: Unread): Prom
 function readRoot(root: Fields): MavenRecord | undefined {
   if (root.has("metadata")) return readMetadata(root.object("metadata"));
   if (root.has("project")) return readPom(root.object("project"));
-  throw new FeedRefusal("is neither maven-metadata.xml nor a POM");
+  throw new ForeignRecord("is neither maven-metadata.xml nor a POM");
 }
 
 function readMetadata(metadata: Fields): MavenRecord | undefined {

@@ -1,7 +1,8 @@
 /**
  * OpenVEX documents (https://github.com/openvex/spec, 0.2.0): statements about the impact of a vulnerability on
- * products, which are package URLs. Packages of one name form one document, with an advisory for each vulnerability of
- * each package. Statements become events:
+ * products, which are package URLs, and on their subcomponents. Packages of one name form one document, with an
+ * advisory for each vulnerability of each product and subcomponent: a statement is about the version and the qualifiers
+ * that it names, and about no others. Statements become events:
  *
  * - `not_affected`: a false positive determination, its type from the justification, its note from the impact
  *   statement.
@@ -9,7 +10,7 @@
  * - `fixed`: a fix in the version of the package URL, which is required.
  * - `under_investigation`: a manual detection.
  *
- * Subcomponents of products are not read. An invalid statement is refused alone.
+ * Of several statements about the same at one time, the last one is kept. An invalid statement is refused alone.
  */
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
@@ -18,16 +19,19 @@ import {
   DocumentSchema,
   FalsePositiveDetermination_Type,
 } from "../../../gen/platform/advisory/v2/security_advisory_pb.ts";
-import { formatPackageUrl, type PackageUrl, packageKind, packageName, parsePackageUrl } from "../../package-url.ts";
-import type { Fields } from "../records/fields.ts";
+import { type PackageUrl, packageName, packageUrlText, packageVersion, parsePackageUrl } from "../../package-url.ts";
+import { type Fields, hasMembers } from "../records/fields.ts";
 import { FeedRefusal } from "../source/refusal.ts";
 import type { Published } from "./published.ts";
 import { isRecordId, readAliases, readId } from "./record-id.ts";
 
 const maxStatements = 100_000;
 const maxProducts = 10_000;
+const maxSubcomponents = 10_000;
 const maxNoteLength = 16_384;
 const maxPurlLength = 2048;
+/** The limit of the API for names of components. */
+const maxNameLength = 255;
 /** The limit of the API. */
 const maxEvents = 1000;
 
@@ -45,6 +49,7 @@ const justifications: ReadonlyMap<string, FalsePositiveDetermination_Type> = new
 
 /** All other members of OpenVEX 0.2.0. */
 export const openVexIgnored: ReadonlySet<string> = new Set([
+  "@context",
   "@id",
   "last_updated",
   "role",
@@ -63,7 +68,11 @@ export const openVexIgnored: ReadonlySet<string> = new Set([
     "products[].hashes",
     "products[].identifiers.cpe22",
     "products[].identifiers.cpe23",
-    "products[].subcomponents",
+    "products[].subcomponents[].@id",
+    "products[].subcomponents[].hashes",
+    "products[].subcomponents[].identifiers.cpe22",
+    "products[].subcomponents[].identifiers.cpe23",
+    "products[].subcomponents[].supplier",
     "products[].supplier",
     "status_notes",
     "supplier",
@@ -76,96 +85,139 @@ export const openVexIgnored: ReadonlySet<string> = new Set([
 type EventInit = MessageInitShape<typeof DocumentEventSchema>;
 type EventData = NonNullable<EventInit["data"]>;
 
-interface Event {
-  readonly timeMs: number;
-  readonly data: EventData;
-}
-
+/** What is said of one vulnerability in one product or subcomponent. */
 interface Advisory {
   readonly id: string;
   readonly packageUrl: string;
   readonly packageNamespace: string;
+  readonly subcomponent?: string;
   readonly aliases: Set<string>;
-  readonly events: Map<string, Event>;
+  /** By their times, in milliseconds since 1970. */
+  readonly events: Map<number, EventData>;
 }
 
-/** Packages of one name. */
-interface Package {
-  /** The first package, whose type the document has. */
-  readonly purl: PackageUrl;
-  /**
-   * By vulnerability and package. Equal events are merged: a statement often names a package once for each
-   * architecture.
-   */
-  readonly advisories: Map<string, Advisory>;
+/** By vulnerability, product and subcomponent. */
+type Advisories = Map<string, Advisory>;
+
+const contexts = /^https:\/\/openvex\.dev\/ns\b/;
+
+/** Whether a record is an OpenVEX document of any version. */
+export function isOpenVex(record: unknown): boolean {
+  if (!hasMembers(record, "@context")) return false;
+  const { "@context": context } = record;
+  return typeof context === "string" && contexts.test(context);
 }
 
-/** Reads the documents of packages, and refusals of invalid statements. Errors: FeedRefusal. */
+/**
+ * Whether a record is a file that a VEX repository has beside its documents (VEX Repository Specification 0.1): its
+ * `vex-repository.json`, its `index.json`, or the `manifest.json` of a package in VEX Hub.
+ */
+export function isVexIndex(record: unknown): boolean {
+  if (hasMembers(record, "ID", "Sources")) return true;
+  if (hasMembers(record, "versions")) return someHave(record.versions, "spec_version", "locations");
+  return hasMembers(record, "packages") && someHave(record.packages, "id", "location");
+}
+
+function someHave(list: unknown, ...names: readonly string[]): boolean {
+  return Array.isArray(list) && list.some((item) => hasMembers(item, ...names));
+}
+
+/**
+ * Reads the documents of packages, and refusals of invalid statements. Errors: FeedRefusal, with the names of all
+ * products if they can be read.
+ */
 export function readOpenVex(fields: Fields): (Published | FeedRefusal)[] {
-  if (!/^https:\/\/openvex\.dev\/ns\b/.test(fields.text("@context")))
-    throw fields.refusal("@context", "is not that of OpenVEX");
-  const author = fields.text("author");
-  const packages = new Map<string, Package>();
+  const packages = new Map<string, Advisories>();
   const refused: FeedRefusal[] = [];
-  for (const statement of fields.objects("statements", maxStatements)) {
+  const statements = fields.objects("statements", maxStatements);
+  if (!fields.isText("author")) throw fields.refusal("author", "is missing").of(productNames(() => statements));
+  const author = fields.text("author");
+  for (const statement of statements) {
     try {
-      for (const assertion of readStatement(statement, fields)) addEvent(packages, assertion, statement);
+      readStatement(statement, fields, packages);
     } catch (error) {
       if (!(error instanceof FeedRefusal)) throw error;
-      refused.push(error);
+      refused.push(error.of(productNames(() => [statement])));
     }
   }
-  const published = [...packages].map(([id, { purl, advisories }]) => ({
+  const published = [...packages].map(([id, advisories]) => ({
     document: create(DocumentSchema, {
       id,
       advisories: [...advisories.values()].map(({ aliases, events, ...advisory }) => ({
         ...advisory,
         aliases: [...aliases],
-        events: [...events.values()].map(({ timeMs, data }) => ({ timestamp: timestampFromMs(timeMs), data })),
+        events: [...events].map(([timeMs, data]) => ({ timestamp: timestampFromMs(timeMs), data })),
       })),
     }),
-    publication: { author, artifactType: purl.type },
+    publication: { author },
   }));
   return [...published, ...refused];
 }
 
-/** A statement about one of its products. */
+/** What a statement says of one product or subcomponent. */
 interface Assertion {
   readonly purl: PackageUrl;
-  readonly id: string;
-  readonly aliases: readonly string[];
-  readonly event: Event;
+  readonly subcomponent: string | undefined;
+  readonly data: EventData;
 }
 
-function readStatement(statement: Fields, document: Fields): Assertion[] {
+/** Adds what a statement says of each product and subcomponent. Errors: FeedRefusal; then nothing is added. */
+function readStatement(statement: Fields, document: Fields, packages: Map<string, Advisories>): void {
   const vulnerability = statement.object("vulnerability");
   const id = readId(vulnerability, "name");
   const aliases = readAliases(vulnerability, "aliases");
   const timeMs = statement.optionalTimeMs("timestamp") ?? document.timeMs("timestamp");
   const read = readStatus(statement);
-  return statement.objects("products", maxProducts).map((product) => {
+  const assertions = statement.objects("products", maxProducts).flatMap((product): Assertion[] => {
     const purl = readPurl(product);
-    return { purl, id, aliases, event: { timeMs, data: read(purl, product) } };
+    const data = read(purl, product);
+    return readSubcomponents(product).map((subcomponent) => ({ purl, subcomponent, data }));
   });
+  for (const { purl, subcomponent } of assertions) {
+    const events = packages.get(packageName(purl))?.get(keyOf(id, purl, subcomponent))?.events;
+    if (events?.size === maxEvents && !events.has(timeMs))
+      throw statement.refusal("products", `make more than ${maxEvents} statements about ${id} in ${packageName(purl)}`);
+  }
+  for (const { purl, subcomponent, data } of assertions) {
+    const name = packageName(purl);
+    const advisories: Advisories = packages.get(name) ?? new Map();
+    const key = keyOf(id, purl, subcomponent);
+    const advisory = advisories.get(key) ?? newAdvisory(id, purl, subcomponent);
+    for (const alias of aliases) advisory.aliases.add(alias);
+    advisory.events.set(timeMs, data);
+    packages.set(name, advisories.set(key, advisory));
+  }
 }
 
-function addEvent(packages: Map<string, Package>, { purl, id, aliases, event }: Assertion, statement: Fields): void {
-  const name = packageName(purl);
-  const packageUrl = formatPackageUrl(packageKind(purl), name);
-  const advisoryKey = JSON.stringify([id, packageUrl]);
-  const pkg = packages.get(name) ?? { purl, advisories: new Map() };
-  const advisory = pkg.advisories.get(advisoryKey) ?? newAdvisory(id, packageUrl, purl.namespace);
-  const key = JSON.stringify([event.timeMs, event.data]);
-  if (advisory.events.size === maxEvents && !advisory.events.has(key))
-    throw statement.refusal("products", `make more than ${maxEvents} statements about ${id} in ${name}`);
-  packages.set(name, pkg);
-  pkg.advisories.set(advisoryKey, advisory);
-  for (const alias of aliases) advisory.aliases.add(alias);
-  advisory.events.set(key, event);
+function keyOf(id: string, purl: PackageUrl, subcomponent: string | undefined): string {
+  return JSON.stringify([id, packageUrlText(purl), subcomponent]);
 }
 
-function newAdvisory(id: string, packageUrl: string, packageNamespace: string): Advisory {
-  return { id, packageUrl, packageNamespace, aliases: new Set(), events: new Map() };
+function newAdvisory(id: string, purl: PackageUrl, subcomponent: string | undefined): Advisory {
+  return {
+    id,
+    packageUrl: packageUrlText(purl),
+    packageNamespace: purl.namespace,
+    ...(subcomponent !== undefined && { subcomponent }),
+    aliases: new Set(),
+    events: new Map(),
+  };
+}
+
+/** The names of the products of statements; undefined if they cannot be told. */
+function productNames(readStatements: () => readonly Fields[]): string[] | undefined {
+  const products = attempt(() => readStatements().flatMap((statement) => statement.objects("products", maxProducts)));
+  return products?.flatMap((product) => attempt(() => packageName(readPurl(product))) ?? []);
+}
+
+/** The value that a function returns; undefined if it is refused. */
+function attempt<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof FeedRefusal) return undefined;
+    throw error;
+  }
 }
 
 /** Returns the function that makes the event of a product, by the status of the statement. */
@@ -185,9 +237,9 @@ function readStatus(statement: Fields): (purl: PackageUrl, product: Fields) => E
       return () => ({ case: "truePositiveDetermination", value: { note } });
     }
     case "fixed":
-      return ({ version }, product) => {
-        if (version === "") throw product.refusal("@id", "has no version, so the fixed version is unknown");
-        return { case: "fixed", value: { fixedVersion: version } };
+      return (purl, product) => {
+        if (purl.version === "") throw product.refusal("@id", "has no version, so the fixed version is unknown");
+        return { case: "fixed", value: { fixedVersion: packageVersion(purl) } };
       };
     case "under_investigation":
       return () => ({ case: "detection", value: { type: { case: "manual", value: {} } } });
@@ -196,14 +248,36 @@ function readStatus(statement: Fields): (purl: PackageUrl, product: Fields) => E
   }
 }
 
-/** The package URL of a product, from `identifiers.purl` or `@id`. Its name and version must be valid ids. */
+/** The package URL of a product, from `identifiers.purl` or `@id`. All parts that fields are made of must be valid ids. */
 function readPurl(product: Fields): PackageUrl {
-  const given = product.optionalObject("identifiers")?.optionalText("purl", maxPurlLength);
-  const text = given ?? product.text("@id", maxPurlLength);
-  const purl = isWellEncoded(text) ? parsePackageUrl(text) : undefined;
-  if (purl === undefined || !isRecordId(packageName(purl)) || !(purl.version === "" || isRecordId(purl.version)))
+  const purl = parsePurl(readIdentifier(product));
+  const parts = purl && [packageVersion(purl), purl.qualifiers.get("arch") ?? ""];
+  if (purl === undefined || !parts!.every((part) => part === "" || isRecordId(part)))
     throw product.refusal("@id", "is not a package URL");
   return purl;
+}
+
+/** The subcomponents of a product, which are mostly package URLs; undefined is the product itself. */
+function readSubcomponents(product: Fields): (string | undefined)[] {
+  const subcomponents = product.objects("subcomponents", maxSubcomponents).map((subcomponent) => {
+    const identifier = readIdentifier(subcomponent);
+    const purl = parsePurl(identifier);
+    if (purl === undefined && identifier.length > maxNameLength)
+      throw subcomponent.refusal("@id", `is no package URL, and longer than ${maxNameLength} characters`);
+    return purl === undefined ? identifier : packageUrlText(purl);
+  });
+  return subcomponents.length === 0 ? [undefined] : [...new Set(subcomponents)];
+}
+
+function readIdentifier(component: Fields): string {
+  const purl = component.optionalObject("identifiers")?.optionalText("purl", maxPurlLength);
+  return purl ?? component.text("@id", maxPurlLength);
+}
+
+/** The package URL in a text; undefined if there is none, or its name is not a valid id. */
+function parsePurl(text: string): PackageUrl | undefined {
+  const purl = isWellEncoded(text) ? parsePackageUrl(text) : undefined;
+  return purl !== undefined && isRecordId(packageName(purl)) && isRecordId(purl.type) ? purl : undefined;
 }
 
 /** Whether all percent signs are valid escapes. The parser of package URLs accepts others as they are. */

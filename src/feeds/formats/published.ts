@@ -13,6 +13,6 @@ export interface Published {
 export interface Publication {
   /** Author of the advisories and their events. */
   readonly author: string;
-  /** Type of the packages: `apk`. */
-  readonly artifactType: string;
+  /** Type of the packages: `apk`. Absent if each advisory names its package, version and subcomponent (OpenVEX). */
+  readonly artifactType?: string;
 }

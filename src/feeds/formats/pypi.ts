@@ -16,12 +16,15 @@ import {
 
 const fileMembers = [
   "comment_text",
+  "core-metadata",
+  "data-dist-info-metadata",
   "digests",
   "downloads",
   "filename",
   "has_sig",
   "md5_digest",
   "packagetype",
+  "provenance",
   "python_version",
   "requires_python",
   "size",

@@ -9,7 +9,7 @@
 
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { type DocumentEventSchema, DocumentSchema } from "../../../gen/platform/advisory/v2/security_advisory_pb.ts";
-import type { Fields } from "../records/fields.ts";
+import { type Fields, hasMembers } from "../records/fields.ts";
 import { FeedRefusal } from "../source/refusal.ts";
 import type { Published } from "./published.ts";
 import { isRecordId, readId } from "./record-id.ts";
@@ -22,8 +22,16 @@ const neverAffected = "0";
 /** Other words beside ids are remarks: `(+ regression fix)`. */
 const vulnerabilityId = /^[A-Za-z][\w.:-]*[-\d][\w.:-]*$/;
 
+const ownMembers = ["apkurl", "archs", "distroversion", "reponame", "urlprefix"];
+
 /** Members about the files of the repository. */
 export const secdbIgnored: ReadonlySet<string> = new Set(["apkurl", "archs", "distroversion", "urlprefix"]);
+
+/** Whether a record lists packages, and these or the record have other members of a secdb. */
+export function isSecdb(record: unknown): boolean {
+  if (!hasMembers(record, "packages") || !Array.isArray(record.packages)) return false;
+  return record.packages.some((item) => hasMembers(item, "pkg")) || ownMembers.some((name) => hasMembers(record, name));
+}
 
 /** Reads the documents of packages, and refusals of invalid packages. Errors: FeedRefusal. */
 export function readSecdb(fields: Fields): (Published | FeedRefusal)[] {
@@ -31,15 +39,16 @@ export function readSecdb(fields: Fields): (Published | FeedRefusal)[] {
   const [, release] = /^v?(\d[\w.]*)$/.exec(fields.optionalText("distroversion") ?? "") ?? [];
   const seen = new Set<string>();
   return fields.objects("packages", maxPackages).map((item) => {
+    let id: string | undefined;
     try {
       const pkg = item.object("pkg");
-      const id = readId(pkg, "name");
+      id = readId(pkg, "name");
       if (seen.has(id)) throw pkg.refusal("name", `${JSON.stringify(id)} occurs twice`);
       seen.add(id);
       const advisories = readFixes(pkg).map((advisory) => ({ ...advisory, packageNamespace }));
       return { document: create(DocumentSchema, { id, advisories }), publication, release };
     } catch (error) {
-      if (error instanceof FeedRefusal) return error;
+      if (error instanceof FeedRefusal) return error.of(id === undefined ? [] : [id]);
       throw error;
     }
   });

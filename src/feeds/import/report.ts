@@ -46,6 +46,7 @@ export class ImportReport implements FeedReport {
   readonly #members = new Map<string, { count: number; readonly first: string }>();
   #fraction: number | undefined;
   #nextMs: number;
+  #isComplete = true;
   #isLineOpen = false;
 
   /** @param now a monotonic clock in milliseconds. */
@@ -66,7 +67,18 @@ export class ImportReport implements FeedReport {
     this.#show();
   }
 
+  /** Whether all of the feed could be read, so far. */
+  get isComplete(): boolean {
+    return this.#isComplete;
+  }
+
   refuse(name: string, reason: string): void {
+    this.#isComplete = false;
+    this.refuseRecord(name, reason);
+  }
+
+  /** Counts a record that was read and is not accepted. */
+  refuseRecord(name: string, reason: string): void {
     this.#counts.refused += 1;
     if (this.#counts.refused <= maxPrintedRefusals) this.print(`refused: ${name}: ${reason}`);
     else if (this.#counts.refused === maxPrintedRefusals + 1) this.print("refused: … and more");

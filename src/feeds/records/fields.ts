@@ -11,6 +11,9 @@ import { FeedRefusal } from "../source/refusal.ts";
  */
 export type Unread = (member: string) => void;
 
+/** Receives what is refused alone, by its path and the reason. */
+export type Refuse = (path: string, reason: string) => void;
+
 /** Limits of a list of texts. */
 interface ListLimits {
   readonly maxItems: number;
@@ -34,10 +37,9 @@ export class Fields {
   readonly #children = new Map<string, readonly Fields[]>();
 
   constructor(value: unknown, path = "", { kind = path, isMap = false } = {}) {
-    if (typeof value !== "object" || value === null || Array.isArray(value))
-      throw new FeedRefusal(at(path, "is not an object"));
+    if (!hasMembers(value)) throw new FeedRefusal(at(path, "is not an object"));
     this.path = path;
-    this.#values = value as Record<string, unknown>;
+    this.#values = value;
     this.#kind = kind;
     this.#isMap = isMap;
   }
@@ -86,12 +88,15 @@ export class Fields {
     return this.#child(name, true);
   }
 
-  /** A list of objects; empty if absent. */
-  objects(name: string, maxItems: number): Fields[] {
+  /** A list of objects; empty if absent. @param refuse takes items that are not objects, instead of an error. */
+  objects(name: string, maxItems: number, refuse?: Refuse): Fields[] {
     const kind = this.#kindOfItems(name);
-    const items = this.#list(name, maxItems).map(
-      (value, i) => new Fields(value, `${this.#pathOf(name)}[${i}]`, { kind }),
-    );
+    const items = this.#list(name, maxItems).flatMap((value, i) => {
+      const path = `${this.#pathOf(name)}[${i}]`;
+      if (refuse === undefined || hasMembers(value)) return [new Fields(value, path, { kind })];
+      refuse(path, "is not an object");
+      return [];
+    });
     this.#children.set(name, items);
     return items;
   }
@@ -202,6 +207,12 @@ export class Fields {
   #pathOf(name: string): string {
     return join(this.path, name);
   }
+}
+
+/** Whether a record is an object that has all of these members. */
+export function hasMembers(record: unknown, ...names: readonly string[]): record is Readonly<Record<string, unknown>> {
+  if (typeof record !== "object" || record === null || Array.isArray(record)) return false;
+  return names.every((name) => Object.hasOwn(record, name));
 }
 
 function readText(value: unknown, maxLength: number, path: string): string {

@@ -8,7 +8,7 @@
 import type { LoadOptions } from "js-yaml";
 import { memberCount, repeatedMember } from "../../codec/index.ts";
 import type { FeedFile } from "../source/feed.ts";
-import { FeedRefusal } from "../source/refusal.ts";
+import { FeedRefusal, ForeignRecord } from "../source/refusal.ts";
 
 /** One record of a feed. */
 interface FeedRecord {
@@ -24,12 +24,15 @@ const maxContainers = 1_000_000;
 const maxYamlBytes = 4 * 1024 * 1024;
 const maxAliases = 16;
 
-/** The records of a file: one for JSON, one for each document of YAML. Errors: FeedRefusal. */
+/**
+ * The records of a file: one for JSON, one for each document of YAML. Errors: FeedRefusal; ForeignRecord if the file
+ * is of another format, or empty YAML.
+ */
 export async function parseRecords({ name, format, bytes }: FeedFile): Promise<FeedRecord[]> {
+  if (format !== "json" && format !== "yaml") throw new ForeignRecord("is neither JSON nor YAML");
   if (format === "json") return [{ name, value: parseJson(bytes) }];
-  if (format !== "yaml") throw new FeedRefusal("is neither JSON nor YAML");
   const documents = (await parseYaml(bytes)).filter((value) => value !== null);
-  if (documents.length === 0) throw new FeedRefusal("is empty");
+  if (documents.length === 0) throw new ForeignRecord("is empty");
   return documents.map((value, i) => ({ name: documents.length === 1 ? name : `${name}#${i + 1}`, value }));
 }
 

@@ -53,7 +53,10 @@ export interface Http1Options {
 
 /** The HTTP/1.1 server of the port. */
 export interface Http1Server {
-  /** Listens for the port. Its `connection` (TLS: `secureConnection` too) listener has been removed. */
+  /**
+   * Listens for the port. Its `connection` (TLS: `secureConnection` too) listener has been removed. Its `close()` leaves
+   * all connections open.
+   */
   readonly server: Server;
   /** Begins TLS on a connection; `server` emits `secureConnection` when the handshake is done. */
   beginTls(socket: Socket): void;
@@ -106,6 +109,7 @@ export function createHttp1Server({
       })
     : createServer(options);
   server.maxConnections = limits.maxConnections;
+  server.closeIdleConnections = () => {}; // Node's close() would call it; `close` below ends them
 
   type Listener = (this: Server, socket: Socket) => void;
   const removeListener = (event: string) => {

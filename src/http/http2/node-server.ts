@@ -53,6 +53,8 @@ export interface Http2Options {
   onRead(): void;
   /** The body, JSON text, of a response by the port itself. */
   refusalBody(httpStatus: number): string;
+  /** See {@link OnePortOptions.onLargeHeader}. */
+  readonly onLargeHeader: ((request: HttpRequest, response: HttpResponse) => boolean) | undefined;
   onError(error: Error): void;
 }
 
@@ -110,6 +112,7 @@ export function createHttp2Server({
   planFastPath,
   onRead,
   refusalBody,
+  onLargeHeader,
   onError,
 }: Http2Options): Http2Server {
   const isNodes = implementation === "node";
@@ -184,11 +187,13 @@ export function createHttp2Server({
       request.resume();
     });
     // Node enforces maxHeaderListSize only after the peer has acknowledged it.
-    if (listBytes > limits.maxHeaderBytes) return refuse(stream, 431);
+    if (listBytes > limits.maxHeaderBytes) {
+      if (onLargeHeader?.(request, responseOf(stream)) !== true) refuse(stream, 431);
+      return;
+    }
     if (isNodes && isMalformedRequest(rawHeaders)) return stream.close(constants.NGHTTP2_PROTOCOL_ERROR);
     if (headers[":path"] === undefined) return refuse(stream, 400); // CONNECT
-    const response = new Http2ServerResponse(stream);
-    for (const [name, value] of fixed.list) response.setHeader(name, value);
+    const response = responseOf(stream);
     session.requests.add(headers.authorization, {
       stream,
       serve: () => onRequest(request, response),
@@ -214,6 +219,12 @@ export function createHttp2Server({
     if (tracked === undefined || session.closed) return;
     tracked.idleSince = performance.now();
     session.close();
+  };
+
+  const responseOf = (stream: ServerHttp2Stream) => {
+    const response = new Http2ServerResponse(stream);
+    for (const [name, value] of fixed.list) response.setHeader(name, value);
+    return response;
   };
 
   const refuse = (stream: ServerHttp2Stream, status: number) => {

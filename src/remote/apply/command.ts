@@ -2,7 +2,7 @@
 import { realpath } from "node:fs/promises";
 import { Command, Option } from "commander";
 import { CommandFailure, stopSignal } from "../../command/index.ts";
-import { contractCatalog } from "../catalog/contract.ts";
+import { findType } from "../catalog/contract.ts";
 import { canAsk, confirm } from "../documents/confirm.ts";
 import { readDocuments } from "../documents/read.ts";
 import { inSession, type Session, withSession } from "../session/session.ts";
@@ -109,7 +109,7 @@ const maxExamples = 3;
 export function pruneQuestion(leftovers: readonly Pick<RecordedResource, "type" | "label">[]): string {
   if (leftovers.length <= maxListed) return `Delete ${leftovers.map(({ label }) => label).join(", ")}?`;
   const kinds = [...Map.groupBy(leftovers, ({ type }) => type)].map(([type, resources]) => {
-    const { singular = type, plural = type } = contractCatalog().resources.find((it) => it.type === type) ?? {};
+    const { singular = type, plural = type } = findType(type) ?? {};
     const examples = resources.slice(0, maxExamples).map(({ label }) => label.replace(/^\S+ /, ""));
     const more = resources.length > maxExamples ? ", …" : "";
     const count = resources.length.toLocaleString("en");

@@ -2,17 +2,20 @@
 import { type JsonObject, type Message, toJson } from "@bufbuild/protobuf";
 import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
 import { FieldBehavior } from "../../../gen/google/api/field_behavior_pb.ts";
+import { PlatformError } from "../../client/index.ts";
 import { CommandFailure } from "../../command/index.ts";
-import { contractCatalog } from "../catalog/contract.ts";
-import type { ResourceEntry } from "../catalog/resources.ts";
+import { findType } from "../catalog/contract.ts";
+import { kebab, type ResourceEntry } from "../catalog/resources.ts";
 import { type Difference, differencesOf, mergedFields, pathsOf } from "../documents/differences.ts";
 import { failureOf } from "../documents/failure.ts";
+import { isSingleton } from "../documents/identity.ts";
 import { uidOf } from "../documents/lookup.ts";
 import { createResource, deleteResource, type Resource, updateResource } from "../documents/requests.ts";
+import { FieldFailure, PlacedFailure, pathOfField, sourceBelow, type ValuePath } from "../documents/source.ts";
 import { checkValues, hasBehavior, messageOf, type Reference } from "../documents/spec.ts";
 import type { Session } from "../session/session.ts";
 import { ExistingResources } from "./existing.ts";
-import { isSingleton, type PlannedDocument } from "./plan.ts";
+import type { PlannedDocument } from "./plan.ts";
 import type { ApplyRecord, RecordedResource } from "./record.ts";
 import { creationLines, differenceLines, type Report, secretLines } from "./report.ts";
 import { runInOrder } from "./schedule.ts";
@@ -74,13 +77,15 @@ export class Apply {
       this.#documents,
       ({ dependencies }) => dependencies,
       (document) =>
-        this.#attempt(positions.get(document)!, `${document.place}: ${document.label}`, () =>
-          this.#apply(document, positions.get(document)!),
+        this.#attempt(
+          positions.get(document)!,
+          (error) => document.source.placeOf(refusedPath(document, error)),
+          () => this.#apply(document, positions.get(document)!),
         ),
       (document, failed) =>
         this.#skip(
           positions.get(document)!,
-          `${document.place}: ${document.label}: it depends on ${failed.label} (${failed.place})`,
+          `${document.source.placeOf([])}: it depends on ${failed.label} (${failed.place})`,
         ),
       () => this.#isStopped,
       concurrency,
@@ -90,8 +95,8 @@ export class Apply {
 
   /** What an earlier apply created and no document describes any more. */
   leftovers(): RecordedResource[] {
-    const described = new Set(this.#uids.values());
-    return (this.#record?.resources ?? []).filter(({ uid }) => !described.has(uid));
+    const described = new Set([...this.#uids].map(([{ resource }, uid]) => `${resource.type} ${uid}`));
+    return (this.#record?.resources ?? []).filter(({ type, uid }) => !described.has(`${type} ${uid}`));
   }
 
   /** Deletes leftovers, what refers to others first. */
@@ -100,8 +105,13 @@ export class Apply {
     const positions = new Map(leftovers.map((resource, index) => [resource, this.#documents.length + index]));
     await runInOrder(
       leftovers,
-      ({ uid }) => leftovers.filter(({ uses }) => uses.includes(uid)),
-      (resource) => this.#attempt(positions.get(resource)!, resource.label, () => this.#delete(resource, positions)),
+      (resource) => leftovers.filter((other) => other !== resource && other.uses.includes(resource.uid)),
+      (resource) =>
+        this.#attempt(
+          positions.get(resource)!,
+          () => resource.label,
+          () => this.#delete(resource, positions),
+        ),
       (resource, failed) => this.#skip(positions.get(resource)!, `${resource.label}: ${failed.label} depends on it`),
       () => this.#isStopped,
     );
@@ -113,7 +123,8 @@ export class Apply {
     if (!this.#isStopped) this.#report.fail(position, "skipped", [message]);
   }
 
-  async #attempt(position: number, label: string, change: () => Promise<void>): Promise<boolean> {
+  /** @param about what an error is about: its place in the documents, or the label of a resource. */
+  async #attempt(position: number, about: (error: unknown) => string, change: () => Promise<void>): Promise<boolean> {
     try {
       await change();
       return true;
@@ -122,12 +133,21 @@ export class Apply {
       this.failure ??= failure;
       const isReported = concernsAll && this.#isStopped;
       if (concernsAll) this.#isStopped = true;
-      this.#report.fail(position, "failed", isReported ? [] : failure.linesAfter(label));
+      const lines = failure instanceof PlacedFailure ? failure.lines : failure.linesAfter(about(error));
+      this.#report.fail(position, "failed", isReported ? [] : lines);
       return false;
     }
   }
 
   async #apply(document: PlannedDocument, position: number): Promise<void> {
+    try {
+      await this.#change(document, position);
+    } catch (error) {
+      throw error instanceof FieldFailure ? error.at(sourceBelow(document.source, ["spec"])) : error;
+    }
+  }
+
+  async #change(document: PlannedDocument, position: number): Promise<void> {
     const { resource, spec, place } = document;
     if (document.parent !== undefined) document.parentUid = await this.#resolve(document, document.parent);
     const written = structuredClone(spec.fields);
@@ -138,7 +158,7 @@ export class Apply {
     const isFuture = [document.parentUid, ...uids].includes(futureUid);
     const existing = isFuture ? undefined : await this.#existing.find(document);
     if (existing !== undefined) return this.#update(document, existing, position);
-    const message = messageOf(resource.schema, spec.fields, "");
+    const message = messageOf(resource.schema, spec.fields);
     await checkValues(resource.schema, message);
     const lines = creationLines(resource.schema, written);
     if (isSingleton(resource)) return this.#report.add(position, "updated", document.label, lines);
@@ -161,7 +181,7 @@ export class Apply {
     const { schema } = resource;
     this.#uids.set(document, existing.uid);
     const before = toJson(schema, existing, { alwaysEmitImplicit: true }) as JsonObject;
-    const wanted = messageOf(schema, mergedFields(schema, before, spec.fields), "");
+    const wanted = messageOf(schema, mergedFields(schema, before, spec.fields));
     const after = toJson(schema, wanted, { alwaysEmitImplicit: true }) as JsonObject;
     const differences = differencesOf(schema, spec.fields, before, after);
     if (differences.length === 0) return this.#report.add(position, "unchanged", label, []);
@@ -193,13 +213,13 @@ export class Apply {
     const fields = Object.fromEntries(
       given.flatMap(({ jsonName }) => (after[jsonName] === undefined ? [] : [[jsonName, after[jsonName]]])),
     );
-    const message = messageOf(resource.schema, fields, "");
+    const message = messageOf(resource.schema, fields);
     if (this.#mode !== "compare") await createResource(this.#session, resource, parentUid, message, isDry);
   }
 
   async #delete(recorded: RecordedResource, positions: ReadonlyMap<RecordedResource, number>): Promise<void> {
     const { type, uid, label } = recorded;
-    const resource = contractCatalog().resources.find((it) => it.type === type);
+    const resource = findType(type);
     if (resource === undefined) throw new CommandFailure(`this version knows no ${type}`);
     const lines: string[] = [];
     if (this.#mode !== "compare")
@@ -209,7 +229,7 @@ export class Apply {
         if (failureOf(error, this.#session.server).failure.exitStatus !== 3) throw error;
         lines.push("    (it did not exist any more)");
       }
-    if (this.#mode === "apply") await this.#note((record) => record.remove(uid));
+    if (this.#mode === "apply") await this.#note((record) => record.remove(recorded));
     this.#report.add(positions.get(recorded)!, "pruned", label, lines);
   }
 
@@ -224,17 +244,31 @@ export class Apply {
   }
 
   /** The uid of a reference: of the resource of another document, or of one that the server has. */
-  async #resolve({ needs }: PlannedDocument, reference: Reference): Promise<string> {
+  async #resolve({ needs, source }: PlannedDocument, reference: Reference): Promise<string> {
+    const { type, text, path } = reference;
     const document = needs.get(reference);
     if (document !== undefined) return this.#uids.get(document)!;
-    const key = `${reference.type} ${reference.text}`;
+    const key = `${type} ${text}`;
     let lookup = this.#lookups.get(key);
     if (lookup === undefined) {
-      lookup = uidOf(this.#session, reference.type, reference.text);
+      lookup = uidOf(this.#session, type, text);
       this.#lookups.set(key, lookup);
     }
-    return lookup;
+    try {
+      return await lookup;
+    } catch (error) {
+      if (!(error instanceof CommandFailure)) throw error;
+      throw new FieldFailure([{ path, text: error.message }], error.exitStatus).at(source);
+    }
   }
+}
+
+/** The path in a document of the first field that the server refuses. */
+function refusedPath({ resource }: PlannedDocument, error: unknown): ValuePath {
+  const [violation] = error instanceof PlatformError ? error.violations : [];
+  if (violation === undefined) return [];
+  const path = pathOfField(violation.field);
+  return ["spec", ...(path[0] === kebab(resource.kind).replaceAll("-", "_") ? path.slice(1) : path)];
 }
 
 /** Whether Create replaces a resource of the same identity: it has no Update and is idempotent. */

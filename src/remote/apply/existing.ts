@@ -3,9 +3,10 @@ import { type JsonObject, toJson } from "@bufbuild/protobuf";
 import { CommandFailure } from "../../command/index.ts";
 import { parentOf } from "../../uid.ts";
 import { differencesOf } from "../documents/differences.ts";
+import { identityFields, isSingleton } from "../documents/identity.ts";
 import { getResource, listResources, methodOf, type Resource } from "../documents/requests.ts";
 import type { Session } from "../session/session.ts";
-import { identityFields, isSingleton, type PlannedDocument } from "./plan.ts";
+import type { PlannedDocument } from "./plan.ts";
 
 /** Up to so many documents of one kind and parent are looked up one by one, where the list has a filter by name. */
 const fewDocuments = 3;
@@ -72,9 +73,12 @@ export class ExistingResources {
     if (list === undefined) {
       const uidp =
         field.uidp === undefined ? {} : { uidp: parentUid === "" ? { inRoot: true } : { childrenOf: parentUid } };
-      list = listResources(this.#session, resource, { ...uidp, ...filter }).then((found) =>
-        found.filter(({ uid }) => parentOf(uid) === parentUid),
-      );
+      list = listResources(this.#session, resource, { ...uidp, ...filter }).then((found) => {
+        const children = found.filter(({ uid }) => parentOf(uid) === parentUid);
+        if (children.length > 0 || parentUid === "" || field.uidp === undefined) return children;
+        // A part of its parent has the uid of it.
+        return listResources(this.#session, resource, { uidp: { ids: [parentUid] }, ...filter });
+      });
       this.#lists.set(key, list);
     }
     return list;

@@ -47,7 +47,7 @@ export class ApplyRecord {
   private constructor(file: string, head: Head, resources: readonly RecordedResource[]) {
     this.file = file;
     this.#head = head;
-    this.#resources = new Map(resources.map((resource) => [resource.uid, resource]));
+    this.#resources = new Map(resources.map((resource) => [keyOf(resource), resource]));
   }
 
   /** Reads a record; an empty one if there is no file. Errors: CommandFailure if it is that of another server. */
@@ -76,13 +76,13 @@ export class ApplyRecord {
 
   /** Records a resource. Returns when it is written. */
   async add(resource: RecordedResource): Promise<void> {
-    this.#resources.set(resource.uid, resource);
+    this.#resources.set(keyOf(resource), resource);
     await this.#write();
   }
 
   /** Forgets a resource that is deleted. Returns when it is written. */
-  async remove(uid: string): Promise<void> {
-    this.#resources.delete(uid);
+  async remove(resource: RecordedResource): Promise<void> {
+    this.#resources.delete(keyOf(resource));
     await this.#write();
   }
 
@@ -109,6 +109,11 @@ export async function lockRecord(file: string, origin: string): Promise<() => Pr
   if ("owner" in attempt)
     throw new CommandFailure(`process ${attempt.owner} is applying ${origin}; wait for its end, or remove ${lock}`, 5);
   return attempt.release;
+}
+
+/** The uid alone is also that of a part of the resource. */
+function keyOf({ type, uid }: RecordedResource): string {
+  return `${type} ${uid}`;
 }
 
 function parsed(text: string) {

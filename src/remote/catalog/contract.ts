@@ -1,6 +1,6 @@
 /** The catalogue of the contract in this package. */
 import { contractServices } from "./descriptors.ts";
-import { type Catalog, type ResourceEntry, readCatalog, type ServiceEntry } from "./resources.ts";
+import { type Catalog, parentType, type ResourceEntry, readCatalog, type ServiceEntry } from "./resources.ts";
 
 let catalog: Catalog | undefined;
 
@@ -14,6 +14,16 @@ export function contractCatalog(): Catalog {
 export function findResource(name: string): ResourceEntry | undefined {
   const wanted = plain(name);
   return contractCatalog().resources.find(({ singular, plural }) => [singular, plural].map(plain).includes(wanted));
+}
+
+/** The resource of a type such as `iam.platform.internal/Role`. */
+export function findType(type: string | undefined): ResourceEntry | undefined {
+  return contractCatalog().resources.find((resource) => resource.type === type);
+}
+
+/** The kind of resource that a kind is created in; undefined if it has no parents, or they may be of any kind. */
+export function parentKind(resource: ResourceEntry): ResourceEntry | undefined {
+  return findType(parentType(resource));
 }
 
 /** The service with this name: `group-invites`, `GroupInvitesService`, `platform.iam.v2.GroupInvitesService`. */

@@ -6,8 +6,12 @@ import { PlatformError } from "../../client/index.ts";
 import { ProfileError } from "../../client-node/index.ts";
 import { CommandFailure } from "../../command/index.ts";
 import { printable } from "../../log-text.ts";
+import { isUid } from "../../uid.ts";
+import { parentKind } from "../catalog/contract.ts";
 import { contractRegistry } from "../catalog/descriptors.ts";
 import { hasNames, type ResourceEntry } from "../catalog/resources.ts";
+import { uidOf } from "../documents/lookup.ts";
+import { Paths } from "../documents/paths.ts";
 import { listPage, type Resource } from "../documents/requests.ts";
 import { openSession, type Session, sessionOptions } from "../session/session.ts";
 import type { Candidate, ValuePlace } from "./place.ts";
@@ -20,9 +24,9 @@ const maxCandidates = 200;
 const notSearchable: readonly Code[] = [Code.Unimplemented, Code.InvalidArgument];
 
 /**
- * The first resources of a kind whose names begin with the word; where the server finds none, the first of all.
- * By name, or by uid if several have the name, if they have no names, or if the word may be the beginning of a uid. None
- * if the server does not answer in time, or refuses.
+ * The first resources of a kind whose names or paths begin with the word; where the server finds none, the first of all.
+ * By name, by path if several have the name, or by uid if they have no names, or if the word may be the beginning of a
+ * uid. None if the server does not answer in time, or refuses.
  */
 export async function candidatesOnServer(
   resource: ResourceEntry,
@@ -31,6 +35,8 @@ export async function candidatesOnServer(
   try {
     const timeout = Number(process.env.PLATFORM_COMPLETION_TIMEOUT) || defaultTimeout;
     const session = await openSession(sessionOptions(options), timeout * 1000);
+    if (word.includes("/") && hasNames(resource) && !isUid(word.slice(0, word.indexOf("/"))))
+      return (await pathsFrom(session, resource, word)).filter(({ value }) => value === printable(value));
     const mayBeUid = /^[0-9a-f]{4}/.test(word);
     const [found, listed] = await Promise.all([
       word !== "" && hasNames(resource) ? search(session, resource, word) : undefined,
@@ -38,7 +44,7 @@ export async function candidatesOnServer(
     ]);
     const items = found ?? listed ?? (await list(session, resource));
     const uids = mayBeUid && hasNames(resource) ? (listed ?? []).map(byUid) : [];
-    return [...candidatesOf(resource, items), ...uids].filter(
+    return [...(await candidatesOf(session, resource, items)), ...uids].filter(
       ({ value }) => value !== "" && value === printable(value),
     );
   } catch (error) {
@@ -76,10 +82,54 @@ function byUid(item: Item): Candidate {
   return { value: item.uid, description: printable(nameOf(item)) };
 }
 
-/** By name where only one has it. */
-function candidatesOf(resource: ResourceEntry, items: readonly Item[]): Candidate[] {
+/** By name where only one has it, else by path; by uid where several have that, too. */
+async function candidatesOf(session: Session, resource: ResourceEntry, items: readonly Item[]): Promise<Candidate[]> {
   if (!hasNames(resource)) return items.map(byUid);
-  return [...Map.groupBy(items, nameOf)].flatMap(([name, [first, ...others]]) =>
-    others.length === 0 ? [{ value: name, description: first!.uid }] : [first!, ...others].map(byUid),
-  );
+  const named = [...Map.groupBy(items, nameOf)];
+  const paths = Paths.of(session);
+  const shared = named.flatMap(([, found]) => (found.length > 1 ? found.map(({ uid }) => uid) : []));
+  await paths.load(resource, shared);
+  return named.flatMap(([name, found]) => {
+    if (found.length === 1) return [{ value: name, description: found[0]!.uid }];
+    return [...Map.groupBy(found, ({ uid }) => paths.pathOf(resource, uid))].flatMap(([path, [first, ...others]]) =>
+      path === undefined || others.length > 0
+        ? [first!, ...others].map(byUid)
+        : [{ value: path, description: first!.uid }],
+    );
+  });
+}
+
+/**
+ * The paths of resources, and those of what they may be in with `/` after them, that go on where one ends that is in the
+ * word: `team/prod/`, `team/nginx` for `team/`.
+ */
+async function pathsFrom(session: Session, resource: ResourceEntry, word: string): Promise<Candidate[]> {
+  const kinds: ResourceEntry[] = [];
+  for (let kind: ResourceEntry | undefined = resource; kind && !kinds.includes(kind); kind = parentKind(kind))
+    if (hasNames(kind)) kinds.push(kind);
+  const holders = kinds.filter((kind) => kinds.some((other) => parentKind(other) === kind));
+  const childrenOf = async (above: string, holder: ResourceEntry | undefined, uidp: object) => {
+    const lists = kinds
+      .filter((kind) => holder === undefined || parentKind(kind) === holder)
+      .map(async (kind) =>
+        (await listPage(session, kind, { uidp, pageSize: maxCandidates })).items.map((item) => ({
+          value: `${above}/${nameOf(item)}${kind === resource ? "" : "/"}`,
+          description: item.uid,
+        })),
+      );
+    return (await Promise.all(lists)).flat();
+  };
+  const found = [...word.matchAll(/\//g)].flatMap(({ index }) => {
+    const above = word.slice(0, index);
+    if (above === "") return [childrenOf("", undefined, { inRoot: true })];
+    return holders.map(async (holder) => {
+      const uid = await uidOf(session, holder.type, above).catch(nothingNamedSo);
+      return uid === undefined ? [] : childrenOf(above, holder, { childrenOf: uid });
+    });
+  });
+  return (await Promise.all(found)).flat().filter(({ value }) => value.startsWith(word) && value !== word);
+}
+
+function nothingNamedSo(error: unknown): undefined {
+  if (!(error instanceof CommandFailure)) throw error;
 }

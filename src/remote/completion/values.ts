@@ -3,7 +3,7 @@ import { type DescField, type DescMessage, getOption, ScalarType } from "@bufbui
 import { resource_reference } from "../../../gen/google/api/resource_pb.ts";
 import { CommandFailure } from "../../command/index.ts";
 import { commentOf } from "../catalog/comments.ts";
-import { contractCatalog, findResource } from "../catalog/contract.ts";
+import { contractCatalog, findResource, findType } from "../catalog/contract.ts";
 import { contractServices } from "../catalog/descriptors.ts";
 import { shortNames } from "../catalog/enums.ts";
 import { FieldFlag, findField } from "../catalog/flags.ts";
@@ -115,9 +115,7 @@ function resourceOfCommand({ command, operands }: ValuePlace): ResourceEntry | u
 
 /** Parents are groups where they may be of any type. */
 function resourceOfType(type: string | undefined): ResourceEntry | undefined {
-  return type === undefined || type === ""
-    ? findResource("group")
-    : contractCatalog().resources.find((resource) => resource.type === type);
+  return type === undefined || type === "" ? findResource("group") : findType(type);
 }
 
 function lineOf(comment: string): string {

@@ -1,7 +1,8 @@
 /** What an identity with a single role in a single group sees and may do. */
 import type { JsonObject } from "@bufbuild/protobuf";
 import { createSecondIdentity } from "./second-identity.ts";
-import { freshName, freshUid, type Target } from "./target.ts";
+import { freshName, freshUid } from "./server/uids.ts";
+import type { Target } from "./target.ts";
 
 const capabilities = ["CAP_REPO_LIST", "CAP_IAM_GROUPS_LIST"];
 

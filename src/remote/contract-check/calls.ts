@@ -13,13 +13,14 @@ import {
 } from "@bufbuild/protobuf";
 import { Code, type Transport } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
+import { createConnectTransport } from "@connectrpc/connect-web";
 import { file_google_rpc_error_details } from "../../../gen/google/rpc/error_details_pb.ts";
 import { createPlatformTransport, networkReason, PlatformError } from "../../client/index.ts";
 import { type GrpcSessions, grpcSessions } from "../../client-node/index.ts";
 import { CommandFailure } from "../../command/index.ts";
 import { contractCatalog } from "../catalog/contract.ts";
 import { contractRegistry } from "../catalog/descriptors.ts";
-import { type RestRequest, restRequest } from "./rest-request.ts";
+import { type RestRequest, restRequest } from "./server/rest-request.ts";
 
 /** The protocols that every answer is compared over. */
 export const protocols = ["rest", "connect", "grpc"] as const;
@@ -35,10 +36,20 @@ export interface Status {
   readonly details: readonly JsonObject[];
 }
 
-/** How a call ended. Messages are in JSON with all fields; what REST adds to them is in `rest`. */
+/** How a call ended. Messages are in JSON with all fields that the contract has; what REST adds to them is in `rest`. */
 export type Outcome = ({ readonly message: JsonObject } | { readonly status: Status }) & {
-  readonly rest?: { readonly httpStatus: number; readonly headers: Headers; readonly body: string };
+  readonly rest?: { readonly httpStatus: number; readonly body: string };
+  /** Set if what came is no answer of the protocol, or nothing came. */
+  readonly isUnreadable?: true;
 };
+
+/** An answer in JSON as it came, over REST or Connect. */
+export interface JsonAnswer {
+  readonly over: "rest" | "connect";
+  readonly contentType: string | undefined;
+  /** The JSON of a message; undefined for an error, and for what is no JSON. */
+  readonly json: JsonValue | undefined;
+}
 
 /** How a call is made. */
 export interface CallOptions {
@@ -69,6 +80,8 @@ export class Caller {
   readonly #timeoutMs: number;
   readonly #sessions: GrpcSessions;
   readonly #transports: Readonly<Record<"connect" | "grpc", Transport>>;
+  /** Takes every answer in JSON with a body. */
+  onJson: (method: DescMethod, answer: JsonAnswer) => void = () => {};
 
   /** @param server its base URL. @param timeoutMs of each call. */
   static async create(server: string, timeoutMs: number): Promise<Caller> {
@@ -82,7 +95,10 @@ export class Caller {
     this.#sessions = sessionManager;
     const options = { server, timeoutMs, retry: false } as const;
     this.#transports = {
-      connect: createPlatformTransport(options),
+      connect: createPlatformTransport({
+        ...options,
+        transport: ({ fetch, ...rest }) => createConnectTransport({ ...rest, fetch: this.#watched(fetch) }),
+      }),
       grpc: createPlatformTransport({
         ...options,
         transport: ({ baseUrl, interceptors }) => createGrpcTransport({ baseUrl, interceptors, sessionManager }),
@@ -106,8 +122,31 @@ export class Caller {
     } catch (error) {
       if (error instanceof CommandFailure) throw error;
       const message = `no readable answer over ${over}: ${(error as Error).message}`;
-      return { status: { code: Code.Unknown, message, details: [] } };
+      return { status: { code: Code.Unknown, message, details: [] }, isUnreadable: true };
     }
+  }
+
+  /** `fetch` for calls over Connect, whose answers are told. */
+  #watched(fetch: typeof globalThis.fetch): typeof globalThis.fetch {
+    return async (input, init) => {
+      const response = await fetch(input, init);
+      const [service = "", name] = new URL(response.url).pathname.split("/").slice(-2);
+      const method = contractRegistry()
+        .getService(service)
+        ?.methods.find((it) => it.name === name);
+      const body = new Uint8Array(await response.arrayBuffer());
+      if (method !== undefined) this.#tell(method, "connect", response, new TextDecoder().decode(body));
+      return new Response(body, response); // bytes, as a text would bring a type of its own
+    };
+  }
+
+  #tell(method: DescMethod, over: JsonAnswer["over"], { ok, headers }: Response, body: string): void {
+    if (body === "") return;
+    this.onJson(method, {
+      over,
+      contentType: headers.get("content-type") ?? undefined,
+      json: ok ? parsed(body) : undefined,
+    });
   }
 
   /** Makes any request over HTTP, with the body as JSON. Errors: CommandFailure if the server is not reached. */
@@ -132,7 +171,8 @@ export class Caller {
   ): Promise<Outcome> {
     const response = await this.fetch(restRequest(method, request), headers);
     const body = await response.text();
-    const rest = { httpStatus: response.status, headers: response.headers, body };
+    const rest = { httpStatus: response.status, body };
+    this.#tell(method, "rest", response, body);
     if (!response.ok) return { status: statusOf(readJson(response, body) as Partial<Status>), rest };
     return { message: body === "" ? {} : wholeMessage(method.output, readJson(response, body)), rest };
   }
@@ -151,25 +191,33 @@ export class Caller {
     } catch (error) {
       if (!(error instanceof PlatformError)) throw error;
       if (error.cause !== undefined) throw error.cause;
+      if (withoutCode.test(error.rawMessage)) throw error;
       return { status: rpcStatusOf(error) };
     }
   }
 }
 
+/** The text of an error of HTTP that is none of Connect. */
+const withoutCode = /^HTTP \d+$/;
+
+function parsed(body: string): JsonValue | undefined {
+  try {
+    return JSON.parse(body) as JsonValue;
+  } catch {
+    return undefined; // whoever reads the answer tells what it is instead
+  }
+}
+
 /** The JSON of an answer; that of an error has a code. Errors: a plain Error that tells what the answer is instead. */
 function readJson({ ok, status, headers }: Response, body: string): JsonValue {
-  try {
-    const json = JSON.parse(body) as JsonValue;
-    if (ok || typeof (json as JsonObject | null)?.code === "number") return json;
-  } catch {
-    // told below
-  }
+  const json = parsed(body);
+  if (json !== undefined && (ok || typeof (json as JsonObject | null)?.code === "number")) return json;
   throw new Error(`HTTP ${status} with ${headers.get("content-type") ?? "no content type"}`);
 }
 
-/** A message of JSON, read and written again, so that all fields are there in one form. */
-function wholeMessage(schema: DescMessage, json: JsonValue): JsonObject {
-  return jsonOf(schema, fromJson(schema, json, { registry: contractRegistry() }));
+/** A message of JSON, read and written again, so that all fields of the contract are there in one form. */
+export function wholeMessage(schema: DescMessage, json: JsonValue): JsonObject {
+  return jsonOf(schema, fromJson(schema, json, { registry: contractRegistry(), ignoreUnknownFields: true }));
 }
 
 function jsonOf(schema: DescMessage, message: Message): JsonObject {

@@ -1,6 +1,7 @@
 /** What resources of each kind are created and changed with. */
 import type { JsonObject } from "@bufbuild/protobuf";
-import { freshName, type Target } from "./target.ts";
+import { freshName } from "./server/uids.ts";
+import type { Target } from "./target.ts";
 
 /** How a resource of a kind is created in a group. */
 export interface Fixture {

@@ -1,6 +1,7 @@
 /** Pages, orders, totals and filters of lists, tried on repos. */
 import type { JsonObject } from "@bufbuild/protobuf";
-import { freshName, freshUid, type Target } from "./target.ts";
+import { freshName, freshUid } from "./server/uids.ts";
+import type { Target } from "./target.ts";
 
 /** More than a page may have. */
 const size = 201;

@@ -1,6 +1,7 @@
 /** Field masks of updates, tried on a repo. */
 import type { JsonObject } from "@bufbuild/protobuf";
-import { freshName, type Target } from "./target.ts";
+import { freshName } from "./server/uids.ts";
+import type { Target } from "./target.ts";
 
 const first = { description: "first", bundles: ["base"], aliases: ["a:b"] };
 
@@ -23,23 +24,23 @@ async function makeRepo(target: Target, parent: string): Promise<JsonObject & { 
 async function checkOnlyNamed(target: Target, parent: string): Promise<void> {
   const before = await makeRepo(target, parent);
   const repo = { uid: before.uid, description: "second", bundles: ["fips"] };
-  await target.call("UpdateRepo", { repo, updateMask: "description" });
+  await target.call("masks/only-named", "UpdateRepo", { repo, updateMask: "description" });
   await compareRepo(target, "masks/only-named", before, { description: "second" });
-  await target.call("UpdateRepo", { repo: { uid: before.uid }, updateMask: "aliases" });
+  await target.call("masks/only-named", "UpdateRepo", { repo: { uid: before.uid }, updateMask: "aliases" });
   await compareRepo(target, "masks/only-named", before, { description: "second", aliases: [] });
 }
 
 async function checkStar(target: Target, parent: string): Promise<void> {
   const before = await makeRepo(target, parent);
   const repo = { uid: before.uid, name: freshName() };
-  await target.call("UpdateRepo", { repo, updateMask: "*" });
+  await target.call("masks/star", "UpdateRepo", { repo, updateMask: "*" });
   await compareRepo(target, "masks/star", before, { name: repo.name, description: "", bundles: [], aliases: [] });
 }
 
 async function checkNoOp(target: Target, parent: string): Promise<void> {
   const before = await makeRepo(target, parent);
   const repo = { uid: before.uid, description: first.description };
-  await target.call("UpdateRepo", { repo, updateMask: "description" });
+  await target.call("masks/no-op", "UpdateRepo", { repo, updateMask: "description" });
   const after = await target.answer("masks/no-op", "GetRepo", { uid: before.uid });
   target.results.compare("masks/no-op", "UpdateRepo", after, before);
 }

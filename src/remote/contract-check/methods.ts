@@ -1,12 +1,13 @@
 /** What holds for every method: authentication, unknown uids, limits of lists. */
-import { type DescMethodUnary, getOption, type JsonObject } from "@bufbuild/protobuf";
-import { http } from "../../../gen/google/api/annotations_pb.ts";
+import { type DescMethod, type DescMethodUnary, getOption, type JsonObject } from "@bufbuild/protobuf";
 import { iam } from "../../../gen/platform/annotations/annotations_pb.ts";
-import { standardMethodOf } from "../../standard-method.ts";
 import { contractCatalog } from "../catalog/contract.ts";
 import { resourceField } from "../documents/requests.ts";
 import { unaryMethods } from "./calls.ts";
-import { freshUid, type Target } from "./target.ts";
+import { pathFields } from "./inventory.ts";
+import type { RuleId } from "./rules.ts";
+import { freshUid } from "./server/uids.ts";
+import { codeOf, type Target } from "./target.ts";
 
 /** Fields of lists that are no less than 0. */
 const limits = [
@@ -14,29 +15,30 @@ const limits = [
   ["skip", "lists/negative-skip"],
 ] as const;
 
-/** Checks every method of the contract, without changing anything. */
-export async function checkMethods(target: Target, group: string): Promise<void> {
+/** Checks every method that the server has, without changing anything. @param group undefined: there is none. */
+export async function checkMethods(target: Target, group: string | undefined): Promise<void> {
+  const parent = group ?? freshUid("");
   for (const method of unaryMethods()) {
-    if (!(await target.serves(method.name, pathFields(method, group)))) continue;
-    await checkAuthentication(target, method, group);
+    if (target.inventory.over(method.name).length === 0) continue; // which the inventory tells
+    await checkAuthentication(target, method, parent);
     for (const [field, rule] of limits) {
       if (method.input.field[field] === undefined) continue;
       const { name, jsonName } = method.input.field[field];
-      await target.refusedField(rule, method.name, pathFields(method, group, { [jsonName]: -1 }), name);
+      await target.refusedField(rule, method.name, pathFields(method, parent, { [jsonName]: -1 }), name);
     }
   }
-  await checkUnknownUids(target, group);
+  if (group !== undefined) await checkUnknownUids(target, group);
 }
 
 async function checkAuthentication(target: Target, method: DescMethodUnary, group: string): Promise<void> {
   const request = pathFields(method, group);
-  const { results } = target;
+  const { results, inventory } = target;
+  const outcome = target.compareOutcomes(method.name, inventory.withoutToken(method.name));
   if (getOption(method, iam).rule.case !== "enabled") {
-    const outcome = await target.call(method.name, request, null);
     results.compare("authentication/open", method.name, "message" in outcome, true);
     return;
   }
-  await target.refused("authentication/missing-token", method.name, request, "UNAUTHENTICATED", null);
+  results.compare("authentication/missing-token", method.name, codeOf(outcome), "UNAUTHENTICATED");
   await target.refused("authentication/invalid-token", method.name, request, "UNAUTHENTICATED", "not-a-token");
 }
 
@@ -46,29 +48,13 @@ async function checkUnknownUids(target: Target, group: string): Promise<void> {
     const { Get, Update, Delete } = methods;
     const isScoped = Get?.input.field.uid !== undefined && Delete !== undefined;
     if (!isScoped) continue; // data of no group, which has ids of its own
-    await target.refused("get/unknown-uid", Get.name, { uid: freshUid(group) }, "NOT_FOUND");
-    await target.refused("get/malformed-uid", Get.name, { uid: "not-a-uid" }, "NOT_FOUND");
-    await target.refused("delete/unknown-uid", Delete.name, { uid: freshUid(group) }, "NOT_FOUND");
-    if (Update === undefined) continue;
-    const body = { uid: freshUid(group) };
-    await target.refused(
-      "update/unknown-uid",
-      Update.name,
-      { [resourceField(Update, schema).jsonName]: body },
-      "NOT_FOUND",
-    );
+    const uid = () => freshUid(group);
+    const refused = (rule: RuleId, { name }: DescMethod, request: JsonObject) =>
+      target.refused(rule, name, request, "NOT_FOUND");
+    await refused("get/unknown-uid", Get, { uid: uid() });
+    await refused("get/malformed-uid", Get, { uid: "not-a-uid" });
+    await refused("delete/unknown-uid", Delete, { uid: uid() });
+    if (Update !== undefined)
+      await refused("update/unknown-uid", Update, { [resourceField(Update, schema).jsonName]: { uid: uid() } });
   }
-}
-
-/** A request with a uid in each field that the path of the method needs. */
-function pathFields(method: DescMethodUnary, group: string, others: JsonObject = {}): JsonObject {
-  const { value = "" } = getOption(method, http).pattern;
-  const request: JsonObject = { ...others };
-  for (const [, path = ""] of String(value).matchAll(/\{([^}=]+)/g)) {
-    const [name = "", below] = path.split(".");
-    const field = method.input.fields.find((it) => it.name === name)!;
-    const uid = standardMethodOf(method)?.verb === "Create" ? group : freshUid(group);
-    request[field.jsonName] = below === undefined ? uid : { uid };
-  }
-  return request;
 }

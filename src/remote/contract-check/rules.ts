@@ -2,12 +2,19 @@
 
 /** What the contract says, by id. */
 export const rules = {
-  "methods/served": "The server has every method of the contract.",
+  "inventory/served": "What the server has of the contract, and over which protocols.",
+  "protocols/served": "The server answers over REST, Connect and gRPC.",
+  "methods/served": "The server has every method of the contract, over every protocol.",
   "calls/succeed": "A valid call of somebody who may make it succeeds.",
   "authentication/missing-token": "Every method but the open ones needs a bearer token: UNAUTHENTICATED without one.",
   "authentication/invalid-token": "A bearer token that is none is UNAUTHENTICATED.",
   "authentication/open": "An open method answers without a token.",
   "protocols/same-answer": "REST, Connect and gRPC give the same answer, and the same error with the same details.",
+  "answers/content-type": "An answer in JSON has the Content-Type application/json.",
+  "answers/times": "A time is RFC 3339 in UTC, with Z and 0, 3, 6 or 9 digits of a second.",
+  "answers/json":
+    "An answer is written as ProtoJSON: names in lowerCamelCase, enums by name, integers of 64 bits as strings.",
+  "answers/unknown-fields": "What the server answers beyond the contract of this version: fields and values of enums.",
   "errors/status":
     "An error is a google.rpc.Status with code, message and details; REST has the HTTP status of its code.",
   "errors/error-info":

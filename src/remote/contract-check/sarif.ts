@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { printableJson } from "../../log-text.ts";
 import { version } from "../../version.ts";
 import { unaryMethods } from "./calls.ts";
-import type { Result } from "./results.ts";
+import { keyOf, type Result } from "./results.ts";
 import { type RuleId, rules } from "./rules.ts";
 
 /** Where the requests go that are none of a method. */
@@ -14,8 +14,8 @@ const otherRequests = "platform/registry/v2/repos.proto";
  * results as alerts, too. `textOf`: what a difference says.
  */
 export function sarif(results: readonly Result[], textOf: (result: Result) => string): string {
-  const ids = [...new Set(results.map(({ rule }) => rule))];
-  const differences = results.filter(({ outcome }) => outcome === "differs");
+  const ids = [...new Set(results.filter(({ outcome }) => outcome !== "noted").map(({ rule }) => rule))];
+  const differences = results.filter(({ outcome }) => outcome === "differs" || outcome === "known");
   const log = {
     $schema: "https://json.schemastore.org/sarif-2.1.0.json",
     version: "2.1.0",
@@ -28,6 +28,7 @@ export function sarif(results: readonly Result[], textOf: (result: Result) => st
           level: "error",
           message: { text: textOf(result) },
           locations: [locationOf(result.operation)],
+          ...(result.outcome === "known" && { suppressions: [{ kind: "external", justification: "in the baseline" }] }),
           partialFingerprints: { primaryLocationLineHash: fingerprint(result) },
         })),
       },
@@ -57,7 +58,7 @@ function locationOf(operation: string): object {
   };
 }
 
-/** What two runs have in common for one difference. */
-function fingerprint({ rule, operation }: Result): string {
-  return createHash("sha256").update(`${rule} ${operation}`).digest("hex").slice(0, 16);
+/** The same for a difference in two runs. */
+function fingerprint(result: Result): string {
+  return createHash("sha256").update(keyOf(result)).digest("hex").slice(0, 16);
 }

@@ -1,6 +1,7 @@
 /** An identity beside that of the token: its tokens are signed here, by a key that the server is given. */
 import { randomUUID } from "node:crypto";
-import { freshName, MissingNeed, type Target } from "./target.ts";
+import { freshName } from "./server/uids.ts";
+import { MissingNeed, type Target } from "./target.ts";
 
 const issuer = "https://contract-check.invalid";
 const audience = "contract-check";

@@ -18,15 +18,18 @@ import { suggestion } from "../../did-you-mean.ts";
 import { isUid } from "../../uid.ts";
 import type { Session } from "../session/session.ts";
 import { uidOf } from "./lookup.ts";
-import { checkTypes, isNested, isObject, type Written } from "./types.ts";
+import { FieldFailure, onePlace, pathOfField, type Source, type ValuePath } from "./source.ts";
+import { checkTypes, isNested, isObject } from "./types.ts";
 
 /** The name of a resource in a field that holds the uid of one. */
 export interface Reference {
   readonly field: DescField;
   /** `iam.platform.internal/Role`. */
   readonly type: string;
-  /** A uid or a name. */
+  /** A uid, a name or a path. */
   readonly text: string;
+  /** Where it is. */
+  readonly path: ValuePath;
   /** Puts the uid in the place of the name. */
   resolve(uid: string): void;
 }
@@ -40,32 +43,35 @@ export interface Spec {
   readonly ignored: readonly string[];
 }
 
-/** Reads the fields of a resource, in JSON names or proto names. Errors: CommandFailure that begins with `place`. */
-export function readSpec(schema: DescMessage, value: unknown, place: string, written: Written = unknown): Spec {
+/** Reads the fields of a resource, in JSON names or proto names. Errors: CommandFailure with the place of the field. */
+export function readSpec(schema: DescMessage, value: unknown, source: Source): Spec {
   const references: Reference[] = [];
   const ignored: string[] = [];
-  const read = (type: DescMessage, object: object, path: string): JsonObject => {
+  const read = (type: DescMessage, object: object, above: ValuePath): JsonObject => {
     const fields: JsonObject = {};
     for (const [key, item] of Object.entries(object)) {
+      const path = [...above, key];
       const field = type.fields.find(({ name, jsonName }) => key === name || key === jsonName);
       if (field === undefined) {
         const hint = suggestion(
           key,
           type.fields.map(({ jsonName }) => jsonName),
         );
-        throw new CommandFailure(`${place}: ${path}${key}: ${type.name} has no such field${hint}`, 2);
+        throw new FieldFailure([{ path, text: `${path.join(".")}: ${type.name} has no such field${hint}` }]);
       }
-      if (field.jsonName in fields) throw new CommandFailure(`${place}: ${path}${key} is given twice`, 2);
-      if (hasBehavior(field, FieldBehavior.OUTPUT_ONLY)) ignored.push(`${path}${key}`);
-      else fields[field.jsonName] = isNested(field, item) ? read(field.message!, item, `${path}${key}.`) : item;
+      if (field.jsonName in fields) throw new FieldFailure([{ path, text: `${path.join(".")} is given twice` }]);
+      if (hasBehavior(field, FieldBehavior.OUTPUT_ONLY)) ignored.push(path.join("."));
+      else fields[field.jsonName] = isNested(field, item) ? read(field.message!, item, path) : item;
     }
-    for (const field of type.fields) references.push(...referencesOf(field, fields));
+    for (const field of type.fields) references.push(...referencesOf(field, fields, above));
     return fields;
   };
-  if (!isObject(value)) throw new CommandFailure(`${place}: spec must be a mapping of fields`, 2);
-  const fields = read(schema, value, "");
-  inPlace(place, () => checkTypes(schema, fields, written));
-  return { fields, references, ignored };
+  return inPlace(source, () => {
+    if (!isObject(value)) throw new FieldFailure([{ path: [], text: "spec must be a mapping of fields" }]);
+    const fields = read(schema, value, []);
+    checkTypes(schema, fields, source);
+    return { fields, references, ignored };
+  });
 }
 
 /** The fields of a request with uids in the place of names. @param place of the fields, in errors. */
@@ -75,26 +81,25 @@ export async function resolveReferences(
   fields: JsonObject,
   place: string,
 ): Promise<JsonObject> {
-  const spec = readSpec(schema, fields, place);
+  const spec = readSpec(schema, fields, onePlace(place));
   for (const { type, text, resolve } of spec.references) resolve(await uidOf(session, type, text));
   return spec.fields;
 }
 
-/** The message of the fields of a spec. Errors: CommandFailure that begins with `place`; "" for none. */
-export function messageOf(schema: DescMessage, fields: JsonObject, place: string): Message {
+/** The message of the fields of a spec. Errors: FieldFailure. */
+export function messageOf(schema: DescMessage, fields: JsonObject): Message {
   try {
     return fromJson(schema, fields);
   } catch (error) {
-    return inPlace(place, () => {
-      checkTypes(schema, fields, unknown);
-      const reason = (error as Error).message.replace(`cannot decode field ${schema.typeName}.`, "");
-      throw new CommandFailure(reason.replace(" from JSON: ", ": not "), 2);
-    });
+    checkTypes(schema, fields, onePlace(""));
+    const reason = (error as Error).message.replace(`cannot decode field ${schema.typeName}.`, "");
+    const [name = ""] = reason.split(" ");
+    throw new FieldFailure([{ path: pathOfField(name), text: reason.replace(" from JSON: ", ": not ") }]);
   }
 }
 
 /**
- * Checks the value rules of a resource. Errors: CommandFailure with each violation, exit status 2.
+ * Checks the value rules of a resource. Errors: FieldFailure with each violation.
  * @param concerns the fields to check, by JSON name; a rule of a oneof is checked only if all are.
  */
 export async function checkValues(
@@ -108,17 +113,17 @@ export async function checkValues(
 }
 
 /**
- * Checks what a document says before anything is sent. Errors: CommandFailure that begins with `place`, exit status 2.
+ * Checks what a document says before anything is sent. Errors: CommandFailure with the place of each field, exit status 2.
  * @param isWhole whether the document describes the whole resource. Else only rules of the values that it names are checked.
  */
-export async function checkSpec(schema: DescMessage, spec: Spec, place: string, isWhole: boolean): Promise<void> {
-  const { fields, references } = readSpec(schema, structuredClone(spec.fields), place);
+export async function checkSpec(schema: DescMessage, spec: Spec, source: Source, isWhole: boolean): Promise<void> {
+  const { fields, references } = readSpec(schema, structuredClone(spec.fields), source);
   for (const { text, resolve } of references) if (!isUid(text)) resolve(anyUid);
-  const message = messageOf(schema, fields, place);
   try {
+    const message = messageOf(schema, fields);
     await checkRules(schema, message, (path) => isWhole || isNamed(fields, path));
   } catch (error) {
-    throw placed(place, error);
+    throw error instanceof FieldFailure ? error.at(source) : error;
   }
 }
 
@@ -147,7 +152,9 @@ async function checkRules(schema: DescMessage, message: Message, concerns: (path
   const isInput = ([first]: Path) => first?.kind !== "field" || !hasBehavior(first, FieldBehavior.OUTPUT_ONLY);
   const violations = violationsOf(schema, message, (path) => isInput(path) && concerns(path));
   if (violations.length === 0) return;
-  throw new CommandFailure(violations.map((it) => `${it.field}: ${it.description}`).join("; "), 2);
+  throw new FieldFailure(
+    violations.map(({ field, description }) => ({ path: pathOfField(field), text: `${field}: ${description}` })),
+  );
 }
 
 /** Whether fields have the value at a path: a text, a number or a list, but no message, whose other fields may be missing. */
@@ -161,20 +168,12 @@ function isNamed(fields: JsonObject, path: Path): boolean {
   return value !== undefined && value !== null && !isObject(value);
 }
 
-function unknown(): undefined {}
-
-function inPlace<T>(place: string, run: () => T): T {
+function inPlace<T>(source: Source, run: () => T): T {
   try {
     return run();
   } catch (error) {
-    throw placed(place, error);
+    throw error instanceof FieldFailure ? error.at(source) : error;
   }
-}
-
-/** A failure whose message begins with the place. */
-function placed(place: string, error: unknown): unknown {
-  if (!(error instanceof CommandFailure) || place === "") return error;
-  return new CommandFailure(error.linesAfter(place), error.exitStatus);
 }
 
 /** Whether a field has a behavior of AIP-203. */
@@ -191,7 +190,7 @@ export function hasUid(field: DescField): boolean {
 }
 
 /** The references in a field of a mapping. */
-function referencesOf(field: DescField, fields: JsonObject): Reference[] {
+function referencesOf(field: DescField, fields: JsonObject, above: ValuePath): Reference[] {
   const value = fields[field.jsonName];
   if (!hasUid(field) || value === undefined) return [];
   const { type } = getOption(field, resource_reference);
@@ -199,6 +198,7 @@ function referencesOf(field: DescField, fields: JsonObject): Reference[] {
   return value.flatMap((item, index) => (typeof item === "string" ? [referenceTo(item, value, index)] : []));
 
   function referenceTo(text: string, holder: JsonObject | JsonValue[], index?: number): Reference {
-    return { field, type, text, resolve: (uid) => Object.assign(holder, { [index ?? field.jsonName]: uid }) };
+    const path = [...above, field.jsonName, ...(index === undefined ? [] : [index])];
+    return { field, type, text, path, resolve: (uid) => Object.assign(holder, { [index ?? field.jsonName]: uid }) };
   }
 }

@@ -1,11 +1,8 @@
 /** Whether values of a document have the types of their fields, in words for who wrote it. */
 import { type DescEnum, type DescField, type DescMessage, type JsonValue, ScalarType } from "@bufbuild/protobuf";
 import { DurationSchema, TimestampSchema } from "@bufbuild/protobuf/wkt";
-import { CommandFailure } from "../../command/index.ts";
 import { suggestion } from "../../did-you-mean.ts";
-
-/** How a value was written, by its keys and indexes: `1.0` for 1; undefined where it is not known. */
-export type Written = (path: readonly (string | number)[]) => string | undefined;
+import { FieldFailure, type Source, type ValuePath } from "./source.ts";
 
 /** A longer enum is not listed. */
 const maxListed = 20;
@@ -22,43 +19,43 @@ export function isObject(value: unknown): value is Record<string, JsonValue> {
 
 /**
  * Checks the values of fields, which have their JSON names. Types with a JSON form of their own, such as times, are left
- * to the JSON reader. Errors: CommandFailure with the path of the field, exit status 2.
+ * to the JSON reader. Errors: FieldFailure.
  */
-export function checkTypes(schema: DescMessage, fields: object, written: Written, above: readonly string[] = []): void {
+export function checkTypes(schema: DescMessage, fields: object, source: Source, above: readonly string[] = []): void {
   for (const [key, value] of Object.entries(fields)) {
     const field = schema.fields.find(({ jsonName }) => key === jsonName);
     if (field === undefined || value === null) continue;
     const path = [...above, key];
-    if (isNested(field, value)) checkTypes(field.message!, value, written, path);
-    else checkField(field, value, written, path);
+    if (isNested(field, value)) checkTypes(field.message!, value, source, path);
+    else checkField(field, value, source, path);
   }
 }
 
-function checkField(field: DescField, value: JsonValue, written: Written, path: readonly string[]): void {
+function checkField(field: DescField, value: JsonValue, source: Source, path: readonly string[]): void {
   if (field.fieldKind === "list") {
     if (!Array.isArray(value)) throw problem(path, "must be a list");
-    for (const [index, item] of value.entries()) checkItem(field, item, written, path, index);
+    for (const [index, item] of value.entries()) checkItem(field, item, source, path, index);
   } else if (field.fieldKind === "map") {
     if (!isObject(value)) throw problem(path, "must be a mapping");
-    for (const [key, item] of Object.entries(value)) checkItem(field, item, written, path, key);
-  } else checkItem(field, value, written, path);
+    for (const [key, item] of Object.entries(value)) checkItem(field, item, source, path, key);
+  } else checkItem(field, value, source, path);
 }
 
 /** Checks a value that is none of several or, with `at`, one of them. */
 function checkItem(
   field: DescField,
   value: JsonValue,
-  written: Written,
+  source: Source,
   above: readonly string[],
   at?: string | number,
 ): void {
-  const path: readonly (string | number)[] = at === undefined ? above : [...above, at];
+  const path: ValuePath = at === undefined ? above : [...above, at];
   const reason =
     field.enum !== undefined
       ? enumProblem(field.enum, value)
       : field.message !== undefined
         ? messageProblem(field.message, value)
-        : scalarProblem(field.scalar!, value, () => written(path));
+        : scalarProblem(field.scalar!, value, () => source.textOf(path));
   if (reason !== undefined) throw problem(path, reason);
 }
 
@@ -99,11 +96,11 @@ function messageProblem({ typeName }: DescMessage, value: JsonValue): string | u
   }
 }
 
-function problem(path: readonly (string | number)[], reason: string): CommandFailure {
+function problem(path: ValuePath, reason: string): FieldFailure {
   const [first, ...below] = path;
   const text = below.reduce<string>(
     (sum, part) => (typeof part === "number" ? `${sum}[${part}]` : `${sum}.${part}`),
     String(first),
   );
-  return new CommandFailure(`${text}: ${reason}`, 2);
+  return new FieldFailure([{ path, text: `${text}: ${reason}` }]);
 }

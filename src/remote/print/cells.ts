@@ -32,9 +32,14 @@ export function fieldValue(field: DescField, message: Message): unknown {
 
 /** The messages in a field that has fields of its own, and is no map; none for types that have a short form. */
 export function messagesIn(field: DescField, message: Message): readonly Message[] {
-  if (field.message === undefined || field.fieldKind === "map") return [];
-  if (field.message.typeName.startsWith("google.protobuf.")) return [];
-  return [fieldValue(field, message) ?? []].flat() as Message[];
+  return hasFields(field) ? ([fieldValue(field, message) ?? []].flat() as Message[]) : [];
+}
+
+/** Whether the values of a field are messages with fields of their own. */
+export function hasFields(field: DescField): boolean {
+  return (
+    field.message !== undefined && field.fieldKind !== "map" && !field.message.typeName.startsWith("google.protobuf.")
+  );
 }
 
 /** `customer` for ORG_KIND_CUSTOMER of OrgKind, as flags accept it; "" for the unspecified value. */

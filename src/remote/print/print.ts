@@ -1,28 +1,47 @@
 /** Prints messages of a server on standard output. */
 import { once } from "node:events";
 import { type DescField, type DescMessage, getOption, type JsonValue, type Message, toJson } from "@bufbuild/protobuf";
-import { type Command, Option } from "commander";
+import { type Command, InvalidArgumentError, Option } from "commander";
 import { resource as resourceOption } from "../../../gen/google/api/resource_pb.ts";
 import { CommandFailure } from "../../command/index.ts";
 import { printable, printableJson } from "../../log-text.ts";
 import { contractRegistry } from "../catalog/descriptors.ts";
 import { kebab } from "../catalog/resources.ts";
 import { fieldValue } from "./cells.ts";
+import { CustomColumns, parseColumns } from "./custom-columns.ts";
+import { parseTemplate } from "./json-path.ts";
 import { secretsOf } from "./secrets.ts";
 import { fieldLines, type Names, Table, type TableStyle } from "./table.ts";
 import { yamlOf } from "./yaml.ts";
 
 const formats = ["table", "wide", "json", "yaml", "name"] as const;
+/** Formats with what they print: a template of kubectl, and columns. */
+const jsonPath = "jsonpath=";
+const customColumns = "custom-columns=";
 
 /** How messages are printed. */
-type Format = (typeof formats)[number];
+type Format = (typeof formats)[number] | `${typeof jsonPath | typeof customColumns}${string}`;
 
 /** The messages that decide the widths of a table. */
 const firstRows = 200;
 
-/** Adds `--output` to a command. */
-export function withOutput(command: Command, byDefault: Format = "table"): Command {
-  return command.addOption(new Option("-o, --output <FORMAT>", "how to print").choices(formats).default(byDefault));
+/** Adds `--output` to a command. @param more formats that the command prints itself. */
+export function withOutput(command: Command, byDefault: Format = "table", more: readonly string[] = []): Command {
+  const choices = [...formats, ...more, jsonPath, customColumns];
+  const option = new Option("-o, --output <FORMAT>", "how to print").choices(choices).default(byDefault);
+  const [parsePlain] = [option.parseArg!];
+  option.argParser((given: string, before: unknown) => {
+    const text = given.replace(/^=/, ""); // -o=json
+    try {
+      if (text.startsWith(jsonPath)) parseTemplate(text.slice(jsonPath.length));
+      else if (text.startsWith(customColumns)) parseColumns(text.slice(customColumns.length));
+      else return parsePlain.call(option, text, before as never);
+    } catch (error) {
+      throw error instanceof CommandFailure ? new InvalidArgumentError(error.message) : error;
+    }
+    return text;
+  });
+  return command.addOption(option);
 }
 
 /** What {@link printMessages} prints. */
@@ -47,9 +66,20 @@ export async function printMessages(
   { single = false, hasSecrets = false, names }: Printing = {},
 ): Promise<void> {
   const { output } = command.opts<{ output: Format }>();
-  const isComplete = output === "json" || output === "yaml" || (single && output !== "name");
+  const isTable = output === "table" || output === "wide";
+  const isComplete = output === "json" || output === "yaml" || (single && isTable);
   const told = hasSecrets && !isComplete ? tellSecrets(schema, messages) : messages;
+  if (output.startsWith(jsonPath)) {
+    const items: JsonValue[] = [];
+    for await (const message of told) items.push(jsonOf(schema, message));
+    return write(parseTemplate(output.slice(jsonPath.length))(single ? items[0]! : { items }));
+  }
   for await (const line of linesOf(output, schema, told, single, names)) await print(line);
+}
+
+/** Prints documents, as a stream of YAML. */
+export async function printDocuments(texts: readonly string[]): Promise<void> {
+  for (const [index, text] of texts.entries()) await print(index > 0 ? `---\n${text}` : text);
 }
 
 /** Prints the secrets of messages on standard error, and passes the messages on. */
@@ -86,8 +116,16 @@ async function* linesOf(
     case "name":
       for await (const message of messages) yield nameOf(schema, message);
       return;
-    default:
+    case "table":
+    case "wide":
       return yield* tableLines(schema, messages, single, styleOf(format === "wide"), names);
+    default: {
+      const table = new CustomColumns(parseColumns(format.slice(customColumns.length)));
+      yield* rowLines(
+        table,
+        mapped(messages, (message) => jsonOf(schema, message)),
+      );
+    }
   }
 }
 
@@ -119,24 +157,35 @@ async function* tableLines(
   style: TableStyle,
   names: Names | undefined,
 ): AsyncGenerator<string> {
-  const table = new Table(schema, style, names);
-  let first: Message[] | undefined = [];
+  if (!single) return yield* rowLines(new Table(schema, style, names), messages);
+  for await (const message of messages) yield* fieldLines(schema, message, style);
+}
+
+/** The heading and the rows of a table. The first rows decide the widths. */
+async function* rowLines<T>(
+  table: { begin(rows: readonly T[]): string; line(row: T): string },
+  rows: AsyncIterable<T> | Iterable<T>,
+): AsyncGenerator<string> {
+  let first: T[] | undefined = [];
   function* begin(): Generator<string> {
     if (first === undefined) return;
     yield table.begin(first);
-    for (const message of first) yield table.line(message);
+    for (const row of first) yield table.line(row);
     first = undefined;
   }
   try {
-    for await (const message of messages) {
-      if (single) yield* fieldLines(schema, message, style);
-      else if (first === undefined) yield table.line(message);
-      else if (first.push(message) >= firstRows) yield* begin();
+    for await (const row of rows) {
+      if (first === undefined) yield table.line(row);
+      else if (first.push(row) >= firstRows) yield* begin();
     }
-    if (!single) yield* begin();
+    yield* begin();
   } finally {
     if (first !== undefined && first.length > 0) yield* begin();
   }
+}
+
+async function* mapped<T, U>(items: AsyncIterable<T> | Iterable<T>, change: (item: T) => U): AsyncGenerator<U> {
+  for await (const item of items) yield change(item);
 }
 
 /** The JSON form of a message, as the server writes it. */
@@ -164,7 +213,11 @@ function styleOf(wide: boolean): TableStyle {
   return { width, wide, colours: isTTY && !process.env.NO_COLOR };
 }
 
-/** Writes a line, with back-pressure. */
 async function print(line: string): Promise<void> {
-  if (!process.stdout.write(`${line}\n`)) await once(process.stdout, "drain");
+  await write(`${line}\n`);
+}
+
+/** Writes a text, with back-pressure. */
+async function write(text: string): Promise<void> {
+  if (!process.stdout.write(text)) await once(process.stdout, "drain");
 }

@@ -5,7 +5,7 @@ import { FieldBehavior, field_behavior } from "../../../gen/google/api/field_beh
 import { resource_reference } from "../../../gen/google/api/resource_pb.ts";
 import { isUid } from "../../uid.ts";
 import { kebab } from "../catalog/resources.ts";
-import { cellOf, messagesIn } from "./cells.ts";
+import { cellOf, hasFields, messagesIn } from "./cells.ts";
 import { isSecret } from "./secrets.ts";
 import { pad, padOrCut, padOrCutStart, widthOf, wrap } from "./text.ts";
 
@@ -22,6 +22,8 @@ export interface TableStyle {
 export type Names = ReadonlyMap<string, string>;
 
 interface Column {
+  /** The fields from the message down to that of the field. */
+  readonly above: readonly DescField[];
   readonly field: DescField;
   /** The uid of the resource that `field` has in brief. */
   readonly uidField?: DescField | undefined;
@@ -58,7 +60,9 @@ export class Table {
     const isEmpty = (i: number) => messages.length > 0 && rows.slice(1).every((row) => row[i] === "");
     const natural = this.#columns.map((_, i) => (isEmpty(i) ? 0 : Math.max(...rows.map((row) => widthOf(row[i]!)))));
     this.#widths =
-      this.#style.width === undefined ? natural : squeeze(this.#columns, natural, this.#style.width, this.#style.wide);
+      this.#style.width === undefined || this.#style.wide
+        ? natural
+        : squeeze(this.#columns, natural, this.#style.width);
     const line = this.#join(rows[0]!);
     return this.#style.colours ? `\u001b[1m${line}\u001b[22m` : line;
   }
@@ -70,14 +74,17 @@ export class Table {
 
   #cells(message: Message): string[] {
     const style = { relativeTimes: this.#style.width !== undefined };
-    return this.#columns.map(({ field, uidField, kind }) => {
-      const text = cellOf(field, message, style) || (uidField === undefined ? "" : cellOf(uidField, message, style));
+    return this.#columns.map(({ above, field, uidField, kind }) => {
+      const holder = above.reduce<Message | undefined>((it, outer) => it && messagesIn(outer, it)[0], message);
+      const cell = (shown: DescField | undefined) =>
+        shown === undefined || holder === undefined ? "" : cellOf(shown, holder, style);
+      const text = cell(field) || cell(uidField);
       return kind === "reference" ? (this.#names.get(text) ?? text) : text;
     });
   }
 
   #join(cells: readonly string[]): string {
-    const isCut = this.#style.width !== undefined;
+    const isCut = this.#style.width !== undefined && !this.#style.wide;
     return cells
       .flatMap((cell, i) => {
         const width = this.#widths[i]!;
@@ -128,18 +135,25 @@ function hasShortForm({ message }: DescField): boolean {
 /** Name and uid first, times last. */
 function columnsOf(schema: DescMessage, wide: boolean): Column[] {
   const order = ["name", "uid", "reference", "text", "time"];
+  return columnsIn(schema, wide, []).sort((a, b) => order.indexOf(a.kind) - order.indexOf(b.kind));
+}
+
+/** The columns of a message and, if it is wide, of the messages in it. */
+function columnsIn(schema: DescMessage, wide: boolean, above: readonly DescField[]): Column[] {
   const isBrief = (field: DescField | undefined) => field?.fieldKind === "message" && hasShortForm(field);
-  const columns = schema.fields
+  return schema.fields
     .filter((field) => !isSecret(field) && (wide || isTelling(field) || isBrief(field)))
     .filter(({ name }) => wide || !isBrief(schema.fields.find((other) => `${other.name}_uid` === name)))
-    .map((field): Column => {
+    .flatMap((field): Column[] => {
+      if (wide && field.fieldKind === "message" && hasFields(field) && !isBrief(field))
+        return columnsIn(field.message, wide, [...above, field]);
       const uidField =
         !wide && isBrief(field) ? schema.fields.find(({ name }) => name === `${field.name}_uid`) : undefined;
-      const kind = isBrief(field) ? "reference" : kindOf(field);
+      const kind = isBrief(field) ? "reference" : above.length > 0 ? "text" : kindOf(field);
       const name = !wide && kind === "reference" ? field.name.replace(/_uid$/, "") : field.name;
-      return { field, uidField, kind, heading: kebab(name).toUpperCase() };
+      const heading = [...above.map((outer) => outer.name), name].map(kebab).join(".").toUpperCase();
+      return [{ above, field, uidField, kind, heading }];
     });
-  return columns.sort((a, b) => order.indexOf(a.kind) - order.indexOf(b.kind));
 }
 
 /** Whether a field is in a table that has not all of them. */
@@ -159,10 +173,9 @@ function kindOf(field: DescField): Column["kind"] {
 
 /**
  * Widths that fit `total`. Columns are cut in turns: long texts, references, the own uid, what people read, long names.
- * Then the last columns are left out, and the others get their room. If all fields are wanted, only the longest are cut,
- * and lines may be longer.
+ * Then the last columns are left out, and the others get their room.
  */
-function squeeze(columns: readonly Column[], natural: readonly number[], total: number, wide: boolean): number[] {
+function squeeze(columns: readonly Column[], natural: readonly number[], total: number): number[] {
   const widths = [...natural];
   const used = () => {
     const shown = widths.filter((width) => width > 0);
@@ -177,7 +190,6 @@ function squeeze(columns: readonly Column[], natural: readonly number[], total: 
     }
   };
   cut(["text"], fairWidth);
-  if (wide) return widths;
   cut(["reference"], fairWidth);
   cut(["uid"], uidWidth);
   cut(["reference"], uidWidth);

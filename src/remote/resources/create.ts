@@ -2,14 +2,14 @@
 import { Command } from "commander";
 import { contractCatalog } from "../catalog/contract.ts";
 import { addFieldFlags } from "../catalog/flags.ts";
-import { parentType, type ResourceEntry } from "../catalog/resources.ts";
-import { uidOf } from "../documents/lookup.ts";
+import type { ResourceEntry } from "../catalog/resources.ts";
+import { uidOfParent } from "../documents/lookup.ts";
 import { createResource } from "../documents/requests.ts";
 import { checkAll, checkSpec, messageOf } from "../documents/spec.ts";
 import { printMessages, withOutput } from "../print/print.ts";
 import { clearSecrets } from "../print/secrets.ts";
 import { inSession, withSession } from "../session/session.ts";
-import { documentsOf, etagField, resolveReferences, specOf } from "./fields.ts";
+import { documentsOf, etagField, resolveReferences, sourceOf, specOf } from "./fields.ts";
 
 export function createCommand(): Command {
   const command = new Command("create").description("Create a resource.");
@@ -28,15 +28,15 @@ function createOne(resource: ResourceEntry): Command {
     inSession(self, async (session) => {
       const documents = await checkAll(await documentsOf(options.filename), async (document) => {
         const spec = specOf(resource, self, flags, document);
-        await checkSpec(resource.schema, spec, document?.place ?? "", true);
+        await checkSpec(resource.schema, spec, sourceOf(document), true);
         return { document, spec };
       });
       async function* created() {
         for (const { document, spec } of documents) {
           const parentText: string = options.parent ?? (document?.value.spec && document.value.parent) ?? "";
-          const parent = parentText === "" ? "" : await uidOf(session, parentType(resource) ?? "", parentText);
+          const parent = parentText === "" ? "" : await uidOfParent(session, resource, parentText);
           await resolveReferences(session, spec);
-          const message = messageOf(resource.schema, spec.fields, "");
+          const message = messageOf(resource.schema, spec.fields);
           const resourceCreated = await createResource(session, resource, parent, message, options.dryRun === true);
           if (options.dryRun) clearSecrets(resource.schema, resourceCreated);
           yield resourceCreated;

@@ -6,14 +6,16 @@ import { contractCatalog } from "../catalog/contract.ts";
 import type { ResourceEntry } from "../catalog/resources.ts";
 import { canAsk, confirm } from "../documents/confirm.ts";
 import { failureOf } from "../documents/failure.ts";
-import { uidOf } from "../documents/lookup.ts";
+import { uidOfResource } from "../documents/lookup.ts";
 import { deleteResource } from "../documents/requests.ts";
 import { inSession, type Session, withSession } from "../session/session.ts";
 import { article, named } from "./create.ts";
 import { addForce } from "./force.ts";
+import { parentOption } from "./resource-argument.ts";
 
 interface Options {
   readonly force?: boolean;
+  readonly parent?: string;
   readonly dryRun?: boolean;
   readonly yes?: boolean;
 }
@@ -28,6 +30,7 @@ export function deleteCommand(): Command {
 function deleteOne(resource: ResourceEntry): Command {
   const command = named(resource, `delete ${article(resource.singular)}`)
     .argument("<UID|NAME...>", "which")
+    .addOption(parentOption())
     .option("--dry-run", "have the server check it, and delete nothing")
     .option("--yes", "do not ask on a terminal");
   addForce(command, resource, "Delete");
@@ -40,10 +43,10 @@ async function deleteAll(
   session: Session,
   resource: ResourceEntry,
   names: readonly string[],
-  { force = false, dryRun = false, yes = false }: Options,
+  { force = false, parent, dryRun = false, yes = false }: Options,
 ): Promise<void> {
   const uids: string[] = [];
-  for (const name of names) uids.push(await uidOf(session, resource.type, name));
+  for (const name of names) uids.push(await uidOfResource(session, resource, name, parent));
   if (!yes && !dryRun && canAsk() && !(await confirm(`Delete ${resource.singular} ${names.join(", ")}?`)))
     throw new CommandFailure("nothing is deleted");
   let status = 0;

@@ -14,6 +14,7 @@ import type { ResourceEntry } from "../catalog/resources.ts";
 import { mergedFields } from "../documents/differences.ts";
 import { parseDocuments } from "../documents/read.ts";
 import type { Resource } from "../documents/requests.ts";
+import { onePlace } from "../documents/source.ts";
 import { readSpec, type Spec } from "../documents/spec.ts";
 import { settableFields } from "./fields.ts";
 
@@ -97,7 +98,7 @@ async function textOf(resource: ResourceEntry, existing: Resource, given: Spec):
 /** The fields of a text. Those that are missing are cleared. */
 async function changesIn(resource: ResourceEntry, text: string): Promise<Spec> {
   const [document] = await parseDocuments(text, "edited");
-  const spec = readSpec(resource.schema, document?.value ?? {}, "edited", document?.written);
+  const spec = readSpec(resource.schema, document?.value ?? {}, document?.source ?? onePlace("edited"));
   for (const { jsonName } of settableFields(resource.schema))
     if (!(jsonName in spec.fields)) spec.fields[jsonName] = null;
   return spec;

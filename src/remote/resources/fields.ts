@@ -6,8 +6,8 @@ import { type FieldFlag, fieldsOf } from "../catalog/flags.ts";
 import type { ResourceEntry } from "../catalog/resources.ts";
 import { uidOf } from "../documents/lookup.ts";
 import { readDocuments, type SourceDocument } from "../documents/read.ts";
+import { onePlace, type Source, sourceBelow } from "../documents/source.ts";
 import { hasBehavior, readSpec, type Spec } from "../documents/spec.ts";
-import type { Written } from "../documents/types.ts";
 import type { Session } from "../session/session.ts";
 
 /** The standard field that guards an update against another one (AIP-154); a new resource has no value to give. */
@@ -25,14 +25,23 @@ export function specOf(
   flags: readonly FieldFlag[],
   document: SourceDocument | undefined,
 ): Spec {
-  const below = document === undefined ? {} : readSpec(schema, ...specIn(document)).fields;
-  return readSpec(schema, { ...below, ...fieldsOf(command, flags) }, "options");
+  const below = document === undefined ? {} : readSpec(schema, specIn(document), sourceOf(document)).fields;
+  return readSpec(schema, { ...below, ...fieldsOf(command, flags) }, onePlace("options"));
 }
 
-/** The fields of a document, which has them alone or in its `spec`, with their place. */
-function specIn({ value, place, written }: SourceDocument): [value: unknown, place: string, written: Written] {
-  const hasSpec = "kind" in value && "spec" in value;
-  return [hasSpec ? value.spec : value, place, (path) => written(hasSpec ? ["spec", ...path] : path)];
+/** The fields of a document, which has them alone or in its `spec`. */
+function specIn({ value }: SourceDocument): unknown {
+  return hasSpec(value) ? value.spec : value;
+}
+
+/** Where the fields of a document are; those of options name themselves. */
+export function sourceOf(document: SourceDocument | undefined): Source {
+  if (document === undefined) return onePlace("");
+  return hasSpec(document.value) ? sourceBelow(document.source, ["spec"]) : document.source;
+}
+
+function hasSpec(value: SourceDocument["value"]): boolean {
+  return "kind" in value && "spec" in value;
 }
 
 /** The documents of `-f`; one without fields if there is no such option. */

@@ -1,23 +1,29 @@
 /** `platform get`: resources by uid or name. */
 import { Command } from "commander";
 import { uidOfResource } from "../documents/lookup.ts";
+import { documentsFormat, printAsDocuments, requireDocuments } from "../documents/write.ts";
 import { printMessages, withOutput } from "../print/print.ts";
 import { callMethod } from "../session/call.ts";
 import { inSession, withSession } from "../session/session.ts";
-import { requireMethod, requireResource } from "./resource-argument.ts";
+import { parentOption, requireMethod, requireResource } from "./resource-argument.ts";
 
 export function getCommand(): Command {
-  const command = withOutput(withSession(new Command("get")))
+  const command = withOutput(withSession(new Command("get")), "table", [documentsFormat])
     .argument("<RESOURCE>", "`platform resources` lists them")
-    .argument("<UID|NAME...>");
+    .argument("<UID|NAME...>", "also a path: team/prod/nginx")
+    .addOption(parentOption());
   return command.action((name: string, texts: readonly string[]) =>
     inSession(command, async (session) => {
       const resource = requireResource(name);
       const method = requireMethod(resource, "Get");
+      const { parent } = command.opts<{ readonly parent?: string }>();
+      const isDocuments = command.opts<{ output: string }>().output === documentsFormat;
+      if (isDocuments) requireDocuments(resource);
       async function* found() {
         for (const text of texts)
-          yield await callMethod(session, method, { uid: await uidOfResource(session, resource, text) });
+          yield await callMethod(session, method, { uid: await uidOfResource(session, resource, text, parent) });
       }
+      if (isDocuments) return printAsDocuments(session, resource, found());
       await printMessages(command, method.output, found(), { single: texts.length === 1 });
     }),
   );

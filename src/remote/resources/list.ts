@@ -6,16 +6,19 @@ import {
   fromJson,
   getOption,
   type JsonObject,
+  type JsonValue,
   type Message,
 } from "@bufbuild/protobuf";
-import { Command, Option } from "commander";
+import { Command, InvalidArgumentError, Option } from "commander";
 import { resource_reference } from "../../../gen/google/api/resource_pb.ts";
 import { CommandFailure, ProgressLine } from "../../command/index.ts";
 import { findResource } from "../catalog/contract.ts";
 import { addFieldFlags, collect, fieldsOf, fieldsOfPairs, requireFields } from "../catalog/flags.ts";
 import { parentType, type ResourceEntry } from "../catalog/resources.ts";
 import { uidOf } from "../documents/lookup.ts";
-import { printMessages, withOutput } from "../print/print.ts";
+import { documentsFormat, printAsDocuments, requireDocuments } from "../documents/write.ts";
+import { type JsonPath, order, parsePath } from "../print/json-path.ts";
+import { jsonOf, printMessages, withOutput } from "../print/print.ts";
 import { callMethod } from "../session/call.ts";
 import { inSession, type Session, withSession } from "../session/session.ts";
 import { addNames } from "./names.ts";
@@ -30,6 +33,7 @@ interface Options {
   readonly parent?: string;
   readonly below?: string;
   readonly orderBy?: string;
+  readonly sortBy?: JsonPath;
   readonly limit: string;
   readonly skip?: string;
   readonly all?: boolean;
@@ -39,12 +43,17 @@ interface Options {
 export function listCommand(args: readonly string[]): Command {
   const resource = args.map((arg) => findResource(arg)).find((it) => it !== undefined);
   const input = resource?.methods.List?.input;
-  const command = withOutput(withSession(new Command("list")))
+  const command = withOutput(withSession(new Command("list")), "table", [documentsFormat])
     .argument("<RESOURCES>", "`platform resources` lists them")
     .option("--filter <NAME=VALUE>", filterHelp(input), collect)
-    .option("--parent <UID|NAME>", "only those directly in this group, or in another parent by its uid")
+    .option("--parent <UID|NAME>", "only those directly in this group or other parent")
     .option("--below <UID|NAME>", "only those below this group")
     .option("--order-by <FIELDS>", 'fields, each with an optional `desc`: "name desc, uid"')
+    .option(
+      "--sort-by <JSONPATH>",
+      "read all, and print them in the order of a field of their JSON: .updateTime",
+      jsonPathOf,
+    )
     .option("--limit <NUMBER>", "print at most so many", "50")
     .option("--skip <NUMBER>", "leave out so many at the beginning")
     .addOption(new Option("--all", "print all, page by page").conflicts("limit"));
@@ -65,10 +74,20 @@ export function listCommand(args: readonly string[]): Command {
       const limit = options.all ? Number.POSITIVE_INFINITY : countOf(options.limit, "--limit", 1);
       const rest = { count: 0n };
       const line = new ProgressLine();
-      const names = command.opts<{ output: string }>().output === "table" ? new Map<string, string>() : undefined;
-      const items = itemsOf(session, entry, method, request, limit, { rest, line, names });
+      const { output } = command.opts<{ output: string }>();
+      if (output === documentsFormat) requireDocuments(entry);
+      const names = output === "table" ? new Map<string, string>() : undefined;
+      const told = { rest, line, names };
+      const items =
+        options.sortBy === undefined
+          ? itemsOf(session, entry, method, request, limit, told)
+          : sorted(entry, itemsOf(session, entry, method, request, Number.POSITIVE_INFINITY, told), options.sortBy, {
+              limit,
+              rest,
+            });
       try {
-        await printMessages(command, entry.schema, items, { names });
+        if (output === documentsFormat) await printAsDocuments(session, entry, items);
+        else await printMessages(command, entry.schema, items, { names });
       } finally {
         line.clear();
       }
@@ -129,6 +148,35 @@ async function* itemsOf(
     if (pageToken !== "" && printed >= limit && page.totalCount !== undefined)
       rest.count = page.totalCount - BigInt(printed) - BigInt(page.skipped ?? 0);
   } while (pageToken !== "" && printed < limit);
+}
+
+/** The first items in the order of what a path finds; those without it come first. Errors: CommandFailure if none has it. */
+async function* sorted(
+  { schema, plural }: ResourceEntry,
+  items: AsyncIterable<Message>,
+  path: JsonPath,
+  { limit, rest }: { readonly limit: number; readonly rest: { count: bigint } },
+): AsyncGenerator<Message> {
+  const keyed: { readonly item: Message; readonly key: JsonValue | undefined }[] = [];
+  for await (const item of items) {
+    const json = jsonOf(schema, item);
+    keyed.push({ item, key: path(json, json)[0] });
+  }
+  if (keyed.length > 0 && keyed.every(({ key }) => key === undefined))
+    throw new CommandFailure(`--sort-by: none of the ${plural} has such a field`, 2);
+  keyed.sort(({ key: a }, { key: b }) =>
+    a === undefined || b === undefined ? Number(a !== undefined) - Number(b !== undefined) : (order(a, b) ?? 0),
+  );
+  if (keyed.length > limit) rest.count = BigInt(keyed.length - limit);
+  for (const { item } of keyed.slice(0, limit)) yield item;
+}
+
+function jsonPathOf(text: string): JsonPath {
+  try {
+    return parsePath(text);
+  } catch (error) {
+    throw error instanceof CommandFailure ? new InvalidArgumentError(error.message) : error;
+  }
 }
 
 /** `1,200 of 40,000`. */

@@ -35,7 +35,7 @@ function methodCommand(name: string, method: DescMethod): Command {
       const given = fieldsOf(command, flags);
       requireFields(flags, given);
       const fields = await resolveReferences(session, method.input, given, name);
-      const request = messageOf(method.input, fields, name);
+      const request = messageOf(method.input, fields);
       await checkValues(method.input, request);
       await printResponse(command, session, method, request);
     }),
@@ -52,7 +52,7 @@ export function callCommand(): Command {
       const method = findMethod(path);
       const { data, field = [] } = command.opts<{ data?: string; field?: readonly string[] }>();
       const fields = { ...readData(data), ...fieldsOfPairs(method.input, field, "--field") };
-      await printResponse(command, session, method, messageOf(method.input, fields, path));
+      await printResponse(command, session, method, messageOf(method.input, fields));
     }),
   );
 }
@@ -62,7 +62,8 @@ async function printResponse(command: Command, session: Session, method: DescMet
   const { output } = method;
   const isEmpty = output.typeName === "google.protobuf.Empty";
   const { output: format } = command.opts<{ output: string }>();
-  const items = ["json", "yaml"].includes(format) ? undefined : itemsField(output);
+  const isWhole = ["json", "yaml"].includes(format) || format.startsWith("jsonpath=");
+  const items = isWhole ? undefined : itemsField(output);
   if (!isEmpty) requireNames(command, items?.message ?? output);
   const response = (await callMethod(session, method, request)) as Message & Record<string, unknown>;
   if (isEmpty) return;

@@ -3,7 +3,7 @@ import { type DescMessage, getOption, type Message } from "@bufbuild/protobuf";
 import { resource_reference } from "../../../gen/google/api/resource_pb.ts";
 import { PlatformError } from "../../client/index.ts";
 import { CommandFailure } from "../../command/index.ts";
-import { contractCatalog } from "../catalog/contract.ts";
+import { findType } from "../catalog/contract.ts";
 import { hasNames } from "../catalog/resources.ts";
 import { listResources } from "../documents/requests.ts";
 import type { Session } from "../session/session.ts";
@@ -20,10 +20,10 @@ export async function addNames(
 ): Promise<void> {
   const references = schema.fields.flatMap((field) => {
     const { type } = getOption(field, resource_reference);
-    const resource = contractCatalog().resources.find((it) => it.type === type && hasNames(it));
+    const resource = findType(type);
     const isBrief = schema.fields.some(({ name, message }) => message?.field.name && `${name}_uid` === field.name);
     const takesIds = resource?.methods.List?.input.field.uidp?.message?.field.ids !== undefined;
-    if (resource === undefined || !takesIds || isBrief) return [];
+    if (resource === undefined || !hasNames(resource) || !takesIds || isBrief) return [];
     const uids = items.flatMap((item) => (item as Message & Record<string, unknown>)[field.localName] as string);
     const ids = [...new Set(uids)].filter((uid) => uid !== "" && !names.has(uid));
     return ids.length === 0 ? [] : [{ resource, ids }];

@@ -1,9 +1,15 @@
 /** Resources and methods as people name them. */
 import type { DescMethod } from "@bufbuild/protobuf";
+import { Option } from "commander";
 import { CommandFailure } from "../../command/index.ts";
 import { suggestion } from "../../did-you-mean.ts";
 import { contractCatalog, findResource } from "../catalog/contract.ts";
 import { kebab, type ResourceEntry } from "../catalog/resources.ts";
+
+/** `--parent`, of commands that take the names of existing resources. */
+export function parentOption(): Option {
+  return new Option("--parent <UID|NAME>", "where what is named is: names are looked up in it alone");
+}
 
 /** The resource with a name in singular or plural. Errors: CommandFailure. */
 export function requireResource(name: string): ResourceEntry {

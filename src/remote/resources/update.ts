@@ -5,9 +5,9 @@ import { CommandFailure } from "../../command/index.ts";
 import { suggestion } from "../../did-you-mean.ts";
 import { contractCatalog } from "../catalog/contract.ts";
 import { addFieldFlags } from "../catalog/flags.ts";
-import { kebab, type ResourceEntry, uidType } from "../catalog/resources.ts";
+import { kebab, type ResourceEntry } from "../catalog/resources.ts";
 import { differencesOf, mergedFields, pathsOf } from "../documents/differences.ts";
-import { uidOf } from "../documents/lookup.ts";
+import { uidOfResource } from "../documents/lookup.ts";
 import { getResource, type Resource, type UpdateOptions, updateResource } from "../documents/requests.ts";
 import { checkValues, messageOf, type Spec } from "../documents/spec.ts";
 import { printMessages, withOutput } from "../print/print.ts";
@@ -16,6 +16,7 @@ import { article, named } from "./create.ts";
 import { editFields } from "./edit.ts";
 import { documentsOf, resolveReferences, settableFields, specOf } from "./fields.ts";
 import { addForce } from "./force.ts";
+import { parentOption } from "./resource-argument.ts";
 
 export function updateCommand(): Command {
   const command = new Command("update").description("Change a resource.");
@@ -27,6 +28,7 @@ export function updateCommand(): Command {
 function updateOne(resource: ResourceEntry): Command {
   const command = named(resource, `change ${article(resource.singular)}`)
     .argument("<UID|NAME>", "which")
+    .addOption(parentOption())
     .option("-f, --filename <FILE>", "fields in YAML or JSON; - is standard input")
     .option("--clear <FIELD...>", "fields that get no value")
     .option("--edit", "edit the fields in $VISUAL or $EDITOR")
@@ -41,7 +43,11 @@ function updateOne(resource: ResourceEntry): Command {
       for (const field of options.clear ?? []) spec.fields[clearedField(resource, field)] = null;
       if (Object.keys(spec.fields).length === 0 && !options.edit)
         throw new CommandFailure("nothing to change: give fields, --clear, -f or --edit", 2);
-      const existing = await getResource(session, resource, await uidOf(session, uidType(resource), name));
+      const existing = await getResource(
+        session,
+        resource,
+        await uidOfResource(session, resource, name, options.parent),
+      );
       const isDry = options.dryRun === true;
       const how = { validateOnly: isDry, ...(options.force && { force: true }) };
       const update = (changes: Spec) => updateFields(session, resource, existing, changes, how);
@@ -63,7 +69,7 @@ async function updateFields(
   const { schema } = resource;
   await resolveReferences(session, spec);
   const before = toJson(schema, existing, { alwaysEmitImplicit: true }) as JsonObject;
-  const wanted = messageOf(schema, mergedFields(schema, before, spec.fields), "options");
+  const wanted = messageOf(schema, mergedFields(schema, before, spec.fields));
   const after = toJson(schema, wanted, { alwaysEmitImplicit: true }) as JsonObject;
   const differences = differencesOf(schema, spec.fields, before, after, { comparesInput: true });
   if (differences.length === 0) {

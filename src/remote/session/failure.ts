@@ -1,6 +1,6 @@
 /** Errors of calls for people: a line for each violation, a hint where one helps, and an exit status by class. */
 import { Code } from "@connectrpc/connect";
-import { networkReason, type PlatformError } from "../../client/index.ts";
+import { isUntrusted, networkReason, type PlatformError } from "../../client/index.ts";
 import { InvalidProfileError, ProfileError } from "../../client-node/index.ts";
 import { CommandFailure } from "../../command/index.ts";
 
@@ -20,6 +20,9 @@ const statuses: Readonly<Partial<Record<Code, number>>> = {
   [Code.Canceled]: 130,
 };
 
+/** What to do about a certificate of an authority that is not known. */
+export const trustAnAuthority = "name the certificate of its authority by --ca FILE or PLATFORM_CA";
+
 /** What to do after ABORTED. */
 const changedMeanwhile = "somebody else changed it at the same time; try again";
 
@@ -31,7 +34,10 @@ export function failureOfCall(error: PlatformError, server: string, message = me
   const profileFailure = failureOfProfile(error);
   if (profileFailure !== undefined) return profileFailure;
   const reason = networkReason(error);
-  if (reason !== undefined) return new CommandFailure(`cannot reach ${server} (--server): ${reason}`, 6);
+  if (reason !== undefined) {
+    const hints = isUntrusted(error) ? [`hint: ${trustAnAuthority}`] : [];
+    return new CommandFailure([`cannot reach ${server} (--server): ${reason}`, ...hints], 6);
+  }
   const { code, violations, preconditions, requestId } = error;
   const foreign = foreignForm(error);
   if (foreign !== undefined) return foreignAnswer(server, foreign, exitStatusOf(code));

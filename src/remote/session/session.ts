@@ -10,6 +10,7 @@ import {
 } from "../../client/index.ts";
 import { defaultProfile, isSameServer, type Profile, profileToken, readProfile } from "../../client-node/index.ts";
 import { CommandFailure } from "../../command/index.ts";
+import { caOption, trustAuthorities } from "./authority.ts";
 import { failureOfCall, failureOfProfile } from "./failure.ts";
 
 /** A server, and who calls it. */
@@ -36,6 +37,8 @@ export interface SessionOptions {
   readonly profile?: string | undefined;
   /** Missing or empty for that of the profile. */
   readonly token?: string | undefined;
+  /** A file of certificates ({@link trustAuthorities}). */
+  readonly ca?: string | undefined;
 }
 
 const serverOption = new Option(
@@ -60,13 +63,18 @@ export function withSession(command: Command): Command {
 
 /** Adds the options that choose a server and a profile. */
 export function withProfile(command: Command): Command {
-  return command.addOption(serverOption).addOption(profileOption);
+  return command.addOption(serverOption).addOption(profileOption).addOption(caOption);
 }
 
 /** The options of a command line that is not complete. @param given by `--server`. */
 export function sessionOptions(given: ReadonlyMap<string, string>): SessionOptions {
   const textOf = ({ long, envVar }: Option) => given.get(long!) ?? process.env[envVar!];
-  return { server: textOf(serverOption), profile: textOf(profileOption), token: textOf(tokenOption) };
+  return {
+    server: textOf(serverOption),
+    profile: textOf(profileOption),
+    token: textOf(tokenOption),
+    ca: textOf(caOption),
+  };
 }
 
 /** What {@link withProfile} chose. */
@@ -77,8 +85,9 @@ export interface ChosenProfile {
   readonly profile: Profile | undefined;
 }
 
-async function chosenProfile({ server, profile: name = defaultProfile }: SessionOptions): Promise<ChosenProfile> {
+async function chosenProfile({ server, profile: name = defaultProfile, ca }: SessionOptions): Promise<ChosenProfile> {
   if (server !== undefined) checkServer(server);
+  if (ca) trustAuthorities(ca);
   const profile = await readProfile(name);
   if (server === undefined) return { server: profile?.server ?? defaultServer, name, profile };
   const isOfServer = profile !== undefined && isSameServer(profile.server, server);

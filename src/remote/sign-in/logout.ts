@@ -3,6 +3,7 @@ import { Command } from "commander";
 import { PlatformError, revokeToken } from "../../client/index.ts";
 import { lockProfile, readProfile, removeProfile } from "../../client-node/index.ts";
 import { CommandFailure } from "../../command/index.ts";
+import { caOption } from "../session/authority.ts";
 import { failureOfCall } from "../session/failure.ts";
 import { profileOption, withChosenProfile } from "../session/session.ts";
 import { remainingTime } from "./remaining-time.ts";
@@ -10,6 +11,7 @@ import { remainingTime } from "./remaining-time.ts";
 export function logoutCommand(): Command {
   const command = new Command("logout")
     .addOption(profileOption)
+    .addOption(caOption)
     .option("--local", "remove the profile only; its session goes on until it ends by itself");
   return command.action(() =>
     withChosenProfile(command.opts(), async ({ name }) => {

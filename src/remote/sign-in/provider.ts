@@ -3,10 +3,11 @@
  * Both end with an ID token.
  */
 import * as openid from "openid-client";
-import { networkReason } from "../../client/index.ts";
+import { isUntrusted, networkReason } from "../../client/index.ts";
 import type { SignInProvider } from "../../client-node/index.ts";
 import { CommandFailure } from "../../command/index.ts";
 import { printable } from "../../log-text.ts";
+import { trustAnAuthority } from "../session/failure.ts";
 import { openBrowser } from "./browser.ts";
 import { listenOnLoopback } from "./loopback.ts";
 
@@ -107,7 +108,11 @@ async function withProvider(
     return await run(provider);
   } catch (error) {
     if (error instanceof CommandFailure) throw error;
-    throw new CommandFailure(`signing in with ${issuer} failed: ${messageOf(error)}`, isUnreachable(error) ? 6 : 4);
+    const hints = isUntrusted(error as Error) ? [`hint: ${trustAnAuthority}`] : [];
+    throw new CommandFailure(
+      [`signing in with ${issuer} failed: ${messageOf(error)}`, ...hints],
+      isUnreachable(error) ? 6 : 4,
+    );
   }
 }
 

@@ -9,7 +9,7 @@ import type { ResourceEntry } from "../catalog/resources.ts";
 import { failureOf } from "../documents/failure.ts";
 import { uidOfResource } from "../documents/lookup.ts";
 import { getResource, type Resource } from "../documents/requests.ts";
-import { requireMethod, requireResource } from "../resources/resource-argument.ts";
+import { parentOption, requireMethod, requireResource } from "../resources/resource-argument.ts";
 import { inSession, type Session, sessionUntil, withSession } from "../session/session.ts";
 import { type Condition, readCondition } from "./condition.ts";
 
@@ -23,6 +23,7 @@ export function waitCommand(): Command {
     .description("Wait until a resource exists, is deleted, or has a value in a field.")
     .argument("<RESOURCE>", "`platform resources` lists them")
     .argument("<UID|NAME>", "which")
+    .addOption(parentOption())
     .addOption(
       new Option(
         "--for <CONDITION>",
@@ -30,7 +31,7 @@ export function waitCommand(): Command {
       ).makeOptionMandatory(),
     )
     .option("--within <SECONDS>", "how long to wait", "300")
-    .action((name: string, text: string, options: { for: string; within: string }, command: Command) =>
+    .action((name: string, text: string, options: { for: string; parent?: string; within: string }, command: Command) =>
       inSession(command, async (session) => {
         const resource = requireResource(name);
         requireMethod(resource, "Get");
@@ -40,7 +41,9 @@ export function waitCommand(): Command {
           throw new CommandFailure(`--within must be more than 0, not ${JSON.stringify(options.within)}`, 2);
         const line = new ProgressLine();
         try {
-          console.log(printable(await waitFor(session, resource, text, condition, withinMs, line)));
+          console.log(
+            printable(await waitFor(session, resource, { text, parent: options.parent }, condition, withinMs, line)),
+          );
         } finally {
           line.clear();
         }
@@ -55,20 +58,20 @@ export function waitCommand(): Command {
 async function waitFor(
   session: Session,
   resource: ResourceEntry,
-  text: string,
+  which: { readonly text: string; readonly parent: string | undefined },
   condition: Condition,
   withinMs: number,
   line: ProgressLine,
 ): Promise<string> {
   const startMs = performance.now();
   const endMs = startMs + withinMs;
-  const find = finder(sessionUntil(session, endMs), resource, text);
+  const find = finder(sessionUntil(session, endMs), resource, which);
   let last: readonly string[] = ["the server did not answer"];
   for (let nextMs = delayMs.first; ; nextMs = Math.min(nextMs * 1.5, delayMs.most)) {
     let retryAfterMs = 0;
     try {
       const found = await find(condition.mayBeMissing);
-      const state = `${resource.singular}/${found?.uid ?? text} ${condition.describe(found)}`;
+      const state = `${resource.singular}/${found?.uid ?? which.text} ${condition.describe(found)}`;
       if (condition.isMet(found)) return state;
       last = [state];
     } catch (error) {
@@ -86,11 +89,15 @@ async function waitFor(
 }
 
 /** Finds the resource. Once it has been found by its name, it is the one with that uid until it is gone. */
-function finder(session: Session, resource: ResourceEntry, text: string) {
+function finder(
+  session: Session,
+  resource: ResourceEntry,
+  { text, parent }: { readonly text: string; readonly parent: string | undefined },
+) {
   let uid: string | undefined;
   return async (mayBeMissing: boolean): Promise<Resource | undefined> => {
     try {
-      uid ??= await uidOfResource(session, resource, text);
+      uid ??= await uidOfResource(session, resource, text, parent);
       return await getResource(session, resource, uid);
     } catch (error) {
       if (!mayBeMissing || failureOf(error, session.server).failure.exitStatus !== status.notFound) throw error;

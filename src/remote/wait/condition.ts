@@ -36,7 +36,7 @@ export function readCondition({ schema }: ResourceEntry, text: string): Conditio
   if (text === "deleted") return absence;
   if (!text.includes("="))
     throw new CommandFailure(`--for must be exists, deleted or FIELD=VALUE, not ${JSON.stringify(text)}`, 2);
-  const message = messageOf(schema, fieldsOfPairs(schema, [text], "--for"), "--for");
+  const message = messageOf(schema, fieldsOfPairs(schema, [text], "--for"));
   const name = text.slice(0, text.indexOf("="));
   const { field, path } = findField(schema, name, "--for");
   const valueIn = (it: Message): JsonValue | undefined =>

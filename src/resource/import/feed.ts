@@ -1,7 +1,7 @@
 /**
- * A resource that several feeds describe. Each feed has rows of its own. The row of the resource is the merge of these,
- * computed again in the transaction that changes any of them. So an import reads and changes only the rows of its own
- * feed, and feeds do not overwrite one another.
+ * A resource that several feeds describe. Each feed has rows of its own, several for a resource that it describes in
+ * parts. The row of the resource is the merge of these, computed again in the transaction that changes any of them. So
+ * an import reads and changes only the rows of its own feed, and feeds do not overwrite one another.
  */
 import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
 import { fixedUid } from "../../new-uid.ts";
@@ -31,8 +31,12 @@ export interface FeedEntry<M> {
 /** What a feed writes, and when. */
 export interface FeedWrite {
   readonly feed: string;
+  /** The part of the feed that describes the resources; "" for a feed without parts. */
+  readonly part?: string;
   /** Milliseconds since 1970. */
   readonly nowMs: number;
+  /** Called with the uid of each row of the feed that is stored, whether it has changed or not. */
+  readonly onRow?: ((uid: string) => void) | undefined;
   /** Called for each resource that is another one after the merge. */
   readonly onChange?: ((change: SavedChange) => void) | undefined;
 }
@@ -62,16 +66,18 @@ export async function saveOfFeed<R extends DescMessage>(
   write: FeedWrite,
   entries: readonly FeedEntry<MessageShape<R>>[],
 ): Promise<Saved[]> {
-  const { feed, nowMs } = write;
+  const { feed, nowMs, onRow } = write;
   const stored = await session.getMany(
     of.rows,
-    entries.map(({ uid }) => rowUid(feed, uid)),
+    entries.map(({ uid }) => rowUid(write, uid)),
   );
   const changed = new Map<string, MessageShape<R>>();
   const saved: Saved[] = [];
   for (const { uid, parent, message } of entries) {
     const { body } = preparedContent(of.resource, message);
-    const row = stored.get(rowUid(feed, uid));
+    const ofFeed = rowUid(write, uid);
+    onRow?.(ofFeed);
+    const row = stored.get(ofFeed);
     const isSame = row !== undefined && Buffer.compare(row.body, body) === 0;
     saved.push(row === undefined ? "added" : isSame ? "unchanged" : "changed");
     if (isSame) continue;
@@ -79,7 +85,7 @@ export async function saveOfFeed<R extends DescMessage>(
     if (row !== undefined) await session.update(of.rows, { ...row, body, updateTimeUs: nowMs * 1000 });
     else {
       const content = { body, columns: { feed, merged: uid } };
-      await session.insert(of.rows, newRow(rowUid(feed, uid), parent, nowMs, content));
+      await session.insert(of.rows, newRow(ofFeed, parent, nowMs, content));
     }
   }
   await mergeRows(of, session, [...changed.keys()], write, changed);
@@ -93,7 +99,7 @@ export async function readOfFeed<R extends DescMessage>(
   feed: string,
   uid: string,
 ): Promise<MessageShape<R> | undefined> {
-  const row = await session.get(of.rows, rowUid(feed, uid));
+  const row = await session.get(of.rows, rowUid({ feed }, uid));
   return row && messageOf(of.resource, row);
 }
 
@@ -105,7 +111,7 @@ export async function removeOfFeed(
   uids: readonly string[],
 ): Promise<number> {
   const gone: string[] = [];
-  for (const uid of uids) if ((await session.remove(of.rows, rowUid(write.feed, uid))) !== undefined) gone.push(uid);
+  for (const uid of uids) if ((await session.remove(of.rows, rowUid(write, uid))) !== undefined) gone.push(uid);
   await mergeRows(of, session, gone, write);
   return gone.length;
 }
@@ -115,12 +121,12 @@ export async function pruneOfFeed<R extends DescMessage>(
   of: FeedResource<R>,
   session: WriteSession,
   { parent, after, ...write }: FeedWrite & { readonly parent: string; readonly after: string | undefined },
-  isKept: (message: MessageShape<R>) => boolean,
+  isKept: (message: MessageShape<R>, rowUid: string) => boolean,
 ): Promise<Pruned> {
   const { rows, next } = await nextRows(of.rows, session, [{ column: "feed", equals: write.feed }], { parent, after });
-  const gone = rows.filter((row) => !isKept(messageOf(of.resource, row)));
+  const gone = rows.filter((row) => !isKept(messageOf(of.resource, row), row.uid));
   for (const { uid } of gone) await session.remove(of.rows, uid);
-  await mergeRows(of, session, gone.map(mergedOf), write);
+  await mergeRows(of, session, [...new Set(gone.map(mergedOf))], write);
   return { removed: gone.length, next };
 }
 
@@ -233,23 +239,27 @@ async function nextRows(
   return { rows, next: rows.length < portion ? undefined : rows.at(-1)!.uid };
 }
 
-/** Compares rows by their feeds: those in the order first, then the others by name, then the default feed. */
+/**
+ * Compares rows by their feeds: those in the order first, then the others by name, then the default feed. The parts of
+ * a feed have a fixed order.
+ */
 function inOrder(names: readonly string[]): (a: Row, b: Row) => number {
   const rankOf = ({ columns }: Row): number => {
     const place = names.indexOf(columns.feed as string);
     return place >= 0 ? place : names.length + (columns.feed === defaultFeed ? 1 : 0);
   };
-  return (a, b) => rankOf(a) - rankOf(b) || ((a.columns.feed as string) < (b.columns.feed as string) ? -1 : 1);
+  const keyOf = ({ columns, uid }: Row) => `${columns.feed}\0${uid}`;
+  return (a, b) => rankOf(a) - rankOf(b) || (keyOf(a) < keyOf(b) ? -1 : 1);
 }
 
 function mergedOf({ columns }: Row): string {
   return columns.merged as string;
 }
 
-/** The rows of the default feed have the uids of the resources. */
-function rowUid(feed: string, uid: string): string {
-  if (feed === defaultFeed) return uid;
+/** The rows of the default feed have the uids of the resources, unless it has parts. */
+function rowUid({ feed, part = "" }: Pick<FeedWrite, "feed" | "part">, uid: string): string {
+  if (feed === defaultFeed && part === "") return uid;
   const slash = uid.lastIndexOf("/");
-  const own = fixedUid("feed", feed, uid);
+  const own = fixedUid("feed", feed, uid, ...(part === "" ? [] : [part]));
   return slash < 0 ? own : `${uid.slice(0, slash)}/${own.slice(0, 16)}`;
 }

@@ -4,13 +4,13 @@
  * | Accept                 | body                                                 | an error after the first message |
  * |------------------------|------------------------------------------------------|----------------------------------|
  * | `application/x-ndjson` | one message a line                                   | a last line `{"error": Status}`  |
- * | `text/event-stream`    | events `data: message`                               | a last event `event: error`      |
+ * | `text/event-stream`    | events, the last one `end`; comments between         | a last event `error`             |
  * | otherwise              | a JSON array                                         | a last item `{"error": Status}`  |
  * | (google.api.HttpBody)  | the data of all messages, with the first one's type  | after the data before it, the    |
  * |                        |                                                      | connection is aborted            |
  *
- * The head is sent with the first message, so an error before it is an ordinary error response. The next message is
- * requested only when the client has accepted the last.
+ * The head is sent with the first message, so an error before it is an ordinary error response; that of events is sent
+ * with the first comment, if it comes before. The next message is requested only when the client has accepted the last.
  */
 
 import { once } from "node:events";
@@ -18,6 +18,8 @@ import type { OutgoingHttpHeaders, ServerResponse } from "node:http";
 import type { DescField, Message, Registry } from "@bufbuild/protobuf";
 import { createJsonFieldWriter, fieldName, type JsonFormat, type MessageParts } from "../../codec/index.ts";
 import { breakOff, isGone, isOver, joinVary, type PortResponse } from "../../message/index.ts";
+import type { RestMethod } from "../binding.ts";
+import { comment, type EventOptions, lastEvent, messageEvent, retryField } from "./events.ts";
 import type { StreamPayload } from "./payload.ts";
 
 /** The media types a stream of JSON can have, the preferred first. */
@@ -29,9 +31,12 @@ export type StreamType = (typeof streamTypes)[number];
 /** How messages are separated. */
 interface Framing {
   readonly start: string;
-  readonly end: string;
-  message(json: string, isFirst: boolean): string;
-  error(text: ErrorText, isFirst: boolean): string;
+  /** `number`: of the message, from 1. */
+  message(json: string, message: Message, number: number): string;
+  /** What comes after `count` messages and perhaps an error. */
+  end(count: number, error: ErrorText | undefined): string;
+  /** What is sent when no message has come for some time; undefined for nothing. */
+  readonly keepAlive?: { readonly text: string; readonly afterMs: number };
 }
 
 /** The JSON of an error, and the object with the member `error` that stands for it among messages. */
@@ -42,51 +47,96 @@ interface ErrorText {
 
 const array: Framing = {
   start: "[",
-  end: "]",
-  message: (json, isFirst) => (isFirst ? json : `,${json}`),
-  error: ({ wrapped }, isFirst) => array.message(wrapped, isFirst),
+  message: (json, _, number) => (number === 1 ? json : `,${json}`),
+  end: (count, error) => (error === undefined ? "]" : `${count === 0 ? "" : ","}${error.wrapped}]`),
 };
 
-const framings: Readonly<Record<StreamType, Framing>> = {
-  "application/json": array,
-  "application/x-ndjson": {
-    start: "",
-    end: "",
-    message: (json) => `${json}\n`,
-    error: ({ wrapped }) => `${wrapped}\n`,
-  },
-  "text/event-stream": {
-    start: "",
-    end: "",
-    message: (json) => `data: ${json}\n\n`,
-    error: ({ bare }) => `event: error\ndata: ${bare}\n\n`,
-  },
+const lines: Framing = {
+  start: "",
+  message: (json) => `${json}\n`,
+  end: (_, error) => (error === undefined ? "" : `${error.wrapped}\n`),
 };
+
+/** The longest time of a timer. */
+const maxTimerMs = 2 ** 31 - 1;
+
+function events(method: RestMethod, options: EventOptions): Framing {
+  return {
+    start: retryField(options),
+    message: (json, message, number) => messageEvent(json, message, number, method, options),
+    end: (_, error) => lastEvent(error?.bare),
+    keepAlive: { text: comment, afterMs: Math.min(options.keepAliveMs ?? 15_000, maxTimerMs) },
+  };
+}
+
+function framingOf({ type, method, events: options = {} }: StreamOptions): Framing {
+  switch (type) {
+    case "application/json":
+      return array;
+    case "application/x-ndjson":
+      return lines;
+    case "text/event-stream":
+      return events(method, options);
+  }
+}
+
+/** A call that answers with a stream. */
+interface StreamCall {
+  readonly header: Headers;
+  readonly message: AsyncIterable<Message>;
+}
 
 /** Options for writing a stream. */
 interface StreamOptions {
+  readonly method: RestMethod;
   readonly type: StreamType;
   readonly payload: StreamPayload;
-  /** The headers of the call. */
-  readonly headers: OutgoingHttpHeaders;
+  readonly events: EventOptions | undefined;
   readonly stallMs: number;
+  /** The header fields of the response, by that of the call if it has come. */
+  headers(header: Headers | undefined): OutgoingHttpHeaders;
   describe(reason: unknown): ErrorText;
 }
 
-/** Writes all messages. Rejects only when nothing has been sent. */
+/** Writes all messages of a call. Rejects only when nothing has been sent. */
 export async function writeStream(
   response: PortResponse,
-  messages: AsyncIterable<Message>,
+  started: Promise<StreamCall>,
   options: StreamOptions,
 ): Promise<void> {
-  const iterator = messages[Symbol.asyncIterator]();
+  const messages = new Messages(started);
   try {
-    const first = await iterator.next();
     await (options.payload.kind === "raw"
-      ? writeRaw(response, first, iterator, options.payload, options)
-      : writeFramed(response, first, iterator, options.payload, options));
+      ? writeRaw(response, messages, options.payload, options)
+      : writeFramed(response, messages, options.payload, options));
   } finally {
-    await iterator.return?.();
+    await messages.stop();
+  }
+}
+
+/** The messages of a call, which may not have begun. */
+class Messages {
+  readonly #iterator: Promise<AsyncIterator<Message>>;
+  /** The header of the call, once it has begun. */
+  header: Headers | undefined;
+  #hasBegun = false;
+
+  constructor(started: Promise<StreamCall>) {
+    this.#iterator = started.then(({ header, message }) => {
+      this.header = header;
+      this.#hasBegun = true;
+      return message[Symbol.asyncIterator]();
+    });
+    this.#iterator.catch(() => {}); // who waits for a message sees it; nobody may
+  }
+
+  async next(): Promise<IteratorResult<Message>> {
+    return (await this.#iterator).next();
+  }
+
+  /** Ends a call that has begun. Another ends with its client. */
+  async stop(): Promise<void> {
+    if (this.#hasBegun) await (await this.#iterator).return?.();
   }
 }
 
@@ -146,44 +196,75 @@ type RawPayload = StreamPayload & { kind: "raw" };
 
 async function writeFramed(
   response: PortResponse,
-  first: IteratorResult<Message>,
-  iterator: AsyncIterator<Message>,
+  messages: Messages,
   payload: JsonPayload,
   options: StreamOptions,
 ): Promise<void> {
-  const framing = framings[options.type];
+  const framing = framingOf(options);
   const { stallMs } = options;
-  let next = first;
-  let json = next.done ? "" : payload.write(next.value);
-  if (!begin(response, options.headers, options.type)) return;
-  let isFirst = true;
   let text = framing.start;
+  let count = 0;
+  let isBegun = false;
+  /** Sends the head, if it is not sent. Returns whether content follows. */
+  const isOpen = () => {
+    if (isBegun) return true;
+    isBegun = true;
+    return begin(response, options.headers(messages.header), options.type);
+  };
+  const sends = async (chunk: string) => {
+    if (!isOpen() || !(await write(response, text + chunk, stallMs))) return false;
+    text = "";
+    return true;
+  };
   try {
-    while (!next.done) {
-      if (!(await write(response, text + framing.message(json, isFirst), stallMs))) return;
-      text = "";
-      isFirst = false;
-      next = await iterator.next();
-      json = next.done ? "" : payload.write(next.value);
+    for (;;) {
+      const next = messages.next();
+      const { keepAlive } = framing;
+      while (keepAlive !== undefined && (await isPending(next, keepAlive.afterMs)))
+        if (!(await sends(keepAlive.text))) return;
+      const { done, value } = await next;
+      if (done) break;
+      const chunk = framing.message(payload.write(value), value, count + 1);
+      if (!(await sends(chunk))) return;
+      count++;
     }
+    if (!isOpen()) return;
+    text += framing.end(count, undefined);
   } catch (reason) {
-    text += framing.error(options.describe(reason), isFirst);
+    if (!isBegun) throw reason;
+    text += framing.end(count, options.describe(reason));
   }
-  await write(response, text + framing.end, stallMs);
+  await write(response, text, stallMs);
   response.end();
+}
+
+/** Whether a promise is neither fulfilled nor rejected after some time. */
+async function isPending(promise: Promise<unknown>, afterMs: number): Promise<boolean> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<boolean>((resolve) => {
+    timer = setTimeout(resolve, afterMs, true);
+  });
+  const settled = promise.then(
+    () => false,
+    () => false,
+  );
+  const isLate = await Promise.race([settled, late]);
+  clearTimeout(timer);
+  return isLate;
 }
 
 async function writeRaw(
   response: PortResponse,
-  first: IteratorResult<Message>,
-  iterator: AsyncIterator<Message>,
+  messages: Messages,
   payload: RawPayload,
   { headers, stallMs }: StreamOptions,
 ): Promise<void> {
-  if (!begin(response, headers, first.done ? "" : payload.write(first.value).contentType)) return;
+  const first = await messages.next();
+  const contentType = first.done ? "" : payload.write(first.value).contentType;
+  if (!begin(response, headers(messages.header), contentType)) return;
   let sent: Promise<void> | undefined;
   try {
-    for (let next = first; !next.done; next = await iterator.next()) {
+    for (let next = first; !next.done; next = await messages.next()) {
       const { data } = payload.write(next.value);
       if (data.length === 0) continue;
       let writing!: Promise<boolean>;

@@ -26,6 +26,8 @@ export interface BodyOptions {
   readonly jsonTypes?: readonly string[] | undefined;
   /** Take bodies in the wire format of protobuf, too. */
   readonly protobufBodies?: boolean | undefined;
+  /** Take `{}` where the rule has no body. */
+  readonly acceptEmptyObject?: boolean | undefined;
 }
 
 /** The decompressed body. */
@@ -50,7 +52,7 @@ export function createBodyReader(binding: Binding, options: BodyOptions): BodyRe
   const reader = createPlainReader(binding, options);
   if (reader.kind !== "json") return reader;
   const json = { ...reader, moreTypes: options.jsonTypes };
-  return options.protobufBodies === true ? withProtobuf(json, binding) : json;
+  return options.protobufBodies === true && binding.body !== undefined ? withProtobuf(json, binding) : json;
 }
 
 /** Adds the wire format to JSON. A body that is no message is refused in it. */
@@ -82,7 +84,8 @@ function withProtobuf(json: BodyReader, binding: Binding): BodyReader {
 
 function createPlainReader(binding: Binding, options: BodyOptions): BodyReader {
   const { body } = binding;
-  if (body === undefined) return { kind: "none", read: () => ({ paths: [] }) };
+  if (body === undefined)
+    return options.acceptEmptyObject === true ? emptyObjectReader : { kind: "none", read: () => ({ paths: [] }) };
   if (body === "*") {
     const { input } = binding.method;
     if (isHttpBody(input)) return { kind: "raw", read: (_, raw) => ({ replaced: httpBodyOf(input, raw), paths: [] }) };
@@ -98,6 +101,16 @@ function createPlainReader(binding: Binding, options: BodyOptions): BodyReader {
   }
   return createFieldBodyReader(binding, body, options);
 }
+
+/** Takes `{}` and nothing else. */
+const emptyObjectReader: BodyReader = {
+  kind: "json",
+  read(_, { bytes }, violations) {
+    const json = bytes.length === 0 ? undefined : parse(bytes);
+    if (json !== undefined && !(json instanceof Map && json.size === 0)) violations.add("this method takes no body");
+    return { paths: [] };
+  },
+};
 
 function createFieldBodyReader(binding: Binding, field: DescField, options: BodyOptions): BodyReader {
   if (field.fieldKind !== "message") return createValueBodyReader(field, options);

@@ -2,7 +2,7 @@
  * Query parameters to request fields.
  *
  * A parameter is named by a field path, each segment in either spelling: `uidp.descendants_of`, `pageSize`; an entry of
- * a map by its key in brackets: `labels[env]`. Repeated fields repeat the parameter. Unknown parameters, singular ones
+ * a map by its key in brackets: `labels[env]`. A `json_name` may itself have dots and brackets. Repeated fields repeat the parameter. Unknown parameters, singular ones
  * given twice and two members of a oneof are violations: ignoring a mistyped filter would list everything.
  */
 import type { DescField, Message } from "@bufbuild/protobuf";
@@ -16,12 +16,11 @@ import {
   leafField,
   oneofsAlong,
   otherMember,
-  resolveFieldPath,
+  parseFieldPath,
+  type TextPath,
 } from "../field-path.ts";
 import { decodeText } from "../path.ts";
 import { textReaderOf } from "./text-value.ts";
-
-const maxPathLength = 100;
 
 /** Fills a request from a raw query, collects violations, and returns the paths of the fields that were given. */
 type QueryReader = (query: string, message: Message, violations: Violations) => ReadonlySet<string>;
@@ -58,19 +57,12 @@ function boundMembers({ variables, body }: Binding): ReadonlyMap<string, string>
   return new Map((typeof body === "object" ? [...paths, [body] as const] : paths).flatMap(oneofsAlong));
 }
 
-interface Target {
-  readonly path: FieldPath;
-  /** The map key in brackets. */
-  readonly key: string | undefined;
-}
-
-function findTarget(binding: Binding, name: string): Target | undefined {
-  const bracket = /^([^[\]]+)\[(.*)\]$/s.exec(name);
-  const names = (bracket?.[1] ?? name).split(".");
-  const path = names.length <= maxPathLength ? resolveFieldPath(binding.method.input, names) : undefined;
-  if (path === undefined || (leafField(path).fieldKind === "map") !== (bracket !== null)) return undefined;
-  const isBoundByPath = binding.variables.some((variable) => variable.fieldPath === formatFieldPath(path));
-  return binding.body === "*" && !isBoundByPath ? undefined : { path, key: bracket?.[2] };
+/** The field that a parameter names; undefined if none that parameters may give. */
+function findTarget({ method, variables, body }: Binding, name: string): TextPath | undefined {
+  const target = parseFieldPath(method.input, name);
+  if (target === undefined || body !== "*") return target;
+  const path = formatFieldPath(target.path);
+  return variables.some((variable) => variable.fieldPath === path) ? target : undefined;
 }
 
 class Assignment {
@@ -91,7 +83,7 @@ class Assignment {
     this.#violations = violations;
   }
 
-  assign({ path, key }: Target, text: string): void {
+  assign({ path, key }: TextPath, text: string): void {
     const name = formatFieldPath(path);
     const field = leafField(path);
     if (field.message?.typeName === "google.protobuf.FieldMask" && text === "") {

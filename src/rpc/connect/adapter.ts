@@ -2,9 +2,10 @@
  * gRPC, gRPC-Web and Connect (GET included) by Connect's own protocol handlers: everything that does not take the fast
  * path, streams included. It also answers RPC paths that no service has.
  *
- * It replaces Connect's `connectNodeAdapter`, from which it differs in four ways: refusals have bodies; errors of the
- * protocol layer (undecodable message, message too large, unknown compression) pass through `describeError`; time-outs
- * beyond the maximum are shortened instead of refused; failures are reported instead of printed.
+ * It replaces Connect's `connectNodeAdapter`, from which it differs in six ways: refusals have bodies; errors of the
+ * protocol layer (undecodable message, message too large, unknown compression) pass through `describeError`; an unknown
+ * compression is answered with the known ones in the header; time-outs beyond the maximum are shortened instead of
+ * refused; failures are reported instead of printed; gRPC-Web has its text form.
  */
 
 import type { IncomingMessage } from "node:http";
@@ -21,7 +22,7 @@ import {
   createContextValues,
   type Interceptor,
 } from "@connectrpc/connect";
-import type { UniversalHandler } from "@connectrpc/connect/protocol";
+import type { UniversalHandler, UniversalServerResponse } from "@connectrpc/connect/protocol";
 import { errorToJsonBytes } from "@connectrpc/connect/protocol-connect";
 import { setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
 import {
@@ -52,6 +53,7 @@ import { parseGrpcTimeout } from "../grpc/timeout.ts";
 import { readMaxBytesOf } from "../unary/fast-path.ts";
 import { unaryMethods } from "../unary/methods.ts";
 import { forwarding } from "./forwarding.ts";
+import { binaryTypeOf, fromBase64, textTypeOf, toBase64 } from "./grpc-web-text.ts";
 import { readByCodecs } from "./request.ts";
 
 /** What the handler is made from. */
@@ -118,6 +120,12 @@ const gateKey = createContextKey<(() => Awaitable<void>) | undefined>(undefined)
 /** What counts the messages of a request. */
 const countKey = createContextKey<(() => void) | undefined>(undefined);
 
+/** The error of the protocol layer that ended a call. */
+const refusalKey = createContextKey<ConnectError | undefined>(undefined);
+
+/** The fields of an answer that name the compressions of the server, in each protocol. */
+const acceptFields = ["grpc-accept-encoding", "accept-encoding", "connect-accept-encoding"];
+
 /** Counts the messages of requests that may have several. */
 const countMessages: Interceptor = (next) => (request) => {
   const count = request.contextValues.get(countKey);
@@ -180,7 +188,11 @@ export function createConnectHandler(options: ConnectHandlerOptions): ConnectHan
     // errors of the protocol layer. A deadline may have aborted the signal already: errors of the gate and of the call
     // are described where they are thrown.
     requestGate: async ({ signal, method, values }) => {
-      signal.addEventListener("abort", () => describe(signal.reason, method), { once: true });
+      const onAbort = () => {
+        describe(signal.reason, method);
+        if (signal.reason instanceof ConnectError) values.set(refusalKey, signal.reason);
+      };
+      signal.addEventListener("abort", onAbort, { once: true });
       try {
         await values.get(gateKey)?.();
       } catch (error) {
@@ -208,6 +220,7 @@ export function createConnectHandler(options: ConnectHandlerOptions): ConnectHan
     handler: UniversalHandler,
     request: PortRequest,
     response: PortResponse,
+    isText: boolean,
     body?: AsyncIterable<Uint8Array>,
   ) => {
     const deadline = startTimeout(request, limits.maxTimeoutMs);
@@ -217,9 +230,10 @@ export function createConnectHandler(options: ConnectHandlerOptions): ConnectHan
     values.set(gateKey, () => watch?.begin());
     if (/^(?:client|bidi)_streaming$/.test(handler.method.methodKind))
       values.set(countKey, options.watchMessages?.(request, response));
+    const received = body ?? restOf(request, watch);
     const call = {
       ...universalRequestFromNodeRequest(request, response, undefined, values),
-      body: body ?? restOf(request, watch),
+      body: isText ? fromBase64(received) : received,
     };
     const method = methods.get(handler.requestPath);
     const reading = { compressions, readMaxBytes: readMaxBytesOf(readLimits, handler.method) };
@@ -229,6 +243,10 @@ export function createConnectHandler(options: ConnectHandlerOptions): ConnectHan
       values.set(gateKey, () => deadline.check());
       answer = await handler(read);
     }
+    if (answer.status >= 400 && answer.body === undefined) return refuse(response, answer.status);
+    const { metadata } = values.get(refusalKey) ?? {};
+    for (const name of acceptFields) if (metadata?.has(name)) answer.header?.set(name, metadata.get(name)!);
+    if (isText) answer = inText(answer);
     const isClosing = isLongUnread(request);
     if (isClosing) answer.header?.set("connection", "close");
     const { body: content } = answer;
@@ -238,13 +256,14 @@ export function createConnectHandler(options: ConnectHandlerOptions): ConnectHan
 
   return (path, request, response, body) => {
     const handler = handlers.get(path);
-    const contentType = request.headers["content-type"] ?? "";
+    const binaryType = binaryTypeOf(request.headers["content-type"] ?? "");
+    const contentType = binaryType ?? request.headers["content-type"] ?? "";
     if (handler === undefined && (!rpcPath.test(path) || request.method !== "POST")) return false;
     setHeaders(response, options.answerHeaders(request.headers));
     if (handler === undefined) {
-      const error = unimplemented(`this server has no method ${path.slice(1)}`);
+      const error = unimplemented(`this server has no method ${path.slice(1)}`, { method: path.slice(1) });
       describe(error, undefined);
-      if (/^application\/grpc/.test(contentType)) refuseGrpc(response, contentType, error);
+      if (/^application\/grpc/.test(contentType)) refuseGrpc(response, request.headers["content-type"]!, error);
       else if (/^application\/(json|proto|connect\+)/.test(contentType))
         refuseConnect(response, error, options.registry);
       else refuse(response, 404);
@@ -258,7 +277,8 @@ export function createConnectHandler(options: ConnectHandlerOptions): ConnectHan
     } else if (!isAddressable(request)) {
       refuse(response, 400);
     } else {
-      serve(handler, request, response, body).catch((error) => {
+      if (binaryType !== undefined) request.headers["content-type"] = binaryType;
+      serve(handler, request, response, binaryType !== undefined, body).catch((error) => {
         options.onError?.(error);
         breakOff(response);
       });
@@ -272,11 +292,23 @@ export function setHeaders(response: Pick<BufferedResponse, "setHeader">, header
   for (const [name, value] of Object.entries(headers)) if (value !== undefined) response.setHeader(name, value);
 }
 
+/** An answer of gRPC-Web in its text form. */
+function inText(answer: UniversalServerResponse): UniversalServerResponse {
+  const { header, body } = answer;
+  const contentType = header?.get("content-type");
+  if (contentType) header?.set("content-type", textTypeOf(contentType));
+  return body === undefined ? answer : { ...answer, body: toBase64(body) };
+}
+
 /**
- * Makes Connect's INTERNAL for an undecodable message INVALID_ARGUMENT, and words its error for a message too large as
- * everywhere else.
+ * Makes Connect's INTERNAL for an undecodable message INVALID_ARGUMENT, and words its errors for a message too large and
+ * for what it does not implement as everywhere else.
  */
 function blameCaller(error: ConnectError): void {
+  if (error.code === Code.Unimplemented && !error.rawMessage.startsWith("Unimplemented: ")) {
+    const message = `Unimplemented: ${error.rawMessage}`;
+    Object.assign(error, { rawMessage: message, message });
+  }
   const isUndecodable = error.code === Code.Internal && /^(parse binary|cannot decode)/.test(error.rawMessage);
   if (isUndecodable) Object.assign(error, { code: Code.InvalidArgument });
   const maxBytes = /larger than configured readMaxBytes (\d+)/.exec(error.rawMessage)?.[1];

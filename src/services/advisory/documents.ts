@@ -1,7 +1,7 @@
 /**
  * Documents: the vulnerabilities of one package. A package has one document, found by the name of the package: the
- * merge of what each feed has. Advisories are equal by their id and package. Events are equal by their type and time,
- * or by their content when they have no time.
+ * merge of what each feed has, and each part of a feed. Advisories are equal by their id, package and subcomponent.
+ * Events are equal by their type and time, or by their content when they have no time.
  */
 import { create } from "@bufbuild/protobuf";
 import { timestampMs } from "@bufbuild/protobuf/wkt";
@@ -17,6 +17,7 @@ import {
   defineResource,
   equalTo,
   type FeedResource,
+  type FeedWrite,
   feedRows,
   mergeEntries,
   type Pruned,
@@ -38,11 +39,10 @@ export const documents = defineResource({
   defaultOrder: [{ column: "id", descending: false }],
 });
 
-/** The uid of the document with the uid or the id `given`; undefined when there is none. */
-export async function documentNamed(session: ReadSession, given: string): Promise<string | undefined> {
-  const candidates = [given, uidOf(given)];
-  const rows = await session.getMany(documents.table, candidates);
-  return candidates.find((uid) => rows.has(uid));
+/** For each of `given` the uid of the document with this uid or id; what is given where there is none. */
+export async function documentsNamed(session: ReadSession, given: readonly string[]): Promise<readonly string[]> {
+  const rows = await session.getMany(documents.table, [...given, ...given.map(uidOf)]);
+  return given.map((name) => (rows.has(uidOf(name)) && !rows.has(name) ? uidOf(name) : name));
 }
 
 /** The documents of feeds. */
@@ -53,29 +53,28 @@ export const documentsOfFeeds: FeedResource<typeof DocumentSchema> = {
 };
 
 /** A document of a feed. */
-interface DocumentToSave {
-  readonly feed: string;
+interface DocumentToSave extends Omit<FeedWrite, "onChange"> {
   readonly document: Document;
-  readonly nowMs: number;
 }
 
 /**
- * Stores a document of a feed, replacing its former document of the package. Errors: INVALID_ARGUMENT, before anything
- * is written.
+ * Stores a document of a feed, replacing its former document of the package, or that of the same part. Errors:
+ * INVALID_ARGUMENT, before anything is written.
  */
-export async function saveDocument(session: WriteSession, { feed, document, nowMs }: DocumentToSave): Promise<Saved> {
+export async function saveDocument(session: WriteSession, { document, ...write }: DocumentToSave): Promise<Saved> {
   const entries = [{ uid: uidOf(document.id), parent: "", message: document }];
-  const [saved] = await saveOfFeed(documentsOfFeeds, session, { feed, nowMs }, entries);
+  const [saved] = await saveOfFeed(documentsOfFeeds, session, write, entries);
   return saved!;
 }
 
-/** Checks the next documents of a feed after the row `after`, and removes those whose id is not to be kept. */
+/** Checks the next documents of a feed after the row `after`, and removes those that are not to be kept. */
 export function pruneDocuments(
   session: WriteSession,
   { feed, nowMs, after }: { readonly feed: string; readonly nowMs: number; readonly after?: string | undefined },
-  isKept: (id: string) => boolean,
+  isKept: (id: string, rowUid: string) => boolean,
 ): Promise<Pruned> {
-  return pruneOfFeed(documentsOfFeeds, session, { feed, parent: "", nowMs, after }, ({ id }) => isKept(id));
+  const selection = { feed, parent: "", nowMs, after };
+  return pruneOfFeed(documentsOfFeeds, session, selection, ({ id }, rowUid) => isKept(id, rowUid));
 }
 
 function mergeDocuments(ofFeeds: readonly Document[]): Document {
@@ -83,7 +82,7 @@ function mergeDocuments(ofFeeds: readonly Document[]): Document {
   if (ofFeeds.length === 1 && first!.advisories.every(isNewestFirst)) return first!;
   const advisories = new Map<string, DocumentAdvisory[]>();
   for (const advisory of ofFeeds.flatMap((document) => document.advisories)) {
-    const key = JSON.stringify([advisory.id, advisory.packageUrl]);
+    const key = JSON.stringify([advisory.id, advisory.packageUrl, advisory.subcomponent]);
     const others = advisories.get(key);
     if (others === undefined) advisories.set(key, [advisory]);
     else others.push(advisory);
@@ -108,8 +107,8 @@ function keyOf({ timestamp, data }: DocumentEvent): string {
   return JSON.stringify([data.case, timestamp === undefined ? data.value : `${timestamp.seconds}.${timestamp.nanos}`]);
 }
 
-/** Events without a time sort last. */
-function timeOf({ timestamp }: DocumentEvent): number {
+/** Milliseconds since 1970. Events without a time sort last. */
+export function timeOf({ timestamp }: DocumentEvent): number {
   return timestamp === undefined ? Number.MIN_SAFE_INTEGER : timestampMs(timestamp);
 }
 

@@ -4,8 +4,8 @@
  * version, as the tag of the image is now.
  *
  * Packages and advisories are matched by their package URLs: by type, namespace, distribution and name. A gap in the
- * data must not look like a day without fixes: an image that does not exist or has no list of packages is an error, and
- * packages and documents without a type are listed. Reports are not stored: the uid is derived from the images and the
+ * data must not look like a day without fixes: an image that does not exist or has no list of packages is an error.
+ * Packages and documents without a type, and packages that cannot be compared with a fix, are listed. Reports are not stored: the uid is derived from the images and the
  * day, and both times are the day.
  */
 import { createHash } from "node:crypto";
@@ -25,7 +25,7 @@ import {
 import { scopesOf } from "../../auth/index.ts";
 import { failedPrecondition, invalid, notFound } from "../../errors.ts";
 import { fixedUid } from "../../new-uid.ts";
-import { type PackageUrl, packageKind, packageName, parsePackageUrl } from "../../package-url.ts";
+import { type PackageUrl, packageKind, packageName, packageVersion, parsePackageUrl } from "../../package-url.ts";
 import {
   databaseOf,
   type ListRequest,
@@ -35,7 +35,7 @@ import {
   openList,
 } from "../../resource/index.ts";
 import type { ReadSession } from "../../store/index.ts";
-import { documents } from "./documents.ts";
+import { documents, timeOf } from "./documents.ts";
 import { type HeldPackage, type HeldPackages, holdPackages } from "./held-packages.ts";
 import { severitiesOf } from "./severities.ts";
 
@@ -74,8 +74,8 @@ const maxDays = 3660;
 const dayMs = 86_400_000;
 /** The documents that are read at once. */
 const portion = 1000;
-/** The packages and documents without a type that a response lists. All are counted. */
-const maxUntyped = 100;
+/** The packages and documents without a type or order that a response lists. All are counted. */
+const maxListed = 100;
 const maxViolations = 20;
 
 /** The orders of reports. Both times of a report are its day. */
@@ -123,7 +123,7 @@ export function resolvedVulnsReports(findImages: ImageSource) {
     const page = rest.slice(0, pageSize);
 
     const held = holdPackages(images.map(({ packages = [] }) => packages));
-    const { resolved, untyped } = await resolvedByDay(session, held, new Set(page.map(({ date }) => date)));
+    const { resolved, untyped, uncompared } = await resolvedByDay(session, held, new Set(page.map(({ date }) => date)));
     const vulns = await describe(session, resolved);
     const all = page.map(({ date, uid }) => reportOf(date, uid, vulns.get(date) ?? []));
     const reports = all.slice(0, messagePageLength(ResolvedVulnsReportSchema, all));
@@ -133,7 +133,7 @@ export function resolvedVulnsReports(findImages: ImageSource) {
       totalCount: rows.length,
       skipped: request.skip,
     }) as ListResolvedVulnsReportsResponse;
-    return Object.assign(response, untypedFields(held.untyped, untyped));
+    return Object.assign(response, listedFields(held.untyped, untyped, uncompared));
   };
 }
 
@@ -210,24 +210,47 @@ function comparator(order: readonly { readonly descending: boolean }[]) {
   };
 }
 
-/** The fixed vulnerabilities by day and id, and the sorted ids of documents that have advisories of unknown type. */
+/**
+ * The fixed vulnerabilities by day and id, the sorted ids of documents that have advisories of unknown type, and the
+ * sorted names of packages that cannot be compared with a fix.
+ */
 async function resolvedByDay(session: ReadSession, held: HeldPackages, days: ReadonlySet<number>) {
   const resolved = new Map<number, Map<string, Resolved>>();
   const untyped = new Set<string>();
+  const uncompared = new Set<string>();
   const urls = new Map<string, PackageUrl | undefined>();
   for await (const { id: document, advisories } of readDocuments(session, held.names)) {
-    for (const { id, aliases, events, packageUrl = "" } of advisories) {
+    const typed = advisories.flatMap(({ id, aliases, events, packageUrl = "" }) => {
       if (!urls.has(packageUrl)) urls.set(packageUrl, parsePackageUrl(packageUrl));
       const url = urls.get(packageUrl);
       if (url === undefined) untyped.add(document);
-      else
-        for (const day of daysFixed(events, days, (version) =>
-          held.areFixed(packageName(url), packageKind(url), version),
-        ))
-          addResolved(resolved, day, id, aliases);
+      return url === undefined ? [] : [{ id, aliases, url, events: eventsThatHold(events, url) }];
+    });
+    const statements = Map.groupBy(typed.flatMap(statementOf), ({ id }) => id);
+    for (const { id, aliases, events, url } of typed) {
+      const name = packageName(url);
+      const isFixedIn = (version: string): boolean => {
+        const isFixed = held.areFixed(name, packageKind(url), version, statements.get(id));
+        if (isFixed === undefined) uncompared.add(name);
+        return isFixed === true;
+      };
+      for (const day of daysFixed(events, days, isFixedIn)) addResolved(resolved, day, id, aliases);
     }
   }
-  return { resolved, untyped: [...untyped].sort() };
+  return { resolved, untyped: [...untyped].sort(), uncompared: [...uncompared].sort() };
+}
+
+/** Of the statements about one version, the last one. */
+function eventsThatHold(events: readonly DocumentEvent[], { version }: PackageUrl): readonly DocumentEvent[] {
+  if (version === "" || events.length < 2) return events;
+  return [events.reduce((last, event) => (timeOf(event) >= timeOf(last) ? event : last))];
+}
+
+/** What an advisory says of the version that it is about; empty if it is about all versions. */
+function statementOf({ id, url, events }: { id: string; url: PackageUrl; events: readonly DocumentEvent[] }) {
+  const version = packageVersion(url);
+  const isOpen = events.some(({ data }) => data.case !== "fixed" && data.case !== "falsePositiveDetermination");
+  return version === "" ? [] : [{ id, kind: packageKind(url), version, isOpen }];
 }
 
 /** The days of the events whose fixed version is reached. */
@@ -282,16 +305,19 @@ async function describe(
   return result;
 }
 
-/** The fields about packages and documents without a type. */
-function untypedFields(
+/** The fields about packages and documents without a type, and packages that could not be compared. */
+function listedFields(
   packages: readonly string[],
   untypedDocuments: readonly string[],
+  uncompared: readonly string[],
 ): MessageInitShape<typeof ListResolvedVulnsReportsResponseSchema> {
   return {
-    untypedPackages: packages.slice(0, maxUntyped),
+    untypedPackages: packages.slice(0, maxListed),
     untypedPackageCount: packages.length,
-    untypedDocuments: untypedDocuments.slice(0, maxUntyped),
+    untypedDocuments: untypedDocuments.slice(0, maxListed),
     untypedDocumentCount: untypedDocuments.length,
+    uncomparedPackages: uncompared.slice(0, maxListed),
+    uncomparedPackageCount: uncompared.length,
   };
 }
 

@@ -13,7 +13,7 @@ import { timeRangeOf } from "../time-range.ts";
 
 export const auditService = implement(AuditService, [], {
   async listAuditRecords(request: ListAuditRecordsRequest, context) {
-    const { query, after, pageSize, tokenAfter } = openList(unsortable, request, context);
+    const { query, order, after, pageSize, tokenAfter } = openList(byTime, request, context);
     const filter: AuditFilter = {
       scope: query.scope || undefined, // all of it for who may list at the whole platform
       caller: query.caller,
@@ -23,20 +23,22 @@ export const auditService = implement(AuditService, [], {
     };
     const session = databaseOf(context);
     const place = after && { timeUs: Number(after[0]), id: String(after[1]) };
+    const oldestFirst = order[0]?.descending === false;
     const [{ lines, last }, { count, isEstimated }] = await Promise.all([
-      listAudit(session, filter, { after: place, limit: pageSize }),
+      listAudit(session, filter, { after: place, skip: request.skip, limit: pageSize, oldestFirst }),
       countAudit(session, filter),
     ]);
     return create(ListAuditRecordsResponseSchema, {
       records: lines.map(messageOf),
       totalCount: BigInt(count),
       estimated: isEstimated,
+      skipped: request.skip,
       ...(last !== undefined && { nextPageToken: tokenAfter([last.timeUs, last.id]) }),
     });
   },
 });
 
-const unsortable = { sortNames: {}, defaultOrder: [] };
+const byTime = { sortNames: { time: "time" }, defaultOrder: [{ column: "time", descending: true }] };
 
 function messageOf({ time, caller, code: result, count, ...same }: AuditLine) {
   return create(AuditRecordSchema, {

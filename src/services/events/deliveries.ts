@@ -10,6 +10,7 @@ import {
   type GetDeliveryRequest,
   type ListDeliveriesRequest,
   ListDeliveriesResponseSchema,
+  type ListEventTypesRequest,
   ListEventTypesResponseSchema,
   type Delivery as Message,
   type ReplayDeliveryRequest,
@@ -71,16 +72,20 @@ export function deliveriesService(
     },
 
     async listDeliveries(request: ListDeliveriesRequest, context) {
-      const { query, after, pageSize, tokenAfter } = openList(unsortable, request, context);
+      const { query, order, after, pageSize, tokenAfter } = openList(byEventTime, request, context);
       await requireResource(subscriptions, query.subscription, context);
       const filter = filterOf(query);
       const session = databaseOf(context);
       const place = after && { timeUs: Number(after[0]), id: String(after[1]) };
-      const { deliveries, last } = await listDeliveries(session, filter, { after: place, limit: pageSize });
-      const counted = filter.type === undefined ? await countOfSubscription(session, filter) : undefined;
+      const oldestFirst = order[0]?.descending === false;
+      const part = { after: place, skip: request.skip, limit: pageSize, oldestFirst };
+      const { deliveries, last } = await listDeliveries(session, filter, part);
+      const { count, isEstimated } = await countOfSubscription(session, filter);
       return create(ListDeliveriesResponseSchema, {
         deliveries: deliveries.map(deliveryMessage),
-        ...(counted && { totalCount: BigInt(counted.count), estimated: counted.isEstimated }),
+        totalCount: BigInt(count),
+        estimated: isEstimated,
+        skipped: request.skip,
         ...(last !== undefined && { nextPageToken: tokenAfter([last.timeUs, last.id]) }),
       });
     },
@@ -104,8 +109,19 @@ export function deliveriesService(
       return create(ReplayFailedDeliveriesResponseSchema, { replayedCount: count, hasMore });
     },
 
-    async listEventTypes() {
-      return create(ListEventTypesResponseSchema, { eventTypes: eventTypesOf(services()) });
+    async listEventTypes(request: ListEventTypesRequest, context) {
+      const { order, after, pageSize, tokenAfter } = openList(byType, request, context);
+      const all = eventTypesOf(services());
+      if (order[0]?.descending === true) all.reverse();
+      const start = after === undefined ? 0 : all.findIndex(({ type }) => type === after[0]) + 1;
+      const eventTypes = all.slice(start + request.skip, start + request.skip + pageSize);
+      const last = eventTypes.at(-1);
+      return create(ListEventTypesResponseSchema, {
+        eventTypes,
+        totalCount: BigInt(all.length),
+        skipped: request.skip,
+        ...(last !== undefined && last !== all.at(-1) && { nextPageToken: tokenAfter([last.type]) }),
+      });
     },
 
     async sendTestEvent({ subscription }: SendTestEventRequest, context) {
@@ -115,7 +131,11 @@ export function deliveriesService(
   });
 }
 
-const unsortable = { sortNames: {}, defaultOrder: [] };
+const byEventTime = {
+  sortNames: { event_time: "event_time", eventTime: "event_time" },
+  defaultOrder: [{ column: "event_time", descending: true }],
+};
+const byType = { sortNames: { type: "type" }, defaultOrder: [{ column: "type", descending: false }] };
 
 /** Errors: NOT_FOUND. */
 async function requireDelivery(subscription: string, id: string, context: HandlerContext): Promise<Message> {

@@ -28,11 +28,15 @@ export async function grantableRole(session: ReadSession, uid: string, group: st
  */
 export function requireGrantable(role: Role, group: string, context: HandlerContext): void {
   if (role.uid === administratorRoleUid)
-    throw permissionDenied(`the role ${administratorRole} is granted only at initialisation`);
+    throw permissionDenied(`the role ${administratorRole} is granted only at initialisation`, {
+      role: administratorRole,
+    });
   const { grants } = authorityOf(context);
   const lacking = role.capabilities.filter((capability) => !holds(grants, group, [capability]));
   if (lacking.length > 0)
-    throw permissionDenied(`the role holds capabilities that you do not: ${capabilityList(lacking)}`);
+    throw permissionDenied(`the role holds capabilities that you do not: ${capabilityList(lacking)}`, {
+      capabilities: capabilityList(lacking),
+    });
 }
 
 /**

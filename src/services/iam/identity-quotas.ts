@@ -23,7 +23,8 @@ export async function requireQuota(
   const within = [{ root: organisation, self: false }];
   const session = databaseOf(context);
   const requireBelow = async (max: number, where: NonNullable<Selection["where"]>, text: string) => {
-    if ((await session.count(resource.table, { within, where })) >= max) throw resourceExhausted(organisation, text);
+    if ((await session.count(resource.table, { within, where })) >= max)
+      throw resourceExhausted(organisation, text, undefined, { limit: String(max) });
   };
   const added = patternCount(after) - (before === undefined ? 0 : patternCount(before));
   if (added > 0) {
@@ -34,7 +35,9 @@ export async function requireQuota(
     const others = rows.filter((row) => row.uid !== uid);
     const count = others.reduce((sum, row) => sum + patternCount(messageOf(resource, row)), 0);
     if (count + patternCount(after) > max)
-      throw resourceExhausted(organisation, `an organisation can have ${max} patterns in its identities`);
+      throw resourceExhausted(organisation, `an organisation can have ${max} patterns in its identities`, undefined, {
+        limit: String(max),
+      });
   }
   if (after.relationship.case !== "staticKeys") return;
   const { subject } = literalsOf(after);

@@ -123,5 +123,7 @@ export async function storeBuiltInRoles(session: WriteSession, nowMs: number): P
 
 /** Errors: PERMISSION_DENIED unless the caller holds the added capabilities. */
 function requireHeld(added: readonly Capability[], isHeld: boolean): void {
-  if (!isHeld) throw permissionDenied(`the role would hold capabilities that you do not: ${capabilityList(added)}`);
+  if (isHeld) return;
+  const lacking = capabilityList(added);
+  throw permissionDenied(`the role would hold capabilities that you do not: ${lacking}`, { capabilities: lacking });
 }

@@ -4,8 +4,8 @@
  */
 
 import { fixedUid } from "../../new-uid.ts";
-import { newRow, type Saved } from "../../resource/index.ts";
-import type { ReadSession, TableSpec, WriteSession } from "../../store/index.ts";
+import { newRow, type Resource, type Saved } from "../../resource/index.ts";
+import type { ReadSession, Row, TableSpec, WriteSession } from "../../store/index.ts";
 
 /** A version of a product, of which there are several releases: `3.12`. Dates are `YYYY-MM-DD`, or "". */
 export interface ProductCycle {
@@ -58,6 +58,23 @@ export async function productsOf(
   );
 }
 
+/** The products of repos, by the uid of the repo. */
+export async function productsIn(
+  session: ReadSession,
+  repos: Pick<Resource, "table">,
+  repoUids: readonly string[],
+): Promise<ReadonlyMap<string, Product>> {
+  const rows = await session.getMany(repos.table, repoUids);
+  const nameOf = (row: Row) => String(row.columns.name);
+  const products = await productsOf(session, [...rows.values()].map(nameOf));
+  return new Map(
+    [...rows].flatMap(([uid, row]): [string, Product][] => {
+      const product = products.get(nameOf(row));
+      return product === undefined ? [] : [[uid, product]];
+    }),
+  );
+}
+
 /** The version of a tag: the longest that it begins with; of `latest` and `latest-dev`, the newest. */
 export function cycleOf({ cycles }: Product, tag: string): ProductCycle | undefined {
   if (/^latest(-|$)/.test(tag)) return cycles[0];
@@ -81,6 +98,12 @@ export function lifeCycleOf({ eolDate, isEol }: ProductCycle, nowMs: number): Li
   const endMs = Date.parse(`${eolDate}T00:00:00Z`);
   const graceEndMs = monthsLater(endMs, graceMonths);
   return { state: nowMs < endMs ? "active" : nowMs < graceEndMs ? "grace" : "inactive", graceEndMs };
+}
+
+/** Whether the version that a tag is of has reached its end of life. */
+export function hasEnded(product: Product | undefined, tag: string, nowMs: number): boolean {
+  const cycle = product && cycleOf(product, tag);
+  return cycle !== undefined && lifeCycleOf(cycle, nowMs).state !== "active";
 }
 
 /** The same day of the month some months later, or the last day of a month that is shorter. */

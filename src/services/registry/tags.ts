@@ -1,6 +1,7 @@
 /** Tags: names for digests in a repo. Creating a tag that exists moves it. */
-import { create, type MessageShape } from "@bufbuild/protobuf";
+import { create } from "@bufbuild/protobuf";
 import { timestampMs } from "@bufbuild/protobuf/wkt";
+import type { HandlerContext } from "@connectrpc/connect";
 import type { RepoSchema } from "../../../gen/platform/registry/v2/repos_pb.ts";
 import {
   type CreateTagRequest,
@@ -8,18 +9,22 @@ import {
   TagSchema,
   TagsService,
 } from "../../../gen/platform/registry/v2/tags_pb.ts";
+import type { Awaitable } from "../../awaitable.ts";
+import { invalid } from "../../errors.ts";
 import {
   databaseOf,
   defineResource,
   equalTo,
-  type findRow,
   implement,
   insertResource,
   type MountedService,
   type Resource,
   toResponse,
   updateResource,
+  variantOfEtag,
 } from "../../resource/index.ts";
+import type { Row } from "../../store/index.ts";
+import { hasEnded, productsIn } from "./products.ts";
 
 /** Families of generated tags, distinguished by their names. A name may be in several. */
 const families = { referrer: /^sha256-/, date: /-20[0-9]{6}$/, epoch: /-r[0-9]+$/ } as const;
@@ -62,13 +67,30 @@ export function defineTags(repos: Resource<typeof RepoSchema>) {
       includeEpochs: () => [],
     },
     unique: ["name"],
+    check({ after, paths }) {
+      const concernsDigest = paths?.some(([field]) => field?.name === "digest") ?? true;
+      if (after.digest === "" && concernsDigest)
+        // only v1 has tags without a digest
+        throw invalid({ field: "digest", description: 'digest must match "^sha256:[0-9a-f]{64}$"' });
+    },
+    /** A tag is deprecated as soon as the version that it is of has reached its end of life. */
+    async hydrate(messages, rows, session, { nowMs }) {
+      const undecided = messages.map((tag, i) => ({ tag, repo: rows[i]!.parent })).filter(({ tag }) => !tag.deprecated);
+      const parents = [...new Set(undecided.map(({ repo }) => repo))];
+      const products = await productsIn(session, repos, parents);
+      for (const { tag, repo } of undecided) {
+        if (!hasEnded(products.get(repo), tag.name, nowMs)) continue;
+        tag.deprecated = true;
+        tag.etag = variantOfEtag(tag.etag, "eol");
+      }
+    },
   });
 }
 
 export function tagsService(tags: Resource<typeof TagSchema>): MountedService {
   return implement(TagsService, [tags], {
     async createTag({ parent, tag = create(TagSchema) }: CreateTagRequest, context) {
-      const existing = await findByName(tags, parent, tag, context);
+      const existing = await tagNamed(tags, parent, tag.name, context);
       if (existing === undefined) return toResponse(tags, await insertResource(tags, parent, tag, context), context);
       const mask = { $typeName: "google.protobuf.FieldMask" as const, paths: ["digest", "deprecated", "bundles"] };
       return toResponse(tags, await updateResource(tags, existing.uid, tag, mask, context), context);
@@ -76,12 +98,12 @@ export function tagsService(tags: Resource<typeof TagSchema>): MountedService {
   });
 }
 
-async function findByName(
+/** The tag of a repo with this name. */
+export function tagNamed(
   tags: Resource<typeof TagSchema>,
   parent: string,
-  tag: MessageShape<typeof TagSchema>,
-  context: Parameters<typeof findRow>[2],
-) {
-  const where = [{ column: "name", equals: tag.name }];
-  return databaseOf(context).first(tags.table, { parent, where });
+  name: string,
+  context: Pick<HandlerContext, "values">,
+): Awaitable<Row | undefined> {
+  return databaseOf(context).first(tags.table, { parent, where: [{ column: "name", equals: name }] });
 }

@@ -25,7 +25,30 @@ export interface Finding {
   readonly source: string;
   readonly description: string;
   readonly severity: Severity;
-  readonly cvss: readonly { readonly score: string; readonly version: string }[];
+  readonly cvss: readonly {
+    readonly score: string;
+    readonly version: string;
+    /** Absent in reports that an earlier version stored, as are the next members. */
+    readonly vector?: string;
+    readonly source?: string;
+  }[];
+  readonly epss?: readonly {
+    readonly cve: string;
+    readonly score: number;
+    readonly percentile: number;
+    readonly date: string;
+  }[];
+  readonly exploits?: readonly {
+    readonly cve: string;
+    readonly vendor: string;
+    readonly product: string;
+    readonly dateAdded: string;
+    readonly dueDate: string;
+    readonly requiredAction: string;
+    readonly ransomwareUse: string;
+    readonly urls: readonly string[];
+  }[];
+  readonly risk?: number;
   readonly urls: readonly string[];
   readonly fix: {
     readonly versions: readonly string[];

@@ -16,42 +16,80 @@ import {
   namedResources,
   openList,
 } from "../../resource/index.ts";
-import type { ScalarValue } from "../../store/index.ts";
+import { type ListQuery, merged, type ReadSession, type ScalarValue, type TableSpec } from "../../store/index.ts";
 
 /** @param services whose resources are found. */
 export function searchService(services: readonly MountedService[]): MountedService {
   const all = namedResources(services);
   return implement(SearchService, [], {
     async searchNames(request: SearchNamesRequest, context) {
-      const { query, after, pageSize, tokenAfter } = openList(unsortable, request, context);
+      const { query, order, after, pageSize, tokenAfter } = openList(byName, request, context);
       const { prefix, scope = "" } = query;
+      const { skip } = request;
+      const descending = order[0]?.descending === true;
       const session = databaseOf(context);
       const { grants } = authorityOf(context);
-      const pages = await Promise.all(
-        ofTypes(all, query.types).map(async ({ type, table, visibleTo }) => {
-          const rows = await session.list(table, {
-            ...visibleTo(grants, scope),
-            where: [{ column: "name", startsWith: prefix }],
-            orderBy: [{ column: "name", descending: false }],
-            ...(after && { after: placeIn(type, after) }),
-            columns: [],
-            limit: pageSize + 1,
-          });
-          return rows.map(({ uid, columns }) => ({ type, uid, name: String(columns.name) }));
+      const selected = ofTypes(all, query.types).map(({ type, table, visibleTo }) => ({
+        type,
+        table,
+        selection: { ...visibleTo(grants, scope), where: [{ column: "name", startsWith: prefix }] },
+      }));
+      const streams = selected.map(({ type, table, selection }) =>
+        resultsOf(session, type, table, {
+          ...selection,
+          orderBy: [{ column: "name", descending }],
+          ...(after && { after: placeIn(type, after) }),
+          columns: [],
+          limit: Math.min(skip + pageSize + 1, maxBatch),
         }),
       );
-      const found = inOrder(pages.flat());
+      const found: Result[] = [];
+      let passed = 0;
+      for await (const result of merged(streams, descending ? (a, b) => compare(b, a) : compare)) {
+        if (passed++ >= skip) found.push(result);
+        if (found.length > pageSize) break;
+      }
+      const counts = await Promise.all(selected.map(({ table, selection }) => session.count(table, selection)));
       const results = found.slice(0, pageSize);
       const last = found.length > pageSize ? results.at(-1) : undefined;
       return create(SearchNamesResponseSchema, {
-        results: results.map((result) => create(FoundResourceSchema, result)),
+        results: results.map(({ type, uid, name }) => create(FoundResourceSchema, { type, uid, name })),
+        totalCount: BigInt(counts.reduce((sum, count) => sum + count, 0)),
+        skipped: skip,
         ...(last && { nextPageToken: tokenAfter([last.name, last.type, last.uid]) }),
       });
     },
   });
 }
 
-const unsortable = { sortNames: {}, defaultOrder: [] };
+const byName = { sortNames: { name: "name" }, defaultOrder: [{ column: "name", descending: false }] };
+
+/** How many rows of a type are read at once. */
+const maxBatch = 1000;
+
+/** A resource that was found. */
+interface Result {
+  readonly type: string;
+  readonly uid: string;
+  readonly name: string;
+  /** The name as databases sort it: byte by byte. */
+  readonly key: Buffer;
+}
+
+/** The results of one type, in the order of the query. */
+async function* resultsOf(
+  session: ReadSession,
+  type: string,
+  table: TableSpec,
+  query: ListQuery,
+): AsyncGenerator<Result> {
+  for await (const rows of session.pages(table, query)) {
+    for (const { uid, columns } of rows) {
+      const name = String(columns.name);
+      yield { type, uid, name, key: Buffer.from(name) };
+    }
+  }
+}
 
 /** The named resources of these types; all if there are none. Errors: INVALID_ARGUMENT for another type. */
 function ofTypes(all: readonly NamedResource[], types: readonly string[]): readonly NamedResource[] {
@@ -72,10 +110,7 @@ function placeIn(type: string, [name, lastType, uid]: readonly ScalarValue[]): r
   return [name!, type < String(lastType) ? behindUids : ""];
 }
 
-/** The rows of several types, each by name and uid, in the order of the databases: by name, byte by byte, then type. */
-function inOrder<R extends { readonly name: string }>(rows: readonly R[]): R[] {
-  return rows
-    .map((row) => ({ row, key: Buffer.from(row.name) }))
-    .sort((a, b) => Buffer.compare(a.key, b.key))
-    .map(({ row }) => row);
+/** By name, then type, then uid. */
+function compare(a: Result, b: Result): number {
+  return Buffer.compare(a.key, b.key) || (a.type < b.type ? -1 : a.type > b.type ? 1 : a.uid < b.uid ? -1 : 1);
 }

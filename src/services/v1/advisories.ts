@@ -73,7 +73,7 @@ export function advisoriesOfV1(editor: AdvisoryEditor): ServiceOfV1 {
             order_by: orderBy,
           },
           onlyOlder: byId,
-          onlyNewer: { query: "no filter of v1" },
+          onlyNewer: { artifact_versions: "no filter of v1", query: "no filter of v1" },
         },
         {
           older: v1.AdvisoriesListSchema,

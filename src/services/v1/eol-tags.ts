@@ -4,10 +4,10 @@ import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type { HandlerContext } from "@connectrpc/connect";
 import * as v1 from "../../../gen/platform/registry/v1/eol_tags_pb.ts";
 import * as v2 from "../../../gen/platform/registry/v2/tags_pb.ts";
-import { databaseOf, environmentOf, type Resource } from "../../resource/index.ts";
+import { databaseOf, environmentOf, messageOf, type Resource } from "../../resource/index.ts";
 import type { Handler, MessageTable, MethodTranslations } from "../../translation/index.ts";
 import { parentOf } from "../../uid.ts";
-import { cycleOf, lifeCycleOf, type Product, type ProductCycle, productsOf } from "../registry/products.ts";
+import { cycleOf, lifeCycleOf, type Product, type ProductCycle, productsIn } from "../registry/products.ts";
 import { longPageSize } from "./common.ts";
 
 const noFilter = "no filter of v1";
@@ -29,6 +29,7 @@ export const eolTagTables: readonly MessageTable[] = [
 export function listEolTags(
   { custom, invoke, translate }: MethodTranslations,
   repos: Resource,
+  tags: Resource<typeof v2.TagSchema>,
 ): (method: DescMethod) => Handler {
   const { listTags } = v2.TagsService.method;
   const filter = translate(v1.EolTagFilterSchema, v2.ListTagsRequestSchema);
@@ -36,15 +37,17 @@ export function listEolTags(
     custom(method, listTags, async (request: v1.EolTagFilter, context: HandlerContext) => {
       // Signatures and other referrers are no images.
       const query = { ...(filter.toNewer(request) as v2.ListTagsRequest), excludeReferrers: true };
-      const { tags, nextPageToken = "" } = (await invoke(listTags, query, context)) as v2.ListTagsResponse;
+      const listed = (await invoke(listTags, query, context)) as v2.ListTagsResponse;
       const session = databaseOf(context);
-      const repoRows = await session.getMany(repos.table, [...new Set(tags.map(({ uid }) => parentOf(uid)))]);
-      const nameOf = ({ uid }: v2.Tag) => String(repoRows.get(parentOf(uid))?.columns.name ?? "");
-      const products = await productsOf(session, [...new Set(tags.map(nameOf))]);
+      const uids = listed.tags.map(({ uid }) => uid);
+      const products = await productsIn(session, repos, [...new Set(uids.map(parentOf))]);
+      const rows = await session.getMany(tags.table, uids);
       const { nowMs } = environmentOf(context);
       return create(v1.EolTagListSchema, {
-        items: tags.map((tag) => eolTag(tag, products.get(nameOf(tag)), nowMs)),
-        nextPageToken,
+        items: uids
+          .flatMap((uid) => rows.get(uid) ?? [])
+          .map((row) => eolTag(messageOf(tags, row), products.get(row.parent), nowMs)),
+        nextPageToken: listed.nextPageToken ?? "",
       });
     });
 }
@@ -58,15 +61,21 @@ const states = {
   inactive: [TAG_INACTIVE, GRACE_EXPIRED],
 } as const;
 
-function eolTag({ uid, name }: v2.Tag, product: Product | undefined, nowMs: number): v1.EolTag {
+/** A tag as it is stored. One that is set `deprecated` is inactive, whatever is known of its version. */
+function eolTag({ uid, name, deprecated }: v2.Tag, product: Product | undefined, nowMs: number): v1.EolTag {
   const cycle = product && cycleOf(product, name);
-  const base = { id: uid, name, mainPackageName: product?.name ?? "" };
-  if (cycle === undefined) return create(v1.EolTagSchema, { ...base, mainPackageVersion: {} });
+  const base = {
+    id: uid,
+    name,
+    mainPackageName: product?.name ?? "",
+    mainPackageVersion: cycle === undefined ? {} : versionOf(cycle),
+  };
+  if (deprecated) return create(v1.EolTagSchema, { ...base, tagStatus: TAG_INACTIVE });
+  if (cycle === undefined) return create(v1.EolTagSchema, base);
   const { state, graceEndMs } = lifeCycleOf(cycle, nowMs);
   const [tagStatus, graceStatus] = states[state];
   return create(v1.EolTagSchema, {
     ...base,
-    mainPackageVersion: versionOf(cycle),
     tagStatus,
     graceStatus: graceEndMs === undefined ? GRACE_NOT_ELIGIBLE : graceStatus,
     ...(graceEndMs !== undefined && { gracePeriodExpiryDate: timestampFromMs(graceEndMs) }),

@@ -1,5 +1,5 @@
 /** The registry of v1. */
-import type { DescMethodUnary } from "@bufbuild/protobuf";
+import { create, type DescMethod, type DescMethodUnary, type Message } from "@bufbuild/protobuf";
 import type { HandlerContext } from "@connectrpc/connect";
 import * as images from "../../../gen/platform/registry/v1/images_pb.ts";
 import { Registry } from "../../../gen/platform/registry/v1/registry_pb.ts";
@@ -13,8 +13,10 @@ import {
 } from "../../../gen/platform/registry/v2/images_pb.ts";
 import type { RepoReadmeSchema } from "../../../gen/platform/registry/v2/repos_pb.ts";
 import * as v2 from "../../../gen/platform/registry/v2/tags_pb.ts";
-import { type Resource, toResponse, updateResource } from "../../resource/index.ts";
+import { holdResource, type Resource, storeResource, toResponse, updateResource } from "../../resource/index.ts";
+import type { Row } from "../../store/index.ts";
 import { setCarriedOut } from "../../translation/index.ts";
+import { tagNamed } from "../registry/tags.ts";
 import { byId, type ServiceOfV1, serviceOfV1 } from "./common.ts";
 import { eolTagTables, listEolTags } from "./eol-tags.ts";
 import { repoMethods, repoTables } from "./repos.ts";
@@ -54,29 +56,54 @@ export function registryOfV1({ repos, readmes, tags }: RegistryResources): Servi
       ],
     },
     mount(translations) {
-      const { call, list, custom, translate } = translations;
+      const { call, calling, list, custom, translate } = translations;
       const { createTag, listTags, getTag, deleteTag } = v2.TagsService.method;
       const { getArchitectures, getSize } = ImagesService.method;
       const tag = translate(v1.TagSchema, v2.TagSchema);
+      const creation = translate(v1.CreateTagRequestSchema, v2.CreateTagRequestSchema);
+      const createWithDigest = calling(createTag, v1.CreateTagRequestSchema, v1.TagSchema);
+
+      /** Replaces a tag. An empty digest keeps that which it has. */
+      function change(uid: string, body: v2.Tag, context: HandlerContext): Promise<Row> {
+        const paths = [...(body.digest === "" ? [] : ["digest"]), "deprecated", "bundles"];
+        return updateResource(tags, uid, body, { $typeName: "google.protobuf.FieldMask", paths }, context);
+      }
+
+      /** Stores a tag that names no image yet, which v2 does not create. Its other rules are those of v1. */
+      async function storeUndigested(parent: string, { name, deprecated, bundles }: v2.Tag, context: HandlerContext) {
+        await holdResource(repos, parent, context);
+        return storeResource(tags, parent, create(v2.TagSchema, { name, deprecated, bundles }), context);
+      }
+
+      async function answer(method: DescMethod, request: Message, row: Row, context: HandlerContext) {
+        const response = await toResponse(tags, row, context);
+        setCarriedOut(context.values, { method: method as DescMethodUnary, request, response });
+        return tag.toOlder(response);
+      }
+
       return serviceOfV1(Registry, {
         ...repoMethods(translations, repos, readmes),
-        createTag: (method) => call(method, createTag),
+        createTag: (method) =>
+          custom(method, createTag, async (request: v1.CreateTagRequest, context: HandlerContext) => {
+            if (request.tag?.digest !== "") return createWithDigest(request, context);
+            const body = tag.toNewer(request.tag) as v2.Tag;
+            const existing = await tagNamed(tags, request.repoId, body.name, context);
+            const row =
+              existing === undefined
+                ? await storeUndigested(request.repoId, body, context)
+                : await change(existing.uid, body, context);
+            return answer(createTag, creation.toNewer(request), row, context);
+          }),
         updateTag: (method) =>
           custom(method, createTag, async (request: v1.Tag, context: HandlerContext) => {
             const body = tag.toNewer(request) as v2.Tag;
-            const mask = {
-              $typeName: "google.protobuf.FieldMask" as const,
-              paths: ["digest", "deprecated", "bundles"],
-            };
-            const response = await toResponse(tags, await updateResource(tags, body.uid, body, mask, context), context);
-            setCarriedOut(context.values, { method: method as DescMethodUnary, request, response });
-            return tag.toOlder(response);
+            return answer(method, request, await change(body.uid, body, context), context);
           }),
         listTags: (method) => list(method, listTags, { get: getTag }),
         deleteTag: (method) => call(method, deleteTag),
         getArchs: (method) => call(method, getArchitectures),
         getSize: (method) => call(method, getSize),
-        listEolTags: listEolTags(translations, repos),
+        listEolTags: listEolTags(translations, repos, tags),
         getVulnReport: getVulnReport(translations, repos),
       });
     },

@@ -9,12 +9,12 @@ export const securityAdvisoryOfV1: ServiceOfV1 = {
   tables: {
     messages: [
       { older: v1.DocumentSchema, newer: v2.DocumentSchema, onlyNewer: identified },
-      { older: v1.AdvisorySchema, newer: v2.DocumentAdvisorySchema, onlyNewer: { package_url: "v1 does not show it" } },
+      { older: v1.AdvisorySchema, newer: v2.DocumentAdvisorySchema },
       {
         older: v1.VulnerabilityMetadataSchema,
         newer: v2.VulnerabilityMetadataSchema,
         fields: { severity: "severities" },
-        onlyNewer: { ...identified, aliases: "v1 does not show them" },
+        onlyNewer: { ...identified, aliases: "v1 does not show them", withdraw_time: "v1 does not show it" },
       },
       {
         older: v1.VulnerabilityMetadataListSchema,

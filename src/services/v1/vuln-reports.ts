@@ -141,7 +141,9 @@ async function reportsFor(
       found.push(report);
     }
     if (found.length > maxItems)
-      throw resourceExhausted("list", `the list has more than ${maxItems} reports (--v1-max-list-items)`);
+      throw resourceExhausted("list", `the list has more than ${maxItems} reports (--v1-max-list-items)`, undefined, {
+        limit: String(maxItems),
+      });
   }
   return found;
 }
@@ -189,7 +191,7 @@ function headOf({ digest, scanner: { name, version }, databaseMs, scanMs }: Stor
 function vulnerabilitiesOf(findings: readonly Finding[]): v1.Vulnerability[] {
   const groups = Map.groupBy(findings, ({ id, fix }) => JSON.stringify([id, fix]));
   const all = [...groups.values()].map((group) => {
-    const { id, aliases, description, severity, cvss, urls, fix } = group[0]!;
+    const { id, aliases, description, severity, cvss, epss = [], exploits = [], risk, urls, fix } = group[0]!;
     const distinct = (read: (finding: Finding) => readonly string[]) => [...new Set(group.flatMap(read))];
     return create(v1.VulnerabilitySchema, {
       id,
@@ -202,6 +204,9 @@ function vulnerabilitiesOf(findings: readonly Finding[]): v1.Vulnerability[] {
       fix: { versions: [...fix.versions], state: v1.Vulnerability_Fix_State[fix.state] },
       relatedUrls: [...urls],
       locations: distinct((finding) => finding.package.locations),
+      epss: [...epss],
+      knownExploits: exploits.map((exploit) => ({ ...exploit, urls: [...exploit.urls] })),
+      ...(risk !== undefined && { risk }),
     });
   });
   const rank = ({ severity }: v1.Vulnerability) =>

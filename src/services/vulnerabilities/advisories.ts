@@ -53,6 +53,7 @@ export function defineAdvisories(groups: Resource, severitiesOf: SeveritySource)
       artifactNames: (names, { origin }) => (origin === undefined ? having("artifact_name", names) : []),
       artifactTypes: anyOf("artifact_type"),
       artifactArchitectures: anyOf("artifact_architecture"),
+      artifactVersions: anyOf("artifact_version"),
       componentNames: anyOf("component_name"),
       componentTypes: anyOf("component_type"),
       componentLocations: anyOf("component_location"),

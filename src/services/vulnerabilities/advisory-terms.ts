@@ -25,6 +25,7 @@ export type Tag =
   | "artifact_name"
   | "artifact_type"
   | "artifact_architecture"
+  | "artifact_version"
   | "component_name"
   | "component_type"
   | "component_location"
@@ -68,6 +69,7 @@ export function termsOf(advisory: Advisory): string[] {
       term("artifact_name", advisory.artifactName),
       term("artifact_type", advisory.artifactType),
       term("artifact_architecture", advisory.artifactArchitecture),
+      ...(advisory.artifactVersion === undefined ? [] : [term("artifact_version", advisory.artifactVersion)]),
       term("component_name", advisory.componentName),
       term("component_type", advisory.componentType),
       term("component_location", advisory.componentLocation),

@@ -50,10 +50,8 @@ export function advisoryEditor(advisories: Resource<typeof AdvisorySchema>, writ
   });
 
   async function save(group: string, advisory: Advisory, context: HandlerContext): Promise<Advisory> {
-    const { artifactName } = advisory;
-    const request = { ...writeOf(context), group, artifactName, advisories: [advisory], prune: false };
-    await saveAdvisories(transactionOf(context), request);
-    const uid = advisoryUid(group, artifactName, advisory.advisoryId);
+    await saveAdvisories(transactionOf(context), { ...writeOf(context), group, advisories: [advisory] });
+    const uid = advisoryUid(group, advisory);
     return toResponse(advisories, await findRow(advisories, uid, context), context);
   }
 
@@ -74,14 +72,15 @@ export function advisoryEditor(advisories: Resource<typeof AdvisorySchema>, writ
   return {
     async create(group, advisory, context) {
       await holdResource(advisories.declaration.parent!, group, context);
-      const uid = advisoryUid(group, advisory.artifactName, advisory.advisoryId);
+      const events = advisory.events.map((event) => stamped(event, context));
+      const fields = { ...advisory, ...productOf(undefined), deleteTime: undefined, events };
+      const uid = advisoryUid(group, fields);
       if ((await transactionOf(context).get(advisories.table, uid)) !== undefined)
         throw alreadyExists(
           { type: advisories.contract.type, uid },
           `artifact ${JSON.stringify(advisory.artifactName)} and id ${JSON.stringify(advisory.advisoryId)}`,
         );
-      const events = advisory.events.map((event) => stamped(event, context));
-      return save(group, create(AdvisorySchema, { ...advisory, deleteTime: undefined, events }), context);
+      return save(group, create(AdvisorySchema, fields), context);
     },
 
     async replace(advisory, context) {
@@ -100,7 +99,8 @@ export function advisoryEditor(advisories: Resource<typeof AdvisorySchema>, writ
           ? stamped(event, context)
           : create(AdvisoryEventSchema, { ...event, createTime });
       });
-      return save(parentOf(uid), create(AdvisorySchema, { ...advisory, deleteTime: undefined, events }), context);
+      const fields = { ...advisory, ...productOf(own), deleteTime: undefined, events };
+      return save(parentOf(uid), create(AdvisorySchema, fields), context);
     },
 
     async remove(uid, context) {
@@ -129,6 +129,12 @@ export function advisoryEditor(advisories: Resource<typeof AdvisorySchema>, writ
       return after;
     },
   };
+}
+
+/** The fields about the product of a statement, which only feeds write. */
+function productOf(own: Advisory | undefined) {
+  const { artifactVersion, packageUrl, subcomponent } = own ?? create(AdvisorySchema);
+  return { artifactVersion, packageUrl, subcomponent };
 }
 
 const eventType = "vulnerabilities.platform.internal/AdvisoryEvent";

@@ -1,8 +1,9 @@
 /**
  * Storing the advisories of feeds about one artifact in a group. The uid of an advisory is derived from artifact and
- * advisory id, so that importing again finds the advisory and writes only what differs. An advisory is the merge of
- * what each feed has: the fields of the first feed, the aliases of all. An event is identified by its type and time, or
- * by its content when it has no time, and keeps its uid when its text changes.
+ * advisory id, and from the product and the subcomponent if it names them, so that importing again finds the advisory
+ * and writes only what differs. An advisory is the merge of what each feed has: the fields of the first feed, the
+ * aliases of all. An event is identified by its type and time, or by its content when it has no time, and keeps its uid
+ * when its text changes.
  */
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import {
@@ -29,32 +30,30 @@ import {
   saveOfFeed,
 } from "../../resource/index.ts";
 import type { Row, WriteSession } from "../../store/index.ts";
-import { latestEventTerm, term } from "./advisory-terms.ts";
+import { latestEventTerm } from "./advisory-terms.ts";
 
 /** The maximum that the API allows in an advisory. */
 const maxEvents = 1000;
 const maxAliases = 100;
-/** The advisories of one query. */
-const portion = 200;
+
+/** What distinguishes the advisories of a group. */
+type Identity = Pick<Advisory, "artifactName" | "advisoryId" | "packageUrl" | "subcomponent">;
 
 /** The number of advisories by result. */
-type SavedAdvisories = Record<Saved | "removed", number>;
+type SavedAdvisories = Record<Saved, number>;
 
 /** What a feed writes, and when. */
-interface AdvisoryWrite extends Pick<FeedWrite, "feed" | "nowMs"> {
+interface AdvisoryWrite extends Omit<FeedWrite, "onChange"> {
   /** Called for each advisory that is created, changed or deleted. */
   onChange?(change: RowChange): void;
 }
 
-/** The advisories of one artifact in one group, from a feed. */
+/** Advisories of one group, from a feed. */
 interface AdvisoriesToSave extends AdvisoryWrite {
   /** The uid of the group. */
   readonly group: string;
-  readonly artifactName: string;
-  /** All are about this artifact, with distinct advisory ids. Their uids are set here. */
+  /** Distinct. Their uids are set here. */
   readonly advisories: readonly Advisory[];
-  /** Whether to remove other advisories of the feed about the artifact in the group. */
-  readonly prune: boolean;
 }
 
 /** Which advisories of a group to check for removal. */
@@ -67,51 +66,48 @@ interface AdvisoriesToPrune extends AdvisoryWrite {
 /** Stores and removes advisories. */
 export interface AdvisoryWriter {
   readonly advisoriesOfFeeds: FeedResource<typeof AdvisorySchema>;
-  /** The uid of the advisory about an artifact with this advisory id. */
-  advisoryUid(group: string, artifactName: string, advisoryId: string): string;
+  /** The uid of an advisory in a group. */
+  advisoryUid(group: string, advisory: Identity): string;
   /** Does the part that needs no database, ahead of the transaction. Errors: INVALID_ARGUMENT. */
-  prepareAdvisories(request: Pick<AdvisoriesToSave, "group" | "artifactName" | "advisories">): void;
+  prepareAdvisories(request: Pick<AdvisoriesToSave, "group" | "advisories">): void;
   /** Errors: NOT_FOUND for the group, INVALID_ARGUMENT; then the transaction must be rolled back. */
   saveAdvisories(session: WriteSession, request: AdvisoriesToSave): Promise<SavedAdvisories>;
   /** Removes what a feed has of an advisory. */
   removeAdvisory(session: WriteSession, uid: string, request: AdvisoryWrite): Promise<void>;
-  /** Checks the next advisories of a feed in a group, and removes those whose artifact is not to be kept. */
+  /** Checks the next advisories of a feed in a group, and removes those that are not to be kept. */
   pruneAdvisories(
     session: WriteSession,
     request: AdvisoriesToPrune,
-    isKept: (artifactName: string) => boolean,
+    isKept: (artifactName: string, rowUid: string) => boolean,
   ): Promise<Pruned>;
 }
 
 /** Creates a writer of the resource of advisories. */
 export function advisoryWriter(advisories: Resource<typeof AdvisorySchema>): AdvisoryWriter {
-  const { table, declaration } = advisories;
+  const { declaration } = advisories;
   const ofFeeds = { resource: advisories, rows: feedRows("feed_advisories"), merge: mergeAdvisories };
   return {
     advisoriesOfFeeds: ofFeeds,
     advisoryUid,
 
-    prepareAdvisories({ group, artifactName, advisories: messages }) {
+    prepareAdvisories({ group, advisories: messages }) {
       for (const message of messages) {
-        identifyEvents(message, advisoryUid(group, artifactName, message.advisoryId));
+        identifyEvents(message, advisoryUid(group, message));
         prepareResource(advisories, message);
       }
     },
 
-    async saveAdvisories(session, { group, artifactName, advisories: messages, prune, ...request }) {
+    async saveAdvisories(session, { group, advisories: messages, ...request }) {
       const groups = declaration.parent!;
       if ((await session.get(groups.table, group)) === undefined)
         throw notFound({ type: groups.contract.type, uid: group });
       const entries = messages.map((message) => {
-        const uid = advisoryUid(group, artifactName, message.advisoryId);
+        const uid = advisoryUid(group, message);
         identifyEvents(message, uid);
         return { uid, parent: group, message };
       });
-      const saved: SavedAdvisories = { added: 0, changed: 0, unchanged: 0, removed: 0 };
-      const write = writeOf(request);
-      for (const what of await saveOfFeed(ofFeeds, session, write, entries)) saved[what]++;
-      const kept = new Set(entries.map(({ uid }) => uid));
-      if (prune) saved.removed = await removeOthers(session, write, { group, artifactName }, kept);
+      const saved: SavedAdvisories = { added: 0, changed: 0, unchanged: 0 };
+      for (const what of await saveOfFeed(ofFeeds, session, writeOf(request), entries)) saved[what]++;
       return saved;
     },
 
@@ -121,33 +117,18 @@ export function advisoryWriter(advisories: Resource<typeof AdvisorySchema>): Adv
 
     pruneAdvisories(session, { group, after, ...request }, isKept) {
       const selection = { ...writeOf(request), parent: group, after };
-      return pruneOfFeed(ofFeeds, session, selection, ({ artifactName }) => isKept(artifactName));
+      return pruneOfFeed(ofFeeds, session, selection, ({ artifactName }, rowUid) => isKept(artifactName, rowUid));
     },
   };
-
-  async function removeOthers(
-    session: WriteSession,
-    write: FeedWrite,
-    { group, artifactName }: Pick<AdvisoriesToSave, "group" | "artifactName">,
-    kept: ReadonlySet<string>,
-  ): Promise<number> {
-    const where = [{ column: "terms", hasAny: [term("artifact_name", artifactName)] }];
-    let removed = 0;
-    for await (const rows of session.pages(table, { parent: group, where, limit: portion, columns: [] })) {
-      const others = rows.map(({ uid }) => uid).filter((uid) => !kept.has(uid));
-      removed += await removeOfFeed(ofFeeds, session, write, others);
-    }
-    return removed;
-  }
 }
 
 /** Tells the caller of a change whether it is a fix. */
-function writeOf({ feed, nowMs, onChange }: AdvisoryWrite): FeedWrite {
+function writeOf({ onChange, ...write }: AdvisoryWrite): FeedWrite {
   const tell = ({ before, ...change }: SavedChange) => {
     const isFix = before !== undefined && isFixed(change.row) && !isFixed(before);
     onChange?.(isFix ? { ...change, kind: "fixed" } : change);
   };
-  return { feed, nowMs, ...(onChange && { onChange: tell }) };
+  return { ...write, ...(onChange && { onChange: tell }) };
 }
 
 /** Whether the newest approved event of an advisory is a fix. */
@@ -195,8 +176,9 @@ function identifyEvents({ events }: Advisory, advisoryUid: string): void {
   }
 }
 
-function advisoryUid(group: string, artifactName: string, advisoryId: string): string {
-  return childUid(group, "advisory", artifactName, advisoryId);
+function advisoryUid(group: string, { artifactName, advisoryId, packageUrl, subcomponent = "" }: Identity): string {
+  const product = packageUrl === undefined ? [] : [packageUrl, subcomponent];
+  return childUid(group, "advisory", artifactName, advisoryId, ...product);
 }
 
 /** A uid below `parent`, derived from the parts. */

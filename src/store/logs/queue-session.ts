@@ -13,7 +13,7 @@ import {
   queueStates,
 } from "./queue-entry.ts";
 
-/** Which entries of one partition to read, newest first. */
+/** Which entries of one partition to read. */
 export interface PartitionScan {
   readonly partition: string;
   readonly states: readonly QueueState[];
@@ -23,6 +23,8 @@ export interface PartitionScan {
   readonly untilUs?: number | undefined;
   /** The entry behind which to read. */
   readonly after?: Pick<QueueEntry, "timeUs" | "id"> | undefined;
+  /** By default the newest entries are read first. */
+  readonly oldestFirst?: boolean;
   readonly limit: number;
 }
 
@@ -37,8 +39,8 @@ export interface QueueStatements {
   /** Slots `partition` and `id`. */
   readonly find: Statement;
   /** Slots of {@link partitionValues}. */
-  scan(states: readonly QueueState[]): Statement;
-  /** The number of entries that `scan` reads, with the same slots. */
+  scan(scan: Pick<PartitionScan, "states" | "oldestFirst">): Statement;
+  /** The number of entries that `scan` reads, newest first, with the same slots. */
   count(states: readonly QueueState[]): Statement;
 }
 
@@ -60,10 +62,18 @@ export function requeueValues(keys: readonly QueueKey[], nowUs: number, expireUs
 }
 
 /** The slots of a scan. */
-export function partitionValues({ partition, sinceUs = 0, untilUs, after, limit }: PartitionScan): Values {
-  const end = { timeUs: untilUs ?? Number.MAX_SAFE_INTEGER, id: "" };
-  const { timeUs, id } = after !== undefined && after.timeUs < end.timeUs ? after : end;
-  return { partition, since_us: sinceUs, time_us: timeUs, id, limit };
+export function partitionValues({
+  partition,
+  sinceUs = 0,
+  untilUs = Number.MAX_SAFE_INTEGER,
+  after,
+  oldestFirst = false,
+  limit,
+}: PartitionScan): Values {
+  const end = { timeUs: oldestFirst ? sinceUs : untilUs, id: "" };
+  const isWithin = after !== undefined && (oldestFirst ? after.timeUs >= sinceUs : after.timeUs < untilUs);
+  const { timeUs, id } = isWithin ? after : end;
+  return { partition, since_us: sinceUs, until_us: untilUs, time_us: timeUs, id, limit };
 }
 
 /** Returns the statements of a queue. They are compiled at the first call. */
@@ -77,19 +87,22 @@ export function queueStatements(dialect: Dialect, name: string): QueueStatements
   const { query } = dialect;
   const table = sql.table(name);
   /** One range of an index for each state. */
-  const scan = (states: readonly QueueState[]) => {
+  const scan = ({ states, oldestFirst = false }: Pick<PartitionScan, "states" | "oldestFirst">) => {
+    const [direction, isBehind, bound] = oldestFirst
+      ? [sql`asc`, sql`>`, sql`q.time_us < ${slot("until_us")}`]
+      : [sql`desc`, sql`<`, sql`q.time_us >= ${slot("since_us")}`];
     const parts = states.map(
       (state, i) =>
         sql`select * from (select ${columnsOfEntry("q")} from ${table} as q
           where q.lane = ${slot("partition")} and q.state = ${sql.lit(queueStates.indexOf(state))}
-            and q.time_us >= ${slot("since_us")} and (q.time_us, q.id) < (${slot("time_us")}, ${slot("id")})
-          order by q.time_us desc, q.id desc limit ${rowCount("limit")}) as ${sql.ref(`p${i}`)}`,
+            and ${bound} and (q.time_us, q.id) ${isBehind} (${slot("time_us")}, ${slot("id")})
+          order by q.time_us ${direction}, q.id ${direction} limit ${rowCount("limit")}) as ${sql.ref(`p${i}`)}`,
     );
-    return sql`${sql.join(parts, sql` union all `)} order by time_us desc, id desc limit ${rowCount("limit")}`;
+    return sql`${sql.join(parts, sql` union all `)} order by time_us ${direction}, id ${direction} limit ${rowCount("limit")}`;
   };
-  const scans = memoize((states: readonly QueueState[]) => compile(query, scan(states)));
+  const scans = memoize((scanned: Pick<PartitionScan, "states" | "oldestFirst">) => compile(query, scan(scanned)));
   const counts = memoize((states: readonly QueueState[]) =>
-    compile(query, sql`select count(*) from (${scan(states)}) as entries`),
+    compile(query, sql`select count(*) from (${scan({ states })}) as entries`),
   );
   return {
     add: compile(
@@ -113,7 +126,7 @@ export function queueStatements(dialect: Dialect, name: string): QueueStatements
       query,
       sql`select ${columnsOfEntry("q")} from ${table} as q where q.lane = ${slot("partition")} and q.id = ${slot("id")}`,
     ),
-    scan: (states) => scans(states.join(), states),
+    scan: (scanned) => scans(`${scanned.states.join()} ${scanned.oldestFirst === true}`, scanned),
     count: (states) => counts(states.join(), states),
   };
 }

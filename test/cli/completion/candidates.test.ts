@@ -74,10 +74,13 @@ test("every resource of the contract, in singular and plural", async () => {
   );
 });
 
-test("a uid in the place of a name that several have, and of what may be a uid", async () => {
+test("a path in the place of a name that several have, and a uid of what may be one", async () => {
   const found = await completions(["get", "role", ""]);
   expect(found).not.toContain("twice");
-  expect(found.filter((value) => value.includes("/"))).toHaveLength(2);
+  expect(found.filter((value) => value.includes("/")).sort()).toEqual([
+    "/platform/my team/twice",
+    "/platform/ops/twice",
+  ]);
   const [group] = JSON.parse((await server.run(["list", "groups", "-o", "json"])).stdout);
   expect(await completions(["get", "group", group.uid.slice(0, 6)])).toContain(group.uid);
 });
@@ -102,6 +105,20 @@ test.each<[string, string[]]>([
   ["a token that is refused", ["get", "role", "--token", "wrong", ""]],
 ])("nothing for %s", async (_, words) => {
   expect(await completions(words)).toEqual([]);
+});
+
+test("paths go on after a slash: with what is of the kind, and what it may be in", async () => {
+  const create = (...words: string[]) => server.run(["create", ...words]);
+  await create("group", "--parent", "ops", "--name", "deep");
+  await create("repo", "--parent", "ops/deep", "--name", "a/b");
+  await create("tag", "--parent", "a/b", "--name", "v1", "--digest", `sha256:${"a".repeat(64)}`);
+  expect(await completions(["get", "repo", "ops/"])).toEqual(["ops/deep/"]);
+  expect(await completions(["get", "repo", "ops/deep/"])).toEqual(["ops/deep/a/b"]);
+  expect(await completions(["get", "tag", "ops/deep/a/"])).toEqual(["ops/deep/a/b/"]);
+  expect(await completions(["get", "tag", "ops/deep/a/b/"])).toEqual(["ops/deep/a/b/v1"]);
+  expect(await completions(["list", "roles", "--below", "/platform/o"])).toEqual(["/platform/ops"]);
+  expect(await completions(["get", "role", "/view"])).toEqual(["/viewer"]);
+  expect(await completions(["get", "repo", "nothing/"])).toEqual([]);
 });
 
 test("names are found by their beginning, however many there are", async () => {

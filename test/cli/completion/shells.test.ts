@@ -133,5 +133,5 @@ end`;
   expect(await completions("platform get role c:d\\ ")).toEqual(["c:d e"]);
   expect(await completions("platform get role it")).toEqual([oddNames[2]]);
   expect(await completions("platform apply -f some")).toEqual(["some file.yaml"]);
-  expect(await completions("platform list roles --output=j")).toEqual(["--output=json"]);
+  expect(await completions("platform list roles --output=js")).toEqual(["--output=json", "--output=jsonpath="]);
 });

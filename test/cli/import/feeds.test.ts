@@ -90,8 +90,8 @@ describe("import osv", () => {
         { name: "year.json", content: JSON.stringify(osv("TEST-2", { modified: "10000-01-01T00:00:00Z" })) },
         { name: "zero.json", content: JSON.stringify(osv("TEST-3", { published: "0000-01-01T00:00:00Z" })) },
         { name: "../up.json", content: JSON.stringify(osv("TEST-4")) },
-        { name: "b.json", content: JSON.stringify(osv("TEST-1")) },
-        { name: "c.yaml", content: `${dump(osv("TEST-5"))}---\nid: 1\n---\n${dump(osv("TEST-6"))}` },
+        { name: "b.json", content: JSON.stringify(osv("TEST-1", { summary: "another" })) },
+        { name: "c.yaml", content: `${dump(osv("TEST-5"))}---\n${dump(osv("a b"))}---\n${dump(osv("TEST-6"))}` },
       ),
     );
     const { code, summary, stderr } = await run("osv", path);
@@ -106,6 +106,38 @@ describe("import osv", () => {
       expect(stderr).toContain(`refused: ${place}`);
     expect(stderr).toContain('refused: b.json: "TEST-1" occurs twice in the feed\n');
     expect(stderr).toMatch(/error: 6 refused\n$/);
+  });
+
+  test("takes a checkout as it is, and prunes by it", async () => {
+    const { run, put, folder } = await installation();
+    await run("osv", await put("before.jsonl", ["X-1", "X-2", "X-3"].map((id) => JSON.stringify(osv(id))).join("\n")));
+    for (const name of ["vulns", "triage", "copies"]) await mkdir(join(folder, "checkout", name), { recursive: true });
+    await put("checkout/vulns/X-1.json", JSON.stringify(osv("X-1")));
+    await put("checkout/copies/X-1.yaml", dump(osv("X-1")));
+    await put("checkout/triage/false_positives.yaml", "CVE-2026-1:\n  reason: not in this ecosystem\n");
+    await put("checkout/triage/empty.yaml", "# nothing yet\n");
+    await put("checkout/package.json", '{"name":"tools","id":7}');
+    await put("checkout/list.json", '["X-9"]');
+    await put("checkout/large.json", "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 9\n");
+    const checkout = join(folder, "checkout");
+    const strict = await run("osv", checkout, "--strict");
+    expect([strict.code, strict.summary]).toEqual([1, { ...nothing, read: 6, unchanged: 1, refused: 5 }]);
+    expect(strict.stderr).toContain("refused: triage/false_positives.yaml: is not an OSV record");
+    await put("checkout/vulns/X-2.json", JSON.stringify({ ...osv("X-2"), modified: "yesterday" }));
+    expect((await run("osv", checkout, "--prune")).summary).toEqual({
+      ...nothing,
+      read: 2,
+      unchanged: 1,
+      refused: 1,
+      removed: 1,
+      passedOver: 5,
+    });
+    await put("checkout/vulns/X-2.json", "{");
+    const unparsable = await run("osv", checkout, "--prune");
+    expect(unparsable.summary).toMatchObject({ unchanged: 1, refused: 1, removed: 0 });
+    expect(unparsable.stderr).toContain("nothing was removed, because not all of the feed could be read");
+    await put("checkout/vulns/X-2.json", JSON.stringify(osv("X-2")));
+    expect(await run("osv", checkout, "--prune")).toMatchObject({ code: 0, summary: { unchanged: 2, passedOver: 5 } });
   });
 
   test("prunes the sources that the feed has records of, if it could be read", async () => {
@@ -240,6 +272,44 @@ describe("import advisories", () => {
       undefined,
       expect.stringMatching(/^error: --feed must be a name of 1 to 255 characters/),
     ]);
+  });
+
+  const vex = (purl: string, cve: string, more: object = {}) =>
+    JSON.stringify({
+      "@context": "https://openvex.dev/ns/v0.2.0",
+      "@id": "https://vex.example.com/same",
+      author: "Example Security",
+      timestamp: "2026-01-01T00:00:00Z",
+      version: 1,
+      statements: [{ vulnerability: { name: cve }, products: [{ "@id": purl }], status: "affected", ...more }],
+    });
+
+  test("takes a VEX repository as it is, with several documents about a product", async () => {
+    const { run, put, group, folder } = await installation();
+    await mkdir(join(folder, "hub/pkg/tool"), { recursive: true });
+    const location = "pkg/tool/a.openvex.json";
+    await put(
+      "hub/index.json",
+      JSON.stringify({ updated_at: "2026-03-23T00:00:00Z", packages: [{ id: "x", location }] }),
+    );
+    await put("hub/vex-repository.json", JSON.stringify({ versions: [{ spec_version: "0.1", locations: [] }] }));
+    await put("hub/pkg/tool/manifest.json", JSON.stringify({ ID: "pkg:golang/tool", Sources: [] }));
+    await put("hub/pkg/tool/a.openvex.json", vex("pkg:golang/tool@v1", "CVE-1"));
+    await put("hub/pkg/tool/b.openvex.json", vex("pkg:golang/tool@v1", "CVE-2"));
+    await put("hub/pkg/tool/copy.openvex.json", vex("pkg:golang/tool@v1", "CVE-2"));
+    await put("hub/pkg/tool/c.openvex.json", vex("pkg:golang/tool@v2", "CVE-2"));
+    const into = [join(folder, "hub"), "--group", group, "--feed", "hub", "--prune"];
+    const first = await run("advisories", ...into, "--strict");
+    expect(first).toMatchObject({ code: 0, stderr: "", summary: { ...nothing, read: 6, added: 6, passedOver: 3 } });
+    const second = await run("advisories", ...into);
+    expect(second).toMatchObject({ code: 0, summary: { ...nothing, read: 6, unchanged: 6, passedOver: 3 } });
+    await put("hub/pkg/tool/b.openvex.json", vex("pkg:golang/tool@v1", "CVE-2", { status: "maybe" }));
+    await put("hub/pkg/tool/c.openvex.json", vex("pkg:golang/other@v2", "CVE-2"));
+    await put("hub/pkg/tool/copy.openvex.json", vex("pkg:golang/other@v3", "CVE-2"));
+    const refused = await run("advisories", ...into);
+    expect(refused.summary).toEqual({ ...nothing, read: 7, added: 4, unchanged: 2, refused: 1, passedOver: 3 });
+    await put("hub/pkg/tool/b.openvex.json", "{}");
+    expect((await run("advisories", ...into)).summary).toMatchObject({ unchanged: 6, removed: 4, passedOver: 4 });
   });
 
   test.each([["SIGKILL"], ["SIGINT"]] as const)("is continued by running again after %s", async (signal) => {

@@ -48,17 +48,29 @@ test("what is wrong is refused with its reason, and the rest is imported", async
   registry.routes.set("/v2/broken/tags/list", json({ tags: 7 }));
   const run = await importRegistry(registry.url);
   expect(run.code).toBe(1);
-  expect(JSON.parse(run.stdout)).toEqual({ ...nothing, read: 9, added: 3, refused: 6 });
+  expect(JSON.parse(run.stdout)).toEqual({ ...nothing, read: 9, added: 4, refused: 5 });
   for (const line of [
     'refused: "Not/A/Name": is not the name of a repository',
     'refused: "../etc": is not the name of a repository',
     "refused: broken: the list of tags is not a list of names",
-    'refused: good:old: "text/plain" is not a supported type of manifest',
     "refused: good:forged: the content does not match sha256:1111",
     "refused: good:not a tag: is not a tag",
   ])
     expect(run.stderr).toContain(line);
   expect(registry.asked.filter((line) => line.includes("etc"))).toEqual([]);
+});
+
+test("a tag is imported with its digest whatever it names", async () => {
+  const registry = await fakeRegistry();
+  putManifest(registry, "art", manifestFor(registry, "art", {}, 7), { tag: "1.0" });
+  const type = "application/vnd.docker.distribution.manifest.v1+prettyjws";
+  putManifest(registry, "art", { schemaVersion: 1, architecture: "amd64" }, { tag: "old", type });
+  registry.routes.set("/v2/art/tags/list", json({ tags: ["1.0", "old"] }));
+  const first = await importRegistry(registry.url, "--repo", "art", "--prune");
+  expect(first).toMatchObject({ code: 0, stderr: expect.not.stringContaining("refused") });
+  expect(JSON.parse(first.stdout)).toEqual({ ...nothing, read: 3, added: 3 });
+  const again = await importRegistry(registry.url, "--repo", "art", "--prune");
+  expect(JSON.parse(again.stdout)).toEqual({ ...nothing, read: 3, unchanged: 3 });
 });
 
 test("an empty catalog removes nothing", async () => {

@@ -1,8 +1,14 @@
-import { toBinary } from "@bufbuild/protobuf";
-import { anyUnpack, DurationSchema } from "@bufbuild/protobuf/wkt";
+import { clone, toBinary } from "@bufbuild/protobuf";
+import { anyUnpack, DurationSchema, FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
 import { describe, expect, test } from "vitest";
-import { createJsonFieldReader, createJsonReader, parseJson, Violations } from "../../../src/codec/index.ts";
-import { type Any, create, desc, registry } from "../../rest/fixture.ts";
+import {
+  createJsonFieldReader,
+  createJsonReader,
+  fieldPathsOf,
+  parseJson,
+  Violations,
+} from "../../../src/codec/index.ts";
+import { type Any, compile, create, desc, fileProto, registry } from "../../rest/fixture.ts";
 
 const type = desc("Everything");
 
@@ -63,6 +69,7 @@ test.each<[string, object]>([
   ['{"createTime":"1970-01-01T00:00:01.5Z"}', { createTime: { seconds: 1n, nanos: 500_000_000 } }],
   ['{"ttl":"-1.5s"}', { ttl: { seconds: -1n, nanos: -500_000_000 } }],
   ['{"mask":"claimMatch.subject,create_time"}', { mask: { paths: ["claim_match.subject", "create_time"] } }],
+  ['{"mask":"a,,b"}', { mask: { paths: ["a", "", "b"] } }],
   ['{"int64Wrapper":"5","boolWrapper":false}', { int64Wrapper: 5n, boolWrapper: false }],
   ['{"stringWrappers":["a"]}', { stringWrappers: [{ value: "a" }] }],
   ['{"value":null}', { value: { kind: { case: "nullValue", value: 0 } } }],
@@ -145,7 +152,7 @@ test.each<[string, string]>([
   ['{"choiceString":"a","choiceLong":1}', "choice_long: cannot be given with choice_string"],
   ['{"createTime":"2023-02-30T00:00:00Z"}', "create_time: must be an RFC 3339 timestamp"],
   ['{"ttl":"5"}', 'ttl: must be a duration in seconds, such as "1.5s"'],
-  ['{"mask":"a,,b"}', "mask: must be at most 1000 comma-separated field paths"],
+  [`{"mask":"${"a,".repeat(1000)}a"}`, "mask: must be at most 1000 comma-separated field paths"],
   ['{"int32Wrapper":"x"}', "int32_wrapper: must be an integer from -2147483648 to 2147483647"],
   ['{"empty":{"a":1}}', "empty.a: unknown field"],
   ['{"struct":[]}', "struct: must be an object"],
@@ -202,4 +209,17 @@ test.each<[string, string, unknown]>([
   const field = type.fields.find((candidate) => candidate.name === name)!;
   expect(createJsonFieldReader(field, { registry })(parseJson(json), violations)).toEqual(expected);
   expect(violations.list).toEqual([]);
+});
+
+test("a json_name wins over the name of another field", () => {
+  const proto = clone(FileDescriptorProtoSchema, fileProto);
+  const { field } = proto.messageType.find(({ name }) => name === "Everything")!;
+  field.find(({ name }) => name === "constructor")!.jsonName = "other";
+  field.find(({ name }) => name === "string_value")!.jsonName = "constructor";
+  const renamed = compile(proto).getMessage("library.v1.Everything")!;
+  const violations = new Violations();
+  const json = parseJson('{"constructor":"a","other":"b"}');
+  const message = createJsonReader(renamed, { registry })(json, violations);
+  expect([violations.list, message]).toMatchObject([[], { stringValue: "a", constructor$: "b" }]);
+  expect(fieldPathsOf(renamed, json)).toEqual(["string_value", "constructor"]);
 });

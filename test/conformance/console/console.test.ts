@@ -107,6 +107,29 @@ onOneServer("the console in a browser", (platform) => {
       await page.context().close();
     });
 
+    test("Next before the next page has come leads two pages on, to the rows that its label names", async () => {
+      const group = await makeGroup(platform(), platform().root);
+      const names = Array.from({ length: 60 }, (_, i) => `far-${String(i).padStart(2, "0")}`);
+      for (const name of names) await platform().ok("CreateRepo", { parent: group.uid, repo: { name } });
+      const filter = encodeURIComponent(JSON.stringify({ uidp: { childrenOf: group.uid } }));
+      const { page } = await console.open(`/list/repos?filter=${filter}&size=25&order=name`);
+      await page.getByText("1–25 of 60").waitFor();
+      const clicked = Promise.withResolvers<void>();
+      await page.route(/ListRepos/, async (route) => {
+        await clicked.promise;
+        await route.continue();
+      });
+      await page.getByRole("button", { name: "Next" }).click();
+      await page.getByText("26–50 of 60").waitFor();
+      await page.getByRole("button", { name: "Next" }).click();
+      await page.waitForURL(/at=50/);
+      clicked.resolve();
+      await page.getByText("51–60 of 60").waitFor();
+      await page.getByRole("link", { name: "far-50" }).waitFor();
+      await page.getByRole("link", { name: "far-59" }).waitFor();
+      await page.context().close();
+    });
+
     test("a list is ordered, paged and filtered by the server, and its address holds all of it", async () => {
       const group = await makeGroup(platform(), platform().root);
       const names = Array.from({ length: 27 }, (_, i) => `page-${String(i).padStart(2, "0")}`);

@@ -15,7 +15,7 @@ onOneServer("groups in the console", (platform) => {
       const { token } = await makeMember(platform(), group.uid, "owner");
       await makeRepo(platform(), group.uid);
       const { page, complaints } = await console.open(`/view/groups/${group.uid}`, {}, token);
-      await page.getByText("CreateRepo").waitFor();
+      await page.getByText("CreateRepo", { exact: true }).waitFor();
       await lookAt(page, "group-overview");
       expect(complaints).toEqual([]);
       await page.context().close();

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { isArtifactDocument, readArtifactDocument } from "../../../src/feeds/index.ts";
 import type { FileFormat } from "../../../src/feeds/source/feed.ts";
+import { ForeignRecord } from "../../../src/feeds/source/refusal.ts";
 import { zip } from "./zip.ts";
 
 const read = (name: string, content: string | Uint8Array, format: FileFormat = "json") =>
@@ -23,13 +24,17 @@ test.each<[string, FileFormat, string | Uint8Array, string]>([
   expect(await read(name, content, format)).toMatchObject({ name: expected });
 });
 
-test("YAML is not about an artifact", async () => {
-  expect(await read("w.yaml", "name: w", "yaml")).toBeUndefined();
+test.each<[string, FileFormat, string]>([
+  ["w.yaml", "yaml", "name: w"],
+  ["w.json", "json", '{"name":"w"}'],
+  ["w.json", "json", "[]"],
+  ["w.xml", "xml", "<other/>"],
+])("%s as %s is not about an artifact: %s", async (name, format, content) => {
+  await expect(read(name, content, format)).rejects.toBeInstanceOf(ForeignRecord);
 });
 
 test.each<[string, FileFormat, string | Uint8Array, RegExp]>([
   ["w.json", "json", "", /is not JSON/],
-  ["w.json", "json", "[]", /is not an object/],
   ["w.json", "json", "{}", /is neither/],
   ["w.json", "json", Buffer.from('{"name":"é"}', "latin1"), /is not UTF-8/],
   ["w.json", "json", Buffer.from('{"name":"w"}', "utf16le"), /is UTF-16/],

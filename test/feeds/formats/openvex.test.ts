@@ -70,29 +70,25 @@ test("statements are grouped by package and vulnerability, with their own times"
     }),
     statement({ status: "affected", products: [] }),
   ]);
+  const ofGit = (architecture: string) => ({
+    id: "CVE-2026-0001",
+    aliases: ["GHSA-aaaa-bbbb-cccc"],
+    packageNamespace: "wolves",
+    packageUrl: `pkg:apk/wolves/git@2.39.0-r1?arch=${architecture}`,
+    events: [
+      { timestamp: "2026-02-01T00:00:00Z", fixed: { fixedVersion: "2.39.0-r1" } },
+      { timestamp: "2026-01-01T00:00:00Z", detection: { manual: {} } },
+    ],
+  });
   expect(read(record)).toEqual([
-    {
-      id: "git",
-      advisories: [
-        {
-          id: "CVE-2026-0001",
-          aliases: ["GHSA-aaaa-bbbb-cccc"],
-          packageNamespace: "wolves",
-          packageUrl: "pkg:apk/wolves/git",
-          events: [
-            { timestamp: "2026-02-01T00:00:00Z", fixed: { fixedVersion: "2.39.0-r1" } },
-            { timestamp: "2026-01-01T00:00:00Z", detection: { manual: {} } },
-          ],
-        },
-      ],
-    },
+    { id: "git", advisories: [ofGit("x86_64"), ofGit("aarch64")] },
     {
       id: "libssl+1",
       advisories: [
         {
           id: "CVE-2",
           packageNamespace: "debian",
-          packageUrl: "pkg:deb/debian/libssl%2B1",
+          packageUrl: "pkg:deb/debian/libssl%2B1@3.1",
           events: [{ timestamp: time, truePositiveDetermination: {} }],
         },
       ],
@@ -101,16 +97,18 @@ test("statements are grouped by package and vulnerability, with their own times"
   const advisories = readAdvisories(record, () => {}).flatMap((item) =>
     item instanceof FeedRefusal ? [] : item.advisories,
   );
+  const both = { author: "Security team", artifactName: "git", artifactType: "apk", advisoryId: "CVE-2026-0001" };
   expect(advisories).toMatchObject([
-    { author: "Security team", artifactName: "git", artifactType: "apk", advisoryId: "CVE-2026-0001" },
+    { ...both, artifactArchitecture: "x86_64", artifactVersion: "2.39.0-r1" },
+    { ...both, artifactArchitecture: "aarch64", packageUrl: "pkg:apk/wolves/git@2.39.0-r1?arch=aarch64" },
     { author: "Security team", artifactName: "libssl+1", artifactType: "deb", componentName: "libssl+1" },
   ]);
 });
 
-test("packages of one name and several types or distributions have separate advisories", () => {
+test("packages of one name and several types, versions or distributions have separate advisories", () => {
   const products = [
+    "pkg:apk/wolfi/openssl@1-r0?distro=wolfi-20230201&arch=x86_64",
     "pkg:apk/wolfi/openssl@1-r0?arch=x86_64&distro=wolfi-20230201",
-    "pkg:apk/wolfi/openssl@1-r0?arch=aarch64&distro=wolfi-20230201",
     "pkg:apk/openssl@1-r1",
     "pkg:npm/openssl@2",
     "pkg:npm/%40scope/openssl@3",
@@ -128,22 +126,58 @@ test("packages of one name and several types or distributions have separate advi
   expect(fixes).toEqual([
     [
       "openssl",
-      ["pkg:apk/wolfi/openssl?distro=wolfi-20230201", "1-r0"],
-      ["pkg:apk/openssl", "1-r1"],
-      ["pkg:npm/openssl", "2"],
+      ["pkg:apk/wolfi/openssl@1-r0?arch=x86_64&distro=wolfi-20230201", "1-r0"],
+      ["pkg:apk/openssl@1-r1", "1-r1"],
+      ["pkg:npm/openssl@2", "2"],
     ],
-    ["@scope/openssl", ["pkg:npm/%40scope/openssl", "3"]],
-    ["golang.org/x/openssl", ["pkg:golang/golang.org/x/openssl", "v4"]],
-    ["org.example:openssl", ["pkg:maven/org.example/openssl", "5"]],
+    ["@scope/openssl", ["pkg:npm/%40scope/openssl@3", "3"]],
+    ["golang.org/x/openssl", ["pkg:golang/golang.org/x/openssl@v4", "v4"]],
+    ["org.example:openssl", ["pkg:maven/org.example/openssl@5", "5"]],
   ]);
   const [first] = readAdvisories(vex([statement({ status: "fixed", products })]), () => {});
   if (first === undefined || first instanceof FeedRefusal) throw first;
-  expect(first.advisories).toMatchObject([{ advisoryId: "CVE-2026-0001", artifactName: "openssl" }]);
-  expect(first.advisories[0]!.events).toHaveLength(3);
+  expect(first.advisories).toMatchObject([
+    { artifactName: "openssl", artifactType: "apk", artifactVersion: "1-r0", artifactArchitecture: "x86_64" },
+    { artifactName: "openssl", artifactType: "apk", artifactVersion: "1-r1", artifactArchitecture: "all" },
+    { artifactName: "openssl", artifactType: "npm", artifactVersion: "2", componentName: "openssl" },
+  ]);
+});
+
+test("a statement is about each subcomponent that it names, and the last one at a time is kept", () => {
+  const app = (...subcomponents: (string | object)[]) => ({
+    "@id": "pkg:golang/example.com/app@v1.0.0?repository_url=ghcr.io/app#cmd/app",
+    subcomponents: subcomponents.map((each) => (typeof each === "string" ? { "@id": each } : each)),
+  });
+  const stdlib = { "@id": "urn:x", identifiers: { purl: "pkg:golang/stdlib@v1.22.7" } };
+  const record = vex([
+    statement({ status: "affected", products: [app("pkg:golang/stdlib@v1.22.7", "[ERROR] not mapped")] }),
+    statement({ status: "not_affected", products: [app(stdlib)] }),
+    statement({ status: "fixed", products: [app()], timestamp: "2026-02-01T00:00:00Z" }),
+  ]);
+  const url = "pkg:golang/example.com/app@v1.0.0?repository_url=ghcr.io%2Fapp#cmd/app";
+  const advisories = (read(record)[0]!.advisories as { packageUrl?: string; subcomponent?: string }[]).map(
+    ({ packageUrl, subcomponent, events }: { packageUrl?: string; subcomponent?: string; events?: unknown[] }) => [
+      packageUrl,
+      subcomponent,
+      events,
+    ],
+  );
+  expect(advisories).toEqual([
+    [url, "pkg:golang/stdlib@v1.22.7", [{ timestamp: time, falsePositiveDetermination: {} }]],
+    [url, "[ERROR] not mapped", [{ timestamp: time, truePositiveDetermination: {} }]],
+    [url, undefined, [{ timestamp: "2026-02-01T00:00:00Z", fixed: { fixedVersion: "v1.0.0" } }]],
+  ]);
+  const [item] = readAdvisories(record, () => {});
+  if (item === undefined || item instanceof FeedRefusal) throw item;
+  expect(item.advisories).toMatchObject([
+    { artifactVersion: "v1.0.0", componentName: "stdlib", componentType: "golang" },
+    { artifactVersion: "v1.0.0", componentName: "[ERROR] not mapped", componentType: "generic" },
+    { artifactVersion: "v1.0.0", componentName: "example.com/app", componentType: "golang" },
+  ]);
 });
 
 test.each<[string, unknown, string]>([
-  ["of another context", vex([], { "@context": "https://example.com" }), "@context: is not that of OpenVEX"],
+  ["of another context", vex([], { "@context": "https://example.com" }), "is none of advisory document"],
   ["by nobody", vex([], { author: undefined }), "author: is missing"],
 ])("a document %s is refused", (_, record, reason) => {
   expect(() => readAdvisories(record, () => {})).toThrow(FeedRefusal);
@@ -194,6 +228,45 @@ test.each<[string, Record<string, unknown> & { statements: object[] }, string]>(
   const refusals = items.filter((item) => item instanceof FeedRefusal);
   expect(refusals.map(({ message }) => message)).toEqual([expect.stringContaining(reason)]);
   expect(items.map((item) => (item instanceof FeedRefusal ? "" : item.document.id))).toContain("curl");
+});
+
+test("a refusal names the packages that it is about, as far as they can be read", () => {
+  const products = [product("pkg:apk/git@1"), product("no package"), product("pkg:npm/%40scope/a@1")];
+  const [refusal] = readAdvisories(vex([statement({ status: "maybe", products })]), () => {});
+  expect((refusal as FeedRefusal).ids).toEqual(["git", "@scope/a"]);
+  const all = vex([statement({ status: "fixed", products })], { author: undefined });
+  expect(refusalOf(() => readAdvisories(all, () => {})).ids).toEqual(["git", "@scope/a"]);
+  expect(refusalOf(() => readAdvisories(vex("none"), () => {})).ids).toBeUndefined();
+});
+
+function refusalOf(read: () => unknown): FeedRefusal {
+  try {
+    read();
+  } catch (error) {
+    if (error instanceof FeedRefusal) return error;
+  }
+  throw new Error("it is not refused");
+}
+
+test.each([
+  [
+    "vex-repository.json",
+    { name: "Hub", versions: [{ spec_version: "0.1", locations: [{ url: "https://x.example" }] }] },
+  ],
+  ["index.json", { updated_at: time, packages: [{ id: "pkg:golang/a", location: "pkg/golang/a/vex.json" }] }],
+  ["manifest.json", { ID: "pkg:golang/a", Sources: [{ Path: "vex.json", URL: "https://x.example" }] }],
+])("%s of a VEX repository is known", (_, record) => {
+  expect(refusalOf(() => readAdvisories(record, () => {}))).toMatchObject({ name: "ForeignRecord", isIndex: true });
+});
+
+test.each([
+  ["a lock file", { packages: { "": {} } }],
+  ["other packages", { packages: [{ name: "a" }] }],
+  ["another schema", { "schema-version": "2", title: "x" }],
+  ["a list", [1]],
+  ["a text", "text"],
+])("%s is no record", (_, record) => {
+  expect(refusalOf(() => readAdvisories(record, () => {}))).toMatchObject({ name: "ForeignRecord", isIndex: false });
 });
 
 test("unknown members are reported", () => {

@@ -2,7 +2,7 @@ import { toJson } from "@bufbuild/protobuf";
 import { expect, test } from "vitest";
 import { VulnerabilityMetadataSchema } from "../../../gen/platform/advisory/v2/security_advisory_pb.ts";
 import { readOsv } from "../../../src/feeds/formats/osv.ts";
-import { FeedRefusal } from "../../../src/feeds/source/refusal.ts";
+import { FeedRefusal, ForeignRecord } from "../../../src/feeds/source/refusal.ts";
 
 const modified = "2026-01-02T03:04:05Z";
 const read = (record: unknown) =>
@@ -11,6 +11,7 @@ const read = (record: unknown) =>
     readOsv(record, () => {}),
   );
 const v3 = { type: "CVSS_V3", score: "CVSS:3.1/AV:N/AC:L/PR:N/UI:N/S:U/C:H/I:H/A:H" };
+const v4 = { type: "CVSS_V4", score: "CVSS:4.0/AV:N/AC:L/AT:N/PR:N/UI:N/VC:H/VI:H/VA:H/SC:N/SI:N/SA:N" };
 
 test("a record is read completely, except what the API has no field for", () => {
   const metadata = read({
@@ -26,7 +27,7 @@ test("a record is read completely, except what the API has no field for", () => 
     severity: [v3, { type: "CVSS_V2", score: "AV:N/AC:L/Au:N/C:P/I:P/A:P" }, { type: "Ubuntu", score: "low" }],
     affected: [
       { package: { ecosystem: "PyPI", name: "a" }, versions: ["1"] },
-      { package: { ecosystem: "PyPI", name: "b" }, severity: [v3, { ...v3, type: "CVSS_V4" }] },
+      { package: { ecosystem: "PyPI", name: "b" }, severity: [v3, v4] },
     ],
     references: [
       { type: "FIX", url: "https://example.com/fix" },
@@ -49,7 +50,7 @@ test("a record is read completely, except what the API has no field for", () => 
     severities: [
       { type: "TYPE_CVSS_V3", score: v3.score },
       { type: "TYPE_CVSS_V2", score: "AV:N/AC:L/Au:N/C:P/I:P/A:P" },
-      { type: "TYPE_CVSS_V4", score: v3.score },
+      { type: "TYPE_CVSS_V4", score: v4.score },
     ],
   });
 });
@@ -66,21 +67,42 @@ test("every type of reference", () => {
   );
 });
 
-test("a withdrawn record has no severities", () => {
+test("a severity has the type of its vector, and is left out without a valid one", () => {
+  const unread: string[] = [];
+  const { severities } = readOsv(
+    {
+      id: "TEST-1",
+      modified,
+      severity: [
+        { ...v4, type: "CVSS_V3" },
+        { ...v3, score: "CVSS:3.1/AV:N" },
+        { ...v3, score: "9.8" },
+      ],
+      affected: [{ severity: [{ ...v3, score: v3.score.replace("3.1", "3.2") }, v3] }],
+    },
+    (member) => void unread.push(member),
+  );
+  expect(severities.map(({ type, score }) => [type, score])).toEqual([
+    [3, v4.score],
+    [2, v3.score],
+  ]);
+  expect(unread).toEqual(["severity[].score", "severity[].score", "affected[].severity[].score"]);
+});
+
+test("a withdrawn record has the time, and no severities", () => {
   expect(read({ id: "TEST-1", modified, withdrawn: modified, aliases: ["CVE-1"], severity: [v3] })).toEqual({
     id: "TEST-1",
     aliases: ["CVE-1"],
+    withdrawTime: modified,
   });
 });
 
 test.each<[string, unknown, string]>([
-  ["no object", "TEST-1", "is not an object"],
   ["of another format", { id: "TEST-1", schema_version: "2.0.0", modified }, 'schema_version: "2.0.0" is not 1.x'],
-  ["without an id", { modified }, "id: is missing"],
   ["with an id of the wrong type", { id: 7, modified }, "id: is not text"],
   ["with an id of two lines", { id: "TEST-1\nTEST-2", modified }, 'id: "TEST-1\\nTEST-2" is not an id'],
   ["with a long id", { id: "T".repeat(256), modified }, "id: has 256 characters, more than 255"],
-  ["without a time", { id: "TEST-1" }, "modified: is missing"],
+  ["without a time", { id: "TEST-1", schema_version: "1.7.3" }, "modified: is missing"],
   ["of the year 0", { id: "TEST-1", modified: "0000-01-01T00:00:00Z" }, "modified: "],
   ["published in the year 10000", { id: "TEST-1", modified, published: "10000-01-01T00:00:00Z" }, "published: "],
   ["withdrawn at no time", { id: "TEST-1", modified, withdrawn: "yes" }, "withdrawn: "],
@@ -115,6 +137,34 @@ test.each<[string, unknown, string]>([
   expect(() => readOsv(record, () => {})).toThrow(reason);
 });
 
+test("a reference without its scheme is one of https", () => {
+  const references = [{ type: "PACKAGE", url: "github.com/owner/name" }];
+  expect(readOsv({ id: "TEST-1", modified, references }, () => {}).references[0]!.url).toBe(
+    "https://github.com/owner/name",
+  );
+});
+
+test("a refusal has the id of its record, if that is one", () => {
+  const idsOf = (id: string) => {
+    try {
+      return readOsv({ id, modified: "yesterday" }, () => {});
+    } catch (error) {
+      return (error as FeedRefusal).ids;
+    }
+  };
+  expect([idsOf("TEST-1"), idsOf("a b")]).toEqual([["TEST-1"], []]);
+});
+
+test.each<[string, unknown]>([
+  ["a text", "TEST-1"],
+  ["a list", [{ id: "TEST-1", modified }]],
+  ["null", null],
+  ["without an id", { modified }],
+  ["with an id alone", { id: "TEST-1", summary: "a report" }],
+])("what is no record: %s", (_, record) => {
+  expect(() => readOsv(record, () => {})).toThrow(ForeignRecord);
+});
+
 test("unknown members are reported, those ignored on purpose are not", () => {
   const unread: string[] = [];
   const record = {
@@ -124,10 +174,10 @@ test("unknown members are reported, those ignored on purpose are not", () => {
     published: modified,
     upstream: ["CVE-1"],
     related: ["CVE-2"],
-    severity: [{ type: "CVSS_V3", score: "s", mood: 1 }],
+    severity: [{ ...v3, mood: 1 }],
     affected: [
       { package: { mood: 1 }, ranges: [{ mood: 1 }], versions: ["1"], ecosystem_specific: { mood: 1 }, mood: 1 },
-      { database_specific: { mood: 1 }, severity: [{ type: "CVSS_V2", score: "s" }] },
+      { database_specific: { mood: 1 }, severity: [v3] },
     ],
     references: [{ type: "WEB", url: "https://example.com/", mood: 1 }],
     credits: [{ mood: 1 }],

@@ -132,8 +132,8 @@ test("an invalid package is refused alone", () => {
 });
 
 test.each([
-  [{ packages: {} }, "packages: is not a list"],
-  [{ packages: ["text"] }, "packages[0]: is not an object"],
+  [{ packages: {} }, "is none of"],
+  [{ packages: ["text"], archs: [] }, "packages[0]: is not an object"],
   [{ packages: [], reponame: 7 }, "reponame: is not text"],
 ])("%j is refused completely", (record, reason) => {
   expect(() => readAdvisories(record, () => {})).toThrow(reason);

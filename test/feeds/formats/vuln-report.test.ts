@@ -33,7 +33,28 @@ test("a report of Grype", () => {
     source: "nvd:cpe",
     description: "CVE-2026-1 in short.\nAnd at length.",
     severity: "CRITICAL",
-    cvss: [{ score: "9.8", version: "3.1" }],
+    cvss: [
+      {
+        score: "9.8",
+        version: "3.1",
+        vector: "CVSS:3.1/AV:N/AC:L/PR:N/UI:N/S:U/C:H/I:H/A:H",
+        source: "nvd@nist.gov",
+      },
+    ],
+    epss: [{ cve: "CVE-2026-1", score: 0.1, percentile: 0.9, date: "2026-11-01" }],
+    exploits: [
+      {
+        cve: "CVE-2026-1",
+        vendor: "OpenSSL",
+        product: "OpenSSL",
+        dateAdded: "2026-10-01",
+        dueDate: "2026-10-22",
+        requiredAction: "Apply updates.",
+        ransomwareUse: "unknown",
+        urls: ["https://example.com/kev"],
+      },
+    ],
+    risk: 12.5,
     urls: ["https://nvd.nist.gov/vuln/detail/CVE-2026-1", "https://example.com/a", "https://example.com/b"],
     fix: { versions: ["3.3.2-r0"], state: "FIXED" },
     package: {
@@ -67,8 +88,8 @@ test("a report of Trivy", () => {
     source: "wolfi",
     description: "CVE-2026-1 at length.",
     cvss: [
-      { score: "7.5", version: "2.0" },
-      { score: "9.8", version: "3.1" },
+      { score: "7.5", version: "2.0", vector: "AV:N", source: "nvd" },
+      { score: "9.8", version: "3.1", vector: "CVSS:3.1/AV:N", source: "nvd" },
     ],
     package: { id: "libssl3@3.3.1-r1", name: "libssl3", locations: ["usr/lib/libssl3"] },
   });
@@ -86,6 +107,16 @@ test("a finding that cannot be read is refused alone, and unknown members are to
     "Results[0].Vulnerabilities[1]: Results[0].Vulnerabilities[1].PkgName: is missing",
     "Results[0].Vulnerabilities[2]: Results[0].Vulnerabilities[2].VulnerabilityID: is empty",
   ]);
+});
+
+test("a rating of Trivy has the version of its vector", () => {
+  const cvss = (rating: object) =>
+    read(
+      trivyReport(undefined, [{ VulnerabilityID: "CVE-1", PkgName: "a", CVSS: { nvd: rating } }]),
+    ).scan.findings.find(({ id }) => id === "CVE-1")!.cvss;
+  const vector = "CVSS:3.0/AV:N/AC:L/PR:N/UI:N/S:U/C:H/I:H/A:H";
+  expect(cvss({ V3Vector: vector, V3Score: 9.8 })).toEqual([{ score: "9.8", version: "3.0", vector, source: "nvd" }]);
+  expect(cvss({ V3Score: 9.8 })).toEqual([{ score: "9.8", version: "3.1", vector: "", source: "nvd" }]);
 });
 
 test("a scan of a directory has no digest", () => {

@@ -7,7 +7,7 @@ import { Batches } from "../../../src/feeds/import/batches.ts";
 import { ImportReport } from "../../../src/feeds/import/report.ts";
 import { type ImportItem, type Prune, runImport } from "../../../src/feeds/import/run.ts";
 import type { FeedFile } from "../../../src/feeds/source/feed.ts";
-import { FeedRefusal } from "../../../src/feeds/source/refusal.ts";
+import { FeedRefusal, ForeignRecord } from "../../../src/feeds/source/refusal.ts";
 import { ConflictError, type Database, openDatabase, type WriteSession } from "../../../src/store/index.ts";
 import { folderForTest } from "../read-feed.ts";
 
@@ -35,12 +35,17 @@ async function* filesOf(...texts: string[]): AsyncGenerator<FeedFile> {
 function read({ bytes }: FeedFile): (ImportItem<string> | FeedRefusal)[] {
   const text = Buffer.from(bytes).toString();
   if (text === "bad file") throw new FeedRefusal("is bad");
-  return text
-    .split(",")
-    .map((value) => (value.startsWith("?") ? new FeedRefusal(`${value} is bad`) : { id: value, value }));
+  return text.split(",").map((value) => {
+    const [id = "", part = ""] = value.split("/");
+    if (id.startsWith("?")) return new FeedRefusal(`${id} is bad`, id === "?" ? {} : { ids: [id.slice(1)] });
+    if (id.startsWith("#")) throw new ForeignRecord(`${id} is foreign`, { isIndex: id === "#index" });
+    const [name, version = ""] = id.split("=");
+    return { id: name!, part, value, content: Buffer.from(version) };
+  });
 }
 
 interface Run {
+  readonly isStrict?: boolean;
   readonly signal?: AbortSignal;
   readonly prune?: readonly Prune[];
   readonly itemMs?: number;
@@ -48,7 +53,7 @@ interface Run {
   onSave?(value: string): void;
 }
 
-async function run(texts: string[], { signal, prune, itemMs = 1, onSave, ...more }: Run = {}) {
+async function run(texts: string[], { signal, prune, isStrict = false, itemMs = 1, onSave, ...more }: Run = {}) {
   const printed: string[] = [];
   const report = new ImportReport({ write: (text) => printed.push(text) }, () => 0);
   const pause = async (ms: number) => {
@@ -73,6 +78,7 @@ async function run(texts: string[], { signal, prune, itemMs = 1, onSave, ...more
     database: target,
     report,
     batches,
+    isStrict,
     ...(signal && { signal }),
     ...(prune && { prune }),
   });
@@ -100,7 +106,7 @@ test("a second run changes nothing", async () => {
 });
 
 test("refusals are reported with the file, and the other items are stored", async () => {
-  const { printed, ...summary } = await run(["a,?b,c", "bad file", "d,!e,f", "!g", "h,a"]);
+  const { printed, ...summary } = await run(["a,?b,c", "bad file", "d,!e,f", "!g", "h,a=2"]);
   expect(summary).toMatchObject({ read: 10, added: 5, refused: 5 });
   expect([...printed].sort()).toEqual([
     "refused: f0: ?b is bad\n",
@@ -154,12 +160,12 @@ test("a stopped import has stored complete batches and continues when run again"
   expect(await run(texts)).toMatchObject({ read: 300, added: 300 - stopped.read, unchanged: stopped.read });
 });
 
-const pruned: Prune = async (_session, isKept, after) => {
+const pruned: Prune = async (_session, ids, after) => {
   const all = ["a", "b", "c", "d"];
   const at = after === undefined ? 0 : Number(after);
-  written.push(...all.slice(at, at + 2).filter((id) => !isKept(id)));
+  written.push(...all.slice(at, at + 2).filter((id) => !ids.has(id)));
   return {
-    removed: all.slice(at, at + 2).filter((id) => !isKept(id)).length,
+    removed: all.slice(at, at + 2).filter((id) => !ids.has(id)).length,
     next: at + 2 < all.length ? `${at + 2}` : undefined,
   };
 };
@@ -169,10 +175,42 @@ test("pruning removes what the feed does not have, portion by portion", async ()
   expect(written).toEqual(["b", "c"]);
 });
 
+test("equal items count once, and parts of one item are stored beside each other", async () => {
+  expect(await run(["a=1", "a=1,b", "b/x", "b=2/y", "a=2/x"])).toMatchObject({ read: 4, added: 4, refused: 0 });
+  expect((await run(["c=1,c=2,c=2"])).printed).toEqual(['refused: f0: "c" occurs twice in the feed\n']);
+});
+
+test("foreign files are skipped, or refused if they are not wanted", async () => {
+  const texts = ["a", "#notes", "#index", "b"];
+  expect(await run(texts)).toMatchObject({ read: 2, added: 2, refused: 0, passedOver: 2, printed: [] });
+  const { printed, ...strict } = await run(texts, { isStrict: true, prune: [pruned] });
+  expect(strict).toMatchObject({ read: 3, unchanged: 2, refused: 1, passedOver: 1, removed: 2 });
+  expect(printed).toEqual(["refused: f1: #notes is foreign\n"]);
+});
+
+test("a pointer of Git LFS is no file of the feed", async () => {
+  const pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 1\n";
+  expect(await run(["a", pointer])).toMatchObject({ read: 1, refused: 0, passedOver: 1 });
+});
+
 test.each<[string, string[]]>([
-  ["a record was refused", ["a,?x"]],
-  ["the rules refused an item", ["a,!x"]],
+  ["a record", ["a,?b,?c"]],
+  ["an item that the rules refused", ["a,!b", "?c"]],
+  ["one that contradicts another", ["a,b,b=2,c,c=2"]],
+])("pruning keeps what is refused: %s", async (_, texts) => {
+  const prune: Prune = async (_session, ids) => {
+    written.push(...["a", "b", "!b", "c", "d"].filter((id) => !ids.has(id)));
+    return { removed: 1, next: undefined };
+  };
+  const { removed, refused } = await run(texts, { prune: [prune] });
+  expect([removed, refused]).toEqual([1, 2]);
+  expect(written).toEqual(texts[0]!.includes("!b") ? ["b", "d"] : ["!b", "d"]);
+});
+
+test.each<[string, string[]]>([
+  ["an unknown record was refused", ["a,?"]],
   ["a file was refused", ["bad file", "a"]],
+  ["all was refused", ["?a", "?b"]],
 ])("nothing is pruned when %s", async (_, texts) => {
   const { printed, removed } = await run(texts, { prune: [pruned] });
   expect([removed, written]).toEqual([0, []]);

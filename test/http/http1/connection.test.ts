@@ -303,6 +303,19 @@ describe.each(variants.filter(({ fastPath }) => fastPath))("$variant", ({ secure
     await closed;
   });
 
+  it("answers once more on a connection that is idle when the port closes, and says that it ends", async () => {
+    const port = await open({ onBufferedRequest: ({ url }, response) => answer(response, `[fast ${url}]`) });
+    const { socket, received, closed } = await port.dial();
+    socket.write(request("/1"));
+    await expect.poll(() => answers(received())).toHaveLength(1);
+    const portClosed = port.port.close({ graceMs: 60_000, idleMs: 60_000 }); // longer than the test may take
+    await sleep(50);
+    socket.write(request("/2"));
+    expect(answers(await closed)).toEqual(["fast /1", "fast /2"]);
+    expect(received().match(/Connection: \S+/g)).toEqual(["Connection: keep-alive", "Connection: close"]);
+    await portClosed;
+  });
+
   it.each([0, 20])("closes after the answer to a client that asks for it, given after %i ms", async (ms) => {
     const port = await open({
       onBufferedRequest: ({ url }, response) => {

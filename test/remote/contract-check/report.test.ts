@@ -1,9 +1,9 @@
 /** The report of a check in every format. */
 import { existsSync } from "node:fs";
 import { XMLParser } from "fast-xml-parser";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { formats } from "../../../src/remote/contract-check/report.ts";
-import { Results } from "../../../src/remote/contract-check/results.ts";
+import { type Result, Results } from "../../../src/remote/contract-check/results.ts";
 
 const results = new Results();
 results.compare("lists/total-count", "ListRepos", "3", "3");
@@ -88,6 +88,56 @@ test("as SARIF has the rules and the differences, with the operation", () => {
       partialFingerprints: { primaryLocationLineHash: expect.stringMatching(/^[0-9a-f]{16}$/) },
     },
   ]);
+});
+
+describe("notes and known differences", () => {
+  const found = new Results({ baseline: new Set(["get/created GetRepo"]) });
+  found.compare("get/created", "GetRepo", 1, 2);
+  found.compare("methods/served", "Explain", ["rest"], ["rest", "grpc"]);
+  found.note("inventory/served", { methods: 9, served: { REST: 9, gRPC: 8 }, missing: ["Explain (only over REST)"] });
+  found.note("answers/unknown-fields", ["a.v1.B.c"]);
+  const inventory = "serves, of 9 methods, 9 over REST, 8 over gRPC; missing: Explain (only over REST)";
+  const unknown = "beyond this version of the contract: a.v1.B.c";
+
+  test("as text are a line each, and a number", () => {
+    const summary = "2 checks, 1 difference, 1 known, 0 skipped";
+    expect(formats.text(found.all)).toBe(`${inventory}\n${unknown}\n${summary}\n`);
+  });
+
+  test("as JSON", () => {
+    expect(JSON.parse(formats.json(found.all)).map(({ rule, outcome }: Result) => `${rule} ${outcome}`)).toEqual([
+      "inventory/served noted",
+      "methods/served differs",
+      "answers/unknown-fields noted",
+      "get/created known",
+    ]);
+  });
+
+  test("as TAP are comments, and to be done", () => {
+    const [, plan, ...lines] = formats.tap(found.all).split("\n");
+    expect([plan, ...lines.slice(0, 3)]).toEqual([
+      "1..2",
+      `# ${inventory}`,
+      `# ${unknown}`,
+      "not ok 1 - methods/served Explain",
+    ]);
+    expect(lines).toContain("not ok 2 - get/created GetRepo # TODO known");
+  });
+
+  test("as JUnit are output, and skipped", () => {
+    const { testsuite } = new XMLParser({ ignoreAttributes: false }).parse(formats.junit(found.all));
+    expect(testsuite).toMatchObject({ "@_tests": "2", "@_failures": "1", "@_skipped": "1" });
+    expect(testsuite["system-out"]).toBe(`${inventory}\n${unknown}`);
+  });
+
+  test("as SARIF are suppressed", () => {
+    const [{ tool, results: listed }] = JSON.parse(formats.sarif(found.all)).runs;
+    expect(tool.driver.rules.map(({ id }: { id: string }) => id)).toEqual(["methods/served", "get/created"]);
+    expect(listed.map(({ suppressions }: { suppressions?: unknown[] }) => suppressions?.length)).toEqual([
+      undefined,
+      1,
+    ]);
+  });
 });
 
 test("as SARIF, differences of requests that are none of a method have a file too, and keep their fingerprints", () => {

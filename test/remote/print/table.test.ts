@@ -103,10 +103,21 @@ test("secrets have no columns", () => {
   }
 });
 
-test("with all fields no column is left out, and only long texts are cut", () => {
+test("with all fields no column is left out and nothing is cut, and messages have columns for their fields", () => {
   const [heading, line] = table([{ name: "viewer", description: "x".repeat(90) }], { width: 80, wide: true });
   expect(heading).toMatch(/ DESCRIPTION .* CREATE-TIME/);
-  expect(line).toContain(`viewer  ${uid}  ${"x".repeat(43)}…  `);
+  expect(line).toContain(`viewer  ${uid}  ${"x".repeat(90)}  `);
+  const identity = create(IdentitySchema, {
+    uid,
+    name: "bot",
+    relationship: {
+      case: "claimMatch",
+      value: { iss: { case: "issuer", value: "https://a.example.com" }, claims: { a: "b" } },
+    },
+  });
+  const wide = new Table(IdentitySchema, { width: 80, colours: false, wide: true });
+  expect(wide.begin([identity])).toMatch(/^NAME +UID +CLAIM-MATCH\.ISSUER +CLAIM-MATCH\.CLAIMS$/);
+  expect(wide.line(identity)).toMatch(/^bot +\S+ +https:\/\/a\.example\.com +a=b$/);
 });
 
 test("columns are aligned where characters are wide, on a terminal and in a file", () => {

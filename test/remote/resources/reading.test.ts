@@ -51,6 +51,59 @@ describe("list", () => {
     expect((await output(["list", "repos", "--skip", "2", "-o", "name"])).trimEnd().split("\n")).toHaveLength(1);
   });
 
+  test("prints what a JSONPath template of kubectl says, of all items or of one resource", async () => {
+    const names = ["-o", 'jsonpath={range .items[*]}{.name}{"\\t"}{.activeTags}{"\\n"}{end}'];
+    expect(await output(["list", "repos", "--order-by", "name", ...names])).toBe("alpha\t[]\nbeta\t[]\ngamma\t[]\n");
+    expect(await output(["get", "repo", "beta", "-o=jsonpath=<{.name}>"])).toBe("<beta>");
+    expect(await output(["get", "repo", "beta", "alpha", "-o", "jsonpath={.items[1].name}"])).toBe("alpha");
+    const call = ["call", "platform.registry.v2.ReposService/ListRepos", "--field", "name=beta"];
+    expect(await output([...call, "-o", "jsonpath={.repos[0].name} of {.totalCount}"])).toBe("beta of 1");
+  });
+
+  test("prints columns that the caller chooses", async () => {
+    expect(await output(["list", "repos", "-o", "custom-columns=THE NAME:.name,TIER:{.catalogTier},X:.x"])).toBe(
+      ["alpha", "beta", "gamma"].reduce(
+        (text, name) => `${text}${name.padEnd(8)}   CATALOG_TIER_UNSPECIFIED   <none>\n`,
+        "THE NAME   TIER                       X\n",
+      ),
+    );
+    const call = ["call", "platform.registry.v2.ReposService/ListRepos", "--field", "name=beta"];
+    expect(await output([...call, "-o", "custom-columns=N:name"])).toBe("N\nbeta\n");
+  });
+
+  test("sorts all by a field before it takes the first", async () => {
+    const sorted = ["list", "repos", "-o", "jsonpath={.items[*].name}", "--order-by", "name desc", "--sort-by"];
+    expect(await output([...sorted, ".name"])).toBe("alpha beta gamma");
+    expect(await server.run([...sorted, "{.name}", "--limit", "2"])).toMatchObject({
+      stdout: "alpha beta",
+      stderr: "1 more: --all prints them, --limit 3 too\n",
+    });
+  });
+
+  test.each([
+    [["-o", "jsonpath={.name"], "JSONPath: } is expected at the end"],
+    [["-o", "custom-columns=NAME"], "custom-columns must be like NAME:.name,UID:.uid"],
+    [["-o", "xml"], "Allowed choices are table, wide, json, yaml, name, documents, jsonpath=, custom-columns=."],
+    [["--sort-by", ".a["], "JSONPath: *, a number"],
+  ])("%j is refused before any call", async (args, message) => {
+    const offline = { PLATFORM_SERVER: "http://127.0.0.1:1" };
+    const { code, stderr } = await server.run(["list", "repos", ...args], offline);
+    expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
+  });
+
+  test("prints documents only of what can be applied", async () => {
+    const offline = { PLATFORM_SERVER: "http://127.0.0.1:1" };
+    expect(await server.run(["list", "advisories", "-o", "documents"], offline)).toMatchObject({
+      code: 2,
+      stderr: "error: -o documents: advisories have none: the API cannot create or change them\n",
+    });
+    const sortedByNothing = await server.run(["list", "repos", "--sort-by", "nothing"]);
+    expect(sortedByNothing).toMatchObject({
+      code: 2,
+      stderr: "error: --sort-by: none of the repos has such a field\n",
+    });
+  });
+
   test("takes names of groups for the hierarchy", async () => {
     const { name } = JSON.parse(await output(["get", "group", server.root, "-o", "json"]));
     expect((await output(["list", "repos", "--below", name, "-o", "name"])).split("\n")).toHaveLength(4);
@@ -82,6 +135,57 @@ test("get finds by name and by uid, one or several", async () => {
     { uid },
     { name: "beta" },
   ]);
+});
+
+test("names have paths, wherever a name is taken", async () => {
+  const root = await output(["get", "group", server.root, "-o", "jsonpath={.name}"]);
+  const create = async (...args: string[]) => (await output(["create", ...args, "-o", "name"])).trim().split("/", 1);
+  await create("group", "--parent", root, "--name", "team");
+  await create("group", "--parent", "team", "--name", "prod");
+  await create("group", "--parent", `/${root}`, "--name", "other");
+  for (const parent of ["team/prod", "other"]) {
+    await create("repo", "--parent", parent, "--name", "nginx");
+    await create("repo", "--parent", parent, "--name", "library/nginx");
+  }
+  const digest = `sha256:${"a".repeat(64)}`;
+  await create("tag", "--parent", "prod/library/nginx", "--name", "1.0", "--digest", digest);
+
+  const pathOf = async (...args: string[]) =>
+    /^parent: (.*)\nspec:\n {2}name: '?(.*?)'?$/m
+      .exec(await output(["get", ...args, "-o", "documents"]))
+      ?.slice(1)
+      .join("/");
+  const nginx = `/${root}/team/prod/nginx`;
+  for (const name of ["prod/nginx", "team/prod/nginx", `${root}/team/prod/nginx`, nginx])
+    expect(await pathOf("repo", name)).toBe(nginx);
+  expect(await pathOf("repo", "nginx", "--parent", "prod")).toBe(nginx);
+  expect(await pathOf("repo", "prod/nginx", "--parent", "team")).toBe(nginx);
+  expect(await pathOf("repo", "library/nginx", "--parent", "team/prod")).toBe(`/${root}/team/prod/library/nginx`);
+  expect(await pathOf("tag", "prod/library/nginx/1.0")).toBe(`/${root}/team/prod/library/nginx/1.0`);
+  expect(await pathOf("role", "/viewer")).toBe(undefined);
+  expect(await output(["get", "role", "/viewer", "-o", "jsonpath={.name}"])).toBe("viewer");
+  expect(await output(["list", "repos", "--below", "team", "-o", "jsonpath={.items[*].name}"])).toContain("nginx");
+  expect(await output(["update", "repo", "nginx", "--parent", "prod", "--description", "x"])).toContain(
+    "description: x",
+  );
+  expect(await output(["get", "repo-readme", "library/nginx", "--parent", "other"])).toMatch(/^uid /);
+  expect(await output(["wait", "repo", "nginx", "--parent", "other", "--for", "exists"])).toMatch(/ exists\n$/);
+
+  const refusals: readonly (readonly [string[], number, string])[] = [
+    [["repo", "nginx"], 2, `2 repos are named nginx: ${nginx}, /${root}/other/nginx`],
+    [["repo", "nginx", "--parent", "team"], 3, "no repo is named nginx in --parent"],
+    [["repo", "/team/prod/nginx"], 3, "no repo is named /team/prod/nginx"],
+    [["repo", "od/nginx"], 3, "no repo is named od/nginx"],
+    [["repo", "other/"], 3, "no repo is named other/"],
+    [["group", `${"a".repeat(300)}/team`], 3, `no group is named ${"a".repeat(300)}/team`],
+  ];
+  for (const [args, code, message] of refusals)
+    expect(await server.run(["get", ...args])).toMatchObject({ code, stderr: `error: ${message}\n` });
+
+  await output(["delete", "repo", "nginx", "library/nginx", "--parent", "other", "--yes"]);
+  expect(await pathOf("repo", "nginx")).toBe(nginx);
+  await output(["delete", "tag", "library/nginx/1.0", "--yes"]);
+  for (const name of ["nginx", "library/nginx"]) await output(["delete", "repo", name, "--yes"]);
 });
 
 test("a resource of which its parent has one is named by its parent", async () => {

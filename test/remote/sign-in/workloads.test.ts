@@ -1,6 +1,6 @@
 /** `platform login --ci` and `--with-token`: tokens that somebody else has got. */
 import { once } from "node:events";
-import { writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Code, createPlatformClient } from "../../../src/client/package.ts";
 import { grpc } from "../../../src/client-node/package.ts";
 import { startIndependentIssuer } from "../../auth/independent-issuer.ts";
-import { runPlatform } from "../../cli/platform-process.ts";
+import { repository, runPlatform } from "../../cli/platform-process.ts";
 import { startWithFolder } from "../server.ts";
 
 const issuer = await startIndependentIssuer("ci", "elsewhere");
@@ -96,6 +96,26 @@ describe.skipIf(issuer === undefined)("tokens of workloads", async () => {
       stderr: "",
     });
     await worksAs("pasted");
+  });
+
+  test("the pattern of docs/sign-in.md is for the subjects of GitHub with ids and without, of one repository only", async () => {
+    const page = await readFile(join(repository, "docs/sign-in.md"), "utf8");
+    const [, pattern = ""] = /--claim-match\.subject-pattern '([^']+)'/.exec(page) ?? [];
+    const rule = ["--claim-match.issuer", issuer!.url, "--claim-match.subject-pattern", pattern];
+    const create = ["create", "identity", "--parent", "platform", "--name", "github", "--claim-match.audience", "ci"];
+    expect(await server.run([...create, ...rule])).toMatchObject({ code: 0 });
+    const statusOf = async (subject: string) => {
+      const headers = { authorization: `Bearer ${await issuer!.idToken("ci", subject)}` };
+      return (await fetch(`${server.server}/sts/exchange`, { method: "POST", headers })).status;
+    };
+    for (const repo of ["acme/app", "acme@1001/app@2002"])
+      expect(await statusOf(`repo:${repo}:ref:refs/heads/main`)).toBe(200);
+    for (const other of [
+      "acme/app:ref:refs/heads/other",
+      "acme@x/app@2002:ref:refs/heads/main",
+      "acme-1/app:ref:refs/heads/main",
+    ])
+      expect(await statusOf(`repo:${other}`)).toBe(401);
   });
 
   test("a token of the platform itself, which begins no session", async () => {

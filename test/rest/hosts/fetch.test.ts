@@ -83,7 +83,9 @@ test("streams, in each form", async () => {
   expect(await stream("application/json")).toBe('[{"name":"0"},{"name":"1"}]');
   expect(await stream("application/json", "")).toBe("[]");
   expect(await stream("application/x-ndjson")).toBe('{"name":"0"}\n{"name":"1"}\n');
-  expect(await stream("text/event-stream")).toBe('data: {"name":"0"}\n\ndata: {"name":"1"}\n\n');
+  expect(await stream("text/event-stream")).toBe(
+    'retry: 3000\n\nid: 1\ndata: {"name":"0"}\n\nid: 2\ndata: {"name":"1"}\n\nid: end\nevent: end\ndata: {}\n\n',
+  );
   expect(await stream("application/json", "count=2&fail_after=2")).toContain('{"error":{"code":14');
   expect((await fetch(`${origin}/v1/watch?count=1&fail_after=1`)).status).toBe(503);
 });

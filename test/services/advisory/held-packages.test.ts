@@ -40,6 +40,35 @@ describe("held packages", () => {
     expect(packages.names).toEqual(["libssl3", "openssl"]);
   });
 
+  it("are not known to be fixed where versions cannot be compared", () => {
+    const packages = holdPackages([
+      [
+        held("tool", "2", { type: "generic" }),
+        held("lib", "2.0", { type: "npm" }),
+        held("lib", "2.0.0.1", { type: "npm" }),
+      ],
+    ]);
+    expect(packages.areFixed("tool", { type: "generic" }, "2")).toBe(true);
+    expect(packages.areFixed("tool", { type: "generic" }, "1")).toBeUndefined();
+    expect(packages.areFixed("lib", { type: "npm" }, "1.0.0")).toBeUndefined();
+    expect(packages.areFixed("lib", { type: "npm" }, "3.0.0")).toBe(false);
+  });
+
+  it("are open again from a version on that is said to be affected, until the next fix", () => {
+    const isFixed = (version: string) =>
+      holdPackages([[held("app", version)]]).areFixed("app", { type: "apk" }, "1.0-r0", [
+        { kind: { type: "apk" }, version: "0.9-r0", isOpen: true },
+        { kind: { type: "apk" }, version: "1.0-r0", isOpen: false },
+        { kind: { type: "apk" }, version: "2.0-r0", isOpen: true },
+        { kind: { type: "npm" }, version: "1.0-r0", isOpen: true },
+        { kind: { type: "apk" }, version: "3.0-r0", isOpen: false },
+        { kind: { type: "apk" }, version: "4.0-r0", isOpen: false },
+        { kind: { type: "apk" }, version: "4.0-r0", isOpen: true },
+      ]);
+    const verdicts = ["0.9-r0", "1.0-r0", "1.9-r0", "2.0-r0", "2.1-r0", "3.1-r0", "4.0-r0"].map(isFixed);
+    expect(verdicts).toEqual([false, true, true, false, false, true, false]);
+  });
+
   it("of unknown type are listed, and never fixed", () => {
     const packages = holdPackages([
       [held("z", "9", { type: "" }), held("b", "9", { type: "" }), held("b", "9", { type: "" })],

@@ -17,7 +17,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file platform/advisory/v2/security_advisory.proto.
  */
 export const file_platform_advisory_v2_security_advisory: GenFile = /*@__PURE__*/
-  fileDesc("CixwbGF0Zm9ybS9hZHZpc29yeS92Mi9zZWN1cml0eV9hZHZpc29yeS5wcm90bxIUcGxhdGZvcm0uYWR2aXNvcnkudjIiTgoSR2V0RG9jdW1lbnRSZXF1ZXN0EjgKA3VpZBgBIAEoCUIr4EEC+kElCiNhZHZpc29yeS5wbGF0Zm9ybS5pbnRlcm5hbC9Eb2N1bWVudCLJAQoUTGlzdERvY3VtZW50c1JlcXVlc3QSGQoCaWQYASABKAlCCLpIBXIDGP8BSACIAQESHgoEY3ZlcxgCIAMoCUIQukgNkgEKEOgHIgVyAxj/ARIbCglwYWdlX3NpemUY6wcgASgFQge6SAQaAigAEh0KCnBhZ2VfdG9rZW4Y7AcgASgJQgi6SAVyAxiAQBIbCghvcmRlcl9ieRjtByABKAlCCLpIBXIDGIAEEhYKBHNraXAY7gcgASgFQge6SAQaAigAQgUKA19pZCLOAQoVTGlzdERvY3VtZW50c1Jlc3BvbnNlEjYKCWRvY3VtZW50cxgBIAMoCzIeLnBsYXRmb3JtLmFkdmlzb3J5LnYyLkRvY3VtZW50QgPgQQMSIgoPbmV4dF9wYWdlX3Rva2VuGOsHIAEoCUID4EEDSACIAQESHgoLdG90YWxfY291bnQY7AcgASgDQgPgQQNIAYgBARIVCgdza2lwcGVkGO0HIAEoBUID4EEDQhIKEF9uZXh0X3BhZ2VfdG9rZW5CDgoMX3RvdGFsX2NvdW50Is4CCghEb2N1bWVudBIPCgJpZBgBIAEoCUID4EEDEj8KCmFkdmlzb3JpZXMYAiADKAsyJi5wbGF0Zm9ybS5hZHZpc29yeS52Mi5Eb2N1bWVudEFkdmlzb3J5QgPgQQMSFAoDdWlkGOkHIAEoCUIG4EED4EEIEjUKC2NyZWF0ZV90aW1lGOoHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAxI1Cgt1cGRhdGVfdGltZRjrByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSEgoEZXRhZxjsByABKAlCA+BBAzpY6kFVCiNhZHZpc29yeS5wbGF0Zm9ybS5pbnRlcm5hbC9Eb2N1bWVudBIUZG9jdW1lbnRzL3tkb2N1bWVudH0aA3VpZCoJZG9jdW1lbnRzMghkb2N1bWVudCLHAQoQRG9jdW1lbnRBZHZpc29yeRIPCgJpZBgBIAEoCUID4EEDEjgKBmV2ZW50cxgCIAMoCzIjLnBsYXRmb3JtLmFkdmlzb3J5LnYyLkRvY3VtZW50RXZlbnRCA+BBAxIYCgdhbGlhc2VzGAMgAygJQgfgQQPg8xgBEh4KEXBhY2thZ2VfbmFtZXNwYWNlGAQgASgJQgPgQQMSHgoLcGFja2FnZV91cmwY8gcgASgJQgPgQQNIAIgBAUIOCgxfcGFja2FnZV91cmwi2AQKDURvY3VtZW50RXZlbnQSMgoJdGltZXN0YW1wGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDElsKG3RydWVfcG9zaXRpdmVfZGV0ZXJtaW5hdGlvbhgKIAEoCzIvLnBsYXRmb3JtLmFkdmlzb3J5LnYyLlRydWVQb3NpdGl2ZURldGVybWluYXRpb25CA+BBA0gAEl0KHGZhbHNlX3Bvc2l0aXZlX2RldGVybWluYXRpb24YCyABKAsyMC5wbGF0Zm9ybS5hZHZpc29yeS52Mi5GYWxzZVBvc2l0aXZlRGV0ZXJtaW5hdGlvbkID4EEDSAASMQoFZml4ZWQYDCABKAsyGy5wbGF0Zm9ybS5hZHZpc29yeS52Mi5GaXhlZEID4EEDSAASOQoJZGV0ZWN0aW9uGA0gASgLMh8ucGxhdGZvcm0uYWR2aXNvcnkudjIuRGV0ZWN0aW9uQgPgQQNIABJNChRhbmFseXNpc19ub3RfcGxhbm5lZBgOIAEoCzIoLnBsYXRmb3JtLmFkdmlzb3J5LnYyLkFuYWx5c2lzTm90UGxhbm5lZEID4EEDSAASQwoPZml4X25vdF9wbGFubmVkGA8gASgLMiMucGxhdGZvcm0uYWR2aXNvcnkudjIuRml4Tm90UGxhbm5lZEID4EEDSAASTQoUcGVuZGluZ191cHN0cmVhbV9maXgYECABKAsyKC5wbGF0Zm9ybS5hZHZpc29yeS52Mi5QZW5kaW5nVXBzdHJlYW1GaXhCA+BBA0gAQgYKBGRhdGEiaAofR2V0VnVsbmVyYWJpbGl0eU1ldGFkYXRhUmVxdWVzdBJFCgN1aWQYASABKAlCOOBBAvpBMgowYWR2aXNvcnkucGxhdGZvcm0uaW50ZXJuYWwvVnVsbmVyYWJpbGl0eU1ldGFkYXRhItABCiBMaXN0VnVsbmVyYWJpbGl0eU1ldGFkYXRhUmVxdWVzdBIZCgJpZBgBIAEoCUIIukgFcgMY/wFIAIgBARIdCgNpZHMYAiADKAlCELpIDZIBChDoByIFcgMY/wESGgoJcGFnZV9zaXplGAogASgFQge6SAQaAigAEhwKCnBhZ2VfdG9rZW4YCyABKAlCCLpIBXIDGIBAEhoKCG9yZGVyX2J5GAwgASgJQgi6SAVyAxiABBIVCgRza2lwGA0gASgFQge6SAQaAigAQgUKA19pZCLxAQohTGlzdFZ1bG5lcmFiaWxpdHlNZXRhZGF0YVJlc3BvbnNlElAKFnZ1bG5lcmFiaWxpdHlfbWV0YWRhdGEYASADKAsyKy5wbGF0Zm9ybS5hZHZpc29yeS52Mi5WdWxuZXJhYmlsaXR5TWV0YWRhdGFCA+BBAxIhCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAlCA+BBA0gAiAEBEh0KC3RvdGFsX2NvdW50GAMgASgDQgPgQQNIAYgBARIUCgdza2lwcGVkGAQgASgFQgPgQQNCEgoQX25leHRfcGFnZV90b2tlbkIOCgxfdG90YWxfY291bnQilQQKFVZ1bG5lcmFiaWxpdHlNZXRhZGF0YRIPCgJpZBgBIAEoCUID4EEDEhQKB3N1bW1hcnkYAiABKAlCA+BBAxIUCgdkZXRhaWxzGAMgASgJQgPgQQMSOAoKcmVmZXJlbmNlcxgEIAMoCzIfLnBsYXRmb3JtLmFkdmlzb3J5LnYyLlJlZmVyZW5jZUID4EEDEjcKCnNldmVyaXRpZXMYBSADKAsyHi5wbGF0Zm9ybS5hZHZpc29yeS52Mi5TZXZlcml0eUID4EEDEhQKA3VpZBjpByABKAlCBuBBA+BBCBI1CgtjcmVhdGVfdGltZRjqByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSNQoLdXBkYXRlX3RpbWUY6wcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEhIKBGV0YWcY7AcgASgJQgPgQQMSGQoHYWxpYXNlcxjyByADKAlCB+BBA+DzGAE6mAHqQZQBCjBhZHZpc29yeS5wbGF0Zm9ybS5pbnRlcm5hbC9WdWxuZXJhYmlsaXR5TWV0YWRhdGESLXZ1bG5lcmFiaWxpdHlNZXRhZGF0YS97dnVsbmVyYWJpbGl0eU1ldGFkYXRhfRoDdWlkKhV2dWxuZXJhYmlsaXR5TWV0YWRhdGEyFXZ1bG5lcmFiaWxpdHlNZXRhZGF0YSLeAgofTGlzdFJlc29sdmVkVnVsbnNSZXBvcnRzUmVxdWVzdBI9CgppbWFnZV9yZWZzGAEgAygLMh4ucGxhdGZvcm0uYWR2aXNvcnkudjIuSW1hZ2VSZWZCCbpIBpIBAxDIARIzCgpzdGFydF90aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EECEjEKCGVuZF90aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EECEhsKCXBhZ2Vfc2l6ZRjrByABKAVCB7pIBBoCKAASHQoKcGFnZV90b2tlbhjsByABKAlCCLpIBXIDGIBAEhsKCG9yZGVyX2J5GO0HIAEoCUIIukgFcgMYgAQSFgoEc2tpcBjuByABKAVCB7pIBBoCKAASIwoGaW1hZ2VzGPIHIAMoCUISukgPkgEMEMgBIgdyBRABGIAgIv0CCiBMaXN0UmVzb2x2ZWRWdWxuc1JlcG9ydHNSZXNwb25zZRJOChZyZXNvbHZlZF92dWxuc19yZXBvcnRzGAEgAygLMikucGxhdGZvcm0uYWR2aXNvcnkudjIuUmVzb2x2ZWRWdWxuc1JlcG9ydEID4EEDEiIKD25leHRfcGFnZV90b2tlbhjrByABKAlCA+BBA0gAiAEBEh4KC3RvdGFsX2NvdW50GOwHIAEoA0ID4EEDSAGIAQESFQoHc2tpcHBlZBjtByABKAVCA+BBAxIeChB1bnR5cGVkX3BhY2thZ2VzGPIHIAMoCUID4EEDEiMKFXVudHlwZWRfcGFja2FnZV9jb3VudBjzByABKAVCA+BBAxIfChF1bnR5cGVkX2RvY3VtZW50cxj0ByADKAlCA+BBAxIkChZ1bnR5cGVkX2RvY3VtZW50X2NvdW50GPUHIAEoBUID4EEDQhIKEF9uZXh0X3BhZ2VfdG9rZW5CDgoMX3RvdGFsX2NvdW50IkgKCEltYWdlUmVmEhsKBHJlcG8YASABKAlCDeBBArpIB3IFEAEYgBASHwoEdGFncxgCIAMoCUIRukgOkgELEGQiB3IFEAEYgAEisAMKE1Jlc29sdmVkVnVsbnNSZXBvcnQSLQoEZGF0ZRgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAxI/Cg5yZXNvbHZlZF92dWxucxgCIAMoCzIiLnBsYXRmb3JtLmFkdmlzb3J5LnYyLlJlc29sdmVkVnVsbkID4EEDEhQKA3VpZBjpByABKAlCBuBBA+BBCBI1CgtjcmVhdGVfdGltZRjqByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSNQoLdXBkYXRlX3RpbWUY6wcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEhIKBGV0YWcY7AcgASgJQgPgQQM6kAHqQYwBCi5hZHZpc29yeS5wbGF0Zm9ybS5pbnRlcm5hbC9SZXNvbHZlZFZ1bG5zUmVwb3J0EipyZXNvbHZlZFZ1bG5zUmVwb3J0cy97cmVzb2x2ZWRWdWxuc1JlcG9ydH0aA3VpZCoUcmVzb2x2ZWRWdWxuc1JlcG9ydHMyE3Jlc29sdmVkVnVsbnNSZXBvcnQicwoMUmVzb2x2ZWRWdWxuEg8KAmlkGAEgASgJQgPgQQMSFAoHYWxpYXNlcxgCIAMoCUID4EEDEjwKD2N2c3Nfc2V2ZXJpdGllcxgDIAMoCzIeLnBsYXRmb3JtLmFkdmlzb3J5LnYyLlNldmVyaXR5QgPgQQMiqgIKCVJlZmVyZW5jZRI3CgR0eXBlGAEgASgOMiQucGxhdGZvcm0uYWR2aXNvcnkudjIuUmVmZXJlbmNlLlR5cGVCA+BBAxIQCgN1cmwYAiABKAlCA+BBAyLRAQoEVHlwZRIUChBUWVBFX1VOU1BFQ0lGSUVEEAASEQoNVFlQRV9BRFZJU09SWRABEhAKDFRZUEVfQVJUSUNMRRACEhIKDlRZUEVfREVURUNUSU9OEAMSEwoPVFlQRV9ESVNDVVNTSU9OEAQSDwoLVFlQRV9SRVBPUlQQBRIMCghUWVBFX0ZJWBAGEhMKD1RZUEVfSU5UUk9EVUNFRBAHEhAKDFRZUEVfUEFDS0FHRRAIEhEKDVRZUEVfRVZJREVOQ0UQCRIMCghUWVBFX1dFQhAKIqoBCghTZXZlcml0eRI2CgR0eXBlGAEgASgOMiMucGxhdGZvcm0uYWR2aXNvcnkudjIuU2V2ZXJpdHkuVHlwZUID4EEDEhIKBXNjb3JlGAIgASgJQgPgQQMiUgoEVHlwZRIUChBUWVBFX1VOU1BFQ0lGSUVEEAASEAoMVFlQRV9DVlNTX1YyEAESEAoMVFlQRV9DVlNTX1YzEAISEAoMVFlQRV9DVlNTX1Y0EAMiLgoZVHJ1ZVBvc2l0aXZlRGV0ZXJtaW5hdGlvbhIRCgRub3RlGAEgASgJQgPgQQMi4QMKGkZhbHNlUG9zaXRpdmVEZXRlcm1pbmF0aW9uEkgKBHR5cGUYASABKA4yNS5wbGF0Zm9ybS5hZHZpc29yeS52Mi5GYWxzZVBvc2l0aXZlRGV0ZXJtaW5hdGlvbi5UeXBlQgPgQQMSEQoEbm90ZRgCIAEoCUID4EEDIuUCCgRUeXBlEhQKEFRZUEVfVU5TUEVDSUZJRUQQABIwCixUWVBFX1ZVTE5FUkFCSUxJVFlfUkVDT1JEX0FOQUxZU0lTX0NPTlRFU1RFRBABEikKJVRZUEVfQ09NUE9ORU5UX1ZVTE5FUkFCSUxJVFlfTUlTTUFUQ0gQAhIpCiVUWVBFX1ZVTE5FUkFCTEVfQ09ERV9WRVJTSU9OX05PVF9VU0VEEAMSMAosVFlQRV9WVUxORVJBQkxFX0NPREVfTk9UX0lOQ0xVREVEX0lOX1BBQ0tBR0UQBBIuCipUWVBFX1ZVTE5FUkFCTEVfQ09ERV9OT1RfSU5fRVhFQ1VUSU9OX1BBVEgQBRI6CjZUWVBFX1ZVTE5FUkFCTEVfQ09ERV9DQU5OT1RfQkVfQ09OVFJPTExFRF9CWV9BRFZFUlNBUlkQBhIhCh1UWVBFX0lOTElORV9NSVRJR0FUSU9OU19FWElTVBAHIn4KBUZpeGVkEhoKDWZpeGVkX3ZlcnNpb24YASABKAlCA+BBAxIcCg9zY2FubmVyX3ZlcnNpb24YAiABKAlCA+BBAxIbCg5ncnlwZV9kYl9idWlsdBgDIAEoCUID4EEDEh4KEWdyeXBlX2RiX2NoZWNrc3VtGAQgASgJQgPgQQMitAUKCURldGVjdGlvbhJKCgZudmRhcGkYASABKAsyMy5wbGF0Zm9ybS5hZHZpc29yeS52Mi5EZXRlY3Rpb24uRGV0ZWN0aW9uVHlwZU5WREFQSUID4EEDSAASSgoGbWFudWFsGAIgASgLMjMucGxhdGZvcm0uYWR2aXNvcnkudjIuRGV0ZWN0aW9uLkRldGVjdGlvblR5cGVNYW51YWxCA+BBA0gAEkoKBnNjYW52MRgDIAEoCzIzLnBsYXRmb3JtLmFkdmlzb3J5LnYyLkRldGVjdGlvbi5EZXRlY3Rpb25UeXBlU2NhblYxQgPgQQNIABpIChNEZXRlY3Rpb25UeXBlTlZEQVBJEhkKDGNwZV9zZWFyY2hlZBgBIAEoCUID4EEDEhYKCWNwZV9mb3VuZBgCIAEoCUID4EEDGhUKE0RldGVjdGlvblR5cGVNYW51YWwa2QIKE0RldGVjdGlvblR5cGVTY2FuVjESFAoHc2Nhbm5lchgBIAEoCUID4EEDEhwKD3N1YnBhY2thZ2VfbmFtZRgCIAEoCUID4EEDEhkKDGNvbXBvbmVudF9pZBgDIAEoCUID4EEDEhsKDmNvbXBvbmVudF9uYW1lGAQgASgJQgPgQQMSHgoRY29tcG9uZW50X3ZlcnNpb24YBSABKAlCA+BBAxIbCg5jb21wb25lbnRfdHlwZRgGIAEoCUID4EEDEh8KEmNvbXBvbmVudF9sb2NhdGlvbhgHIAEoCUID4EEDEh0KEGFydGlmYWN0X3ZlcnNpb24YCCABKAlCA+BBAxIcCg9zY2FubmVyX3ZlcnNpb24YCSABKAlCA+BBAxIbCg5ncnlwZV9kYl9idWlsdBgKIAEoCUID4EEDEh4KEWdyeXBlX2RiX2NoZWNrc3VtGAsgASgJQgPgQQNCBgoEdHlwZSInChJBbmFseXNpc05vdFBsYW5uZWQSEQoEbm90ZRgBIAEoCUID4EEDIiIKDUZpeE5vdFBsYW5uZWQSEQoEbm90ZRgBIAEoCUID4EEDIicKElBlbmRpbmdVcHN0cmVhbUZpeBIRCgRub3RlGAEgASgJQgPgQQMyvwcKF1NlY3VyaXR5QWR2aXNvcnlTZXJ2aWNlEooBCgtHZXREb2N1bWVudBIoLnBsYXRmb3JtLmFkdmlzb3J5LnYyLkdldERvY3VtZW50UmVxdWVzdBoeLnBsYXRmb3JtLmFkdmlzb3J5LnYyLkRvY3VtZW50IjGQAgHK8xgEEgIQAYLT5JMCIBIeL2Fkdmlzb3J5L3YyL2RvY3VtZW50cy97dWlkPSp9ErkBCg1MaXN0RG9jdW1lbnRzEioucGxhdGZvcm0uYWR2aXNvcnkudjIuTGlzdERvY3VtZW50c1JlcXVlc3QaKy5wbGF0Zm9ybS5hZHZpc29yeS52Mi5MaXN0RG9jdW1lbnRzUmVzcG9uc2UiT5ACAcrzGAQSAhABgtPkkwI+WiQ6ASoiHy9hZHZpc29yeS92Mi9kb2N1bWVudHM6YmF0Y2hHZXQSFi9hZHZpc29yeS92Mi9kb2N1bWVudHMSsAEKGEdldFZ1bG5lcmFiaWxpdHlNZXRhZGF0YRI1LnBsYXRmb3JtLmFkdmlzb3J5LnYyLkdldFZ1bG5lcmFiaWxpdHlNZXRhZGF0YVJlcXVlc3QaKy5wbGF0Zm9ybS5hZHZpc29yeS52Mi5WdWxuZXJhYmlsaXR5TWV0YWRhdGEiMJACAcrzGAQSAhABgtPkkwIfEh0vYWR2aXNvcnkvdjIvbWV0YWRhdGEve3VpZD0qfRLbAQoZTGlzdFZ1bG5lcmFiaWxpdHlNZXRhZGF0YRI2LnBsYXRmb3JtLmFkdmlzb3J5LnYyLkxpc3RWdWxuZXJhYmlsaXR5TWV0YWRhdGFSZXF1ZXN0GjcucGxhdGZvcm0uYWR2aXNvcnkudjIuTGlzdFZ1bG5lcmFiaWxpdHlNZXRhZGF0YVJlc3BvbnNlIk2QAgHK8xgEEgIQAYLT5JMCPFojOgEqIh4vYWR2aXNvcnkvdjIvbWV0YWRhdGE6YmF0Y2hHZXQSFS9hZHZpc29yeS92Mi9tZXRhZGF0YRLJAQoYTGlzdFJlc29sdmVkVnVsbnNSZXBvcnRzEjUucGxhdGZvcm0uYWR2aXNvcnkudjIuTGlzdFJlc29sdmVkVnVsbnNSZXBvcnRzUmVxdWVzdBo2LnBsYXRmb3JtLmFkdmlzb3J5LnYyLkxpc3RSZXNvbHZlZFZ1bG5zUmVwb3J0c1Jlc3BvbnNlIj6QAgHK8xgOEgwKCPQMxQzPDM0MEAGC0+STAiMSIS9hZHZpc29yeS92Mi9pbWFnZXMvcmVzb2x2ZWRWdWxuc0JuChxkZXYucGxhdGZvcm0uYXBpLmFkdmlzb3J5LnYyUAFaNXBsYXRmb3JtLmludGVybmFsL2FwaS9wbGF0Zm9ybS9hZHZpc29yeS92MjthZHZpc29yeXYyqgIUUGxhdGZvcm0uQWR2aXNvcnkuVjJiBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_api_resource, file_google_protobuf_timestamp, file_platform_annotations_annotations]);
+  fileDesc("CixwbGF0Zm9ybS9hZHZpc29yeS92Mi9zZWN1cml0eV9hZHZpc29yeS5wcm90bxIUcGxhdGZvcm0uYWR2aXNvcnkudjIiTgoSR2V0RG9jdW1lbnRSZXF1ZXN0EjgKA3VpZBgBIAEoCUIr4EEC+kElCiNhZHZpc29yeS5wbGF0Zm9ybS5pbnRlcm5hbC9Eb2N1bWVudCJnChhCYXRjaEdldERvY3VtZW50c1JlcXVlc3QSSwoEdWlkcxgBIAMoCUI94EEC+kElCiNhZHZpc29yeS5wbGF0Zm9ybS5pbnRlcm5hbC9Eb2N1bWVudLpID5IBDAgBEOgHIgVyAxiAECJOChlCYXRjaEdldERvY3VtZW50c1Jlc3BvbnNlEjEKCWRvY3VtZW50cxgBIAMoCzIeLnBsYXRmb3JtLmFkdmlzb3J5LnYyLkRvY3VtZW50IskBChRMaXN0RG9jdW1lbnRzUmVxdWVzdBIZCgJpZBgBIAEoCUIIukgFcgMY/wFIAIgBARIeCgRjdmVzGAIgAygJQhC6SA2SAQoQ6AciBXIDGP8BEhsKCXBhZ2Vfc2l6ZRjrByABKAVCB7pIBBoCKAASHQoKcGFnZV90b2tlbhjsByABKAlCCLpIBXIDGIBAEhsKCG9yZGVyX2J5GO0HIAEoCUIIukgFcgMYgAQSFgoEc2tpcBjuByABKAVCB7pIBBoCKABCBQoDX2lkIs4BChVMaXN0RG9jdW1lbnRzUmVzcG9uc2USNgoJZG9jdW1lbnRzGAEgAygLMh4ucGxhdGZvcm0uYWR2aXNvcnkudjIuRG9jdW1lbnRCA+BBAxIiCg9uZXh0X3BhZ2VfdG9rZW4Y6wcgASgJQgPgQQNIAIgBARIeCgt0b3RhbF9jb3VudBjsByABKANCA+BBA0gBiAEBEhUKB3NraXBwZWQY7QcgASgFQgPgQQNCEgoQX25leHRfcGFnZV90b2tlbkIOCgxfdG90YWxfY291bnQixAIKCERvY3VtZW50Eg8KAmlkGAEgASgJQgPgQQMSPwoKYWR2aXNvcmllcxgCIAMoCzImLnBsYXRmb3JtLmFkdmlzb3J5LnYyLkRvY3VtZW50QWR2aXNvcnlCA+BBAxIUCgN1aWQY6QcgASgJQgbgQQPgQQgSNQoLY3JlYXRlX3RpbWUY6gcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEjUKC3VwZGF0ZV90aW1lGOsHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAxISCgRldGFnGOwHIAEoCUID4EEDOk7qQUsKI2Fkdmlzb3J5LnBsYXRmb3JtLmludGVybmFsL0RvY3VtZW50Egp7ZG9jdW1lbnR9GgN1aWQqCWRvY3VtZW50czIIZG9jdW1lbnQi+QEKEERvY3VtZW50QWR2aXNvcnkSDwoCaWQYASABKAlCA+BBAxI4CgZldmVudHMYAiADKAsyIy5wbGF0Zm9ybS5hZHZpc29yeS52Mi5Eb2N1bWVudEV2ZW50QgPgQQMSGAoHYWxpYXNlcxgDIAMoCUIH4EED4PMYARIeChFwYWNrYWdlX25hbWVzcGFjZRgEIAEoCUID4EEDEh4KC3BhY2thZ2VfdXJsGPIHIAEoCUID4EEDSACIAQESHwoMc3ViY29tcG9uZW50GPMHIAEoCUID4EEDSAGIAQFCDgoMX3BhY2thZ2VfdXJsQg8KDV9zdWJjb21wb25lbnQi2AQKDURvY3VtZW50RXZlbnQSMgoJdGltZXN0YW1wGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDElsKG3RydWVfcG9zaXRpdmVfZGV0ZXJtaW5hdGlvbhgKIAEoCzIvLnBsYXRmb3JtLmFkdmlzb3J5LnYyLlRydWVQb3NpdGl2ZURldGVybWluYXRpb25CA+BBA0gAEl0KHGZhbHNlX3Bvc2l0aXZlX2RldGVybWluYXRpb24YCyABKAsyMC5wbGF0Zm9ybS5hZHZpc29yeS52Mi5GYWxzZVBvc2l0aXZlRGV0ZXJtaW5hdGlvbkID4EEDSAASMQoFZml4ZWQYDCABKAsyGy5wbGF0Zm9ybS5hZHZpc29yeS52Mi5GaXhlZEID4EEDSAASOQoJZGV0ZWN0aW9uGA0gASgLMh8ucGxhdGZvcm0uYWR2aXNvcnkudjIuRGV0ZWN0aW9uQgPgQQNIABJNChRhbmFseXNpc19ub3RfcGxhbm5lZBgOIAEoCzIoLnBsYXRmb3JtLmFkdmlzb3J5LnYyLkFuYWx5c2lzTm90UGxhbm5lZEID4EEDSAASQwoPZml4X25vdF9wbGFubmVkGA8gASgLMiMucGxhdGZvcm0uYWR2aXNvcnkudjIuRml4Tm90UGxhbm5lZEID4EEDSAASTQoUcGVuZGluZ191cHN0cmVhbV9maXgYECABKAsyKC5wbGF0Zm9ybS5hZHZpc29yeS52Mi5QZW5kaW5nVXBzdHJlYW1GaXhCA+BBA0gAQgYKBGRhdGEiaAofR2V0VnVsbmVyYWJpbGl0eU1ldGFkYXRhUmVxdWVzdBJFCgN1aWQYASABKAlCOOBBAvpBMgowYWR2aXNvcnkucGxhdGZvcm0uaW50ZXJuYWwvVnVsbmVyYWJpbGl0eU1ldGFkYXRhIoABCiRCYXRjaEdldFZ1bG5lcmFiaWxpdHlNZXRhZGF0YVJlcXVlc3QSWAoEdWlkcxgBIAMoCUJK4EEC+kEyCjBhZHZpc29yeS5wbGF0Zm9ybS5pbnRlcm5hbC9WdWxuZXJhYmlsaXR5TWV0YWRhdGG6SA+SAQwIARDoByIFcgMYgBAidAolQmF0Y2hHZXRWdWxuZXJhYmlsaXR5TWV0YWRhdGFSZXNwb25zZRJLChZ2dWxuZXJhYmlsaXR5X21ldGFkYXRhGAEgAygLMisucGxhdGZvcm0uYWR2aXNvcnkudjIuVnVsbmVyYWJpbGl0eU1ldGFkYXRhItABCiBMaXN0VnVsbmVyYWJpbGl0eU1ldGFkYXRhUmVxdWVzdBIZCgJpZBgBIAEoCUIIukgFcgMY/wFIAIgBARIdCgNpZHMYAiADKAlCELpIDZIBChDoByIFcgMY/wESGgoJcGFnZV9zaXplGAogASgFQge6SAQaAigAEhwKCnBhZ2VfdG9rZW4YCyABKAlCCLpIBXIDGIBAEhoKCG9yZGVyX2J5GAwgASgJQgi6SAVyAxiABBIVCgRza2lwGA0gASgFQge6SAQaAigAQgUKA19pZCLxAQohTGlzdFZ1bG5lcmFiaWxpdHlNZXRhZGF0YVJlc3BvbnNlElAKFnZ1bG5lcmFiaWxpdHlfbWV0YWRhdGEYASADKAsyKy5wbGF0Zm9ybS5hZHZpc29yeS52Mi5WdWxuZXJhYmlsaXR5TWV0YWRhdGFCA+BBAxIhCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAlCA+BBA0gAiAEBEh0KC3RvdGFsX2NvdW50GAMgASgDQgPgQQNIAYgBARIUCgdza2lwcGVkGAQgASgFQgPgQQNCEgoQX25leHRfcGFnZV90b2tlbkIOCgxfdG90YWxfY291bnQitwQKFVZ1bG5lcmFiaWxpdHlNZXRhZGF0YRIPCgJpZBgBIAEoCUID4EEDEhQKB3N1bW1hcnkYAiABKAlCA+BBAxIUCgdkZXRhaWxzGAMgASgJQgPgQQMSOAoKcmVmZXJlbmNlcxgEIAMoCzIfLnBsYXRmb3JtLmFkdmlzb3J5LnYyLlJlZmVyZW5jZUID4EEDEjcKCnNldmVyaXRpZXMYBSADKAsyHi5wbGF0Zm9ybS5hZHZpc29yeS52Mi5TZXZlcml0eUID4EEDEhQKA3VpZBjpByABKAlCBuBBA+BBCBI1CgtjcmVhdGVfdGltZRjqByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSNQoLdXBkYXRlX3RpbWUY6wcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEhIKBGV0YWcY7AcgASgJQgPgQQMSGQoHYWxpYXNlcxjyByADKAlCB+BBA+DzGAESNwoNd2l0aGRyYXdfdGltZRjzByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQM6gQHqQX4KMGFkdmlzb3J5LnBsYXRmb3JtLmludGVybmFsL1Z1bG5lcmFiaWxpdHlNZXRhZGF0YRIXe3Z1bG5lcmFiaWxpdHlNZXRhZGF0YX0aA3VpZCoVdnVsbmVyYWJpbGl0eU1ldGFkYXRhMhV2dWxuZXJhYmlsaXR5TWV0YWRhdGEi3gIKH0xpc3RSZXNvbHZlZFZ1bG5zUmVwb3J0c1JlcXVlc3QSPQoKaW1hZ2VfcmVmcxgBIAMoCzIeLnBsYXRmb3JtLmFkdmlzb3J5LnYyLkltYWdlUmVmQgm6SAaSAQMQyAESMwoKc3RhcnRfdGltZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAhIxCghlbmRfdGltZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAhIbCglwYWdlX3NpemUY6wcgASgFQge6SAQaAigAEh0KCnBhZ2VfdG9rZW4Y7AcgASgJQgi6SAVyAxiAQBIbCghvcmRlcl9ieRjtByABKAlCCLpIBXIDGIAEEhYKBHNraXAY7gcgASgFQge6SAQaAigAEiMKBmltYWdlcxjyByADKAlCErpID5IBDBDIASIHcgUQARiAICLIAwogTGlzdFJlc29sdmVkVnVsbnNSZXBvcnRzUmVzcG9uc2USTgoWcmVzb2x2ZWRfdnVsbnNfcmVwb3J0cxgBIAMoCzIpLnBsYXRmb3JtLmFkdmlzb3J5LnYyLlJlc29sdmVkVnVsbnNSZXBvcnRCA+BBAxIiCg9uZXh0X3BhZ2VfdG9rZW4Y6wcgASgJQgPgQQNIAIgBARIeCgt0b3RhbF9jb3VudBjsByABKANCA+BBA0gBiAEBEhUKB3NraXBwZWQY7QcgASgFQgPgQQMSHgoQdW50eXBlZF9wYWNrYWdlcxjyByADKAlCA+BBAxIjChV1bnR5cGVkX3BhY2thZ2VfY291bnQY8wcgASgFQgPgQQMSHwoRdW50eXBlZF9kb2N1bWVudHMY9AcgAygJQgPgQQMSJAoWdW50eXBlZF9kb2N1bWVudF9jb3VudBj1ByABKAVCA+BBAxIhChN1bmNvbXBhcmVkX3BhY2thZ2VzGPYHIAMoCUID4EEDEiYKGHVuY29tcGFyZWRfcGFja2FnZV9jb3VudBj3ByABKAVCA+BBA0ISChBfbmV4dF9wYWdlX3Rva2VuQg4KDF90b3RhbF9jb3VudCJICghJbWFnZVJlZhIbCgRyZXBvGAEgASgJQg3gQQK6SAdyBRABGIAQEh8KBHRhZ3MYAiADKAlCEbpIDpIBCxBkIgdyBRABGIABIpwDChNSZXNvbHZlZFZ1bG5zUmVwb3J0Ei0KBGRhdGUYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSPwoOcmVzb2x2ZWRfdnVsbnMYAiADKAsyIi5wbGF0Zm9ybS5hZHZpc29yeS52Mi5SZXNvbHZlZFZ1bG5CA+BBAxIUCgN1aWQY6QcgASgJQgbgQQPgQQgSNQoLY3JlYXRlX3RpbWUY6gcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEjUKC3VwZGF0ZV90aW1lGOsHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAxISCgRldGFnGOwHIAEoCUID4EEDOn3qQXoKLmFkdmlzb3J5LnBsYXRmb3JtLmludGVybmFsL1Jlc29sdmVkVnVsbnNSZXBvcnQSGHtyZXNvbHZlZFZ1bG5zUmVwb3J0PSoqfRoDdWlkKhRyZXNvbHZlZFZ1bG5zUmVwb3J0czITcmVzb2x2ZWRWdWxuc1JlcG9ydCJzCgxSZXNvbHZlZFZ1bG4SDwoCaWQYASABKAlCA+BBAxIUCgdhbGlhc2VzGAIgAygJQgPgQQMSPAoPY3Zzc19zZXZlcml0aWVzGAMgAygLMh4ucGxhdGZvcm0uYWR2aXNvcnkudjIuU2V2ZXJpdHlCA+BBAyKqAgoJUmVmZXJlbmNlEjcKBHR5cGUYASABKA4yJC5wbGF0Zm9ybS5hZHZpc29yeS52Mi5SZWZlcmVuY2UuVHlwZUID4EEDEhAKA3VybBgCIAEoCUID4EEDItEBCgRUeXBlEhQKEFRZUEVfVU5TUEVDSUZJRUQQABIRCg1UWVBFX0FEVklTT1JZEAESEAoMVFlQRV9BUlRJQ0xFEAISEgoOVFlQRV9ERVRFQ1RJT04QAxITCg9UWVBFX0RJU0NVU1NJT04QBBIPCgtUWVBFX1JFUE9SVBAFEgwKCFRZUEVfRklYEAYSEwoPVFlQRV9JTlRST0RVQ0VEEAcSEAoMVFlQRV9QQUNLQUdFEAgSEQoNVFlQRV9FVklERU5DRRAJEgwKCFRZUEVfV0VCEAoiqgEKCFNldmVyaXR5EjYKBHR5cGUYASABKA4yIy5wbGF0Zm9ybS5hZHZpc29yeS52Mi5TZXZlcml0eS5UeXBlQgPgQQMSEgoFc2NvcmUYAiABKAlCA+BBAyJSCgRUeXBlEhQKEFRZUEVfVU5TUEVDSUZJRUQQABIQCgxUWVBFX0NWU1NfVjIQARIQCgxUWVBFX0NWU1NfVjMQAhIQCgxUWVBFX0NWU1NfVjQQAyIuChlUcnVlUG9zaXRpdmVEZXRlcm1pbmF0aW9uEhEKBG5vdGUYASABKAlCA+BBAyLhAwoaRmFsc2VQb3NpdGl2ZURldGVybWluYXRpb24SSAoEdHlwZRgBIAEoDjI1LnBsYXRmb3JtLmFkdmlzb3J5LnYyLkZhbHNlUG9zaXRpdmVEZXRlcm1pbmF0aW9uLlR5cGVCA+BBAxIRCgRub3RlGAIgASgJQgPgQQMi5QIKBFR5cGUSFAoQVFlQRV9VTlNQRUNJRklFRBAAEjAKLFRZUEVfVlVMTkVSQUJJTElUWV9SRUNPUkRfQU5BTFlTSVNfQ09OVEVTVEVEEAESKQolVFlQRV9DT01QT05FTlRfVlVMTkVSQUJJTElUWV9NSVNNQVRDSBACEikKJVRZUEVfVlVMTkVSQUJMRV9DT0RFX1ZFUlNJT05fTk9UX1VTRUQQAxIwCixUWVBFX1ZVTE5FUkFCTEVfQ09ERV9OT1RfSU5DTFVERURfSU5fUEFDS0FHRRAEEi4KKlRZUEVfVlVMTkVSQUJMRV9DT0RFX05PVF9JTl9FWEVDVVRJT05fUEFUSBAFEjoKNlRZUEVfVlVMTkVSQUJMRV9DT0RFX0NBTk5PVF9CRV9DT05UUk9MTEVEX0JZX0FEVkVSU0FSWRAGEiEKHVRZUEVfSU5MSU5FX01JVElHQVRJT05TX0VYSVNUEAcifgoFRml4ZWQSGgoNZml4ZWRfdmVyc2lvbhgBIAEoCUID4EEDEhwKD3NjYW5uZXJfdmVyc2lvbhgCIAEoCUID4EEDEhsKDmdyeXBlX2RiX2J1aWx0GAMgASgJQgPgQQMSHgoRZ3J5cGVfZGJfY2hlY2tzdW0YBCABKAlCA+BBAyK0BQoJRGV0ZWN0aW9uEkoKBm52ZGFwaRgBIAEoCzIzLnBsYXRmb3JtLmFkdmlzb3J5LnYyLkRldGVjdGlvbi5EZXRlY3Rpb25UeXBlTlZEQVBJQgPgQQNIABJKCgZtYW51YWwYAiABKAsyMy5wbGF0Zm9ybS5hZHZpc29yeS52Mi5EZXRlY3Rpb24uRGV0ZWN0aW9uVHlwZU1hbnVhbEID4EEDSAASSgoGc2NhbnYxGAMgASgLMjMucGxhdGZvcm0uYWR2aXNvcnkudjIuRGV0ZWN0aW9uLkRldGVjdGlvblR5cGVTY2FuVjFCA+BBA0gAGkgKE0RldGVjdGlvblR5cGVOVkRBUEkSGQoMY3BlX3NlYXJjaGVkGAEgASgJQgPgQQMSFgoJY3BlX2ZvdW5kGAIgASgJQgPgQQMaFQoTRGV0ZWN0aW9uVHlwZU1hbnVhbBrZAgoTRGV0ZWN0aW9uVHlwZVNjYW5WMRIUCgdzY2FubmVyGAEgASgJQgPgQQMSHAoPc3VicGFja2FnZV9uYW1lGAIgASgJQgPgQQMSGQoMY29tcG9uZW50X2lkGAMgASgJQgPgQQMSGwoOY29tcG9uZW50X25hbWUYBCABKAlCA+BBAxIeChFjb21wb25lbnRfdmVyc2lvbhgFIAEoCUID4EEDEhsKDmNvbXBvbmVudF90eXBlGAYgASgJQgPgQQMSHwoSY29tcG9uZW50X2xvY2F0aW9uGAcgASgJQgPgQQMSHQoQYXJ0aWZhY3RfdmVyc2lvbhgIIAEoCUID4EEDEhwKD3NjYW5uZXJfdmVyc2lvbhgJIAEoCUID4EEDEhsKDmdyeXBlX2RiX2J1aWx0GAogASgJQgPgQQMSHgoRZ3J5cGVfZGJfY2hlY2tzdW0YCyABKAlCA+BBA0IGCgR0eXBlIicKEkFuYWx5c2lzTm90UGxhbm5lZBIRCgRub3RlGAEgASgJQgPgQQMiIgoNRml4Tm90UGxhbm5lZBIRCgRub3RlGAEgASgJQgPgQQMiJwoSUGVuZGluZ1Vwc3RyZWFtRml4EhEKBG5vdGUYASABKAlCA+BBAzL7CgoXU2VjdXJpdHlBZHZpc29yeVNlcnZpY2USigEKC0dldERvY3VtZW50EigucGxhdGZvcm0uYWR2aXNvcnkudjIuR2V0RG9jdW1lbnRSZXF1ZXN0Gh4ucGxhdGZvcm0uYWR2aXNvcnkudjIuRG9jdW1lbnQiMZACAcrzGAQSAhABgtPkkwIgEh4vYWR2aXNvcnkvdjIvZG9jdW1lbnRzL3t1aWQ9Kn0SzgEKEUJhdGNoR2V0RG9jdW1lbnRzEi4ucGxhdGZvcm0uYWR2aXNvcnkudjIuQmF0Y2hHZXREb2N1bWVudHNSZXF1ZXN0Gi8ucGxhdGZvcm0uYWR2aXNvcnkudjIuQmF0Y2hHZXREb2N1bWVudHNSZXNwb25zZSJYkAIByvMYBBICEAGC0+STAkdaJDoBKiIfL2Fkdmlzb3J5L3YyL2RvY3VtZW50czpiYXRjaEdldBIfL2Fkdmlzb3J5L3YyL2RvY3VtZW50czpiYXRjaEdldBK1AQoNTGlzdERvY3VtZW50cxIqLnBsYXRmb3JtLmFkdmlzb3J5LnYyLkxpc3REb2N1bWVudHNSZXF1ZXN0GisucGxhdGZvcm0uYWR2aXNvcnkudjIuTGlzdERvY3VtZW50c1Jlc3BvbnNlIkuQAgHK8xgEEgIQAYLT5JMCOlogOgEqIhsvYWR2aXNvcnkvdjIvZG9jdW1lbnRzOmxpc3QSFi9hZHZpc29yeS92Mi9kb2N1bWVudHMSsAEKGEdldFZ1bG5lcmFiaWxpdHlNZXRhZGF0YRI1LnBsYXRmb3JtLmFkdmlzb3J5LnYyLkdldFZ1bG5lcmFiaWxpdHlNZXRhZGF0YVJlcXVlc3QaKy5wbGF0Zm9ybS5hZHZpc29yeS52Mi5WdWxuZXJhYmlsaXR5TWV0YWRhdGEiMJACAcrzGAQSAhABgtPkkwIfEh0vYWR2aXNvcnkvdjIvbWV0YWRhdGEve3VpZD0qfRLwAQodQmF0Y2hHZXRWdWxuZXJhYmlsaXR5TWV0YWRhdGESOi5wbGF0Zm9ybS5hZHZpc29yeS52Mi5CYXRjaEdldFZ1bG5lcmFiaWxpdHlNZXRhZGF0YVJlcXVlc3QaOy5wbGF0Zm9ybS5hZHZpc29yeS52Mi5CYXRjaEdldFZ1bG5lcmFiaWxpdHlNZXRhZGF0YVJlc3BvbnNlIlaQAgHK8xgEEgIQAYLT5JMCRVojOgEqIh4vYWR2aXNvcnkvdjIvbWV0YWRhdGE6YmF0Y2hHZXQSHi9hZHZpc29yeS92Mi9tZXRhZGF0YTpiYXRjaEdldBLXAQoZTGlzdFZ1bG5lcmFiaWxpdHlNZXRhZGF0YRI2LnBsYXRmb3JtLmFkdmlzb3J5LnYyLkxpc3RWdWxuZXJhYmlsaXR5TWV0YWRhdGFSZXF1ZXN0GjcucGxhdGZvcm0uYWR2aXNvcnkudjIuTGlzdFZ1bG5lcmFiaWxpdHlNZXRhZGF0YVJlc3BvbnNlIkmQAgHK8xgEEgIQAYLT5JMCOFofOgEqIhovYWR2aXNvcnkvdjIvbWV0YWRhdGE6bGlzdBIVL2Fkdmlzb3J5L3YyL21ldGFkYXRhEskBChhMaXN0UmVzb2x2ZWRWdWxuc1JlcG9ydHMSNS5wbGF0Zm9ybS5hZHZpc29yeS52Mi5MaXN0UmVzb2x2ZWRWdWxuc1JlcG9ydHNSZXF1ZXN0GjYucGxhdGZvcm0uYWR2aXNvcnkudjIuTGlzdFJlc29sdmVkVnVsbnNSZXBvcnRzUmVzcG9uc2UiPpACAcrzGA4SDAoI9AzFDM8MzQwQAYLT5JMCIxIhL2Fkdmlzb3J5L3YyL2ltYWdlcy9yZXNvbHZlZFZ1bG5zQm4KHGRldi5wbGF0Zm9ybS5hcGkuYWR2aXNvcnkudjJQAVo1cGxhdGZvcm0uaW50ZXJuYWwvYXBpL3BsYXRmb3JtL2Fkdmlzb3J5L3YyO2Fkdmlzb3J5djKqAhRQbGF0Zm9ybS5BZHZpc29yeS5WMmIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_api_resource, file_google_protobuf_timestamp, file_platform_annotations_annotations]);
 
 /**
  * Request of GetDocument.
@@ -39,6 +39,48 @@ export type GetDocumentRequest = Message<"platform.advisory.v2.GetDocumentReques
  */
 export const GetDocumentRequestSchema: GenMessage<GetDocumentRequest> = /*@__PURE__*/
   messageDesc(file_platform_advisory_v2_security_advisory, 0);
+
+/**
+ * Request of BatchGetDocuments.
+ *
+ * @generated from message platform.advisory.v2.BatchGetDocumentsRequest
+ */
+export type BatchGetDocumentsRequest = Message<"platform.advisory.v2.BatchGetDocumentsRequest"> & {
+  /**
+   * The uids of the documents, 1 to 1000, or their ids. One that is named twice is returned twice.
+   *
+   * @generated from field: repeated string uids = 1;
+   */
+  uids: string[];
+};
+
+/**
+ * Describes the message platform.advisory.v2.BatchGetDocumentsRequest.
+ * Use `create(BatchGetDocumentsRequestSchema)` to create a new message.
+ */
+export const BatchGetDocumentsRequestSchema: GenMessage<BatchGetDocumentsRequest> = /*@__PURE__*/
+  messageDesc(file_platform_advisory_v2_security_advisory, 1);
+
+/**
+ * Response of BatchGetDocuments.
+ *
+ * @generated from message platform.advisory.v2.BatchGetDocumentsResponse
+ */
+export type BatchGetDocumentsResponse = Message<"platform.advisory.v2.BatchGetDocumentsResponse"> & {
+  /**
+   * The documents, in the order of the request.
+   *
+   * @generated from field: repeated platform.advisory.v2.Document documents = 1;
+   */
+  documents: Document[];
+};
+
+/**
+ * Describes the message platform.advisory.v2.BatchGetDocumentsResponse.
+ * Use `create(BatchGetDocumentsResponseSchema)` to create a new message.
+ */
+export const BatchGetDocumentsResponseSchema: GenMessage<BatchGetDocumentsResponse> = /*@__PURE__*/
+  messageDesc(file_platform_advisory_v2_security_advisory, 2);
 
 /**
  * Request of ListDocuments. Its paging fields take the numbers from 1003 up.
@@ -98,7 +140,7 @@ export type ListDocumentsRequest = Message<"platform.advisory.v2.ListDocumentsRe
  * Use `create(ListDocumentsRequestSchema)` to create a new message.
  */
 export const ListDocumentsRequestSchema: GenMessage<ListDocumentsRequest> = /*@__PURE__*/
-  messageDesc(file_platform_advisory_v2_security_advisory, 1);
+  messageDesc(file_platform_advisory_v2_security_advisory, 3);
 
 /**
  * Response of ListDocuments. Its paging fields take the numbers from 1003 up.
@@ -140,10 +182,10 @@ export type ListDocumentsResponse = Message<"platform.advisory.v2.ListDocumentsR
  * Use `create(ListDocumentsResponseSchema)` to create a new message.
  */
 export const ListDocumentsResponseSchema: GenMessage<ListDocumentsResponse> = /*@__PURE__*/
-  messageDesc(file_platform_advisory_v2_security_advisory, 2);
+  messageDesc(file_platform_advisory_v2_security_advisory, 4);
 
 /**
- * The advisories of one package. A package has one document: what the feed that was imported last says of it.
+ * The advisories of one package. A package has one document, merged from what all feeds say of it.
  *
  * @generated from message platform.advisory.v2.Document
  */
@@ -196,7 +238,7 @@ export type Document = Message<"platform.advisory.v2.Document"> & {
  * Use `create(DocumentSchema)` to create a new message.
  */
 export const DocumentSchema: GenMessage<Document> = /*@__PURE__*/
-  messageDesc(file_platform_advisory_v2_security_advisory, 3);
+  messageDesc(file_platform_advisory_v2_security_advisory, 5);
 
 /**
  * One advisory of a document.
@@ -233,13 +275,22 @@ export type DocumentAdvisory = Message<"platform.advisory.v2.DocumentAdvisory"> 
   packageNamespace: string;
 
   /**
-   * The package the advisory is about, as a package URL without a version, such as `pkg:apk/wolfi/openssl`. Without a
-   * namespace or without `distro` it is about the package of every distribution or of every release. Absent where not even
-   * its type is known; reports do not count such an advisory.
+   * The package the advisory is about, as a package URL, such as `pkg:apk/wolfi/openssl`. With a version, as
+   * `pkg:apk/wolfi/openssl@3.0.7-r0`, it is about this version only. Without a namespace or without `distro` it is about
+   * the package of every distribution or of every release. Absent where not even its type is known; reports do not count
+   * such an advisory.
    *
    * @generated from field: optional string package_url = 1010;
    */
   packageUrl?: string | undefined;
+
+  /**
+   * The component of the package that the advisory is about, as an OpenVEX document names it: a package URL, in most
+   * cases. Absent where the advisory is about the package as a whole.
+   *
+   * @generated from field: optional string subcomponent = 1011;
+   */
+  subcomponent?: string | undefined;
 };
 
 /**
@@ -247,7 +298,7 @@ export type DocumentAdvisory = Message<"platform.advisory.v2.DocumentAdvisory"> 
  * Use `create(DocumentAdvisorySchema)` to create a new message.
  */
 export const DocumentAdvisorySchema: GenMessage<DocumentAdvisory> = /*@__PURE__*/
-  messageDesc(file_platform_advisory_v2_security_advisory, 4);
+  messageDesc(file_platform_advisory_v2_security_advisory, 6);
 
 /**
  * One step in the life of an advisory.
@@ -331,7 +382,7 @@ export type DocumentEvent = Message<"platform.advisory.v2.DocumentEvent"> & {
  * Use `create(DocumentEventSchema)` to create a new message.
  */
 export const DocumentEventSchema: GenMessage<DocumentEvent> = /*@__PURE__*/
-  messageDesc(file_platform_advisory_v2_security_advisory, 5);
+  messageDesc(file_platform_advisory_v2_security_advisory, 7);
 
 /**
  * Request of GetVulnerabilityMetadata.
@@ -352,7 +403,49 @@ export type GetVulnerabilityMetadataRequest = Message<"platform.advisory.v2.GetV
  * Use `create(GetVulnerabilityMetadataRequestSchema)` to create a new message.
  */
 export const GetVulnerabilityMetadataRequestSchema: GenMessage<GetVulnerabilityMetadataRequest> = /*@__PURE__*/
-  messageDesc(file_platform_advisory_v2_security_advisory, 6);
+  messageDesc(file_platform_advisory_v2_security_advisory, 8);
+
+/**
+ * Request of BatchGetVulnerabilityMetadata.
+ *
+ * @generated from message platform.advisory.v2.BatchGetVulnerabilityMetadataRequest
+ */
+export type BatchGetVulnerabilityMetadataRequest = Message<"platform.advisory.v2.BatchGetVulnerabilityMetadataRequest"> & {
+  /**
+   * The uids of the metadata, 1 to 1000, or their ids. One that is named twice is returned twice.
+   *
+   * @generated from field: repeated string uids = 1;
+   */
+  uids: string[];
+};
+
+/**
+ * Describes the message platform.advisory.v2.BatchGetVulnerabilityMetadataRequest.
+ * Use `create(BatchGetVulnerabilityMetadataRequestSchema)` to create a new message.
+ */
+export const BatchGetVulnerabilityMetadataRequestSchema: GenMessage<BatchGetVulnerabilityMetadataRequest> = /*@__PURE__*/
+  messageDesc(file_platform_advisory_v2_security_advisory, 9);
+
+/**
+ * Response of BatchGetVulnerabilityMetadata.
+ *
+ * @generated from message platform.advisory.v2.BatchGetVulnerabilityMetadataResponse
+ */
+export type BatchGetVulnerabilityMetadataResponse = Message<"platform.advisory.v2.BatchGetVulnerabilityMetadataResponse"> & {
+  /**
+   * The metadata, in the order of the request.
+   *
+   * @generated from field: repeated platform.advisory.v2.VulnerabilityMetadata vulnerability_metadata = 1;
+   */
+  vulnerabilityMetadata: VulnerabilityMetadata[];
+};
+
+/**
+ * Describes the message platform.advisory.v2.BatchGetVulnerabilityMetadataResponse.
+ * Use `create(BatchGetVulnerabilityMetadataResponseSchema)` to create a new message.
+ */
+export const BatchGetVulnerabilityMetadataResponseSchema: GenMessage<BatchGetVulnerabilityMetadataResponse> = /*@__PURE__*/
+  messageDesc(file_platform_advisory_v2_security_advisory, 10);
 
 /**
  * Request of ListVulnerabilityMetadata.
@@ -412,7 +505,7 @@ export type ListVulnerabilityMetadataRequest = Message<"platform.advisory.v2.Lis
  * Use `create(ListVulnerabilityMetadataRequestSchema)` to create a new message.
  */
 export const ListVulnerabilityMetadataRequestSchema: GenMessage<ListVulnerabilityMetadataRequest> = /*@__PURE__*/
-  messageDesc(file_platform_advisory_v2_security_advisory, 7);
+  messageDesc(file_platform_advisory_v2_security_advisory, 11);
 
 /**
  * Response of ListVulnerabilityMetadata.
@@ -454,7 +547,7 @@ export type ListVulnerabilityMetadataResponse = Message<"platform.advisory.v2.Li
  * Use `create(ListVulnerabilityMetadataResponseSchema)` to create a new message.
  */
 export const ListVulnerabilityMetadataResponseSchema: GenMessage<ListVulnerabilityMetadataResponse> = /*@__PURE__*/
-  messageDesc(file_platform_advisory_v2_security_advisory, 8);
+  messageDesc(file_platform_advisory_v2_security_advisory, 12);
 
 /**
  * What is published about a vulnerability.
@@ -531,6 +624,13 @@ export type VulnerabilityMetadata = Message<"platform.advisory.v2.VulnerabilityM
    * @generated from field: repeated string aliases = 1010;
    */
   aliases: string[];
+
+  /**
+   * When its publisher withdrew it; absent if it is not withdrawn.
+   *
+   * @generated from field: google.protobuf.Timestamp withdraw_time = 1011;
+   */
+  withdrawTime?: Timestamp | undefined;
 };
 
 /**
@@ -538,7 +638,7 @@ export type VulnerabilityMetadata = Message<"platform.advisory.v2.VulnerabilityM
  * Use `create(VulnerabilityMetadataSchema)` to create a new message.
  */
 export const VulnerabilityMetadataSchema: GenMessage<VulnerabilityMetadata> = /*@__PURE__*/
-  messageDesc(file_platform_advisory_v2_security_advisory, 9);
+  messageDesc(file_platform_advisory_v2_security_advisory, 13);
 
 /**
  * Request of ListResolvedVulnsReports. Its paging fields take the numbers from 1003 up. At least one image is needed,
@@ -613,7 +713,7 @@ export type ListResolvedVulnsReportsRequest = Message<"platform.advisory.v2.List
  * Use `create(ListResolvedVulnsReportsRequestSchema)` to create a new message.
  */
 export const ListResolvedVulnsReportsRequestSchema: GenMessage<ListResolvedVulnsReportsRequest> = /*@__PURE__*/
-  messageDesc(file_platform_advisory_v2_security_advisory, 10);
+  messageDesc(file_platform_advisory_v2_security_advisory, 14);
 
 /**
  * Response of ListResolvedVulnsReports. Its paging fields take the numbers from 1003 up.
@@ -678,6 +778,21 @@ export type ListResolvedVulnsReportsResponse = Message<"platform.advisory.v2.Lis
    * @generated from field: int32 untyped_document_count = 1013;
    */
   untypedDocumentCount: number;
+
+  /**
+   * Packages whose version cannot be compared with that of a fix on these days, by name: the first 100. Their type has no
+   * order of versions, or one of the two is not a version of it. Equal texts are the same version.
+   *
+   * @generated from field: repeated string uncompared_packages = 1014;
+   */
+  uncomparedPackages: string[];
+
+  /**
+   * How many these are in all.
+   *
+   * @generated from field: int32 uncompared_package_count = 1015;
+   */
+  uncomparedPackageCount: number;
 };
 
 /**
@@ -685,7 +800,7 @@ export type ListResolvedVulnsReportsResponse = Message<"platform.advisory.v2.Lis
  * Use `create(ListResolvedVulnsReportsResponseSchema)` to create a new message.
  */
 export const ListResolvedVulnsReportsResponseSchema: GenMessage<ListResolvedVulnsReportsResponse> = /*@__PURE__*/
-  messageDesc(file_platform_advisory_v2_security_advisory, 11);
+  messageDesc(file_platform_advisory_v2_security_advisory, 15);
 
 /**
  * Some images of a repo.
@@ -713,7 +828,7 @@ export type ImageRef = Message<"platform.advisory.v2.ImageRef"> & {
  * Use `create(ImageRefSchema)` to create a new message.
  */
 export const ImageRefSchema: GenMessage<ImageRef> = /*@__PURE__*/
-  messageDesc(file_platform_advisory_v2_security_advisory, 12);
+  messageDesc(file_platform_advisory_v2_security_advisory, 16);
 
 /**
  * What was resolved on one day.
@@ -769,7 +884,7 @@ export type ResolvedVulnsReport = Message<"platform.advisory.v2.ResolvedVulnsRep
  * Use `create(ResolvedVulnsReportSchema)` to create a new message.
  */
 export const ResolvedVulnsReportSchema: GenMessage<ResolvedVulnsReport> = /*@__PURE__*/
-  messageDesc(file_platform_advisory_v2_security_advisory, 13);
+  messageDesc(file_platform_advisory_v2_security_advisory, 17);
 
 /**
  * A vulnerability that was resolved.
@@ -804,7 +919,7 @@ export type ResolvedVuln = Message<"platform.advisory.v2.ResolvedVuln"> & {
  * Use `create(ResolvedVulnSchema)` to create a new message.
  */
 export const ResolvedVulnSchema: GenMessage<ResolvedVuln> = /*@__PURE__*/
-  messageDesc(file_platform_advisory_v2_security_advisory, 14);
+  messageDesc(file_platform_advisory_v2_security_advisory, 18);
 
 /**
  * A place to read more.
@@ -832,7 +947,7 @@ export type Reference = Message<"platform.advisory.v2.Reference"> & {
  * Use `create(ReferenceSchema)` to create a new message.
  */
 export const ReferenceSchema: GenMessage<Reference> = /*@__PURE__*/
-  messageDesc(file_platform_advisory_v2_security_advisory, 15);
+  messageDesc(file_platform_advisory_v2_security_advisory, 19);
 
 /**
  * What a reference leads to.
@@ -929,7 +1044,7 @@ export type Reference_Type = (typeof Reference_Type)[keyof typeof Reference_Type
  * Describes the enum platform.advisory.v2.Reference.Type.
  */
 export const Reference_TypeSchema: GenEnum<Reference_Type> = /*@__PURE__*/
-  enumDesc(file_platform_advisory_v2_security_advisory, 15, 0);
+  enumDesc(file_platform_advisory_v2_security_advisory, 19, 0);
 
 /**
  * A rating of a vulnerability.
@@ -957,7 +1072,7 @@ export type Severity = Message<"platform.advisory.v2.Severity"> & {
  * Use `create(SeveritySchema)` to create a new message.
  */
 export const SeveritySchema: GenMessage<Severity> = /*@__PURE__*/
-  messageDesc(file_platform_advisory_v2_security_advisory, 16);
+  messageDesc(file_platform_advisory_v2_security_advisory, 20);
 
 /**
  * Scales of severity.
@@ -1005,7 +1120,7 @@ export type Severity_Type = (typeof Severity_Type)[keyof typeof Severity_Type] |
  * Describes the enum platform.advisory.v2.Severity.Type.
  */
 export const Severity_TypeSchema: GenEnum<Severity_Type> = /*@__PURE__*/
-  enumDesc(file_platform_advisory_v2_security_advisory, 16, 0);
+  enumDesc(file_platform_advisory_v2_security_advisory, 20, 0);
 
 /**
  * The vulnerability affects the package.
@@ -1026,7 +1141,7 @@ export type TruePositiveDetermination = Message<"platform.advisory.v2.TruePositi
  * Use `create(TruePositiveDeterminationSchema)` to create a new message.
  */
 export const TruePositiveDeterminationSchema: GenMessage<TruePositiveDetermination> = /*@__PURE__*/
-  messageDesc(file_platform_advisory_v2_security_advisory, 17);
+  messageDesc(file_platform_advisory_v2_security_advisory, 21);
 
 /**
  * The vulnerability does not affect the package.
@@ -1054,7 +1169,7 @@ export type FalsePositiveDetermination = Message<"platform.advisory.v2.FalsePosi
  * Use `create(FalsePositiveDeterminationSchema)` to create a new message.
  */
 export const FalsePositiveDeterminationSchema: GenMessage<FalsePositiveDetermination> = /*@__PURE__*/
-  messageDesc(file_platform_advisory_v2_security_advisory, 18);
+  messageDesc(file_platform_advisory_v2_security_advisory, 22);
 
 /**
  * Reasons why a vulnerability does not count.
@@ -1130,7 +1245,7 @@ export type FalsePositiveDetermination_Type = (typeof FalsePositiveDetermination
  * Describes the enum platform.advisory.v2.FalsePositiveDetermination.Type.
  */
 export const FalsePositiveDetermination_TypeSchema: GenEnum<FalsePositiveDetermination_Type> = /*@__PURE__*/
-  enumDesc(file_platform_advisory_v2_security_advisory, 18, 0);
+  enumDesc(file_platform_advisory_v2_security_advisory, 22, 0);
 
 /**
  * The vulnerability is fixed.
@@ -1172,7 +1287,7 @@ export type Fixed = Message<"platform.advisory.v2.Fixed"> & {
  * Use `create(FixedSchema)` to create a new message.
  */
 export const FixedSchema: GenMessage<Fixed> = /*@__PURE__*/
-  messageDesc(file_platform_advisory_v2_security_advisory, 19);
+  messageDesc(file_platform_advisory_v2_security_advisory, 23);
 
 /**
  * How a vulnerability was detected.
@@ -1217,7 +1332,7 @@ export type Detection = Message<"platform.advisory.v2.Detection"> & {
  * Use `create(DetectionSchema)` to create a new message.
  */
 export const DetectionSchema: GenMessage<Detection> = /*@__PURE__*/
-  messageDesc(file_platform_advisory_v2_security_advisory, 20);
+  messageDesc(file_platform_advisory_v2_security_advisory, 24);
 
 /**
  * A detection by a search of the national vulnerability database.
@@ -1245,7 +1360,7 @@ export type Detection_DetectionTypeNVDAPI = Message<"platform.advisory.v2.Detect
  * Use `create(Detection_DetectionTypeNVDAPISchema)` to create a new message.
  */
 export const Detection_DetectionTypeNVDAPISchema: GenMessage<Detection_DetectionTypeNVDAPI> = /*@__PURE__*/
-  messageDesc(file_platform_advisory_v2_security_advisory, 20, 0);
+  messageDesc(file_platform_advisory_v2_security_advisory, 24, 0);
 
 /**
  * A detection by a person.
@@ -1260,7 +1375,7 @@ export type Detection_DetectionTypeManual = Message<"platform.advisory.v2.Detect
  * Use `create(Detection_DetectionTypeManualSchema)` to create a new message.
  */
 export const Detection_DetectionTypeManualSchema: GenMessage<Detection_DetectionTypeManual> = /*@__PURE__*/
-  messageDesc(file_platform_advisory_v2_security_advisory, 20, 1);
+  messageDesc(file_platform_advisory_v2_security_advisory, 24, 1);
 
 /**
  * A detection by a scanner.
@@ -1351,7 +1466,7 @@ export type Detection_DetectionTypeScanV1 = Message<"platform.advisory.v2.Detect
  * Use `create(Detection_DetectionTypeScanV1Schema)` to create a new message.
  */
 export const Detection_DetectionTypeScanV1Schema: GenMessage<Detection_DetectionTypeScanV1> = /*@__PURE__*/
-  messageDesc(file_platform_advisory_v2_security_advisory, 20, 2);
+  messageDesc(file_platform_advisory_v2_security_advisory, 24, 2);
 
 /**
  * Nobody will look into the vulnerability.
@@ -1372,7 +1487,7 @@ export type AnalysisNotPlanned = Message<"platform.advisory.v2.AnalysisNotPlanne
  * Use `create(AnalysisNotPlannedSchema)` to create a new message.
  */
 export const AnalysisNotPlannedSchema: GenMessage<AnalysisNotPlanned> = /*@__PURE__*/
-  messageDesc(file_platform_advisory_v2_security_advisory, 21);
+  messageDesc(file_platform_advisory_v2_security_advisory, 25);
 
 /**
  * Nobody will fix the vulnerability.
@@ -1393,7 +1508,7 @@ export type FixNotPlanned = Message<"platform.advisory.v2.FixNotPlanned"> & {
  * Use `create(FixNotPlannedSchema)` to create a new message.
  */
 export const FixNotPlannedSchema: GenMessage<FixNotPlanned> = /*@__PURE__*/
-  messageDesc(file_platform_advisory_v2_security_advisory, 22);
+  messageDesc(file_platform_advisory_v2_security_advisory, 26);
 
 /**
  * A fix is awaited from the authors.
@@ -1414,7 +1529,7 @@ export type PendingUpstreamFix = Message<"platform.advisory.v2.PendingUpstreamFi
  * Use `create(PendingUpstreamFixSchema)` to create a new message.
  */
 export const PendingUpstreamFixSchema: GenMessage<PendingUpstreamFix> = /*@__PURE__*/
-  messageDesc(file_platform_advisory_v2_security_advisory, 23);
+  messageDesc(file_platform_advisory_v2_security_advisory, 27);
 
 /**
  * Security advisory data that belongs to no group: published documents and facts about vulnerabilities, which any
@@ -1432,6 +1547,17 @@ export const SecurityAdvisoryService: GenService<{
     methodKind: "unary";
     input: typeof GetDocumentRequestSchema;
     output: typeof DocumentSchema;
+  },
+  /**
+   * Gets up to 1000 documents by uid or id, in the order of the request: all of them, or none. Errors: those of
+   * GetDocument.
+   *
+   * @generated from rpc platform.advisory.v2.SecurityAdvisoryService.BatchGetDocuments
+   */
+  batchGetDocuments: {
+    methodKind: "unary";
+    input: typeof BatchGetDocumentsRequestSchema;
+    output: typeof BatchGetDocumentsResponseSchema;
   },
   /**
    * Lists documents.
@@ -1453,6 +1579,17 @@ export const SecurityAdvisoryService: GenService<{
     methodKind: "unary";
     input: typeof GetVulnerabilityMetadataRequestSchema;
     output: typeof VulnerabilityMetadataSchema;
+  },
+  /**
+   * Gets up to 1000 metadata by uid or id, in the order of the request: all of them, or none. Errors: those of
+   * GetVulnerabilityMetadata.
+   *
+   * @generated from rpc platform.advisory.v2.SecurityAdvisoryService.BatchGetVulnerabilityMetadata
+   */
+  batchGetVulnerabilityMetadata: {
+    methodKind: "unary";
+    input: typeof BatchGetVulnerabilityMetadataRequestSchema;
+    output: typeof BatchGetVulnerabilityMetadataResponseSchema;
   },
   /**
    * Lists metadata of vulnerabilities.

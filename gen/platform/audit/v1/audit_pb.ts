@@ -16,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file platform/audit/v1/audit.proto.
  */
 export const file_platform_audit_v1_audit: GenFile = /*@__PURE__*/
-  fileDesc("Ch1wbGF0Zm9ybS9hdWRpdC92MS9hdWRpdC5wcm90bxIRcGxhdGZvcm0uYXVkaXQudjEi7AEKC0F1ZGl0UmVjb3JkEgoKAmlkGAEgASgJEigKBHRpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg4KBmNhbGxlchgDIAEoCRIOCgZpc3N1ZXIYBCABKAkSDgoGbWV0aG9kGAUgASgJEg0KBXNjb3BlGAYgASgJEhAKCHJlc291cmNlGAcgASgJEg4KBnJlc3VsdBgIIAEoCRINCgVjb3VudBgJIAEoAxISCgpyZXF1ZXN0X2lkGAogASgJEg8KB2FkZHJlc3MYCyABKAkSEgoKdXNlcl9hZ2VudBgMIAEoCSLFAwoXTGlzdEF1ZGl0UmVjb3Jkc1JlcXVlc3QSMwoFc2NvcGUYASABKAlCJPpBHQobaWFtLnBsYXRmb3JtLmludGVybmFsL0dyb3Vw2PMYARJgCgZjYWxsZXIYAiABKAlCS/pBIAoeaWFtLnBsYXRmb3JtLmludGVybmFsL0lkZW50aXR5ukglciMYgBAyHl5bMC05YS1mXXs0MH0oL1swLTlhLWZdezE2fSkqJEgAiAEBEjEKBm1ldGhvZBgDIAEoCUIcukgZchcYyAEyEl5bQS1aYS16MC05Xy4vLV0rJEgBiAEBEicKBnJlc3VsdBgEIAEoCUISukgPcg0YMjIJXltBLVpfXSskSAKIAQESLgoKc3RhcnRfdGltZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLAoIZW5kX3RpbWUYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhoKCXBhZ2Vfc2l6ZRgHIAEoBUIHukgEGgIoABIcCgpwYWdlX3Rva2VuGAggASgJQgi6SAVyAxiAQEIJCgdfY2FsbGVyQgkKB19tZXRob2RCCQoHX3Jlc3VsdCK6AQoYTGlzdEF1ZGl0UmVjb3Jkc1Jlc3BvbnNlEi8KB3JlY29yZHMYASADKAsyHi5wbGF0Zm9ybS5hdWRpdC52MS5BdWRpdFJlY29yZBIcCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAlIAIgBARIYCgt0b3RhbF9jb3VudBgDIAEoA0gBiAEBEhEKCWVzdGltYXRlZBgEIAEoCEISChBfbmV4dF9wYWdlX3Rva2VuQg4KDF90b3RhbF9jb3VudDLGAQoMQXVkaXRTZXJ2aWNlErUBChBMaXN0QXVkaXRSZWNvcmRzEioucGxhdGZvcm0uYXVkaXQudjEuTGlzdEF1ZGl0UmVjb3Jkc1JlcXVlc3QaKy5wbGF0Zm9ybS5hdWRpdC52MS5MaXN0QXVkaXRSZWNvcmRzUmVzcG9uc2UiSJACAcrzGAgSBgoCuxcYAYLT5JMCM1oTEhEvYXVkaXQvdjEvcmVjb3JkcxIcL2F1ZGl0L3YxL3JlY29yZHMve3Njb3BlPSoqfUJiChlkZXYucGxhdGZvcm0uYXBpLmF1ZGl0LnYxUAFaL3BsYXRmb3JtLmludGVybmFsL2FwaS9wbGF0Zm9ybS9hdWRpdC92MTthdWRpdHYxqgIRUGxhdGZvcm0uQXVkaXQuVjFiBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_google_api_resource, file_google_protobuf_timestamp, file_platform_annotations_annotations]);
+  fileDesc("Ch1wbGF0Zm9ybS9hdWRpdC92MS9hdWRpdC5wcm90bxIRcGxhdGZvcm0uYXVkaXQudjEi7AEKC0F1ZGl0UmVjb3JkEgoKAmlkGAEgASgJEigKBHRpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg4KBmNhbGxlchgDIAEoCRIOCgZpc3N1ZXIYBCABKAkSDgoGbWV0aG9kGAUgASgJEg0KBXNjb3BlGAYgASgJEhAKCHJlc291cmNlGAcgASgJEg4KBnJlc3VsdBgIIAEoCRINCgVjb3VudBgJIAEoAxISCgpyZXF1ZXN0X2lkGAogASgJEg8KB2FkZHJlc3MYCyABKAkSEgoKdXNlcl9hZ2VudBgMIAEoCSL4AwoXTGlzdEF1ZGl0UmVjb3Jkc1JlcXVlc3QSMwoFc2NvcGUYASABKAlCJPpBHQobaWFtLnBsYXRmb3JtLmludGVybmFsL0dyb3Vw2PMYARJgCgZjYWxsZXIYAiABKAlCS/pBIAoeaWFtLnBsYXRmb3JtLmludGVybmFsL0lkZW50aXR5ukglciMYgBAyHl5bMC05YS1mXXs0MH0oL1swLTlhLWZdezE2fSkqJEgAiAEBEjEKBm1ldGhvZBgDIAEoCUIcukgZchcYyAEyEl5bQS1aYS16MC05Xy4vLV0rJEgBiAEBEicKBnJlc3VsdBgEIAEoCUISukgPcg0YMjIJXltBLVpfXSskSAKIAQESLgoKc3RhcnRfdGltZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLAoIZW5kX3RpbWUYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhoKCXBhZ2Vfc2l6ZRgHIAEoBUIHukgEGgIoABIcCgpwYWdlX3Rva2VuGAggASgJQgi6SAVyAxiAQBIaCghvcmRlcl9ieRgJIAEoCUIIukgFcgMYgAQSFQoEc2tpcBgKIAEoBUIHukgEGgIoAEIJCgdfY2FsbGVyQgkKB19tZXRob2RCCQoHX3Jlc3VsdCLLAQoYTGlzdEF1ZGl0UmVjb3Jkc1Jlc3BvbnNlEi8KB3JlY29yZHMYASADKAsyHi5wbGF0Zm9ybS5hdWRpdC52MS5BdWRpdFJlY29yZBIcCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAlIAIgBARIYCgt0b3RhbF9jb3VudBgDIAEoA0gBiAEBEhEKCWVzdGltYXRlZBgEIAEoCBIPCgdza2lwcGVkGAUgASgFQhIKEF9uZXh0X3BhZ2VfdG9rZW5CDgoMX3RvdGFsX2NvdW50MsYBCgxBdWRpdFNlcnZpY2UStQEKEExpc3RBdWRpdFJlY29yZHMSKi5wbGF0Zm9ybS5hdWRpdC52MS5MaXN0QXVkaXRSZWNvcmRzUmVxdWVzdBorLnBsYXRmb3JtLmF1ZGl0LnYxLkxpc3RBdWRpdFJlY29yZHNSZXNwb25zZSJIkAIByvMYCBIGCgK7FxgBgtPkkwIzWhMSES9hdWRpdC92MS9yZWNvcmRzEhwvYXVkaXQvdjEvcmVjb3Jkcy97c2NvcGU9Kip9QmIKGWRldi5wbGF0Zm9ybS5hcGkuYXVkaXQudjFQAVovcGxhdGZvcm0uaW50ZXJuYWwvYXBpL3BsYXRmb3JtL2F1ZGl0L3YxO2F1ZGl0djGqAhFQbGF0Zm9ybS5BdWRpdC5WMWIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_google_api_resource, file_google_protobuf_timestamp, file_platform_annotations_annotations]);
 
 /**
  * One call, or several that were only counted. It holds no secrets: of a request it has uids, its id, and from where it
@@ -170,7 +170,8 @@ export type ListAuditRecordsRequest = Message<"platform.audit.v1.ListAuditRecord
 
   /**
    * How many records to return at most. 0 or absent is 50; more than 200 is treated as 200. A page may have fewer
-   * records, even none, although there is a next one: a call looks at 1000 records at most.
+   * records, even none, although there is a next one: a call looks at 1000 records at most, besides those
+   * that it skips.
    *
    * @generated from field: int32 page_size = 7;
    */
@@ -183,6 +184,20 @@ export type ListAuditRecordsRequest = Message<"platform.audit.v1.ListAuditRecord
    * @generated from field: string page_token = 8;
    */
   pageToken: string;
+
+  /**
+   * What to sort by: `time`, with an optional `asc` or `desc`. Default: `time desc`.
+   *
+   * @generated from field: string order_by = 9;
+   */
+  orderBy: string;
+
+  /**
+   * How many matches to pass over, counted from the beginning, or from the place the token marks.
+   *
+   * @generated from field: int32 skip = 10;
+   */
+  skip: number;
 };
 
 /**
@@ -226,6 +241,13 @@ export type ListAuditRecordsResponse = Message<"platform.audit.v1.ListAuditRecor
    * @generated from field: bool estimated = 4;
    */
   estimated: boolean;
+
+  /**
+   * The `skip` of the request.
+   *
+   * @generated from field: int32 skipped = 5;
+   */
+  skipped: number;
 };
 
 /**
@@ -244,7 +266,7 @@ export const ListAuditRecordsResponseSchema: GenMessage<ListAuditRecordsResponse
  */
 export const AuditService: GenService<{
   /**
-   * Lists the records of a scope, newest first: those about the scope or about what is in it, at any depth, whoever
+   * Lists the records of a scope, by default newest first: those about the scope or about what is in it, at any depth, whoever
    * called; and those of identities in it that called elsewhere, such as at the token service or in a group where they
    * were denied. Records of a call appear within a second. Errors: INVALID_ARGUMENT, PERMISSION_DENIED. A scope that
    * does not exist any more keeps its records. Without a scope, the records of the whole platform are listed, for

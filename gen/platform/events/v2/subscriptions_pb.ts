@@ -19,7 +19,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file platform/events/v2/subscriptions.proto.
  */
 export const file_platform_events_v2_subscriptions: GenFile = /*@__PURE__*/
-  fileDesc("CiZwbGF0Zm9ybS9ldmVudHMvdjIvc3Vic2NyaXB0aW9ucy5wcm90bxIScGxhdGZvcm0uZXZlbnRzLnYyIt0DCgxTdWJzY3JpcHRpb24SEwoDdWlkGAEgASgJQgbgQQPgQQgScQoEc2luaxgCIAEoCUJj4EECukhdclsYgBAyVl4oaHR0cHM6Ly9bXlxzLz8jQF0rfGh0dHA6Ly8obG9jYWxob3N0fDEyN1wuMFwuMFwuMXxcWzo6MVxdKSg6WzAtOV0rKT8pKFsvP11bXlxzI10qKT8kEjUKC2NyZWF0ZV90aW1lGOoHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAxI1Cgt1cGRhdGVfdGltZRjrByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSEgoEZXRhZxjsByABKAlCA+BBAxIfCg5zaWduaW5nX3NlY3JldBjyByABKAlCBoABAeBBAxI2CgxkaXNhYmxlX3RpbWUY8wcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDOmrqQWcKJWV2ZW50cy5wbGF0Zm9ybS5pbnRlcm5hbC9TdWJzY3JpcHRpb24SHHN1YnNjcmlwdGlvbnMve3N1YnNjcmlwdGlvbn0aA3VpZCoNc3Vic2NyaXB0aW9uczIMc3Vic2NyaXB0aW9uIlgKFkdldFN1YnNjcmlwdGlvblJlcXVlc3QSPgoDdWlkGAEgASgJQjHgQQL6QScKJWV2ZW50cy5wbGF0Zm9ybS5pbnRlcm5hbC9TdWJzY3JpcHRpb27Y8xgBIq8BChlDcmVhdGVTdWJzY3JpcHRpb25SZXF1ZXN0EjcKBnBhcmVudBgBIAEoCUIn4EEC+kEdChtpYW0ucGxhdGZvcm0uaW50ZXJuYWwvR3JvdXDY8xgBEkEKDHN1YnNjcmlwdGlvbhgCIAEoCzIgLnBsYXRmb3JtLmV2ZW50cy52Mi5TdWJzY3JpcHRpb25CCeBBArpIA9gBAxIWCg12YWxpZGF0ZV9vbmx5GOkHIAEoCCKyAQoYTGlzdFN1YnNjcmlwdGlvbnNSZXF1ZXN0EikKBHVpZHAYASABKAsyGy5wbGF0Zm9ybS5jb21tb24uVWlkcEZpbHRlchIaCglwYWdlX3NpemUYAiABKAVCB7pIBBoCKAASHAoKcGFnZV90b2tlbhgDIAEoCUIIukgFcgMYgEASGgoIb3JkZXJfYnkYBCABKAlCCLpIBXIDGIAEEhUKBHNraXAYBSABKAVCB7pIBBoCKAAiwQEKGUxpc3RTdWJzY3JpcHRpb25zUmVzcG9uc2USNwoNc3Vic2NyaXB0aW9ucxgBIAMoCzIgLnBsYXRmb3JtLmV2ZW50cy52Mi5TdWJzY3JpcHRpb24SHAoPbmV4dF9wYWdlX3Rva2VuGAIgASgJSACIAQESGAoLdG90YWxfY291bnQYAyABKANIAYgBARIPCgdza2lwcGVkGAQgASgFQhIKEF9uZXh0X3BhZ2VfdG9rZW5CDgoMX3RvdGFsX2NvdW50IowBChlEZWxldGVTdWJzY3JpcHRpb25SZXF1ZXN0Ej4KA3VpZBgBIAEoCUIx4EEC+kEnCiVldmVudHMucGxhdGZvcm0uaW50ZXJuYWwvU3Vic2NyaXB0aW9u2PMYARIWCg12YWxpZGF0ZV9vbmx5GOkHIAEoCBIXCgRldGFnGOwHIAEoCUIIukgFcgMYgAEyvQYKFFN1YnNjcmlwdGlvbnNTZXJ2aWNlEpcBCg9HZXRTdWJzY3JpcHRpb24SKi5wbGF0Zm9ybS5ldmVudHMudjIuR2V0U3Vic2NyaXB0aW9uUmVxdWVzdBogLnBsYXRmb3JtLmV2ZW50cy52Mi5TdWJzY3JpcHRpb24iNpACAcrzGAYSBAoC3wuC0+STAiMSIS9ldmVudHMvdjIvc3Vic2NyaXB0aW9ucy97dWlkPSoqfRLqAQoSQ3JlYXRlU3Vic2NyaXB0aW9uEi0ucGxhdGZvcm0uZXZlbnRzLnYyLkNyZWF0ZVN1YnNjcmlwdGlvblJlcXVlc3QaIC5wbGF0Zm9ybS5ldmVudHMudjIuU3Vic2NyaXB0aW9uIoIByvMYBhIECgLdC9LzGDoKL2Rldi5wbGF0Zm9ybS5hcGkuZXZlbnRzLnN1YnNjcmlwdGlvbi5jcmVhdGVkLnYxEgVncm91cBgBgtPkkwI0OgxzdWJzY3JpcHRpb24iJC9ldmVudHMvdjIvc3Vic2NyaXB0aW9ucy97cGFyZW50PSoqfRLJAQoRTGlzdFN1YnNjcmlwdGlvbnMSLC5wbGF0Zm9ybS5ldmVudHMudjIuTGlzdFN1YnNjcmlwdGlvbnNSZXF1ZXN0Gi0ucGxhdGZvcm0uZXZlbnRzLnYyLkxpc3RTdWJzY3JpcHRpb25zUmVzcG9uc2UiV5ACAcrzGAgSBgoC3wsQAYLT5JMCQlomOgEqIiEvZXZlbnRzL3YyL3N1YnNjcmlwdGlvbnM6YmF0Y2hHZXQSGC9ldmVudHMvdjIvc3Vic2NyaXB0aW9ucxLRAQoSRGVsZXRlU3Vic2NyaXB0aW9uEi0ucGxhdGZvcm0uZXZlbnRzLnYyLkRlbGV0ZVN1YnNjcmlwdGlvblJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkidJACAsrzGAYSBAoC4AvS8xg6Ci9kZXYucGxhdGZvcm0uYXBpLmV2ZW50cy5zdWJzY3JpcHRpb24uZGVsZXRlZC52MRIFZ3JvdXAYAYLT5JMCIyohL2V2ZW50cy92Mi9zdWJzY3JpcHRpb25zL3t1aWQ9Kip9QmYKGmRldi5wbGF0Zm9ybS5hcGkuZXZlbnRzLnYyUAFaMXBsYXRmb3JtLmludGVybmFsL2FwaS9wbGF0Zm9ybS9ldmVudHMvdjI7ZXZlbnRzdjKqAhJQbGF0Zm9ybS5FdmVudHMuVjJiBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_api_resource, file_google_protobuf_empty, file_google_protobuf_timestamp, file_platform_annotations_annotations, file_platform_common_uidp_filter]);
+  fileDesc("CiZwbGF0Zm9ybS9ldmVudHMvdjIvc3Vic2NyaXB0aW9ucy5wcm90bxIScGxhdGZvcm0uZXZlbnRzLnYyItIDCgxTdWJzY3JpcHRpb24SEwoDdWlkGAEgASgJQgbgQQPgQQgScQoEc2luaxgCIAEoCUJj4EECukhdclsYgBAyVl4oaHR0cHM6Ly9bXlxzLz8jQF0rfGh0dHA6Ly8obG9jYWxob3N0fDEyN1wuMFwuMFwuMXxcWzo6MVxdKSg6WzAtOV0rKT8pKFsvP11bXlxzI10qKT8kEjUKC2NyZWF0ZV90aW1lGOoHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAxI1Cgt1cGRhdGVfdGltZRjrByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSEgoEZXRhZxjsByABKAlCA+BBAxIfCg5zaWduaW5nX3NlY3JldBjyByABKAlCBoABAeBBAxI2CgxkaXNhYmxlX3RpbWUY8wcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDOl/qQVwKJWV2ZW50cy5wbGF0Zm9ybS5pbnRlcm5hbC9TdWJzY3JpcHRpb24SEXtzdWJzY3JpcHRpb249Kip9GgN1aWQqDXN1YnNjcmlwdGlvbnMyDHN1YnNjcmlwdGlvbiJYChZHZXRTdWJzY3JpcHRpb25SZXF1ZXN0Ej4KA3VpZBgBIAEoCUIx4EEC+kEnCiVldmVudHMucGxhdGZvcm0uaW50ZXJuYWwvU3Vic2NyaXB0aW9u2PMYASJtChxCYXRjaEdldFN1YnNjcmlwdGlvbnNSZXF1ZXN0Ek0KBHVpZHMYASADKAlCP+BBAvpBJwolZXZlbnRzLnBsYXRmb3JtLmludGVybmFsL1N1YnNjcmlwdGlvbrpID5IBDAgBEOgHIgVyAxiAECJYCh1CYXRjaEdldFN1YnNjcmlwdGlvbnNSZXNwb25zZRI3Cg1zdWJzY3JpcHRpb25zGAEgAygLMiAucGxhdGZvcm0uZXZlbnRzLnYyLlN1YnNjcmlwdGlvbiKvAQoZQ3JlYXRlU3Vic2NyaXB0aW9uUmVxdWVzdBI3CgZwYXJlbnQYASABKAlCJ+BBAvpBHQobaWFtLnBsYXRmb3JtLmludGVybmFsL0dyb3Vw2PMYARJBCgxzdWJzY3JpcHRpb24YAiABKAsyIC5wbGF0Zm9ybS5ldmVudHMudjIuU3Vic2NyaXB0aW9uQgngQQK6SAPYAQMSFgoNdmFsaWRhdGVfb25seRjpByABKAgisgEKGExpc3RTdWJzY3JpcHRpb25zUmVxdWVzdBIpCgR1aWRwGAEgASgLMhsucGxhdGZvcm0uY29tbW9uLlVpZHBGaWx0ZXISGgoJcGFnZV9zaXplGAIgASgFQge6SAQaAigAEhwKCnBhZ2VfdG9rZW4YAyABKAlCCLpIBXIDGIBAEhoKCG9yZGVyX2J5GAQgASgJQgi6SAVyAxiABBIVCgRza2lwGAUgASgFQge6SAQaAigAIsEBChlMaXN0U3Vic2NyaXB0aW9uc1Jlc3BvbnNlEjcKDXN1YnNjcmlwdGlvbnMYASADKAsyIC5wbGF0Zm9ybS5ldmVudHMudjIuU3Vic2NyaXB0aW9uEhwKD25leHRfcGFnZV90b2tlbhgCIAEoCUgAiAEBEhgKC3RvdGFsX2NvdW50GAMgASgDSAGIAQESDwoHc2tpcHBlZBgEIAEoBUISChBfbmV4dF9wYWdlX3Rva2VuQg4KDF90b3RhbF9jb3VudCKMAQoZRGVsZXRlU3Vic2NyaXB0aW9uUmVxdWVzdBI+CgN1aWQYASABKAlCMeBBAvpBJwolZXZlbnRzLnBsYXRmb3JtLmludGVybmFsL1N1YnNjcmlwdGlvbtjzGAESFgoNdmFsaWRhdGVfb25seRjpByABKAgSFwoEZXRhZxjsByABKAlCCLpIBXIDGIABMpoIChRTdWJzY3JpcHRpb25zU2VydmljZRKXAQoPR2V0U3Vic2NyaXB0aW9uEioucGxhdGZvcm0uZXZlbnRzLnYyLkdldFN1YnNjcmlwdGlvblJlcXVlc3QaIC5wbGF0Zm9ybS5ldmVudHMudjIuU3Vic2NyaXB0aW9uIjaQAgHK8xgGEgQKAt8LgtPkkwIjEiEvZXZlbnRzL3YyL3N1YnNjcmlwdGlvbnMve3VpZD0qKn0S3gEKFUJhdGNoR2V0U3Vic2NyaXB0aW9ucxIwLnBsYXRmb3JtLmV2ZW50cy52Mi5CYXRjaEdldFN1YnNjcmlwdGlvbnNSZXF1ZXN0GjEucGxhdGZvcm0uZXZlbnRzLnYyLkJhdGNoR2V0U3Vic2NyaXB0aW9uc1Jlc3BvbnNlImCQAgHK8xgIEgYKAt8LEAGC0+STAktaJjoBKiIhL2V2ZW50cy92Mi9zdWJzY3JpcHRpb25zOmJhdGNoR2V0EiEvZXZlbnRzL3YyL3N1YnNjcmlwdGlvbnM6YmF0Y2hHZXQS6gEKEkNyZWF0ZVN1YnNjcmlwdGlvbhItLnBsYXRmb3JtLmV2ZW50cy52Mi5DcmVhdGVTdWJzY3JpcHRpb25SZXF1ZXN0GiAucGxhdGZvcm0uZXZlbnRzLnYyLlN1YnNjcmlwdGlvbiKCAcrzGAYSBAoC3QvS8xg6Ci9kZXYucGxhdGZvcm0uYXBpLmV2ZW50cy5zdWJzY3JpcHRpb24uY3JlYXRlZC52MRIFZ3JvdXAYAYLT5JMCNDoMc3Vic2NyaXB0aW9uIiQvZXZlbnRzL3YyL3N1YnNjcmlwdGlvbnMve3BhcmVudD0qKn0SxQEKEUxpc3RTdWJzY3JpcHRpb25zEiwucGxhdGZvcm0uZXZlbnRzLnYyLkxpc3RTdWJzY3JpcHRpb25zUmVxdWVzdBotLnBsYXRmb3JtLmV2ZW50cy52Mi5MaXN0U3Vic2NyaXB0aW9uc1Jlc3BvbnNlIlOQAgHK8xgIEgYKAt8LEAGC0+STAj5aIjoBKiIdL2V2ZW50cy92Mi9zdWJzY3JpcHRpb25zOmxpc3QSGC9ldmVudHMvdjIvc3Vic2NyaXB0aW9ucxLRAQoSRGVsZXRlU3Vic2NyaXB0aW9uEi0ucGxhdGZvcm0uZXZlbnRzLnYyLkRlbGV0ZVN1YnNjcmlwdGlvblJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkidJACAsrzGAYSBAoC4AvS8xg6Ci9kZXYucGxhdGZvcm0uYXBpLmV2ZW50cy5zdWJzY3JpcHRpb24uZGVsZXRlZC52MRIFZ3JvdXAYAYLT5JMCIyohL2V2ZW50cy92Mi9zdWJzY3JpcHRpb25zL3t1aWQ9Kip9QmYKGmRldi5wbGF0Zm9ybS5hcGkuZXZlbnRzLnYyUAFaMXBsYXRmb3JtLmludGVybmFsL2FwaS9wbGF0Zm9ybS9ldmVudHMvdjI7ZXZlbnRzdjKqAhJQbGF0Zm9ybS5FdmVudHMuVjJiBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_api_resource, file_google_protobuf_empty, file_google_protobuf_timestamp, file_platform_annotations_annotations, file_platform_common_uidp_filter]);
 
 /**
  * An address that receives events.
@@ -107,6 +107,48 @@ export const GetSubscriptionRequestSchema: GenMessage<GetSubscriptionRequest> = 
   messageDesc(file_platform_events_v2_subscriptions, 1);
 
 /**
+ * Request of BatchGetSubscriptions.
+ *
+ * @generated from message platform.events.v2.BatchGetSubscriptionsRequest
+ */
+export type BatchGetSubscriptionsRequest = Message<"platform.events.v2.BatchGetSubscriptionsRequest"> & {
+  /**
+   * The uids of the subscriptions, 1 to 1000. One that is named twice is returned twice.
+   *
+   * @generated from field: repeated string uids = 1;
+   */
+  uids: string[];
+};
+
+/**
+ * Describes the message platform.events.v2.BatchGetSubscriptionsRequest.
+ * Use `create(BatchGetSubscriptionsRequestSchema)` to create a new message.
+ */
+export const BatchGetSubscriptionsRequestSchema: GenMessage<BatchGetSubscriptionsRequest> = /*@__PURE__*/
+  messageDesc(file_platform_events_v2_subscriptions, 2);
+
+/**
+ * Response of BatchGetSubscriptions.
+ *
+ * @generated from message platform.events.v2.BatchGetSubscriptionsResponse
+ */
+export type BatchGetSubscriptionsResponse = Message<"platform.events.v2.BatchGetSubscriptionsResponse"> & {
+  /**
+   * The subscriptions, in the order of the request.
+   *
+   * @generated from field: repeated platform.events.v2.Subscription subscriptions = 1;
+   */
+  subscriptions: Subscription[];
+};
+
+/**
+ * Describes the message platform.events.v2.BatchGetSubscriptionsResponse.
+ * Use `create(BatchGetSubscriptionsResponseSchema)` to create a new message.
+ */
+export const BatchGetSubscriptionsResponseSchema: GenMessage<BatchGetSubscriptionsResponse> = /*@__PURE__*/
+  messageDesc(file_platform_events_v2_subscriptions, 3);
+
+/**
  * Request of CreateSubscription.
  *
  * @generated from message platform.events.v2.CreateSubscriptionRequest
@@ -139,7 +181,7 @@ export type CreateSubscriptionRequest = Message<"platform.events.v2.CreateSubscr
  * Use `create(CreateSubscriptionRequestSchema)` to create a new message.
  */
 export const CreateSubscriptionRequestSchema: GenMessage<CreateSubscriptionRequest> = /*@__PURE__*/
-  messageDesc(file_platform_events_v2_subscriptions, 2);
+  messageDesc(file_platform_events_v2_subscriptions, 4);
 
 /**
  * Request of ListSubscriptions.
@@ -192,7 +234,7 @@ export type ListSubscriptionsRequest = Message<"platform.events.v2.ListSubscript
  * Use `create(ListSubscriptionsRequestSchema)` to create a new message.
  */
 export const ListSubscriptionsRequestSchema: GenMessage<ListSubscriptionsRequest> = /*@__PURE__*/
-  messageDesc(file_platform_events_v2_subscriptions, 3);
+  messageDesc(file_platform_events_v2_subscriptions, 5);
 
 /**
  * Response of ListSubscriptions.
@@ -234,7 +276,7 @@ export type ListSubscriptionsResponse = Message<"platform.events.v2.ListSubscrip
  * Use `create(ListSubscriptionsResponseSchema)` to create a new message.
  */
 export const ListSubscriptionsResponseSchema: GenMessage<ListSubscriptionsResponse> = /*@__PURE__*/
-  messageDesc(file_platform_events_v2_subscriptions, 4);
+  messageDesc(file_platform_events_v2_subscriptions, 6);
 
 /**
  * Request of DeleteSubscription.
@@ -269,7 +311,7 @@ export type DeleteSubscriptionRequest = Message<"platform.events.v2.DeleteSubscr
  * Use `create(DeleteSubscriptionRequestSchema)` to create a new message.
  */
 export const DeleteSubscriptionRequestSchema: GenMessage<DeleteSubscriptionRequest> = /*@__PURE__*/
-  messageDesc(file_platform_events_v2_subscriptions, 5);
+  messageDesc(file_platform_events_v2_subscriptions, 7);
 
 /**
  * Subscriptions have the events of a group and of everything below it posted to an address, as CloudEvents 1.0 in HTTP
@@ -287,6 +329,17 @@ export const SubscriptionsService: GenService<{
     methodKind: "unary";
     input: typeof GetSubscriptionRequestSchema;
     output: typeof SubscriptionSchema;
+  },
+  /**
+   * Gets up to 1000 subscriptions by uid, in the order of the request: all of them, or none. Errors: those of
+   * GetSubscription.
+   *
+   * @generated from rpc platform.events.v2.SubscriptionsService.BatchGetSubscriptions
+   */
+  batchGetSubscriptions: {
+    methodKind: "unary";
+    input: typeof BatchGetSubscriptionsRequestSchema;
+    output: typeof BatchGetSubscriptionsResponseSchema;
   },
   /**
    * Creates a subscription in a group; the only answer that carries its signing secret. Errors: INVALID_ARGUMENT,

@@ -19,7 +19,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file platform/iam/v2/groups.proto.
  */
 export const file_platform_iam_v2_groups: GenFile = /*@__PURE__*/
-  fileDesc("ChxwbGF0Zm9ybS9pYW0vdjIvZ3JvdXBzLnByb3RvEg9wbGF0Zm9ybS5pYW0udjIiuAQKBUdyb3VwEhMKA3VpZBgBIAEoCUIG4EED4EEIEi0KBG5hbWUYAiABKAlCH+BBArpIGXIXGP8BMhJeW2EtejAtOSAuXy1dezEsfSQSKgoLZGVzY3JpcHRpb24YAyABKAlCFbpIEnIQMg5eW1xTIF17MCw1MTJ9JBJICg9yZXNvdXJjZV9saW1pdHMYBCADKAsyKi5wbGF0Zm9ybS5pYW0udjIuR3JvdXAuUmVzb3VyY2VMaW1pdHNFbnRyeUID4EEDEhAKCHZlcmlmaWVkGAUgASgIEjQKC2NyZWF0ZV90aW1lGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEjQKC3VwZGF0ZV90aW1lGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEjAKBGtpbmQYCCABKA4yGC5wbGF0Zm9ybS5pYW0udjIuT3JnS2luZEIIukgFggECEAESLwoGc3RhdHVzGAkgASgOMhoucGxhdGZvcm0uaWFtLnYyLk9yZ1N0YXR1c0ID4EEDEhcKBGV0YWcY7AcgASgJQgi6SAVyAxiAARo1ChNSZXNvdXJjZUxpbWl0c0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoBToCOAE6ROpBQQobaWFtLnBsYXRmb3JtLmludGVybmFsL0dyb3VwEg5ncm91cHMve2dyb3VwfRoDdWlkKgZncm91cHMyBWdyb3VwIkcKD0dldEdyb3VwUmVxdWVzdBI0CgN1aWQYASABKAlCJ+BBAvpBHQobaWFtLnBsYXRmb3JtLmludGVybmFsL0dyb3Vw2PMYASJ7ChJEZWxldGVHcm91cFJlcXVlc3QSNAoDdWlkGAEgASgJQifgQQL6QR0KG2lhbS5wbGF0Zm9ybS5pbnRlcm5hbC9Hcm91cNjzGAESFgoNdmFsaWRhdGVfb25seRjpByABKAgSFwoEZXRhZxjsByABKAlCCLpIBXIDGIABItEBChFMaXN0R3JvdXBzUmVxdWVzdBIpCgR1aWRwGAEgASgLMhsucGxhdGZvcm0uY29tbW9uLlVpZHBGaWx0ZXISGwoEbmFtZRgCIAEoCUIIukgFcgMY/wFIAIgBARIaCglwYWdlX3NpemUYAyABKAVCB7pIBBoCKAASHAoKcGFnZV90b2tlbhgEIAEoCUIIukgFcgMYgEASGgoIb3JkZXJfYnkYBSABKAlCCLpIBXIDGIAEEhUKBHNraXAYBiABKAVCB7pIBBoCKABCBwoFX25hbWUiqQEKEkxpc3RHcm91cHNSZXNwb25zZRImCgZncm91cHMYASADKAsyFi5wbGF0Zm9ybS5pYW0udjIuR3JvdXASHAoPbmV4dF9wYWdlX3Rva2VuGAIgASgJSACIAQESGAoLdG90YWxfY291bnQYAyABKANIAYgBARIPCgdza2lwcGVkGAQgASgFQhIKEF9uZXh0X3BhZ2VfdG9rZW5CDgoMX3RvdGFsX2NvdW50IpABChJDcmVhdGVHcm91cFJlcXVlc3QSMAoGcGFyZW50GAEgASgJQiD6QR0KG2lhbS5wbGF0Zm9ybS5pbnRlcm5hbC9Hcm91cBIwCgVncm91cBgCIAEoCzIWLnBsYXRmb3JtLmlhbS52Mi5Hcm91cEIJ4EECukgD2AEDEhYKDXZhbGlkYXRlX29ubHkY6QcgASgIIpMBChJVcGRhdGVHcm91cFJlcXVlc3QSNAoFZ3JvdXAYASABKAsyFi5wbGF0Zm9ybS5pYW0udjIuR3JvdXBCDeBBArpIA9gBA9jzGAESLwoLdXBkYXRlX21hc2sYAiABKAsyGi5nb29nbGUucHJvdG9idWYuRmllbGRNYXNrEhYKDXZhbGlkYXRlX29ubHkY6QcgASgIKpQBCgdPcmdLaW5kEhgKFE9SR19LSU5EX1VOU1BFQ0lGSUVEEAASFAoQT1JHX0tJTkRfU1RBUlRFUhABEhUKEU9SR19LSU5EX0NVU1RPTUVSEAISEAoMT1JHX0tJTkRfREVWEAMSEgoOT1JHX0tJTkRfSU5GUkEQBBIcChhPUkdfS0lORF9BV1NfTUFSS0VUUExBQ0UQBSp0CglPcmdTdGF0dXMSGgoWT1JHX1NUQVRVU19VTlNQRUNJRklFRBAAEhsKF09SR19TVEFUVVNfSU5JVElBTElaSU5HEAESFAoQT1JHX1NUQVRVU19SRUFEWRACEhgKFE9SR19TVEFUVVNfU1VTUEVOREVEEAMy2AYKDUdyb3Vwc1NlcnZpY2UScQoIR2V0R3JvdXASIC5wbGF0Zm9ybS5pYW0udjIuR2V0R3JvdXBSZXF1ZXN0GhYucGxhdGZvcm0uaWFtLnYyLkdyb3VwIiuQAgHK8xgFEgMKAWeC0+STAhkSFy9pYW0vdjIvZ3JvdXBzL3t1aWQ9Kip9EqsBCgtEZWxldGVHcm91cBIjLnBsYXRmb3JtLmlhbS52Mi5EZWxldGVHcm91cFJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiX5ACAsrzGAUSAwoBaNLzGDAKJWRldi5wbGF0Zm9ybS5hcGkuaWFtLmdyb3VwLmRlbGV0ZWQudjESBWdyb3VwGAGC0+STAhkqFy9pYW0vdjIvZ3JvdXBzL3t1aWQ9Kip9EpkBCgpMaXN0R3JvdXBzEiIucGxhdGZvcm0uaWFtLnYyLkxpc3RHcm91cHNSZXF1ZXN0GiMucGxhdGZvcm0uaWFtLnYyLkxpc3RHcm91cHNSZXNwb25zZSJCkAIByvMYBxIFCgFnEAGC0+STAi5aHDoBKiIXL2lhbS92Mi9ncm91cHM6YmF0Y2hHZXQSDi9pYW0vdjIvZ3JvdXBzEs4BCgtDcmVhdGVHcm91cBIjLnBsYXRmb3JtLmlhbS52Mi5DcmVhdGVHcm91cFJlcXVlc3QaFi5wbGF0Zm9ybS5pYW0udjIuR3JvdXAigQHK8xgHEgUKAWUQAdLzGDAKJWRldi5wbGF0Zm9ybS5hcGkuaWFtLmdyb3VwLmNyZWF0ZWQudjESBWdyb3VwGAGC0+STAjw6BWdyb3VwWhc6BWdyb3VwIg4vaWFtL3YyL2dyb3VwcyIaL2lhbS92Mi9ncm91cHMve3BhcmVudD0qKn0SuAEKC1VwZGF0ZUdyb3VwEiMucGxhdGZvcm0uaWFtLnYyLlVwZGF0ZUdyb3VwUmVxdWVzdBoWLnBsYXRmb3JtLmlhbS52Mi5Hcm91cCJskAICyvMYBRIDCgFm0vMYMAolZGV2LnBsYXRmb3JtLmFwaS5pYW0uZ3JvdXAudXBkYXRlZC52MRIFZ3JvdXAYAYLT5JMCJjoFZ3JvdXAyHS9pYW0vdjIvZ3JvdXBzL3tncm91cC51aWQ9Kip9QloKF2Rldi5wbGF0Zm9ybS5hcGkuaWFtLnYyUAFaK3BsYXRmb3JtLmludGVybmFsL2FwaS9wbGF0Zm9ybS9pYW0vdjI7aWFtdjKqAg9QbGF0Zm9ybS5JYW0uVjJiBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_api_resource, file_google_protobuf_empty, file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_platform_annotations_annotations, file_platform_common_uidp_filter]);
+  fileDesc("ChxwbGF0Zm9ybS9pYW0vdjIvZ3JvdXBzLnByb3RvEg9wbGF0Zm9ybS5pYW0udjIitAQKBUdyb3VwEhMKA3VpZBgBIAEoCUIG4EED4EEIEi0KBG5hbWUYAiABKAlCH+BBArpIGXIXGP8BMhJeW2EtejAtOSAuXy1dezEsfSQSKgoLZGVzY3JpcHRpb24YAyABKAlCFbpIEnIQMg5eW1xTIF17MCw1MTJ9JBJICg9yZXNvdXJjZV9saW1pdHMYBCADKAsyKi5wbGF0Zm9ybS5pYW0udjIuR3JvdXAuUmVzb3VyY2VMaW1pdHNFbnRyeUID4EEDEhAKCHZlcmlmaWVkGAUgASgIEjQKC2NyZWF0ZV90aW1lGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEjQKC3VwZGF0ZV90aW1lGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEjAKBGtpbmQYCCABKA4yGC5wbGF0Zm9ybS5pYW0udjIuT3JnS2luZEIIukgFggECEAESLwoGc3RhdHVzGAkgASgOMhoucGxhdGZvcm0uaWFtLnYyLk9yZ1N0YXR1c0ID4EEDEhcKBGV0YWcY7AcgASgJQgi6SAVyAxiAARo1ChNSZXNvdXJjZUxpbWl0c0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoBToCOAE6QOpBPQobaWFtLnBsYXRmb3JtLmludGVybmFsL0dyb3VwEgp7Z3JvdXA9Kip9GgN1aWQqBmdyb3VwczIFZ3JvdXAiRwoPR2V0R3JvdXBSZXF1ZXN0EjQKA3VpZBgBIAEoCUIn4EEC+kEdChtpYW0ucGxhdGZvcm0uaW50ZXJuYWwvR3JvdXDY8xgBIlwKFUJhdGNoR2V0R3JvdXBzUmVxdWVzdBJDCgR1aWRzGAEgAygJQjXgQQL6QR0KG2lhbS5wbGF0Zm9ybS5pbnRlcm5hbC9Hcm91cLpID5IBDAgBEOgHIgVyAxiAECJAChZCYXRjaEdldEdyb3Vwc1Jlc3BvbnNlEiYKBmdyb3VwcxgBIAMoCzIWLnBsYXRmb3JtLmlhbS52Mi5Hcm91cCJ7ChJEZWxldGVHcm91cFJlcXVlc3QSNAoDdWlkGAEgASgJQifgQQL6QR0KG2lhbS5wbGF0Zm9ybS5pbnRlcm5hbC9Hcm91cNjzGAESFgoNdmFsaWRhdGVfb25seRjpByABKAgSFwoEZXRhZxjsByABKAlCCLpIBXIDGIABItEBChFMaXN0R3JvdXBzUmVxdWVzdBIpCgR1aWRwGAEgASgLMhsucGxhdGZvcm0uY29tbW9uLlVpZHBGaWx0ZXISGwoEbmFtZRgCIAEoCUIIukgFcgMY/wFIAIgBARIaCglwYWdlX3NpemUYAyABKAVCB7pIBBoCKAASHAoKcGFnZV90b2tlbhgEIAEoCUIIukgFcgMYgEASGgoIb3JkZXJfYnkYBSABKAlCCLpIBXIDGIAEEhUKBHNraXAYBiABKAVCB7pIBBoCKABCBwoFX25hbWUiqQEKEkxpc3RHcm91cHNSZXNwb25zZRImCgZncm91cHMYASADKAsyFi5wbGF0Zm9ybS5pYW0udjIuR3JvdXASHAoPbmV4dF9wYWdlX3Rva2VuGAIgASgJSACIAQESGAoLdG90YWxfY291bnQYAyABKANIAYgBARIPCgdza2lwcGVkGAQgASgFQhIKEF9uZXh0X3BhZ2VfdG9rZW5CDgoMX3RvdGFsX2NvdW50IpABChJDcmVhdGVHcm91cFJlcXVlc3QSMAoGcGFyZW50GAEgASgJQiD6QR0KG2lhbS5wbGF0Zm9ybS5pbnRlcm5hbC9Hcm91cBIwCgVncm91cBgCIAEoCzIWLnBsYXRmb3JtLmlhbS52Mi5Hcm91cEIJ4EECukgD2AEDEhYKDXZhbGlkYXRlX29ubHkY6QcgASgIIpMBChJVcGRhdGVHcm91cFJlcXVlc3QSNAoFZ3JvdXAYASABKAsyFi5wbGF0Zm9ybS5pYW0udjIuR3JvdXBCDeBBArpIA9gBA9jzGAESLwoLdXBkYXRlX21hc2sYAiABKAsyGi5nb29nbGUucHJvdG9idWYuRmllbGRNYXNrEhYKDXZhbGlkYXRlX29ubHkY6QcgASgIKpQBCgdPcmdLaW5kEhgKFE9SR19LSU5EX1VOU1BFQ0lGSUVEEAASFAoQT1JHX0tJTkRfU1RBUlRFUhABEhUKEU9SR19LSU5EX0NVU1RPTUVSEAISEAoMT1JHX0tJTkRfREVWEAMSEgoOT1JHX0tJTkRfSU5GUkEQBBIcChhPUkdfS0lORF9BV1NfTUFSS0VUUExBQ0UQBSp0CglPcmdTdGF0dXMSGgoWT1JHX1NUQVRVU19VTlNQRUNJRklFRBAAEhsKF09SR19TVEFUVVNfSU5JVElBTElaSU5HEAESFAoQT1JHX1NUQVRVU19SRUFEWRACEhgKFE9SR19TVEFUVVNfU1VTUEVOREVEEAMyhQgKDUdyb3Vwc1NlcnZpY2UScQoIR2V0R3JvdXASIC5wbGF0Zm9ybS5pYW0udjIuR2V0R3JvdXBSZXF1ZXN0GhYucGxhdGZvcm0uaWFtLnYyLkdyb3VwIiuQAgHK8xgFEgMKAWeC0+STAhkSFy9pYW0vdjIvZ3JvdXBzL3t1aWQ9Kip9Eq4BCg5CYXRjaEdldEdyb3VwcxImLnBsYXRmb3JtLmlhbS52Mi5CYXRjaEdldEdyb3Vwc1JlcXVlc3QaJy5wbGF0Zm9ybS5pYW0udjIuQmF0Y2hHZXRHcm91cHNSZXNwb25zZSJLkAIByvMYBxIFCgFnEAGC0+STAjdaHDoBKiIXL2lhbS92Mi9ncm91cHM6YmF0Y2hHZXQSFy9pYW0vdjIvZ3JvdXBzOmJhdGNoR2V0EqsBCgtEZWxldGVHcm91cBIjLnBsYXRmb3JtLmlhbS52Mi5EZWxldGVHcm91cFJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiX5ACAsrzGAUSAwoBaNLzGDAKJWRldi5wbGF0Zm9ybS5hcGkuaWFtLmdyb3VwLmRlbGV0ZWQudjESBWdyb3VwGAGC0+STAhkqFy9pYW0vdjIvZ3JvdXBzL3t1aWQ9Kip9EpUBCgpMaXN0R3JvdXBzEiIucGxhdGZvcm0uaWFtLnYyLkxpc3RHcm91cHNSZXF1ZXN0GiMucGxhdGZvcm0uaWFtLnYyLkxpc3RHcm91cHNSZXNwb25zZSI+kAIByvMYBxIFCgFnEAGC0+STAipaGDoBKiITL2lhbS92Mi9ncm91cHM6bGlzdBIOL2lhbS92Mi9ncm91cHMSzgEKC0NyZWF0ZUdyb3VwEiMucGxhdGZvcm0uaWFtLnYyLkNyZWF0ZUdyb3VwUmVxdWVzdBoWLnBsYXRmb3JtLmlhbS52Mi5Hcm91cCKBAcrzGAcSBQoBZRAB0vMYMAolZGV2LnBsYXRmb3JtLmFwaS5pYW0uZ3JvdXAuY3JlYXRlZC52MRIFZ3JvdXAYAYLT5JMCPDoFZ3JvdXBaFzoFZ3JvdXAiDi9pYW0vdjIvZ3JvdXBzIhovaWFtL3YyL2dyb3Vwcy97cGFyZW50PSoqfRK4AQoLVXBkYXRlR3JvdXASIy5wbGF0Zm9ybS5pYW0udjIuVXBkYXRlR3JvdXBSZXF1ZXN0GhYucGxhdGZvcm0uaWFtLnYyLkdyb3VwImyQAgLK8xgFEgMKAWbS8xgwCiVkZXYucGxhdGZvcm0uYXBpLmlhbS5ncm91cC51cGRhdGVkLnYxEgVncm91cBgBgtPkkwImOgVncm91cDIdL2lhbS92Mi9ncm91cHMve2dyb3VwLnVpZD0qKn1CWgoXZGV2LnBsYXRmb3JtLmFwaS5pYW0udjJQAVorcGxhdGZvcm0uaW50ZXJuYWwvYXBpL3BsYXRmb3JtL2lhbS92MjtpYW12MqoCD1BsYXRmb3JtLklhbS5WMmIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_api_resource, file_google_protobuf_empty, file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_platform_annotations_annotations, file_platform_common_uidp_filter]);
 
 /**
  * A node of the hierarchy.
@@ -128,6 +128,48 @@ export const GetGroupRequestSchema: GenMessage<GetGroupRequest> = /*@__PURE__*/
   messageDesc(file_platform_iam_v2_groups, 1);
 
 /**
+ * Request of BatchGetGroups.
+ *
+ * @generated from message platform.iam.v2.BatchGetGroupsRequest
+ */
+export type BatchGetGroupsRequest = Message<"platform.iam.v2.BatchGetGroupsRequest"> & {
+  /**
+   * The uids of the groups, 1 to 1000. One that is named twice is returned twice.
+   *
+   * @generated from field: repeated string uids = 1;
+   */
+  uids: string[];
+};
+
+/**
+ * Describes the message platform.iam.v2.BatchGetGroupsRequest.
+ * Use `create(BatchGetGroupsRequestSchema)` to create a new message.
+ */
+export const BatchGetGroupsRequestSchema: GenMessage<BatchGetGroupsRequest> = /*@__PURE__*/
+  messageDesc(file_platform_iam_v2_groups, 2);
+
+/**
+ * Response of BatchGetGroups.
+ *
+ * @generated from message platform.iam.v2.BatchGetGroupsResponse
+ */
+export type BatchGetGroupsResponse = Message<"platform.iam.v2.BatchGetGroupsResponse"> & {
+  /**
+   * The groups, in the order of the request.
+   *
+   * @generated from field: repeated platform.iam.v2.Group groups = 1;
+   */
+  groups: Group[];
+};
+
+/**
+ * Describes the message platform.iam.v2.BatchGetGroupsResponse.
+ * Use `create(BatchGetGroupsResponseSchema)` to create a new message.
+ */
+export const BatchGetGroupsResponseSchema: GenMessage<BatchGetGroupsResponse> = /*@__PURE__*/
+  messageDesc(file_platform_iam_v2_groups, 3);
+
+/**
  * Request of DeleteGroup.
  *
  * @generated from message platform.iam.v2.DeleteGroupRequest
@@ -160,7 +202,7 @@ export type DeleteGroupRequest = Message<"platform.iam.v2.DeleteGroupRequest"> &
  * Use `create(DeleteGroupRequestSchema)` to create a new message.
  */
 export const DeleteGroupRequestSchema: GenMessage<DeleteGroupRequest> = /*@__PURE__*/
-  messageDesc(file_platform_iam_v2_groups, 2);
+  messageDesc(file_platform_iam_v2_groups, 4);
 
 /**
  * Request of ListGroups.
@@ -220,7 +262,7 @@ export type ListGroupsRequest = Message<"platform.iam.v2.ListGroupsRequest"> & {
  * Use `create(ListGroupsRequestSchema)` to create a new message.
  */
 export const ListGroupsRequestSchema: GenMessage<ListGroupsRequest> = /*@__PURE__*/
-  messageDesc(file_platform_iam_v2_groups, 3);
+  messageDesc(file_platform_iam_v2_groups, 5);
 
 /**
  * Response of ListGroups.
@@ -262,7 +304,7 @@ export type ListGroupsResponse = Message<"platform.iam.v2.ListGroupsResponse"> &
  * Use `create(ListGroupsResponseSchema)` to create a new message.
  */
 export const ListGroupsResponseSchema: GenMessage<ListGroupsResponse> = /*@__PURE__*/
-  messageDesc(file_platform_iam_v2_groups, 4);
+  messageDesc(file_platform_iam_v2_groups, 6);
 
 /**
  * Request of CreateGroup.
@@ -297,7 +339,7 @@ export type CreateGroupRequest = Message<"platform.iam.v2.CreateGroupRequest"> &
  * Use `create(CreateGroupRequestSchema)` to create a new message.
  */
 export const CreateGroupRequestSchema: GenMessage<CreateGroupRequest> = /*@__PURE__*/
-  messageDesc(file_platform_iam_v2_groups, 5);
+  messageDesc(file_platform_iam_v2_groups, 7);
 
 /**
  * Request of UpdateGroup.
@@ -333,7 +375,7 @@ export type UpdateGroupRequest = Message<"platform.iam.v2.UpdateGroupRequest"> &
  * Use `create(UpdateGroupRequestSchema)` to create a new message.
  */
 export const UpdateGroupRequestSchema: GenMessage<UpdateGroupRequest> = /*@__PURE__*/
-  messageDesc(file_platform_iam_v2_groups, 6);
+  messageDesc(file_platform_iam_v2_groups, 8);
 
 /**
  * A sort of organisation.
@@ -460,6 +502,16 @@ export const GroupsService: GenService<{
     methodKind: "unary";
     input: typeof GetGroupRequestSchema;
     output: typeof GroupSchema;
+  },
+  /**
+   * Gets up to 1000 groups by uid, in the order of the request: all of them, or none. Errors: those of GetGroup.
+   *
+   * @generated from rpc platform.iam.v2.GroupsService.BatchGetGroups
+   */
+  batchGetGroups: {
+    methodKind: "unary";
+    input: typeof BatchGetGroupsRequestSchema;
+    output: typeof BatchGetGroupsResponseSchema;
   },
   /**
    * Deletes a group, with its role bindings, invites, account association and records of accepted terms. Errors:

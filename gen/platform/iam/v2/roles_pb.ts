@@ -21,7 +21,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file platform/iam/v2/roles.proto.
  */
 export const file_platform_iam_v2_roles: GenFile = /*@__PURE__*/
-  fileDesc("ChtwbGF0Zm9ybS9pYW0vdjIvcm9sZXMucHJvdG8SD3BsYXRmb3JtLmlhbS52MiKPAwoEUm9sZRITCgN1aWQYASABKAlCBuBBA+BBCBItCgRuYW1lGAIgASgJQh/gQQK6SBlyFxj/ATISXlthLXowLTkgLl8tXXsxLH0kEioKC2Rlc2NyaXB0aW9uGAMgASgJQhW6SBJyEDIOXltcUyBdezAsNTEyfSQSUQoMY2FwYWJpbGl0aWVzGAQgAygOMiEucGxhdGZvcm0uY2FwYWJpbGl0aWVzLkNhcGFiaWxpdHlCGLpIEZIBDggBEKwCIgeCAQQQASAA4PMYARI0CgtjcmVhdGVfdGltZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAxI0Cgt1cGRhdGVfdGltZRgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAxIXCgRldGFnGOwHIAEoCUIIukgFcgMYgAE6P+pBPAoaaWFtLnBsYXRmb3JtLmludGVybmFsL1JvbGUSDHJvbGVzL3tyb2xlfRoDdWlkKgVyb2xlczIEcm9sZSJBCg5HZXRSb2xlUmVxdWVzdBIvCgN1aWQYASABKAlCIuBBAvpBHAoaaWFtLnBsYXRmb3JtLmludGVybmFsL1JvbGUi0AEKEExpc3RSb2xlc1JlcXVlc3QSKQoEdWlkcBgBIAEoCzIbLnBsYXRmb3JtLmNvbW1vbi5VaWRwRmlsdGVyEhsKBG5hbWUYAiABKAlCCLpIBXIDGP8BSACIAQESGgoJcGFnZV9zaXplGAMgASgFQge6SAQaAigAEhwKCnBhZ2VfdG9rZW4YBCABKAlCCLpIBXIDGIBAEhoKCG9yZGVyX2J5GAUgASgJQgi6SAVyAxiABBIVCgRza2lwGAYgASgFQge6SAQaAigAQgcKBV9uYW1lIqYBChFMaXN0Um9sZXNSZXNwb25zZRIkCgVyb2xlcxgBIAMoCzIVLnBsYXRmb3JtLmlhbS52Mi5Sb2xlEhwKD25leHRfcGFnZV90b2tlbhgCIAEoCUgAiAEBEhgKC3RvdGFsX2NvdW50GAMgASgDSAGIAQESDwoHc2tpcHBlZBgEIAEoBUISChBfbmV4dF9wYWdlX3Rva2VuQg4KDF90b3RhbF9jb3VudCKUAQoRQ3JlYXRlUm9sZVJlcXVlc3QSNwoGcGFyZW50GAEgASgJQifgQQL6QR0KG2lhbS5wbGF0Zm9ybS5pbnRlcm5hbC9Hcm91cNjzGAESLgoEcm9sZRgCIAEoCzIVLnBsYXRmb3JtLmlhbS52Mi5Sb2xlQgngQQK6SAPYAQMSFgoNdmFsaWRhdGVfb25seRjpByABKAgikAEKEVVwZGF0ZVJvbGVSZXF1ZXN0EjIKBHJvbGUYASABKAsyFS5wbGF0Zm9ybS5pYW0udjIuUm9sZUIN4EECukgD2AED2PMYARIvCgt1cGRhdGVfbWFzaxgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE1hc2sSFgoNdmFsaWRhdGVfb25seRjpByABKAgieQoRRGVsZXRlUm9sZVJlcXVlc3QSMwoDdWlkGAEgASgJQibgQQL6QRwKGmlhbS5wbGF0Zm9ybS5pbnRlcm5hbC9Sb2xl2PMYARIWCg12YWxpZGF0ZV9vbmx5GOkHIAEoCBIXCgRldGFnGOwHIAEoCUIIukgFcgMYgAEyqwYKDFJvbGVzU2VydmljZRJwCgdHZXRSb2xlEh8ucGxhdGZvcm0uaWFtLnYyLkdldFJvbGVSZXF1ZXN0GhUucGxhdGZvcm0uaWFtLnYyLlJvbGUiLZACAcrzGAgSBgoCrwIQAYLT5JMCGBIWL2lhbS92Mi9yb2xlcy97dWlkPSoqfRKVAQoJTGlzdFJvbGVzEiEucGxhdGZvcm0uaWFtLnYyLkxpc3RSb2xlc1JlcXVlc3QaIi5wbGF0Zm9ybS5pYW0udjIuTGlzdFJvbGVzUmVzcG9uc2UiQZACAcrzGAgSBgoCrwIQAYLT5JMCLFobOgEqIhYvaWFtL3YyL3JvbGVzOmJhdGNoR2V0Eg0vaWFtL3YyL3JvbGVzEq4BCgpDcmVhdGVSb2xlEiIucGxhdGZvcm0uaWFtLnYyLkNyZWF0ZVJvbGVSZXF1ZXN0GhUucGxhdGZvcm0uaWFtLnYyLlJvbGUiZcrzGAYSBAoCrQLS8xgwCiVkZXYucGxhdGZvcm0uYXBpLmlhbS5yb2xlcy5jcmVhdGVkLnYxEgVncm91cBgBgtPkkwIhOgRyb2xlIhkvaWFtL3YyL3JvbGVzL3twYXJlbnQ9Kip9ErMBCgpVcGRhdGVSb2xlEiIucGxhdGZvcm0uaWFtLnYyLlVwZGF0ZVJvbGVSZXF1ZXN0GhUucGxhdGZvcm0uaWFtLnYyLlJvbGUiapACAsrzGAYSBAoCrgLS8xgwCiVkZXYucGxhdGZvcm0uYXBpLmlhbS5yb2xlcy51cGRhdGVkLnYxEgVncm91cBgBgtPkkwIjOgRyb2xlMhsvaWFtL3YyL3JvbGVzL3tyb2xlLnVpZD0qKn0SqQEKCkRlbGV0ZVJvbGUSIi5wbGF0Zm9ybS5pYW0udjIuRGVsZXRlUm9sZVJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiX5ACAsrzGAYSBAoCsALS8xgwCiVkZXYucGxhdGZvcm0uYXBpLmlhbS5yb2xlcy5kZWxldGVkLnYxEgVncm91cBgBgtPkkwIYKhYvaWFtL3YyL3JvbGVzL3t1aWQ9Kip9QloKF2Rldi5wbGF0Zm9ybS5hcGkuaWFtLnYyUAFaK3BsYXRmb3JtLmludGVybmFsL2FwaS9wbGF0Zm9ybS9pYW0vdjI7aWFtdjKqAg9QbGF0Zm9ybS5JYW0uVjJiBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_api_resource, file_google_protobuf_empty, file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_platform_annotations_annotations, file_platform_capabilities_capabilities, file_platform_common_uidp_filter]);
+  fileDesc("ChtwbGF0Zm9ybS9pYW0vdjIvcm9sZXMucHJvdG8SD3BsYXRmb3JtLmlhbS52MiKMAwoEUm9sZRITCgN1aWQYASABKAlCBuBBA+BBCBItCgRuYW1lGAIgASgJQh/gQQK6SBlyFxj/ATISXlthLXowLTkgLl8tXXsxLH0kEioKC2Rlc2NyaXB0aW9uGAMgASgJQhW6SBJyEDIOXltcUyBdezAsNTEyfSQSUQoMY2FwYWJpbGl0aWVzGAQgAygOMiEucGxhdGZvcm0uY2FwYWJpbGl0aWVzLkNhcGFiaWxpdHlCGLpIEZIBDggBEKwCIgeCAQQQASAA4PMYARI0CgtjcmVhdGVfdGltZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAxI0Cgt1cGRhdGVfdGltZRgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAxIXCgRldGFnGOwHIAEoCUIIukgFcgMYgAE6POpBOQoaaWFtLnBsYXRmb3JtLmludGVybmFsL1JvbGUSCXtyb2xlPSoqfRoDdWlkKgVyb2xlczIEcm9sZSJBCg5HZXRSb2xlUmVxdWVzdBIvCgN1aWQYASABKAlCIuBBAvpBHAoaaWFtLnBsYXRmb3JtLmludGVybmFsL1JvbGUiWgoUQmF0Y2hHZXRSb2xlc1JlcXVlc3QSQgoEdWlkcxgBIAMoCUI04EEC+kEcChppYW0ucGxhdGZvcm0uaW50ZXJuYWwvUm9sZbpID5IBDAgBEOgHIgVyAxiAECI9ChVCYXRjaEdldFJvbGVzUmVzcG9uc2USJAoFcm9sZXMYASADKAsyFS5wbGF0Zm9ybS5pYW0udjIuUm9sZSLQAQoQTGlzdFJvbGVzUmVxdWVzdBIpCgR1aWRwGAEgASgLMhsucGxhdGZvcm0uY29tbW9uLlVpZHBGaWx0ZXISGwoEbmFtZRgCIAEoCUIIukgFcgMY/wFIAIgBARIaCglwYWdlX3NpemUYAyABKAVCB7pIBBoCKAASHAoKcGFnZV90b2tlbhgEIAEoCUIIukgFcgMYgEASGgoIb3JkZXJfYnkYBSABKAlCCLpIBXIDGIAEEhUKBHNraXAYBiABKAVCB7pIBBoCKABCBwoFX25hbWUipgEKEUxpc3RSb2xlc1Jlc3BvbnNlEiQKBXJvbGVzGAEgAygLMhUucGxhdGZvcm0uaWFtLnYyLlJvbGUSHAoPbmV4dF9wYWdlX3Rva2VuGAIgASgJSACIAQESGAoLdG90YWxfY291bnQYAyABKANIAYgBARIPCgdza2lwcGVkGAQgASgFQhIKEF9uZXh0X3BhZ2VfdG9rZW5CDgoMX3RvdGFsX2NvdW50IpQBChFDcmVhdGVSb2xlUmVxdWVzdBI3CgZwYXJlbnQYASABKAlCJ+BBAvpBHQobaWFtLnBsYXRmb3JtLmludGVybmFsL0dyb3Vw2PMYARIuCgRyb2xlGAIgASgLMhUucGxhdGZvcm0uaWFtLnYyLlJvbGVCCeBBArpIA9gBAxIWCg12YWxpZGF0ZV9vbmx5GOkHIAEoCCKQAQoRVXBkYXRlUm9sZVJlcXVlc3QSMgoEcm9sZRgBIAEoCzIVLnBsYXRmb3JtLmlhbS52Mi5Sb2xlQg3gQQK6SAPYAQPY8xgBEi8KC3VwZGF0ZV9tYXNrGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLkZpZWxkTWFzaxIWCg12YWxpZGF0ZV9vbmx5GOkHIAEoCCJ5ChFEZWxldGVSb2xlUmVxdWVzdBIzCgN1aWQYASABKAlCJuBBAvpBHAoaaWFtLnBsYXRmb3JtLmludGVybmFsL1JvbGXY8xgBEhYKDXZhbGlkYXRlX29ubHkY6QcgASgIEhcKBGV0YWcY7AcgASgJQgi6SAVyAxiAATLUBwoMUm9sZXNTZXJ2aWNlEnAKB0dldFJvbGUSHy5wbGF0Zm9ybS5pYW0udjIuR2V0Um9sZVJlcXVlc3QaFS5wbGF0Zm9ybS5pYW0udjIuUm9sZSItkAIByvMYCBIGCgKvAhABgtPkkwIYEhYvaWFtL3YyL3JvbGVzL3t1aWQ9Kip9EqoBCg1CYXRjaEdldFJvbGVzEiUucGxhdGZvcm0uaWFtLnYyLkJhdGNoR2V0Um9sZXNSZXF1ZXN0GiYucGxhdGZvcm0uaWFtLnYyLkJhdGNoR2V0Um9sZXNSZXNwb25zZSJKkAIByvMYCBIGCgKvAhABgtPkkwI1Whs6ASoiFi9pYW0vdjIvcm9sZXM6YmF0Y2hHZXQSFi9pYW0vdjIvcm9sZXM6YmF0Y2hHZXQSkQEKCUxpc3RSb2xlcxIhLnBsYXRmb3JtLmlhbS52Mi5MaXN0Um9sZXNSZXF1ZXN0GiIucGxhdGZvcm0uaWFtLnYyLkxpc3RSb2xlc1Jlc3BvbnNlIj2QAgHK8xgIEgYKAq8CEAGC0+STAihaFzoBKiISL2lhbS92Mi9yb2xlczpsaXN0Eg0vaWFtL3YyL3JvbGVzEq4BCgpDcmVhdGVSb2xlEiIucGxhdGZvcm0uaWFtLnYyLkNyZWF0ZVJvbGVSZXF1ZXN0GhUucGxhdGZvcm0uaWFtLnYyLlJvbGUiZcrzGAYSBAoCrQLS8xgwCiVkZXYucGxhdGZvcm0uYXBpLmlhbS5yb2xlcy5jcmVhdGVkLnYxEgVncm91cBgBgtPkkwIhOgRyb2xlIhkvaWFtL3YyL3JvbGVzL3twYXJlbnQ9Kip9ErMBCgpVcGRhdGVSb2xlEiIucGxhdGZvcm0uaWFtLnYyLlVwZGF0ZVJvbGVSZXF1ZXN0GhUucGxhdGZvcm0uaWFtLnYyLlJvbGUiapACAsrzGAYSBAoCrgLS8xgwCiVkZXYucGxhdGZvcm0uYXBpLmlhbS5yb2xlcy51cGRhdGVkLnYxEgVncm91cBgBgtPkkwIjOgRyb2xlMhsvaWFtL3YyL3JvbGVzL3tyb2xlLnVpZD0qKn0SqQEKCkRlbGV0ZVJvbGUSIi5wbGF0Zm9ybS5pYW0udjIuRGVsZXRlUm9sZVJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiX5ACAsrzGAYSBAoCsALS8xgwCiVkZXYucGxhdGZvcm0uYXBpLmlhbS5yb2xlcy5kZWxldGVkLnYxEgVncm91cBgBgtPkkwIYKhYvaWFtL3YyL3JvbGVzL3t1aWQ9Kip9QloKF2Rldi5wbGF0Zm9ybS5hcGkuaWFtLnYyUAFaK3BsYXRmb3JtLmludGVybmFsL2FwaS9wbGF0Zm9ybS9pYW0vdjI7aWFtdjKqAg9QbGF0Zm9ybS5JYW0uVjJiBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_api_resource, file_google_protobuf_empty, file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_platform_annotations_annotations, file_platform_capabilities_capabilities, file_platform_common_uidp_filter]);
 
 /**
  * A named set of capabilities.
@@ -109,6 +109,48 @@ export const GetRoleRequestSchema: GenMessage<GetRoleRequest> = /*@__PURE__*/
   messageDesc(file_platform_iam_v2_roles, 1);
 
 /**
+ * Request of BatchGetRoles.
+ *
+ * @generated from message platform.iam.v2.BatchGetRolesRequest
+ */
+export type BatchGetRolesRequest = Message<"platform.iam.v2.BatchGetRolesRequest"> & {
+  /**
+   * The uids of the roles, 1 to 1000. One that is named twice is returned twice.
+   *
+   * @generated from field: repeated string uids = 1;
+   */
+  uids: string[];
+};
+
+/**
+ * Describes the message platform.iam.v2.BatchGetRolesRequest.
+ * Use `create(BatchGetRolesRequestSchema)` to create a new message.
+ */
+export const BatchGetRolesRequestSchema: GenMessage<BatchGetRolesRequest> = /*@__PURE__*/
+  messageDesc(file_platform_iam_v2_roles, 2);
+
+/**
+ * Response of BatchGetRoles.
+ *
+ * @generated from message platform.iam.v2.BatchGetRolesResponse
+ */
+export type BatchGetRolesResponse = Message<"platform.iam.v2.BatchGetRolesResponse"> & {
+  /**
+   * The roles, in the order of the request.
+   *
+   * @generated from field: repeated platform.iam.v2.Role roles = 1;
+   */
+  roles: Role[];
+};
+
+/**
+ * Describes the message platform.iam.v2.BatchGetRolesResponse.
+ * Use `create(BatchGetRolesResponseSchema)` to create a new message.
+ */
+export const BatchGetRolesResponseSchema: GenMessage<BatchGetRolesResponse> = /*@__PURE__*/
+  messageDesc(file_platform_iam_v2_roles, 3);
+
+/**
  * Request of ListRoles.
  *
  * @generated from message platform.iam.v2.ListRolesRequest
@@ -166,7 +208,7 @@ export type ListRolesRequest = Message<"platform.iam.v2.ListRolesRequest"> & {
  * Use `create(ListRolesRequestSchema)` to create a new message.
  */
 export const ListRolesRequestSchema: GenMessage<ListRolesRequest> = /*@__PURE__*/
-  messageDesc(file_platform_iam_v2_roles, 2);
+  messageDesc(file_platform_iam_v2_roles, 4);
 
 /**
  * Response of ListRoles.
@@ -208,7 +250,7 @@ export type ListRolesResponse = Message<"platform.iam.v2.ListRolesResponse"> & {
  * Use `create(ListRolesResponseSchema)` to create a new message.
  */
 export const ListRolesResponseSchema: GenMessage<ListRolesResponse> = /*@__PURE__*/
-  messageDesc(file_platform_iam_v2_roles, 3);
+  messageDesc(file_platform_iam_v2_roles, 5);
 
 /**
  * Request of CreateRole.
@@ -243,7 +285,7 @@ export type CreateRoleRequest = Message<"platform.iam.v2.CreateRoleRequest"> & {
  * Use `create(CreateRoleRequestSchema)` to create a new message.
  */
 export const CreateRoleRequestSchema: GenMessage<CreateRoleRequest> = /*@__PURE__*/
-  messageDesc(file_platform_iam_v2_roles, 4);
+  messageDesc(file_platform_iam_v2_roles, 6);
 
 /**
  * Request of UpdateRole.
@@ -279,7 +321,7 @@ export type UpdateRoleRequest = Message<"platform.iam.v2.UpdateRoleRequest"> & {
  * Use `create(UpdateRoleRequestSchema)` to create a new message.
  */
 export const UpdateRoleRequestSchema: GenMessage<UpdateRoleRequest> = /*@__PURE__*/
-  messageDesc(file_platform_iam_v2_roles, 5);
+  messageDesc(file_platform_iam_v2_roles, 7);
 
 /**
  * Request of DeleteRole.
@@ -314,7 +356,7 @@ export type DeleteRoleRequest = Message<"platform.iam.v2.DeleteRoleRequest"> & {
  * Use `create(DeleteRoleRequestSchema)` to create a new message.
  */
 export const DeleteRoleRequestSchema: GenMessage<DeleteRoleRequest> = /*@__PURE__*/
-  messageDesc(file_platform_iam_v2_roles, 6);
+  messageDesc(file_platform_iam_v2_roles, 8);
 
 /**
  * Roles are named sets of capabilities. Built-in ones belong to no group and are there for everyone; custom ones live
@@ -333,6 +375,16 @@ export const RolesService: GenService<{
     methodKind: "unary";
     input: typeof GetRoleRequestSchema;
     output: typeof RoleSchema;
+  },
+  /**
+   * Gets up to 1000 roles by uid, in the order of the request: all of them, or none. Errors: those of GetRole.
+   *
+   * @generated from rpc platform.iam.v2.RolesService.BatchGetRoles
+   */
+  batchGetRoles: {
+    methodKind: "unary";
+    input: typeof BatchGetRolesRequestSchema;
+    output: typeof BatchGetRolesResponseSchema;
   },
   /**
    * Lists the roles the caller may see. Without a filter the built-in ones are among them.

@@ -17,7 +17,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file platform/registry/v1/vulnerabilities.proto.
  */
 export const file_platform_registry_v1_vulnerabilities: GenFile = /*@__PURE__*/
-  fileDesc("CipwbGF0Zm9ybS9yZWdpc3RyeS92MS92dWxuZXJhYmlsaXRpZXMucHJvdG8SFHBsYXRmb3JtLnJlZ2lzdHJ5LnYxIkEKEFJlcG9UYWdSZWZlcmVuY2USFgoEcmVwbxgBIAEoCUIIukgFcgMY/wESFQoDdGFnGAIgASgJQgi6SAVyAxiAASLfAQoVVnVsbkNvdW50UmVwb3J0RmlsdGVyEhYKBHJlcG8YASABKAlCCLpIBXIDGP8BEhUKA3RhZxgCIAEoCUIIukgFcgMYgAESKAoEZnJvbRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASJgoCdG8YBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEkUKCnJlZmVyZW5jZXMYBSADKAsyJi5wbGF0Zm9ybS5yZWdpc3RyeS52MS5SZXBvVGFnUmVmZXJlbmNlQgm6SAaSAQMQyAEiSwoTVnVsbkNvdW50UmVwb3J0TGlzdBI0CgVpdGVtcxgBIAMoCzIlLnBsYXRmb3JtLnJlZ2lzdHJ5LnYxLlZ1bG5Db3VudFJlcG9ydCL4AgoPVnVsbkNvdW50UmVwb3J0EhEKBHJlcG8YASABKAlCA+BBAxIQCgN0YWcYAiABKAlCA+BBAxItCgRkYXRlGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEjkKC3Z1bG5fY291bnRzGAQgAygLMh8ucGxhdGZvcm0ucmVnaXN0cnkudjEuVnVsbkNvdW50QgPgQQMSFwoKc2l6ZV9ieXRlcxgFIAEoA0ID4EEDEhQKB2N2ZV9pZHMYBiADKAlCA+BBAxIYCgtsb3dfY3ZlX2lkcxgHIAMoCUID4EEDEhgKC21lZF9jdmVfaWRzGAggAygJQgPgQQMSGQoMaGlnaF9jdmVfaWRzGAkgAygJQgPgQQMSGQoMY3JpdF9jdmVfaWRzGAogAygJQgPgQQMSHwoSbmVnbGlnaWJsZV9jdmVfaWRzGAsgAygJQgPgQQMSHAoPdW5rbm93bl9jdmVfaWRzGAwgAygJQgPgQQMiZAoJVnVsbkNvdW50EkMKCHNldmVyaXR5GAEgASgOMiwucGxhdGZvcm0ucmVnaXN0cnkudjEuVnVsbmVyYWJpbGl0eS5TZXZlcml0eUID4EEDEhIKBWNvdW50GAIgASgFQgPgQQMikgMKEFZ1bG5SZXBvcnRGaWx0ZXISYAoHcmVwb19pZBgBIAEoCUJP+kEhCh9yZWdpc3RyeS5wbGF0Zm9ybS5pbnRlcm5hbC9SZXBvukgo2AEBciMYgBAyHl5bMC05YS1mXXs0MH0oL1swLTlhLWZdezE2fSkqJBIvCgZkaWdlc3QYAiABKAlCH7pIHNgBAXIXMhVec2hhMjU2OlswLTlhLWZdezY0fSQSFQoDdGFnGAMgASgJQgi6SAVyAxiAARIuCgdzY2FubmVyGAQgASgLMh0ucGxhdGZvcm0ucmVnaXN0cnkudjEuU2Nhbm5lchIxCg1jcmVhdGVkX3NpbmNlGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBJSCgpzZXZlcml0aWVzGPIHIAMoDjIsLnBsYXRmb3JtLnJlZ2lzdHJ5LnYxLlZ1bG5lcmFiaWxpdHkuU2V2ZXJpdHlCD7pIDJIBCRAGIgWCAQIQARITCgVmaXhlZBjzByABKAhIAIgBAUIICgZfZml4ZWQiQQoOVnVsblJlcG9ydExpc3QSLwoFaXRlbXMYASADKAsyIC5wbGF0Zm9ybS5yZWdpc3RyeS52MS5WdWxuUmVwb3J0Is4BCgpWdWxuUmVwb3J0EhMKBmRpZ2VzdBgBIAEoCUID4EEDEjMKB3NjYW5uZXIYAiABKAsyHS5wbGF0Zm9ybS5yZWdpc3RyeS52MS5TY2FubmVyQgPgQQMSMwoKY3JlYXRlZF9hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAxJBCg92dWxuZXJhYmlsaXRpZXMYBCADKAsyIy5wbGF0Zm9ybS5yZWdpc3RyeS52MS5WdWxuZXJhYmlsaXR5QgPgQQMikgUKDVZ1bG5lcmFiaWxpdHkSDwoCaWQYASABKAlCA+BBAxIUCgdhbGlhc2VzGAIgAygJQgPgQQMSEgoFcHVybHMYAyADKAlCA+BBAxIYCgtkZXNjcmlwdGlvbhgEIAEoCUID4EEDEhQKB2RldGFpbHMYBSABKAlCA+BBAxJDCghzZXZlcml0eRgGIAEoDjIsLnBsYXRmb3JtLnJlZ2lzdHJ5LnYxLlZ1bG5lcmFiaWxpdHkuU2V2ZXJpdHlCA+BBAxI7CgRjdnNzGAcgAygLMigucGxhdGZvcm0ucmVnaXN0cnkudjEuVnVsbmVyYWJpbGl0eS5DVlNTQgPgQQMSOQoDZml4GAggASgLMicucGxhdGZvcm0ucmVnaXN0cnkudjEuVnVsbmVyYWJpbGl0eS5GaXhCA+BBAxIZCgxyZWxhdGVkX3VybHMYCSADKAlCA+BBAxIWCglsb2NhdGlvbnMYCiADKAlCA+BBAxowCgRDVlNTEhIKBXNjb3JlGAEgASgJQgPgQQMSFAoHdmVyc2lvbhgCIAEoCUID4EEDGp0BCgNGaXgSFQoIdmVyc2lvbnMYASADKAlCA+BBAxJBCgVzdGF0ZRgCIAEoDjItLnBsYXRmb3JtLnJlZ2lzdHJ5LnYxLlZ1bG5lcmFiaWxpdHkuRml4LlN0YXRlQgPgQQMiPAoFU3RhdGUSCwoHVU5LTk9XThAAEgkKBUZJWEVEEAESDQoJTk9UX0ZJWEVEEAISDAoIV09OVF9GSVgQAyJUCghTZXZlcml0eRILCgdVTktOT1dOEAASBwoDTE9XEAESCgoGTUVESVVNEAISCAoESElHSBADEgwKCENSSVRJQ0FMEAQSDgoKTkVHTElHSUJMRRAFIr4BCgdTY2FubmVyEjoKBG5hbWUYASABKA4yIi5wbGF0Zm9ybS5yZWdpc3RyeS52MS5TY2FubmVyLk5hbWVCCLpIBYIBAhABEhkKB3ZlcnNpb24YAiABKAlCCLpIBXIDGP8BEjEKDWRiX2J1aWxkX3RpbWUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIikKBE5hbWUSCwoHVU5LTk9XThAAEgkKBUdSWVBFEAESCQoFVFJJVlkQAiK5AQoXR2V0UmF3VnVsblJlcG9ydFJlcXVlc3QSLwoGZGlnZXN0GAEgASgJQh/gQQK6SBlyFzIVXnNoYTI1NjpbMC05YS1mXXs2NH0kEj0KB3NjYW5uZXIYAiABKA4yIi5wbGF0Zm9ybS5yZWdpc3RyeS52MS5TY2FubmVyLk5hbWVCCLpIBYIBAhABEi4KCmNyZWF0ZWRfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIscBCg1SYXdWdWxuUmVwb3J0EhMKBmRpZ2VzdBgBIAEoCUID4EEDEjMKB3NjYW5uZXIYAiABKAsyHS5wbGF0Zm9ybS5yZWdpc3RyeS52MS5TY2FubmVyQgPgQQMSMwoKY3JlYXRlZF9hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAxIXCgpyYXdfcmVwb3J0GAQgASgJQgPgQQMSHgoOcmF3X3JlcG9ydF91cmwYBSABKAlCBoABAeBBAzKtBQoPVnVsbmVyYWJpbGl0aWVzEpEBCg9MaXN0VnVsblJlcG9ydHMSJi5wbGF0Zm9ybS5yZWdpc3RyeS52MS5WdWxuUmVwb3J0RmlsdGVyGiQucGxhdGZvcm0ucmVnaXN0cnkudjEuVnVsblJlcG9ydExpc3QiMJACAcrzGAgSBgoC/QwQAYLT5JMCGxIZL3JlZ2lzdHJ5L3YxL3Z1bG5fcmVwb3J0cxKcAQoQR2V0UmF3VnVsblJlcG9ydBItLnBsYXRmb3JtLnJlZ2lzdHJ5LnYxLkdldFJhd1Z1bG5SZXBvcnRSZXF1ZXN0GiMucGxhdGZvcm0ucmVnaXN0cnkudjEuUmF3VnVsblJlcG9ydCI0kAIByvMYCBIGCgL9DBABgtPkkwIfEh0vcmVnaXN0cnkvdjEvdnVsbl9yZXBvcnRzL3JhdxKnAQoUTGlzdFZ1bG5Db3VudFJlcG9ydHMSKy5wbGF0Zm9ybS5yZWdpc3RyeS52MS5WdWxuQ291bnRSZXBvcnRGaWx0ZXIaKS5wbGF0Zm9ybS5yZWdpc3RyeS52MS5WdWxuQ291bnRSZXBvcnRMaXN0IjeQAgHK8xgIEgYKAv0MEAGC0+STAiISIC9yZWdpc3RyeS92MS92dWxuX3JlcG9ydHMvY291bnRzErwBCh5MaXN0Q3VtdWxhdGl2ZVZ1bG5Db3VudFJlcG9ydHMSKy5wbGF0Zm9ybS5yZWdpc3RyeS52MS5WdWxuQ291bnRSZXBvcnRGaWx0ZXIaKS5wbGF0Zm9ybS5yZWdpc3RyeS52MS5WdWxuQ291bnRSZXBvcnRMaXN0IkKQAgHK8xgIEgYKAv0MEAGC0+STAi0SKy9yZWdpc3RyeS92MS92dWxuX3JlcG9ydHMvY291bnRzX2N1bXVsYXRpdmVCbgocZGV2LnBsYXRmb3JtLmFwaS5yZWdpc3RyeS52MVABWjVwbGF0Zm9ybS5pbnRlcm5hbC9hcGkvcGxhdGZvcm0vcmVnaXN0cnkvdjE7cmVnaXN0cnl2MaoCFFBsYXRmb3JtLlJlZ2lzdHJ5LlYxYgZwcm90bzM", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_api_resource, file_google_protobuf_timestamp, file_platform_annotations_annotations]);
+  fileDesc("CipwbGF0Zm9ybS9yZWdpc3RyeS92MS92dWxuZXJhYmlsaXRpZXMucHJvdG8SFHBsYXRmb3JtLnJlZ2lzdHJ5LnYxIkEKEFJlcG9UYWdSZWZlcmVuY2USFgoEcmVwbxgBIAEoCUIIukgFcgMY/wESFQoDdGFnGAIgASgJQgi6SAVyAxiAASLfAQoVVnVsbkNvdW50UmVwb3J0RmlsdGVyEhYKBHJlcG8YASABKAlCCLpIBXIDGP8BEhUKA3RhZxgCIAEoCUIIukgFcgMYgAESKAoEZnJvbRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASJgoCdG8YBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEkUKCnJlZmVyZW5jZXMYBSADKAsyJi5wbGF0Zm9ybS5yZWdpc3RyeS52MS5SZXBvVGFnUmVmZXJlbmNlQgm6SAaSAQMQyAEiSwoTVnVsbkNvdW50UmVwb3J0TGlzdBI0CgVpdGVtcxgBIAMoCzIlLnBsYXRmb3JtLnJlZ2lzdHJ5LnYxLlZ1bG5Db3VudFJlcG9ydCL4AgoPVnVsbkNvdW50UmVwb3J0EhEKBHJlcG8YASABKAlCA+BBAxIQCgN0YWcYAiABKAlCA+BBAxItCgRkYXRlGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEjkKC3Z1bG5fY291bnRzGAQgAygLMh8ucGxhdGZvcm0ucmVnaXN0cnkudjEuVnVsbkNvdW50QgPgQQMSFwoKc2l6ZV9ieXRlcxgFIAEoA0ID4EEDEhQKB2N2ZV9pZHMYBiADKAlCA+BBAxIYCgtsb3dfY3ZlX2lkcxgHIAMoCUID4EEDEhgKC21lZF9jdmVfaWRzGAggAygJQgPgQQMSGQoMaGlnaF9jdmVfaWRzGAkgAygJQgPgQQMSGQoMY3JpdF9jdmVfaWRzGAogAygJQgPgQQMSHwoSbmVnbGlnaWJsZV9jdmVfaWRzGAsgAygJQgPgQQMSHAoPdW5rbm93bl9jdmVfaWRzGAwgAygJQgPgQQMiZAoJVnVsbkNvdW50EkMKCHNldmVyaXR5GAEgASgOMiwucGxhdGZvcm0ucmVnaXN0cnkudjEuVnVsbmVyYWJpbGl0eS5TZXZlcml0eUID4EEDEhIKBWNvdW50GAIgASgFQgPgQQMikgMKEFZ1bG5SZXBvcnRGaWx0ZXISYAoHcmVwb19pZBgBIAEoCUJP+kEhCh9yZWdpc3RyeS5wbGF0Zm9ybS5pbnRlcm5hbC9SZXBvukgo2AEBciMYgBAyHl5bMC05YS1mXXs0MH0oL1swLTlhLWZdezE2fSkqJBIvCgZkaWdlc3QYAiABKAlCH7pIHNgBAXIXMhVec2hhMjU2OlswLTlhLWZdezY0fSQSFQoDdGFnGAMgASgJQgi6SAVyAxiAARIuCgdzY2FubmVyGAQgASgLMh0ucGxhdGZvcm0ucmVnaXN0cnkudjEuU2Nhbm5lchIxCg1jcmVhdGVkX3NpbmNlGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBJSCgpzZXZlcml0aWVzGPIHIAMoDjIsLnBsYXRmb3JtLnJlZ2lzdHJ5LnYxLlZ1bG5lcmFiaWxpdHkuU2V2ZXJpdHlCD7pIDJIBCRAGIgWCAQIQARITCgVmaXhlZBjzByABKAhIAIgBAUIICgZfZml4ZWQiQQoOVnVsblJlcG9ydExpc3QSLwoFaXRlbXMYASADKAsyIC5wbGF0Zm9ybS5yZWdpc3RyeS52MS5WdWxuUmVwb3J0Is4BCgpWdWxuUmVwb3J0EhMKBmRpZ2VzdBgBIAEoCUID4EEDEjMKB3NjYW5uZXIYAiABKAsyHS5wbGF0Zm9ybS5yZWdpc3RyeS52MS5TY2FubmVyQgPgQQMSMwoKY3JlYXRlZF9hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAxJBCg92dWxuZXJhYmlsaXRpZXMYBCADKAsyIy5wbGF0Zm9ybS5yZWdpc3RyeS52MS5WdWxuZXJhYmlsaXR5QgPgQQMilAkKDVZ1bG5lcmFiaWxpdHkSDwoCaWQYASABKAlCA+BBAxIUCgdhbGlhc2VzGAIgAygJQgPgQQMSEgoFcHVybHMYAyADKAlCA+BBAxIYCgtkZXNjcmlwdGlvbhgEIAEoCUID4EEDEhQKB2RldGFpbHMYBSABKAlCA+BBAxJDCghzZXZlcml0eRgGIAEoDjIsLnBsYXRmb3JtLnJlZ2lzdHJ5LnYxLlZ1bG5lcmFiaWxpdHkuU2V2ZXJpdHlCA+BBAxI7CgRjdnNzGAcgAygLMigucGxhdGZvcm0ucmVnaXN0cnkudjEuVnVsbmVyYWJpbGl0eS5DVlNTQgPgQQMSOQoDZml4GAggASgLMicucGxhdGZvcm0ucmVnaXN0cnkudjEuVnVsbmVyYWJpbGl0eS5GaXhCA+BBAxIZCgxyZWxhdGVkX3VybHMYCSADKAlCA+BBAxIWCglsb2NhdGlvbnMYCiADKAlCA+BBAxI8CgRlcHNzGOkHIAMoCzIoLnBsYXRmb3JtLnJlZ2lzdHJ5LnYxLlZ1bG5lcmFiaWxpdHkuRXBzc0ID4EEDEk4KDmtub3duX2V4cGxvaXRzGOoHIAMoCzIwLnBsYXRmb3JtLnJlZ2lzdHJ5LnYxLlZ1bG5lcmFiaWxpdHkuS25vd25FeHBsb2l0QgPgQQMSFwoEcmlzaxjrByABKAFCA+BBA0gAiAEBGlwKBENWU1MSEgoFc2NvcmUYASABKAlCA+BBAxIUCgd2ZXJzaW9uGAIgASgJQgPgQQMSFAoGdmVjdG9yGOkHIAEoCUID4EEDEhQKBnNvdXJjZRjqByABKAlCA+BBAxpYCgRFcHNzEhAKA2N2ZRgBIAEoCUID4EEDEhIKBXNjb3JlGAIgASgBQgPgQQMSFwoKcGVyY2VudGlsZRgDIAEoAUID4EEDEhEKBGRhdGUYBCABKAlCA+BBAxrJAQoMS25vd25FeHBsb2l0EhAKA2N2ZRgBIAEoCUID4EEDEhMKBnZlbmRvchgCIAEoCUID4EEDEhQKB3Byb2R1Y3QYAyABKAlCA+BBAxIXCgpkYXRlX2FkZGVkGAQgASgJQgPgQQMSFQoIZHVlX2RhdGUYBSABKAlCA+BBAxIcCg9yZXF1aXJlZF9hY3Rpb24YBiABKAlCA+BBAxIbCg5yYW5zb213YXJlX3VzZRgHIAEoCUID4EEDEhEKBHVybHMYCCADKAlCA+BBAxqdAQoDRml4EhUKCHZlcnNpb25zGAEgAygJQgPgQQMSQQoFc3RhdGUYAiABKA4yLS5wbGF0Zm9ybS5yZWdpc3RyeS52MS5WdWxuZXJhYmlsaXR5LkZpeC5TdGF0ZUID4EEDIjwKBVN0YXRlEgsKB1VOS05PV04QABIJCgVGSVhFRBABEg0KCU5PVF9GSVhFRBACEgwKCFdPTlRfRklYEAMiVAoIU2V2ZXJpdHkSCwoHVU5LTk9XThAAEgcKA0xPVxABEgoKBk1FRElVTRACEggKBEhJR0gQAxIMCghDUklUSUNBTBAEEg4KCk5FR0xJR0lCTEUQBUIHCgVfcmlzayK+AQoHU2Nhbm5lchI6CgRuYW1lGAEgASgOMiIucGxhdGZvcm0ucmVnaXN0cnkudjEuU2Nhbm5lci5OYW1lQgi6SAWCAQIQARIZCgd2ZXJzaW9uGAIgASgJQgi6SAVyAxj/ARIxCg1kYl9idWlsZF90aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCIpCgROYW1lEgsKB1VOS05PV04QABIJCgVHUllQRRABEgkKBVRSSVZZEAIiuQEKF0dldFJhd1Z1bG5SZXBvcnRSZXF1ZXN0Ei8KBmRpZ2VzdBgBIAEoCUIf4EECukgZchcyFV5zaGEyNTY6WzAtOWEtZl17NjR9JBI9CgdzY2FubmVyGAIgASgOMiIucGxhdGZvcm0ucmVnaXN0cnkudjEuU2Nhbm5lci5OYW1lQgi6SAWCAQIQARIuCgpjcmVhdGVkX2F0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCLHAQoNUmF3VnVsblJlcG9ydBITCgZkaWdlc3QYASABKAlCA+BBAxIzCgdzY2FubmVyGAIgASgLMh0ucGxhdGZvcm0ucmVnaXN0cnkudjEuU2Nhbm5lckID4EEDEjMKCmNyZWF0ZWRfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSFwoKcmF3X3JlcG9ydBgEIAEoCUID4EEDEh4KDnJhd19yZXBvcnRfdXJsGAUgASgJQgaAAQHgQQMyrQUKD1Z1bG5lcmFiaWxpdGllcxKRAQoPTGlzdFZ1bG5SZXBvcnRzEiYucGxhdGZvcm0ucmVnaXN0cnkudjEuVnVsblJlcG9ydEZpbHRlchokLnBsYXRmb3JtLnJlZ2lzdHJ5LnYxLlZ1bG5SZXBvcnRMaXN0IjCQAgHK8xgIEgYKAv0MEAGC0+STAhsSGS9yZWdpc3RyeS92MS92dWxuX3JlcG9ydHMSnAEKEEdldFJhd1Z1bG5SZXBvcnQSLS5wbGF0Zm9ybS5yZWdpc3RyeS52MS5HZXRSYXdWdWxuUmVwb3J0UmVxdWVzdBojLnBsYXRmb3JtLnJlZ2lzdHJ5LnYxLlJhd1Z1bG5SZXBvcnQiNJACAcrzGAgSBgoC/QwQAYLT5JMCHxIdL3JlZ2lzdHJ5L3YxL3Z1bG5fcmVwb3J0cy9yYXcSpwEKFExpc3RWdWxuQ291bnRSZXBvcnRzEisucGxhdGZvcm0ucmVnaXN0cnkudjEuVnVsbkNvdW50UmVwb3J0RmlsdGVyGikucGxhdGZvcm0ucmVnaXN0cnkudjEuVnVsbkNvdW50UmVwb3J0TGlzdCI3kAIByvMYCBIGCgL9DBABgtPkkwIiEiAvcmVnaXN0cnkvdjEvdnVsbl9yZXBvcnRzL2NvdW50cxK8AQoeTGlzdEN1bXVsYXRpdmVWdWxuQ291bnRSZXBvcnRzEisucGxhdGZvcm0ucmVnaXN0cnkudjEuVnVsbkNvdW50UmVwb3J0RmlsdGVyGikucGxhdGZvcm0ucmVnaXN0cnkudjEuVnVsbkNvdW50UmVwb3J0TGlzdCJCkAIByvMYCBIGCgL9DBABgtPkkwItEisvcmVnaXN0cnkvdjEvdnVsbl9yZXBvcnRzL2NvdW50c19jdW11bGF0aXZlQm4KHGRldi5wbGF0Zm9ybS5hcGkucmVnaXN0cnkudjFQAVo1cGxhdGZvcm0uaW50ZXJuYWwvYXBpL3BsYXRmb3JtL3JlZ2lzdHJ5L3YxO3JlZ2lzdHJ5djGqAhRQbGF0Zm9ybS5SZWdpc3RyeS5WMWIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_api_resource, file_google_protobuf_timestamp, file_platform_annotations_annotations]);
 
 /**
  * An image by its repo and tag.
@@ -444,6 +444,27 @@ export type Vulnerability = Message<"platform.registry.v1.Vulnerability"> & {
    * @generated from field: repeated string locations = 10;
    */
   locations: string[];
+
+  /**
+   * How likely its exploitation is, by the Exploit Prediction Scoring System. Of Grype.
+   *
+   * @generated from field: repeated platform.registry.v1.Vulnerability.Epss epss = 1001;
+   */
+  epss: Vulnerability_Epss[];
+
+  /**
+   * Entries in catalogs of vulnerabilities that are exploited. Of Grype.
+   *
+   * @generated from field: repeated platform.registry.v1.Vulnerability.KnownExploit known_exploits = 1002;
+   */
+  knownExploits: Vulnerability_KnownExploit[];
+
+  /**
+   * How urgent it is by the scanner, from 0 to 100. Of Grype.
+   *
+   * @generated from field: optional double risk = 1003;
+   */
+  risk?: number | undefined;
 };
 
 /**
@@ -472,6 +493,20 @@ export type Vulnerability_CVSS = Message<"platform.registry.v1.Vulnerability.CVS
    * @generated from field: string version = 2;
    */
   version: string;
+
+  /**
+   * The vector; empty if the scanner gives none.
+   *
+   * @generated from field: string vector = 1001;
+   */
+  vector: string;
+
+  /**
+   * Who rated, such as `nvd@nist.gov` or `ghsa`.
+   *
+   * @generated from field: string source = 1002;
+   */
+  source: string;
 };
 
 /**
@@ -480,6 +515,118 @@ export type Vulnerability_CVSS = Message<"platform.registry.v1.Vulnerability.CVS
  */
 export const Vulnerability_CVSSSchema: GenMessage<Vulnerability_CVSS> = /*@__PURE__*/
   messageDesc(file_platform_registry_v1_vulnerabilities, 8, 0);
+
+/**
+ * How likely the exploitation of a CVE is.
+ *
+ * @generated from message platform.registry.v1.Vulnerability.Epss
+ */
+export type Vulnerability_Epss = Message<"platform.registry.v1.Vulnerability.Epss"> & {
+  /**
+   * The CVE id.
+   *
+   * @generated from field: string cve = 1;
+   */
+  cve: string;
+
+  /**
+   * The probability of exploitation in the next 30 days, from 0 to 1.
+   *
+   * @generated from field: double score = 2;
+   */
+  score: number;
+
+  /**
+   * The share of all CVEs with the same score or less, from 0 to 1.
+   *
+   * @generated from field: double percentile = 3;
+   */
+  percentile: number;
+
+  /**
+   * The day of the score.
+   *
+   * @generated from field: string date = 4;
+   */
+  date: string;
+};
+
+/**
+ * Describes the message platform.registry.v1.Vulnerability.Epss.
+ * Use `create(Vulnerability_EpssSchema)` to create a new message.
+ */
+export const Vulnerability_EpssSchema: GenMessage<Vulnerability_Epss> = /*@__PURE__*/
+  messageDesc(file_platform_registry_v1_vulnerabilities, 8, 1);
+
+/**
+ * An entry in a catalog of vulnerabilities that are exploited, such as KEV of CISA. Dates are as the catalog has them.
+ *
+ * @generated from message platform.registry.v1.Vulnerability.KnownExploit
+ */
+export type Vulnerability_KnownExploit = Message<"platform.registry.v1.Vulnerability.KnownExploit"> & {
+  /**
+   * The CVE id.
+   *
+   * @generated from field: string cve = 1;
+   */
+  cve: string;
+
+  /**
+   * The vendor or project.
+   *
+   * @generated from field: string vendor = 2;
+   */
+  vendor: string;
+
+  /**
+   * The product.
+   *
+   * @generated from field: string product = 3;
+   */
+  product: string;
+
+  /**
+   * When it was added.
+   *
+   * @generated from field: string date_added = 4;
+   */
+  dateAdded: string;
+
+  /**
+   * When it must be remedied.
+   *
+   * @generated from field: string due_date = 5;
+   */
+  dueDate: string;
+
+  /**
+   * The remedy.
+   *
+   * @generated from field: string required_action = 6;
+   */
+  requiredAction: string;
+
+  /**
+   * Whether ransomware uses it: `known` or `unknown`.
+   *
+   * @generated from field: string ransomware_use = 7;
+   */
+  ransomwareUse: string;
+
+  /**
+   * Where to read more.
+   *
+   * @generated from field: repeated string urls = 8;
+   */
+  urls: string[];
+};
+
+/**
+ * Describes the message platform.registry.v1.Vulnerability.KnownExploit.
+ * Use `create(Vulnerability_KnownExploitSchema)` to create a new message.
+ */
+export const Vulnerability_KnownExploitSchema: GenMessage<Vulnerability_KnownExploit> = /*@__PURE__*/
+  messageDesc(file_platform_registry_v1_vulnerabilities, 8, 2);
 
 /**
  * What fixes a vulnerability.
@@ -507,7 +654,7 @@ export type Vulnerability_Fix = Message<"platform.registry.v1.Vulnerability.Fix"
  * Use `create(Vulnerability_FixSchema)` to create a new message.
  */
 export const Vulnerability_FixSchema: GenMessage<Vulnerability_Fix> = /*@__PURE__*/
-  messageDesc(file_platform_registry_v1_vulnerabilities, 8, 1);
+  messageDesc(file_platform_registry_v1_vulnerabilities, 8, 3);
 
 /**
  * The states of a fix.
@@ -555,7 +702,7 @@ export type Vulnerability_Fix_State = (typeof Vulnerability_Fix_State)[keyof typ
  * Describes the enum platform.registry.v1.Vulnerability.Fix.State.
  */
 export const Vulnerability_Fix_StateSchema: GenEnum<Vulnerability_Fix_State> = /*@__PURE__*/
-  enumDesc(file_platform_registry_v1_vulnerabilities, 8, 1, 0);
+  enumDesc(file_platform_registry_v1_vulnerabilities, 8, 3, 0);
 
 /**
  * How severe a vulnerability is.

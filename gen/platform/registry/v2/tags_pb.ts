@@ -19,7 +19,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file platform/registry/v2/tags.proto.
  */
 export const file_platform_registry_v2_tags: GenFile = /*@__PURE__*/
-  fileDesc("Ch9wbGF0Zm9ybS9yZWdpc3RyeS92Mi90YWdzLnByb3RvEhRwbGF0Zm9ybS5yZWdpc3RyeS52MiKFAwoDVGFnEhMKA3VpZBgBIAEoCUIG4EED4EEIEjsKBG5hbWUYAiABKAlCLeBBArpIJ3IlMiNeW2EtekEtWjAtOV9dW2EtekEtWjAtOS5fLV17MCwxMjd9JBIvCgZkaWdlc3QYAyABKAlCH+BBArpIGXIXMhVec2hhMjU2OlswLTlhLWZdezY0fSQSNAoLdXBkYXRlX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSEgoKZGVwcmVjYXRlZBgFIAEoCBIlCgdidW5kbGVzGAYgAygJQhS6SA2SAQoQFCIGcgQQARhA4PMYARI1CgtjcmVhdGVfdGltZRjqByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSEgoEZXRhZxjsByABKAlCA+BBAzo/6kE8Ch5yZWdpc3RyeS5wbGF0Zm9ybS5pbnRlcm5hbC9UYWcSCnRhZ3Mve3RhZ30aA3VpZCoEdGFnczIDdGFnIkgKDUdldFRhZ1JlcXVlc3QSNwoDdWlkGAEgASgJQirgQQL6QSAKHnJlZ2lzdHJ5LnBsYXRmb3JtLmludGVybmFsL1RhZ9jzGAEimgEKEENyZWF0ZVRhZ1JlcXVlc3QSOwoGcGFyZW50GAEgASgJQivgQQL6QSEKH3JlZ2lzdHJ5LnBsYXRmb3JtLmludGVybmFsL1JlcG/Y8xgBEjEKA3RhZxgCIAEoCzIZLnBsYXRmb3JtLnJlZ2lzdHJ5LnYyLlRhZ0IJ4EECukgD2AEDEhYKDXZhbGlkYXRlX29ubHkY6QcgASgIInwKEERlbGV0ZVRhZ1JlcXVlc3QSNwoDdWlkGAEgASgJQirgQQL6QSAKHnJlZ2lzdHJ5LnBsYXRmb3JtLmludGVybmFsL1RhZ9jzGAESFgoNdmFsaWRhdGVfb25seRjpByABKAgSFwoEZXRhZxjsByABKAlCCLpIBXIDGIABIsMDCg9MaXN0VGFnc1JlcXVlc3QSKQoEdWlkcBgBIAEoCzIbLnBsYXRmb3JtLmNvbW1vbi5VaWRwRmlsdGVyEhsKBG5hbWUYAiABKAlCCLpIBXIDGP8BSACIAQESMQoNdXBkYXRlZF9zaW5jZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASGQoRaW5jbHVkZV9yZWZlcnJlcnMYBCABKAgSFQoNaW5jbHVkZV9kYXRlcxgFIAEoCBIWCg5pbmNsdWRlX2Vwb2NocxgGIAEoCBIdCgZkaWdlc3QYByABKAlCCLpIBXIDGP8BSAGIAQESGgoJcGFnZV9zaXplGAogASgFQge6SAQaAigAEhwKCnBhZ2VfdG9rZW4YCyABKAlCCLpIBXIDGIBAEhoKCG9yZGVyX2J5GAwgASgJQgi6SAVyAxiABBIVCgRza2lwGA0gASgFQge6SAQaAigAEhoKEWV4Y2x1ZGVfcmVmZXJyZXJzGPIHIAEoCBIWCg1leGNsdWRlX2RhdGVzGPMHIAEoCBIXCg5leGNsdWRlX2Vwb2Nocxj0ByABKAhCBwoFX25hbWVCCQoHX2RpZ2VzdCKoAQoQTGlzdFRhZ3NSZXNwb25zZRInCgR0YWdzGAEgAygLMhkucGxhdGZvcm0ucmVnaXN0cnkudjIuVGFnEhwKD25leHRfcGFnZV90b2tlbhgCIAEoCUgAiAEBEhgKC3RvdGFsX2NvdW50GAMgASgDSAGIAQESDwoHc2tpcHBlZBgEIAEoBUISChBfbmV4dF9wYWdlX3Rva2VuQg4KDF90b3RhbF9jb3VudDK4BQoLVGFnc1NlcnZpY2USeQoGR2V0VGFnEiMucGxhdGZvcm0ucmVnaXN0cnkudjIuR2V0VGFnUmVxdWVzdBoZLnBsYXRmb3JtLnJlZ2lzdHJ5LnYyLlRhZyIvkAIByvMYBhIECgLNDILT5JMCHBIaL3JlZ2lzdHJ5L3YyL3RhZ3Mve3VpZD0qKn0SpAEKCExpc3RUYWdzEiUucGxhdGZvcm0ucmVnaXN0cnkudjIuTGlzdFRhZ3NSZXF1ZXN0GiYucGxhdGZvcm0ucmVnaXN0cnkudjIuTGlzdFRhZ3NSZXNwb25zZSJJkAIByvMYCBIGCgLNDBABgtPkkwI0Wh86ASoiGi9yZWdpc3RyeS92Mi90YWdzOmJhdGNoR2V0EhEvcmVnaXN0cnkvdjIvdGFncxLHAQoJQ3JlYXRlVGFnEiYucGxhdGZvcm0ucmVnaXN0cnkudjIuQ3JlYXRlVGFnUmVxdWVzdBoZLnBsYXRmb3JtLnJlZ2lzdHJ5LnYyLlRhZyJ3kAICyvMYBhIECgLLDNLzGDwKMWRldi5wbGF0Zm9ybS5hcGkucGxhdGZvcm0ucmVnaXN0cnkudGFnLmNyZWF0ZWQudjESBWdyb3VwGAGC0+STAiQ6A3RhZyIdL3JlZ2lzdHJ5L3YyL3RhZ3Mve3BhcmVudD0qKn0SvAEKCURlbGV0ZVRhZxImLnBsYXRmb3JtLnJlZ2lzdHJ5LnYyLkRlbGV0ZVRhZ1JlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkib5ACAsrzGAYSBAoCzgzS8xg8CjFkZXYucGxhdGZvcm0uYXBpLnBsYXRmb3JtLnJlZ2lzdHJ5LnRhZy5kZWxldGVkLnYxEgVncm91cBgBgtPkkwIcKhovcmVnaXN0cnkvdjIvdGFncy97dWlkPSoqfUJuChxkZXYucGxhdGZvcm0uYXBpLnJlZ2lzdHJ5LnYyUAFaNXBsYXRmb3JtLmludGVybmFsL2FwaS9wbGF0Zm9ybS9yZWdpc3RyeS92MjtyZWdpc3RyeXYyqgIUUGxhdGZvcm0uUmVnaXN0cnkuVjJiBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_api_resource, file_google_protobuf_empty, file_google_protobuf_timestamp, file_platform_annotations_annotations, file_platform_common_uidp_filter]);
+  fileDesc("Ch9wbGF0Zm9ybS9yZWdpc3RyeS92Mi90YWdzLnByb3RvEhRwbGF0Zm9ybS5yZWdpc3RyeS52MiKGAwoDVGFnEhMKA3VpZBgBIAEoCUIG4EED4EEIEjsKBG5hbWUYAiABKAlCLeBBArpIJ3IlMiNeW2EtekEtWjAtOV9dW2EtekEtWjAtOS5fLV17MCwxMjd9JBIyCgZkaWdlc3QYAyABKAlCIuBBArpIHNgBAXIXMhVec2hhMjU2OlswLTlhLWZdezY0fSQSNAoLdXBkYXRlX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSEgoKZGVwcmVjYXRlZBgFIAEoCBIlCgdidW5kbGVzGAYgAygJQhS6SA2SAQoQFCIGcgQQARhA4PMYARI1CgtjcmVhdGVfdGltZRjqByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSEgoEZXRhZxjsByABKAlCA+BBAzo96kE6Ch5yZWdpc3RyeS5wbGF0Zm9ybS5pbnRlcm5hbC9UYWcSCHt0YWc9Kip9GgN1aWQqBHRhZ3MyA3RhZyJICg1HZXRUYWdSZXF1ZXN0EjcKA3VpZBgBIAEoCUIq4EEC+kEgCh5yZWdpc3RyeS5wbGF0Zm9ybS5pbnRlcm5hbC9UYWfY8xgBIl0KE0JhdGNoR2V0VGFnc1JlcXVlc3QSRgoEdWlkcxgBIAMoCUI44EEC+kEgCh5yZWdpc3RyeS5wbGF0Zm9ybS5pbnRlcm5hbC9UYWe6SA+SAQwIARDoByIFcgMYgBAiPwoUQmF0Y2hHZXRUYWdzUmVzcG9uc2USJwoEdGFncxgBIAMoCzIZLnBsYXRmb3JtLnJlZ2lzdHJ5LnYyLlRhZyKaAQoQQ3JlYXRlVGFnUmVxdWVzdBI7CgZwYXJlbnQYASABKAlCK+BBAvpBIQofcmVnaXN0cnkucGxhdGZvcm0uaW50ZXJuYWwvUmVwb9jzGAESMQoDdGFnGAIgASgLMhkucGxhdGZvcm0ucmVnaXN0cnkudjIuVGFnQgngQQK6SAPYAQMSFgoNdmFsaWRhdGVfb25seRjpByABKAgifAoQRGVsZXRlVGFnUmVxdWVzdBI3CgN1aWQYASABKAlCKuBBAvpBIAoecmVnaXN0cnkucGxhdGZvcm0uaW50ZXJuYWwvVGFn2PMYARIWCg12YWxpZGF0ZV9vbmx5GOkHIAEoCBIXCgRldGFnGOwHIAEoCUIIukgFcgMYgAEiwwMKD0xpc3RUYWdzUmVxdWVzdBIpCgR1aWRwGAEgASgLMhsucGxhdGZvcm0uY29tbW9uLlVpZHBGaWx0ZXISGwoEbmFtZRgCIAEoCUIIukgFcgMY/wFIAIgBARIxCg11cGRhdGVkX3NpbmNlGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIZChFpbmNsdWRlX3JlZmVycmVycxgEIAEoCBIVCg1pbmNsdWRlX2RhdGVzGAUgASgIEhYKDmluY2x1ZGVfZXBvY2hzGAYgASgIEh0KBmRpZ2VzdBgHIAEoCUIIukgFcgMY/wFIAYgBARIaCglwYWdlX3NpemUYCiABKAVCB7pIBBoCKAASHAoKcGFnZV90b2tlbhgLIAEoCUIIukgFcgMYgEASGgoIb3JkZXJfYnkYDCABKAlCCLpIBXIDGIAEEhUKBHNraXAYDSABKAVCB7pIBBoCKAASGgoRZXhjbHVkZV9yZWZlcnJlcnMY8gcgASgIEhYKDWV4Y2x1ZGVfZGF0ZXMY8wcgASgIEhcKDmV4Y2x1ZGVfZXBvY2hzGPQHIAEoCEIHCgVfbmFtZUIJCgdfZGlnZXN0IqgBChBMaXN0VGFnc1Jlc3BvbnNlEicKBHRhZ3MYASADKAsyGS5wbGF0Zm9ybS5yZWdpc3RyeS52Mi5UYWcSHAoPbmV4dF9wYWdlX3Rva2VuGAIgASgJSACIAQESGAoLdG90YWxfY291bnQYAyABKANIAYgBARIPCgdza2lwcGVkGAQgASgFQhIKEF9uZXh0X3BhZ2VfdG9rZW5CDgoMX3RvdGFsX2NvdW50MvAGCgtUYWdzU2VydmljZRJ5CgZHZXRUYWcSIy5wbGF0Zm9ybS5yZWdpc3RyeS52Mi5HZXRUYWdSZXF1ZXN0GhkucGxhdGZvcm0ucmVnaXN0cnkudjIuVGFnIi+QAgHK8xgGEgQKAs0MgtPkkwIcEhovcmVnaXN0cnkvdjIvdGFncy97dWlkPSoqfRK5AQoMQmF0Y2hHZXRUYWdzEikucGxhdGZvcm0ucmVnaXN0cnkudjIuQmF0Y2hHZXRUYWdzUmVxdWVzdBoqLnBsYXRmb3JtLnJlZ2lzdHJ5LnYyLkJhdGNoR2V0VGFnc1Jlc3BvbnNlIlKQAgHK8xgIEgYKAs0MEAGC0+STAj1aHzoBKiIaL3JlZ2lzdHJ5L3YyL3RhZ3M6YmF0Y2hHZXQSGi9yZWdpc3RyeS92Mi90YWdzOmJhdGNoR2V0EqABCghMaXN0VGFncxIlLnBsYXRmb3JtLnJlZ2lzdHJ5LnYyLkxpc3RUYWdzUmVxdWVzdBomLnBsYXRmb3JtLnJlZ2lzdHJ5LnYyLkxpc3RUYWdzUmVzcG9uc2UiRZACAcrzGAgSBgoCzQwQAYLT5JMCMFobOgEqIhYvcmVnaXN0cnkvdjIvdGFnczpsaXN0EhEvcmVnaXN0cnkvdjIvdGFncxLHAQoJQ3JlYXRlVGFnEiYucGxhdGZvcm0ucmVnaXN0cnkudjIuQ3JlYXRlVGFnUmVxdWVzdBoZLnBsYXRmb3JtLnJlZ2lzdHJ5LnYyLlRhZyJ3kAICyvMYBhIECgLLDNLzGDwKMWRldi5wbGF0Zm9ybS5hcGkucGxhdGZvcm0ucmVnaXN0cnkudGFnLmNyZWF0ZWQudjESBWdyb3VwGAGC0+STAiQ6A3RhZyIdL3JlZ2lzdHJ5L3YyL3RhZ3Mve3BhcmVudD0qKn0SvAEKCURlbGV0ZVRhZxImLnBsYXRmb3JtLnJlZ2lzdHJ5LnYyLkRlbGV0ZVRhZ1JlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkib5ACAsrzGAYSBAoCzgzS8xg8CjFkZXYucGxhdGZvcm0uYXBpLnBsYXRmb3JtLnJlZ2lzdHJ5LnRhZy5kZWxldGVkLnYxEgVncm91cBgBgtPkkwIcKhovcmVnaXN0cnkvdjIvdGFncy97dWlkPSoqfUJuChxkZXYucGxhdGZvcm0uYXBpLnJlZ2lzdHJ5LnYyUAFaNXBsYXRmb3JtLmludGVybmFsL2FwaS9wbGF0Zm9ybS9yZWdpc3RyeS92MjtyZWdpc3RyeXYyqgIUUGxhdGZvcm0uUmVnaXN0cnkuVjJiBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_api_resource, file_google_protobuf_empty, file_google_protobuf_timestamp, file_platform_annotations_annotations, file_platform_common_uidp_filter]);
 
 /**
  * A name of an image in a repo.
@@ -42,7 +42,8 @@ export type Tag = Message<"platform.registry.v2.Tag"> & {
   name: string;
 
   /**
-   * The digest of the image: `sha256:` and 64 lower-case hex digits.
+   * The digest of the image: `sha256:` and 64 lower-case hex digits. Empty for a tag that v1 has created without one, until
+   * it gets one.
    *
    * @generated from field: string digest = 3;
    */
@@ -113,6 +114,48 @@ export const GetTagRequestSchema: GenMessage<GetTagRequest> = /*@__PURE__*/
   messageDesc(file_platform_registry_v2_tags, 1);
 
 /**
+ * Request of BatchGetTags.
+ *
+ * @generated from message platform.registry.v2.BatchGetTagsRequest
+ */
+export type BatchGetTagsRequest = Message<"platform.registry.v2.BatchGetTagsRequest"> & {
+  /**
+   * The uids of the tags, 1 to 1000. One that is named twice is returned twice.
+   *
+   * @generated from field: repeated string uids = 1;
+   */
+  uids: string[];
+};
+
+/**
+ * Describes the message platform.registry.v2.BatchGetTagsRequest.
+ * Use `create(BatchGetTagsRequestSchema)` to create a new message.
+ */
+export const BatchGetTagsRequestSchema: GenMessage<BatchGetTagsRequest> = /*@__PURE__*/
+  messageDesc(file_platform_registry_v2_tags, 2);
+
+/**
+ * Response of BatchGetTags.
+ *
+ * @generated from message platform.registry.v2.BatchGetTagsResponse
+ */
+export type BatchGetTagsResponse = Message<"platform.registry.v2.BatchGetTagsResponse"> & {
+  /**
+   * The tags, in the order of the request.
+   *
+   * @generated from field: repeated platform.registry.v2.Tag tags = 1;
+   */
+  tags: Tag[];
+};
+
+/**
+ * Describes the message platform.registry.v2.BatchGetTagsResponse.
+ * Use `create(BatchGetTagsResponseSchema)` to create a new message.
+ */
+export const BatchGetTagsResponseSchema: GenMessage<BatchGetTagsResponse> = /*@__PURE__*/
+  messageDesc(file_platform_registry_v2_tags, 3);
+
+/**
  * Request of CreateTag.
  *
  * @generated from message platform.registry.v2.CreateTagRequest
@@ -145,7 +188,7 @@ export type CreateTagRequest = Message<"platform.registry.v2.CreateTagRequest"> 
  * Use `create(CreateTagRequestSchema)` to create a new message.
  */
 export const CreateTagRequestSchema: GenMessage<CreateTagRequest> = /*@__PURE__*/
-  messageDesc(file_platform_registry_v2_tags, 2);
+  messageDesc(file_platform_registry_v2_tags, 4);
 
 /**
  * Request of DeleteTag.
@@ -180,7 +223,7 @@ export type DeleteTagRequest = Message<"platform.registry.v2.DeleteTagRequest"> 
  * Use `create(DeleteTagRequestSchema)` to create a new message.
  */
 export const DeleteTagRequestSchema: GenMessage<DeleteTagRequest> = /*@__PURE__*/
-  messageDesc(file_platform_registry_v2_tags, 3);
+  messageDesc(file_platform_registry_v2_tags, 5);
 
 /**
  * Request of ListTags.
@@ -296,7 +339,7 @@ export type ListTagsRequest = Message<"platform.registry.v2.ListTagsRequest"> & 
  * Use `create(ListTagsRequestSchema)` to create a new message.
  */
 export const ListTagsRequestSchema: GenMessage<ListTagsRequest> = /*@__PURE__*/
-  messageDesc(file_platform_registry_v2_tags, 4);
+  messageDesc(file_platform_registry_v2_tags, 6);
 
 /**
  * Response of ListTags.
@@ -338,7 +381,7 @@ export type ListTagsResponse = Message<"platform.registry.v2.ListTagsResponse"> 
  * Use `create(ListTagsResponseSchema)` to create a new message.
  */
 export const ListTagsResponseSchema: GenMessage<ListTagsResponse> = /*@__PURE__*/
-  messageDesc(file_platform_registry_v2_tags, 5);
+  messageDesc(file_platform_registry_v2_tags, 7);
 
 /**
  * Tags give images names inside a repo.
@@ -355,6 +398,16 @@ export const TagsService: GenService<{
     methodKind: "unary";
     input: typeof GetTagRequestSchema;
     output: typeof TagSchema;
+  },
+  /**
+   * Gets up to 1000 tags by uid, in the order of the request: all of them, or none. Errors: those of GetTag.
+   *
+   * @generated from rpc platform.registry.v2.TagsService.BatchGetTags
+   */
+  batchGetTags: {
+    methodKind: "unary";
+    input: typeof BatchGetTagsRequestSchema;
+    output: typeof BatchGetTagsResponseSchema;
   },
   /**
    * Lists the tags the caller may see. None is hidden unless the request asks for it.

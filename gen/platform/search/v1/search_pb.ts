@@ -15,7 +15,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file platform/search/v1/search.proto.
  */
 export const file_platform_search_v1_search: GenFile = /*@__PURE__*/
-  fileDesc("Ch9wbGF0Zm9ybS9zZWFyY2gvdjEvc2VhcmNoLnByb3RvEhJwbGF0Zm9ybS5zZWFyY2gudjEiOAoNRm91bmRSZXNvdXJjZRIMCgR0eXBlGAEgASgJEgsKA3VpZBgCIAEoCRIMCgRuYW1lGAMgASgJIvYBChJTZWFyY2hOYW1lc1JlcXVlc3QSHwoFdHlwZXMYASADKAlCELpIDZIBChAyIgZyBBABGGQSHQoGcHJlZml4GAIgASgJQg3gQQK6SAdyBRABGP8BElwKBXNjb3BlGAMgASgJQkj6QR0KG2lhbS5wbGF0Zm9ybS5pbnRlcm5hbC9Hcm91cLpIJXIjGIAQMh5eWzAtOWEtZl17NDB9KC9bMC05YS1mXXsxNn0pKiRIAIgBARIaCglwYWdlX3NpemUYBCABKAVCB7pIBBoCKAASHAoKcGFnZV90b2tlbhgFIAEoCUIIukgFcgMYgEBCCAoGX3Njb3BlInsKE1NlYXJjaE5hbWVzUmVzcG9uc2USMgoHcmVzdWx0cxgBIAMoCzIhLnBsYXRmb3JtLnNlYXJjaC52MS5Gb3VuZFJlc291cmNlEhwKD25leHRfcGFnZV90b2tlbhgCIAEoCUgAiAEBQhIKEF9uZXh0X3BhZ2VfdG9rZW4ylQEKDVNlYXJjaFNlcnZpY2USgwEKC1NlYXJjaE5hbWVzEiYucGxhdGZvcm0uc2VhcmNoLnYxLlNlYXJjaE5hbWVzUmVxdWVzdBonLnBsYXRmb3JtLnNlYXJjaC52MS5TZWFyY2hOYW1lc1Jlc3BvbnNlIiOQAgHK8xgEEgIQAYLT5JMCEhIQL3NlYXJjaC92MS9uYW1lc0JmChpkZXYucGxhdGZvcm0uYXBpLnNlYXJjaC52MVABWjFwbGF0Zm9ybS5pbnRlcm5hbC9hcGkvcGxhdGZvcm0vc2VhcmNoL3YxO3NlYXJjaHYxqgISUGxhdGZvcm0uU2VhcmNoLlYxYgZwcm90bzM", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_api_resource, file_platform_annotations_annotations]);
+  fileDesc("Ch9wbGF0Zm9ybS9zZWFyY2gvdjEvc2VhcmNoLnByb3RvEhJwbGF0Zm9ybS5zZWFyY2gudjEiOAoNRm91bmRSZXNvdXJjZRIMCgR0eXBlGAEgASgJEgsKA3VpZBgCIAEoCRIMCgRuYW1lGAMgASgJIqkCChJTZWFyY2hOYW1lc1JlcXVlc3QSHwoFdHlwZXMYASADKAlCELpIDZIBChAyIgZyBBABGGQSHQoGcHJlZml4GAIgASgJQg3gQQK6SAdyBRABGP8BElwKBXNjb3BlGAMgASgJQkj6QR0KG2lhbS5wbGF0Zm9ybS5pbnRlcm5hbC9Hcm91cLpIJXIjGIAQMh5eWzAtOWEtZl17NDB9KC9bMC05YS1mXXsxNn0pKiRIAIgBARIaCglwYWdlX3NpemUYBCABKAVCB7pIBBoCKAASHAoKcGFnZV90b2tlbhgFIAEoCUIIukgFcgMYgEASGgoIb3JkZXJfYnkYBiABKAlCCLpIBXIDGIAEEhUKBHNraXAYByABKAVCB7pIBBoCKABCCAoGX3Njb3BlIrYBChNTZWFyY2hOYW1lc1Jlc3BvbnNlEjIKB3Jlc3VsdHMYASADKAsyIS5wbGF0Zm9ybS5zZWFyY2gudjEuRm91bmRSZXNvdXJjZRIcCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAlIAIgBARIYCgt0b3RhbF9jb3VudBgDIAEoA0gBiAEBEg8KB3NraXBwZWQYBCABKAVCEgoQX25leHRfcGFnZV90b2tlbkIOCgxfdG90YWxfY291bnQylQEKDVNlYXJjaFNlcnZpY2USgwEKC1NlYXJjaE5hbWVzEiYucGxhdGZvcm0uc2VhcmNoLnYxLlNlYXJjaE5hbWVzUmVxdWVzdBonLnBsYXRmb3JtLnNlYXJjaC52MS5TZWFyY2hOYW1lc1Jlc3BvbnNlIiOQAgHK8xgEEgIQAYLT5JMCEhIQL3NlYXJjaC92MS9uYW1lc0JmChpkZXYucGxhdGZvcm0uYXBpLnNlYXJjaC52MVABWjFwbGF0Zm9ybS5pbnRlcm5hbC9hcGkvcGxhdGZvcm0vc2VhcmNoL3YxO3NlYXJjaHYxqgISUGxhdGZvcm0uU2VhcmNoLlYxYgZwcm90bzM", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_api_resource, file_platform_annotations_annotations]);
 
 /**
  * A resource that was found.
@@ -95,6 +95,21 @@ export type SearchNamesRequest = Message<"platform.search.v1.SearchNamesRequest"
    * @generated from field: string page_token = 5;
    */
   pageToken: string;
+
+  /**
+   * What to sort by: `name`, with an optional `asc` or `desc`. Ties are broken by type, then by uid, in the same
+   * direction. Default: `name asc`.
+   *
+   * @generated from field: string order_by = 6;
+   */
+  orderBy: string;
+
+  /**
+   * How many matches to pass over, counted from the beginning, or from the place the token marks.
+   *
+   * @generated from field: int32 skip = 7;
+   */
+  skip: number;
 };
 
 /**
@@ -123,6 +138,20 @@ export type SearchNamesResponse = Message<"platform.search.v1.SearchNamesRespons
    * @generated from field: optional string next_page_token = 2;
    */
   nextPageToken?: string | undefined;
+
+  /**
+   * How many match in all, on every page together, whatever `skip` says.
+   *
+   * @generated from field: optional int64 total_count = 3;
+   */
+  totalCount?: bigint | undefined;
+
+  /**
+   * The `skip` of the request.
+   *
+   * @generated from field: int32 skipped = 4;
+   */
+  skipped: number;
 };
 
 /**

@@ -1,6 +1,8 @@
 /** The JSON report of Grype. */
 import type { Fields } from "../../records/fields.ts";
-import { digestsIn, limits, readEach, type VulnFinding, type VulnReportNotes, type VulnScan } from "./scan.ts";
+import { type ReadNotes, readEach } from "../../records/read-each.ts";
+import { namedCvssVersion } from "../cvss.ts";
+import { digestsIn, limits, type VulnFinding, type VulnScan } from "./scan.ts";
 
 const severities: Readonly<Record<string, VulnFinding["severity"]>> = {
   negligible: "NEGLIGIBLE",
@@ -15,9 +17,6 @@ const fixStates: Readonly<Record<string, VulnFinding["fix"]["state"]>> = {
   "not-fixed": "NOT_FIXED",
   "wont-fix": "WONT_FIX",
 };
-
-const ofVulnerability = ["advisories", "cwes", "epss", "knownExploited", "risk"] as const;
-const ofRating = ["source", "type", "vector", "vendorMetadata"] as const;
 
 /** Members that are ignored on purpose. */
 const ignored: ReadonlySet<string> = new Set([
@@ -38,19 +37,19 @@ const ignored: ReadonlySet<string> = new Set([
   "matches[].artifact.locations[].layerID",
   "matches[].vulnerability.fix.available",
   "matches[].vulnerability.fix.suggestedVersion",
-  ...["matches[].vulnerability", "matches[].relatedVulnerabilities[]"].flatMap((kind) => [
-    ...ofVulnerability.map((name) => `${kind}.${name}`),
-    ...ofRating.map((name) => `${kind}.cvss[].${name}`),
-    `${kind}.cvss[].metrics.exploitabilityScore`,
-    `${kind}.cvss[].metrics.impactScore`,
-  ]),
-  ...["dataSource", "namespace", "severity", "urls", "cvss"].map(
-    (name) => `matches[].relatedVulnerabilities[].${name}`,
+  ...["advisories", "cwes", "knownExploited[].cwes", "knownExploited[].notes"].map(
+    (name) => `matches[].vulnerability.${name}`,
   ),
+  ...["type", "vendorMetadata", "metrics.exploitabilityScore", "metrics.impactScore"].map(
+    (name) => `matches[].vulnerability.cvss[].${name}`,
+  ),
+  ..."advisories cvss cwes dataSource epss knownExploited namespace risk severity urls"
+    .split(" ")
+    .map((name) => `matches[].relatedVulnerabilities[].${name}`),
 ]);
 
 /** Reads a report. Errors: FeedRefusal. */
-export function readGrype(report: Fields, notes: VulnReportNotes): VulnScan {
+export function readGrype(report: Fields, notes: ReadNotes): VulnScan {
   const descriptor = report.object("descriptor");
   const db = descriptor.optionalObject("db");
   const status = db?.optionalObject("status");
@@ -61,7 +60,7 @@ export function readGrype(report: Fields, notes: VulnReportNotes): VulnScan {
     ...(target?.texts("repoDigests", limits.short) ?? []),
     target?.optionalText("manifestDigest", limits.name) ?? "",
   ];
-  const findings = readEach(report.objects("matches", limits.findings), notes, readMatch);
+  const findings = readEach(report.objects("matches", limits.findings, notes.refuse), notes, readMatch);
   const scan: VulnScan = {
     scanner: { name: "GRYPE", version: descriptor.optionalText("version") ?? "" },
     databaseMs: status?.optionalTimeMs("built") ?? db?.optionalTimeMs("built"),
@@ -84,6 +83,7 @@ function readMatch(match: Fields): VulnFinding {
     id: each.text("id"),
     description: each.optionalText("description", limits.text) ?? "",
   }));
+  const risk = vulnerability.optionalNumber("risk");
   const dataSource = vulnerability.optionalText("dataSource", limits.name) ?? "";
   const urls = [dataSource, ...vulnerability.texts("urls", limits.urls)].filter(Boolean);
   return {
@@ -97,9 +97,19 @@ function readMatch(match: Fields): VulnFinding {
     severity: severities[(vulnerability.optionalText("severity") ?? "").toLowerCase()] ?? "UNKNOWN",
     cvss: vulnerability.objects("cvss", 100).flatMap((rating) => {
       const score = rating.optionalObject("metrics")?.optionalNumber("baseScore");
-      const version = rating.optionalText("version") ?? "";
-      return score === undefined ? [] : [{ score: String(score), version }];
+      const vector = rating.optionalText("vector", limits.name) ?? "";
+      const version = rating.optionalText("version") || (namedCvssVersion(vector) ?? "");
+      const source = rating.optionalText("source") ?? "";
+      return score === undefined ? [] : [{ score: String(score), version, vector, source }];
     }),
+    epss: vulnerability.objects("epss", 100).map((rating) => ({
+      cve: rating.optionalText("cve") ?? "",
+      score: rating.optionalNumber("epss") ?? 0,
+      percentile: rating.optionalNumber("percentile") ?? 0,
+      date: rating.optionalText("date") ?? "",
+    })),
+    exploits: vulnerability.objects("knownExploited", 100).map(readExploit),
+    ...(risk !== undefined && { risk }),
     urls: [...new Set(urls)],
     fix: {
       versions: fix?.texts("versions", limits.short) ?? [],
@@ -114,5 +124,18 @@ function readMatch(match: Fields): VulnFinding {
       cpes: artifact.texts("cpes", limits.short),
       locations: artifact.objects("locations", 10_000).map((location) => location.text("path", limits.name)),
     },
+  };
+}
+
+function readExploit(exploit: Fields): VulnFinding["exploits"][number] {
+  return {
+    cve: exploit.optionalText("cve") ?? "",
+    vendor: exploit.optionalText("vendorProject", limits.name) ?? "",
+    product: exploit.optionalText("product", limits.name) ?? "",
+    dateAdded: exploit.optionalText("dateAdded") ?? "",
+    dueDate: exploit.optionalText("dueDate") ?? "",
+    requiredAction: exploit.optionalText("requiredAction", limits.text) ?? "",
+    ransomwareUse: exploit.optionalText("knownRansomwareCampaignUse") ?? "",
+    urls: exploit.texts("urls", limits.urls),
   };
 }

@@ -1,6 +1,4 @@
 /** What reports of vulnerability scanners have in common. */
-import type { Fields, Unread } from "../../records/fields.ts";
-import { FeedRefusal } from "../../source/refusal.ts";
 
 /** How severe a vulnerability is. */
 export type VulnSeverity = "UNKNOWN" | "NEGLIGIBLE" | "LOW" | "MEDIUM" | "HIGH" | "CRITICAL";
@@ -13,8 +11,19 @@ export interface VulnFinding {
   readonly source: string;
   readonly description: string;
   readonly severity: VulnSeverity;
-  /** Scores from 0 to 10. */
-  readonly cvss: readonly { readonly score: string; readonly version: string }[];
+  /** Ratings by CVSS. */
+  readonly cvss: readonly CvssRating[];
+  /** How likely its exploitation is (EPSS). */
+  readonly epss: readonly {
+    readonly cve: string;
+    readonly score: number;
+    readonly percentile: number;
+    readonly date: string;
+  }[];
+  /** Entries in catalogs of vulnerabilities that are exploited, such as KEV of CISA. Dates are as they are given. */
+  readonly exploits: readonly KnownExploit[];
+  /** How urgent it is by the scanner, from 0 to 100; absent where it does not say. */
+  readonly risk?: number;
   readonly urls: readonly string[];
   readonly fix: {
     readonly versions: readonly string[];
@@ -32,6 +41,29 @@ export interface VulnFinding {
   };
 }
 
+/** A rating by CVSS. */
+interface CvssRating {
+  /** From 0 to 10. */
+  readonly score: string;
+  readonly version: string;
+  readonly vector: string;
+  /** Who rated: `nvd@nist.gov`, `ghsa`. */
+  readonly source: string;
+}
+
+/** An entry in a catalog of vulnerabilities that are exploited. */
+interface KnownExploit {
+  readonly cve: string;
+  readonly vendor: string;
+  readonly product: string;
+  readonly dateAdded: string;
+  readonly dueDate: string;
+  readonly requiredAction: string;
+  /** Whether ransomware uses it: `known`, `unknown`. */
+  readonly ransomwareUse: string;
+  readonly urls: readonly string[];
+}
+
 /** What a report says. */
 export interface VulnScan {
   readonly scanner: { readonly name: "GRYPE" | "TRIVY"; readonly version: string };
@@ -42,12 +74,6 @@ export interface VulnScan {
   /** The digests that the report names for the image; empty where it names none. */
   readonly digests: readonly string[];
   readonly findings: readonly VulnFinding[];
-}
-
-/** Takes what a reader leaves out. */
-export interface VulnReportNotes {
-  refuse(name: string, reason: string): void;
-  readonly unread: Unread;
 }
 
 /** Limits of the texts and lists of a report. */
@@ -62,17 +88,4 @@ export const limits = {
 /** The digest in a reference `name@sha256:…`. */
 export function digestsIn(references: readonly string[]): string[] {
   return references.flatMap((reference) => /(sha256:[0-9a-f]{64})$/.exec(reference)?.[1] ?? []);
-}
-
-/** Reads the findings that can be read. */
-export function readEach<T>(items: readonly Fields[], notes: VulnReportNotes, read: (item: Fields) => T): T[] {
-  return items.flatMap((item) => {
-    try {
-      return [read(item)];
-    } catch (error) {
-      if (!(error instanceof FeedRefusal)) throw error;
-      notes.refuse(item.path, error.message);
-      return [];
-    }
-  });
 }

@@ -1,6 +1,8 @@
 /** The JSON report of Trivy, schema version 2. */
 import type { Fields } from "../../records/fields.ts";
-import { digestsIn, limits, readEach, type VulnFinding, type VulnReportNotes, type VulnScan } from "./scan.ts";
+import { type ReadNotes, readEach } from "../../records/read-each.ts";
+import { namedCvssVersion } from "../cvss.ts";
+import { digestsIn, limits, type VulnFinding, type VulnScan } from "./scan.ts";
 
 const severities: ReadonlySet<string> = new Set(["LOW", "MEDIUM", "HIGH", "CRITICAL"]);
 
@@ -12,8 +14,12 @@ const fixStates: Readonly<Record<string, VulnFinding["fix"]["state"]>> = {
   end_of_life: "WONT_FIX",
 };
 
-/** The members of a rating with a score, and the version of CVSS of each. */
-const scores = { V2Score: "2.0", V3Score: "3.1", V40Score: "4.0" } as const;
+/** The members of a rating with a score and a vector, and the version of CVSS where the vector names none. */
+const ratingMembers = [
+  ["V2Score", "V2Vector", "2.0"],
+  ["V3Score", "V3Vector", "3.1"],
+  ["V40Score", "V40Vector", "4.0"],
+] as const;
 
 /** Members that are ignored on purpose. */
 const ignored: ReadonlySet<string> = new Set([
@@ -43,11 +49,10 @@ const ignored: ReadonlySet<string> = new Set([
   "Results[].Vulnerabilities[].DataSource.URL",
   "Results[].Vulnerabilities[].PkgIdentifier.BOMRef",
   "Results[].Vulnerabilities[].PkgIdentifier.UID",
-  ...["V2Vector", "V3Vector", "V40Vector"].map((name) => `Results[].Vulnerabilities[].CVSS.*.${name}`),
 ]);
 
 /** Reads a report. Errors: FeedRefusal. */
-export function readTrivy(report: Fields, notes: VulnReportNotes): VulnScan {
+export function readTrivy(report: Fields, notes: ReadNotes): VulnScan {
   const version = report.optionalCount("SchemaVersion");
   if (version !== 2) throw report.refusal("SchemaVersion", `is ${version}, not 2`);
   const metadata = report.optionalObject("Metadata");
@@ -58,7 +63,9 @@ export function readTrivy(report: Fields, notes: VulnReportNotes): VulnScan {
     digests: digestsIn(metadata?.texts("RepoDigests", limits.short) ?? []),
     findings: report
       .objects("Results", 10_000)
-      .flatMap((result) => readEach(result.objects("Vulnerabilities", limits.findings), notes, readVulnerability)),
+      .flatMap((result) =>
+        readEach(result.objects("Vulnerabilities", limits.findings, notes.refuse), notes, readVulnerability),
+      ),
   };
   report.reportUnread(ignored, notes.unread);
   return scan;
@@ -80,11 +87,15 @@ function readVulnerability(found: Fields): VulnFinding {
     severity: severities.has(severity) ? (severity as VulnFinding["severity"]) : "UNKNOWN",
     cvss: (ratings?.names ?? []).flatMap((name) => {
       const rating = ratings!.object(name);
-      return Object.entries(scores).flatMap(([member, version]) => {
-        const score = rating.optionalNumber(member);
-        return score === undefined ? [] : [{ score: String(score), version }];
+      return ratingMembers.flatMap(([scoreMember, vectorMember, version]) => {
+        const score = rating.optionalNumber(scoreMember);
+        const vector = rating.optionalText(vectorMember, limits.name) ?? "";
+        if (score === undefined) return [];
+        return [{ score: String(score), version: namedCvssVersion(vector) ?? version, vector, source: name }];
       });
     }),
+    epss: [],
+    exploits: [],
     urls: [...new Set([url, ...found.texts("References", limits.urls)])].filter(Boolean),
     fix: {
       versions: fixed === "" ? [] : fixed.split(", "),

@@ -4,13 +4,14 @@
  */
 import { Fields } from "../../records/fields.ts";
 import { parseJson } from "../../records/parse.ts";
+import type { ReadNotes } from "../../records/read-each.ts";
 import { FeedRefusal } from "../../source/refusal.ts";
 import { readGrype } from "./grype.ts";
-import type { VulnReportNotes, VulnScan } from "./scan.ts";
+import type { VulnScan } from "./scan.ts";
 import { readTrivy } from "./trivy.ts";
 
 /** Reads a report. Errors: FeedRefusal for what is no report. */
-export function readVulnReport(bytes: Uint8Array, notes: VulnReportNotes): VulnScan {
+export function readVulnReport(bytes: Uint8Array, notes: ReadNotes): VulnScan {
   const fields = new Fields(parseJson(bytes));
   if (fields.has("matches") && fields.has("descriptor")) return readGrype(fields, notes);
   if (fields.has("SchemaVersion")) return readTrivy(fields, notes);

@@ -1,10 +1,9 @@
 /**
  * Manifests and indexes: OCI Image Format 1.1 and Docker Image Manifest V2, Schema 2. Reads only the fields in use, and
- * checks them.
+ * checks them. Anything else that a tag names has a media type alone: artifacts, Docker's schema 1, invalid content.
  */
 
 import { parseUnambiguous } from "../../../codec/index.ts";
-import { RegistryRefusal } from "./errors.ts";
 
 /** A descriptor: a reference to content. */
 export interface Descriptor {
@@ -29,11 +28,17 @@ export interface Manifest {
   readonly size: number;
 }
 
-/** An index of manifests, without attestations. */
+/** An index of manifests and other indexes, without attestations. */
 export interface Index {
   readonly kind: "index";
   readonly mediaType: string;
   readonly manifests: readonly (Descriptor & { readonly platform: Platform | undefined })[];
+}
+
+/** Content without a known size and platforms. */
+export interface OtherContent {
+  readonly kind: "other";
+  readonly mediaType: string;
 }
 
 const manifestTypes = [
@@ -44,15 +49,25 @@ const indexTypes = [
   "application/vnd.oci.image.index.v1+json",
   "application/vnd.docker.distribution.manifest.list.v2+json",
 ];
+/** Docker Image Manifest V2, Schema 1. The digest of a signed one is that of its content without the signature. */
+const schema1Types = [
+  "application/vnd.docker.distribution.manifest.v1+prettyjws",
+  "application/vnd.docker.distribution.manifest.v1+json",
+];
+const otherTypes = [...schema1Types, "application/vnd.oci.artifact.manifest.v1+json"];
 const configTypes = ["application/vnd.oci.image.config.v1+json", "application/vnd.docker.container.image.v1+json"];
-const maxManifests = 200;
 
-/** `Accept` of a request for a manifest or an index. */
-export const acceptedTypes = [...indexTypes, ...manifestTypes].join(", ");
+/** `Accept` of a request for what a tag names. */
+export const acceptedTypes = [...indexTypes, ...manifestTypes, ...otherTypes, "*/*;q=0.1"].join(", ");
 
-/** Whether a media type is of an index or a manifest. */
+/** Whether a media type is of an index or a manifest of any schema. */
 export function isManifestType(mediaType: string): boolean {
-  return indexTypes.includes(mediaType) || manifestTypes.includes(mediaType);
+  return [...indexTypes, ...manifestTypes, ...otherTypes].includes(mediaType);
+}
+
+/** Whether the digest of content of that type is not that of its bytes. */
+export function isSignedType(contentType: string): boolean {
+  return schema1Types.includes(typeOf(contentType));
 }
 
 /** Whether a descriptor references the configuration of an image. */
@@ -66,75 +81,83 @@ export function isDigest(text: unknown): text is string {
 }
 
 /**
- * Parses a manifest or an index. Errors: RegistryRefusal.
+ * Parses what a digest names.
  * @param contentType content type of the response; `mediaType` of the body takes precedence.
  */
-export function parseManifest(body: Uint8Array, contentType: string): Manifest | Index {
-  const json = parseObject(body, "the manifest");
-  const mediaType = typeof json.mediaType === "string" ? json.mediaType : (contentType.split(";")[0] ?? "").trim();
-  if (indexTypes.includes(mediaType)) return parseIndex(json, mediaType);
-  if (!manifestTypes.includes(mediaType))
-    throw new RegistryRefusal(`${JSON.stringify(mediaType.slice(0, 100))} is not a supported type of manifest`);
-  const config = parseDescriptor(json.config, "config");
-  const layers = listOf(json.layers, "layers").map((layer, i) => parseDescriptor(layer, `layers[${i}]`));
-  const size = layers.reduce((sum, layer) => sum + layer.size, config.size);
-  if (!Number.isSafeInteger(size)) throw new RegistryRefusal("the size of the manifest is out of range");
-  return { kind: "manifest", mediaType, config, size };
+export function parseManifest(body: Uint8Array, contentType: string): Manifest | Index | OtherContent {
+  const json = parseObject(body) ?? {};
+  const mediaType = isMediaType(json.mediaType) ? json.mediaType : mediaTypeOf(json, typeOf(contentType));
+  const other: OtherContent = { kind: "other", mediaType };
+  if (indexTypes.includes(mediaType)) return parseIndex(json, mediaType) ?? other;
+  return (manifestTypes.includes(mediaType) ? parseImage(json, mediaType) : undefined) ?? other;
 }
 
-/** The platform in the configuration of an image. Errors: RegistryRefusal. */
-export function parseConfig(body: Uint8Array): Platform {
-  return parsePlatform(parseObject(body, "the configuration"), "the configuration");
+/** The platform in the configuration of an image; undefined if it names none. */
+export function parseConfig(body: Uint8Array): Platform | undefined {
+  return parsePlatform(parseObject(body));
 }
 
-function parseIndex(json: Readonly<Record<string, unknown>>, mediaType: string): Index {
-  const entries = listOf(json.manifests, "manifests");
-  if (entries.length > maxManifests) throw new RegistryRefusal(`the index has more than ${maxManifests} manifests`);
-  const manifests = entries.flatMap((entry, i) => {
-    const where = `manifests[${i}]`;
-    const descriptor = parseDescriptor(entry, where);
-    const { platform: given, annotations } = entry as Record<string, unknown>;
-    const platform = given === undefined || given === null ? undefined : parsePlatform(given, `${where}.platform`);
+function typeOf(contentType: string): string {
+  return (contentType.split(";")[0] ?? "").trim();
+}
+
+/** The media type of content that does not name its own. It is optional in OCI's formats. */
+function mediaTypeOf({ manifests, config }: Members, contentType: string): string {
+  if (isManifestType(contentType)) return contentType;
+  const known = Array.isArray(manifests) ? indexTypes[0] : config === undefined ? undefined : manifestTypes[0];
+  return known ?? (isMediaType(contentType) ? contentType : "application/octet-stream");
+}
+
+function parseImage({ config: given, layers = [] }: Members, mediaType: string): Manifest | undefined {
+  const config = parseDescriptor(given);
+  if (config === undefined || !Array.isArray(layers)) return undefined;
+  const sizes = layers.map((layer) => parseDescriptor(layer)?.size);
+  const size = sizes.reduce<number>((sum, each) => sum + (each ?? Number.NaN), config.size);
+  return Number.isSafeInteger(size) ? { kind: "manifest", mediaType, config, size } : undefined;
+}
+
+function parseIndex({ manifests }: Members, mediaType: string): Index | undefined {
+  if (!Array.isArray(manifests)) return undefined;
+  const entries = manifests.flatMap((entry) => {
+    const descriptor = parseDescriptor(entry);
+    const { platform: given, annotations } = Object(entry) as Members;
     const isAttestation =
-      platform?.architecture === "unknown" ||
-      Object(annotations)["vnd.docker.reference.type"] === "attestation-manifest";
-    return isAttestation || !manifestTypes.includes(descriptor.mediaType) ? [] : [{ ...descriptor, platform }];
+      (Object(given) as Members).architecture === "unknown" ||
+      (Object(annotations) as Members)["vnd.docker.reference.type"] === "attestation-manifest";
+    if (descriptor === undefined || isAttestation || !isManifestType(descriptor.mediaType)) return [];
+    return [{ ...descriptor, platform: parsePlatform(given) }];
   });
-  return { kind: "index", mediaType, manifests };
+  return { kind: "index", mediaType, manifests: entries };
 }
 
-function parseDescriptor(json: unknown, where: string): Descriptor {
-  const { mediaType, digest, size } = Object(json) as Record<string, unknown>;
-  if (typeof mediaType !== "string" || mediaType.length > 255)
-    throw new RegistryRefusal(`${where}.mediaType is not a media type`);
-  if (!isDigest(digest)) throw new RegistryRefusal(`${where}.digest is not a SHA-256 digest`);
-  if (typeof size !== "number" || !Number.isSafeInteger(size) || size < 0)
-    throw new RegistryRefusal(`${where}.size is not a size`);
-  return { mediaType, digest, size };
+type Members = Readonly<Record<string, unknown>>;
+
+function parseDescriptor(json: unknown): Descriptor | undefined {
+  const { mediaType, digest, size } = Object(json) as Members;
+  if (!isMediaType(mediaType) || !isDigest(digest)) return undefined;
+  return typeof size === "number" && Number.isSafeInteger(size) && size >= 0 ? { mediaType, digest, size } : undefined;
 }
 
-function parsePlatform(json: unknown, where: string): Platform {
-  const { architecture, variant = "", os = "" } = Object(json) as Record<string, unknown>;
-  const word = /^[\w.-]{0,64}$/;
-  for (const [name, value] of Object.entries({ architecture, variant, os }))
-    if (typeof value !== "string" || !word.test(value))
-      throw new RegistryRefusal(`${where}.${name} is not a valid name`);
-  return { architecture, variant, os } as Platform;
+/** A platform; undefined if its architecture is not known, as that of attestations. */
+function parsePlatform(json: unknown): Platform | undefined {
+  const { architecture, variant, os } = Object(json) as Members;
+  if (!isName(architecture) || architecture === "" || architecture === "unknown") return undefined;
+  return { architecture, variant: isName(variant) ? variant : "", os: isName(os) ? os : "" };
 }
 
-function listOf(value: unknown, where: string): readonly unknown[] {
-  if (!Array.isArray(value)) throw new RegistryRefusal(`${where} is not a list`);
-  return value;
+function isName(value: unknown): value is string {
+  return typeof value === "string" && /^[\w.-]{0,64}$/.test(value);
 }
 
-function parseObject(body: Uint8Array, what: string): Readonly<Record<string, unknown>> {
-  let json: unknown;
+function isMediaType(value: unknown): value is string {
+  return typeof value === "string" && value.length <= 255 && /^[\w.+-]+\/[\w.+-]+$/.test(value);
+}
+
+function parseObject(body: Uint8Array): Members | undefined {
   try {
-    json = parseUnambiguous(new TextDecoder("utf-8", { fatal: true }).decode(body));
+    const json = parseUnambiguous(new TextDecoder("utf-8", { fatal: true }).decode(body));
+    return typeof json === "object" && json !== null && !Array.isArray(json) ? (json as Members) : undefined;
   } catch {
-    throw new RegistryRefusal(`${what} is not JSON`);
+    return undefined;
   }
-  if (typeof json !== "object" || json === null || Array.isArray(json))
-    throw new RegistryRefusal(`${what} is not a JSON object`);
-  return json as Record<string, unknown>;
 }

@@ -13,8 +13,10 @@ import { createRegistryHttp, type HttpAnswer, type HttpOptions } from "./http.ts
 import {
   acceptedTypes,
   type Descriptor,
+  type Index,
   isDigest,
   isImageConfig,
+  isSignedType,
   type Manifest,
   type Platform,
   parseConfig,
@@ -56,6 +58,9 @@ const maxEmptyPages = 100;
 const maxListBytes = 8 * 1024 * 1024;
 const maxManifestBytes = 4 * 1024 * 1024;
 const maxConfigBytes = 4 * 1024 * 1024;
+/** Manifests of an index that are read, those of indexes in it included. */
+const maxManifests = 200;
+const maxIndexDepth = 3;
 
 /** Whether `text` is a valid repository name (OCI Distribution Specification, "Pulling manifests"). */
 export function isRepositoryName(text: string): boolean {
@@ -87,6 +92,15 @@ export function openRegistry(address: string, options: RegistryOptions = {}): Co
     return send(scope, { url, method: "GET", headers: { accept: "application/json" }, maxBytes: maxListBytes });
   }
 
+  /** The first page of a list. A registry may refuse the size of the page (PAGINATION_NUMBER_INVALID). */
+  async function firstPage(scope: string, path: string): Promise<{ first: HttpAnswer; url: URL }> {
+    const url = new URL(`${root}/${path}?n=${pageSize}`, base);
+    const first = await page(scope, url);
+    if (first.status !== 400) return { first, url };
+    url.search = "";
+    return { first: await page(scope, url), url };
+  }
+
   /** Follows pages from `first`. Each is a JSON object with a list at `member`. */
   async function* pages(scope: string, first: HttpAnswer, at: URL, member: string) {
     const seen = new Set([at.href]);
@@ -111,34 +125,51 @@ export function openRegistry(address: string, options: RegistryOptions = {}): Co
     const answer = await get(repository, `manifests/${digest}`, maxManifestBytes, acceptedTypes);
     if (answer.status === 404) return undefined;
     expectStatus(answer, 200, `${repository}@${digest}`);
-    checkDigest(answer.body, digest);
-    return parseManifest(answer.body, String(answer.headers["content-type"] ?? ""));
+    const contentType = String(answer.headers["content-type"] ?? "");
+    if (!isSignedType(contentType)) checkDigest(answer.body, digest);
+    return parseManifest(answer.body, contentType);
+  }
+
+  /** The images of an index and of the indexes in it. */
+  async function partsOf(repository: string, index: Index, count = { left: maxManifests }, depth = 1) {
+    const parts: RegistryImage[] = [];
+    for (const entry of index.manifests) {
+      if (count.left === 0) break;
+      count.left -= 1;
+      const part = await manifestOf(repository, entry);
+      // An index may list platforms that the registry does not have.
+      if (part?.kind === "manifest") parts.push(await imageOf(repository, entry.digest, part, entry.platform));
+      if (part?.kind === "index" && depth < maxIndexDepth)
+        parts.push(...(await partsOf(repository, part, count, depth + 1)));
+    }
+    return parts;
   }
 
   /** The image of a manifest of one platform. `indexed` is the platform given by its index. */
   async function imageOf(repository: string, digest: string, manifest: Manifest, indexed: Platform | undefined) {
     const { mediaType, config, size } = manifest;
     const platform = indexed ?? (isImageConfig(config) ? await configOf(repository, config) : undefined);
-    const isNamed = platform !== undefined && platform.architecture !== "";
-    return { digest, mediaType, platforms: isNamed ? [{ ...platform, digest, size }] : [] };
+    return { digest, mediaType, platforms: platform === undefined ? [] : [{ ...platform, digest, size }] };
   }
 
-  async function configOf(repository: string, { digest }: Descriptor): Promise<Platform> {
-    const answer = expectStatus(await get(repository, `blobs/${digest}`, maxConfigBytes, "*/*"), 200, digest);
-    checkDigest(answer.body, digest);
+  /** The platform of a configuration; undefined if it names none, or the registry does not have it. */
+  async function configOf(repository: string, { digest, size }: Descriptor): Promise<Platform | undefined> {
+    if (size > maxConfigBytes) return undefined;
+    const answer = await get(repository, `blobs/${digest}`, maxConfigBytes, "*/*");
+    if (answer.status === 404) return undefined;
+    checkDigest(expectStatus(answer, 200, digest).body, digest);
     return parseConfig(answer.body);
   }
 
   return {
     async *repositories() {
-      const url = new URL(`${root}/_catalog?n=${pageSize}`, base);
       const scope = "registry:catalog:*";
-      yield* pages(scope, expectStatus(await page(scope, url), 200, "the catalog"), url, "repositories");
+      const { first, url } = await firstPage(scope, "_catalog");
+      yield* pages(scope, expectStatus(first, 200, "the catalog"), url, "repositories");
     },
 
     async tags(repository) {
-      const url = new URL(`${root}/${repository}/tags/list?n=${pageSize}`, base);
-      const first = await page(scopeOf(repository), url);
+      const { first, url } = await firstPage(scopeOf(repository), `${repository}/tags/list`);
       if (first.status === 404) return undefined;
       return pages(scopeOf(repository), expectStatus(first, 200, repository), url, "tags");
     },
@@ -164,12 +195,8 @@ export function openRegistry(address: string, options: RegistryOptions = {}): Co
       const manifest = await manifestOf(repository, { digest });
       if (manifest === undefined) return undefined;
       if (manifest.kind === "manifest") return [await imageOf(repository, digest, manifest, undefined)];
-      const parts: RegistryImage[] = [];
-      for (const entry of manifest.manifests) {
-        const part = await manifestOf(repository, entry);
-        // An index may list platforms that the registry does not have.
-        if (part?.kind === "manifest") parts.push(await imageOf(repository, entry.digest, part, entry.platform));
-      }
+      if (manifest.kind === "other") return [{ digest, mediaType: manifest.mediaType, platforms: [] }];
+      const parts = await partsOf(repository, manifest);
       return [{ digest, mediaType: manifest.mediaType, platforms: parts.flatMap((part) => part.platforms) }, ...parts];
     },
 
@@ -215,12 +242,20 @@ function namesOf({ body }: HttpAnswer, member: string): readonly string[] {
   return list as string[];
 }
 
-/** The URL of the next page, at the origin of this one: a registry behind a proxy may not know its public origin. */
+/**
+ * The URL of the next page: this one with the query of the link. A registry behind a proxy may not know its public
+ * origin and path. Some registries leave out the angle brackets.
+ */
 function nextOf({ headers }: HttpAnswer, url: URL): URL | undefined {
-  const links = typeof headers.link === "string" ? headers.link : "";
-  const target = /<([^>]*)>\s*;[^,<]*\brel\s*=\s*"?next"?/i.exec(links)?.[1];
+  const links = [headers.link ?? []].flat().join(", ").matchAll(linkValue);
+  const [, bracketed, plain] = links.find(([, , , parameters = ""]) => nextRelation.test(parameters)) ?? [];
+  const target = bracketed ?? plain;
   if (target === undefined) return undefined;
   const next = URL.parse(target, url.href);
-  if (next === null || next.hostname !== url.hostname) throw new RegistryRefusal("the next page is at another host");
-  return new URL(next.pathname + next.search, url.origin);
+  if (next === null) throw new RegistryRefusal("the address of the next page is not valid");
+  return new URL(url.pathname + next.search, url.origin);
 }
+
+/** A link of a `Link` field (RFC 8288): its target, in angle brackets or without, and its parameters. */
+const linkValue = /(?:<([^>]*)>|([^\s<>;,]+))((?:\s*;\s*[\w*-]+\s*=\s*(?:"[^"]*"|'[^']*'|[^\s;,"']+))*)/g;
+const nextRelation = /;\s*rel\s*=\s*["']?(?:[^"';]*\s)?next(?:$|[\s"';])/i;

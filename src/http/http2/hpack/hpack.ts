@@ -79,8 +79,10 @@ export class HeaderReader {
         }
       }
       if (bytes > this.#maxListBytes) continue; // the rest may still change the table
+      // Of a field that is too large alone, so much is kept that the list is too large with it, and no more.
+      const left = this.#maxListBytes - bytes + 1;
       bytes += name.length + value.length + fieldOverhead;
-      fields.push(name, value);
+      fields.push(name.slice(0, left), value.slice(0, left));
     }
     const list = {
       fields,

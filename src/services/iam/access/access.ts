@@ -11,7 +11,14 @@ import type { Capability } from "../../../../gen/platform/capabilities/capabilit
 import { authorityOf, capabilitiesByName } from "../../../auth/index.ts";
 import { suggestion } from "../../../did-you-mean.ts";
 import { invalid } from "../../../errors.ts";
-import { databaseOf, environmentOf, implement, openList, requireResource } from "../../../resource/index.ts";
+import {
+  commonSortNames,
+  databaseOf,
+  environmentOf,
+  implement,
+  openList,
+  requireResource,
+} from "../../../resource/index.ts";
 import { rootOf } from "../../../uid.ts";
 import { shorten } from "../../../violations.ts";
 import { groups } from "../groups.ts";
@@ -27,23 +34,25 @@ export const accessService = implement(AccessService, [], {
   },
 
   async listAccess(request: ListAccessRequest, context) {
-    const { query, after, pageSize, tokenAfter } = openList(unsortable, request, context);
+    const { query, order, after, pageSize, tokenAfter } = openList(inTurn, request, context);
     const { scope, identity } = query;
     await requireResource(groups, rootOf(scope), context);
     const [session, reader] = [databaseOf(context), readerOf(context)];
     const [{ grants, last }, totalCount] = await Promise.all([
-      listAccess(session, reader, { scope, identity }, { after, limit: pageSize }),
+      listAccess(session, reader, { scope, identity }, { order, after, skip: request.skip, limit: pageSize }),
       countAccess(session, reader, { scope, identity }),
     ]);
     return create(ListAccessResponseSchema, {
       grants: [...grants],
       totalCount: BigInt(totalCount),
+      skipped: request.skip,
       ...(last !== undefined && { nextPageToken: tokenAfter(last) }),
     });
   },
 });
 
-const unsortable = { sortNames: {}, defaultOrder: [] };
+/** By default what the list is made of follows each other. */
+const inTurn = { sortNames: commonSortNames, defaultOrder: [] };
 
 function readerOf(context: HandlerContext): Reader {
   const { issuerUrl, nowMs } = environmentOf(context);

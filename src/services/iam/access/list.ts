@@ -1,10 +1,12 @@
 /**
- * The list of grants: several tables one after another, each in an order of an index, so that a page costs the same
- * wherever it is.
+ * The list of grants: several tables one after another, each in an order of an index, or merged in one order; so that a
+ * page costs the same wherever it is.
  */
 import type { Grant } from "../../../../gen/platform/access/v1/access_pb.ts";
 import {
   columnValue,
+  merged,
+  type OrderTerm,
   type ReadSession,
   type Row,
   type ScalarValue,
@@ -41,6 +43,7 @@ interface Part {
   readonly selection: Selection;
   /** The column of the order, before the uid. By default the uid alone. */
   readonly column?: string;
+  /** The grant of each row. */
   find(rows: readonly Row[]): Promise<FoundGrant[]>;
 }
 
@@ -53,34 +56,107 @@ interface AccessPage {
 
 const all = { limit: Number.MAX_SAFE_INTEGER };
 
-/** Reads a page of at most `limit` grants behind the place `after`. */
+/** Which part of the list to read. */
+interface AccessPart {
+  /** By default the parts follow each other, each in its own order. */
+  readonly order?: readonly OrderTerm[];
+  /** The place behind which it begins. */
+  readonly after?: readonly ScalarValue[] | undefined;
+  /** How many grants to pass over. */
+  readonly skip?: number;
+  readonly limit: number;
+}
+
+/** A row that makes a grant. */
+interface GrantRow {
+  readonly part: Part;
+  readonly row: Row;
+  /** Its place in the list. */
+  readonly key: readonly ScalarValue[];
+}
+
+/** How many rows of a part are read at once. */
+const maxBatch = 1000;
+
+/** Reads a page of the list. */
 export async function listAccess(
   session: ReadSession,
   reader: Reader,
   query: AccessQuery,
-  { after = [0], limit }: { readonly after?: readonly ScalarValue[] | undefined; readonly limit: number },
+  { order = [], after, skip = 0, limit }: AccessPart,
 ): Promise<AccessPage> {
   const parts = await partsOf(session, reader, query);
-  const [first, ...key] = after;
-  const found: FoundGrant[] = [];
-  let last: readonly ScalarValue[] | undefined;
-  for (let i = Number(first); i < parts.length; i++) {
-    const { table, selection, column, find } = parts[i]!;
-    const rows = await session.list(table, {
-      ...selection,
-      ...(column !== undefined && { orderBy: [{ column, descending: false }] }),
-      ...(i === first && key.length > 0 && { after: key }),
-      limit: limit - found.length + 1,
-    });
-    const kept = rows.slice(0, limit - found.length);
-    const row = kept.at(-1);
-    if (row !== undefined) {
-      found.push(...(await find(kept)));
-      last = [i, ...(column === undefined ? [] : [columnValue(row, column)]), row.uid];
-    }
-    if (kept.length < rows.length) return { grants: await grantMessages(session, reader, found, query.scope), last };
+  const batch = Math.min(skip + limit + 1, maxBatch);
+  const all = order.length === 0 ? inTurn(session, parts, after, batch) : inOrder(session, parts, order, after, batch);
+  const kept: GrantRow[] = [];
+  let passed = 0;
+  for await (const found of all) {
+    if (passed++ >= skip) kept.push(found);
+    if (kept.length > limit) break;
   }
-  return { grants: await grantMessages(session, reader, found, query.scope), last: undefined };
+  const last = kept.length > limit ? kept[limit - 1]!.key : undefined;
+  const found = await grantsOf(kept.slice(0, limit));
+  return { grants: await grantMessages(session, reader, found, query.scope), last };
+}
+
+/** The rows of one part after the other. A place is the number of a part and the key of a row in it. */
+async function* inTurn(
+  session: ReadSession,
+  parts: readonly Part[],
+  [first, ...key]: readonly ScalarValue[] = [0],
+  limit: number,
+): AsyncGenerator<GrantRow> {
+  for (let i = Number(first); i < parts.length; i++) {
+    const { column } = parts[i]!;
+    const order = column === undefined ? [] : [{ column, descending: false }];
+    const after = i === first && key.length > 0 ? key : undefined;
+    for await (const found of rowsOf(session, parts[i]!, order, after, limit))
+      yield { ...found, key: [i, ...found.key] };
+  }
+}
+
+/** The rows of all parts in one order. A place is the key of a row. */
+function inOrder(
+  session: ReadSession,
+  parts: readonly Part[],
+  order: readonly OrderTerm[],
+  after: readonly ScalarValue[] | undefined,
+  limit: number,
+): AsyncGenerator<GrantRow> {
+  const directions = [...order, order.at(-1)!].map(({ descending }) => (descending ? -1 : 1)); // the uid is last
+  const compare = (a: GrantRow, b: GrantRow) => {
+    const i = a.key.findIndex((value, at) => value !== b.key[at]);
+    return i === -1 ? 0 : (a.key[i]! < b.key[i]! ? -1 : 1) * directions[i]!;
+  };
+  return merged(
+    parts.map((part) => rowsOf(session, part, order, after, limit)),
+    compare,
+  );
+}
+
+/** The rows of a part in an order. `limit`: how many are read at once. */
+async function* rowsOf(
+  session: ReadSession,
+  part: Part,
+  orderBy: readonly OrderTerm[],
+  after: readonly ScalarValue[] | undefined,
+  limit: number,
+): AsyncGenerator<GrantRow> {
+  const query = { ...part.selection, orderBy, ...(after && { after }), limit };
+  for await (const rows of session.pages(part.table, query)) {
+    for (const row of rows)
+      yield { part, row, key: [...orderBy.map(({ column }) => columnValue(row, column)), row.uid] };
+  }
+}
+
+/** The grants that rows make, in their order. */
+async function grantsOf(rows: readonly GrantRow[]): Promise<FoundGrant[]> {
+  const byUid = new Map<string, FoundGrant>();
+  for (const [part, found] of Map.groupBy(rows, ({ part: each }) => each)) {
+    const grants = await part.find(found.map(({ row }) => row));
+    for (const [i, { row }] of found.entries()) byUid.set(row.uid, grants[i]!);
+  }
+  return rows.map(({ row }) => byUid.get(row.uid)!);
 }
 
 /** How many grants the list has. */

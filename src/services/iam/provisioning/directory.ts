@@ -15,17 +15,35 @@ type Json = Record<string, unknown>;
 export type EntryType = "User" | "Group";
 
 /** A stored user or group. Times are in milliseconds since 1970. */
-export interface Entry {
+export class Entry {
   readonly uid: string;
   readonly version: number;
   readonly createMs: number;
   readonly updateMs: number;
   /** The uid of the identity of a user; "" until it is known. */
   readonly identity: string;
+  readonly #body: Uint8Array;
+  #resource: Json | undefined;
+
+  constructor({ uid, version, createTimeUs, updateTimeUs, body, columns }: Row) {
+    this.uid = uid;
+    this.version = version;
+    this.createMs = createTimeUs / 1000;
+    this.updateMs = updateTimeUs / 1000;
+    this.identity = String(columns.identity ?? "");
+    this.#body = body;
+  }
+
   /** How long `resource` is in JSON. */
-  readonly bytes: number;
+  get bytes(): number {
+    return this.#body.length;
+  }
+
   /** Without `id`, `meta`, and what is derived: the members of a group, the groups of a user. Parsed when it is read. */
-  readonly resource: Json;
+  get resource(): Json {
+    this.#resource ??= JSON.parse(Buffer.from(this.#body).toString()) as Json;
+    return this.#resource;
+  }
 }
 
 /** The rows of users, below their provider. `identity`: the uid of the identity of the user; "" until it is known. */
@@ -51,7 +69,7 @@ export const membersTable: TableSpec = {
   quota: "scim_members",
 };
 
-const pageSize = 200;
+const pageSize = 100;
 /** Rows of members that are read or changed before other calls go on. */
 const membersAtOnce = 500;
 const tableOf = { User: usersTable, Group: groupsTable } as const;
@@ -300,18 +318,6 @@ export async function linkUsers(session: WriteSession, users: readonly string[],
     await session.update(usersTable, { ...row, columns: { ...row.columns, identity } });
 }
 
-function entryOf({ uid, version, createTimeUs, updateTimeUs, body, columns }: Row): Entry {
-  let parsed: Json | undefined;
-  return {
-    uid,
-    version,
-    createMs: createTimeUs / 1000,
-    updateMs: updateTimeUs / 1000,
-    identity: String(columns.identity ?? ""),
-    bytes: body.length,
-    get resource() {
-      parsed ??= JSON.parse(Buffer.from(body).toString()) as Json;
-      return parsed;
-    },
-  };
+function entryOf(row: Row): Entry {
+  return new Entry(row);
 }

@@ -1,4 +1,7 @@
-/** A port of Maven's `ComparableVersion` (maven-artifact 3.8.7), as a reference. Its comparison is not transitive. */
+/**
+ * Maven's comparison of two versions: `ComparableVersion` of Maven 3.8 and 3.9. Any text is a version. The comparison is
+ * not transitive, so it compares pairs and does not sort; `maven.ts` has the order for lists.
+ */
 
 type Item = bigint | string | Item[];
 
@@ -6,8 +9,8 @@ const qualifiers = ["alpha", "beta", "milestone", "rc", "snapshot", "", "sp"];
 const aliases: Readonly<Record<string, string>> = { ga: "", final: "", release: "", cr: "rc" };
 const shortForms: Readonly<Record<string, string>> = { a: "alpha", b: "beta", m: "milestone" };
 
-/** The sign of Maven's comparison of two versions. */
-export function compareAsMaven(a: string, b: string): number {
+/** Negative if `a` is before `b`, 0 if they are equal, positive if it is after. */
+export function compareMavenVersions(a: string, b: string): number {
   return compareItems(parse(a), parse(b));
 }
 

@@ -1,8 +1,21 @@
 import { describe, expect, test } from "vitest";
-import { FeedRefusal, type ListedPackage, readSbom } from "../../../src/feeds/index.ts";
+import { FeedRefusal, type ListedPackage, readSbom } from "../../../../src/feeds/index.ts";
 
+/** Reads a document of which nothing is refused. */
 function read(document: unknown): readonly ListedPackage[] {
-  return readSbom(Buffer.from(typeof document === "string" ? document : JSON.stringify(document)), () => {});
+  const { packages, refused } = readAll(document);
+  expect(refused).toEqual([]);
+  return packages;
+}
+
+function readAll(document: unknown) {
+  const refused: string[] = [];
+  const unread: string[] = [];
+  const sbom = readSbom(Buffer.from(typeof document === "string" ? document : JSON.stringify(document)), {
+    refuse: (path, reason) => void refused.push(`${path}: ${reason}`),
+    unread: (member) => void unread.push(member),
+  });
+  return { ...sbom, refused, unread };
 }
 
 function listed(more: Partial<ListedPackage>): ListedPackage {
@@ -148,6 +161,146 @@ describe("CycloneDX", () => {
   });
 });
 
+describe("SPDX 3", () => {
+  const document = {
+    "@context": "https://spdx.org/rdf/3.0.1/spdx-context.jsonld",
+    "@graph": [
+      { type: "CreationInfo", "@id": "_:creationinfo", specVersion: "3.0.1", created: "2026-01-01T00:00:00Z" },
+      { type: "software_Sbom", spdxId: "urn:sbom", rootElement: ["urn:image"] },
+      { type: "software_Package", spdxId: "urn:image", name: "image", software_primaryPurpose: "container" },
+      {
+        type: "software_Package",
+        spdxId: "urn:libssl3",
+        name: "libssl3",
+        software_packageVersion: "3.3.1-r1",
+        software_packageUrl: "pkg:apk/wolfi/libssl3@3.3.1-r1?origin=openssl",
+      },
+      {
+        type: "software_Package",
+        spdxId: "urn:a",
+        name: "a",
+        externalIdentifier: [
+          { type: "ExternalIdentifier", externalIdentifierType: "cpe23", identifier: "cpe:2.3:a:a:a:1:*:*:*:*:*:*:*" },
+          { type: "ExternalIdentifier", externalIdentifierType: "packageUrl", identifier: "pkg:npm/a@1.0.0" },
+        ],
+      },
+      { type: "software_Package", spdxId: "urn:b", name: "b", software_packageVersion: "2" },
+      { type: "software_File", spdxId: "urn:f", name: "f" },
+      { type: "Relationship", spdxId: "urn:r", from: "urn:image", to: ["urn:a"], relationshipType: "contains" },
+    ],
+  };
+
+  test("the packages of a graph are read", () => {
+    const { packages, unread, unversioned } = readAll(document);
+    expect(packages).toEqual([
+      listed({ name: "a", version: "1.0.0", type: "npm" }),
+      listed({ name: "b", version: "2" }),
+      listed({ name: "libssl3", version: "3.3.1-r1", type: "apk", namespace: "wolfi", origin: "openssl" }),
+    ]);
+    expect([unread, unversioned]).toEqual([[], 0]);
+  });
+});
+
+describe("envelopes", () => {
+  const bill = cyclonedx({ type: "library", name: "a", purl: "pkg:npm/a@1.0.0" });
+  const statement = {
+    _type: "https://in-toto.io/Statement/v1",
+    predicateType: "https://cyclonedx.org/bom",
+    subject: [{ name: "example", digest: { sha256: "aa" } }],
+    predicate: bill,
+  };
+  const dsse = {
+    payloadType: "application/vnd.in-toto+json",
+    payload: Buffer.from(JSON.stringify(statement)).toString("base64"),
+    signatures: [],
+  };
+
+  test.each<[string, unknown]>([
+    ["an in-toto statement", statement],
+    ["a DSSE envelope", dsse],
+    ["a Sigstore bundle", { mediaType: "application/vnd.dev.sigstore.bundle.v0.3+json", dsseEnvelope: dsse }],
+    ["a predicate of cosign", { ...statement, predicate: { Data: JSON.stringify(bill), Timestamp: "" } }],
+    ["an export of GitHub", { sbom: spdx(withPurl("pkg:npm/a@1.0.0")) }],
+    ["BuildKit's", { SPDX: spdx(withPurl("pkg:npm/a@1.0.0")) }],
+  ])("%s", (_, document) => {
+    expect(read(document)).toEqual([listed({ name: "a", version: "1.0.0", type: "npm" })]);
+  });
+
+  test.each<[string, unknown]>([
+    ["a statement about something else", { ...statement, predicate: { buildType: "x" } }],
+    ["a payload that is not JSON", { ...dsse, payload: "!!" }],
+    ["envelopes without end", JSON.parse(`${'{"predicate":'.repeat(20)}${JSON.stringify(bill)}${"}".repeat(20)}`)],
+  ])("%s is refused", (_, document) => {
+    expect(() => readAll(document)).toThrow(FeedRefusal);
+  });
+});
+
+describe("a package that cannot be read", () => {
+  test("is refused alone", () => {
+    const ofSpdx = readAll(
+      spdx(
+        { versionInfo: "1" },
+        { name: ["a"] },
+        { name: "b", versionInfo: "1\0" },
+        { name: "b".repeat(5000) },
+        {
+          name: "c",
+          versionInfo: "1",
+        },
+      ),
+    );
+    expect(ofSpdx.packages).toEqual([listed({ name: "c", version: "1" })]);
+    expect(ofSpdx.refused).toEqual([
+      "packages[0]: packages[0].name: is missing",
+      "packages[1]: packages[1].name: is not text",
+      "packages[2]: packages[2].versionInfo: contains NUL or a lone surrogate",
+      "packages[3]: packages[3].name: has 5000 characters, more than 4096",
+    ]);
+    const bad = { name: 7, components: [{ name: "c", version: "1" }] };
+    const ofCycloneDx = readAll({ ...cyclonedx(bad), components: [bad, "text"] });
+    expect(ofCycloneDx.packages).toEqual([listed({ name: "c", version: "1" })]);
+    expect(ofCycloneDx.refused).toEqual([
+      "components[1]: is not an object",
+      "components[0]: components[0].name: is not text",
+    ]);
+  });
+
+  test("is counted without a version", () => {
+    const { packages, unversioned } = readAll(
+      cyclonedx(
+        { type: "library", name: "a" },
+        { type: "library", name: "b", purl: "pkg:npm/b" },
+        { type: "application", name: "package-lock.json" },
+        { type: "file", name: "/etc/passwd" },
+      ),
+    );
+    expect([packages, unversioned]).toEqual([[], 2]);
+    expect(readAll(spdx({ name: "a" }, { name: "go.mod", primaryPackagePurpose: "APPLICATION" })).unversioned).toBe(1);
+  });
+});
+
+test("the source of a package comes from syft's and Trivy's fields", () => {
+  const component = (purl: string, properties: Record<string, string>) => ({
+    type: "library",
+    name: "n",
+    purl,
+    properties: Object.entries(properties).map(([name, value]) => ({ name, value })),
+  });
+  const rpm = component("pkg:rpm/centos/acl-libs@2.2.53-1.el8", {
+    "syft:metadata:sourceRpm": "acl-2.2.53-1.el8.src.rpm",
+  });
+  expect(read(cyclonedx(rpm))[0]).toMatchObject({ origin: "acl", originVersion: "2.2.53-1.el8" });
+  const deb = component("pkg:deb/debian/libmapper@1.02-2?epoch=2", {
+    "aquasecurity:trivy:SrcName": "lvm2",
+    "aquasecurity:trivy:SrcVersion": "2.03",
+    "aquasecurity:trivy:SrcRelease": "2.1",
+    "aquasecurity:trivy:SrcEpoch": "1",
+  });
+  expect(read(cyclonedx(deb))[0]).toMatchObject({ version: "2:1.02-2", origin: "lvm2", originVersion: "1:2.03-2.1" });
+  const built = withPurl("pkg:deb/debian/libc6@2.36-9", { sourceInfo: "built package from: glibc 2.36-9" });
+  expect(read(spdx(built))[0]).toMatchObject({ origin: "glibc", originVersion: "2.36-9" });
+});
+
 let deep: object = { type: "library", name: "a", version: "1" };
 for (let i = 0; i < 25; i++) deep = { type: "library", name: "a", version: "1", components: [deep] };
 
@@ -160,10 +313,6 @@ test.each<[string, unknown, string]>([
   ["SPDX 3", { spdxVersion: "SPDX-3.0" }, "spdxVersion: "],
   ["CycloneDX of the future", { bomFormat: "CycloneDX", specVersion: "2.0" }, "specVersion: "],
   ["packages that are none", { ...spdx(), packages: {} }, "packages: is not a list"],
-  ["a package without a name", spdx({ versionInfo: "1" }), "packages[0].name: "],
-  ["a name that is no text", spdx({ name: ["a"] }), "packages[0].name: is not text"],
-  ["NUL in a version", spdx({ name: "a", versionInfo: "1\0" }), "packages[0].versionInfo: "],
-  ["a name of a million characters", spdx({ name: "a".repeat(1_000_000) }), "packages[0].name: "],
   ["components without end", cyclonedx(deep), "deeper"],
   ["too many components", cyclonedx(...Array(100_001).fill({ type: "library", name: "a" })), "more than 100000"],
 ])("%s is refused", (_, document, reason) => {
@@ -217,7 +366,5 @@ test.each([
     ["components[].mood", "components[].mood", "components[].properties[].mood", "mood"],
   ],
 ])("%s: unknown members are reported, those ignored on purpose are not", (_, document, expected) => {
-  const unread: string[] = [];
-  readSbom(Buffer.from(JSON.stringify(document)), (member) => unread.push(member));
-  expect(unread.sort()).toEqual(expected);
+  expect(readAll(document).unread.sort()).toEqual(expected);
 });

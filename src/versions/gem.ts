@@ -1,0 +1,36 @@
+/**
+ * The order of Ruby versions (`Gem::Version`): `1.2.3`, `2.0.0.rc1`, `2.0.0-java`.
+ *
+ * A version is a list of runs of digits and letters; `-` is `.pre.`. Zeros at the end, and before the first word, do not
+ * count. Lists compare run by run, a missing run as 0: words before numbers, words by their characters.
+ */
+import { compareDigits, compareTexts, isDigits } from "./parts.ts";
+
+const grammar = /^\s*(?:[0-9]+(?:\.[0-9a-zA-Z]+)*(?:-[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*)?)?\s*$/;
+
+/** Negative if `a` is before `b`, 0 if they are equal, positive if it is after; undefined if one is not a version. */
+export function compareGemVersions(a: string, b: string): number | undefined {
+  if (!grammar.test(a) || !grammar.test(b)) return undefined;
+  const [x, y] = [runsOf(a), runsOf(b)];
+  for (let i = 0; i < Math.max(x.length, y.length); i++) {
+    const order = compareRuns(x[i] ?? "0", y[i] ?? "0");
+    if (order !== 0) return order;
+  }
+  return 0;
+}
+
+function runsOf(version: string): string[] {
+  const runs = version.replaceAll("-", ".pre.").match(/[0-9]+|[a-zA-Z]+/g) ?? [];
+  const firstWord = runs.findIndex((run) => !isDigits(run));
+  const end = firstWord < 0 ? runs.length : firstWord;
+  return [...withoutZeros(runs.slice(0, end)), ...withoutZeros(runs.slice(end))];
+}
+
+function withoutZeros(runs: string[]): string[] {
+  return runs.slice(0, runs.findLastIndex((run) => !/^0+$/.test(run)) + 1);
+}
+
+function compareRuns(x: string, y: string): number {
+  if (isDigits(x) !== isDigits(y)) return isDigits(x) ? 1 : -1;
+  return isDigits(x) ? compareDigits(x, y) : compareTexts(x, y);
+}
