@@ -177,7 +177,7 @@ describe("is refused", () => {
 
   test("a seed that cannot be applied, with the document", async () => {
     const seed = await seedFile("kind: Repo\nparent: nowhere\nspec: { name: nginx }\n");
-    await expect(startPlatform({ seed })).rejects.toThrow(/seed\.yaml:1: Repo nginx.*nowhere/s);
+    await expect(startPlatform({ seed })).rejects.toThrow(/seed\.yaml:2: Repo nginx.*nowhere/s);
   });
 
   test.each(["--seed=x", "--clock=2026-01-01T00:00:00Z", "--uid-seed=1", "--ready-file=x"])(

@@ -71,7 +71,7 @@ export function defineTags(repos: Resource<typeof RepoSchema>) {
       const concernsDigest = paths?.some(([field]) => field?.name === "digest") ?? true;
       if (after.digest === "" && concernsDigest)
         // only v1 has tags without a digest
-        throw invalid({ field: "digest", description: 'digest must match "^sha256:[0-9a-f]{64}$"' });
+        throw invalid({ field: "digest", description: "is required" });
     },
     /** A tag is deprecated as soon as the version that it is of has reached its end of life. */
     async hydrate(messages, rows, session, { nowMs }) {

@@ -80,7 +80,7 @@ function isMissing(...commands: string[]): boolean {
 /** What is typed, and the arguments that the command gets. */
 const typed: readonly (readonly [line: string, args: string])[] = [
   ["platform resou\t", "<resources>"],
-  ["platform identit\t l\t", "<identities><lookup>"],
+  ["platform identitie\t l\t", "<identities><lookup>"],
   ["platform list roles --order\t name", "<list><roles><--order-by><name>"],
   ["platform get role vie\t -o j\t", "<get><role><viewer><-o><json>"],
   ["platform update repo x --catalog-tier app\t", "<update><repo><x><--catalog-tier><application>"],

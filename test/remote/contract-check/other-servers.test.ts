@@ -15,18 +15,26 @@ const check = (url: string) =>
   runPlatform(["contract", "check", "--timeout", "5"], { env: { ...server.env, PLATFORM_SERVER: url } });
 
 test.each([
-  [501, "text/html", "<!DOCTYPE html>", "HTTP 501 with text/html"],
-  [200, "text/html", "<!DOCTYPE html>", "HTTP 200 with text/html"],
-  [404, "application/json", '{"detail":"Not Found"}', "HTTP 404 with application/json"],
-  [200, "application/json", '{"groups":1}', "cannot decode message platform.iam.v2.ListGroupsResponse from JSON"],
-  [401, "application/json", "null", "HTTP 401 with application/json"],
+  [501, "text/html", "<!DOCTYPE html>", "no readable answer over rest: HTTP 501 with text/html"],
+  [200, "text/html", "<!DOCTYPE html>", "unsupported content type text/html"],
+  [404, "application/json", '{"detail":"Not Found"}', "no readable answer over rest: HTTP 404 with application/json"],
+  [401, "application/json", "null", "no readable answer over rest: HTTP 401 with application/json"],
 ])("HTTP %s, %s, %s is told in a line", async (status, type, text, what) => {
   const { url, stop } = await startForeign(status, type, text);
   onTestFinished(stop);
   const { code, stdout, stderr } = await check(url);
   expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
-  expect(stderr).toContain(`error: cannot begin: ListGroups: no readable answer over rest: ${what}`);
+  expect(stderr).toContain(`error: cannot begin: ListGroups: ${what}`);
   expect(stderr.trim().split("\n")).toHaveLength(1);
+});
+
+test("what answers every call with the same JSON differs from the contract", { timeout: 180_000 }, async () => {
+  const { url, stop } = await startForeign(200, "application/json", '{"groups":1}');
+  onTestFinished(stop);
+  const { code, stdout } = await check(url);
+  expect(code).toBe(1);
+  expect(stdout).toMatch(/^serves, of \d+ methods, .*; missing: .*ListGroups/);
+  expect(stdout).toContain("authentication/missing-token  GetDocument\n");
 });
 
 test("whatever is answered in JSON without groups says nothing about where to work", async () => {
