@@ -28,8 +28,9 @@ export function standardGet(resource: Resource) {
 const maxBatchBytes = 16 * 1024 * 1024;
 
 /**
- * BatchGet: several resources by uid, in the order of the request. Errors: PERMISSION_DENIED unless the caller may get each of them, whether or not it exists;
- * NOT_FOUND for the first that does not exist; INVALID_ARGUMENT when they are too large together.
+ * BatchGet: several resources by uid, in the order of the request. Errors: PERMISSION_DENIED unless the caller may get
+ * each of them, whether or not it exists; NOT_FOUND for the first that does not exist; INVALID_ARGUMENT when they are
+ * too large together.
  */
 export function standardBatchGet(resource: Resource, method: DescMethod) {
   const { authorization } = readContract([method.parent]).of(method);

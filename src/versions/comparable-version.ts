@@ -2,6 +2,7 @@
  * Maven's comparison of two versions: `ComparableVersion` of Maven 3.8 and 3.9. Any text is a version. The comparison is
  * not transitive, so it compares pairs and does not sort; `maven.ts` has the order for lists.
  */
+import { compareToEnd } from "./parts.ts";
 
 type Item = bigint | string | Item[];
 
@@ -83,12 +84,9 @@ function compareItems(a: Item, b: Item | undefined): number {
   }
   if (b === undefined) return a.map((item) => compareItems(item, undefined)).find((sign) => sign !== 0) ?? 0;
   if (!Array.isArray(b)) return typeof b === "bigint" ? -1 : 1;
-  for (let i = 0; i < Math.max(a.length, b.length); i++) {
-    const [left, right] = [a[i], b[i]];
-    const sign = left === undefined ? -compareItems(right!, undefined) : compareItems(left, right);
-    if (sign !== 0) return sign;
-  }
-  return 0;
+  return compareToEnd(a, b, (left, right) =>
+    left === undefined ? -compareItems(right!, undefined) : compareItems(left, right),
+  );
 }
 
 function comparable(word: string): string {

@@ -6,7 +6,7 @@
  *   build metadata do not count.
  * - A numeric branch, `1.x-dev`, is after all versions of it and before the next. Other branches have no order.
  */
-import { compareDigits, isDigits } from "./parts.ts";
+import { compareDigits, compareToEnd, isDigits } from "./parts.ts";
 
 const modifier = String.raw`[._-]?(?:(stable|beta|b|RC|alpha|a|patch|pl|p)((?:[.-]?\d+(?:[.-]\d+)*)?))?([.-]?dev)?`;
 const numbered = new RegExp(String.raw`^v?(\d{1,5})(\.\d+)?(\.\d+)?(\.\d+)?${modifier}$`, "i");
@@ -28,12 +28,7 @@ const ranks: readonly (readonly [prefix: string, rank: number])[] = [
 /** Negative if `a` is before `b`, 0 if they are equal, positive if it is after; undefined if one is not a version. */
 export function compareComposerVersions(a: string, b: string): number | undefined {
   const [x, y] = [partsOf(a), partsOf(b)];
-  if (x === undefined || y === undefined) return undefined;
-  for (let i = 0; i < Math.max(x.length, y.length); i++) {
-    const order = compareParts(x[i], y[i]);
-    if (order !== 0) return order;
-  }
-  return 0;
+  return x && y && compareToEnd(x, y, compareParts);
 }
 
 /** The numbers and words of a normalized version. */

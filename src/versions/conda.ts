@@ -5,7 +5,7 @@
  * component that begins with a word has a 0 before it. Missing components and runs are 0. Runs compare: `*` < `dev` <
  * `_` < other words < numbers < `post`.
  */
-import { compareDigits, compareTexts, isDigits } from "./parts.ts";
+import { compareDigits, compareTexts, compareToEnd, isDigits } from "./parts.ts";
 
 const grammar = /^(?:([0-9]+)!)?([*._0-9a-z]+)(?:\+([*._0-9a-z]+))?$/;
 
@@ -38,17 +38,10 @@ function runsOf(component: string): Component {
 }
 
 function compareComponents(x: readonly Component[], y: readonly Component[]): number {
-  for (let i = 0; i < Math.max(x.length, y.length); i++) {
-    const [left, right] = [x[i] ?? [], y[i] ?? []];
-    for (let j = 0; j < Math.max(left.length, right.length); j++) {
-      const order = compareRuns(left[j] ?? "0", right[j] ?? "0");
-      if (order !== 0) return order;
-    }
-  }
-  return 0;
+  return compareToEnd(x, y, (left = [], right = []) => compareToEnd(left, right, compareRuns));
 }
 
-function compareRuns(x: string, y: string): number {
+function compareRuns(x = "0", y = "0"): number {
   return rank(x) - rank(y) || (isDigits(x) ? compareDigits(x, y) : compareTexts(x, y));
 }
 

@@ -4,19 +4,14 @@
  * A version is a list of runs of digits and letters; `-` is `.pre.`. Zeros at the end, and before the first word, do not
  * count. Lists compare run by run, a missing run as 0: words before numbers, words by their characters.
  */
-import { compareDigits, compareTexts, isDigits } from "./parts.ts";
+import { compareDigits, compareTexts, compareToEnd, isDigits } from "./parts.ts";
 
 const grammar = /^\s*(?:[0-9]+(?:\.[0-9a-zA-Z]+)*(?:-[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*)?)?\s*$/;
 
 /** Negative if `a` is before `b`, 0 if they are equal, positive if it is after; undefined if one is not a version. */
 export function compareGemVersions(a: string, b: string): number | undefined {
   if (!grammar.test(a) || !grammar.test(b)) return undefined;
-  const [x, y] = [runsOf(a), runsOf(b)];
-  for (let i = 0; i < Math.max(x.length, y.length); i++) {
-    const order = compareRuns(x[i] ?? "0", y[i] ?? "0");
-    if (order !== 0) return order;
-  }
-  return 0;
+  return compareToEnd(runsOf(a), runsOf(b), compareRuns);
 }
 
 function runsOf(version: string): string[] {
@@ -30,7 +25,7 @@ function withoutZeros(runs: string[]): string[] {
   return runs.slice(0, runs.findLastIndex((run) => !/^0+$/.test(run)) + 1);
 }
 
-function compareRuns(x: string, y: string): number {
+function compareRuns(x = "0", y = "0"): number {
   if (isDigits(x) !== isDigits(y)) return isDigits(x) ? 1 : -1;
   return isDigits(x) ? compareDigits(x, y) : compareTexts(x, y);
 }

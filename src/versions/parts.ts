@@ -23,6 +23,19 @@ export function compareLists<T>(x: readonly T[], y: readonly T[], compare: (a: T
   return x.length - y.length;
 }
 
+/** Compares lists part by part, up to the end of the longer one, behind which a part is undefined. */
+export function compareToEnd<T>(
+  x: readonly T[],
+  y: readonly T[],
+  compare: (a: T | undefined, b: T | undefined) => number,
+): number {
+  for (let i = 0; i < Math.max(x.length, y.length); i++) {
+    const order = compare(x[i], y[i]);
+    if (order !== 0) return order;
+  }
+  return 0;
+}
+
 /** Whether a part is a number. */
 export function isDigits(part: string): boolean {
   return /^[0-9]+$/.test(part);

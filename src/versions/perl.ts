@@ -4,7 +4,7 @@
  * A dotted version is a list of numbers. A decimal one has a number for each three digits after the dot: `1.02` is
  * `v1.20.0`. Lists compare number by number; missing ones are 0. Underscores do not count.
  */
-import { compareDigits } from "./parts.ts";
+import { compareDigits, compareToEnd } from "./parts.ts";
 
 const grammar = /^v?\d*(?:\.\d+)*(?:_\d+)?$/;
 
@@ -12,11 +12,7 @@ const grammar = /^v?\d*(?:\.\d+)*(?:_\d+)?$/;
 export function comparePerlVersions(a: string, b: string): number | undefined {
   const [x, y] = [numbersOf(a), numbersOf(b)];
   if (x === undefined || y === undefined) return undefined;
-  for (let i = 0; i < Math.max(x.length, y.length); i++) {
-    const order = compareDigits(x[i] ?? "0", y[i] ?? "0");
-    if (order !== 0) return order;
-  }
-  return 0;
+  return compareToEnd(x, y, (left = "0", right = "0") => compareDigits(left, right));
 }
 
 function numbersOf(version: string): string[] | undefined {

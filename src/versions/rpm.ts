@@ -6,7 +6,7 @@
  * greater. `~` is less than everything, including the end; `^` is less than everything but the end. A version without a
  * release is before the same version with one, also with an empty one.
  */
-import { compareDigits, compareTexts } from "./parts.ts";
+import { compareDigits, compareTexts, compareToEnd } from "./parts.ts";
 
 /** Negative if `a` is before `b`, 0 if they are equal, positive if it is after. */
 export function compareRpmVersions(a: string, b: string): number {
@@ -28,11 +28,7 @@ function parse(text: string) {
 
 function compareRuns(a: string, b: string): number {
   const [x, y] = [a.match(/[0-9]+|[a-zA-Z]+|[~^]/g) ?? [], b.match(/[0-9]+|[a-zA-Z]+|[~^]/g) ?? []];
-  for (let i = 0; i < Math.max(x.length, y.length); i++) {
-    const order = rank(x[i]) - rank(y[i]) || compareSameKind(x[i]!, y[i]!);
-    if (order !== 0) return order;
-  }
-  return 0;
+  return compareToEnd(x, y, (left, right) => rank(left) - rank(right) || compareSameKind(left!, right!));
 }
 
 /** The order of the kinds of runs: `~`, the end, `^`, letters, digits. */

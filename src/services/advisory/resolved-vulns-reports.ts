@@ -34,7 +34,7 @@ import {
   messagePageLength,
   openList,
 } from "../../resource/index.ts";
-import type { ReadSession } from "../../store/index.ts";
+import { keyComparison, type ReadSession } from "../../store/index.ts";
 import { documents, timeOf } from "./documents.ts";
 import { type HeldPackage, type HeldPackages, holdPackages } from "./held-packages.ts";
 import { severitiesOf } from "./severities.ts";
@@ -116,7 +116,7 @@ export function resolvedVulnsReports(findImages: ImageSource) {
       ...order.map(({ column }) => row[column as keyof typeof row]),
       row.uid,
     ];
-    const compare = comparator(order);
+    const compare = keyComparison(order);
     rows.sort((a, b) => compare(keyOf(a), keyOf(b)));
     const begin = after === undefined ? 0 : rows.filter((row) => compare(keyOf(row), after) <= 0).length;
     const rest = rows.slice(begin + request.skip);
@@ -199,15 +199,6 @@ function daysOf({ startTime, endTime }: ListResolvedVulnsReportsRequest): number
 /** The day of a time, in milliseconds since 1970. */
 function dayOf({ seconds }: Timestamp): number {
   return Math.floor(Number(seconds) / 86_400) * dayMs;
-}
-
-/** Compares keys by the columns of an order, then by uid in the direction of the last column. */
-function comparator(order: readonly { readonly descending: boolean }[]) {
-  const signs = [...order, order.at(-1)!].map(({ descending }) => (descending ? -1 : 1));
-  return (a: readonly unknown[], b: readonly unknown[]): number => {
-    const i = signs.findIndex((_, column) => a[column] !== b[column]);
-    return i < 0 ? 0 : signs[i]! * ((a[i] as string) < (b[i] as string) ? -1 : 1);
-  };
 }
 
 /**

@@ -16,7 +16,15 @@ import {
   namedResources,
   openList,
 } from "../../resource/index.ts";
-import { type ListQuery, merged, type ReadSession, type ScalarValue, type TableSpec } from "../../store/index.ts";
+import {
+  batchFor,
+  type ListQuery,
+  merged,
+  pageOf,
+  type ReadSession,
+  type ScalarValue,
+  type TableSpec,
+} from "../../store/index.ts";
 
 /** @param services whose resources are found. */
 export function searchService(services: readonly MountedService[]): MountedService {
@@ -25,7 +33,7 @@ export function searchService(services: readonly MountedService[]): MountedServi
     async searchNames(request: SearchNamesRequest, context) {
       const { query, order, after, pageSize, tokenAfter } = openList(byName, request, context);
       const { prefix, scope = "" } = query;
-      const { skip } = request;
+      const part = { skip: request.skip, limit: pageSize };
       const descending = order[0]?.descending === true;
       const session = databaseOf(context);
       const { grants } = authorityOf(context);
@@ -40,22 +48,16 @@ export function searchService(services: readonly MountedService[]): MountedServi
           orderBy: [{ column: "name", descending }],
           ...(after && { after: placeIn(type, after) }),
           columns: [],
-          limit: Math.min(skip + pageSize + 1, maxBatch),
+          limit: batchFor(part),
         }),
       );
-      const found: Result[] = [];
-      let passed = 0;
-      for await (const result of merged(streams, descending ? (a, b) => compare(b, a) : compare)) {
-        if (passed++ >= skip) found.push(result);
-        if (found.length > pageSize) break;
-      }
+      const found = merged(streams, descending ? (a, b) => compare(b, a) : compare);
+      const { items, last } = await pageOf(found, part);
       const counts = await Promise.all(selected.map(({ table, selection }) => session.count(table, selection)));
-      const results = found.slice(0, pageSize);
-      const last = found.length > pageSize ? results.at(-1) : undefined;
       return create(SearchNamesResponseSchema, {
-        results: results.map(({ type, uid, name }) => create(FoundResourceSchema, { type, uid, name })),
+        results: items.map(({ type, uid, name }) => create(FoundResourceSchema, { type, uid, name })),
         totalCount: BigInt(counts.reduce((sum, count) => sum + count, 0)),
-        skipped: skip,
+        skipped: request.skip,
         ...(last && { nextPageToken: tokenAfter([last.name, last.type, last.uid]) }),
       });
     },
@@ -63,9 +65,6 @@ export function searchService(services: readonly MountedService[]): MountedServi
 }
 
 const byName = { sortNames: { name: "name" }, defaultOrder: [{ column: "name", descending: false }] };
-
-/** How many rows of a type are read at once. */
-const maxBatch = 1000;
 
 /** A resource that was found. */
 interface Result {

@@ -4,9 +4,13 @@
  */
 import type { Grant } from "../../../../gen/platform/access/v1/access_pb.ts";
 import {
+  batchFor,
   columnValue,
+  keyComparison,
   merged,
   type OrderTerm,
+  type PagePart,
+  pageOf,
   type ReadSession,
   type Row,
   type ScalarValue,
@@ -57,14 +61,11 @@ interface AccessPage {
 const all = { limit: Number.MAX_SAFE_INTEGER };
 
 /** Which part of the list to read. */
-interface AccessPart {
+interface AccessPart extends PagePart {
   /** By default the parts follow each other, each in its own order. */
   readonly order?: readonly OrderTerm[];
   /** The place behind which it begins. */
   readonly after?: readonly ScalarValue[] | undefined;
-  /** How many grants to pass over. */
-  readonly skip?: number;
-  readonly limit: number;
 }
 
 /** A row that makes a grant. */
@@ -75,28 +76,19 @@ interface GrantRow {
   readonly key: readonly ScalarValue[];
 }
 
-/** How many rows of a part are read at once. */
-const maxBatch = 1000;
-
 /** Reads a page of the list. */
 export async function listAccess(
   session: ReadSession,
   reader: Reader,
   query: AccessQuery,
-  { order = [], after, skip = 0, limit }: AccessPart,
+  { order = [], after, skip, limit }: AccessPart,
 ): Promise<AccessPage> {
   const parts = await partsOf(session, reader, query);
-  const batch = Math.min(skip + limit + 1, maxBatch);
-  const all = order.length === 0 ? inTurn(session, parts, after, batch) : inOrder(session, parts, order, after, batch);
-  const kept: GrantRow[] = [];
-  let passed = 0;
-  for await (const found of all) {
-    if (passed++ >= skip) kept.push(found);
-    if (kept.length > limit) break;
-  }
-  const last = kept.length > limit ? kept[limit - 1]!.key : undefined;
-  const found = await grantsOf(kept.slice(0, limit));
-  return { grants: await grantMessages(session, reader, found, query.scope), last };
+  const batch = batchFor({ skip, limit });
+  const rows = order.length === 0 ? inTurn(session, parts, after, batch) : inOrder(session, parts, order, after, batch);
+  const { items, last } = await pageOf(rows, { skip, limit });
+  const grants = await grantMessages(session, reader, await grantsOf(items), query.scope);
+  return { grants, last: last?.key };
 }
 
 /** The rows of one part after the other. A place is the number of a part and the key of a row in it. */
@@ -123,14 +115,10 @@ function inOrder(
   after: readonly ScalarValue[] | undefined,
   limit: number,
 ): AsyncGenerator<GrantRow> {
-  const directions = [...order, order.at(-1)!].map(({ descending }) => (descending ? -1 : 1)); // the uid is last
-  const compare = (a: GrantRow, b: GrantRow) => {
-    const i = a.key.findIndex((value, at) => value !== b.key[at]);
-    return i === -1 ? 0 : (a.key[i]! < b.key[i]! ? -1 : 1) * directions[i]!;
-  };
+  const compare = keyComparison(order);
   return merged(
     parts.map((part) => rowsOf(session, part, order, after, limit)),
-    compare,
+    (a, b) => compare(a.key, b.key),
   );
 }
 
@@ -170,7 +158,7 @@ export async function countAccess(session: ReadSession, reader: Reader, query: A
 export async function* allAccess(session: ReadSession, reader: Reader, query: AccessQuery): AsyncGenerator<Grant> {
   let after: readonly ScalarValue[] | undefined;
   do {
-    const page: AccessPage = await listAccess(session, reader, query, { after, limit: 200 });
+    const page: AccessPage = await listAccess(session, reader, query, { after, skip: 0, limit: 200 });
     yield* page.grants;
     after = page.last;
   } while (after !== undefined);
