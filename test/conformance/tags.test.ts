@@ -152,6 +152,8 @@ onEveryServer("tags", (platform) => {
     expect(await by({ digest: digestOf(9) })).toEqual([]);
     expect(await by({ updatedSince: same.updateTime })).toEqual(["young"]);
     expect(await by({ updatedSince: young.updateTime })).toEqual([]);
+    expect(await by({ updatedSince: "9999-12-31T23:59:59.999Z" })).toEqual([]);
+    expect(await by({ updatedSince: "0001-01-01T00:00:00.000Z" })).toHaveLength(3);
     expect(await by({ updatedSince: "2020-01-01T00:00:00.000Z" })).toHaveLength(3);
     expect(await by({ updatedSince: "2020-01-01T00:00:00.000Z", digest: digestOf(2), name: "young" })).toEqual([
       "young",

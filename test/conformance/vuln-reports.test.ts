@@ -75,6 +75,7 @@ onEveryServer("reports of vulnerability scanners", (platform) => {
     [{ tag: "none" }, []],
     [{ scanner: { name: "GRYPE" } }, [["GRYPE"]]],
     [{ createdSince: "2026-11-01T00:00:00Z" }, [["TRIVY"], ["GRYPE"], ["GRYPE"]]],
+    [{ createdSince: "9999-12-31T23:59:59.999Z" }, []],
     [{ severities: ["CRITICAL"], scanner: { name: "GRYPE" } }, [["GRYPE", "CVE-2026-1"]]],
     [{ fixed: false, scanner: { name: "GRYPE" } }, [["GRYPE", "CVE-2026-2", "CVE-2026-3"]]],
     [{ fixed: true, scanner: { name: "GRYPE" } }, [["GRYPE", "CVE-2026-1"]]],

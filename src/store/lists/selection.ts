@@ -113,7 +113,8 @@ function compare({ spec, partsOf }: Table, condition: Condition): Compared | und
   const type = columnType(spec, column);
   if ("equals" in condition)
     return isStorable(condition.equals) ? { operator: "equals", operand: stored(type, condition.equals) } : undefined;
-  if ("greaterThan" in condition) return { operator: "greaterThan", operand: stored(type, condition.greaterThan) };
+  if ("greaterThan" in condition)
+    return { operator: "greaterThan", operand: stored(type, withinIntegers(condition.greaterThan)) };
   if ("startsWith" in condition)
     return isStorable(condition.startsWith)
       ? { operator: "startsWith", operand: stored(type, condition.startsWith) }
@@ -121,4 +122,9 @@ function compare({ spec, partsOf }: Table, condition: Condition): Compared | und
   const operator = "in" in condition ? "in" : "notIn";
   const list = "in" in condition ? condition.in : condition.notIn;
   return { operator, operand: JSON.stringify(list.filter(isStorable).map((value) => stored(type, value))) };
+}
+
+/** The nearest integer that a column can have: a caller may ask for any time, and no row has a greater one. */
+function withinIntegers(value: number): number {
+  return Math.min(Math.max(value, Number.MIN_SAFE_INTEGER), Number.MAX_SAFE_INTEGER);
 }
