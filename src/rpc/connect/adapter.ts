@@ -300,12 +300,15 @@ function inText(answer: UniversalServerResponse): UniversalServerResponse {
   return body === undefined ? answer : { ...answer, body: toBase64(body) };
 }
 
+/** How Connect itself says that it does not implement something; an implementation's own words are its own. */
+const ofConnect = /^(protocol error|unknown compression)\b|^[\w.]+ is not implemented$/;
+
 /**
  * Makes Connect's INTERNAL for an undecodable message INVALID_ARGUMENT, and words its errors for a message too large and
  * for what it does not implement as everywhere else.
  */
 function blameCaller(error: ConnectError): void {
-  if (error.code === Code.Unimplemented && !error.rawMessage.startsWith("Unimplemented: ")) {
+  if (error.code === Code.Unimplemented && ofConnect.test(error.rawMessage)) {
     const message = `Unimplemented: ${error.rawMessage}`;
     Object.assign(error, { rawMessage: message, message });
   }
