@@ -13,10 +13,12 @@ const require = createRequire(import.meta.url);
 /** Path in `.proto-deps` → npm package and the path in it. */
 const copies = {
   "google/api/annotations.proto": ["google-proto-files", "google/api/annotations.proto"],
+  "google/api/client.proto": ["google-proto-files", "google/api/client.proto"],
   "google/api/field_behavior.proto": ["google-proto-files", "google/api/field_behavior.proto"],
   "google/api/field_info.proto": ["google-proto-files", "google/api/field_info.proto"],
   "google/api/http.proto": ["google-proto-files", "google/api/http.proto"],
   "google/api/httpbody.proto": ["google-proto-files", "google/api/httpbody.proto"],
+  "google/api/launch_stage.proto": ["google-proto-files", "google/api/launch_stage.proto"],
   "google/api/resource.proto": ["google-proto-files", "google/api/resource.proto"],
   "google/rpc/code.proto": ["google-proto-files", "google/rpc/code.proto"],
   "google/rpc/error_details.proto": ["google-proto-files", "google/rpc/error_details.proto"],

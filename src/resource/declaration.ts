@@ -33,7 +33,7 @@ export function equalTo(column: string): Filter<string | undefined> {
   return (value) => [{ column, equals: value }];
 }
 
-type PagingField = "uidp" | "pageSize" | "pageToken" | "orderBy" | "skip";
+type PagingField = "uidp" | "pageSize" | "pageToken" | "orderBy" | "skip" | "readMask";
 /** The fields of a list request that are filters. */
 type FilterField<L extends DescMessage> = Exclude<keyof MessageShape<L> & string, PagingField | `$${string}`>;
 

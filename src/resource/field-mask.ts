@@ -1,7 +1,7 @@
 /**
- * Field masks of partial updates (AIP-134, AIP-161). A path names a field of the resource, also inside singular
- * messages; repeated and map fields are updated as a whole. `*` alone replaces the whole resource. Without a mask the
- * populated fields of the body are updated.
+ * Field masks of partial updates (AIP-134, AIP-161) and of partial answers (AIP-157). A path names a field of the
+ * resource, also inside singular messages; repeated and map fields are taken as a whole. `*` alone is the whole
+ * resource. An update without a mask takes the populated fields of the body, an answer all.
  */
 import { clone, type DescField, type DescMessage, equals, type Message, type MessageShape } from "@bufbuild/protobuf";
 import { type ReflectMessage, reflect } from "@bufbuild/protobuf/reflect";
@@ -24,8 +24,18 @@ export function effectivePaths(schema: DescMessage, mask: FieldMask | undefined,
       ? populatedPaths(reflect(schema, body))
       : given.length === 1 && given[0] === "*"
         ? replacedPaths(reflect(schema, body))
-        : given.map((path) => parsePath(schema, path));
+        : given.map((path) => parsePath(schema, path, "update_mask"));
   return paths.filter((path) => !path.some(isSetByServer));
+}
+
+/**
+ * The paths that an answer is to have (AIP-157); undefined for all.
+ * Errors: INVALID_ARGUMENT on `read_mask` for a path that names no field.
+ */
+export function readPaths(schema: DescMessage, mask: FieldMask | undefined): FieldPath[] | undefined {
+  const given = [...new Set(mask?.paths)];
+  if (given.length === 0 || (given.length === 1 && given[0] === "*")) return undefined;
+  return given.map((path) => parsePath(schema, path, "read_mask"));
 }
 
 /** A copy of `before` in which each path has its value of `body`, or none. */
@@ -60,7 +70,8 @@ function isSetByServer(field: DescField): boolean {
   return field.name === "etag" || readBehaviors(field.parent).outputOnly.has(field);
 }
 
-function parsePath(schema: DescMessage, text: string): FieldPath {
+/** @param maskName the field of the request that the mask is, for errors. */
+function parsePath(schema: DescMessage, text: string, maskName: string): FieldPath {
   const path: DescField[] = [];
   let message: DescMessage | undefined = schema;
   for (const name of text.split(".")) {
@@ -68,7 +79,7 @@ function parsePath(schema: DescMessage, text: string): FieldPath {
       (f) => f.name === name || f.jsonName === name || f.localName === name,
     );
     if (field === undefined)
-      throw invalid({ field: "update_mask", description: `${JSON.stringify(shorten(text))} is not a field` });
+      throw invalid({ field: maskName, description: `${JSON.stringify(shorten(text))} is not a field` });
     path.push(field);
     message = field.fieldKind === "message" ? field.message : undefined;
   }

@@ -10,18 +10,21 @@ import { isUid } from "../uid.ts";
 import { databaseOf, transactionOf } from "./call-environment.ts";
 import type { Resource } from "./declaration.ts";
 import { rowBytes } from "./page-bytes.ts";
-import { isStoredForm, listOf, toResponse, toResponses } from "./response.ts";
+import { isStoredForm, listOf, masking, toResponse, toResponses } from "./response.ts";
 import { etagOf, rowEtag, storedList, storedMessage } from "./row-mapping.ts";
 
 /** The method of a resource. */
 export function standardGet(resource: Resource) {
-  return ({ uid }: Message & { uid: string }, context: HandlerContext) =>
-    chain(findRow(resource, uid, context), (row) => {
+  return (request: Message & { uid: string }, context: HandlerContext) => {
+    const mask = masking(resource, request);
+    return chain(findRow(resource, request.uid, context), (row) => {
       checkEtag(row, undefined, context);
+      if (mask !== undefined) return chain(toResponse(resource, row, context), mask);
       if (!isStoredForm(resource)) return toResponse(resource, row, context);
       context.responseHeader.set("etag", etagOf(row));
       return storedMessage(resource, row);
     });
+  };
 }
 
 /** The maximum size of the rows of one answer. */
@@ -36,15 +39,18 @@ export function standardBatchGet(resource: Resource, method: DescMethod) {
   const { authorization } = readContract([method.parent]).of(method);
   const capabilities = authorization.kind === "open" ? [] : authorization.capabilities;
   const { publicUids = [] } = resource.declaration;
-  return async ({ uids }: Message & { uids: readonly string[] }, context: HandlerContext): Promise<Message> => {
+  return async (request: Message & { uids: readonly string[] }, context: HandlerContext): Promise<Message> => {
+    const { uids } = request;
+    const mask = masking(resource, request);
     for (const [i, uid] of uids.entries()) requireUid(`uids[${i}]`, uid, resource);
     for (const uid of uids) if (!publicUids.includes(uid)) requireCapabilities(context, uid, ...capabilities);
     const found = await databaseOf(context).getMany(resource.table, [...new Set(uids)]);
     const rows = uids.map((uid) => requireRow(resource, uid, found.get(uid)));
     if (rows.reduce((sum, row) => sum + rowBytes(row), 0) > maxBatchBytes)
       throw invalid({ field: "uids", description: "name more than 16 MiB; get fewer at once" });
-    if (isStoredForm(resource)) return storedList(resource, method.output, rows);
-    return listOf(method.output, await toResponses(resource, rows, context));
+    if (isStoredForm(resource) && mask === undefined) return storedList(resource, method.output, rows);
+    const items = await toResponses(resource, rows, context);
+    return listOf(method.output, mask === undefined ? items : items.map(mask));
   };
 }
 

@@ -22,7 +22,7 @@ import { selectionOf } from "./hierarchy-filter.ts";
 import { canonicalOrder, type OrderColumn, parseOrderBy } from "./order-by.ts";
 import { messagePageLength, pageLength, rowBytes } from "./page-bytes.ts";
 import { pageTokenLifeMs } from "./page-token.ts";
-import { isStoredForm, listOf, toResponses } from "./response.ts";
+import { isStoredForm, listOf, masking, toResponses } from "./response.ts";
 import { storedList } from "./row-mapping.ts";
 
 /** Results per page when the request sets none. */
@@ -94,9 +94,12 @@ export function listResources(
   scopes: readonly string[],
 ): Awaitable<Message> {
   const { output } = context.method;
+  const mask = masking(resource, request);
   return chain(listPage(resource, request, context, scopes), ({ rows, envelope }) => {
-    if (isStoredForm(resource)) return withEnvelope(storedList(resource, output, rows), envelope(rows.length));
-    return chain(toResponses(resource, rows, context), (items) => {
+    if (isStoredForm(resource) && mask === undefined)
+      return withEnvelope(storedList(resource, output, rows), envelope(rows.length));
+    return chain(toResponses(resource, rows, context), (whole) => {
+      const items = mask === undefined ? whole : whole.map(mask);
       const length = messagePageLength(resource.declaration.schema, items);
       const response = listResponse(output, items.slice(0, length), envelope(length));
       return chain(environmentOf(context).session.pause(), () => response);
@@ -212,11 +215,11 @@ function orderOf(resource: Pick<Resource, "sortNames" | "defaultOrder">, orderBy
   return parseOrderBy(orderBy, { ...names, ...resource.sortNames }, resource.defaultOrder);
 }
 
-/** The request without paging fields. Equivalent orders are spelled in one way. */
+/** The request without the fields that each page has of its own. Equivalent orders are spelled in one way. */
 function queryOf(sortable: Pick<Resource, "sortNames" | "defaultOrder">, request: PagedRequest): PagedRequest {
   const { orderBy = "" } = request;
   const order = orderBy === "" ? "" : canonicalOrder(parseOrderBy(orderBy, sortable.sortNames, sortable.defaultOrder));
-  return Object.assign({ ...request }, { pageSize: 0, pageToken: "", skip: 0, orderBy: order });
+  return Object.assign({ ...request }, { pageSize: 0, pageToken: "", skip: 0, readMask: undefined, orderBy: order });
 }
 
 function sealQuery(schema: DescMessage, query: PagedRequest): { encoded: Uint8Array } | { digest: Uint8Array } {

@@ -1,11 +1,13 @@
 /** Rows as they leave the server: as stored, or hydrated with what the reader may see. */
 import { create, type DescMessage, type Message, type MessageShape } from "@bufbuild/protobuf";
+import type { FieldMask } from "@bufbuild/protobuf/wkt";
 import type { HandlerContext } from "@connectrpc/connect";
 import { authorityOf } from "../auth/index.ts";
 import { type Awaitable, chain } from "../awaitable.ts";
 import type { ReadSession, Row } from "../store/index.ts";
 import { environmentOf } from "./call-environment.ts";
 import type { Resource, View } from "./declaration.ts";
+import { applyPaths, readPaths } from "./field-mask.ts";
 import { etagOf, messageOf } from "./row-mapping.ts";
 
 /** The response that a row makes, hydrated; its etag is also in the `etag` header. */
@@ -29,6 +31,19 @@ export function toResponses<R extends DescMessage>(
 ): Awaitable<MessageShape<R>[]> {
   const { session, quotas, nowMs } = environmentOf(context);
   return hydratedAll(resource, rows, session, { grants: authorityOf(context).grants, quotas, nowMs });
+}
+
+/**
+ * Leaves of a message what the `read_mask` of a request names; undefined if that is everything.
+ * Errors: INVALID_ARGUMENT on `read_mask`.
+ */
+export function masking<R extends DescMessage>(
+  { declaration: { schema } }: Resource<R>,
+  request: Message,
+): ((message: MessageShape<R>) => MessageShape<R>) | undefined {
+  const { readMask } = request as Message & { readonly readMask?: FieldMask };
+  const paths = readMask && readPaths(schema, readMask);
+  return paths && ((message) => applyPaths(schema, create(schema), message, paths));
 }
 
 /** The message that has these items in its only list. */

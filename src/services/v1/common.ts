@@ -32,6 +32,7 @@ export const newInV2 = {
   page_size: unpaged,
   page_token: unpaged,
   order_by: unpaged,
+  read_mask: "v1 answers whole resources",
   skip: unpaged,
   next_page_token: unpaged,
   total_count: unpaged,

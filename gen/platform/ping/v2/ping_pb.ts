@@ -5,6 +5,8 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_google_api_annotations } from "../../../google/api/annotations_pb.ts";
+import { file_google_api_client } from "../../../google/api/client_pb.ts";
+import { file_google_api_field_behavior } from "../../../google/api/field_behavior_pb.ts";
 import { file_platform_annotations_annotations } from "../../annotations/annotations_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
@@ -12,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file platform/ping/v2/ping.proto.
  */
 export const file_platform_ping_v2_ping: GenFile = /*@__PURE__*/
-  fileDesc("ChtwbGF0Zm9ybS9waW5nL3YyL3BpbmcucHJvdG8SEHBsYXRmb3JtLnBpbmcudjIiDQoLUGluZ1JlcXVlc3QiIAoMUGluZ1Jlc3BvbnNlEhAKCHJlc3BvbnNlGAEgASgJMnQKC1BpbmdTZXJ2aWNlEmUKBFBpbmcSHS5wbGF0Zm9ybS5waW5nLnYyLlBpbmdSZXF1ZXN0Gh4ucGxhdGZvcm0ucGluZy52Mi5QaW5nUmVzcG9uc2UiHpACAcrzGAIKAILT5JMCDxINL3BpbmcvdjIvcGluZ0JeChhkZXYucGxhdGZvcm0uYXBpLnBpbmcudjJQAVotcGxhdGZvcm0uaW50ZXJuYWwvYXBpL3BsYXRmb3JtL3BpbmcvdjI7cGluZ3YyqgIQUGxhdGZvcm0uUGluZy5WMmIGcHJvdG8z", [file_google_api_annotations, file_platform_annotations_annotations]);
+  fileDesc("ChtwbGF0Zm9ybS9waW5nL3YyL3BpbmcucHJvdG8SEHBsYXRmb3JtLnBpbmcudjIiDQoLUGluZ1JlcXVlc3QiJQoMUGluZ1Jlc3BvbnNlEhUKCHJlc3BvbnNlGAEgASgJQgPgQQMyjQEKC1BpbmdTZXJ2aWNlEmgKBFBpbmcSHS5wbGF0Zm9ybS5waW5nLnYyLlBpbmdSZXF1ZXN0Gh4ucGxhdGZvcm0ucGluZy52Mi5QaW5nUmVzcG9uc2UiIZACAdpBAMrzGAIKAILT5JMCDxINL3BpbmcvdjIvcGluZxoUykERcGxhdGZvcm0uaW50ZXJuYWxCXgoYZGV2LnBsYXRmb3JtLmFwaS5waW5nLnYyUAFaLXBsYXRmb3JtLmludGVybmFsL2FwaS9wbGF0Zm9ybS9waW5nL3YyO3Bpbmd2MqoCEFBsYXRmb3JtLlBpbmcuVjJiBnByb3RvMw", [file_google_api_annotations, file_google_api_client, file_google_api_field_behavior, file_platform_annotations_annotations]);
 
 /**
  * Request of Ping.
